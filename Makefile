@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: ISC
+# A thin front to meson and ninja; DEVELOPERS.md has a table of the targets. To build elsewhere or
+# with another compiler: make BUILD=/tmp/b CC=clang
+
+BUILD = build
+FUZZ_SECONDS = 60
+OPTIONS =
+# Names of tests for `make test` (all by default): make test TESTS='record/fork check/format'
+TESTS =
+
+# make's own default is cc; thrum's is gcc. What the user says counts.
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+export CC
+
+all:
+	@tools/setup build
+	@tools/build $(BUILD) $(OPTIONS)
+
+setup:
+	@tools/setup all
+
+demo: all
+	@BUILD=$(BUILD) sh tools/demo.sh
+
+test:
+	@tools/setup build test
+	@tools/build $(BUILD) $(OPTIONS)
+	@tools/test $(BUILD) $(TESTS)
+
+bench:
+	@tools/setup build bench
+	@tools/build $(BUILD) $(OPTIONS)
+	@tools/bench $(BUILD)
+
+asan:
+	@tools/setup build test
+	@tools/build build-asan -Db_sanitize=address,undefined -Dthrum_debug=3 $(OPTIONS)
+	@tools/test build-asan $(TESTS)
+
+tsan:
+	@tools/setup build test fuzz
+	@CC=clang tools/build build-tsan -Db_sanitize=thread -Db_lundef=false -Dthrum_debug=1 \
+		$(OPTIONS)
+	@tools/test build-tsan $(TESTS)
+
+fuzz:
+	@tools/setup build fuzz
+	@CC=clang tools/build build-fuzz -Dfuzz=true -Db_sanitize=address,undefined \
+		-Db_lundef=false -Dthrum_debug=3 $(OPTIONS)
+	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
+
+verify:
+	@tools/setup build verify
+	@BUILD=$(BUILD) sh tools/verify.sh
+
+format:
+	@tools/setup test
+	@tools/format
+
+install: all
+	@tools/meson install --no-rebuild -C $(BUILD)
+
+clean:
+	rm -rf build build-*/
+
+.PHONY: all setup demo test bench asan tsan fuzz verify format install clean

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC */
+/* Buffered output that remembers its first failure. */
+#include "output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+#define BUFFER_SIZE (4 * OUTPUT_ROOM)
+
+int output_open(struct output *out, int fd)
+{
+	char *buffer = malloc(BUFFER_SIZE);
+
+	if (!buffer) {
+		complain("out of memory");
+		return -1;
+	}
+	*out = (struct output){buffer, buffer, buffer + BUFFER_SIZE, fd, 0};
+	return 0;
+}
+
+/* A terminal or pipe that some other program made non-blocking. */
+static void wait_writable(int fd)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+
+	(void)poll(&wait, 1, -1);
+}
+
+void output_flush(struct output *out)
+{
+	const char *from = out->start;
+
+	while (from < out->at && !out->error) {
+		ssize_t n = write(out->fd, from, (size_t)(out->at - from));
+
+		if (n >= 0)
+			from += n;
+		else if (errno == EAGAIN)
+			wait_writable(out->fd);
+		else if (errno != EINTR)
+			out->error = errno;
+	}
+	out->at = out->start;
+}
+
+char *output_room(struct output *out, size_t size)
+{
+	if ((size_t)(out->end - out->at) < size)
+		output_flush(out);
+	return out->at;
+}
+
+void output_bytes(struct output *out, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		size_t n = size < OUTPUT_ROOM ? size : OUTPUT_ROOM;
+
+		memcpy(output_room(out, n), bytes, n);
+		out->at += n;
+		bytes += n;
+		size -= n;
+	}
+}
+
+void output_text(struct output *out, const char *text)
+{
+	output_bytes(out, text, strlen(text));
+}
+
+bool output_is_open(struct output *out)
+{
+	struct pollfd look = {.fd = out->fd, .events = 0};
+
+	if (!out->error && poll(&look, 1, 0) == 1 && look.revents & POLLERR)
+		out->error = EPIPE;
+	return !out->error;
+}
+
+int output_close(struct output *out)
+{
+	output_flush(out);
+	free(out->start);
+	out->start = out->at = out->end = NULL;
+	if (!out->error || out->error == EPIPE)
+		return STATUS_OK;
+	complain("standard output: %s", strerror(out->error));
+	return STATUS_FAILED;
+}

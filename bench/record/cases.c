@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* The cases: what is recorded, in a loop. */
+#include "bench.h"
+
+const char *const volatile bench_text12[4] = {"lwt_io.write", "tcp.connect1", "dns.resolve2",
+	"http.request"};
+const char *const volatile bench_text10[4] = {"io.write10", "tcp.accept", "dns.lookup",
+	"http.reply"};
+
+/* A loop over `call`, with the runner's tasks in reach. */
+#define LOOP(name, call) \
+	static void name(struct runner *runner, unsigned events) \
+	{ \
+		thrum_task *tasks = runner->tasks; \
+\
+		(void)tasks; \
+		for (unsigned i = 0; i < events; i++) { \
+			call; \
+			BARRIER(); \
+		} \
+	}
+
+#define TASK(n) tasks[(n)&1023]
+
+LOOP(mirage_two_ids, mirage_creates(runner->mirage, i ^ 1, i, 2))
+LOOP(mirage_text, mirage_label(runner->mirage, i, bench_text12[i & 3]))
+
+LOOP(wait, thrum_task_wait(TASK(i), TASK(i + 1)))
+LOOP(read_other, thrum_task_read(TASK(i), TASK(i + 1)))
+LOOP(resolve, thrum_task_resolve(TASK(i)))
+LOOP(run, thrum_task_switch(TASK(i)))
+LOOP(count, thrum_counter_add(runner->counter, 1))
+LOOP(log_text, thrum_log(bench_text12[i & 3]))
+LOOP(log_literal, thrum_log("http.request"))
+LOOP(create, TASK(i) = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[i & 3]))
+
+LOOP(off_wait, thrum_task_wait(i + 5, i))
+LOOP(off_log, thrum_log("http.request"))
+LOOP(off_create, TASK(i) = thrum_task_create(THRUM_KIND_PROMISE, "http.reply"))
+
+static void read_own(struct runner *runner, unsigned events)
+{
+	thrum_task *tasks = runner->tasks, running = thrum_task_current();
+
+	for (unsigned i = 0; i < events; i++) {
+		thrum_task_read(running, TASK(i));
+		BARRIER();
+	}
+}
+
+/* Of 20 events 4 are switches, 4 waits, 4 resolves, 3 creations with a label, 3 reads, 2 counters.
+ */
+static void mix(struct runner *runner, unsigned events)
+{
+	thrum_task *tasks = runner->tasks, task = tasks[0], other, next;
+
+	for (unsigned i = 0; i < events; i += 20) {
+		other = TASK(1 + i / 20);
+		for (unsigned k = 0; k < 3; k++) {
+			next = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[k]);
+			thrum_task_wait(next, task);
+			thrum_task_switch(next);
+			thrum_task_read(next, task);
+			thrum_task_resolve(task);
+			task = next;
+			BARRIER();
+		}
+		thrum_task_wait(task, other);
+		thrum_task_switch(task);
+		thrum_task_resolve(other);
+		thrum_counter_add(runner->counter, 5);
+		thrum_counter_add(runner->counter, -5);
+		BARRIER();
+	}
+	tasks[0] = task;
+}
+
+static void create_tasks(struct runner *runner)
+{
+	create(runner, BATCH);
+}
+
+static void resolve_tasks(struct runner *runner)
+{
+	resolve(runner, BATCH);
+	thrum_task_switch(THRUM_TASK_NONE);
+}
+
+/* `run` in tasks that were created before. */
+#define WITH_TASKS(run) run, create_tasks, resolve_tasks
+
+/* clang-format off */
+const struct bench_case bench_cases[] = {
+	{"floor A, two ids", RIVALS, FIXED, 0, 1, bench_floor_fixed, NULL, NULL, NULL},
+	{"floor A, 12 characters", RIVALS, TEXT, 0, 1, bench_floor_text, NULL, NULL, NULL},
+	{"mirage's layout, two ids", RIVALS, FIXED, 0, 1, mirage_two_ids, NULL, NULL, NULL},
+	{"mirage's layout, 12 characters", RIVALS, TEXT, 0, 1, mirage_text, NULL, NULL, NULL},
+	{"LTTng-UST, two ids", LTTNG, FIXED, 0, 1, lttng_two_ids, NULL, NULL, NULL},
+	{"LTTng-UST, 12 characters", LTTNG, TEXT, 0, 1, lttng_text, NULL, NULL, NULL},
+
+	{"wait", THRUM, FIXED, 1.3, 1, WITH_TASKS(wait), NULL},
+	{"read, by another task", THRUM, FIXED, 1.3, 1, WITH_TASKS(read_other), NULL},
+	{"read, by the running task", THRUM, FIXED, 1.3, 1, WITH_TASKS(read_own), NULL},
+	{"resolve", THRUM, FIXED, 1.3, 1, resolve, create_tasks, NULL, NULL},
+	{"switch", THRUM, FIXED, 1.3, 1, WITH_TASKS(run), NULL},
+	{"counter", THRUM, FIXED, 1.3, 1, count, NULL, NULL, NULL},
+	{"mix", THRUM, FIXED, 1.3, 1, WITH_TASKS(mix), NULL},
+	{"log, 12 characters", THRUM, TEXT, 1.45, 1, log_text, NULL, NULL, NULL},
+	{"log, a literal of 12", THRUM, TEXT, 1.3, 1, log_literal, NULL, NULL, NULL},
+	{"create + label of 10", THRUM, TEXT, 1.45, 1, create, NULL, resolve_tasks, NULL},
+
+	{"wait, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(wait), "wait"},
+	{"resolve, live", THRUM_LIVE, FIXED, 0, 1, resolve, create_tasks, NULL, "resolve"},
+	{"create + label of 10, live", THRUM_LIVE, TEXT, 0, 1, create, NULL, resolve_tasks,
+		"create + label of 10"},
+	{"mix, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(mix), "mix"},
+
+	{"off: an empty loop", RIVALS, FIXED, 0, 20, bench_empty_loop, NULL, NULL, NULL},
+	{"off: wait", RIVALS, FIXED, 0, 20, off_wait, NULL, NULL, "off: an empty loop"},
+	{"off: log", RIVALS, FIXED, 0, 20, off_log, NULL, NULL, "off: an empty loop"},
+	{"off: create", RIVALS, FIXED, 0, 20, off_create, NULL, NULL, "off: an empty loop"},
+};
+/* clang-format on */
+const unsigned bench_case_count = sizeof bench_cases / sizeof *bench_cases;

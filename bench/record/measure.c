@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How the cost of an event is measured: as CPU time of the thread, which a busy machine disturbs
+ * least; as instructions, by single-stepping; and, for a packet switch, one call at a time.
+ */
+#include "bench.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- CPU time -------------------------------------------------------------------------------- */
+
+struct job {
+	const struct bench_case *what;
+	struct runner *runner;
+	uint64_t events;
+	pthread_barrier_t *ready;
+	double ns;
+};
+
+static uint64_t cpu_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What two looks at the CPU time cost by themselves. */
+static uint64_t cpu_time_cost(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 100; i++) {
+		uint64_t begin = cpu_time(), cost = cpu_time() - begin;
+
+		least = cost < least ? cost : least;
+	}
+	return least;
+}
+
+static uint64_t run_batch(const struct bench_case *what, struct runner *runner, unsigned events)
+{
+	uint64_t begin, spent;
+
+	if (what->prepare)
+		what->prepare(runner);
+	begin = cpu_time();
+	what->run(runner, events);
+	spent = cpu_time() - begin;
+	if (what->finish)
+		what->finish(runner);
+	return spent;
+}
+
+/* The n-th of the processors that we may use. */
+static void pin(unsigned n)
+{
+	cpu_set_t allowed, one;
+
+	if (sched_getaffinity(0, sizeof allowed, &allowed))
+		return;
+	n %= (unsigned)CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &allowed) && n-- == 0) {
+			CPU_ZERO(&one);
+			CPU_SET(cpu, &one);
+			sched_setaffinity(0, sizeof one, &one);
+			return;
+		}
+	}
+}
+
+static void *job_run(void *argument)
+{
+	struct job *job = argument;
+	const struct bench_case *what = job->what;
+	bool batches = what->prepare || what->finish;
+	uint64_t batch = batches ? BATCH : job->events, cost, spent = 0, done;
+
+	pin(job->runner->number);
+	cost = cpu_time_cost();
+	run_batch(what, job->runner, BATCH);
+	pthread_barrier_wait(job->ready);
+	for (done = 0; done < job->events; done += batch)
+		spent += run_batch(what, job->runner, (unsigned)batch) - cost;
+	job->ns = (double)spent / (double)done;
+	return NULL;
+}
+
+double bench_measure(const struct bench_case *what, struct runner *runners, unsigned threads,
+	uint64_t events)
+{
+	pthread_t ids[THREADS_MAX];
+	struct job jobs[THREADS_MAX];
+	pthread_barrier_t ready;
+	double slowest = 0;
+
+	pthread_barrier_init(&ready, NULL, threads);
+	for (unsigned i = 0; i < threads; i++) {
+		jobs[i] = (struct job){what, &runners[i], events * what->factor, &ready, 0};
+		if (pthread_create(&ids[i], NULL, job_run, &jobs[i])) {
+			fputs("record: no thread could be started\n", stderr);
+			exit(2);
+		}
+	}
+	for (unsigned i = 0; i < threads; i++) {
+		pthread_join(ids[i], NULL);
+		slowest = jobs[i].ns > slowest ? jobs[i].ns : slowest;
+	}
+	pthread_barrier_destroy(&ready);
+	return slowest;
+}
+
+/* ---- Instructions ---------------------------------------------------------------------------- */
+
+/* What the child does: all of it between SIGSTOP and SIGUSR1 is counted. */
+static void step_child(const struct bench_case *what, struct runner *runner, const char *file,
+	unsigned events)
+{
+	if (what->group == THRUM || what->group == THRUM_LIVE)
+		recording_start(file, what->group == THRUM_LIVE);
+	run_batch(what, runner, BATCH);
+	if (what->prepare)
+		what->prepare(runner);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(1);
+	raise(SIGSTOP);
+	what->run(runner, events);
+	raise(SIGUSR1);
+}
+
+/* Instructions of so many events and of what's around them. -1: it can't be counted. */
+static long step(const struct bench_case *what, struct runner *runner, const char *file,
+	unsigned events)
+{
+	long steps = 0;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		step_child(what, runner, file, events);
+		_exit(0);
+	}
+	if (child < 0)
+		return -1;
+	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+		return -1;
+	while (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) == 0 &&
+		waitpid(child, &status, 0) == child && WIFSTOPPED(status) &&
+		WSTOPSIG(status) == SIGTRAP)
+		steps++;
+	if (WIFSTOPPED(status)) {
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	unlink(file);
+	return steps;
+}
+
+double bench_instructions(const struct bench_case *what, struct runner *runner, const char *file)
+{
+	enum {
+		EVENTS = 200
+	};
+	long none, some;
+
+	if (what->group == LTTNG || what->factor > 1)
+		return 0;
+	none = step(what, runner, file, 0);
+	some = step(what, runner, file, EVENTS);
+	return none < 0 || some < none ? 0 : (double)(some - none) / EVENTS;
+}
+
+/* ---- Packet switches ------------------------------------------------------------------------- */
+
+enum {
+	CYCLES_MAX = 16384
+};
+
+/* How often a call took so many units of the clock. */
+static void time_calls(uint32_t *histogram, unsigned calls)
+{
+	thrum_task task = thrum_task_current();
+
+	for (unsigned i = 0; i < calls; i++) {
+		uint64_t begin = bench_clock(), spent;
+
+		thrum_task_wait(task, task);
+		spent = bench_clock() - begin;
+		histogram[spent < CYCLES_MAX ? spent : CYCLES_MAX - 1]++;
+	}
+}
+
+/* The duration that `rank` calls exceed. */
+static unsigned slower_than(const uint32_t *histogram, uint64_t rank)
+{
+	unsigned i = CYCLES_MAX - 1;
+
+	for (uint64_t sum = histogram[i]; sum <= rank && i > 0; sum += histogram[i])
+		i--;
+	return i;
+}
+
+/* The slowest calls are those that changed the packet, and their number is known. */
+double bench_packet_switch(void)
+{
+	enum {
+		CALLS = 3000000
+	};
+	static uint32_t histogram[CYCLES_MAX];
+	unsigned changes;
+
+	time_calls(histogram, CALLS); /* every page is warm from here on */
+	memset(histogram, 0, sizeof histogram);
+	changes = recording_packets_finished();
+	time_calls(histogram, CALLS);
+	changes = recording_packets_finished() - changes;
+	if (changes == 0)
+		return 0;
+	return (double)(slower_than(histogram, changes / 2) - slower_than(histogram, CALLS / 2)) /
+		bench_clock_rate();
+}

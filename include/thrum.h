@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * thrum.h: record what the tasks of an asynchronous program do.
+ *
+ * A task is anything with a beginning and an end that others may wait for: a promise, a request, a
+ * timer, a fiber, a condition, a lock. The program says what happens to its tasks; each call leaves
+ * one event in a recording that survives a crash and that `thrum` shows.
+ *
+ * What holds for every recording call, unless it says otherwise:
+ *
+ *  - It may be called at any time, from any thread and from signal handlers. It never blocks, never
+ *    allocates, never fails and leaves errno alone. What could not be recorded is counted by cause.
+ *  - While nothing is recorded (before thrum_start, after thrum_stop, in a forked child) it returns
+ *    at once, and ids are THRUM_TASK_NONE. This costs one test of one word.
+ *  - THRUM_TASK_NONE as the task that something happens to is ignored.
+ *  - Texts are UTF-8, ended by NUL; NULL counts as empty. What is longer than THRUM_TEXT_MAX bytes
+ *    is cut between two characters and ends in an ellipsis. Texts are copied at once.
+ *  - While recording it costs about as much as reading the clock.
+ *
+ * -DTHRUM_DISABLED   compiles every call away; arguments are not evaluated.
+ * -DTHRUM_WEAK       links nothing: calls reach libthrum only when the process has loaded it, so
+ * that a library can annotate itself without depending on thrum. For code compiled as position
+ * independent (-fPIC, -fPIE).
+ *
+ * The header is not stable before version 1.0.
+ */
+#ifndef THRUM_H
+#define THRUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+/* What can fail returns 0, or one of these negated. X(name, value, message) */
+#define THRUM_ERRORS(X) \
+	X(MEMORY, 1, "out of memory") \
+	X(ARGUMENT, 2, "invalid argument") \
+	X(SYSTEM, 3, "the operating system refused") \
+	X(ACCESS, 4, "permission denied") \
+	X(NOT_FOUND, 5, "no such file or process") \
+	X(SYMLINK, 6, "a symbolic link is in the way") \
+	X(EXISTS, 7, "a file that is not a recording is in the way") \
+	X(SPACE, 8, "no space left on the device") \
+	X(FORMAT, 9, "not a format that thrum knows") \
+	X(VERSION, 10, "written by a newer thrum") \
+	X(DAMAGED, 11, "damaged") \
+	X(TRUNCATED, 12, "truncated") \
+	X(NOT_RECORDING, 13, "nothing is being recorded") \
+	X(SIZE, 14, "size out of range")
+
+enum thrum_error {
+	THRUM_OK = 0,
+#define THRUM__X(name, value, message) THRUM_E_##name = value,
+	THRUM_ERRORS(THRUM__X)
+#undef THRUM__X
+};
+
+/* ---- Types --------------------------------------------------------------------------------- */
+
+/* A task's id: unique within one recording, never reused. */
+typedef uint64_t thrum_task;
+#define THRUM_TASK_NONE ((thrum_task)0)
+
+/* The most bytes of a text that are recorded, the ending NUL not counted. */
+#define THRUM_TEXT_MAX 511
+/* The most bytes of a link's key. */
+#define THRUM_KEY_MAX 64
+
+/* Kinds of tasks. X(NAME, name, value): name is the word that output and traces use. The first 18
+ * are those of mirage-profile, with its numbers. */
+#define THRUM_KINDS(X) \
+	X(WAIT, wait, 0) \
+	X(TASK, task, 1) \
+	X(BIND, bind, 2) \
+	X(TRY, try, 3) \
+	X(CHOOSE, choose, 4) \
+	X(PICK, pick, 5) \
+	X(JOIN, join, 6) \
+	X(MAP, map, 7) \
+	X(CONDITION, condition, 8) \
+	X(ON_SUCCESS, on_success, 9) \
+	X(ON_FAILURE, on_failure, 10) \
+	X(ON_TERMINATION, on_termination, 11) \
+	X(ON_ANY, on_any, 12) \
+	X(IGNORE_RESULT, ignore_result, 13) \
+	X(ASYNC, async, 14) \
+	X(PROMISE, promise, 15) \
+	X(SEMAPHORE, semaphore, 16) \
+	X(SWITCH, switch, 17) \
+	X(REQUEST, request, 18) \
+	X(TIMER, timer, 19) \
+	X(HANDLE, handle, 20) \
+	X(FIBER, fiber, 21) \
+	X(THREAD, thread, 22) \
+	X(LOCK, lock, 23) \
+	X(MAILBOX, mailbox, 24) \
+	X(STREAM, stream, 25)
+
+/* REQUEST and TIMER are resolved from outside the program; a HANDLE may be pending for ever. */
+enum thrum_kind {
+#define THRUM__X(NAME, name, value) THRUM_KIND_##NAME = value,
+	THRUM_KINDS(THRUM__X)
+#undef THRUM__X
+};
+
+enum thrum_counter_kind {
+	THRUM_COUNTER_GAUGE = 0,        /* goes up and down: connections open, bytes queued */
+	THRUM_COUNTER_CUMULATIVE = 1,   /* only grows: requests served */
+	THRUM_COUNTER_DISTRIBUTION = 2, /* single observations: sizes, latencies */
+};
+
+/* What happens when the recording is full. */
+enum thrum_full {
+	THRUM_FULL_OVERWRITE = 0, /* the oldest packet goes: a flight recorder */
+	THRUM_FULL_DISCARD = 1,   /* new events go, and are counted */
+};
+
+/*
+ * A clock for thrum_start: `read(context)` returns sixteenths of a tick and never runs backwards
+ * within a thread; it is called for every event, also in signal handlers. `frequency` is in ticks a
+ * second and fits the format best between 50 and 500 MHz.
+ */
+struct thrum_clock {
+	uint64_t (*read)(void *context);
+	void *context;
+	uint64_t frequency;
+};
+
+/* Zeros mean defaults, so that `{ 0 }` is a complete configuration. */
+struct thrum_config {
+	/* Where to record; %p is replaced by the process id, %e by the program's name. NULL: a new
+	 * file in $XDG_RUNTIME_DIR/thrum/, else in /dev/shm/thrum-UID/. */
+	const char *file;
+	/* Bytes, all told: at least 256 KiB, at most 64 GiB. 0: 16 MiB. */
+	uint64_t size;
+	enum thrum_full full;
+	/* Don't keep the table of live tasks: saves up to 3 ns at create, wait and resolve; but
+	 * what was created before the oldest event that is still there is then forgotten. */
+	bool no_live_tasks;
+	/* Memory of `size` bytes, aligned to a page, instead of a file. It belongs to the recorder
+	 * until the process ends. */
+	void *memory;
+	/* NULL: the time stamp counter where it can be trusted, else CLOCK_MONOTONIC. */
+	const struct thrum_clock *clock;
+};
+
+/* ---- Static descriptors ------------------------------------------------------------------- */
+
+/* Made by the macros below; their members are the recorder's. */
+struct thrum_category {
+	const char *name;
+	uint32_t id; /* number in this process + 1; 0: not used yet */
+};
+
+struct thrum_tag {
+	const char *name;
+	struct thrum_category *category; /* NULL: none, always recorded */
+	uint32_t level;
+	uint32_t bit; /* of the mask; the bit that says "started" until the tag is first used */
+	uint32_t id;  /* recording << 16 | definition */
+};
+
+/* Where in the program a task is created. */
+struct thrum_site {
+	const char *file, *function;
+	uint32_t line;
+	uint32_t id; /* recording << 16 | definition */
+};
+
+/*
+ *   THRUM_CATEGORY(net, "net");
+ * THRUM_TAG(parse, &net, "net/dns.parse", 1);
+ *
+ * At file scope or in a function; categories and tags of the same name are one in the recording. A
+ * level is 0 (always wanted) to 3 (fine detail). There are 13 categories of a program's own;
+ * further ones share the last one's levels.
+ */
+#define THRUM_CATEGORY(variable, name) \
+	static struct thrum_category variable __attribute__((unused)) = {name, 0}
+#define THRUM_TAG(variable, category, name, level) \
+	static struct thrum_tag variable __attribute__((unused)) = {name, category, level, 0, 0}
+
+/* A named value; its memory is the recorder's and stays for the life of the process. */
+struct thrum_counter;
+
+/* ---- The recorder's functions: called by the inline functions below, not to be used directly
+ * ------ */
+
+#if defined(THRUM_WEAK) && !defined(THRUM_DISABLED)
+#define THRUM__API __attribute__((weak, visibility("default"))) extern
+#else
+#define THRUM__API __attribute__((visibility("default"))) extern
+#endif
+
+/*
+ * What is recorded: 16 categories of 4 levels; level l of category c is bit c * 4 + l. A page of
+ * its own, which the kernel wipes in a fork's child: nothing is on there, however the child was
+ * made.
+ */
+struct thrum__control {
+	uint32_t mask[2];
+	char page[4096 - 8];
+};
+enum {
+	THRUM__BIT_STARTED = 0, /* category "task": ids */
+	THRUM__BIT_LIFE = 1,    /* created, labelled, resolved */
+	THRUM__BIT_WAITS = 2,   /* waits, reads, locks, links */
+	THRUM__BIT_RUNS = 3,    /* switch, suspend, resume */
+	THRUM__BIT_COUNTER = 4, /* category "counter" */
+	THRUM__BIT_LOG = 8,     /* category "log" */
+};
+THRUM__API struct thrum__control thrum__control;
+
+THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label);
+THRUM__API thrum_task thrum__createf(struct thrum_site *, int kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+THRUM__API thrum_task thrum__create_in(struct thrum_site *, thrum_task parent, int kind,
+	const char *label);
+THRUM__API thrum_task thrum__create_waiting(struct thrum_site *, int kind, const char *label,
+	thrum_task source);
+THRUM__API void thrum__label(thrum_task, const char *label);
+THRUM__API void thrum__should_resolve(thrum_task);
+THRUM__API void thrum__due(thrum_task, int64_t ns_from_now);
+THRUM__API thrum_task thrum__current(void);
+THRUM__API void thrum__switch(thrum_task);
+THRUM__API thrum_task thrum__enter(thrum_task);
+THRUM__API void thrum__wait(thrum_task waiter, thrum_task source);
+THRUM__API void thrum__read(thrum_task reader, thrum_task source);
+THRUM__API void thrum__resolve(thrum_task);
+THRUM__API void thrum__fail(thrum_task, const char *reason);
+THRUM__API void thrum__cancel(thrum_task);
+THRUM__API void thrum__become(thrum_task, thrum_task other);
+THRUM__API void thrum__signal(thrum_task condition, unsigned waiters);
+THRUM__API void thrum__lock_acquired(thrum_task lock);
+THRUM__API void thrum__lock_released(thrum_task lock);
+THRUM__API void thrum__link_send(const void *key, size_t size);
+THRUM__API void thrum__link_receive(const void *key, size_t size);
+THRUM__API void thrum__lane_name(const char *name);
+THRUM__API void thrum__suspend(struct thrum_tag *reason);
+THRUM__API void thrum__resume(void);
+THRUM__API void thrum__tag(struct thrum_tag *);
+THRUM__API void thrum__tag_value(struct thrum_tag *, int64_t value);
+THRUM__API void thrum__span_begin(struct thrum_tag *);
+THRUM__API void thrum__span_end(struct thrum_tag *);
+THRUM__API void thrum__log(const char *text);
+THRUM__API void thrum__logf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+THRUM__API struct thrum_counter *thrum__counter_create(const char *path, int kind);
+THRUM__API void thrum__counter_add(struct thrum_counter *, int64_t amount);
+THRUM__API void thrum__counter_set(struct thrum_counter *, int64_t value);
+THRUM__API void thrum__counter_observe(struct thrum_counter *, int64_t value);
+THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
+
+#if defined(THRUM_DISABLED)
+#define THRUM__ON(bit) 0
+#elif defined(THRUM_WEAK)
+#define THRUM__HAVE (&thrum__control != (struct thrum__control *)0)
+#else
+#define THRUM__HAVE 1
+#endif
+#ifndef THRUM_DISABLED
+#define THRUM__ON(bit) \
+	(THRUM__HAVE && \
+		__builtin_expect(__atomic_load_n(&thrum__control.mask[(bit) / 32], \
+					 __ATOMIC_RELAXED) >> \
+					((bit) % 32) & \
+				1, \
+			0))
+#define THRUM__TAG_BIT(tag) __atomic_load_n(&(tag)->bit, __ATOMIC_RELAXED)
+#endif
+
+/* ---- Tasks ------------------------------------------------------------------------------------
+ */
+
+/* THRUM_DISABLED: arguments are checked by the compiler, never evaluated. */
+#ifdef THRUM_DISABLED
+int thrum__nothing(int, ...);
+#define THRUM__NOTHING(...) ((void)sizeof(thrum__nothing(__VA_ARGS__)))
+#define THRUM__NOT(value, ...) ((void)sizeof(thrum__nothing(__VA_ARGS__)), (value))
+#else
+#define THRUM__VOID(name, bit, parameters, call) \
+	static inline void name parameters \
+	{ \
+		if (THRUM__ON(bit)) \
+			call; \
+	}
+#define THRUM__CREATE(call, ...) \
+	__extension__({ \
+		static struct thrum_site thrum__site = {__FILE__, __func__, __LINE__, 0}; \
+		THRUM__ON(THRUM__BIT_STARTED) ? call(&thrum__site, __VA_ARGS__) : THRUM_TASK_NONE; \
+	})
+#endif
+
+/*
+ * Whether anything is recorded now.
+ */
+static inline bool thrum_enabled(void)
+{
+	return THRUM__ON(THRUM__BIT_STARTED);
+}
+
+/*
+ * thrum_task_create(kind, label)              a child of the running task
+ * thrum_task_createf(kind, format, ...)       formats the label, only when recording; not
+ * signal-safe thrum_task_create_in(parent, kind, label)   parent NONE: a task without a parent
+ * thrum_task_create_waiting(kind, label, source)   created and waiting for source: one event, one
+ * look at the clock
+ *
+ * Return the new task's id, NONE when not recording. The label may be NULL. They note the call's
+ * file, line and function, once, in a static descriptor.
+ */
+#ifndef THRUM_DISABLED
+#define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, label)
+#define thrum_task_createf(...) THRUM__CREATE(thrum__createf, __VA_ARGS__)
+#define thrum_task_create_in(parent, kind, label) \
+	THRUM__CREATE(thrum__create_in, parent, kind, label)
+#define thrum_task_create_waiting(kind, label, source) \
+	THRUM__CREATE(thrum__create_waiting, kind, label, source)
+#else
+#define thrum_task_create(kind, label) THRUM__NOT(THRUM_TASK_NONE, kind, label)
+#define thrum_task_createf(...) THRUM__NOT(THRUM_TASK_NONE, __VA_ARGS__)
+#define thrum_task_create_in(parent, kind, label) \
+	THRUM__NOT(THRUM_TASK_NONE, 0, parent, kind, label)
+#define thrum_task_create_waiting(kind, label, source) \
+	THRUM__NOT(THRUM_TASK_NONE, kind, label, source)
+#endif
+
+#ifndef THRUM_DISABLED
+
+/* A task may get several labels; the last one is its name. */
+THRUM__VOID(thrum_task_label, THRUM__BIT_LIFE, (thrum_task task, const char *label),
+	thrum__label(task, label))
+
+/* The task is expected to be resolved: that it never is, is an error. */
+THRUM__VOID(thrum_task_should_resolve, THRUM__BIT_LIFE, (thrum_task task),
+	thrum__should_resolve(task))
+
+/* When a timer or a deadline is due, in ns from now; negative: overdue. */
+THRUM__VOID(thrum_task_due, THRUM__BIT_LIFE, (thrum_task task, int64_t ns_from_now),
+	thrum__due(task, ns_from_now))
+
+/* The task that runs on this lane, which is the lane's own when no other does. NONE when not
+ * recording. */
+static inline thrum_task thrum_task_current(void)
+{
+	return THRUM__ON(THRUM__BIT_STARTED) ? thrum__current() : THRUM_TASK_NONE;
+}
+
+/* From now on this task runs on this lane. NONE: the lane's own task. */
+THRUM__VOID(thrum_task_switch, THRUM__BIT_STARTED, (thrum_task task), thrum__switch(task))
+
+/* Switches to a task; returns the one that ran before, for thrum_task_leave. */
+static inline thrum_task thrum_task_enter(thrum_task task)
+{
+	return THRUM__ON(THRUM__BIT_STARTED) ? thrum__enter(task) : THRUM_TASK_NONE;
+}
+THRUM__VOID(thrum_task_leave, THRUM__BIT_STARTED, (thrum_task before), thrum__switch(before))
+
+/* `waiter` looked at `source`, found it unresolved, and waits for it. */
+THRUM__VOID(thrum_task_wait, THRUM__BIT_WAITS, (thrum_task waiter, thrum_task source),
+	thrum__wait(waiter, source))
+
+/* `reader` got the result of `source`. */
+THRUM__VOID(thrum_task_read, THRUM__BIT_WAITS, (thrum_task reader, thrum_task source),
+	thrum__read(reader, source))
+
+/* The running task resolved `task`, which may be itself. A task is resolved, failed or cancelled
+ * once. */
+THRUM__VOID(thrum_task_resolve, THRUM__BIT_LIFE, (thrum_task task), thrum__resolve(task))
+THRUM__VOID(thrum_task_fail, THRUM__BIT_LIFE, (thrum_task task, const char *reason),
+	thrum__fail(task, reason))
+THRUM__VOID(thrum_task_cancel, THRUM__BIT_LIFE, (thrum_task task), thrum__cancel(task))
+
+/* From now on `task` is the same as `other`: whoever waits for the one waits for the other. */
+THRUM__VOID(thrum_task_become, THRUM__BIT_LIFE, (thrum_task task, thrum_task other),
+	thrum__become(task, other))
+
+/* The running task signalled a condition, and so many were waiting for it; 0: nobody heard. */
+THRUM__VOID(thrum_task_signal, THRUM__BIT_LIFE, (thrum_task condition, unsigned waiters),
+	thrum__signal(condition, waiters))
+
+/* The running task took, and gave back, a lock. */
+THRUM__VOID(thrum_lock_acquired, THRUM__BIT_WAITS, (thrum_task lock), thrum__lock_acquired(lock))
+THRUM__VOID(thrum_lock_released, THRUM__BIT_WAITS, (thrum_task lock), thrum__lock_released(lock))
+
+/*
+ * Cause across processes and machines: what the running task sends under a key causes what the
+ * receiver of the same key does. Up to THRUM_KEY_MAX bytes; a longer key is cut.
+ */
+THRUM__VOID(thrum_link_send, THRUM__BIT_WAITS, (const void *key, size_t size),
+	thrum__link_send(key, size))
+THRUM__VOID(thrum_link_receive, THRUM__BIT_WAITS, (const void *key, size_t size),
+	thrum__link_receive(key, size))
+
+/* ---- Lanes, text, spans -----------------------------------------------------------------------
+ */
+
+/* Names this thread's own task. Without it that is the thread's name when it first recorded. */
+THRUM__VOID(thrum_lane_name, THRUM__BIT_STARTED, (const char *name), thrum__lane_name(name))
+
+/* Nothing runs on this lane, for a reason: THRUM_WAIT_FOR_WORK, THRUM_SUSPENDED, THRUM_HIBERNATED,
+ * or a tag. */
+THRUM__VOID(thrum_suspend, THRUM__BIT_RUNS, (struct thrum_tag * reason), thrum__suspend(reason))
+THRUM__VOID(thrum_resume, THRUM__BIT_RUNS, (void), thrum__resume())
+
+/* A point in time of this lane; with a value. */
+THRUM__VOID(thrum_tag, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__tag(tag))
+THRUM__VOID(thrum_tag_value, THRUM__TAG_BIT(tag), (struct thrum_tag * tag, int64_t value),
+	thrum__tag_value(tag, value))
+
+/* A stretch of time of this lane (a phase, a garbage collection, an interrupt); may nest. */
+THRUM__VOID(thrum_span_begin, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__span_begin(tag))
+THRUM__VOID(thrum_span_end, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__span_end(tag))
+
+/* A line of free text, said by the running task. */
+THRUM__VOID(thrum_log, THRUM__BIT_LOG, (const char *text), thrum__log(text))
+
+#else /* THRUM_DISABLED */
+
+#define thrum_task_label(task, label) THRUM__NOTHING(0, task, label)
+#define thrum_task_should_resolve(task) THRUM__NOTHING(0, task)
+#define thrum_task_due(task, ns_from_now) THRUM__NOTHING(0, task, ns_from_now)
+#define thrum_task_current() THRUM_TASK_NONE
+#define thrum_task_switch(task) THRUM__NOTHING(0, task)
+#define thrum_task_enter(task) THRUM__NOT(THRUM_TASK_NONE, 0, task)
+#define thrum_task_leave(before) THRUM__NOTHING(0, before)
+#define thrum_task_wait(waiter, source) THRUM__NOTHING(0, waiter, source)
+#define thrum_task_read(reader, source) THRUM__NOTHING(0, reader, source)
+#define thrum_task_resolve(task) THRUM__NOTHING(0, task)
+#define thrum_task_fail(task, reason) THRUM__NOTHING(0, task, reason)
+#define thrum_task_cancel(task) THRUM__NOTHING(0, task)
+#define thrum_task_become(task, other) THRUM__NOTHING(0, task, other)
+#define thrum_task_signal(condition, waiters) THRUM__NOTHING(0, condition, waiters)
+#define thrum_lock_acquired(lock) THRUM__NOTHING(0, lock)
+#define thrum_lock_released(lock) THRUM__NOTHING(0, lock)
+#define thrum_link_send(key, size) THRUM__NOTHING(0, key, size)
+#define thrum_link_receive(key, size) THRUM__NOTHING(0, key, size)
+#define thrum_lane_name(name) THRUM__NOTHING(0, name)
+#define thrum_suspend(reason) THRUM__NOTHING(0, reason)
+#define thrum_resume() ((void)0)
+#define thrum_tag(tag) THRUM__NOTHING(0, tag)
+#define thrum_tag_value(tag, value) THRUM__NOTHING(0, tag, value)
+#define thrum_span_begin(tag) THRUM__NOTHING(0, tag)
+#define thrum_span_end(tag) THRUM__NOTHING(0, tag)
+#define thrum_log(text) THRUM__NOTHING(0, text)
+
+#endif
+
+/* THRUM_RUN(task) { … } switches to the task and, however the block is left, back. */
+struct thrum__run {
+	thrum_task before;
+	bool again;
+};
+static inline void thrum__run_end(struct thrum__run *run)
+{
+	(void)run;
+	thrum_task_leave(run->before);
+}
+#ifndef THRUM_DISABLED
+#define THRUM_RUN(task) \
+	for (struct thrum__run thrum__run \
+		__attribute__((cleanup(thrum__run_end))) = {thrum_task_enter(task), true}; \
+		thrum__run.again; thrum__run.again = false)
+#else
+#define THRUM_RUN(task) \
+	for (bool thrum__again = (THRUM__NOTHING(0, task), true); thrum__again; \
+		thrum__again = false)
+#endif
+
+/* Formats only when recording. Not async-signal-safe. */
+#ifndef THRUM_DISABLED
+#define thrum_logf(...) (THRUM__ON(THRUM__BIT_LOG) ? thrum__logf(__VA_ARGS__) : (void)0)
+#else
+#define thrum_logf(...) ((void)sizeof(thrum__nothing(0, __VA_ARGS__)))
+#endif
+
+/* Reasons for suspension: the loop waits for events; the machine or guest sleeps; it was saved to
+ * disk. */
+static struct thrum_tag thrum__wait_for_work
+	__attribute__((unused)) = {"wait for work", NULL, 0, 0, 0};
+static struct thrum_tag thrum__suspended __attribute__((unused)) = {"suspended", NULL, 0, 0, 0};
+static struct thrum_tag thrum__hibernated __attribute__((unused)) = {"hibernated", NULL, 0, 0, 0};
+#define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work)
+#define THRUM_SUSPENDED (&thrum__suspended)
+#define THRUM_HIBERNATED (&thrum__hibernated)
+
+/* ---- Counters ---------------------------------------------------------------------------------
+ */
+
+#ifndef THRUM_DISABLED
+
+/*
+ * The counter of this path, made when there is none yet; a path like "net/tcp/bytes-acked" places
+ * it in a tree. Counters live whether or not anything is recorded. NULL when there are too many
+ * (THRUM_COUNTERS_MAX), or path is NULL; all functions below take NULL. The memory stays the
+ * recorder's. Thread-safe, not signal-safe.
+ */
+static inline struct thrum_counter *thrum_counter_create(const char *path,
+	enum thrum_counter_kind kind)
+{
+	return THRUM__HAVE ? thrum__counter_create(path, (int)kind) : NULL;
+}
+
+/* Changes the value; when recording, also leaves an event. Overflow wraps. */
+static inline void thrum_counter_add(struct thrum_counter *counter, int64_t amount)
+{
+	if (counter)
+		thrum__counter_add(counter, amount);
+}
+static inline void thrum_counter_set(struct thrum_counter *counter, int64_t value)
+{
+	if (counter)
+		thrum__counter_set(counter, value);
+}
+
+/* One observation of a distribution; its value is the last observation. */
+static inline void thrum_counter_observe(struct thrum_counter *counter, int64_t value)
+{
+	if (counter)
+		thrum__counter_observe(counter, value);
+}
+
+/* The value now; 0 for NULL. */
+static inline int64_t thrum_counter_value(const struct thrum_counter *counter)
+{
+	return counter ? thrum__counter_value(counter) : 0;
+}
+
+#else
+
+#define thrum_counter_create(path, kind) THRUM__NOT((struct thrum_counter *)0, 0, path, kind)
+#define thrum_counter_add(counter, amount) THRUM__NOTHING(0, counter, amount)
+#define thrum_counter_set(counter, value) THRUM__NOTHING(0, counter, value)
+#define thrum_counter_observe(counter, value) THRUM__NOTHING(0, counter, value)
+#define thrum_counter_value(counter) THRUM__NOT((int64_t)0, 0, counter)
+
+#endif
+#define THRUM_COUNTERS_MAX 4096
+
+/* ---- Starting and stopping --------------------------------------------------------------------
+ */
+
+#if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
+/*
+ * Starts recording. NULL: as the environment says now (THRUM_TRACE, THRUM_SIZE, THRUM_FULL), else
+ * defaults. When a recording is already running, also one that THRUM_TRACE started, this returns 0
+ * and changes nothing: the environment comes before the program.
+ *
+ * Takes milliseconds: it makes the file and calibrates the clock. Not async-signal-safe;
+ * thread-safe. Returns 0 or a negative enum thrum_error. After stop it may be called again; each
+ * time leaves some address space of the former recording behind, so that threads caught in the
+ * middle of an event are safe.
+ *
+ * A FILE that another live process records to is left alone: FILE.PID is used then. An old
+ * recording is replaced; any other file, and a symbolic link, is refused.
+ */
+THRUM__API int thrum_start(const struct thrum_config *config);
+
+/* Stops recording; the file stays. Without a recording it does nothing. Not async-signal-safe. */
+THRUM__API void thrum_stop(void);
+
+/*
+ * Writes what the recording holds now to `file`, a recording of its own; recording goes on
+ * meanwhile, and what is overwritten while it is copied is counted in the new file. An existing
+ * file is replaced under the rules of thrum_start. Not async-signal-safe. Returns 0 or a negative
+ * enum thrum_error.
+ */
+THRUM__API int thrum_snapshot(const char *file);
+
+/* The message for an error, negative or not. Never NULL, static. */
+THRUM__API const char *thrum_error_message(int error);
+
+/* The file that is recorded to, or NULL. Valid until the next start. */
+THRUM__API const char *thrum_file(void);
+
+/*
+ * Sets what is recorded of a category: levels 0..level, or nothing (-1). The recorder's own: "task"
+ * (0: ids only, 1: life, 2: waits, 3: everything, the default), "counter", "log". Unknown names are
+ * remembered until a category of that name is used. Thread-safe, not async-signal-safe.
+ */
+THRUM__API void thrum_level(const char *category, int level);
+
+#elif defined(THRUM_DISABLED)
+
+#define thrum_start(config) THRUM__NOT(0, 0, config)
+#define thrum_stop() ((void)0)
+#define thrum_snapshot(file) THRUM__NOT(-THRUM_E_NOT_RECORDING, 0, file)
+#define thrum_file() ((const char *)0)
+#define thrum_level(category, level) THRUM__NOTHING(0, category, level)
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

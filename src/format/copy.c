@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Copying a recording while it is written.
+ *
+ * Nothing is stopped, so the parts of the copy are of different moments. They are taken in the
+ * order that loses least:
+ *
+ *  1. Which packets there are: this is the moment that the copy shows. What is begun later is left
+ *     out, so that what is there has no holes but those at its old end.
+ *  2. Live tasks. A task that is created later has its creation in a packet, as new packets are
+ *     overwritten last; one that is resolved later is first shown as pending, then resolved. After
+ *     the packets it would be the other way round: a task that the table loses before it is copied
+ *     while the packets don't have its resolution yet would be missing from both.
+ *  3. Packets, the oldest first, as these are overwritten first.
+ *  4. Definitions: whatever a packet or a live task names is there by now, as they are never
+ *     overwritten.
+ *  5. The header: it counts what was lost, also while copying.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/index.h"
+
+#define CHUNK ((size_t)3 << 14) /* bytes; a multiple of each table's cells */
+_Static_assert(CHUNK % sizeof(struct thrum__live_task) == 0, "whole cells");
+_Static_assert(CHUNK % sizeof(struct thrum__definition) == 0, "whole cells");
+
+struct copy {
+	const struct thrum__input *input;
+	const struct thrum__output *output;
+	struct thrum__header from, to;
+	struct thrum__index index;
+	uint8_t *buffer; /* for a packet, or three chunks of a table */
+	uint64_t overwritten;
+};
+
+/* Reads exactly so much; what is behind a truncated file's end reads as zeros. */
+static int read_all(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
+{
+	size_t done = 0;
+	while (done < size) {
+		int64_t got = input->read(input->owner, offset + done, (uint8_t *)to + done,
+			size - done);
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	memset((uint8_t *)to + done, 0, size - done);
+	/* Partner: the release stores of tickets, tags and types. Two reads are never reordered. */
+	atomic_thread_fence(memory_order_acquire);
+	return 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* ---- Tables ------------------------------------------------------------------------- */
+
+static uint32_t word(const uint8_t *cell)
+{
+	uint32_t value;
+	memcpy(&value, cell, sizeof value);
+	return value;
+}
+
+/* A cell is taken only if its first word was the same, and not 0, before and after. */
+static void keep_stable(const uint8_t *before, uint8_t *cells, const uint8_t *after, size_t size,
+	size_t cell_size)
+{
+	for (size_t at = 0; at + cell_size <= size; at += cell_size) {
+		uint32_t tag = word(before + at);
+		if (tag == 0 || tag != word(after + at))
+			memset(cells + at, 0, cell_size);
+		else
+			memcpy(cells + at, &tag, sizeof tag);
+	}
+}
+
+/* Copies a table of cells, each valid while its first word is not 0 and stays the same. */
+static int copy_cells(struct copy *copy, struct thrum__section from, struct thrum__section to,
+	size_t cell_size)
+{
+	uint8_t *before = copy->buffer, *cells = before + CHUNK, *after = cells + CHUNK;
+	for (uint64_t at = 0; at < from.size; at += CHUNK) {
+		size_t size = from.size - at < CHUNK ? (size_t)(from.size - at) : CHUNK;
+		int error = read_all(copy->input, from.offset + at, before, size);
+		if (error == 0)
+			error = read_all(copy->input, from.offset + at, cells, size);
+		if (error == 0)
+			error = read_all(copy->input, from.offset + at, after, size);
+		if (error == 0)
+			keep_stable(before, cells, after, size, cell_size);
+		if (error == 0 && !is_zero(cells, size))
+			error = copy->output->write(copy->output->owner, to.offset + at, cells,
+				size);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+/* Copies what doesn't change, or only word by word. */
+static int copy_bytes(struct copy *copy, struct thrum__section from, struct thrum__section to)
+{
+	for (uint64_t at = 0; at < from.size; at += CHUNK) {
+		size_t size = from.size - at < CHUNK ? (size_t)(from.size - at) : CHUNK;
+		int error = read_all(copy->input, from.offset + at, copy->buffer, size);
+		if (error == 0 && !is_zero(copy->buffer, size))
+			error = copy->output->write(copy->output->owner, to.offset + at,
+				copy->buffer, size);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+/* ---- Packets ------------------------------------------------------------------------ */
+
+/*
+ * Reads the packet to the copy's buffer, filled up with zeros. One that is damaged is copied as it
+ * is, so that the copy tells of it too; one that the file ends in ends there. Returns 1; 0: it is
+ * gone; or a negative enum thrum_error.
+ */
+static int take_packet(struct copy *copy, const struct thrum__index_entry *entry)
+{
+	uint32_t size = copy->from.packet_size;
+	size_t bytes = 0;
+	int result = thrum__index_read(entry, copy->input, &copy->from, copy->buffer, &bytes);
+	if (result == THRUM__REUSED)
+		return 0;
+	if (result == -THRUM_E_DAMAGED) {
+		uint64_t at = copy->from.packet.offset + (uint64_t)entry->index * size;
+		result = read_all(copy->input, at, copy->buffer, size);
+		return result < 0 ? result : 1;
+	}
+	if (result == -THRUM_E_TRUNCATED && bytes >= sizeof(struct thrum__packet)) {
+		uint32_t content = (uint32_t)bytes * 8;
+		memcpy(copy->buffer + offsetof(struct thrum__packet, content_size), &content,
+			sizeof content);
+	} else if (result != 1) {
+		return result == -THRUM_E_TRUNCATED ? 0 : result;
+	}
+	memset(copy->buffer + bytes, 0, size - bytes);
+	return 1;
+}
+
+static int copy_packets(struct copy *copy)
+{
+	thrum__index_sort_by_begin(&copy->index);
+	for (size_t i = 0; i < copy->index.count; i++) {
+		int result = take_packet(copy, &copy->index.entries[i]);
+		if (result < 0)
+			return result;
+		if (result == 0) {
+			copy->overwritten++;
+			continue;
+		}
+		uint32_t size = copy->to.packet_size;
+		uint64_t at = copy->to.packet.offset + (uint64_t)copy->to.packets * size;
+		result = copy->output->write(copy->output->owner, at, copy->buffer, size);
+		if (result != 0)
+			return result;
+		copy->to.packets++;
+	}
+	return 0;
+}
+
+/* ---- The header --------------------------------------------------------------------- */
+
+/* One clock reading by its ticket; it stays 0, none, when it is being written at each try. */
+static int copy_reading(struct copy *copy, size_t offset)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		struct thrum__reading reading;
+		uint32_t before, after;
+		int error = read_all(copy->input, offset, &before, sizeof before);
+		if (error == 0)
+			error = read_all(copy->input, offset, &reading, sizeof reading);
+		if (error == 0)
+			error = read_all(copy->input, offset, &after, sizeof after);
+		if (error != 0)
+			return error;
+		if (before == after) {
+			if (before != 0)
+				memcpy((uint8_t *)&copy->to + offset, &reading, sizeof reading);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static struct thrum__section place(uint64_t *end, uint64_t size)
+{
+	struct thrum__section section = {*end, size};
+	*end += (size + 4095) / 4096 * 4096;
+	return section;
+}
+
+/* What is known before the packets are: where everything lies. */
+static void lay_out(struct copy *copy)
+{
+	const struct thrum__header *from = &copy->from;
+	struct thrum__header *to = &copy->to;
+	uint64_t end = THRUM__HEADER_SIZE;
+	memcpy(to, from, sizeof *to);
+	to->header_size = THRUM__HEADER_SIZE;
+	to->metadata = place(&end, from->metadata.size);
+	to->definitions = place(&end, from->definitions.size);
+	to->counters = place(&end, from->counters.size);
+	to->live_tasks = place(&end, from->live_tasks.size);
+	to->packet = (struct thrum__section){end, 0};
+	to->packets = 0;
+	/* No half-written reading: each is taken by its ticket later. */
+	memset(&to->start, 0, sizeof to->start);
+	memset(to->latest, 0, sizeof to->latest);
+}
+
+static int write_header(struct copy *copy)
+{
+	static const size_t readings[] = {offsetof(struct thrum__header, start),
+		offsetof(struct thrum__header, latest),
+		offsetof(struct thrum__header, latest) + sizeof(struct thrum__reading)};
+	struct thrum__header *to = &copy->to;
+	uint64_t lost[16];
+	int error = read_all(copy->input, offsetof(struct thrum__header, lost), lost, sizeof lost);
+	for (size_t i = 0; error == 0 && i < sizeof readings / sizeof *readings; i++)
+		error = copy_reading(copy, readings[i]);
+	if (error != 0)
+		return error;
+
+	to->packet.size = (uint64_t)to->packets * to->packet_size;
+	to->size = to->packet.offset + to->packet.size;
+	lost[THRUM__LOST_OVERWRITTEN] += copy->overwritten;
+	for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+		atomic_init(&to->lost[i], lost[i]);
+	atomic_init(&to->state, THRUM__SNAPSHOT);
+	atomic_init(&to->packets_used, to->packets);
+	atomic_init(&to->mask[0], 0);
+	atomic_init(&to->mask[1], 0);
+	atomic_init(&to->waiters, 0);
+	atomic_init(&to->progress, 0);
+	if (to->packets == 0) /* else the last packet makes the file as long as it should be */
+		error = copy->output->write(copy->output->owner, to->size - 1, "", 1);
+	return error ? error : copy->output->write(copy->output->owner, 0, to, sizeof *to);
+}
+
+/* ---- All of it, in the order explained above -------------------------------------------- */
+
+static int copy_parts(struct copy *copy)
+{
+	const struct thrum__header *from = &copy->from, *to = &copy->to;
+	int error = thrum__index_init(&copy->index, copy->input, from);
+	if (error == 0)
+		error = copy_cells(copy, from->live_tasks, to->live_tasks,
+			sizeof(struct thrum__live_task));
+	if (error == 0)
+		error = copy_packets(copy);
+	if (error == 0)
+		error = copy_cells(copy, from->definitions, to->definitions,
+			sizeof(struct thrum__definition));
+	if (error == 0)
+		error = copy_bytes(copy, from->counters, to->counters);
+	if (error == 0)
+		error = copy_bytes(copy, from->metadata, to->metadata);
+	return error ? error : write_header(copy);
+}
+
+int thrum__recording_copy(const struct thrum__input *input, const struct thrum__output *output,
+	uint64_t *overwritten)
+{
+	struct copy copy = {.input = input, .output = output};
+	const char *what;
+	uint64_t offset;
+	int error = read_all(input, 0, &copy.from, sizeof copy.from);
+	if (error == 0)
+		error = thrum__header_check(&copy.from, &what, &offset);
+	if (error != 0)
+		return error;
+	lay_out(&copy);
+	copy.buffer = malloc(copy.from.packet_size > 3 * CHUNK ? copy.from.packet_size : 3 * CHUNK);
+	if (!copy.buffer)
+		return -THRUM_E_MEMORY;
+	error = copy_parts(&copy);
+	if (error == 0 && overwritten)
+		*overwritten = copy.overwritten;
+	thrum__index_finish(&copy.index);
+	free(copy.buffer);
+	return error;
+}

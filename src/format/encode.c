@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/* The generic encoder, made from the table of records. */
+#include <string.h>
+
+#include "format/format.h"
+
+#define RUNNING
+#define NOBODY
+
+bool thrum__record_is_wide(const struct thrum__record *r, uint64_t id_base)
+{
+	uint64_t far = 0; /* bits above the 32nd: some field doesn't fit */
+
+#define TASK(x) far |= (r->x - id_base) >> 32;
+#define VALUE(x) far |= (uint64_t)(r->x != (int32_t)r->x) << 32;
+#define DEF(x)
+#define SITE(x)
+#define KIND(x)
+#define CAUSE(x)
+#define U32(x)
+#define U64(x)
+#define TEXT(x)
+#define KEY(x)
+	switch (r->type) {
+#define RECORD(id, NAME, name, runs, fields) \
+	case THRUM__R_##NAME: \
+		fields break;
+#include "format/records.def"
+#undef RECORD
+	}
+#undef TASK
+#undef VALUE
+#undef DEF
+#undef SITE
+#undef KIND
+#undef CAUSE
+#undef U32
+#undef U64
+#undef TEXT
+#undef KEY
+	return far != 0;
+}
+
+static uint8_t *put(uint8_t *p, const void *from, size_t size)
+{
+	memcpy(p, from, size);
+	return p + size;
+}
+
+static uint8_t *put_task(uint8_t *p, uint64_t id, uint64_t id_base, bool wide)
+{
+	uint32_t narrow = (uint32_t)(id - id_base);
+
+	return wide ? put(p, &id, 8) : put(p, &narrow, 4);
+}
+
+static uint8_t *put_value(uint8_t *p, int64_t value, bool wide)
+{
+	int32_t narrow = (int32_t)value;
+
+	return wide ? put(p, &value, 8) : put(p, &narrow, 4);
+}
+
+static uint8_t *put_text(uint8_t *p, const char *text)
+{
+	return p + thrum__copy_text((char *)p, text, THRUM_TEXT_MAX) + 1;
+}
+
+size_t thrum__encode_fields(uint8_t *to, const struct thrum__record *r, uint64_t id_base, bool wide)
+{
+	uint8_t *p = to;
+
+#define TASK(x) p = put_task(p, r->x, id_base, wide);
+#define VALUE(x) p = put_value(p, r->x, wide);
+#define DEF(x) p = put(p, &r->x, 2);
+#define SITE(x) p = put(p, &r->x, 2);
+#define KIND(x) *p++ = r->x;
+#define CAUSE(x) *p++ = r->x;
+#define U32(x) p = put(p, &r->x, 4);
+#define U64(x) p = put(p, &r->x, 8);
+#define TEXT(x) p = put_text(p, r->x);
+#define KEY(x) *p++ = r->x##_size, p = put(p, r->x, r->x##_size);
+	switch (r->type) {
+#define RECORD(id, NAME, name, runs, fields) \
+	case THRUM__R_##NAME: \
+		fields break;
+#include "format/records.def"
+#undef RECORD
+	}
+	return (size_t)(p - to);
+}
+
+size_t thrum__encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last)
+{
+	if (id < THRUM__EXTENDED && ticks - last < UINT64_C(1) << THRUM__TIME_BITS) {
+		uint32_t compact = (uint32_t)ticks << 5 | id;
+
+		memcpy(to, &compact, sizeof compact);
+		return THRUM__COMPACT_SIZE;
+	}
+	uint32_t extended = id;
+
+	to[0] = THRUM__EXTENDED;
+	memcpy(to + 1, &extended, sizeof extended);
+	memcpy(to + 5, &ticks, sizeof ticks);
+	return THRUM__EXTENDED_SIZE;
+}
+
+static bool continues_character(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t thrum__copy_text(char *to, const char *from, size_t max)
+{
+	static const char ellipsis[] = "\xe2\x80\xa6";
+	const char *end = memchr(from, '\0', max + 1);
+	size_t length = end ? (size_t)(end - from) : max + 1;
+
+	if (length > max) {
+		length = max - (sizeof ellipsis - 1);
+		while (length > 0 && continues_character(from[length]))
+			length--;
+		memcpy(to + length, ellipsis, sizeof ellipsis - 1);
+		memcpy(to, from, length);
+		length += sizeof ellipsis - 1;
+	} else {
+		memcpy(to, from, length);
+	}
+	to[length] = '\0';
+	return length;
+}

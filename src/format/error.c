@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* The errors' messages: one table, in thrum.h, for both libraries. */
+#include "thrum.h"
+
+const char *thrum_error_message(int error)
+{
+	switch (error < 0 ? -error : error) {
+	case THRUM_OK: return "success";
+#define THRUM__X(name, value, message) \
+	case THRUM_E_##name: return message;
+		THRUM_ERRORS(THRUM__X)
+#undef THRUM__X
+	}
+	return "unknown error";
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * format/: what a recording looks like, byte for byte, and nothing else: no I/O, no state.
+ *
+ *   offset 0   struct thrum__header
+ *   metadata   the CTF 1.8 text that describes the packets
+ *   definitions, counters, live tasks: tables of fixed cells, found through the header's sections
+ *   packets    of one size, each a CTF packet of one lane
+ *
+ * Everything is little-endian and naturally aligned, but for the fields of records, which are
+ * packed. Members that another process polls are 32 bits wide.
+ */
+#ifndef FORMAT_FORMAT_H
+#define FORMAT_FORMAT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "thrum.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is little-endian");
+
+/* ---- The header -------------------------------------------------------------------------------
+ */
+
+#define THRUM__MAGIC "thrum\r\n\032" /* 8 bytes; a transfer as text breaks it */
+#define THRUM__VERSION 1u
+#define THRUM__HEADER_SIZE 4096u
+#define THRUM__PACKET_MAGIC 0xc1fc1fc1u
+#define THRUM__SIZE_MIN (UINT64_C(256) << 10)
+#define THRUM__SIZE_MAX (UINT64_C(64) << 30)
+#define THRUM__SIZE_DEFAULT (UINT64_C(16) << 20)
+
+/* Why something is not in a recording. X(NAME, name, value, text) */
+#define THRUM__LOST(X) \
+	X(NO_PACKET, no_packet, 0, "no packet free: more threads than packets") \
+	X(FULL, full, 1, "recording full") \
+	X(NESTED, nested, 2, "signal handlers nested too deep") \
+	X(NO_SPACE, no_space, 3, "no space left on the device") \
+	X(DEFINITIONS, definitions, 4, "no room for a definition") \
+	X(LIVE_TASKS, live_tasks, 5, "no room in the table of live tasks") \
+	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied")
+
+enum thrum_lost {
+#define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,
+	THRUM__LOST(THRUM__X)
+#undef THRUM__X
+	THRUM__LOST_CAUSES,
+};
+
+struct thrum__section {
+	uint64_t offset, size;
+};
+
+/* The same moment on three clocks. Written by one thread at a time; `ticket` is 0 while it is
+ * written. */
+struct thrum__reading {
+	_Atomic uint32_t ticket;
+	uint32_t reserved;
+	uint64_t ticks;     /* of the recording's clock */
+	uint64_t monotonic; /* ns, CLOCK_MONOTONIC */
+	uint64_t realtime;  /* ns, CLOCK_REALTIME */
+};
+
+enum thrum__clock_kind {
+	THRUM__CLOCK_TSC = 1,       /* the time stamp counter, 16 cycles a tick */
+	THRUM__CLOCK_MONOTONIC = 2, /* 4 ns a tick */
+	THRUM__CLOCK_GIVEN = 3,     /* the program's own */
+};
+
+enum {
+	THRUM__RECORDING = 1, /* or the process died */
+	THRUM__STOPPED = 2,
+	THRUM__SNAPSHOT = 3, /* a copy; its process may go on */
+};
+
+struct thrum__header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_size;
+	uint64_t size;        /* of the whole recording */
+	uint32_t packet_size; /* bytes */
+	uint32_t packets;     /* how many there is room for */
+	struct thrum__section metadata, definitions, counters, live_tasks, packet;
+	uint8_t uuid[16];
+	uint64_t process_start; /* field 22 of /proc/PID/stat: tells a reused pid */
+	uint32_t pid;
+	uint32_t full;       /* enum thrum_full */
+	uint32_t clock_kind; /* enum thrum__clock_kind */
+	uint32_t reserved;
+	uint64_t clock_frequency; /* ticks a second, as known at the start */
+	struct thrum__reading start, latest[2];
+	char program[64], host[64];
+	/* From here on the recorder writes while it records. */
+	_Atomic uint32_t state;
+	_Atomic uint32_t
+		packets_used; /* this many packets, counted from the first, may hold something */
+	_Atomic uint32_t mask[2];  /* reserved for control from outside */
+	_Atomic uint32_t waiters;  /* readers asleep on `progress` */
+	_Atomic uint32_t progress; /* a futex: finished packets */
+	_Atomic uint64_t lost[16]; /* by enum thrum_lost */
+};
+_Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
+
+/* ---- Definitions ------------------------------------------------------------------------------
+ */
+
+enum thrum__definition_type {
+	THRUM__DEFINES_CATEGORY = 1, /* number: its number */
+	THRUM__DEFINES_TAG = 2,      /* number: level; parent: category's definition */
+	THRUM__DEFINES_COUNTER = 3,  /* number: enum thrum_counter_kind */
+	THRUM__DEFINES_SITE = 4,     /* number: line; text: function, NUL, file */
+};
+
+/* A cell; its index is the definition's number. Cell 0 stays empty. */
+struct thrum__definition {
+	_Atomic uint32_t type; /* enum thrum__definition_type, stored last; 0: nothing here (yet) */
+	uint32_t number;
+	uint32_t parent;
+	char text[116]; /* ends in NUL */
+};
+_Static_assert(sizeof(struct thrum__definition) == 128, "wire layout");
+#define THRUM__DEFINITIONS_MAX 65536u
+
+/* ---- Live tasks -------------------------------------------------------------------------------
+ */
+
+enum {
+	THRUM__LIVE_SHOULD_RESOLVE = 1,
+	THRUM__LIVE_LABELLED = 2,
+	THRUM__LIVE_CUT = 4,  /* the label is longer */
+	THRUM__LIVE_LANE = 8, /* a lane's own task */
+};
+
+/*
+ * One unresolved task; the table has 2^n cells and task id lies in cell id mod 2^n or nowhere. The
+ * cell's owner writes it, then stores `tag`; whoever resolves the task stores 0 there. A reader
+ * takes tag, copies, and takes the tag again.
+ */
+struct thrum__live_task {
+	_Atomic uint32_t tag; /* the id's low half; 0: free */
+	uint32_t id_high;
+	uint64_t parent;
+	uint64_t created;         /* ticks */
+	_Atomic uint64_t waiting; /* what it last waited for, or 0 */
+	_Atomic uint64_t waited;  /* since when, ticks */
+	uint16_t lane;            /* where it was created (low bits) */
+	_Atomic uint16_t waiting_lane;
+	uint16_t site;
+	uint8_t kind;
+	_Atomic uint8_t flags;
+	char label[48]; /* ends in NUL */
+};
+_Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
+
+/* ---- Packets ----------------------------------------------------------------------------------
+ */
+
+#define THRUM__SPANS_MAX 6
+
+/*
+ * CTF packet header and context. `ticket` is 0 while the packet is prepared, and never the same
+ * twice. Whatever is needed to read the packet by itself is here.
+ */
+struct thrum__packet {
+	uint32_t magic;
+	uint8_t uuid[16];
+	uint32_t stream_id;
+	uint64_t lane;                 /* stream_instance_id */
+	uint64_t begin;                /* ticks: timestamp_begin */
+	_Atomic uint32_t content_size; /* bits, with this header */
+	uint32_t packet_size;          /* bits */
+	uint64_t seq;                  /* packet_seq_num within the lane */
+	uint64_t discarded;            /* events_discarded of the lane before this packet */
+	_Atomic uint32_t ticket;
+	uint32_t tid;       /* the thread's id */
+	uint64_t id_base;   /* added to 32-bit task ids */
+	uint64_t own;       /* the lane's own task */
+	uint64_t running;   /* the task that runs when the packet begins */
+	uint16_t suspended; /* why nothing runs, a definition; 0xffff: no definition; 0: not
+			       suspended */
+	uint16_t open;      /* how many spans are open */
+	uint16_t spans[THRUM__SPANS_MAX]; /* the outermost of them */
+};
+_Static_assert(sizeof(struct thrum__packet) == 112, "wire layout");
+_Static_assert(offsetof(struct thrum__packet, content_size) == 40, "wire layout");
+_Static_assert(offsetof(struct thrum__packet, ticket) == 64, "wire layout");
+
+/* ---- Records ----------------------------------------------------------------------------------
+ */
+
+enum thrum__record_type {
+#define RECORD(id, NAME, name, runs, fields) THRUM__R_##NAME = id,
+#include "format/records.def"
+#undef RECORD
+};
+#define THRUM__WIDE 64u     /* added to the id of a wide record */
+#define THRUM__EXTENDED 31u /* in the compact header: an extended one follows */
+#define THRUM__TIME_BITS 27 /* of the compact header */
+#define THRUM__COMPACT_SIZE 4u
+#define THRUM__EXTENDED_SIZE 13u
+#define THRUM__BODY_MAX (3 * 8 + 3 + THRUM_TEXT_MAX + 1) /* no record's fields need more bytes */
+
+struct thrum__record {
+	enum thrum__record_type type;
+	uint64_t task, other, source;
+	int64_t value;
+	uint64_t monotonic, realtime;
+	const char *text; /* at most THRUM_TEXT_MAX bytes and a NUL */
+	const uint8_t *key;
+	uint32_t tid;
+	uint16_t def, site;
+	uint8_t kind, cause, key_size;
+};
+
+/* Whether a record's fields need the wide form in a packet of this id_base. */
+bool thrum__record_is_wide(const struct thrum__record *, uint64_t id_base);
+
+/* Writes the fields; returns how many bytes, at most THRUM__BODY_MAX. */
+size_t thrum__encode_fields(uint8_t *to, const struct thrum__record *, uint64_t id_base, bool wide);
+
+/*
+ * Writes an event's header: compact when `id` and the time since `last` (the event before, or the
+ * packet's begin) allow. Returns 4 or 13.
+ */
+size_t thrum__encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last);
+
+/* Cuts what is longer than `max` bytes between two UTF-8 characters, ending in an ellipsis. Copies
+ * at most max bytes and a NUL; returns the length. */
+size_t thrum__copy_text(char *to, const char *from, size_t max);
+
+/* ---- Layout -----------------------------------------------------------------------------------
+ */
+
+/* Fills in sizes and sections for a recording of `size` bytes. Returns 0, or -THRUM_E_SIZE. */
+int thrum__layout(struct thrum__header *, uint64_t size);
+
+/*
+ * Checks a header found in a file or a block of `size` bytes: every section lies within it, sizes
+ * are sane. A file may be shorter than the header says (truncated): packets are then cut off by the
+ * reader. Returns 0 or -THRUM_E_FORMAT, _VERSION, _DAMAGED; *what names the culprit, statically.
+ */
+int thrum__header_check(const struct thrum__header *, const char **what, uint64_t *offset);
+
+/* ---- Bytes in and out: how format/ and read/ reach what they don't own --------------------------
+ */
+
+/* Random access to a recording's bytes. */
+struct thrum__input {
+	void *owner;
+	/* Copies up to `size` bytes from `offset`; returns how many (fewer at the end), or a
+	 * negative enum thrum_error. */
+	int64_t (*read)(void *owner, uint64_t offset, void *to, size_t size);
+	/* How many bytes there are now. */
+	uint64_t (*size)(void *owner);
+};
+
+struct thrum__output {
+	void *owner;
+	/* Writes at `offset`; what is never written reads as zeros. Returns 0 or a negative enum
+	 * thrum_error. */
+	int (*write)(void *owner, uint64_t offset, const void *from, size_t size);
+};
+
+/*
+ * The reader's side of a packet: copies packet number `index` (counted from 0) to `to` (packet_size
+ * bytes of room; its content only is copied). Accepts it only if its ticket was the same before and
+ * after. Returns 1: copied, its content_size in range; 0: nothing there (never used, or being
+ * prepared); THRUM__REUSED: overwritten meanwhile, also at the third try; else a negative enum
+ * thrum_error: -THRUM_E_TRUNCATED (the file ends before it does; what is there is copied and *bytes
+ * says how much), -THRUM_E_DAMAGED (magic or sizes). *bytes: the content's bytes, header included.
+ */
+int thrum__packet_read(const struct thrum__input *, const struct thrum__header *, uint32_t index,
+	uint8_t *to, size_t *bytes);
+#define THRUM__REUSED 2
+
+/*
+ * Copies a recording, which may be written meanwhile, to a new one that holds its used packets
+ * only, oldest first. *overwritten: packets that were reused while they were copied; they are also
+ * added to the copy's lost[THRUM__LOST_OVERWRITTEN]. Returns 0 or a negative enum thrum_error.
+ */
+int thrum__recording_copy(const struct thrum__input *, const struct thrum__output *,
+	uint64_t *overwritten);
+
+/* ---- CTF metadata -----------------------------------------------------------------------------
+ */
+
+struct thrum__metadata {
+	const uint8_t *uuid;
+	uint64_t frequency; /* of the clock: ticks a second */
+	int64_t offset_s;   /* wall time when the clock was 0: seconds and ticks */
+	uint64_t offset;
+	/* NULL: numbers stay numbers. Else the definitions, whose names become enumerations. */
+	const struct thrum__definition *definitions;
+	size_t count;
+	const char *program, *host;
+};
+
+/*
+ * Writes the metadata text to `to`, at most `size` bytes with the ending NUL, and returns how long
+ * it is (without NUL) if there were room enough, as snprintf does.
+ */
+size_t thrum__metadata_write(char *to, size_t size, const struct thrum__metadata *);
+#define THRUM__METADATA_SIZE 16384u
+
+#endif

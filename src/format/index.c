@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* Which packets a recording holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/index.h"
+
+/* Appends the packet, if there is one at `index`. *room: of the entries. */
+static int add(struct thrum__index *list, size_t *room, const struct thrum__packet *packet,
+	uint32_t index)
+{
+	uint32_t ticket = atomic_load_explicit(&packet->ticket, memory_order_relaxed);
+	if (ticket == 0)
+		return 0;
+	if (list->count == *room) {
+		size_t more = *room ? *room * 2 : 64;
+		struct thrum__index_entry *entries = realloc(list->entries, more * sizeof *entries);
+		if (!entries)
+			return -THRUM_E_MEMORY;
+		list->entries = entries;
+		*room = more;
+	}
+	list->entries[list->count++] = (struct thrum__index_entry){packet->begin, packet->lane,
+		packet->seq, ticket, index};
+	return 0;
+}
+
+int thrum__index_init(struct thrum__index *index, const struct thrum__input *input,
+	const struct thrum__header *header)
+{
+	struct thrum__index list = {NULL, 0};
+	size_t room = 0;
+	uint32_t used = atomic_load_explicit(&header->packets_used, memory_order_relaxed);
+	for (uint32_t i = 0; i < used && i < header->packets; i++) {
+		struct thrum__packet packet;
+		int64_t got = input->read(input->owner,
+			header->packet.offset + (uint64_t)i * header->packet_size, &packet,
+			sizeof packet);
+		int error = got < 0 ? (int)got : 0;
+		if (error == 0 && got < (int64_t)sizeof packet)
+			break; /* the end of a truncated file */
+		if (error == 0)
+			error = add(&list, &room, &packet, i);
+		if (error != 0) {
+			free(list.entries);
+			return error;
+		}
+	}
+	*index = list;
+	return 0;
+}
+
+void thrum__index_finish(struct thrum__index *index)
+{
+	free(index->entries);
+	*index = (struct thrum__index){NULL, 0};
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_begin(const void *left, const void *right)
+{
+	const struct thrum__index_entry *a = left, *b = right;
+	int order = compare(a->begin, b->begin);
+	return order ? order : compare(a->index, b->index);
+}
+
+static int compare_lane(const void *left, const void *right)
+{
+	const struct thrum__index_entry *a = left, *b = right;
+	int order = compare(a->lane, b->lane);
+	if (order == 0)
+		order = compare(a->seq, b->seq);
+	return order ? order : compare(a->index, b->index);
+}
+
+void thrum__index_sort_by_begin(struct thrum__index *index)
+{
+	if (index->count > 0)
+		qsort(index->entries, index->count, sizeof *index->entries, compare_begin);
+}
+
+void thrum__index_sort_by_lane(struct thrum__index *index)
+{
+	if (index->count > 0)
+		qsort(index->entries, index->count, sizeof *index->entries, compare_lane);
+}
+
+int thrum__index_read(const struct thrum__index_entry *entry, const struct thrum__input *input,
+	const struct thrum__header *header, uint8_t *to, size_t *bytes)
+{
+	int result = thrum__packet_read(input, header, entry->index, to, bytes);
+	if (result == 1) {
+		uint32_t ticket;
+		memcpy(&ticket, to + offsetof(struct thrum__packet, ticket), sizeof ticket);
+		if (ticket != entry->ticket)
+			return THRUM__REUSED;
+	}
+	return result == 0 ? THRUM__REUSED : result;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The CTF 1.8 metadata (TSDL text) of a recording: what struct thrum__packet and records.def say,
+ * for other tools. The recorder writes it while it starts, so this neither allocates nor looks at
+ * the locale.
+ */
+#include <string.h>
+
+#include "format/table.h"
+
+/* Text is counted also where there is no more room for it. */
+struct text {
+	char *to;
+	size_t size, length;
+};
+
+static void put_bytes(struct text *text, const char *bytes, size_t size)
+{
+	if (text->length < text->size) {
+		size_t room = text->size - text->length;
+		memcpy(text->to + text->length, bytes, size < room ? size : room);
+	}
+	text->length += size;
+}
+
+static void put(struct text *text, const char *string)
+{
+	put_bytes(text, string, strlen(string));
+}
+
+static void put_number(struct text *text, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	put_bytes(text, digits + at, sizeof digits - at);
+}
+
+/* How long the UTF-8 character is that begins here (RFC 3629, section 4); 0: there is none. */
+static size_t character_length(const uint8_t *at, size_t left)
+{
+	if (at[0] < 0x80)
+		return 1;
+	size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+	if (at[0] < 0xc2 || at[0] > 0xf4 || length > left)
+		return 0;
+	uint8_t low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
+	uint8_t high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
+	if (at[1] < low || at[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+/* The inside of a TSDL string; what is not UTF-8 becomes U+FFFD. */
+static void put_escaped(struct text *text, const char *string, size_t size)
+{
+	const uint8_t *at = (const uint8_t *)string, *end = at + size;
+	while (at < end) {
+		size_t length = character_length(at, (size_t)(end - at));
+		if (length == 0) {
+			put(text, "\357\277\275");
+			length = 1;
+		} else if (*at == '"' || *at == '\\') {
+			put_bytes(text, (char[]){'\\', (char)*at}, 2);
+		} else if (*at < 32 || *at == 127) {
+			/* Always three digits: a digit may follow. */
+			char octal[] = {'\\', (char)('0' + *at / 64), (char)('0' + *at / 8 % 8),
+				(char)('0' + *at % 8)};
+			put_bytes(text, octal, sizeof octal);
+		} else {
+			put_bytes(text, (const char *)at, length);
+		}
+		at += length;
+	}
+}
+
+static void put_string(struct text *text, const char *string)
+{
+	put(text, "\"");
+	if (string)
+		put_escaped(text, string, strlen(string));
+	put(text, "\"");
+}
+
+static void put_uuid(struct text *text, const uint8_t uuid[16])
+{
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			put(text, "-");
+		put_bytes(text, &"0123456789abcdef"[uuid[i] >> 4], 1);
+		put_bytes(text, &"0123456789abcdef"[uuid[i] & 15], 1);
+	}
+}
+
+static void put_trace(struct text *text, const struct thrum__metadata *metadata)
+{
+	put(text,
+		"/* CTF 1.8 */\n"
+		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+		"typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
+		"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+		"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+		"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
+		"typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n"
+		"\n"
+		"trace {\n"
+		"\tmajor = 1;\n"
+		"\tminor = 8;\n"
+		"\tuuid = \"");
+	put_uuid(text, metadata->uuid);
+	put(text,
+		"\";\n"
+		"\tbyte_order = le;\n"
+		"\tpacket.header := struct {\n"
+		"\t\tuint32_t magic;\n"
+		"\t\tuint8_t uuid[16];\n"
+		"\t\tuint32_t stream_id;\n"
+		"\t\tuint64_t stream_instance_id; /* the lane */\n"
+		"\t};\n"
+		"};\n"
+		"\n"
+		"env {\n"
+		"\ttracer_name = \"thrum\";\n"
+		"\tprogram = ");
+	put_string(text, metadata->program);
+	put(text, ";\n\thostname = ");
+	put_string(text, metadata->host);
+	put(text, ";\n};\n\n");
+}
+
+static void put_clock(struct text *text, const struct thrum__metadata *metadata)
+{
+	put(text, "clock {\n\tname = thrum;\n\tfreq = ");
+	put_number(text, metadata->frequency);
+	put(text, ";\n\toffset_s = ");
+	if (metadata->offset_s < 0)
+		put(text, "-");
+	put_number(text,
+		metadata->offset_s < 0 ? -(uint64_t)metadata->offset_s
+				       : (uint64_t)metadata->offset_s);
+	put(text, ";\n\toffset = ");
+	put_number(text, metadata->offset);
+	put(text,
+		";\n\tabsolute = TRUE;\n};\n\n"
+		"typealias integer { size = 27; align = 1; signed = false;"
+		" map = clock.thrum.value; } := time27;\n"
+		"typealias integer { size = 64; align = 8; signed = false;"
+		" map = clock.thrum.value; } := time64;\n"
+		"\n");
+}
+
+/* ---- Names for numbers -------------------------------------------------------------- */
+
+/* `type` is that of the definitions to be named: a site's, or any of the others. */
+static bool is_named(const struct thrum__definition *definition, bool sites)
+{
+	uint32_t type = atomic_load_explicit(&definition->type, memory_order_acquire);
+	if (sites)
+		return type == THRUM__DEFINES_SITE;
+	return type == THRUM__DEFINES_CATEGORY || type == THRUM__DEFINES_TAG ||
+		type == THRUM__DEFINES_COUNTER;
+}
+
+/* A definition's text need not end in a NUL: it may come from a damaged file. */
+static size_t text_length(const char *string, size_t max)
+{
+	const char *end = memchr(string, '\0', max);
+	return end ? (size_t)(end - string) : max;
+}
+
+static void put_definition(struct text *text, const struct thrum__definition *definition)
+{
+	size_t size = sizeof definition->text, length = text_length(definition->text, size);
+	if (definition->type != THRUM__DEFINES_SITE) {
+		put_escaped(text, definition->text, length);
+		return;
+	}
+	/* The function's name, a NUL, the file's name. */
+	if (length + 1 < size) {
+		const char *file = definition->text + length + 1;
+		put_escaped(text, file, text_length(file, size - length - 1));
+		put(text, ":");
+		put_number(text, definition->number);
+		put(text, " ");
+	}
+	put(text, "(");
+	put_escaped(text, definition->text, length);
+	put(text, ")");
+}
+
+/* An enumeration of the definitions, or of the sites among them; 0 is the empty name. */
+static void put_definitions(struct text *text, const char *name,
+	const struct thrum__metadata *metadata, bool sites)
+{
+	if (!metadata->definitions) {
+		put(text, "typealias integer { size = 16; align = 8; signed = false; } := ");
+		put(text, name);
+		put(text, ";\n");
+		return;
+	}
+	put(text, "typealias enum : uint16_t { \"\" = 0");
+	for (size_t i = 1; i < metadata->count && i < THRUM__DEFINITIONS_MAX; i++) {
+		const struct thrum__definition *definition = &metadata->definitions[i];
+		if (!is_named(definition, sites))
+			continue;
+		put(text, ",\n\t\"");
+		put_definition(text, definition);
+		put(text, "\" = ");
+		put_number(text, i);
+	}
+	put(text, " } := ");
+	put(text, name);
+	put(text, ";\n");
+}
+
+#define ENUMERATOR(NAME, name, value, ...) ",\n\t\"" #name "\" = " #value
+static void put_enumerations(struct text *text, const struct thrum__metadata *metadata)
+{
+	static const char kinds[] = THRUM_KINDS(ENUMERATOR), causes[] = THRUM__LOST(ENUMERATOR);
+	put(text, "typealias enum : uint8_t {");
+	put(text, &kinds[1]); /* without the first comma */
+	put(text, " } := thrum_kind;\ntypealias enum : uint8_t {");
+	put(text, &causes[1]);
+	put(text, " } := thrum_cause;\n");
+	put_definitions(text, "thrum_definition", metadata, false);
+	put_definitions(text, "thrum_site", metadata, true);
+	put(text, "\n");
+}
+
+/* ---- Packets and events ------------------------------------------------------------- */
+
+/*
+ * The members of struct thrum__packet behind those of the packet header, and both forms of an
+ * event's header.
+ */
+static void put_stream(struct text *text)
+{
+	put(text,
+		"stream {\n"
+		"\tid = 0;\n"
+		"\tpacket.context := struct {\n"
+		"\t\ttime64 timestamp_begin;\n"
+		"\t\tuint32_t content_size;\n"
+		"\t\tuint32_t packet_size;\n"
+		"\t\tuint64_t packet_seq_num;\n"
+		"\t\tuint64_t events_discarded;\n"
+		"\t\tuint32_t ticket;\n"
+		"\t\tuint32_t tid;\n"
+		"\t\tuint64_t id_base;\n"
+		"\t\tuint64_t own;\n"
+		"\t\tuint64_t running;\n"
+		"\t\tuint16_t suspended;\n"
+		"\t\tuint16_t open;\n"
+		"\t\tuint16_t spans[6];\n"
+		"\t};\n"
+		"\tevent.header := struct {\n"
+		"\t\tenum : integer { size = 5; align = 1; signed = false; }"
+		" { compact = 0 ... 30, extended = 31 } id;\n"
+		"\t\tvariant <id> {\n"
+		"\t\t\tstruct { time27 timestamp; } compact;\n"
+		"\t\t\tstruct { uint32_t id; time64 timestamp; } extended;\n"
+		"\t\t} v;\n"
+		"\t} align(8);\n"
+		"};\n"
+		"\n"
+		"/* A task's number in 32 bits is relative to the packet's id_base; in 64 bits it"
+		" is the number itself. */\n"
+		"\n");
+}
+_Static_assert(THRUM__SPANS_MAX == 6 && THRUM__EXTENDED == 31 && THRUM__TIME_BITS == 27,
+	"put_stream says so too");
+
+static const char *field_type(enum thrum__field_type type, bool wide)
+{
+	switch (type) {
+	case THRUM__F_TASK: return wide ? "uint64_t " : "uint32_t ";
+	case THRUM__F_VALUE: return wide ? "int64_t " : "int32_t ";
+	case THRUM__F_DEF: return "thrum_definition ";
+	case THRUM__F_SITE: return "thrum_site ";
+	case THRUM__F_KIND: return "thrum_kind ";
+	case THRUM__F_CAUSE: return "thrum_cause ";
+	case THRUM__F_U32: return "uint32_t ";
+	case THRUM__F_U64: return "uint64_t ";
+	case THRUM__F_TEXT: return "string ";
+	case THRUM__F_KEY: return "uint8_t ";
+	case THRUM__F_END: break;
+	}
+	return "";
+}
+
+static void put_event(struct text *text, unsigned id, const struct thrum__record_info *record,
+	bool wide)
+{
+	put(text, "event { id = ");
+	put_number(text, id);
+	put(text, "; stream_id = 0; name = \"");
+	put(text, record->name);
+	put(text, "\"; fields := struct {");
+	for (int i = 0; record->fields[i].type != THRUM__F_END; i++) {
+		const char *name = record->fields[i].name;
+		if (record->fields[i].type == THRUM__F_KEY) {
+			put(text, " uint8_t ");
+			put(text, name);
+			put(text, "_size;");
+		}
+		put(text, " ");
+		put(text, field_type(record->fields[i].type, wide));
+		put(text, name);
+		if (record->fields[i].type == THRUM__F_KEY) {
+			put(text, "[");
+			put(text, name);
+			put(text, "_size]");
+		}
+		put(text, ";");
+	}
+	put(text, " }; };\n");
+}
+
+size_t thrum__metadata_write(char *to, size_t size, const struct thrum__metadata *metadata)
+{
+	struct text text = {to, size, 0};
+	put_trace(&text, metadata);
+	put_clock(&text, metadata);
+	put_enumerations(&text, metadata);
+	put_stream(&text);
+	for (unsigned id = 0; id < THRUM__WIDE; id++) {
+		const struct thrum__record_info *record = &thrum__records[id];
+		if (!record->name)
+			continue;
+		put_event(&text, id, record, false);
+		if (thrum__record_has_wide(record))
+			put_event(&text, id + THRUM__WIDE, record, true);
+	}
+	if (size > 0)
+		to[text.length < size ? text.length : size - 1] = '\0';
+	return text.length;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The reader's side of the packet protocol. The recorder may take a packet away at any moment: it
+ * stores ticket 0, then an empty content size, then the rest, then a new ticket. So whoever finds
+ * the same ticket before and after copying has a copy of one packet. The content size only grows
+ * meanwhile, and what lies before it is complete.
+ *
+ * Words are read in aligned pairs: copying 8 bytes is one access also where the operating system
+ * copies anything shorter byte by byte.
+ */
+#include <string.h>
+
+#include "format/packet.h"
+
+#define TRIES 3
+
+struct word_pair {
+	uint32_t first, second;
+};
+
+int64_t thrum__input_read(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		int64_t got = input->read(input->owner, offset + done, (uint8_t *)to + done,
+			size - done);
+
+		if (got < 0)
+			return got;
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (int64_t)done;
+}
+
+static int read_pair(const struct thrum__input *input, uint64_t offset, struct word_pair *pair)
+{
+	int64_t got = thrum__input_read(input, offset, pair, sizeof *pair);
+
+	/* Partner: the release stores of ticket and content size. What is read next is not older.
+	 */
+	atomic_thread_fence(memory_order_acquire);
+	if (got < 0)
+		return (int)got;
+	return got == sizeof *pair ? 0 : -THRUM_E_TRUNCATED;
+}
+
+static bool is_packet_of(const struct thrum__header *header, const uint8_t *bytes)
+{
+	uint32_t magic;
+
+	memcpy(&magic, bytes, sizeof magic);
+	return magic == THRUM__PACKET_MAGIC &&
+		memcmp(bytes + offsetof(struct thrum__packet, uuid), header->uuid,
+			sizeof header->uuid) == 0;
+}
+
+static bool has_sane_sizes(const struct thrum__header *header, struct word_pair bits)
+{
+	uint32_t content = bits.first / 8;
+
+	return bits.first % 8 == 0 && content >= sizeof(struct thrum__packet) &&
+		content <= header->packet_size && bits.second / 8 == header->packet_size;
+}
+
+/* One try, which THRUM__REUSED makes worth repeating. */
+static int try_read(const struct thrum__input *input, const struct thrum__header *header,
+	uint64_t offset, uint8_t *to, size_t limit, size_t *bytes)
+{
+	struct word_pair before, sizes, after;
+	int error = read_pair(input, offset + offsetof(struct thrum__packet, ticket), &before);
+
+	if (error == 0 && before.first == 0)
+		return 0;
+	if (error == 0)
+		error = read_pair(input, offset + offsetof(struct thrum__packet, content_size),
+			&sizes);
+	if (error)
+		return error;
+	bool sane = has_sane_sizes(header, sizes);
+	size_t size = sane ? sizes.first / 8 : sizeof(struct thrum__packet);
+
+	if (size > limit)
+		size = limit;
+	int64_t got = thrum__input_read(input, offset, to, size);
+
+	if (got < 0)
+		return (int)got;
+	/* Partner: the release fence behind the store of ticket 0. */
+	atomic_thread_fence(memory_order_acquire);
+	error = read_pair(input, offset + offsetof(struct thrum__packet, ticket), &after);
+	if (error)
+		return error;
+	if (after.first != before.first)
+		return THRUM__REUSED;
+	*bytes = (size_t)got;
+	if (!sane || (size_t)got < sizeof(struct thrum__packet) || !is_packet_of(header, to))
+		return -THRUM_E_DAMAGED;
+	/* The header in the copy may be younger than the size that was gone by. */
+	memcpy(to + offsetof(struct thrum__packet, content_size), &sizes.first, sizeof sizes.first);
+	return (size_t)got < size ? -THRUM_E_TRUNCATED : 1;
+}
+
+int thrum__packet_peek(const struct thrum__input *input, const struct thrum__header *header,
+	uint32_t index, uint8_t *to, size_t limit, size_t *bytes)
+{
+	uint64_t offset = header->packet.offset + (uint64_t)index * header->packet_size;
+	int result = THRUM__REUSED;
+
+	*bytes = 0;
+	for (int i = 0; i < TRIES && result == THRUM__REUSED; i++)
+		result = try_read(input, header, offset, to, limit, bytes);
+	return result;
+}
+
+int thrum__packet_read(const struct thrum__input *input, const struct thrum__header *header,
+	uint32_t index, uint8_t *to, size_t *bytes)
+{
+	return thrum__packet_peek(input, header, index, to, header->packet_size, bytes);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* A look at a packet without copying all of it. */
+#ifndef FORMAT_PACKET_H
+#define FORMAT_PACKET_H
+
+#include "format/format.h"
+
+/*
+ * As thrum__packet_read, but copies no more than the first `limit` bytes of the content, at least
+ * the packet's header.
+ */
+int thrum__packet_peek(const struct thrum__input *, const struct thrum__header *, uint32_t index,
+	uint8_t *to, size_t limit, size_t *bytes);
+
+/* Reads `size` bytes unless the input ends; returns how many, or a negative enum thrum_error. */
+int64_t thrum__input_read(const struct thrum__input *, uint64_t offset, void *to, size_t size);
+
+#endif

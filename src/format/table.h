@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The table of records (records.def) as data, for whoever walks it at run time: the CTF metadata
+ * and the scan of packets.
+ */
+#ifndef FORMAT_TABLE_H
+#define FORMAT_TABLE_H
+
+#include "format/format.h"
+
+enum thrum__field_type {
+	THRUM__F_END, /* there are no more fields */
+	THRUM__F_TASK,
+	THRUM__F_VALUE,
+	THRUM__F_DEF,
+	THRUM__F_SITE,
+	THRUM__F_KIND,
+	THRUM__F_CAUSE,
+	THRUM__F_U32,
+	THRUM__F_U64,
+	THRUM__F_TEXT,
+	THRUM__F_KEY,
+};
+
+#define THRUM__FIELDS_MAX 5
+
+struct thrum__record_info {
+	const char *name; /* NULL: there is no record of this id */
+	struct {
+		enum thrum__field_type type;
+		const char *name;
+	} fields[THRUM__FIELDS_MAX + 1]; /* the last is THRUM__F_END */
+};
+
+/* By id, the narrow one; ids from THRUM__WIDE on are the same records' wide forms. */
+extern const struct thrum__record_info thrum__records[THRUM__WIDE];
+
+/* Whether a record has a wide form: whether it has a task or a value. */
+bool thrum__record_has_wide(const struct thrum__record_info *);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "port/port.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+bool thrum__port_tsc_is_trusted(void)
+{
+	unsigned a, b, c, d;
+	char source[16] = "";
+
+	/* Invariant: AMD64 Architecture Programmer's Manual 3, CPUID Fn8000_0007_EDX[8]; Intel SDM
+	 * 2, the same. */
+	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+		return false;
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, source, sizeof source - 1);
+
+	close(fd);
+	return n > 0 && strcmp(source, "tsc\n") == 0;
+}
+#else
+bool thrum__port_tsc_is_trusted(void)
+{
+	return false;
+}
+#endif
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t thrum__port_monotonic(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t thrum__port_realtime(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}

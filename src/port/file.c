@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A recording's file. It is made complete under another name and then renamed, so that nobody ever
+ * sees a half-made one. While names are looked at and changed the directory is locked (flock), for
+ * other programs that do the same.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "port/port.h"
+
+static int error_of(int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR: return -THRUM_E_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+	case EROFS: return -THRUM_E_ACCESS;
+	case ELOOP: return -THRUM_E_SYMLINK;
+	case ENOSPC:
+	case EDQUOT: return -THRUM_E_SPACE;
+	case ENOMEM: return -THRUM_E_MEMORY;
+	case ENAMETOOLONG: return -THRUM_E_ARGUMENT;
+	default: return -THRUM_E_SYSTEM;
+	}
+}
+
+/* Replaces %p, %e and %%. False: too long. */
+static bool expand(char *to, size_t size, const char *pattern)
+{
+	char part[256];
+	size_t n = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		part[0] = *p;
+		part[1] = '\0';
+		if (p[0] == '%' && p[1] == 'p')
+			snprintf(part, sizeof part, "%u", thrum__port_pid()), p++;
+		else if (p[0] == '%' && p[1] == 'e')
+			thrum__port_program(part, sizeof part), p++;
+		else if (p[0] == '%' && p[1] == '%')
+			p++;
+		size_t length = strlen(part);
+
+		if (n + length >= size)
+			return false;
+		memcpy(to + n, part, length + 1);
+		n += length;
+	}
+	return true;
+}
+
+/* A directory of our own, that nobody else may have put there. */
+static int make_private_directory(const char *name)
+{
+	struct stat st;
+
+	if (mkdir(name, 0700) && errno != EEXIST)
+		return error_of(errno);
+	if (lstat(name, &st))
+		return error_of(errno);
+	if (S_ISLNK(st.st_mode))
+		return -THRUM_E_SYMLINK;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022)
+		? 0
+		: -THRUM_E_ACCESS;
+}
+
+static int default_path(char *to, size_t size)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	char directory[4000];
+	int error = -THRUM_E_NOT_FOUND;
+
+	if (runtime && runtime[0] == '/' &&
+		snprintf(directory, sizeof directory, "%s/thrum", runtime) < 3900)
+		error = make_private_directory(directory);
+	if (error) {
+		snprintf(directory, sizeof directory, "/dev/shm/thrum-%u", (unsigned)geteuid());
+		error = make_private_directory(directory);
+	}
+	if (error)
+		return error;
+	size_t n = strlen(directory);
+
+	memcpy(to, directory, n);
+	return expand(to + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
+}
+
+/* Opens the directory of a path, and locks it if nobody holds it for long. */
+static int open_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char name[4096] = ".";
+
+	if (slash == path)
+		memcpy(name, "/", 2);
+	else if (slash)
+		memcpy(name, path, (size_t)(slash - path)), name[slash - path] = '\0';
+	int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; fd >= 0 && i < 100 && flock(fd, LOCK_EX | LOCK_NB); i++)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return fd < 0 ? error_of(errno) : fd;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Whether a file may be replaced: 0; 1: another live process records to it. */
+static int look_at(int directory, const char *name,
+	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+{
+	struct stat st;
+	char head[4096];
+	uint32_t pid;
+
+	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : error_of(errno);
+	if (S_ISLNK(st.st_mode))
+		return -THRUM_E_SYMLINK;
+	if (!S_ISREG(st.st_mode))
+		return -THRUM_E_EXISTS;
+	if (st.st_size == 0)
+		return 0;
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return error_of(errno);
+	ssize_t n = read(fd, head, sizeof head);
+
+	close(fd);
+	if (n <= 0 || !is_recording(head, (size_t)n, &pid))
+		return -THRUM_E_EXISTS;
+	return pid != thrum__port_pid() && thrum__port_maps_file(pid, st.st_dev, st.st_ino);
+}
+
+static int find_name(struct thrum__port_file *file,
+	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+{
+	size_t length = strlen(file->path);
+	int taken = look_at(file->directory, base_name(file->path), is_recording);
+
+	if (taken != 1)
+		return taken;
+	if ((size_t)snprintf(file->path + length, sizeof file->path - length, ".%u",
+		    thrum__port_pid()) >= sizeof file->path - length)
+		return -THRUM_E_ARGUMENT;
+	taken = look_at(file->directory, base_name(file->path), is_recording);
+	return taken == 1 ? -THRUM_E_EXISTS : taken;
+}
+
+int thrum__port_file_create(struct thrum__port_file *file, const char *path, uint64_t size,
+	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+{
+	int error = 0;
+
+	file->fd = file->directory = -1;
+	file->temporary[0] = '\0';
+	if (!path)
+		error = default_path(file->path, sizeof file->path);
+	else if (!expand(file->path, sizeof file->path, path) || !*base_name(file->path))
+		error = -THRUM_E_ARGUMENT;
+	if (error)
+		return error;
+	file->directory = open_directory(file->path);
+	if (file->directory < 0)
+		return file->directory;
+	error = find_name(file, is_recording);
+	if (!error &&
+		(size_t)snprintf(file->temporary, sizeof file->temporary, ".%s.%u~",
+			base_name(file->path), thrum__port_pid()) >= sizeof file->temporary)
+		error = -THRUM_E_ARGUMENT;
+	if (!error) {
+		/* Left by a process of our number that died just here. */
+		unlinkat(file->directory, file->temporary, 0);
+		file->fd = openat(file->directory, file->temporary,
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (file->fd < 0 || ftruncate(file->fd, (off_t)size))
+			error = error_of(errno);
+	}
+	if (error)
+		thrum__port_file_abandon(file);
+	return error;
+}
+
+void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		file->fd, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int thrum__port_file_reserve(const struct thrum__port_file *file, uint64_t size)
+{
+	int error = posix_fallocate(file->fd, 0, (off_t)size);
+
+	return error ? error_of(error) : 0;
+}
+
+int thrum__port_file_write(const struct thrum__port_file *file, uint64_t offset, const void *from,
+	size_t size)
+{
+	const char *p = from;
+
+	while (size > 0) {
+		ssize_t n = pwrite(file->fd, p, size, (off_t)offset);
+
+		if (n < 0 && errno != EINTR)
+			return error_of(errno);
+		if (n > 0)
+			p += n, offset += (uint64_t)n, size -= (size_t)n;
+	}
+	return 0;
+}
+
+static void close_all(struct thrum__port_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	if (file->directory >= 0)
+		close(file->directory);
+	file->fd = file->directory = -1;
+}
+
+int thrum__port_file_commit(struct thrum__port_file *file)
+{
+	int error = 0;
+
+	if (renameat(file->directory, file->temporary, file->directory, base_name(file->path))) {
+		error = error_of(errno);
+		unlinkat(file->directory, file->temporary, 0);
+	}
+	close_all(file);
+	return error;
+}
+
+void thrum__port_file_abandon(struct thrum__port_file *file)
+{
+	if (file->fd >= 0)
+		unlinkat(file->directory, file->temporary, 0);
+	close_all(file);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "port/port.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18 /* Linux 4.14 */
+#endif
+
+void *thrum__port_allocate(size_t size)
+{
+	void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return block == MAP_FAILED ? NULL : block;
+}
+
+int thrum__port_populate(void *from, size_t size)
+{
+	int error = errno, result = 0;
+
+	if (madvise(from, size, MADV_POPULATE_WRITE))
+		result = errno == EINVAL ? -THRUM_E_SYSTEM : -THRUM_E_SPACE;
+	errno = error;
+	return result;
+}
+
+void thrum__port_detach(void *from, size_t size)
+{
+	mmap(from, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void thrum__port_wipe_on_fork(void *page, size_t size)
+{
+	/* Without it there is still the handler of fork(). */
+	madvise(page, size, MADV_WIPEONFORK);
+}

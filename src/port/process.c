@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "port/port.h"
+
+uint32_t thrum__port_pid(void)
+{
+	return (uint32_t)getpid();
+}
+
+uint32_t thrum__port_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+bool thrum__port_thread_lives(uint32_t pid, uint32_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+void thrum__port_thread_name(char name[16])
+{
+	memset(name, 0, 16);
+	prctl(PR_GET_NAME, name);
+}
+
+uint64_t thrum__port_process_start(uint32_t pid)
+{
+	char file[40] = "/proc/self/stat", text[1024];
+
+	if (pid)
+		snprintf(file, sizeof file, "/proc/%u/stat", pid);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	/* Field 2 is the program's name in brackets, which may hold anything; field 22 is the 20th
+	 * behind it. */
+	const char *p = strrchr(text, ')');
+
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+static void copy(char *to, size_t size, const char *from)
+{
+	size_t length = strnlen(from, size - 1);
+
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+void thrum__port_program(char *name, size_t size)
+{
+	copy(name, size, program_invocation_short_name);
+}
+
+void thrum__port_host(char *name, size_t size)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof host - 1);
+	copy(name, size, host);
+}
+
+bool thrum__port_maps_file(uint32_t pid, uint64_t device, uint64_t inode)
+{
+	char file[40], line[4300];
+	bool found = false;
+
+	snprintf(file, sizeof file, "/proc/%u/maps", pid);
+	FILE *maps = fopen(file, "re");
+
+	if (!maps)
+		return errno != ENOENT && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
+	while (!found && fgets(line, sizeof line, maps)) {
+		unsigned major, minor;
+		unsigned long number;
+
+		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &number) == 3 &&
+			makedev(major, minor) == device && number == inode;
+	}
+	fclose(maps);
+	return found;
+}
+
+void thrum__port_random(void *to, size_t size)
+{
+	if (getrandom(to, size, GRND_NONBLOCK) != (ssize_t)size) {
+		uint64_t seed = thrum__port_realtime() ^ (uint64_t)getpid() << 32;
+
+		for (size_t i = 0; i < size; i++)
+			((uint8_t *)to)[i] = (uint8_t)((seed = seed * 6364136223846793005u +
+								       1442695040888963407u) >>
+				56);
+	}
+}

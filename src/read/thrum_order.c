@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The packets in the order of (lane, sequence number), and a judgement of headers by their
+ * neighbours: a damaged lane, number or time would otherwise take events away from packets that are
+ * all right.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/thrum_reader.h"
+
+static bool goes_before(const struct reader *r, uint32_t a, uint32_t b)
+{
+	const struct packet_ref *x = &r->packets[a], *y = &r->packets[b];
+
+	if (x->lane != y->lane)
+		return x->lane < y->lane;
+	return x->seq != y->seq ? x->seq < y->seq : x->first < y->first;
+}
+
+/* Merges the sorted halves from[low..middle) and from[middle..high). */
+static void merge(const struct reader *r, const uint32_t *from, uint32_t *to, size_t low,
+	size_t middle, size_t high)
+{
+	size_t left = low, right = middle;
+
+	for (size_t i = low; i < high; i++) {
+		if (right == high || (left < middle && !goes_before(r, from[right], from[left])))
+			to[i] = from[left++];
+		else
+			to[i] = from[right++];
+	}
+}
+
+static void sort(const struct reader *r, uint32_t *order, uint32_t *scratch, size_t count)
+{
+	for (size_t run = 1; run < count; run *= 2) {
+		for (size_t low = 0; low < count; low += 2 * run) {
+			size_t middle = low + run < count ? low + run : count;
+			size_t high = middle + run < count ? middle + run : count;
+
+			merge(r, order, scratch, low, middle, high);
+		}
+		memcpy(order, scratch, count * sizeof *order);
+	}
+}
+
+/* How well a packet fits between two others; NULL: no neighbour. */
+static int fitness(const struct packet_ref *p, const struct packet_ref *before,
+	const struct packet_ref *after)
+{
+	int fits = 0;
+
+	if (before)
+		fits += (p->first >= before->first) + same_writer(p, before);
+	if (after)
+		fits += (p->first <= after->first) + same_writer(p, after);
+	return fits;
+}
+
+/* The packets of one lane: those judged right so far, and those still to be judged. */
+struct lane_order {
+	struct reader *r;
+	uint32_t *kept;
+	size_t kept_count;
+	const uint32_t *coming;
+	size_t coming_count;
+};
+
+static struct packet_ref *packet(const struct lane_order *o, uint32_t index)
+{
+	return &o->r->packets[index];
+}
+
+static void refuse(const struct lane_order *o, uint32_t index, const char *why)
+{
+	packet(o, index)->state = PACKET_BAD;
+	packet(o, index)->why = why;
+	o->r->has_bad = true;
+}
+
+/* The next packet has the same number as the last one kept: only one can be right. */
+static void judge_twins(struct lane_order *o)
+{
+	uint32_t *last = &o->kept[o->kept_count - 1];
+	const struct packet_ref *one = packet(o, *last), *two = packet(o, o->coming[0]);
+	const struct packet_ref *before = NULL, *after = NULL;
+	uint32_t wrong = o->coming[0];
+
+	if (o->kept_count > 1)
+		before = packet(o, last[-1]);
+	for (size_t i = 1; i < o->coming_count && !after; i++)
+		if (packet(o, o->coming[i])->seq != one->seq)
+			after = packet(o, o->coming[i]);
+	if (fitness(two, before, after) > fitness(one, before, after)) {
+		wrong = *last;
+		*last = o->coming[0];
+	}
+	refuse(o, wrong, "its number is that of another packet");
+}
+
+/* The next packet begins before the last one kept: which of the two has the wrong time, or the
+ * wrong number? */
+static void judge_times(struct lane_order *o)
+{
+	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
+	const struct packet_ref *one = packet(o, *last), *two = packet(o, next);
+	bool last_is_wrong;
+
+	if (o->kept_count > 1 && two->first < packet(o, last[-1])->first)
+		last_is_wrong = false; /* next precedes two packets */
+	else if (o->coming_count > 1)
+		last_is_wrong = packet(o, o->coming[1])->first < one->first;
+	else /* no witness but the numbers: a lone packet behind a gap is the stranger */
+		last_is_wrong = two->seq == one->seq + 1 && o->kept_count > 1 &&
+			one->seq != packet(o, last[-1])->seq + 1;
+	if (last_is_wrong) {
+		refuse(o, *last, "its time is later than that of packets after it");
+		*last = next;
+	} else {
+		refuse(o, next, "its time is earlier than that of packets before it");
+	}
+}
+
+/* Sorts out one lane's packets; returns how many are right. */
+static size_t judge_lane(struct reader *r, uint32_t *order, size_t count)
+{
+	struct lane_order o = {r, order, 0, order, count};
+
+	for (; o.coming_count > 0; o.coming++, o.coming_count--) {
+		const struct packet_ref *next = packet(&o, o.coming[0]);
+		const struct packet_ref *last = o.kept_count ? packet(&o, o.kept[o.kept_count - 1])
+							     : NULL;
+
+		if (last && last->seq == next->seq)
+			judge_twins(&o);
+		else if (last && last->first > next->first)
+			judge_times(&o);
+		else
+			o.kept[o.kept_count++] = o.coming[0];
+	}
+	return o.kept_count;
+}
+
+static size_t judge_lanes(struct reader *r, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t first = 0, end; first < count; first = end) {
+		uint64_t lane = r->packets[r->order[first]].lane;
+
+		for (end = first + 1; end < count; end++)
+			if (r->packets[r->order[end]].lane != lane)
+				break;
+		size_t right = judge_lane(r, r->order + first, end - first);
+
+		memmove(r->order + kept, r->order + first, right * sizeof *r->order);
+		kept += right;
+	}
+	return kept;
+}
+
+int64_t thrum__order_packets(struct reader *r)
+{
+	size_t count = 0;
+
+	if (r->packet_count == 0)
+		return 0;
+	/* Twice: the other half is for sorting. */
+	uint32_t *order = realloc(r->order, 2 * r->packet_count * sizeof *order);
+
+	if (!order)
+		return -THRUM_E_MEMORY;
+	r->order = order;
+	for (size_t i = 0; i < r->packet_count; i++)
+		if (r->packets[i].state == PACKET_GOOD)
+			order[count++] = (uint32_t)i;
+	sort(r, order, order + r->packet_count, count);
+	return (int64_t)judge_lanes(r, count);
+}

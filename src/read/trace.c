@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/* The public reading API: finds out which format it is, then passes everything on to that format's
+ * reader. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/read.h"
+
+#define POLL_MS \
+	10 /* packets that are still being filled wake nobody: they are looked at so often */
+
+int thrum__error_set(struct thrum_error_info *info, int code, uint64_t offset, const char *format,
+	...)
+{
+	va_list arguments;
+
+	if (!info)
+		return code;
+	info->code = code;
+	info->offset = offset;
+	va_start(arguments, format);
+	vsnprintf(info->message, sizeof info->message, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+/* ---- Words ------------------------------------------------------------------------------------
+ */
+
+const char *thrum_event_name(int type)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) [THRUM_EVENT_##NAME] = word,
+		THRUM_EVENTS(THRUM__X)
+#undef THRUM__X
+	};
+
+	return type >= 0 && type < THRUM_EVENT_TYPES ? names[type] : "unknown";
+}
+
+const char *thrum_kind_name(int kind)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, name, value) [value] = #name,
+		THRUM_KINDS(THRUM__X)
+#undef THRUM__X
+	};
+
+	if (kind < 0 || (size_t)kind >= sizeof names / sizeof *names || !names[kind])
+		return "unknown";
+	return names[kind];
+}
+
+const char *thrum_lost_name(int cause)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, name, value, text) [value] = text,
+		THRUM__LOST(THRUM__X)
+#undef THRUM__X
+	};
+
+	return cause >= 0 && (size_t)cause < sizeof names / sizeof *names ? names[cause] : NULL;
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------
+ */
+
+int thrum__trace_open_input(const struct thrum__input *input, void (*close)(void *owner),
+	struct thrum_trace **trace, struct thrum_error_info *info)
+{
+	static const struct thrum__format *const formats[] = {&thrum__format_thrum,
+		&thrum__format_mirage};
+	uint8_t head[4096];
+	int64_t got = input->read(input->owner, 0, head, sizeof head);
+
+	if (got < 0)
+		return thrum__error_set(info, (int)got, 0, "its beginning can't be read");
+	if (got == 0)
+		return thrum__error_set(info, -THRUM_E_FORMAT, 0,
+			"empty: there is nothing to read");
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		if (!formats[i]->probe(head, (size_t)got))
+			continue;
+		struct thrum_trace *opened;
+		int error = formats[i]->open(input, &opened, info);
+
+		if (error)
+			return error;
+		opened->format = formats[i];
+		opened->input = *input;
+		opened->input_close = close;
+		opened->info.format = formats[i]->name;
+		opened->info.file_size = input->size(input->owner);
+		*trace = opened;
+		return 0;
+	}
+	return thrum__error_set(info, -THRUM_E_FORMAT, 0,
+		"neither a recording of thrum nor a trace of mirage-profile");
+}
+
+void thrum_trace_close(struct thrum_trace *trace)
+{
+	if (!trace)
+		return;
+	void (*close)(void *) = trace->input_close;
+	void *owner = trace->input.owner;
+
+	trace->format->close(trace);
+	if (close)
+		close(owner);
+}
+
+/* ---- Bytes in memory --------------------------------------------------------------------------
+ */
+
+struct memory {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct memory *memory = owner;
+
+	if (offset >= memory->size)
+		return 0;
+	if (size > memory->size - offset)
+		size = memory->size - (size_t)offset;
+	memcpy(to, memory->bytes + offset, size);
+	return (int64_t)size;
+}
+
+static uint64_t memory_size(void *owner)
+{
+	return ((const struct memory *)owner)->size;
+}
+
+int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace **trace,
+	struct thrum_error_info *info)
+{
+	struct memory *memory = malloc(sizeof *memory);
+
+	if (!memory)
+		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	*memory = (struct memory){bytes, size};
+	struct thrum__input input = {memory, memory_read, memory_size};
+	int error = thrum__trace_open_input(&input, free, trace, info);
+
+	if (error)
+		free(memory);
+	return error;
+}
+
+/* ---- Passing on -------------------------------------------------------------------------------
+ */
+
+int thrum_trace_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
+	struct thrum_error_info *info)
+{
+	return trace->format->next(trace, events, count, info);
+}
+
+int thrum_trace_refresh(struct thrum_trace *trace, int wait_ms, struct thrum_error_info *info)
+{
+	if (!trace->format->refresh)
+		return 0;
+	for (;;) {
+		int result = trace->format->refresh(trace, info);
+
+		if (result != THRUM__NOTHING_NEW || wait_ms <= 0 || !trace->input_wait)
+			return result > 0 ? 1 : result;
+		int slice = wait_ms < POLL_MS ? wait_ms : POLL_MS;
+
+		trace->input_wait(trace->input.owner, slice);
+		wait_ms -= slice;
+	}
+}
+
+const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *trace)
+{
+	return &trace->info;
+}
+
+const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *trace, unsigned site)
+{
+	return trace->format->site ? trace->format->site(trace, site) : NULL;
+}
+
+const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *trace, unsigned lane)
+{
+	return trace->format->lane ? trace->format->lane(trace, lane) : NULL;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: ISC */
+/* The calls whose speed matters less, and the slow side of those in hot.c: all through the generic
+ * encoder. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/record.h"
+
+/* ---- The slow side of hot.c -------------------------------------------------------------------
+ */
+
+/* No lane and no packet to be had: the task gets an id all the same. */
+static thrum_task id_without_lane(void)
+{
+	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+
+	return r ? atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed) * ID_BLOCK + 1
+		 : THRUM_TASK_NONE;
+}
+
+thrum_task thrum__write_create(struct thrum_site *site, const struct creation *given)
+{
+	struct thread *thread = &thrum__thread;
+	struct creation c = *given;
+	struct thrum__record record = {.type = c.type,
+		.kind = c.kind,
+		.source = c.source,
+		.text = c.label};
+	int error = errno;
+	uint64_t time;
+	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(&record), &time);
+
+	errno = error;
+	if (!lane)
+		return id_without_lane();
+	if (c.type != THRUM__R_CREATE_IN)
+		c.parent = thread->running;
+	c.site = site_number(lane->recorder, site);
+	record.site = c.site;
+	record.task = c.parent;
+	record.other = thrum__next_id(lane);
+	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS))
+		record.type = THRUM__R_CREATE;
+	thrum__live_begin(lane, record.other, time, &c);
+	if (is_on(THRUM__BIT_LIFE))
+		thrum__lane_write(lane, &record, time);
+	thrum__lane_release(thread, lane);
+	return record.other;
+}
+
+/* Takes the lane, does what `also` says in it, and writes the record. */
+static void write_and(struct thrum__record *record,
+	void (*also)(struct lane *, const struct thrum__record *, uint64_t time))
+{
+	struct thread *thread = &thrum__thread;
+	int error = errno;
+	uint64_t time;
+	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(record), &time);
+
+	if (lane) {
+		also(lane, record, time);
+		thrum__lane_write(lane, record, time);
+		thrum__lane_release(thread, lane);
+	}
+	errno = error;
+}
+
+static void note_wait(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	live_wait(lane, record->task, record->other, time);
+}
+
+void thrum__write_wait(thrum_task waiter, thrum_task source)
+{
+	write_and(&(struct thrum__record){.type = THRUM__R_WAIT, .task = waiter, .other = source},
+		note_wait);
+}
+
+static void note_end(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)time;
+	live_end(lane, record->type == THRUM__R_BECOME ? record->task : record->other);
+}
+
+void thrum__write_end(struct thrum__record *record)
+{
+	write_and(record, note_end);
+}
+
+static void note_switch(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)time;
+	lane->said = record->task;
+}
+
+void thrum__write_switch(thrum_task task)
+{
+	write_and(&(struct thrum__record){.type = THRUM__R_SWITCH, .task = task}, note_switch);
+}
+
+/* ---- Tasks ------------------------------------------------------------------------------------
+ */
+
+void thrum__label(thrum_task task, const char *label)
+{
+	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+
+	if (!task || !r)
+		return;
+	if (!label)
+		label = "";
+	thrum__live_label(r, task, label);
+	thrum__write(&(struct thrum__record){.type = THRUM__R_LABEL, .task = task, .text = label});
+}
+
+void thrum__should_resolve(thrum_task task)
+{
+	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+
+	if (!task || !r)
+		return;
+	thrum__live_flag(r, task, THRUM__LIVE_SHOULD_RESOLVE);
+	thrum__write(&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
+}
+
+void thrum__due(thrum_task task, int64_t ns_from_now)
+{
+	if (task)
+		thrum__write(&(struct thrum__record){.type = THRUM__R_DUE,
+			.task = task,
+			.value = ns_from_now});
+}
+
+void thrum__fail(thrum_task task, const char *reason)
+{
+	if (task)
+		thrum__write_end(&(struct thrum__record){.type = THRUM__R_FAIL,
+			.other = task,
+			.text = reason ? reason : ""});
+}
+
+void thrum__cancel(thrum_task task)
+{
+	if (task)
+		thrum__write_end(&(struct thrum__record){.type = THRUM__R_CANCEL, .other = task});
+}
+
+void thrum__become(thrum_task task, thrum_task other)
+{
+	if (task && other)
+		thrum__write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
+			.task = task,
+			.other = other});
+}
+
+/* What the running task does to another. */
+static void act(enum thrum__record_type type, thrum_task other, int64_t value)
+{
+	if (other)
+		thrum__write(&(struct thrum__record){.type = type, .other = other, .value = value});
+}
+
+void thrum__signal(thrum_task condition, unsigned waiters)
+{
+	act(THRUM__R_SIGNAL, condition, waiters);
+}
+
+void thrum__lock_acquired(thrum_task lock)
+{
+	act(THRUM__R_LOCK, lock, 0);
+}
+
+void thrum__lock_released(thrum_task lock)
+{
+	act(THRUM__R_UNLOCK, lock, 0);
+}
+
+static void link(enum thrum__record_type type, const void *key, size_t size)
+{
+	if (key)
+		thrum__write(&(struct thrum__record){.type = type,
+			.key = key,
+			.key_size = (uint8_t)(size < THRUM_KEY_MAX ? size : THRUM_KEY_MAX)});
+}
+
+void thrum__link_send(const void *key, size_t size)
+{
+	link(THRUM__R_LINK_SEND, key, size);
+}
+
+void thrum__link_receive(const void *key, size_t size)
+{
+	link(THRUM__R_LINK_RECEIVE, key, size);
+}
+
+/* ---- Lanes, tags, spans -----------------------------------------------------------------------
+ */
+
+void thrum__lane_name(const char *name)
+{
+	thrum__thread_attach(&thrum__thread);
+	thrum__label(thrum__thread.own, name);
+}
+
+static void note_suspension(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)time;
+	lane->suspended = record->type == THRUM__R_RESUME ? 0
+		: record->def                             ? record->def
+							  : UINT16_MAX;
+}
+
+static void note_span(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)time;
+	if (record->type == THRUM__R_SPAN_BEGIN) {
+		if (lane->open < THRUM__SPANS_MAX)
+			lane->spans[lane->open] = record->def;
+		lane->open++;
+	} else if (lane->open > 0) {
+		lane->open--;
+		if (lane->open < THRUM__SPANS_MAX)
+			lane->spans[lane->open] = 0;
+	}
+}
+
+static void note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)lane, (void)record, (void)time;
+}
+
+/* What has a tag: defined first, or with its name in the event. Only if it is on: the first use
+ * can't know that yet. */
+static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64_t value,
+	void (*also)(struct lane *, const struct thrum__record *, uint64_t))
+{
+	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+
+	if (!tag || !r)
+		return;
+	struct thrum__record record = {.type = type,
+		.def = kept_number(r, &tag->id),
+		.value = value,
+		.text = tag->name};
+
+	if (!record.def)
+		record.def = thrum__define_tag(r, tag);
+	if (is_on(__atomic_load_n(&tag->bit, __ATOMIC_RELAXED)))
+		write_and(&record, also);
+}
+
+void thrum__suspend(struct thrum_tag *reason)
+{
+	write_tag(THRUM__R_SUSPEND, reason, 0, note_suspension);
+}
+
+void thrum__resume(void)
+{
+	write_and(&(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
+}
+
+void thrum__tag(struct thrum_tag *tag)
+{
+	write_tag(THRUM__R_TAG, tag, 0, note_nothing);
+}
+
+void thrum__tag_value(struct thrum_tag *tag, int64_t value)
+{
+	write_tag(THRUM__R_TAG_VALUE, tag, value, note_nothing);
+}
+
+void thrum__span_begin(struct thrum_tag *tag)
+{
+	write_tag(THRUM__R_SPAN_BEGIN, tag, 0, note_span);
+}
+
+void thrum__span_end(struct thrum_tag *tag)
+{
+	write_tag(THRUM__R_SPAN_END, tag, 0, note_span);
+}
+
+/* ---- Formatted text -----------------------------------------------------------------------------
+ */
+
+#define FORMATTED(text, format) \
+	do { \
+		va_list arguments; \
+		va_start(arguments, format); \
+		if (vsnprintf(text, sizeof text, format, arguments) < 0) \
+			text[0] = '\0'; \
+		va_end(arguments); \
+	} while (0)
+
+void thrum__logf(const char *format, ...)
+{
+	char text[THRUM_TEXT_MAX + 2]; /* one more, so that a cut is noticed and marked */
+	int error = errno;
+
+	FORMATTED(text, format);
+	thrum__log(text);
+	errno = error;
+}
+
+thrum_task thrum__createf(struct thrum_site *site, int kind, const char *format, ...)
+{
+	char text[THRUM_TEXT_MAX + 2];
+	int error = errno;
+
+	FORMATTED(text, format);
+	thrum_task task = thrum__create(site, kind, text);
+	errno = error;
+	return task;
+}

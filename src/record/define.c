@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: ISC */
+/* Categories with their levels, and definitions: what is said once and then named by a number. */
+#include <string.h>
+
+#include "record/record.h"
+
+/* ---- Categories: the process's, whether it records or not
+ * ------------------------------------------ */
+
+#define CATEGORIES 16u
+#define CATEGORY_NAME 60
+
+enum {
+	FREE,
+	WRITING,
+	NAMED
+};
+
+struct category {
+	_Atomic uint32_t state;
+	_Atomic int32_t level;
+	char name[CATEGORY_NAME];
+};
+
+static struct category categories[CATEGORIES] = {
+	{NAMED, 3, "task"},
+	{NAMED, 3, "counter"},
+	{NAMED, 3, "log"},
+};
+
+/* The number of a category, new or not. Too many: the last one's. */
+static unsigned category_number(const char *name)
+{
+	for (unsigned i = 0; i < CATEGORIES; i++) {
+		struct category *c = &categories[i];
+		uint32_t state = FREE;
+
+		if (atomic_compare_exchange_strong(&c->state, &state, WRITING)) {
+			thrum__copy_text(c->name, name, sizeof c->name - 1);
+			atomic_store(&c->level, 3);
+			atomic_store(&c->state, NAMED);
+			thrum__levels_apply(atomic_load(&thrum__recorder) != NULL);
+			return i;
+		}
+		if (state == NAMED && strncmp(c->name, name, sizeof c->name - 1) == 0)
+			return i;
+	}
+	return CATEGORIES - 1;
+}
+
+void thrum__levels_apply(bool recording)
+{
+	uint32_t mask[2] = {0, 0};
+
+	for (unsigned i = 0; recording && i < CATEGORIES; i++) {
+		int32_t level = atomic_load(&categories[i].level);
+		bool named = atomic_load(&categories[i].state) == NAMED;
+		uint32_t bits = named ? (UINT32_C(1) << (level + 1)) - 1 : 0;
+
+		mask[i / 8] |= bits << (i % 8 * 4);
+	}
+	__atomic_store_n(&thrum__control.mask[1], mask[1], __ATOMIC_RELAXED);
+	__atomic_store_n(&thrum__control.mask[0], mask[0], __ATOMIC_RELEASE);
+}
+
+void thrum_level(const char *name, int level)
+{
+	if (!name)
+		return;
+	struct recorder *r = atomic_load(&thrum__recorder);
+	unsigned number = category_number(name);
+	int lowest = number == 0 ? 0 : -1; /* ids are given as long as anything is recorded */
+
+	level = level < lowest ? lowest : level > 3 ? 3 : level;
+	atomic_store(&categories[number].level, level);
+	if (!r)
+		return;
+	thrum__levels_apply(true);
+	thrum__write(&(struct thrum__record){.type = THRUM__R_CATEGORY,
+		.def = thrum__define_category(r, categories[number].name, number),
+		.value = level,
+		.text = categories[number].name});
+}
+
+/* ---- Definitions ------------------------------------------------------------------------------
+ */
+
+static uint32_t hash(const struct thrum__definition *d, size_t text_size)
+{
+	/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
+	uint32_t h = 2166136261u ^ d->number ^ d->parent << 16;
+
+	for (size_t i = 0; i < text_size; i++)
+		h = (h ^ (uint8_t)d->text[i]) * 16777619u;
+	return h;
+}
+
+static bool same(const struct thrum__definition *a, const struct thrum__definition *b,
+	size_t text_size)
+{
+	return atomic_load_explicit(&a->type, memory_order_acquire) == b->type &&
+		a->number == b->number && a->parent == b->parent &&
+		memcmp(a->text, b->text, text_size) == 0;
+}
+
+/* Writes a new cell. 0: no room. */
+static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_t text_size)
+{
+	uint32_t number = atomic_load(&r->definitions_used);
+
+	do {
+		if (number >= r->definition_count) {
+			thrum__count_lost(THRUM__LOST_DEFINITIONS);
+			return 0;
+		}
+	} while (!atomic_compare_exchange_weak(&r->definitions_used, &number, number + 1));
+	struct thrum__definition *cell = &r->definitions[number];
+
+	cell->number = d->number;
+	cell->parent = d->parent;
+	memcpy(cell->text, d->text, text_size);
+	/* Partner: the reader's acquiring look at the type. */
+	atomic_store_explicit(&cell->type, d->type, memory_order_release);
+	return (uint16_t)number;
+}
+
+/* text_size: with the NULs. */
+uint16_t thrum__define(struct recorder *r, const struct thrum__definition *d, size_t text_size,
+	uint32_t *id)
+{
+	uint32_t mask = r->known_mask, at = hash(d, text_size) & mask;
+	uint16_t added = 0;
+
+	for (;; at = (at + 1) & mask) {
+		uint16_t known = atomic_load(&r->known[at]);
+
+		/* The table has more places than there are definitions: it always has an empty one.
+		 */
+		if (!known) {
+			if (!added)
+				added = add(r, d, text_size);
+			if (!added ||
+				atomic_compare_exchange_strong(&r->known[at], &known, added)) {
+				known = added;
+				break;
+			}
+		}
+		if (same(&r->definitions[known], d, text_size)) {
+			added = known;
+			break;
+		}
+	}
+	if (added)
+		__atomic_store_n(id, r->generation << 16 | added, __ATOMIC_RELAXED);
+	return added;
+}
+
+uint16_t thrum__define_category(struct recorder *r, const char *name, unsigned number)
+{
+	struct thrum__definition d = {.type = THRUM__DEFINES_CATEGORY, .number = number};
+	size_t size = thrum__copy_text(d.text, name, sizeof d.text - 1) + 1;
+	uint32_t id;
+
+	return thrum__define(r, &d, size, &id);
+}
+
+uint16_t thrum__define_tag(struct recorder *r, struct thrum_tag *tag)
+{
+	uint32_t level = tag->level > 3 ? 3 : tag->level;
+	struct thrum__definition d = {.type = THRUM__DEFINES_TAG, .number = level};
+
+	if (tag->category) {
+		uint32_t known = __atomic_load_n(&tag->category->id, __ATOMIC_RELAXED);
+		unsigned number = known ? known - 1 : category_number(tag->category->name);
+
+		__atomic_store_n(&tag->category->id, number + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&tag->bit, number * 4 + level, __ATOMIC_RELAXED);
+		d.parent = thrum__define_category(r, categories[number].name, number);
+	}
+	size_t size = thrum__copy_text(d.text, tag->name, sizeof d.text - 1) + 1;
+
+	return thrum__define(r, &d, size, &tag->id);
+}
+
+/* The function's name, and as much of the file's end as there is room for. */
+uint16_t thrum__define_site(struct recorder *r, struct thrum_site *site)
+{
+	if (!site)
+		return 0;
+	struct thrum__definition d = {.type = THRUM__DEFINES_SITE, .number = site->line};
+	size_t function = thrum__copy_text(d.text, site->function, 50) + 1;
+	size_t room = sizeof d.text - function - 1;
+	size_t length = strlen(site->file);
+	size_t file = thrum__copy_text(d.text + function,
+			      site->file + (length > room ? length - room : 0), room) +
+		1;
+
+	return thrum__define(r, &d, function + file, &site->id);
+}

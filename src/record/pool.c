@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The pool: the packets that no lane has, in the order in which they were closed, and the lanes
+ * that no thread has.
+ *
+ * The packets wait in a ring of cells; a cell holds turn << 33 | full << 32 | slot, where turn
+ * counts how often the ring went round. To take: the head's cell from FULL(turn) to EMPTY(turn +
+ * 1), then the head one on. To put: the tail's cell from EMPTY(turn) to FULL(turn), then the tail
+ * one on. Each step is one compare-and-swap, and whoever finds head or tail behind its cell moves
+ * it: nobody ever waits for anybody. (A bounded variant of Michael and Scott's queue, 1996;
+ * modelled in verify/pool.pml.)
+ *
+ * Parked lanes keep their packet and form a stack whose top carries a tag against the ABA problem
+ * (Treiber, 1986).
+ */
+#include "record/record.h"
+
+static uint64_t empty(uint64_t turn)
+{
+	return turn << 33;
+}
+
+static uint64_t full(uint64_t turn, uint32_t slot)
+{
+	return turn << 33 | UINT64_C(1) << 32 | slot;
+}
+
+void thrum__pool_init(struct recorder *r)
+{
+	for (uint32_t slot = 0; slot < r->packet_count; slot++)
+		atomic_init(&r->cells[slot], full(0, slot));
+	atomic_store(&r->tail, r->packet_count);
+}
+
+void thrum__pool_put(struct recorder *r, uint32_t slot)
+{
+	for (;;) {
+		uint64_t tail = atomic_load(&r->tail);
+		uint64_t turn = tail / r->packet_count;
+		_Atomic uint64_t *cell = &r->cells[tail % r->packet_count];
+		uint64_t seen = atomic_load(cell);
+		bool mine = seen == empty(turn) &&
+			atomic_compare_exchange_strong(cell, &seen, full(turn, slot));
+
+		/* Ours or another's: the cell is filled, so the tail moves on. */
+		if (mine || seen != empty(turn))
+			atomic_compare_exchange_strong(&r->tail, &tail, tail + 1);
+		if (mine)
+			return;
+	}
+}
+
+uint32_t thrum__pool_take(struct recorder *r)
+{
+	for (;;) {
+		uint64_t head = atomic_load(&r->head);
+		uint64_t turn = head / r->packet_count;
+		_Atomic uint64_t *cell = &r->cells[head % r->packet_count];
+		uint64_t seen = atomic_load(cell);
+
+		if (seen == empty(turn)) {
+			if (atomic_load(&r->head) == head)
+				return NO_PACKET;
+			continue;
+		}
+		bool is_full = seen >> 32 == (turn << 1 | 1);
+		bool mine = is_full && atomic_compare_exchange_strong(cell, &seen, empty(turn + 1));
+
+		if (mine || !is_full)
+			atomic_compare_exchange_strong(&r->head, &head, head + 1);
+		if (mine)
+			return (uint32_t)seen;
+	}
+}
+
+void thrum__park(struct recorder *r, struct lane *lane)
+{
+	uint64_t top = atomic_load(&r->parked), next;
+
+	do {
+		atomic_store_explicit(&lane->next_parked, (uint32_t)top, memory_order_relaxed);
+		next = ((top >> 32) + 1) << 32 | (lane->number + 1);
+	} while (!atomic_compare_exchange_weak(&r->parked, &top, next));
+}
+
+struct lane *thrum__unpark(struct recorder *r)
+{
+	uint64_t top = atomic_load(&r->parked);
+
+	while ((uint32_t)top) {
+		struct lane *lane = &r->lanes[(uint32_t)top - 1];
+		uint32_t below = atomic_load_explicit(&lane->next_parked, memory_order_relaxed);
+
+		if (atomic_compare_exchange_weak(&r->parked, &top, ((top >> 32) + 1) << 32 | below))
+			return lane;
+	}
+	return NULL;
+}

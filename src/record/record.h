@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * record/: lanes, packets, live tasks, definitions, counters, start and stop. Never decodes.
+ *
+ * A thread records into its lane: a stream of packets that only it writes. Packets come from one
+ * pool; a full one goes back to the pool's end and the packet that was closed longest ago is taken
+ * in its place. Everything here is lock-free, so that a signal handler that interrupts any of it
+ * can do the same in a lane of its own.
+ *
+ *   pool.c    which packet is whose            hot.c     the calls that must be fast
+ *   lane.c    threads and their lanes          calls.c   the other calls
+ *   live.c    ids and the live-task table      define.c  categories and definitions
+ *   start.c   start, stop, fork, environment   counter.c, snapshot.c
+ */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/format.h"
+#include "port/cpu.h"
+#include "thrum.h"
+
+/* A fast event may begin up to this many bytes before the end: none is longer. */
+#define FAST_EVENT_MAX 64u
+/* Sixteenths of a tick. From this gap on the compact header's 27 bits might not do. */
+#define COMPACT_GAP ((UINT64_C(1) << (THRUM__TIME_BITS + 4)) - 32)
+#define NO_PACKET UINT32_MAX
+/* A thread's lane, and those of the signal handlers that interrupt it in there. */
+#define LEVELS 3
+/* Ids are taken so many at once. */
+#define ID_BLOCK 16u
+/* Fresh pages of a packet are made present so many bytes at a time. */
+#define POPULATE_STEP 65536u
+
+/* What one thread at a time has; lives in the recorder's memory for ever. The first members share a
+ * cache line. */
+struct lane {
+	uint8_t *position; /* where the next event goes */
+	_Atomic(uint8_t *)
+		limit; /* a fast event may begin here at the latest; NULL: take the slow path */
+	struct thrum__packet *packet;
+	uint64_t last; /* the clock at the last event, sixteenths of ticks */
+	uint64_t id_base;
+	uint64_t said; /* the running task as a reader of the packet knows it */
+	uint64_t next_id, end_id;
+	struct thrum__live_task *live;  /* the cells of this block of ids; NULL: they have none */
+	struct thrum__live_task *table; /* the recorder's; NULL: none are kept */
+	uint64_t table_mask;
+	struct recorder *recorder;
+	uint64_t seq;
+	uint64_t discarded; /* events of this lane that are lost */
+	uint32_t slot;      /* number of its packet, or NO_PACKET */
+	uint32_t number;
+	uint32_t region;              /* of the live-task table, + 1; 0: none */
+	_Atomic uint32_t tid;         /* of its thread; 0: parked */
+	_Atomic uint32_t next_parked; /* number + 1 */
+	_Atomic uint32_t switching;   /* between two packets: nobody may take over the lane */
+	uint8_t level;
+	uint16_t suspended;
+	uint16_t open; /* spans */
+	uint16_t spans[THRUM__SPANS_MAX];
+} __attribute__((aligned(64)));
+
+/* All state of one recording but for what is in the recording itself. Never freed: see thrum_stop.
+ */
+struct recorder {
+	struct thrum__header *header;
+	uint8_t *packets;
+	struct thrum__live_task *live; /* NULL: none are kept */
+	struct thrum__definition *definitions;
+	uint64_t live_mask, size;
+	uint32_t packet_size, packet_count, definition_count;
+	uint32_t generation; /* 16 bits; never 0 */
+	bool discard, careful;
+	bool may_populate;
+
+	_Atomic uint32_t tickets, lanes_used, definitions_used;
+	_Atomic uint64_t id_blocks;
+	_Atomic uint64_t next_reading, next_reclaim; /* clock */
+	_Atomic uint32_t readings;
+
+	/* The pool: see pool.c */
+	_Atomic uint64_t head, tail, parked;
+	_Atomic uint64_t *cells;
+	uint32_t *ready; /* by packet: bytes that are present */
+	struct lane *lanes;
+	_Atomic uint32_t *regions; /* owner lane's number + 1 */
+	_Atomic uint16_t *known;   /* hash table of definitions' numbers */
+	uint32_t known_mask;
+};
+
+/* Thread-local. Small: it lies in the static TLS block, of which a dlopen'ed library gets little.
+ */
+struct thread {
+	struct lane *lane[LEVELS];
+	uint64_t running, own;
+	uint64_t retry; /* when to ask for a packet again */
+	uint32_t lost, generation;
+	volatile uint8_t busy[LEVELS]; /* inside a call that uses this lane */
+	uint8_t lost_cause;
+};
+extern __thread struct thread thrum__thread __attribute__((tls_model("initial-exec")));
+
+/* The clock in use. A NULL function means the time stamp counter. */
+extern struct thrum_clock thrum__clock;
+/* What is recorded now, or NULL. */
+extern _Atomic(struct recorder *) thrum__recorder;
+
+extern pthread_key_t thrum__exit_key;
+
+/* Sixteenths of a tick. */
+ALWAYS_INLINE uint64_t now(void)
+{
+	return LIKELY(!thrum__clock.read) ? read_tsc() : thrum__clock.read(thrum__clock.context);
+}
+
+static inline bool is_on(unsigned bit)
+{
+	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
+}
+
+/* The event ends at `end`: from here on readers see it, and SIGKILL can't take it away. */
+ALWAYS_INLINE void publish(struct lane *lane, uint8_t *end)
+{
+	lane->position = end;
+	/* Partner: the reader's acquiring load of the content size. */
+	atomic_store_explicit(&lane->packet->content_size,
+		(uint32_t)(end - (uint8_t *)lane->packet) << 3, memory_order_release);
+}
+
+/* ---- pool.c ---- */
+void thrum__pool_init(struct recorder *);
+void thrum__pool_put(struct recorder *, uint32_t slot);
+uint32_t thrum__pool_take(struct recorder *); /* NO_PACKET: none */
+void thrum__park(struct recorder *, struct lane *);
+struct lane *thrum__unpark(struct recorder *); /* NULL: none */
+
+/* ---- lane.c ---- */
+/* Writes one record, into the lane of whatever runs now; the slow path of everything. Keeps errno.
+ */
+void thrum__write(struct thrum__record *);
+/*
+ * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`; NULL: counted
+ * as lost. *time is the event's. Then thrum__lane_write any number of records within those bytes,
+ * then thrum__lane_release.
+ */
+struct lane *thrum__lane_take(struct thread *, size_t bytes, uint64_t *time);
+void thrum__lane_write(struct lane *, const struct thrum__record *, uint64_t time);
+void thrum__lane_release(struct thread *, struct lane *);
+/* Gives the thread its lane and its own task, if it has none and there is room. */
+void thrum__thread_attach(struct thread *);
+void thrum__thread_exit(void *thread);
+void thrum__count_lost(enum thrum_lost);
+/* So many bytes are enough for a record with this text. */
+size_t thrum__bytes_needed(const struct thrum__record *);
+
+/* ---- calls.c: the slow side of hot.c ---- */
+/* What there is to say of a new task. */
+struct creation {
+	enum thrum__record_type type; /* CREATE, CREATE_IN or CREATE_WAITING */
+	uint64_t parent, source;
+	const char *label;
+	uint16_t site;
+	uint8_t kind;
+};
+thrum_task thrum__write_create(struct thrum_site *, const struct creation *);
+void thrum__write_wait(thrum_task waiter, thrum_task source);
+void thrum__write_end(
+	struct thrum__record *); /* resolved, failed, cancelled: other; became: task */
+void thrum__write_switch(thrum_task);
+
+/* ---- live.c ---- */
+/* Takes a block of ids for the lane, and its part of the live-task table. */
+void thrum__take_ids(struct lane *);
+/* The next id; the lane is taken. Its live cell is free, or it has none. */
+uint64_t thrum__next_id(struct lane *);
+void thrum__live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
+void thrum__live_label(struct recorder *, uint64_t id, const char *label);
+void thrum__live_flag(struct recorder *, uint64_t id, unsigned flags);
+/* The cell of a task in a table, or NULL when it has none. */
+ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table, uint64_t mask,
+	uint64_t id)
+{
+	if (!table)
+		return NULL;
+	struct thrum__live_task *cell = &table[id & mask];
+
+	/* Partner: the release of the tag in thrum__live_begin. */
+	if (atomic_load_explicit(&cell->tag, memory_order_acquire) != (uint32_t)id)
+		return NULL;
+	return cell->id_high == (uint32_t)(id >> 32) ? cell : NULL;
+}
+
+ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t source, uint64_t time)
+{
+	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
+
+	if (!cell)
+		return;
+	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
+	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
+	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
+}
+
+ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
+{
+	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
+
+	/* Partner: the lane that takes an id whose cell this is. */
+	if (cell)
+		atomic_store_explicit(&cell->tag, 0, memory_order_release);
+}
+
+/* ---- define.c ---- */
+/*
+ * Numbers of definitions, made when they are first asked for and then kept in the descriptor with
+ * the recording's generation. 0: there is no room.
+ */
+uint16_t thrum__define_site(struct recorder *, struct thrum_site *);
+uint16_t thrum__define_tag(struct recorder *, struct thrum_tag *);
+uint16_t thrum__define_category(struct recorder *, const char *name, unsigned number);
+uint16_t thrum__define(struct recorder *, const struct thrum__definition *, size_t text_size,
+	uint32_t *id);
+/* Sets the mask to what the categories' levels say; 0 when nothing is recorded. */
+void thrum__levels_apply(bool recording);
+
+ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
+{
+	uint32_t kept = __atomic_load_n(id, __ATOMIC_RELAXED);
+
+	return LIKELY(kept >> 16 == r->generation) ? (uint16_t)kept : 0;
+}
+
+ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
+{
+	uint16_t number = kept_number(r, &site->id);
+
+	return LIKELY(number) ? number : thrum__define_site(r, site);
+}
+
+/* ---- counter.c ---- */
+struct thrum_counter {
+	_Atomic(const void *)
+		owner; /* the thread that adds without a lock: its thread-local's address */
+	int64_t own;   /* what it added; only it writes */
+	_Atomic int64_t others; /* the rest of the value */
+	uint32_t id;            /* generation << 16 | definition */
+	uint32_t kind;
+	char path[96];
+};
+void thrum__counter_event(struct thrum_counter *, int64_t value);
+void thrum__write_counter(struct thrum_counter *, int64_t value);
+uint16_t thrum__define_counter(struct recorder *, struct thrum_counter *);
+
+ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *counter)
+{
+	uint16_t number = kept_number(r, &counter->id);
+
+	return LIKELY(number) ? number : thrum__define_counter(r, counter);
+}
+
+/* ---- start.c ---- */
+/* Makes a recorder over a block of memory of `size` bytes, whose header's place is zeroed.
+ * *recorder: not yet in use. */
+int thrum__recorder_create(struct recorder **, void *memory, uint64_t size,
+	const struct thrum_config *);
+/* Whether a file that begins like this is a recording, and which process's. */
+bool thrum__is_recording(const void *head, size_t size, uint32_t *pid);
+/* Whether it is time for a reading of all clocks, and this thread is the one to take it. */
+bool thrum__clock_is_due(struct recorder *, uint64_t time);
+/* Reads all clocks, notes them in the header and gives them in *record. */
+void thrum__note_clocks(struct recorder *, struct thrum__record *);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/* A copy of the recording as it is now, through the same protocol as a reader in another process
+ * uses. */
+#include <string.h>
+
+#include "port/port.h"
+#include "record/record.h"
+
+/*
+ * Copies memory that other threads write meanwhile, in words, and in order with what is copied
+ * before and after: the protocol's looks at a ticket are such copies too.
+ */
+__attribute__((no_sanitize("thread"))) static int64_t read_memory(void *owner, uint64_t offset,
+	void *to, size_t size)
+{
+	const struct recorder *r = owner;
+	const volatile uint8_t *from = (const uint8_t *)r->header + offset;
+	size_t i = 0;
+
+	if (offset > r->size)
+		return 0;
+	if (size > r->size - offset)
+		size = (size_t)(r->size - offset);
+	/* Partner: the releases in begin_packet() and publish(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (; i + 8 <= size && offset % 8 == 0; i += 8) {
+		uint64_t word = *(const volatile uint64_t *)(const volatile void *)(from + i);
+
+		memcpy((uint8_t *)to + i, &word, sizeof word);
+	}
+	for (; i < size; i++)
+		((uint8_t *)to)[i] = from[i];
+	atomic_thread_fence(memory_order_seq_cst);
+	return (int64_t)size;
+}
+
+static uint64_t size_of_memory(void *owner)
+{
+	return ((const struct recorder *)owner)->size;
+}
+
+static int write_file(void *owner, uint64_t offset, const void *from, size_t size)
+{
+	return thrum__port_file_write(owner, offset, from, size);
+}
+
+int thrum_snapshot(const char *name)
+{
+	struct thrum__port_file file;
+	struct recorder *r = atomic_load(&thrum__recorder);
+	struct thrum__record unused;
+
+	if (!name || !*name)
+		return -THRUM_E_ARGUMENT;
+	if (!r)
+		return -THRUM_E_NOT_RECORDING;
+	/* So that its readers know the clock up to now. */
+	thrum__note_clocks(r, &unused);
+
+	struct thrum__input input = {r, read_memory, size_of_memory};
+	struct thrum__output output = {&file, write_file};
+	int error = thrum__port_file_create(&file, name, 0, thrum__is_recording);
+
+	if (error)
+		return error;
+	error = thrum__recording_copy(&input, &output, NULL);
+	if (!error)
+		return thrum__port_file_commit(&file);
+	thrum__port_file_abandon(&file);
+	return error;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Starting, stopping, forking.
+ *
+ * A thread may be stopped by the scheduler in the middle of an event for as long as it likes, so
+ * nothing that it may touch is ever freed or used again: a stopped recording's memory is replaced,
+ * page by page and atomically, by private memory that nobody reads, and its recorder stays. The
+ * next recording gets addresses of its own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "port/futex.h"
+#include "port/port.h"
+#include "record/record.h"
+
+#define ALIGNED(size) (((size) + 63) / 64 * 64)
+#define READING_EVERY 1 /* second */
+#define CALIBRATION_NS 2000000
+
+struct thrum__control thrum__control __attribute__((aligned(4096)));
+_Atomic(struct recorder *) thrum__recorder;
+struct thrum_clock thrum__clock;
+pthread_key_t thrum__exit_key;
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t generation;
+static char path[4096];
+
+/* ---- The clock --------------------------------------------------------------------------------
+ */
+
+/* Ticks of 4 ns, so that the compact header's 27 bits last half a second. */
+static uint64_t read_monotonic(void *context)
+{
+	(void)context;
+	return thrum__port_monotonic() * 4;
+}
+
+/* The same moment on three clocks: of several tries the one that took the shortest. */
+static struct thrum__reading read_clocks(void)
+{
+	struct thrum__reading best = {0};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = now();
+		uint64_t monotonic = thrum__port_monotonic();
+		uint64_t after = now();
+		uint64_t realtime = thrum__port_realtime();
+
+		if (after - before >= shortest)
+			continue;
+		shortest = after - before;
+		best.ticks = (before + shortest / 2) >> 4;
+		best.monotonic = monotonic;
+		best.realtime = realtime - (thrum__port_monotonic() - monotonic);
+	}
+	return best;
+}
+
+/* Ticks a second, over a short while; readers know better later, from readings that lie further
+ * apart. */
+static uint64_t measure_frequency(struct thrum__reading *start)
+{
+	*start = read_clocks();
+	struct thrum__reading end;
+
+	do
+		end = read_clocks();
+	while (end.monotonic - start->monotonic < CALIBRATION_NS);
+	return (end.ticks - start->ticks) * UINT64_C(1000000000) /
+		(end.monotonic - start->monotonic);
+}
+
+static enum thrum__clock_kind choose_clock(const struct thrum_clock *given,
+	struct thrum__reading *start)
+{
+	if (given) {
+		thrum__clock = *given;
+		*start = read_clocks();
+		return THRUM__CLOCK_GIVEN;
+	}
+	if (thrum__port_tsc_is_trusted()) {
+		thrum__clock = (struct thrum_clock){0};
+		thrum__clock.frequency = measure_frequency(start);
+		return THRUM__CLOCK_TSC;
+	}
+	thrum__clock = (struct thrum_clock){.read = read_monotonic, .frequency = 250000000};
+	*start = read_clocks();
+	return THRUM__CLOCK_MONOTONIC;
+}
+
+bool thrum__clock_is_due(struct recorder *r, uint64_t time)
+{
+	uint64_t due = atomic_load_explicit(&r->next_reading, memory_order_relaxed);
+
+	return time >= due &&
+		atomic_compare_exchange_strong(&r->next_reading, &due,
+			time + READING_EVERY * 16 * thrum__clock.frequency);
+}
+
+void thrum__note_clocks(struct recorder *r, struct thrum__record *record)
+{
+	uint32_t number = atomic_fetch_add(&r->readings, 1) + 1;
+	/* Two places in turn: whatever happens while one is written, the other one is whole. */
+	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
+
+	atomic_store_explicit(&to->ticket, 0, memory_order_relaxed);
+	/* Partner: the reader's acquire fence before it looks at the ticket again. */
+	atomic_thread_fence(memory_order_release);
+	to->ticks = reading.ticks;
+	to->monotonic = reading.monotonic;
+	to->realtime = reading.realtime;
+	atomic_store_explicit(&to->ticket, number, memory_order_release);
+	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
+		.monotonic = reading.monotonic,
+		.realtime = reading.realtime};
+}
+
+/* ---- Making a recorder ------------------------------------------------------------------------
+ */
+
+static void fill_in_header(struct thrum__header *h, const struct thrum_config *config)
+{
+	h->full = config->full;
+	h->pid = thrum__port_pid();
+	h->process_start = thrum__port_process_start(0);
+	thrum__port_random(h->uuid, sizeof h->uuid);
+	h->uuid[6] = (h->uuid[6] & 0x0f) | 0x40; /* RFC 9562, version 4 */
+	h->uuid[8] = (h->uuid[8] & 0x3f) | 0x80;
+	thrum__port_program(h->program, sizeof h->program);
+	thrum__port_host(h->host, sizeof h->host);
+	h->clock_kind = choose_clock(config->clock, &h->start);
+	h->clock_frequency = thrum__clock.frequency;
+	atomic_store(&h->start.ticket, 1);
+	atomic_store(&h->state, THRUM__RECORDING);
+}
+
+static void write_metadata(struct thrum__header *h)
+{
+	struct thrum__metadata metadata = {.uuid = h->uuid,
+		.frequency = h->clock_frequency,
+		.program = h->program,
+		.host = h->host};
+	/* Wall time when the clock was 0, in ticks. */
+	__extension__ typedef __int128 wide;
+	wide ticks = (wide)h->start.realtime * h->clock_frequency / 1000000000 - h->start.ticks;
+
+	metadata.offset_s = (int64_t)(ticks / (wide)h->clock_frequency);
+	metadata.offset = (uint64_t)(ticks % (wide)h->clock_frequency);
+	thrum__metadata_write((char *)h + h->metadata.offset, h->metadata.size, &metadata);
+}
+
+/* One block of private memory for everything; its parts in the order of their alignment. */
+static struct recorder *allocate(const struct thrum__header *h, uint32_t definitions)
+{
+	uint32_t n = h->packets;
+	uint32_t regions = (uint32_t)(h->live_tasks.size / sizeof(struct thrum__live_task) /
+		ID_BLOCK);
+	uint32_t known = UINT32_C(2) << (31 - __builtin_clz(definitions));
+	size_t lanes_at = ALIGNED(sizeof(struct recorder));
+	size_t cells_at = lanes_at + n * sizeof(struct lane);
+	size_t ready_at = cells_at + ALIGNED(n * sizeof(uint64_t));
+	size_t regions_at = ready_at + ALIGNED(n * sizeof(uint32_t));
+	size_t known_at = regions_at + ALIGNED(regions * sizeof(uint32_t));
+	uint8_t *block = thrum__port_allocate(known_at + known * 2 * sizeof(uint16_t));
+
+	if (!block)
+		return NULL;
+	struct recorder *r = (void *)block;
+
+	r->lanes = (void *)(block + lanes_at);
+	r->cells = (void *)(block + cells_at);
+	r->ready = (void *)(block + ready_at);
+	r->regions = (void *)(block + regions_at);
+	r->known = (void *)(block + known_at);
+	r->known_mask = known * 2 - 1;
+	return r;
+}
+
+/* Under memcheck, no text is read beyond its end. */
+static bool is_watched(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload_memcheck");
+}
+
+int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t size,
+	const struct thrum_config *config)
+{
+	struct thrum__header *h = memory;
+	int error = thrum__layout(h, size);
+
+	if (error)
+		return error;
+	uint32_t definitions = (uint32_t)(h->definitions.size / sizeof(struct thrum__definition));
+	struct recorder *r = allocate(h, definitions);
+
+	if (!r)
+		return -THRUM_E_MEMORY;
+	fill_in_header(h, config);
+	write_metadata(h);
+	r->header = h;
+	r->size = h->size;
+	r->packets = (uint8_t *)h + h->packet.offset;
+	r->packet_size = h->packet_size;
+	r->packet_count = h->packets;
+	r->definitions = (void *)((uint8_t *)h + h->definitions.offset);
+	r->definition_count = definitions;
+	atomic_store(&r->definitions_used, 1);
+	if (!config->no_live_tasks) {
+		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
+		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
+	}
+	/* 0 marks descriptors that were never used. */
+	generation = generation % 65535 + 1;
+	r->generation = generation;
+	r->discard = config->full == THRUM_FULL_DISCARD;
+	r->careful = is_watched();
+	r->may_populate = !config->memory;
+	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * thrum__clock.frequency);
+	thrum__pool_init(r);
+	*recorder = r;
+	return 0;
+}
+
+/* ---- Start ------------------------------------------------------------------------------------
+ */
+
+bool thrum__is_recording(const void *head, size_t size, uint32_t *pid)
+{
+	const struct thrum__header *h = head;
+
+	if (size < sizeof *h || memcmp(h->magic, THRUM__MAGIC, sizeof h->magic) != 0)
+		return false;
+	*pid = h->pid;
+	return true;
+}
+
+/* Over a file: made under another name, filled in, and only then put in its place. */
+static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
+{
+	static struct thrum__port_file file;
+	int error = thrum__port_file_create(&file, config->file, size, thrum__is_recording);
+
+	if (error)
+		return error;
+	struct thrum__header layout = {0};
+	uint8_t *memory = thrum__port_file_map(&file, size);
+
+	error = memory ? thrum__layout(&layout, size) : -THRUM_E_MEMORY;
+	/* All but the packets, whose pages come when they are needed: if there is no room for
+	 * these, say so now. */
+	if (!error)
+		error = thrum__port_populate(memory, layout.packet.offset);
+	if (error == -THRUM_E_SYSTEM) /* the kernel can't */
+		error = thrum__port_file_reserve(&file, size);
+	if (!error)
+		error = thrum__recorder_create(r, memory, size, config);
+	if (!error)
+		error = thrum__port_file_commit(&file);
+	else
+		thrum__port_file_abandon(&file);
+	if (error && memory)
+		thrum__port_detach(memory, size);
+	if (!error)
+		memcpy(path, file.path, sizeof path);
+	return error;
+}
+
+static int start(const struct thrum_config *config)
+{
+	struct recorder *r;
+	uint64_t size = config->size ? config->size : THRUM__SIZE_DEFAULT;
+	int error;
+
+	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
+		return -THRUM_E_SIZE;
+	if ((unsigned)config->full > THRUM_FULL_DISCARD || (uintptr_t)config->memory % 4096)
+		return -THRUM_E_ARGUMENT;
+	if (config->clock && (!config->clock->read || !config->clock->frequency))
+		return -THRUM_E_ARGUMENT;
+	path[0] = '\0';
+	if (config->memory) {
+		memset(config->memory, 0, THRUM__HEADER_SIZE);
+		error = thrum__recorder_create(&r, config->memory, size, config);
+	} else {
+		error = start_file(&r, config, size);
+	}
+	if (error)
+		return error;
+	thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
+	atomic_store(&thrum__recorder, r);
+	thrum__levels_apply(true);
+	return 0;
+}
+
+/* "16M" and the like. 0: not a size. */
+static uint64_t parse_size(const char *text)
+{
+	char *end;
+	uint64_t size = strtoull(text, &end, 10);
+	const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (end == text || text[0] == '-' || (*end && (!unit || end[1])) ||
+		size >> (64 - shift - 1))
+		return 0;
+	return size << shift;
+}
+
+static int config_from_environment(struct thrum_config *config)
+{
+	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
+	const char *full = secure_getenv("THRUM_FULL");
+
+	if (trace && *trace && strcmp(trace, "1") != 0)
+		config->file = trace;
+	if (size && *size && !(config->size = parse_size(size)))
+		return -THRUM_E_ARGUMENT;
+	if (full && strcmp(full, "discard") == 0)
+		config->full = THRUM_FULL_DISCARD;
+	else if (full && *full && strcmp(full, "overwrite") != 0)
+		return -THRUM_E_ARGUMENT;
+	return 0;
+}
+
+int thrum_start(const struct thrum_config *config)
+{
+	struct thrum_config from_environment = {0};
+	int error = 0;
+
+	pthread_mutex_lock(&starting);
+	if (!atomic_load(&thrum__recorder)) {
+		if (!config) {
+			error = config_from_environment(&from_environment);
+			config = &from_environment;
+		}
+		if (!error)
+			error = start(config);
+	}
+	pthread_mutex_unlock(&starting);
+	return error;
+}
+
+const char *thrum_file(void)
+{
+	return path[0] ? path : NULL;
+}
+
+/* ---- Stop -------------------------------------------------------------------------------------
+ */
+
+void thrum_stop(void)
+{
+	struct thrum__record unused;
+
+	pthread_mutex_lock(&starting);
+	struct recorder *r = atomic_load(&thrum__recorder);
+
+	if (r) {
+		thrum__levels_apply(false);
+		thrum__note_clocks(r, &unused);
+		atomic_store(&r->header->state, THRUM__STOPPED);
+		/* Partner: set_limit() in lane.c. After these, no fast event begins in any lane. */
+		atomic_store(&thrum__recorder, NULL);
+		for (uint32_t i = 0; i < r->packet_count; i++)
+			atomic_store(&r->lanes[i].limit, NULL);
+		atomic_fetch_add(&r->header->progress, 1);
+		thrum__port_wake(&r->header->progress);
+		if (r->may_populate)
+			thrum__port_detach(r->header, r->size);
+	}
+	pthread_mutex_unlock(&starting);
+}
+
+/* ---- The process ------------------------------------------------------------------------------
+ */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&starting);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&starting);
+}
+
+/* The child records nothing until it starts a recording of its own; what it may still write goes
+ * nowhere. */
+static void in_child(void)
+{
+	struct recorder *r = atomic_load(&thrum__recorder);
+
+	memset(&thrum__thread, 0, sizeof thrum__thread);
+	thrum__levels_apply(false);
+	atomic_store(&thrum__recorder, NULL);
+	if (r)
+		thrum__port_detach(r->header, r->size);
+	path[0] = '\0';
+	pthread_mutex_unlock(&starting);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *trace = secure_getenv("THRUM_TRACE");
+
+	/* Early, so that the key is one of the first: see attach() in lane.c. */
+	pthread_key_create(&thrum__exit_key, thrum__thread_exit);
+	pthread_atfork(before_fork, after_fork, in_child);
+	if (trace && *trace && strcmp(trace, "0") != 0)
+		thrum_start(NULL);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	thrum_stop();
+}

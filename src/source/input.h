@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * source/: where a recording's bytes come from and where they go: files, standard input, processes,
+ * CTF directories. Never parses.
+ */
+#ifndef SOURCE_INPUT_H
+#define SOURCE_INPUT_H
+
+#include <thrum/trace.h>
+
+#include "format/format.h"
+
+/*
+ * Opens a file, or standard input as "-". What isn't a regular file (a pipe) is read to its end
+ * first, into an unlinked temporary file. *input is to be closed with
+ * thrum__input_close(input->owner). Returns 0 or a negative enum thrum_error.
+ */
+int thrum__input_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
+void thrum__input_close(void *owner);
+/* Its file descriptor, to read only. */
+int thrum__input_fd(const struct thrum__input *);
+
+/* A temporary file without a name, for reading and writing: its descriptor, or a negative enum
+ * thrum_error. */
+int thrum__temporary_file(void);
+/* Writes all of it at the descriptor's position; returns 0 or a negative enum thrum_error. */
+int thrum__write_all(int fd, const void *from, size_t size);
+/* What errno means. */
+int thrum__error_of(int number);
+
+#endif
