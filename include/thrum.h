@@ -17,10 +17,11 @@
  *    is cut between two characters and ends in an ellipsis. Texts are copied at once.
  *  - While recording it costs about as much as reading the clock.
  *
- * -DTHRUM_DISABLED   compiles every call away; arguments are not evaluated.
- * -DTHRUM_WEAK       links nothing: calls reach libthrum only when the process has loaded it, so
- * that a library can annotate itself without depending on thrum. For code compiled as position
- * independent (-fPIC, -fPIE).
+ * With -DTHRUM_DISABLED every call is compiled away; arguments are not evaluated.
+ *
+ * With -DTHRUM_WEAK nothing needs to be linked: calls reach libthrum only when the process has
+ * loaded it, so that a library can annotate itself without depending on thrum. For position
+ * independent code; thrum_start and its like are not there.
  *
  * The header is not stable before version 1.0.
  */
@@ -150,53 +151,224 @@ struct thrum_config {
 	const struct thrum_clock *clock;
 };
 
-/* ---- Static descriptors ------------------------------------------------------------------- */
+/* ---- Starting and stopping ------------------------------------------------------------------ */
 
-/* Made by the macros below; their members are the recorder's. */
-struct thrum_category {
-	const char *name;
-	uint32_t id; /* number in this process + 1; 0: not used yet */
-};
+/* Exported; under THRUM_WEAK perhaps not there. */
+#if defined(THRUM_WEAK) && !defined(THRUM_DISABLED)
+#define THRUM__API __attribute__((weak, visibility("default"))) extern
+#else
+#define THRUM__API __attribute__((visibility("default"))) extern
+#endif
 
-struct thrum_tag {
-	const char *name;
-	struct thrum_category *category; /* NULL: none, always recorded */
-	uint32_t level;
-	uint32_t bit; /* of the mask; the bit that says "started" until the tag is first used */
-	uint32_t id;  /* recording << 16 | definition */
-};
+/* Inline; with THRUM_DISABLED never defined, but replaced by the macros at the end. */
+#ifndef THRUM_DISABLED
+#define THRUM__INLINE static inline
+#else
+#define THRUM__INLINE extern
+#endif
 
-/* Where in the program a task is created. */
-struct thrum_site {
-	const char *file, *function;
-	uint32_t line;
-	uint32_t id; /* recording << 16 | definition */
-};
+#if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
 
 /*
- *   THRUM_CATEGORY(net, "net");
- * THRUM_TAG(parse, &net, "net/dns.parse", 1);
+ * Starts recording. NULL: as the environment says now (THRUM_TRACE, THRUM_SIZE, THRUM_FULL), else
+ * defaults. When a recording is already running, also one that THRUM_TRACE started, this returns 0
+ * and changes nothing: the environment comes before the program.
  *
- * At file scope or in a function; categories and tags of the same name are one in the recording. A
- * level is 0 (always wanted) to 3 (fine detail). There are 13 categories of a program's own;
- * further ones share the last one's levels.
+ * A file that another live process records to is left alone: FILE.PID is used then. An older
+ * recording and an empty file are replaced; any other file, and a symbolic link, is refused.
+ *
+ * Takes some milliseconds, for the file and the clock. Thread-safe, not async-signal-safe. Returns
+ * 0 or a negative enum thrum_error. It may be called again after thrum_stop; each time leaves some
+ * address space of the former recording behind, for threads caught in the middle of an event.
+ */
+THRUM__API int thrum_start(const struct thrum_config *config);
+
+/* Stops recording; the file stays. Thread-safe, not async-signal-safe. */
+THRUM__API void thrum_stop(void);
+
+/*
+ * Writes what the recording holds now to `file`, as a recording of its own; an existing file is
+ * treated as thrum_start does. Recording goes on meanwhile; what is overwritten while it is copied
+ * is counted in the new file. Thread-safe, not async-signal-safe. Returns 0 or a negative enum
+ * thrum_error.
+ */
+THRUM__API int thrum_snapshot(const char *file);
+
+/* The file that is or was last recorded to, or NULL. Valid until the next start. */
+THRUM__API const char *thrum_file(void);
+
+/*
+ * Sets what is recorded of a category: its levels up to `level`, or nothing (-1). The recorder's
+ * own are "task" (0: only ids, 1: lives, 2: waits too, 3: also who runs), "counter" and "log". By
+ * default everything is recorded. A name that isn't known yet is remembered. Thread-safe.
+ */
+THRUM__API void thrum_level(const char *category, int level);
+
+#endif
+
+/* The message for an error, negative or not. Static, never NULL. */
+THRUM__API const char *thrum_error_message(int error);
+
+/* Whether anything is recorded now. */
+THRUM__INLINE bool thrum_enabled(void);
+
+/* ---- Tasks ---------------------------------------------------------------------------------- */
+
+/*
+ * A new task: a child of the running one, of a given parent (NONE: of none), or one that waits from
+ * the beginning for `source` (one event instead of two). The label may be NULL. Returns its id;
+ * NONE when nothing is recorded. Macros, as they note the call's place in a static descriptor:
+ *
+ *   thrum_task thrum_task_create(enum thrum_kind kind, const char *label);
+ *   thrum_task thrum_task_create_in(thrum_task parent, enum thrum_kind kind, const char *label);
+ *   thrum_task thrum_task_create_waiting(enum thrum_kind kind, const char *label, thrum_task
+ * source);
+ *
+ * This one formats its label, only when recording. Not async-signal-safe.
+ *
+ *   thrum_task thrum_task_createf(enum thrum_kind kind, const char *format, ...);
+ */
+
+/* A task may get several labels; the last one is its name. */
+THRUM__INLINE void thrum_task_label(thrum_task task, const char *label);
+
+/* The task is expected to be resolved some time: that it never is would be an error. */
+THRUM__INLINE void thrum_task_should_resolve(thrum_task task);
+
+/* When a timer or a deadline is due, in ns from now; negative: it is overdue. */
+THRUM__INLINE void thrum_task_due(thrum_task task, int64_t ns_from_now);
+
+/* The task that runs on this lane; the lane's own when no other does. NONE when not recording. */
+THRUM__INLINE thrum_task thrum_task_current(void);
+
+/* From now on this task runs on this lane. NONE: the lane's own. */
+THRUM__INLINE void thrum_task_switch(thrum_task task);
+
+/* Switches to a task and returns the one that ran before; leave switches back to that. */
+THRUM__INLINE thrum_task thrum_task_enter(thrum_task task);
+THRUM__INLINE void thrum_task_leave(thrum_task before);
+
+/* THRUM_RUN(task) { … } enters the task and, however the block is left, leaves it. */
+
+/* `waiter` looked at `source`, found it unresolved and waits for it. */
+THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
+
+/* `reader` got the result of `source`. */
+THRUM__INLINE void thrum_task_read(thrum_task reader, thrum_task source);
+
+/* The running task, which may be `task` itself, ended it: with a result, with an error (the reason
+ * may be NULL), or because nobody wants it any more. A task ends once. */
+THRUM__INLINE void thrum_task_resolve(thrum_task task);
+THRUM__INLINE void thrum_task_fail(thrum_task task, const char *reason);
+THRUM__INLINE void thrum_task_cancel(thrum_task task);
+
+/* From now on `task` is the same as `other`: who waits for the one waits for the other. */
+THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
+
+/* The running task signalled a condition for which so many waited; 0: nobody heard. */
+THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
+
+/* The running task took a lock, and gave it back. */
+THRUM__INLINE void thrum_lock_acquired(thrum_task lock);
+THRUM__INLINE void thrum_lock_released(thrum_task lock);
+
+/*
+ * Causes across processes and machines: what the running task sends under a key causes what the
+ * receiver of the same key does. A key is up to THRUM_KEY_MAX bytes; the rest is cut off.
+ */
+THRUM__INLINE void thrum_link_send(const void *key, size_t size);
+THRUM__INLINE void thrum_link_receive(const void *key, size_t size);
+
+/* ---- Lanes, text, spans --------------------------------------------------------------------- */
+
+/* Names this thread's own task; until then it is called as the thread was when it first recorded.
+ */
+THRUM__INLINE void thrum_lane_name(const char *name);
+
+/* A line of free text, said by the running task. The second formats it, only when recording, and is
+ * not async-signal-safe: void thrum_logf(const char *format, ...); */
+THRUM__INLINE void thrum_log(const char *text);
+
+/*
+ * Static descriptors of categories and tags:
+ *
+ *   THRUM_CATEGORY(net, "net");
+ *   THRUM_TAG(parse, &net, "net/dns.parse", 1);
+ *
+ * The same names are the same category or tag wherever they stand. A tag's category may be NULL,
+ * and its level is 0 (always wanted) to 3 (fine detail). There is room for 13 categories; further
+ * ones share the levels of the last.
  */
 #define THRUM_CATEGORY(variable, name) \
 	static struct thrum_category variable __attribute__((unused)) = {name, 0}
 #define THRUM_TAG(variable, category, name, level) \
 	static struct thrum_tag variable __attribute__((unused)) = {name, category, level, 0, 0}
 
-/* A named value; its memory is the recorder's and stays for the life of the process. */
+/* Their members are the recorder's. */
+struct thrum_category {
+	const char *name;
+	uint32_t id; /* its number in this process, + 1; 0: not used yet */
+};
+struct thrum_tag {
+	const char *name;
+	struct thrum_category *category;
+	uint32_t level;
+	uint32_t bit; /* of the mask below; until the tag is first used, the one that says "started"
+		       */
+	uint32_t id;  /* recording << 16 | definition */
+};
+
+/* Something happened, to the running task; with a value. */
+THRUM__INLINE void thrum_tag(struct thrum_tag *tag);
+THRUM__INLINE void thrum_tag_value(struct thrum_tag *tag, int64_t value);
+
+/* A stretch of this lane's time: a phase, a garbage collection, an interrupt. May nest. */
+THRUM__INLINE void thrum_span_begin(struct thrum_tag *tag);
+THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
+
+/* Nothing runs on this lane from now on, for a reason: one of the three below, or a tag of your
+ * own. */
+THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
+THRUM__INLINE void thrum_resume(void);
+
+#define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work) /* the loop waits for events */
+#define THRUM_SUSPENDED (&thrum__suspended)         /* the machine or the guest sleeps */
+#define THRUM_HIBERNATED (&thrum__hibernated)       /* it was saved to disk */
+
+/* ---- Counters ------------------------------------------------------------------------------- */
+
+/*
+ * Counters live whether or not anything is recorded; while recording, each change leaves an event.
+ * All of these take NULL and then do nothing.
+ */
 struct thrum_counter;
+#define THRUM_COUNTERS_MAX 4096
 
-/* ---- The recorder's functions: called by the inline functions below, not to be used directly
- * ------ */
+/*
+ * The counter of this path, made when there is none yet. A path like "net/tcp/bytes-acked" has its
+ * place in a tree. The memory is the recorder's and stays. NULL when there are too many, or for a
+ * NULL path. Thread-safe, not async-signal-safe.
+ */
+THRUM__INLINE struct thrum_counter *thrum_counter_create(const char *path,
+	enum thrum_counter_kind kind);
 
-#if defined(THRUM_WEAK) && !defined(THRUM_DISABLED)
-#define THRUM__API __attribute__((weak, visibility("default"))) extern
-#else
-#define THRUM__API __attribute__((visibility("default"))) extern
-#endif
+/* Overflow wraps. */
+THRUM__INLINE void thrum_counter_add(struct thrum_counter *counter, int64_t amount);
+THRUM__INLINE void thrum_counter_set(struct thrum_counter *counter, int64_t value);
+
+/* One observation of a distribution; the last one is the counter's value. */
+THRUM__INLINE void thrum_counter_observe(struct thrum_counter *counter, int64_t value);
+
+THRUM__INLINE int64_t thrum_counter_value(const struct thrum_counter *counter);
+
+/* ---- How it is done: not to be used directly ------------------------------------------------ */
+
+/* Where a task was created. */
+struct thrum_site {
+	const char *file, *function;
+	uint32_t line;
+	uint32_t id; /* recording << 16 | definition */
+};
 
 /*
  * What is recorded: 16 categories of 4 levels; level l of category c is bit c * 4 + l. A page of
@@ -209,7 +381,7 @@ struct thrum__control {
 };
 enum {
 	THRUM__BIT_STARTED = 0, /* category "task": ids */
-	THRUM__BIT_LIFE = 1,    /* created, labelled, resolved */
+	THRUM__BIT_LIFE = 1,    /* created, labelled, ended */
 	THRUM__BIT_WAITS = 2,   /* waits, reads, locks, links */
 	THRUM__BIT_RUNS = 3,    /* switch, suspend, resume */
 	THRUM__BIT_COUNTER = 4, /* category "counter" */
@@ -256,178 +428,265 @@ THRUM__API void thrum__counter_set(struct thrum_counter *, int64_t value);
 THRUM__API void thrum__counter_observe(struct thrum_counter *, int64_t value);
 THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 
-#if defined(THRUM_DISABLED)
-#define THRUM__ON(bit) 0
-#elif defined(THRUM_WEAK)
+#define THRUM__TAG(name) \
+	{ \
+		name, NULL, 0, 0, 0 \
+	}
+static struct thrum_tag thrum__wait_for_work __attribute__((unused)) = THRUM__TAG("wait for work");
+static struct thrum_tag thrum__suspended __attribute__((unused)) = THRUM__TAG("suspended");
+static struct thrum_tag thrum__hibernated __attribute__((unused)) = THRUM__TAG("hibernated");
+
+struct thrum__run {
+	thrum_task before;
+	bool again;
+};
+
+#ifndef THRUM_DISABLED
+
+#ifdef THRUM_WEAK
 #define THRUM__HAVE (&thrum__control != (struct thrum__control *)0)
 #else
 #define THRUM__HAVE 1
 #endif
-#ifndef THRUM_DISABLED
-#define THRUM__ON(bit) \
-	(THRUM__HAVE && \
-		__builtin_expect(__atomic_load_n(&thrum__control.mask[(bit) / 32], \
-					 __ATOMIC_RELAXED) >> \
-					((bit) % 32) & \
-				1, \
-			0))
-#define THRUM__TAG_BIT(tag) __atomic_load_n(&(tag)->bit, __ATOMIC_RELAXED)
-#endif
 
-/* ---- Tasks ------------------------------------------------------------------------------------
- */
+/* One load, one test; off is the case that must cost nothing. */
+#define THRUM__WORD(bit) __atomic_load_n(&thrum__control.mask[(bit) / 32], __ATOMIC_RELAXED)
+#define THRUM__ON(bit) (THRUM__HAVE && __builtin_expect(THRUM__WORD(bit) >> ((bit) % 32) & 1, 0))
+#define THRUM__TAG_ON(tag) THRUM__ON(__atomic_load_n(&(tag)->bit, __ATOMIC_RELAXED))
 
-/* THRUM_DISABLED: arguments are checked by the compiler, never evaluated. */
-#ifdef THRUM_DISABLED
-int thrum__nothing(int, ...);
-#define THRUM__NOTHING(...) ((void)sizeof(thrum__nothing(__VA_ARGS__)))
-#define THRUM__NOT(value, ...) ((void)sizeof(thrum__nothing(__VA_ARGS__)), (value))
-#else
-#define THRUM__VOID(name, bit, parameters, call) \
-	static inline void name parameters \
-	{ \
-		if (THRUM__ON(bit)) \
-			call; \
-	}
 #define THRUM__CREATE(call, ...) \
 	__extension__({ \
 		static struct thrum_site thrum__site = {__FILE__, __func__, __LINE__, 0}; \
 		THRUM__ON(THRUM__BIT_STARTED) ? call(&thrum__site, __VA_ARGS__) : THRUM_TASK_NONE; \
 	})
-#endif
-
-/*
- * Whether anything is recorded now.
- */
-static inline bool thrum_enabled(void)
-{
-	return THRUM__ON(THRUM__BIT_STARTED);
-}
-
-/*
- * thrum_task_create(kind, label)              a child of the running task
- * thrum_task_createf(kind, format, ...)       formats the label, only when recording; not
- * signal-safe thrum_task_create_in(parent, kind, label)   parent NONE: a task without a parent
- * thrum_task_create_waiting(kind, label, source)   created and waiting for source: one event, one
- * look at the clock
- *
- * Return the new task's id, NONE when not recording. The label may be NULL. They note the call's
- * file, line and function, once, in a static descriptor.
- */
-#ifndef THRUM_DISABLED
 #define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, label)
 #define thrum_task_createf(...) THRUM__CREATE(thrum__createf, __VA_ARGS__)
 #define thrum_task_create_in(parent, kind, label) \
 	THRUM__CREATE(thrum__create_in, parent, kind, label)
 #define thrum_task_create_waiting(kind, label, source) \
 	THRUM__CREATE(thrum__create_waiting, kind, label, source)
-#else
-#define thrum_task_create(kind, label) THRUM__NOT(THRUM_TASK_NONE, kind, label)
-#define thrum_task_createf(...) THRUM__NOT(THRUM_TASK_NONE, __VA_ARGS__)
-#define thrum_task_create_in(parent, kind, label) \
-	THRUM__NOT(THRUM_TASK_NONE, 0, parent, kind, label)
-#define thrum_task_create_waiting(kind, label, source) \
-	THRUM__NOT(THRUM_TASK_NONE, kind, label, source)
-#endif
+#define thrum_logf(...) (THRUM__ON(THRUM__BIT_LOG) ? thrum__logf(__VA_ARGS__) : (void)0)
 
-#ifndef THRUM_DISABLED
+static inline bool thrum_enabled(void)
+{
+	return THRUM__ON(THRUM__BIT_STARTED);
+}
 
-/* A task may get several labels; the last one is its name. */
-THRUM__VOID(thrum_task_label, THRUM__BIT_LIFE, (thrum_task task, const char *label),
-	thrum__label(task, label))
-
-/* The task is expected to be resolved: that it never is, is an error. */
-THRUM__VOID(thrum_task_should_resolve, THRUM__BIT_LIFE, (thrum_task task),
-	thrum__should_resolve(task))
-
-/* When a timer or a deadline is due, in ns from now; negative: overdue. */
-THRUM__VOID(thrum_task_due, THRUM__BIT_LIFE, (thrum_task task, int64_t ns_from_now),
-	thrum__due(task, ns_from_now))
-
-/* The task that runs on this lane, which is the lane's own when no other does. NONE when not
- * recording. */
 static inline thrum_task thrum_task_current(void)
 {
 	return THRUM__ON(THRUM__BIT_STARTED) ? thrum__current() : THRUM_TASK_NONE;
 }
 
-/* From now on this task runs on this lane. NONE: the lane's own task. */
-THRUM__VOID(thrum_task_switch, THRUM__BIT_STARTED, (thrum_task task), thrum__switch(task))
-
-/* Switches to a task; returns the one that ran before, for thrum_task_leave. */
 static inline thrum_task thrum_task_enter(thrum_task task)
 {
 	return THRUM__ON(THRUM__BIT_STARTED) ? thrum__enter(task) : THRUM_TASK_NONE;
 }
-THRUM__VOID(thrum_task_leave, THRUM__BIT_STARTED, (thrum_task before), thrum__switch(before))
 
-/* `waiter` looked at `source`, found it unresolved, and waits for it. */
-THRUM__VOID(thrum_task_wait, THRUM__BIT_WAITS, (thrum_task waiter, thrum_task source),
-	thrum__wait(waiter, source))
+static inline void thrum_task_label(thrum_task task, const char *label)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__label(task, label);
+}
 
-/* `reader` got the result of `source`. */
-THRUM__VOID(thrum_task_read, THRUM__BIT_WAITS, (thrum_task reader, thrum_task source),
-	thrum__read(reader, source))
+static inline void thrum_task_should_resolve(thrum_task task)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__should_resolve(task);
+}
 
-/* The running task resolved `task`, which may be itself. A task is resolved, failed or cancelled
- * once. */
-THRUM__VOID(thrum_task_resolve, THRUM__BIT_LIFE, (thrum_task task), thrum__resolve(task))
-THRUM__VOID(thrum_task_fail, THRUM__BIT_LIFE, (thrum_task task, const char *reason),
-	thrum__fail(task, reason))
-THRUM__VOID(thrum_task_cancel, THRUM__BIT_LIFE, (thrum_task task), thrum__cancel(task))
+static inline void thrum_task_due(thrum_task task, int64_t ns_from_now)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__due(task, ns_from_now);
+}
 
-/* From now on `task` is the same as `other`: whoever waits for the one waits for the other. */
-THRUM__VOID(thrum_task_become, THRUM__BIT_LIFE, (thrum_task task, thrum_task other),
-	thrum__become(task, other))
+static inline void thrum_task_switch(thrum_task task)
+{
+	if (THRUM__ON(THRUM__BIT_STARTED))
+		thrum__switch(task);
+}
 
-/* The running task signalled a condition, and so many were waiting for it; 0: nobody heard. */
-THRUM__VOID(thrum_task_signal, THRUM__BIT_LIFE, (thrum_task condition, unsigned waiters),
-	thrum__signal(condition, waiters))
+static inline void thrum_task_leave(thrum_task before)
+{
+	if (THRUM__ON(THRUM__BIT_STARTED))
+		thrum__switch(before);
+}
 
-/* The running task took, and gave back, a lock. */
-THRUM__VOID(thrum_lock_acquired, THRUM__BIT_WAITS, (thrum_task lock), thrum__lock_acquired(lock))
-THRUM__VOID(thrum_lock_released, THRUM__BIT_WAITS, (thrum_task lock), thrum__lock_released(lock))
+static inline void thrum_task_wait(thrum_task waiter, thrum_task source)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait(waiter, source);
+}
 
-/*
- * Cause across processes and machines: what the running task sends under a key causes what the
- * receiver of the same key does. Up to THRUM_KEY_MAX bytes; a longer key is cut.
- */
-THRUM__VOID(thrum_link_send, THRUM__BIT_WAITS, (const void *key, size_t size),
-	thrum__link_send(key, size))
-THRUM__VOID(thrum_link_receive, THRUM__BIT_WAITS, (const void *key, size_t size),
-	thrum__link_receive(key, size))
+static inline void thrum_task_read(thrum_task reader, thrum_task source)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__read(reader, source);
+}
 
-/* ---- Lanes, text, spans -----------------------------------------------------------------------
- */
+static inline void thrum_task_resolve(thrum_task task)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__resolve(task);
+}
 
-/* Names this thread's own task. Without it that is the thread's name when it first recorded. */
-THRUM__VOID(thrum_lane_name, THRUM__BIT_STARTED, (const char *name), thrum__lane_name(name))
+static inline void thrum_task_fail(thrum_task task, const char *reason)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__fail(task, reason);
+}
 
-/* Nothing runs on this lane, for a reason: THRUM_WAIT_FOR_WORK, THRUM_SUSPENDED, THRUM_HIBERNATED,
- * or a tag. */
-THRUM__VOID(thrum_suspend, THRUM__BIT_RUNS, (struct thrum_tag * reason), thrum__suspend(reason))
-THRUM__VOID(thrum_resume, THRUM__BIT_RUNS, (void), thrum__resume())
+static inline void thrum_task_cancel(thrum_task task)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__cancel(task);
+}
 
-/* A point in time of this lane; with a value. */
-THRUM__VOID(thrum_tag, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__tag(tag))
-THRUM__VOID(thrum_tag_value, THRUM__TAG_BIT(tag), (struct thrum_tag * tag, int64_t value),
-	thrum__tag_value(tag, value))
+static inline void thrum_task_become(thrum_task task, thrum_task other)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__become(task, other);
+}
 
-/* A stretch of time of this lane (a phase, a garbage collection, an interrupt); may nest. */
-THRUM__VOID(thrum_span_begin, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__span_begin(tag))
-THRUM__VOID(thrum_span_end, THRUM__TAG_BIT(tag), (struct thrum_tag * tag), thrum__span_end(tag))
+static inline void thrum_task_signal(thrum_task condition, unsigned waiters)
+{
+	if (THRUM__ON(THRUM__BIT_LIFE))
+		thrum__signal(condition, waiters);
+}
 
-/* A line of free text, said by the running task. */
-THRUM__VOID(thrum_log, THRUM__BIT_LOG, (const char *text), thrum__log(text))
+static inline void thrum_lock_acquired(thrum_task lock)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__lock_acquired(lock);
+}
 
-#else /* THRUM_DISABLED */
+static inline void thrum_lock_released(thrum_task lock)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__lock_released(lock);
+}
 
+static inline void thrum_link_send(const void *key, size_t size)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__link_send(key, size);
+}
+
+static inline void thrum_link_receive(const void *key, size_t size)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__link_receive(key, size);
+}
+
+static inline void thrum_lane_name(const char *name)
+{
+	if (THRUM__ON(THRUM__BIT_STARTED))
+		thrum__lane_name(name);
+}
+
+static inline void thrum_log(const char *text)
+{
+	if (THRUM__ON(THRUM__BIT_LOG))
+		thrum__log(text);
+}
+
+static inline void thrum_suspend(struct thrum_tag *reason)
+{
+	if (THRUM__ON(THRUM__BIT_RUNS))
+		thrum__suspend(reason);
+}
+
+static inline void thrum_resume(void)
+{
+	if (THRUM__ON(THRUM__BIT_RUNS))
+		thrum__resume();
+}
+
+static inline void thrum_tag(struct thrum_tag *tag)
+{
+	if (THRUM__TAG_ON(tag))
+		thrum__tag(tag);
+}
+
+static inline void thrum_tag_value(struct thrum_tag *tag, int64_t value)
+{
+	if (THRUM__TAG_ON(tag))
+		thrum__tag_value(tag, value);
+}
+
+static inline void thrum_span_begin(struct thrum_tag *tag)
+{
+	if (THRUM__TAG_ON(tag))
+		thrum__span_begin(tag);
+}
+
+static inline void thrum_span_end(struct thrum_tag *tag)
+{
+	if (THRUM__TAG_ON(tag))
+		thrum__span_end(tag);
+}
+
+static inline struct thrum_counter *thrum_counter_create(const char *path,
+	enum thrum_counter_kind kind)
+{
+	return THRUM__HAVE ? thrum__counter_create(path, (int)kind) : NULL;
+}
+
+static inline void thrum_counter_add(struct thrum_counter *counter, int64_t amount)
+{
+	if (counter)
+		thrum__counter_add(counter, amount);
+}
+
+static inline void thrum_counter_set(struct thrum_counter *counter, int64_t value)
+{
+	if (counter)
+		thrum__counter_set(counter, value);
+}
+
+static inline void thrum_counter_observe(struct thrum_counter *counter, int64_t value)
+{
+	if (counter)
+		thrum__counter_observe(counter, value);
+}
+
+static inline int64_t thrum_counter_value(const struct thrum_counter *counter)
+{
+	return counter ? thrum__counter_value(counter) : 0;
+}
+
+/* The attribute sees to break, return and goto. */
+static inline void thrum__run_end(struct thrum__run *run)
+{
+	thrum_task_leave(run->before);
+}
+#define THRUM_RUN(task) \
+	for (struct thrum__run thrum__run \
+		__attribute__((cleanup(thrum__run_end))) = {thrum_task_enter(task), true}; \
+		thrum__run.again; thrum__run.again = false)
+
+#else /* THRUM_DISABLED: arguments are looked at by the compiler, never evaluated */
+
+int thrum__nothing(int, ...);
+#define THRUM__NOTHING(...) ((void)sizeof(thrum__nothing(__VA_ARGS__)))
+#define THRUM__NONE(...) (THRUM__NOTHING(__VA_ARGS__), THRUM_TASK_NONE)
+
+#define thrum_start(config) (THRUM__NOTHING(0, config), 0)
+#define thrum_stop() ((void)0)
+#define thrum_snapshot(file) (THRUM__NOTHING(0, file), -THRUM_E_NOT_RECORDING)
+#define thrum_file() ((const char *)NULL)
+#define thrum_level(category, level) THRUM__NOTHING(0, category, level)
+#define thrum_enabled() false
+#define thrum_task_create(kind, label) THRUM__NONE(0, kind, label)
+#define thrum_task_createf(...) THRUM__NONE(0, __VA_ARGS__)
+#define thrum_task_create_in(parent, kind, label) THRUM__NONE(0, parent, kind, label)
+#define thrum_task_create_waiting(kind, label, source) THRUM__NONE(0, kind, label, source)
+#define thrum_task_current() THRUM_TASK_NONE
+#define thrum_task_enter(task) THRUM__NONE(0, task)
 #define thrum_task_label(task, label) THRUM__NOTHING(0, task, label)
 #define thrum_task_should_resolve(task) THRUM__NOTHING(0, task)
 #define thrum_task_due(task, ns_from_now) THRUM__NOTHING(0, task, ns_from_now)
-#define thrum_task_current() THRUM_TASK_NONE
 #define thrum_task_switch(task) THRUM__NOTHING(0, task)
-#define thrum_task_enter(task) THRUM__NOT(THRUM_TASK_NONE, 0, task)
 #define thrum_task_leave(before) THRUM__NOTHING(0, before)
 #define thrum_task_wait(waiter, source) THRUM__NOTHING(0, waiter, source)
 #define thrum_task_read(reader, source) THRUM__NOTHING(0, reader, source)
@@ -441,157 +700,23 @@ THRUM__VOID(thrum_log, THRUM__BIT_LOG, (const char *text), thrum__log(text))
 #define thrum_link_send(key, size) THRUM__NOTHING(0, key, size)
 #define thrum_link_receive(key, size) THRUM__NOTHING(0, key, size)
 #define thrum_lane_name(name) THRUM__NOTHING(0, name)
+#define thrum_log(text) THRUM__NOTHING(0, text)
 #define thrum_suspend(reason) THRUM__NOTHING(0, reason)
 #define thrum_resume() ((void)0)
 #define thrum_tag(tag) THRUM__NOTHING(0, tag)
 #define thrum_tag_value(tag, value) THRUM__NOTHING(0, tag, value)
 #define thrum_span_begin(tag) THRUM__NOTHING(0, tag)
 #define thrum_span_end(tag) THRUM__NOTHING(0, tag)
-#define thrum_log(text) THRUM__NOTHING(0, text)
-
-#endif
-
-/* THRUM_RUN(task) { … } switches to the task and, however the block is left, back. */
-struct thrum__run {
-	thrum_task before;
-	bool again;
-};
-static inline void thrum__run_end(struct thrum__run *run)
-{
-	(void)run;
-	thrum_task_leave(run->before);
-}
-#ifndef THRUM_DISABLED
-#define THRUM_RUN(task) \
-	for (struct thrum__run thrum__run \
-		__attribute__((cleanup(thrum__run_end))) = {thrum_task_enter(task), true}; \
-		thrum__run.again; thrum__run.again = false)
-#else
-#define THRUM_RUN(task) \
-	for (bool thrum__again = (THRUM__NOTHING(0, task), true); thrum__again; \
-		thrum__again = false)
-#endif
-
-/* Formats only when recording. Not async-signal-safe. */
-#ifndef THRUM_DISABLED
-#define thrum_logf(...) (THRUM__ON(THRUM__BIT_LOG) ? thrum__logf(__VA_ARGS__) : (void)0)
-#else
-#define thrum_logf(...) ((void)sizeof(thrum__nothing(0, __VA_ARGS__)))
-#endif
-
-/* Reasons for suspension: the loop waits for events; the machine or guest sleeps; it was saved to
- * disk. */
-static struct thrum_tag thrum__wait_for_work
-	__attribute__((unused)) = {"wait for work", NULL, 0, 0, 0};
-static struct thrum_tag thrum__suspended __attribute__((unused)) = {"suspended", NULL, 0, 0, 0};
-static struct thrum_tag thrum__hibernated __attribute__((unused)) = {"hibernated", NULL, 0, 0, 0};
-#define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work)
-#define THRUM_SUSPENDED (&thrum__suspended)
-#define THRUM_HIBERNATED (&thrum__hibernated)
-
-/* ---- Counters ---------------------------------------------------------------------------------
- */
-
-#ifndef THRUM_DISABLED
-
-/*
- * The counter of this path, made when there is none yet; a path like "net/tcp/bytes-acked" places
- * it in a tree. Counters live whether or not anything is recorded. NULL when there are too many
- * (THRUM_COUNTERS_MAX), or path is NULL; all functions below take NULL. The memory stays the
- * recorder's. Thread-safe, not signal-safe.
- */
-static inline struct thrum_counter *thrum_counter_create(const char *path,
-	enum thrum_counter_kind kind)
-{
-	return THRUM__HAVE ? thrum__counter_create(path, (int)kind) : NULL;
-}
-
-/* Changes the value; when recording, also leaves an event. Overflow wraps. */
-static inline void thrum_counter_add(struct thrum_counter *counter, int64_t amount)
-{
-	if (counter)
-		thrum__counter_add(counter, amount);
-}
-static inline void thrum_counter_set(struct thrum_counter *counter, int64_t value)
-{
-	if (counter)
-		thrum__counter_set(counter, value);
-}
-
-/* One observation of a distribution; its value is the last observation. */
-static inline void thrum_counter_observe(struct thrum_counter *counter, int64_t value)
-{
-	if (counter)
-		thrum__counter_observe(counter, value);
-}
-
-/* The value now; 0 for NULL. */
-static inline int64_t thrum_counter_value(const struct thrum_counter *counter)
-{
-	return counter ? thrum__counter_value(counter) : 0;
-}
-
-#else
-
-#define thrum_counter_create(path, kind) THRUM__NOT((struct thrum_counter *)0, 0, path, kind)
 #define thrum_counter_add(counter, amount) THRUM__NOTHING(0, counter, amount)
 #define thrum_counter_set(counter, value) THRUM__NOTHING(0, counter, value)
 #define thrum_counter_observe(counter, value) THRUM__NOTHING(0, counter, value)
-#define thrum_counter_value(counter) THRUM__NOT((int64_t)0, 0, counter)
-
-#endif
-#define THRUM_COUNTERS_MAX 4096
-
-/* ---- Starting and stopping --------------------------------------------------------------------
- */
-
-#if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
-/*
- * Starts recording. NULL: as the environment says now (THRUM_TRACE, THRUM_SIZE, THRUM_FULL), else
- * defaults. When a recording is already running, also one that THRUM_TRACE started, this returns 0
- * and changes nothing: the environment comes before the program.
- *
- * Takes milliseconds: it makes the file and calibrates the clock. Not async-signal-safe;
- * thread-safe. Returns 0 or a negative enum thrum_error. After stop it may be called again; each
- * time leaves some address space of the former recording behind, so that threads caught in the
- * middle of an event are safe.
- *
- * A FILE that another live process records to is left alone: FILE.PID is used then. An old
- * recording is replaced; any other file, and a symbolic link, is refused.
- */
-THRUM__API int thrum_start(const struct thrum_config *config);
-
-/* Stops recording; the file stays. Without a recording it does nothing. Not async-signal-safe. */
-THRUM__API void thrum_stop(void);
-
-/*
- * Writes what the recording holds now to `file`, a recording of its own; recording goes on
- * meanwhile, and what is overwritten while it is copied is counted in the new file. An existing
- * file is replaced under the rules of thrum_start. Not async-signal-safe. Returns 0 or a negative
- * enum thrum_error.
- */
-THRUM__API int thrum_snapshot(const char *file);
-
-/* The message for an error, negative or not. Never NULL, static. */
-THRUM__API const char *thrum_error_message(int error);
-
-/* The file that is recorded to, or NULL. Valid until the next start. */
-THRUM__API const char *thrum_file(void);
-
-/*
- * Sets what is recorded of a category: levels 0..level, or nothing (-1). The recorder's own: "task"
- * (0: ids only, 1: life, 2: waits, 3: everything, the default), "counter", "log". Unknown names are
- * remembered until a category of that name is used. Thread-safe, not async-signal-safe.
- */
-THRUM__API void thrum_level(const char *category, int level);
-
-#elif defined(THRUM_DISABLED)
-
-#define thrum_start(config) THRUM__NOT(0, 0, config)
-#define thrum_stop() ((void)0)
-#define thrum_snapshot(file) THRUM__NOT(-THRUM_E_NOT_RECORDING, 0, file)
-#define thrum_file() ((const char *)0)
-#define thrum_level(category, level) THRUM__NOTHING(0, category, level)
+#define thrum_logf(...) THRUM__NOTHING(0, __VA_ARGS__)
+#define thrum_counter_create(path, kind) \
+	(THRUM__NOTHING(0, path, kind), (struct thrum_counter *)NULL)
+#define thrum_counter_value(counter) (THRUM__NOTHING(0, counter), (int64_t)0)
+#define THRUM_RUN(task) \
+	for (bool thrum__again = (THRUM__NOTHING(0, task), true); thrum__again; \
+		thrum__again = false)
 
 #endif
 

@@ -65,11 +65,13 @@ extern const struct command *const commands[]; /* ends with NULL */
  */
 int options_parse(const struct command *, int argc, char **argv, void *into, int *status);
 
-/* Help: for one command, for all, and the table for completion: command, option, letter, value,
- * help, tab-separated. */
-void help_command(const struct command *);
-void help_all(void);
-void help_table(void);
+/*
+ * Print help for one command, for all, and the table that the shells' completion reads: command,
+ * option, letter, value, what it does, separated by tabs. Return the exit status.
+ */
+int help_command(const struct command *);
+int help_all(void);
+int help_table(void);
 
 /* The nearest of `count` words to a mistyped one; NULL when none is near. */
 const char *nearest(const char *word, const char *const *words, size_t count);

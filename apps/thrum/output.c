@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Buffered output that remembers its first failure. */
+#define _GNU_SOURCE
 #include "output.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Numbers, times and sizes to text and back. Texts themselves: escape.c. */
+#define _GNU_SOURCE
 #include "text.h"
 
 #include <string.h>

@@ -25,7 +25,7 @@ struct runner {
 	size_t position;
 	struct mirage *mirage;
 	struct thrum_counter *counter;
-	thrum_task tasks[1024]; /* the first BATCH are in use */
+	thrum_task tasks[BATCH + 1];
 };
 
 /* Which recorder a case belongs to: what has to run for it. */
@@ -87,15 +87,17 @@ void lttng_text(struct runner *, unsigned events);
 double bench_measure(const struct bench_case *, struct runner *, unsigned threads, uint64_t events);
 /* Instructions an event, counted by single-stepping. 0: it can't be done here. */
 double bench_instructions(const struct bench_case *, struct runner *, const char *file);
-/* ns that changing to the next packet costs, of the recording that runs. 0: unknown. */
+/* ns that changing to the next packet costs, in the recording that runs. */
 double bench_packet_switch(void);
+/* ns an event, the first time that a recording's pages are written. Leaves them warm. */
+double bench_first_pass(struct runner *);
 
 /* recording.c: thrum's recording in `file`. Ends the program when that fails. */
 double recording_start(const char *file, bool live_tasks); /* ns that it took */
 void recording_stop(void);
 bool recording_clock_is_tsc(void);
 uint64_t recording_clock_frequency(void); /* of the counter itself */
-uint32_t recording_packets_finished(void);
+double recording_packet_waits(void);      /* so many waits fit a packet */
 
 /* sizes.c: `record --sizes FILE`. The exit status. */
 int bench_sizes(const char *recording);

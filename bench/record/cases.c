@@ -7,7 +7,8 @@ const char *const volatile bench_text12[4] = {"lwt_io.write", "tcp.connect1", "d
 const char *const volatile bench_text10[4] = {"io.write10", "tcp.accept", "dns.lookup",
 	"http.reply"};
 
-/* A loop over `call`, with the runner's tasks in reach. */
+/* A loop over `call`, with the runner's tasks in reach: of no more than BATCH events, if it uses
+ * them. */
 #define LOOP(name, call) \
 	static void name(struct runner *runner, unsigned events) \
 	{ \
@@ -20,30 +21,28 @@ const char *const volatile bench_text10[4] = {"io.write10", "tcp.accept", "dns.l
 		} \
 	}
 
-#define TASK(n) tasks[(n)&1023]
-
 LOOP(mirage_two_ids, mirage_creates(runner->mirage, i ^ 1, i, 2))
 LOOP(mirage_text, mirage_label(runner->mirage, i, bench_text12[i & 3]))
 
-LOOP(wait, thrum_task_wait(TASK(i), TASK(i + 1)))
-LOOP(read_other, thrum_task_read(TASK(i), TASK(i + 1)))
-LOOP(resolve, thrum_task_resolve(TASK(i)))
-LOOP(run, thrum_task_switch(TASK(i)))
+LOOP(wait, thrum_task_wait(tasks[i], tasks[i + 1]))
+LOOP(read_other, thrum_task_read(tasks[i], tasks[i + 1]))
+LOOP(resolve, thrum_task_resolve(tasks[i]))
+LOOP(run, thrum_task_switch(tasks[i]))
 LOOP(count, thrum_counter_add(runner->counter, 1))
 LOOP(log_text, thrum_log(bench_text12[i & 3]))
 LOOP(log_literal, thrum_log("http.request"))
-LOOP(create, TASK(i) = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[i & 3]))
+LOOP(create, tasks[i] = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[i & 3]))
 
 LOOP(off_wait, thrum_task_wait(i + 5, i))
 LOOP(off_log, thrum_log("http.request"))
-LOOP(off_create, TASK(i) = thrum_task_create(THRUM_KIND_PROMISE, "http.reply"))
+LOOP(off_create, tasks[i & 511] = thrum_task_create(THRUM_KIND_PROMISE, "http.reply"))
 
 static void read_own(struct runner *runner, unsigned events)
 {
 	thrum_task *tasks = runner->tasks, running = thrum_task_current();
 
 	for (unsigned i = 0; i < events; i++) {
-		thrum_task_read(running, TASK(i));
+		thrum_task_read(running, tasks[i]);
 		BARRIER();
 	}
 }
@@ -55,7 +54,7 @@ static void mix(struct runner *runner, unsigned events)
 	thrum_task *tasks = runner->tasks, task = tasks[0], other, next;
 
 	for (unsigned i = 0; i < events; i += 20) {
-		other = TASK(1 + i / 20);
+		other = tasks[1 + i / 20];
 		for (unsigned k = 0; k < 3; k++) {
 			next = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[k]);
 			thrum_task_wait(next, task);

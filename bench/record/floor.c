@@ -32,6 +32,11 @@ static inline uint64_t tsc(void)
 #endif
 }
 
+static inline void put64(uint8_t *to, uint64_t value)
+{
+	memcpy(to, &value, 8);
+}
+
 static inline size_t next(size_t position)
 {
 	return position + 48 > RING_SIZE ? 0 : position + 24;
@@ -44,9 +49,9 @@ static inline __attribute__((always_inline)) void fixed(struct runner *runner, u
 	size_t position = runner->position;
 
 	for (unsigned i = 0; i < events; i++) {
-		uint64_t record[3] = {clock(), i, i ^ 1};
-
-		memcpy(ring + position, record, sizeof record);
+		put64(ring + position, clock());
+		put64(ring + position + 8, i);
+		put64(ring + position + 16, i ^ 1);
 		position = next(position);
 		BARRIER();
 	}
@@ -61,9 +66,8 @@ static inline __attribute__((always_inline)) void text(struct runner *runner, un
 
 	for (unsigned i = 0; i < events; i++) {
 		const char *from = bench_text12[i & 3];
-		uint64_t time = clock();
 
-		memcpy(ring + position, &time, 8);
+		put64(ring + position, clock());
 		memcpy(ring + position + 8, from, 13);
 		position = next(position);
 		BARRIER();

@@ -62,7 +62,11 @@ uint64_t recording_clock_frequency(void)
 	return header->clock_frequency * 16;
 }
 
-uint32_t recording_packets_finished(void)
+double recording_packet_waits(void)
 {
-	return atomic_load_explicit(&header->progress, memory_order_relaxed);
+	enum {
+		WAIT_SIZE = 12
+	};
+
+	return (double)(header->packet_size - sizeof(struct thrum__packet)) / WAIT_SIZE;
 }

@@ -14,7 +14,8 @@
 
 struct sizes {
 	uint64_t records[IDS], bytes[IDS]; /* by id */
-	uint64_t packets, overhead, left;  /* headers; unused ends */
+	uint64_t packets, overhead;        /* bytes of packets' headers */
+	uint64_t rows;                     /* of `thrum dump` */
 };
 
 static int64_t file_read(void *owner, uint64_t offset, void *to, size_t size)
@@ -29,6 +30,37 @@ static uint64_t file_size(void *owner)
 	return fseek(owner, 0, SEEK_END) ? 0 : (uint64_t)ftell(owner);
 }
 
+/* Whether a record of a creation carries a label: whether its text is longer than a NUL. */
+static bool is_labelled(const struct thrum__scan *scan)
+{
+	const struct thrum__record_info *info = &thrum__records[scan->id];
+	size_t fixed = scan->fields - scan->offset;
+
+	for (unsigned i = 0; info->fields[i].type != THRUM__F_TEXT; i++) {
+		switch (info->fields[i].type) {
+		case THRUM__F_TASK: fixed += scan->wide ? 8 : 4; break;
+		case THRUM__F_SITE: fixed += 2; break;
+		default: fixed += 1; break;
+		}
+	}
+	return scan->next - scan->offset > fixed + 1;
+}
+
+/* How many rows of `thrum dump` a record makes. */
+static unsigned count_rows(const struct thrum__scan *scan)
+{
+	switch (scan->id) {
+	case THRUM__R_CREATE:
+	case THRUM__R_CREATE_IN: return 1 + is_labelled(scan);
+	case THRUM__R_CREATE_WAITING: return 2 + is_labelled(scan);
+	case THRUM__R_CONTEXT:
+	case THRUM__R_NAME:
+	case THRUM__R_CLOCK: return 0;
+	case THRUM__R_LANE: return 2;
+	default: return 1;
+	}
+}
+
 static void add_packet(struct sizes *sizes, const uint8_t *packet, size_t bytes)
 {
 	struct thrum__scan scan;
@@ -39,42 +71,36 @@ static void add_packet(struct sizes *sizes, const uint8_t *packet, size_t bytes)
 
 		sizes->records[id]++;
 		sizes->bytes[id] += scan.next - scan.offset;
+		sizes->rows += count_rows(&scan);
 	}
 	sizes->packets++;
 	sizes->overhead += sizeof(struct thrum__packet);
 }
 
-/* How many rows of `thrum dump` a record makes, labels aside. */
-static unsigned rows(unsigned id)
+static void tell_line(const char *what, uint64_t count, uint64_t bytes)
 {
-	switch (id % THRUM__WIDE) {
-	case THRUM__R_CREATE_WAITING: return 2;
-	case THRUM__R_CONTEXT:
-	case THRUM__R_NAME:
-	case THRUM__R_CLOCK: return 0;
-	default: return 1;
-	}
+	printf("%-22s %10" PRIu64 " %12" PRIu64 " %8.2f\n", what, count, bytes,
+		count ? (double)bytes / (double)count : 0);
 }
 
 static void tell(const struct sizes *sizes)
 {
-	uint64_t records = 0, bytes = 0;
+	uint64_t records = 0, bytes = sizes->overhead;
+	char name[64];
 
-	printf("record\trecords\tbytes\tmean\n");
+	printf("%-22s %10s %12s %8s\n", "record", "how many", "bytes", "each");
 	for (unsigned id = 0; id < IDS; id++) {
 		if (sizes->records[id] == 0)
 			continue;
-		printf("%s%s\t%" PRIu64 "\t%" PRIu64 "\t%.2f\n",
-			thrum__records[id % THRUM__WIDE].name, id >= THRUM__WIDE ? " (wide)" : "",
-			sizes->records[id], sizes->bytes[id],
-			(double)sizes->bytes[id] / (double)sizes->records[id]);
-		records += rows(id) > 0 ? sizes->records[id] : 0;
+		snprintf(name, sizeof name, "%s%s", thrum__records[id % THRUM__WIDE].name,
+			id >= THRUM__WIDE ? " (wide)" : "");
+		tell_line(name, sizes->records[id], sizes->bytes[id]);
+		records += sizes->records[id];
 		bytes += sizes->bytes[id];
 	}
-	printf("packet headers\t%" PRIu64 "\t%" PRIu64 "\t%zu\n", sizes->packets, sizes->overhead,
-		sizeof(struct thrum__packet));
-	printf("all\t%" PRIu64 "\t%" PRIu64 "\t%.2f\n", records, bytes + sizes->overhead,
-		records ? (double)(bytes + sizes->overhead) / (double)records : 0);
+	tell_line("packet headers", sizes->packets, sizes->overhead);
+	tell_line("all: records", records, bytes);
+	tell_line("all: rows of dump", sizes->rows, bytes);
 }
 
 int bench_sizes(const char *recording)

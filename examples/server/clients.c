@@ -11,7 +11,7 @@
 
 enum {
 	PATIENCE_MS = 400, /* how long a client waits for a reply */
-	HASTE_MS = 25,     /* and the one who makes the planted bug show */
+	HASTE_MS = 20,     /* and the one who makes the planted bug show */
 	USERS = 40,
 };
 

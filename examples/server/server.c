@@ -20,7 +20,7 @@ THRUM_TAG(status_sent, &http, "http/status", 1);
 THRUM_TAG(computing, NULL, "report/compute", 1);
 
 enum {
-	WARM_UP_MS = 80
+	WARM_UP_MS = 150
 }; /* the database's answer about user 0 */
 
 /* The server's end of a connection, with the one request that it is busy with. */

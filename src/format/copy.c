@@ -19,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/clock.h"
 #include "format/index.h"
+#include "format/packet.h"
 
 #define CHUNK ((size_t)3 << 14) /* bytes; a multiple of each table's cells */
 _Static_assert(CHUNK % sizeof(struct thrum__live_task) == 0, "whole cells");
@@ -37,17 +39,10 @@ struct copy {
 /* Reads exactly so much; what is behind a truncated file's end reads as zeros. */
 static int read_all(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
 {
-	size_t done = 0;
-	while (done < size) {
-		int64_t got = input->read(input->owner, offset + done, (uint8_t *)to + done,
-			size - done);
-		if (got < 0)
-			return (int)got;
-		if (got == 0)
-			break;
-		done += (size_t)got;
-	}
-	memset((uint8_t *)to + done, 0, size - done);
+	int64_t got = thrum__input_read(input, offset, to, size);
+	if (got < 0)
+		return (int)got;
+	memset((uint8_t *)to + got, 0, size - (size_t)got);
 	/* Partner: the release stores of tickets, tags and types. Two reads are never reordered. */
 	atomic_thread_fence(memory_order_acquire);
 	return 0;
@@ -171,28 +166,6 @@ static int copy_packets(struct copy *copy)
 
 /* ---- The header --------------------------------------------------------------------- */
 
-/* One clock reading by its ticket; it stays 0, none, when it is being written at each try. */
-static int copy_reading(struct copy *copy, size_t offset)
-{
-	for (int tries = 0; tries < 3; tries++) {
-		struct thrum__reading reading;
-		uint32_t before, after;
-		int error = read_all(copy->input, offset, &before, sizeof before);
-		if (error == 0)
-			error = read_all(copy->input, offset, &reading, sizeof reading);
-		if (error == 0)
-			error = read_all(copy->input, offset, &after, sizeof after);
-		if (error != 0)
-			return error;
-		if (before == after) {
-			if (before != 0)
-				memcpy((uint8_t *)&copy->to + offset, &reading, sizeof reading);
-			return 0;
-		}
-	}
-	return 0;
-}
-
 static struct thrum__section place(uint64_t *end, uint64_t size)
 {
 	struct thrum__section section = {*end, size};
@@ -214,21 +187,15 @@ static void lay_out(struct copy *copy)
 	to->live_tasks = place(&end, from->live_tasks.size);
 	to->packet = (struct thrum__section){end, 0};
 	to->packets = 0;
-	/* No half-written reading: each is taken by its ticket later. */
-	memset(&to->start, 0, sizeof to->start);
-	memset(to->latest, 0, sizeof to->latest);
 }
 
 static int write_header(struct copy *copy)
 {
-	static const size_t readings[] = {offsetof(struct thrum__header, start),
-		offsetof(struct thrum__header, latest),
-		offsetof(struct thrum__header, latest) + sizeof(struct thrum__reading)};
 	struct thrum__header *to = &copy->to;
 	uint64_t lost[16];
 	int error = read_all(copy->input, offsetof(struct thrum__header, lost), lost, sizeof lost);
-	for (size_t i = 0; error == 0 && i < sizeof readings / sizeof *readings; i++)
-		error = copy_reading(copy, readings[i]);
+	if (error == 0)
+		error = thrum__header_read_clocks(copy->input, to);
 	if (error != 0)
 		return error;
 

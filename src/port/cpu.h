@@ -65,41 +65,45 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
 }
 
 /*
- * Copies a text of less than `room` bytes (a multiple of 16) with its NUL and returns the bytes
- * with the NUL; writes up to the next multiple of 16, zeros behind the NUL. Returns 0 when the text
- * is longer, or when it lies across a page so that it can't be taken at one go. Reads 16 bytes at a
- * time, beyond the text too, but never beyond its page.
+ * Copies a text of less than `room` bytes (a multiple of 16) with its NUL and returns the bytes with
+ * the NUL; writes up to the next multiple of 16, zeros behind the NUL. A second copy goes to `also`
+ * unless NULL. Returns 0 when the text is longer, or when it lies across a page so that it can't be
+ * taken at one go. Reads 16 bytes at a time, beyond the text too, but never beyond its page.
  */
-ALWAYS_INLINE size_t copy_text(uint8_t *to, const char *from, size_t room)
+ALWAYS_INLINE size_t copy_text(uint8_t *to, char *also, const char *from, size_t room)
 {
 #if defined(__x86_64__) && !defined(THRUM__ASAN)
-	static const uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-		255, 255, 255, 255};
+	static const uint8_t keep[32] = {
+		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
 	for (size_t n = 0; n < room; n += 16) {
 		if (UNLIKELY(((uintptr_t)(from + n) & 4095) > 4096 - 16))
 			return 0;
 		__m128i text = _mm_loadu_si128((const __m128i *)(const void *)(from + n));
 		__m128i zeros = _mm_cmpeq_epi8(text, _mm_setzero_si128());
-		unsigned ends = (unsigned)_mm_movemask_epi8(zeros);
+		unsigned ends = (unsigned)_mm_movemask_epi8(zeros), length = 16;
 
 		if (LIKELY(ends)) {
-			unsigned length = (unsigned)__builtin_ctz(ends);
-			__m128i mask = _mm_loadu_si128(
-				(const __m128i *)(const void *)(keep + 16 - length));
-
-			_mm_storeu_si128((__m128i *)(void *)(to + n), _mm_and_si128(text, mask));
-			return n + length + 1;
+			length = (unsigned)__builtin_ctz(ends);
+			text = _mm_and_si128(text,
+				_mm_loadu_si128((const __m128i *)(const void *)(keep + 16 - length)));
 		}
 		_mm_storeu_si128((__m128i *)(void *)(to + n), text);
+		if (also)
+			_mm_storeu_si128((__m128i *)(void *)(also + n), text);
+		if (LIKELY(ends))
+			return n + length + 1;
 	}
 	return 0;
 #else
-	for (size_t n = 0; n < room; n++)
-		if (!(to[n] = (uint8_t)from[n])) {
-			memset(to + n, 0, (n + 16) / 16 * 16 - n);
-			return n + 1;
-		}
+	for (size_t n = 0; n < room; n++) {
+		if ((to[n] = (uint8_t)from[n]))
+			continue;
+		memset(to + n, 0, (n + 16) / 16 * 16 - n);
+		if (also)
+			memcpy(also, to, (n + 16) / 16 * 16);
+		return n + 1;
+	}
 	return 0;
 #endif
 }

@@ -18,13 +18,12 @@
 
 enum {
 	CHUNK = 1 << 16, /* bytes read at once while searching */
-	PEEK = 512,      /* bytes of a packet's content that may bear out its first stamp */
+	PEEK = 4096,     /* bytes of content in which a packet's first stamps are looked for */
 	SLACK = 8,
-	MARK = 20, /* bytes of magic and uuid */
 };
 
-static const uint8_t mark[MARK] = {0xc1, 0x1f, 0xfc, 0xc1, 0x05, 0x88, 0x3b, 0x8d, 0x52, 0x1a, 0x48,
-	0x7b, 0xb3, 0x97, 0x45, 0x6a, 0xb1, 0x50, 0x68, 0x0c};
+const uint8_t thrum__mirage_mark[THRUM__MIRAGE_MARK] = {0xc1, 0x1f, 0xfc, 0xc1, 0x05, 0x88, 0x3b,
+	0x8d, 0x52, 0x1a, 0x48, 0x7b, 0xb3, 0x97, 0x45, 0x6a, 0xb1, 0x50, 0x68, 0x0c};
 
 struct scan {
 	const struct thrum__input *input;
@@ -82,7 +81,7 @@ static bool header_at(struct scan *scan, uint64_t offset, struct header *header)
 {
 	const uint8_t *bytes = scan->buffer;
 	if (fetch(scan, offset, THRUM__MIRAGE_HEADER) < THRUM__MIRAGE_HEADER ||
-		memcmp(bytes, mark, MARK) != 0)
+		memcmp(bytes, thrum__mirage_mark, THRUM__MIRAGE_MARK) != 0)
 		return false;
 	uint32_t size, content;
 	memcpy(&size, bytes + 20, 4);
@@ -105,8 +104,8 @@ static uint64_t search(struct scan *scan, uint64_t from, uint64_t to)
 			return to;
 		size_t starts = got - (THRUM__MIRAGE_HEADER - 1);
 		const uint8_t *at = scan->buffer, *end = at + starts;
-		while ((at = memchr(at, mark[0], (size_t)(end - at)))) {
-			if (memcmp(at, mark, MARK) == 0) {
+		while ((at = memchr(at, thrum__mirage_mark[0], (size_t)(end - at)))) {
+			if (memcmp(at, thrum__mirage_mark, THRUM__MIRAGE_MARK) == 0) {
 				uint64_t found = from + (uint64_t)(at - scan->buffer);
 				return found < to ? found : to;
 			}
@@ -138,9 +137,10 @@ static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct head
 	if (header->size && header->content <= header->size && header->content)
 		from = offset + header->content;
 	uint64_t found = search(scan, from, to);
-	if (found < to || !header->size)
-		return found;
-	return end;
+	if (!header->size || found < end)
+		return found < to || !header->size ? found : end;
+	/* Something else lies between the two, unless the content needs the room. */
+	return header->content > header->size && offset + header->content <= found ? found : end;
 }
 
 static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets)
@@ -160,21 +160,29 @@ static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets
 	return packet;
 }
 
-/* Looks at the first two stamps. */
+/*
+ * Looks at the first three stamps. The second one stands for the packet: only it can be checked
+ * from both sides, so that one that is wrong, by however little, has no effect on other packets.
+ */
 static void witness(struct scan *scan, struct thrum__mirage_packet *packet)
 {
 	size_t left = packet->content - THRUM__MIRAGE_HEADER;
-	size_t got = fetch(scan, packet->offset + THRUM__MIRAGE_HEADER, left < PEEK ? left : PEEK);
-	const uint8_t *first = scan->buffer;
-	if (got < THRUM__MIRAGE_EVENT_MIN || first[8] >= THRUM__MIRAGE_OPS)
-		return;
-	size_t size = thrum__mirage_event_size(first, got);
-	if (!size || got - size < 8)
-		return;
-	uint64_t second = thrum__load64(first + size);
-	packet->first = thrum__load64(first);
-	packet->witnessed = second <= INT64_MAX && packet->first <= second &&
-		second - packet->first <= thrum__mirage_leap(packet->first, 0);
+	left = fetch(scan, packet->offset + THRUM__MIRAGE_HEADER, left < PEEK ? left : PEEK);
+	const uint8_t *p = scan->buffer;
+	uint64_t stamps[3] = {0};
+	for (unsigned i = 0; i < 3; i++) {
+		if (left < 9)
+			return;
+		stamps[i] = thrum__load64(p);
+		size_t size = p[8] < THRUM__MIRAGE_OPS ? thrum__mirage_event_size(p, left) : 0;
+		if (!size && i < 2)
+			return;
+		p += size;
+		left -= size;
+	}
+	packet->time = stamps[1];
+	packet->witnessed = stamps[0] <= stamps[1] && stamps[1] <= stamps[2] &&
+		stamps[2] <= INT64_MAX && stamps[1] - stamps[0] <= thrum__mirage_leap(stamps[0], 0);
 }
 
 static bool add_packet(struct scan *scan, struct thrum__mirage_packets *packets, uint64_t offset,
@@ -283,8 +291,8 @@ static int compare(const void *a, const void *b)
 static int compare_time(const void *a, const void *b)
 {
 	const struct thrum__mirage_packet *left = a, *right = b;
-	if (left->first != right->first)
-		return left->first < right->first ? -1 : 1;
+	if (left->time != right->time)
+		return left->time < right->time ? -1 : 1;
 	return compare(a, b);
 }
 
@@ -302,26 +310,44 @@ static bool agree(const struct thrum__mirage_packets *packets)
 		before = packet;
 		if (!packet->witnessed)
 			continue;
-		if (packet->first < time)
+		if (packet->time < time)
 			return false;
-		time = packet->first;
+		time = packet->time;
 	}
 	return true;
+}
+
+/* A packet ends before the next one that is later: at its second event, or before. */
+static void set_bounds(struct thrum__mirage_packets *packets)
+{
+	uint64_t time = INT64_MAX, bound = INT64_MAX;
+	for (size_t i = packets->count; i--;) {
+		struct thrum__mirage_packet *packet = &packets->all[i];
+		packet->bound = time;
+		if (!packet->witnessed)
+			continue;
+		/* Coarse clocks and repeated packets: the same time says nothing. */
+		if (packet->time == time)
+			packet->bound = bound;
+		time = packet->time;
+		bound = packet->bound;
+	}
 }
 
 static void order(struct thrum__mirage_packets *packets)
 {
 	number(packets);
 	qsort(packets->all, packets->count, sizeof(*packets->all), compare);
-	if (agree(packets))
-		return;
-	packets->by_time = true;
-	/* What has no time of its own stays behind its predecessor. */
-	for (size_t i = 0; i < packets->count; i++) {
-		if (!packets->all[i].witnessed)
-			packets->all[i].first = i ? packets->all[i - 1].first : 0;
+	packets->by_time = !agree(packets);
+	if (packets->by_time) {
+		/* What has no time of its own stays behind its predecessor. */
+		for (size_t i = 0; i < packets->count; i++) {
+			if (!packets->all[i].witnessed)
+				packets->all[i].time = i ? packets->all[i - 1].time : 0;
+		}
+		qsort(packets->all, packets->count, sizeof(*packets->all), compare_time);
 	}
-	qsort(packets->all, packets->count, sizeof(*packets->all), compare_time);
+	set_bounds(packets);
 }
 
 int thrum__mirage_find_packets(const struct thrum__input *input,

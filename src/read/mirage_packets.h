@@ -8,6 +8,7 @@
 #include "read/read.h"
 
 enum {
+	THRUM__MIRAGE_MARK = 20,
 	THRUM__MIRAGE_HEADER = 30,    /* bytes of a packet's header */
 	THRUM__MIRAGE_EVENT_MIN = 17, /* bytes of the shortest event: stamp, op, one number */
 	THRUM__MIRAGE_OPS = 14,
@@ -15,6 +16,9 @@ enum {
 	THRUM__MIRAGE_LABEL = 5,
 	THRUM__MIRAGE_GC = 8,
 };
+
+/* How a packet's header begins: magic and uuid. */
+extern const uint8_t thrum__mirage_mark[THRUM__MIRAGE_MARK];
 
 /* An event: u64 stamp, u8 op, one or two 64-bit numbers, then a kind's byte or a text. */
 struct thrum__mirage_op {
@@ -38,13 +42,14 @@ enum thrum__mirage_damage {
 
 struct thrum__mirage_packet {
 	uint64_t offset, size; /* bytes of the file; the size that the packet was meant to have */
-	uint64_t first;        /* stamp of its first event */
+	uint64_t time;         /* stamp of its second event */
+	uint64_t bound;        /* its events don't lie behind this; INT64_MAX: nobody knows */
 	int64_t number;        /* its count, counted on beyond 16 bits */
 	uint32_t content;      /* bytes that are there, header included */
 	uint32_t missing;      /* bytes that the file ends too early for it */
 	uint16_t count;
 	uint8_t damage; /* enum thrum__mirage_damage */
-	bool witnessed; /* the second event bears out `first` */
+	bool witnessed; /* its first and third event bear out `time` */
 };
 
 struct thrum__mirage_packets {

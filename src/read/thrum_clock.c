@@ -6,9 +6,8 @@
 #include "read/thrum_reader.h"
 
 #define SLACK_S 10 /* seconds that an event may lie beyond the last reading of the clock */
-#define DISTANCE_MIN \
-	100000000u /* ns between two readings, for a frequency that is worth more than the \
-		      header's */
+/* ns between two readings that give a frequency worth more than the header's */
+#define DISTANCE_MIN 100000000u
 #define TRIES 3
 
 /* One reading, under its ticket. False: there is none, or it changes all the time. */
@@ -52,7 +51,8 @@ static bool load_latest(const struct reader *r, struct thrum__reading *latest)
 
 static void set_scale(struct clock *clock, double ns_per_tick)
 {
-	double scaled = ns_per_tick;
+	/* A hair more, so that whole ns don't come out as one less: 0.2 ns in ten days. */
+	double scaled = ns_per_tick * (1 + 0x1p-52);
 	unsigned shift = 64;
 
 	/* As many bits as a signed 64-bit factor takes. */

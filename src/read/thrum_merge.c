@@ -93,18 +93,17 @@ static struct heap_entry limit_of_top(const struct reader *r)
 	return limit;
 }
 
+/* How many events of the earliest lane's batch come before the limit: at least one. */
 static size_t count_before(const struct slot *slot, uint32_t lane, struct heap_entry limit)
 {
-	uint64_t end = limit.ticks;
-	size_t i = slot->count;
+	/* At the same time the lane with the lower number goes first. */
+	uint64_t until = lane < limit.lane ? limit.ticks : limit.ticks - 1;
+	size_t i = slot->first + 1;
 
-	/* Events up to and with `end` where this lane goes first. */
-	if (lane < limit.lane && end < UINT64_MAX)
-		end++;
-	if (slot->events[i - 1].clock < end || limit.lane == UINT32_MAX && end == UINT64_MAX)
-		return i - slot->first;
-	for (i = slot->first; slot->events[i].clock < end; i++)
-		;
+	if (slot->events[slot->count - 1].clock <= until)
+		return slot->count - slot->first;
+	while (slot->events[i].clock <= until)
+		i++;
 	return i - slot->first;
 }
 
@@ -114,7 +113,9 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 	const struct thrum__header *h = &r->header;
 	uint64_t base = r->clock.base;
 
-	for (size_t i = 0; r->has_bad && i < r->packet_count; i++) {
+	for (; r->has_bad && r->bad_next < r->packet_count; r->bad_next++) {
+		size_t i = r->bad_next;
+
 		if (r->packets[i].state != PACKET_BAD)
 			continue;
 		r->packets[i].state = PACKET_TOLD;
@@ -124,6 +125,7 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 		return true;
 	}
 	r->has_bad = false;
+	r->bad_next = 0;
 	if (r->missing == 0 || r->missing_told)
 		return false;
 	r->missing_told = true;
@@ -142,39 +144,51 @@ static int give(const struct thrum_event *from, size_t how_many, const struct th
 	return 1;
 }
 
+/* Makes sure that the earliest lane has events, or is no more in the heap. */
+static int fill_top(struct reader *r)
+{
+	struct lane *lane = &r->lanes[r->heap[0].lane];
+	int result = thrum__lane_fill(r, lane);
+
+	if (result < 0)
+		return result;
+	if (result > 0)
+		thrum__live_see(&r->live, lane->slot->events, lane->slot->count);
+	update_top(r);
+	return 0;
+}
+
 int thrum__merge_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
 	struct thrum_error_info *info)
 {
 	struct reader *r = (struct reader *)trace;
 
-	if (r->has_bad || (r->missing > 0 && !r->missing_told)) {
-		r->notes->count = 0;
-		if (tell_of_bad_packet(r, r->notes))
-			return give(r->notes->events, 1, events, count);
-	}
+	if (tell_of_bad_packet(r, r->notes))
+		return give(r->notes->events, 1, events, count);
 	for (;;) {
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
 		size_t remembered = thrum__live_give(r, earliest, events);
 
-		if (remembered) {
-			*count = remembered;
-			return 1;
-		}
+		if (remembered)
+			return give(*events, remembered, events, count);
 		if (r->heap_count == 0)
 			return 0;
-		struct lane *lane = &r->lanes[r->heap[0].lane];
-		struct slot *slot = lane->slot;
+		uint32_t lane = r->heap[0].lane;
+		struct slot *slot = r->lanes[lane].slot;
 
 		if (slot && slot->first < slot->count) {
-			size_t given = count_before(slot, lane->number, limit_of_top(r));
+			size_t first = slot->first,
+			       given = count_before(slot, lane, limit_of_top(r));
 
-			if (given > 0) {
-				give(slot->events + slot->first, given, events, count);
-				slot->first += given;
-				update_top(r);
-				return 1;
-			}
+			slot->first += given;
+			update_top(r);
+			return give(slot->events + first, given, events, count);
 		}
-		...
+		int error = fill_top(r);
+
+		if (error)
+			return thrum__error_set(info, error, 0, "reading failed: %s",
+				error == -THRUM_E_MEMORY ? "out of memory"
+							 : "the operating system refused");
 	}
 }

@@ -22,8 +22,7 @@
 
 #define BATCH 128 /* events that a lane decodes at once */
 
-/* ---- What is in the recording -----------------------------------------------------------------
- */
+/* ---- What is in the recording -------------------------------------------------------------- */
 
 struct packet_ref {
 	uint64_t lane, seq;
@@ -53,6 +52,7 @@ struct definition {
 struct remembered {
 	uint64_t ticks;
 	uint32_t task; /* in live.tasks */
+	uint32_t lane; /* in reader.lanes */
 	bool is_wait;
 };
 
@@ -77,16 +77,15 @@ struct clock {
 	uint64_t slack; /* ticks that a time may lie beyond them */
 };
 
-/* ---- Lanes ------------------------------------------------------------------------------------
- */
+/* ---- Lanes --------------------------------------------------------------------------------- */
 
 /* Room for a packet in flight and the events made from it. */
 struct slot {
 	struct slot *next_free;
 	size_t first, count; /* events that are still to be given; how many there are */
 	struct thrum_event events[BATCH];
-	char note[160]; /* text of the last event, when it is lost or damaged */
-	uint8_t bytes[];
+	char note[160];              /* text of the last event, when it is lost or damaged */
+	_Alignas(8) uint8_t bytes[]; /* of the packet */
 };
 
 struct span_of_text {
@@ -98,21 +97,23 @@ struct lane {
 	struct thrum_trace_lane shown;
 	uint32_t number;  /* in the trace */
 	size_t next, end; /* packets to come, in reader.order */
-	bool is_pending;  /* in the heap */
 
 	/* The packet that is being read; also, without a slot, one that was read to its end and may
 	 * grow. */
 	struct slot *slot;
 	uint32_t packet, ticket;
 	uint64_t seq;
+	uint32_t tid;
 	bool has_begun; /* seq says something */
 	bool may_grow;
+	bool has_grown;
 	bool has_vanished; /* it may have grown, but it is gone */
-	bool is_cut;       /* the file ends in it */
+	bool is_cut;       /* the file ends in it, and that wasn't told yet */
 	uint32_t at, content, counted;
 
 	/* What the decoder knows. */
-	uint64_t last;  /* ticks of the last event */
+	uint64_t last;  /* ticks: nothing that comes is earlier */
+	uint64_t ticks; /* of the last event of this packet, or of its beginning */
 	uint64_t bound; /* ticks of the next packet: nothing here is later */
 	uint64_t id_base, own, running;
 	struct span_of_text name;   /* for definition 0 in the next record */
@@ -136,12 +137,14 @@ struct reader {
 	uint32_t *order;  /* indexes of good packets, by lane and sequence number */
 	uint64_t missing; /* packets beyond the end of a truncated file */
 	bool missing_told;
-	bool has_bad; /* some packet's state is PACKET_BAD */
+	bool has_bad; /* some packet's state is PACKET_BAD, from bad_next on */
+	size_t bad_next;
 
 	struct definition **definitions; /* NULL: not asked for yet */
 	uint32_t definition_count;
 
 	struct lane *lanes;
+	uint32_t *lanes_by_number;
 	uint32_t lane_count, lane_room;
 	struct heap_entry *heap;
 	uint32_t heap_count;
@@ -154,7 +157,7 @@ struct reader {
 /* The definition of this number; never NULL but when memory is short. */
 const struct definition *thrum__definition(struct reader *, uint32_t number);
 /* The index of the lane with this number, made when it is new; or -THRUM_E_MEMORY. */
-int64_t thrum__lane_index(struct reader *, uint64_t number, uint32_t hint);
+int64_t thrum__lane_index(struct reader *, uint64_t number);
 
 /* ---- thrum_clock.c */
 void thrum__clock_init(struct reader *);
@@ -213,14 +216,19 @@ void thrum__note(struct reader *, struct slot *, enum thrum_event_type, uint32_t
 	uint64_t ticks, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* ---- thrum_decode.c */
-/*
- * Decodes records from lane->at on until the batch is full or the content ends. Returns NULL, or
- * why the record at lane->at is bad. *number: what that text's %u stands for.
- */
-const char *thrum__decode(struct reader *, struct lane *, unsigned *number);
+struct bad_record {
+	const char *why; /* NULL: all is well */
+	bool is_cut;     /* it goes on behind the content */
+	bool has_id;     /* id is part of the text */
+	unsigned id;
+};
+/* Decodes records from lane->at on until the batch is full, the content ends, or the record at lane->at is bad. */
+struct bad_record thrum__decode(struct reader *, struct lane *);
 
 /* ---- thrum_live.c */
 int thrum__live_init(struct reader *);
+/* Gives each lane that is named in the table an index, also when it has no packets any more. */
+int thrum__live_find_lanes(struct reader *);
 void thrum__live_finish(struct reader *);
 /* The earliest time in the table, or `ticks` when that is earlier. */
 uint64_t thrum__live_earliest(const struct reader *, uint64_t ticks);

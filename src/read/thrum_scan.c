@@ -148,11 +148,11 @@ static int look_at(struct reader *r, uint32_t index)
 }
 
 /* The packets order[first..end) are of one lane. */
-static int set_lane(struct reader *r, size_t first, size_t end, uint32_t hint)
+static int set_lane(struct reader *r, size_t first, size_t end)
 {
 	const struct packet_ref *from = &r->packets[r->order[first]];
 	const struct packet_ref *to = &r->packets[r->order[end - 1]];
-	int64_t index = thrum__lane_index(r, from->lane, hint);
+	int64_t index = thrum__lane_index(r, from->lane);
 
 	if (index < 0)
 		return (int)index;
@@ -171,7 +171,6 @@ static int set_lanes(struct reader *r)
 {
 	int64_t count = thrum__order_packets(r);
 	size_t first = 0;
-	uint32_t hint = 0;
 
 	if (count < 0)
 		return (int)count;
@@ -184,7 +183,7 @@ static int set_lanes(struct reader *r)
 		r->trace.info.packets += ref->content > sizeof(struct thrum__packet);
 		if (i + 1 < (size_t)count && r->packets[r->order[i + 1]].lane == ref->lane)
 			continue;
-		int error = set_lane(r, first, i + 1, hint++);
+		int error = set_lane(r, first, i + 1);
 
 		if (error)
 			return error;

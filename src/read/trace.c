@@ -26,8 +26,7 @@ int thrum__error_set(struct thrum_error_info *info, int code, uint64_t offset, c
 	return code;
 }
 
-/* ---- Words ------------------------------------------------------------------------------------
- */
+/* ---- Words --------------------------------------------------------------------------------- */
 
 const char *thrum_event_name(int type)
 {
@@ -64,8 +63,7 @@ const char *thrum_lost_name(int cause)
 	return cause >= 0 && (size_t)cause < sizeof names / sizeof *names ? names[cause] : NULL;
 }
 
-/* ---- Opening and closing ----------------------------------------------------------------------
- */
+/* ---- Opening and closing ------------------------------------------------------------------- */
 
 int thrum__trace_open_input(const struct thrum__input *input, void (*close)(void *owner),
 	struct thrum_trace **trace, struct thrum_error_info *info)
@@ -112,8 +110,7 @@ void thrum_trace_close(struct thrum_trace *trace)
 		close(owner);
 }
 
-/* ---- Bytes in memory --------------------------------------------------------------------------
- */
+/* ---- Bytes in memory ----------------------------------------------------------------------- */
 
 struct memory {
 	const uint8_t *bytes;
@@ -153,8 +150,7 @@ int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace *
 	return error;
 }
 
-/* ---- Passing on -------------------------------------------------------------------------------
- */
+/* ---- Passing on ---------------------------------------------------------------------------- */
 
 int thrum_trace_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
 	struct thrum_error_info *info)
@@ -166,6 +162,9 @@ int thrum_trace_refresh(struct thrum_trace *trace, int wait_ms, struct thrum_err
 {
 	if (!trace->format->refresh)
 		return 0;
+	/* Also without waiting this finds out whether the recorder's process is still there. */
+	if (trace->input_wait)
+		trace->input_wait(trace->input.owner, 0);
 	for (;;) {
 		int result = trace->format->refresh(trace, info);
 

@@ -227,7 +227,7 @@ void thrum__log(const char *text)
 	if (knows_running(thread, lane))
 		event = begin(thread, lane, THRUM__R_LOG);
 	if (LIKELY(event.at)) {
-		size = copy_text(event.at + HEADER, text, FAST_TEXT);
+		size = copy_text(event.at + HEADER, NULL, text, FAST_TEXT);
 		if (LIKELY(size)) {
 			finish(thread, lane, event, HEADER + size);
 			return;
@@ -240,12 +240,10 @@ void thrum__log(const char *text)
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
-/* The id's live cell, for a text that was just written to the packet. */
-ALWAYS_INLINE void live_create(struct lane *lane, uint64_t id, uint64_t time,
-	const struct creation *c, const uint8_t *text, size_t size)
+/* Begins the live cell, whose label is there already: `size` bytes with the NUL. */
+ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
+	uint64_t time, const struct creation *c, size_t size)
 {
-	struct thrum__live_task *cell = &lane->live[id % ID_BLOCK];
-
 	cell->id_high = (uint32_t)(id >> 32);
 	cell->parent = c->parent;
 	cell->created = time >> 4;
@@ -255,11 +253,8 @@ ALWAYS_INLINE void live_create(struct lane *lane, uint64_t id, uint64_t time,
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 	cell->site = c->site;
 	cell->kind = c->kind;
-	atomic_store_explicit(&cell->flags, size > 1 ? THRUM__LIVE_LABELLED : 0,
-		memory_order_relaxed);
-	memcpy(cell->label, text, 16);
-	if (UNLIKELY(size > 16))
-		memcpy(cell->label + 16, text + 16, 32);
+	atomic_store_explicit(
+		&cell->flags, size > 1 ? THRUM__LIVE_LABELLED : 0, memory_order_relaxed);
 	/* Partner: live_cell(), and the reader's acquiring look at the tag. */
 	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
 }
@@ -310,7 +305,8 @@ ALWAYS_INLINE thrum_task create(enum thrum__record_type type, struct thrum_site 
 	p += 7;
 	if (waiting)
 		put32(p, (uint32_t)(c.source - base)), p += 4;
-	size_t size = copy_text(p, c.label, FAST_TEXT);
+	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
+	size_t size = copy_text(p, cell ? cell->label : NULL, c.label, FAST_TEXT);
 
 	if (UNLIKELY(!size) || UNLIKELY((id - base) >> 32)) {
 		/* The id is the last one taken: the slow path takes it again. */
@@ -318,8 +314,8 @@ ALWAYS_INLINE thrum_task create(enum thrum__record_type type, struct thrum_site 
 		abandon(thread);
 		return thrum__write_create(site, &c);
 	}
-	if (LIKELY(lane->live != NULL))
-		live_create(lane, id, event.time, &c, p, size);
+	if (LIKELY(cell != NULL))
+		begin_cell(cell, lane, id, event.time, &c, size);
 	finish(thread, lane, event, (size_t)(p - event.at) + size);
 	return id;
 }

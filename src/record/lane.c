@@ -53,18 +53,20 @@ static void set_limit(struct lane *lane)
 		atomic_store_explicit(&lane->limit, NULL, memory_order_relaxed);
 }
 
-/* Makes `bytes` more of a packet present. False: no space left on the device. */
+/* Makes the first `bytes` of a packet present. False: no space left on the device. */
 static bool extend(struct recorder *r, uint32_t slot, size_t bytes)
 {
 	uint32_t ready = r->ready[slot];
 
 	while (ready < bytes) {
-		uint32_t step = r->packet_size - ready < POPULATE_STEP ? r->packet_size - ready
-								       : POPULATE_STEP;
+		uint32_t left = r->packet_size - ready;
+		uint32_t step = left < POPULATE_STEP ? left : POPULATE_STEP;
+		uint8_t *from = (uint8_t *)packet_at(r, slot) + ready;
 
-		if (r->may_populate &&
-			thrum__port_populate((uint8_t *)packet_at(r, slot) + ready, step))
+		if (r->may_populate && thrum__port_populate(from, step) == -THRUM_E_SPACE) {
+			atomic_store_explicit(&r->no_space, true, memory_order_relaxed);
 			return false;
+		}
 		r->ready[slot] = ready += step;
 	}
 	return true;
@@ -187,14 +189,15 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 	if (lane->slot != NO_PACKET) {
 		size_t end = (size_t)(lane->position - (uint8_t *)lane->packet) + bytes;
 
+		if (end <= r->ready[lane->slot])
+			return true;
 		if (end <= r->packet_size && extend(r, lane->slot, end)) {
 			set_limit(lane);
 			return true;
 		}
 	}
-	if (!change_packet(thread, lane, time))
-		return false;
-	return extend(r, lane->slot, sizeof(struct thrum__packet) + bytes);
+	return change_packet(thread, lane, time) &&
+		extend(r, lane->slot, sizeof(struct thrum__packet) + bytes);
 }
 
 /* ---- Getting a lane ----------------------------------------------------------------------------
@@ -314,6 +317,8 @@ static struct lane *attach(struct thread *thread, struct recorder *r, unsigned l
 /* Why there is no packet for us. */
 static enum thrum_lost cause_of_starvation(const struct recorder *r)
 {
+	if (atomic_load_explicit(&r->no_space, memory_order_relaxed))
+		return THRUM__LOST_NO_SPACE;
 	return r->discard ? THRUM__LOST_FULL : THRUM__LOST_NO_PACKET;
 }
 

@@ -15,7 +15,8 @@
 
 typedef uint64_t __attribute__((may_alias)) thrum__word;
 
-#define TRIES 8 /* blocks to look at before going without cells */
+#define TRIES 4      /* blocks to look at for one with room */
+#define PATIENCE 64u /* at most so many blocks without cells before the lane looks again */
 
 /* Makes the next block's region the lane's. False: another lane has it. */
 static bool take_region(struct lane *lane, uint64_t block)
@@ -43,26 +44,46 @@ static bool has_room(const struct recorder *r, uint64_t first)
 	return false;
 }
 
-void thrum__take_ids(struct lane *lane)
+/* The next block whose region has room for new tasks; any block when none is found. */
+static uint64_t take_block(struct lane *lane)
 {
 	struct recorder *r = lane->recorder;
-	uint64_t block;
+	uint64_t block = 0;
 
 	lane->live = NULL;
 	for (int i = 0; i < TRIES; i++) {
 		block = atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed);
-		if (r->live && take_region(lane, block) && has_room(r, block * ID_BLOCK)) {
+		if (!r->live || lane->without_cells > 0)
+			break;
+		if (take_region(lane, block) && has_room(r, block * ID_BLOCK)) {
 			lane->live = &r->live[block * ID_BLOCK & r->live_mask];
 			break;
 		}
-		if (!r->live)
-			break;
+	}
+	return block;
+}
+
+void thrum__take_ids(struct lane *lane)
+{
+	uint64_t block = take_block(lane);
+
+	if (lane->live) {
+		lane->patience = 1;
+	} else if (lane->without_cells > 0) {
+		lane->without_cells--;
+	} else {
+		/* The table is full, and will be for a while: looking at every block would be dear. */
+		lane->without_cells = lane->patience;
+		lane->patience = lane->patience < PATIENCE ? lane->patience * 2 + 1 : PATIENCE;
 	}
 	lane->next_id = block * ID_BLOCK;
 	lane->end_id = lane->next_id + ID_BLOCK;
 	/* A tag of 0 would look like a free cell. */
 	if ((uint32_t)lane->next_id == 0)
 		lane->next_id++;
+	if (lane->table && !lane->live)
+		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
+			lane->end_id - lane->next_id, memory_order_relaxed);
 }
 
 uint64_t thrum__next_id(struct lane *lane)
@@ -83,11 +104,8 @@ void thrum__live_begin(struct lane *lane, uint64_t id, uint64_t time, const stru
 {
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
-	if (!cell) {
-		if (lane->table)
-			thrum__count_lost(THRUM__LOST_LIVE_TASKS);
+	if (!cell)
 		return;
-	}
 	cell->id_high = (uint32_t)(id >> 32);
 	cell->parent = c->parent;
 	cell->created = time >> 4;

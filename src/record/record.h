@@ -32,7 +32,7 @@
 /* A thread's lane, and those of the signal handlers that interrupt it in there. */
 #define LEVELS 3
 /* Ids are taken so many at once. */
-#define ID_BLOCK 16u
+#define ID_BLOCK 32u
 /* Fresh pages of a packet are made present so many bytes at a time. */
 #define POPULATE_STEP 65536u
 
@@ -55,6 +55,7 @@ struct lane {
 	uint64_t discarded; /* events of this lane that are lost */
 	uint32_t slot;      /* number of its packet, or NO_PACKET */
 	uint32_t number;
+	uint32_t without_cells, patience; /* blocks of ids: see live.c */
 	uint32_t region;              /* of the live-task table, + 1; 0: none */
 	_Atomic uint32_t tid;         /* of its thread; 0: parked */
 	_Atomic uint32_t next_parked; /* number + 1 */
@@ -77,6 +78,7 @@ struct recorder {
 	uint32_t generation; /* 16 bits; never 0 */
 	bool discard, careful;
 	bool may_populate;
+	_Atomic bool no_space; /* a page couldn't be had: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
 	_Atomic uint64_t id_blocks;

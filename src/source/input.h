@@ -20,6 +20,10 @@ void thrum__input_close(void *owner);
 /* Its file descriptor, to read only. */
 int thrum__input_fd(const struct thrum__input *);
 
+/* Reads the header of a recording of thrum's own, and refuses anything else. */
+int thrum__input_header(const struct thrum__input *, struct thrum__header *,
+	struct thrum_error_info *);
+
 /* A temporary file without a name, for reading and writing: its descriptor, or a negative enum
  * thrum_error. */
 int thrum__temporary_file(void);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum convert`: a recording as a Common Trace Format directory, for other tools. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+
+#include "input.h"
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct thrum_error_info error = {0};
+	char path[PATH_MAX], unused;
+	uint64_t left_out = 0;
+	int status;
+
+	if (options_parse(command, argc, argv, &unused, &status) < 0)
+		return status;
+	status = input_find(command, argv[0], path, sizeof(path));
+	if (status != STATUS_OK)
+		return status;
+	if (thrum_trace_convert(path, argv[1], &left_out, &error) < 0)
+		return input_failed(path, &error);
+	if (left_out > 0)
+		complain("%s: %" PRIu64
+			 " packet%s left out or cut short: damaged, or overwritten meanwhile",
+			path, left_out, left_out == 1 ? " was" : "s were");
+	return STATUS_OK;
+}
+
+static const struct option options_of_convert[] = {{0}};
+
+const struct command command_convert = {
+	.name = "convert",
+	.purpose = "write a recording as a Common Trace Format 1.8 directory",
+	.arguments = "RECORDING|PID DIR",
+	.min = 2,
+	.max = 2,
+	.options = options_of_convert,
+	.more = "DIR must not exist, or be empty. It gets one file for each lane, and `metadata`; babeltrace2,\n"
+		"Trace Compass and other tools read it. What thrum remembers of tasks whose events were\n"
+		"overwritten has no place in that format.",
+	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
+		    "thrum convert 4711 now-ctf",
+	.statuses =
+		"0  fine, also when damaged packets were left out (standard error counts them)\n"
+		"2  not a recording, or DIR could not be written\n"
+		"64 used wrongly",
+	.run = run,
+};

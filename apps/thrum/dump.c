@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum dump`: the events of a trace, one a line. */
+#define _GNU_SOURCE
+#include "dump.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "progress.h"
+
+enum {
+	FORMAT_TEXT,
+	FORMAT_TSV,
+	FORMAT_JSON
+};
+enum {
+	COLOR_AUTO,
+	COLOR_ALWAYS,
+	COLOR_NEVER
+};
+
+struct dump_options {
+	int format, color;
+	bool clock, follow;
+	int64_t start, end, duration;
+	uint64_t events; /* bits of enum thrum_event_type; 0: all */
+	struct id_list tasks, lanes;
+};
+
+/* "create|label|…|damaged" */
+#define THRUM__X(NAME, word) "|" word
+static const char event_names[] = THRUM_EVENTS(THRUM__X);
+#undef THRUM__X
+
+static const struct dump_writer *const writers[] =
+	{[FORMAT_TEXT] = &dump_text, [FORMAT_TSV] = &dump_tsv, [FORMAT_JSON] = &dump_json};
+
+void dump_put(struct dump *dump, const struct thrum_event *event,
+	char *(*put)(char *, const char *, size_t), size_t growth)
+{
+	size_t most = OUTPUT_ROOM / growth;
+	const char *text = event->text;
+	size_t left = event->text_size;
+
+	while (left > 0) {
+		size_t n = left <= most ? left : most;
+
+		/* Not in the middle of a character. */
+		for (size_t back = 0;
+			n < left && back < 3 && ((unsigned char)text[n] & 0xc0) == 0x80; back++)
+			n--;
+		dump->out.at = put(output_room(&dump->out, n * growth), text, n);
+		text += n;
+		left -= n;
+	}
+}
+
+/* ---- What is shown -----------------------------------------------------------------------------
+ */
+
+static bool contains(const struct id_list *list, uint64_t id)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->ids[i] == id)
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct dump_options *options, const struct thrum_event *event)
+{
+	if (event->time < options->start || event->time > options->end)
+		return false;
+	if (options->events && !(options->events >> event->type & 1))
+		return false;
+	if (options->lanes.count > 0 && !contains(&options->lanes, event->lane))
+		return false;
+	if (options->tasks.count == 0)
+		return true;
+	return ((event->flags & THRUM_EVENT_HAS_TASK) && contains(&options->tasks, event->task)) ||
+		((event->flags & THRUM_EVENT_HAS_OTHER) && contains(&options->tasks, event->other));
+}
+
+static bool has_filter(const struct dump_options *options)
+{
+	return options->events || options->lanes.count > 0 || options->tasks.count > 0 ||
+		options->start > INT64_MIN || options->end < INT64_MAX;
+}
+
+/* Returns whether there is anything more to show: events come in the order of time. */
+static bool write_events(struct dump *dump, const struct dump_options *options, bool filter,
+	const struct thrum_event *events, size_t count)
+{
+	const struct dump_writer *writer = writers[options->format];
+
+	for (size_t i = 0; i < count; i++) {
+		/* A type that this command doesn't know can't be spelled. */
+		if (events[i].type >= THRUM_EVENT_TYPES)
+			continue;
+		if (!filter || is_wanted(options, &events[i]))
+			writer->event(dump, &events[i]);
+		if (writer->note)
+			writer->note(dump, &events[i]);
+	}
+	return options->follow || count == 0 || events[count - 1].time <= options->end;
+}
+
+/* ---- Reading -----------------------------------------------------------------------------------
+ */
+
+#define FOLLOW_MS 100
+
+/* Returns 1 when there is something to read, 0 when not, negative when it failed. */
+static int next_events(struct dump *dump, struct input *input, const struct dump_options *options,
+	const struct thrum_event **events, size_t *count, struct thrum_error_info *error)
+{
+	for (;;) {
+		int result = thrum_trace_next(input->trace, events, count, error);
+
+		if (result != 0 || !options->follow)
+			return result;
+		output_flush(&dump->out);
+		if (!output_is_open(&dump->out))
+			return 0;
+		result = thrum_trace_refresh(input->trace, FOLLOW_MS, error);
+		if (result <= 0)
+			return result;
+	}
+}
+
+static int write_all(struct dump *dump, struct input *input, const struct dump_options *options)
+{
+	struct thrum_error_info error = {0};
+	const struct thrum_event *events;
+	struct progress progress;
+	bool filter = has_filter(options);
+	size_t count;
+	int result;
+
+	progress_start(&progress);
+	while ((result = next_events(dump, input, options, &events, &count, &error)) > 0) {
+		if (!write_events(dump, options, filter, events, count) || dump->out.error)
+			break;
+		progress_show(&progress, dump->info->content_bytes,
+			options->follow ? 0 : dump->info->file_size);
+	}
+	progress_end(&progress);
+	return result < 0 ? input_failed(input->path, &error) : STATUS_OK;
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static bool wants_color(int color)
+{
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+		!(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static int dump_input(struct input *input, const struct dump_options *options)
+{
+	const struct dump_writer *writer = writers[options->format];
+	struct dump dump = {.path = input->path,
+		.trace = input->trace,
+		.info = input->info,
+		.clock = options->clock,
+		.color = wants_color(options->color)};
+	int status, closed;
+
+	if (output_open(&dump.out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	if (writer->begin)
+		writer->begin(&dump);
+	status = write_all(&dump, input, options);
+	if (writer->end)
+		writer->end(&dump);
+	/* What was shown comes before what is said about it. */
+	closed = output_close(&dump.out);
+	if (closed == STATUS_OK && dump.out.error == 0)
+		input_warn(input);
+	return status != STATUS_OK ? status : closed;
+}
+
+static int check_options(const struct command *command, struct dump_options *options)
+{
+	if (options->duration < 0)
+		return complain_usage(command, "--duration can't be negative");
+	if (options->duration < INT64_MAX) {
+		int64_t start = options->start > INT64_MIN ? options->start : 0;
+
+		if (options->end < INT64_MAX)
+			return complain_usage(command, "--duration and --end exclude each other");
+		if (__builtin_add_overflow(start, options->duration, &options->end))
+			options->end = INT64_MAX;
+	}
+	if (options->start > INT64_MIN && options->end < options->start)
+		return complain_usage(command, "--end comes before --start");
+	return STATUS_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct dump_options options = {.start = INT64_MIN, .end = INT64_MAX, .duration = INT64_MAX};
+	struct input input;
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) >= 0)
+		status = check_options(command, &options);
+	else
+		goto out;
+	if (status != STATUS_OK)
+		goto out;
+	/* The reader of a pipe may leave early; output_close knows. */
+	signal(SIGPIPE, SIG_IGN);
+	status = input_open(command, argv[0], &input);
+	if (status != STATUS_OK)
+		goto out;
+	status = dump_input(&input, &options);
+	input_close(&input);
+out:
+	free(options.tasks.ids);
+	free(options.lanes.ids);
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct dump_options, member)
+
+static const struct option options_of_dump[] = {
+	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
+		"text is for people, the others are for programs\nand stay as they are"},
+	{"follow", 'F', OPTION_FLAG, OFFSET(follow), NULL, NULL,
+		"go on while the program records, until it ends"},
+	{"start", 0, OPTION_TIME, OFFSET(start), "TIME", NULL,
+		"events from this time on, counted from the first event:\n12ms, 1.5s, 250us, or 123456 (ns)"},
+	{"end", 0, OPTION_TIME, OFFSET(end), "TIME", NULL, "events up to this time"},
+	{"duration", 0, OPTION_TIME, OFFSET(duration), "TIME", NULL,
+		"events of this long after --start"},
+	{"task", 't', OPTION_IDS, OFFSET(tasks), "ID", NULL,
+		"events of this task; may be given several times\nor as a list: --task=3,17"},
+	{"event", 'e', OPTION_SET, OFFSET(events), "NAME", event_names + 1,
+		"events of this name; likewise. Names: see man thrum,\nor give a wrong one"},
+	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane; likewise"},
+	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
+		"times as the recording's clock gives them"},
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, "auto|always|never",
+		"auto: on a terminal, unless NO_COLOR is set"},
+	{0},
+};
+
+const struct command command_dump = {
+	.name = "dump",
+	.purpose = "show the events of a trace, one a line",
+	.arguments = "TRACE|PID|-",
+	.min = 1,
+	.max = 1,
+	.options = options_of_dump,
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that records; - standard\n"
+		"input. A line reads from left to right: when, on which lane (thread), which task, did what, to whom.",
+	.examples = "thrum dump server.thrum | less -R\n"
+		    "thrum dump --start=1.5s --duration=10ms server.thrum\n"
+		    "thrum dump --event=create,resolve --format=tsv server.thrum > life.tsv\n"
+		    "thrum dump --task=17 --follow 4711",
+	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+		    "2  not a trace, or it could not be read or written\n"
+		    "64 used wrongly",
+	.run = run,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC */
+/* `--help` of every command, and the table for completion, from the commands' own tables. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "output.h"
+
+static const struct option option_help = {"help", 'h', OPTION_FLAG, 0, NULL, NULL,
+	"show this help"};
+
+/* Where what an option does begins. */
+#define COLUMN 28
+
+static void print_lines(struct output *out, const char *lines, size_t column)
+{
+	static const char spaces[] = "                                        ";
+
+	for (;;) {
+		size_t size = strcspn(lines, "\n");
+
+		output_bytes(out, lines, size);
+		output_text(out, "\n");
+		if (!lines[size])
+			return;
+		lines += size + 1;
+		output_bytes(out, spaces, column);
+	}
+}
+
+static const char *value_of(const struct option *option)
+{
+	return option->kind == OPTION_FLAG ? "" : option->value ? option->value : option->choices;
+}
+
+static void print_option(struct output *out, const struct option *option)
+{
+	const char *value = value_of(option);
+	char line[128], letter[] = "-x, ";
+	int n;
+
+	letter[1] = option->letter;
+	n = snprintf(line, sizeof(line), "  %s--%s%s%s", option->letter ? letter : "    ",
+		option->name, *value ? "=" : "", value);
+	output_text(out, line);
+	if (n < COLUMN - 1)
+		snprintf(line, sizeof(line), "%*s", COLUMN - n, "");
+	else
+		snprintf(line, sizeof(line), "\n%*s", COLUMN, "");
+	output_text(out, line);
+	print_lines(out, option->help, COLUMN);
+}
+
+static void print_section(struct output *out, const char *title, const char *text)
+{
+	if (!text)
+		return;
+	output_text(out, "\n");
+	output_text(out, title);
+	output_text(out, ":\n  ");
+	print_lines(out, text, 2);
+}
+
+int help_command(const struct command *command)
+{
+	struct output out;
+	char line[256];
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	snprintf(line, sizeof(line), "thrum %s: %s.\n\nUsage: thrum %s [OPTION...] %s\n",
+		command->name, command->purpose, command->name, command->arguments);
+	output_text(&out, line);
+	if (command->more) {
+		output_text(&out, "\n");
+		print_lines(&out, command->more, 0);
+	}
+	output_text(&out, "\nOptions:\n");
+	for (const struct option *option = command->options; option->name; option++)
+		print_option(&out, option);
+	print_option(&out, &option_help);
+	print_section(&out, "Examples", command->examples);
+	print_section(&out, "Exit status", command->statuses);
+	return output_close(&out);
+}
+
+int help_all(void)
+{
+	struct output out;
+	char line[256];
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	output_text(&out,
+		"thrum shows what an asynchronous program is doing, task by task: who created each task,\n"
+		"when it ran, what it waits for, who resolved it, and why it hangs.\n"
+		"\n"
+		"Usage: thrum COMMAND [OPTION...] [ARGUMENT...]\n"
+		"\n"
+		"Commands:\n");
+	for (size_t i = 0; commands[i]; i++) {
+		snprintf(line, sizeof(line), "  %-10s %s\n", commands[i]->name,
+			commands[i]->purpose);
+		output_text(&out, line);
+	}
+	output_text(&out,
+		"  help       explain a command: thrum help COMMAND, or thrum COMMAND --help\n"
+		"\n"
+		"Options:\n"
+		"  -h, --help     show this help\n"
+		"      --version  show the version\n");
+	print_section(&out, "Examples",
+		"thrum record -o server.thrum -- ./server --port 8080   run a program and record it\n"
+		"thrum dump server.thrum | less                         read what it did\n"
+		"thrum dump 4711 --follow                               watch process 4711\n"
+		"thrum info net.ctf                                     what is this file?");
+	print_section(&out, "Exit status",
+		"0  fine, also when parts of a trace are lost or damaged (standard error counts them)\n"
+		"2  bad input, or it could not be done\n"
+		"64 used wrongly");
+	output_text(&out,
+		"\nA program is recorded when it uses libthrum: see thrum.h. More: man thrum.\n");
+	return output_close(&out);
+}
+
+static void print_row(struct output *out, const char *command, const struct option *option)
+{
+	char letter[2] = {option->letter, 0}, help[128];
+	size_t size = strcspn(option->help, "\n");
+
+	/* The event names are the only choices that have a name of their own. */
+	const char *value = option->kind == OPTION_FLAG ? ""
+		: option->choices                       ? option->choices
+							: option->value;
+	const char *cells[] = {command, option->name, letter, value, help};
+
+	snprintf(help, sizeof(help), "%.*s", (int)size, option->help);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		output_text(out, cells[i]);
+		output_text(out, i == 4 ? "\n" : "\t");
+	}
+}
+
+int help_table(void)
+{
+	struct output out;
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	for (size_t i = 0; commands[i]; i++) {
+		const struct command *command = commands[i];
+		struct option row = {"", 0, OPTION_STRING, 0, command->arguments, NULL,
+			command->purpose};
+
+		print_row(&out, command->name, &row);
+		for (const struct option *option = command->options; option->name; option++)
+			print_row(&out, command->name, option);
+		print_row(&out, command->name, &option_help);
+	}
+	return output_close(&out);
+}

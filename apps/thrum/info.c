@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum info`: what a trace is and what it holds, counted by reading it once. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "names.h"
+#include "output.h"
+#include "progress.h"
+#include "text.h"
+
+enum {
+	FORMAT_TEXT,
+	FORMAT_TSV,
+	FORMAT_JSON
+};
+
+struct info_options {
+	int format;
+};
+
+struct counts {
+	uint64_t events, tasks;
+	int64_t duration;
+	struct names counters;
+};
+
+/* What a row's value is, and so how each format writes it. */
+enum row_kind {
+	ROW_TEXT,
+	ROW_NUMBER,
+	ROW_ID, /* a number without commas */
+	ROW_BYTES,
+	ROW_DATE,     /* ns since 1970; 0: unknown */
+	ROW_DURATION, /* ns */
+	ROW_TENTH,    /* a number in tenths */
+};
+
+struct row {
+	const char *key;
+	enum row_kind kind;
+	const char *text;
+	int64_t number;
+};
+
+#define ROWS_MAX 40
+#define VALUE_ROOM 2048
+
+struct rows {
+	struct row rows[ROWS_MAX];
+	size_t count;
+};
+
+/* ---- Counting ----------------------------------------------------------------------------------
+ */
+
+static void count_event(struct counts *counts, const struct thrum_event *event)
+{
+	counts->events++;
+	if (event->time > counts->duration)
+		counts->duration = event->time;
+	if (event->type == THRUM_EVENT_CREATE)
+		counts->tasks++;
+	else if (event->type == THRUM_EVENT_COUNTER || event->type == THRUM_EVENT_INCREASE)
+		names_add(&counts->counters, event->text, event->text_size);
+}
+
+static int count_all(struct input *input, struct counts *counts)
+{
+	struct thrum_error_info error = {0};
+	const struct thrum_event *events;
+	struct progress progress;
+	size_t count;
+	int result;
+
+	progress_start(&progress);
+	while ((result = thrum_trace_next(input->trace, &events, &count, &error)) > 0) {
+		for (size_t i = 0; i < count; i++)
+			count_event(counts, &events[i]);
+		progress_show(&progress, input->info->content_bytes, input->info->file_size);
+	}
+	progress_end(&progress);
+	return result < 0 ? input_failed(input->path, &error) : STATUS_OK;
+}
+
+/* ---- Rows --------------------------------------------------------------------------------------
+ */
+
+static void add_text(struct rows *rows, const char *key, const char *text)
+{
+	rows->rows[rows->count++] = (struct row){key, ROW_TEXT, text, 0};
+}
+
+static void add(struct rows *rows, const char *key, enum row_kind kind, uint64_t number)
+{
+	rows->rows[rows->count++] = (struct row){key, kind, NULL, (int64_t)number};
+}
+
+static void collect(struct rows *rows, const struct input *input, const struct counts *counts)
+{
+	const struct thrum_trace_info *info = input->info;
+
+	/* These have a fixed order; what else there is to say comes after them. */
+	add_text(rows, "format", info->format);
+	add_text(rows, "program", info->program);
+	if (info->pid > 0)
+		add(rows, "pid", ROW_ID, (uint64_t)info->pid);
+	else
+		add_text(rows, "pid", "");
+	add_text(rows, "clock", info->clock);
+	add(rows, "start", ROW_DATE, (uint64_t)info->start);
+	add(rows, "duration", ROW_DURATION, (uint64_t)counts->duration);
+	add(rows, "lanes", ROW_NUMBER, info->lanes);
+	add(rows, "packets", ROW_NUMBER, info->packets);
+	add(rows, "events", ROW_NUMBER, counts->events);
+	add(rows, "tasks", ROW_NUMBER, counts->tasks);
+	add(rows, "counters", ROW_NUMBER, counts->counters.count);
+	add(rows, "lost", ROW_NUMBER, info->lost_total);
+	add(rows, "damaged", ROW_NUMBER, info->damaged);
+	add(rows, "gaps", ROW_NUMBER, info->gaps);
+
+	add_text(rows, "host", info->host);
+	add_text(rows, "state", info->state);
+	add(rows, "clock frequency", ROW_NUMBER, info->clock_frequency);
+	add(rows, "file size", ROW_BYTES, info->file_size);
+	add(rows, "packet size", ROW_BYTES, info->packet_size);
+	add(rows, "records", ROW_NUMBER, info->records);
+	if (info->records > 0)
+		add(rows, "bytes per record", ROW_TENTH,
+			(uint64_t)((double)info->content_bytes * 10 / (double)info->records + 0.5));
+}
+
+/* One row for each cause of loss that came up. `keys` holds their names. */
+static void collect_lost(struct rows *rows, const struct thrum_trace_info *info, char keys[][80])
+{
+	const char *name;
+
+	for (int cause = 0; cause < 16 && (name = thrum_lost_name(cause)) != NULL; cause++) {
+		if (info->lost[cause] == 0)
+			continue;
+		snprintf(keys[cause], sizeof(keys[cause]), "lost: %s", name);
+		add(rows, keys[cause], ROW_NUMBER, info->lost[cause]);
+	}
+}
+
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
+
+static char *put_tenth(char *to, int64_t tenths)
+{
+	to = put_signed(to, tenths / 10);
+	*to++ = '.';
+	return put_signed(to, tenths % 10);
+}
+
+/* Values as programs want them: plain numbers. */
+static char *put_plain(char *to, const struct row *row)
+{
+	if (row->kind == ROW_TENTH)
+		return put_tenth(to, row->number);
+	if (row->kind == ROW_DATE && row->number == 0)
+		return to;
+	return put_signed(to, row->number);
+}
+
+static char *put_text_value(char *to, const struct row *row)
+{
+	size_t columns;
+
+	switch (row->kind) {
+	case ROW_TEXT:
+		return put_display(to, VALUE_ROOM, row->text, strlen(row->text), 200, &columns);
+	case ROW_NUMBER: return put_count(to, (uint64_t)row->number);
+	case ROW_BYTES: return put_size(to, (uint64_t)row->number);
+	case ROW_DATE: return row->number ? put_date(to, row->number, 9) : to;
+	case ROW_DURATION: to = put_seconds(to, row->number, 0); return put_string(to, " s");
+	case ROW_ID: return put_signed(to, row->number);
+	case ROW_TENTH: return put_tenth(to, row->number);
+	}
+	return to;
+}
+
+static void write_text(struct output *out, const struct rows *rows)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (strlen(rows->rows[i].key) > width)
+			width = strlen(rows->rows[i].key);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		char *to = output_room(out, VALUE_ROOM + 128), *value;
+
+		to = put_string(to, row->key);
+		to = put_spaces(to, width + 2 - strlen(row->key));
+		value = to;
+		to = put_text_value(to, row);
+		if (to == value)
+			to = put_string(to, "-");
+		*to++ = '\n';
+		out->at = to;
+	}
+}
+
+static void write_tsv(struct output *out, const struct rows *rows)
+{
+	output_text(out, "key\tvalue\n");
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		char *to = output_room(out, VALUE_ROOM + 128);
+
+		to = put_string(to, row->key);
+		*to++ = '\t';
+		to = row->kind == ROW_TEXT ? put_escaped(to, row->text, strnlen(row->text, 255))
+					   : put_plain(to, row);
+		*to++ = '\n';
+		out->at = to;
+	}
+}
+
+static void write_json(struct output *out, const struct rows *rows)
+{
+	const char *before = "{";
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		char *to = output_room(out, VALUE_ROOM + 128);
+
+		if (row->kind == ROW_TEXT ? !*row->text : row->kind == ROW_DATE && row->number == 0)
+			continue;
+		to = put_string(to, before);
+		before = ",";
+		*to++ = '"';
+		to = put_string(to, row->key);
+		to = put_string(to, "\":");
+		if (row->kind == ROW_TEXT) {
+			*to++ = '"';
+			to = put_json(to, row->text, strnlen(row->text, 255));
+			*to++ = '"';
+		} else {
+			to = put_plain(to, row);
+		}
+		out->at = to;
+	}
+	output_text(out, "}\n");
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static int show(struct input *input, const struct info_options *options,
+	const struct counts *counts)
+{
+	static void (*const write[])(struct output *, const struct rows *) =
+		{[FORMAT_TEXT] = write_text, [FORMAT_TSV] = write_tsv, [FORMAT_JSON] = write_json};
+	struct rows rows = {.count = 0};
+	char keys[16][80];
+	struct output out;
+	int status;
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	collect(&rows, input, counts);
+	collect_lost(&rows, input->info, keys);
+	write[options->format](&out, &rows);
+	status = output_close(&out);
+	if (status == STATUS_OK)
+		input_warn(input);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct info_options options = {0};
+	struct counts counts = {0};
+	struct input input;
+	int status, shown;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	status = input_open(command, argv[0], &input);
+	if (status != STATUS_OK)
+		return status;
+	status = count_all(&input, &counts);
+	shown = show(&input, &options, &counts);
+	names_finish(&counts.counters);
+	input_close(&input);
+	return status != STATUS_OK ? status : shown;
+}
+
+static const struct option options_of_info[] = {
+	{"format", 'f', OPTION_CHOICE, offsetof(struct info_options, format), NULL, "text|tsv|json",
+		"text is for people; the others give plain numbers: times in ns,\n"
+		"sizes in bytes"},
+	{0},
+};
+
+const struct command command_info = {
+	.name = "info",
+	.purpose = "say what a trace is and what it holds",
+	.arguments = "TRACE|PID|-",
+	.min = 1,
+	.max = 1,
+	.options = options_of_info,
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that records; -\n"
+		"standard input.",
+	.examples = "thrum info server.thrum\n"
+		    "thrum info 4711\n"
+		    "thrum info --format=tsv server.thrum | awk '$1 == \"lost\" { print $2 }'",
+	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+		    "2  not a trace, or it could not be read\n"
+		    "64 used wrongly",
+	.run = run,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds and opens the trace that a command is asked about. */
+#define _GNU_SOURCE
+#include "input.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+
+int input_failed(const char *path, const struct thrum_error_info *error)
+{
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+
+	if (error->offset > 0)
+		complain("%s: byte %" PRIu64 ": %s", name, error->offset, error->message);
+	else
+		complain("%s: %s", name, error->message);
+	return STATUS_FAILED;
+}
+
+/* A process id, or -1. */
+static int64_t parse_pid(const char *argument)
+{
+	uint64_t pid;
+
+	/* Larger than any Linux gives, and small enough for every type in between. */
+	if (!parse_id(argument, strlen(argument), &pid) || pid == 0 || pid > INT32_MAX)
+		return -1;
+	return (int64_t)pid;
+}
+
+int input_find(const struct command *command, const char *argument, char *path, size_t size)
+{
+	struct thrum_error_info error = {0};
+	struct stat status;
+	int64_t pid = parse_pid(argument);
+
+	if (strcmp(argument, "-") == 0 && isatty(STDIN_FILENO))
+		return complain_usage(command,
+			"standard input is a terminal; give it a trace: < FILE");
+	if (pid > 0 && stat(argument, &status) < 0) {
+		if (thrum_process_recording(pid, path, size, &error) == 0)
+			return STATUS_OK;
+		complain("%s", error.message);
+		return STATUS_FAILED;
+	}
+	if ((size_t)snprintf(path, size, "%s", argument) >= size) {
+		complain("%.60s...: the name is too long", argument);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+int input_open(const struct command *command, const char *argument, struct input *input)
+{
+	struct thrum_error_info error = {0};
+	int status = input_find(command, argument, input->path, sizeof(input->path));
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum_trace_open(input->path, &input->trace, &error) < 0)
+		return input_failed(input->path, &error);
+	input->info = thrum_trace_info(input->trace);
+	return STATUS_OK;
+}
+
+void input_close(struct input *input)
+{
+	thrum_trace_close(input->trace);
+	input->trace = NULL;
+}
+
+static char *put_number_of(char *to, uint64_t count, const char *one, const char *many)
+{
+	to = put_count(to, count);
+	*to++ = ' ';
+	return put_string(to, count == 1 ? one : many);
+}
+
+/* "not everything was recorded (recording full: 12)" */
+static char *put_lost(char *to, const struct thrum_trace_info *info)
+{
+	const char *before = "not everything was recorded (", *name;
+
+	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
+		if (info->lost[cause] == 0)
+			continue;
+		to = put_string(to, before);
+		to = put_string(to, name);
+		to = put_string(to, ": ");
+		to = put_count(to, info->lost[cause]);
+		before = "; ";
+	}
+	return put_string(to, *before == ';' ? ")" : "");
+}
+
+void input_warn(const struct input *input)
+{
+	const struct thrum_trace_info *info = input->info;
+	const char *name = strcmp(input->path, "-") == 0 ? "standard input" : input->path;
+	char text[2048], *to = text;
+
+	if (info->damaged > 0)
+		to = put_number_of(to, info->damaged, "place is damaged", "places are damaged");
+	if (info->gaps > 0) {
+		to = put_string(to, to > text ? ", " : "");
+		to = put_number_of(to, info->gaps, "stretch of a lane is missing",
+			"stretches of lanes are missing");
+	}
+	if (info->lost_total > 0) {
+		to = put_string(to, to > text ? ", " : "");
+		to = put_lost(to, info);
+	}
+	if (to > text)
+		complain("%s: %.*s", name, (int)(to - text), text);
+}

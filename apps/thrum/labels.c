@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+/* A hash table with linear probing that is rebuilt, without what is old, whenever it fills up. */
+#include "labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+#define ROOM_MIN 4096
+
+enum label_state {
+	LABEL_FREE,
+	LABEL_PENDING,
+	LABEL_RESOLVED, /* since the last time that the table was rebuilt */
+	LABEL_OLD,
+};
+
+/* Fibonacci hashing: ids are mostly neighbours. */
+static size_t place(const struct labels *labels, uint64_t id)
+{
+	return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (labels->room - 1);
+}
+
+/* The cell of this id, or the free one where it belongs. */
+static struct label *cell(const struct labels *labels, uint64_t id)
+{
+	size_t i = place(labels, id);
+
+	while (labels->cells[i].state != LABEL_FREE && labels->cells[i].id != id)
+		i = (i + 1) & (labels->room - 1);
+	return &labels->cells[i];
+}
+
+/* Resolved tasks get one more round: who waited for them reads them after that. */
+static bool is_old(const struct label *label)
+{
+	return label->state == LABEL_FREE || label->state == LABEL_OLD;
+}
+
+static bool rebuild(struct labels *labels)
+{
+	struct labels next = {.room = labels->room};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < labels->room; i++)
+		kept += !is_old(&labels->cells[i]);
+	if (next.room == 0)
+		next.room = ROOM_MIN;
+	while (next.room < kept * 4)
+		next.room *= 2;
+	next.cells = calloc(next.room, sizeof(*next.cells));
+	if (!next.cells)
+		return false;
+	for (size_t i = 0; i < labels->room; i++) {
+		const struct label *label = &labels->cells[i];
+		struct label *to;
+
+		if (is_old(label))
+			continue;
+		to = cell(&next, label->id);
+		*to = *label;
+		if (to->state == LABEL_RESOLVED)
+			to->state = LABEL_OLD;
+		next.used++;
+	}
+	free(labels->cells);
+	*labels = next;
+	return true;
+}
+
+void labels_finish(struct labels *labels)
+{
+	free(labels->cells);
+	*labels = (struct labels){0};
+}
+
+static struct label *add(struct labels *labels, uint64_t id)
+{
+	struct label *label;
+
+	if (labels->full)
+		return NULL;
+	if (labels->used * 2 >= labels->room && !rebuild(labels)) {
+		labels->full = true;
+		return NULL;
+	}
+	label = cell(labels, id);
+	if (label->state == LABEL_FREE)
+		labels->used++;
+	label->id = id;
+	label->state = LABEL_PENDING;
+	return label;
+}
+
+void labels_set(struct labels *labels, uint64_t id, const char *text, size_t size, bool is_kind)
+{
+	struct label *label = add(labels, id);
+	size_t room = sizeof(label->text), columns = 0;
+	char *to, *end;
+
+	if (!label)
+		return;
+	to = label->text;
+	if (is_kind)
+		*to++ = '(';
+	end = put_display(to, room - 2, text, size, LABEL_COLUMNS - 2 * is_kind, &columns);
+	if (is_kind)
+		*end++ = ')';
+	label->size = (uint8_t)(end - label->text);
+	label->columns = (uint8_t)(columns + 2 * is_kind);
+}
+
+void labels_resolved(struct labels *labels, uint64_t id)
+{
+	struct label *label = labels->room > 0 ? cell(labels, id) : NULL;
+
+	if (label && label->state == LABEL_PENDING)
+		label->state = LABEL_RESOLVED;
+}
+
+const struct label *labels_find(const struct labels *labels, uint64_t id)
+{
+	const struct label *label = labels->room > 0 ? cell(labels, id) : NULL;
+
+	return label && label->state != LABEL_FREE ? label : NULL;
+}

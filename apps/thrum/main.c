@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* The command `thrum`: finds the command that is meant and runs it. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "output.h"
+
+#ifndef THRUM_VERSION
+#define THRUM_VERSION "unknown"
+#endif
+
+const struct command *const commands[] = {&command_record, &command_dump, &command_info,
+	&command_snapshot, &command_convert, NULL};
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[sizeof(commands) / sizeof(commands[0]) + 3], *guess;
+	size_t count = 0;
+
+	for (; commands[count]; count++)
+		names[count] = commands[count]->name;
+	names[count++] = "help";
+	names[count++] = "--help";
+	names[count++] = "--version";
+	guess = nearest(name, names, count);
+	if (guess)
+		return complain_usage(NULL, "there is no command %s; did you mean %s?", name,
+			guess);
+	if (access(name, F_OK) == 0)
+		return complain_usage(NULL,
+			"there is no command %s; to read a trace: thrum dump %s", name, name);
+	return complain_usage(NULL, "there is no command %s", name);
+}
+
+static int show_version(void)
+{
+	struct output out;
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	output_text(&out, "thrum " THRUM_VERSION "\n");
+	return output_close(&out);
+}
+
+static int help(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "help") == 0)
+		return help_all();
+	if (argc > 1)
+		return complain_usage(NULL, "thrum help wants one command");
+	if (strcmp(argv[0], "--table") == 0)
+		return help_table();
+	command = find_command(argv[0]);
+	return command ? help_command(command) : unknown_command(argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	/* No arguments: there is nothing to do, but much to say. It is still a mistake in a script.
+	 */
+	if (!name) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		help_all();
+		return STATUS_USAGE;
+	}
+	if (strcmp(name, "--version") == 0)
+		return show_version();
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		return help_all();
+	if (strcmp(name, "help") == 0)
+		return help(argc - 2, argv + 2);
+	command = find_command(name);
+	if (!command)
+		return unknown_command(name);
+	return command->run(command, argc - 2, argv + 2);
+}

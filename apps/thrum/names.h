@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* A set of names: how many different ones there are. */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include <stddef.h>
+
+struct names {
+	struct name *cells;
+	size_t room; /* a power of two, or 0 */
+	size_t count;
+};
+
+/* Adds a copy, unless it's there or there is no memory. */
+void names_add(struct names *, const char *name, size_t size);
+void names_finish(struct names *);
+
+#endif

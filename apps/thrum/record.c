@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum record`: runs a program with its recorder switched on, and stays out of its way. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "recorded.h"
+
+#define SIZE_DEFAULT (UINT64_C(1) << 30)
+#define SIZE_LEAST (UINT64_C(256) << 10)
+#define SIZE_MOST (UINT64_C(64) << 30)
+
+enum {
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NO_PROGRAM = 127
+};
+
+struct record_options {
+	const char *output;
+	uint64_t size;
+	int full;
+};
+
+static const char *const full_words[] = {"overwrite", "discard"};
+
+/* ---- Before ------------------------------------------------------------------------------------
+ */
+
+/* The program may change its directory before it records, so the pattern is absolute. */
+static int make_pattern(const char *output, char *pattern, size_t size)
+{
+	char here[PATH_MAX] = "";
+	int n;
+
+	if (output[0] != '/' && !getcwd(here, sizeof(here))) {
+		complain("the current directory: %s", strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (strncmp(output, "./", 2) == 0)
+		output += 2;
+	n = snprintf(pattern, size, "%s%s%s", here, output[0] == '/' ? "" : "/", output);
+	if (n < 0 || (size_t)n >= size) {
+		complain("%.60s...: the name is too long", output);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/* The recorder says nothing when it can't make its file; so what can be known is said before. */
+static int check_directory(const char *pattern)
+{
+	char directory[PATH_MAX];
+	struct stat status;
+	char *slash;
+
+	snprintf(directory, sizeof(directory), "%s", pattern);
+	slash = strrchr(directory, '/');
+	slash[slash == directory] = '\0';
+	/* Which directory it will be is known only when the name of the program is. */
+	if (strstr(directory, "%e") || strstr(directory, "%p"))
+		return STATUS_OK;
+	if (stat(directory, &status) < 0 || access(directory, W_OK | X_OK) < 0) {
+		complain("%s: nothing can be recorded there: %s", directory, strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (!S_ISDIR(status.st_mode)) {
+		complain("%s: nothing can be recorded there: not a directory", directory);
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/* What stands there may be replaced only if it is a recording. */
+static int check_file(const char *pattern)
+{
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	struct stat status;
+	int result = STATUS_OK;
+
+	if (strstr(pattern, "%e") || strstr(pattern, "%p") || lstat(pattern, &status) < 0)
+		return STATUS_OK;
+	if (S_ISLNK(status.st_mode)) {
+		complain("%s: a symbolic link is in the way", pattern);
+		return STATUS_FAILED;
+	}
+	if (S_ISREG(status.st_mode) && status.st_size == 0)
+		return STATUS_OK;
+	if (!S_ISREG(status.st_mode) || thrum_trace_open(pattern, &trace, &error) < 0) {
+		complain("%s: a file that is not a recording is in the way", pattern);
+		return STATUS_FAILED;
+	}
+	if (strcmp(thrum_trace_info(trace)->format, "thrum") != 0) {
+		complain("%s: a file that is not a recording is in the way", pattern);
+		result = STATUS_FAILED;
+	}
+	thrum_trace_close(trace);
+	return result;
+}
+
+static int set_environment(const struct record_options *options, const char *pattern)
+{
+	char size[24];
+
+	snprintf(size, sizeof(size), "%" PRIu64, options->size);
+	if (setenv("THRUM_TRACE", pattern, 1) < 0 || setenv("THRUM_SIZE", size, 1) < 0 ||
+		setenv("THRUM_FULL", full_words[options->full], 1) < 0) {
+		complain("out of memory");
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+/* ---- Signals -----------------------------------------------------------------------------------
+ */
+
+/*
+ * While the program runs, the terminal's signals are the program's alone: it gets them too, and
+ * decides. Those that are sent to thrum are passed on. Nothing is caught in handlers: they stay
+ * blocked and are waited for.
+ */
+struct signals {
+	sigset_t before, waited;
+	struct sigaction child, keyboard[3];
+};
+
+static const int keyboard_signals[3] = {SIGINT, SIGQUIT, SIGTSTP};
+static const int passed_signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGIO, SIGPWR,
+	SIGURG, SIGWINCH};
+
+static void take_signals(struct signals *signals)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+
+	sigemptyset(&signals->waited);
+	sigaddset(&signals->waited, SIGCHLD);
+	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
+		sigaddset(&signals->waited, passed_signals[i]);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		sigaddset(&signals->waited, number);
+	sigprocmask(SIG_BLOCK, &signals->waited, &signals->before);
+	for (int i = 0; i < 3; i++)
+		sigaction(keyboard_signals[i], &ignore, &signals->keyboard[i]);
+	/* Ignored, it would make the program's exit status disappear. */
+	sigaction(SIGCHLD, &standard, &signals->child);
+}
+
+/* In the child: as thrum itself was started. */
+static void give_back_signals(const struct signals *signals)
+{
+	for (int i = 0; i < 3; i++)
+		sigaction(keyboard_signals[i], &signals->keyboard[i], NULL);
+	sigaction(SIGCHLD, &signals->child, NULL);
+	sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+/* Whether there is a shell that waits to hear that its foreground job has stopped. */
+static bool in_foreground(void)
+{
+	int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	bool is = terminal >= 0 && tcgetpgrp(terminal) == getpgrp();
+
+	if (terminal >= 0)
+		close(terminal);
+	return is;
+}
+
+/* The program stopped: so does thrum, that the shell sees its job stopped; both go on together. */
+static void stop_too(pid_t child)
+{
+	if (!in_foreground())
+		return;
+	raise(SIGSTOP);
+	kill(child, SIGCONT);
+}
+
+/* Passes signals on until the program has ended; returns its status as waitpid(2) does. */
+static int wait_for(pid_t child, const struct signals *signals)
+{
+	for (;;) {
+		siginfo_t signal;
+		int status;
+
+		if (sigwaitinfo(&signals->waited, &signal) < 0)
+			continue;
+		if (signal.si_signo != SIGCHLD) {
+			/* From the kernel: the terminal went away, or changed; the program was
+			 * told, too. */
+			if (signal.si_code <= 0)
+				kill(child, signal.si_signo);
+			continue;
+		}
+		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
+			if (!WIFSTOPPED(status))
+				return status;
+			stop_too(child);
+		}
+	}
+}
+
+/* ---- The program -------------------------------------------------------------------------------
+ */
+
+static void execute(char **argv, const struct signals *signals, int report)
+{
+	int error;
+
+	give_back_signals(signals);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(report, &error, sizeof(error)) != sizeof(error))
+		_exit(STATUS_NOT_EXECUTABLE);
+	_exit(error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE);
+}
+
+/* Starts the program. Returns STATUS_OK, or what to exit with. */
+static int start(char **argv, const struct signals *signals, pid_t *child)
+{
+	int pipes[2], error = 0;
+	ssize_t n;
+
+	/* Closed by a successful exec. */
+	if (pipe2(pipes, O_CLOEXEC) < 0 || (*child = fork()) < 0) {
+		complain("%s: %s", argv[0], strerror(errno));
+		return STATUS_FAILED;
+	}
+	if (*child == 0)
+		execute(argv, signals, pipes[1]);
+	close(pipes[1]);
+	do
+		n = read(pipes[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(pipes[0]);
+	if (n <= 0)
+		return STATUS_OK;
+	waitpid(*child, NULL, 0);
+	if (error == ENOENT && !strchr(argv[0], '/'))
+		complain("%s: there is no such program in PATH", argv[0]);
+	else
+		complain("%s: can't be executed: %s", argv[0], strerror(error));
+	return error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE;
+}
+
+/* Where the program is that execvp(3) found. */
+static bool find_program(const char *name, struct stat *status)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return stat(name, status) == 0;
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
+		size_t size = strcspn(path, ":");
+		int n = snprintf(file, sizeof(file), "%.*s/%s", (int)size, size ? path : ".", name);
+
+		if (n < (int)sizeof(file) && access(file, X_OK) == 0 && stat(file, status) == 0)
+			return true;
+		path += size + (path[size] == ':');
+	}
+	return false;
+}
+
+static void tell_nothing(const char *program)
+{
+	struct stat status;
+
+	if (find_program(program, &status) && status.st_mode & (S_ISUID | S_ISGID) &&
+		(status.st_uid != getuid() || status.st_gid != getgid()))
+		complain(
+			"%s recorded nothing: it runs with another user's rights (setuid), and then libthrum "
+			"ignores the environment",
+			program);
+	else
+		complain(
+			"%s recorded nothing: neither it nor what it started uses libthrum, or its file could "
+			"not be made",
+			program);
+}
+
+/* Ends as the program did: by the same signal, but without a core dump of thrum's own. */
+static int end_like(int status, const struct signals *signals)
+{
+	int number;
+	sigset_t set;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	number = WTERMSIG(status);
+	give_back_signals(signals);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static int record(const struct record_options *options, char **program)
+{
+	struct recorded recorded;
+	struct signals signals;
+	int status, ended;
+	pid_t child;
+
+	status = make_pattern(options->output, recorded.pattern, sizeof(recorded.pattern));
+	if (status == STATUS_OK)
+		status = check_directory(recorded.pattern);
+	if (status == STATUS_OK)
+		status = check_file(recorded.pattern);
+	if (status == STATUS_OK)
+		status = set_environment(options, recorded.pattern);
+	if (status != STATUS_OK)
+		return status;
+	if (recorded_before(&recorded) < 0) {
+		complain("out of memory");
+		return STATUS_FAILED;
+	}
+	take_signals(&signals);
+	status = start(program, &signals, &child);
+	if (status == STATUS_OK) {
+		ended = wait_for(child, &signals);
+		if (recorded_report(&recorded) == 0)
+			tell_nothing(program[0]);
+		status = end_like(ended, &signals);
+	}
+	recorded_finish(&recorded);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct record_options options = {.output = "%e-%p.thrum", .size = SIZE_DEFAULT};
+	int count, status;
+
+	count = options_parse(command, argc, argv, &options, &status);
+	if (count < 0)
+		return status;
+	if (options.size < SIZE_LEAST || options.size > SIZE_MOST)
+		return complain_usage(command, "--size must be between 256K and 64G");
+	/* options_parse moved the arguments together at the front; there is room for the end mark.
+	 */
+	argv[count] = NULL;
+	return record(&options, argv);
+}
+
+#define OFFSET(member) offsetof(struct record_options, member)
+
+static const struct option options_of_record[] = {
+	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
+		"record to FILE, in which %e is the program's name and %p its\n"
+		"process id. Else ./%e-%p.thrum"},
+	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
+		"the most that a recording may take, such as 16M; 1G if not given.\n"
+		"A file takes no more room than its content needs"},
+	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
+		"when it is full: overwrite what is oldest (if not given), or\n"
+		"discard what is new"},
+	{0},
+};
+
+const struct command command_record = {
+	.name = "record",
+	.purpose = "run a program and record what its tasks do",
+	.arguments = "[--] PROGRAM [ARGUMENT...]",
+	.min = 1,
+	.max = 0,
+	.options = options_of_record,
+	.more = "PROGRAM must use libthrum: be annotated with thrum.h, or link a library that is. Its children\n"
+		"are recorded too, each to a file of its own. Signals reach the program, its output is its own,\n"
+		"and its exit status becomes thrum's. It sees THRUM_TRACE, THRUM_SIZE and THRUM_FULL.",
+	.examples = "thrum record -- ./server --port 8080\n"
+		    "thrum record -o server.thrum --size=64M -- ./server\n"
+		    "thrum record --full=discard make test",
+	.statuses = "that of PROGRAM; if a signal ended it, thrum ends by the same signal\n"
+		    "2   it could not be started, or nothing could be recorded there\n"
+		    "64  used wrongly\n"
+		    "126 PROGRAM can't be executed\n"
+		    "127 there is no such PROGRAM",
+	.run = run,
+};

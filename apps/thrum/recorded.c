@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds and tells what was recorded. Each process of the program that uses libthrum has made a file
+ * of its own: what THRUM_TRACE says, or that and its process id when another one had it already.
+ */
+#define _GNU_SOURCE
+#include "recorded.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "text.h"
+
+/* The pattern for glob(3): %e is anything, %p a number; everything else stands for itself. */
+static void make_glob(const char *pattern, char *to, size_t size, const char *suffix)
+{
+	char *end = to + size - 16 - strlen(suffix);
+
+	for (; *pattern && to < end; pattern++) {
+		if (pattern[0] == '%' && pattern[1] == 'e') {
+			*to++ = '*';
+			pattern++;
+		} else if (pattern[0] == '%' && pattern[1] == 'p') {
+			to = put_string(to, "[0-9]*");
+			pattern++;
+		} else {
+			if (strchr("*?[]\\", *pattern))
+				*to++ = '\\';
+			*to++ = *pattern;
+		}
+	}
+	strcpy(to, suffix);
+}
+
+/* Every file that may be meant, also the FILE.PID of a second process. */
+static int find_files(const struct recorded *recorded, glob_t *found)
+{
+	char pattern[2 * PATH_MAX];
+
+	make_glob(recorded->pattern, pattern, sizeof(pattern), "");
+	if (glob(pattern, 0, NULL, found) == GLOB_NOSPACE)
+		return -1;
+	make_glob(recorded->pattern, pattern, sizeof(pattern), ".[0-9]*");
+	if (glob(pattern, GLOB_APPEND, NULL, found) == GLOB_NOSPACE)
+		return -1;
+	return 0;
+}
+
+static bool identify(const char *path, struct recorded_file *file)
+{
+	struct statx status;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) <
+			0 ||
+		!S_ISREG(status.stx_mode))
+		return false;
+	file->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+	file->inode = status.stx_ino;
+	file->birth = 0;
+	if (status.stx_mask & STATX_BTIME)
+		file->birth = status.stx_btime.tv_sec * INT64_C(1000000000) +
+			status.stx_btime.tv_nsec;
+	return true;
+}
+
+int recorded_before(struct recorded *recorded)
+{
+	glob_t found = {0};
+
+	recorded->before = NULL;
+	recorded->count = 0;
+	if (find_files(recorded, &found) < 0)
+		return -1;
+	recorded->before = calloc(found.gl_pathc + 1, sizeof(*recorded->before));
+	for (size_t i = 0; recorded->before && i < found.gl_pathc; i++)
+		if (identify(found.gl_pathv[i], &recorded->before[recorded->count]))
+			recorded->count++;
+	globfree(&found);
+	return recorded->before ? 0 : -1;
+}
+
+void recorded_finish(struct recorded *recorded)
+{
+	free(recorded->before);
+	recorded->before = NULL;
+}
+
+/* A file of the same inode may be another one if the file system used it again: hence the time of
+ * its birth. */
+static bool was_there(const struct recorded *recorded, const struct recorded_file *file)
+{
+	for (size_t i = 0; i < recorded->count; i++) {
+		const struct recorded_file *old = &recorded->before[i];
+
+		if (old->device == file->device && old->inode == file->inode &&
+			old->birth == file->birth)
+			return true;
+	}
+	return false;
+}
+
+/* ---- Telling -----------------------------------------------------------------------------------
+ */
+
+#define COUNTING_NS INT64_C(500000000)
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* Counts for half a second at most: nobody waits for a number. Returns whether it got to the end.
+ */
+static bool count_events(struct thrum_trace *trace, uint64_t *events)
+{
+	int64_t until = now() + COUNTING_NS;
+	const struct thrum_event *batch;
+	size_t count;
+	int result;
+
+	*events = 0;
+	while ((result = thrum_trace_next(trace, &batch, &count, NULL)) > 0) {
+		*events += count;
+		if (now() > until)
+			return false;
+	}
+	return result == 0;
+}
+
+/* The path as the user would give it: relative when it lies below the current directory. */
+static const char *shorten(const char *path)
+{
+	static char here[PATH_MAX];
+	size_t size;
+
+	if (!getcwd(here, sizeof(here)))
+		return path;
+	size = strlen(here);
+	if (strncmp(path, here, size) == 0 && path[size] == '/')
+		return path + size + 1;
+	return path;
+}
+
+/* thrum: recorded 12,345 events of 3 lanes in server-4711.thrum (1.2 MiB) */
+static void tell(struct input *input)
+{
+	const struct thrum_trace_info *info = input->info;
+	char line[NUMBER_ROOM * 8], *to = line;
+	struct stat status;
+	uint64_t events;
+
+	if (!count_events(input->trace, &events))
+		to = put_string(to, "more than ");
+	to = put_count(to, events);
+	to = put_string(to, events == 1 ? " event of " : " events of ");
+	to = put_count(to, info->lanes);
+	to = put_string(to, info->lanes == 1 ? " lane" : " lanes");
+	*to = '\0';
+	to = line + strlen(line) + 1;
+	if (stat(input->path, &status) < 0)
+		status.st_size = 0;
+	*put_size(to, (uint64_t)status.st_size) = '\0';
+	if (strcmp(info->state, "recording") == 0)
+		complain("recorded %s in %s so far; process %lld goes on", line,
+			shorten(input->path), (long long)info->pid);
+	else
+		complain("recorded %s in %s (%s)", line, shorten(input->path), to);
+}
+
+static bool report(const char *path)
+{
+	struct thrum_error_info error = {0};
+	struct input input = {0};
+
+	snprintf(input.path, sizeof(input.path), "%s", path);
+	if (thrum_trace_open(path, &input.trace, &error) < 0)
+		return false;
+	input.info = thrum_trace_info(input.trace);
+	if (strcmp(input.info->format, "thrum") != 0) {
+		input_close(&input);
+		return false;
+	}
+	/* Trimming needs to know nothing that reading found, and the size told is the one after it.
+	 */
+	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
+		input_failed(path, &error);
+	tell(&input);
+	input_warn(&input);
+	input_close(&input);
+	return true;
+}
+
+size_t recorded_report(const struct recorded *recorded)
+{
+	glob_t found = {0};
+	size_t count = 0;
+
+	if (find_files(recorded, &found) < 0)
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct recorded_file file;
+
+		if (!identify(found.gl_pathv[i], &file) || was_there(recorded, &file))
+			continue;
+		if (report(found.gl_pathv[i]))
+			count++;
+	}
+	globfree(&found);
+	return count;
+}

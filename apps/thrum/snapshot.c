@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum snapshot`: what a recording holds now, as a recording of its own. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+
+struct snapshot_options {
+	const char *output;
+};
+
+/* Where the copy goes: first to a temporary file beside it, which takes its name when complete. */
+struct target {
+	char path[PATH_MAX];
+	char temporary[PATH_MAX]; /* "": written directly, to a pipe or device */
+	int fd;
+};
+
+static int target_failed(const struct target *target, const char *why)
+{
+	complain("%s: %s", target->path, why);
+	return STATUS_FAILED;
+}
+
+/* "server-4711.thrum" becomes "server-4711-snapshot.thrum", or "…-snapshot-2.thrum", here. */
+static int choose_name(const char *recording, struct target *target)
+{
+	const char *name = strrchr(recording, '/');
+	size_t size;
+
+	name = name ? name + 1 : recording;
+	size = strlen(name);
+	if (strcmp(recording, "-") == 0) {
+		name = "stdin";
+		size = strlen(name);
+	} else if (size > 6 && strcmp(name + size - 6, ".thrum") == 0) {
+		size -= 6;
+	}
+	for (unsigned i = 1; i < 10000; i++) {
+		char number[16] = "";
+		struct stat status;
+
+		if (i > 1)
+			snprintf(number, sizeof(number), "-%u", i);
+		if (snprintf(target->path, sizeof(target->path), "%.*s-snapshot%s.thrum", (int)size,
+			    name, number) >= (int)sizeof(target->path))
+			return target_failed(target, "the name is too long");
+		if (lstat(target->path, &status) < 0)
+			return STATUS_OK;
+	}
+	return target_failed(target, "there are too many snapshots; name one with -o");
+}
+
+/* What stands there already may be replaced if it is a recording, and written to if it isn't a
+ * file. */
+static int check_existing(struct target *target, bool *direct)
+{
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	struct stat status;
+	bool is_recording;
+
+	*direct = false;
+	if (lstat(target->path, &status) < 0)
+		return STATUS_OK;
+	if (S_ISLNK(status.st_mode))
+		return target_failed(target, "a symbolic link is in the way");
+	*direct = !S_ISREG(status.st_mode);
+	if (*direct || status.st_size == 0)
+		return STATUS_OK;
+	if (thrum_trace_open(target->path, &trace, &error) < 0)
+		return target_failed(target, "a file that is not a recording is in the way");
+	is_recording = strcmp(thrum_trace_info(trace)->format, "thrum") == 0;
+	thrum_trace_close(trace);
+	if (!is_recording)
+		return target_failed(target, "a file that is not a recording is in the way");
+	return STATUS_OK;
+}
+
+static int open_target(struct target *target)
+{
+	bool direct;
+	int status = check_existing(target, &direct);
+
+	if (status != STATUS_OK)
+		return status;
+	target->temporary[0] = '\0';
+	if (direct) {
+		target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	} else {
+		if (snprintf(target->temporary, sizeof(target->temporary), "%s.XXXXXX",
+			    target->path) >= (int)sizeof(target->temporary))
+			return target_failed(target, "the name is too long");
+		target->fd = mkostemp(target->temporary, O_CLOEXEC);
+	}
+	return target->fd < 0 ? target_failed(target, strerror(errno)) : STATUS_OK;
+}
+
+/* A copy that failed leaves nothing behind. */
+static int close_target(struct target *target, int status)
+{
+	if (close(target->fd) < 0 && status == STATUS_OK)
+		status = target_failed(target, strerror(errno));
+	if (!target->temporary[0])
+		return status;
+	if (status == STATUS_OK && rename(target->temporary, target->path) < 0)
+		status = target_failed(target, strerror(errno));
+	if (status != STATUS_OK)
+		unlink(target->temporary);
+	return status;
+}
+
+static int copy(const char *recording, int to, const char *name)
+{
+	struct thrum_error_info error = {0};
+	uint64_t overwritten = 0;
+
+	if (thrum_trace_snapshot(recording, to, &overwritten, &error) < 0)
+		return input_failed(recording, &error);
+	if (name)
+		complain("copied %s to %s", recording, name);
+	if (overwritten > 0)
+		complain("%s: %" PRIu64 " packet%s overwritten while %s copied", recording,
+			overwritten, overwritten == 1 ? " was" : "s were",
+			overwritten == 1 ? "it was" : "they were");
+	return STATUS_OK;
+}
+
+static int copy_to_file(const char *recording, const char *name)
+{
+	struct target target;
+	int status;
+
+	if (!name) {
+		status = choose_name(recording, &target);
+	} else if (strlen(name) < sizeof(target.path)) {
+		strcpy(target.path, name);
+		status = STATUS_OK;
+	} else {
+		complain("%.60s...: the name is too long", name);
+		status = STATUS_FAILED;
+	}
+	if (status == STATUS_OK)
+		status = open_target(&target);
+	if (status != STATUS_OK)
+		return status;
+	return close_target(&target, copy(recording, target.fd, target.path));
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct snapshot_options options = {0};
+	char path[PATH_MAX];
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	status = input_find(command, argv[0], path, sizeof(path));
+	if (status != STATUS_OK)
+		return status;
+	if (!options.output || strcmp(options.output, "-") != 0)
+		return copy_to_file(path, options.output);
+	if (isatty(STDOUT_FILENO))
+		return complain_usage(command,
+			"a recording is nothing for a terminal; redirect it: > FILE");
+	signal(SIGPIPE, SIG_IGN);
+	return copy(path, STDOUT_FILENO, NULL);
+}
+
+static const struct option options_of_snapshot[] = {
+	{"output", 'o', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
+		"write to FILE; - is standard output.\nElse to NAME-snapshot.thrum in the current directory"},
+	{0},
+};
+
+const struct command command_snapshot = {
+	.name = "snapshot",
+	.purpose = "copy what a recording holds now; its program goes on",
+	.arguments = "RECORDING|PID",
+	.min = 1,
+	.max = 1,
+	.options = options_of_snapshot,
+	.more = "The copy is complete in itself and only as large as its content. What the program overwrote\n"
+		"while it was copied is counted, there and on standard error. An older recording of FILE's name\n"
+		"is replaced, any other file is left alone.",
+	.examples = "thrum snapshot 4711\n"
+		    "thrum snapshot 4711 -o slow-request.thrum\n"
+		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'",
+	.statuses = "0  fine, also when packets were overwritten meanwhile\n"
+		    "2  not a recording, or FILE could not be written\n"
+		    "64 used wrongly",
+	.run = run,
+};

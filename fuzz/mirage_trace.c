@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/* Any bytes as a trace of mirage-profile: reading ends, in the order of time, with texts that end.
+ */
+#include <stdlib.h>
+
+#include "read/read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check(const struct thrum_event *event, int64_t *last)
+{
+	require(event->time >= *last);
+	*last = event->time;
+	require(event->type < THRUM_EVENT_TYPES);
+	require(event->text && event->text[event->text_size] == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct thrum_trace *trace;
+	struct thrum_error_info info;
+	const struct thrum_event *events;
+	size_t count;
+	uint64_t total = 0;
+	int64_t last = 0;
+	int more;
+	if (!thrum__format_mirage.probe(data, size) ||
+		thrum_trace_open_memory(data, size, &trace, &info) < 0)
+		return 0;
+	while ((more = thrum_trace_next(trace, &events, &count, &info)) > 0) {
+		require(count > 0);
+		for (size_t i = 0; i < count; i++)
+			check(&events[i], &last);
+		total += count;
+	}
+	require(more == 0);
+	const struct thrum_trace_info *about = thrum_trace_info(trace);
+	require(about->records + about->damaged + about->gaps == total);
+	thrum_trace_close(trace);
+	return 0;
+}

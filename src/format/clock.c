@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: ISC */
+/* A recording's clock and the world's: whole numbers only, so that it is the same everywhere. */
+#include <string.h>
+
+#include "format/clock.h"
+#include "format/packet.h"
+
+#define SECOND UINT64_C(1000000000) /* ns */
+/* ns between two readings from which on they tell the frequency better than the header does. */
+#define DISTANCE_MIN UINT64_C(100000000)
+
+uint64_t thrum__multiply_divide(uint64_t a, uint64_t b, uint64_t c)
+{
+	/* high:low = a * b, by halves */
+	uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX);
+	uint64_t middle = (a >> 32) * (b & UINT32_MAX) + (low >> 32);
+	uint64_t other = (a & UINT32_MAX) * (b >> 32) + (middle & UINT32_MAX);
+	uint64_t high = (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+	low = a * b;
+
+	if (high >= c)
+		return UINT64_MAX;
+	/* Long division, bit by bit: high is the remainder, and the quotient moves into low. */
+	for (int bit = 0; bit < 64; bit++) {
+		bool carry = high >> 63;
+		high = high << 1 | low >> 63;
+		low <<= 1;
+		if (carry || high >= c) {
+			high -= c;
+			low |= 1;
+		}
+	}
+	return low;
+}
+
+static int read_reading(const struct thrum__input *input, uint64_t offset,
+	struct thrum__reading *to)
+{
+	memset(to, 0, sizeof *to);
+	for (int tries = 0; tries < 3; tries++) {
+		struct thrum__reading reading;
+		uint32_t before[2], after[2]; /* eight bytes are read at once, four needn't be */
+		int64_t got = thrum__input_read(input, offset, before, sizeof before);
+		/* Partner: the release store of the ticket. */
+		atomic_thread_fence(memory_order_acquire);
+		if (got == sizeof before)
+			got = thrum__input_read(input, offset, &reading, sizeof reading);
+		atomic_thread_fence(memory_order_acquire);
+		if (got == sizeof reading)
+			got = thrum__input_read(input, offset, after, sizeof after);
+		if (got != sizeof after)
+			return got < 0 ? (int)got : 0;
+		if (before[0] == after[0]) {
+			if (before[0] != 0)
+				memcpy(to, &reading, sizeof reading);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+int thrum__header_read_clocks(const struct thrum__input *input, struct thrum__header *header)
+{
+	struct thrum__reading *readings[] = {&header->start, &header->latest[0],
+		&header->latest[1]};
+	int error = 0;
+	for (size_t i = 0; error == 0 && i < sizeof readings / sizeof *readings; i++)
+		error = read_reading(input, (uint64_t)((char *)readings[i] - (char *)header),
+			readings[i]);
+	return error;
+}
+
+const struct thrum__reading *thrum__header_latest(const struct thrum__header *header)
+{
+	const struct thrum__reading *latest = &header->start;
+	for (int i = 0; i < 2; i++) {
+		const struct thrum__reading *reading = &header->latest[i];
+		if (atomic_load(&reading->ticket) != 0 &&
+			(atomic_load(&latest->ticket) == 0 || reading->ticks > latest->ticks))
+			latest = reading;
+	}
+	return atomic_load(&latest->ticket) != 0 ? latest : NULL;
+}
+
+/* The header's frequency, or what two readings far from each other say if that is not absurd. */
+static uint64_t frequency(const struct thrum__header *header)
+{
+	const struct thrum__reading *start = &header->start, *latest = thrum__header_latest(header);
+	uint64_t known = header->clock_frequency;
+	if (atomic_load(&start->ticket) == 0 || !latest || latest->ticks < start->ticks ||
+		latest->monotonic < start->monotonic ||
+		latest->monotonic - start->monotonic < DISTANCE_MIN)
+		return known;
+	uint64_t measured = thrum__multiply_divide(latest->ticks - start->ticks, SECOND,
+		latest->monotonic - start->monotonic);
+	return measured / 2 < known && measured > known / 2 ? measured : known;
+}
+
+void thrum__metadata_set_clock(struct thrum__metadata *metadata, const struct thrum__header *header)
+{
+	const struct thrum__reading *start = &header->start;
+	uint64_t second = frequency(header);
+	metadata->frequency = second;
+	metadata->offset_s = 0;
+	metadata->offset = 0;
+	if (atomic_load(&start->ticket) == 0)
+		return;
+	/* Wall time at the first reading, less the clock's own then; both in seconds and ticks. */
+	uint64_t wall = thrum__multiply_divide(start->realtime % SECOND, second, SECOND);
+	uint64_t clock = start->ticks % second;
+	metadata->offset_s = (int64_t)(start->realtime / SECOND) - (int64_t)(start->ticks / second);
+	if (wall < clock) {
+		metadata->offset_s--;
+		wall += second;
+	}
+	metadata->offset = wall - clock;
+}

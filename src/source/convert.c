@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Recordings as Common Trace Format 1.8 directories: a file for each lane, with its packets in
+ * order, and `metadata`.
+ *
+ * Packets are CTF packets already. But readers of CTF give up on a whole trace for one bad event,
+ * so each packet is walked to its end and cut off where that fails; and they want the time in a
+ * file never to run back.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/clock.h"
+#include "format/index.h"
+#include "format/packet.h"
+#include "format/scan.h"
+#include "read/read.h"
+#include "source/input.h"
+
+#define SLACK_S 10 /* seconds that an event may lie beyond all that is known of the clock */
+
+struct conversion {
+	struct thrum__input input;
+	struct thrum__header header;
+	struct thrum__index index;
+	uint8_t *packet;
+	int directory;
+	uint64_t left_out;
+	struct thrum_error_info *info;
+};
+
+/* A lane's file. */
+struct lane {
+	uint64_t number;
+	int fd;        /* -1: not made yet */
+	uint64_t last; /* ticks: of its last event so far */
+	uint64_t discarded;
+	uint64_t next_seq;
+};
+
+static void file_name(char name[32], uint64_t lane)
+{
+	snprintf(name, 32, "lane-%" PRIu64, lane);
+}
+
+/* ---- Packets ---------------------------------------------------------------------------- */
+
+/* Whether something can have happened then, by the clock's readings and the lane's last event. */
+static bool is_plausible(const struct conversion *c, const struct lane *lane, uint64_t ticks)
+{
+	uint64_t slack = c->header.clock_frequency * SLACK_S;
+	const struct thrum__reading *start = &c->header.start;
+	const struct thrum__reading *latest = thrum__header_latest(&c->header);
+	if (ticks < lane->last)
+		return false;
+	if (atomic_load(&start->ticket) != 0 && ticks < start->ticks &&
+		start->ticks - ticks > slack)
+		return false;
+	return !latest || ticks <= latest->ticks || ticks - latest->ticks <= slack ||
+		ticks - lane->last <= slack;
+}
+
+/*
+ * Walks the packet in the buffer and makes it end behind its last good event. `bound`: the lane's
+ * next packet begins then. Returns how many bytes are to be written: whole words.
+ */
+static size_t finish_packet(struct conversion *c, struct lane *lane, size_t bytes, uint64_t bound)
+{
+	struct thrum__packet head;
+	struct thrum__scan scan;
+	size_t end = sizeof head;
+	memcpy(&head, c->packet, sizeof head);
+	lane->last = head.begin;
+	thrum__scan_init(&scan, c->packet, bytes);
+	while (thrum__scan_next(&scan) == 1) {
+		if (scan.ticks > bound || !is_plausible(c, lane, scan.ticks))
+			break;
+		lane->last = scan.ticks;
+		end = scan.next;
+	}
+	if (end < atomic_load(&head.content_size) / 8)
+		c->left_out++;
+	size_t size = (end + 7) / 8 * 8;
+	memset(c->packet + end, 0, size - end);
+	/* A counter that runs back means as much to babeltrace2 as 2^64 lost events. */
+	if (head.discarded < lane->discarded)
+		head.discarded = lane->discarded;
+	lane->discarded = head.discarded;
+	atomic_store(&head.content_size, (uint32_t)end * 8);
+	head.packet_size = (uint32_t)size * 8;
+	memcpy(c->packet, &head, sizeof head);
+	return size;
+}
+
+/*
+ * Reads a packet to the buffer. Returns its content's bytes; 0: it can't be used; or a negative
+ * enum thrum_error.
+ */
+static int64_t read_packet(struct conversion *c, const struct lane *lane,
+	const struct thrum__index_entry *entry)
+{
+	struct thrum__packet head;
+	size_t bytes;
+	int result = thrum__index_read(entry, &c->input, &c->header, c->packet, &bytes);
+	if (result == THRUM__REUSED || result == -THRUM_E_DAMAGED)
+		return 0;
+	if (result < 0 && result != -THRUM_E_TRUNCATED)
+		return thrum__error_set(c->info, result,
+			c->header.packet.offset + (uint64_t)entry->index * c->header.packet_size,
+			"packet %u can't be read", (unsigned)entry->index);
+	if (bytes < sizeof head)
+		return 0;
+	memcpy(&head, c->packet, sizeof head);
+	/* The list of packets may be older than the packet. */
+	if (head.stream_id != 0 || head.lane != entry->lane || head.seq != entry->seq ||
+		head.begin != entry->begin)
+		return 0;
+	if (head.seq < lane->next_seq || !is_plausible(c, lane, head.begin))
+		return 0;
+	return (int64_t)bytes;
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------ */
+
+static int file_error(struct conversion *c, const char *name, int error)
+{
+	return thrum__error_set(c->info, error, 0, "%s can't be written: %s", name,
+		thrum_error_message(error));
+}
+
+static int make_file(struct conversion *c, const char *name)
+{
+	int fd = openat(c->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		0600);
+	return fd >= 0 ? fd : file_error(c, name, thrum__error_of(errno));
+}
+
+static int write_packet(struct conversion *c, struct lane *lane, size_t size)
+{
+	char name[32];
+	file_name(name, lane->number);
+	if (lane->fd < 0) {
+		int fd = make_file(c, name);
+		if (fd < 0)
+			return fd;
+		lane->fd = fd;
+	}
+	int error = thrum__write_all(lane->fd, c->packet, size);
+	return error ? file_error(c, name, error) : 0;
+}
+
+/* When the packet after this one begins, if it is of the same lane and one can believe it. */
+static uint64_t next_begin(const struct conversion *c, size_t i)
+{
+	const struct thrum__index_entry *this = &c->index.entries[i], *next = this + 1;
+	bool has_next = i + 1 < c->index.count && next->lane == this->lane;
+	return has_next && next->begin >= this->begin ? next->begin : UINT64_MAX;
+}
+
+/* Converts the packets from number `first` of the list to the end of their lane, which is *end. */
+static int convert_lane(struct conversion *c, size_t first, size_t *end)
+{
+	struct lane lane = {.number = c->index.entries[first].lane, .fd = -1};
+	/* A recording that goes on may have a later reading of the clock by now. */
+	int error = thrum__header_read_clocks(&c->input, &c->header);
+	size_t i = first;
+	for (; error == 0 && i < c->index.count && c->index.entries[i].lane == lane.number; i++) {
+		int64_t bytes = read_packet(c, &lane, &c->index.entries[i]);
+		if (bytes == 0)
+			c->left_out++;
+		if (bytes <= 0) {
+			error = (int)bytes;
+			continue;
+		}
+		lane.next_seq = c->index.entries[i].seq + 1;
+		error = write_packet(c, &lane,
+			finish_packet(c, &lane, (size_t)bytes, next_begin(c, i)));
+	}
+	if (lane.fd >= 0 && close(lane.fd) != 0 && error == 0)
+		error = thrum__error_set(c->info, thrum__error_of(errno), 0, "writing failed: %s",
+			strerror(errno));
+	*end = i;
+	return error;
+}
+
+static int convert_lanes(struct conversion *c)
+{
+	int error = thrum__index_init(&c->index, &c->input, &c->header);
+	if (error != 0)
+		return thrum__error_set(c->info, error, c->header.packet.offset,
+			"its packets can't be read");
+	thrum__index_sort_by_lane(&c->index);
+	for (size_t i = 0; error == 0 && i < c->index.count;)
+		error = convert_lane(c, i, &i);
+	return error;
+}
+
+/* ---- Metadata --------------------------------------------------------------------------- */
+
+/*
+ * Reads all definitions, twice: one that had its type at the first time is complete at the second.
+ * *cells is to be freed.
+ */
+static int read_definitions(struct conversion *c, struct thrum__definition **cells)
+{
+	struct thrum__section section = c->header.definitions;
+	size_t count = section.size / sizeof **cells;
+	struct thrum__definition *before = calloc(count + 1, sizeof *before),
+				 *after = calloc(count + 1, sizeof *after);
+	int64_t got = -THRUM_E_MEMORY;
+	if (before && after) {
+		got = thrum__input_read(&c->input, section.offset, before, section.size);
+		/* Partner: the release store of the type. */
+		atomic_thread_fence(memory_order_acquire);
+	}
+	if (got >= 0)
+		got = thrum__input_read(&c->input, section.offset, after, section.size);
+	for (size_t i = 0; got >= 0 && i < count; i++) {
+		if (atomic_load(&before[i].type) == 0)
+			atomic_store(&after[i].type, 0);
+	}
+	free(before);
+	if (got >= 0) {
+		*cells = after;
+		return 0;
+	}
+	free(after);
+	return thrum__error_set(c->info, (int)got, section.offset, "its definitions can't be read");
+}
+
+static int write_text(struct conversion *c, const struct thrum__metadata *metadata)
+{
+	size_t length = thrum__metadata_write(NULL, 0, metadata);
+	char *text = malloc(length + 1);
+	if (!text)
+		return thrum__error_set(c->info, -THRUM_E_MEMORY, 0, "out of memory");
+	thrum__metadata_write(text, length + 1, metadata);
+	int fd = make_file(c, "metadata");
+	int error = fd < 0 ? fd : thrum__write_all(fd, text, length);
+	if (fd >= 0 && close(fd) != 0 && error == 0)
+		error = thrum__error_of(errno);
+	free(text);
+	return error && fd >= 0 ? file_error(c, "metadata", error) : error;
+}
+
+static int write_metadata(struct conversion *c)
+{
+	struct thrum__header *header = &c->header;
+	struct thrum__definition *definitions = NULL;
+	int error = read_definitions(c, &definitions);
+	if (error == 0)
+		error = thrum__header_read_clocks(&c->input, header);
+	if (error != 0)
+		return error;
+	/* Whatever the file says. */
+	header->program[sizeof header->program - 1] = '\0';
+	header->host[sizeof header->host - 1] = '\0';
+	struct thrum__metadata metadata = {.uuid = header->uuid,
+		.definitions = definitions,
+		.count = header->definitions.size / sizeof *definitions,
+		.program = header->program,
+		.host = header->host};
+	thrum__metadata_set_clock(&metadata, header);
+	error = write_text(c, &metadata);
+	free(definitions);
+	return error;
+}
+
+/* ---- The directory ---------------------------------------------------------------------- */
+
+static bool is_empty(int directory)
+{
+	DIR *list = fdopendir(fcntl(directory, F_DUPFD_CLOEXEC, 0));
+	if (!list)
+		return false;
+	int entries = 0;
+	while (readdir(list))
+		entries++;
+	closedir(list);
+	return entries <= 2; /* itself and the one above */
+}
+
+/* Makes it or takes an empty one; *made: it was made. */
+static int open_directory(struct conversion *c, const char *path, bool *made)
+{
+	*made = mkdir(path, 0700) == 0;
+	if (!*made && errno != EEXIST)
+		return thrum__error_set(c->info, thrum__error_of(errno), 0,
+			"the folder %s can't be made: %s", path, strerror(errno));
+	c->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->directory < 0)
+		return thrum__error_set(c->info,
+			errno == ENOTDIR ? -THRUM_E_EXISTS : thrum__error_of(errno), 0,
+			"the folder %s can't be opened: %s", path, strerror(errno));
+	if (!*made && !is_empty(c->directory)) {
+		close(c->directory);
+		return thrum__error_set(c->info, -THRUM_E_EXISTS, 0,
+			"the folder %s isn't empty: give a new or an empty one", path);
+	}
+	return 0;
+}
+
+/* After a failure: half a trace is of no use to anybody. */
+static void remove_files(const struct conversion *c)
+{
+	for (size_t i = 0; i < c->index.count; i++) {
+		char name[32];
+		file_name(name, c->index.entries[i].lane);
+		if (i == 0 || c->index.entries[i].lane != c->index.entries[i - 1].lane)
+			unlinkat(c->directory, name, 0);
+	}
+	unlinkat(c->directory, "metadata", 0);
+}
+
+static int convert_to(struct conversion *c, const char *path)
+{
+	bool made;
+	int error = open_directory(c, path, &made);
+	if (error != 0)
+		return error;
+	error = convert_lanes(c);
+	/* Last: whatever a packet names is defined by now. */
+	if (error == 0)
+		error = write_metadata(c);
+	if (error != 0)
+		remove_files(c);
+	close(c->directory);
+	if (error != 0 && made)
+		rmdir(path);
+	return error;
+}
+
+static int read_header(struct conversion *c)
+{
+	uint8_t head[64];
+	int64_t got = c->input.read(c->input.owner, 0, head, sizeof head);
+	if (got > 0 && thrum__format_mirage.probe(head, (size_t)got))
+		return thrum__error_set(c->info, -THRUM_E_FORMAT, 0,
+			"a trace of mirage-profile: only recordings of thrum can be converted");
+	return thrum__input_header(&c->input, &c->header, c->info);
+}
+
+int thrum_trace_convert(const char *file, const char *directory, uint64_t *left_out,
+	struct thrum_error_info *info)
+{
+	struct conversion c = {.info = info};
+	int error = thrum__input_open(file, &c.input, info);
+	if (error != 0)
+		return error;
+	error = read_header(&c);
+	if (error == 0) {
+		c.packet = malloc(c.header.packet_size);
+		error = c.packet ? convert_to(&c, directory)
+				 : thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	}
+	if (error == 0 && left_out)
+		*left_out = c.left_out;
+	thrum__index_finish(&c.index);
+	free(c.packet);
+	thrum__input_close(c.input.owner);
+	return error;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC */
+/* Files, and pipes by way of temporary files. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/read.h"
+#include "source/input.h"
+
+struct file {
+	int fd;
+};
+
+int thrum__error_of(int number)
+{
+	switch (number) {
+	case ENOENT:
+	case ENOTDIR: return -THRUM_E_NOT_FOUND;
+	case EACCES:
+	case EPERM:
+	case EROFS: return -THRUM_E_ACCESS;
+	case ELOOP: return -THRUM_E_SYMLINK;
+	case EEXIST:
+	case ENOTEMPTY: return -THRUM_E_EXISTS;
+	case ENOSPC:
+	case EDQUOT: return -THRUM_E_SPACE;
+	case ENOMEM: return -THRUM_E_MEMORY;
+	case ENAMETOOLONG: return -THRUM_E_ARGUMENT;
+	default: return -THRUM_E_SYSTEM;
+	}
+}
+
+/* Not mapped: that a file grows shorter mustn't kill who reads it. */
+static int64_t file_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct file *file = owner;
+	size_t done = 0;
+	while (done < size && offset + done <= INT64_MAX) {
+		ssize_t got = pread(file->fd, (uint8_t *)to + done, size - done,
+			(off_t)(offset + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return thrum__error_of(errno);
+		if (got == 0)
+			break;
+		done += (size_t)got;
+	}
+	return (int64_t)done;
+}
+
+static uint64_t file_size(void *owner)
+{
+	const struct file *file = owner;
+	struct stat status;
+	return fstat(file->fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
+}
+
+int thrum__temporary_file(void)
+{
+	const char *folder = getenv("TMPDIR");
+	if (!folder || !*folder)
+		folder = "/tmp";
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	/* Some file systems don't have nameless files. */
+	char name[4096];
+	if (snprintf(name, sizeof name, "%s/thrum-XXXXXX", folder) >= (int)sizeof name)
+		return -THRUM_E_ARGUMENT;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return thrum__error_of(errno);
+	unlink(name);
+	return fd;
+}
+
+int thrum__write_all(int fd, const void *from, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t wrote = write(fd, (const uint8_t *)from + done, size - done);
+		if (wrote < 0 && errno != EINTR)
+			return thrum__error_of(errno);
+		if (wrote > 0)
+			done += (size_t)wrote;
+	}
+	return 0;
+}
+
+/* Copies a pipe to its end; returns the copy's descriptor, or a negative enum thrum_error. */
+static int spool(int from)
+{
+	uint8_t buffer[65536];
+	int to = thrum__temporary_file();
+	while (to >= 0) {
+		ssize_t got = read(from, buffer, sizeof buffer);
+		if (got < 0 && errno == EINTR)
+			continue;
+		int error = got < 0 ? thrum__error_of(errno)
+				    : thrum__write_all(to, buffer, (size_t)got);
+		if (error == 0 && got > 0)
+			continue;
+		if (error == 0)
+			return to;
+		close(to);
+		return error;
+	}
+	return to;
+}
+
+/* Opens a regular file, or a copy of what isn't one. */
+static int open_regular(const char *name, struct thrum_error_info *info)
+{
+	bool is_standard = strcmp(name, "-") == 0;
+	int fd = is_standard ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return thrum__error_set(info, thrum__error_of(errno), 0, "can't be opened: %s",
+			strerror(errno));
+	struct stat status = {0};
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return fd;
+	if (S_ISDIR(status.st_mode)) {
+		close(fd);
+		return thrum__error_set(info, -THRUM_E_FORMAT, 0, "it is a folder, not a file");
+	}
+	int copy = spool(fd);
+	close(fd);
+	if (copy < 0)
+		return thrum__error_set(info, copy, 0, "can't be read to a temporary file: %s",
+			thrum_error_message(copy));
+	return copy;
+}
+
+int thrum__input_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
+{
+	int fd = open_regular(name, info);
+	if (fd < 0)
+		return fd;
+	struct file *file = malloc(sizeof *file);
+	if (!file) {
+		close(fd);
+		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	}
+	file->fd = fd;
+	*input = (struct thrum__input){file, file_read, file_size};
+	return 0;
+}
+
+int thrum__input_fd(const struct thrum__input *input)
+{
+	return ((const struct file *)input->owner)->fd;
+}
+
+int thrum__input_header(const struct thrum__input *input, struct thrum__header *header,
+	struct thrum_error_info *info)
+{
+	const char *what = NULL;
+	uint64_t offset = 0;
+	memset(header, 0, sizeof *header);
+	int64_t got = input->read(input->owner, 0, header, sizeof *header);
+	if (got < 0)
+		return thrum__error_set(info, (int)got, 0, "its beginning can't be read");
+	int error = thrum__header_check(header, &what, &offset);
+	if (error == -THRUM_E_FORMAT)
+		return thrum__error_set(info, error, 0, "not a recording of thrum");
+	if (error == -THRUM_E_VERSION)
+		return thrum__error_set(info, error, offset, "written by a newer thrum");
+	if (error != 0)
+		return thrum__error_set(info, error, offset, "damaged: %s", what);
+	return 0;
+}
+
+void thrum__input_close(void *owner)
+{
+	struct file *file = owner;
+	close(file->fd);
+	free(file);
+}

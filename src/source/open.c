@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC */
+/* Opening traces that are files, and waiting for the processes that still write them. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "port/futex.h"
+#include "read/read.h"
+#include "source/input.h"
+#include "source/process.h"
+
+/* A file, and what is needed to follow it. */
+struct followed {
+	struct thrum__input file;
+	struct thrum_trace *trace;
+	uint64_t process_start;
+	struct thrum__header *header; /* shared with the recorder; NULL: not mapped */
+	bool was_mapped;              /* or it was tried in vain */
+};
+
+static int64_t followed_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct thrum__input *file = &((struct followed *)owner)->file;
+
+	return file->read(file->owner, offset, to, size);
+}
+
+static uint64_t followed_size(void *owner)
+{
+	const struct thrum__input *file = &((struct followed *)owner)->file;
+
+	return file->size(file->owner);
+}
+
+static void followed_close(void *owner)
+{
+	struct followed *followed = owner;
+
+	if (followed->header)
+		munmap(followed->header, THRUM__HEADER_SIZE);
+	thrum__input_close(followed->file.owner);
+	free(followed);
+}
+
+/* The recorder's header, writable: it has to know that somebody waits. Only for who may write the file. */
+static void map_header(struct followed *followed)
+{
+	char path[64];
+
+	followed->was_mapped = true;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", thrum__input_fd(&followed->file));
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	void *header = mmap(NULL, THRUM__HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (header != MAP_FAILED)
+		followed->header = header;
+}
+
+static bool is_recording(const struct followed *followed)
+{
+	return strcmp(followed->trace->info.state, "recording") == 0;
+}
+
+/* Says that the recording's process was killed when it is gone and didn't stop the recording before. */
+static void look_for_process(struct followed *followed)
+{
+	struct thrum_trace_info *info = &followed->trace->info;
+	uint32_t state = THRUM__RECORDING;
+
+	if (!is_recording(followed) || info->pid == 0 ||
+		thrum__process_lives((uint32_t)info->pid, followed->process_start))
+		return;
+	followed_read(followed, offsetof(struct thrum__header, state), &state, sizeof state);
+	if (state == THRUM__RECORDING)
+		info->state = "killed";
+}
+
+static void followed_wait(void *owner, int ms)
+{
+	struct followed *followed = owner;
+
+	if (ms > 0 && !followed->was_mapped && is_recording(followed))
+		map_header(followed);
+	/* Behind the end of a file there is no memory. */
+	if (ms > 0 && followed->header && followed_size(followed) >= THRUM__HEADER_SIZE) {
+		struct thrum__header *header = followed->header;
+
+		atomic_fetch_add(&header->waiters, 1);
+		thrum__port_wait(&header->progress, atomic_load(&header->progress), ms);
+		atomic_fetch_sub(&header->waiters, 1);
+	} else if (ms > 0) {
+		struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+		nanosleep(&time, NULL);
+	}
+	look_for_process(followed);
+}
+
+int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_error_info *info)
+{
+	struct followed *followed = calloc(1, sizeof *followed);
+
+	if (!followed)
+		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	int error = thrum__input_open(file, &followed->file, info);
+
+	if (error) {
+		free(followed);
+		return error;
+	}
+	struct thrum__input input = {followed, followed_read, followed_size};
+
+	error = thrum__trace_open_input(&input, followed_close, &followed->trace, info);
+	if (error) {
+		followed_close(followed);
+		return error;
+	}
+	followed->trace->input_wait = followed_wait;
+	if (is_recording(followed)) {
+		followed_read(followed, offsetof(struct thrum__header, process_start),
+			&followed->process_start, sizeof followed->process_start);
+		look_for_process(followed);
+	}
+	*trace = followed->trace;
+	return 0;
+}

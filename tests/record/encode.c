@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: ISC */
+/* What each call writes, fast or slow, is byte for byte what the generic encoder makes of the same
+ * facts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "record/record.h"
+#include "record_helper.h"
+
+#define SIZE (UINT64_C(256) << 20) /* packets of 256 KiB: one is enough */
+#define FAR (UINT64_C(1) << 32)
+#define LONG_GAP (UINT64_C(1) << (THRUM__TIME_BITS + 4))
+
+THRUM_CATEGORY(net, "net");
+THRUM_TAG(parse, &net, "net/parse", 1);
+
+static struct thrum_counter *counter;
+static char text_511[THRUM_TEXT_MAX + 1], text_600[601];
+
+/* ---- What was written, and what it should be ---------------------------------------------------
+ */
+
+static struct thrum__packet *packet;
+static size_t at;     /* how much of the packet has been compared */
+static uint64_t last; /* ticks of the event before */
+
+static size_t content(void)
+{
+	return atomic_load(&packet->content_size) / 8;
+}
+
+/* From here on events are compared. All that is only said once has been said before. */
+static void mark(void)
+{
+	packet = thrum__thread.lane[0]->packet;
+	at = content();
+	last = thrum__thread.lane[0]->last >> 4;
+}
+
+/* The next event in the packet is this record, at the time that the clock shows now. */
+static void expect(struct thrum__record record)
+{
+	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
+	uint64_t ticks = atomic_load(&hand_time) >> 4;
+	bool wide = thrum__record_is_wide(&record, packet->id_base);
+	size_t size = thrum__encode_header(bytes, record.type + (wide ? THRUM__WIDE : 0), ticks,
+		last);
+
+	size += thrum__encode_fields(bytes + size, &record, packet->id_base, wide);
+	assert_in_range(at + size, 0, content());
+	assert_memory_equal((uint8_t *)packet + at, bytes, size);
+	at += size;
+	last = ticks;
+}
+
+static void expect_no_more(void)
+{
+	assert_ptr_equal(packet, thrum__thread.lane[0]->packet);
+	assert_int_equal(at, content());
+}
+
+#define CHECK(call, ...) \
+	do { \
+		call; \
+		expect((struct thrum__record){__VA_ARGS__}); \
+		expect_no_more(); \
+	} while (0)
+
+/* The running task reads: the slow path may say so in the longer form. */
+static void check_own_read(thrum_task own, uint64_t other)
+{
+	thrum_task_read(own, other);
+	unsigned first = *((uint8_t *)packet + at);
+	unsigned id = (first & 31) == THRUM__EXTENDED ? *((uint8_t *)packet + at + 1) : first & 31;
+
+	if (id % THRUM__WIDE == THRUM__R_READ)
+		expect((struct thrum__record){.type = THRUM__R_READ, .task = own, .other = other});
+	else
+		expect((struct thrum__record){.type = THRUM__R_READ_OWN, .other = other});
+	expect_no_more();
+}
+
+static int start(void **state)
+{
+	(void)state;
+	atomic_store(&hand_step, 16 * 5);
+	start_in_memory(SIZE, &hand_clock);
+	/* The first event of the thread. */
+	thrum_log("");
+	if (!counter)
+		counter = thrum_counter_create("bytes", THRUM_COUNTER_GAUGE);
+	thrum_counter_set(counter, 1);
+	thrum_tag(&parse);
+	mark();
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	thrum_stop();
+	return 0;
+}
+
+/* ---- One after the other -----------------------------------------------------------------------
+ */
+
+static void check_pairs(uint64_t a, uint64_t b)
+{
+	thrum_task own = thrum_task_current();
+
+	CHECK(thrum_task_wait(a, b), .type = THRUM__R_WAIT, .task = a, .other = b);
+	CHECK(thrum_task_read(a, b), .type = THRUM__R_READ, .task = a, .other = b);
+	check_own_read(own, b);
+	CHECK(thrum_task_resolve(b), .type = THRUM__R_RESOLVE, .other = b);
+	CHECK(thrum_task_cancel(b), .type = THRUM__R_CANCEL, .other = b);
+	CHECK(thrum_task_become(a, b), .type = THRUM__R_BECOME, .task = a, .other = b);
+	CHECK(thrum_task_signal(b, 3), .type = THRUM__R_SIGNAL, .other = b, .value = 3);
+	CHECK(thrum_lock_acquired(b), .type = THRUM__R_LOCK, .other = b);
+	CHECK(thrum_lock_released(b), .type = THRUM__R_UNLOCK, .other = b);
+	CHECK(thrum_task_due(a, -7), .type = THRUM__R_DUE, .task = a, .value = -7);
+	CHECK(thrum_task_should_resolve(a), .type = THRUM__R_SHOULD_RESOLVE, .task = a);
+	CHECK(thrum_task_switch(a), .type = THRUM__R_SWITCH, .task = a);
+	CHECK(thrum_task_switch(own), .type = THRUM__R_SWITCH, .task = own);
+}
+
+static void the_short_forms_are_used(void **state)
+{
+	thrum_task own = thrum_task_current();
+
+	(void)state;
+	CHECK(thrum_task_read(own, 7), .type = THRUM__R_READ_OWN, .other = 7);
+}
+
+static void events_between_tasks(void **state)
+{
+	const uint64_t ids[] = {2, 63, 64, 70000, UINT32_MAX, FAR, FAR + 1, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		for (size_t j = 0; j < sizeof ids / sizeof *ids; j++)
+			check_pairs(ids[i], ids[j]);
+}
+
+static uint16_t site_of(struct thrum__record record)
+{
+	uint16_t number;
+	bool wide = thrum__record_is_wide(&record, packet->id_base);
+	size_t ids = record.type == THRUM__R_CREATE_IN ? 2 : 1;
+
+	memcpy(&number,
+		(uint8_t *)packet + at + (wide ? THRUM__EXTENDED_SIZE : THRUM__COMPACT_SIZE) +
+			ids * (wide ? 8 : 4),
+		2);
+	assert_int_not_equal(number, 0);
+	return number;
+}
+
+static void expect_created(struct thrum__record record)
+{
+	record.site = site_of(record);
+	expect(record);
+	expect_no_more();
+}
+
+static void check_creations(const char *label, uint64_t other)
+{
+	thrum_task id = thrum_task_create(THRUM_KIND_BIND, label);
+	const char *text = label ? label : "";
+
+	assert_true(id > 0);
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE,
+		.other = id,
+		.kind = THRUM_KIND_BIND,
+		.text = text});
+	id = thrum_task_create_in(other, THRUM_KIND_TIMER, label);
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE_IN,
+		.task = other,
+		.other = id,
+		.kind = THRUM_KIND_TIMER,
+		.text = text});
+	id = thrum_task_create_waiting(THRUM_KIND_REQUEST, label, other);
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE_WAITING,
+		.other = id,
+		.kind = THRUM_KIND_REQUEST,
+		.source = other,
+		.text = text});
+}
+
+static void creations(void **state)
+{
+	const uint64_t others[] = {1, 5000, UINT32_MAX, FAR, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		check_creations(NULL, others[i]);
+		check_creations("", others[i]);
+		check_creations("ten chars.", others[i]);
+	}
+	thrum_task id = thrum_task_create_in(THRUM_TASK_NONE, THRUM_KIND_TASK, "no parent");
+
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE_IN,
+		.other = id,
+		.kind = THRUM_KIND_TASK,
+		.text = "no parent"});
+	id = thrum_task_create_waiting(THRUM_KIND_TASK, "for nothing", THRUM_TASK_NONE);
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE,
+		.other = id,
+		.kind = THRUM_KIND_TASK,
+		.text = "for nothing"});
+	id = thrum_task_createf(THRUM_KIND_MAP, "%d of %s", 3, "four");
+	expect_created((struct thrum__record){.type = THRUM__R_CREATE,
+		.other = id,
+		.kind = THRUM_KIND_MAP,
+		.text = "3 of four"});
+}
+
+static void check_text(const char *text)
+{
+	check_creations(text, 9);
+	CHECK(thrum_log(text), .type = THRUM__R_LOG, .text = text);
+	CHECK(thrum_logf("%s", text), .type = THRUM__R_LOG, .text = text);
+	CHECK(thrum_task_label(9, text), .type = THRUM__R_LABEL, .task = 9, .text = text);
+	CHECK(thrum_task_fail(9, text), .type = THRUM__R_FAIL, .other = 9, .text = text);
+}
+
+/* In each packet only a few long texts have room. */
+static void restart_when_nearly_full(void)
+{
+	if (content() < packet->packet_size / 8 / 2)
+		return;
+	thrum_stop();
+	start(NULL);
+}
+
+static void texts_of_every_length(void **state)
+{
+	char text[THRUM_TEXT_MAX + 32];
+
+	(void)state;
+	for (size_t length = 0; length < sizeof text; length += length < 70 ? 1 : 23) {
+		restart_when_nearly_full();
+		memset(text, 'y', length);
+		text[length] = '\0';
+		check_text(text);
+	}
+	restart_when_nearly_full();
+	check_text(text_511);
+	restart_when_nearly_full();
+	check_text(text_600);
+}
+
+/* Where a text ends at the end of a page and the next page isn't there, nothing beyond it is read.
+ */
+static void texts_at_the_end_of_a_page(void **state)
+{
+	char *pages = shared_memory(8192);
+
+	(void)state;
+	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+	memset(pages, 'z', 4095);
+	for (size_t length = 0; length < 100; length++) {
+		restart_when_nearly_full();
+		check_text(pages + 4095 - length);
+	}
+}
+
+static void missing_texts_are_empty(void **state)
+{
+	(void)state;
+	CHECK(thrum_log(NULL), .type = THRUM__R_LOG, .text = "");
+	CHECK(thrum_task_label(9, NULL), .type = THRUM__R_LABEL, .task = 9, .text = "");
+	CHECK(thrum_task_fail(9, NULL), .type = THRUM__R_FAIL, .other = 9, .text = "");
+}
+
+static void nobody_is_ignored(void **state)
+{
+	(void)state;
+	thrum_task_wait(0, 1);
+	thrum_task_wait(1, 0);
+	thrum_task_read(0, 1);
+	thrum_task_read(1, 0);
+	thrum_task_resolve(0);
+	thrum_task_fail(0, "x");
+	thrum_task_cancel(0);
+	thrum_task_become(0, 1);
+	thrum_task_become(1, 0);
+	thrum_task_signal(0, 1);
+	thrum_task_label(0, "x");
+	thrum_task_due(0, 1);
+	thrum_task_should_resolve(0);
+	thrum_lock_acquired(0);
+	thrum_lock_released(0);
+	thrum_link_send(NULL, 4);
+	expect_no_more();
+}
+
+static void counters_and_tags(void **state)
+{
+	const int64_t values[] = {0, -1, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1,
+		(int64_t)INT32_MIN - 1, INT64_MAX, INT64_MIN};
+	uint16_t number = (uint16_t)counter->id, tag = (uint16_t)parse.id;
+
+	(void)state;
+	assert_int_not_equal(number, 0);
+	assert_int_not_equal(tag, 0);
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		CHECK(thrum_counter_set(counter, values[i]), .type = THRUM__R_COUNTER,
+			.def = number, .value = values[i]);
+		CHECK(thrum_tag_value(&parse, values[i]), .type = THRUM__R_TAG_VALUE, .def = tag,
+			.value = values[i]);
+		CHECK(thrum_task_due(1, values[i]), .type = THRUM__R_DUE, .task = 1,
+			.value = values[i]);
+	}
+	CHECK(thrum_task_signal(1, UINT32_MAX), .type = THRUM__R_SIGNAL, .other = 1,
+		.value = UINT32_MAX);
+	CHECK(thrum_tag(&parse), .type = THRUM__R_TAG, .def = tag);
+	CHECK(thrum_span_begin(&parse), .type = THRUM__R_SPAN_BEGIN, .def = tag);
+	CHECK(thrum_span_end(&parse), .type = THRUM__R_SPAN_END, .def = tag);
+	CHECK(thrum_suspend(&parse), .type = THRUM__R_SUSPEND, .def = tag);
+	CHECK(thrum_resume(), .type = THRUM__R_RESUME);
+}
+
+static void keys(void **state)
+{
+	uint8_t key[THRUM_KEY_MAX + 10];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof key; i++)
+		key[i] = (uint8_t)(i * 37);
+	for (size_t size = 0; size < sizeof key; size++) {
+		uint8_t kept = (uint8_t)(size < THRUM_KEY_MAX ? size : THRUM_KEY_MAX);
+
+		CHECK(thrum_link_send(key, size), .type = THRUM__R_LINK_SEND, .key = key,
+			.key_size = kept);
+		CHECK(thrum_link_receive(key, size), .type = THRUM__R_LINK_RECEIVE, .key = key,
+			.key_size = kept);
+	}
+}
+
+static void levels(void **state)
+{
+	struct thrum__record expected = {.type = THRUM__R_CATEGORY, .value = 2};
+
+	(void)state;
+	thrum_level("net", 2);
+	memcpy(&expected.def, (uint8_t *)packet + at + THRUM__EXTENDED_SIZE, 2);
+	assert_int_not_equal(expected.def, 0);
+	expect(expected);
+	expect_no_more();
+	thrum_level("net", 3);
+}
+
+/* ---- Time ---------------------------------------------------------------------------------------
+ */
+
+/* One event of each fast kind, `gap` after the one before. */
+static void check_after(uint64_t gap)
+{
+	thrum_task own = thrum_task_current();
+
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_task_wait(5, 6), .type = THRUM__R_WAIT, .task = 5, .other = 6);
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_task_read(5, 6), .type = THRUM__R_READ, .task = 5, .other = 6);
+	atomic_fetch_add(&hand_time, gap);
+	check_own_read(own, 6);
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_task_resolve(6), .type = THRUM__R_RESOLVE, .other = 6);
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_task_switch(own), .type = THRUM__R_SWITCH, .task = own);
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_log("late"), .type = THRUM__R_LOG, .text = "late");
+	atomic_fetch_add(&hand_time, gap);
+	CHECK(thrum_counter_set(counter, 3), .type = THRUM__R_COUNTER, .def = (uint16_t)counter->id,
+		.value = 3);
+}
+
+/* Around the longest gap that the compact header can tell. */
+static void gaps(void **state)
+{
+	const uint64_t around = LONG_GAP - atomic_load(&hand_step);
+
+	(void)state;
+	/* A second reading of the clocks in between would be an event of its own. */
+	atomic_store(&thrum__thread.lane[0]->recorder->next_reading, UINT64_MAX);
+	check_after(0);
+	for (int i = -40; i <= 40; i++) {
+		restart_when_nearly_full();
+		atomic_store(&thrum__thread.lane[0]->recorder->next_reading, UINT64_MAX);
+		check_after(around + (uint64_t)(int64_t)i);
+	}
+	check_after(16 * LONG_GAP);
+	check_after(4);
+}
+
+/* Whatever the clock does, the next event has the time of the last one at the earliest. */
+static void a_clock_that_steps_back(void **state)
+{
+	(void)state;
+	for (uint64_t step = 1; step < UINT64_C(1) << 40; step *= 3) {
+		uint64_t before = atomic_load(&hand_time);
+
+		atomic_store(&hand_step, 0);
+		atomic_store(&hand_time, before - (step < before ? step : before));
+		thrum_task_wait(5, 6);
+		thrum_log("back");
+		atomic_store(&hand_time, before);
+		expect((struct thrum__record){.type = THRUM__R_WAIT, .task = 5, .other = 6});
+		expect((struct thrum__record){.type = THRUM__R_LOG, .text = "back"});
+		expect_no_more();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_short_forms_are_used, start, stop),
+		cmocka_unit_test_setup_teardown(events_between_tasks, start, stop),
+		cmocka_unit_test_setup_teardown(creations, start, stop),
+		cmocka_unit_test_setup_teardown(texts_of_every_length, start, stop),
+		cmocka_unit_test_setup_teardown(texts_at_the_end_of_a_page, start, stop),
+		cmocka_unit_test_setup_teardown(missing_texts_are_empty, start, stop),
+		cmocka_unit_test_setup_teardown(nobody_is_ignored, start, stop),
+		cmocka_unit_test_setup_teardown(counters_and_tags, start, stop),
+		cmocka_unit_test_setup_teardown(keys, start, stop),
+		cmocka_unit_test_setup_teardown(levels, start, stop),
+		cmocka_unit_test_setup_teardown(gaps, start, stop),
+		cmocka_unit_test_setup_teardown(a_clock_that_steps_back, start, stop),
+	};
+
+	memset(text_511, 'a', sizeof text_511 - 1);
+	memset(text_600, 'b', sizeof text_600 - 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
