@@ -454,17 +454,21 @@ struct thrum__run {
 #define THRUM__ON(bit) (THRUM__HAVE && __builtin_expect(THRUM__WORD(bit) >> ((bit) % 32) & 1, 0))
 #define THRUM__TAG_ON(tag) THRUM__ON(__atomic_load_n(&(tag)->bit, __ATOMIC_RELAXED))
 
+static inline const char *thrum__text(const char *text)
+{
+	return text ? text : "";
+}
 #define THRUM__CREATE(call, ...) \
 	__extension__({ \
 		static struct thrum_site thrum__site = {__FILE__, __func__, __LINE__, 0}; \
 		THRUM__ON(THRUM__BIT_STARTED) ? call(&thrum__site, __VA_ARGS__) : THRUM_TASK_NONE; \
 	})
-#define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, label)
+#define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, thrum__text(label))
 #define thrum_task_createf(...) THRUM__CREATE(thrum__createf, __VA_ARGS__)
 #define thrum_task_create_in(parent, kind, label) \
-	THRUM__CREATE(thrum__create_in, parent, kind, label)
+	THRUM__CREATE(thrum__create_in, parent, kind, thrum__text(label))
 #define thrum_task_create_waiting(kind, label, source) \
-	THRUM__CREATE(thrum__create_waiting, kind, label, source)
+	THRUM__CREATE(thrum__create_waiting, kind, thrum__text(label), source)
 #define thrum_logf(...) (THRUM__ON(THRUM__BIT_LOG) ? thrum__logf(__VA_ARGS__) : (void)0)
 
 static inline bool thrum_enabled(void)

@@ -278,8 +278,7 @@ static int parse_option(struct arguments *a)
 static int check_count(const struct command *command, unsigned count)
 {
 	if (count < command->min)
-		return complain_usage(command, "%s wants %s", command->name,
-			command->arguments);
+		return complain_usage(command, "%s wants %s", command->name, command->arguments);
 	if (command->max > 0 && count > command->max)
 		return complain_usage(command, "%s wants only %s", command->name,
 			command->arguments);

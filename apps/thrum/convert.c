@@ -35,9 +35,10 @@ const struct command command_convert = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
-	.more = "DIR must not exist, or be empty. It gets one file for each lane, and `metadata`; babeltrace2,\n"
-		"Trace Compass and other tools read it. What thrum remembers of tasks whose events were\n"
-		"overwritten has no place in that format.",
+	.more = "DIR must not exist, or be empty. It gets one file for each lane, and\n"
+		"`metadata`, which babeltrace2, Trace Compass and other tools read. What\n"
+		"thrum remembers of tasks whose events were overwritten has no place in that\n"
+		"format.",
 	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf",
 	.statuses =

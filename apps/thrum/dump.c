@@ -233,23 +233,26 @@ out:
 
 static const struct option options_of_dump[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
-		"text is for people, the others are for programs\nand stay as they are"},
+		"text is for people, tsv and json for programs"},
 	{"follow", 'F', OPTION_FLAG, OFFSET(follow), NULL, NULL,
 		"go on while the program records, until it ends"},
 	{"start", 0, OPTION_TIME, OFFSET(start), "TIME", NULL,
-		"events from this time on, counted from the first event:\n12ms, 1.5s, 250us, or 123456 (ns)"},
+		"events from this time on, counted from the first event\n"
+		"(12ms, 1.5s, 250us, or 123456 in ns)"},
 	{"end", 0, OPTION_TIME, OFFSET(end), "TIME", NULL, "events up to this time"},
 	{"duration", 0, OPTION_TIME, OFFSET(duration), "TIME", NULL,
 		"events of this long after --start"},
 	{"task", 't', OPTION_IDS, OFFSET(tasks), "ID", NULL,
-		"events of this task; may be given several times\nor as a list: --task=3,17"},
+		"events of this task, whichever part it has in them\n"
+		"(may be repeated, or be a list: 3,17)"},
 	{"event", 'e', OPTION_SET, OFFSET(events), "NAME", event_names + 1,
-		"events of this name; likewise. Names: see man thrum,\nor give a wrong one"},
-	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane; likewise"},
+		"events of this name, such as create, try-read, fail\n"
+		"(likewise; man thrum explains them all)"},
+	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane (likewise)"},
 	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
 		"times as the recording's clock gives them"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, "auto|always|never",
-		"auto: on a terminal, unless NO_COLOR is set"},
+		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
 	{0},
 };
 
@@ -260,8 +263,9 @@ const struct command command_dump = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_dump,
-	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that records; - standard\n"
-		"input. A line reads from left to right: when, on which lane (thread), which task, did what, to whom.",
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
+		"records; - standard input. A line reads from left to right: when, on which\n"
+		"lane (thread), which task, did what, to whom.",
 	.examples = "thrum dump server.thrum | less -R\n"
 		    "thrum dump --start=1.5s --duration=10ms server.thrum\n"
 		    "thrum dump --event=create,resolve --format=tsv server.thrum > life.tsv\n"

@@ -86,6 +86,34 @@ int help_command(const struct command *command)
 	return output_close(&out);
 }
 
+static const char introduction[] =
+	"thrum shows what an asynchronous program is doing, task by task: who created each\n"
+	"task, when it ran, what it waits for, who resolved it, and why it hangs.\n"
+	"\n"
+	"Usage: thrum COMMAND [OPTION...] [ARGUMENT...]\n"
+	"\n"
+	"Commands:\n";
+
+static const char conclusion[] =
+	"  help       explain a command: thrum help COMMAND, or thrum COMMAND --help\n"
+	"\n"
+	"Options:\n"
+	"  -h, --help     show this help\n"
+	"      --version  show the version\n"
+	"\n"
+	"Examples:\n"
+	"  thrum record -o server.thrum -- ./server --port 80   run a program and record it\n"
+	"  thrum dump server.thrum | less -R                    read what it did\n"
+	"  thrum dump 4711 --follow                             watch process 4711\n"
+	"  thrum info net.ctf                                   what is this file?\n"
+	"\n"
+	"Exit status:\n"
+	"  0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	"  2  bad input, or it could not be done\n"
+	"  64 used wrongly\n"
+	"\n"
+	"A program is recorded when it uses libthrum: see thrum.h. More: man thrum.\n";
+
 int help_all(void)
 {
 	struct output out;
@@ -93,35 +121,13 @@ int help_all(void)
 
 	if (output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
-	output_text(&out,
-		"thrum shows what an asynchronous program is doing, task by task: who created each task,\n"
-		"when it ran, what it waits for, who resolved it, and why it hangs.\n"
-		"\n"
-		"Usage: thrum COMMAND [OPTION...] [ARGUMENT...]\n"
-		"\n"
-		"Commands:\n");
+	output_text(&out, introduction);
 	for (size_t i = 0; commands[i]; i++) {
 		snprintf(line, sizeof(line), "  %-10s %s\n", commands[i]->name,
 			commands[i]->purpose);
 		output_text(&out, line);
 	}
-	output_text(&out,
-		"  help       explain a command: thrum help COMMAND, or thrum COMMAND --help\n"
-		"\n"
-		"Options:\n"
-		"  -h, --help     show this help\n"
-		"      --version  show the version\n");
-	print_section(&out, "Examples",
-		"thrum record -o server.thrum -- ./server --port 8080   run a program and record it\n"
-		"thrum dump server.thrum | less                         read what it did\n"
-		"thrum dump 4711 --follow                               watch process 4711\n"
-		"thrum info net.ctf                                     what is this file?");
-	print_section(&out, "Exit status",
-		"0  fine, also when parts of a trace are lost or damaged (standard error counts them)\n"
-		"2  bad input, or it could not be done\n"
-		"64 used wrongly");
-	output_text(&out,
-		"\nA program is recorded when it uses libthrum: see thrum.h. More: man thrum.\n");
+	output_text(&out, conclusion);
 	return output_close(&out);
 }
 

@@ -293,8 +293,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_info[] = {
 	{"format", 'f', OPTION_CHOICE, offsetof(struct info_options, format), NULL, "text|tsv|json",
-		"text is for people; the others give plain numbers: times in ns,\n"
-		"sizes in bytes"},
+		"text is for people, tsv and json for programs\n"
+		"(they give plain numbers: times in ns, sizes in bytes)"},
 	{0},
 };
 
@@ -305,8 +305,8 @@ const struct command command_info = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_info,
-	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that records; -\n"
-		"standard input.",
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
+		"records; - standard input.",
 	.examples = "thrum info server.thrum\n"
 		    "thrum info 4711\n"
 		    "thrum info --format=tsv server.thrum | awk '$1 == \"lost\" { print $2 }'",

@@ -7,7 +7,7 @@
 
 #include "text.h"
 
-#define ROOM_MIN 4096
+#define ROOM_MIN 16384
 
 enum label_state {
 	LABEL_FREE,
@@ -38,16 +38,18 @@ static bool is_old(const struct label *label)
 	return label->state == LABEL_FREE || label->state == LABEL_OLD;
 }
 
+/*
+ * Done whenever a quarter of the room was filled anew: with at most another quarter of pending
+ * tasks left by the last time, and as many new ones, it is never more than three quarters full.
+ */
 static bool rebuild(struct labels *labels)
 {
-	struct labels next = {.room = labels->room};
-	size_t kept = 0;
+	struct labels next = {.room = labels->room > 0 ? labels->room : ROOM_MIN};
+	size_t pending = 0;
 
 	for (size_t i = 0; i < labels->room; i++)
-		kept += !is_old(&labels->cells[i]);
-	if (next.room == 0)
-		next.room = ROOM_MIN;
-	while (next.room < kept * 4)
+		pending += labels->cells[i].state == LABEL_PENDING;
+	while (next.room < pending * 4)
 		next.room *= 2;
 	next.cells = calloc(next.room, sizeof(*next.cells));
 	if (!next.cells)
@@ -62,7 +64,6 @@ static bool rebuild(struct labels *labels)
 		*to = *label;
 		if (to->state == LABEL_RESOLVED)
 			to->state = LABEL_OLD;
-		next.used++;
 	}
 	free(labels->cells);
 	*labels = next;
@@ -81,13 +82,13 @@ static struct label *add(struct labels *labels, uint64_t id)
 
 	if (labels->full)
 		return NULL;
-	if (labels->used * 2 >= labels->room && !rebuild(labels)) {
+	if (labels->added * 4 >= labels->room && !rebuild(labels)) {
 		labels->full = true;
 		return NULL;
 	}
 	label = cell(labels, id);
 	if (label->state == LABEL_FREE)
-		labels->used++;
+		labels->added++;
 	label->id = id;
 	label->state = LABEL_PENDING;
 	return label;

@@ -24,9 +24,9 @@ _Static_assert(sizeof(struct label) == 64, "a cache line");
 
 struct labels {
 	struct label *cells;
-	size_t room; /* a power of two */
-	size_t used;
-	bool full; /* no memory: new tasks stay without a label */
+	size_t room;  /* a power of two */
+	size_t added; /* since it was rebuilt */
+	bool full;    /* no memory: new tasks stay without a label */
 };
 
 void labels_finish(struct labels *);

@@ -69,15 +69,12 @@ static int check_directory(const char *pattern)
 	/* Which directory it will be is known only when the name of the program is. */
 	if (strstr(directory, "%e") || strstr(directory, "%p"))
 		return STATUS_OK;
-	if (stat(directory, &status) < 0 || access(directory, W_OK | X_OK) < 0) {
-		complain("%s: nothing can be recorded there: %s", directory, strerror(errno));
-		return STATUS_FAILED;
-	}
-	if (!S_ISDIR(status.st_mode)) {
-		complain("%s: nothing can be recorded there: not a directory", directory);
-		return STATUS_FAILED;
-	}
-	return STATUS_OK;
+	if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
+		errno = ENOTDIR;
+	else if (access(directory, W_OK | X_OK) == 0)
+		return STATUS_OK;
+	complain("%s: nothing can be recorded there: %s", directory, strerror(errno));
+	return STATUS_FAILED;
 }
 
 /* What stands there may be replaced only if it is a recording. */
@@ -274,17 +271,12 @@ static void tell_nothing(const char *program)
 {
 	struct stat status;
 
-	if (find_program(program, &status) && status.st_mode & (S_ISUID | S_ISGID) &&
-		(status.st_uid != getuid() || status.st_gid != getgid()))
-		complain(
-			"%s recorded nothing: it runs with another user's rights (setuid), and then libthrum "
-			"ignores the environment",
-			program);
-	else
-		complain(
-			"%s recorded nothing: neither it nor what it started uses libthrum, or its file could "
-			"not be made",
-			program);
+	bool setuid = find_program(program, &status) && status.st_mode & (S_ISUID | S_ISGID) &&
+		(status.st_uid != getuid() || status.st_gid != getgid());
+
+	complain("%s recorded nothing: %s", program,
+		setuid ? "it runs with other rights (setuid), and libthrum then ignores us"
+		       : "neither it nor what it started uses libthrum, or could make a file");
 }
 
 /* Ends as the program did: by the same signal, but without a core dump of thrum's own. */
@@ -361,14 +353,14 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_record[] = {
 	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
-		"record to FILE, in which %e is the program's name and %p its\n"
-		"process id. Else ./%e-%p.thrum"},
+		"record to FILE (if not given, ./%e-%p.thrum)\n"
+		"%e in it is the program's name, %p its process id"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
-		"the most that a recording may take, such as 16M; 1G if not given.\n"
-		"A file takes no more room than its content needs"},
+		"the most that a recording may take (if not given, 1G)\n"
+		"The file takes no more room than its content needs"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
-		"when it is full: overwrite what is oldest (if not given), or\n"
-		"discard what is new"},
+		"when it is full, overwrite what is oldest (if not given), or discard\n"
+		"what is new"},
 	{0},
 };
 
@@ -379,9 +371,9 @@ const struct command command_record = {
 	.min = 1,
 	.max = 0,
 	.options = options_of_record,
-	.more = "PROGRAM must use libthrum: be annotated with thrum.h, or link a library that is. Its children\n"
-		"are recorded too, each to a file of its own. Signals reach the program, its output is its own,\n"
-		"and its exit status becomes thrum's. It sees THRUM_TRACE, THRUM_SIZE and THRUM_FULL.",
+	.more = "PROGRAM must use libthrum: be annotated with thrum.h, or link a library that\n"
+		"is. Its children are recorded too, each to a file of its own. Signals reach\n"
+		"the program, its output is its own, and its exit status becomes thrum's.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
 		    "thrum record --full=discard make test",

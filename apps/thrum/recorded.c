@@ -151,12 +151,23 @@ static const char *shorten(const char *path)
 	return path;
 }
 
+/* What it takes on the disk: a recording has holes where nothing was ever written. */
+static uint64_t disk_size(const char *path)
+{
+	struct stat status;
+	uint64_t used;
+
+	if (stat(path, &status) < 0)
+		return 0;
+	used = (uint64_t)status.st_blocks * 512;
+	return used < (uint64_t)status.st_size ? used : (uint64_t)status.st_size;
+}
+
 /* thrum: recorded 12,345 events of 3 lanes in server-4711.thrum (1.2 MiB) */
 static void tell(struct input *input)
 {
 	const struct thrum_trace_info *info = input->info;
-	char line[NUMBER_ROOM * 8], *to = line;
-	struct stat status;
+	char line[NUMBER_ROOM * 4], size[NUMBER_ROOM], *to = line;
 	uint64_t events;
 
 	if (!count_events(input->trace, &events))
@@ -164,17 +175,13 @@ static void tell(struct input *input)
 	to = put_count(to, events);
 	to = put_string(to, events == 1 ? " event of " : " events of ");
 	to = put_count(to, info->lanes);
-	to = put_string(to, info->lanes == 1 ? " lane" : " lanes");
-	*to = '\0';
-	to = line + strlen(line) + 1;
-	if (stat(input->path, &status) < 0)
-		status.st_size = 0;
-	*put_size(to, (uint64_t)status.st_size) = '\0';
+	*put_string(to, info->lanes == 1 ? " lane" : " lanes") = '\0';
+	*put_size(size, disk_size(input->path)) = '\0';
 	if (strcmp(info->state, "recording") == 0)
-		complain("recorded %s in %s so far; process %lld goes on", line,
-			shorten(input->path), (long long)info->pid);
+		complain("recorded %s in %s so far; process %lld goes on", line, input->path,
+			(long long)info->pid);
 	else
-		complain("recorded %s in %s (%s)", line, shorten(input->path), to);
+		complain("recorded %s in %s (%s)", line, input->path, size);
 }
 
 static bool report(const char *path)
@@ -182,7 +189,7 @@ static bool report(const char *path)
 	struct thrum_error_info error = {0};
 	struct input input = {0};
 
-	snprintf(input.path, sizeof(input.path), "%s", path);
+	snprintf(input.path, sizeof(input.path), "%s", shorten(path));
 	if (thrum_trace_open(path, &input.trace, &error) < 0)
 		return false;
 	input.info = thrum_trace_info(input.trace);

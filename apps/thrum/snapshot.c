@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,13 +171,13 @@ static int run(const struct command *command, int argc, char **argv)
 	if (isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a recording is nothing for a terminal; redirect it: > FILE");
-	signal(SIGPIPE, SIG_IGN);
 	return copy(path, STDOUT_FILENO, NULL);
 }
 
 static const struct option options_of_snapshot[] = {
 	{"output", 'o', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
-		"write to FILE; - is standard output.\nElse to NAME-snapshot.thrum in the current directory"},
+		"write to FILE, or with - to standard output\n"
+		"(if not given, NAME-snapshot.thrum in the current directory)"},
 	{0},
 };
 
@@ -189,9 +188,10 @@ const struct command command_snapshot = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_snapshot,
-	.more = "The copy is complete in itself and only as large as its content. What the program overwrote\n"
-		"while it was copied is counted, there and on standard error. An older recording of FILE's name\n"
-		"is replaced, any other file is left alone.",
+	.more = "The copy is complete in itself and only as large as its content. What the\n"
+		"program overwrote while it was copied is counted, there and on standard\n"
+		"error. An older recording of FILE's name is replaced, any other file is left\n"
+		"alone.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
 		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'",

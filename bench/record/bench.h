@@ -37,17 +37,17 @@ enum group {
 	GROUPS,
 };
 
-enum {
-	FIXED,
-	TEXT
+enum payload {
+	FIXED, /* two 64-bit ids */
+	TEXT,  /* 12 characters */
 };
 
 struct bench_case {
 	const char *name;
 	enum group group;
-	int payload;     /* FIXED or TEXT: which floor and which rivals it is compared with */
-	double limit;    /* times floor A; 0: none */
-	unsigned factor; /* more rounds, for what takes next to no time; 0: one */
+	enum payload payload; /* which floor and which rivals it is compared with */
+	double limit;         /* times floor A; 0: none */
+	unsigned factor;      /* more rounds, for what takes next to no time */
 	/* Records `events` events. */
 	void (*run)(struct runner *, unsigned events);
 	/* Before and after each BATCH of events, not timed; NULL: not needed. */

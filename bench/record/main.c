@@ -25,6 +25,7 @@ static struct {
 } options = {.events = 1000000, .repetitions = 15};
 
 static char directory[64], recording[128];
+static bool clock_is_tsc;
 static const char *lttng_missing; /* why there is no LTTng to compare with */
 static struct runner runners[THREADS_MAX];
 
@@ -65,7 +66,8 @@ static void set_up(void)
 		runner->counter = thrum_counter_create(file, THRUM_COUNTER_GAUGE);
 	}
 	recording_start(recording, true);
-	bench_floor_init(recording_clock_is_tsc());
+	clock_is_tsc = recording_clock_is_tsc();
+	bench_floor_init(clock_is_tsc);
 	recording_stop();
 }
 
@@ -217,9 +219,9 @@ static void print_case(unsigned index, unsigned threads)
 
 static void print_table(unsigned threads)
 {
-	printf("\n%u thread%s\n%-31s %7s %7s %6s %11s %14s  %15s  %15s\n", threads,
-		threads == 1 ? "" : "s", "", "min ns", "median", "floors", "limit", "instructions",
-		"mirage's/own", "LTTng's/own");
+	printf("\n%-31s %7s %7s %6s %11s %14s  %15s  %15s\n",
+		threads == 1 ? "1 thread" : "2 threads", "min", "median", "x A", "limit",
+		"instructions", "mirage's, x", "LTTng's, x");
 	for (unsigned i = 0; i < bench_case_count; i++) {
 		if (bench_cases[i].group != LTTNG || !lttng_missing)
 			print_case(i, threads);
@@ -258,14 +260,38 @@ static void print_packet_switch(void)
 	printf("packet switch on warm pages: %.0f ns  <=100 ns %s\n", least, mark(least <= 100));
 }
 
+/* The processor, and how busy it is. */
+static void print_machine(void)
+{
+	char line[256], model[256] = "unknown processor";
+	double load = 0;
+	FILE *file = fopen("/proc/cpuinfo", "r");
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (sscanf(line, "model name : %255[^\n]", model) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	file = fopen("/proc/loadavg", "r");
+	if (file && fscanf(file, "%lf", &load) != 1)
+		load = 0;
+	if (file)
+		fclose(file);
+	printf("%s, %ld processors, clock: %s, load at the end: %.1f\n", model,
+		sysconf(_SC_NPROCESSORS_ONLN), clock_is_tsc ? "tsc" : "clock_gettime", load);
+}
+
 static void tell_all(void)
 {
 	for (unsigned i = 0; i < bench_case_count; i++) {
 		for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
 			sort(ns[i][threads - 1]);
 	}
-	printf("ns of thread CPU time an event, of %u times %u events; `floors` is the minimum over "
-	       "floor A's\n(a look at the clock and 24 bytes of stores)\n",
+	print_machine();
+	printf("ns of thread CPU time an event; %u times %u events. x A: the minimum over floor A's, "
+	       "which is a\nlook at the clock and 24 bytes of stores. mirage's, LTTng's: how many times "
+	       "their cost is ours.\n",
 		options.repetitions, options.events);
 	if (lttng_missing)
 		printf("LTTng-UST is left out: %s\n", lttng_missing);
@@ -314,10 +340,14 @@ static unsigned number(const char *text, unsigned long most)
 
 static void parse_options(int count, char **arguments)
 {
-	static const struct option known[] = {{"events", required_argument, NULL, 'e'},
+	static const struct option known[] = {
+		{"events", required_argument, NULL, 'e'},
 		{"repetitions", required_argument, NULL, 'r'},
-		{"instructions", no_argument, NULL, 'i'}, {"no-lttng", no_argument, NULL, 'l'},
-		{"sizes", required_argument, NULL, 's'}, {0}};
+		{"instructions", no_argument, NULL, 'i'},
+		{"no-lttng", no_argument, NULL, 'l'},
+		{"sizes", required_argument, NULL, 's'},
+		{0},
+	};
 	int option;
 
 	while ((option = getopt_long(count, arguments, "", known, NULL)) != -1) {

@@ -62,11 +62,9 @@ uint64_t recording_clock_frequency(void)
 	return header->clock_frequency * 16;
 }
 
+#define WAIT_SIZE 12
+
 double recording_packet_waits(void)
 {
-	enum {
-		WAIT_SIZE = 12
-	};
-
 	return (double)(header->packet_size - sizeof(struct thrum__packet)) / WAIT_SIZE;
 }

@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	PATIENCE_MS = 400, /* how long a client waits for a reply */
-	HASTE_MS = 20,     /* and the one who makes the planted bug show */
-	USERS = 40,
-};
+#define PATIENCE_MS 400 /* how long a client waits for a reply */
+#define HASTE_MS 20     /* how long the one does who makes the planted bug show */
+#define USERS 40
 
 struct client {
 	uv_tcp_t tcp;

@@ -21,9 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-	GRACE_MS = 500
-}; /* for the last replies, when the time is up */
+#define GRACE_MS 500 /* for the last replies, when the time is up */
 
 struct options options = {.seconds = 1, .clients = 8, .threads = 1};
 struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_us;
@@ -147,11 +145,15 @@ static unsigned number(const char *text, unsigned least, unsigned most)
 
 static void parse_options(int count, char **arguments)
 {
-	static const struct option known[] = {{"seconds", required_argument, NULL, 's'},
+	static const struct option known[] = {
+		{"seconds", required_argument, NULL, 's'},
 		{"requests", required_argument, NULL, 'r'},
 		{"clients", required_argument, NULL, 'c'},
-		{"threads", required_argument, NULL, 't'}, {"hang", no_argument, NULL, 'h'},
-		{"die", no_argument, NULL, 'd'}, {0}};
+		{"threads", required_argument, NULL, 't'},
+		{"hang", no_argument, NULL, 'h'},
+		{"die", no_argument, NULL, 'd'},
+		{0},
+	};
 	int option;
 
 	while ((option = getopt_long(count, arguments, "", known, NULL)) != -1) {

@@ -19,9 +19,7 @@ THRUM_TAG(parsing, &http, "http/parse", 1);
 THRUM_TAG(status_sent, &http, "http/status", 1);
 THRUM_TAG(computing, NULL, "report/compute", 1);
 
-enum {
-	WARM_UP_MS = 150
-}; /* the database's answer about user 0 */
+#define WARM_UP_MS 150 /* the time that the database needs for user 0 */
 
 /* The server's end of a connection, with the one request that it is busy with. */
 struct connection {

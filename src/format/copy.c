@@ -236,6 +236,19 @@ static int copy_parts(struct copy *copy)
 	return error ? error : write_header(copy);
 }
 
+/* Whether a file has all tables. One that ends earlier has no packets that could be understood. */
+static bool has_tables(const struct thrum__input *input, const struct thrum__header *header)
+{
+	const struct thrum__section *tables[] = {&header->metadata, &header->definitions,
+		&header->counters, &header->live_tasks};
+	uint64_t size = input->size(input->owner);
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		if (tables[i]->offset + tables[i]->size > size)
+			return false;
+	}
+	return true;
+}
+
 int thrum__recording_copy(const struct thrum__input *input, const struct thrum__output *output,
 	uint64_t *overwritten)
 {
@@ -245,6 +258,8 @@ int thrum__recording_copy(const struct thrum__input *input, const struct thrum__
 	int error = read_all(input, 0, &copy.from, sizeof copy.from);
 	if (error == 0)
 		error = thrum__header_check(&copy.from, &what, &offset);
+	if (error == 0 && !has_tables(input, &copy.from))
+		error = -THRUM_E_TRUNCATED;
 	if (error != 0)
 		return error;
 	lay_out(&copy);

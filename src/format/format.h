@@ -22,8 +22,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is little-endian");
 
-/* ---- The header -------------------------------------------------------------------------------
- */
+/* ---- The header ----------------------------------------------------------------------------- */
 
 #define THRUM__MAGIC "thrum\r\n\032" /* 8 bytes; a transfer as text breaks it */
 #define THRUM__VERSION 1u
@@ -104,8 +103,7 @@ struct thrum__header {
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
-/* ---- Definitions ------------------------------------------------------------------------------
- */
+/* ---- Definitions ---------------------------------------------------------------------------- */
 
 enum thrum__definition_type {
 	THRUM__DEFINES_CATEGORY = 1, /* number: its number */
@@ -124,8 +122,7 @@ struct thrum__definition {
 _Static_assert(sizeof(struct thrum__definition) == 128, "wire layout");
 #define THRUM__DEFINITIONS_MAX 65536u
 
-/* ---- Live tasks -------------------------------------------------------------------------------
- */
+/* ---- Live tasks ----------------------------------------------------------------------------- */
 
 enum {
 	THRUM__LIVE_SHOULD_RESOLVE = 1,
@@ -155,8 +152,7 @@ struct thrum__live_task {
 };
 _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
 
-/* ---- Packets ----------------------------------------------------------------------------------
- */
+/* ---- Packets -------------------------------------------------------------------------------- */
 
 #define THRUM__SPANS_MAX 6
 
@@ -188,8 +184,7 @@ _Static_assert(sizeof(struct thrum__packet) == 112, "wire layout");
 _Static_assert(offsetof(struct thrum__packet, content_size) == 40, "wire layout");
 _Static_assert(offsetof(struct thrum__packet, ticket) == 64, "wire layout");
 
-/* ---- Records ----------------------------------------------------------------------------------
- */
+/* ---- Records -------------------------------------------------------------------------------- */
 
 enum thrum__record_type {
 #define RECORD(id, NAME, name, runs, fields) THRUM__R_##NAME = id,
@@ -231,8 +226,7 @@ size_t thrum__encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t l
  * at most max bytes and a NUL; returns the length. */
 size_t thrum__copy_text(char *to, const char *from, size_t max);
 
-/* ---- Layout -----------------------------------------------------------------------------------
- */
+/* ---- Layout --------------------------------------------------------------------------------- */
 
 /* Fills in sizes and sections for a recording of `size` bytes. Returns 0, or -THRUM_E_SIZE. */
 int thrum__layout(struct thrum__header *, uint64_t size);
@@ -244,8 +238,7 @@ int thrum__layout(struct thrum__header *, uint64_t size);
  */
 int thrum__header_check(const struct thrum__header *, const char **what, uint64_t *offset);
 
-/* ---- Bytes in and out: how format/ and read/ reach what they don't own --------------------------
- */
+/* ---- Bytes in and out: how format/ and read/ reach what they don't own ---------------------- */
 
 /* Random access to a recording's bytes. */
 struct thrum__input {
@@ -284,8 +277,7 @@ int thrum__packet_read(const struct thrum__input *, const struct thrum__header *
 int thrum__recording_copy(const struct thrum__input *, const struct thrum__output *,
 	uint64_t *overwritten);
 
-/* ---- CTF metadata -----------------------------------------------------------------------------
- */
+/* ---- CTF metadata --------------------------------------------------------------------------- */
 
 struct thrum__metadata {
 	const uint8_t *uuid;

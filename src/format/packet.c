@@ -96,7 +96,9 @@ static int try_read(const struct thrum__input *input, const struct thrum__header
 	if (after.first != before.first)
 		return THRUM__REUSED;
 	*bytes = (size_t)got;
-	if (!sane || (size_t)got < sizeof(struct thrum__packet) || !is_packet_of(header, to))
+	if ((size_t)got < sizeof(struct thrum__packet))
+		return -THRUM_E_TRUNCATED;
+	if (!sane || !is_packet_of(header, to))
 		return -THRUM_E_DAMAGED;
 	/* The header in the copy may be younger than the size that was gone by. */
 	memcpy(to + offsetof(struct thrum__packet, content_size), &sizes.first, sizeof sizes.first);

@@ -65,47 +65,75 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
 }
 
 /*
- * Copies a text of less than `room` bytes (a multiple of 16) with its NUL and returns the bytes with
- * the NUL; writes up to the next multiple of 16, zeros behind the NUL. A second copy goes to `also`
- * unless NULL. Returns 0 when the text is longer, or when it lies across a page so that it can't be
- * taken at one go. Reads 16 bytes at a time, beyond the text too, but never beyond its page.
+ * Texts are taken 16 bytes at a time: one load, one compare, one store. That reads up to 15 bytes
+ * beyond the text, but never beyond its page; a text that lies so near a page's end is left to
+ * others.
  */
-ALWAYS_INLINE size_t copy_text(uint8_t *to, char *also, const char *from, size_t room)
-{
 #if defined(__x86_64__) && !defined(THRUM__ASAN)
-	static const uint8_t keep[32] = {
-		255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
-	for (size_t n = 0; n < room; n += 16) {
-		if (UNLIKELY(((uintptr_t)(from + n) & 4095) > 4096 - 16))
-			return 0;
-		__m128i text = _mm_loadu_si128((const __m128i *)(const void *)(from + n));
-		__m128i zeros = _mm_cmpeq_epi8(text, _mm_setzero_si128());
-		unsigned ends = (unsigned)_mm_movemask_epi8(zeros), length = 16;
+/* A text of at most 15 bytes. */
+struct short_text {
+	__m128i bytes; /* the text, its NUL, and whatever lies behind it */
+	size_t size;   /* with the NUL; 0: it is longer, or can't be taken */
+};
 
-		if (LIKELY(ends)) {
-			length = (unsigned)__builtin_ctz(ends);
-			text = _mm_and_si128(text,
-				_mm_loadu_si128((const __m128i *)(const void *)(keep + 16 - length)));
-		}
-		_mm_storeu_si128((__m128i *)(void *)(to + n), text);
-		if (also)
-			_mm_storeu_si128((__m128i *)(void *)(also + n), text);
-		if (LIKELY(ends))
-			return n + length + 1;
-	}
-	return 0;
-#else
-	for (size_t n = 0; n < room; n++) {
-		if ((to[n] = (uint8_t)from[n]))
-			continue;
-		memset(to + n, 0, (n + 16) / 16 * 16 - n);
-		if (also)
-			memcpy(also, to, (n + 16) / 16 * 16);
-		return n + 1;
-	}
-	return 0;
-#endif
+ALWAYS_INLINE struct short_text read_short_text(const char *from)
+{
+	struct short_text text = {_mm_setzero_si128(), 0};
+
+	if (UNLIKELY(((uintptr_t)from & 4095) > 4096 - 16))
+		return text;
+	text.bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
+	__m128i zeros = _mm_cmpeq_epi8(text.bytes, _mm_setzero_si128());
+	unsigned ends = (unsigned)_mm_movemask_epi8(zeros);
+
+	if (LIKELY(ends))
+		text.size = (size_t)__builtin_ctz(ends) + 1;
+	return text;
 }
+
+/* Writes 16 bytes, whatever the text's size. */
+ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
+{
+	_mm_storeu_si128((__m128i *)to, text.bytes);
+}
+
+/* The same with zeros behind the NUL: for memory that isn't written again soon. */
+ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
+{
+	static const uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+		255, 255, 255, 255};
+	const void *mask = keep + 16 - text.size;
+
+	_mm_storeu_si128((__m128i *)to,
+		_mm_and_si128(text.bytes, _mm_loadu_si128((const __m128i *)mask)));
+}
+
+#else
+
+struct short_text {
+	const char *from;
+	size_t size;
+};
+
+ALWAYS_INLINE struct short_text read_short_text(const char *from)
+{
+	const char *end = (const char *)memchr(from, '\0', 16);
+
+	return (struct short_text){from, end ? (size_t)(end - from) + 1 : 0};
+}
+
+ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
+{
+	memset(to, 0, 16);
+	memcpy(to, text.from, text.size);
+}
+
+ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
+{
+	put_short_text_alone(to, text);
+}
+
+#endif
 
 #endif

@@ -12,8 +12,7 @@
 
 #include "thrum.h"
 
-/* ---- Clock --------------------------------------------------------------------------------------
- */
+/* ---- Clock ---------------------------------------------------------------------------------- */
 
 /* Whether the time stamp counter is invariant and the kernel's own clock. */
 bool thrum__port_tsc_is_trusted(void);
@@ -22,8 +21,7 @@ bool thrum__port_tsc_is_trusted(void);
 uint64_t thrum__port_monotonic(void);
 uint64_t thrum__port_realtime(void);
 
-/* ---- Threads and processes ---------------------------------------------------------------------
- */
+/* ---- Threads and processes ------------------------------------------------------------------ */
 
 uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);
@@ -41,8 +39,7 @@ bool thrum__port_maps_file(uint32_t pid, uint64_t device, uint64_t inode);
 
 void thrum__port_random(void *to, size_t size);
 
-/* ---- Memory -------------------------------------------------------------------------------------
- */
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 /* Zeroed, private, page-aligned; never freed. NULL when there is none. */
 void *thrum__port_allocate(size_t size);
@@ -58,8 +55,7 @@ void thrum__port_detach(void *from, size_t size);
 /* What the kernel wipes in a fork's child. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
-/* ---- The recording's file -----------------------------------------------------------------------
- */
+/* ---- The recording's file ------------------------------------------------------------------- */
 
 struct thrum__port_file {
 	char path[4096];      /* where it will be, once committed */

@@ -7,16 +7,20 @@
  * before it writes it, so one that was killed leaves zeros, or what lay there a round of the ring
  * ago, behind a good header. What can be known is whether a stamp is plausible:
  *
- *  1. It isn't before the event before it.
- *  2. It isn't behind the second event of a later packet. That one speaks for its packet where the
- * first one, which is a little earlier, bears it out: no single wrong stamp can hide the packets
- * before it.
- *  3. Where no such packet follows, it lies at most a leap ahead, unless the event behind it agrees
- * with it. A leap is an hour, 8 times the trace so far, or what multiplies the stamp by 128 (at
- * most 30 days), whichever is most: bytes that are taken for a stamp, but lie elsewhere, are off by
- * a factor of 256 or more. The trace's first event is judged likewise, by the one behind it.
- *  4. When time runs back, one of two stamps is wrong: the earlier one, if the next stamp agrees
- * with the later one and both with the time before; else the later one.
+ * Rule 1: It isn't before the event before it.
+ *
+ * Rule 2: It isn't behind the second event of a later packet. That one speaks for its packet where
+ * the first and the third one bear it out: no single wrong stamp can hide the packets before it.
+ *
+ * Rule 3: Where no such packet follows, it lies at most a leap ahead, unless the event behind it
+ * agrees with it. A leap is an hour, 8 times the trace so far, or what multiplies the stamp by 128
+ * (at most 30 days), whichever is most: bytes that are taken for a stamp, but lie elsewhere, are
+ * off by a factor of 256 or more. The trace's first event is judged likewise, by the one behind it.
+ *
+ * Rule 4: When time runs back, one of two events is wrong: the earlier one, if the later one and
+ * the one behind that fit where it stands; else the later one. Across the seam of two packets
+ * nobody can tell; if both fit between their neighbours, the later one is moved up to the earlier
+ * one.
  *
  * An implausible event costs itself when the stamp behind it is plausible again, else the rest of
  * its packet. It never moves the time of others. Task 0 is the main context, which is never
@@ -50,8 +54,8 @@ struct reader {
 	/* window[at..filled] are the next bytes of the packet's content, `rest` more are to be
 	 * read. */
 	uint8_t *window;
-	size_t at, filled, latest; /* latest: where the last event began */
-	uint64_t where, rest;      /* where: the place of window[0] in the file */
+	size_t room, at, filled, latest; /* latest: where the last event began */
+	uint64_t where, rest;            /* where: the place of window[0] in the file */
 
 	uint64_t base, last;                        /* stamps of the first and of the last event */
 	uint64_t last_of_batch_before, before_last; /* the last stamps of the batch before */
@@ -135,7 +139,7 @@ static int fill(struct reader *r, struct thrum_error_info *info)
 	r->where += r->at;
 	r->filled -= r->at;
 	r->at = 0;
-	size_t size = WINDOW - r->filled;
+	size_t size = r->room - r->filled;
 	if (size > CHUNK)
 		size = CHUNK;
 	if (size > r->rest)
@@ -484,16 +488,18 @@ static void close_reader(struct thrum_trace *trace)
 static void describe(struct reader *r)
 {
 	struct thrum_trace_info *info = &r->trace.info;
-	const struct thrum__mirage_packet *all = r->packets.all, *last = NULL;
+	const struct thrum__mirage_packet *first = NULL;
 	for (size_t i = 0; i < r->packets.count; i++) {
-		if (all[i].damage == THRUM__MIRAGE_NO_HEADER ||
-			all[i].content <= THRUM__MIRAGE_HEADER)
+		const struct thrum__mirage_packet *packet = &r->packets.all[i];
+		if (packet->content <= THRUM__MIRAGE_HEADER)
 			continue;
-		if (!last)
-			r->lane.first_seq = (uint64_t)all[i].number;
-		last = &all[i];
-		r->lane.last_seq = (uint64_t)all[i].number;
+		if (!first)
+			first = packet;
 		r->lane.packets++;
+		r->lane.first_seq = first->count;
+		if (packet->number >= first->number)
+			r->lane.last_seq = first->count +
+				(uint64_t)(packet->number - first->number);
 	}
 	bool wall = r->started && r->base / 1000000000 >= WALL_CLOCK_SECONDS;
 	info->format = r->trace.format->name;
@@ -517,8 +523,12 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 	r->trace.format = &thrum__format_mirage;
 	r->trace.input = *input;
 	int error = thrum__mirage_find_packets(input, &r->packets, info);
-	if (!error && !(r->window = calloc(1, WINDOW + SLACK)))
-		error = thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	if (!error) {
+		r->room = r->packets.largest < WINDOW ? (size_t)r->packets.largest : WINDOW;
+		r->window = calloc(1, r->room + SLACK);
+		if (!r->window)
+			error = thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	}
 	/* The first events tell when the trace begins. */
 	if (!error)
 		error = read_batch(r, info);

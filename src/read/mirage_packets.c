@@ -6,11 +6,11 @@
  * packet before was of the same size, or the next one is; else the next header is searched for. So
  * a damaged size costs nothing, and a damaged header no more than its packet.
  *
- * Ordering them. The file is a ring: the place where the 16-bit count falls is its beginning. From
- * there on counts are unwrapped by their differences, so that a damaged one doesn't move others. If
- * counts and stamps then disagree (a damaged count; a recorder killed when it had renewed a
- * packet's count, but not yet its content; files joined), packets go by their stamps, as far as
- * these are witnessed.
+ * Ordering them. The file is a ring, so somewhere the 16-bit count falls. Counts are unwrapped by
+ * their signed differences from packet to packet: where one falls, the ring begins, and a damaged
+ * one moves no others. If counts and stamps then disagree (a damaged count; a recorder killed when
+ * it had renewed a packet's count, but not yet its content; files joined), packets go by their
+ * stamps, as far as these are witnessed.
  */
 #include "read/mirage_packets.h"
 
@@ -64,8 +64,7 @@ size_t thrum__mirage_event_size(const uint8_t *p, size_t left)
 	return size <= left ? size : 0;
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding -------------------------------------------------------------------------------- */
 
 static size_t fetch(struct scan *scan, uint64_t offset, size_t size)
 {
@@ -125,7 +124,8 @@ static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct head
 		return end;
 	if (scan->step && header_at(scan, offset + scan->step, &next))
 		return offset + scan->step;
-	/* The last packet of a ring takes what the division by their number left over. */
+	/* The last packet of a ring takes what the division by their number left over. (The search
+	 * would come to the same, but read all that the packet has not used.) */
 	if (header->size && end == scan->size && header->size / 2 < scan->step)
 		return end;
 	if (header->size && header_at(scan, end, &next)) {
@@ -237,43 +237,25 @@ static bool find(struct scan *scan, struct thrum__mirage_packets *packets)
 	return true;
 }
 
-/* ---- Ordering -----------------------------------------------------------------------------------
- */
-
-/* The place, among packets in the order of the file, where the ring begins. */
-static size_t ring_begin(const struct thrum__mirage_packets *packets)
-{
-	const struct thrum__mirage_packet *before = NULL;
-	for (size_t i = 0; i < packets->count; i++) {
-		const struct thrum__mirage_packet *packet = &packets->all[i];
-		if (packet->damage == THRUM__MIRAGE_NO_HEADER)
-			continue;
-		if (before && (uint16_t)(packet->count - before->count) > 0x8000)
-			return i;
-		before = packet;
-	}
-	return 0;
-}
+/* ---- Ordering ------------------------------------------------------------------------------- */
 
 static void number(struct thrum__mirage_packets *packets)
 {
-	size_t begin = ring_begin(packets);
 	const struct thrum__mirage_packet *before = NULL;
-	for (size_t k = 0; k < packets->count; k++) {
-		struct thrum__mirage_packet *packet = &packets->all[(begin + k) % packets->count];
+	size_t first = 0;
+	for (size_t i = 0; i < packets->count; i++) {
+		struct thrum__mirage_packet *packet = &packets->all[i];
 		if (packet->damage == THRUM__MIRAGE_NO_HEADER)
 			continue;
+		packet->number = packet->count;
 		if (before)
 			packet->number = before->number + (int16_t)(packet->count - before->count);
 		else
-			packet->number = packet->count;
+			first = i;
 		before = packet;
 	}
 	/* Bytes between packets belong behind the one before them in the file, or before the first.
 	 */
-	size_t first = 0;
-	while (packets->all[first].damage == THRUM__MIRAGE_NO_HEADER)
-		first++;
 	for (size_t i = 0; i < packets->count; i++) {
 		if (packets->all[i].damage == THRUM__MIRAGE_NO_HEADER)
 			packets->all[i].number = packets->all[i ? i - 1 : first].number;

@@ -64,9 +64,28 @@ static struct definition *make_definition(const struct reader *r, uint32_t numbe
 	return d;
 }
 
+/* Makes the table of definitions long enough for this number. */
+static bool make_room_for_definition(struct reader *r, uint32_t number)
+{
+	uint32_t room = r->definition_room ? r->definition_room : 64;
+
+	while (room <= number)
+		room *= 2;
+	struct definition **definitions = realloc(r->definitions, room * sizeof *definitions);
+
+	if (!definitions)
+		return false;
+	memset(definitions + r->definition_room, 0,
+		(room - r->definition_room) * sizeof *definitions);
+	r->definitions = definitions;
+	r->definition_room = room;
+	return true;
+}
+
 const struct definition *thrum__definition(struct reader *r, uint32_t number)
 {
-	if (number >= THRUM__DEFINITIONS_MAX)
+	if (number >= THRUM__DEFINITIONS_MAX ||
+		(number >= r->definition_room && !make_room_for_definition(r, number)))
 		return NULL;
 	if (!r->definitions[number])
 		r->definitions[number] = make_definition(r, number);
@@ -177,9 +196,8 @@ static void close_reader(struct thrum_trace *trace)
 		r->free_slots = slot->next_free;
 		free(slot);
 	}
-	if (r->definitions)
-		for (uint32_t i = 0; i < THRUM__DEFINITIONS_MAX; i++)
-			free(r->definitions[i]);
+	for (uint32_t i = 0; i < r->definition_room; i++)
+		free(r->definitions[i]);
 	thrum__live_finish(r);
 	free(r->notes);
 	free(r->definitions);
@@ -279,9 +297,8 @@ static int look_around(struct reader *r)
 {
 	r->definition_count = (uint32_t)(r->header.definitions.size /
 		sizeof(struct thrum__definition));
-	r->definitions = calloc(THRUM__DEFINITIONS_MAX, sizeof *r->definitions);
 	r->notes = malloc(sizeof *r->notes);
-	if (!r->definitions || !r->notes)
+	if (!r->notes)
 		return -THRUM_E_MEMORY;
 	thrum__clock_init(r);
 	/* The table first: what is created later is in packets that will be overwritten last. */

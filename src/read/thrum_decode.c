@@ -37,17 +37,23 @@ struct scene {
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, const struct scene *s, int type,
-	int flags, uint64_t task, uint64_t other)
+/* What all events of a record have, and nothing of what only some have. */
+ALWAYS_INLINE void prepare(struct thrum_event *e, const struct scene *s)
 {
 	e->time = s->time;
 	e->clock = s->clock;
-	e->task = task;
-	e->other = other;
 	e->value = 0;
 	e->text = "";
 	e->text_size = 0;
 	e->lane = s->number;
+}
+
+/* A prepared event becomes one of this type; returns where the next one goes. */
+ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags, uint64_t task,
+	uint64_t other)
+{
+	e->task = task;
+	e->other = other;
 	e->site = 0;
 	e->type = (uint8_t)type;
 	e->kind = 0;
@@ -60,17 +66,17 @@ enum {
 	OTHER = THRUM_EVENT_HAS_OTHER
 };
 
-ALWAYS_INLINE struct thrum_event *put_pair(struct thrum_event *e, const struct scene *s, int type,
-	uint64_t task, uint64_t other)
+ALWAYS_INLINE struct thrum_event *put_pair(struct thrum_event *e, int type, uint64_t task,
+	uint64_t other)
 {
-	return put(e, s, type, ACTS | OTHER, task, other);
+	return put(e, type, ACTS | OTHER, task, other);
 }
 
 /* The running task, if there is one, does it. */
 ALWAYS_INLINE struct thrum_event *put_running(struct thrum_event *e, const struct scene *s,
 	int type, int flags, uint64_t other)
 {
-	return put(e, s, type, flags | (s->running ? ACTS : 0), s->running, other);
+	return put(e, type, flags | (s->running ? ACTS : 0), s->running, other);
 }
 
 ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t size)
@@ -97,7 +103,7 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s
 	}
 	const struct definition *d = NULL;
 
-	if (number < s->reader->definition_count)
+	if (number < s->reader->definition_room)
 		d = s->reader->definitions[number];
 	if (UNLIKELY(!d))
 		d = thrum__definition(s->reader, number);
@@ -112,11 +118,12 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s
 ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struct scene *s,
 	const struct fields *f, uint64_t parent)
 {
-	e = put(e, s, THRUM_EVENT_CREATE, parent ? ACTS | OTHER : OTHER, parent, f->other);
+	e = put(e, THRUM_EVENT_CREATE, parent ? ACTS | OTHER : OTHER, parent, f->other);
 	e[-1].kind = f->kind <= THRUM_KIND_STREAM ? f->kind : THRUM_KIND_UNKNOWN;
 	e[-1].site = f->site;
 	if (f->text_size) {
-		e = put(e, s, THRUM_EVENT_LABEL, ACTS, f->other, 0);
+		prepare(e, s);
+		e = put(e, THRUM_EVENT_LABEL, ACTS, f->other, 0);
 		set_text(e, f->text, f->text_size);
 	}
 	return e;
@@ -131,12 +138,12 @@ ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struc
 SHOW(SWITCH)
 {
 	s->running = f->task;
-	return put(e, s, THRUM_EVENT_SWITCH, ACTS, f->task, 0);
+	return put(e, THRUM_EVENT_SWITCH, ACTS, f->task, 0);
 }
 
 SHOW(WAIT)
 {
-	return put_pair(e, s, THRUM_EVENT_TRY_READ, f->task, f->other);
+	return put_pair(e, THRUM_EVENT_TRY_READ, f->task, f->other);
 }
 
 SHOW(READ_OWN)
@@ -146,7 +153,7 @@ SHOW(READ_OWN)
 
 SHOW(READ)
 {
-	return put_pair(e, s, THRUM_EVENT_READ, f->task, f->other);
+	return put_pair(e, THRUM_EVENT_READ, f->task, f->other);
 }
 
 SHOW(RESOLVE)
@@ -162,7 +169,8 @@ SHOW(CREATE)
 SHOW(CREATE_WAITING)
 {
 	e = put_created(e, s, f, s->running);
-	return put_pair(e, s, THRUM_EVENT_TRY_READ, f->other, f->source);
+	prepare(e, s);
+	return put_pair(e, THRUM_EVENT_TRY_READ, f->other, f->source);
 }
 
 SHOW(CREATE_IN)
@@ -172,7 +180,7 @@ SHOW(CREATE_IN)
 
 SHOW(LABEL)
 {
-	e = put(e, s, THRUM_EVENT_LABEL, ACTS, f->task, 0);
+	e = put(e, THRUM_EVENT_LABEL, ACTS, f->task, 0);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
@@ -208,21 +216,21 @@ SHOW(TAG_VALUE)
 
 SHOW(SPAN_BEGIN)
 {
-	e = put(e, s, THRUM_EVENT_SPAN_BEGIN, 0, 0, 0);
+	e = put(e, THRUM_EVENT_SPAN_BEGIN, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
 
 SHOW(SPAN_END)
 {
-	e = put(e, s, THRUM_EVENT_SPAN_END, 0, 0, 0);
+	e = put(e, THRUM_EVENT_SPAN_END, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
 
 SHOW(SUSPEND)
 {
-	e = put(e, s, THRUM_EVENT_SUSPEND, 0, 0, 0);
+	e = put(e, THRUM_EVENT_SUSPEND, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	s->lane->reason = (struct span_of_text){e[-1].text, e[-1].text_size};
 	return e;
@@ -230,7 +238,7 @@ SHOW(SUSPEND)
 
 SHOW(RESUME)
 {
-	e = put(e, s, THRUM_EVENT_RESUME, 0, 0, 0);
+	e = put(e, THRUM_EVENT_RESUME, 0, 0, 0);
 	set_text(e, s->lane->reason.text, s->lane->reason.size);
 	s->lane->reason = (struct span_of_text){"", 0};
 	return e;
@@ -250,7 +258,7 @@ SHOW(CANCEL)
 
 SHOW(BECOME)
 {
-	return put_pair(e, s, THRUM_EVENT_BECOME, f->task, f->other);
+	return put_pair(e, THRUM_EVENT_BECOME, f->task, f->other);
 }
 
 SHOW(SIGNAL)
@@ -286,14 +294,14 @@ SHOW(LINK_RECEIVE)
 
 SHOW(DUE)
 {
-	e = put(e, s, THRUM_EVENT_DUE, ACTS, f->task, 0);
+	e = put(e, THRUM_EVENT_DUE, ACTS, f->task, 0);
 	set_value(e, f->value);
 	return e;
 }
 
 SHOW(SHOULD_RESOLVE)
 {
-	return put(e, s, THRUM_EVENT_SHOULD_RESOLVE, ACTS, f->task, 0);
+	return put(e, THRUM_EVENT_SHOULD_RESOLVE, ACTS, f->task, 0);
 }
 
 SHOW(CONTEXT)
@@ -321,7 +329,7 @@ SHOW(LANE)
 
 SHOW(CATEGORY)
 {
-	e = put(e, s, THRUM_EVENT_CATEGORY, 0, 0, 0);
+	e = put(e, THRUM_EVENT_CATEGORY, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_CATEGORY);
 	set_value(e, f->value);
 	return e;
@@ -338,7 +346,7 @@ SHOW(LOST)
 {
 	const char *cause = thrum_lost_name(f->cause);
 
-	e = put(e, s, THRUM_EVENT_LOST, 0, 0, 0);
+	e = put(e, THRUM_EVENT_LOST, 0, 0, 0);
 	if (!cause)
 		cause = "unknown cause";
 	set_text(e, cause, (uint32_t)strlen(cause));
@@ -548,6 +556,9 @@ struct bad_record thrum__decode(struct reader *r, struct lane *lane)
 			goto stop;
 		}
 		s.time = clock_ns(&r->clock, s.clock);
+		/* Here, not with the rest: done while the processor finds out where the switch
+		 * goes. */
+		prepare(e, &s);
 		switch (id) {
 #define TASK(x) TAKE(x, id_base + load32(p), 4)
 #define VALUE(x) TAKE(x, (int32_t)load32(p), 4)
@@ -562,10 +573,15 @@ struct bad_record thrum__decode(struct reader *r, struct lane *lane)
 #define VALUE(x) TAKE(x, (int64_t)load64(p), 8)
 #define RECORD(id, NAME, name, runs, fields) \
 	case id + THRUM__WIDE: \
+		if ((int)WIDE_##NAME == (int)NARROW_##NAME) \
+			goto unknown; /* there is no wide form */ \
 		DECODE(id, NAME, WIDE_##NAME, fields)
 #include "format/records.def"
 #undef RECORD
-		default: problem = bad_id(id); goto stop;
+		default:
+		unknown:
+			problem = bad_id(id);
+			goto stop;
 		}
 		last = s.clock;
 		records++;

@@ -176,13 +176,17 @@ static int start_packet(struct reader *r, struct lane *lane)
 	lane->tid = next->tid;
 	lane->has_begun = true;
 	lane->at = lane->content = lane->counted = 0;
+	uint64_t last = lane->last;
+
+	if (next->first > last)
+		lane->last = next->first; /* for a note */
 	int result = copy_packet(r, lane);
 
 	if (result != 1)
 		return result;
 	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
 	lane->bound = bound_of(r, lane);
-	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last)
+	if (thrum__packet_first(lane->slot->bytes, lane->content) >= last)
 		return 1;
 	thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 		"packet at byte %llu: begins before the end of the packet before it",

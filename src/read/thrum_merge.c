@@ -46,7 +46,7 @@ static bool next_time(const struct reader *r, const struct lane *lane, uint64_t 
 		return true;
 	if (lane->next == lane->end)
 		return false;
-	*ticks = r->packets[r->order[lane->next]].first;
+	*ticks = r->packets[r->order[lane->next]].begin;
 	return true;
 }
 
@@ -113,6 +113,7 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 	const struct thrum__header *h = &r->header;
 	uint64_t base = r->clock.base;
 
+	slot->count = 0;
 	for (; r->has_bad && r->bad_next < r->packet_count; r->bad_next++) {
 		size_t i = r->bad_next;
 
@@ -130,9 +131,9 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 		return false;
 	r->missing_told = true;
 	thrum__note(r, slot, THRUM_EVENT_DAMAGED, 0, base,
-		"truncated at byte %llu: %llu packets are missing",
+		"truncated at byte %llu: %llu packet%s missing",
 		(unsigned long long)r->trace.input.size(r->trace.input.owner),
-		(unsigned long long)r->missing);
+		(unsigned long long)r->missing, r->missing == 1 ? " is" : "s are");
 	return true;
 }
 

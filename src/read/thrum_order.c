@@ -15,7 +15,7 @@ static bool goes_before(const struct reader *r, uint32_t a, uint32_t b)
 
 	if (x->lane != y->lane)
 		return x->lane < y->lane;
-	return x->seq != y->seq ? x->seq < y->seq : x->first < y->first;
+	return x->seq != y->seq ? x->seq < y->seq : x->begin < y->begin;
 }
 
 /* Merges the sorted halves from[low..middle) and from[middle..high). */
@@ -52,9 +52,9 @@ static int fitness(const struct packet_ref *p, const struct packet_ref *before,
 	int fits = 0;
 
 	if (before)
-		fits += (p->first >= before->first) + same_writer(p, before);
+		fits += (p->begin >= before->begin) + same_writer(p, before);
 	if (after)
-		fits += (p->first <= after->first) + same_writer(p, after);
+		fits += (p->begin <= after->begin) + same_writer(p, after);
 	return fits;
 }
 
@@ -79,39 +79,54 @@ static void refuse(const struct lane_order *o, uint32_t index, const char *why)
 	o->r->has_bad = true;
 }
 
-/* The next packet has the same number as the last one kept: only one can be right. */
+/*
+ * The next packet has the same number as the last one kept. If it is clear which of the two doesn't
+ * belong here, that one goes; else both stay, as one after the other they take nothing from each
+ * other.
+ */
 static void judge_twins(struct lane_order *o)
 {
-	uint32_t *last = &o->kept[o->kept_count - 1];
-	const struct packet_ref *one = packet(o, *last), *two = packet(o, o->coming[0]);
+	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
+	const struct packet_ref *one = packet(o, *last), *two = packet(o, next);
 	const struct packet_ref *before = NULL, *after = NULL;
-	uint32_t wrong = o->coming[0];
 
 	if (o->kept_count > 1)
 		before = packet(o, last[-1]);
 	for (size_t i = 1; i < o->coming_count && !after; i++)
 		if (packet(o, o->coming[i])->seq != one->seq)
 			after = packet(o, o->coming[i]);
-	if (fitness(two, before, after) > fitness(one, before, after)) {
-		wrong = *last;
-		*last = o->coming[0];
+	int fits_one = fitness(one, before, after), fits_two = fitness(two, before, after);
+
+	if (fits_one == fits_two) {
+		o->kept[o->kept_count++] = next;
+	} else if (fits_one > fits_two) {
+		refuse(o, next, "its number is that of another packet");
+	} else {
+		refuse(o, *last, "its number is that of another packet");
+		*last = next;
 	}
-	refuse(o, wrong, "its number is that of another packet");
 }
 
-/* The next packet begins before the last one kept: which of the two has the wrong time, or the
- * wrong number? */
+/* A recorder begins a packet at the time of its first event. If the two differ, one of them may be damaged. */
+static bool has_odd_times(const struct packet_ref *p)
+{
+	return p->first != p->begin;
+}
+
+/* The next packet begins before the last one kept: which of the two has the wrong time, or the wrong number? */
 static void judge_times(struct lane_order *o)
 {
 	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
 	const struct packet_ref *one = packet(o, *last), *two = packet(o, next);
 	bool last_is_wrong;
 
-	if (o->kept_count > 1 && two->first < packet(o, last[-1])->first)
+	if (o->kept_count > 1 && two->begin < packet(o, last[-1])->begin)
 		last_is_wrong = false; /* next precedes two packets */
-	else if (o->coming_count > 1)
-		last_is_wrong = packet(o, o->coming[1])->first < one->first;
-	else /* no witness but the numbers: a lone packet behind a gap is the stranger */
+	else if (o->coming_count > 1 && packet(o, o->coming[1])->begin < one->begin)
+		last_is_wrong = true; /* last succeeds two packets */
+	else if (has_odd_times(one) != has_odd_times(two))
+		last_is_wrong = has_odd_times(one);
+	else /* behind a gap: a lone packet there is the stranger */
 		last_is_wrong = two->seq == one->seq + 1 && o->kept_count > 1 &&
 			one->seq != packet(o, last[-1])->seq + 1;
 	if (last_is_wrong) {
@@ -134,7 +149,7 @@ static size_t judge_lane(struct reader *r, uint32_t *order, size_t count)
 
 		if (last && last->seq == next->seq)
 			judge_twins(&o);
-		else if (last && last->first > next->first)
+		else if (last && last->begin > next->begin)
 			judge_times(&o);
 		else
 			o.kept[o.kept_count++] = o.coming[0];

@@ -26,7 +26,8 @@
 
 struct packet_ref {
 	uint64_t lane, seq;
-	uint64_t first; /* ticks: the first event, or the packet's beginning */
+	uint64_t begin; /* ticks */
+	uint64_t first; /* of the first event; when there is none, begin */
 	uint64_t own;
 	uint32_t tid, ticket;
 	uint32_t content; /* bytes */
@@ -141,7 +142,8 @@ struct reader {
 	size_t bad_next;
 
 	struct definition **definitions; /* NULL: not asked for yet */
-	uint32_t definition_count;
+	uint32_t definition_room;
+	uint32_t definition_count; /* in the recording */
 
 	struct lane *lanes;
 	uint32_t *lanes_by_number;
@@ -222,7 +224,8 @@ struct bad_record {
 	bool has_id;     /* id is part of the text */
 	unsigned id;
 };
-/* Decodes records from lane->at on until the batch is full, the content ends, or the record at lane->at is bad. */
+/* Decodes records from lane->at on until the batch is full, the content ends, or the record at
+ * lane->at is bad. */
 struct bad_record thrum__decode(struct reader *, struct lane *);
 
 /* ---- thrum_live.c */

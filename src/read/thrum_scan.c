@@ -108,6 +108,7 @@ static bool set_good(struct reader *r, struct packet_ref *ref, const uint8_t *by
 	*ref = (struct packet_ref){
 		.lane = packet.lane,
 		.seq = packet.seq,
+		.begin = packet.begin,
 		.first = thrum__packet_first(bytes, size),
 		.own = packet.own,
 		.tid = packet.tid,

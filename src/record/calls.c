@@ -8,8 +8,7 @@
 
 #include "record/record.h"
 
-/* ---- The slow side of hot.c -------------------------------------------------------------------
- */
+/* ---- The slow side of hot.c ----------------------------------------------------------------- */
 
 /* No lane and no packet to be had: the task gets an id all the same. */
 static thrum_task id_without_lane(void)
@@ -100,8 +99,7 @@ void thrum__write_switch(thrum_task task)
 	write_and(&(struct thrum__record){.type = THRUM__R_SWITCH, .task = task}, note_switch);
 }
 
-/* ---- Tasks ------------------------------------------------------------------------------------
- */
+/* ---- Tasks ---------------------------------------------------------------------------------- */
 
 void thrum__label(thrum_task task, const char *label)
 {
@@ -195,8 +193,7 @@ void thrum__link_receive(const void *key, size_t size)
 	link(THRUM__R_LINK_RECEIVE, key, size);
 }
 
-/* ---- Lanes, tags, spans -----------------------------------------------------------------------
- */
+/* ---- Lanes, tags, spans --------------------------------------------------------------------- */
 
 void thrum__lane_name(const char *name)
 {
@@ -281,8 +278,7 @@ void thrum__span_end(struct thrum_tag *tag)
 	write_tag(THRUM__R_SPAN_END, tag, 0, note_span);
 }
 
-/* ---- Formatted text -----------------------------------------------------------------------------
- */
+/* ---- Formatted text ------------------------------------------------------------------------- */
 
 #define FORMATTED(text, format) \
 	do { \

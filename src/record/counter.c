@@ -42,30 +42,9 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 	return counter;
 }
 
-static bool is_owner(struct thrum_counter *counter)
-{
-	const void *self = &thrum__thread,
-		   *owner = atomic_load_explicit(&counter->owner, memory_order_relaxed);
-
-	if (LIKELY(owner == self))
-		return true;
-	return !owner && atomic_compare_exchange_strong(&counter->owner, &owner, self);
-}
-
 int64_t thrum__counter_value(const struct thrum_counter *counter)
 {
-	return (int64_t)((uint64_t)__atomic_load_n(&counter->own, __ATOMIC_RELAXED) +
-		(uint64_t)atomic_load_explicit(&counter->others, memory_order_relaxed));
-}
-
-void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
-{
-	if (LIKELY(is_owner(counter)))
-		add_unlocked(&counter->own, amount);
-	else
-		atomic_fetch_add_explicit(&counter->others, amount, memory_order_relaxed);
-	if (is_on(THRUM__BIT_COUNTER))
-		thrum__counter_event(counter, thrum__counter_value(counter));
+	return counter_value(counter);
 }
 
 void thrum__counter_set(struct thrum_counter *counter, int64_t value)

@@ -82,8 +82,7 @@ void thrum_level(const char *name, int level)
 		.text = categories[number].name});
 }
 
-/* ---- Definitions ------------------------------------------------------------------------------
- */
+/* ---- Definitions ---------------------------------------------------------------------------- */
 
 static uint32_t hash(const struct thrum__definition *d, size_t text_size)
 {
@@ -170,10 +169,10 @@ uint16_t thrum__define_tag(struct recorder *r, struct thrum_tag *tag)
 	struct thrum__definition d = {.type = THRUM__DEFINES_TAG, .number = level};
 
 	if (tag->category) {
-		uint32_t known = __atomic_load_n(&tag->category->id, __ATOMIC_RELAXED);
+		uint32_t known = __atomic_load_n(&tag->category->id, __ATOMIC_ACQUIRE);
 		unsigned number = known ? known - 1 : category_number(tag->category->name);
 
-		__atomic_store_n(&tag->category->id, number + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&tag->category->id, number + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&tag->bit, number * 4 + level, __ATOMIC_RELAXED);
 		d.parent = thrum__define_category(r, categories[number].name, number);
 	}

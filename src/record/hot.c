@@ -2,59 +2,38 @@
 /*
  * The calls that must be fast, encoded by hand. Each has the same shape: take the thread's lane,
  * read the clock, write header and fields, publish, let go. Whatever is unusual (no lane yet,
- * inside another call, packet full, long gap, an id that needs 64 bits, a long text) goes the slow
- * way, thrum__write. A test compares both byte for byte.
+ * inside another call, packet full, long gap, an id that needs 64 bits, a long text) returns false
+ * and goes the slow way, thrum__write. A test compares both byte for byte.
+ *
+ * Each is compiled twice: for the time stamp counter, which is read in place, and for any other
+ * clock, which is a call. A call in the middle of a function costs its other path a dozen
+ * instructions, so that the second variant is a function of its own.
  */
 #include <string.h>
 
 #include "record/record.h"
 
+#define NOINLINE __attribute__((noinline))
 #define HEADER THRUM__COMPACT_SIZE
 /* A fast event's text, with its NUL. */
 #define FAST_TEXT 48
 _Static_assert(HEADER + 2 * 4 + 2 + 1 + FAST_TEXT <= FAST_EVENT_MAX,
 	"create_waiting is the longest fast event");
 
-/* ---- The shape of a fast event ------------------------------------------------------------------
+/* TSC: the variant in place, which fails when the clock isn't the time stamp counter. ANY: the
+ * other one. */
+enum clock {
+	TSC,
+	ANY
+};
+
+/* ---- The shape of a fast event ----------------------------------------------------------------
  */
 
 struct event {
-	uint8_t *at; /* NULL: nothing was done, take the slow path */
+	uint8_t *at; /* NULL: nothing was done */
 	uint64_t time;
 };
-
-/* Takes the lane and writes the event's header. */
-ALWAYS_INLINE struct event begin(struct thread *thread, struct lane *lane, unsigned id)
-{
-	struct event none = {NULL, 0};
-
-	if (UNLIKELY(!lane) || UNLIKELY(thread->busy[0]))
-		return none;
-	thread->busy[0] = 1;
-	handler_fence();
-	uint8_t *at = lane->position;
-	uint64_t time = now();
-
-	/* One unsigned test for both: a gap too long for the header, and a clock that steps back.
-	 */
-	if (UNLIKELY(at > atomic_load_explicit(&lane->limit, memory_order_relaxed)) ||
-		UNLIKELY(time - lane->last >= COMPACT_GAP)) {
-		handler_fence();
-		thread->busy[0] = 0;
-		return none;
-	}
-	/* 27 bits of time / 16, and 5 of id */
-	put32(at, ((uint32_t)(time << 1) & ~31u) | id);
-	return (struct event){at, time};
-}
-
-ALWAYS_INLINE void finish(struct thread *thread, struct lane *lane, struct event event, size_t size)
-{
-	lane->last = event.time;
-	publish(lane, event.at + size);
-	handler_fence();
-	thread->busy[0] = 0;
-}
 
 /* The event doesn't happen after all. */
 ALWAYS_INLINE void abandon(struct thread *thread)
@@ -63,186 +42,262 @@ ALWAYS_INLINE void abandon(struct thread *thread)
 	thread->busy[0] = 0;
 }
 
-/* Whether two ids, relative to the packet's base, fit 32 bits. */
-ALWAYS_INLINE bool fit(uint64_t a, uint64_t b)
+/* Takes the lane and writes the event's header. */
+ALWAYS_INLINE struct event begin(enum clock clock, struct thread *thread, struct lane *lane,
+	unsigned id)
 {
-	return LIKELY((a | b) >> 32 == 0);
+	if (UNLIKELY(thread->busy[0]))
+		return (struct event){NULL, 0};
+	thread->busy[0] = 1;
+	handler_fence();
+	uint8_t *at = lane->position;
+	uint8_t *limit = atomic_load_explicit(clock == TSC ? &lane->tsc_limit : &lane->limit,
+		memory_order_relaxed);
+	uint64_t time = clock == TSC ? read_tsc() : now();
+
+	/* One unsigned test for both: a gap too long for the header, and a clock that steps back.
+	 */
+	if (UNLIKELY(at > limit) || UNLIKELY(time - lane->last >= COMPACT_GAP)) {
+		abandon(thread);
+		return (struct event){NULL, 0};
+	}
+	/* 27 bits of time / 16, and 5 of id */
+	put32(at, ((uint32_t)(time << 1) & ~31u) | id);
+	return (struct event){at, time};
+}
+
+/* Always true. */
+ALWAYS_INLINE bool finish(struct thread *thread, struct lane *lane, struct event event, size_t size)
+{
+	lane->last = event.time;
+	publish(lane, event.at + size);
+	handler_fence();
+	thread->busy[0] = 0;
+	return true;
+}
+
+/*
+ * Whether an id fits 32 bits in this packet: its high half is that of id_base, and it isn't NONE
+ * (and no task has an id whose low half is 0). Of two ids, the tests are combined.
+ */
+ALWAYS_INLINE uint64_t excess(const struct lane *lane, uint64_t id)
+{
+	return (id - lane->lowest_id) >> 32;
 }
 
 /* Whether the packet knows which task runs. */
 ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane *lane)
 {
-	return LIKELY(lane != NULL) && LIKELY(thread->running == lane->said);
+	return LIKELY(thread->running == lane->said);
 }
 
 /* ---- Waits, reads, resolves -------------------------------------------------------------------
  */
 
-static __attribute__((noinline)) void write_two(enum thrum__record_type type, thrum_task task,
-	thrum_task other)
+ALWAYS_INLINE bool try_wait(enum clock clock, thrum_task waiter, thrum_task source)
 {
-	thrum__write(&(struct thrum__record){.type = type, .task = task, .other = other});
+	struct thread *thread = &thrum__thread;
+	struct lane *lane = thread->lane[0];
+
+	if (UNLIKELY(excess(lane, waiter) | excess(lane, source)))
+		return false;
+	struct event event = begin(clock, thread, lane, THRUM__R_WAIT);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	put32(event.at + HEADER, (uint32_t)waiter);
+	put32(event.at + HEADER + 4, (uint32_t)source);
+	live_wait(lane, waiter, source, event.time);
+	return finish(thread, lane, event, HEADER + 8);
+}
+
+static NOINLINE void wait_otherwise(thrum_task waiter, thrum_task source)
+{
+	if (waiter && source && !try_wait(ANY, waiter, source))
+		thrum__write_wait(waiter, source);
 }
 
 void thrum__wait(thrum_task waiter, thrum_task source)
 {
+	if (UNLIKELY(!try_wait(TSC, waiter, source)))
+		wait_otherwise(waiter, source);
+}
+
+ALWAYS_INLINE bool try_read(enum clock clock, thrum_task reader, thrum_task source)
+{
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
-	struct event event = {NULL, 0};
 
-	if (UNLIKELY(!waiter) || UNLIKELY(!source))
-		return;
-	uint64_t base = lane ? lane->id_base : 0;
+	if (UNLIKELY(excess(lane, reader) | excess(lane, source)))
+		return false;
+	bool own = reader == lane->said;
+	struct event event = begin(clock, thread, lane, own ? THRUM__R_READ_OWN : THRUM__R_READ);
 
-	if (fit(waiter - base, source - base))
-		event = begin(thread, lane, THRUM__R_WAIT);
-	if (UNLIKELY(!event.at)) {
-		thrum__write_wait(waiter, source);
-		return;
+	if (UNLIKELY(!event.at))
+		return false;
+	if (own) {
+		put32(event.at + HEADER, (uint32_t)source);
+		return finish(thread, lane, event, HEADER + 4);
 	}
-	put32(event.at + HEADER, (uint32_t)(waiter - base));
-	put32(event.at + HEADER + 4, (uint32_t)(source - base));
-	live_wait(lane, waiter, source, event.time);
-	finish(thread, lane, event, HEADER + 8);
+	put32(event.at + HEADER, (uint32_t)reader);
+	put32(event.at + HEADER + 4, (uint32_t)source);
+	return finish(thread, lane, event, HEADER + 8);
+}
+
+static NOINLINE void read_otherwise(thrum_task reader, thrum_task source)
+{
+	if (reader && source && !try_read(ANY, reader, source))
+		thrum__write(&(struct thrum__record){.type = THRUM__R_READ,
+			.task = reader,
+			.other = source});
 }
 
 void thrum__read(thrum_task reader, thrum_task source)
 {
+	if (UNLIKELY(!try_read(TSC, reader, source)))
+		read_otherwise(reader, source);
+}
+
+ALWAYS_INLINE bool try_resolve(enum clock clock, thrum_task task)
+{
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
-	struct event event = {NULL, 0};
 
-	if (UNLIKELY(!reader) || UNLIKELY(!source))
-		return;
-	uint64_t base = lane ? lane->id_base : 0;
-	bool own = lane && reader == lane->said;
+	if (!knows_running(thread, lane) || UNLIKELY(excess(lane, task)))
+		return false;
+	struct event event = begin(clock, thread, lane, THRUM__R_RESOLVE);
 
-	if (fit(reader - base, source - base))
-		event = begin(thread, lane, own ? THRUM__R_READ_OWN : THRUM__R_READ);
-	if (UNLIKELY(!event.at)) {
-		write_two(THRUM__R_READ, reader, source);
-		return;
-	}
-	if (own) {
-		put32(event.at + HEADER, (uint32_t)(source - base));
-		finish(thread, lane, event, HEADER + 4);
-	} else {
-		put32(event.at + HEADER, (uint32_t)(reader - base));
-		put32(event.at + HEADER + 4, (uint32_t)(source - base));
-		finish(thread, lane, event, HEADER + 8);
-	}
+	if (UNLIKELY(!event.at))
+		return false;
+	put32(event.at + HEADER, (uint32_t)task);
+	live_end(lane, task);
+	return finish(thread, lane, event, HEADER + 4);
+}
+
+static NOINLINE void resolve_otherwise(thrum_task task)
+{
+	if (task && !try_resolve(ANY, task))
+		thrum__write_end(&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
 }
 
 void thrum__resolve(thrum_task task)
 {
-	struct thread *thread = &thrum__thread;
-	struct lane *lane = thread->lane[0];
-	struct event event = {NULL, 0};
-
-	if (UNLIKELY(!task))
-		return;
-	if (knows_running(thread, lane) && fit(task - lane->id_base, 0))
-		event = begin(thread, lane, THRUM__R_RESOLVE);
-	if (UNLIKELY(!event.at)) {
-		thrum__write_end(&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
-		return;
-	}
-	put32(event.at + HEADER, (uint32_t)(task - lane->id_base));
-	live_end(lane, task);
-	finish(thread, lane, event, HEADER + 4);
+	if (UNLIKELY(!try_resolve(TSC, task)))
+		resolve_otherwise(task);
 }
 
 /* ---- The running task ---------------------------------------------------------------------------
  */
 
-/* Makes sure that the thread has a task of its own in this recording. */
-ALWAYS_INLINE struct lane *attached(struct thread *thread)
+/* When the event could be written, the thread has a lane of this recording and a task of its own.
+ */
+ALWAYS_INLINE bool try_switch(enum clock clock, thrum_task task)
 {
+	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
 
-	/* No limit: perhaps the lane is a former recording's. */
-	if (UNLIKELY(!lane) ||
-		UNLIKELY(!atomic_load_explicit(&lane->limit, memory_order_relaxed))) {
-		thrum__thread_attach(thread);
-		lane = thread->lane[0];
-	}
-	return lane;
+	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)) || UNLIKELY(excess(lane, task)))
+		return false;
+	struct event event = begin(clock, thread, lane, THRUM__R_SWITCH);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	put32(event.at + HEADER, (uint32_t)task);
+	thread->running = lane->said = task;
+	return finish(thread, lane, event, HEADER + 4);
 }
 
-thrum_task thrum__current(void)
+static NOINLINE void switch_otherwise(thrum_task task)
 {
-	attached(&thrum__thread);
-	return thrum__thread.running;
-}
+	struct thread *thread = &thrum__thread;
 
-ALWAYS_INLINE void run(struct thread *thread, struct lane *lane, thrum_task task)
-{
-	struct event event = {NULL, 0};
-
+	if (try_switch(ANY, task))
+		return;
+	thrum__thread_attach(thread);
 	if (!task)
 		task = thread->own;
 	thread->running = task;
-	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)) || UNLIKELY(!task))
-		return;
-	if (LIKELY(lane != NULL) && fit(task - lane->id_base, 0))
-		event = begin(thread, lane, THRUM__R_SWITCH);
-	if (UNLIKELY(!event.at)) {
+	if (task && is_on(THRUM__BIT_RUNS))
 		thrum__write_switch(task);
-		return;
-	}
-	put32(event.at + HEADER, (uint32_t)(task - lane->id_base));
-	lane->said = task;
-	finish(thread, lane, event, HEADER + 4);
 }
 
 void thrum__switch(thrum_task task)
 {
+	if (UNLIKELY(!try_switch(TSC, task)))
+		switch_otherwise(task);
+}
+
+thrum_task thrum__current(void)
+{
 	struct thread *thread = &thrum__thread;
 
-	run(thread, attached(thread), task);
+	/* Perhaps its lane is a former recording's, or it has none yet. */
+	if (UNLIKELY(!has_limit(thread->lane[0])))
+		thrum__thread_attach(thread);
+	return thread->running;
 }
 
 thrum_task thrum__enter(thrum_task task)
 {
-	struct thread *thread = &thrum__thread;
-	struct lane *lane = attached(thread);
-	thrum_task before = thread->running;
+	thrum_task before = thrum__current();
 
-	run(thread, lane, task);
+	if (UNLIKELY(!try_switch(TSC, task)))
+		switch_otherwise(task);
 	return before;
 }
 
 /* ---- Text -------------------------------------------------------------------------------------
  */
 
-void thrum__log(const char *text)
+/* A text that isn't short, but short enough for a fast event; with the NUL. 0: it isn't. */
+static size_t medium_size(const char *text)
+{
+	const char *end = memchr(text, '\0', FAST_TEXT);
+
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
+ALWAYS_INLINE bool try_log(enum clock clock, const char *text)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
-	struct event event = {NULL, 0};
-	size_t size = 0;
+	struct short_text is = read_short_text(text);
+	/* Out of line only. */
+	size_t size = UNLIKELY(!is.size) && clock == ANY ? medium_size(text) : is.size;
 
+	if (UNLIKELY(!size) || !knows_running(thread, lane))
+		return false;
+	struct event event = begin(clock, thread, lane, THRUM__R_LOG);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if (clock == ANY)
+		memcpy(event.at + HEADER, text, size);
+	else
+		put_short_text(event.at + HEADER, is);
+	return finish(thread, lane, event, HEADER + size);
+}
+
+static NOINLINE void log_otherwise(const char *text)
+{
 	if (!text)
 		text = "";
-	if (knows_running(thread, lane))
-		event = begin(thread, lane, THRUM__R_LOG);
-	if (LIKELY(event.at)) {
-		size = copy_text(event.at + HEADER, NULL, text, FAST_TEXT);
-		if (LIKELY(size)) {
-			finish(thread, lane, event, HEADER + size);
-			return;
-		}
-		abandon(thread);
-	}
-	thrum__write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
+	if (!try_log(ANY, text))
+		thrum__write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
+}
+
+void thrum__log(const char *text)
+{
+	if (UNLIKELY(!text) || UNLIKELY(!try_log(TSC, text)))
+		log_otherwise(text);
 }
 
 /* ---- Creation ---------------------------------------------------------------------------------
  */
 
-/* Begins the live cell, whose label is there already: `size` bytes with the NUL. */
+/* Begins the live cell; its label is there already. */
 ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
-	uint64_t time, const struct creation *c, size_t size)
+	uint64_t time, const struct creation *c, bool labelled)
 {
 	cell->id_high = (uint32_t)(id >> 32);
 	cell->parent = c->parent;
@@ -253,112 +308,183 @@ ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 	cell->site = c->site;
 	cell->kind = c->kind;
-	atomic_store_explicit(
-		&cell->flags, size > 1 ? THRUM__LIVE_LABELLED : 0, memory_order_relaxed);
+	atomic_store_explicit(&cell->flags, labelled ? THRUM__LIVE_LABELLED : 0,
+		memory_order_relaxed);
 	/* Partner: live_cell(), and the reader's acquiring look at the tag. */
 	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
 }
 
-ALWAYS_INLINE uint64_t next_id(struct lane *lane)
+/* Whether the ids that the record names besides the new one fit 32 bits. */
+ALWAYS_INLINE bool creation_fits(const struct lane *lane, const struct creation *c)
 {
-	uint64_t id = lane->next_id;
-
-	if (LIKELY(id != lane->end_id) &&
-		(!lane->live ||
-			LIKELY(!atomic_load_explicit(&lane->live[id % ID_BLOCK].tag,
-				memory_order_acquire)))) {
-		lane->next_id = id + 1;
-		return id;
-	}
-	return thrum__next_id(lane);
+	if (c->type == THRUM__R_CREATE_IN)
+		return LIKELY(!excess(lane, c->parent)) || (!c->parent && lane->lowest_id == 1);
+	return c->type == THRUM__R_CREATE || LIKELY(!excess(lane, c->source));
 }
 
-/* `type` is a constant: one of the three records of creation. */
-ALWAYS_INLINE thrum_task create(enum thrum__record_type type, struct thrum_site *site,
-	struct creation c)
+/* The new task's id; 0: nothing was done. c.type is a constant in the first variant. */
+ALWAYS_INLINE thrum_task try_create(enum clock clock, struct thrum_site *site, struct creation c)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
-	bool in = type == THRUM__R_CREATE_IN, waiting = type == THRUM__R_CREATE_WAITING;
+	struct short_text text = read_short_text(c.label);
+	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
+	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	c.type = type;
-	if (!in)
+	if (UNLIKELY(!size) || UNLIKELY(!knows_running(thread, lane)) ||
+		UNLIKELY(!is_on(THRUM__BIT_LIFE)) || UNLIKELY(kept >> 16 != lane->generation) ||
+		!creation_fits(lane, &c))
+		return 0;
+	c.site = (uint16_t)kept;
+	if (c.type != THRUM__R_CREATE_IN)
 		c.parent = thread->running;
-	if (!c.label)
-		c.label = "";
-	if (UNLIKELY(!knows_running(thread, lane)) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
-		!fit(in ? c.parent - lane->id_base : 0, waiting ? c.source - lane->id_base : 0))
-		return thrum__write_create(site, &c);
-	c.site = site_number(lane->recorder, site);
-	struct event event = begin(thread, lane, type);
+	struct event event = begin(clock, thread, lane, c.type);
 
 	if (UNLIKELY(!event.at))
-		return thrum__write_create(site, &c);
-	uint64_t id = next_id(lane), base = lane->id_base;
+		return 0;
+	/* An id is taken inside, so that a handler on this thread never gets the same one. */
+	uint64_t id = lane->next_id;
+	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
+
+	if (UNLIKELY(id == lane->end_id) ||
+		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
+		abandon(thread);
+		return 0;
+	}
+	lane->next_id = id + 1;
 	uint8_t *p = event.at + HEADER;
 
-	if (in)
-		put32(p, (uint32_t)(c.parent - base)), p += 4;
-	put32(p, (uint32_t)(id - base));
+	if (c.type == THRUM__R_CREATE_IN)
+		put32(p, (uint32_t)c.parent), p += 4;
+	put32(p, (uint32_t)id);
 	put16(p + 4, c.site);
 	p[6] = c.kind;
 	p += 7;
-	if (waiting)
-		put32(p, (uint32_t)(c.source - base)), p += 4;
-	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
-	size_t size = copy_text(p, cell ? cell->label : NULL, c.label, FAST_TEXT);
-
-	if (UNLIKELY(!size) || UNLIKELY((id - base) >> 32)) {
-		/* The id is the last one taken: the slow path takes it again. */
-		lane->next_id = id;
-		abandon(thread);
-		return thrum__write_create(site, &c);
-	}
-	if (LIKELY(cell != NULL))
-		begin_cell(cell, lane, id, event.time, &c, size);
+	if (c.type == THRUM__R_CREATE_WAITING)
+		put32(p, (uint32_t)c.source), p += 4;
+	if (clock == ANY)
+		memcpy(p, c.label, size);
+	else
+		put_short_text(p, text);
+	if (cell && clock == ANY)
+		memcpy(cell->label, c.label, size);
+	else if (cell)
+		put_short_text_alone(cell->label, text);
+	if (cell)
+		begin_cell(cell, lane, id, event.time, &c, size > 1);
 	finish(thread, lane, event, (size_t)(p - event.at) + size);
 	return id;
 }
 
+static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct thrum_site *site,
+	thrum_task parent, int kind, const char *label, thrum_task source)
+{
+	struct creation c = {.type = type,
+		.kind = (uint8_t)kind,
+		.label = label,
+		.parent = parent,
+		.source = source};
+
+	/* Mostly it is just that the lane has used up its ids, or that the label isn't short. */
+	thrum__refill_ids(&thrum__thread);
+	thrum_task task = try_create(ANY, site, c);
+
+	return task ? task : thrum__write_create(site, &c);
+}
+
 thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 {
-	return create(THRUM__R_CREATE, site,
-		(struct creation){.kind = (uint8_t)kind, .label = label});
+	thrum_task task = try_create(TSC, site,
+		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
+
+	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, label, 0);
 }
 
 thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind, const char *label)
 {
-	return create(THRUM__R_CREATE_IN, site,
-		(struct creation){.kind = (uint8_t)kind, .label = label, .parent = parent});
+	thrum_task task = try_create(TSC, site,
+		(struct creation){.type = THRUM__R_CREATE_IN,
+			.kind = (uint8_t)kind,
+			.label = label,
+			.parent = parent});
+
+	return LIKELY(task) ? task
+			    : create_otherwise(THRUM__R_CREATE_IN, site, parent, kind, label, 0);
 }
 
 thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *label,
 	thrum_task source)
 {
-	if (!source)
-		return thrum__create(site, kind, label);
-	return create(THRUM__R_CREATE_WAITING, site,
-		(struct creation){.kind = (uint8_t)kind, .label = label, .source = source});
+	thrum_task task = try_create(TSC, site,
+		(struct creation){.type = THRUM__R_CREATE_WAITING,
+			.kind = (uint8_t)kind,
+			.label = label,
+			.source = source});
+
+	if (LIKELY(task))
+		return task;
+	return create_otherwise(source ? THRUM__R_CREATE_WAITING : THRUM__R_CREATE, site, 0, kind,
+		label, source);
 }
 
 /* ---- Counters ---------------------------------------------------------------------------------
  */
 
-void thrum__counter_event(struct thrum_counter *counter, int64_t value)
+ALWAYS_INLINE bool try_counter(enum clock clock, const struct thrum_counter *counter, int64_t value)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
-	struct event event = {NULL, 0};
-	uint16_t def = 0;
 
-	if (knows_running(thread, lane) && LIKELY(value == (int32_t)value) &&
-		LIKELY((def = counter_number(lane->recorder, counter)) != 0))
-		event = begin(thread, lane, THRUM__R_COUNTER);
-	if (UNLIKELY(!event.at)) {
+	uint32_t kept = __atomic_load_n(&counter->id, __ATOMIC_RELAXED);
+
+	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(kept >> 16 != lane->generation))
+		return false;
+	struct event event = begin(clock, thread, lane, THRUM__R_COUNTER);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	put16(event.at + HEADER, (uint16_t)kept);
+	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
+	return finish(thread, lane, event, HEADER + 6);
+}
+
+static NOINLINE void counter_otherwise(struct thrum_counter *counter, int64_t value)
+{
+	if (!try_counter(ANY, counter, value))
 		thrum__write_counter(counter, value);
+}
+
+void thrum__counter_event(struct thrum_counter *counter, int64_t value)
+{
+	if (UNLIKELY(!try_counter(TSC, counter, value)))
+		counter_otherwise(counter, value);
+}
+
+/* Not the owner, or nobody is yet. */
+static NOINLINE void add_to_others(struct thrum_counter *counter, int64_t amount)
+{
+	struct thread *nobody = NULL;
+
+	if (atomic_compare_exchange_strong(&counter->owner, &nobody, &thrum__thread))
+		add_unlocked(&counter->own, amount);
+	else
+		atomic_fetch_add_explicit(&counter->others, amount, memory_order_relaxed);
+	if (is_on(THRUM__BIT_COUNTER))
+		thrum__counter_event(counter, counter_value(counter));
+}
+
+void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
+{
+	if (UNLIKELY(atomic_load_explicit(&counter->owner, memory_order_relaxed) !=
+		    &thrum__thread)) {
+		add_to_others(counter, amount);
 		return;
 	}
-	put16(event.at + HEADER, def);
-	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
-	finish(thread, lane, event, HEADER + 6);
+	add_unlocked(&counter->own, amount);
+	if (!is_on(THRUM__BIT_COUNTER))
+		return;
+	int64_t value = counter_value(counter);
+
+	if (UNLIKELY(!try_counter(TSC, counter, value)))
+		counter_otherwise(counter, value);
 }

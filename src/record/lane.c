@@ -10,10 +10,11 @@
 #include "port/port.h"
 #include "record/record.h"
 
-__thread struct thread thrum__thread;
+struct lane thrum__no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
+__thread struct thread thrum__thread = {
+	.lane = {&thrum__no_lane, &thrum__no_lane, &thrum__no_lane}};
 
-/* ---- Losses ------------------------------------------------------------------------------------
- */
+/* ---- Losses --------------------------------------------------------------------------------- */
 
 void thrum__count_lost(enum thrum_lost cause)
 {
@@ -32,25 +33,31 @@ static void lose(struct thread *thread, enum thrum_lost cause)
 	thread->lost_cause = cause;
 }
 
-/* ---- Packets -----------------------------------------------------------------------------------
- */
+/* ---- Packets -------------------------------------------------------------------------------- */
 
 static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 {
 	return (struct thrum__packet *)(void *)(r->packets + (size_t)slot * r->packet_size);
 }
 
-static void set_limit(struct lane *lane)
+void thrum__store_limit(struct lane *lane, uint8_t *limit)
+{
+	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
+	atomic_store_explicit(&lane->tsc_limit, thrum__clock.read ? NULL : limit,
+		memory_order_relaxed);
+}
+
+void thrum__set_limit(struct lane *lane)
 {
 	const struct recorder *r = lane->recorder;
+	bool ids_fit = (lane->next_id - lane->lowest_id) >> 32 == 0;
 	uint8_t *end = (uint8_t *)lane->packet + r->ready[lane->slot];
 
-	atomic_store_explicit(&lane->limit, r->careful ? NULL : end - FAST_EVENT_MAX,
-		memory_order_relaxed);
+	thrum__store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
 	/* Partner: stop() makes the recorder another one, then looks at every lane. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__recorder, memory_order_relaxed) != r)
-		atomic_store_explicit(&lane->limit, NULL, memory_order_relaxed);
+		thrum__store_limit(lane, NULL);
 }
 
 /* Makes the first `bytes` of a packet present. False: no space left on the device. */
@@ -97,8 +104,10 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&p->content_size, sizeof *p * 8, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	/* Ids near the lane's own fit 32 bits; 0 as long as all do. */
-	lane->id_base = lane->next_id >> 31 ? lane->next_id - (UINT64_C(1) << 31) : 0;
+	/* Ids with the high half of the lane's own fit 32 bits; 0 as long as all do. */
+	uint64_t id_base = lane->next_id >> 32 << 32;
+
+	lane->lowest_id = id_base + 1;
 	p->magic = THRUM__PACKET_MAGIC;
 	memcpy(p->uuid, r->header->uuid, sizeof p->uuid);
 	p->stream_id = 0;
@@ -108,7 +117,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	p->seq = lane->seq++;
 	p->discarded = lane->discarded;
 	p->tid = atomic_load_explicit(&lane->tid, memory_order_relaxed);
-	p->id_base = lane->id_base;
+	p->id_base = id_base;
 	p->own = thrum__thread.own;
 	p->running = running;
 	p->suspended = lane->suspended;
@@ -126,7 +135,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	lane->position = (uint8_t *)(p + 1);
 	lane->last = time;
 	lane->said = running;
-	set_limit(lane);
+	thrum__set_limit(lane);
 }
 
 /* A packet from the pool whose first bytes are present. */
@@ -168,7 +177,7 @@ static bool change_packet(struct thread *thread, struct lane *lane, uint64_t tim
 	if (slot == NO_PACKET && !r->discard)
 		slot = old; /* as many lanes as packets: overwrite our own */
 	lane->slot = NO_PACKET;
-	atomic_store_explicit(&lane->limit, NULL, memory_order_relaxed);
+	thrum__store_limit(lane, NULL);
 	if (old != NO_PACKET && old != slot && !r->discard)
 		thrum__pool_put(r, old);
 	if (slot != NO_PACKET)
@@ -192,7 +201,7 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 		if (end <= r->ready[lane->slot])
 			return true;
 		if (end <= r->packet_size && extend(r, lane->slot, end)) {
-			set_limit(lane);
+			thrum__set_limit(lane);
 			return true;
 		}
 	}
@@ -200,8 +209,7 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 		extend(r, lane->slot, sizeof(struct thrum__packet) + bytes);
 }
 
-/* ---- Getting a lane ----------------------------------------------------------------------------
- */
+/* ---- Getting a lane ------------------------------------------------------------------------- */
 
 /* The lane of a thread that ended without telling us. Rarely looked for, as it asks the kernel
  * about each thread. */
@@ -248,22 +256,21 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->recorder = r;
 	lane->table = r->live;
 	lane->table_mask = r->live_mask;
+	lane->generation = (uint16_t)r->generation;
 	lane->number = number;
 	lane->slot = NO_PACKET;
+	thrum__take_ids(lane);
 	atomic_store_explicit(&lane->tid, thrum__port_tid(), memory_order_relaxed);
 	begin_packet(lane, slot, time, thrum__thread.running);
 	return lane;
 }
 
-/* What this thread has from a former recording is not for this one. */
-static void forget_former_recording(struct thread *thread, const struct recorder *r)
+void thrum__thread_forget(struct thread *thread)
 {
-	if (thread->generation == r->generation)
-		return;
-	memset(thread->lane, 0, sizeof thread->lane);
+	for (unsigned level = 0; level < LEVELS; level++)
+		thread->lane[level] = &thrum__no_lane;
 	thread->running = thread->own = thread->retry = 0;
 	thread->lost = 0;
-	thread->generation = r->generation;
 }
 
 /* The lane's first event of this thread: the thread's own task begins, unless a handler was
@@ -359,10 +366,14 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 	}
 	thread->busy[level] = 1;
 	handler_fence();
-	forget_former_recording(thread, r);
+	if (thread->generation != r->generation) {
+		/* What it has is from a former recording. */
+		thrum__thread_forget(thread);
+		thread->generation = r->generation;
+	}
 	*time = now();
 
-	struct lane *lane = thread->lane[level];
+	struct lane *lane = thread->lane[level] == &thrum__no_lane ? NULL : thread->lane[level];
 
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
 		lane = attach(thread, r, level, time);
@@ -386,8 +397,7 @@ void thrum__lane_release(struct thread *thread, struct lane *lane)
 	thread->busy[lane->level] = 0;
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing -------------------------------------------------------------------------------- */
 
 enum {
 	RELIES = 1,
@@ -415,12 +425,12 @@ static const uint8_t traits[64] = {
 
 static void emit(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
-	bool wide = thrum__record_is_wide(record, lane->id_base);
+	bool wide = thrum__record_is_wide(record, lane->lowest_id - 1);
 	unsigned id = record->type + (wide ? THRUM__WIDE : 0);
 	uint8_t *p = lane->position;
 
 	p += thrum__encode_header(p, id, time >> 4, lane->last >> 4);
-	p += thrum__encode_fields(p, record, lane->id_base, wide);
+	p += thrum__encode_fields(p, record, lane->lowest_id - 1, wide);
 	lane->last = time;
 	publish(lane, p);
 }
@@ -463,8 +473,7 @@ void thrum__write(struct thrum__record *record)
 	errno = error;
 }
 
-/* ---- The thread itself --------------------------------------------------------------------------
- */
+/* ---- The thread itself ---------------------------------------------------------------------- */
 
 void thrum__thread_attach(struct thread *thread)
 {
@@ -493,11 +502,11 @@ void thrum__thread_exit(void *pointer)
 
 		/* A handler jumped out of a call: what it left undone stays as it is, and the lane
 		 * with it. */
-		if (!lane || thread->busy[level])
+		if (lane == &thrum__no_lane || thread->busy[level])
 			continue;
-		thread->lane[level] = NULL;
+		thread->lane[level] = &thrum__no_lane;
 		atomic_store_explicit(&lane->tid, 0, memory_order_relaxed);
 		thrum__park(r, lane);
 	}
-	thread->own = thread->running = 0;
+	thrum__thread_forget(thread);
 }

@@ -72,7 +72,8 @@ void thrum__take_ids(struct lane *lane)
 	} else if (lane->without_cells > 0) {
 		lane->without_cells--;
 	} else {
-		/* The table is full, and will be for a while: looking at every block would be dear. */
+		/* The table is full, and will be for a while: looking at every block would be dear.
+		 */
 		lane->without_cells = lane->patience;
 		lane->patience = lane->patience < PATIENCE ? lane->patience * 2 + 1 : PATIENCE;
 	}
@@ -81,9 +82,25 @@ void thrum__take_ids(struct lane *lane)
 	/* A tag of 0 would look like a free cell. */
 	if ((uint32_t)lane->next_id == 0)
 		lane->next_id++;
+	/* Beyond the packet's 32 bits: the slow path until the next packet. */
+	if ((lane->next_id - lane->lowest_id) >> 32 && lane->slot != NO_PACKET)
+		thrum__set_limit(lane);
 	if (lane->table && !lane->live)
 		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
 			lane->end_id - lane->next_id, memory_order_relaxed);
+}
+
+void thrum__refill_ids(struct thread *thread)
+{
+	struct lane *lane = thread->lane[0];
+
+	if (thread->busy[0] || !has_limit(lane))
+		return;
+	thread->busy[0] = 1;
+	handler_fence();
+	lane->next_id = thrum__next_id(lane);
+	handler_fence();
+	thread->busy[0] = 0;
 }
 
 uint64_t thrum__next_id(struct lane *lane)

@@ -41,25 +41,27 @@
 struct lane {
 	uint8_t *position; /* where the next event goes */
 	_Atomic(uint8_t *)
-		limit; /* a fast event may begin here at the latest; NULL: take the slow path */
+		tsc_limit; /* = limit if the clock is the time stamp counter, else NULL */
 	struct thrum__packet *packet;
-	uint64_t last; /* the clock at the last event, sixteenths of ticks */
-	uint64_t id_base;
-	uint64_t said; /* the running task as a reader of the packet knows it */
+	uint64_t last;      /* the clock at the last event, sixteenths of ticks */
+	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
+	uint64_t said;      /* the running task as a reader of the packet knows it */
 	uint64_t next_id, end_id;
 	struct thrum__live_task *live;  /* the cells of this block of ids; NULL: they have none */
 	struct thrum__live_task *table; /* the recorder's; NULL: none are kept */
 	uint64_t table_mask;
+	_Atomic(uint8_t *) limit; /* a fast event may begin here at the latest; NULL: none may */
+	uint16_t generation;      /* the recorder's */
 	struct recorder *recorder;
 	uint64_t seq;
 	uint64_t discarded; /* events of this lane that are lost */
 	uint32_t slot;      /* number of its packet, or NO_PACKET */
 	uint32_t number;
 	uint32_t without_cells, patience; /* blocks of ids: see live.c */
-	uint32_t region;              /* of the live-task table, + 1; 0: none */
-	_Atomic uint32_t tid;         /* of its thread; 0: parked */
-	_Atomic uint32_t next_parked; /* number + 1 */
-	_Atomic uint32_t switching;   /* between two packets: nobody may take over the lane */
+	uint32_t region;                  /* of the live-task table, + 1; 0: none */
+	_Atomic uint32_t tid;             /* of its thread; 0: parked */
+	_Atomic uint32_t next_parked;     /* number + 1 */
+	_Atomic uint32_t switching;       /* between two packets: nobody may take over the lane */
 	uint8_t level;
 	uint16_t suspended;
 	uint16_t open; /* spans */
@@ -102,7 +104,7 @@ struct thread {
 	uint64_t running, own;
 	uint64_t retry; /* when to ask for a packet again */
 	uint32_t lost, generation;
-	volatile uint8_t busy[LEVELS]; /* inside a call that uses this lane */
+	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
 	uint8_t lost_cause;
 };
 extern __thread struct thread thrum__thread __attribute__((tls_model("initial-exec")));
@@ -113,6 +115,8 @@ extern struct thrum_clock thrum__clock;
 extern _Atomic(struct recorder *) thrum__recorder;
 
 extern pthread_key_t thrum__exit_key;
+/* The lane of a thread that has none: never written to. */
+extern struct lane thrum__no_lane;
 
 /* Sixteenths of a tick. */
 ALWAYS_INLINE uint64_t now(void)
@@ -123,6 +127,12 @@ ALWAYS_INLINE uint64_t now(void)
 static inline bool is_on(unsigned bit)
 {
 	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
+}
+
+/* Whether fast events may be written: then the lane is the current recording's. */
+ALWAYS_INLINE bool has_limit(const struct lane *lane)
+{
+	return atomic_load_explicit(&lane->limit, memory_order_relaxed) != NULL;
 }
 
 /* The event ends at `end`: from here on readers see it, and SIGKILL can't take it away. */
@@ -153,9 +163,14 @@ void thrum__write(struct thrum__record *);
 struct lane *thrum__lane_take(struct thread *, size_t bytes, uint64_t *time);
 void thrum__lane_write(struct lane *, const struct thrum__record *, uint64_t time);
 void thrum__lane_release(struct thread *, struct lane *);
+void thrum__store_limit(struct lane *, uint8_t *limit);
+/* Fast events may or may not be written from now on, as the lane's state says. */
+void thrum__set_limit(struct lane *);
 /* Gives the thread its lane and its own task, if it has none and there is room. */
 void thrum__thread_attach(struct thread *);
 void thrum__thread_exit(void *thread);
+/* Leaves the thread as if it had never recorded. */
+void thrum__thread_forget(struct thread *);
 void thrum__count_lost(enum thrum_lost);
 /* So many bytes are enough for a record with this text. */
 size_t thrum__bytes_needed(const struct thrum__record *);
@@ -178,6 +193,8 @@ void thrum__write_switch(thrum_task);
 /* ---- live.c ---- */
 /* Takes a block of ids for the lane, and its part of the live-task table. */
 void thrum__take_ids(struct lane *);
+/* Sees to it that the thread's lane has an id, if it has a lane. */
+void thrum__refill_ids(struct thread *);
 /* The next id; the lane is taken. Its live cell is free, or it has none. */
 uint64_t thrum__next_id(struct lane *);
 void thrum__live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
@@ -230,6 +247,7 @@ uint16_t thrum__define(struct recorder *, const struct thrum__definition *, size
 /* Sets the mask to what the categories' levels say; 0 when nothing is recorded. */
 void thrum__levels_apply(bool recording);
 
+/* The number kept in a descriptor, if it is this recording's. */
 ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
 {
 	uint32_t kept = __atomic_load_n(id, __ATOMIC_RELAXED);
@@ -246,17 +264,23 @@ ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
 
 /* ---- counter.c ---- */
 struct thrum_counter {
-	_Atomic(const void *)
-		owner; /* the thread that adds without a lock: its thread-local's address */
-	int64_t own;   /* what it added; only it writes */
-	_Atomic int64_t others; /* the rest of the value */
-	uint32_t id;            /* generation << 16 | definition */
+	_Atomic(struct thread *) owner; /* the thread that adds without a lock */
+	int64_t own;                    /* what it added; only it writes */
+	_Atomic int64_t others;         /* the rest of the value */
+	uint32_t id;                    /* generation << 16 | definition */
 	uint32_t kind;
 	char path[96];
 };
 void thrum__counter_event(struct thrum_counter *, int64_t value);
 void thrum__write_counter(struct thrum_counter *, int64_t value);
 uint16_t thrum__define_counter(struct recorder *, struct thrum_counter *);
+
+ALWAYS_INLINE int64_t counter_value(const struct thrum_counter *counter)
+{
+	/* Unsigned, as an overflow wraps. */
+	return (int64_t)((uint64_t)__atomic_load_n(&counter->own, __ATOMIC_RELAXED) +
+		(uint64_t)atomic_load_explicit(&counter->others, memory_order_relaxed));
+}
 
 ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *counter)
 {

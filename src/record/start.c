@@ -30,8 +30,7 @@ static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t generation;
 static char path[4096];
 
-/* ---- The clock --------------------------------------------------------------------------------
- */
+/* ---- The clock ------------------------------------------------------------------------------ */
 
 /* Ticks of 4 ns, so that the compact header's 27 bits last half a second. */
 static uint64_t read_monotonic(void *context)
@@ -121,8 +120,7 @@ void thrum__note_clocks(struct recorder *r, struct thrum__record *record)
 		.realtime = reading.realtime};
 }
 
-/* ---- Making a recorder ------------------------------------------------------------------------
- */
+/* ---- Making a recorder ---------------------------------------------------------------------- */
 
 static void fill_in_header(struct thrum__header *h, const struct thrum_config *config)
 {
@@ -229,8 +227,7 @@ int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t si
 	return 0;
 }
 
-/* ---- Start ------------------------------------------------------------------------------------
- */
+/* ---- Start ---------------------------------------------------------------------------------- */
 
 bool thrum__is_recording(const void *head, size_t size, uint32_t *pid)
 {
@@ -353,8 +350,7 @@ const char *thrum_file(void)
 	return path[0] ? path : NULL;
 }
 
-/* ---- Stop -------------------------------------------------------------------------------------
- */
+/* ---- Stop ----------------------------------------------------------------------------------- */
 
 void thrum_stop(void)
 {
@@ -370,7 +366,7 @@ void thrum_stop(void)
 		/* Partner: set_limit() in lane.c. After these, no fast event begins in any lane. */
 		atomic_store(&thrum__recorder, NULL);
 		for (uint32_t i = 0; i < r->packet_count; i++)
-			atomic_store(&r->lanes[i].limit, NULL);
+			thrum__store_limit(&r->lanes[i], NULL);
 		atomic_fetch_add(&r->header->progress, 1);
 		thrum__port_wake(&r->header->progress);
 		if (r->may_populate)
@@ -379,8 +375,7 @@ void thrum_stop(void)
 	pthread_mutex_unlock(&starting);
 }
 
-/* ---- The process ------------------------------------------------------------------------------
- */
+/* ---- The process ---------------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -398,7 +393,8 @@ static void in_child(void)
 {
 	struct recorder *r = atomic_load(&thrum__recorder);
 
-	memset(&thrum__thread, 0, sizeof thrum__thread);
+	thrum__thread_forget(&thrum__thread);
+	memset((void *)thrum__thread.busy, 0, sizeof thrum__thread.busy);
 	thrum__levels_apply(false);
 	atomic_store(&thrum__recorder, NULL);
 	if (r)

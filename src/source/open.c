@@ -47,7 +47,8 @@ static void followed_close(void *owner)
 	free(followed);
 }
 
-/* The recorder's header, writable: it has to know that somebody waits. Only for who may write the file. */
+/* The recorder's header, writable: it has to know that somebody waits. Only for who may write the
+ * file. */
 static void map_header(struct followed *followed)
 {
 	char path[64];
@@ -70,7 +71,8 @@ static bool is_recording(const struct followed *followed)
 	return strcmp(followed->trace->info.state, "recording") == 0;
 }
 
-/* Says that the recording's process was killed when it is gone and didn't stop the recording before. */
+/* Says that the recording's process was killed when it is gone and didn't stop the recording
+ * before. */
 static void look_for_process(struct followed *followed)
 {
 	struct thrum_trace_info *info = &followed->trace->info;

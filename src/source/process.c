@@ -18,7 +18,7 @@
 #define LINE_SIZE (4096 + 256) /* of /proc/PID/maps: a path, and what stands before it */
 #define DELETED " (deleted)"
 
-/* ---- Does it live? ---------------------------------------------------------------------------- */
+/* ---- Does it live? -------------------------------------------------------------------------- */
 
 bool thrum__process_lives(uint32_t pid, uint64_t start)
 {
@@ -53,7 +53,7 @@ bool thrum__process_lives(uint32_t pid, uint64_t start)
 	return start == 0 || started == start;
 }
 
-/* ---- Which file? ------------------------------------------------------------------------------ */
+/* ---- Which file? ---------------------------------------------------------------------------- */
 
 /* What is known of a process's mappings so far. */
 struct search {
@@ -175,11 +175,12 @@ static int refuse(const struct search *search, struct thrum_error_info *info)
 		return thrum__error_set(info, -THRUM_E_SIZE, 0, "its recording's path is too long");
 	if (search->was_deleted)
 		return thrum__error_set(info, -THRUM_E_NOT_FOUND, 0,
-			"process %" PRId64 " records to a file that was deleted: %.120s", search->pid,
-			search->deleted);
+			"process %" PRId64 " records to a file that was deleted: %.120s",
+			search->pid, search->deleted);
 	if (search->was_refused)
 		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
-			"the files that process %" PRId64 " has mapped may not be read", search->pid);
+			"the files that process %" PRId64 " has mapped may not be read",
+			search->pid);
 	return thrum__error_set(info, -THRUM_E_NOT_RECORDING, 0,
 		"process %" PRId64 " records nothing", search->pid);
 }
@@ -187,8 +188,8 @@ static int refuse(const struct search *search, struct thrum_error_info *info)
 static int refuse_process(int64_t pid, int number, struct thrum_error_info *info)
 {
 	if (number == ENOENT || number == ESRCH)
-		return thrum__error_set(info, -THRUM_E_NOT_FOUND, 0,
-			"there is no process %" PRId64, pid);
+		return thrum__error_set(info, -THRUM_E_NOT_FOUND, 0, "there is no process %" PRId64,
+			pid);
 	if (number == EACCES || number == EPERM)
 		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
 			"process %" PRId64 " belongs to another user", pid);

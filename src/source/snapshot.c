@@ -111,7 +111,7 @@ static bool may_be_alive(const struct thrum__header *header)
 
 /* First the header: if this is interrupted in between, the file is only longer than it has to be.
  */
-static int trim(int fd, struct thrum__header *header)
+static int trim(int fd, uint64_t file_size, struct thrum__header *header)
 {
 	uint32_t used = atomic_load(&header->packets_used);
 	if (used >= header->packets)
@@ -126,6 +126,8 @@ static int trim(int fd, struct thrum__header *header)
 		if (sections[i]->offset + sections[i]->size > size)
 			size = sections[i]->offset + sections[i]->size;
 	}
+	if (size >= file_size)
+		return 0;
 	header->size = size;
 	int error = write_at(&fd, 0, header, offsetof(struct thrum__header, state));
 	if (error == 0 && ftruncate(fd, (off_t)size) != 0)
@@ -161,7 +163,7 @@ static int trim_file(const char *file, const struct thrum__input *input,
 	if (fd < 0)
 		return thrum__error_set(info, fd, 0, "can't be opened for writing: %s",
 			thrum_error_message(fd));
-	error = trim(fd, &header);
+	error = trim(fd, input->size(input->owner), &header);
 	close(fd);
 	if (error != 0)
 		thrum__error_set(info, error, 0, "can't be cut: %s", thrum_error_message(error));

@@ -188,6 +188,10 @@ static void assert_packets(const uint64_t *begins, size_t count)
 		assert_int_equal(read_packet(i, &packet, &bytes), 1);
 		assert_int_equal(packet.begin, begins[i]);
 		assert_int_equal(bytes, sizeof packet + 10 * 12);
+		const uint8_t *rest = output.bytes + header()->packet.offset +
+			(uint64_t)i * header()->packet_size + bytes;
+		static const uint8_t zeros[4096];
+		assert_memory_equal(rest, zeros, header()->packet_size - bytes);
 	}
 }
 
@@ -415,6 +419,9 @@ static void refuses_what_is_no_recording(void **state)
 	input.recording.header->magic[0] ^= 1;
 	input.recording.header->definitions.size = UINT64_MAX - 127;
 	assert_int_equal(copy(&input, &overwritten), -THRUM_E_DAMAGED);
+	input.recording.header->definitions.size = 128;
+	input.size = input.recording.header->live_tasks.offset + 96;
+	assert_int_equal(copy(&input, &overwritten), -THRUM_E_TRUNCATED);
 	input.size = 0;
 	assert_int_equal(copy(&input, &overwritten), -THRUM_E_FORMAT);
 	assert_int_equal(output.end, 0);

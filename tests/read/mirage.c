@@ -74,6 +74,8 @@ static void tells_about_itself(void **state)
 	assert_int_equal(info->lanes, 1);
 	assert_true(info->signed_ids);
 	assert_int_equal(thrum_trace_lane(trace, 0)->packets, 4);
+	assert_int_equal(thrum_trace_lane(trace, 0)->first_seq, 65534);
+	assert_int_equal(thrum_trace_lane(trace, 0)->last_seq, 65537);
 	assert_null(thrum_trace_lane(trace, 1));
 	while ((more = thrum_trace_next(trace, &events, &count, NULL)) > 0)
 		assert_true(count > 0);

@@ -15,9 +15,10 @@ struct thrum_trace *thrum_helper_open(const struct recording *);
  *
  *   TIME LANE EVENT TASK OTHER VALUE TEXT
  *
- * with "-" for what an event doesn't have, "." for a text of no bytes, and "*" behind the name of a remembered event. The
- * text of a create is its kind, and its site if it has one. To be freed. Fails the test when reading fails, when a slice is
- * empty or when an event's text isn't ended by a NUL.
+ * with "-" for what an event doesn't have, "." for a text of no bytes, and "*" behind the name of a
+ * remembered event. The text of a create is its kind, and its site if it has one. To be freed.
+ * Fails the test when reading fails, when a slice is empty or when an event's text isn't ended by a
+ * NUL.
  */
 char *thrum_helper_list(struct thrum_trace *);
 

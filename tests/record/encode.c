@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "record/record.h"
+#include "format/format.h"
 #include "record_helper.h"
 
 #define SIZE (UINT64_C(256) << 20) /* packets of 256 KiB: one is enough */
@@ -21,14 +21,16 @@ THRUM_CATEGORY(net, "net");
 THRUM_TAG(parse, &net, "net/parse", 1);
 
 static struct thrum_counter *counter;
+static uint16_t counter_def, tag_def; /* their numbers in the recording */
 static char text_511[THRUM_TEXT_MAX + 1], text_600[601];
 
 /* ---- What was written, and what it should be ---------------------------------------------------
  */
 
-static struct thrum__packet *packet;
-static size_t at;     /* how much of the packet has been compared */
-static uint64_t last; /* ticks of the event before */
+static const void *memory;
+static struct thrum__packet *packet; /* the first one; it doesn't get full */
+static size_t at;                    /* how much of the packet has been compared */
+static uint64_t last;                /* ticks of the event before */
 
 static size_t content(void)
 {
@@ -38,9 +40,20 @@ static size_t content(void)
 /* From here on events are compared. All that is only said once has been said before. */
 static void mark(void)
 {
-	packet = thrum__thread.lane[0]->packet;
+	const struct thrum__header *header = memory;
+
+	packet = (struct thrum__packet *)((uintptr_t)memory + header->packet.offset);
 	at = content();
-	last = thrum__thread.lane[0]->last >> 4;
+	last = atomic_load(&hand_time) >> 4;
+}
+
+static uint16_t definition_at(size_t offset)
+{
+	uint16_t number;
+
+	memcpy(&number, (uint8_t *)packet + offset, sizeof number);
+	assert_int_not_equal(number, 0);
+	return number;
 }
 
 /* The next event in the packet is this record, at the time that the clock shows now. */
@@ -61,7 +74,6 @@ static void expect(struct thrum__record record)
 
 static void expect_no_more(void)
 {
-	assert_ptr_equal(packet, thrum__thread.lane[0]->packet);
 	assert_int_equal(at, content());
 }
 
@@ -88,16 +100,24 @@ static void check_own_read(thrum_task own, uint64_t other)
 
 static int start(void **state)
 {
+	/* Its seconds are long: readings of all clocks would be events in between. */
+	static struct thrum_clock rare;
+
 	(void)state;
+	rare = hand_clock;
+	rare.frequency = UINT64_C(100000000000);
 	atomic_store(&hand_step, 16 * 5);
-	start_in_memory(SIZE, &hand_clock);
+	memory = start_in_memory(SIZE, &rare);
 	/* The first event of the thread. */
 	thrum_log("");
 	if (!counter)
 		counter = thrum_counter_create("bytes", THRUM_COUNTER_GAUGE);
 	thrum_counter_set(counter, 1);
+	mark();
+	counter_def = definition_at(at - 6);
 	thrum_tag(&parse);
 	mark();
+	tag_def = definition_at(at - 2);
 	return 0;
 }
 
@@ -150,16 +170,11 @@ static void events_between_tasks(void **state)
 
 static uint16_t site_of(struct thrum__record record)
 {
-	uint16_t number;
 	bool wide = thrum__record_is_wide(&record, packet->id_base);
 	size_t ids = record.type == THRUM__R_CREATE_IN ? 2 : 1;
 
-	memcpy(&number,
-		(uint8_t *)packet + at + (wide ? THRUM__EXTENDED_SIZE : THRUM__COMPACT_SIZE) +
-			ids * (wide ? 8 : 4),
-		2);
-	assert_int_not_equal(number, 0);
-	return number;
+	return definition_at(
+		at + (wide ? THRUM__EXTENDED_SIZE : THRUM__COMPACT_SIZE) + ids * (wide ? 8 : 4));
 }
 
 static void expect_created(struct thrum__record record)
@@ -305,25 +320,22 @@ static void counters_and_tags(void **state)
 {
 	const int64_t values[] = {0, -1, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1,
 		(int64_t)INT32_MIN - 1, INT64_MAX, INT64_MIN};
-	uint16_t number = (uint16_t)counter->id, tag = (uint16_t)parse.id;
 
 	(void)state;
-	assert_int_not_equal(number, 0);
-	assert_int_not_equal(tag, 0);
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		CHECK(thrum_counter_set(counter, values[i]), .type = THRUM__R_COUNTER,
-			.def = number, .value = values[i]);
-		CHECK(thrum_tag_value(&parse, values[i]), .type = THRUM__R_TAG_VALUE, .def = tag,
-			.value = values[i]);
+			.def = counter_def, .value = values[i]);
+		CHECK(thrum_tag_value(&parse, values[i]), .type = THRUM__R_TAG_VALUE,
+			.def = tag_def, .value = values[i]);
 		CHECK(thrum_task_due(1, values[i]), .type = THRUM__R_DUE, .task = 1,
 			.value = values[i]);
 	}
 	CHECK(thrum_task_signal(1, UINT32_MAX), .type = THRUM__R_SIGNAL, .other = 1,
 		.value = UINT32_MAX);
-	CHECK(thrum_tag(&parse), .type = THRUM__R_TAG, .def = tag);
-	CHECK(thrum_span_begin(&parse), .type = THRUM__R_SPAN_BEGIN, .def = tag);
-	CHECK(thrum_span_end(&parse), .type = THRUM__R_SPAN_END, .def = tag);
-	CHECK(thrum_suspend(&parse), .type = THRUM__R_SUSPEND, .def = tag);
+	CHECK(thrum_tag(&parse), .type = THRUM__R_TAG, .def = tag_def);
+	CHECK(thrum_span_begin(&parse), .type = THRUM__R_SPAN_BEGIN, .def = tag_def);
+	CHECK(thrum_span_end(&parse), .type = THRUM__R_SPAN_END, .def = tag_def);
+	CHECK(thrum_suspend(&parse), .type = THRUM__R_SUSPEND, .def = tag_def);
 	CHECK(thrum_resume(), .type = THRUM__R_RESUME);
 }
 
@@ -350,8 +362,7 @@ static void levels(void **state)
 
 	(void)state;
 	thrum_level("net", 2);
-	memcpy(&expected.def, (uint8_t *)packet + at + THRUM__EXTENDED_SIZE, 2);
-	assert_int_not_equal(expected.def, 0);
+	expected.def = definition_at(at + THRUM__EXTENDED_SIZE);
 	expect(expected);
 	expect_no_more();
 	thrum_level("net", 3);
@@ -378,7 +389,7 @@ static void check_after(uint64_t gap)
 	atomic_fetch_add(&hand_time, gap);
 	CHECK(thrum_log("late"), .type = THRUM__R_LOG, .text = "late");
 	atomic_fetch_add(&hand_time, gap);
-	CHECK(thrum_counter_set(counter, 3), .type = THRUM__R_COUNTER, .def = (uint16_t)counter->id,
+	CHECK(thrum_counter_set(counter, 3), .type = THRUM__R_COUNTER, .def = counter_def,
 		.value = 3);
 }
 
@@ -388,12 +399,10 @@ static void gaps(void **state)
 	const uint64_t around = LONG_GAP - atomic_load(&hand_step);
 
 	(void)state;
-	/* A second reading of the clocks in between would be an event of its own. */
-	atomic_store(&thrum__thread.lane[0]->recorder->next_reading, UINT64_MAX);
 	check_after(0);
 	for (int i = -40; i <= 40; i++) {
-		restart_when_nearly_full();
-		atomic_store(&thrum__thread.lane[0]->recorder->next_reading, UINT64_MAX);
+		thrum_stop();
+		start(NULL);
 		check_after(around + (uint64_t)(int64_t)i);
 	}
 	check_after(16 * LONG_GAP);

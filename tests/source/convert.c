@@ -290,6 +290,26 @@ static void believes_no_absurd_times(void **state)
 	assert_readable(f, "packet");
 }
 
+static void ends_a_packet_where_the_next_begins(void **state)
+{
+	struct fixture *f = *state;
+	struct track track = track_begin(&f->recording, 0, 0, 0, BEGIN);
+	add_waits(&track, BEGIN, 5);
+	track = track_begin(&f->recording, 1, 0, 1, BEGIN + 3);
+	add_waits(&track, BEGIN + 3, 5);
+	/* Its number is that of another one. */
+	track = track_begin(&f->recording, 2, 0, 1, BEGIN + 100);
+	add_waits(&track, BEGIN + 100, 6);
+	uint64_t left_out;
+	assert_int_equal(convert(f, &left_out, NULL), 0);
+	assert_int_equal(left_out, 2);
+	assert_true(open_lane(f, 0));
+	assert_int_equal(next_packet(), 4); /* the last one at the same time as the next's first */
+	assert_int_equal(next_packet(), 5);
+	assert_int_equal(next_packet(), -1);
+	assert_readable(f, NULL);
+}
+
 static void lets_no_counter_run_back(void **state)
 {
 	struct fixture *f = *state;
@@ -324,6 +344,61 @@ static void reads_to_the_end_of_a_truncated_file(void **state)
 	assert_int_equal(next_packet(), 2);
 	assert_int_equal(next_packet(), -1);
 	assert_readable(f, NULL);
+}
+
+/* xorshift64*: the same numbers on each machine. */
+static uint64_t random_number(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * UINT64_C(2685821657736338717);
+}
+
+/* Packets of two lanes with events of all sizes. */
+static void fill_with_everything(struct recording *recording)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t time = BEGIN + 10000 * (uint64_t)i;
+		struct track track = track_begin(recording, i, i % 2, i / 2, time);
+		struct thrum__record record = {.task = i,
+			.text = "text",
+			.key = (const uint8_t *)"key"};
+		for (record.type = 0; record.type < 20; record.type++) {
+			record.other = record.type % 4 == 0 ? UINT64_C(1) << 50 : record.type;
+			record.key_size = 3;
+			assert_true(track_add(&track, &record, time += 100));
+		}
+	}
+}
+
+/* Whatever happens to a recording's packets, a reader of CTF can read what is left. */
+static void makes_good_traces_of_damaged_recordings(void **state)
+{
+	struct fixture *f = *state;
+	char remove[128];
+	snprintf(remove, sizeof remove, "rm -r '%s'", f->directory);
+	uint64_t seed = 42;
+	for (unsigned i = 0; i < 120; i++) {
+		fill_with_everything(&f->recording);
+		const struct thrum__header *header = f->recording.header;
+		uint8_t *packets = f->recording.bytes + header->packet.offset;
+		for (unsigned n = 0; n < 1 + i % 16; n++) {
+			/* A packet's header, or its first events. */
+			uint64_t at = random_number(&seed) % 8 * header->packet_size +
+				random_number(&seed) % (i % 2 ? sizeof(struct thrum__packet) : 500);
+			packets[at] = (uint8_t)random_number(&seed);
+		}
+		assert_int_equal(convert(f, NULL, NULL), 0);
+		for (unsigned lane = 0; lane < 2; lane++) {
+			if (!open_lane(f, lane))
+				continue;
+			while (next_packet() >= 0)
+				;
+		}
+		assert_readable(f, "iscarded");
+		assert_int_equal(system(remove), 0);
+	}
 }
 
 static void assert_refused(struct fixture *f, int code, const char *part)
@@ -391,8 +466,10 @@ int main(void)
 		TEST(converts_each_record),
 		TEST(leaves_out_what_is_damaged),
 		TEST(believes_no_absurd_times),
+		TEST(ends_a_packet_where_the_next_begins),
 		TEST(lets_no_counter_run_back),
 		TEST(reads_to_the_end_of_a_truncated_file),
+		TEST(makes_good_traces_of_damaged_recordings),
 		TEST(refuses_a_folder_that_is_in_use),
 		TEST(refuses_what_is_no_recording),
 	};

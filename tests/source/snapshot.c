@@ -90,6 +90,10 @@ static void assert_copy(const struct fixture *f, const char *name, size_t offset
 			sizeof packet);
 		assert_int_equal(packet.seq, i);
 	}
+	/* What was empty is empty. */
+	size_t tables = header.packet.offset - header.definitions.offset;
+	assert_memory_equal(bytes + offset + header.definitions.offset,
+		f->recording.bytes + header.definitions.offset, tables);
 }
 
 static void snapshot(const struct fixture *f, int fd)
@@ -123,6 +127,22 @@ static void goes_on_behind_what_is_there(void **state)
 		close(fd);
 		assert_copy(f, f->copy, 4);
 	}
+	/* Empty, but not written from its beginning. */
+	int ahead = open(f->copy, O_WRONLY | O_TRUNC, 0600);
+	assert_int_equal(lseek(ahead, 4, SEEK_SET), 4);
+	snapshot(f, ahead);
+	close(ahead);
+	assert_copy(f, f->copy, 4);
+	/* Full of something else. */
+	int full = open(f->copy, O_WRONLY, 0600);
+	for (uint64_t at = 0; at < f->copy_size; at += 64)
+		assert_int_equal(pwrite(full, "..........................................", 40,
+					 (off_t)at),
+			40);
+	snapshot(f, full);
+	assert_int_equal(ftruncate(full, (off_t)f->copy_size), 0);
+	close(full);
+	assert_copy(f, f->copy, 0);
 	/* Opened for appending, and empty. */
 	int fd = open(f->copy, O_WRONLY | O_APPEND | O_TRUNC, 0600);
 	snapshot(f, fd);

@@ -300,6 +300,19 @@ def counts():
               note + sum(parts, []))
 
 
+def repeated():
+    """A file appended to itself: nothing is read twice."""
+    parts = [steps(0, 3), steps(500, 4)]
+    trace = (packet(0, parts[0]) + packet(1, parts[1])) * 2
+    lines = [damaged(BASE, "packets' counts contradict their times, which are followed")]
+    for i, part in enumerate(parts):
+        last = BASE + (200, 800)[i]
+        lines += part + [damaged(last, f"time runs back at byte {512 + 256 * i + HEADER}, "
+                                       f"{17 * len(part)} bytes skipped")]
+    write("repeated", trace, [(offset, used(parts[offset // 256 % 2]))
+                              for offset in (0, 512, 256, 768)], lines)
+
+
 def wall_clock():
     start = 1_700_000_000 * 10**9 + 123
     ops = [event(start + i, "switch", i) for i in range(5)]
@@ -308,5 +321,5 @@ def wall_clock():
 
 os.chdir(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 for make in (every_op, extremes, labels, ring, odd, torn, torn_inside, first_stamp, gone, truncated,
-             sizes, counts, wall_clock):
+             sizes, counts, repeated, wall_clock):
     make()

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: ISC */
+/* Following a recording while it is written: packets that grow, are finished, are overwritten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "thrum_helper.h"
+
+#define START 1000000u /* ticks; one is 10 ns */
+
+static void log_at(struct track *track, uint64_t ticks, const char *text)
+{
+	assert_true(track_add(track, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
+		START + ticks));
+}
+
+static struct track packet(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
+	uint64_t ticks, const char *text)
+{
+	struct track track = track_begin(recording, index, lane, seq, START + ticks);
+
+	log_at(&track, ticks, text);
+	return track;
+}
+
+static void set_up(struct recording *recording)
+{
+	recording_init(recording, THRUM__SIZE_MIN);
+	atomic_store(&recording->header->state, THRUM__RECORDING);
+}
+
+static void refresh(struct thrum_trace *trace, int expected)
+{
+	assert_int_equal(thrum_trace_refresh(trace, 0, NULL), expected);
+}
+
+static void reads_what_is_added(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	assert_string_equal(thrum_trace_info(trace)->state, "recording");
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a0\n");
+	thrum_helper_assert_more(trace, "");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "");
+	/* The same packet grows. */
+	log_at(&a, 1, "a1");
+	log_at(&a, 2, "a2");
+	thrum_helper_assert_more(trace, "");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "10 0 log 1 - - a1\n20 0 log 1 - - a2\n");
+	/* It grows, and another one follows. */
+	log_at(&a, 3, "a3");
+	a = packet(&recording, 2, 0, 1, 4, "a4");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "30 0 log 1 - - a3\n40 0 log 1 - - a4\n");
+	/* A lane is new; it gets the next number. */
+	packet(&recording, 1, 9, 0, 5, "z5");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "50 1 log 10 - - z5\n");
+	assert_int_equal(thrum_trace_info(trace)->lanes, 2);
+	assert_int_equal(thrum_trace_info(trace)->records, 6);
+	assert_int_equal(thrum_trace_info(trace)->packets, 3);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+static void starts_with_nothing(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	thrum_helper_assert_more(trace, "");
+	struct track a = track_begin(&recording, 0, 0, 0, START);
+
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "");
+	log_at(&a, 0, "a");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+static void ends_after_the_last_look(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a0\n");
+	log_at(&a, 1, "a1");
+	atomic_store(&recording.header->state, THRUM__STOPPED);
+	refresh(trace, 1);
+	assert_string_equal(thrum_trace_info(trace)->state, "stopped");
+	thrum_helper_assert_more(trace, "10 0 log 1 - - a1\n");
+	refresh(trace, 0);
+	refresh(trace, 0);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+static void has_nothing_to_wait_for_when_stopped(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	packet(&recording, 0, 0, 0, 0, "a");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	assert_int_equal(thrum_trace_refresh(trace, 60000, NULL), 0);
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+/* Packets are taken away before they were read, or before they were read to their end. */
+static void tells_what_was_overwritten(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	packet(&recording, 0, 0, 0, 0, "a0");
+	packet(&recording, 1, 0, 1, 1, "a1");
+	packet(&recording, 2, 0, 2, 2, "a2");
+	packet(&recording, 3, 1, 0, 0, "b0");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	/* Between the look at headers and the copying. */
+	packet(&recording, 1, 0, 3, 3, "a3");
+	thrum_helper_assert_more(trace,
+		"0 0 log 1 - - a0\n"
+		"0 1 log 2 - - b0\n"
+		"10 0 lost - - - packet overwritten while reading\n"
+		"20 0 log 1 - - a2\n");
+	/* Packet 3 of lane 0 is found; but lane 1's, which may have had more, is gone. */
+	packet(&recording, 3, 0, 4, 4, "a4");
+	packet(&recording, 0, 1, 1, 5, "b5");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace,
+		"0 1 lost - - - packet overwritten while reading\n"
+		"30 0 log 1 - - a3\n"
+		"40 0 log 1 - - a4\n"
+		"50 1 log 2 - - b5\n");
+	assert_int_equal(thrum_trace_info(trace)->gaps, 2);
+	/* A gap in numbers. */
+	packet(&recording, 2, 0, 9, 7, "a9");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace,
+		"70 0 lost - - - 4 packets overwritten\n"
+		"70 0 log 1 - - a9\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+/* Refreshing in the midst of reading loses nothing. */
+static void refreshes_at_any_time(void **state)
+{
+	struct recording recording;
+	const struct thrum_event *events;
+	size_t count;
+	int64_t next = 0;
+
+	(void)state;
+	set_up(&recording);
+	struct track track = track_begin(&recording, 0, 0, 0, START);
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+	uint32_t index = 0, random = 1;
+
+	for (int64_t added = 0; added < 20000;) {
+		for (unsigned burst = random % 300; burst > 0; burst--) {
+			struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .value = added};
+			uint64_t ticks = START + (uint64_t)added++;
+
+			if (!track_add(&track, &record, ticks)) {
+				index++;
+				track = track_begin(&recording, index % recording.header->packets,
+					0, index, ticks);
+				assert_true(track_add(&track, &record, ticks));
+			}
+		}
+		random = random * 1664525 + 1013904223;
+		refresh(trace, 1);
+		for (unsigned slices = random >> 30; slices > 0; slices--) {
+			if (thrum_trace_next(trace, &events, &count, NULL) != 1)
+				break;
+			for (size_t i = 0; i < count; i++)
+				assert_int_equal(events[i].value, next++);
+		}
+	}
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(events[i].value, next++);
+	assert_true(next >= 20000);
+	assert_int_equal(thrum_trace_info(trace)->gaps, 0);
+	assert_int_equal(thrum_trace_info(trace)->damaged, 0);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_what_is_added),
+		cmocka_unit_test(starts_with_nothing),
+		cmocka_unit_test(ends_after_the_last_look),
+		cmocka_unit_test(has_nothing_to_wait_for_when_stopped),
+		cmocka_unit_test(tells_what_was_overwritten),
+		cmocka_unit_test(refreshes_at_any_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never hangs, and gives
+ * everything that lies in packets which weren't touched.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "thrum_helper.h"
+
+#define START 1000000u
+
+enum { LANES = 2, EACH = 4, PACKETS = LANES * EACH, MARKS = 60 };
+
+/* The recording, and when each of its marks was made. A mark is a TAG_VALUE; its value is packet * MARKS + number. */
+struct specimen {
+	struct recording recording;
+	uint64_t size; /* up to the end of the last packet */
+	uint64_t clocks[PACKETS * MARKS];
+	uint64_t content[PACKETS];
+};
+
+/* One of all kinds of records. */
+static void add_record(struct track *track, unsigned number, uint64_t ticks)
+{
+	const uint64_t far = UINT64_C(1) << 50;
+	const struct thrum__record records[] = {
+		{.type = THRUM__R_CREATE, .other = 20 + number, .site = 2, .text = "label"},
+		{.type = THRUM__R_WAIT, .task = 20 + number, .other = 5},
+		{.type = THRUM__R_SWITCH, .task = 5},
+		{.type = THRUM__R_LOG, .text = "a line of text"},
+		{.type = THRUM__R_LINK_SEND, .key = (const uint8_t *)"key", .key_size = 3},
+		{.type = THRUM__R_WAIT, .task = far, .other = far + 1},
+		{.type = THRUM__R_NAME, .text = "by name"},
+		{.type = THRUM__R_SUSPEND},
+		{.type = THRUM__R_RESUME},
+		{.type = THRUM__R_LANE, .other = 99, .tid = 7, .text = "thread"},
+		{.type = THRUM__R_CATEGORY, .def = 3, .value = 1},
+		{.type = THRUM__R_CLOCK, .monotonic = 1, .realtime = 2},
+		{.type = THRUM__R_LOST, .cause = 1, .value = 3},
+		{.type = THRUM__R_CREATE_WAITING, .other = 21 + number, .source = 3, .text = ""},
+	};
+
+	assert_true(track_add(track, &records[number % (sizeof records / sizeof *records)], ticks));
+}
+
+static void fill_packet(struct specimen *specimen, unsigned index)
+{
+	unsigned lane = index % LANES, seq = index / LANES;
+	uint64_t ticks = START + seq * 1000 + lane;
+	struct track track = track_begin(&specimen->recording, index, lane, 7 + seq, ticks);
+
+	for (unsigned i = 0; i < MARKS; i++) {
+		unsigned mark = index * MARKS + i;
+		struct thrum__record record = {
+			.type = THRUM__R_TAG_VALUE, .def = 1, .value = mark};
+
+		specimen->clocks[mark] = ticks;
+		assert_true(track_add(&track, &record, ticks));
+		if (i % 3 == 0)
+			add_record(&track, i / 3, ticks);
+		ticks += 15;
+	}
+	specimen->content[index] = track.at;
+}
+
+static void make(struct specimen *specimen)
+{
+	struct recording *recording = &specimen->recording;
+
+	recording_init(recording, THRUM__SIZE_MIN);
+	recording_define(recording, 1, THRUM__DEFINES_TAG, 0, "mark", 5);
+	recording_define(recording, 2, THRUM__DEFINES_SITE, 3, "main\0main.c", 12);
+	recording_define(recording, 3, THRUM__DEFINES_CATEGORY, 0, "net", 4);
+	struct thrum__header *h = recording->header;
+	struct thrum__live_task *cells = (void *)(recording->bytes + h->live_tasks.offset);
+
+	for (unsigned id = 9; id < 12; id++) {
+		cells[id].created = START + id;
+		cells[id].waiting = 9;
+		cells[id].waited = START + id + 1;
+		strcpy(cells[id].label, "remembered");
+		atomic_store(&cells[id].flags, THRUM__LIVE_LABELLED | THRUM__LIVE_CUT);
+		atomic_store(&cells[id].tag, id);
+	}
+	for (unsigned index = 0; index < PACKETS; index++)
+		fill_packet(specimen, index);
+	specimen->size = h->packet.offset + PACKETS * (uint64_t)h->packet_size;
+}
+
+/* Reads it all; marks the marks that came, at their time and in their order. False: it can't be opened. */
+static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, size_t size,
+	uint8_t seen[PACKETS * MARKS])
+{
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	size_t count, given = 0;
+	uint64_t last = 0;
+	volatile size_t sum = 0;
+
+	memset(seen, 0, PACKETS * MARKS);
+	if (thrum_trace_open_memory(bytes, size, &trace, NULL) != 0)
+		return false;
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1) {
+		for (size_t i = 0; i < count; i++, given++) {
+			const struct thrum_event *event = &events[i];
+
+			sum += strlen(event->text) + event->text_size;
+			assert_int_equal(event->text[event->text_size], '\0');
+			assert_true(event->lane < 256 && event->type < THRUM_EVENT_TYPES);
+			/* Time never runs back. */
+			assert_true(event->clock >= last);
+			last = event->clock;
+			if (event->type == THRUM_EVENT_TAG && event->value >= 0 &&
+				event->value < PACKETS * MARKS &&
+				event->clock == specimen->clocks[event->value])
+				seen[event->value]++;
+		}
+	}
+	assert_true(given < 100000);
+	thrum_trace_close(trace);
+	return true;
+}
+
+/* All marks of all packets but one. */
+static void assert_all_but(const uint8_t seen[PACKETS * MARKS], unsigned packet, uint64_t byte,
+	unsigned bit)
+{
+	for (unsigned i = 0; i < PACKETS * MARKS; i++)
+		if (i / MARKS != packet && seen[i] != 1)
+			fail_msg("byte %llu, bit %u, of packet %u: mark %u of packet %u came %u times",
+				(unsigned long long)byte, bit, packet, i % MARKS, i / MARKS, seen[i]);
+}
+
+static void reads_the_specimen(void **state)
+{
+	struct specimen specimen;
+	uint8_t seen[PACKETS * MARKS];
+
+	(void)state;
+	make(&specimen);
+	assert_true(specimen.size <= 80 << 10);
+	assert_true(read_marks(&specimen, specimen.recording.bytes, specimen.size, seen));
+	assert_all_but(seen, PACKETS, 0, 0);
+	recording_finish(&specimen.recording);
+}
+
+static void survives_truncation_anywhere(void **state)
+{
+	struct specimen specimen;
+	uint8_t seen[PACKETS * MARKS];
+
+	(void)state;
+	make(&specimen);
+	const struct thrum__header *h = specimen.recording.header;
+
+	for (uint64_t size = 0; size < specimen.size; size++) {
+		/* Of exactly this size, so that ASan sees what is read beyond it. */
+		uint8_t *bytes = malloc(size + (size == 0));
+
+		assert_non_null(bytes);
+		memcpy(bytes, specimen.recording.bytes, size);
+		bool opened = read_marks(&specimen, bytes, size, seen);
+
+		assert_int_equal(opened, size >= sizeof *h);
+		for (unsigned i = 0; i < PACKETS; i++) {
+			uint64_t end = h->packet.offset + (uint64_t)i * h->packet_size +
+				specimen.content[i];
+
+			for (unsigned mark = 0; mark < MARKS && opened && end <= size; mark++)
+				assert_int_equal(seen[i * MARKS + mark], 1);
+		}
+		free(bytes);
+	}
+	recording_finish(&specimen.recording);
+}
+
+/* Flips each bit of some bytes. `packet`: whose they are; PACKETS: nobody's, so that nothing may be missing. */
+static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint64_t size,
+	unsigned packet)
+{
+	uint8_t *bytes = malloc(specimen->size), seen[PACKETS * MARKS];
+
+	assert_non_null(bytes);
+	memcpy(bytes, specimen->recording.bytes, specimen->size);
+	for (uint64_t byte = offset; byte < offset + size; byte++) {
+		for (unsigned bit = 0; bit < 8; bit++) {
+			bytes[byte] ^= (uint8_t)(1u << bit);
+			bool opened = read_marks(specimen, bytes, specimen->size, seen);
+
+			bytes[byte] ^= (uint8_t)(1u << bit);
+			if (byte < sizeof(struct thrum__header))
+				continue;
+			assert_true(opened);
+			assert_all_but(seen, packet, byte - offset, bit);
+		}
+	}
+	free(bytes);
+}
+
+static void survives_flipped_bits(void **state)
+{
+	struct specimen specimen;
+
+	(void)state;
+	make(&specimen);
+	const struct thrum__header *h = specimen.recording.header;
+
+	flip_each_bit(&specimen, 0, sizeof *h, PACKETS);
+	flip_each_bit(&specimen, h->definitions.offset, 5 * sizeof(struct thrum__definition), PACKETS);
+	flip_each_bit(&specimen, h->live_tasks.offset + 8 * sizeof(struct thrum__live_task),
+		5 * sizeof(struct thrum__live_task), PACKETS);
+	for (unsigned i = 0; i < PACKETS; i++)
+		flip_each_bit(&specimen, h->packet.offset + (uint64_t)i * h->packet_size,
+			specimen.content[i], i);
+	recording_finish(&specimen.recording);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_the_specimen),
+		cmocka_unit_test(survives_truncation_anywhere),
+		cmocka_unit_test(survives_flipped_bits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

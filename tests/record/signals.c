@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: ISC */
+/* Signal handlers record after every single instruction of the recorder: nothing is torn, nothing
+ * is there twice, and what is missing is counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record/record.h"
+#include "steps_helper.h"
+
+#define LARGE (UINT64_C(64) << 20)
+/* Packets of 4 KiB: there is a switch every few calls. */
+#define SMALL_PACKETS (UINT64_C(4) << 20)
+
+static void after_every_instruction(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
+		step_through(LARGE, 1, 1, kind, 60);
+}
+
+static void in_packet_switches(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
+		step_through(SMALL_PACKETS, 1, 1, kind, 40);
+}
+
+static void in_the_handler_too(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_KINDS; kind++) {
+		step_through(LARGE, 2, 97, kind, 4);
+		/* A fourth at the same time has no lane. */
+		step_through(LARGE, 4, 397, kind, 4);
+	}
+}
+
+static void *first_steps(void *number)
+{
+	thrum_task task = MAIN_NUMBERED + (uintptr_t)number;
+
+	STEP_ON();
+	thrum_task_wait(task, task + 1);
+	STEP_OFF();
+	STEP_ON();
+	thrum__thread_exit(&thrum__thread);
+	STEP_OFF();
+	return NULL;
+}
+
+static void in_the_first_and_last_call_of_a_thread(void **state)
+{
+	(void)state;
+	steps_begin(LARGE, 2, 97);
+	for (uintptr_t i = 0; i < 12; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, first_steps, (void *)i), 0);
+		pthread_join(thread, NULL);
+	}
+	struct events events = steps_end();
+
+	assert_in_range(steps_traps(), 12 * 400, UINT32_MAX);
+	steps_check(&events, STEP_WAIT, 12);
+	/* Three levels of one thread at a time, and those of the test itself. */
+	assert_in_range(events.info.lanes, 2, 8);
+	events_free(&events);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_every_instruction),
+		cmocka_unit_test(in_packet_switches),
+		cmocka_unit_test(in_the_handler_too),
+		cmocka_unit_test(in_the_first_and_last_call_of_a_thread),
+	};
+
+	if (!steps_init())
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

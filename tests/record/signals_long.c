@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* As signals.c, with more calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "steps_helper.h"
+
+/* Of each call that is encoded by hand. */
+#define CALLS 3000
+
+static void after_every_instruction(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_TAG; kind++)
+		step_through(UINT64_C(64) << 20, 1, 1, kind, CALLS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_every_instruction),
+	};
+
+	if (!steps_init())
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

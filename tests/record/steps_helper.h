@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Signal handlers that record after every single instruction: the processor's trap flag makes it
+ * raise SIGTRAP after each. The handler's events tell the number of the trap, those of the calls
+ * that are stepped through the number of the call, so that each can be looked for.
+ */
+#ifndef STEPS_HELPER_H
+#define STEPS_HELPER_H
+
+#include "record_helper.h"
+
+#if defined(__x86_64__) && !SANITIZED
+#define CAN_STEP 1
+/* Below the red zone, which is the compiler's. */
+#define SET_FLAGS(instruction) \
+	__asm__ volatile("subq $128, %%rsp\n\tpushfq\n\t" instruction \
+			 "\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" :: \
+				 : "memory", "cc")
+#define STEP_ON() SET_FLAGS("orq $0x100, (%%rsp)")
+#define STEP_OFF() SET_FLAGS("andq $~0x100, (%%rsp)")
+#else
+#define CAN_STEP 0
+#define STEP_ON() ((void)0)
+#define STEP_OFF() ((void)0)
+#endif
+
+/* A call's number goes into its ids, from here on. */
+#define MAIN_NUMBERED 700000000u
+
+/* The calls that can be stepped through. */
+enum step_kind {
+	STEP_WAIT,
+	STEP_READ,
+	STEP_READ_OWN,
+	STEP_RESOLVE,
+	STEP_SWITCH,
+	STEP_CREATE,
+	STEP_CREATE_IN,
+	STEP_CREATE_WAITING,
+	STEP_LOG,
+	STEP_COUNTER,
+	STEP_TAG,
+	STEP_LABEL,
+	STEP_KINDS,
+};
+
+/* False: no steps can be made here, and this was said. */
+bool steps_init(void);
+
+/* How many traps there were since steps_begin. */
+uint32_t steps_traps(void);
+
+/*
+ * Starts a recording of this size. In the handler, of each `every` events one is stepped through,
+ * unless that would be deeper than `levels` handlers.
+ */
+void steps_begin(uint64_t size, uint32_t levels, uint32_t every);
+/* Stops, and checks that every trap's event is there once or is counted as lost, and that nothing
+ * is damaged or goes back in time. */
+struct events steps_end(void);
+/* Checks that the calls of this kind, from number 0, are there once and in order. */
+void steps_check(const struct events *, enum step_kind kind, uint32_t calls);
+
+/* All of it, for so many calls of a kind. */
+void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind kind,
+	uint32_t calls);
+
+#endif

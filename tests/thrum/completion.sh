@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# The completion for bash, as bash would call it.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+touch server.thrum net.ctf notes.txt
+mkdir folder
+# shellcheck source=/dev/null
+. "$SOURCE/completion/thrum.bash"
+failed=0
+
+# complete_words EXPECTED WORD...: what is offered for the last word, sorted, on one line.
+complete_words() {
+	local expected=$1 got
+	shift
+	COMP_WORDS=("$THRUM" "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_thrum
+	got=$(printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' ' ')
+	got=${got% }
+	[[ $got == "$expected" ]] || {
+		echo "thrum $*: offers \"$got\", not \"$expected\""
+		failed=1
+	}
+}
+
+complete_words '--help --version convert dump help info record snapshot' ''
+complete_words 'dump' d
+complete_words 'info' help i
+complete_words '--end --event' dump --e
+complete_words '--clock --color' dump --c
+complete_words 'json text tsv' dump --format = ''
+complete_words 'text tsv' dump --format = t
+complete_words 'json' dump -f j
+complete_words 'auto' dump --color au
+complete_words 'read read-later resolve resume' dump --event = re
+complete_words 'create,lock create,log create,lost' dump --event = create,lo
+complete_words 'folder net.ctf server.thrum' dump ''
+complete_words 'server.thrum' info s
+complete_words 'folder net.ctf server.thrum' dump --format = tsv ''
+complete_words '' dump --task ''
+complete_words 'discard' record --full = d
+complete_words '--full' record --f
+complete_words '' nonsense --f
+
+# A command of its own completes behind `record`.
+complete_words 'server.thrum' record -- cat server
+exit $failed

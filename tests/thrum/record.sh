@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# `thrum record` stays out of the way: status, signals and streams are the program's.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+programs=$BUILD/tests/thrum/programs
+failed=0
+
+wrong() {
+	echo "$*"
+	[[ ! -f err ]] || sed 's/^/    /' err
+	failed=1
+}
+
+# ends STATUS ARGUMENT...: thrum record ARGUMENT... ends with this status.
+ends() {
+	local status=$1 got
+	shift
+	"$THRUM" record "$@" >out 2>err
+	got=$?
+	[[ $got -eq $status ]] || wrong "thrum record $*: status $got instead of $status"
+}
+
+says() {
+	grep -qE -- "$1" err || wrong "doesn't say \"$1\", but:"
+}
+
+# Its status, arguments and streams.
+ends 0 true
+says 'true recorded nothing: neither'
+ends 7 sh -c 'exit 7'
+ends 64 -- sh -c 'exit 64'
+ends 0 -- printf '%s|' --help -o 'a b' --
+[[ $(cat out) == '--help|-o|a b|--|' ]] || wrong "arguments: $(cat out)"
+[[ $(echo words | "$THRUM" record cat 2>/dev/null) == words ]] || wrong "standard input is lost"
+ends 127 no-such-program
+says 'no-such-program: there is no such program'
+ends 127 ./no-such-program
+echo text >text
+ends 126 ./text
+says 'text: can.t be executed: Permission denied'
+ends 126 /
+[[ $(ls) == $'err\nout\ntext' ]] || wrong "files that nobody recorded: $(ls)"
+
+# Its signals.
+ends 143 -- sh -c 'kill -TERM $$'
+ends 137 -- sh -c 'kill -KILL $$'
+ends 134 -- sh -c 'ulimit -c 0; kill -ABRT $$'
+[[ ! -e core ]] || wrong "thrum left a core"
+
+# forwards SIGNAL: what is sent to thrum reaches the program, whose status is thrum's.
+forwards() {
+	local pid status
+	rm -f ready
+	# shellcheck disable=SC2016
+	"$THRUM" record -- sh -c 'trap "exit 42" "$1"; : >ready; while :; do sleep 0.01; done' sh "$1" 2>err &
+	pid=$!
+	for ((i = 0; i < 500; i++)); do
+		[[ ! -e ready ]] || break
+		sleep 0.01
+	done
+	kill -s "$1" $pid
+	wait $pid
+	status=$?
+	[[ $status -eq 42 ]] || wrong "SIG$1: status $status"
+}
+for signal in TERM HUP USR1 USR2; do
+	forwards $signal
+done
+
+# A signal that is ignored stays ignored.
+# shellcheck disable=SC2016
+(
+	trap '' HUP
+	"$THRUM" record -- sh -c 'kill -HUP $$; exit 5' 2>err
+)
+[[ $? -eq 5 ]] || wrong "an ignored signal ended the program"
+
+# The keyboard's signals: thrum waits for what the program makes of them.
+# shellcheck disable=SC2016
+ends 9 -- sh -c 'trap "exit 9" INT; kill -INT $PPID; kill -QUIT $PPID; kill -INT $$; exit 1'
+
+# A stopped program.
+# shellcheck disable=SC2016
+"$THRUM" record -- sh -c '(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 6' 2>err
+[[ $? -eq 6 ]] || wrong "a program that stopped and went on: status $?"
+
+# What is recorded: where, and that it is told and can be read.
+ends 0 -o every.thrum -- "$programs/every" ignored.thrum
+says '^thrum: recorded [0-9,]+ events of 1 lane in every\.thrum \('
+[[ ! -e ignored.thrum ]] || wrong "the environment comes before the program"
+[[ $("$THRUM" dump --format=tsv every.thrum | grep -c 'connection reset') -eq 1 ]] ||
+	wrong "the recording can't be read"
+[[ $(stat -c %s every.thrum) -lt 67108864 ]] || wrong "the recording was not trimmed"
+[[ $(stat -c %a every.thrum) == 600 ]] || wrong "others may read the recording"
+
+# By default: its name and its process id.
+rm -f ./*.thrum
+ends 0 -- "$programs/every" x
+[[ $(ls ./*.thrum) =~ ^\./every-[0-9]+\.thrum$ ]] || wrong "recorded to $(ls ./*.thrum)"
+says " in every-[0-9]+\.thrum "
+
+# A shell's children, each on its own; with one FILE for all, the later one takes FILE.PID, or
+# replaces the file of one that has ended.
+rm -f ./*.thrum
+ends 0 -- sh -c "'$programs/every' x; '$programs/every' x"
+[[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
+rm -f ./*.thrum
+ends 3 -o one.thrum -- sh -c "'$programs/steady' & '$programs/every' x; sleep 0.3; kill \$!; wait \$!"
+files=(one.thrum one.thrum.[0-9]*)
+[[ ${#files[@]} -eq 2 && -f ${files[0]} && -f ${files[1]} ]] || wrong "not one.thrum and one.thrum.PID"
+[[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
+
+# An old recording of the same name is no news if nothing was recorded, and is replaced otherwise.
+rm -f ./*.thrum
+"$programs/every" old.thrum
+ends 0 -o old.thrum true
+says 'recorded nothing'
+ends 0 -o old.thrum "$programs/every" x
+says 'recorded .* in old\.thrum'
+
+# Names with anything in them, a folder beside, sizes and what is done when full.
+mkdir 'a b'
+ends 0 -o 'a b/[x]*-%e.thrum' "$programs/every" x
+says 'in a b/\[x\]\*-every\.thrum'
+ends 0 -o full.thrum --size=256K --full=discard "$programs/every" x wrap
+says 'not everything was recorded \(recording full: [0-9,]+\)'
+[[ $("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { print $2 }') -gt 0 ]] ||
+	wrong "nothing was lost in full.thrum"
+
+# A recording goes on when a child outlives the program.
+rm -f ./*.thrum
+# shellcheck disable=SC2016
+ends 0 -o live.thrum -- sh -c '"$0" >ready2 & echo $! >pid; while [ ! -s ready2 ]; do sleep 0.01; done' \
+	"$programs/steady"
+says 'in live\.thrum so far; process [0-9]+ goes on'
+kill "$(cat pid)"
+
+# Where nothing can be recorded, nothing is run.
+ends 2 -o nowhere/x.thrum touch ran
+says 'nowhere: nothing can be recorded there: No such file'
+ends 2 -o text/x.thrum touch ran
+says 'nothing can be recorded there: Not a directory'
+ends 2 -o text touch ran
+says 'a file that is not a recording is in the way'
+[[ $(cat text) == text ]] || wrong "somebody's file was overwritten"
+ln -s elsewhere link.thrum
+ends 2 -o link.thrum touch ran
+says 'symbolic link'
+if [[ $(id -u) -ne 0 ]]; then
+	chmod 500 'a b'
+	ends 2 -o 'a b/x' touch ran
+	says 'nothing can be recorded there: Permission denied'
+fi
+[[ ! -e ran ]] || wrong "the program was run although nothing could be recorded"
+exit $failed
