@@ -64,9 +64,9 @@ static uint64_t packet_offset(const struct reader *r, uint32_t index)
 	return r->header.packet.offset + (uint64_t)index * r->header.packet_size;
 }
 
-static void note_overwritten(struct reader *r, struct lane *lane)
+static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks)
 {
-	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number, lane->last,
+	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number, ticks,
 		"packet overwritten while reading");
 }
 
@@ -74,7 +74,7 @@ static void note_overwritten(struct reader *r, struct lane *lane)
 
 /* Copies the lane's packet to its slot. Returns 1; 0: it is gone, as the batch says; or a negative
  * enum thrum_error. */
-static int copy_packet(struct reader *r, struct lane *lane)
+static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 {
 	struct thrum__packet *packet = (struct thrum__packet *)(void *)lane->slot->bytes;
 	size_t bytes;
@@ -88,7 +88,7 @@ static int copy_packet(struct reader *r, struct lane *lane)
 	if (result < 0)
 		return result;
 	if (result != 1 || packet->ticket != lane->ticket) {
-		note_overwritten(r, lane);
+		note_overwritten(r, lane, ticks);
 		return 0;
 	}
 	lane->content = (uint32_t)bytes;
@@ -105,10 +105,10 @@ static int resume_packet(struct reader *r, struct lane *lane)
 
 	lane->has_grown = lane->has_vanished = lane->may_grow = false;
 	if (has_vanished) {
-		note_overwritten(r, lane);
+		note_overwritten(r, lane, lane->last);
 		return 1;
 	}
-	int result = copy_packet(r, lane);
+	int result = copy_packet(r, lane, lane->last);
 
 	lane->at = at;
 	if (lane->content < at)
@@ -124,7 +124,7 @@ static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet
 	uint64_t missing = next->seq - lane->seq - 1;
 
 	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number,
-		next->first > lane->last ? next->first : lane->last, "%llu packet%s overwritten",
+		next->begin > lane->last ? next->begin : lane->last, "%llu packet%s overwritten",
 		(unsigned long long)missing, missing == 1 ? "" : "s");
 	lane->seq = next->seq - 1;
 	lane->name = lane->reason = (struct span_of_text){"", 0};
@@ -176,17 +176,13 @@ static int start_packet(struct reader *r, struct lane *lane)
 	lane->tid = next->tid;
 	lane->has_begun = true;
 	lane->at = lane->content = lane->counted = 0;
-	uint64_t last = lane->last;
-
-	if (next->first > last)
-		lane->last = next->first; /* for a note */
-	int result = copy_packet(r, lane);
+	int result = copy_packet(r, lane, next->begin > lane->last ? next->begin : lane->last);
 
 	if (result != 1)
 		return result;
 	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
 	lane->bound = bound_of(r, lane);
-	if (thrum__packet_first(lane->slot->bytes, lane->content) >= last)
+	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last)
 		return 1;
 	thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 		"packet at byte %llu: begins before the end of the packet before it",

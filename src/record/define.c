@@ -28,21 +28,38 @@ static struct category categories[CATEGORIES] = {
 	{NAMED, 3, "log"},
 };
 
+/* What state a category is in; waits a little for one that is being written, which takes no time
+ * unless its writer is just what this thread's signal handler interrupted. */
+static uint32_t settled_state(struct category *c)
+{
+	uint32_t state = atomic_load(&c->state);
+
+	for (int i = 0; i < 1000 && state == WRITING; i++)
+		state = atomic_load(&c->state);
+	return state;
+}
+
+static bool claim(struct category *c)
+{
+	uint32_t state = FREE;
+
+	return atomic_compare_exchange_strong(&c->state, &state, WRITING);
+}
+
 /* The number of a category, new or not. Too many: the last one's. */
 static unsigned category_number(const char *name)
 {
 	for (unsigned i = 0; i < CATEGORIES; i++) {
 		struct category *c = &categories[i];
-		uint32_t state = FREE;
 
-		if (atomic_compare_exchange_strong(&c->state, &state, WRITING)) {
+		if (claim(c)) {
 			thrum__copy_text(c->name, name, sizeof c->name - 1);
 			atomic_store(&c->level, 3);
 			atomic_store(&c->state, NAMED);
 			thrum__levels_apply(atomic_load(&thrum__recorder) != NULL);
 			return i;
 		}
-		if (state == NAMED && strncmp(c->name, name, sizeof c->name - 1) == 0)
+		if (settled_state(c) == NAMED && strncmp(c->name, name, sizeof c->name - 1) == 0)
 			return i;
 	}
 	return CATEGORIES - 1;

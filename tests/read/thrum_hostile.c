@@ -114,7 +114,7 @@ static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, si
 			assert_int_equal(event->text[event->text_size], '\0');
 			assert_true(event->lane < 256 && event->type < THRUM_EVENT_TYPES);
 			/* Time never runs back. */
-			assert_true(event->clock >= last);
+			if (event->clock < last) fail_msg("%s %llu < %llu: %s", thrum_event_name(event->type), (unsigned long long)event->clock, (unsigned long long)last, event->text);
 			last = event->clock;
 			if (event->type == THRUM_EVENT_TAG && event->value >= 0 &&
 				event->value < PACKETS * MARKS &&

@@ -162,7 +162,8 @@ static void check_what_is_left(const char *file)
 	numbers_see(numbers, events.list, events.count);
 	if (numbers_complaint(numbers))
 		fail_msg("after its death: %s", numbers_complaint(numbers));
-	assert_int_equal(events.info.lost_total, 0);
+	/* The table of live tasks may be too small for that many threads. */
+	assert_int_equal(events.info.lost_total, events.info.lost[THRUM__LOST_LIVE_TASKS]);
 	assert_in_range(threads, 0, NUMBERS_THREADS);
 	for (uint32_t i = 0; i < threads; i++)
 		check_thread(numbers, &events, i);

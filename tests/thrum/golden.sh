@@ -68,6 +68,7 @@ same mirage-ops.task dump --format=tsv --task=-1 "$mirage/ops.ctf"
 
 # All formats tell the same events.
 "$THRUM" dump --format=tsv "$here/every.thrum" | tail -n +2 | cut -f 3 >"$here/tsv"
-"$THRUM" dump --format=json "$here/every.thrum" | sed 's/.*"event":"\([a-z-]*\)".*/\1/' >"$here/json"
+"$THRUM" dump --format=json "$here/every.thrum" |
+	sed 's/.*"event":"\([a-z-]*\)".*/\1/' >"$here/json"
 cmp "$here/tsv" "$here/json" || failed=1
 exit $failed

@@ -17,7 +17,8 @@ commands=$(cut -f 1 "$here/table" | uniq)
 [[ $(wc -w <<<"$commands") -eq 5 ]] || wrong "not five commands, but: $commands"
 
 for command in $commands; do
-	"$THRUM" "$command" --help >"$here/help" 2>"$here/errors" || wrong "thrum $command --help fails"
+	"$THRUM" "$command" --help >"$here/help" 2>"$here/errors" ||
+		wrong "thrum $command --help fails"
 	[[ ! -s $here/errors ]] || wrong "thrum $command --help complains"
 	"$THRUM" help "$command" | cmp -s - "$here/help" || wrong "thrum help $command differs"
 	"$THRUM" "$command" -h | cmp -s - "$here/help" || wrong "thrum $command -h differs"
@@ -33,9 +34,11 @@ done
 while IFS=$'\t' read -r command option rest; do
 	[[ -n $option && $option != help ]] || continue
 	case $rest in [a-z]$'\t'*) letter=${rest:0:1} ;; *) letter= ;; esac
-	grep -qF -e "--$option" <("$THRUM" "$command" --help) || wrong "$command --help: no --$option"
+	grep -qF -e "--$option" <("$THRUM" "$command" --help) ||
+		wrong "$command --help: no --$option"
 	awk -v from=".Ss thrum $command" '/^\.S[hs] /{ on = $0 == from } on' "$page" >"$here/part"
-	grep -q -e "^\.It .*Fl .-$option\b" "$here/part" || wrong "man thrum, $command: no --$option"
+	grep -q -e "^\.It .*Fl .-$option\b" "$here/part" ||
+		wrong "man thrum, $command: no --$option"
 	[[ -z $letter ]] || grep -q -e "^\.It Fl $letter , Fl .-$option\b" "$here/part" ||
 		wrong "man thrum, $command: no -$letter beside --$option"
 done < <(awk -F '\t' -v OFS='\t' '{ print $1, $2 == "" ? "help" : $2, $3 == "" ? "-" : $3, $4 }' \

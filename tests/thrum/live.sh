@@ -59,5 +59,6 @@ wait $follower || wrong "dump --follow: status $? $(cat err)"
 "$THRUM" dump --format=tsv steady.thrum >whole
 # Times are a little more exact when the recording has ended.
 cmp <(cut -f 2- followed) <(cut -f 2- whole) || wrong "what was followed is not what there was"
-"$THRUM" dump --format=tsv - < <(cat steady.thrum) | cmp - whole || wrong "a pipe shows other events"
+"$THRUM" dump --format=tsv - < <(cat steady.thrum) | cmp - whole ||
+	wrong "a pipe shows other events"
 exit $failed

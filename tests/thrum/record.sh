@@ -55,7 +55,8 @@ forwards() {
 	local pid status
 	rm -f ready
 	# shellcheck disable=SC2016
-	"$THRUM" record -- sh -c 'trap "exit 42" "$1"; : >ready; while :; do sleep 0.01; done' sh "$1" 2>err &
+	"$THRUM" record -- sh -c 'trap "exit 42" "$1"; : >ready; while :; do sleep 0.01; done' \
+		sh "$1" 2>err &
 	pid=$!
 	for ((i = 0; i < 500; i++)); do
 		[[ ! -e ready ]] || break
@@ -108,9 +109,11 @@ rm -f ./*.thrum
 ends 0 -- sh -c "'$programs/every' x; '$programs/every' x"
 [[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
 rm -f ./*.thrum
-ends 3 -o one.thrum -- sh -c "'$programs/steady' & '$programs/every' x; sleep 0.3; kill \$!; wait \$!"
+ends 3 -o one.thrum -- \
+	sh -c "'$programs/steady' & '$programs/every' x; sleep 0.3; kill \$!; wait \$!"
 files=(one.thrum one.thrum.[0-9]*)
-[[ ${#files[@]} -eq 2 && -f ${files[0]} && -f ${files[1]} ]] || wrong "not one.thrum and one.thrum.PID"
+[[ ${#files[@]} -eq 2 && -f ${files[0]} && -f ${files[1]} ]] ||
+	wrong "not one.thrum and one.thrum.PID"
 [[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
 
 # An old recording of the same name is no news if nothing was recorded, and is replaced otherwise.
@@ -127,13 +130,15 @@ ends 0 -o 'a b/[x]*-%e.thrum' "$programs/every" x
 says 'in a b/\[x\]\*-every\.thrum'
 ends 0 -o full.thrum --size=256K --full=discard "$programs/every" x wrap
 says 'not everything was recorded \(recording full: [0-9,]+\)'
-[[ $("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { print $2 }') -gt 0 ]] ||
+lost=$("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { print $2 }')
+[[ $lost -gt 0 ]] ||
 	wrong "nothing was lost in full.thrum"
 
 # A recording goes on when a child outlives the program.
 rm -f ./*.thrum
 # shellcheck disable=SC2016
-ends 0 -o live.thrum -- sh -c '"$0" >ready2 & echo $! >pid; while [ ! -s ready2 ]; do sleep 0.01; done' \
+ends 0 -o live.thrum -- \
+	sh -c '"$0" >ready2 & echo $! >pid; while [ ! -s ready2 ]; do sleep 0.01; done' \
 	"$programs/steady"
 says 'in live\.thrum so far; process [0-9]+ goes on'
 kill "$(cat pid)"
