@@ -124,12 +124,12 @@ static void collect(struct rows *rows, const struct input *input, const struct c
 
 	add_text(rows, "host", info->host);
 	add_text(rows, "state", info->state);
-	add(rows, "clock frequency", ROW_NUMBER, info->clock_frequency);
-	add(rows, "file size", ROW_BYTES, info->file_size);
-	add(rows, "packet size", ROW_BYTES, info->packet_size);
+	add(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
+	add(rows, "file-size", ROW_BYTES, info->file_size);
+	add(rows, "packet-size", ROW_BYTES, info->packet_size);
 	add(rows, "records", ROW_NUMBER, info->records);
 	if (info->records > 0)
-		add(rows, "bytes per record", ROW_TENTH,
+		add(rows, "bytes-per-record", ROW_TENTH,
 			(uint64_t)((double)info->content_bytes * 10 / (double)info->records + 0.5));
 }
 

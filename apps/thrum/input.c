@@ -74,6 +74,34 @@ void input_close(struct input *input)
 	input->trace = NULL;
 }
 
+static bool is_recording(const char *path)
+{
+	struct thrum_trace *trace;
+	bool is;
+
+	if (thrum_trace_open(path, &trace, NULL) < 0)
+		return false;
+	is = strcmp(thrum_trace_info(trace)->format, "thrum") == 0;
+	thrum_trace_close(trace);
+	return is;
+}
+
+int input_may_replace(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) < 0)
+		return STATUS_OK;
+	if (S_ISLNK(status.st_mode)) {
+		complain("%s: a symbolic link is in the way", path);
+		return STATUS_FAILED;
+	}
+	if (S_ISREG(status.st_mode) && (status.st_size == 0 || is_recording(path)))
+		return STATUS_OK;
+	complain("%s: a file that is not a recording is in the way", path);
+	return STATUS_FAILED;
+}
+
 static char *put_number_of(char *to, uint64_t count, const char *one, const char *many)
 {
 	to = put_count(to, count);

@@ -28,6 +28,12 @@ void input_close(struct input *);
 /* Prints "thrum: FILE: byte OFFSET: message". Returns STATUS_FAILED. */
 int input_failed(const char *path, const struct thrum_error_info *);
 
+/*
+ * Whether a new recording may take this name: nothing has it, or an older recording, or an empty
+ * file. Returns STATUS_OK, or STATUS_FAILED after a message.
+ */
+int input_may_replace(const char *path);
+
 /* Says on standard error what of a trace that was read to its end is lost or damaged, if anything
  * is. */
 void input_warn(const struct input *);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "pattern.h"
 #include "recorded.h"
 
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
@@ -36,38 +37,18 @@ static const char *const full_words[] = {"overwrite", "discard"};
 /* ---- Before ------------------------------------------------------------------------------------
  */
 
-/* The program may change its directory before it records, so the pattern is absolute. */
-static int make_pattern(const char *output, char *pattern, size_t size)
-{
-	char here[PATH_MAX] = "";
-	int n;
-
-	if (output[0] != '/' && !getcwd(here, sizeof(here))) {
-		complain("the current directory: %s", strerror(errno));
-		return STATUS_FAILED;
-	}
-	if (strncmp(output, "./", 2) == 0)
-		output += 2;
-	n = snprintf(pattern, size, "%s%s%s", here, output[0] == '/' ? "" : "/", output);
-	if (n < 0 || (size_t)n >= size) {
-		complain("%.60s...: the name is too long", output);
-		return STATUS_FAILED;
-	}
-	return STATUS_OK;
-}
-
 /* The recorder says nothing when it can't make its file; so what can be known is said before. */
 static int check_directory(const char *pattern)
 {
-	char directory[PATH_MAX];
+	char part[PATH_MAX], directory[PATH_MAX];
 	struct stat status;
 	char *slash;
 
-	snprintf(directory, sizeof(directory), "%s", pattern);
-	slash = strrchr(directory, '/');
-	slash[slash == directory] = '\0';
-	/* Which directory it will be is known only when the name of the program is. */
-	if (strstr(directory, "%e") || strstr(directory, "%p"))
+	snprintf(part, sizeof(part), "%s", pattern);
+	slash = strrchr(part, '/');
+	slash[slash == part] = '\0';
+	/* Which one it will be is known only when the name of the program is. */
+	if (!pattern_name(part, directory))
 		return STATUS_OK;
 	if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
 		errno = ENOTDIR;
@@ -77,32 +58,14 @@ static int check_directory(const char *pattern)
 	return STATUS_FAILED;
 }
 
-/* What stands there may be replaced only if it is a recording. */
-static int check_file(const char *pattern)
+static int check_place(const char *pattern)
 {
-	struct thrum_error_info error = {0};
-	struct thrum_trace *trace;
-	struct stat status;
-	int result = STATUS_OK;
+	char name[PATH_MAX];
+	int status = check_directory(pattern);
 
-	if (strstr(pattern, "%e") || strstr(pattern, "%p") || lstat(pattern, &status) < 0)
-		return STATUS_OK;
-	if (S_ISLNK(status.st_mode)) {
-		complain("%s: a symbolic link is in the way", pattern);
-		return STATUS_FAILED;
-	}
-	if (S_ISREG(status.st_mode) && status.st_size == 0)
-		return STATUS_OK;
-	if (!S_ISREG(status.st_mode) || thrum_trace_open(pattern, &trace, &error) < 0) {
-		complain("%s: a file that is not a recording is in the way", pattern);
-		return STATUS_FAILED;
-	}
-	if (strcmp(thrum_trace_info(trace)->format, "thrum") != 0) {
-		complain("%s: a file that is not a recording is in the way", pattern);
-		result = STATUS_FAILED;
-	}
-	thrum_trace_close(trace);
-	return result;
+	if (status == STATUS_OK && pattern_name(pattern, name))
+		status = input_may_replace(name);
+	return status;
 }
 
 static int set_environment(const struct record_options *options, const char *pattern)
@@ -308,11 +271,9 @@ static int record(const struct record_options *options, char **program)
 	int status, ended;
 	pid_t child;
 
-	status = make_pattern(options->output, recorded.pattern, sizeof(recorded.pattern));
+	status = pattern_make(options->output, recorded.pattern, sizeof(recorded.pattern));
 	if (status == STATUS_OK)
-		status = check_directory(recorded.pattern);
-	if (status == STATUS_OK)
-		status = check_file(recorded.pattern);
+		status = check_place(recorded.pattern);
 	if (status == STATUS_OK)
 		status = set_environment(options, recorded.pattern);
 	if (status != STATUS_OK)

@@ -16,38 +16,18 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "pattern.h"
 #include "text.h"
-
-/* The pattern for glob(3): %e is anything, %p a number; everything else stands for itself. */
-static void make_glob(const char *pattern, char *to, size_t size, const char *suffix)
-{
-	char *end = to + size - 16 - strlen(suffix);
-
-	for (; *pattern && to < end; pattern++) {
-		if (pattern[0] == '%' && pattern[1] == 'e') {
-			*to++ = '*';
-			pattern++;
-		} else if (pattern[0] == '%' && pattern[1] == 'p') {
-			to = put_string(to, "[0-9]*");
-			pattern++;
-		} else {
-			if (strchr("*?[]\\", *pattern))
-				*to++ = '\\';
-			*to++ = *pattern;
-		}
-	}
-	strcpy(to, suffix);
-}
 
 /* Every file that may be meant, also the FILE.PID of a second process. */
 static int find_files(const struct recorded *recorded, glob_t *found)
 {
 	char pattern[2 * PATH_MAX];
 
-	make_glob(recorded->pattern, pattern, sizeof(pattern), "");
+	pattern_glob(recorded->pattern, "", pattern, sizeof(pattern));
 	if (glob(pattern, 0, NULL, found) == GLOB_NOSPACE)
 		return -1;
-	make_glob(recorded->pattern, pattern, sizeof(pattern), ".[0-9]*");
+	pattern_glob(recorded->pattern, ".[0-9]*", pattern, sizeof(pattern));
 	if (glob(pattern, GLOB_APPEND, NULL, found) == GLOB_NOSPACE)
 		return -1;
 	return 0;

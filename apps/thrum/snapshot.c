@@ -59,36 +59,12 @@ static int choose_name(const char *recording, struct target *target)
 	return target_failed(target, "there are too many snapshots; name one with -o");
 }
 
-/* What stands there already may be replaced if it is a recording, and written to if it isn't a
- * file. */
-static int check_existing(struct target *target, bool *direct)
-{
-	struct thrum_error_info error = {0};
-	struct thrum_trace *trace;
-	struct stat status;
-	bool is_recording;
-
-	*direct = false;
-	if (lstat(target->path, &status) < 0)
-		return STATUS_OK;
-	if (S_ISLNK(status.st_mode))
-		return target_failed(target, "a symbolic link is in the way");
-	*direct = !S_ISREG(status.st_mode);
-	if (*direct || status.st_size == 0)
-		return STATUS_OK;
-	if (thrum_trace_open(target->path, &trace, &error) < 0)
-		return target_failed(target, "a file that is not a recording is in the way");
-	is_recording = strcmp(thrum_trace_info(trace)->format, "thrum") == 0;
-	thrum_trace_close(trace);
-	if (!is_recording)
-		return target_failed(target, "a file that is not a recording is in the way");
-	return STATUS_OK;
-}
-
 static int open_target(struct target *target)
 {
-	bool direct;
-	int status = check_existing(target, &direct);
+	struct stat there;
+	bool direct = lstat(target->path, &there) == 0 && !S_ISREG(there.st_mode) &&
+		!S_ISLNK(there.st_mode);
+	int status = direct ? STATUS_OK : input_may_replace(target->path);
 
 	if (status != STATUS_OK)
 		return status;

@@ -215,6 +215,18 @@ static bool parse_digits(const char **text, uint64_t *n)
 	return true;
 }
 
+/* Adds the decimals behind a point, each a tenth of the one before; digits below 1 ns don't count.
+ */
+static bool add_decimals(const char *digits, int64_t unit, int64_t *sum)
+{
+	for (; *digits >= '0' && *digits <= '9'; digits++) {
+		unit /= 10;
+		if (__builtin_add_overflow(*sum, unit * (*digits - '0'), sum))
+			return false;
+	}
+	return true;
+}
+
 bool parse_time(const char *text, int64_t *ns)
 {
 	static const struct {
@@ -223,36 +235,24 @@ bool parse_time(const char *text, int64_t *ns)
 	} units[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"µs", 1000}, {"ms", 1000000},
 		{"s", NS_PER_S}, {"min", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
 	bool negative = *text == '-';
-	char decimals[10] = "";
-	size_t count = 0;
+	const char *decimals = "";
 	uint64_t whole;
+	int64_t sum;
 
 	text += negative;
-	if (!parse_digits(&text, &whole))
+	if (!parse_digits(&text, &whole) || whole > INT64_MAX)
 		return false;
-	if (*text == '.')
-		for (text++; *text >= '0' && *text <= '9'; text++)
-			if (count < sizeof(decimals) - 1)
-				decimals[count++] = *text;
-	while (*text == ' ')
-		text++;
+	if (*text == '.') {
+		decimals = ++text;
+		text += strspn(text, "0123456789");
+	}
+	text += *text == ' ';
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		int64_t sum, unit = units[i].ns;
-
 		if (strcmp(text, units[i].name) != 0)
 			continue;
-		if (whole > INT64_MAX || __builtin_mul_overflow((int64_t)whole, unit, &sum))
+		if (__builtin_mul_overflow((int64_t)whole, units[i].ns, &sum) ||
+			!add_decimals(decimals, units[i].ns, &sum))
 			return false;
-		for (size_t d = 0; d < count; d++) {
-			int64_t tenth = unit / 10, rest = unit % 10;
-
-			/* Below the nanosecond: nothing that counts. */
-			if (__builtin_add_overflow(sum,
-				    tenth * (decimals[d] - '0') + rest * (decimals[d] - '0') / 10,
-				    &sum))
-				return false;
-			unit = tenth;
-		}
 		*ns = negative ? -sum : sum;
 		return true;
 	}

@@ -219,10 +219,11 @@ static void put_definitions(struct text *text, const char *name,
 	put(text, ";\n");
 }
 
-#define ENUMERATOR(NAME, name, value, ...) ",\n\t\"" #name "\" = " #value
+#define ENUMERATOR(NAME, name, value) ",\n\t\"" #name "\" = " #value
+#define CAUSE(NAME, name, value, text) ENUMERATOR(NAME, name, value)
 static void put_enumerations(struct text *text, const struct thrum__metadata *metadata)
 {
-	static const char kinds[] = THRUM_KINDS(ENUMERATOR), causes[] = THRUM__LOST(ENUMERATOR);
+	static const char kinds[] = THRUM_KINDS(ENUMERATOR), causes[] = THRUM__LOST(CAUSE);
 	put(text, "typealias enum : uint8_t {");
 	put(text, &kinds[1]); /* without the first comma */
 	put(text, " } := thrum_kind;\ntypealias enum : uint8_t {");
@@ -294,6 +295,25 @@ static const char *field_type(enum thrum__field_type type, bool wide)
 	return "";
 }
 
+static void put_field(struct text *text, enum thrum__field_type type, const char *name, bool wide)
+{
+	bool is_key = type == THRUM__F_KEY;
+	if (is_key) {
+		put(text, " uint8_t ");
+		put(text, name);
+		put(text, "_size;");
+	}
+	put(text, " ");
+	put(text, field_type(type, wide));
+	put(text, name);
+	if (is_key) {
+		put(text, "[");
+		put(text, name);
+		put(text, "_size]");
+	}
+	put(text, ";");
+}
+
 static void put_event(struct text *text, unsigned id, const struct thrum__record_info *record,
 	bool wide)
 {
@@ -302,23 +322,8 @@ static void put_event(struct text *text, unsigned id, const struct thrum__record
 	put(text, "; stream_id = 0; name = \"");
 	put(text, record->name);
 	put(text, "\"; fields := struct {");
-	for (int i = 0; record->fields[i].type != THRUM__F_END; i++) {
-		const char *name = record->fields[i].name;
-		if (record->fields[i].type == THRUM__F_KEY) {
-			put(text, " uint8_t ");
-			put(text, name);
-			put(text, "_size;");
-		}
-		put(text, " ");
-		put(text, field_type(record->fields[i].type, wide));
-		put(text, name);
-		if (record->fields[i].type == THRUM__F_KEY) {
-			put(text, "[");
-			put(text, name);
-			put(text, "_size]");
-		}
-		put(text, ";");
-	}
+	for (int i = 0; record->fields[i].type != THRUM__F_END; i++)
+		put_field(text, record->fields[i].type, record->fields[i].name, wide);
 	put(text, " }; };\n");
 }
 

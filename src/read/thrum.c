@@ -274,10 +274,11 @@ static void set_base(struct reader *r)
 		base = start->ticks;
 	r->clock.base = base;
 	info->clock_first = base;
+	double ns = (double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick;
+
 	info->start = 0;
-	if (start->ticket != 0 && start->realtime != 0)
-		info->start = (int64_t)(start->realtime +
-			(uint64_t)((double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick));
+	if (start->ticket != 0 && start->realtime != 0 && ns > -0x1p62 && ns < 0x1p62)
+		info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
 }
 
 static void set_info(struct reader *r)

@@ -44,6 +44,9 @@ void thrum__note(struct reader *r, struct slot *slot, enum thrum_event_type type
 		size = 0;
 	if ((size_t)size >= sizeof slot->note)
 		size = sizeof slot->note - 1;
+	/* A packet may begin before its first event, but nothing happened before the first of all. */
+	if (ticks < r->clock.base)
+		ticks = r->clock.base;
 	slot->events[slot->count++] = (struct thrum_event){
 		.time = clock_ns(&r->clock, ticks),
 		.clock = ticks,
@@ -182,8 +185,11 @@ static int start_packet(struct reader *r, struct lane *lane)
 		return result;
 	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
 	lane->bound = bound_of(r, lane);
-	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last)
+	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last) {
+		if (lane->ticks > lane->last)
+			lane->last = lane->ticks;
 		return 1;
+	}
 	thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 		"packet at byte %llu: begins before the end of the packet before it",
 		(unsigned long long)packet_offset(r, index));

@@ -107,29 +107,55 @@ static void judge_twins(struct lane_order *o)
 	}
 }
 
-/* A recorder begins a packet at the time of its first event. If the two differ, one of them may be damaged. */
+/* A recorder begins a packet at the time of its first event. If the two differ, one of them may be
+ * damaged. */
 static bool has_odd_times(const struct packet_ref *p)
 {
 	return p->first != p->begin;
 }
 
-/* The next packet begins before the last one kept: which of the two has the wrong time, or the wrong number? */
+/* How many of the two neighbours have the number next to this packet's. */
+static int closeness(const struct packet_ref *p, const struct packet_ref *before,
+	const struct packet_ref *after)
+{
+	return (before && before->seq + 1 == p->seq) + (after && p->seq + 1 == after->seq);
+}
+
+/*
+ * Of two packets whose numbers and times contradict each other: is the first one, rather than the
+ * second, the wrong one? The witnesses in the order of their worth; each may have nothing to say.
+ */
+static bool first_is_wrong(const struct lane_order *o, const struct packet_ref *one,
+	const struct packet_ref *two)
+{
+	const struct packet_ref *before = NULL, *after = NULL;
+	uint64_t latest = o->r->clock.latest;
+
+	if (o->kept_count > 1)
+		before = packet(o, o->kept[o->kept_count - 2]);
+	if (o->coming_count > 1)
+		after = packet(o, o->coming[1]);
+	if (before && two->begin < before->begin)
+		return false; /* two is earlier than two packets before it */
+	if (after && after->begin < one->begin)
+		return true; /* one is later than two packets after it */
+	if (has_odd_times(one) != has_odd_times(two))
+		return has_odd_times(one);
+	if ((one->begin > latest) != (two->begin > latest))
+		return one->begin > latest;
+	int closer = closeness(one, before, after) - closeness(two, before, after);
+
+	if (closer == 0 && !before && after)
+		return after->seq - one->seq > after->seq - two->seq; /* far from all others */
+	return closer < 0;
+}
+
+/* The next packet begins before the last one kept. */
 static void judge_times(struct lane_order *o)
 {
 	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
-	const struct packet_ref *one = packet(o, *last), *two = packet(o, next);
-	bool last_is_wrong;
 
-	if (o->kept_count > 1 && two->begin < packet(o, last[-1])->begin)
-		last_is_wrong = false; /* next precedes two packets */
-	else if (o->coming_count > 1 && packet(o, o->coming[1])->begin < one->begin)
-		last_is_wrong = true; /* last succeeds two packets */
-	else if (has_odd_times(one) != has_odd_times(two))
-		last_is_wrong = has_odd_times(one);
-	else /* behind a gap: a lone packet there is the stranger */
-		last_is_wrong = two->seq == one->seq + 1 && o->kept_count > 1 &&
-			one->seq != packet(o, last[-1])->seq + 1;
-	if (last_is_wrong) {
+	if (first_is_wrong(o, packet(o, *last), packet(o, next))) {
 		refuse(o, *last, "its time is later than that of packets after it");
 		*last = next;
 	} else {

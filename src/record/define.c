@@ -56,7 +56,7 @@ static unsigned category_number(const char *name)
 			thrum__copy_text(c->name, name, sizeof c->name - 1);
 			atomic_store(&c->level, 3);
 			atomic_store(&c->state, NAMED);
-			thrum__levels_apply(atomic_load(&thrum__recorder) != NULL);
+			thrum__levels_apply(own_recorder() != NULL);
 			return i;
 		}
 		if (settled_state(c) == NAMED && strncmp(c->name, name, sizeof c->name - 1) == 0)
@@ -84,7 +84,7 @@ void thrum_level(const char *name, int level)
 {
 	if (!name)
 		return;
-	struct recorder *r = atomic_load(&thrum__recorder);
+	struct recorder *r = own_recorder();
 	unsigned number = category_number(name);
 	int lowest = number == 0 ? 0 : -1; /* ids are given as long as anything is recorded */
 

@@ -437,7 +437,8 @@ ALWAYS_INLINE bool try_counter(enum clock clock, const struct thrum_counter *cou
 
 	uint32_t kept = __atomic_load_n(&counter->id, __ATOMIC_RELAXED);
 
-	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(kept >> 16 != lane->generation))
+	if (!knows_running(thread, lane) || UNLIKELY(value != (int32_t)value) ||
+		UNLIKELY(kept >> 16 != lane->generation))
 		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_COUNTER);
 

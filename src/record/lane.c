@@ -489,7 +489,7 @@ void thrum__thread_attach(struct thread *thread)
 void thrum__thread_exit(void *pointer)
 {
 	struct thread *thread = pointer;
-	struct recorder *r = atomic_load(&thrum__recorder);
+	struct recorder *r = own_recorder();
 
 	if (!r || thread->generation != r->generation)
 		return;

@@ -129,6 +129,17 @@ static inline bool is_on(unsigned bit)
 	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
 }
 
+/*
+ * What this process records, or NULL. A child that was made behind the C library's back (_Fork, the
+ * system calls) has its parent's recorder, which isn't for it: its mask is 0.
+ */
+static inline struct recorder *own_recorder(void)
+{
+	return is_on(THRUM__BIT_STARTED)
+		? atomic_load_explicit(&thrum__recorder, memory_order_acquire)
+		: NULL;
+}
+
 /* Whether fast events may be written: then the lane is the current recording's. */
 ALWAYS_INLINE bool has_limit(const struct lane *lane)
 {

@@ -47,7 +47,7 @@ static int write_file(void *owner, uint64_t offset, const void *from, size_t siz
 int thrum_snapshot(const char *name)
 {
 	struct thrum__port_file file;
-	struct recorder *r = atomic_load(&thrum__recorder);
+	struct recorder *r = own_recorder();
 	struct thrum__record unused;
 
 	if (!name || !*name)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/clock.h"
 #include "port/futex.h"
 #include "port/port.h"
 #include "record/record.h"
@@ -140,16 +141,10 @@ static void fill_in_header(struct thrum__header *h, const struct thrum_config *c
 
 static void write_metadata(struct thrum__header *h)
 {
-	struct thrum__metadata metadata = {.uuid = h->uuid,
-		.frequency = h->clock_frequency,
-		.program = h->program,
-		.host = h->host};
-	/* Wall time when the clock was 0, in ticks. */
-	__extension__ typedef __int128 wide;
-	wide ticks = (wide)h->start.realtime * h->clock_frequency / 1000000000 - h->start.ticks;
+	struct thrum__metadata metadata = {
+		.uuid = h->uuid, .program = h->program, .host = h->host};
 
-	metadata.offset_s = (int64_t)(ticks / (wide)h->clock_frequency);
-	metadata.offset = (uint64_t)(ticks % (wide)h->clock_frequency);
+	thrum__metadata_set_clock(&metadata, h);
 	thrum__metadata_write((char *)h + h->metadata.offset, h->metadata.size, &metadata);
 }
 
@@ -327,12 +322,30 @@ static int config_from_environment(struct thrum_config *config)
 	return 0;
 }
 
+/* A child records nothing until it starts a recording of its own; what it may still write goes
+ * nowhere. */
+static void forget_parents_recording(void)
+{
+	struct recorder *r = atomic_load(&thrum__recorder);
+
+	if (!r)
+		return;
+	thrum__thread_forget(&thrum__thread);
+	memset((void *)thrum__thread.busy, 0, sizeof thrum__thread.busy);
+	thrum__levels_apply(false);
+	atomic_store(&thrum__recorder, NULL);
+	thrum__port_detach(r->header, r->size);
+	path[0] = '\0';
+}
+
 int thrum_start(const struct thrum_config *config)
 {
 	struct thrum_config from_environment = {0};
 	int error = 0;
 
 	pthread_mutex_lock(&starting);
+	if (!own_recorder())
+		forget_parents_recording();
 	if (!atomic_load(&thrum__recorder)) {
 		if (!config) {
 			error = config_from_environment(&from_environment);
@@ -356,6 +369,9 @@ void thrum_stop(void)
 {
 	struct thrum__record unused;
 
+	/* Perhaps our parent's other threads took the lock with them. */
+	if (!own_recorder())
+		return;
 	pthread_mutex_lock(&starting);
 	struct recorder *r = atomic_load(&thrum__recorder);
 
@@ -387,19 +403,9 @@ static void after_fork(void)
 	pthread_mutex_unlock(&starting);
 }
 
-/* The child records nothing until it starts a recording of its own; what it may still write goes
- * nowhere. */
 static void in_child(void)
 {
-	struct recorder *r = atomic_load(&thrum__recorder);
-
-	thrum__thread_forget(&thrum__thread);
-	memset((void *)thrum__thread.busy, 0, sizeof thrum__thread.busy);
-	thrum__levels_apply(false);
-	atomic_store(&thrum__recorder, NULL);
-	if (r)
-		thrum__port_detach(r->header, r->size);
-	path[0] = '\0';
+	forget_parents_recording();
 	pthread_mutex_unlock(&starting);
 }
 

@@ -119,11 +119,10 @@ static int64_t read_packet(struct conversion *c, const struct lane *lane,
 	if (bytes < sizeof head)
 		return 0;
 	memcpy(&head, c->packet, sizeof head);
-	/* The list of packets may be older than the packet. */
-	if (head.stream_id != 0 || head.lane != entry->lane || head.seq != entry->seq ||
-		head.begin != entry->begin)
+	/* The list of packets is from a moment ago. */
+	if (head.lane != entry->lane || head.seq != entry->seq)
 		return 0;
-	if (head.seq < lane->next_seq || !is_plausible(c, lane, head.begin))
+	if (head.stream_id != 0 || head.seq < lane->next_seq || !is_plausible(c, lane, head.begin))
 		return 0;
 	return (int64_t)bytes;
 }
@@ -169,8 +168,7 @@ static uint64_t next_begin(const struct conversion *c, size_t i)
 static int convert_lane(struct conversion *c, size_t first, size_t *end)
 {
 	struct lane lane = {.number = c->index.entries[first].lane, .fd = -1};
-	/* A recording that goes on may have a later reading of the clock by now. */
-	int error = thrum__header_read_clocks(&c->input, &c->header);
+	int error = 0;
 	size_t i = first;
 	for (; error == 0 && i < c->index.count && c->index.entries[i].lane == lane.number; i++) {
 		int64_t bytes = read_packet(c, &lane, &c->index.entries[i]);
@@ -205,34 +203,19 @@ static int convert_lanes(struct conversion *c)
 
 /* ---- Metadata --------------------------------------------------------------------------- */
 
-/*
- * Reads all definitions, twice: one that had its type at the first time is complete at the second.
- * *cells is to be freed.
- */
+/* Reads all definitions; *cells is to be freed. */
 static int read_definitions(struct conversion *c, struct thrum__definition **cells)
 {
 	struct thrum__section section = c->header.definitions;
-	size_t count = section.size / sizeof **cells;
-	struct thrum__definition *before = calloc(count + 1, sizeof *before),
-				 *after = calloc(count + 1, sizeof *after);
+	struct thrum__definition *read = calloc(1, section.size + sizeof *read);
 	int64_t got = -THRUM_E_MEMORY;
-	if (before && after) {
-		got = thrum__input_read(&c->input, section.offset, before, section.size);
-		/* Partner: the release store of the type. */
-		atomic_thread_fence(memory_order_acquire);
-	}
-	if (got >= 0)
-		got = thrum__input_read(&c->input, section.offset, after, section.size);
-	for (size_t i = 0; got >= 0 && i < count; i++) {
-		if (atomic_load(&before[i].type) == 0)
-			atomic_store(&after[i].type, 0);
-	}
-	free(before);
+	if (read)
+		got = thrum__input_read(&c->input, section.offset, read, section.size);
 	if (got >= 0) {
-		*cells = after;
+		*cells = read;
 		return 0;
 	}
-	free(after);
+	free(read);
 	return thrum__error_set(c->info, (int)got, section.offset, "its definitions can't be read");
 }
 
@@ -256,8 +239,6 @@ static int write_metadata(struct conversion *c)
 	struct thrum__header *header = &c->header;
 	struct thrum__definition *definitions = NULL;
 	int error = read_definitions(c, &definitions);
-	if (error == 0)
-		error = thrum__header_read_clocks(&c->input, header);
 	if (error != 0)
 		return error;
 	/* Whatever the file says. */
@@ -327,7 +308,6 @@ static int convert_to(struct conversion *c, const char *path)
 	if (error != 0)
 		return error;
 	error = convert_lanes(c);
-	/* Last: whatever a packet names is defined by now. */
 	if (error == 0)
 		error = write_metadata(c);
 	if (error != 0)
@@ -338,6 +318,29 @@ static int convert_to(struct conversion *c, const char *path)
 	return error;
 }
 
+/* ---- The recording ---------------------------------------------------------------------- */
+
+/*
+ * Goes on with a copy of a recording that is still written: converting takes longer than copying,
+ * and meanwhile more would be overwritten.
+ */
+static int take_copy(struct conversion *c)
+{
+	struct thrum__input copy;
+	int fd = thrum__temporary_file();
+	int error = fd < 0 ? fd : thrum__input_copy(&c->input, fd, &c->left_out);
+	if (error != 0 && fd >= 0)
+		close(fd);
+	if (error == 0)
+		error = thrum__input_of(fd, &copy);
+	if (error != 0)
+		return thrum__error_set(c->info, error, 0,
+			"can't be copied to a temporary file: %s", thrum_error_message(error));
+	thrum__input_close(c->input.owner);
+	c->input = copy;
+	return thrum__input_header(&c->input, &c->header, c->info);
+}
+
 static int read_header(struct conversion *c)
 {
 	uint8_t head[64];
@@ -345,7 +348,10 @@ static int read_header(struct conversion *c)
 	if (got > 0 && thrum__format_mirage.probe(head, (size_t)got))
 		return thrum__error_set(c->info, -THRUM_E_FORMAT, 0,
 			"a trace of mirage-profile: only recordings of thrum can be converted");
-	return thrum__input_header(&c->input, &c->header, c->info);
+	int error = thrum__input_header(&c->input, &c->header, c->info);
+	if (error == 0 && thrum__is_recorded_to(&c->header))
+		error = take_copy(c);
+	return error;
 }
 
 int thrum_trace_convert(const char *file, const char *directory, uint64_t *left_out,

@@ -136,19 +136,25 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 	return copy;
 }
 
+int thrum__input_of(int fd, struct thrum__input *input)
+{
+	struct file *file = malloc(sizeof *file);
+	if (!file) {
+		close(fd);
+		return -THRUM_E_MEMORY;
+	}
+	file->fd = fd;
+	*input = (struct thrum__input){file, file_read, file_size};
+	return 0;
+}
+
 int thrum__input_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
 	int fd = open_regular(name, info);
 	if (fd < 0)
 		return fd;
-	struct file *file = malloc(sizeof *file);
-	if (!file) {
-		close(fd);
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	}
-	file->fd = fd;
-	*input = (struct thrum__input){file, file_read, file_size};
-	return 0;
+	int error = thrum__input_of(fd, input);
+	return error ? thrum__error_set(info, error, 0, "out of memory") : 0;
 }
 
 int thrum__input_fd(const struct thrum__input *input)

@@ -17,12 +17,19 @@
  */
 int thrum__input_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
 void thrum__input_close(void *owner);
+/* The same for a regular file's descriptor, which it takes over, also on failure. */
+int thrum__input_of(int fd, struct thrum__input *input);
 /* Its file descriptor, to read only. */
 int thrum__input_fd(const struct thrum__input *);
 
 /* Reads the header of a recording of thrum's own, and refuses anything else. */
 int thrum__input_header(const struct thrum__input *, struct thrum__header *,
 	struct thrum_error_info *);
+
+/* Whether somebody may still write to it. */
+bool thrum__is_recorded_to(const struct thrum__header *);
+/* Copies a recording to an empty regular file, packet by packet under the reader's protocol. */
+int thrum__input_copy(const struct thrum__input *, int to, uint64_t *overwritten);
 
 /* A temporary file without a name, for reading and writing: its descriptor, or a negative enum
  * thrum_error. */

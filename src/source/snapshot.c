@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "port/port.h"
 #include "read/read.h"
 #include "source/input.h"
+#include "source/process.h"
 
 /* ---- Snapshots -------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static int send_file(int from, int to)
 	}
 }
 
-static int copy_to(const struct thrum__input *input, int to, uint64_t *overwritten)
+int thrum__input_copy(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	struct thrum__output output = {&to, write_at};
 	return thrum__recording_copy(input, &output, overwritten);
@@ -68,11 +68,11 @@ static int copy_to(const struct thrum__input *input, int to, uint64_t *overwritt
 static int snapshot(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	if (takes_writes_anywhere(to))
-		return copy_to(input, to, overwritten);
+		return thrum__input_copy(input, to, overwritten);
 	int temporary = thrum__temporary_file();
 	if (temporary < 0)
 		return temporary;
-	int error = copy_to(input, temporary, overwritten);
+	int error = thrum__input_copy(input, temporary, overwritten);
 	if (error == 0)
 		error = send_file(temporary, to);
 	close(temporary);
@@ -100,13 +100,10 @@ int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
 
 /* ---- Trimming --------------------------------------------------------------------------- */
 
-static bool may_be_alive(const struct thrum__header *header)
+bool thrum__is_recorded_to(const struct thrum__header *header)
 {
-	if (atomic_load(&header->state) != THRUM__RECORDING)
-		return false;
-	/* 0: the process couldn't find out about itself. */
-	return header->process_start == 0 ||
-		thrum__port_process_start(header->pid) == header->process_start;
+	return atomic_load(&header->state) == THRUM__RECORDING &&
+		thrum__process_lives(header->pid, header->process_start);
 }
 
 /* First the header: if this is interrupted in between, the file is only longer than it has to be.
@@ -156,7 +153,7 @@ static int trim_file(const char *file, const struct thrum__input *input,
 	int error = thrum__input_header(input, &header, info);
 	if (error != 0)
 		return error;
-	if (may_be_alive(&header))
+	if (thrum__is_recorded_to(&header))
 		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
 			"process %u still records to it: it can't be cut", (unsigned)header.pid);
 	int fd = open_again(file, input);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never hangs, and gives
- * everything that lies in packets which weren't touched.
+ * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never
+ * hangs, and gives everything that lies in packets which weren't touched.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +15,15 @@
 
 #define START 1000000u
 
-enum { LANES = 2, EACH = 4, PACKETS = LANES * EACH, MARKS = 60 };
+enum {
+	LANES = 2,
+	EACH = 4,
+	PACKETS = LANES * EACH,
+	MARKS = 60
+};
 
-/* The recording, and when each of its marks was made. A mark is a TAG_VALUE; its value is packet * MARKS + number. */
+/* The recording, and when each of its marks was made. A mark is a TAG_VALUE; its value is packet *
+ * MARKS + number. */
 struct specimen {
 	struct recording recording;
 	uint64_t size; /* up to the end of the last packet */
@@ -57,8 +63,7 @@ static void fill_packet(struct specimen *specimen, unsigned index)
 
 	for (unsigned i = 0; i < MARKS; i++) {
 		unsigned mark = index * MARKS + i;
-		struct thrum__record record = {
-			.type = THRUM__R_TAG_VALUE, .def = 1, .value = mark};
+		struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .def = 1, .value = mark};
 
 		specimen->clocks[mark] = ticks;
 		assert_true(track_add(&track, &record, ticks));
@@ -80,6 +85,9 @@ static void make(struct specimen *specimen)
 	struct thrum__header *h = recording->header;
 	struct thrum__live_task *cells = (void *)(recording->bytes + h->live_tasks.offset);
 
+	h->latest[0].ticks = START + EACH * 1000;
+	h->latest[0].monotonic = h->start.monotonic + EACH * 10000;
+	atomic_store(&h->latest[0].ticket, 2);
 	for (unsigned id = 9; id < 12; id++) {
 		cells[id].created = START + id;
 		cells[id].waiting = 9;
@@ -93,7 +101,8 @@ static void make(struct specimen *specimen)
 	specimen->size = h->packet.offset + PACKETS * (uint64_t)h->packet_size;
 }
 
-/* Reads it all; marks the marks that came, at their time and in their order. False: it can't be opened. */
+/* Reads it all; marks the marks that came, at their time and in their order. False: it can't be
+ * opened. */
 static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, size_t size,
 	uint8_t seen[PACKETS * MARKS])
 {
@@ -114,7 +123,7 @@ static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, si
 			assert_int_equal(event->text[event->text_size], '\0');
 			assert_true(event->lane < 256 && event->type < THRUM_EVENT_TYPES);
 			/* Time never runs back. */
-			if (event->clock < last) fail_msg("%s %llu < %llu: %s", thrum_event_name(event->type), (unsigned long long)event->clock, (unsigned long long)last, event->text);
+			assert_true(event->clock >= last);
 			last = event->clock;
 			if (event->type == THRUM_EVENT_TAG && event->value >= 0 &&
 				event->value < PACKETS * MARKS &&
@@ -133,8 +142,10 @@ static void assert_all_but(const uint8_t seen[PACKETS * MARKS], unsigned packet,
 {
 	for (unsigned i = 0; i < PACKETS * MARKS; i++)
 		if (i / MARKS != packet && seen[i] != 1)
-			fail_msg("byte %llu, bit %u, of packet %u: mark %u of packet %u came %u times",
-				(unsigned long long)byte, bit, packet, i % MARKS, i / MARKS, seen[i]);
+			fail_msg(
+				"byte %llu, bit %u, of packet %u: mark %u of packet %u came %u times",
+				(unsigned long long)byte, bit, packet, i % MARKS, i / MARKS,
+				seen[i]);
 }
 
 static void reads_the_specimen(void **state)
@@ -180,7 +191,8 @@ static void survives_truncation_anywhere(void **state)
 	recording_finish(&specimen.recording);
 }
 
-/* Flips each bit of some bytes. `packet`: whose they are; PACKETS: nobody's, so that nothing may be missing. */
+/* Flips each bit of some bytes. `packet`: whose they are; PACKETS: nobody's, so that nothing may be
+ * missing. */
 static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint64_t size,
 	unsigned packet)
 {
@@ -212,7 +224,8 @@ static void survives_flipped_bits(void **state)
 	const struct thrum__header *h = specimen.recording.header;
 
 	flip_each_bit(&specimen, 0, sizeof *h, PACKETS);
-	flip_each_bit(&specimen, h->definitions.offset, 5 * sizeof(struct thrum__definition), PACKETS);
+	flip_each_bit(&specimen, h->definitions.offset, 5 * sizeof(struct thrum__definition),
+		PACKETS);
 	flip_each_bit(&specimen, h->live_tasks.offset + 8 * sizeof(struct thrum__live_task),
 		5 * sizeof(struct thrum__live_task), PACKETS);
 	for (unsigned i = 0; i < PACKETS; i++)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "format/format.h"
+#include "record/record.h"
 #include "record_helper.h"
 
 #define SIZE (UINT64_C(256) << 20) /* packets of 256 KiB: one is enough */
@@ -31,6 +31,7 @@ static const void *memory;
 static struct thrum__packet *packet; /* the first one; it doesn't get full */
 static size_t at;                    /* how much of the packet has been compared */
 static uint64_t last;                /* ticks of the event before */
+static bool by_hand;                 /* which clock it is */
 
 static size_t content(void)
 {
@@ -44,7 +45,7 @@ static void mark(void)
 
 	packet = (struct thrum__packet *)((uintptr_t)memory + header->packet.offset);
 	at = content();
-	last = atomic_load(&hand_time) >> 4;
+	last = thrum__thread.lane[0]->last >> 4;
 }
 
 static uint16_t definition_at(size_t offset)
@@ -56,11 +57,25 @@ static uint16_t definition_at(size_t offset)
 	return number;
 }
 
-/* The next event in the packet is this record, at the time that the clock shows now. */
-static void expect(struct thrum__record record)
+/* The time of the event at `at`. */
+static uint64_t ticks_there(void)
+{
+	const uint64_t low = (UINT64_C(1) << THRUM__TIME_BITS) - 1;
+	const uint8_t *event = (uint8_t *)packet + at;
+	uint32_t compact;
+	uint64_t ticks;
+
+	memcpy(&compact, event, sizeof compact);
+	memcpy(&ticks, event + 5, sizeof ticks);
+	if ((compact & 31) == THRUM__EXTENDED)
+		return ticks;
+	return last + (((compact >> 5) - last) & low);
+}
+
+/* The next event in the packet is this record, at this time. */
+static void expect_at(struct thrum__record record, uint64_t ticks)
 {
 	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	uint64_t ticks = atomic_load(&hand_time) >> 4;
 	bool wide = thrum__record_is_wide(&record, packet->id_base);
 	size_t size = thrum__encode_header(bytes, record.type + (wide ? THRUM__WIDE : 0), ticks,
 		last);
@@ -70,6 +85,15 @@ static void expect(struct thrum__record record)
 	assert_memory_equal((uint8_t *)packet + at, bytes, size);
 	at += size;
 	last = ticks;
+}
+
+/* The same, and it happened just now. */
+static void expect(struct thrum__record record)
+{
+	uint64_t ticks = by_hand ? atomic_load(&hand_time) >> 4 : ticks_there();
+
+	assert_in_range(ticks, last, by_hand ? ticks : now() >> 4);
+	expect_at(record, ticks);
 }
 
 static void expect_no_more(void)
@@ -107,7 +131,7 @@ static int start(void **state)
 	rare = hand_clock;
 	rare.frequency = UINT64_C(100000000000);
 	atomic_store(&hand_step, 16 * 5);
-	memory = start_in_memory(SIZE, &rare);
+	memory = start_in_memory(SIZE, by_hand ? &rare : NULL);
 	/* The first event of the thread. */
 	thrum_log("");
 	if (!counter)
@@ -119,6 +143,19 @@ static int start(void **state)
 	mark();
 	tag_def = definition_at(at - 2);
 	return 0;
+}
+
+static int start_by_hand(void **state)
+{
+	by_hand = true;
+	return start(state);
+}
+
+/* The processor's own, which the fastest path is for. */
+static int start_by_default(void **state)
+{
+	by_hand = false;
+	return start(state);
 }
 
 static int stop(void **state)
@@ -160,7 +197,7 @@ static void the_short_forms_are_used(void **state)
 
 static void events_between_tasks(void **state)
 {
-	const uint64_t ids[] = {2, 63, 64, 70000, UINT32_MAX, FAR, FAR + 1, UINT64_MAX};
+	const uint64_t ids[] = {2, 63, 64, 70000, UINT32_MAX, FAR + 1, 2 * FAR + 1, UINT64_MAX};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
@@ -210,7 +247,7 @@ static void check_creations(const char *label, uint64_t other)
 
 static void creations(void **state)
 {
-	const uint64_t others[] = {1, 5000, UINT32_MAX, FAR, UINT64_MAX};
+	const uint64_t others[] = {1, 5000, UINT32_MAX, FAR + 1, UINT64_MAX};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -429,19 +466,25 @@ static void a_clock_that_steps_back(void **state)
 
 int main(void)
 {
+#define BOTH(test) \
+	cmocka_unit_test_setup_teardown(test, start_by_default, stop), \
+	{ \
+#test " (another clock)", test, start_by_hand, stop, NULL \
+	}
+#define BY_HAND(test) cmocka_unit_test_setup_teardown(test, start_by_hand, stop)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_short_forms_are_used, start, stop),
-		cmocka_unit_test_setup_teardown(events_between_tasks, start, stop),
-		cmocka_unit_test_setup_teardown(creations, start, stop),
-		cmocka_unit_test_setup_teardown(texts_of_every_length, start, stop),
-		cmocka_unit_test_setup_teardown(texts_at_the_end_of_a_page, start, stop),
-		cmocka_unit_test_setup_teardown(missing_texts_are_empty, start, stop),
-		cmocka_unit_test_setup_teardown(nobody_is_ignored, start, stop),
-		cmocka_unit_test_setup_teardown(counters_and_tags, start, stop),
-		cmocka_unit_test_setup_teardown(keys, start, stop),
-		cmocka_unit_test_setup_teardown(levels, start, stop),
-		cmocka_unit_test_setup_teardown(gaps, start, stop),
-		cmocka_unit_test_setup_teardown(a_clock_that_steps_back, start, stop),
+		BOTH(the_short_forms_are_used),
+		BOTH(events_between_tasks),
+		BOTH(creations),
+		BOTH(texts_of_every_length),
+		BOTH(texts_at_the_end_of_a_page),
+		BOTH(missing_texts_are_empty),
+		BOTH(nobody_is_ignored),
+		BOTH(counters_and_tags),
+		BOTH(keys),
+		BOTH(levels),
+		BY_HAND(gaps),
+		BY_HAND(a_clock_that_steps_back),
 	};
 
 	memset(text_511, 'a', sizeof text_511 - 1);

@@ -20,11 +20,13 @@
 #define UNDER_ASAN 1
 #endif
 #endif
-#if defined(UNDER_TSAN) || defined(UNDER_ASAN)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
+#ifndef UNDER_TSAN
+#define UNDER_TSAN 0
 #endif
+#ifndef UNDER_ASAN
+#define UNDER_ASAN 0
+#endif
+#define SANITIZED (UNDER_TSAN || UNDER_ASAN)
 
 /* Zeroed, aligned to a page, shared with children, never freed: a recording's or the test's own. */
 void *shared_memory(size_t size);

@@ -47,8 +47,7 @@ static void record_trap(uint32_t number)
 			thrum_task_wait(HANDLER, NUMBERED + number);
 			break;
 		}
-		THRUM_RUN(HANDLER)
-		{
+		THRUM_RUN (HANDLER) {
 			thrum_task_resolve(NUMBERED + number);
 		}
 		break;

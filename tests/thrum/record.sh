@@ -109,8 +109,10 @@ rm -f ./*.thrum
 ends 0 -- sh -c "'$programs/every' x; '$programs/every' x"
 [[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
 rm -f ./*.thrum
+# shellcheck disable=SC2016
 ends 3 -o one.thrum -- \
-	sh -c "'$programs/steady' & '$programs/every' x; sleep 0.3; kill \$!; wait \$!"
+	sh -c '"$0/steady" >began & while [ ! -s began ]; do sleep 0.01; done
+		"$0/every" x; kill $!; wait $!' "$programs"
 files=(one.thrum one.thrum.[0-9]*)
 [[ ${#files[@]} -eq 2 && -f ${files[0]} && -f ${files[1]} ]] ||
 	wrong "not one.thrum and one.thrum.PID"
@@ -128,6 +130,11 @@ says 'recorded .* in old\.thrum'
 mkdir 'a b'
 ends 0 -o 'a b/[x]*-%e.thrum' "$programs/every" x
 says 'in a b/\[x\]\*-every\.thrum'
+mkdir '%p 100%%e'
+(cd '%p 100%%e' && "$THRUM" record -- "$programs/every" x) 2>err
+says 'in every-[0-9]+\.thrum'
+ends 0 -o '100%%-%e.thrum' "$programs/every" x
+says 'in 100%-every\.thrum'
 ends 0 -o full.thrum --size=256K --full=discard "$programs/every" x wrap
 says 'not everything was recorded \(recording full: [0-9,]+\)'
 lost=$("$THRUM" info --format=tsv full.thrum 2>/dev/null | awk '$1 == "lost" { print $2 }')

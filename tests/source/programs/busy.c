@@ -85,8 +85,7 @@ static void record_tasks(long round)
 	thrum_task_due(timer, round % 2 ? 1000 : -5000000000);
 	thrum_task_wait(request, answer);
 	jump(round);
-	THRUM_RUN(answer)
-	{
+	THRUM_RUN (answer) {
 		thrum_task_read(answer, timer);
 		thrum_task_read(bind, timer);
 		thrum_lock_acquired(timer);
@@ -136,8 +135,7 @@ static void record_far(long round)
 	thrum_task_become(far, near);
 	thrum_tag_value(&loose, INT64_MIN + round);
 	thrum_counter_set(counter, INT64_MAX - round);
-	THRUM_RUN(far)
-	{
+	THRUM_RUN (far) {
 		thrum_task_create(THRUM_KIND_TASK, "near");
 		thrum_task_create_waiting(THRUM_KIND_MAP, "waits", far);
 		thrum_task_resolve(far);
@@ -149,8 +147,9 @@ static void on_signal(int number)
 {
 	(void)number;
 	thrum_task task = thrum_task_create(THRUM_KIND_HANDLE, "signal");
-	THRUM_RUN(task)
-	thrum_log("in a handler");
+	THRUM_RUN (task) {
+		thrum_log("in a handler");
+	}
 	thrum_task_resolve(task);
 }
 

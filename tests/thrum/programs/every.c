@@ -37,8 +37,7 @@ static void tasks(void)
 	thrum_task_due(timer, 1500000);
 	thrum_task_should_resolve(request);
 	later(10);
-	THRUM_RUN(request)
-	{
+	THRUM_RUN (request) {
 		thrum_task both = thrum_task_create_waiting(THRUM_KIND_JOIN, "both", timer);
 
 		thrum_task_wait(request, both);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/* Four threads record and somebody reads it meanwhile, for longer: nothing is lost unaccounted,
+ * torn or out of order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "live_helper.h"
+
+static void in_a_small_recording(void **state)
+{
+	(void)state;
+	live_check(10000, UINT64_C(256) << 10);
+}
+
+static void in_a_large_recording(void **state)
+{
+	(void)state;
+	live_check(10000, UINT64_C(64) << 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_a_small_recording),
+		cmocka_unit_test(in_a_large_recording),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""What thrum does on a terminal: colours, no binary data, and a shell's job control."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+THRUM = os.environ["THRUM"]
+EVERY = os.path.join(os.environ["BUILD"], "tests/thrum/programs/every")
+PATIENCE = 30
+failures = []
+
+
+def check(right, what, output=b""):
+    if not right:
+        print(f"{what}: {output!r}")
+        failures.append(what)
+
+
+class Terminal:
+    """A command with a terminal of its own."""
+
+    def __init__(self, arguments, environment=None):
+        self.output = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            environment = {**os.environ, "TERM": "xterm", **(environment or {})}
+            os.execvpe(arguments[0], arguments, environment)
+
+    def read(self, seconds):
+        """Reads what there is within some time; False at the end."""
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.output += data
+        return data != b""
+
+    def send(self, text):
+        self.output = b""
+        os.write(self.fd, text.encode())
+
+    def wait_for(self, pattern):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not re.search(pattern, self.output):
+            if not self.read(0.1):
+                break
+        check(re.search(pattern, self.output), f"no {pattern!r}", self.output)
+
+    def finish(self):
+        """Returns the status and all output."""
+        while self.read(PATIENCE):
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), self.output
+
+
+def outputs(recording):
+    plain = {"NO_COLOR": ""}
+    status, output = Terminal([THRUM, "dump", recording], plain).finish()
+    check(status == 0 and b"\033[32mcreate\033[0m" in output, "dump has no colours", output)
+    # What a label holds never steers the terminal.
+    check(b"\033[31m" not in output and b"\\x1b[31m" in output, "an escape got through", output)
+    for arguments, environment in ((["--color=never"], plain), ([], {"NO_COLOR": "1"}),
+                                   ([], {**plain, "TERM": "dumb"}), (["-f", "tsv"], plain),
+                                   (["-f", "json"], plain)):
+        status, output = Terminal([THRUM, "dump", recording, *arguments], environment).finish()
+        check(status == 0 and b"create" in output and b"\033" not in output,
+              f"colours in spite of {arguments} {environment}", output)
+    piped = subprocess.run([THRUM, "dump", recording], capture_output=True, check=True).stdout
+    check(b"\033" not in piped, "colours in a pipe", piped)
+    status, output = Terminal([THRUM, "snapshot", recording, "-o", "-"]).finish()
+    check(status == 64 and b"terminal" in output, "a snapshot to the terminal", output)
+    status, output = Terminal([THRUM, "dump", "-"]).finish()
+    check(status == 64 and b"terminal" in output, "a trace from the terminal", output)
+
+
+def jobs():
+    """Control-Z and Control-C, as a shell's user knows them."""
+    shell = Terminal(["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
+    shell.wait_for(rb"prompt> $")
+    program = "echo be''gan; while :; do sleep 0.05; done"
+    shell.send(f"'{THRUM}' record -- sh -c '{program}'\n")
+    shell.wait_for(rb"began")
+    shell.send("\x1a")
+    shell.wait_for(rb"Stopped[^\n]*record(.|\n)*prompt> $")
+    shell.send("fg\n")
+    shell.wait_for(rb"record -- sh")
+    shell.send("\x03")
+    shell.wait_for(rb"recorded nothing(.|\n)*prompt> $")
+    shell.send("echo status=$?\n")
+    shell.wait_for(rb"status=130")
+    # A program that handles the interrupt decides for itself.
+    program = "trap \"exit 9\" INT; echo be''gan; while :; do sleep 0.05; done"
+    shell.send(f"'{THRUM}' record -- sh -c '{program}'\n")
+    shell.wait_for(rb"began")
+    shell.send("\x03")
+    shell.wait_for(rb"recorded nothing(.|\n)*prompt> $")
+    shell.send("echo status=$?\n")
+    shell.wait_for(rb"status=9")
+    shell.send("exit\n")
+    shell.finish()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    subprocess.run([EVERY, "every.thrum"], check=True)
+    outputs("every.thrum")
+    jobs()
+sys.exit(1 if failures else 0)
