@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as a recording of thrum: reading ends, in the order of time, with texts that end. Then some of the bytes change,
- * as if somebody were recording, and what is new is read.
+ * Any bytes as a recording of thrum: reading ends, in the order of time, with texts that end. Then
+ * some of the bytes change, as if somebody were recording, and what is new is read.
  */
 #include <stdlib.h>
 #include <string.h>

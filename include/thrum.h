@@ -530,25 +530,25 @@ static inline void thrum_task_read(thrum_task reader, thrum_task source)
 
 static inline void thrum_task_resolve(thrum_task task)
 {
-	if (THRUM__ON(THRUM__BIT_LIFE))
+	if (THRUM__ON(THRUM__BIT_STARTED))
 		thrum__resolve(task);
 }
 
 static inline void thrum_task_fail(thrum_task task, const char *reason)
 {
-	if (THRUM__ON(THRUM__BIT_LIFE))
+	if (THRUM__ON(THRUM__BIT_STARTED))
 		thrum__fail(task, reason);
 }
 
 static inline void thrum_task_cancel(thrum_task task)
 {
-	if (THRUM__ON(THRUM__BIT_LIFE))
+	if (THRUM__ON(THRUM__BIT_STARTED))
 		thrum__cancel(task);
 }
 
 static inline void thrum_task_become(thrum_task task, thrum_task other)
 {
-	if (THRUM__ON(THRUM__BIT_LIFE))
+	if (THRUM__ON(THRUM__BIT_STARTED))
 		thrum__become(task, other);
 }
 

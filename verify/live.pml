@@ -20,7 +20,7 @@
  *
  * What must hold
  * - No cell is begun while another task is in it or on its way there.
- * - Whoever ends a task that has a cell finds it there.
+ * - Whoever makes a task that has a cell wait, or ends it, finds it there and touches no other.
  * - What the reader accepts is of one task; and it never says that a task waits since a certain
  *   moment for what it waited for before that.
  *
@@ -51,6 +51,9 @@
 #endif
 #ifndef TRIES
 #define TRIES 2		/* blocks to look at for one with room */
+#endif
+#ifndef READERS
+#define READERS 1	/* 0: just the recorder, which a reader doesn't disturb */
 #endif
 #ifndef MUTATION
 #define MUTATION 0
@@ -200,81 +203,68 @@ inline create()
 
 /* ---- Waiting and ending: record.h ------------------------------------------------------------- */
 
-/* Any task that has a cell. */
-inline choose_task()
+/* Any task that has a cell; 0: not this one now. */
+inline choose_task(may)
 {
 	do
 	:: cell < CELLS - 1 -> cell++
 	:: break
 	od;
-	id = alive[cell]
+	if
+	:: alive[cell] != 0 && may -> id = alive[cell]; steps++
+	:: else -> cell = 0
+	fi
 }
 
-#if MUTATION == 10
-#define MAY_WAIT true
-#define MAY_END true
-#else
-#define MAY_WAIT !making_wait[cell]
-#define MAY_END !making_wait[cell]
-#endif
+#define ALONE (!making_wait[cell])
 
 inline wait()
 {
 	atomic {
-		choose_task();
+		steps < STEPS ->
+		choose_task(ALONE);
 		if
-		:: id != 0 && MAY_WAIT ->
-			making_wait[cell] = true;
-			waits[cell]++;
-			number = waits[cell]
-		:: else -> id = 0
+		:: id != 0 -> making_wait[cell] = true; waits[cell]++; number = waits[cell]
+		:: else
 		fi
 	};
 	if
 	:: id != 0 ->
 		if
 		:: tag[cell] == id ->
-			waiting[cell] = WAIT(id, number);
+			d_step { assert(occupant[cell] == id); waiting[cell] = WAIT(id, number) };
 			waited[cell] = WAIT(id, number)
-		:: else -> assert(MUTATION == 10)
+		:: else -> assert(MUTATION >= 9)
 		fi;
-		making_wait[cell] = false
+		atomic { making_wait[cell] = false; id = 0; cell = 0; number = 0 }
 	:: else
-	fi;
-	atomic { id = 0; cell = 0; number = 0 }
+	fi
 }
 
 inline end_task()
 {
 	atomic {
-		choose_task();
+		steps < STEPS ->
+		choose_task(ALONE || MUTATION == 10);
 		if
-		:: id != 0 && MAY_END ->
-#if MUTATION != 9
-			alive[cell] = 0
-#else
-			skip
-#endif
-		:: else -> id = 0
+		:: id != 0 && MUTATION != 9 -> alive[cell] = 0
+		:: else
 		fi
 	};
 	if
 	:: id != 0 ->
 		if
 		:: tag[cell] == id ->
-#if MUTATION == 6
-			waits[cell]++;
-#endif
 			d_step { assert(occupant[cell] == id); occupant[cell] = 0; tag[cell] = 0 };
 #if MUTATION == 6
-			waiting[cell] = WAIT(id, waits[cell]);
-			waited[cell] = WAIT(id, waits[cell])
+			waiting[cell] = WAIT(id, 7);
+			waited[cell] = WAIT(id, 7)
 #endif
-		:: else -> assert(MUTATION == 9)
-		fi
+		:: else -> assert(MUTATION >= 9)
+		fi;
+		atomic { id = 0; cell = 0 }
 	:: else
-	fi;
-	atomic { id = 0; cell = 0 }
+	fi
 }
 
 proctype lane(byte me)
@@ -283,29 +273,21 @@ proctype lane(byte me)
 	bit has_cells, mine;
 
 	do
-	:: steps < STEPS ->
-		steps++;
-		if
-		:: create()
-		:: wait()
-		:: end_task()
-		fi
-	:: else -> break
+	:: steps < STEPS -> steps++; create()
+	:: wait()
+	:: end_task()
+	:: steps == STEPS -> break
 	od
 }
 
 /* ---- The reader ------------------------------------------------------------------------------- */
 
 /* A tag's way to the reader may take its time. */
-proctype memory()
+proctype memory(byte cell)
 {
-	byte cell;
-
 end:
 	do
-	:: shown[cell] != tag[cell] -> shown[cell] = tag[cell]
-	:: cell < CELLS - 1 -> cell++
-	:: cell > 0 -> cell--
+	:: atomic { shown[cell] != tag[cell] -> shown[cell] = tag[cell] }
 	od
 }
 
@@ -358,9 +340,14 @@ init
 	atomic {
 		do
 		:: at <= LANES -> run lane(at); at++
+		:: else -> at = 0; break
+		od;
+#if READERS
+		do
+		:: at < CELLS -> run memory(at); at++
 		:: else -> break
 		od;
-		run memory();
 		run reader()
+#endif
 	}
 }

@@ -354,9 +354,10 @@ inline change_packet(lane)
 	/* One event is yet to be written. */
 	if
 	:: lanes[lane].slot != NONE ->
-		d_step { old = lanes[lane].slot; holder[old] = IN_RING };
+		d_step { old = lanes[lane].slot; mark = ticket[old]; holder[old] = IN_RING };
 		pool_put(old);
-		d_step { event[old * EVENTS + EVENTS - 1] = header[old]; content[old] = EVENTS }
+		event[old * EVENTS + EVENTS - 1] = mark;
+		content[old] = EVENTS
 	:: else
 	fi;
 	pool_take(slot);

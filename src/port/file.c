@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -121,13 +122,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether a file may be replaced: 0; 1: another live process records to it. */
-static int look_at(int directory, const char *name,
-	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+/* Whether a name may be used: 0; 1: another live process records there. */
+static int look_at(int directory, const char *name, thrum__port_look *look)
 {
 	struct stat st;
-	char head[4096];
-	uint32_t pid;
+	_Alignas(64) char head[4096];
 
 	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : error_of(errno);
@@ -144,33 +143,51 @@ static int look_at(int directory, const char *name,
 	ssize_t n = read(fd, head, sizeof head);
 
 	close(fd);
-	if (n <= 0 || !is_recording(head, (size_t)n, &pid))
+	if (n <= 0)
 		return -THRUM_E_EXISTS;
-	return pid != thrum__port_pid() && thrum__port_maps_file(pid, st.st_dev, st.st_ino);
+	enum thrum__port_claim claim = look(head, (size_t)n);
+
+	return claim == THRUM__PORT_FOREIGN ? -THRUM_E_EXISTS : claim == THRUM__PORT_IN_USE;
 }
 
-static int find_name(struct thrum__port_file *file,
-	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+static int find_name(struct thrum__port_file *file, thrum__port_look *look)
 {
-	size_t length = strlen(file->path);
-	int taken = look_at(file->directory, base_name(file->path), is_recording);
+	size_t length = strlen(file->path), room = sizeof file->path - length;
+	int taken = look_at(file->directory, base_name(file->path), look);
 
 	if (taken != 1)
 		return taken;
-	if ((size_t)snprintf(file->path + length, sizeof file->path - length, ".%u",
-		    thrum__port_pid()) >= sizeof file->path - length)
+	if ((size_t)snprintf(file->path + length, room, ".%u", thrum__port_pid()) >= room)
 		return -THRUM_E_ARGUMENT;
-	taken = look_at(file->directory, base_name(file->path), is_recording);
+	taken = look_at(file->directory, base_name(file->path), look);
 	return taken == 1 ? -THRUM_E_EXISTS : taken;
 }
 
+/* Whether a file may have this size; else writing it would raise SIGXFSZ. */
+static bool may_have_size(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+		size <= limit.rlim_cur;
+}
+
+/* A name that nobody else thinks of. */
+static bool name_temporary(struct thrum__port_file *file)
+{
+	uint64_t number;
+
+	thrum__port_random(&number, sizeof number);
+	return (size_t)snprintf(file->temporary, sizeof file->temporary, ".%s.%llx~",
+		       base_name(file->path), (unsigned long long)number) < sizeof file->temporary;
+}
+
 int thrum__port_file_create(struct thrum__port_file *file, const char *path, uint64_t size,
-	bool (*is_recording)(const void *head, size_t size, uint32_t *pid))
+	thrum__port_look *look)
 {
 	int error = 0;
 
 	file->fd = file->directory = -1;
-	file->temporary[0] = '\0';
 	if (!path)
 		error = default_path(file->path, sizeof file->path);
 	else if (!expand(file->path, sizeof file->path, path) || !*base_name(file->path))
@@ -180,14 +197,12 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 	file->directory = open_directory(file->path);
 	if (file->directory < 0)
 		return file->directory;
-	error = find_name(file, is_recording);
-	if (!error &&
-		(size_t)snprintf(file->temporary, sizeof file->temporary, ".%s.%u~",
-			base_name(file->path), thrum__port_pid()) >= sizeof file->temporary)
+	error = find_name(file, look);
+	if (!error && !may_have_size(size))
+		error = -THRUM_E_SPACE;
+	if (!error && !name_temporary(file))
 		error = -THRUM_E_ARGUMENT;
 	if (!error) {
-		/* Left by a process of our number that died just here. */
-		unlinkat(file->directory, file->temporary, 0);
 		file->fd = openat(file->directory, file->temporary,
 			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (file->fd < 0 || ftruncate(file->fd, (off_t)size))
@@ -218,6 +233,8 @@ int thrum__port_file_write(const struct thrum__port_file *file, uint64_t offset,
 {
 	const char *p = from;
 
+	if (!may_have_size(offset + size))
+		return -THRUM_E_SPACE;
 	while (size > 0) {
 		ssize_t n = pwrite(file->fd, p, size, (off_t)offset);
 
@@ -233,8 +250,11 @@ static void close_all(struct thrum__port_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
-	if (file->directory >= 0)
+	if (file->directory >= 0) {
+		/* A child that was forked meanwhile has it too. */
+		flock(file->directory, LOCK_UN);
 		close(file->directory);
+	}
 	file->fd = file->directory = -1;
 }
 

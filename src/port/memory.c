@@ -36,6 +36,11 @@ void thrum__port_detach(void *from, size_t size)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+void thrum__port_unmap(void *from, size_t size)
+{
+	munmap(from, size);
+}
+
 void thrum__port_wipe_on_fork(void *page, size_t size)
 {
 	/* Without it there is still the handler of fork(). */

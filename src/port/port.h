@@ -34,8 +34,9 @@ uint64_t thrum__port_process_start(uint32_t pid);
 /* The program's name without its directory; the host's name. Cut to the size. */
 void thrum__port_program(char *name, size_t size);
 void thrum__port_host(char *name, size_t size);
-/* Whether a process has this file mapped; unknown counts as yes. */
-bool thrum__port_maps_file(uint32_t pid, uint64_t device, uint64_t inode);
+/* Whether the process that started then (field 22 of its /proc/PID/stat) still lives; if that can't
+ * be known, whether any of this number does. A process of another pid namespace can't be judged. */
+bool thrum__port_process_lives(uint32_t pid, uint64_t start);
 
 void thrum__port_random(void *to, size_t size);
 
@@ -52,6 +53,8 @@ int thrum__port_populate(void *from, size_t size);
  */
 void thrum__port_detach(void *from, size_t size);
 
+void thrum__port_unmap(void *from, size_t size);
+
 /* What the kernel wipes in a fork's child. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
@@ -59,21 +62,28 @@ void thrum__port_wipe_on_fork(void *page, size_t size);
 
 struct thrum__port_file {
 	char path[4096];      /* where it will be, once committed */
-	char temporary[4096]; /* where it is until then */
+	char temporary[4096]; /* the name that it has until then, in the same directory */
 	int directory;        /* locked */
 	int fd;
 };
+
+/* Whose a file is, by its first bytes. */
+enum thrum__port_claim {
+	THRUM__PORT_FOREIGN, /* nothing of ours */
+	THRUM__PORT_OURS,    /* an older recording: may be replaced */
+	THRUM__PORT_IN_USE,  /* another live process records to it */
+};
+typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size);
 
 /*
  * Makes a new file of `size` bytes, 0600, under a temporary name beside `path`. In the path, %p is
  * the process's id, %e the program's name, %% a percent sign; NULL means
  * $XDG_RUNTIME_DIR/thrum/%e-%p.thrum, else /dev/shm/thrum-UID/%e-%p.thrum, whose directory is made.
- * If another live process records to `path`, it will be PATH.PID; is_recording says whether a
- * file's first bytes are a recording's, and whose. Refuses symbolic links and what is neither a
- * recording nor empty.
+ * If `path` is in use, it will be PATH.PID. Refuses symbolic links and what is neither ours nor
+ * empty.
  */
 int thrum__port_file_create(struct thrum__port_file *, const char *path, uint64_t size,
-	bool (*is_recording)(const void *head, size_t size, uint32_t *pid));
+	thrum__port_look *);
 /* Maps it whole, shared. NULL: no memory. */
 void *thrum__port_file_map(const struct thrum__port_file *, uint64_t size);
 /* Reserves its blocks, for kernels where thrum__port_populate can't tell. */

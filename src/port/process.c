@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "port/port.h"
@@ -79,25 +78,14 @@ void thrum__port_host(char *name, size_t size)
 	copy(name, size, host);
 }
 
-bool thrum__port_maps_file(uint32_t pid, uint64_t device, uint64_t inode)
+bool thrum__port_process_lives(uint32_t pid, uint64_t start)
 {
-	char file[40], line[4300];
-	bool found = false;
+	uint64_t now = thrum__port_process_start(pid);
 
-	snprintf(file, sizeof file, "/proc/%u/maps", pid);
-	FILE *maps = fopen(file, "re");
-
-	if (!maps)
-		return errno != ENOENT && (kill((pid_t)pid, 0) == 0 || errno != ESRCH);
-	while (!found && fgets(line, sizeof line, maps)) {
-		unsigned major, minor;
-		unsigned long number;
-
-		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &number) == 3 &&
-			makedev(major, minor) == device && number == inode;
-	}
-	fclose(maps);
-	return found;
+	if (now)
+		return now == start;
+	/* /proc doesn't tell: gone, or hidden from us. */
+	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
 void thrum__port_random(void *to, size_t size)

@@ -48,7 +48,12 @@ ALWAYS_INLINE void prepare(struct thrum_event *e, const struct scene *s)
 	e->lane = s->number;
 }
 
-/* A prepared event becomes one of this type; returns where the next one goes. */
+enum {
+	ACTS = THRUM_EVENT_HAS_TASK,
+	OTHER = THRUM_EVENT_HAS_OTHER
+};
+
+/* A prepared event becomes one of this type; returns where the next one goes. Task 0 is nobody. */
 ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags, uint64_t task,
 	uint64_t other)
 {
@@ -57,26 +62,8 @@ ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags
 	e->site = 0;
 	e->type = (uint8_t)type;
 	e->kind = 0;
-	e->flags = (uint8_t)flags;
+	e->flags = (uint8_t)(flags | (task ? ACTS : 0));
 	return e + 1;
-}
-
-enum {
-	ACTS = THRUM_EVENT_HAS_TASK,
-	OTHER = THRUM_EVENT_HAS_OTHER
-};
-
-ALWAYS_INLINE struct thrum_event *put_pair(struct thrum_event *e, int type, uint64_t task,
-	uint64_t other)
-{
-	return put(e, type, ACTS | OTHER, task, other);
-}
-
-/* The running task, if there is one, does it. */
-ALWAYS_INLINE struct thrum_event *put_running(struct thrum_event *e, const struct scene *s,
-	int type, int flags, uint64_t other)
-{
-	return put(e, type, flags | (s->running ? ACTS : 0), s->running, other);
 }
 
 ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t size)
@@ -118,12 +105,12 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s
 ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struct scene *s,
 	const struct fields *f, uint64_t parent)
 {
-	e = put(e, THRUM_EVENT_CREATE, parent ? ACTS | OTHER : OTHER, parent, f->other);
+	e = put(e, THRUM_EVENT_CREATE, OTHER, parent, f->other);
 	e[-1].kind = f->kind <= THRUM_KIND_STREAM ? f->kind : THRUM_KIND_UNKNOWN;
 	e[-1].site = f->site;
 	if (f->text_size) {
 		prepare(e, s);
-		e = put(e, THRUM_EVENT_LABEL, ACTS, f->other, 0);
+		e = put(e, THRUM_EVENT_LABEL, 0, f->other, 0);
 		set_text(e, f->text, f->text_size);
 	}
 	return e;
@@ -138,27 +125,27 @@ ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struc
 SHOW(SWITCH)
 {
 	s->running = f->task;
-	return put(e, THRUM_EVENT_SWITCH, ACTS, f->task, 0);
+	return put(e, THRUM_EVENT_SWITCH, 0, f->task, 0);
 }
 
 SHOW(WAIT)
 {
-	return put_pair(e, THRUM_EVENT_TRY_READ, f->task, f->other);
+	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->task, f->other);
 }
 
 SHOW(READ_OWN)
 {
-	return put_running(e, s, THRUM_EVENT_READ, OTHER, f->other);
+	return put(e, THRUM_EVENT_READ, OTHER, s->running, f->other);
 }
 
 SHOW(READ)
 {
-	return put_pair(e, THRUM_EVENT_READ, f->task, f->other);
+	return put(e, THRUM_EVENT_READ, OTHER, f->task, f->other);
 }
 
 SHOW(RESOLVE)
 {
-	return put_running(e, s, THRUM_EVENT_RESOLVE, OTHER, f->other);
+	return put(e, THRUM_EVENT_RESOLVE, OTHER, s->running, f->other);
 }
 
 SHOW(CREATE)
@@ -170,7 +157,7 @@ SHOW(CREATE_WAITING)
 {
 	e = put_created(e, s, f, s->running);
 	prepare(e, s);
-	return put_pair(e, THRUM_EVENT_TRY_READ, f->other, f->source);
+	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->other, f->source);
 }
 
 SHOW(CREATE_IN)
@@ -180,14 +167,14 @@ SHOW(CREATE_IN)
 
 SHOW(LABEL)
 {
-	e = put(e, THRUM_EVENT_LABEL, ACTS, f->task, 0);
+	e = put(e, THRUM_EVENT_LABEL, 0, f->task, 0);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(COUNTER)
 {
-	e = put_running(e, s, THRUM_EVENT_COUNTER, 0, 0);
+	e = put(e, THRUM_EVENT_COUNTER, 0, s->running, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_COUNTER);
 	set_value(e, f->value);
 	return e;
@@ -195,14 +182,14 @@ SHOW(COUNTER)
 
 SHOW(LOG)
 {
-	e = put_running(e, s, THRUM_EVENT_LOG, 0, 0);
+	e = put(e, THRUM_EVENT_LOG, 0, s->running, 0);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(TAG)
 {
-	e = put_running(e, s, THRUM_EVENT_TAG, 0, 0);
+	e = put(e, THRUM_EVENT_TAG, 0, s->running, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
@@ -246,62 +233,62 @@ SHOW(RESUME)
 
 SHOW(FAIL)
 {
-	e = put_running(e, s, THRUM_EVENT_FAIL, OTHER, f->other);
+	e = put(e, THRUM_EVENT_FAIL, OTHER, s->running, f->other);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(CANCEL)
 {
-	return put_running(e, s, THRUM_EVENT_CANCEL, OTHER, f->other);
+	return put(e, THRUM_EVENT_CANCEL, OTHER, s->running, f->other);
 }
 
 SHOW(BECOME)
 {
-	return put_pair(e, THRUM_EVENT_BECOME, f->task, f->other);
+	return put(e, THRUM_EVENT_BECOME, OTHER, f->task, f->other);
 }
 
 SHOW(SIGNAL)
 {
-	e = put_running(e, s, THRUM_EVENT_SIGNAL, OTHER, f->other);
+	e = put(e, THRUM_EVENT_SIGNAL, OTHER, s->running, f->other);
 	set_value(e, f->value);
 	return e;
 }
 
 SHOW(LOCK)
 {
-	return put_running(e, s, THRUM_EVENT_LOCK, OTHER, f->other);
+	return put(e, THRUM_EVENT_LOCK, OTHER, s->running, f->other);
 }
 
 SHOW(UNLOCK)
 {
-	return put_running(e, s, THRUM_EVENT_UNLOCK, OTHER, f->other);
+	return put(e, THRUM_EVENT_UNLOCK, OTHER, s->running, f->other);
 }
 
 SHOW(LINK_SEND)
 {
-	e = put_running(e, s, THRUM_EVENT_LINK_SEND, 0, 0);
+	e = put(e, THRUM_EVENT_LINK_SEND, 0, s->running, 0);
 	set_text(e, f->key, f->key_size);
 	return e;
 }
 
 SHOW(LINK_RECEIVE)
 {
-	e = put_running(e, s, THRUM_EVENT_LINK_RECEIVE, 0, 0);
+	e = put(e, THRUM_EVENT_LINK_RECEIVE, 0, s->running, 0);
 	set_text(e, f->key, f->key_size);
 	return e;
 }
 
 SHOW(DUE)
 {
-	e = put(e, THRUM_EVENT_DUE, ACTS, f->task, 0);
+	e = put(e, THRUM_EVENT_DUE, 0, f->task, 0);
 	set_value(e, f->value);
 	return e;
 }
 
 SHOW(SHOULD_RESOLVE)
 {
-	return put(e, THRUM_EVENT_SHOULD_RESOLVE, ACTS, f->task, 0);
+	return put(e, THRUM_EVENT_SHOULD_RESOLVE, 0, f->task, 0);
 }
 
 SHOW(CONTEXT)
@@ -503,6 +490,54 @@ static struct bad_record bad_text(size_t left)
 		break; \
 	}
 
+/* ---- The short cut -----------------------------------------------------------------------------
+ */
+
+/*
+ * Most records are nothing but one or two task ids. Which of these kinds comes next can't be
+ * predicted, and a processor that guessed wrong loses more time than the whole record takes. So
+ * they share one way, without branches.
+ */
+struct plain {
+	uint8_t size; /* with the header; 0: not such a record */
+	uint8_t type, flags;
+	bool by_running; /* the running task does it, to the first id; else the first id does it */
+	bool is_switch;
+};
+
+#define PLAIN_SIZE_MAX 12
+
+static const struct plain plain_records[THRUM__EXTENDED + 1] = {
+	[THRUM__R_SWITCH] = {8, THRUM_EVENT_SWITCH, 0, false, true},
+	[THRUM__R_SHOULD_RESOLVE] = {8, THRUM_EVENT_SHOULD_RESOLVE, 0, false, false},
+	[THRUM__R_WAIT] = {12, THRUM_EVENT_TRY_READ, OTHER, false, false},
+	[THRUM__R_READ] = {12, THRUM_EVENT_READ, OTHER, false, false},
+	[THRUM__R_BECOME] = {12, THRUM_EVENT_BECOME, OTHER, false, false},
+	[THRUM__R_READ_OWN] = {8, THRUM_EVENT_READ, OTHER, true, false},
+	[THRUM__R_RESOLVE] = {8, THRUM_EVENT_RESOLVE, OTHER, true, false},
+	[THRUM__R_CANCEL] = {8, THRUM_EVENT_CANCEL, OTHER, true, false},
+	[THRUM__R_LOCK] = {8, THRUM_EVENT_LOCK, OTHER, true, false},
+	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, true, false},
+};
+
+/* yes ? a : b, and no compiler makes a branch of it. */
+ALWAYS_INLINE uint64_t choose(bool yes, uint64_t a, uint64_t b)
+{
+	return b ^ ((a ^ b) & -(uint64_t)yes);
+}
+
+/* `p`: the record's fields, of which there are as many bytes as two ids have. */
+ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct scene *s,
+	const struct plain *plain, const uint8_t *p, uint64_t id_base)
+{
+	uint64_t first = id_base + load32(p), second = id_base + load32(p + 4);
+	uint64_t task = choose(plain->by_running, s->running, first);
+	uint64_t other = choose(plain->by_running, first, second);
+
+	s->running = choose(plain->is_switch, first, s->running);
+	return put(e, plain->type, plain->flags, task, choose(plain->flags, other, 0));
+}
+
 /* An extended header's time, or why it can't be right. */
 static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t last)
 {
@@ -533,6 +568,7 @@ struct bad_record thrum__decode(struct reader *r, struct lane *lane)
 			goto stop;
 		}
 		uint32_t id = load32(p);
+		const struct plain *plain = &plain_records[id % 32];
 
 		if (UNLIKELY(id % 32 == THRUM__EXTENDED)) {
 			if ((size_t)(end - p) < THRUM__EXTENDED_SIZE) {
@@ -559,6 +595,13 @@ struct bad_record thrum__decode(struct reader *r, struct lane *lane)
 		/* Here, not with the rest: done while the processor finds out where the switch
 		 * goes. */
 		prepare(e, &s);
+		if (plain->size && end - record >= PLAIN_SIZE_MAX) {
+			e = put_plain(e, &s, plain, p, id_base);
+			p = record + plain->size;
+			last = s.clock;
+			records++;
+			continue;
+		}
 		switch (id) {
 #define TASK(x) TAKE(x, id_base + load32(p), 4)
 #define VALUE(x) TAKE(x, (int32_t)load32(p), 4)

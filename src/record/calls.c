@@ -13,7 +13,7 @@
 /* No lane and no packet to be had: the task gets an id all the same. */
 static thrum_task id_without_lane(void)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	return r ? atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed) * ID_BLOCK + 1
 		 : THRUM_TASK_NONE;
@@ -49,61 +49,68 @@ thrum_task thrum__write_create(struct thrum_site *site, const struct creation *g
 	return record.other;
 }
 
-/* Takes the lane, does what `also` says in it, and writes the record. */
-static void write_and(struct thrum__record *record,
-	void (*also)(struct lane *, const struct thrum__record *, uint64_t time))
+/* Takes the lane, does what `also` says in it, and writes the record. r: whose the record's
+ * definition is, or NULL; see thrum__write_defined. */
+static void write_and(const struct recorder *r, struct thrum__record *record,
+	bool (*also)(struct lane *, const struct thrum__record *, uint64_t time))
 {
 	struct thread *thread = &thrum__thread;
 	int error = errno;
 	uint64_t time;
 	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(record), &time);
 
-	if (lane) {
-		also(lane, record, time);
-		thrum__lane_write(lane, record, time);
-		thrum__lane_release(thread, lane);
+	if (lane && (!r || lane->recorder == r)) {
+		if (also(lane, record, time))
+			thrum__lane_write(lane, record, time);
 	}
+	if (lane)
+		thrum__lane_release(thread, lane);
 	errno = error;
 }
 
-static void note_wait(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_wait(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	live_wait(lane, record->task, record->other, time);
+	return true;
 }
 
 void thrum__write_wait(thrum_task waiter, thrum_task source)
 {
-	write_and(&(struct thrum__record){.type = THRUM__R_WAIT, .task = waiter, .other = source},
+	write_and(NULL,
+		&(struct thrum__record){.type = THRUM__R_WAIT, .task = waiter, .other = source},
 		note_wait);
 }
 
-static void note_end(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_end(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)time;
 	live_end(lane, record->type == THRUM__R_BECOME ? record->task : record->other);
+	return is_on(THRUM__BIT_LIFE);
 }
 
 void thrum__write_end(struct thrum__record *record)
 {
-	write_and(record, note_end);
+	write_and(NULL, record, note_end);
 }
 
-static void note_switch(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_switch(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)time;
 	lane->said = record->task;
+	return true;
 }
 
 void thrum__write_switch(thrum_task task)
 {
-	write_and(&(struct thrum__record){.type = THRUM__R_SWITCH, .task = task}, note_switch);
+	write_and(NULL, &(struct thrum__record){.type = THRUM__R_SWITCH, .task = task},
+		note_switch);
 }
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
 void thrum__label(thrum_task task, const char *label)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	if (!task || !r)
 		return;
@@ -115,7 +122,7 @@ void thrum__label(thrum_task task, const char *label)
 
 void thrum__should_resolve(thrum_task task)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	if (!task || !r)
 		return;
@@ -201,15 +208,16 @@ void thrum__lane_name(const char *name)
 	thrum__label(thrum__thread.own, name);
 }
 
-static void note_suspension(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_suspension(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)time;
 	lane->suspended = record->type == THRUM__R_RESUME ? 0
 		: record->def                             ? record->def
 							  : UINT16_MAX;
+	return true;
 }
 
-static void note_span(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_span(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)time;
 	if (record->type == THRUM__R_SPAN_BEGIN) {
@@ -221,19 +229,21 @@ static void note_span(struct lane *lane, const struct thrum__record *record, uin
 		if (lane->open < THRUM__SPANS_MAX)
 			lane->spans[lane->open] = 0;
 	}
+	return true;
 }
 
-static void note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
+static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)lane, (void)record, (void)time;
+	return true;
 }
 
 /* What has a tag: defined first, or with its name in the event. Only if it is on: the first use
  * can't know that yet. */
 static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64_t value,
-	void (*also)(struct lane *, const struct thrum__record *, uint64_t))
+	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	if (!tag || !r)
 		return;
@@ -245,7 +255,7 @@ static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64
 	if (!record.def)
 		record.def = thrum__define_tag(r, tag);
 	if (is_on(__atomic_load_n(&tag->bit, __ATOMIC_RELAXED)))
-		write_and(&record, also);
+		write_and(r, &record, also);
 }
 
 void thrum__suspend(struct thrum_tag *reason)
@@ -255,7 +265,7 @@ void thrum__suspend(struct thrum_tag *reason)
 
 void thrum__resume(void)
 {
-	write_and(&(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
+	write_and(NULL, &(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
 }
 
 void thrum__tag(struct thrum_tag *tag)

@@ -13,6 +13,16 @@ static struct thrum_counter counters[THRUM_COUNTERS_MAX];
 static _Atomic uint32_t counters_used;
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
+void thrum__counters_lock(void)
+{
+	pthread_mutex_lock(&creating);
+}
+
+void thrum__counters_unlock(void)
+{
+	pthread_mutex_unlock(&creating);
+}
+
 static struct thrum_counter *find(const char *path, uint32_t used)
 {
 	for (uint32_t i = 0; i < used; i++)
@@ -28,7 +38,7 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 	char name[sizeof counters->path];
 
 	thrum__copy_text(name, path, sizeof name - 1);
-	pthread_mutex_lock(&creating);
+	thrum__counters_lock();
 	uint32_t used = atomic_load(&counters_used);
 	struct thrum_counter *counter = find(name, used);
 
@@ -38,7 +48,7 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 		counter->kind = (uint32_t)kind;
 		atomic_store(&counters_used, used + 1);
 	}
-	pthread_mutex_unlock(&creating);
+	thrum__counters_unlock();
 	return counter;
 }
 
@@ -73,11 +83,12 @@ uint16_t thrum__define_counter(struct recorder *r, struct thrum_counter *counter
 
 void thrum__write_counter(struct thrum_counter *counter, int64_t value)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	if (r)
-		thrum__write(&(struct thrum__record){.type = THRUM__R_COUNTER,
-			.def = counter_number(r, counter),
-			.value = value,
-			.text = counter->path});
+		thrum__write_defined(r,
+			&(struct thrum__record){.type = THRUM__R_COUNTER,
+				.def = counter_number(r, counter),
+				.value = value,
+				.text = counter->path});
 }

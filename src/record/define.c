@@ -47,28 +47,32 @@ static bool claim(struct category *c)
 }
 
 /* The number of a category, new or not. Too many: the last one's. */
-static unsigned category_number(const char *name)
+static unsigned category_number(const char *given)
 {
+	char name[CATEGORY_NAME];
+
+	thrum__copy_text(name, given, sizeof name - 1);
 	for (unsigned i = 0; i < CATEGORIES; i++) {
 		struct category *c = &categories[i];
 
 		if (claim(c)) {
-			thrum__copy_text(c->name, name, sizeof c->name - 1);
+			memcpy(c->name, name, sizeof name);
 			atomic_store(&c->level, 3);
 			atomic_store(&c->state, NAMED);
-			thrum__levels_apply(own_recorder() != NULL);
+			thrum__apply_levels();
 			return i;
 		}
-		if (settled_state(c) == NAMED && strncmp(c->name, name, sizeof c->name - 1) == 0)
+		if (settled_state(c) == NAMED && strcmp(c->name, name) == 0)
 			return i;
 	}
 	return CATEGORIES - 1;
 }
 
-void thrum__levels_apply(bool recording)
+static void compute_mask(uint32_t mask[2])
 {
-	uint32_t mask[2] = {0, 0};
+	bool recording = atomic_load(&thrum__process.recorder) != NULL;
 
+	mask[0] = mask[1] = 0;
 	for (unsigned i = 0; recording && i < CATEGORIES; i++) {
 		int32_t level = atomic_load(&categories[i].level);
 		bool named = atomic_load(&categories[i].state) == NAMED;
@@ -76,15 +80,28 @@ void thrum__levels_apply(bool recording)
 
 		mask[i / 8] |= bits << (i % 8 * 4);
 	}
-	__atomic_store_n(&thrum__control.mask[1], mask[1], __ATOMIC_RELAXED);
-	__atomic_store_n(&thrum__control.mask[0], mask[0], __ATOMIC_RELEASE);
+}
+
+void thrum__apply_levels(void)
+{
+	static _Atomic uint32_t changes;
+	uint32_t seen, mask[2];
+
+	/* The last to change something sees all changes, and whoever is overtaken does it again. */
+	atomic_fetch_add(&changes, 1);
+	do {
+		seen = atomic_load(&changes);
+		compute_mask(mask);
+		__atomic_store_n(&thrum__control.mask[1], mask[1], __ATOMIC_SEQ_CST);
+		__atomic_store_n(&thrum__control.mask[0], mask[0], __ATOMIC_SEQ_CST);
+	} while (atomic_load(&changes) != seen);
 }
 
 void thrum_level(const char *name, int level)
 {
 	if (!name)
 		return;
-	struct recorder *r = own_recorder();
+	struct recorder *r = atomic_load(&thrum__process.recorder);
 	unsigned number = category_number(name);
 	int lowest = number == 0 ? 0 : -1; /* ids are given as long as anything is recorded */
 
@@ -92,11 +109,12 @@ void thrum_level(const char *name, int level)
 	atomic_store(&categories[number].level, level);
 	if (!r)
 		return;
-	thrum__levels_apply(true);
-	thrum__write(&(struct thrum__record){.type = THRUM__R_CATEGORY,
-		.def = thrum__define_category(r, categories[number].name, number),
-		.value = level,
-		.text = categories[number].name});
+	thrum__apply_levels();
+	thrum__write_defined(r,
+		&(struct thrum__record){.type = THRUM__R_CATEGORY,
+			.def = thrum__define_category(r, categories[number].name, number),
+			.value = level,
+			.text = categories[number].name});
 }
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
@@ -167,7 +185,7 @@ uint16_t thrum__define(struct recorder *r, const struct thrum__definition *d, si
 		}
 	}
 	if (added)
-		__atomic_store_n(id, r->generation << 16 | added, __ATOMIC_RELAXED);
+		__atomic_store_n(id, r->generation << 16 | added, __ATOMIC_RELEASE);
 	return added;
 }
 

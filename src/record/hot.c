@@ -35,11 +35,12 @@ struct event {
 	uint64_t time;
 };
 
-/* The event doesn't happen after all. */
-ALWAYS_INLINE void abandon(struct thread *thread)
+/* The event doesn't happen after all. Always false. */
+ALWAYS_INLINE bool abandon(struct thread *thread)
 {
 	handler_fence();
 	thread->busy[0] = 0;
+	return false;
 }
 
 /* Takes the lane and writes the event's header. */
@@ -85,7 +86,8 @@ ALWAYS_INLINE uint64_t excess(const struct lane *lane, uint64_t id)
 	return (id - lane->lowest_id) >> 32;
 }
 
-/* Whether the packet knows which task runs. */
+/* Whether the packet knows which task runs. Like everything that a handler of this thread may
+ * change, it is looked at once the lane is taken. */
 ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane *lane)
 {
 	return LIKELY(thread->running == lane->said);
@@ -99,12 +101,12 @@ ALWAYS_INLINE bool try_wait(enum clock clock, thrum_task waiter, thrum_task sour
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
 
-	if (UNLIKELY(excess(lane, waiter) | excess(lane, source)))
-		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_WAIT);
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (UNLIKELY(excess(lane, waiter) | excess(lane, source)))
+		return abandon(thread);
 	put32(event.at + HEADER, (uint32_t)waiter);
 	put32(event.at + HEADER + 4, (uint32_t)source);
 	live_wait(lane, waiter, source, event.time);
@@ -128,14 +130,14 @@ ALWAYS_INLINE bool try_read(enum clock clock, thrum_task reader, thrum_task sour
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
 
-	if (UNLIKELY(excess(lane, reader) | excess(lane, source)))
-		return false;
-	bool own = reader == lane->said;
-	struct event event = begin(clock, thread, lane, own ? THRUM__R_READ_OWN : THRUM__R_READ);
+	struct event event = begin(clock, thread, lane, THRUM__R_READ);
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (own) {
+	if (UNLIKELY(excess(lane, reader) | excess(lane, source)))
+		return abandon(thread);
+	if (reader == lane->said) {
+		event.at[0] ^= THRUM__R_READ ^ THRUM__R_READ_OWN;
 		put32(event.at + HEADER, (uint32_t)source);
 		return finish(thread, lane, event, HEADER + 4);
 	}
@@ -163,12 +165,13 @@ ALWAYS_INLINE bool try_resolve(enum clock clock, thrum_task task)
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
 
-	if (!knows_running(thread, lane) || UNLIKELY(excess(lane, task)))
-		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_RESOLVE);
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (!knows_running(thread, lane) || UNLIKELY(excess(lane, task)) ||
+		UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return abandon(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	live_end(lane, task);
 	return finish(thread, lane, event, HEADER + 4);
@@ -196,12 +199,14 @@ ALWAYS_INLINE bool try_switch(enum clock clock, thrum_task task)
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
 
-	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)) || UNLIKELY(excess(lane, task)))
+	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)))
 		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_SWITCH);
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (UNLIKELY(excess(lane, task)))
+		return abandon(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	thread->running = lane->said = task;
 	return finish(thread, lane, event, HEADER + 4);
@@ -265,12 +270,14 @@ ALWAYS_INLINE bool try_log(enum clock clock, const char *text)
 	/* Out of line only. */
 	size_t size = UNLIKELY(!is.size) && clock == ANY ? medium_size(text) : is.size;
 
-	if (UNLIKELY(!size) || !knows_running(thread, lane))
+	if (UNLIKELY(!size))
 		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_LOG);
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (!knows_running(thread, lane))
+		return abandon(thread);
 	if (clock == ANY)
 		memcpy(event.at + HEADER, text, size);
 	else
@@ -331,26 +338,27 @@ ALWAYS_INLINE thrum_task try_create(enum clock clock, struct thrum_site *site, s
 	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
 	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	if (UNLIKELY(!size) || UNLIKELY(!knows_running(thread, lane)) ||
-		UNLIKELY(!is_on(THRUM__BIT_LIFE)) || UNLIKELY(kept >> 16 != lane->generation) ||
-		!creation_fits(lane, &c))
+	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)))
 		return 0;
-	c.site = (uint16_t)kept;
-	if (c.type != THRUM__R_CREATE_IN)
-		c.parent = thread->running;
 	struct event event = begin(clock, thread, lane, c.type);
 
 	if (UNLIKELY(!event.at))
 		return 0;
-	/* An id is taken inside, so that a handler on this thread never gets the same one. */
+	c.site = (uint16_t)kept;
+	if (c.type != THRUM__R_CREATE_IN)
+		c.parent = thread->running;
+	/* Taken inside, so that a handler on this thread never gets the same one. */
 	uint64_t id = lane->next_id;
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
-	if (UNLIKELY(id == lane->end_id) ||
+	if (!knows_running(thread, lane) || UNLIKELY(kept >> 16 != lane->generation) ||
+		!creation_fits(lane, &c) || UNLIKELY(id == lane->end_id) ||
 		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
 		abandon(thread);
 		return 0;
 	}
+	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
+	atomic_thread_fence(memory_order_release);
 	lane->next_id = id + 1;
 	uint8_t *p = event.at + HEADER;
 
@@ -437,13 +445,14 @@ ALWAYS_INLINE bool try_counter(enum clock clock, const struct thrum_counter *cou
 
 	uint32_t kept = __atomic_load_n(&counter->id, __ATOMIC_RELAXED);
 
-	if (!knows_running(thread, lane) || UNLIKELY(value != (int32_t)value) ||
-		UNLIKELY(kept >> 16 != lane->generation))
+	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(kept >> 16 != lane->generation))
 		return false;
 	struct event event = begin(clock, thread, lane, THRUM__R_COUNTER);
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (!knows_running(thread, lane))
+		return abandon(thread);
 	put16(event.at + HEADER, (uint16_t)kept);
 	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
 	return finish(thread, lane, event, HEADER + 6);

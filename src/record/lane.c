@@ -18,7 +18,7 @@ __thread struct thread thrum__thread = {
 
 void thrum__count_lost(enum thrum_lost cause)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 
 	if (r)
 		atomic_fetch_add_explicit(&r->header->lost[cause], 1, memory_order_relaxed);
@@ -42,9 +42,10 @@ static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 
 void thrum__store_limit(struct lane *lane, uint8_t *limit)
 {
+	bool in_place = limit && !lane->recorder->clock.read;
+
 	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
-	atomic_store_explicit(&lane->tsc_limit, thrum__clock.read ? NULL : limit,
-		memory_order_relaxed);
+	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
 }
 
 void thrum__set_limit(struct lane *lane)
@@ -56,7 +57,7 @@ void thrum__set_limit(struct lane *lane)
 	thrum__store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
 	/* Partner: stop() makes the recorder another one, then looks at every lane. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&thrum__recorder, memory_order_relaxed) != r)
+	if (atomic_load_explicit(&thrum__process.recorder, memory_order_relaxed) != r)
 		thrum__store_limit(lane, NULL);
 }
 
@@ -70,7 +71,7 @@ static bool extend(struct recorder *r, uint32_t slot, size_t bytes)
 		uint32_t step = left < POPULATE_STEP ? left : POPULATE_STEP;
 		uint8_t *from = (uint8_t *)packet_at(r, slot) + ready;
 
-		if (r->may_populate && thrum__port_populate(from, step) == -THRUM_E_SPACE) {
+		if (r->has_file && thrum__port_populate(from, step) == -THRUM_E_SPACE) {
 			atomic_store_explicit(&r->no_space, true, memory_order_relaxed);
 			return false;
 		}
@@ -216,7 +217,7 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 static struct lane *reclaim(struct recorder *r, uint64_t time)
 {
 	uint64_t due = atomic_load(&r->next_reclaim);
-	uint64_t later = time + 16 * thrum__clock.frequency / 10;
+	uint64_t later = time + 16 * r->clock.frequency / 10;
 
 	if (time < due || !atomic_compare_exchange_strong(&r->next_reclaim, &due, later))
 		return NULL;
@@ -284,7 +285,8 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 		    __ATOMIC_RELAXED))
 		return;
 	thrum__port_thread_name(name);
-	thread->running = id;
+	if (!thread->running)
+		thread->running = id;
 	thrum__live_begin(lane, id, time,
 		&(struct creation){.kind = THRUM_KIND_THREAD, .label = name});
 	thrum__live_flag(lane->recorder, id, THRUM__LIVE_LANE);
@@ -309,7 +311,8 @@ static struct lane *attach(struct thread *thread, struct recorder *r, unsigned l
 		return NULL;
 	/* In practice signal-safe: the key is one of glibc's first 32, whose values lie in the
 	 * thread itself. */
-	pthread_setspecific(thrum__exit_key, thread);
+	if (thrum__has_exit_key)
+		pthread_setspecific(thrum__exit_key, thread);
 	atomic_store_explicit(&lane->tid, thrum__port_tid(), memory_order_relaxed);
 	lane->level = (uint8_t)level;
 	lane->suspended = lane->open = 0;
@@ -318,6 +321,8 @@ static struct lane *attach(struct thread *thread, struct recorder *r, unsigned l
 	thread->lane[level] = lane;
 	if (!thread->own)
 		begin_own_task(thread, lane, *time);
+	else if (lane->slot != NO_PACKET && lane->packet->own != thread->own)
+		change_packet(thread, lane, *time); /* its header still tells of another thread */
 	return lane;
 }
 
@@ -349,11 +354,33 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 		thrum__lane_write(lane, &lost, time);
 	}
 }
+#define FORGETTING UINT32_MAX /* a generation that no recording has */
 #define CATCH_UP_MAX (2 * THRUM__EXTENDED_SIZE + 16 + 9)
+
+/*
+ * Sees to it that what the thread has is this recording's. False: we interrupted just that, in this
+ * thread. (A handler that never returns, but jumps out of these few instructions, silences its
+ * thread.)
+ */
+static bool is_of(struct thread *thread, const struct recorder *r)
+{
+	uint32_t seen = __atomic_load_n(&thread->generation, __ATOMIC_RELAXED);
+
+	if (seen == FORGETTING)
+		return false;
+	if (seen == r->generation ||
+		!__atomic_compare_exchange_n(&thread->generation, &seen, FORGETTING, false,
+			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return true;
+	thrum__thread_forget(thread);
+	handler_fence();
+	__atomic_store_n(&thread->generation, r->generation, __ATOMIC_RELAXED);
+	return true;
+}
 
 struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *time)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
 	unsigned level = 0;
 
 	if (!r)
@@ -366,14 +393,14 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 	}
 	thread->busy[level] = 1;
 	handler_fence();
-	if (thread->generation != r->generation) {
-		/* What it has is from a former recording. */
-		thrum__thread_forget(thread);
-		thread->generation = r->generation;
+	if (!is_of(thread, r)) {
+		lose(thread, THRUM__LOST_NESTED);
+		thread->busy[level] = 0;
+		return NULL;
 	}
 	*time = now();
 
-	struct lane *lane = thread->lane[level] == &thrum__no_lane ? NULL : thread->lane[level];
+	struct lane *lane = thread->lane[level]->recorder == r ? thread->lane[level] : NULL;
 
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
 		lane = attach(thread, r, level, time);
@@ -384,7 +411,7 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 		return lane;
 	}
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
-		thread->retry = *time + 16 * thrum__clock.frequency / 1000;
+		thread->retry = *time + 16 * r->clock.frequency / 1000;
 	lose(thread, cause_of_starvation(r));
 	handler_fence();
 	thread->busy[level] = 0;
@@ -459,7 +486,7 @@ size_t thrum__bytes_needed(const struct thrum__record *record)
 	return 3 * THRUM__EXTENDED_SIZE + 32 + 8 + text + record->key_size;
 }
 
-void thrum__write(struct thrum__record *record)
+void thrum__write_defined(const struct recorder *r, struct thrum__record *record)
 {
 	struct thread *thread = &thrum__thread;
 	int error = errno;
@@ -467,10 +494,16 @@ void thrum__write(struct thrum__record *record)
 	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(record), &time);
 
 	if (lane) {
-		thrum__lane_write(lane, record, time);
+		if (!r || lane->recorder == r)
+			thrum__lane_write(lane, record, time);
 		thrum__lane_release(thread, lane);
 	}
 	errno = error;
+}
+
+void thrum__write(struct thrum__record *record)
+{
+	thrum__write_defined(NULL, record);
 }
 
 /* ---- The thread itself ---------------------------------------------------------------------- */
@@ -489,7 +522,7 @@ void thrum__thread_attach(struct thread *thread)
 void thrum__thread_exit(void *pointer)
 {
 	struct thread *thread = pointer;
-	struct recorder *r = own_recorder();
+	struct recorder *r = atomic_load(&thrum__process.recorder);
 
 	if (!r || thread->generation != r->generation)
 		return;
@@ -499,14 +532,19 @@ void thrum__thread_exit(void *pointer)
 	}
 	for (unsigned level = 0; level < LEVELS; level++) {
 		struct lane *lane = thread->lane[level];
-
 		/* A handler jumped out of a call: what it left undone stays as it is, and the lane
 		 * with it. */
-		if (lane == &thrum__no_lane || thread->busy[level])
+		bool jumped_out = thread->busy[level];
+
+		thread->busy[level] = 1; /* handlers of these last moments come too late */
+		handler_fence();
+		if (lane->recorder != r || jumped_out)
 			continue;
 		thread->lane[level] = &thrum__no_lane;
 		atomic_store_explicit(&lane->tid, 0, memory_order_relaxed);
 		thrum__park(r, lane);
 	}
 	thrum__thread_forget(thread);
+	handler_fence();
+	memset(thread->busy, 0, sizeof thread->busy);
 }

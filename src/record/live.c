@@ -123,6 +123,8 @@ void thrum__live_begin(struct lane *lane, uint64_t id, uint64_t time, const stru
 
 	if (!cell)
 		return;
+	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
+	atomic_thread_fence(memory_order_release);
 	cell->id_high = (uint32_t)(id >> 32);
 	cell->parent = c->parent;
 	cell->created = time >> 4;

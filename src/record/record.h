@@ -22,6 +22,7 @@
 
 #include "format/format.h"
 #include "port/cpu.h"
+#include "port/port.h"
 #include "thrum.h"
 
 /* A fast event may begin up to this many bytes before the end: none is longer. */
@@ -78,8 +79,10 @@ struct recorder {
 	uint64_t live_mask, size;
 	uint32_t packet_size, packet_count, definition_count;
 	uint32_t generation; /* 16 bits; never 0 */
-	bool discard, careful;
-	bool may_populate;
+	struct thrum_clock clock;
+	bool discard;
+	bool careful;          /* no fast events: memcheck watches */
+	bool has_file;         /* else memory that the program gave */
 	_Atomic bool no_space; /* a page couldn't be had: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
@@ -109,35 +112,34 @@ struct thread {
 };
 extern __thread struct thread thrum__thread __attribute__((tls_model("initial-exec")));
 
-/* The clock in use. A NULL function means the time stamp counter. */
-extern struct thrum_clock thrum__clock;
-/* What is recorded now, or NULL. */
-extern _Atomic(struct recorder *) thrum__recorder;
+/* What this process records now, or NULL. Like the mask it is wiped in a fork's child, however it
+ * was made: a child has no part in its parent's recording. */
+struct process {
+	_Atomic(struct recorder *) recorder;
+	char page[4096 - sizeof(void *)];
+};
+extern struct process thrum__process;
 
+/* The clock in use, the recorder's; a NULL function means the time stamp counter. Never NULL. */
+extern _Atomic(const struct thrum_clock *) thrum__clock;
+
+/* Notices the end of threads; set only when has_exit_key. */
 extern pthread_key_t thrum__exit_key;
+extern bool thrum__has_exit_key;
 /* The lane of a thread that has none: never written to. */
 extern struct lane thrum__no_lane;
 
 /* Sixteenths of a tick. */
 ALWAYS_INLINE uint64_t now(void)
 {
-	return LIKELY(!thrum__clock.read) ? read_tsc() : thrum__clock.read(thrum__clock.context);
+	const struct thrum_clock *clock = atomic_load_explicit(&thrum__clock, memory_order_acquire);
+
+	return clock->read ? clock->read(clock->context) : read_tsc();
 }
 
 static inline bool is_on(unsigned bit)
 {
 	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
-}
-
-/*
- * What this process records, or NULL. A child that was made behind the C library's back (_Fork, the
- * system calls) has its parent's recorder, which isn't for it: its mask is 0.
- */
-static inline struct recorder *own_recorder(void)
-{
-	return is_on(THRUM__BIT_STARTED)
-		? atomic_load_explicit(&thrum__recorder, memory_order_acquire)
-		: NULL;
 }
 
 /* Whether fast events may be written: then the lane is the current recording's. */
@@ -166,6 +168,9 @@ struct lane *thrum__unpark(struct recorder *); /* NULL: none */
 /* Writes one record, into the lane of whatever runs now; the slow path of everything. Keeps errno.
  */
 void thrum__write(struct thrum__record *);
+/* The same for a record with one of the recorder's definitions: if another recording has begun
+ * since, its numbers mean other things, so nothing is written. */
+void thrum__write_defined(const struct recorder *, struct thrum__record *);
 /*
  * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`; NULL: counted
  * as lost. *time is the event's. Then thrum__lane_write any number of records within those bytes,
@@ -255,13 +260,15 @@ uint16_t thrum__define_tag(struct recorder *, struct thrum_tag *);
 uint16_t thrum__define_category(struct recorder *, const char *name, unsigned number);
 uint16_t thrum__define(struct recorder *, const struct thrum__definition *, size_t text_size,
 	uint32_t *id);
-/* Sets the mask to what the categories' levels say; 0 when nothing is recorded. */
-void thrum__levels_apply(bool recording);
+/* Sets the mask to what the categories' levels say; 0 when nothing is recorded. To be called after
+ * each change of a level, a category or the recorder. */
+void thrum__apply_levels(void);
 
 /* The number kept in a descriptor, if it is this recording's. */
 ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
 {
-	uint32_t kept = __atomic_load_n(id, __ATOMIC_RELAXED);
+	/* Partner: thrum__define(). */
+	uint32_t kept = __atomic_load_n(id, __ATOMIC_ACQUIRE);
 
 	return LIKELY(kept >> 16 == r->generation) ? (uint16_t)kept : 0;
 }
@@ -282,6 +289,9 @@ struct thrum_counter {
 	uint32_t kind;
 	char path[96];
 };
+/* Around a fork. */
+void thrum__counters_lock(void);
+void thrum__counters_unlock(void);
 void thrum__counter_event(struct thrum_counter *, int64_t value);
 void thrum__write_counter(struct thrum_counter *, int64_t value);
 uint16_t thrum__define_counter(struct recorder *, struct thrum_counter *);
@@ -305,8 +315,8 @@ ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *
  * *recorder: not yet in use. */
 int thrum__recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
-/* Whether a file that begins like this is a recording, and which process's. */
-bool thrum__is_recording(const void *head, size_t size, uint32_t *pid);
+/* Whose file it is that begins like this. */
+enum thrum__port_claim thrum__claim(const void *head, size_t size);
 /* Whether it is time for a reading of all clocks, and this thread is the one to take it. */
 bool thrum__clock_is_due(struct recorder *, uint64_t time);
 /* Reads all clocks, notes them in the header and gives them in *record. */

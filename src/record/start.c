@@ -21,11 +21,14 @@
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
 #define READING_EVERY 1 /* second */
 #define CALIBRATION_NS 2000000
+#define FREQUENCY_MAX UINT64_C(100000000000) /* what readers take */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
-_Atomic(struct recorder *) thrum__recorder;
-struct thrum_clock thrum__clock;
+struct process thrum__process __attribute__((aligned(4096)));
+static const struct thrum_clock time_stamp_counter;
+_Atomic(const struct thrum_clock *) thrum__clock = &time_stamp_counter;
 pthread_key_t thrum__exit_key;
+bool thrum__has_exit_key;
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t generation;
@@ -64,34 +67,33 @@ static struct thrum__reading read_clocks(void)
 
 /* Ticks a second, over a short while; readers know better later, from readings that lie further
  * apart. */
-static uint64_t measure_frequency(struct thrum__reading *start)
+static uint64_t measure_frequency(void)
 {
-	*start = read_clocks();
-	struct thrum__reading end;
+	struct thrum__reading start = read_clocks(), end;
 
 	do
 		end = read_clocks();
-	while (end.monotonic - start->monotonic < CALIBRATION_NS);
-	return (end.ticks - start->ticks) * UINT64_C(1000000000) /
-		(end.monotonic - start->monotonic);
+	while (end.monotonic - start.monotonic < CALIBRATION_NS);
+	return (end.ticks - start.ticks) * UINT64_C(1000000000) / (end.monotonic - start.monotonic);
 }
 
-static enum thrum__clock_kind choose_clock(const struct thrum_clock *given,
-	struct thrum__reading *start)
+static enum thrum__clock_kind choose_clock(struct thrum_clock *clock,
+	const struct thrum_clock *given)
 {
+	enum thrum__clock_kind kind = THRUM__CLOCK_MONOTONIC;
+
+	*clock = (struct thrum_clock){.read = read_monotonic, .frequency = 250000000};
 	if (given) {
-		thrum__clock = *given;
-		*start = read_clocks();
-		return THRUM__CLOCK_GIVEN;
+		*clock = *given;
+		kind = THRUM__CLOCK_GIVEN;
+	} else if (thrum__port_tsc_is_trusted()) {
+		*clock = time_stamp_counter;
+		kind = THRUM__CLOCK_TSC;
 	}
-	if (thrum__port_tsc_is_trusted()) {
-		thrum__clock = (struct thrum_clock){0};
-		thrum__clock.frequency = measure_frequency(start);
-		return THRUM__CLOCK_TSC;
-	}
-	thrum__clock = (struct thrum_clock){.read = read_monotonic, .frequency = 250000000};
-	*start = read_clocks();
-	return THRUM__CLOCK_MONOTONIC;
+	atomic_store(&thrum__clock, clock);
+	if (kind == THRUM__CLOCK_TSC)
+		clock->frequency = measure_frequency();
+	return kind;
 }
 
 bool thrum__clock_is_due(struct recorder *r, uint64_t time)
@@ -100,7 +102,7 @@ bool thrum__clock_is_due(struct recorder *r, uint64_t time)
 
 	return time >= due &&
 		atomic_compare_exchange_strong(&r->next_reading, &due,
-			time + READING_EVERY * 16 * thrum__clock.frequency);
+			time + READING_EVERY * 16 * r->clock.frequency);
 }
 
 void thrum__note_clocks(struct recorder *r, struct thrum__record *record)
@@ -108,22 +110,26 @@ void thrum__note_clocks(struct recorder *r, struct thrum__record *record)
 	uint32_t number = atomic_fetch_add(&r->readings, 1) + 1;
 	/* Two places in turn: whatever happens while one is written, the other one is whole. */
 	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
+	uint32_t ticket = atomic_load(&to->ticket);
 
-	atomic_store_explicit(&to->ticket, 0, memory_order_relaxed);
+	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
+		.monotonic = reading.monotonic,
+		.realtime = reading.realtime};
+	/* Somebody else is just writing there: then that will do. */
+	if (number > 2 && (!ticket || !atomic_compare_exchange_strong(&to->ticket, &ticket, 0)))
+		return;
 	/* Partner: the reader's acquire fence before it looks at the ticket again. */
 	atomic_thread_fence(memory_order_release);
 	to->ticks = reading.ticks;
 	to->monotonic = reading.monotonic;
 	to->realtime = reading.realtime;
 	atomic_store_explicit(&to->ticket, number, memory_order_release);
-	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
-		.monotonic = reading.monotonic,
-		.realtime = reading.realtime};
 }
 
 /* ---- Making a recorder ---------------------------------------------------------------------- */
 
-static void fill_in_header(struct thrum__header *h, const struct thrum_config *config)
+static void fill_in_header(struct thrum__header *h, struct recorder *r,
+	const struct thrum_config *config)
 {
 	h->full = config->full;
 	h->pid = thrum__port_pid();
@@ -133,16 +139,16 @@ static void fill_in_header(struct thrum__header *h, const struct thrum_config *c
 	h->uuid[8] = (h->uuid[8] & 0x3f) | 0x80;
 	thrum__port_program(h->program, sizeof h->program);
 	thrum__port_host(h->host, sizeof h->host);
-	h->clock_kind = choose_clock(config->clock, &h->start);
-	h->clock_frequency = thrum__clock.frequency;
+	h->clock_kind = choose_clock(&r->clock, config->clock);
+	h->clock_frequency = r->clock.frequency;
+	h->start = read_clocks();
 	atomic_store(&h->start.ticket, 1);
 	atomic_store(&h->state, THRUM__RECORDING);
 }
 
 static void write_metadata(struct thrum__header *h)
 {
-	struct thrum__metadata metadata = {
-		.uuid = h->uuid, .program = h->program, .host = h->host};
+	struct thrum__metadata metadata = {.uuid = h->uuid, .program = h->program, .host = h->host};
 
 	thrum__metadata_set_clock(&metadata, h);
 	thrum__metadata_write((char *)h + h->metadata.offset, h->metadata.size, &metadata);
@@ -196,10 +202,10 @@ int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t si
 
 	if (!r)
 		return -THRUM_E_MEMORY;
-	fill_in_header(h, config);
+	fill_in_header(h, r, config);
 	write_metadata(h);
 	r->header = h;
-	r->size = h->size;
+	r->size = size;
 	r->packets = (uint8_t *)h + h->packet.offset;
 	r->packet_size = h->packet_size;
 	r->packet_count = h->packets;
@@ -215,30 +221,84 @@ int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t si
 	r->generation = generation;
 	r->discard = config->full == THRUM_FULL_DISCARD;
 	r->careful = is_watched();
-	r->may_populate = !config->memory;
-	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * thrum__clock.frequency);
+	r->has_file = !config->memory;
+	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 	thrum__pool_init(r);
 	*recorder = r;
 	return 0;
 }
 
+/* ---- The process ---------------------------------------------------------------------------- */
+
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static struct recorder
+	*forking; /* what the parent records; the child's copy of the pointer is wiped */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&starting);
+	thrum__counters_lock();
+	forking = atomic_load(&thrum__process.recorder);
+}
+
+static void after_fork(void)
+{
+	thrum__counters_unlock();
+	pthread_mutex_unlock(&starting);
+}
+
+/* The child records nothing until it starts a recording of its own. What a handler that forked in
+ * the middle of an event may still write goes nowhere. */
+static void in_child(void)
+{
+	atomic_store(&thrum__process.recorder, NULL); /* for kernels that don't wipe */
+	thrum__apply_levels();
+	if (forking && forking->has_file)
+		thrum__port_detach(forking->header, forking->size);
+	path[0] = '\0';
+	after_fork();
+}
+
+static void prepare(void)
+{
+	thrum__has_exit_key = pthread_key_create(&thrum__exit_key, thrum__thread_exit) == 0;
+	pthread_atfork(before_fork, after_fork, in_child);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *trace = secure_getenv("THRUM_TRACE");
+
+	/* Early, so that the key is one of the first: see attach() in lane.c. */
+	pthread_once(&prepared, prepare);
+	if (trace && *trace && strcmp(trace, "0") != 0)
+		thrum_start(NULL);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	thrum_stop();
+}
+
 /* ---- Start ---------------------------------------------------------------------------------- */
 
-bool thrum__is_recording(const void *head, size_t size, uint32_t *pid)
+enum thrum__port_claim thrum__claim(const void *head, size_t size)
 {
 	const struct thrum__header *h = head;
 
 	if (size < sizeof *h || memcmp(h->magic, THRUM__MAGIC, sizeof h->magic) != 0)
-		return false;
-	*pid = h->pid;
-	return true;
+		return THRUM__PORT_FOREIGN;
+	if (atomic_load(&h->state) != THRUM__RECORDING || h->pid == thrum__port_pid() ||
+		!thrum__port_process_lives(h->pid, h->process_start))
+		return THRUM__PORT_OURS;
+	return THRUM__PORT_IN_USE;
 }
 
 /* Over a file: made under another name, filled in, and only then put in its place. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
-	int error = thrum__port_file_create(&file, config->file, size, thrum__is_recording);
+	int error = thrum__port_file_create(&file, config->file, size, thrum__claim);
 
 	if (error)
 		return error;
@@ -259,7 +319,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	else
 		thrum__port_file_abandon(&file);
 	if (error && memory)
-		thrum__port_detach(memory, size);
+		thrum__port_unmap(memory, size);
 	if (!error)
 		memcpy(path, file.path, sizeof path);
 	return error;
@@ -275,20 +335,32 @@ static int start(const struct thrum_config *config)
 		return -THRUM_E_SIZE;
 	if ((unsigned)config->full > THRUM_FULL_DISCARD || (uintptr_t)config->memory % 4096)
 		return -THRUM_E_ARGUMENT;
-	if (config->clock && (!config->clock->read || !config->clock->frequency))
+	if (config->clock &&
+		(!config->clock->read || !config->clock->frequency ||
+			config->clock->frequency > FREQUENCY_MAX))
 		return -THRUM_E_ARGUMENT;
 	path[0] = '\0';
 	if (config->memory) {
-		memset(config->memory, 0, THRUM__HEADER_SIZE);
-		error = thrum__recorder_create(&r, config->memory, size, config);
+		struct thrum__header layout = {0};
+
+		error = thrum__layout(&layout, size);
+		if (!error)
+			memset(config->memory, 0, layout.packet.offset);
+		for (uint32_t i = 0; !error && i < layout.packets; i++) /* no packet is there yet */
+			memset((uint8_t *)config->memory + layout.packet.offset +
+					(size_t)i * layout.packet_size,
+				0, sizeof(struct thrum__packet));
+		if (!error)
+			error = thrum__recorder_create(&r, config->memory, size, config);
 	} else {
 		error = start_file(&r, config, size);
 	}
 	if (error)
 		return error;
 	thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
-	atomic_store(&thrum__recorder, r);
-	thrum__levels_apply(true);
+	thrum__port_wipe_on_fork(&thrum__process, sizeof thrum__process);
+	atomic_store(&thrum__process.recorder, r);
+	thrum__apply_levels();
 	return 0;
 }
 
@@ -311,7 +383,7 @@ static int config_from_environment(struct thrum_config *config)
 	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
 	const char *full = secure_getenv("THRUM_FULL");
 
-	if (trace && *trace && strcmp(trace, "1") != 0)
+	if (trace && *trace && strcmp(trace, "0") != 0 && strcmp(trace, "1") != 0)
 		config->file = trace;
 	if (size && *size && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
@@ -322,31 +394,14 @@ static int config_from_environment(struct thrum_config *config)
 	return 0;
 }
 
-/* A child records nothing until it starts a recording of its own; what it may still write goes
- * nowhere. */
-static void forget_parents_recording(void)
-{
-	struct recorder *r = atomic_load(&thrum__recorder);
-
-	if (!r)
-		return;
-	thrum__thread_forget(&thrum__thread);
-	memset((void *)thrum__thread.busy, 0, sizeof thrum__thread.busy);
-	thrum__levels_apply(false);
-	atomic_store(&thrum__recorder, NULL);
-	thrum__port_detach(r->header, r->size);
-	path[0] = '\0';
-}
-
 int thrum_start(const struct thrum_config *config)
 {
 	struct thrum_config from_environment = {0};
 	int error = 0;
 
+	pthread_once(&prepared, prepare);
 	pthread_mutex_lock(&starting);
-	if (!own_recorder())
-		forget_parents_recording();
-	if (!atomic_load(&thrum__recorder)) {
+	if (!atomic_load(&thrum__process.recorder)) {
 		if (!config) {
 			error = config_from_environment(&from_environment);
 			config = &from_environment;
@@ -369,58 +424,25 @@ void thrum_stop(void)
 {
 	struct thrum__record unused;
 
-	/* Perhaps our parent's other threads took the lock with them. */
-	if (!own_recorder())
+	/* Also in a child that was made while another thread held the lock. */
+	if (!atomic_load(&thrum__process.recorder))
 		return;
 	pthread_mutex_lock(&starting);
-	struct recorder *r = atomic_load(&thrum__recorder);
+	struct recorder *r = atomic_load(&thrum__process.recorder);
 
 	if (r) {
-		thrum__levels_apply(false);
 		thrum__note_clocks(r, &unused);
 		atomic_store(&r->header->state, THRUM__STOPPED);
-		/* Partner: set_limit() in lane.c. After these, no fast event begins in any lane. */
-		atomic_store(&thrum__recorder, NULL);
+		atomic_store(&thrum__process.recorder, NULL);
+		thrum__apply_levels();
+		/* Partner: thrum__set_limit(). After these, no fast event begins in any lane. */
+		atomic_thread_fence(memory_order_seq_cst);
 		for (uint32_t i = 0; i < r->packet_count; i++)
 			thrum__store_limit(&r->lanes[i], NULL);
 		atomic_fetch_add(&r->header->progress, 1);
 		thrum__port_wake(&r->header->progress);
-		if (r->may_populate)
+		if (r->has_file)
 			thrum__port_detach(r->header, r->size);
 	}
 	pthread_mutex_unlock(&starting);
-}
-
-/* ---- The process ---------------------------------------------------------------------------- */
-
-static void before_fork(void)
-{
-	pthread_mutex_lock(&starting);
-}
-
-static void after_fork(void)
-{
-	pthread_mutex_unlock(&starting);
-}
-
-static void in_child(void)
-{
-	forget_parents_recording();
-	pthread_mutex_unlock(&starting);
-}
-
-__attribute__((constructor)) static void begin(void)
-{
-	const char *trace = secure_getenv("THRUM_TRACE");
-
-	/* Early, so that the key is one of the first: see attach() in lane.c. */
-	pthread_key_create(&thrum__exit_key, thrum__thread_exit);
-	pthread_atfork(before_fork, after_fork, in_child);
-	if (trace && *trace && strcmp(trace, "0") != 0)
-		thrum_start(NULL);
-}
-
-__attribute__((destructor)) static void end(void)
-{
-	thrum_stop();
 }

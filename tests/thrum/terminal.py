@@ -13,7 +13,7 @@ import time
 
 THRUM = os.environ["THRUM"]
 EVERY = os.path.join(os.environ["BUILD"], "tests/thrum/programs/every")
-PATIENCE = 30
+PATIENCE = 5
 failures = []
 
 

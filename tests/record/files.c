@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: ISC */
+/* Which file is recorded to, what may be in its place, and that no other file is ever touched. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/format.h"
+#include "record_helper.h"
+
+#define SIZE (256 << 10)
+#define NOBODY 65534
+
+static int start(const char *file)
+{
+	return thrum_start(&(struct thrum_config){.file = file, .size = SIZE});
+}
+
+/* Records this line, alone, to the file. */
+static void record(const char *file, const char *line)
+{
+	assert_int_equal(start(file), 0);
+	thrum_log(line);
+	thrum_stop();
+}
+
+static void check_line(const char *file, const char *line)
+{
+	struct events events = events_of_file(file);
+
+	assert_int_equal(events_count(&events, THRUM_EVENT_LOG), 1);
+	assert_string_equal(events_find(&events, THRUM_EVENT_LOG, 0)->text, line);
+	events_free(&events);
+}
+
+static void write_text(const char *file, const char *text)
+{
+	FILE *to = fopen(file, "w");
+
+	assert_non_null(to);
+	fputs(text, to);
+	fclose(to);
+}
+
+static void check_text(const char *file, const char *text)
+{
+	char found[100] = "";
+	FILE *from = fopen(file, "r");
+
+	assert_non_null(from);
+	size_t size = fread(found, 1, sizeof found - 1, from);
+
+	fclose(from);
+	assert_int_equal(size, strlen(text));
+	assert_string_equal(found, text);
+}
+
+static mode_t mode_of(const char *file)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(file, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* How many files a folder has, hidden ones too. */
+static int count_files(const char *folder)
+{
+	DIR *directory = opendir(folder);
+	int count = -2; /* itself and its parent */
+
+	assert_non_null(directory);
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+/* A new, empty folder. */
+static const char *new_folder(const char *name)
+{
+	const char *folder = scratch(name);
+
+	assert_int_equal(mkdir(folder, 0755), 0);
+	return folder;
+}
+
+static const char *in(const char *folder, const char *name)
+{
+	static char paths[8][512];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+
+	snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+	return path;
+}
+
+/* ---- What is in the way -----------------------------------------------------------------------
+ */
+
+static void what_is_not_ours_stays(void **state)
+{
+	const char *folder = new_folder("in the way");
+	const char *text = in(folder, "text"), *link = in(folder, "link");
+	const char *dangling = in(folder, "dangling"), *pipe = in(folder, "pipe");
+
+	(void)state;
+	write_text(text, "precious");
+	assert_int_equal(symlink(text, link), 0);
+	assert_int_equal(symlink(in(folder, "nothing"), dangling), 0);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	assert_int_equal(start(text), -THRUM_E_EXISTS);
+	assert_int_equal(start(link), -THRUM_E_SYMLINK);
+	assert_int_equal(start(dangling), -THRUM_E_SYMLINK);
+	assert_int_equal(start(pipe), -THRUM_E_EXISTS);
+	assert_int_equal(start("/dev/null"), -THRUM_E_EXISTS);
+	assert_int_equal(start(folder), -THRUM_E_EXISTS);
+	assert_int_equal(start(in(folder, "no/such/folder")), -THRUM_E_NOT_FOUND);
+	assert_int_equal(start(in(folder, "")), -THRUM_E_ARGUMENT);
+	assert_false(thrum_enabled());
+	check_text(text, "precious");
+	assert_int_equal(count_files(folder), 4);
+	/* Nor does a refusal leave anything that keeps us from starting elsewhere. */
+	record(in(folder, "fine"), "fine");
+	check_line(in(folder, "fine"), "fine");
+}
+
+static void what_is_nobodys_is_replaced(void **state)
+{
+	const char *folder = new_folder("replaced"), *file = in(folder, "file");
+	struct stat before, after;
+
+	(void)state;
+	write_text(file, "");
+	assert_int_equal(chmod(file, 0666), 0);
+	record(file, "first");
+	check_line(file, "first");
+	assert_int_equal(mode_of(file), 0600);
+	assert_int_equal(stat(file, &before), 0);
+	/* Whoever reads the old one can go on doing so. */
+	int old = open(file, O_RDONLY);
+
+	assert_true(old >= 0);
+	record(file, "second");
+	check_line(file, "second");
+	assert_int_equal(stat(file, &after), 0);
+	assert_int_not_equal(before.st_ino, after.st_ino);
+	assert_int_equal(fstat(old, &after), 0);
+	assert_int_equal(after.st_size, before.st_size);
+	close(old);
+	assert_int_equal(count_files(folder), 1);
+}
+
+/* As nobody, if we are root. */
+static int start_as_nobody(const char *file)
+{
+	if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY))
+		return 1;
+	return start(file) == -THRUM_E_ACCESS ? 0 : 2;
+}
+
+static void a_folder_that_may_not_be_written(void **state)
+{
+	const char *folder = new_folder("closed"), *file = in(folder, "file");
+
+	(void)state;
+	assert_int_equal(chmod(scratch(""), 0755), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(start_as_nobody(file));
+	assert_int_equal(child_result(child), 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(count_files(folder), 0);
+}
+
+/* ---- Names ------------------------------------------------------------------------------------
+ */
+
+static void patterns(void **state)
+{
+	const char *folder = new_folder("patterns");
+	char expected[600];
+
+	(void)state;
+	assert_int_equal(start(in(folder, "%e and %p, 100%% %x%")), 0);
+	snprintf(expected, sizeof expected, "%s/%s and %d, 100%% %%x%%", folder,
+		program_invocation_short_name, (int)getpid());
+	assert_string_equal(thrum_file(), expected);
+	thrum_stop();
+	assert_int_equal(access(expected, R_OK), 0);
+	assert_int_equal(count_files(folder), 1);
+}
+
+static void names_that_are_too_long(void **state)
+{
+	static char file[9000];
+
+	(void)state;
+	memset(file, 'x', 300);
+	assert_true(start(in(new_folder("long"), file)) < 0);
+	memset(file, '/', sizeof file - 1);
+	assert_int_equal(start(file), -THRUM_E_ARGUMENT);
+	for (size_t i = 0; i + 1 < sizeof file; i += 2)
+		memcpy(file + i, "%e", 2);
+	assert_int_equal(start(file), -THRUM_E_ARGUMENT);
+	assert_int_equal(count_files(scratch("long")), 0);
+}
+
+/* Without a name, in a folder of our own. */
+static void check_default(const char *folder)
+{
+	char expected[300];
+
+	unsetenv("THRUM_TRACE");
+	assert_int_equal(thrum_start(NULL), 0);
+	snprintf(expected, sizeof expected, "%s/%s-%d.thrum", folder, program_invocation_short_name,
+		(int)getpid());
+	assert_string_equal(thrum_file(), expected);
+	assert_int_equal(mode_of(folder), 0700);
+	assert_int_equal(mode_of(expected), 0600);
+	thrum_stop();
+	assert_int_equal(unlink(expected), 0);
+}
+
+static void the_default_folder(void **state)
+{
+	const char *runtime = new_folder("runtime");
+	char shared[64];
+	mode_t before = umask(0);
+
+	(void)state;
+	snprintf(shared, sizeof shared, "/dev/shm/thrum-%u", (unsigned)geteuid());
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	check_default(in(runtime, "thrum"));
+	check_default(in(runtime, "thrum"));
+	/* Where others could put their files, or that isn't a folder: elsewhere. */
+	assert_int_equal(chmod(in(runtime, "thrum"), 0777), 0);
+	check_default(shared);
+	assert_int_equal(rmdir(in(runtime, "thrum")), 0);
+	assert_int_equal(symlink("/tmp", in(runtime, "thrum")), 0);
+	check_default(shared);
+	setenv("XDG_RUNTIME_DIR", "relative", 1);
+	check_default(shared);
+	unsetenv("XDG_RUNTIME_DIR");
+	check_default(shared);
+	umask(before);
+}
+
+/* ---- Several processes ------------------------------------------------------------------------
+ */
+
+#define RACERS 20
+
+struct race {
+	_Atomic int ready, recording;
+	_Atomic int pids[RACERS];
+};
+static struct race *race;
+
+static void wait_until(_Atomic int *count, int all)
+{
+	atomic_fetch_add(count, 1);
+	while (atomic_load(count) < all)
+		usleep(200);
+}
+
+static void run_race(const char *file, int number)
+{
+	char line[20];
+
+	atomic_store(&race->pids[number], (int)getpid());
+	snprintf(line, sizeof line, "racer %d", number);
+	wait_until(&race->ready, RACERS);
+	int error = start(file);
+
+	thrum_log(line);
+	wait_until(&race->recording, RACERS);
+	thrum_stop();
+	_exit(-error);
+}
+
+static void the_same_file_for_all(void **state)
+{
+	const char *folder = new_folder("race"), *file = in(folder, "file");
+	pid_t children[RACERS];
+	bool found[RACERS] = {false};
+
+	(void)state;
+	race = shared_memory(sizeof *race);
+	for (int i = 0; i < RACERS; i++) {
+		children[i] = fork();
+		if (children[i] == 0)
+			run_race(file, i);
+	}
+	for (int i = 0; i < RACERS; i++)
+		assert_int_equal(child_result(children[i]), 0);
+	assert_int_equal(count_files(folder), RACERS);
+	for (int i = -1; i < RACERS; i++) {
+		char name[300];
+		struct events events;
+
+		snprintf(name, sizeof name, "%s.%d", file, i < 0 ? 0 : race->pids[i]);
+		if (events_read(&events, NULL, 0, i < 0 ? file : name))
+			continue;
+		const struct thrum_event *line = events_find(&events, THRUM_EVENT_LOG, 0);
+
+		assert_non_null(line);
+		found[atoi(line->text + strlen("racer "))] = true;
+		events_free(&events);
+	}
+	for (int i = 0; i < RACERS; i++)
+		assert_true(found[i]);
+}
+
+static void the_second_takes_another_name(void **state)
+{
+	const char *file = scratch("taken.thrum");
+	char other[300];
+
+	(void)state;
+	assert_int_equal(start(file), 0);
+	thrum_log("the first");
+	pid_t child = fork();
+
+	if (child == 0) {
+		int error = start(file);
+
+		thrum_log("the second");
+		thrum_stop();
+		_exit(-error);
+	}
+	snprintf(other, sizeof other, "%s.%d", file, (int)child);
+	assert_int_equal(child_result(child), 0);
+	thrum_stop();
+	check_line(file, "the first");
+	check_line(other, "the second");
+}
+
+/* ---- Descriptors ------------------------------------------------------------------------------
+ */
+
+static void *record_some(void *unused)
+{
+	for (int i = 0; i < 3000; i++)
+		thrum_logf("line %d", i);
+	return unused;
+}
+
+/* A daemon closes what it didn't open; then our descriptors would be somebody else's. */
+static void closing_all_descriptors(void **state)
+{
+	const char *folder = new_folder("closing"), *file = in(folder, "file");
+	char name[20];
+
+	(void)state;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (start(file))
+			_exit(1);
+		record_some(NULL);
+		close_range(3, ~0U, 0);
+		for (int i = 0; i < 30; i++) {
+			snprintf(name, sizeof name, "own %d", i);
+			if (open(in(folder, name), O_RDWR | O_CREAT, 0600) != 3 + i)
+				_exit(2);
+			if (write(3 + i, name, strlen(name)) < 0)
+				_exit(3);
+		}
+		for (int i = 0; i < 5; i++) {
+			pthread_t thread;
+
+			pthread_create(&thread, NULL, record_some, NULL);
+			pthread_join(thread, NULL);
+		}
+		if (thrum_snapshot(in(folder, "snapshot")))
+			_exit(4);
+		thrum_stop();
+		for (int i = 0; i < 30; i++)
+			if (close(3 + i))
+				_exit(5);
+		_exit(close(3 + 30) ? 0 : 6);
+	}
+	assert_int_equal(child_result(child), 0);
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof name, "own %d", i);
+		check_text(in(folder, name), name);
+	}
+	struct events events = events_of_file(file);
+
+	assert_true(events_count(&events, THRUM_EVENT_LOG) > 1000);
+	assert_int_equal(events.info.damaged, 0);
+	events_free(&events);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_ours_stays),
+		cmocka_unit_test(what_is_nobodys_is_replaced),
+		cmocka_unit_test(a_folder_that_may_not_be_written),
+		cmocka_unit_test(patterns),
+		cmocka_unit_test(names_that_are_too_long),
+		cmocka_unit_test(the_default_folder),
+		cmocka_unit_test(the_same_file_for_all),
+		cmocka_unit_test(the_second_takes_another_name),
+		cmocka_unit_test(closing_all_descriptors),
+	};
+
+	scratch("");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+/* The table of live tasks: what was created before the oldest packet is still known, with its
+ * label, its parent and what it waits for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/format.h"
+#include "record_helper.h"
+
+#define SIZE (256 << 10)
+
+static const void *memory;
+
+static int start(void **state)
+{
+	(void)state;
+	memory = start_in_memory(SIZE, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	thrum_stop();
+	return 0;
+}
+
+/* Until nothing of what came before is in a packet any more. */
+static void wrap(void)
+{
+	for (int i = 0; i < 60000; i++)
+		thrum_log("something to fill the ring with");
+}
+
+static struct events finish(void)
+{
+	thrum_stop();
+	return events_of_memory(memory, SIZE);
+}
+
+/* The event of this type of a task; for create, of the task that is created. */
+static const struct thrum_event *find(const struct events *events, enum thrum_event_type type,
+	thrum_task task)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		const struct thrum_event *e = &events->list[i];
+
+		if (e->type == type && (type == THRUM_EVENT_CREATE ? e->other : e->task) == task)
+			return e;
+	}
+	return NULL;
+}
+
+static const struct thrum_event *find_remembered(const struct events *events,
+	enum thrum_event_type type, thrum_task task)
+{
+	const struct thrum_event *e = find(events, type, task);
+
+	assert_non_null(e);
+	assert_true(e->flags & THRUM_EVENT_REMEMBERED);
+	return e;
+}
+
+static void who_waits_is_remembered(void **state)
+{
+	(void)state;
+	thrum_task own = thrum_task_current();
+	thrum_task parent = thrum_task_create(THRUM_KIND_FIBER, "a parent");
+	thrum_task source = thrum_task_create_in(parent, THRUM_KIND_REQUEST, "reply");
+	thrum_task waiter = thrum_task_create_in(parent, THRUM_KIND_BIND, "first name");
+	thrum_task other = thrum_task_create_waiting(THRUM_KIND_MAP, "from the start", source);
+
+	thrum_task_label(waiter, "last name");
+	thrum_task_should_resolve(waiter);
+	thrum_task_wait(waiter, parent);
+	thrum_task_wait(waiter, source);
+	wrap();
+	struct events events = finish();
+
+	assert_true(events.info.packets * 4096 < 60000 * 10);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_CREATE, parent)->task, own);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_CREATE, source)->task, parent);
+	assert_int_equal(find(&events, THRUM_EVENT_CREATE, source)->kind, THRUM_KIND_REQUEST);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_CREATE, waiter)->task, parent);
+	assert_string_equal(find_remembered(&events, THRUM_EVENT_LABEL, waiter)->text, "last name");
+	assert_non_null(find_remembered(&events, THRUM_EVENT_SHOULD_RESOLVE, waiter));
+	assert_null(find(&events, THRUM_EVENT_SHOULD_RESOLVE, parent));
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_TRY_READ, waiter)->other, source);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_TRY_READ, other)->other, source);
+	assert_int_equal(find(&events, THRUM_EVENT_CREATE, other)->kind, THRUM_KIND_MAP);
+	assert_null(find(&events, THRUM_EVENT_TRY_READ, parent));
+	events_free(&events);
+}
+
+static void who_is_done_is_forgotten(void **state)
+{
+	(void)state;
+	thrum_task resolved = thrum_task_create(THRUM_KIND_TASK, "resolved");
+	thrum_task failed = thrum_task_create(THRUM_KIND_TASK, "failed");
+	thrum_task cancelled = thrum_task_create(THRUM_KIND_TASK, "cancelled");
+	thrum_task became = thrum_task_create(THRUM_KIND_TASK, "became");
+	thrum_task kept = thrum_task_create(THRUM_KIND_TASK, "kept");
+
+	thrum_task_resolve(resolved);
+	thrum_task_fail(failed, "why not");
+	thrum_task_cancel(cancelled);
+	thrum_task_become(became, kept);
+	wrap();
+	struct events events = finish();
+
+	assert_null(find(&events, THRUM_EVENT_CREATE, resolved));
+	assert_null(find(&events, THRUM_EVENT_CREATE, failed));
+	assert_null(find(&events, THRUM_EVENT_CREATE, cancelled));
+	assert_null(find(&events, THRUM_EVENT_CREATE, became));
+	assert_non_null(find_remembered(&events, THRUM_EVENT_CREATE, kept));
+	events_free(&events);
+}
+
+static void texts_of_any_length(void **state)
+{
+	static const char *const labels[] = {"", "x", "fifteen letters", "sixteen letters!",
+		"forty-six letters, which is nearly as it goes..",
+		"fifty and more, which is more than there is any room for",
+		"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3"
+		"\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
+		"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"};
+	enum {
+		COUNT = sizeof labels / sizeof *labels
+	};
+	thrum_task tasks[COUNT];
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		tasks[i] = thrum_task_create(THRUM_KIND_TASK, labels[i]);
+	wrap();
+	struct events events = finish();
+
+	assert_null(find(&events, THRUM_EVENT_LABEL, tasks[0]));
+	for (int i = 1; i < COUNT; i++) {
+		const struct thrum_event *e = find_remembered(&events, THRUM_EVENT_LABEL, tasks[i]);
+		bool cut = strlen(labels[i]) >= sizeof((struct thrum__live_task *)0)->label;
+		size_t same = cut ? e->text_size - strlen("\xe2\x80\xa6") : e->text_size;
+
+		if (!cut)
+			assert_int_equal(same, strlen(labels[i]));
+		assert_in_range(same, cut ? 40 : 1, strlen(labels[i]));
+		assert_memory_equal(e->text, labels[i], same);
+		/* Between two characters. */
+		assert_true(((unsigned char)labels[i][same] & 0xc0) != 0x80);
+	}
+	events_free(&events);
+}
+
+/* What there is no room for is counted, and what has room is right. */
+static void more_tasks_than_room(void **state)
+{
+	enum {
+		COUNT = 3000
+	};
+	static thrum_task tasks[COUNT];
+	uint64_t room = ((const struct thrum__header *)memory)->live_tasks.size /
+		sizeof(struct thrum__live_task);
+	uint64_t remembered = 0;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		tasks[i] = thrum_task_create(THRUM_KIND_TASK, "one of many");
+	wrap();
+	struct events events = finish();
+
+	for (int i = 0; i < COUNT; i++)
+		remembered += find(&events, THRUM_EVENT_CREATE, tasks[i]) != NULL;
+	assert_in_range(remembered, 16, room);
+	/* They are counted when their ids are taken, which is by the block. */
+	assert_in_range(remembered + events.info.lost[THRUM__LOST_LIVE_TASKS], COUNT, COUNT + 64);
+	assert_int_equal(events.info.lost_total, events.info.lost[THRUM__LOST_LIVE_TASKS]);
+	events_free(&events);
+}
+
+/* As tasks end, there is room for others; an old one keeps its place. */
+static void room_is_used_again(void **state)
+{
+	thrum_task old = thrum_task_create(THRUM_KIND_TASK, "old");
+
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		thrum_task_resolve(thrum_task_create(THRUM_KIND_TASK, "short-lived"));
+	thrum_task recent = thrum_task_create(THRUM_KIND_TASK, "recent");
+
+	wrap();
+	struct events events = finish();
+
+	assert_non_null(find_remembered(&events, THRUM_EVENT_CREATE, old));
+	assert_non_null(find_remembered(&events, THRUM_EVENT_CREATE, recent));
+	assert_string_equal(find(&events, THRUM_EVENT_LABEL, old)->text, "old");
+	assert_string_equal(find(&events, THRUM_EVENT_LABEL, recent)->text, "recent");
+	assert_int_equal(events.info.lost_total, 0);
+	events_free(&events);
+}
+
+/* Ids of several threads never meet, and others may resolve them. */
+#define THREADS 4
+#define EACH 5000
+static thrum_task made[THREADS][EACH];
+
+static void *make(void *number)
+{
+	for (int i = 0; i < EACH; i++) {
+		made[(uintptr_t)number][i] = thrum_task_create(THRUM_KIND_TASK, "made");
+		if (i > 0)
+			thrum_task_resolve(made[(uintptr_t)number][i - 1]);
+	}
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const thrum_task *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void ids_are_unique(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, make, (void *)i), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	thrum_task *all = &made[0][0];
+
+	qsort(all, (size_t)THREADS * EACH, sizeof *all, by_id);
+	assert_true(all[0] != THRUM_TASK_NONE);
+	for (size_t i = 1; i < (size_t)THREADS * EACH; i++)
+		assert_true(all[i] != all[i - 1]);
+}
+
+static void without_a_table(void **state)
+{
+	void *bare = shared_memory(SIZE);
+
+	(void)state;
+	thrum_stop();
+	assert_int_equal(thrum_start(&(struct thrum_config){.memory = bare,
+				 .size = SIZE,
+				 .no_live_tasks = true}),
+		0);
+	memory = bare;
+	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "forgotten");
+
+	thrum_task_wait(task, task);
+	wrap();
+	struct events events = finish();
+
+	assert_null(find(&events, THRUM_EVENT_CREATE, task));
+	assert_int_equal(events.info.lost_total, 0);
+	events_free(&events);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(who_waits_is_remembered, start, stop),
+		cmocka_unit_test_setup_teardown(who_is_done_is_forgotten, start, stop),
+		cmocka_unit_test_setup_teardown(texts_of_any_length, start, stop),
+		cmocka_unit_test_setup_teardown(more_tasks_than_room, start, stop),
+		cmocka_unit_test_setup_teardown(room_is_used_again, start, stop),
+		cmocka_unit_test_setup_teardown(ids_are_unique, start, stop),
+		cmocka_unit_test_setup_teardown(without_a_table, start, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

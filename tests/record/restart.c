@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC */
+/* Recordings are started and stopped while threads record all the time. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/format.h"
+#include "record_helper.h"
+
+#define THREADS 4
+#define ROUNDS (SANITIZED ? 30 : 100)
+#define SIZE (256 << 10)
+
+static _Atomic bool enough;
+static _Atomic uint64_t calls;
+THRUM_TAG(mark, NULL, "mark", 0);
+
+/* Each event says which thread's it is: in each recording, lanes belong to one thread. */
+static void *record(void *number)
+{
+	uint64_t self = 1000000 + (uintptr_t)number, n = 0;
+
+	while (!atomic_load_explicit(&enough, memory_order_relaxed)) {
+		n++;
+		thrum_task_wait(self, 1000000000 + n);
+		thrum_task_resolve(1000000000 + n);
+		thrum_tag_value(&mark, (int64_t)n);
+		thrum_log("a line of text");
+		THRUM_RUN (self) {
+			thrum_task_resolve(thrum_task_create(THRUM_KIND_TASK, "task"));
+		}
+		atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+/* What a thread says in a round of its loop comes in this order. */
+static void check(const struct events *events)
+{
+	uint64_t last[64] = {0}, who[64] = {0};
+
+	assert_int_equal(events->info.damaged, 0);
+	assert_int_equal(events->info.lost_total, events->info.lost[THRUM__LOST_LIVE_TASKS]);
+	for (size_t i = 0; i < events->count; i++) {
+		const struct thrum_event *e = &events->list[i];
+
+		assert_in_range(e->lane, 0, 63);
+		if (e->flags & THRUM_EVENT_REMEMBERED || e->type == THRUM_EVENT_LOST)
+			continue;
+		if (e->type == THRUM_EVENT_TRY_READ) {
+			assert_in_range(e->task, 1000000, 1000000 + THREADS - 1);
+			assert_true(!who[e->lane] || who[e->lane] == e->task);
+			assert_true(!last[e->lane] || e->other == last[e->lane] + 1);
+			who[e->lane] = e->task;
+			last[e->lane] = e->other;
+		} else if (e->type == THRUM_EVENT_TAG) {
+			assert_string_equal(e->text, "mark");
+			assert_true(
+				!last[e->lane] || (uint64_t)e->value == last[e->lane] - 1000000000);
+		} else if (e->type == THRUM_EVENT_LOG) {
+			assert_string_equal(e->text, "a line of text");
+		}
+	}
+}
+
+static void wait_for_calls(uint64_t more)
+{
+	uint64_t until = atomic_load(&calls) + more;
+
+	while (atomic_load(&calls) < until)
+		usleep(50);
+}
+
+static void a_hundred_times(void **state)
+{
+	pthread_t threads[THREADS];
+	const char *file = scratch("restart.thrum");
+	size_t found = 0;
+
+	(void)state;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, record, (void *)i), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = SIZE}),
+			0);
+		wait_for_calls((uint64_t)i % 10 * 100);
+		thrum_stop();
+		wait_for_calls((uint64_t)i % 3);
+		struct events events = events_of_file(file);
+
+		assert_string_equal(events.info.state, "stopped");
+		check(&events);
+		found += events.count;
+		events_free(&events);
+	}
+	atomic_store(&enough, true);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_true(found > 1000);
+}
+
+static void a_second_start_changes_nothing(void **state)
+{
+	const char *first = scratch("first.thrum"), *second = scratch("second.thrum");
+
+	(void)state;
+	assert_int_equal(thrum_start(&(struct thrum_config){.file = first, .size = SIZE}), 0);
+	assert_int_equal(thrum_start(&(struct thrum_config){.file = second, .size = SIZE}), 0);
+	assert_int_equal(thrum_start(NULL), 0);
+	assert_string_equal(thrum_file(), first);
+	assert_int_equal(access(second, F_OK), -1);
+	thrum_log("here");
+	thrum_stop();
+	thrum_stop();
+	thrum_log("nowhere");
+	assert_false(thrum_enabled());
+	assert_int_equal(thrum_task_create(THRUM_KIND_TASK, "none"), THRUM_TASK_NONE);
+	struct events events = events_of_file(first);
+
+	assert_int_equal(events_count(&events, THRUM_EVENT_LOG), 1);
+	events_free(&events);
+}
+
+static void what_start_refuses(void **state)
+{
+	static const struct thrum_clock no_clock = {0};
+	static char memory[8192];
+	const struct thrum_config wrong[] = {
+		{.size = 1},
+		{.size = (UINT64_C(256) << 10) - 1},
+		{.size = (UINT64_C(64) << 30) + 4096},
+		{.size = UINT64_MAX},
+		{.full = (enum thrum_full)2},
+		{.memory = memory + 1 + (4096 - (uintptr_t)memory % 4096) % 4096},
+		{.clock = &no_clock},
+		{.file = ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		int error = thrum_start(&wrong[i]);
+
+		assert_int_equal(error, i < 4 ? -THRUM_E_SIZE : -THRUM_E_ARGUMENT);
+		assert_false(thrum_enabled());
+		assert_true(strlen(thrum_error_message(error)) > 3);
+		assert_ptr_equal(thrum_error_message(error), thrum_error_message(-error));
+	}
+	assert_null(thrum_file());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_start_refuses),
+		cmocka_unit_test(a_second_start_changes_nothing),
+		cmocka_unit_test(a_hundred_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

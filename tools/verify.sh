@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# tools/verify.sh [small|full]: checks the models in verify/ with spin, and that each of their
+# mutations is found. small takes a minute, full a quarter of an hour and 7 GB of memory. Ends with
+# the line "N passed, N failed". Keeps what failed, so that it can be looked at.
+set -u
+
+# Each line: which sizes it belongs to, what is to come out, a name, the model, its parameters.
+# holds: no order of steps breaks it. found: a mutation's error is found.
+configurations='
+both holds  pool-reader         pool PACKETS=2 EVENTS=1 STEPS=3
+both holds  pool-one-packet     pool PACKETS=1 STEPS=4
+both holds  pool-tickets-wrap   pool PACKETS=2 EVENTS=1 STEPS=2 TICKETS=16 FIRST=14
+both holds  pool-ring           pool READERS=0 EVENTS=1 STEPS=4
+both holds  pool-discard        pool READERS=0 EVENTS=1 STEPS=4 DISCARD=1
+both holds  pool-parked         pool READERS=0 THREADS=3 PARKED=2 EVENTS=1 STEPS=2
+both holds  pool-death          pool READERS=0 PACKETS=2 STEPS=3 DEATHS=1
+both holds  pool-death-reader   pool PACKETS=1 EVENTS=1 STEPS=2 DEATHS=1
+both holds  live-regions        live READERS=0
+both holds  live-blocks         live READERS=0 BLOCK=2
+both holds  live-reader         live REGIONS=1 STEPS=2
+both holds  live-reader-regions live STEPS=2 TRIES=1
+full holds  pool-reader-3       pool EVENTS=2 STEPS=3
+full holds  pool-reader-4       pool PACKETS=2 EVENTS=1 STEPS=4
+full holds  pool-ring-3         pool READERS=0 THREADS=3 EVENTS=1 STEPS=2
+full holds  pool-ring-5         pool READERS=0 EVENTS=1 STEPS=5
+full holds  pool-starving       pool READERS=0 THREADS=3 PACKETS=2 EVENTS=1 STEPS=3
+full holds  pool-discard-reader pool PACKETS=2 EVENTS=1 STEPS=4 DISCARD=1
+full holds  pool-parked-reader  pool THREADS=3 PARKED=2 EVENTS=1 STEPS=2
+full holds  pool-deaths         pool READERS=0 THREADS=3 PACKETS=2 EVENTS=1 STEPS=2 DEATHS=2
+full holds  pool-death-reader-2 pool PACKETS=2 EVENTS=1 STEPS=3 DEATHS=1
+full holds  live-regions-3      live READERS=0 LANES=3 STEPS=2
+full holds  live-regions-4      live READERS=0 STEPS=4
+full holds  live-reader-3       live REGIONS=1
+full holds  live-reader-blocks  live BLOCK=2 STEPS=2
+both found  not-cleared         pool MUTATION=1 PACKETS=2 EVENTS=1 STEPS=3
+both found  not-rechecked       pool MUTATION=2 PACKETS=2 EVENTS=1 STEPS=3
+both found  turn                pool MUTATION=3 READERS=0 EVENTS=1 STEPS=4
+both found  too-early-given     pool MUTATION=4 PACKETS=1 EVENTS=2 STEPS=3
+both found  untagged            pool MUTATION=5 READERS=0 THREADS=3 PARKED=2 EVENTS=1 STEPS=2
+both found  size-first          pool MUTATION=6 PACKETS=1 EVENTS=1 STEPS=2
+both found  header-fence        pool MUTATION=7 PACKETS=2 EVENTS=1 STEPS=3
+both found  ticket-zero         pool MUTATION=8 READERS=0 EVENTS=1 STEPS=3 TICKETS=16 FIRST=14
+both found  reclaim-switching   pool MUTATION=9 READERS=0 PACKETS=1 STEPS=3 EVENTS=1 DEATHS=1
+both found  reclaim-order       pool MUTATION=10 READERS=0 PACKETS=1 STEPS=3 EVENTS=1 DEATHS=1
+both found  reclaim-twice       pool MUTATION=11 READERS=0 PACKETS=1 STEPS=3 EVENTS=1 DEATHS=1
+both found  reclaim-new         pool MUTATION=12 READERS=0 PACKETS=1 STEPS=3 EVENTS=1 DEATHS=1
+both found  parked-in-use       pool MUTATION=13 READERS=0 PACKETS=2 STEPS=3
+both found  region-shared       live MUTATION=1 READERS=0
+both found  occupied            live MUTATION=2 READERS=0
+both found  tag-not-rechecked   live MUTATION=3 REGIONS=1 TRIES=1 STEPS=2
+both found  tag-fence           live MUTATION=4 REGIONS=1 TRIES=1 STEPS=2
+both found  tag-first           live MUTATION=5 REGIONS=1 TRIES=1 STEPS=2
+both found  wait-overtaken      live MUTATION=6 REGIONS=1 TRIES=1 STEPS=2
+both found  region-too-early    live MUTATION=7 READERS=0
+both found  wait-once           live MUTATION=8 REGIONS=1 TRIES=1 STEPS=2
+both found  ended-twice         live MUTATION=9 REGIONS=1 READERS=0
+both found  wait-while-ending   live MUTATION=10 REGIONS=1 READERS=0
+'
+
+# The checker's own report, in one line.
+summary() {
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log | head -n 1)
+	seconds=$(sed -n 's/^pan: elapsed time \([0-9.e+-]*\) seconds.*/\1/p' log)
+	megabytes=$(sed -n 's/^ *\([0-9]*\)[0-9.]*.total actual memory usage.*/\1/p' log)
+	printf '%s states, %s s, %s MB' "${states:-?}" "${seconds:-?}" "${megabytes:-?}"
+}
+
+# judge holds|found: prints what is wrong, if anything is. An error only counts when it is one of the
+# model's own assertions; no error only when nothing was left out.
+judge() {
+	error=$(sed -n 's/^pan:1: //p' log | head -n 1)
+	if ! grep -q 'errors: [0-9]' log; then
+		echo "the checker didn't come to its end: $(tail -n 1 log)"
+	elif [ -z "$error" ] && grep -Eq 'not completed|too small|truncated' log; then
+		echo "the search isn't complete"
+	elif [ "$1" = found ]; then
+		case $error in
+		*invalid*) echo "not an assertion of the model: $error" ;;
+		'assertion violated'*) ;;
+		*) echo "the mutation isn't found" ;;
+		esac
+	else
+		echo "$error"
+	fi
+}
+
+# one holds|found NAME MODEL PARAMETER...: checks one configuration.
+one() {
+	expected=$1 name=$2 model=$3
+	shift 3
+	defines=
+	for parameter; do
+		defines="$defines -D$parameter"
+	done
+	mkdir "$DIRECTORY/$name" && cd "$DIRECTORY/$name" || exit 1
+	# Optimizing takes longer than it saves where little is searched.
+	optimize=-O2
+	[ "$expected" = holds ] || optimize=-O0
+	# shellcheck disable=SC2086
+	if spin -a $defines "$SOURCE/verify/$model.pml" >log 2>&1 &&
+		gcc $optimize -w -DSAFETY -DCOLLAPSE "-DMEMLIM=$MEMORY" -o pan pan.c >>log 2>&1; then
+		./pan -m200000 -w22 >log 2>&1
+	fi
+	wrong=$(judge "$expected")
+	if [ -z "$wrong" ]; then
+		echo "ok: $name ($model $*) $expected, $(summary)"
+		cd .. && rm -rf "./$name"
+	else
+		echo "FAILED: $name ($model $*): $wrong; $(summary)"
+		echo "  see $DIRECTORY/$name: ./pan -r shows the steps, if there is an error"
+	fi
+}
+
+if [ "${1:-}" = one ]; then
+	shift
+	one "$@"
+	exit
+fi
+
+size=${1:-full}
+case $size in
+small) MEMORY=900 ;;
+full) MEMORY=3500 ;;
+*)
+	echo "usage: tools/verify.sh [small|full]" >&2
+	exit 64
+	;;
+esac
+for tool in spin gcc; do
+	command -v $tool >/dev/null || {
+		echo "skipped: $tool is missing; tools/setup verify installs it"
+		exit 77
+	}
+done
+
+script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
+SOURCE=$(dirname "$(dirname "$script")")
+DIRECTORY=$(mktemp -d "${TMPDIR:-/tmp}/thrum-verify.XXXXXX") || exit 1
+export SOURCE DIRECTORY MEMORY
+
+# Two at a time: they need memory. The configurations' words go to `one` as its arguments.
+wanted=$(echo "$configurations" | grep -E "^(both|$size) ")
+echo "$wanted" | sed 's/^[a-z]* *//' |
+	xargs -P 2 -L 1 sh "$script" one | tee "$DIRECTORY/results"
+
+total=$(echo "$wanted" | wc -l)
+passed=$(grep -c '^ok: ' "$DIRECTORY/results")
+[ "$passed" != "$total" ] || rm -rf "$DIRECTORY"
+echo "$((passed)) passed, $((total - passed)) failed"
+[ "$passed" = "$total" ]
