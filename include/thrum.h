@@ -673,11 +673,28 @@ static inline void thrum__run_end(struct thrum__run *run)
 
 int thrum__nothing(int, ...);
 #define THRUM__NOTHING(...) ((void)sizeof(thrum__nothing(__VA_ARGS__)))
-#define THRUM__NONE(...) (THRUM__NOTHING(__VA_ARGS__), THRUM_TASK_NONE)
+/* Functions, so that nobody is warned who doesn't use a value. */
+static inline thrum_task thrum__no_task(void)
+{
+	return THRUM_TASK_NONE;
+}
+static inline struct thrum_counter *thrum__no_counter(void)
+{
+	return NULL;
+}
+static inline int64_t thrum__no_value(void)
+{
+	return 0;
+}
+static inline int thrum__no_recording(int result)
+{
+	return result;
+}
+#define THRUM__NONE(...) (THRUM__NOTHING(__VA_ARGS__), thrum__no_task())
 
-#define thrum_start(config) (THRUM__NOTHING(0, config), 0)
+#define thrum_start(config) (THRUM__NOTHING(0, config), thrum__no_recording(0))
 #define thrum_stop() ((void)0)
-#define thrum_snapshot(file) (THRUM__NOTHING(0, file), -THRUM_E_NOT_RECORDING)
+#define thrum_snapshot(file) (THRUM__NOTHING(0, file), thrum__no_recording(-THRUM_E_NOT_RECORDING))
 #define thrum_file() ((const char *)NULL)
 #define thrum_level(category, level) THRUM__NOTHING(0, category, level)
 #define thrum_enabled() false
@@ -715,9 +732,8 @@ int thrum__nothing(int, ...);
 #define thrum_counter_set(counter, value) THRUM__NOTHING(0, counter, value)
 #define thrum_counter_observe(counter, value) THRUM__NOTHING(0, counter, value)
 #define thrum_logf(...) THRUM__NOTHING(0, __VA_ARGS__)
-#define thrum_counter_create(path, kind) \
-	(THRUM__NOTHING(0, path, kind), (struct thrum_counter *)NULL)
-#define thrum_counter_value(counter) (THRUM__NOTHING(0, counter), (int64_t)0)
+#define thrum_counter_create(path, kind) (THRUM__NOTHING(0, path, kind), thrum__no_counter())
+#define thrum_counter_value(counter) (THRUM__NOTHING(0, counter), thrum__no_value())
 #define THRUM_RUN(task) \
 	for (bool thrum__again = (THRUM__NOTHING(0, task), true); thrum__again; \
 		thrum__again = false)

@@ -514,7 +514,13 @@ inline attach(lane)
 	:: else
 	fi;
 	if
-	:: lane != NONE -> set_tid(lane, me)
+	:: lane != NONE ->
+		set_tid(lane, me);
+		/* The packet's header tells of the thread before: it may have to be another one. */
+		if
+		:: lanes[lane].slot != NONE && lanes[lane].position > 0 -> change_packet(lane)
+		:: true
+		fi
 	:: else
 	fi
 }

@@ -34,8 +34,8 @@ static void client_closed(uv_handle_t *handle)
 	struct client *client = handle->data;
 
 	if (!client->done) {
-		THRUM_RUN(client->task)
-		client_connect(client);
+		THRUM_RUN (client->task)
+			client_connect(client);
 	}
 }
 
@@ -67,8 +67,7 @@ static void client_impatient(uv_timer_t *timer)
 {
 	struct client *client = timer->data;
 
-	THRUM_RUN(client->task)
-	{
+	THRUM_RUN (client->task) {
 		thrum_task_resolve(client->pause);
 		thrum_task_fail(client->reply, "timed out");
 		uv_close((uv_handle_t *)&client->tcp, client_closed);
@@ -144,8 +143,7 @@ static void client_rested(uv_timer_t *timer)
 {
 	struct client *client = timer->data;
 
-	THRUM_RUN(client->task)
-	{
+	THRUM_RUN (client->task) {
 		thrum_task_resolve(client->pause);
 		client_ask(client);
 	}
@@ -184,8 +182,7 @@ static void client_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffe
 
 	(void)buffer;
 	worker_awake(client->worker);
-	THRUM_RUN(client->task)
-	{
+	THRUM_RUN (client->task) {
 		if (size < 0) {
 			thrum_task_fail(client->reply, uv_strerror((int)size));
 			client_finish(client);
@@ -211,8 +208,7 @@ static void client_connected(uv_connect_t *connect, int status)
 	struct client *client = connect->handle->data;
 
 	worker_awake(client->worker);
-	THRUM_RUN(client->task)
-	{
+	THRUM_RUN (client->task) {
 		if (status < 0 ||
 			uv_read_start((uv_stream_t *)&client->tcp, client_buffer, client_read))
 			client_finish(client);
@@ -245,8 +241,8 @@ void clients_start(struct worker *worker)
 		client->timer.data = client;
 		uv_timer_init(&worker->loop, &client->timer);
 		client->task = thrum_task_createf(THRUM_KIND_TASK, "client %u", i);
-		THRUM_RUN(client->task)
-		client_connect(client);
+		THRUM_RUN (client->task)
+			client_connect(client);
 	}
 }
 

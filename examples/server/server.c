@@ -65,8 +65,8 @@ static void reply_written(uv_write_t *write, int status)
 	}
 	connection->busy = false;
 	if (connection->used > 0) {
-		THRUM_RUN(connection->task)
-		connection_serve(connection);
+		THRUM_RUN (connection->task)
+			connection_serve(connection);
 	}
 }
 
@@ -130,8 +130,7 @@ static void database_serve(struct worker *worker)
 		return;
 	worker->served = lookup;
 	ms = lookup->user == 0 ? WARM_UP_MS : 1 + lookup->user % 3;
-	THRUM_RUN(lookup->task)
-	{
+	THRUM_RUN (lookup->task) {
 		thrum_lock_acquired(worker->database);
 		thrum_task_due(lookup->task, ms * INT64_C(1000000));
 	}
@@ -145,8 +144,7 @@ static void lookup_answered(uv_timer_t *timer)
 	struct connection *connection;
 	char text[32];
 
-	THRUM_RUN(lookup->task)
-	{
+	THRUM_RUN (lookup->task) {
 		database_release(worker);
 		thrum_task_resolve(lookup->task);
 	}
@@ -154,8 +152,7 @@ static void lookup_answered(uv_timer_t *timer)
 	while ((connection = lookup->waiters)) {
 		lookup->waiters = connection->next;
 		connection->lookup = NULL;
-		THRUM_RUN(connection->request)
-		{
+		THRUM_RUN (connection->request) {
 			thrum_task_read(connection->request, lookup->task);
 			respond(connection, 200, text);
 		}
@@ -219,8 +216,7 @@ static void connection_abandon(struct connection *connection)
 	lookup->abandoned = true;
 	if (lookup->waiters)
 		return;
-	THRUM_RUN(lookup->task)
-	{
+	THRUM_RUN (lookup->task) {
 		if (worker->served == lookup)
 			database_release(worker);
 		thrum_task_cancel(lookup->task);
@@ -248,8 +244,7 @@ static void report_compute(uv_work_t *work)
 		thrum_lane_name("pool");
 		named = true;
 	}
-	THRUM_RUN(connection->job)
-	{
+	THRUM_RUN (connection->job) {
 		thrum_span_begin(&computing);
 		for (uint32_t i = 0; i < 50000; i++)
 			sum = sum * 31 + i;
@@ -266,8 +261,7 @@ static void report_computed(uv_work_t *work, int status)
 	if (status == UV_ECANCELED) {
 		thrum_task_cancel(connection->job);
 	} else if (!uv_is_closing((uv_handle_t *)&connection->tcp)) {
-		THRUM_RUN(connection->request)
-		{
+		THRUM_RUN (connection->request) {
 			thrum_task_read(connection->request, connection->job);
 			respond(connection, 200, "all is well\n");
 		}
@@ -349,8 +343,8 @@ static void connection_serve(struct connection *connection)
 	thrum_link_receive(id, strlen(id));
 	connection->request = thrum_task_createf(THRUM_KIND_REQUEST, "GET %s", path);
 	thrum_task_should_resolve(connection->request);
-	THRUM_RUN(connection->request)
-	request_route(connection, path);
+	THRUM_RUN (connection->request)
+		request_route(connection, path);
 }
 
 static void connection_buffer(uv_handle_t *handle, size_t size, uv_buf_t *buffer)
@@ -369,8 +363,7 @@ static void connection_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *b
 
 	(void)buffer;
 	worker_awake(connection->worker);
-	THRUM_RUN(connection->task)
-	{
+	THRUM_RUN (connection->task) {
 		if (size < 0) {
 			connection_close(connection);
 		} else {

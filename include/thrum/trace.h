@@ -166,8 +166,9 @@ struct thrum_trace_info {
 	uint64_t damaged;       /* places */
 	uint64_t gaps; /* stretches of a lane that are overwritten or missing, but for its beginning
 			*/
-	uint64_t lost[16]; /* events not recorded, by enum thrum_lost: what the header says */
-	uint64_t lost_total;
+	uint64_t lost[16];   /* what couldn't be recorded, by cause, as the header says */
+	uint64_t lost_total; /* of these the events: not tasks and names that a table had no room
+				for */
 };
 
 /* Valid until the trace is closed; its counts move while reading. */

@@ -90,7 +90,8 @@ void thrum__clock_init(struct reader *r)
 	bool has_start = start.ticket != 0, has_latest = load_latest(r, &latest);
 
 	if (has_start) {
-		clock->first = start.ticks - (start.ticks < clock->slack ? start.ticks : clock->slack);
+		clock->first = start.ticks -
+			(start.ticks < clock->slack ? start.ticks : clock->slack);
 		clock->latest = start.ticks;
 	}
 	if (has_latest && latest.ticks >= clock->first)

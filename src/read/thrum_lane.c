@@ -44,7 +44,8 @@ void thrum__note(struct reader *r, struct slot *slot, enum thrum_event_type type
 		size = 0;
 	if ((size_t)size >= sizeof slot->note)
 		size = sizeof slot->note - 1;
-	/* A packet may begin before its first event, but nothing happened before the first of all. */
+	/* A packet may begin before its first event, but nothing happened before the first of all.
+	 */
 	if (ticks < r->clock.base)
 		ticks = r->clock.base;
 	slot->events[slot->count++] = (struct thrum_event){

@@ -60,7 +60,8 @@ static int load_header_words(struct reader *r)
 	info->lost_total = 0;
 	for (size_t i = 0; i < sizeof info->lost / sizeof *info->lost; i++) {
 		info->lost[i] = r->header.lost[i];
-		info->lost_total += info->lost[i];
+		if (i != THRUM__LOST_DEFINITIONS && i != THRUM__LOST_LIVE_TASKS)
+			info->lost_total += info->lost[i]; /* those two cost no event */
 	}
 	return 0;
 }

@@ -40,8 +40,10 @@ thrum_task thrum__write_create(struct thrum_site *site, const struct creation *g
 	record.site = c.site;
 	record.task = c.parent;
 	record.other = thrum__next_id(lane);
-	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS))
+	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS)) {
 		record.type = THRUM__R_CREATE;
+		c.source = 0;
+	}
 	thrum__live_begin(lane, record.other, time, &c);
 	if (is_on(THRUM__BIT_LIFE))
 		thrum__lane_write(lane, &record, time);

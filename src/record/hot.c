@@ -338,7 +338,8 @@ ALWAYS_INLINE thrum_task try_create(enum clock clock, struct thrum_site *site, s
 	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
 	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
-	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
+		(c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS))))
 		return 0;
 	struct event event = begin(clock, thread, lane, c.type);
 

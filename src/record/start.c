@@ -359,6 +359,8 @@ static int start(const struct thrum_config *config)
 		return error;
 	thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
 	thrum__port_wipe_on_fork(&thrum__process, sizeof thrum__process);
+	/* In a forked child, this thread still has its parent's lane. */
+	thrum__thread_forget(&thrum__thread);
 	atomic_store(&thrum__process.recorder, r);
 	thrum__apply_levels();
 	return 0;

@@ -10,7 +10,7 @@
 struct numbers {
 	struct {
 		uint64_t lost; /* told, and not yet found missing */
-		int64_t time;
+		uint64_t clock;
 		uint32_t thread, number;
 		bool anything; /* may come next: some packets aren't there */
 	} lanes[LANES];
@@ -73,12 +73,13 @@ static void see_number(struct numbers *numbers, uint32_t lane, uint32_t thread, 
 	numbers->lanes[lane].anything = false;
 }
 
-static void see_time(struct numbers *numbers, uint32_t lane, int64_t time)
+/* By the recording's own clock, of which ns are an estimate that gets better. */
+static void see_clock(struct numbers *numbers, uint32_t lane, uint64_t clock)
 {
-	if (time < numbers->lanes[lane].time)
-		complain(numbers, "lane %u: time runs back by %lld ns", lane,
-			(long long)(numbers->lanes[lane].time - time));
-	numbers->lanes[lane].time = time;
+	if (clock < numbers->lanes[lane].clock)
+		complain(numbers, "lane %u: time runs back by %llu ticks", lane,
+			(unsigned long long)(numbers->lanes[lane].clock - clock));
+	numbers->lanes[lane].clock = clock;
 }
 
 static void see(struct numbers *numbers, const struct thrum_event *event)
@@ -94,7 +95,7 @@ static void see(struct numbers *numbers, const struct thrum_event *event)
 		return;
 	}
 	if (event->type != THRUM_EVENT_LOST && event->type != THRUM_EVENT_DAMAGED)
-		see_time(numbers, lane, event->time);
+		see_clock(numbers, lane, event->clock);
 	if (event->type == THRUM_EVENT_LOST) {
 		numbers->lanes[lane].lost += (uint64_t)event->value;
 		numbers->lanes[lane].anything |= !(event->flags & THRUM_EVENT_HAS_VALUE);

@@ -4,6 +4,7 @@
 
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +85,19 @@ const void *start_in_memory(uint64_t size, const struct thrum_clock *clock)
 				 .clock = clock}),
 		0);
 	return memory;
+}
+
+int fork_child(void)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
+	}
+	assert_int_not_equal(child, -1);
+	return child;
 }
 
 int child_result(int pid)

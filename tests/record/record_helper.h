@@ -67,6 +67,10 @@ const struct thrum_event *events_find(const struct events *, enum thrum_event_ty
 const struct thrum_event *events_find_text(const struct events *, enum thrum_event_type,
 	const char *text);
 
+/* fork(), but a child that ends when the test does, however that ends. Fails the test when there is
+ * no child. */
+int fork_child(void);
+
 /* Waits for a child process. Returns its exit status, or -signal. */
 int child_result(int pid);
 

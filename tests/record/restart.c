@@ -49,12 +49,15 @@ static void check(const struct events *events)
 	uint64_t last[64] = {0}, who[64] = {0};
 
 	assert_int_equal(events->info.damaged, 0);
-	assert_int_equal(events->info.lost_total, events->info.lost[THRUM__LOST_LIVE_TASKS]);
+	assert_int_equal(events->info.lost_total, 0);
 	for (size_t i = 0; i < events->count; i++) {
 		const struct thrum_event *e = &events->list[i];
 
 		assert_in_range(e->lane, 0, 63);
-		if (e->flags & THRUM_EVENT_REMEMBERED || e->type == THRUM_EVENT_LOST)
+		/* Packets may be missing: whatever comes next is right. */
+		if (e->type == THRUM_EVENT_LOST)
+			last[e->lane] = 0;
+		if (e->flags & THRUM_EVENT_REMEMBERED)
 			continue;
 		if (e->type == THRUM_EVENT_TRY_READ) {
 			assert_in_range(e->task, 1000000, 1000000 + THREADS - 1);

@@ -70,7 +70,7 @@ static void take_some(uint64_t size)
 	for (int i = 0; i < THREADS; i++)
 		while (!atomic_load(&done[i]))
 			usleep(100);
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 10; i++) {
 		assert_int_equal(thrum_snapshot(file), 0);
 		check(file, before, false);
 	}

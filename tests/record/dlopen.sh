@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: ISC
+# Plugins that record; libthrum itself as a plugin; libraries that use it only where it is.
+set -eu
+load=$BUILD/tests/record/programs/load
+annotated=$BUILD/tests/record/plugins/annotated.so
+weak=$BUILD/tests/record/plugins/weak.so
+libthrum=$(echo "$BUILD"/src/libthrum.so)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail()
+{
+	echo "failed: $*"
+	exit 1
+}
+
+# What is to be loaded; what is to be printed comes from stdin.
+record()
+{
+	rm -f "$folder/recording"
+	THRUM_TRACE=$folder/recording THRUM_SIZE=1M "$load" "$@" >"$folder/printed" ||
+		fail "load $*"
+	diff - "$folder/printed" || fail "printed by load $*"
+	[ ! -e "$folder/recording" ] || "$THRUM" dump --format=tsv "$folder/recording" >"$folder/dump"
+}
+
+expect()
+{
+	for text; do
+		cut -f3,7 "$folder/dump" | grep -qx "$text" || fail "'$text' is not in the recording"
+	done
+}
+
+needs_libthrum()
+{
+	readelf -d "$1" | grep -q 'NEEDED.*libthrum'
+}
+
+type readelf >/dev/null || {
+	echo skipped: readelf is missing
+	exit 77
+}
+# It depends on nothing, and the program doesn't bring it.
+needs_libthrum "$annotated" || fail "the plugin is not linked with libthrum"
+! needs_libthrum "$weak" || fail "the weak library is linked with libthrum"
+! needs_libthrum "$load" || fail "the program is linked with libthrum"
+if nm -D --undefined-only "$weak" | grep thrum | grep -vE ' [wv] '; then
+	fail "not weak"
+fi
+
+tab=$(printf '\t')
+echo 0 | record run "$weak"
+[ ! -e "$folder/recording" ] || fail "recorded without libthrum"
+
+echo 1 | record run "$annotated"
+expect "tag${tab}plugin/work" "span-begin${tab}plugin/work" "log${tab}run by a plugin" \
+	"label${tab}the plugin's task" "counter${tab}plugin/runs" "resume${tab}plugin/work"
+
+# Unloaded and loaded again, and its descriptors with it, while the recording goes on.
+printf '1\n1\n1\n' | record run "$annotated" close thread "$annotated" close run "$annotated" close
+expect "tag${tab}plugin/work" "suspend${tab}plugin/work"
+[ "$(grep -c "run by a plugin" "$folder/dump")" = 3 ] || fail "not three runs"
+
+# libthrum has a thread-local variable that wants room where a program that was linked with it
+# would have some.
+printf '1\n1\n' | record global "$libthrum" run "$weak" thread "$weak"
+expect "tag${tab}weak/work" "log${tab}weakly said" "label${tab}weak task 1" "counter${tab}weak/runs" \
+	"link-send${tab}6b6579" "fail${tab}reason" "suspend${tab}wait for work"
+[ "$(grep -c "weakly said" "$folder/dump")" = 2 ] || fail "not two runs"
+
+# The plugin's libthrum is not for all, so the weak library doesn't see it.
+printf '1\n0\n' | record run "$annotated" run "$weak"

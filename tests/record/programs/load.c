@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Loads libraries, as its arguments say, one after the other:
+ *
+ *   global FILE   for all that are loaded later
+ *   run FILE      runs its plugin_run() and prints what that returns
+ *   thread FILE   the same in a thread of its own
+ *   close         unloads what was loaded last
+ *
+ * It uses nothing of libthrum, so it isn't linked with it.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *last;
+
+static void *load(const char *file, int flags)
+{
+	last = dlopen(file, RTLD_NOW | flags);
+	if (!last)
+		fprintf(stderr, "%s\n", dlerror());
+	return last;
+}
+
+static void *run(void *unused)
+{
+	int (*plugin_run)(void);
+
+	(void)unused;
+	*(void **)&plugin_run = dlsym(last, "plugin_run");
+	if (plugin_run)
+		printf("%d\n", plugin_run());
+	return NULL;
+}
+
+static int run_in_thread(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, run, NULL) || pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "close") == 0) {
+			if (dlclose(last))
+				return 1;
+			continue;
+		}
+		const char *what = argv[i++];
+
+		if (i == argc || !load(argv[i], strcmp(what, "global") == 0 ? RTLD_GLOBAL : 0))
+			return 1;
+		if (strcmp(what, "run") == 0)
+			run(NULL);
+		else if (strcmp(what, "thread") == 0 && run_in_thread())
+			return 1;
+	}
+	return 0;
+}
