@@ -24,15 +24,15 @@ full holds  pool-reader-3       pool EVENTS=2 STEPS=3
 full holds  pool-reader-4       pool PACKETS=2 EVENTS=1 STEPS=4
 full holds  pool-ring-3         pool READERS=0 THREADS=3 EVENTS=1 STEPS=2
 full holds  pool-ring-5         pool READERS=0 EVENTS=1 STEPS=5
-full holds  pool-starving       pool READERS=0 THREADS=3 PACKETS=2 EVENTS=1 STEPS=3
+full holds  pool-starving       pool THREADS=3 PACKETS=2 EVENTS=1 STEPS=2
 full holds  pool-discard-reader pool PACKETS=2 EVENTS=1 STEPS=4 DISCARD=1
 full holds  pool-parked-reader  pool THREADS=3 PARKED=2 EVENTS=1 STEPS=2
-full holds  pool-deaths         pool READERS=0 THREADS=3 PACKETS=2 EVENTS=1 STEPS=2 DEATHS=2
-full holds  pool-death-reader-2 pool PACKETS=2 EVENTS=1 STEPS=3 DEATHS=1
-full holds  live-regions-3      live READERS=0 LANES=3 STEPS=2
+full holds  pool-deaths         pool READERS=0 PACKETS=2 EVENTS=1 STEPS=3 DEATHS=2
+full holds  pool-death-reader-2 pool PACKETS=2 EVENTS=1 STEPS=2 DEATHS=1
+full holds  live-regions-3      live READERS=0 LANES=3 STEPS=2 TRIES=1
 full holds  live-regions-4      live READERS=0 STEPS=4
-full holds  live-reader-3       live REGIONS=1
-full holds  live-reader-blocks  live BLOCK=2 STEPS=2
+full holds  live-reader-3       live REGIONS=1 TRIES=1
+full holds  live-reader-blocks  live BLOCK=2 STEPS=2 TRIES=1
 both found  not-cleared         pool MUTATION=1 PACKETS=2 EVENTS=1 STEPS=3
 both found  not-rechecked       pool MUTATION=2 PACKETS=2 EVENTS=1 STEPS=3
 both found  turn                pool MUTATION=3 READERS=0 EVENTS=1 STEPS=4

@@ -44,7 +44,9 @@ def faults(name, data):
     for number, line in enumerate(text.split("\n"), 1):
         if line != line.rstrip(" \t"):
             yield number, "has blanks at its end"
-        if code and suffix not in LONG_LINES and len(line.expandtabs(8)) > 100:
+        # clang-format holds 100 but for strings, which it doesn't break; scripts may be wider.
+        most = 110 if suffix in (".c", ".h") else 120
+        if code and suffix not in LONG_LINES and len(line.expandtabs(8)) > most:
             yield number, f"is {len(line.expandtabs(8))} columns long"
         indent = line[:len(line) - len(line.lstrip())]
         if spaces and "\t" in indent:
@@ -84,7 +86,7 @@ def self_test():
     spdx = "/* SPDX-License-Identifier: ISC */\n"
     for wrong in (spdx + "int x;", spdx + "int x; \n", spdx + "int x;\r\n", spdx + "int x;\n\n",
                   spdx + "void f(void)\n{\n    int x;\n}\n", spdx + "x\n" * 2 + " \tx\n",
-                  spdx + "/*" + "x" * 100 + "*/\n", spdx + "\t" * 12 + "12345\n", "int x;\n",
+                  spdx + "/*" + "x" * 110 + "*/\n", spdx + "\t" * 13 + "1234567\n", "int x;\n",
                   spdx.encode() + b"\xff\n"):
         with tempfile.TemporaryDirectory() as top:
             os.mkdir(os.path.join(top, "src"))

@@ -194,8 +194,8 @@ static void lanes_of_vanished_threads_are_found(void **state)
 	struct thrum_trace *trace;
 
 	(void)state;
-	if (UNDER_TSAN) {
-		print_message("skipped: ThreadSanitizer wants to hear of each thread's end\n");
+	if (SANITIZED) {
+		print_message("skipped: sanitizers want to hear of each thread's end\n");
 		skip();
 	}
 	assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = 256 << 10}), 0);

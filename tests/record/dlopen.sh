@@ -5,7 +5,7 @@ set -eu
 load=$BUILD/tests/record/programs/load
 annotated=$BUILD/tests/record/plugins/annotated.so
 weak=$BUILD/tests/record/plugins/weak.so
-libthrum=$(echo "$BUILD"/src/libthrum.so)
+libthrum=$BUILD/src/libthrum.so
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
