@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Makes fuzz/seeds/thrum_trace/: small recordings with tiny tables and packets, so that a mutation hits something."""
+"""Makes fuzz/seeds/thrum_trace/: small recordings with tiny tables and packets, so that a mutation
+hits something."""
 
 import os
 import struct
-import sys
 
 PACKET = 512
 DEFINITIONS, LIVE = 8, 8
@@ -55,25 +55,55 @@ def event(kind, time, fields=b""):
     return struct.pack("<BIQ", 31, kind, START + time) + fields
 
 
+def u32(*values):
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+def u64(*values):
+    return struct.pack(f"<{len(values)}Q", *values)
+
+
 def events(time):
     """One event of each kind, in pieces that fit a packet."""
-    u32, u64 = (lambda *v: struct.pack(f"<{len(v)}I", *v)), (lambda *v: struct.pack(f"<{len(v)}Q", *v))
-    yield [event(5, time, u32(2) + b"\4\0\17p\0"), event(6, time, u32(3) + b"\4\0\0" + u32(2) + b"\0"),
-           event(7, time, u32(2, 4) + b"\0\0\3in\0"), event(0, time + 1, u32(3)),
-           event(1, time + 1, u32(3, 2)), event(2, time + 2, u32(2)), event(3, time + 2, u32(4, 2)),
-           event(4, time + 2, u32(3)), event(17, time + 3, u32(4) + b"why\0"), event(18, time + 3, u32(4)),
-           event(19, time + 3, u32(4, 2)), event(20, time + 3, u32(4, 1)), event(21, time + 4, u32(4)),
-           event(22, time + 4, u32(4)), event(25, time + 4, u32(4, 9)), event(26, time + 4, u32(4)),
+    yield [event(5, time, u32(2) + b"\4\0\17p\0"),
+           event(6, time, u32(3) + b"\4\0\0" + u32(2) + b"\0"),
+           event(7, time, u32(2, 4) + b"\0\0\3in\0"),
+           event(0, time + 1, u32(3)),
+           event(1, time + 1, u32(3, 2)),
+           event(2, time + 2, u32(2)),
+           event(3, time + 2, u32(4, 2)),
+           event(4, time + 2, u32(3)),
+           event(17, time + 3, u32(4) + b"why\0"),
+           event(18, time + 3, u32(4)),
+           event(19, time + 3, u32(4, 2)),
+           event(20, time + 3, u32(4, 1)),
+           event(21, time + 4, u32(4)),
+           event(22, time + 4, u32(4)),
+           event(25, time + 4, u32(4, 9)),
+           event(26, time + 4, u32(4)),
            event(8, time + 5, u32(4) + b"again\0")]
-    yield [event(9, time, b"\3\0" + u32(5)), event(10, time, b"said\0"), event(11, time, b"\2\0"),
-           event(12, time, b"\2\0" + u32(7)), event(13, time, b"\2\0"), event(14, time, b"\2\0"),
-           event(15, time, b"\2\0"), event(16, time), event(28, time, b"by name\0"),
-           event(11, time, b"\0\0"), event(23, time, b"\3key"), event(24, time, b"\0"),
-           event(27, time, u32(2)), event(11, time, b"\x28\0")]
-    yield [event(32, time, u32(9, 42) + b"worker\0"), event(33, time, b"\1\0" + u32(1)),
-           event(34, time, u64(1, 2)), event(35, time, b"\1" + u32(3)),
-           event(64, time, u64(1 << 40)), event(65, time, u64(1 << 40, 2)),
-           event(69, time, u64(1 << 41) + b"\0\0\0wide\0"), event(73, time, b"\3\0" + u64(1 << 63)),
+    yield [event(9, time, b"\3\0" + u32(5)),
+           event(10, time, b"said\0"),
+           event(11, time, b"\2\0"),
+           event(12, time, b"\2\0" + u32(7)),
+           event(13, time, b"\2\0"),
+           event(14, time, b"\2\0"),
+           event(15, time, b"\2\0"),
+           event(16, time),
+           event(28, time, b"by name\0"),
+           event(11, time, b"\0\0"),
+           event(23, time, b"\3key"),
+           event(24, time, b"\0"),
+           event(27, time, u32(2)),
+           event(11, time, b"\x28\0")]
+    yield [event(32, time, u32(9, 42) + b"worker\0"),
+           event(33, time, b"\1\0" + u32(1)),
+           event(34, time, u64(1, 2)),
+           event(35, time, b"\1" + u32(3)),
+           event(64, time, u64(1 << 40)),
+           event(65, time, u64(1 << 40, 2)),
+           event(69, time, u64(1 << 41) + b"\0\0\0wide\0"),
+           event(73, time, b"\3\0" + u64(1 << 63)),
            event(28, time, b"left over\0")]
 
 
@@ -103,15 +133,17 @@ def main(folder):
     growing = whole[:40] + struct.pack("<I", (112 + 10) * 8) + whole[44:]
     seeds = {
         "one_lane": recording(lane),
-        "two_lanes": recording(lane[:2] + [packet(7, 3, 500, 8, later[0]), packet(0, 4, 500, 9, later[1])]),
+        "two_lanes": recording(lane[:2] + [packet(7, 3, 500, 8, later[0]),
+                                           packet(0, 4, 500, 9, later[1])]),
         "gap": recording([lane[0], packet(0, 5, 500, 9, later[2])]),
         "truncated": recording(lane)[:-150],
         "damaged": recording([lane[0][:200] + b"\x1d" + lane[0][201:], lane[1]]),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
         # While it is recorded: a packet grows, another one is replaced.
-        "grows": recording([growing], RECORDING, [(first + 40, struct.pack("<II", (112 + 17) * 8, PACKET * 8))]),
-        "replaced": recording(lane[:2], RECORDING, [(first + 64, struct.pack("<II", 99, 100)),
-                                                    (first + 48, struct.pack("<Q", 2))]),
+        "grows": recording([growing], RECORDING,
+                           [(first + 40, u32((112 + 17) * 8, PACKET * 8))]),
+        "replaced": recording(lane[:2], RECORDING,
+                              [(first + 64, u32(99, 100)), (first + 48, u64(2))]),
     }
     for name, content in seeds.items():
         with open(os.path.join(folder, name), "wb") as file:
@@ -119,4 +151,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "seeds", "thrum_trace"))
+    main(os.path.join(os.path.dirname(os.path.abspath(__file__)), "seeds", "thrum_trace"))

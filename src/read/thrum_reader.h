@@ -7,7 +7,7 @@
  *   thrum_scan.c    which packets there are, and of which lanes
  *   thrum_order.c   the packets of a lane in order; which of them can't be right
  *   thrum_lane.c    a lane's packets one after the other, what is missing between them
- *   thrum_decode.c  bytes of a packet to events
+ *   thrum_decode.c  bytes of a packet to events; thrum_show.h: which events a record stands for
  *   thrum_live.c    tasks whose beginnings are overwritten, from the table of live tasks
  *   thrum_merge.c   the lanes' events in the order of time
  *
