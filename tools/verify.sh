@@ -66,8 +66,8 @@ summary() {
 	printf '%s states, %s s, %s MB' "${states:-?}" "${seconds:-?}" "${megabytes:-?}"
 }
 
-# judge holds|found: prints what is wrong, if anything is. An error only counts when it is one of the
-# model's own assertions; no error only when nothing was left out.
+# judge holds|found: prints what is wrong, if anything is. An error only counts when it is one of
+# the model's own assertions; no error only when nothing was left out.
 judge() {
 	error=$(sed -n 's/^pan:1: //p' log | head -n 1)
 	if ! grep -q 'errors: [0-9]' log; then
@@ -99,7 +99,8 @@ one() {
 	[ "$expected" = holds ] || optimize=-O0
 	# shellcheck disable=SC2086
 	if spin -a $defines "$SOURCE/verify/$model.pml" >log 2>&1 &&
-		gcc $optimize -w -DSAFETY -DCOLLAPSE "-DMEMLIM=$MEMORY" -o pan pan.c >>log 2>&1; then
+		gcc $optimize -w -DSAFETY -DCOLLAPSE "-DMEMLIM=$MEMORY" \
+			-o pan pan.c >>log 2>&1; then
 		./pan -m200000 -w22 >log 2>&1
 	fi
 	wrong=$(judge "$expected")

@@ -62,7 +62,7 @@
 #define CELLS (REGIONS * BLOCK)
 #define NONE 255
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------------------------- */
 
 byte tag[CELLS];	/* as lanes see it */
 byte shown[CELLS];	/* as the reader sees it: sooner or later the same */
@@ -80,7 +80,7 @@ byte alive[CELLS];	/* a task that may be made to wait or be ended; 0: none */
 byte waits[CELLS];	/* how often it has waited */
 bit making_wait[CELLS];	/* somebody makes it wait right now */
 
-/* ---- Creating: live.c ------------------------------------------------------------------------ */
+/* ---- Creating: live.c ---------------------------------------------------------------------- */
 
 inline take_region()
 {
@@ -121,7 +121,9 @@ inline look_for_room()
 	do
 	:: at < BLOCK ->
 		if
-		:: tag[(block * BLOCK + at) % CELLS] == 0 || MUTATION == 2 -> has_cells = true; break
+		:: tag[(block * BLOCK + at) % CELLS] == 0 || MUTATION == 2 ->
+			has_cells = true;
+			break
 		:: else -> at++
 		fi
 	:: else -> break
@@ -172,7 +174,7 @@ inline begin()
 {
 	d_step { cell = id % CELLS; assert(occupant[cell] == 0); occupant[cell] = id };
 #if MUTATION != 4
-	/* The fence: what this lane has seen so far, the reader sees before anything that follows. */
+	/* The fence: the reader sees what this lane has seen so far before what follows. */
 	shown[cell] = tag[cell];
 #endif
 #if MUTATION == 5
@@ -201,7 +203,7 @@ inline create()
 	atomic { id = 0; cell = 0 }
 }
 
-/* ---- Waiting and ending: record.h ------------------------------------------------------------- */
+/* ---- Waiting and ending: record.h ----------------------------------------------------------- */
 
 /* Any task that has a cell; 0: not this one now. */
 inline choose_task(may)
@@ -280,7 +282,7 @@ proctype lane(byte me)
 	od
 }
 
-/* ---- The reader ------------------------------------------------------------------------------- */
+/* ---- The reader ----------------------------------------------------------------------------- */
 
 /* A tag's way to the reader may take its time. */
 proctype memory(byte cell)
@@ -325,7 +327,8 @@ proctype reader()
 		look_at_wait(again, since_again);
 #endif
 		if
-		:: source == again && since == since_again && (shown[cell] == before || MUTATION == 3) ->
+		:: source == again && since == since_again &&
+			(shown[cell] == before || MUTATION == 3) ->
 			assert(source / 8 == before && since / 8 == before);
 			assert(since <= source)
 		:: else

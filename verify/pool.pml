@@ -117,7 +117,7 @@ byte taken;				/* how many were taken out of the ring */
 byte left;				/* threads that have left for good */
 bit dead[THREADS + 1];
 
-/* ---- pool.c ---------------------------------------------------------------------------------- */
+/* ---- pool.c -------------------------------------------------------------------------------- */
 
 inline compare_and_swap(place, seen, value, done)
 {
@@ -258,7 +258,7 @@ inline unpark(lane)
 	atomic { at = 0; seen = 0 }
 }
 
-/* ---- lane.c: packets ------------------------------------------------------------------------- */
+/* ---- lane.c: packets ----------------------------------------------------------------------- */
 
 /* The code takes the ticket a little later; here the header and the events are to carry it. */
 inline take_ticket()
@@ -426,7 +426,7 @@ inline record(lane)
 	fi
 }
 
-/* ---- lane.c: threads -------------------------------------------------------------------------- */
+/* ---- lane.c: threads ------------------------------------------------------------------------ */
 
 /* The first lane of a dead thread. (The code asks the kernel only now and then.) */
 inline reclaim(lane)
@@ -587,7 +587,7 @@ proctype death()
 }
 #endif
 
-/* ---- The reader: try_read() in packet.c ------------------------------------------------------- */
+/* ---- The reader: try_read() in packet.c ----------------------------------------------------- */
 
 proctype reader()
 {
@@ -613,7 +613,7 @@ proctype reader()
 	fi
 }
 
-/* ---- The beginning and the end --------------------------------------------------------------- */
+/* ---- The beginning and the end ------------------------------------------------------------- */
 
 inline prepare()
 {

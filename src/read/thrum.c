@@ -307,6 +307,9 @@ static int look_around(struct reader *r)
 
 	if (!error)
 		error = thrum__scan(r);
+	/* What is held back is seen for the second time then. */
+	if (error >= 0 && r->holds_back)
+		error = thrum__scan(r);
 	if (error < 0)
 		return error;
 	r->has_ended = r->header.state != THRUM__RECORDING;
@@ -353,16 +356,15 @@ static int refresh(struct thrum_trace *trace, struct thrum_error_info *info)
 	if (r->has_ended)
 		return 0;
 	/* Known before looking: then there is nothing new after it. */
-	bool is_dead = strcmp(trace->info.state, "killed") == 0;
-
+	r->is_dead = strcmp(trace->info.state, "killed") == 0;
 	thrum__clock_update(r);
 	int result = thrum__scan(r);
 
 	if (result < 0)
 		return thrum__error_set(info, result, 0, "reading failed");
-	if (!is_dead || r->header.state != THRUM__RECORDING)
+	if (!r->is_dead || r->header.state != THRUM__RECORDING)
 		trace->info.state = state_name(r->header.state);
-	r->has_ended = is_dead || r->header.state != THRUM__RECORDING;
+	r->has_ended = r->is_dead || r->header.state != THRUM__RECORDING;
 	thrum__merge_restart(r);
 	return result || r->has_ended ? 1 : THRUM__NOTHING_NEW;
 }

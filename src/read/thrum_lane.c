@@ -286,12 +286,38 @@ int thrum__lane_fill(struct reader *r, struct lane *lane)
 	return result;
 }
 
-void thrum__lane_reposition(struct reader *r, struct lane *lane)
+/*
+ * While packets are looked at, others are begun: the lane's next but one may be seen though the
+ * place of the next one was looked at too early. But each packet that is older than one seen before
+ * is seen now, if it still is there. So what comes behind a gap waits until it is seen for the
+ * second time.
+ */
+static void hold_back(struct reader *r, struct lane *lane)
+{
+	uint64_t seq = lane->seq;
+	bool has_begun = lane->has_begun;
+
+	for (size_t i = lane->next; i < lane->end; i++) {
+		const struct packet_ref *ref = &r->packets[r->order[i]];
+		bool follows = has_begun ? ref->seq <= seq + 1 : ref->seq == 0;
+
+		if (!follows && !(lane->was_seen && ref->seq <= lane->seen_seq)) {
+			lane->end = i;
+			r->holds_back = true;
+			break;
+		}
+		seq = ref->seq;
+		has_begun = true;
+	}
+	lane->was_seen = lane->shown.packets > 0;
+	lane->seen_seq = lane->shown.last_seq;
+}
+
+/* Skips what was read already; finds out what became of the packet that was read last. */
+static void skip_read(struct reader *r, struct lane *lane)
 {
 	bool is_there = false;
 
-	if (!lane->has_begun)
-		return;
 	for (; lane->next < lane->end; lane->next++) {
 		const struct packet_ref *ref = &r->packets[r->order[lane->next]];
 
@@ -302,12 +328,21 @@ void thrum__lane_reposition(struct reader *r, struct lane *lane)
 			lane->has_grown = lane->may_grow && ref->content > lane->content;
 		}
 	}
+	lane->has_vanished = lane->may_grow && !is_there;
+}
+
+void thrum__lane_reposition(struct reader *r, struct lane *lane)
+{
+	if (lane->has_begun)
+		skip_read(r, lane);
+	if (r->header.state == THRUM__RECORDING && !r->is_dead)
+		hold_back(r, lane);
 	if (!lane->may_grow)
 		return;
-	lane->has_vanished = !is_there;
-	/* It was complete when the next one was begun, but not necessarily when it was looked at.
-	 */
-	lane->has_grown |= is_there && lane->next < lane->end;
+	/* When a packet is followed by another one it is complete, but maybe wasn't when it was
+	 * looked at. */
+	if (lane->next < lane->end && !lane->has_vanished)
+		lane->has_grown = true;
 	if (lane->slot)
 		lane->bound = bound_of(r, lane);
 }

@@ -99,6 +99,11 @@ struct lane {
 	uint32_t number;  /* in the trace */
 	size_t next, end; /* packets to come, in reader.order */
 
+	/* When packets were looked for before: whether there were any, and the last one's number.
+	 */
+	bool was_seen;
+	uint64_t seen_seq;
+
 	/* The packet that is being read; also, without a slot, one that was read to its end and may
 	 * grow. */
 	struct slot *slot;
@@ -131,7 +136,9 @@ struct reader {
 	struct thrum_trace trace; /* first: the public handle */
 	struct thrum__header header;
 	struct clock clock;
-	bool has_ended; /* when packets were last looked for, the recorder had stopped */
+	bool is_dead;    /* the recorder's process, since before packets were last looked for */
+	bool holds_back; /* there are packets that wait for the next look */
+	bool has_ended;  /* when packets were last looked for, the recorder had stopped */
 
 	struct packet_ref *packets; /* by index */
 	size_t packet_count;

@@ -191,6 +191,7 @@ static int set_lanes(struct reader *r)
 			return error;
 		first = i + 1;
 	}
+	r->holds_back = false;
 	for (uint32_t i = 0; i < r->lane_count; i++)
 		thrum__lane_reposition(r, &r->lanes[i]);
 	return 0;
@@ -198,7 +199,7 @@ static int set_lanes(struct reader *r)
 
 int thrum__scan(struct reader *r)
 {
-	bool is_new = false;
+	bool is_new = r->holds_back;
 	int error = load_header_words(r);
 
 	if (!error)

@@ -120,9 +120,10 @@ ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struc
 
 /* ---- One function for each record ---------------------------------------------------------- */
 
+#define MAYBE_UNUSED __attribute__((unused))
 #define SHOW(NAME) \
-	ALWAYS_INLINE struct thrum_event *show_##NAME(struct thrum_event *e, struct scene *s, \
-		const struct fields *f)
+	ALWAYS_INLINE struct thrum_event *show_##NAME(struct thrum_event *e, \
+		MAYBE_UNUSED struct scene *s, MAYBE_UNUSED const struct fields *f)
 
 SHOW(SWITCH)
 {
@@ -326,8 +327,6 @@ SHOW(CATEGORY)
 
 SHOW(CLOCK)
 {
-	(void)s;
-	(void)f;
 	return e;
 }
 
@@ -344,5 +343,6 @@ SHOW(LOST)
 }
 
 #undef SHOW
+#undef MAYBE_UNUSED
 
 #endif

@@ -378,6 +378,13 @@ static bool is_of(struct thread *thread, const struct recorder *r)
 	return true;
 }
 
+/* There is no lane; where one was only asked for, for no event, nothing is lost. */
+static void refuse(struct thread *thread, size_t bytes, enum thrum_lost cause)
+{
+	if (bytes > 0)
+		lose(thread, cause);
+}
+
 struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *time)
 {
 	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
@@ -388,13 +395,13 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 	while (level < LEVELS && thread->busy[level])
 		level++;
 	if (level == LEVELS) {
-		lose(thread, THRUM__LOST_NESTED);
+		refuse(thread, bytes, THRUM__LOST_NESTED);
 		return NULL;
 	}
 	thread->busy[level] = 1;
 	handler_fence();
 	if (!is_of(thread, r)) {
-		lose(thread, THRUM__LOST_NESTED);
+		refuse(thread, bytes, THRUM__LOST_NESTED);
 		thread->busy[level] = 0;
 		return NULL;
 	}
@@ -412,7 +419,7 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 	}
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
 		thread->retry = *time + 16 * r->clock.frequency / 1000;
-	lose(thread, cause_of_starvation(r));
+	refuse(thread, bytes, cause_of_starvation(r));
 	handler_fence();
 	thread->busy[level] = 0;
 	return NULL;

@@ -160,12 +160,53 @@ static void tells_what_was_overwritten(void **state)
 		"40 0 log 1 - - a4\n"
 		"50 1 log 2 - - b5\n");
 	assert_int_equal(thrum_trace_info(trace)->gaps, 2);
-	/* A gap in numbers. */
+	/* A gap in numbers; but the packets may only have been looked for too early. */
 	packet(&recording, 2, 0, 9, 7, "a9");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "");
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace,
 		"70 0 lost - - - 4 packets overwritten\n"
 		"70 0 log 1 - - a9\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+/* A packet isn't seen when it is begun behind the reader's back, though the one after it is. */
+static void waits_for_what_it_missed(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	packet(&recording, 0, 0, 0, 0, "a0");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a0\n");
+	packet(&recording, 2, 0, 2, 2, "a2");
+	packet(&recording, 3, 1, 1, 3, "b3");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "");
+	packet(&recording, 1, 0, 1, 1, "a1");
+	packet(&recording, 4, 1, 0, 2, "b2");
+	packet(&recording, 5, 0, 3, 4, "a4");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace,
+		"10 0 log 1 - - a1\n"
+		"20 0 log 1 - - a2\n"
+		"20 1 log 2 - - b2\n"
+		"30 1 log 2 - - b3\n"
+		"40 0 log 1 - - a4\n");
+	/* What waits isn't lost when recording ends. */
+	packet(&recording, 6, 0, 5, 6, "a6");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "");
+	atomic_store(&recording.header->state, THRUM__STOPPED);
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace,
+		"60 0 lost - - - 1 packet overwritten\n"
+		"60 0 log 1 - - a6\n");
+	refresh(trace, 0);
 	thrum_trace_close(trace);
 	recording_finish(&recording);
 }
@@ -223,6 +264,7 @@ int main(void)
 		cmocka_unit_test(ends_after_the_last_look),
 		cmocka_unit_test(has_nothing_to_wait_for_when_stopped),
 		cmocka_unit_test(tells_what_was_overwritten),
+		cmocka_unit_test(waits_for_what_it_missed),
 		cmocka_unit_test(refreshes_at_any_time),
 	};
 

@@ -22,6 +22,15 @@ static void after_every_instruction(void **state)
 		step_through(LARGE, 1, 1, kind, 50);
 }
 
+static void after_one_instruction(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < STEP_KINDS; kind++) {
+		step_to_each(LARGE, kind);
+		step_to_each(SMALL_PACKETS, kind);
+	}
+}
+
 static void in_packet_switches(void **state)
 {
 	(void)state;
@@ -100,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(after_every_instruction),
+		cmocka_unit_test(after_one_instruction),
 		cmocka_unit_test(in_packet_switches),
 		cmocka_unit_test(in_the_handler_too),
 		cmocka_unit_test(in_handlers_of_handlers),

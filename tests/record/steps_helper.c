@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include <cmocka.h>
 
@@ -25,6 +26,8 @@
 
 static uint32_t traps, depth, deepest, stride;
 static bool may_run;     /* whether the handler may run tasks */
+static uint32_t steps;   /* of this call */
+static uint32_t only_at; /* the handler records after this step only; 0: after each */
 static thrum_task *made; /* by trap: the task that it created */
 
 static void hex(char text[9], uint32_t number)
@@ -55,11 +58,27 @@ static void record_trap(uint32_t number)
 	}
 }
 
-static void on_trap(int signal)
+/* No more steps, when the handler returns to this. */
+static void stop_steps(void *context)
 {
+#if CAN_STEP
+	ucontext_t *interrupted = context;
+
+	interrupted->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+#else
+	(void)context;
+#endif
+}
+
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+	(void)signal, (void)info;
+	if (only_at && ++steps < only_at)
+		return;
+	if (only_at)
+		stop_steps(context);
 	uint32_t number = traps++;
 
-	(void)signal;
 	if (number >= TRAPS_MAX)
 		abort();
 	depth++;
@@ -226,7 +245,7 @@ static uint64_t memory_size;
 
 bool steps_init(void)
 {
-	struct sigaction action = {.sa_handler = on_trap, .sa_flags = SA_NODEFER};
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_NODEFER | SA_SIGINFO};
 
 	if (!CAN_STEP) {
 		puts("skipped: single steps need x86-64 and no sanitizer");
@@ -253,6 +272,7 @@ void steps_begin(uint64_t size, uint32_t levels, uint32_t every)
 	deepest = levels;
 	stride = every;
 	may_run = true;
+	only_at = 0;
 }
 
 struct events steps_end(bool may_lose)
@@ -277,6 +297,25 @@ void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind
 
 	/* It did happen after each instruction. */
 	assert_true(traps > calls * 10);
+	steps_check(&events, kind, calls);
+	events_free(&events);
+}
+
+void step_to_each(uint64_t size, enum step_kind kind)
+{
+	uint32_t calls = 0;
+
+	steps_begin(size, 1, 1);
+	may_run = kind != STEP_SWITCH;
+	for (only_at = 1; traps == calls && calls < CALLS_MAX; only_at++) {
+		steps = 0;
+		call(kind, calls++);
+	}
+	/* The last call was over before. */
+	assert_in_range(calls, 20, CALLS_MAX - 1);
+	assert_int_equal(traps, calls - 1);
+	struct events events = steps_end(false);
+
 	steps_check(&events, kind, calls);
 	events_free(&events);
 }

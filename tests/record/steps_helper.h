@@ -65,4 +65,11 @@ void steps_check(const struct events *, enum step_kind kind, uint32_t calls);
 void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind kind,
 	uint32_t calls);
 
+/*
+ * As many calls as one has instructions, with one event of a handler in each, after another one. (A
+ * handler that records after all of them would drive each call to the slow path, if it wrote to the
+ * lane that the call is about to write to.)
+ */
+void step_to_each(uint64_t size, enum step_kind kind);
+
 #endif
