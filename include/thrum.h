@@ -257,7 +257,8 @@ THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
 THRUM__INLINE void thrum_task_read(thrum_task reader, thrum_task source);
 
 /* The running task, which may be `task` itself, ended it: with a result, with an error (the reason
- * may be NULL), or because nobody wants it any more. A task ends once. */
+ * may be NULL), or because nobody wants it any more. A task ends once, and is not labelled, marked
+ * or made to wait by another thread at the same moment. */
 THRUM__INLINE void thrum_task_resolve(thrum_task task);
 THRUM__INLINE void thrum_task_fail(thrum_task task, const char *reason);
 THRUM__INLINE void thrum_task_cancel(thrum_task task);

@@ -75,6 +75,15 @@ static void keep_stable(const uint8_t *before, uint8_t *cells, const uint8_t *af
 	}
 }
 
+static void settle_waits(const uint8_t *before, uint8_t *cells, const uint8_t *after, size_t size)
+{
+	const struct thrum__live_task *first = (const void *)before, *last = (const void *)after;
+	struct thrum__live_task *tasks = (void *)cells;
+
+	for (size_t i = 0; i < size / sizeof *tasks; i++)
+		thrum__live_task_settle(&tasks[i], &first[i], &last[i]);
+}
+
 /* Copies a table of cells, each valid while its first word is not 0 and stays the same. */
 static int copy_cells(struct copy *copy, struct thrum__section from, struct thrum__section to,
 	size_t cell_size)
@@ -89,6 +98,8 @@ static int copy_cells(struct copy *copy, struct thrum__section from, struct thru
 			error = read_all(copy->input, from.offset + at, after, size);
 		if (error == 0)
 			keep_stable(before, cells, after, size, cell_size);
+		if (error == 0 && cell_size == sizeof(struct thrum__live_task))
+			settle_waits(before, cells, after, size);
 		if (error == 0 && !is_zero(cells, size))
 			error = copy->output->write(copy->output->owner, to.offset + at, cells,
 				size);

@@ -152,6 +152,12 @@ struct thrum__live_task {
 };
 _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
 
+/*
+ * The wait of a cell that was copied three times in a row: left out if it changed meanwhile.
+ */
+void thrum__live_task_settle(struct thrum__live_task *cell, const struct thrum__live_task *before,
+	const struct thrum__live_task *after);
+
 /* ---- Packets -------------------------------------------------------------------------------- */
 
 #define THRUM__SPANS_MAX 6

@@ -53,7 +53,10 @@ static int load_chunk(struct reader *r, uint64_t first, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		bool is_stable = before[i].tag == cells[i].tag && cells[i].tag == after[i].tag;
 
-		if (is_stable && is_task(r, &cells[i], first + i))
+		if (!is_stable)
+			continue;
+		thrum__live_task_settle(&cells[i], &before[i], &after[i]);
+		if (is_task(r, &cells[i], first + i))
 			memcpy(&r->live.tasks[r->live.count++], &cells[i], sizeof *cells);
 	}
 	return 0;

@@ -227,8 +227,10 @@ static struct lane *reclaim(struct recorder *r, uint64_t time)
 		struct lane *lane = &r->lanes[i];
 		uint32_t tid = atomic_load(&lane->tid);
 
-		if (tid && !atomic_load(&lane->switching) &&
-			!thrum__port_thread_lives(r->header->pid, tid) &&
+		/* `switching` is looked at when the thread is known to be dead: before, it might
+		 * still begin to switch. */
+		if (tid && !thrum__port_thread_lives(r->header->pid, tid) &&
+			!atomic_load(&lane->switching) &&
 			atomic_compare_exchange_strong(&lane->tid, &tid, thrum__port_tid()))
 			return lane;
 	}
@@ -261,8 +263,11 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->number = number;
 	lane->slot = NO_PACKET;
 	thrum__take_ids(lane);
-	atomic_store_explicit(&lane->tid, thrum__port_tid(), memory_order_relaxed);
+	/* Should the thread die here, nobody takes over a lane without a packet. */
+	atomic_store(&lane->switching, 1);
+	atomic_store(&lane->tid, thrum__port_tid());
 	begin_packet(lane, slot, time, thrum__thread.running);
+	atomic_store(&lane->switching, 0);
 	return lane;
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC */
+/* What is known of processes and threads. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "port/port.h"
+
+static void this_process(void **state)
+{
+	char name[100];
+
+	(void)state;
+	assert_int_equal(thrum__port_pid(), getpid());
+	assert_int_equal(thrum__port_tid(), getpid());
+	assert_true(thrum__port_process_start(0) > 0);
+	assert_int_equal(thrum__port_process_start((uint32_t)getpid()),
+		thrum__port_process_start(0));
+	thrum__port_program(name, sizeof name);
+	assert_string_equal(name, program_invocation_short_name);
+	thrum__port_program(name, 4);
+	assert_int_equal(strlen(name), 3);
+	assert_memory_equal(name, program_invocation_short_name, 3);
+}
+
+/* Its name may hold whatever separates the fields of /proc/PID/stat. */
+static void a_strange_name(void **state)
+{
+	char name[16];
+	uint64_t start = thrum__port_process_start(0);
+
+	(void)state;
+	prctl(PR_SET_NAME, ") R 1 (x) 7");
+	assert_int_equal(thrum__port_process_start(0), start);
+	thrum__port_thread_name(name);
+	assert_string_equal(name, ") R 1 (x) 7");
+	prctl(PR_SET_NAME, "exactly 15 char");
+	thrum__port_thread_name(name);
+	assert_string_equal(name, "exactly 15 char");
+}
+
+static void a_process_that_is_no_more(void **state)
+{
+	(void)state;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(thrum__port_process_start((uint32_t)child), 0);
+	assert_false(thrum__port_process_lives((uint32_t)child, 0));
+	assert_false(thrum__port_process_lives((uint32_t)child, 1));
+	assert_false(thrum__port_thread_lives((uint32_t)child, (uint32_t)child));
+}
+
+static void *tell(void *tid)
+{
+	*(uint32_t *)tid = thrum__port_tid();
+	return NULL;
+}
+
+static void threads(void **state)
+{
+	uint32_t tid = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_true(thrum__port_thread_lives(thrum__port_pid(), thrum__port_tid()));
+	assert_int_equal(pthread_create(&thread, NULL, tell, &tid), 0);
+	pthread_join(thread, NULL);
+	assert_int_not_equal(tid, thrum__port_tid());
+	/* The kernel may take a moment after the join. */
+	while (thrum__port_thread_lives(thrum__port_pid(), tid))
+		usleep(100);
+}
+
+/* A number alone may be another process's by now. */
+static void which_process_lives(void **state)
+{
+	uint32_t pid = thrum__port_pid();
+	uint64_t start = thrum__port_process_start(0);
+
+	(void)state;
+	assert_true(thrum__port_process_lives(pid, start));
+	assert_false(thrum__port_process_lives(pid, start + 1));
+	assert_true(thrum__port_process_lives(pid, 0));
+}
+
+static void random_bytes(void **state)
+{
+	uint8_t a[16] = {0}, b[16] = {0}, zeros[16] = {0};
+
+	(void)state;
+	thrum__port_random(a, sizeof a);
+	thrum__port_random(b, sizeof b);
+	assert_memory_not_equal(a, b, sizeof a);
+	assert_memory_not_equal(a, zeros, sizeof a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(this_process),
+		cmocka_unit_test(a_strange_name),
+		cmocka_unit_test(a_process_that_is_no_more),
+		cmocka_unit_test(threads),
+		cmocka_unit_test(which_process_lives),
+		cmocka_unit_test(random_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
