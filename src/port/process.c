@@ -82,9 +82,9 @@ bool thrum__port_process_lives(uint32_t pid, uint64_t start)
 {
 	uint64_t now = thrum__port_process_start(pid);
 
-	if (now)
+	if (now && start)
 		return now == start;
-	/* /proc doesn't tell: gone, or hidden from us. */
+	/* /proc doesn't tell, or didn't then: gone, or hidden. */
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 

@@ -19,7 +19,7 @@ static void after_every_instruction(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
-		step_through(LARGE, 1, 1, kind, 50);
+		step_through(LARGE, 1, 1, kind, 25);
 }
 
 static void after_one_instruction(void **state)
@@ -35,7 +35,7 @@ static void in_packet_switches(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_KINDS; kind++)
-		step_through(SMALL_PACKETS, 1, 1, kind, 30);
+		step_through(SMALL_PACKETS, 1, 1, kind, 20);
 }
 
 static void in_the_handler_too(void **state)

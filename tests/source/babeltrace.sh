@@ -45,7 +45,7 @@ record wide-gaps 4500 2 threads=2 rounds=50 far=1 gaps=1
 record many-lanes 6000 70 threads=70 rounds=3 size=1024
 record many-lanes-wrapped 40000 40 threads=70 rounds=200 size=2048
 record handlers 15000 2 threads=2 rounds=20000 signals=1
-record no-switches 9000 2 threads=2 rounds=150 quiet=1
+record no-switches 8000 2 threads=2 rounds=150 quiet=1
 record no-room-for-names 300 1 size=256 names=1 rounds=1
 record more-threads-than-packets 500 20 size=256 threads=200 rounds=300
 
