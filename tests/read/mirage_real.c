@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Real traces decode to what mirage-profile's own loader made of them. They lie in the folder
- * THRUM_MIRAGE_DATA, by default in shared/data/mirage beside the checkout: NAME.ctf, and
+ * THRUM_MIRAGE_DATA, by default in data/mirage of any folder beside the checkout: NAME.ctf, and
  * NAME.events.tsv with the expected events.
  */
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,11 +38,18 @@ static void check(const char *folder, const char *name)
 
 static const char *folder(void)
 {
-	static char path[4096];
+	static char path[4096] = "data/mirage";
 	const char *given = getenv("THRUM_MIRAGE_DATA"), *source = getenv("SOURCE");
+	char pattern[4096];
+	glob_t found;
+
 	if (given)
 		return given;
-	snprintf(path, sizeof(path), "%s/../shared/data/mirage", source ? source : ".");
+	snprintf(pattern, sizeof(pattern), "%s/../*/data/mirage", source ? source : ".");
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+		globfree(&found);
+	}
 	return path;
 }
 
