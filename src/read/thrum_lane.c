@@ -106,13 +106,15 @@ static int resume_packet(struct reader *r, struct lane *lane)
 {
 	uint32_t at = lane->content;
 	bool has_vanished = lane->has_vanished;
+	/* No event yet: then when its packet began. */
+	uint64_t ticks = lane->last ? lane->last : lane->ticks;
 
 	lane->has_grown = lane->has_vanished = lane->may_grow = false;
 	if (has_vanished) {
-		note_overwritten(r, lane, lane->last);
+		note_overwritten(r, lane, ticks);
 		return 1;
 	}
-	int result = copy_packet(r, lane, lane->last);
+	int result = copy_packet(r, lane, ticks);
 
 	lane->at = at;
 	if (lane->content < at)

@@ -58,6 +58,16 @@ class Terminal:
             os.kill(self.pid, signal.SIGKILL)
             sys.exit(f"no {pattern!r}: {self.output!r}")
 
+    def interrupt_until(self, pattern):
+        """Control-C, again and again: the first one may come before the job has the terminal."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not re.search(pattern, self.output):
+            os.write(self.fd, b"\x03")
+            again = time.monotonic() + 2
+            while time.monotonic() < again and not re.search(pattern, self.output):
+                self.read(0.1)
+        self.wait_for(pattern)
+
     def finish(self):
         """Returns the status and all output."""
         while self.read(PATIENCE):
@@ -98,16 +108,14 @@ def jobs():
     shell.wait_for(rb"Stopped[^\n]*record(.|\n)*prompt> $")
     shell.send("fg\n")
     shell.wait_for(rb"record -- sh")
-    shell.send("\x03")
-    shell.wait_for(rb"recorded nothing(.|\n)*prompt> $")
+    shell.interrupt_until(rb"recorded nothing(.|\n)*prompt> $")
     shell.send("echo status=$?\n")
     shell.wait_for(rb"status=130")
     # A program that handles the interrupt decides for itself.
     program = "trap \"exit 9\" INT; echo be''gan; while :; do sleep 0.05; done"
     shell.send(f"'{THRUM}' record -- sh -c '{program}'\n")
     shell.wait_for(rb"began")
-    shell.send("\x03")
-    shell.wait_for(rb"recorded nothing(.|\n)*prompt> $")
+    shell.interrupt_until(rb"recorded nothing(.|\n)*prompt> $")
     shell.send("echo status=$?\n")
     shell.wait_for(rb"status=9")
     shell.send("exit\n")
