@@ -15,7 +15,7 @@ endif
 export CC
 
 all:
-	@tools/setup build
+	@tools/setup build pictures
 	@tools/build $(BUILD) $(OPTIONS)
 
 setup:
@@ -25,7 +25,7 @@ demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test:
-	@tools/setup build test
+	@tools/setup build pictures test
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 
@@ -36,13 +36,13 @@ bench:
 
 # clang, which can check for NULL everywhere: meson.build says why gcc can't.
 asan:
-	@tools/setup build test fuzz
+	@tools/setup build pictures test fuzz
 	@CC=clang tools/build build-asan -Db_sanitize=address,undefined -Db_lundef=false \
 		-Dthrum_debug=3 $(OPTIONS)
 	@tools/test build-asan $(TESTS)
 
 tsan:
-	@tools/setup build test fuzz
+	@tools/setup build pictures test fuzz
 	@CC=clang tools/build build-tsan -Db_sanitize=thread -Db_lundef=false -Dthrum_debug=1 \
 		$(OPTIONS)
 	@tools/test build-tsan $(TESTS)

@@ -165,6 +165,7 @@ static bool set_value(const struct option *option, const char *value, void *into
 	case OPTION_FLAG: return *(bool *)to = true;
 	case OPTION_STRING: return *(*(const char **)to = value) != '\0';
 	case OPTION_SIZE: return parse_size(value, to);
+	case OPTION_COUNT: return *value != '-' && parse_id(value, strlen(value), to);
 	case OPTION_TIME: return parse_time(value, to);
 	case OPTION_CHOICE: return set_choice(option, value, to);
 	case OPTION_SET:
@@ -197,6 +198,7 @@ static int bad_value(const struct command *command, const struct option *option,
 		[OPTION_STRING] = "a name",
 		[OPTION_SIZE] = "a size such as 65536, 16M or 1G",
 		[OPTION_TIME] = "a time such as 12ms, 1.5s, 250us or 123456 (ns)",
+		[OPTION_COUNT] = "a number",
 		[OPTION_IDS] = "a number",
 	};
 	char choices[1024];

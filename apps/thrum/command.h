@@ -20,6 +20,7 @@ enum option_kind {
 	OPTION_FLAG,   /* bool */
 	OPTION_STRING, /* const char * */
 	OPTION_SIZE,   /* uint64_t, bytes */
+	OPTION_COUNT,  /* uint64_t */
 	OPTION_TIME,   /* int64_t, ns */
 	OPTION_CHOICE, /* int: which of `choices` */
 	OPTION_SET,    /* uint64_t: bits of `choices`; may be repeated, takes commas */
@@ -54,8 +55,8 @@ struct command {
 		char **argv); /* argv without the command's name */
 };
 
-extern const struct command command_record, command_dump, command_info, command_snapshot,
-	command_convert;
+extern const struct command command_record, command_dump, command_tasks, command_stats,
+	command_render, command_info, command_snapshot, command_convert;
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*

@@ -16,11 +16,6 @@ enum {
 	FORMAT_TSV,
 	FORMAT_JSON
 };
-enum {
-	COLOR_AUTO,
-	COLOR_ALWAYS,
-	COLOR_NEVER
-};
 
 struct dump_options {
 	int format, color;
@@ -41,21 +36,7 @@ static const struct dump_writer *const writers[] =
 void dump_put(struct dump *dump, const struct thrum_event *event,
 	char *(*put)(char *, const char *, size_t), size_t growth)
 {
-	size_t most = OUTPUT_ROOM / growth;
-	const char *text = event->text;
-	size_t left = event->text_size;
-
-	while (left > 0) {
-		size_t n = left <= most ? left : most;
-
-		/* Not in the middle of a character. */
-		for (size_t back = 0;
-			n < left && back < 3 && ((unsigned char)text[n] & 0xc0) == 0x80; back++)
-			n--;
-		dump->out.at = put(output_room(&dump->out, n * growth), text, n);
-		text += n;
-		left -= n;
-	}
+	output_put(&dump->out, event->text, event->text_size, put, growth);
 }
 
 /* ---- What is shown -----------------------------------------------------------------------------
@@ -153,16 +134,6 @@ static int write_all(struct dump *dump, struct input *input, const struct dump_o
 /* ---- The command -------------------------------------------------------------------------------
  */
 
-static bool wants_color(int color)
-{
-	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-	if (color != COLOR_AUTO)
-		return color == COLOR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-		!(terminal && strcmp(terminal, "dumb") == 0);
-}
-
 static int dump_input(struct input *input, const struct dump_options *options)
 {
 	const struct dump_writer *writer = writers[options->format];
@@ -170,7 +141,7 @@ static int dump_input(struct input *input, const struct dump_options *options)
 		.trace = input->trace,
 		.info = input->info,
 		.clock = options->clock,
-		.color = wants_color(options->color)};
+		.color = output_wants_color(options->color)};
 	int status, closed;
 
 	if (output_open(&dump.out, STDOUT_FILENO) < 0)
@@ -251,7 +222,7 @@ static const struct option options_of_dump[] = {
 	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane (likewise)"},
 	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
 		"times as the recording's clock gives them"},
-	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, "auto|always|never",
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
 	{0},
 };

@@ -105,6 +105,7 @@ static const char conclusion[] =
 	"  thrum record -o server.thrum -- ./server --port 80   run a program and record it\n"
 	"  thrum dump server.thrum | less -R                    read what it did\n"
 	"  thrum dump 4711 --follow                             watch process 4711\n"
+	"  thrum stats server.thrum                             counts, latencies, long runs\n"
 	"  thrum info net.ctf                                   what is this file?\n"
 	"\n"
 	"Exit status:\n"

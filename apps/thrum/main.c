@@ -13,8 +13,8 @@
 #define THRUM_VERSION "unknown"
 #endif
 
-const struct command *const commands[] = {&command_record, &command_dump, &command_info,
-	&command_snapshot, &command_convert, NULL};
+const struct command *const commands[] = {&command_record, &command_dump, &command_tasks,
+	&command_stats, &command_info, &command_snapshot, &command_convert, &command_render, NULL};
 
 static const struct command *find_command(const char *name)
 {

@@ -74,6 +74,24 @@ void output_text(struct output *out, const char *text)
 	output_bytes(out, text, strlen(text));
 }
 
+void output_put(struct output *out, const char *text, size_t size,
+	char *(*put)(char *, const char *, size_t), size_t growth)
+{
+	size_t most = OUTPUT_ROOM / growth;
+
+	while (size > 0) {
+		size_t n = size <= most ? size : most;
+
+		/* Not in the middle of a character. */
+		for (size_t back = 0;
+			n < size && back < 3 && ((unsigned char)text[n] & 0xc0) == 0x80; back++)
+			n--;
+		out->at = put(output_room(out, n * growth), text, n);
+		text += n;
+		size -= n;
+	}
+}
+
 bool output_is_open(struct output *out)
 {
 	struct pollfd look = {.fd = out->fd, .events = 0};
@@ -92,4 +110,14 @@ int output_close(struct output *out)
 		return STATUS_OK;
 	complain("standard output: %s", strerror(out->error));
 	return STATUS_FAILED;
+}
+
+bool output_wants_color(int color)
+{
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+		!(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -28,6 +28,10 @@ void output_bytes(struct output *, const char *bytes, size_t size);
 void output_text(struct output *, const char *text);
 void output_flush(struct output *);
 
+/* Appends `text` piece by piece, with a put_ function that grows it at most `growth` times. */
+void output_put(struct output *, const char *text, size_t size,
+	char *(*put)(char *, const char *, size_t), size_t growth);
+
 /* Whether there is any sense in going on: nothing failed, and a reader of a pipe is still there. */
 bool output_is_open(struct output *);
 
@@ -36,5 +40,16 @@ bool output_is_open(struct output *);
  * and the reason was printed.
  */
 int output_close(struct output *);
+
+/* Values of an option of the choices COLOR_CHOICES. */
+enum color {
+	COLOR_AUTO,
+	COLOR_ALWAYS,
+	COLOR_NEVER
+};
+#define COLOR_CHOICES "auto|always|never"
+
+/* Whether standard output gets colours. auto: on a terminal, unless NO_COLOR is set. */
+bool output_wants_color(int color);
 
 #endif

@@ -15,6 +15,7 @@ SHARED = {"thrum_error_message"}
 LIBRARIES = {
     "libthrum.so": ("thrum.h", "THRUM_0"),
     "libthrum-trace.so": ("thrum/trace.h", "THRUM_TRACE_0"),
+    "libthrum-promise.so": ("thrum/promise.h", "THRUM_PROMISE_0"),
 }
 
 
@@ -22,7 +23,7 @@ def declared(text):
     """Names that a header's text declares with an API macro."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#(?:[^\n\\]|\\.|\\\n)*", " ", text, flags=re.S | re.M)
     names = set()
-    for declaration in re.findall(r"\bTHRUM__(?:API|MUST_USE)\b([^;{]*)", text):
+    for declaration in re.findall(r"\bTHRUM__(?:API|MUST_USE|PROMISE)\b([^;{]*)", text):
         declaration = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", declaration, flags=re.S)
         match = re.search(r"\b(thrum_\w+)\s*\(", declaration) or \
             re.search(r"\b(thrum_\w+)\s*(?:\[.*)?$", declaration.strip())

@@ -24,6 +24,8 @@ MAY = {
 FOREIGN = {
     "uv.h": ("promise",),
     "cairo.h": ("canvas",),
+    "cairo-pdf.h": ("canvas",),
+    "pango/pangocairo.h": ("canvas",),
     "gtk/gtk.h": (),
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
@@ -108,6 +110,7 @@ def self_test():
         ("src/analyse/x.c", '#include "view/view.h"'),
         ("src/view/x.c", '#include "read/read.h"'),
         ("src/canvas/x.c", '#include "model/model.h"'),
+        ("src/view/x.c", "#include <pango/pangocairo.h>"),
         ("src/record/x.h", '#include "lane.h"'),
         ("src/record/x.h", '#include "../read/read.h"'),
         ("src/record/x.h", "#include <format/format.h>"),

@@ -27,7 +27,7 @@ complete_words() {
 	}
 }
 
-complete_words '--help --version convert dump help info record snapshot' ''
+complete_words '--help --version convert dump help info record render snapshot stats tasks' ''
 complete_words 'dump' d
 complete_words 'info' help i
 complete_words '--end --event' dump --e
@@ -44,6 +44,9 @@ complete_words 'folder net.ctf server.thrum' dump --format = tsv ''
 complete_words '' dump --task ''
 complete_words 'discard' record --full = d
 complete_words '--full' record --f
+complete_words 'failed,stuck' tasks --state = failed,stu
+complete_words 'label lane last' tasks --sort la
+complete_words 'kind' stats --by = k
 complete_words '' nonsense --f
 
 # A command of its own completes behind `record`.

@@ -36,7 +36,7 @@ head -c 29 "$mirage/ops.ctf" >short.ctf
 for size in 1 8 63 64; do
 	head -c $size every.thrum >"short-$size.thrum"
 done
-for command in dump info; do
+for command in dump info tasks stats; do
 	refuses 2 '^thrum: missing: .*[Nn]o such file' $command missing
 	refuses 2 '^thrum: folder: .*(folder|directory)' $command folder
 	refuses 2 '^thrum: empty: .*empty' $command empty
@@ -78,6 +78,12 @@ refuses 64 'a time such as' dump --end=99999999999999999999 every.thrum
 refuses 64 'a number' dump --task=main every.thrum
 refuses 64 'a number' dump --task=1,,2 every.thrum
 refuses 64 'create, label, ' dump --event=creat every.thrum
+refuses 64 'a number' stats --top=many every.thrum
+refuses 64 'a number' stats --top=-1 every.thrum
+refuses 64 'pending, resolved, .* or stuck' tasks --state=dead every.thrum
+refuses 64 'wants --sort' tasks --reverse every.thrum
+refuses 64 'exclude' stats --by=run --histogram=x every.thrum
+refuses 2 'no task has a label like "nothing"' stats --histogram=nothing every.thrum
 refuses 64 'takes no value' dump --clock=yes every.thrum
 refuses 64 'comes before' dump --start=2s --end=1s every.thrum
 refuses 64 'exclude' dump --duration=1s --end=1s every.thrum
@@ -114,7 +120,8 @@ elif command -v setpriv >/dev/null; then
 fi
 
 # Output that can't be written is told; a reader who had enough is not.
-for arguments in "dump every.thrum" "dump --format=tsv every.thrum" "info every.thrum" --help \
+for arguments in "dump every.thrum" "dump --format=tsv every.thrum" "info every.thrum" "tasks every.thrum" \
+	"stats every.thrum" --help \
 	--version "dump --help" "help --table" "snapshot -o - every.thrum"; do
 	# shellcheck disable=SC2086
 	"$THRUM" $arguments >/dev/full 2>err

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# What `dump` and `info` print, compared with the files in golden/. After a wanted change:
+# What `dump`, `info`, `tasks` and `stats` print, compared with the files in golden/. After a wanted change:
 # UPDATE=1 THRUM=build/thrum BUILD=build SOURCE=. bash tests/thrum/golden.sh, and look at the diff.
 set -u
 golden=$SOURCE/tests/thrum/golden
@@ -15,7 +15,7 @@ failed=0
 steady() {
 	sed -E -e "s|$here/||g; s|$mirage/||g" \
 		-e 's/pid [0-9]+ on [^,]+,/pid N on HOST,/; s/began [-0-9: .]+\+0000/began DATE/' \
-		-e 's|[^ ]*/?tests/thrum/programs/||; s/(every\.c):[0-9]+/\1:LINE/' \
+		-e 's|[^ \t"]*/?tests/thrum/programs/||; s/(every\.c):[0-9]+/\1:LINE/' \
 		-e 's/^((pid|start|host)[ \t]+).*/\1X/'
 }
 
@@ -56,6 +56,28 @@ same every.json dump --format=json "$here/every.thrum"
 same every.clock dump --clock --format=tsv --duration=2us "$here/every.thrum"
 same every.clock.text dump --clock --duration=2us "$here/every.thrum"
 same wrap.text dump --end=3.0097011s "$here/wrap.thrum"
+
+# Tasks and numbers.
+same mirage-ops.tasks tasks "$mirage/ops.ctf"
+same mirage-ops.tasks.color tasks --color=always "$mirage/ops.ctf"
+same mirage-labels.tasks tasks "$mirage/labels.ctf"
+same mirage-labels.tasks.tsv tasks --format=tsv "$mirage/labels.ctf"
+same mirage-labels.tasks.json tasks --format=json "$mirage/labels.ctf"
+same mirage-lost.tasks.tsv tasks --format=tsv "$mirage/lost.ctf"
+same mirage-ops.stats stats "$mirage/ops.ctf"
+same mirage-ops.stats.tsv stats --format=tsv "$mirage/ops.ctf"
+same every.tasks.text tasks "$here/every.thrum"
+same every.tasks.tsv tasks --format=tsv "$here/every.thrum"
+same every.tasks.json tasks --format=json "$here/every.thrum"
+same every.stats stats "$here/every.thrum"
+same every.stats.color stats --color=always --top=2 "$here/every.thrum"
+for table in label kind site lane counter run; do
+	same "every.stats.$table" stats --format=tsv --by=$table "$here/every.thrum"
+done
+same every.stats.json stats --format=json --by=lane "$here/every.thrum"
+LC_ALL=C.UTF-8 same every.histogram stats --histogram='*' "$here/every.thrum"
+LC_ALL=C same every.histogram.ascii stats --histogram='get *' "$here/every.thrum"
+same every.histogram.tsv stats --histogram='*' --format=tsv "$here/every.thrum"
 
 # Filters.
 same every.task dump --format=tsv --task=3 "$here/every.thrum"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: ISC */
+/* Reads a command's trace into a model, with progress. */
+#define _GNU_SOURCE
+#include "load.h"
+
+#include "progress.h"
+
+struct watch {
+	struct progress progress;
+	const struct thrum_trace_info *info;
+};
+
+static bool show(void *context, const struct thrum__model *model)
+{
+	struct watch *watch = context;
+
+	progress_show(&watch->progress, watch->info->content_bytes, watch->info->file_size);
+	return true;
+}
+
+int load_no_memory(void)
+{
+	complain("out of memory");
+	return STATUS_FAILED;
+}
+
+int load_trace(const struct command *command, const char *argument, struct load *load)
+{
+	struct thrum_error_info error = {0};
+	struct watch watch;
+	int status = input_open(command, argument, &load->input), result;
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__model_create(load->input.trace, &load->model) < 0) {
+		input_close(&load->input);
+		return load_no_memory();
+	}
+	watch.info = load->input.info;
+	progress_start(&watch.progress);
+	result = thrum__model_load(load->model, load->input.trace, show, &watch, &error);
+	progress_end(&watch.progress);
+	if (result < 0) {
+		status = *error.message ? input_failed(load->input.path, &error) : load_no_memory();
+		load_finish(load);
+	}
+	return status;
+}
+
+void load_finish(struct load *load)
+{
+	thrum__model_destroy(load->model);
+	input_close(&load->input);
+	load->model = NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+/* Display lists to a picture file, which appears complete or not at all. */
+#ifndef PICTURE_H
+#define PICTURE_H
+
+#include "canvas/canvas.h"
+#include "command.h"
+
+enum picture_format {
+	PICTURE_SVG,
+	PICTURE_PNG,
+	PICTURE_PDF,
+	PICTURE_UNKNOWN,
+};
+#define PICTURE_FORMATS "svg|png|pdf"
+
+struct picture {
+	enum picture_format format;
+	int theme;
+	float scale; /* of a PNG: its pixels in a CSS pixel */
+	const char *title;
+};
+
+/* By a file's ending; "-" is SVG. */
+enum picture_format picture_format_of(const char *file);
+
+/*
+ * Writes to a file, replacing an older one but neither a symbolic link nor a trace; or with "-" to
+ * standard output. Returns STATUS_OK, or STATUS_FAILED after a message.
+ */
+int picture_write(const struct picture *, const struct thrum__list *lists, size_t count,
+	const char *file);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum stats`: the numbers of a trace. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "histogram.h"
+#include "load.h"
+#include "table.h"
+#include "text.h"
+#include "view/view.h"
+
+struct stats_options {
+	int format, color, by; /* by: -1: all */
+	uint64_t top;
+	const char *histogram;
+	bool no_simplify;
+};
+
+#define TOP 10
+
+/* enum thrum__table_what, from THRUM__TABLE_LABELS on; a test compares. */
+static const char by_words[] = "label|kind|site|lane|counter|run";
+
+/* ---- Text of everything ------------------------------------------------------------------------
+ */
+
+static const struct {
+	int table;
+	const char *title, *rest;
+} sections[] = {
+	{THRUM__TABLE_LABELS, "Labels, by what they ran", "label"},
+	{THRUM__TABLE_KINDS, "Kinds", "kind"},
+	{THRUM__TABLE_SITES, "Call sites", "site"},
+	{THRUM__TABLE_RUNS, "Longest runs", NULL},
+	{THRUM__TABLE_LANES, "Lanes", "lane"},
+	{THRUM__TABLE_COUNTERS, "Counters", "counter"},
+};
+
+static void write_bold(struct output *out, const char *text, bool color)
+{
+	output_text(out, color ? "\033[1m" : "");
+	output_text(out, text);
+	output_text(out, color ? "\033[0m" : "");
+}
+
+static void write_number_of(struct output *out, uint64_t count, const char *word)
+{
+	char *to;
+
+	if (count == 0)
+		return;
+	to = put_string(output_room(out, 4 * NUMBER_ROOM), ", ");
+	to = put_count(to, count);
+	*to++ = ' ';
+	out->at = put_string(to, word);
+}
+
+/* server.thrum: 5.9 s, 1,818 tasks, 3 pending, 2 failed, 1 stuck */
+static void write_summary(struct output *out, const char *path, const struct thrum__stats *stats,
+	bool color)
+{
+	const struct thrum__tallies *kinds = &stats->by[THRUM__BY_KIND];
+	uint64_t tasks = 0, stuck = 0, states[5] = {0};
+	char words[4 * 120 + 64];
+	size_t columns;
+	char *to;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		tasks += kinds->tallies[i].tasks;
+		stuck += kinds->tallies[i].stuck;
+		for (int state = 0; state < 5; state++)
+			states[state] += kinds->tallies[i].state[state];
+	}
+	if (strcmp(path, "-") == 0)
+		path = "standard input";
+	to = put_display(words, sizeof(words) - 1, path, strlen(path), 120, &columns);
+	*to = '\0';
+	write_bold(out, words, color);
+	thrum__duration_words(stats->model->end, 3, words, sizeof(words));
+	output_text(out, ": ");
+	output_text(out, words);
+	if (tasks == 0)
+		output_text(out, ", no tasks");
+	write_number_of(out, tasks, tasks == 1 ? "task" : "tasks");
+	for (int state = 0; state < 5; state++)
+		write_number_of(out, states[state], thrum__state_name(state));
+	write_number_of(out, stuck, "stuck");
+	output_text(out, "\n");
+}
+
+static int write_section(struct output *out, const struct thrum__stats *stats, unsigned section,
+	uint32_t top, bool color)
+{
+	struct thrum__table table;
+	char *to;
+
+	if (thrum__table_init(&table, sections[section].table, stats) < 0)
+		return load_no_memory();
+	if (table.count > 0) {
+		output_text(out, "\n");
+		write_bold(out, sections[section].title, color);
+		output_text(out, "\n");
+		table_write(out, &table, TABLE_TEXT, top, color);
+	}
+	if (table.count > top && sections[section].rest) {
+		to = put_string(output_room(out, 4 * NUMBER_ROOM), "and ");
+		to = put_count(to, table.count - top);
+		to = put_string(to, " more: --by=");
+		to = put_string(to, sections[section].rest);
+		*to++ = '\n';
+		out->at = to;
+	}
+	thrum__table_finish(&table);
+	return STATUS_OK;
+}
+
+static int write_all(struct output *out, const char *path, const struct thrum__stats *stats,
+	uint32_t top, bool color)
+{
+	int status = STATUS_OK;
+
+	write_summary(out, path, stats, color);
+	for (unsigned i = 0; i < sizeof(sections) / sizeof(sections[0]) && status == STATUS_OK; i++)
+		status = write_section(out, stats, i, top, color);
+	return status;
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static int write_one(struct output *out, const struct thrum__stats *stats,
+	const struct stats_options *options, uint32_t top, bool color)
+{
+	int what = THRUM__TABLE_LABELS + (options->by < 0 ? 0 : options->by);
+	struct thrum__table table;
+
+	if (thrum__table_init(&table, what, stats) < 0)
+		return load_no_memory();
+	table_write(out, &table, options->format, top, color);
+	thrum__table_finish(&table);
+	return STATUS_OK;
+}
+
+static int write_stats(struct load *load, const struct stats_options *options)
+{
+	bool color = output_wants_color(options->color);
+	bool all = options->by < 0 && options->format == TABLE_TEXT;
+	uint32_t most = options->top > UINT32_MAX ? UINT32_MAX : (uint32_t)options->top;
+	uint32_t top = most > 0 ? most : all ? TOP : UINT32_MAX;
+	struct thrum__stats stats;
+	struct output out;
+	int status, closed;
+
+	if (thrum__stats_make(load->model, !options->no_simplify, most > 0 ? most : TOP, &stats) <
+		0)
+		return load_no_memory();
+	if (output_open(&out, STDOUT_FILENO) < 0) {
+		thrum__stats_free(&stats);
+		return STATUS_FAILED;
+	}
+	if (options->histogram)
+		status = histogram_write(&out, &stats, options->histogram, options->format, color);
+	else if (all)
+		status = write_all(&out, load->input.path, &stats, top, color);
+	else
+		status = write_one(&out, &stats, options, top, color);
+	closed = output_close(&out);
+	if (status == STATUS_OK)
+		status = closed;
+	if (status == STATUS_OK)
+		input_warn(&load->input);
+	thrum__stats_free(&stats);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct stats_options options = {.by = -1};
+	struct load load;
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	if (options.histogram && options.by >= 0)
+		return complain_usage(command, "--histogram and --by exclude each other");
+	/* The reader of a pipe may leave early; output_close knows. */
+	signal(SIGPIPE, SIG_IGN);
+	status = load_trace(command, argv[0], &load);
+	if (status != STATUS_OK)
+		return status;
+	status = write_stats(&load, &options);
+	load_finish(&load);
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct stats_options, member)
+
+static const struct option options_of_stats[] = {
+	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, TABLE_FORMATS,
+		"text is for people, tsv and json for programs\n"
+		"(one table: by label, unless --by says which)"},
+	{"by", 'b', OPTION_CHOICE, OFFSET(by), NULL, by_words,
+		"one table, whole: tasks by label (labels that differ only\n"
+		"in numbers are one), kind, or call site; what lanes did;\n"
+		"counters; or the longest runs"},
+	{"top", 'n', OPTION_COUNT, OFFSET(top), "N", NULL,
+		"no more than N rows of a table; N longest runs (10)"},
+	{"histogram", 0, OPTION_STRING, OFFSET(histogram), "LABEL", NULL,
+		"how long tasks of this label lived, waited and ran\n"
+		"(* and ? stand for anything, # for numbers)"},
+	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
+		"lives begin where tasks were created, also of binds and\n"
+		"the like that wait for something else to begin"},
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
+		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+	{0},
+};
+
+const struct command command_stats = {
+	.name = "stats",
+	.purpose = "count and measure: tasks, lanes, counters, the longest runs",
+	.arguments = "TRACE|PID|-",
+	.min = 1,
+	.max = 1,
+	.options = options_of_stats,
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
+		"records; - standard input. A task's life is from its start to its end, running\n"
+		"is when a lane ran it, waiting the rest of its life. What has not ended has no\n"
+		"life yet. p50, p90, p99: so many percent took no longer.",
+	.examples = "thrum stats server.thrum\n"
+		    "thrum stats --by=run --top=3 server.thrum        who hogs the loop?\n"
+		    "thrum stats --histogram='GET *' server.thrum\n"
+		    "thrum stats --by=kind --format=json server.thrum",
+	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+		    "2  not a trace, or it could not be read or written; no such label\n"
+		    "64 used wrongly",
+	.run = run,
+};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* Tables as text, tab-separated values and JSON. */
+#include "table.h"
+
+#include <string.h>
+
+#include "text.h"
+
+/* ---- For programs ------------------------------------------------------------------------------
+ */
+
+static void write_tsv_names(struct output *out, const struct thrum__table_form *form)
+{
+	for (unsigned column = 0; column < form->count; column++) {
+		if (form->columns[column].is_extra)
+			continue;
+		output_text(out, column > 0 ? "\t" : "");
+		output_text(out, form->columns[column].name);
+	}
+	output_text(out, "\n");
+}
+
+static void write_tsv_row(struct output *out, const struct thrum__table *table, uint32_t row)
+{
+	struct thrum__cell cell;
+
+	for (unsigned column = 0; column < table->form->count; column++) {
+		if (table->form->columns[column].is_extra)
+			continue;
+		if (column > 0)
+			output_bytes(out, "\t", 1);
+		thrum__table_cell(table, row, column, &cell);
+		if (cell.is_empty)
+			continue;
+		thrum__table_print(table, &cell);
+		output_put(out, cell.text, cell.size, put_escaped, 4);
+	}
+	output_bytes(out, "\n", 1);
+}
+
+static void write_json_row(struct output *out, const struct thrum__table *table, uint32_t row)
+{
+	const char *before = "{\"";
+	struct thrum__cell cell;
+
+	for (unsigned column = 0; column < table->form->count; column++) {
+		bool is_text = table->form->columns[column].type == THRUM__CELL_TEXT;
+
+		if (table->form->columns[column].is_extra)
+			continue;
+		thrum__table_cell(table, row, column, &cell);
+		if (cell.is_empty)
+			continue;
+		thrum__table_print(table, &cell);
+		output_text(out, before);
+		output_text(out, table->form->columns[column].name);
+		output_text(out, is_text ? "\":\"" : "\":");
+		output_put(out, cell.text, cell.size, put_json, 6);
+		before = is_text ? "\",\"" : ",\"";
+	}
+	/* `before` is what would come before the next; its first letter ends a text. */
+	output_text(out, before[0] == '{' ? "{}\n" : before[0] == '"' ? "\"}\n" : "}\n");
+}
+
+/* ---- For people --------------------------------------------------------------------------------
+ */
+
+#define COLUMNS_MAX 32
+#define LABEL_WIDTH 40
+#define OTHER_WIDTH 60
+#define CELL_BYTES (4 * OTHER_WIDTH + 8)
+
+struct sheet {
+	struct output *out;
+	const struct thrum__table *table;
+	bool color;
+	unsigned count;
+	struct {
+		unsigned column;
+		size_t width;
+	} columns[COLUMNS_MAX];
+};
+
+static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned column, char *to,
+	size_t *columns)
+{
+	bool is_label = strcmp(sheet->table->form->columns[column].name, "label") == 0;
+	struct thrum__cell cell;
+
+	thrum__table_words(sheet->table, row, column, &cell);
+	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size,
+				is_label ? LABEL_WIDTH : OTHER_WIDTH, columns) -
+		to);
+}
+
+/* Rows by which the widths are found: of a million, reading all twice would take too long. */
+#define MEASURED 10000
+
+static void measure(struct sheet *sheet, uint32_t most)
+{
+	uint32_t step = most / MEASURED + 1;
+	char text[CELL_BYTES];
+
+	for (unsigned i = 0; i < sheet->count; i++) {
+		for (uint32_t row = 0; row < most; row += step) {
+			size_t columns;
+
+			put_cell(sheet, row, sheet->columns[i].column, text, &columns);
+			if (columns > sheet->columns[i].width)
+				sheet->columns[i].width = columns;
+		}
+	}
+}
+
+/* Whether something stands in a column; that nothing was counted is nothing. */
+static bool is_used(const struct thrum__table *table, unsigned column, uint32_t most)
+{
+	bool is_count = table->form->columns[column].type == THRUM__CELL_COUNT;
+	struct thrum__cell cell;
+
+	for (uint32_t row = 0; row < most; row++) {
+		thrum__table_cell(table, row, column, &cell);
+		if (!cell.is_empty && !(is_count && cell.number == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The columns that the table wants shown, in that order. */
+static void choose_columns(struct sheet *sheet, uint32_t most)
+{
+	const struct thrum__table_form *form = sheet->table->form;
+
+	for (const char *name = form->shown; *name && sheet->count < COLUMNS_MAX;) {
+		size_t size = strcspn(name, " ");
+		unsigned column = thrum__table_column(form, name, size);
+
+		if (column < form->count && is_used(sheet->table, column, most)) {
+			sheet->columns[sheet->count].column = column;
+			sheet->columns[sheet->count++].width = size;
+		}
+		name += size + (name[size] == ' ');
+	}
+}
+
+/* "life-p50" to "life p50" */
+static void write_names(struct sheet *sheet)
+{
+	const struct thrum__column *columns = sheet->table->form->columns;
+	char line[COLUMNS_MAX * 2 * OTHER_WIDTH], *to = line;
+
+	for (unsigned i = 0; i < sheet->count; i++) {
+		const struct thrum__column *column = &columns[sheet->columns[i].column];
+		size_t spaces = sheet->columns[i].width - strlen(column->name);
+
+		if (to > line)
+			to = put_spaces(to, 2);
+		if (thrum__column_is_right(column))
+			to = put_spaces(to, spaces);
+		for (const char *p = column->name; *p; p++)
+			*to++ = *p == '-' ? ' ' : *p;
+		if (!thrum__column_is_right(column))
+			to = put_spaces(to, spaces);
+	}
+	while (to > line && to[-1] == ' ')
+		to--;
+	output_text(sheet->out, sheet->color ? "\033[1m" : "");
+	output_bytes(sheet->out, line, (size_t)(to - line));
+	output_text(sheet->out, sheet->color ? "\033[0m\n" : "\n");
+}
+
+/* What the eye should meet first. */
+static const char *color_of(const struct sheet *sheet, const char *text, size_t size)
+{
+	static const struct {
+		const char *word, *code;
+	} states[] = {{"stuck", "\033[1;31m"}, {"failed", "\033[31m"}, {"cancelled", "\033[35m"},
+		{"pending", "\033[33m"}};
+
+	for (size_t i = 0; sheet->color && i < sizeof(states) / sizeof(states[0]); i++)
+		if (strlen(states[i].word) == size && memcmp(states[i].word, text, size) == 0)
+			return states[i].code;
+	return NULL;
+}
+
+static void write_row(struct sheet *sheet, uint32_t row)
+{
+	char text[CELL_BYTES];
+	size_t gap = 0; /* spaces before the next text: none at the line's end */
+
+	for (unsigned i = 0; i < sheet->count; i++) {
+		const struct thrum__column *column =
+			&sheet->table->form->columns[sheet->columns[i].column];
+		bool is_state = strcmp(column->name, "state") == 0;
+		size_t columns, size, spaces;
+		const char *code;
+
+		gap += i > 0 ? 2 : 0;
+		size = put_cell(sheet, row, sheet->columns[i].column, text, &columns);
+		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
+		if (thrum__column_is_right(column))
+			gap += spaces;
+		if (size > 0) {
+			sheet->out->at = put_spaces(output_room(sheet->out, gap), gap);
+			gap = 0;
+		}
+		code = is_state ? color_of(sheet, text, size) : NULL;
+		output_text(sheet->out, code ? code : "");
+		output_bytes(sheet->out, text, size);
+		output_text(sheet->out, code ? "\033[0m" : "");
+		if (!thrum__column_is_right(column))
+			gap += spaces;
+	}
+	output_text(sheet->out, "\n");
+}
+
+void table_write(struct output *out, const struct thrum__table *table, int format, uint32_t most,
+	bool color)
+{
+	struct sheet sheet = {.out = out, .table = table, .color = color};
+
+	if (most > table->count)
+		most = table->count;
+	if (format == TABLE_TSV)
+		write_tsv_names(out, table->form);
+	if (format == TABLE_TEXT) {
+		choose_columns(&sheet, most);
+		measure(&sheet, most);
+		if (most > 0)
+			write_names(&sheet);
+	}
+	for (uint32_t row = 0; row < most && !out->error; row++) {
+		if (format == TABLE_TEXT)
+			write_row(&sheet, row);
+		else if (format == TABLE_TSV)
+			write_tsv_row(out, table, row);
+		else
+			write_json_row(out, table, row);
+	}
+}

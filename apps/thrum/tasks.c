@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum tasks`: the tasks of a trace, one a line. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "match.h"
+#include "table.h"
+
+struct tasks_options {
+	int format, color, sort; /* sort: column; -1: as they were created */
+	bool reverse, no_simplify;
+	const char *label;
+	uint64_t states, kinds; /* bits of the words below; 0: all */
+};
+
+/* "pending|…|stuck" */
+#define THRUM__X(NAME, word) "|" word
+static const char state_words[] = THRUM__STATES(THRUM__X) "|stuck";
+#undef THRUM__X
+enum {
+	STUCK = THRUM__STATE_BECAME + 1
+};
+
+#define THRUM__X(NAME, name, value) "|" #name
+static const char kind_words[] = THRUM_KINDS(THRUM__X) "|preexisting|unknown";
+#undef THRUM__X
+
+/* In the order of the table's columns; a test compares. */
+static const char column_words[] = "task|parent|kind|site|start|end|last|state|became|label|failure"
+				   "|lane|life|running|waiting";
+
+static bool has_kind(uint64_t kinds, const char *kind)
+{
+	size_t size = strlen(kind);
+	const char *word = kind_words;
+
+	for (unsigned i = 0; *word; i++) {
+		size_t length = strcspn(++word, "|");
+
+		if (length == size && memcmp(word, kind, size) == 0)
+			return kinds >> i & 1;
+		word += length;
+	}
+	return false;
+}
+
+static bool is_wanted(const void *context, const struct thrum__table *table, uint32_t task)
+{
+	const struct tasks_options *options = context;
+	const struct thrum__model *model = table->model;
+	const char *label;
+	size_t size;
+
+	if (options->states && !(options->states >> THRUM__TASK(model, task, state) & 1) &&
+		!((options->states >> STUCK & 1) && thrum__task_is_stuck(model, task)))
+		return false;
+	if (options->kinds && !has_kind(options->kinds, thrum__task_kind(model, task)))
+		return false;
+	if (!options->label)
+		return true;
+	label = thrum__model_string(model, THRUM__TASK(model, task, name), &size);
+	return label_matches(options->label, label, size);
+}
+
+static int make_table(struct thrum__table *table, const struct tasks_options *options)
+{
+	const struct thrum__column *column;
+	bool descends;
+
+	/* Filtered first: that leaves less to sort. */
+	if ((options->states || options->kinds || options->label) &&
+		thrum__table_filter(table, is_wanted, options) < 0)
+		return load_no_memory();
+	if (options->sort < 0)
+		return STATUS_OK;
+	column = &table->form->columns[options->sort];
+	descends = thrum__column_descends(column) != options->reverse;
+	return thrum__table_sort(table, (unsigned)options->sort, descends) < 0 ? load_no_memory()
+									       : STATUS_OK;
+}
+
+static int write_tasks(struct load *load, const struct tasks_options *options)
+{
+	struct thrum__table table;
+	struct thrum__stats stats;
+	struct output out;
+	int status;
+
+	if (thrum__stats_make(load->model, !options->no_simplify, 0, &stats) < 0)
+		return load_no_memory();
+	if (thrum__table_init(&table, THRUM__TABLE_TASKS, &stats) < 0) {
+		thrum__stats_free(&stats);
+		return load_no_memory();
+	}
+	status = make_table(&table, options);
+	if (status == STATUS_OK && output_open(&out, STDOUT_FILENO) < 0)
+		status = STATUS_FAILED;
+	if (status == STATUS_OK) {
+		table_write(&out, &table, options->format, UINT32_MAX,
+			output_wants_color(options->color));
+		status = output_close(&out);
+	}
+	if (status == STATUS_OK)
+		input_warn(&load->input);
+	thrum__table_finish(&table);
+	thrum__stats_free(&stats);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct tasks_options options = {.sort = -1};
+	struct load load;
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	if (options.reverse && options.sort < 0)
+		return complain_usage(command, "--reverse wants --sort");
+	/* The reader of a pipe may leave early; output_close knows. */
+	signal(SIGPIPE, SIG_IGN);
+	status = load_trace(command, argv[0], &load);
+	if (status != STATUS_OK)
+		return status;
+	status = write_tasks(&load, &options);
+	load_finish(&load);
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct tasks_options, member)
+
+static const struct option options_of_tasks[] = {
+	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, TABLE_FORMATS,
+		"text is for people, tsv and json for programs"},
+	{"label", 'l', OPTION_STRING, OFFSET(label), "PATTERN", NULL,
+		"tasks of this label; * and ? stand for anything, as in\n"
+		"a shell, and # for numbers, as stats prints them"},
+	{"state", 0, OPTION_SET, OFFSET(states), "STATE", state_words + 1,
+		"tasks in this state: pending, resolved, failed, cancelled,\n"
+		"became (another), or stuck: they should resolve, and\n"
+		"never do (may be repeated, or be a list: failed,stuck)"},
+	{"kind", 'k', OPTION_SET, OFFSET(kinds), "KIND", kind_words + 1,
+		"tasks of this kind, such as promise, timer (likewise)"},
+	{"sort", 's', OPTION_CHOICE, OFFSET(sort), "COLUMN", column_words,
+		"sort by a column; durations (life, running, waiting): the\n"
+		"longest first"},
+	{"reverse", 'r', OPTION_FLAG, OFFSET(reverse), NULL, NULL, "sort the other way round"},
+	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
+		"start and parent as recorded, also of binds and the like\n"
+		"that wait for something else to begin"},
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
+		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+	{0},
+};
+
+const struct command command_tasks = {
+	.name = "tasks",
+	.purpose = "list the tasks of a trace",
+	.arguments = "TRACE|PID|-",
+	.min = 1,
+	.max = 1,
+	.options = options_of_tasks,
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
+		"records; - standard input. Times count from the first event.",
+	.examples = "thrum tasks --state=pending,stuck server.thrum\n"
+		    "thrum tasks --label='GET *' --sort=life server.thrum | head\n"
+		    "thrum tasks --format=tsv server.thrum | awk -F'\\t' '$8 == \"failed\"'",
+	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+		    "2  not a trace, or it could not be read or written\n"
+		    "64 used wrongly",
+	.run = run,
+};

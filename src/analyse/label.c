@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: ISC */
+/* Labels to patterns, word by word. */
+#include "analyse/label.h"
+
+#include <stdbool.h>
+
+/* No more of a label is looked at: a trace may name a huge one a million times. */
+#define LABEL_MAX (4 * THRUM__LABEL_PATTERN_MAX)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_of_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		(unsigned char)c >= 0x80;
+}
+
+/* Whether a word is nothing but a number in hexadecimal; `behind`: it follows such a one and "-".
+ */
+static bool is_id(const char *word, size_t size, bool behind)
+{
+	bool has_prefix = size > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+	bool has_digit = has_prefix;
+
+	for (size_t i = has_prefix ? 2 : 0; i < size; i++) {
+		if (!is_hex(word[i]))
+			return false;
+		has_digit |= is_digit(word[i]);
+	}
+	return has_prefix || (behind && size >= 4) || (has_digit && size >= 8);
+}
+
+/* What has no room is dropped. */
+struct pattern {
+	char *to;
+	size_t size;
+};
+
+static void put(struct pattern *pattern, char c)
+{
+	if (pattern->size < THRUM__LABEL_PATTERN_MAX)
+		pattern->to[pattern->size++] = c;
+}
+
+static void put_word(struct pattern *pattern, const char *word, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (!is_digit(word[i]))
+			put(pattern, word[i]);
+		else if (i == 0 || !is_digit(word[i - 1]))
+			put(pattern, '#');
+	}
+}
+
+/* Without a character whose end had no room. */
+static size_t whole_characters(const char *text, size_t size)
+{
+	for (size_t back = 1; back <= 3 && back <= size; back++) {
+		unsigned char c = (unsigned char)text[size - back];
+		size_t needed = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+
+		if (c >= 0xc0)
+			return needed > back ? size - back : size;
+		if (c < 0x80)
+			break;
+	}
+	return size;
+}
+
+size_t thrum__label_pattern(const char *label, size_t size, char to[THRUM__LABEL_PATTERN_MAX])
+{
+	struct pattern pattern = {to, 0};
+	bool behind = false; /* an id and "-" */
+
+	if (size > LABEL_MAX)
+		size = LABEL_MAX;
+	for (size_t i = 0, end; i < size && pattern.size < THRUM__LABEL_PATTERN_MAX; i = end) {
+		for (end = i; end < size && is_of_word(label[end]);)
+			end++;
+		if (end == i) {
+			put(&pattern, label[end++]);
+			behind = behind && label[i] == '-';
+			continue;
+		}
+		behind = is_id(label + i, end - i, behind);
+		if (behind)
+			put(&pattern, '#');
+		else
+			put_word(&pattern, label + i, end - i);
+	}
+	return pattern.size < THRUM__LABEL_PATTERN_MAX ? pattern.size
+						       : whole_characters(to, pattern.size);
+}

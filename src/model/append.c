@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: ISC */
+/* Events to rows: what each type of event means. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+#define CHECK_EVERY 4096 /* events */
+
+/* ---- What lives in the trace --------------------------------------------------------------- */
+
+static int note_site(struct thrum__model *m, const struct thrum_trace *trace, uint16_t number)
+{
+	struct thrum__sites *sites = m->sites;
+
+	if (number < sites->room && sites->all[number])
+		return 0;
+	const struct thrum_trace_site *site = thrum_trace_site(trace, number);
+
+	if (!site)
+		return 0;
+	void *all = sites->all;
+	int error = thrum__array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
+
+	sites->all = all;
+	if (error)
+		return error;
+	size_t file = strlen(site->file) + 1, function = strlen(site->function) + 1;
+	struct thrum_trace_site *copy = malloc(sizeof *copy + file + function);
+
+	if (!copy)
+		return -THRUM_E_MEMORY;
+	char *text = (char *)(copy + 1);
+
+	memcpy(text, site->file, file);
+	memcpy(text + file, site->function, function);
+	*copy = (struct thrum_trace_site){text, text + file, site->line};
+	sites->all[number] = copy;
+	sites->bytes += sizeof *copy + file + function;
+	return 0;
+}
+
+/* Makes room for the event's lane. */
+static int add_lane(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	uint32_t i = m->lane_count;
+	int error = thrum__lanes_grow(m, s->event->lane);
+
+	for (; s->trace && i < m->lane_count; i++) {
+		const struct thrum_trace_lane *there = thrum_trace_lane(s->trace, i);
+
+		if (!there)
+			continue;
+		m->lanes[i].number = there->number;
+		m->lanes[i].is_cut = there->packets > 0 && there->first_seq > 0;
+		m->is_cut |= m->lanes[i].is_cut;
+	}
+	return error;
+}
+
+/* ---- Who and what -------------------------------------------------------------------------- */
+
+static inline uint32_t actor(struct thrum__moment *s)
+{
+	const struct thrum_event *e = s->event;
+
+	if (!(e->flags & THRUM_EVENT_HAS_TASK) || e->task == s->nobody)
+		return THRUM__NONE;
+	return thrum__task_of(s, e->task);
+}
+
+static bool has_other(const struct thrum__moment *s)
+{
+	const struct thrum_event *e = s->event;
+
+	return e->flags & THRUM_EVENT_HAS_OTHER && e->other != s->nobody;
+}
+
+static inline uint32_t other(struct thrum__moment *s)
+{
+	return has_other(s) ? thrum__task_of(s, s->event->other) : THRUM__NONE;
+}
+
+uint32_t thrum__text_of(struct thrum__moment *s)
+{
+	uint32_t text = thrum__strings_add(s->model->strings, s->event->text, s->event->text_size);
+
+	if (text == THRUM__NONE)
+		s->model->failed = true;
+	return text;
+}
+
+/* The running task does this: where that isn't known, now it is. */
+static uint32_t runner(struct thrum__moment *s)
+{
+	uint32_t task = actor(s);
+
+	if (s->lane->is_unknown && task != THRUM__NONE &&
+		!(s->event->flags & THRUM_EVENT_REMEMBERED))
+		thrum__lane_run(s, task);
+	return task;
+}
+
+/* Task `task` runs from now on. */
+static void switch_to(struct thrum__moment *s, uint32_t task)
+{
+	if (task != THRUM__NONE || !s->model->is_mirage) {
+		thrum__lane_run(s, task == THRUM__NONE ? s->lane->task : task);
+	} else if (s->lane->suspended == THRUM__NONE) {
+		thrum__lane_run(s, THRUM__NONE);
+		thrum__lane_suspend(s, THRUM__NONE);
+	}
+}
+
+/* ---- Notes --------------------------------------------------------------------------------- */
+
+static void note(struct thrum__moment *s, enum thrum__note_kind kind, uint32_t task, uint32_t text,
+	int64_t value)
+{
+	struct thrum__model *m = s->model;
+	uint32_t row = thrum__rows_add(m, &m->notes, sizeof(struct thrum__notes),
+		THRUM__BLOCK_SHIFT);
+
+	if (row == THRUM__NONE)
+		return;
+	THRUM__NOTE(m, row, time) = s->time;
+	THRUM__NOTE(m, row, value) = value;
+	THRUM__NOTE(m, row, task) = task;
+	THRUM__NOTE(m, row, text) = text;
+	THRUM__NOTE(m, row, prev) = THRUM__NONE;
+	THRUM__NOTE(m, row, kind) = (uint8_t)kind;
+	if (task == THRUM__NONE)
+		return;
+	THRUM__NOTE(m, row, prev) = THRUM__TASK(m, task, note);
+	THRUM__TASK(m, task, note) = row;
+	thrum__task_hear(m, task, s->time);
+}
+
+static void label(struct thrum__moment *s)
+{
+	uint32_t task = actor(s), text;
+
+	if (task == THRUM__NONE)
+		return;
+	text = thrum__text_of(s);
+	/* mirage-profile knows labels only: all but a task's first are what it logs. */
+	if (s->model->is_mirage && THRUM__TASK(s->model, task, name) != THRUM__NONE) {
+		note(s, THRUM__NOTE_LOG, task, text, 0);
+		return;
+	}
+	THRUM__TASK(s->model, task, name) = text;
+	thrum__task_hold(s->model, task);
+	note(s, THRUM__NOTE_LABEL, task, text, 0);
+}
+
+static void due(struct thrum__moment *s)
+{
+	uint32_t task = actor(s);
+	int64_t delay = s->event->value;
+
+	if (task != THRUM__NONE)
+		note(s, THRUM__NOTE_DUE, task, THRUM__NONE,
+			delay > THRUM__OPEN - s->time ? THRUM__OPEN : s->time + delay);
+}
+
+static void log_or_tag(struct thrum__moment *s)
+{
+	const struct thrum_event *e = s->event;
+	enum thrum__note_kind kind = e->type == THRUM_EVENT_LOG ? THRUM__NOTE_LOG
+		: e->flags & THRUM_EVENT_HAS_VALUE              ? THRUM__NOTE_TAG_VALUE
+								: THRUM__NOTE_TAG;
+	uint32_t task = runner(s);
+
+	note(s, kind, task, thrum__text_of(s), e->value);
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+static void create(struct thrum__moment *s)
+{
+	/* Elsewhere the creator may be named, and another one run. */
+	uint32_t creator = s->model->is_mirage ? runner(s) : actor(s);
+
+	if (!has_other(s) || s->model->failed)
+		return;
+	thrum__task_create(s, creator);
+	if (s->event->site && s->trace && note_site(s->model, s->trace, s->event->site))
+		s->model->failed = true;
+}
+
+static void end(struct thrum__moment *s)
+{
+	static const struct {
+		uint8_t edge, state;
+	} ends[THRUM_EVENT_TYPES] = {
+		[THRUM_EVENT_RESOLVE] = {THRUM__EDGE_RESOLVE, THRUM__STATE_RESOLVED},
+		[THRUM_EVENT_FAIL] = {THRUM__EDGE_FAIL, THRUM__STATE_FAILED},
+		[THRUM_EVENT_CANCEL] = {THRUM__EDGE_CANCEL, THRUM__STATE_CANCELLED},
+	};
+	struct thrum__model *m = s->model;
+	uint32_t from = runner(s), to = other(s);
+
+	if (to == THRUM__NONE)
+		return;
+	thrum__edge_add(s, ends[s->event->type].edge, from, to, 0);
+	if (s->event->type == THRUM_EVENT_FAIL && THRUM__TASK(m, to, state) == THRUM__STATE_PENDING)
+		THRUM__TASK(m, to, failure) = thrum__text_of(s);
+	thrum__task_end(s, to, ends[s->event->type].state);
+}
+
+static void become(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	uint32_t task = actor(s);
+
+	if (task == THRUM__NONE || !has_other(s))
+		return;
+	thrum__task_become(s, task, s->event->other);
+	if (m->is_mirage && s->lane->running == task && !m->failed) {
+		uint32_t heir = thrum__model_heir(m, task);
+
+		if (heir != task)
+			thrum__lane_run(s, heir);
+	}
+}
+
+static void should_resolve(struct thrum__moment *s)
+{
+	uint32_t task = actor(s);
+
+	if (task != THRUM__NONE)
+		THRUM__TASK(s->model, task, flags) |= THRUM__TASK_SHOULD_RESOLVE;
+}
+
+/* ---- Edges --------------------------------------------------------------------------------- */
+
+static void try_read(struct thrum__moment *s)
+{
+	uint32_t from = actor(s), to = other(s);
+
+	if (to != THRUM__NONE)
+		thrum__task_wait(s, from, to);
+}
+
+static void read_result(struct thrum__moment *s)
+{
+	uint32_t from = actor(s), to = other(s);
+
+	if (to == THRUM__NONE || s->model->failed)
+		return;
+	if (s->model->is_mirage)
+		switch_to(s, from);
+	thrum__task_read(s, from, to);
+}
+
+static void act_on(struct thrum__moment *s, enum thrum__edge_kind kind, int64_t value)
+{
+	uint32_t from = runner(s), to = other(s);
+
+	if (to == THRUM__NONE || s->model->failed)
+		return;
+	thrum__edge_add(s, kind, from, to, value);
+	thrum__task_hear(s->model, to, s->time);
+	if (kind == THRUM__EDGE_SIGNAL && s->model->is_mirage)
+		thrum__lane_run(s, to);
+}
+
+/* ---- Gaps ---------------------------------------------------------------------------------- */
+
+static void lost_or_damaged(struct thrum__moment *s)
+{
+	const struct thrum_event *e = s->event;
+	bool is_lost = e->type == THRUM_EVENT_LOST;
+	bool has_count = is_lost && e->flags & THRUM_EVENT_HAS_VALUE && e->value > 0;
+	uint32_t cause = thrum__text_of(s);
+
+	s->model->damaged += !is_lost;
+	thrum__lane_gap(s, s->lane->last, cause, has_count ? (uint64_t)e->value : 0);
+}
+
+/* What is overwritten before a lane's first event. */
+static void cut_beginning(struct thrum__moment *s)
+{
+	static const char cause[] = "overwritten";
+	uint32_t text = thrum__strings_add(s->model->strings, cause, sizeof cause - 1);
+
+	s->lane->is_cut = false;
+	s->model->failed |= text == THRUM__NONE;
+	if (s->now > 0)
+		thrum__lane_gap(s, 0, text, 0);
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+static void dispatch(struct thrum__moment *s)
+{
+	const struct thrum_event *e = s->event;
+	switch (e->type) {
+	case THRUM_EVENT_CREATE: create(s); break;
+	case THRUM_EVENT_LABEL: label(s); break;
+	case THRUM_EVENT_SHOULD_RESOLVE: should_resolve(s); break;
+	case THRUM_EVENT_READ: read_result(s); break;
+	case THRUM_EVENT_TRY_READ: try_read(s); break;
+	case THRUM_EVENT_READ_LATER: act_on(s, THRUM__EDGE_READ_LATER, 0); break;
+	case THRUM_EVENT_RESOLVE:
+	case THRUM_EVENT_FAIL:
+	case THRUM_EVENT_CANCEL: end(s); break;
+	case THRUM_EVENT_BECOME: become(s); break;
+	case THRUM_EVENT_SWITCH: switch_to(s, actor(s)); break;
+	case THRUM_EVENT_SIGNAL:
+		act_on(s, THRUM__EDGE_SIGNAL, e->flags & THRUM_EVENT_HAS_VALUE ? e->value : -1);
+		break;
+	case THRUM_EVENT_DUE: due(s); break;
+	case THRUM_EVENT_SUSPEND: thrum__lane_suspend(s, thrum__text_of(s)); break;
+	case THRUM_EVENT_RESUME: thrum__lane_resume(s); break;
+	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, 0); break;
+	case THRUM_EVENT_UNLOCK: act_on(s, THRUM__EDGE_UNLOCK, 0); break;
+	case THRUM_EVENT_LINK_SEND: thrum__links_send(s, runner(s)); break;
+	case THRUM_EVENT_LINK_RECEIVE: thrum__links_receive(s, runner(s)); break;
+	case THRUM_EVENT_LOG:
+	case THRUM_EVENT_TAG: log_or_tag(s); break;
+	case THRUM_EVENT_SPAN_BEGIN: thrum__lane_span_begin(s); break;
+	case THRUM_EVENT_SPAN_END: thrum__lane_span_end(s); break;
+	case THRUM_EVENT_GC: thrum__lane_gc(s); break;
+	case THRUM_EVENT_COUNTER:
+	case THRUM_EVENT_INCREASE: thrum__value_add(s, runner(s)); break;
+	case THRUM_EVENT_LOST:
+	case THRUM_EVENT_DAMAGED: lost_or_damaged(s); break;
+	default: break; /* what is recorded, CATEGORY says; that is no task's */
+	}
+}
+
+static void append(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	const struct thrum_event *e = s->event;
+	bool is_remembered = e->flags & THRUM_EVENT_REMEMBERED;
+
+	if (e->lane >= m->lane_count) {
+		int error = add_lane(s);
+
+		m->failed |= error == -THRUM_E_MEMORY;
+		m->damaged += error != 0;
+		if (error)
+			return;
+	}
+	struct thrum__lane *lane = s->lane = &m->lanes[e->lane];
+
+	s->time = e->time < 0 ? 0 : e->time == THRUM__OPEN ? THRUM__OPEN - 1 : e->time;
+	s->now = s->time > lane->last && !is_remembered ? s->time : lane->last;
+	m->late += s->time < m->end;
+	m->end = s->time < m->end ? m->end : s->time;
+	if (lane->is_cut && !is_remembered)
+		cut_beginning(s);
+	dispatch(s);
+	if (is_remembered)
+		return;
+	if (lane->events++ == 0)
+		lane->first = s->now;
+	lane->last = s->now;
+}
+
+int thrum__model_append_from(struct thrum__model *m, const struct thrum_trace *trace,
+	const struct thrum_event *events, size_t count)
+{
+	struct thrum__moment s = {
+		.model = m,
+		.trace = trace,
+		.event = events,
+		/* Elsewhere task 0 is nobody; in mirage's traces it is the main context. */
+		.nobody = m->is_mirage ? UINT64_MAX : 0,
+	};
+
+	for (; s.event < events + count && !m->failed; s.event++)
+		append(&s);
+	m->events += (uint64_t)(s.event - events);
+#if THRUM_DEBUG >= 3
+	/* It takes time in proportion to the model: of a large one, not after every step. */
+	bool is_due = m->events < CHECK_EVERY || m->events % CHECK_EVERY < count;
+
+	if (is_due && !m->failed && !thrum__model_is_valid(m))
+		abort();
+#endif
+	return m->failed ? -THRUM_E_MEMORY : 0;
+}
+
+int thrum__model_append(struct thrum__model *m, const struct thrum_event *events, size_t count)
+{
+	return thrum__model_append_from(m, NULL, events, count);
+}

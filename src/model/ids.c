@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: ISC */
+/* From ids to tasks: a hash of pages of consecutive ids. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+#define ROOM_MIN 64
+
+static size_t place(const struct thrum__ids *ids, uint64_t key)
+{
+	return (size_t)thrum__model_mix((uintptr_t)ids, key) & (ids->room - 1);
+}
+
+/* The slot of a page, or the empty one where it belongs. */
+static size_t find(const struct thrum__ids *ids, uint64_t key)
+{
+	size_t i = place(ids, key);
+
+	while (ids->slots[i] && ids->slots[i]->key != key)
+		i = (i + 1) & (ids->room - 1);
+	return i;
+}
+
+static void forget_recent(struct thrum__ids *ids)
+{
+	for (size_t i = 0; i < THRUM__RECENT; i++)
+		ids->recent[i].key = UINT64_MAX;
+}
+
+int thrum__ids_create(struct thrum__ids **created)
+{
+	struct thrum__ids *ids = calloc(1, sizeof *ids);
+
+	if (!ids)
+		return -THRUM_E_MEMORY;
+	ids->room = ROOM_MIN;
+	ids->slots = calloc(ids->room, sizeof *ids->slots);
+	if (!ids->slots) {
+		free(ids);
+		return -THRUM_E_MEMORY;
+	}
+	forget_recent(ids);
+	*created = ids;
+	return 0;
+}
+
+void thrum__ids_destroy(struct thrum__ids *ids)
+{
+	if (!ids)
+		return;
+	for (size_t i = 0; i < ids->room; i++)
+		free(ids->slots[i]);
+	free(ids->slots);
+	free(ids);
+}
+
+struct thrum__page *thrum__ids_page(const struct thrum__ids *ids, uint64_t key)
+{
+	return ids->slots[find(ids, key)];
+}
+
+static int grow(struct thrum__ids *ids)
+{
+	struct thrum__page **old = ids->slots;
+	size_t old_room = ids->room;
+
+	if (old_room > SIZE_MAX / 2 / sizeof *old)
+		return -THRUM_E_MEMORY;
+	struct thrum__page **slots = calloc(old_room * 2, sizeof *slots);
+
+	if (!slots)
+		return -THRUM_E_MEMORY;
+	ids->slots = slots;
+	ids->room = old_room * 2;
+	for (size_t i = 0; i < old_room; i++)
+		if (old[i])
+			slots[find(ids, old[i]->key)] = old[i];
+	free(old);
+	return 0;
+}
+
+/* The page of a key, made if need be; NULL when there is no memory. */
+static struct thrum__page *make_page(struct thrum__ids *ids, uint64_t key)
+{
+	size_t i = find(ids, key);
+
+	if (ids->slots[i])
+		return ids->slots[i];
+	if (ids->used >= ids->room / 2) {
+		if (grow(ids))
+			return NULL;
+		i = find(ids, key);
+	}
+	ids->slots[i] = calloc(1, sizeof *ids->slots[i]);
+	if (!ids->slots[i])
+		return NULL;
+	ids->slots[i]->key = key;
+	ids->used++;
+	return ids->slots[i];
+}
+
+int thrum__ids_set(struct thrum__ids *ids, uint64_t id, uint32_t task)
+{
+	uint64_t key = id >> THRUM__PAGE_SHIFT;
+	size_t recent = key % THRUM__RECENT;
+
+	if (ids->recent[recent].key != key) {
+		struct thrum__page *page = make_page(ids, key);
+
+		if (!page)
+			return -THRUM_E_MEMORY;
+		ids->recent[recent].key = key;
+		ids->recent[recent].page = page;
+	}
+	struct thrum__page *page = ids->recent[recent].page;
+	uint32_t *entry = &page->task[id % THRUM__PAGE];
+
+	page->used += *entry == 0;
+	*entry = task + 1;
+	return 0;
+}
+
+/* Takes a page out and moves up what lies behind it and may. */
+static void remove_page(struct thrum__ids *ids, size_t hole)
+{
+	free(ids->slots[hole]);
+	ids->slots[hole] = NULL;
+	ids->used--;
+	for (size_t i = hole;;) {
+		i = (i + 1) & (ids->room - 1);
+		if (!ids->slots[i])
+			break;
+		size_t home = place(ids, ids->slots[i]->key);
+
+		if (((i - home) & (ids->room - 1)) >= ((i - hole) & (ids->room - 1))) {
+			ids->slots[hole] = ids->slots[i];
+			ids->slots[i] = NULL;
+			hole = i;
+		}
+	}
+	forget_recent(ids);
+}
+
+void thrum__ids_remove(struct thrum__ids *ids, uint64_t id, uint32_t task)
+{
+	size_t i = find(ids, id >> THRUM__PAGE_SHIFT);
+	struct thrum__page *page = ids->slots[i];
+
+	if (!page || page->task[id % THRUM__PAGE] != task + 1)
+		return;
+	page->task[id % THRUM__PAGE] = 0;
+	if (--page->used == 0)
+		remove_page(ids, i);
+}
+
+size_t thrum__ids_memory(const struct thrum__ids *ids)
+{
+	return sizeof *ids + ids->room * sizeof *ids->slots + ids->used * sizeof *ids->slots[0];
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: ISC */
+/* What lanes do: runs, suspensions, spans and gaps. */
+#include <stdlib.h>
+
+#include "model/parts.h"
+
+/* No program has as many threads; a lane beyond is damage. */
+#define LANES_MAX (1u << 20)
+/* So many open spans are searched for the one that ends. */
+#define SPAN_SEARCH 64
+
+int thrum__lanes_grow(struct thrum__model *m, uint32_t number)
+{
+	void *lanes = m->lanes;
+
+	if (number >= LANES_MAX)
+		return -THRUM_E_DAMAGED;
+	int error = thrum__array_grow(&lanes, &m->lane_room, number + 1, sizeof *m->lanes);
+
+	m->lanes = lanes;
+	if (error)
+		return error;
+	for (; m->lane_count <= number; m->lane_count++)
+		m->lanes[m->lane_count] = (struct thrum__lane){
+			.number = m->lane_count,
+			.task = THRUM__NONE,
+			.running = THRUM__NONE,
+			.run = THRUM__NONE,
+			.suspended = THRUM__NONE,
+			.lost_until = -1,
+			/* A signal handler's lane says nothing of its thread's task. */
+			.is_unknown = m->is_mirage,
+		};
+	return 0;
+}
+
+static uint32_t add_stretch(struct thrum__moment *s, struct thrum__rows *rows, int64_t start,
+	int64_t end, uint32_t text, uint64_t count)
+{
+	uint32_t row = thrum__rows_add(s->model, rows, sizeof(struct thrum__stretches),
+		THRUM__BLOCK_SHIFT);
+
+	if (row == THRUM__NONE)
+		return row;
+	struct thrum__stretches *block = rows->block[row >> THRUM__BLOCK_SHIFT];
+	uint32_t i = row & THRUM__BLOCK_MASK;
+
+	block->start[i] = start;
+	block->end[i] = end;
+	block->text[i] = text;
+	block->count[i] = count;
+	block->lane[i] = s->event->lane;
+	return row;
+}
+
+/* ---- Runs ---------------------------------------------------------------------------------- */
+
+static void end_run(struct thrum__moment *s, int64_t time)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__lane *lane = s->lane;
+	uint32_t run = lane->run;
+
+	if (run == THRUM__NONE)
+		return;
+	uint32_t task = THRUM__RUN(m, run, task);
+
+	THRUM__RUN(m, run, end) = time;
+	if (task != lane->task)
+		lane->ran += time - THRUM__RUN(m, run, start);
+	if (thrum__has_row(&m->tasks, task))
+		thrum__task_hear(m, task, time);
+	lane->run = THRUM__NONE;
+}
+
+static void begin_run(struct thrum__moment *s, uint32_t task)
+{
+	struct thrum__model *m = s->model;
+	uint32_t row = thrum__rows_add(m, &m->runs, sizeof(struct thrum__runs), THRUM__BLOCK_SHIFT);
+
+	if (row == THRUM__NONE)
+		return;
+	struct thrum__runs *block = m->runs.block[row >> THRUM__BLOCK_SHIFT];
+	uint32_t i = row & THRUM__BLOCK_MASK, before = THRUM__TASK(m, task, run);
+
+	block->start[i] = s->now;
+	block->end[i] = THRUM__OPEN;
+	block->task[i] = task;
+	block->prev[i] = before;
+	block->lane[i] = s->event->lane;
+	if (before == THRUM__NONE && THRUM__TASK(m, task, flags) & THRUM__TASK_PREEXISTING)
+		THRUM__TASK(m, task, lane) = s->event->lane;
+	THRUM__TASK(m, task, run) = row;
+	thrum__task_hear(m, task, s->now);
+	s->lane->run = row;
+}
+
+static void end_suspension(struct thrum__moment *s, int64_t time)
+{
+	struct thrum__lane *lane = s->lane;
+
+	if (lane->suspended == THRUM__NONE)
+		return;
+	THRUM__SUSPENSION(s->model, lane->suspended, end) = time;
+	lane->suspended_ns += time - THRUM__SUSPENSION(s->model, lane->suspended, start);
+	lane->suspended = THRUM__NONE;
+}
+
+void thrum__lane_stop(struct thrum__moment *s)
+{
+	end_run(s, s->now);
+}
+
+void thrum__lane_run(struct thrum__moment *s, uint32_t task)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__lane *lane = s->lane;
+
+	lane->is_unknown = false;
+	end_suspension(s, s->now);
+	/* In mirage's traces who has ended and is switched to again doesn't run. */
+	if (task == lane->running && (lane->run != THRUM__NONE || m->is_mirage))
+		return;
+	end_run(s, s->now);
+	lane->running = task;
+	if (task != THRUM__NONE &&
+		(!m->is_mirage || THRUM__TASK(m, task, state) == THRUM__STATE_PENDING))
+		begin_run(s, task);
+}
+
+/* ---- Suspensions --------------------------------------------------------------------------- */
+
+void thrum__lane_suspend(struct thrum__moment *s, uint32_t reason)
+{
+	end_run(s, s->now);
+	end_suspension(s, s->now);
+	s->lane->suspended = add_stretch(s, &s->model->suspensions, s->now, THRUM__OPEN, reason, 0);
+}
+
+void thrum__lane_resume(struct thrum__moment *s)
+{
+	struct thrum__lane *lane = s->lane;
+
+	/* Its beginning is lost. As long as it is suspended, a lane has no events. */
+	if (lane->suspended == THRUM__NONE)
+		lane->suspended = add_stretch(s, &s->model->suspensions, lane->last, THRUM__OPEN,
+			thrum__text_of(s), 0);
+	end_suspension(s, s->now);
+	if (lane->running != THRUM__NONE)
+		thrum__lane_run(s, lane->running);
+}
+
+/* ---- Gaps ---------------------------------------------------------------------------------- */
+
+void thrum__lane_gap(struct thrum__moment *s, int64_t start, uint32_t cause, uint64_t count)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__lane *lane = s->lane;
+
+	add_stretch(s, &m->gaps, start, s->now, cause, count);
+	m->lost = count > UINT64_MAX - m->lost ? UINT64_MAX : m->lost + count;
+	lane->lost_until = s->now;
+	/* What ran goes on or not: the next event that says who acts will tell. */
+	if (lane->running != THRUM__NONE) {
+		THRUM__TASK(m, lane->running, flags) |= THRUM__TASK_UNSURE;
+		lane->is_unknown = true;
+	}
+	end_run(s, lane->last);
+	end_suspension(s, lane->last);
+	lane->running = THRUM__NONE;
+}
+
+/* ---- Spans --------------------------------------------------------------------------------- */
+
+static struct thrum__span_stack *push(struct thrum__lane *lane)
+{
+	if (!lane->spans)
+		lane->spans = calloc(1, sizeof *lane->spans);
+	if (!lane->spans)
+		return NULL;
+	void *all = lane->spans->all;
+	int error = thrum__array_grow(&all, &lane->spans->room, lane->spans->count + 1,
+		sizeof *lane->spans->all);
+
+	lane->spans->all = all;
+	return error ? NULL : lane->spans;
+}
+
+void thrum__lane_span_begin(struct thrum__moment *s)
+{
+	struct thrum__span_stack *stack = push(s->lane);
+
+	if (!stack) {
+		s->model->failed = true;
+		return;
+	}
+	uint32_t row = add_stretch(s, &s->model->spans, s->now, THRUM__OPEN, thrum__text_of(s),
+		stack->count);
+
+	if (row != THRUM__NONE)
+		stack->all[stack->count++] = row;
+}
+
+/* Ends the innermost one of this name, and those within. An end without a beginning is dropped. */
+void thrum__lane_span_end(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__span_stack *stack = s->lane->spans;
+	uint32_t text = thrum__text_of(s), count = stack ? stack->count : 0;
+	uint32_t lowest = count > SPAN_SEARCH ? count - SPAN_SEARCH : 0, i = count;
+
+	while (i > lowest && THRUM__SPAN(m, stack->all[i - 1], text) != text)
+		i--;
+	if (i == lowest)
+		return;
+	for (uint32_t k = i - 1; k < count; k++)
+		THRUM__SPAN(m, stack->all[k], end) = s->now;
+	stack->count = i - 1;
+}
+
+void thrum__lane_gc(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	int64_t duration = s->event->value, start = 0;
+	uint32_t name = thrum__strings_add(m->strings, "GC", 2);
+
+	if (name == THRUM__NONE) {
+		m->failed = true;
+		return;
+	}
+	if (duration < 0)
+		duration = 0;
+	if (duration < s->now)
+		start = s->now - duration;
+	add_stretch(s, &m->spans, start, s->now, name, s->lane->spans ? s->lane->spans->count : 0);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+/* The model as such: making it, loading it, asking it. */
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+#define PROGRESS 4096 /* events from one question whether to go on to the next, at least */
+
+const char *thrum__state_name(int state)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) word,
+		THRUM__STATES(THRUM__X)
+#undef THRUM__X
+	};
+
+	return state >= 0 && (size_t)state < sizeof names / sizeof *names ? names[state]
+									  : "unknown";
+}
+
+const char *thrum__edge_name(int kind)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, words) words,
+		THRUM__EDGES(THRUM__X)
+#undef THRUM__X
+	};
+
+	return kind >= 0 && kind < THRUM__EDGE_KINDS ? names[kind] : "unknown";
+}
+
+/* ---- From beginning to end ----------------------------------------------------------------- */
+
+int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **created)
+{
+	struct thrum__model *m = calloc(1, sizeof *m);
+
+	if (!m)
+		return -THRUM_E_MEMORY;
+	m->strings = malloc(sizeof *m->strings);
+	m->links = calloc(1, sizeof *m->links);
+	m->sites = calloc(1, sizeof *m->sites);
+	if (m->strings)
+		thrum__strings_init(m->strings);
+	if (m->links)
+		thrum__strings_init(&m->links->keys);
+	if (!m->strings || !m->links || !m->sites || thrum__ids_create(&m->ids)) {
+		thrum__model_destroy(m);
+		return -THRUM_E_MEMORY;
+	}
+	if (trace) {
+		const struct thrum_trace_info *info = thrum_trace_info(trace);
+
+		m->signed_ids = info->signed_ids;
+		m->is_mirage = strcmp(info->format, "mirage-profile") == 0;
+	}
+	*created = m;
+	return 0;
+}
+
+static void finish_lanes(struct thrum__model *m)
+{
+	for (uint32_t i = 0; i < m->lane_count; i++) {
+		if (m->lanes[i].spans)
+			free(m->lanes[i].spans->all);
+		free(m->lanes[i].spans);
+	}
+	free(m->lanes);
+}
+
+static void finish_sites(struct thrum__sites *sites)
+{
+	if (!sites)
+		return;
+	for (uint32_t i = 0; i < sites->room; i++)
+		free(sites->all[i]);
+	free(sites->all);
+	free(sites);
+}
+
+void thrum__model_destroy(struct thrum__model *m)
+{
+	if (!m)
+		return;
+	struct thrum__rows *rows[] = {&m->tasks, &m->runs, &m->edges, &m->notes, &m->spans,
+		&m->suspensions, &m->gaps};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		thrum__rows_finish(rows[i]);
+	for (uint32_t i = 0; i < m->counter_count; i++)
+		thrum__rows_finish(&m->counters[i].values);
+	free(m->counters);
+	finish_lanes(m);
+	finish_sites(m->sites);
+	thrum__ids_destroy(m->ids);
+	if (m->strings)
+		thrum__strings_finish(m->strings);
+	free(m->strings);
+	if (m->links) {
+		thrum__strings_finish(&m->links->keys);
+		free(m->links->all);
+	}
+	free(m->links);
+	free(m);
+}
+
+int thrum__model_load(struct thrum__model *m, struct thrum_trace *trace,
+	bool (*progress)(void *context, const struct thrum__model *), void *context,
+	struct thrum_error_info *info)
+{
+	const struct thrum_event *events;
+	size_t count, since = 0;
+	int result;
+
+	while ((result = thrum_trace_next(trace, &events, &count, info)) == 1) {
+		if (thrum__model_append_from(m, trace, events, count)) {
+			if (info)
+				*info = (struct thrum_error_info){-THRUM_E_MEMORY, 0,
+					"out of memory"};
+			return -THRUM_E_MEMORY;
+		}
+		since += count;
+		if (!progress || since < PROGRESS)
+			continue;
+		since = 0;
+		if (!progress(context, m))
+			return 1;
+	}
+	return result;
+}
+
+static size_t rows_memory(const struct thrum__rows *rows, size_t block_size)
+{
+	return thrum__rows_blocks(rows) * block_size + rows->room * sizeof *rows->block;
+}
+
+size_t thrum__model_memory(const struct thrum__model *m)
+{
+	size_t bytes = sizeof *m + m->lane_room * sizeof *m->lanes +
+		m->counter_room * sizeof *m->counters;
+
+	bytes += rows_memory(&m->tasks, sizeof(struct thrum__tasks));
+	bytes += rows_memory(&m->runs, sizeof(struct thrum__runs));
+	bytes += rows_memory(&m->edges, sizeof(struct thrum__edges));
+	bytes += rows_memory(&m->notes, sizeof(struct thrum__notes));
+	bytes += rows_memory(&m->spans, sizeof(struct thrum__stretches));
+	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__stretches));
+	bytes += rows_memory(&m->gaps, sizeof(struct thrum__stretches));
+	for (uint32_t i = 0; i < m->counter_count; i++)
+		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
+	for (uint32_t i = 0; i < m->lane_count; i++)
+		if (m->lanes[i].spans)
+			bytes += sizeof(struct thrum__span_stack) +
+				m->lanes[i].spans->room * sizeof(uint32_t);
+	bytes += sizeof *m->strings + thrum__strings_memory(m->strings);
+	bytes += sizeof *m->links + thrum__strings_memory(&m->links->keys) +
+		m->links->room * sizeof *m->links->all;
+	bytes += sizeof *m->sites + m->sites->bytes + m->sites->room * sizeof *m->sites->all;
+	return bytes + thrum__ids_memory(m->ids);
+}
+
+/* ---- Asking -------------------------------------------------------------------------------- */
+
+uint32_t thrum__model_find(const struct thrum__model *m, uint64_t id)
+{
+	const struct thrum__page *page = thrum__ids_page(m->ids, id >> THRUM__PAGE_SHIFT);
+
+	return page ? page->task[id % THRUM__PAGE] - 1 : THRUM__NONE;
+}
+
+bool thrum__model_is_stuck(const struct thrum__model *m, uint32_t task)
+{
+	return THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
+		THRUM__TASK(m, thrum__model_heir(m, task), state) == THRUM__STATE_PENDING;
+}
+
+bool thrum__model_is_unsure(const struct thrum__model *m, uint32_t task)
+{
+	return THRUM__TASK(m, task, flags) & THRUM__TASK_UNSURE ||
+		(THRUM__TASK(m, task, state) == THRUM__STATE_PENDING &&
+			m->lanes[THRUM__TASK(m, task, lane)].lost_until >
+				THRUM__TASK(m, task, created));
+}
+
+int64_t thrum__model_task_end(const struct thrum__model *m, uint32_t task)
+{
+	uint32_t run = THRUM__TASK(m, task, run);
+
+	if (THRUM__TASK(m, task, end) != THRUM__OPEN)
+		return THRUM__TASK(m, task, end);
+	if (thrum__has_row(&m->runs, run) && THRUM__RUN(m, run, end) == THRUM__OPEN)
+		return m->end;
+	return THRUM__TASK(m, task, last);
+}
+
+const char *thrum__model_string(const struct thrum__model *m, uint32_t string, size_t *size)
+{
+	bool is_there = string < m->strings->count && m->strings->all[string].text;
+
+	if (size)
+		*size = is_there ? m->strings->all[string].size : 0;
+	return is_there ? m->strings->all[string].text : "";
+}
+
+const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, uint32_t task)
+{
+	uint16_t site = THRUM__TASK(m, task, site);
+
+	return site && site < m->sites->room ? m->sites->all[site] : NULL;
+}
+
+const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)
+{
+	static const char main_context[] = "main context";
+	uint32_t name = THRUM__TASK(m, task, name);
+
+	if (name == THRUM__NONE)
+		name = THRUM__TASK(m, task, inherited);
+	if (name != THRUM__NONE || !m->is_mirage || THRUM__TASK(m, task, id) != 0)
+		return thrum__model_string(m, name, size);
+	if (size)
+		*size = sizeof main_context - 1;
+	return main_context;
+}

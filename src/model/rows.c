@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/* Columns in blocks, and plain arrays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+int thrum__array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
+{
+	if (count <= *room)
+		return 0;
+	uint64_t wanted = *room < 8 ? 8 : (uint64_t)*room * 2;
+
+	if (wanted < count)
+		wanted = count;
+	if (wanted > UINT32_MAX || wanted > SIZE_MAX / size)
+		return -THRUM_E_MEMORY;
+	char *grown = realloc(*array, (size_t)wanted * size);
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	memset(grown + *room * size, 0, ((size_t)wanted - *room) * size);
+	*array = grown;
+	*room = (uint32_t)wanted;
+	return 0;
+}
+
+int thrum__rows_grow(struct thrum__rows *rows, size_t block_size, unsigned shift)
+{
+	/* The last index is NONE. */
+	if (rows->count > UINT32_MAX - (2u << shift))
+		return -THRUM_E_MEMORY;
+	void *array = rows->block;
+	int error = thrum__array_grow(&array, &rows->room, rows->blocks + 1, sizeof *rows->block);
+
+	rows->block = array;
+	if (error)
+		return error;
+	void *block = malloc(block_size);
+
+	if (!block)
+		return -THRUM_E_MEMORY;
+	rows->block[rows->blocks++] = block;
+	return 0;
+}
+
+void thrum__rows_finish(struct thrum__rows *rows)
+{
+	for (uint32_t i = 0; i < rows->blocks; i++)
+		free(rows->block[i]);
+	free(rows->block);
+}
+
+void thrum__rows_free_block(struct thrum__rows *rows, uint32_t i, unsigned shift)
+{
+	free(rows->block[i]);
+	rows->block[i] = NULL;
+	for (i = rows->first >> shift; i < rows->blocks && !rows->block[i]; i++)
+		rows->first = (i + 1) << shift;
+}
+
+uint32_t thrum__rows_blocks(const struct thrum__rows *rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows->blocks; i++)
+		count += rows->block[i] != NULL;
+	return count;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC */
+/* Texts, each kept once. The bytes lie in chunks and never move but when they are swept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/parts.h"
+
+#define CHUNK ((size_t)64 << 10)
+
+struct thrum__chunk {
+	struct thrum__chunk *next;
+	size_t used, room;
+	char text[];
+};
+
+void thrum__strings_init(struct thrum__strings *s)
+{
+	*s = (struct thrum__strings){.free = THRUM__NONE};
+}
+
+static void free_chunks(struct thrum__chunk *chunk)
+{
+	while (chunk) {
+		struct thrum__chunk *next = chunk->next;
+
+		free(chunk);
+		chunk = next;
+	}
+}
+
+void thrum__strings_finish(struct thrum__strings *s)
+{
+	free_chunks(s->chunks);
+	free(s->all);
+	free(s->slots);
+}
+
+/* ---- Bytes --------------------------------------------------------------------------------- */
+
+static uint64_t load64(const char *from)
+{
+	uint64_t word;
+
+	memcpy(&word, from, sizeof word);
+	return word;
+}
+
+static uint32_t load32(const char *from)
+{
+	uint32_t word;
+
+	memcpy(&word, from, sizeof word);
+	return word;
+}
+
+/* Words from the front, and one that ends where the text does: none is read byte by byte. */
+static uint32_t hash_of(const struct thrum__strings *s, const char *text, size_t size)
+{
+	uint64_t hash = (uintptr_t)s ^ (uint64_t)size << 32, last = 0;
+
+	if (size >= 8) {
+		for (size_t i = 0; i + 8 < size; i += 8) {
+			hash = (hash ^ load64(text + i)) * UINT64_C(0x9e3779b97f4a7c15);
+			hash ^= hash >> 32;
+		}
+		last = load64(text + size - 8);
+	} else if (size >= 4) {
+		last = load32(text) | (uint64_t)load32(text + size - 4) << 32;
+	} else if (size > 0) {
+		last = (uint64_t)(uint8_t)text[0] << 16 | (uint64_t)(uint8_t)text[size / 2] << 8 |
+			(uint8_t)text[size - 1];
+	}
+	return (uint32_t)thrum__model_mix(hash, last);
+}
+
+/* A copy with a NUL behind it, or NULL. */
+static const char *store(struct thrum__strings *s, const char *text, size_t size)
+{
+	struct thrum__chunk *chunk = s->chunks;
+
+	if (!chunk || chunk->room - chunk->used <= size) {
+		size_t room = size < CHUNK / 4 ? CHUNK : size + 1;
+
+		if (size >= SIZE_MAX - sizeof *chunk)
+			return NULL;
+		chunk = malloc(sizeof *chunk + room);
+		if (!chunk)
+			return NULL;
+		*chunk = (struct thrum__chunk){.room = room};
+		s->bytes += room;
+		/* One that is made for a long text is full: the one before it goes on. */
+		if (room != CHUNK && s->chunks) {
+			chunk->next = s->chunks->next;
+			s->chunks->next = chunk;
+		} else {
+			chunk->next = s->chunks;
+			s->chunks = chunk;
+		}
+	}
+	char *copy = chunk->text + chunk->used;
+
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	chunk->used += size + 1;
+	return copy;
+}
+
+/* ---- The hash ------------------------------------------------------------------------------ */
+
+/* The slot of a text, or the empty one where it belongs. */
+static struct thrum__string_slot *find(const struct thrum__strings *s, uint32_t hash,
+	const char *text, size_t size)
+{
+	for (uint32_t i = hash;; i++) {
+		struct thrum__string_slot *slot = &s->slots[i & (s->slot_room - 1)];
+
+		if (slot->string == 0)
+			return slot;
+		const struct thrum__string *string = &s->all[slot->string - 1];
+
+		if (slot->hash == hash && string->size == size &&
+			memcmp(string->text, text, size) == 0)
+			return slot;
+	}
+}
+
+static void put(struct thrum__string_slot *slots, uint32_t room, struct thrum__string_slot slot)
+{
+	uint32_t i = slot.hash & (room - 1);
+
+	while (slots[i].string)
+		i = (i + 1) & (room - 1);
+	slots[i] = slot;
+}
+
+static int grow_slots(struct thrum__strings *s)
+{
+	uint32_t room = s->slot_room ? s->slot_room * 2 : 64;
+
+	if (room == 0)
+		return -THRUM_E_MEMORY;
+	struct thrum__string_slot *slots = calloc(room, sizeof *slots);
+
+	if (!slots)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < s->slot_room; i++)
+		if (s->slots[i].string)
+			put(slots, room, s->slots[i]);
+	free(s->slots);
+	s->slots = slots;
+	s->slot_room = room;
+	return 0;
+}
+
+/* A number that nothing has, or NONE. */
+static uint32_t take_number(struct thrum__strings *s)
+{
+	uint32_t number = s->free;
+
+	if (number != THRUM__NONE) {
+		s->free = s->all[number].size;
+		return number;
+	}
+	void *all = s->all;
+	int error = s->count >= UINT32_MAX - 2
+		? -THRUM_E_MEMORY
+		: thrum__array_grow(&all, &s->room, s->count + 1, sizeof *s->all);
+
+	s->all = all;
+	return error ? THRUM__NONE : s->count++;
+}
+
+uint32_t thrum__strings_find(const struct thrum__strings *s, const char *text, size_t size)
+{
+	if (s->slot_room == 0)
+		return THRUM__NONE;
+	return find(s, hash_of(s, text, size), text, size)->string - 1;
+}
+
+uint32_t thrum__strings_add(struct thrum__strings *s, const char *text, size_t size)
+{
+	uint32_t hash = hash_of(s, text, size);
+
+	if (s->live >= s->slot_room / 2 && grow_slots(s))
+		return THRUM__NONE;
+	struct thrum__string_slot *slot = find(s, hash, text, size);
+
+	if (slot->string)
+		return slot->string - 1;
+	if (size >= UINT32_MAX)
+		return THRUM__NONE;
+	const char *copy = store(s, text, size);
+	uint32_t number = copy ? take_number(s) : THRUM__NONE;
+
+	if (number == THRUM__NONE)
+		return THRUM__NONE;
+	s->all[number] = (struct thrum__string){copy, (uint32_t)size, THRUM__NONE};
+	*slot = (struct thrum__string_slot){hash, number + 1};
+	s->live++;
+	return number;
+}
+
+/* ---- Sweeping ------------------------------------------------------------------------------ */
+
+void thrum__strings_sweep(struct thrum__strings *s, const bool *is_used)
+{
+	struct thrum__strings fresh = {0};
+	struct thrum__string_slot *slots = s->slot_room ? calloc(s->slot_room, sizeof *slots)
+							: NULL;
+	const char **copies = calloc((size_t)s->count + 1, sizeof *copies);
+	bool is_done = slots && copies;
+
+	for (uint32_t i = 0; is_done && i < s->count; i++) {
+		if (is_used[i] && s->all[i].text)
+			copies[i] = store(&fresh, s->all[i].text, s->all[i].size);
+		is_done = copies[i] || !is_used[i] || !s->all[i].text;
+	}
+	if (!is_done) {
+		free_chunks(fresh.chunks);
+		free(slots);
+		free(copies);
+		return;
+	}
+	s->live = 0;
+	for (uint32_t i = 0; i < s->slot_room; i++) {
+		struct thrum__string_slot slot = s->slots[i];
+
+		if (slot.string && copies[slot.string - 1]) {
+			put(slots, s->slot_room, slot);
+			s->live++;
+		}
+	}
+	s->free = THRUM__NONE;
+	for (uint32_t i = s->count; i-- > 0;) {
+		s->all[i].text = copies[i];
+		if (!copies[i]) {
+			s->all[i] = (struct thrum__string){NULL, s->free, THRUM__NONE};
+			s->free = i;
+		}
+	}
+	free(copies);
+	free(s->slots);
+	free_chunks(s->chunks);
+	s->slots = slots;
+	s->chunks = fresh.chunks;
+	s->bytes = s->swept = fresh.bytes;
+}
+
+size_t thrum__strings_memory(const struct thrum__strings *s)
+{
+	return s->bytes + s->room * sizeof *s->all + s->slot_room * sizeof *s->slots;
+}

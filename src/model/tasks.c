@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tasks: creation, ends, what became what, and where they are shown to begin.
+ *
+ * `parent` never makes a circle, without a search for one. What holds: let a task's beginning be
+ * its `start`, or its waking from the moment when it wakes. A parent's beginning is never later
+ * than its child's; it moves only as long as the task is nobody's parent; and who has children gets
+ * a new parent only if that one's beginning is strictly earlier. So the link that would close a
+ * circle is refused: of a circle's links none can be the last.
+ */
+#include "model/parts.h"
+
+/* In `rank`: of a set, whose end is `heir`; without it `heir` leads towards the root. */
+#define ROOT 0x80
+
+/* Those that begin, for people, when they first read something. */
+static bool begins_late(int kind)
+{
+	static const uint32_t kinds = 1u << THRUM_KIND_BIND | 1u << THRUM_KIND_TRY |
+		1u << THRUM_KIND_MAP | 1u << THRUM_KIND_IGNORE_RESULT |
+		1u << THRUM_KIND_ON_FAILURE | 1u << THRUM_KIND_ON_TERMINATION;
+
+	return kind < 32 && (kinds >> kind & 1);
+}
+
+uint32_t thrum__task_add(struct thrum__moment *s, uint64_t id)
+{
+	struct thrum__model *m = s->model;
+	uint32_t row = thrum__rows_add(m, &m->tasks, sizeof(struct thrum__tasks),
+		THRUM__BLOCK_SHIFT);
+
+	if (row == THRUM__NONE)
+		return row;
+	struct thrum__tasks *block = m->tasks.block[row >> THRUM__BLOCK_SHIFT];
+	uint32_t i = row & THRUM__BLOCK_MASK;
+
+	block->id[i] = id;
+	block->created[i] = s->time;
+	block->start[i] = block->last[i] = 0;
+	block->end[i] = THRUM__OPEN;
+	block->creator[i] = block->parent[i] = block->became[i] = THRUM__NONE;
+	block->wake[i] = block->name[i] = block->inherited[i] = block->failure[i] = THRUM__NONE;
+	block->run[i] = block->edge_out[i] = block->edge_in[i] = block->note[i] = THRUM__NONE;
+	block->heir[i] = row;
+	block->lane[i] = s->event->lane;
+	block->site[i] = block->checks[i] = 0;
+	block->rank[i] = ROOT;
+	block->kind[i] = THRUM_KIND_UNKNOWN;
+	block->state[i] = THRUM__STATE_PENDING;
+	block->flags[i] = THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED;
+	if (thrum__ids_set(m->ids, id, row))
+		m->failed = true;
+	return row;
+}
+
+/* ---- Where they begin ---------------------------------------------------------------------- */
+
+static bool is_settled(const struct thrum__model *m, uint32_t task)
+{
+	return THRUM__TASK(m, task, flags) & THRUM__TASK_SETTLED;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t beginning(const struct thrum__model *m, uint32_t task)
+{
+	int64_t start = THRUM__TASK(m, task, start);
+	uint32_t wake = THRUM__TASK(m, task, wake);
+
+	if (is_settled(m, task) || !thrum__has_row(&m->edges, wake))
+		return start;
+	return later(start, THRUM__EDGE(m, wake, time));
+}
+
+static void begin(struct thrum__model *m, uint32_t task, int64_t start)
+{
+	THRUM__TASK(m, task, start) = start;
+	if (THRUM__TASK(m, task, end) < start)
+		THRUM__TASK(m, task, end) = start;
+	thrum__task_hear(m, task, start);
+}
+
+/* It becomes, or stays, a child of its creator from its creation on. */
+static void begin_at_creation(struct thrum__model *m, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(m, task, creator);
+	int64_t start = THRUM__TASK(m, task, created);
+
+	if (thrum__has_row(&m->tasks, creator)) {
+		start = later(start, beginning(m, creator));
+		THRUM__TASK(m, creator, flags) |= THRUM__TASK_PARENT;
+	}
+	THRUM__TASK(m, task, parent) = creator;
+	begin(m, task, start);
+}
+
+/* It begins where it woke, as a child of what it read then. */
+static void begin_at_wake(struct thrum__model *m, uint32_t task)
+{
+	uint32_t wake = THRUM__TASK(m, task, wake);
+	int64_t start = beginning(m, task);
+
+	THRUM__TASK(m, task, flags) |= THRUM__TASK_SETTLED;
+	if (!thrum__has_row(&m->edges, wake) || start > THRUM__TASK(m, task, end))
+		return;
+	uint32_t source = THRUM__EDGE(m, wake, to);
+
+	if (source != THRUM__TASK(m, task, parent)) {
+		bool is_parent = THRUM__TASK(m, task, flags) & THRUM__TASK_PARENT;
+
+		if (source == task || !thrum__has_row(&m->tasks, source) ||
+			beginning(m, source) > start - is_parent)
+			return;
+		THRUM__TASK(m, task, parent) = source;
+		THRUM__TASK(m, source, flags) |= THRUM__TASK_PARENT;
+	}
+	THRUM__TASK(m, task, start) = start;
+}
+
+void thrum__task_hold(struct thrum__model *m, uint32_t task)
+{
+	if (!is_settled(m, task) && THRUM__TASK(m, task, wake) == THRUM__NONE)
+		THRUM__TASK(m, task, flags) |= THRUM__TASK_SETTLED;
+}
+
+void thrum__task_wait(struct thrum__moment *s, uint32_t task, uint32_t source)
+{
+	struct thrum__model *m = s->model;
+
+	thrum__edge_add(s, THRUM__EDGE_WAIT, task, source, 0);
+	thrum__task_hear(m, source, s->time);
+	if (is_settled(m, source) || THRUM__TASK(m, source, wake) != THRUM__NONE)
+		return;
+	if (++THRUM__TASK(m, source, checks) == UINT16_MAX)
+		thrum__task_hold(m, source);
+}
+
+/* A task reads what it may have waited for; one of the two may wake by that. */
+static void read_and_wake(struct thrum__moment *s, uint32_t task, uint32_t source)
+{
+	struct thrum__model *m = s->model;
+	uint32_t before = THRUM__TASK(m, task, edge_out);
+	/* To wait and then to read, with nothing between, is one thing. */
+	bool waited = thrum__has_row(&m->edges, before) &&
+		THRUM__EDGE(m, before, kind) == THRUM__EDGE_WAIT &&
+		THRUM__EDGE(m, before, to) == source;
+
+	if (waited && !is_settled(m, source) && before < THRUM__TASK(m, source, wake) &&
+		THRUM__TASK(m, source, checks) > 0 && --THRUM__TASK(m, source, checks) == 0 &&
+		THRUM__TASK(m, source, wake) != THRUM__NONE)
+		begin_at_wake(m, source);
+	thrum__edge_add(s, THRUM__EDGE_READ, task, source, 0);
+	if (m->failed || is_settled(m, task) || THRUM__TASK(m, task, wake) != THRUM__NONE)
+		return;
+	bool is_first = before == THRUM__NONE ||
+		(waited && THRUM__EDGE(m, before, prev_out) == THRUM__NONE);
+
+	if (!is_first || THRUM__TASK(m, task, flags) & THRUM__TASK_PARENT) {
+		thrum__task_hold(m, task);
+		return;
+	}
+	THRUM__TASK(m, task, wake) = THRUM__TASK(m, task, edge_out);
+	if (THRUM__TASK(m, task, checks) == 0)
+		begin_at_wake(m, task);
+}
+
+void thrum__task_read(struct thrum__moment *s, uint32_t task, uint32_t source)
+{
+	/* In most programs nobody begins by waking. */
+	if (task == THRUM__NONE || (is_settled(s->model, task) && is_settled(s->model, source)))
+		thrum__edge_add(s, THRUM__EDGE_READ, task, source, 0);
+	else
+		read_and_wake(s, task, source);
+}
+
+/* ---- Creation ------------------------------------------------------------------------------ */
+
+/* What its lane runs when it runs nothing else: created by nobody. */
+static void become_lane(struct thrum__moment *s, uint32_t task)
+{
+	s->lane->task = task;
+	THRUM__TASK(s->model, task, flags) |= THRUM__TASK_LANE;
+	if (s->event->flags & THRUM_EVENT_REMEMBERED)
+		s->lane->is_unknown = true;
+	else
+		thrum__lane_run(s, task);
+}
+
+void thrum__task_create(struct thrum__moment *s, uint32_t creator)
+{
+	struct thrum__model *m = s->model;
+	const struct thrum_event *e = s->event;
+	uint32_t task = thrum__row_of(s, e->other);
+
+	if (m->failed)
+		return;
+	uint8_t *flags = &THRUM__TASK(m, task, flags);
+
+	/* There is no second creation: one of the two was damaged. */
+	if (!(*flags & THRUM__TASK_PREEXISTING)) {
+		*flags |= THRUM__TASK_UNSURE;
+		return;
+	}
+	*flags &= (uint8_t) ~(THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED);
+	if (e->flags & THRUM_EVENT_REMEMBERED)
+		*flags |= THRUM__TASK_REMEMBERED;
+	THRUM__TASK(m, task, kind) = e->kind;
+	THRUM__TASK(m, task, site) = e->site;
+	THRUM__TASK(m, task, lane) = e->lane;
+	THRUM__TASK(m, task, created) = s->time;
+	if (creator != task)
+		THRUM__TASK(m, task, creator) = creator;
+	/* Lanes' clocks differ a little: it may have been heard of, and even have children. */
+	if (!begins_late(e->kind) || THRUM__TASK(m, task, edge_out) != THRUM__NONE ||
+		*flags & THRUM__TASK_PARENT)
+		*flags |= THRUM__TASK_SETTLED;
+	/* If so, it never gets a parent: that they are earlier then does no harm. */
+	if (*flags & THRUM__TASK_PARENT)
+		begin(m, task, s->time);
+	else
+		begin_at_creation(m, task);
+	if (creator != THRUM__NONE)
+		thrum__task_hear(m, creator, s->time);
+	if (creator == THRUM__NONE && e->kind == THRUM_KIND_THREAD && !m->is_mirage)
+		become_lane(s, task);
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static void end(struct thrum__moment *s, uint32_t task, enum thrum__state state)
+{
+	struct thrum__model *m = s->model;
+
+	THRUM__TASK(m, task, state) = (uint8_t)state;
+	THRUM__TASK(m, task, end) = later(s->time, THRUM__TASK(m, task, start));
+	thrum__task_hear(m, task, THRUM__TASK(m, task, end));
+}
+
+void thrum__task_end(struct thrum__moment *s, uint32_t task, enum thrum__state state)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__lane *lane = s->lane;
+
+	if (THRUM__TASK(m, task, state) == THRUM__STATE_PENDING)
+		end(s, task, state);
+	/* In mirage's traces nobody runs any more when the running task ends, until the next
+	 * switch; elsewhere a thread that ends does so in its own name. */
+	if (task == (m->is_mirage ? lane->running : lane->task)) {
+		thrum__lane_stop(s);
+		if (!m->is_mirage)
+			lane->running = THRUM__NONE;
+	}
+}
+
+/* ---- Becoming ------------------------------------------------------------------------------ */
+
+static uint32_t root_of(const struct thrum__model *m, uint32_t task)
+{
+	while (!(THRUM__TASK(m, task, rank) & ROOT))
+		task = THRUM__TASK(m, task, heir);
+	return task;
+}
+
+/* Unites two sets of tasks by rank: a search takes logarithmic time though it shortens nothing. */
+static void unite(struct thrum__model *m, uint32_t task, uint32_t heir)
+{
+	uint32_t a = root_of(m, task), b = root_of(m, heir);
+
+	if (THRUM__TASK(m, a, rank) > THRUM__TASK(m, b, rank)) {
+		uint32_t other = a;
+
+		a = b;
+		b = other;
+	}
+	if (THRUM__TASK(m, a, rank) == THRUM__TASK(m, b, rank))
+		THRUM__TASK(m, b, rank)++;
+	THRUM__TASK(m, a, rank) = 0;
+	THRUM__TASK(m, a, heir) = b;
+	THRUM__TASK(m, b, heir) = heir;
+}
+
+uint32_t thrum__model_heir(const struct thrum__model *m, uint32_t task)
+{
+	uint32_t root = root_of(m, task);
+
+	return THRUM__TASK(m, root, heir);
+}
+
+/* What follows is done for each task that is there. */
+#define EACH_TASK(m, task) \
+	for (uint32_t task = (m)->tasks.first; task < (m)->tasks.count; task++) \
+		if (!(m)->tasks.block[task >> THRUM__BLOCK_SHIFT]) \
+			task |= THRUM__BLOCK_MASK; \
+		else
+
+void thrum__heirs_shorten(struct thrum__model *m, const bool *goes)
+{
+	EACH_TASK(m, task)
+	{
+		if (goes[task >> THRUM__BLOCK_SHIFT])
+			continue;
+		/* The chain's end first: all ways lead to it then, whatever they lead over. */
+		uint32_t heir = thrum__model_heir(m, task);
+
+		THRUM__TASK(m, heir, heir) = heir;
+		THRUM__TASK(m, heir, rank) = ROOT + 1;
+		if (heir != task) {
+			THRUM__TASK(m, task, heir) = heir;
+			THRUM__TASK(m, task, rank) = 0;
+		}
+	}
+}
+
+void thrum__heirs_part(struct thrum__model *m)
+{
+	EACH_TASK(m, task)
+	{
+		if (thrum__has_row(&m->tasks, THRUM__TASK(m, task, heir)))
+			continue;
+		THRUM__TASK(m, task, heir) = task;
+		THRUM__TASK(m, task, rank) = ROOT;
+	}
+}
+
+void thrum__task_become(struct thrum__moment *s, uint32_t task, uint64_t other)
+{
+	struct thrum__model *m = s->model;
+	uint32_t row = thrum__row_of(s, other);
+
+	if (m->failed)
+		return;
+	uint32_t heir = thrum__model_heir(m, row);
+
+	/* Lwt's shortening of paths may write a circle. The first that were told stay. */
+	if (heir == task) {
+		thrum__task_hear(m, task, s->time);
+		return;
+	}
+	thrum__edge_add(s, THRUM__EDGE_BECOME, task, heir, 0);
+	if (m->failed)
+		return;
+	end(s, task, THRUM__STATE_BECAME);
+	THRUM__TASK(m, task, became) = row;
+	unite(m, task, heir);
+	if (THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SHOULD_RESOLVE;
+	uint32_t name = THRUM__TASK(m, task, name);
+
+	if (name == THRUM__NONE)
+		name = THRUM__TASK(m, task, inherited);
+	if (name != THRUM__NONE)
+		THRUM__TASK(m, heir, inherited) = name;
+	/* It goes on with what its creator did: that is no new beginning. */
+	if (THRUM__TASK(m, heir, creator) == task && THRUM__TASK(m, heir, parent) != THRUM__NONE) {
+		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SETTLED;
+		begin_at_creation(m, heir);
+	}
+}

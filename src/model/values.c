@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: ISC */
+/* What has keys of its own: counters by path, links by key. */
+#include <stdlib.h>
+
+#include "model/parts.h"
+
+/* ---- Counters ------------------------------------------------------------------------------ */
+
+static struct thrum__counter *counter_of(struct thrum__moment *s)
+{
+	struct thrum__model *m = s->model;
+	uint32_t name = thrum__text_of(s);
+
+	if (name == THRUM__NONE)
+		return NULL;
+	uint32_t *number = &m->strings->all[name].counter;
+
+	if (*number != THRUM__NONE)
+		return &m->counters[*number];
+	void *counters = m->counters;
+	int error = thrum__array_grow(&counters, &m->counter_room, m->counter_count + 1,
+		sizeof *m->counters);
+
+	m->counters = counters;
+	if (error) {
+		m->failed = true;
+		return NULL;
+	}
+	struct thrum__counter *counter = &m->counters[m->counter_count];
+
+	*counter = (struct thrum__counter){.name = name, .min = INT64_MAX, .max = INT64_MIN};
+	/* What it was before a part that is overwritten, nobody knows. */
+	if (m->is_cut && s->event->type == THRUM_EVENT_COUNTER)
+		counter->start = s->event->value;
+	counter->is_relative = m->is_cut && s->event->type == THRUM_EVENT_INCREASE;
+	*number = m->counter_count++;
+	return counter;
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	if (b > 0 && a > INT64_MAX - b)
+		return INT64_MAX;
+	if (b < 0 && a < INT64_MIN - b)
+		return INT64_MIN;
+	return a + b;
+}
+
+void thrum__value_add(struct thrum__moment *s, uint32_t task)
+{
+	struct thrum__model *m = s->model;
+	struct thrum__counter *counter = counter_of(s);
+
+	if (!counter)
+		return;
+	int64_t value = s->event->value;
+	uint32_t row = thrum__rows_add(m, &counter->values, sizeof(struct thrum__values),
+		THRUM__VALUES_SHIFT);
+
+	if (row == THRUM__NONE)
+		return;
+	if (s->event->type == THRUM_EVENT_INCREASE)
+		value = sum(counter->last, value);
+	THRUM__VALUE(counter, row, time) = s->time;
+	THRUM__VALUE(counter, row, value) = value;
+	THRUM__VALUE(counter, row, task) = task;
+	counter->last = value;
+	if (counter->min > value)
+		counter->min = value;
+	if (counter->max < value)
+		counter->max = value;
+	if (task != THRUM__NONE) {
+		thrum__task_hold(m, task);
+		thrum__task_hear(m, task, s->time);
+	}
+}
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+/* Both sides of a link are numbers of tasks + 1; 0: nobody yet. */
+static struct thrum__link *link_of(struct thrum__moment *s)
+{
+	struct thrum__links *links = s->model->links;
+	uint32_t key = thrum__strings_add(&links->keys, s->event->text, s->event->text_size);
+	void *all = links->all;
+	int error = key == THRUM__NONE
+		? -THRUM_E_MEMORY
+		: thrum__array_grow(&all, &links->room, key + 1, sizeof *links->all);
+
+	links->all = all;
+	if (error) {
+		s->model->failed = true;
+		return NULL;
+	}
+	links->all[key].time = s->time;
+	return &links->all[key];
+}
+
+void thrum__links_send(struct thrum__moment *s, uint32_t task)
+{
+	struct thrum__link *link = link_of(s);
+
+	if (!link || task == THRUM__NONE)
+		return;
+	link->sender = task + 1;
+	/* Two lanes' clocks differ a little: it may have been received already. */
+	if (thrum__has_row(&s->model->tasks, link->receiver - 1))
+		thrum__edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
+	link->receiver = 0;
+}
+
+void thrum__links_receive(struct thrum__moment *s, uint32_t task)
+{
+	struct thrum__link *link = link_of(s);
+
+	if (!link || task == THRUM__NONE)
+		return;
+	thrum__task_hear(s->model, task, s->time);
+	if (thrum__has_row(&s->model->tasks, link->sender - 1))
+		thrum__edge_add(s, THRUM__EDGE_LINK, link->sender - 1, task, 0);
+	else
+		link->receiver = task + 1;
+}
+
+void thrum__links_forget(struct thrum__model *m, int64_t before)
+{
+	struct thrum__links *links = m->links;
+	bool *is_used = calloc((size_t)links->keys.count + 1, sizeof *is_used);
+
+	if (!is_used)
+		return;
+	for (uint32_t i = 0; i < links->keys.count; i++) {
+		is_used[i] = links->all[i].time >= before;
+		if (!is_used[i])
+			links->all[i] = (struct thrum__link){0};
+	}
+	thrum__strings_sweep(&links->keys, is_used);
+	free(is_used);
+}

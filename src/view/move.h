@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* Internal to view/: moving the window. */
+#ifndef VIEW_MOVE_H
+#define VIEW_MOVE_H
+
+#include "view/view.h"
+
+/* Sets the window; keeps it within the trace (and a tenth of itself beyond) and not too narrow. */
+void thrum__view_window(struct thrum__view *, int64_t from, int64_t to);
+
+/* Scrolls so that a row is seen, when it isn't. */
+void thrum__view_show_row(struct thrum__view *, uint32_t row);
+
+/* Remembers the state for BACK. */
+void thrum__view_remember(struct thrum__view *);
+
+#endif

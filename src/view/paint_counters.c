@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Counters: step lines over the rows, on rounded scales in the gutter, where each is named with its
+ * value at the window's end. Counters of one kind share a scale.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/paint.h"
+
+#define SHOWN_BY_DEFAULT 4
+#define COLUMN_LOOKED_AT 8 /* values of one pixel column that are looked at, at most */
+#define ALIKE 10           /* magnitudes that differ less share a scale */
+#define LABEL_HEIGHT 30
+#define ROOM_BELOW 24
+#define SCALE_STEPS 3
+#define NAME_MAX 200 /* bytes */
+
+/* A column of pixels in which a counter changes. */
+struct column {
+	int64_t min, max, last;
+	float x;
+	uint32_t next; /* value behind it */
+};
+
+struct shown {
+	const char *name;
+	size_t name_size;
+	struct column *columns;
+	uint32_t column_count;
+	int64_t first, min, max, last; /* at the window's beginning; in it; at its end */
+	uint32_t group;
+	int colour, dash;
+	float y; /* of its last value */
+};
+
+/* One scale, in a band of the picture. */
+struct scale {
+	double base, top, step;
+	float y_base, y_top;
+};
+
+struct counters {
+	struct thrum__paint *p;
+	uint32_t columns_max;        /* of a counter */
+	struct column *columns;      /* of all; in the scratch memory, as are */
+	struct thrum__point *points; /* of a line */
+	struct shown shown[THRUM__COUNTERS_SHOWN_MAX];
+	uint32_t count;
+	struct scale scales[THRUM__COUNTERS_SHOWN_MAX];
+	uint32_t scale_count;
+};
+
+/* ---- Values by pixel columns -------------------------------------------------------------- */
+
+/* The first value at or after a time, from value `low` on. */
+static uint32_t seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
+{
+	uint32_t high = low, step = 1;
+
+	/* It is mostly near. */
+	while (high < counter->values.count && THRUM__VALUE(counter, high, time) < time) {
+		low = high + 1;
+		high = counter->values.count - high > step ? high + step : counter->values.count;
+		step *= 2;
+	}
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (THRUM__VALUE(counter, middle, time) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What is known at a place: the value before it. */
+static int64_t value_before(const struct thrum__counter *counter, uint32_t at)
+{
+	if (at > counter->values.first)
+		return THRUM__VALUE(counter, at - 1, value);
+	return at < counter->values.count ? counter->start : counter->last;
+}
+
+/* The column of pixels in which value `at` lies; false behind the window's end. Of many values in
+ * one column some are looked at, always with the last. */
+static bool column_of(const struct thrum__paint *p, const struct thrum__counter *counter,
+	uint32_t at, struct column *c)
+{
+	uint32_t end, step;
+
+	if (at >= counter->values.count)
+		return false;
+	c->x = floorf(thrum__paint_x(p, THRUM__VALUE(counter, at, time)));
+	if (c->x > p->right)
+		return false;
+	end = seek(counter, at, thrum__time_axis_time(p->time, c->x + 1));
+	if (end <= at)
+		end = at + 1;
+	step = (end - at + COLUMN_LOOKED_AT - 1) / COLUMN_LOOKED_AT;
+	c->min = c->max = c->last = THRUM__VALUE(counter, end - 1, value);
+	for (uint32_t left = end - at; left > 0; left -= left > step ? step : left) {
+		int64_t value = THRUM__VALUE(counter, end - left, value);
+
+		c->min = value < c->min ? value : c->min;
+		c->max = value > c->max ? value : c->max;
+	}
+	c->next = end;
+	return true;
+}
+
+/* ---- Which, and on which scale ------------------------------------------------------------ */
+
+static void show(struct counters *c, const struct thrum__counter *counter)
+{
+	struct shown *shown = &c->shown[c->count];
+	uint32_t at = seek(counter, counter->values.first, c->p->from);
+	struct column *column;
+
+	*shown = (struct shown){.columns = c->columns + c->count * c->columns_max,
+		.colour = THRUM__COLOUR_C1 + (int)c->count % 4};
+	/* The fifth has the first one's colour, but not its dashes. */
+	shown->dash = (const int[]){THRUM__DASH_SOLID, THRUM__DASH_7_3, THRUM__DASH_2_2,
+		THRUM__DASH_9_3_2_3}[(c->count + c->count / 4) % 4];
+	shown->name = thrum__model_string(c->p->model, counter->name, &shown->name_size);
+	shown->first = shown->min = shown->max = shown->last = value_before(counter, at);
+	for (column = shown->columns;
+		shown->column_count < c->columns_max && column_of(c->p, counter, at, column);
+		column++) {
+		shown->min = column->min < shown->min ? column->min : shown->min;
+		shown->max = column->max > shown->max ? column->max : shown->max;
+		shown->last = column->last;
+		shown->column_count++;
+		at = column->next;
+	}
+	c->count++;
+}
+
+static void choose(struct counters *c)
+{
+	const struct thrum__model *model = c->p->model;
+	const struct thrum__view_state *state = c->p->state;
+
+	if (state->counter_count == 0)
+		for (uint32_t i = 0; i < model->counter_count && i < SHOWN_BY_DEFAULT; i++)
+			show(c, &model->counters[i]);
+	for (uint32_t k = 0; k < state->counter_count; k++) {
+		for (uint32_t i = 0; i < model->counter_count; i++) {
+			const char *name = thrum__model_string(model, model->counters[i].name,
+				NULL);
+
+			if (strncmp(name, state->counter_shown[k],
+				    sizeof state->counter_shown[k] - 1) == 0) {
+				show(c, &model->counters[i]);
+				break;
+			}
+		}
+	}
+}
+
+/* Whether two names differ in nothing but the numbers behind #. */
+static bool same_kind(const struct shown *a, const struct shown *b)
+{
+	size_t i = 0, k = 0;
+	bool numbered = false;
+
+	while (i < a->name_size && k < b->name_size && a->name[i] == b->name[k]) {
+		if (a->name[i] == '#') {
+			numbered = true;
+			while (i + 1 < a->name_size && a->name[i + 1] >= '0' &&
+				a->name[i + 1] <= '9')
+				i++;
+			while (k + 1 < b->name_size && b->name[k + 1] >= '0' &&
+				b->name[k + 1] <= '9')
+				k++;
+		}
+		i++;
+		k++;
+	}
+	return numbered && i == a->name_size && k == b->name_size;
+}
+
+static double magnitude(const struct shown *shown)
+{
+	return fmax(fabs((double)shown->min), fabs((double)shown->max));
+}
+
+static bool alike(const struct shown *a, const struct shown *b)
+{
+	double x = magnitude(a), y = magnitude(b);
+
+	return x <= ALIKE * y && y <= ALIKE * x;
+}
+
+/* Each to the first one of its kind, else of its magnitude; what is always 0 fits any scale. */
+static void divide(struct counters *c)
+{
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct shown *shown = &c->shown[i];
+		uint32_t k = 0;
+
+		while (k < i && !same_kind(shown, &c->shown[k]))
+			k++;
+		for (k = k < i ? k : 0; k < i && !same_kind(shown, &c->shown[k]) &&
+			magnitude(shown) > 0 && !alike(shown, &c->shown[k]);)
+			k++;
+		shown->group = k < i ? c->shown[k].group : c->scale_count++;
+	}
+}
+
+static void make_scale(struct counters *c, uint32_t group)
+{
+	struct scale *scale = &c->scales[group];
+	double min = INFINITY, max = -INFINITY;
+	float height = c->p->bottom - c->p->top, part = 0.42f;
+
+	if (c->scale_count > 1)
+		part = fminf(part, 0.78f / (float)c->scale_count);
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (c->shown[i].group != group)
+			continue;
+		min = fmin(min, (double)c->shown[i].min);
+		max = fmax(max, (double)c->shown[i].max);
+	}
+	/* Numbers so large that they are a double's only roughly have a coarser scale. */
+	scale->step = thrum__paint_step(
+		fmax((max - min) / SCALE_STEPS, fmax(fabs(min), fabs(max)) * 1e-14));
+	scale->base = floor(min / scale->step) * scale->step;
+	scale->top = ceil(max / scale->step) * scale->step;
+	if (scale->top <= scale->base)
+		scale->top = scale->base + scale->step;
+	scale->y_base = c->p->bottom - ROOM_BELOW - height * part * (float)group;
+	scale->y_top = c->p->bottom - height * part * (float)(group + 1);
+}
+
+static float y_of(const struct scale *scale, double value)
+{
+	double part = (value - scale->base) / (scale->top - scale->base);
+
+	return roundf(scale->y_base - (float)part * (scale->y_base - scale->y_top));
+}
+
+/* ---- Painting ----------------------------------------------------------------------------- */
+
+/* 1234567 to "1 234 567". */
+static void value_words(int64_t value, char *to, size_t size)
+{
+	char digits[24];
+	size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64,
+		value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	size_t used = 0;
+
+	if (value < 0)
+		used = (size_t)snprintf(to, size, "−");
+	for (size_t i = 0; i < count && used + 2 < size; i++) {
+		if (i > 0 && (count - i) % 3 == 0)
+			to[used++] = ' ';
+		to[used++] = digits[i];
+	}
+	to[used] = '\0';
+}
+
+/* The scale's numbers have little room: "20 M". */
+static void scale_words(double value, double step, char *to, size_t size)
+{
+	static const struct {
+		double unit;
+		const char *word;
+	} units[] = {{1e18, " E"}, {1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1, ""}};
+	size_t i = 0;
+
+	while (fabs(value) < units[i].unit && units[i].unit > 1)
+		i++;
+	if (units[i].unit == 1 && fabs(value) < 1e6)
+		value_words((int64_t)value, to, size);
+	else
+		snprintf(to, size, "%s%.*f%s", value < 0 ? "−" : "",
+			step < units[i].unit / 10 ? 2 : step < units[i].unit,
+			fabs(value) / units[i].unit, units[i].word);
+}
+
+static void paint_scale(struct counters *c, uint32_t group)
+{
+	const struct scale *scale = &c->scales[group];
+	struct thrum__paint *p = c->p;
+	int steps = (int)((scale->top - scale->base) / scale->step + 0.5);
+
+	for (int i = 0; i <= steps; i++) {
+		double value = scale->base + i * scale->step;
+		float y = y_of(scale, value);
+		bool is_free = true;
+		char words[40];
+
+		thrum__list_level(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, 0, p->right, y, 1,
+			THRUM__DASH_1_3);
+		thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, p->right,
+			p->right + 5, y, 1, THRUM__DASH_SOLID);
+		/* The lines' ends come first. */
+		for (uint32_t k = 0; k < c->count; k++)
+			is_free &= fabsf(c->shown[k].y - y) > 7;
+		scale_words(value, scale->step, words, sizeof words);
+		if (is_free)
+			thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+				THRUM__FONT_SMALL, p->right + 9, y + 4, words, strlen(words), true);
+	}
+}
+
+static void paint_line(struct counters *c, struct shown *shown)
+{
+	const struct scale *scale = &c->scales[shown->group];
+	struct thrum__paint *p = c->p;
+	struct thrum__point *to = c->points;
+	float y = y_of(scale, (double)shown->first);
+
+	*to++ = (struct thrum__point){0, y};
+	for (uint32_t i = 0; i < shown->column_count; i++) {
+		const struct column *column = &shown->columns[i];
+		float x = column->x < 0 ? 0 : column->x;
+		float last = y_of(scale, (double)column->last);
+
+		if (column->min == column->max && last == y)
+			continue;
+		*to++ = (struct thrum__point){x, y};
+		if (column->min != column->max) {
+			*to++ = (struct thrum__point){x, y_of(scale, (double)column->min)};
+			*to++ = (struct thrum__point){x, y_of(scale, (double)column->max)};
+		}
+		*to++ = (struct thrum__point){x, last};
+		y = last;
+	}
+	*to++ = (struct thrum__point){p->right, y};
+	shown->y = y;
+	thrum__list_poly(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, c->points,
+		(size_t)(to - c->points), 5, THRUM__DASH_SOLID);
+	thrum__list_poly(p->list, THRUM__Z_COUNTER, shown->colour, c->points,
+		(size_t)(to - c->points), 2, shown->dash);
+}
+
+/* A path's last part says most: the others go first where there is no room. */
+static size_t fit_path(const struct thrum__paint *p, const char *path, size_t size, float room,
+	char *to, size_t to_size)
+{
+	char clean[NAME_MAX];
+	const char *from = clean, *slash;
+
+	size = thrum__text_clean(path, size, clean, sizeof clean);
+	while ((slash = memchr(from, '/', size)) != NULL &&
+		thrum__paint_width(p, from, size, THRUM__FONT_STRONG) > room) {
+		size -= (size_t)(slash + 1 - from);
+		from = slash + 1;
+	}
+	return thrum__paint_fit(p, from, size, THRUM__FONT_STRONG, room, to, to_size);
+}
+
+/* A counter's name and value in the gutter, at y, tied to its line's end. */
+static void paint_name(struct counters *c, const struct shown *shown, float y)
+{
+	struct thrum__paint *p = c->p;
+	char name[NAME_MAX], value[40];
+	float x = p->right + 56;
+	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
+		sizeof name);
+
+	value_words(shown->last, value, sizeof value);
+	if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
+		scale_words((double)shown->last, 1, value, sizeof value);
+	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 1, p->right + 45,
+		shown->y, 2, THRUM__DASH_SOLID);
+	thrum__list_line(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 45, shown->y,
+		p->right + 52, y - 1, 1);
+	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, shown->colour, THRUM__FONT_STRONG, x, y + 3,
+		name, size, false);
+	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x,
+		y + 17, value, strlen(value), true);
+}
+
+/* In the order of their ends, none over another, and all within the picture. */
+static void paint_names(struct counters *c)
+{
+	uint32_t order[THRUM__COUNTERS_SHOWN_MAX];
+	float y[THRUM__COUNTERS_SHOWN_MAX], free = c->p->top + 10, limit = c->p->bottom - 22;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t k = i;
+
+		for (; k > 0 && c->shown[order[k - 1]].y > c->shown[i].y; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+	for (uint32_t i = 0; i < c->count; i++) {
+		y[i] = fmaxf(c->shown[order[i]].y - 4, free);
+		free = y[i] + LABEL_HEIGHT;
+	}
+	for (uint32_t i = c->count; i-- > 0; limit -= LABEL_HEIGHT)
+		y[i] = fminf(y[i], limit);
+	for (uint32_t i = 0; i < c->count; i++)
+		if (y[i] > c->p->top + 8)
+			paint_name(c, &c->shown[order[i]], y[i]);
+}
+
+/* Room for the columns of all counters and the points of one. */
+static bool reserve(struct counters *c)
+{
+	const uint32_t column = sizeof *c->columns / sizeof(uint32_t);
+	const uint32_t point = sizeof *c->points / sizeof(uint32_t);
+	uint32_t *scratch;
+
+	_Static_assert(sizeof *c->columns % sizeof(*c->points) == 0, "both in one table");
+	c->columns_max = (uint32_t)c->p->right + 8;
+	scratch = thrum__paint_scratch(c->p,
+		(THRUM__COUNTERS_SHOWN_MAX * column + 4 * point) * c->columns_max + 2 * point);
+	c->columns = (void *)scratch;
+	c->points = (void *)(scratch + THRUM__COUNTERS_SHOWN_MAX * column * c->columns_max);
+	return scratch != NULL;
+}
+
+static void paint_gutter(struct thrum__paint *p)
+{
+	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, p->right, p->ruler_top,
+		p->width - p->right, p->bottom - p->ruler_top);
+	thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, p->right,
+		p->ruler_top, p->bottom, 1, THRUM__DASH_SOLID);
+	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED, THRUM__FONT_TICK,
+		p->right + 10, p->ruler_top + 19, "counters", 8, false);
+}
+
+void thrum__paint_counters(struct thrum__paint *p)
+{
+	struct counters c = {.p = p};
+
+	if (!p->state->counters || p->right >= p->width || !reserve(&c))
+		return;
+	choose(&c);
+	divide(&c);
+	for (uint32_t i = 0; i < c.scale_count; i++)
+		make_scale(&c, i);
+	paint_gutter(p);
+	for (uint32_t i = 0; i < c.count; i++)
+		paint_line(&c, &c.shown[i]);
+	for (uint32_t i = 0; i < c.scale_count; i++)
+		paint_scale(&c, i);
+	paint_names(&c);
+}

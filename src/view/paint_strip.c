@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The strip: the whole trace, always linear, so that it says where one is even when the picture
+ * folds. Grey: tasks alive; blue: the share of time running, as its square root, so that
+ * microseconds show; flags: findings; the frame: what the picture shows.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "view/paint.h"
+
+#define MARGIN 12
+#define BIN 2 /* px */
+#define BINS_MAX 2048
+#define FLAGS_MAX 64
+#define TIMES_MAX 8
+#define HEAD 20 /* px above the columns, for times and flags */
+#define FOOT 4
+
+struct strip {
+	struct thrum__paint *p;
+	float top, height, left, right; /* left, right: of the time */
+	double scale;                   /* px a ns */
+	int64_t start, end;
+};
+
+static float x_of(const struct strip *s, int64_t time)
+{
+	float x = s->left + (float)(((double)time - (double)s->start) * s->scale);
+
+	return x < s->left ? s->left : x > s->right ? s->right : x;
+}
+
+static int64_t time_of(const struct strip *s, float x)
+{
+	double time = (double)s->start + (double)(x - s->left) / s->scale;
+
+	return time >= (double)s->end ? s->end : (int64_t)time;
+}
+
+/* A column from bin `from` to before bin `to`. */
+static void column(const struct strip *s, int z, int colour, uint32_t from, uint32_t to,
+	float height)
+{
+	if (height > 0)
+		thrum__list_rect(s->p->list, z, colour, s->left + (float)(from * BIN),
+			s->top + s->height - FOOT - height, (float)((to - from) * BIN), height);
+}
+
+/* Equal neighbours are one rect. */
+static void columns(const struct strip *s, int z, int colour, const uint8_t *heights,
+	uint32_t count)
+{
+	uint32_t from = 0;
+
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count && heights[i] == heights[from])
+			continue;
+		column(s, z, colour, from, i, heights[from]);
+		from = i;
+	}
+}
+
+static void activity(const struct strip *s)
+{
+	const struct thrum__tracks *tracks = s->p->tracks;
+	uint32_t count = (uint32_t)((s->right - s->left) / BIN), most = 1;
+	uint32_t alive[BINS_MAX];
+	uint8_t grey[BINS_MAX], blue[BINS_MAX];
+	float room = s->height - HEAD - FOOT;
+
+	if (count > BINS_MAX)
+		count = BINS_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t from = time_of(s, s->left + (float)(i * BIN));
+		int64_t to = time_of(s, s->left + (float)((i + 1) * BIN));
+		double busy = (double)thrum__tracks_busy(tracks, from, to);
+		double share = to > from ? sqrt(busy / (double)(to - from)) : 0;
+		float height = (float)(share < 1 ? share : 1) * room;
+
+		alive[i] = thrum__tracks_alive(tracks, from + (to - from) / 2);
+		most = alive[i] > most ? alive[i] : most;
+		blue[i] = (uint8_t)(busy <= 0 ? 0 : height < 4 ? 4 : height);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		grey[i] = (uint8_t)((float)alive[i] / (float)most * room);
+	columns(s, THRUM__Z_FRAME, THRUM__COLOUR_FADED, grey, count);
+	columns(s, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, blue, count);
+}
+
+static void times(const struct strip *s, float frame_left, float frame_right)
+{
+	struct thrum__paint *p = s->p;
+	float width = s->right - s->left, parts = width / 150;
+	double span = (double)s->end - (double)s->start, step, at;
+
+	parts = parts < 2 ? 2 : parts > 6 ? 6 : parts;
+	step = thrum__paint_step(span / (double)parts);
+	at = ceil((double)s->start / step) * step;
+	for (int i = 0; i < TIMES_MAX && at <= (double)s->end; i++, at += step) {
+		float x = x_of(s, (int64_t)at), end;
+		char words[48];
+
+		thrum__moment_words((int64_t)at, step < 1e18 ? (int64_t)step : INT64_MAX, words,
+			sizeof words);
+		end = x + 4 + thrum__paint_width(p, words, strlen(words), THRUM__FONT_SMALL);
+		thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, x, s->top + 5,
+			s->top + s->height - FOOT, 1, THRUM__DASH_SOLID);
+		if (end + 4 > p->width || (frame_left > x - 6 && frame_left < end + 6) ||
+			(frame_right > x - 6 && frame_right < end + 6))
+			continue;
+		thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+			THRUM__FONT_SMALL, x + 4, s->top + 14, words, strlen(words), false);
+	}
+}
+
+/* The window's place. */
+static void frame(const struct strip *s, float left, float right)
+{
+	struct thrum__list *list = s->p->list;
+	const int z = THRUM__Z_FRAME_TEXT, sel = THRUM__COLOUR_SEL;
+	const float bottom = s->top + s->height, middle = s->top + s->height / 2;
+	const float sides[2] = {left, right};
+
+	thrum__list_level(list, z, sel, left, right, s->top + 2, 2, THRUM__DASH_SOLID);
+	thrum__list_level(list, z, sel, left, right, bottom - 3, 2, THRUM__DASH_SOLID);
+	for (int i = 0; i < 2; i++) {
+		thrum__list_upright(list, z, sel, sides[i], s->top + 1, bottom - 2, 2,
+			THRUM__DASH_SOLID);
+		thrum__list_rect(list, z, sel, sides[i] - 3, middle - 7, 6, 14);
+	}
+}
+
+static void flags(const struct strip *s)
+{
+	const struct thrum__findings *findings = &s->p->view->findings;
+	float last = -1;
+	uint32_t painted = 0;
+
+	for (uint32_t i = 0; i < findings->count && painted < FLAGS_MAX; i++) {
+		float x = floorf(x_of(s, findings->findings[i].steps[0].time)) + 0.5f;
+		const struct thrum__point head[3] = {{x - 5, s->top + 13}, {x + 5, s->top + 13},
+			{x, s->top + 21}};
+
+		if (x == last)
+			continue;
+		thrum__list_upright(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, x,
+			s->top + 14, s->top + s->height - FOOT, 1, THRUM__DASH_SOLID);
+		thrum__list_triangle(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, head);
+		last = x;
+		painted++;
+	}
+}
+
+void thrum__paint_strip(struct thrum__paint *p, float top, float height)
+{
+	struct strip s = {.p = p,
+		.top = top,
+		.height = height < 255 ? height : 255,
+		.left = MARGIN,
+		.right = p->width - MARGIN,
+		.start = p->model->forgotten,
+		.end = p->model->end};
+	float left, right;
+
+	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
+	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
+		top + height - 1, 1, THRUM__DASH_SOLID);
+	if (s.end <= s.start || s.right <= s.left + BIN || height < HEAD + FOOT)
+		return;
+	s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
+	activity(&s);
+	left = x_of(&s, p->from) - 2;
+	right = x_of(&s, p->to);
+	if (right < left + 8)
+		right = left + 8;
+	times(&s, left, right);
+	frame(&s, left, right);
+	flags(&s);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* What the files of table share. */
+#ifndef VIEW_TABLE_PARTS_H
+#define VIEW_TABLE_PARTS_H
+
+#include "view/table.h"
+
+/* How many rows a table has at most; items are numbered from 0. */
+uint32_t thrum__table_items(const struct thrum__stats *, int kind);
+
+/* A cell of what is no row, perhaps. */
+void thrum__table_item_cell(const struct thrum__table *, uint32_t item, unsigned column,
+	struct thrum__cell *);
+
+#endif

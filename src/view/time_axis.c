@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+/* Time to x and back, with folds. */
+#include <math.h>
+#include <stdlib.h>
+#include <thrum.h>
+
+#include "view/axis.h"
+#include "view/pieces.h"
+
+/* How often the gap that is folded is looked for again at the scale that folding gives. */
+#define ROUNDS 12
+#define FAR 1e6
+
+struct gaps {
+	struct thrum__segment_of_time *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
+	uint32_t count;
+	int64_t from, to, padding, gap;
+	bool too_many;
+};
+
+void thrum__time_axis_init(struct thrum__time_axis *axis)
+{
+	*axis = (struct thrum__time_axis){0};
+}
+
+void thrum__time_axis_finish(struct thrum__time_axis *axis)
+{
+	free(axis->segments);
+	thrum__time_axis_init(axis);
+}
+
+static bool collect(void *context, int64_t start, int64_t end)
+{
+	struct gaps *gaps = context;
+
+	/* The window's edge needs no padding: nothing runs there. */
+	if (start > gaps->from)
+		start += gaps->padding;
+	if (end < gaps->to)
+		end -= gaps->padding;
+	if (end - start < gaps->gap)
+		return true;
+	if (gaps->count == THRUM__FOLDS_MAX - 1) {
+		gaps->too_many = true;
+		return false;
+	}
+	gaps->fold[gaps->count++] = (struct thrum__segment_of_time){.start = start, .end = end};
+	return true;
+}
+
+static void find_gaps(struct gaps *gaps, const struct thrum__tracks *tracks, int64_t gap)
+{
+	gaps->gap = gap;
+	gaps->count = 0;
+	gaps->too_many = false;
+	thrum__tracks_idle(tracks, gaps->from, gaps->to, gap, collect, gaps);
+}
+
+static double band_width(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
+{
+	double most = width / 4 / (gaps->count ? gaps->count : 1);
+	double band = (double)rule->width;
+
+	return band < most ? band : most > 2 ? most : 2;
+}
+
+/* ns that aren't folded. */
+static double unfolded(const struct gaps *gaps)
+{
+	int64_t left = gaps->to - gaps->from;
+
+	for (uint32_t i = 0; i < gaps->count; i++)
+		left -= gaps->fold[i].end - gaps->fold[i].start;
+	return (double)left;
+}
+
+/* Pixels a ns when what was found is folded. */
+static double scale_of(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
+{
+	double left = unfolded(gaps);
+
+	return (width - gaps->count * band_width(gaps, width, rule)) / (left > 1 ? left : 1);
+}
+
+/*
+ * Folding makes the scale larger, so that shorter gaps take min_gap pixels, which are then folded
+ * too, until none is that wide or there are too many.
+ */
+static void choose(struct gaps *gaps, const struct thrum__tracks *tracks, double width,
+	const struct thrum__fold_rule *rule)
+{
+	/* So many that bands of two pixels take a quarter. */
+	double most = width / 6;
+	int64_t enough = INT64_MAX; /* this gap gives not too many */
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double ns = (double)rule->min_gap / scale_of(gaps, width, rule);
+		int64_t gap = ns < 1                   ? 1
+			: ns < (double)THRUM__FARTHEST ? (int64_t)ns
+						       : THRUM__FARTHEST;
+
+		if (gap >= enough)
+			return;
+		find_gaps(gaps, tracks, gap);
+		if (gaps->too_many || gaps->count > most) {
+			/* Half-way back, where bands are as narrow as they may be. */
+			int64_t low = gap;
+
+			for (; i < ROUNDS && low < enough / 2; i++) {
+				gap = (int64_t)sqrt((double)low * (double)enough);
+				find_gaps(gaps, tracks, gap);
+				if (gaps->too_many || gaps->count > most)
+					low = gap;
+				else
+					enough = gap;
+			}
+			find_gaps(gaps, tracks, enough);
+			return;
+		}
+		enough = gap;
+	}
+}
+
+int thrum__time_axis_set(struct thrum__time_axis *axis, const struct thrum__tracks *tracks,
+	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *rule)
+{
+	struct gaps gaps = {0};
+	struct thrum__segment_of_time *segments = axis->segments;
+
+	if (!segments)
+		segments = malloc(2 * THRUM__FOLDS_MAX * sizeof(*segments));
+	if (!segments)
+		return -THRUM_E_MEMORY;
+	axis->segments = segments;
+	axis->from = gaps.from = thrum__bounded(from);
+	axis->to = gaps.to = thrum__bounded(to) > gaps.from ? thrum__bounded(to) : gaps.from + 1;
+	axis->x0 = x0;
+	axis->x1 = x1;
+	gaps.fold = segments + THRUM__FOLDS_MAX;
+	gaps.padding = rule->padding > 0 ? thrum__bounded(rule->padding) : 0;
+	if (rule->fold && x1 > x0)
+		choose(&gaps, tracks, x1 - x0, rule);
+
+	axis->scale = scale_of(&gaps, x1 - x0, rule);
+	/* Bands take what the segments leave: more than their width only when all is idle. */
+	double band = (x1 - x0 - unfolded(&gaps) * axis->scale) / (gaps.count ? gaps.count : 1);
+	double x = x0;
+
+	axis->count = gaps.count + 1;
+	for (uint32_t i = 0; i < axis->count; i++) {
+		struct thrum__segment_of_time *s = &segments[i];
+
+		s->start = i ? gaps.fold[i - 1].end : axis->from;
+		s->end = i < gaps.count ? gaps.fold[i].start : axis->to;
+		s->x = x;
+		s->x_end = x + (double)(s->end - s->start) * axis->scale;
+		x = s->x_end + band;
+	}
+	return 0;
+}
+
+static double clamped(double value, double low, double high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+double thrum__time_axis_x(const struct thrum__time_axis *axis, int64_t time)
+{
+	const struct thrum__segment_of_time *s = axis->segments;
+	uint32_t low = 0, high = axis->count;
+
+	if (!high)
+		return 0;
+	time = thrum__bounded(time);
+	if (time < axis->from)
+		return clamped(axis->x0 - (double)(axis->from - time) * axis->scale, -FAR, FAR);
+	/* The last segment that starts at or before. */
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s[middle].start <= time)
+			low = middle;
+		else
+			high = middle;
+	}
+	s += low;
+	if (time <= s->end || low + 1 == axis->count)
+		return clamped(s->x + (double)(time - s->start) * axis->scale, -FAR, FAR);
+	return s->x_end +
+		(s[1].x - s->x_end) * ((double)(time - s->end) / (double)(s[1].start - s->end));
+}
+
+int64_t thrum__time_axis_time(const struct thrum__time_axis *axis, double x)
+{
+	const struct thrum__segment_of_time *s = axis->segments;
+	uint32_t low = 0, high = axis->count;
+	double ns;
+
+	if (!high || !(axis->scale > 0))
+		return axis->from;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s[middle].x <= x)
+			low = middle;
+		else
+			high = middle;
+	}
+	s += low;
+	if (x <= s->x_end || low + 1 == axis->count) {
+		ns = clamped((x - s->x) / axis->scale, -4e18, 4e18);
+		return thrum__bounded(s->start + (int64_t)floor(ns + 0.5));
+	}
+	ns = (double)(s[1].start - s->end) * ((x - s->x_end) / (s[1].x - s->x_end));
+	return s->end + (int64_t)floor(ns + 0.5);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/* What is asked of tracks beside walking. */
+#include "view/tracks_parts.h"
+
+size_t thrum__track_seek(const struct thrum__tracks *tracks, int kind, uint32_t row, int64_t time,
+	size_t *end)
+{
+	const struct thrum__track *track = &tracks->track[kind];
+
+	*end = row < tracks->rows ? track->first[row + 1] : 0;
+	return row < tracks->rows
+		? thrum__track_start_at(track, track->first[row], track->first[row + 1], time)
+		: 0;
+}
+
+uint32_t thrum__track_item(const struct thrum__tracks *tracks, int kind, size_t position)
+{
+	return tracks->track[kind].item[position];
+}
+
+int64_t thrum__track_time(const struct thrum__tracks *tracks, int kind, size_t position)
+{
+	return tracks->track[kind].start[position];
+}
+
+/* Whether an item of a row lies in from … to. */
+static bool has_item(const struct thrum__track *track, uint32_t row, int64_t from, int64_t to)
+{
+	uint32_t end = track->first[row + 1];
+	uint32_t at = thrum__track_end_at(track, track->first[row], end, from);
+
+	return at < end && track->start[at] <= to;
+}
+
+static bool has_sum(const struct thrum__level *level, uint32_t block, int64_t from, int64_t to)
+{
+	uint32_t at = level->first[block], end = level->first[block + 1], last = end;
+
+	while (at < last) {
+		uint32_t middle = at + (last - at) / 2;
+
+		if (level->sums[middle].end < from)
+			at = middle + 1;
+		else
+			last = middle;
+	}
+	return at < end && level->sums[at].start <= to;
+}
+
+uint32_t thrum__tracks_next_row(const struct thrum__tracks *tracks, uint32_t row, int64_t from,
+	int64_t to)
+{
+	const struct thrum__track *track = &tracks->track[THRUM__TRACK_UNITS];
+	unsigned level = 0; /* 0: rows; else blocks of track->level[level - 1] */
+	uint64_t at = row;
+
+	while (at << level * THRUM__FAN_SHIFT < tracks->rows) {
+		uint32_t node = (uint32_t)at;
+		bool is_used = level ? has_sum(&track->level[level - 1], node, from, to)
+				     : has_item(track, node, from, to);
+
+		if (is_used && level == 0)
+			return node;
+		if (is_used) {
+			level--;
+			at <<= THRUM__FAN_SHIFT;
+			continue;
+		}
+		at++;
+		if (at % THRUM__FAN == 0 && level < track->levels) {
+			level++;
+			at >>= THRUM__FAN_SHIFT;
+		}
+	}
+	return tracks->rows;
+}
+
+bool thrum__tracks_is_loud(const struct thrum__tracks *tracks, uint32_t row, int64_t from,
+	int64_t to)
+{
+	const struct thrum__track *units = &tracks->track[THRUM__TRACK_UNITS];
+
+	if (row >= tracks->rows || !has_item(units, row, from, to))
+		return false;
+	if (tracks->wanted[row / 8] & 1u << row % 8)
+		return true;
+	uint32_t end = units->first[row + 1];
+	uint32_t at = thrum__track_end_at(units, units->first[row], end, from);
+
+	/* What lasts to the end of the trace doesn't end there. */
+	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < tracks->end))
+		return true;
+	return has_item(&tracks->track[THRUM__TRACK_RUNS], row, from, to) ||
+		has_item(&tracks->track[THRUM__TRACK_EDGES], row, from, to) ||
+		has_item(&tracks->track[THRUM__TRACK_NOTES], row, from, to);
+}
+
+void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_t to, int64_t gap,
+	bool (*found)(void *context, int64_t start, int64_t end), void *context)
+{
+	const struct thrum__track *all = &tracks->all;
+	uint32_t at = thrum__track_end_at(all, 0, all->count, from);
+	int64_t start = from = thrum__bounded(from);
+
+	to = thrum__bounded(to);
+	if (gap < 1)
+		gap = 1;
+	for (;;) {
+		int64_t end = at < all->count && all->start[at] < to ? all->start[at] : to;
+
+		if (end > start && end - start >= gap && !found(context, start, end))
+			return;
+		if (end == to || at >= all->count)
+			return;
+		at = thrum__track_gap(all, at, all->count, gap);
+		start = all->end[at++];
+	}
+}
+
+int64_t thrum__tracks_busy(const struct thrum__tracks *tracks, int64_t from, int64_t to)
+{
+	const struct thrum__track *all = &tracks->all;
+	uint32_t at = thrum__track_end_at(all, 0, all->count, from);
+	uint32_t end = thrum__track_start_at(all, at, all->count, to);
+
+	if (at >= end || from >= to)
+		return 0;
+	int64_t busy = thrum__track_before(all, end) - thrum__track_before(all, at);
+
+	if (all->start[at] < from)
+		busy -= from - all->start[at];
+	if (all->end[end - 1] > to)
+		busy -= all->end[end - 1] - to;
+	return busy;
+}
+
+/* How many of sorted times are at most `time`. */
+static uint32_t count_until(const int64_t *times, uint32_t count, int64_t time)
+{
+	uint32_t from = 0;
+
+	while (from < count) {
+		uint32_t middle = from + (count - from) / 2;
+
+		if (times[middle] <= time)
+			from = middle + 1;
+		else
+			count = middle;
+	}
+	return from;
+}
+
+uint32_t thrum__tracks_alive(const struct thrum__tracks *tracks, int64_t time)
+{
+	uint32_t ended = time > INT64_MIN ? count_until(tracks->ends, tracks->units, time - 1) : 0;
+
+	return count_until(tracks->starts, tracks->units, time) - ended;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC */
+/* A view: made from a model, and painted. */
+#include <stdlib.h>
+
+#include "view/paint.h"
+
+/* Room at the sides, so that a beginning at 0 and the arrow of what is alive at the end show. */
+#define MARGIN_LEFT 8
+#define MARGIN_RIGHT 20
+
+#define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
+#define FOLD_GAP 80         /* pixels that an idle stretch would take to be folded */
+#define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
+#define LOUD_ROW 20         /* pixels */
+#define QUIET_ROW 3
+#define SQUEEZED_MOST 1.5 /* pictures high: more scrolling isn't worth it */
+#define CROWDED 8         /* units that begin in the window, for each row */
+#define DENSE_BAR 8
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+int thrum__view_create(const struct thrum__model *model, const struct thrum__view_options *options,
+	bool (*progress)(void *context), void *context, struct thrum__view **view)
+{
+	struct thrum__view *made = calloc(1, sizeof *made);
+	int status;
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	made->model = model;
+	made->selected = THRUM__NONE;
+	thrum__time_axis_init(&made->time);
+	thrum__row_axis_init(&made->rows);
+	made->memory = calloc(1, sizeof *made->memory);
+	made->history = calloc(THRUM__HISTORY, sizeof *made->history);
+	status = made->memory && made->history ? 0 : -THRUM_E_MEMORY;
+	if (status == 0)
+		status = thrum__layout_create(!options || !options->no_simplify,
+			options && options->by_lane, &made->layout);
+	if (status == 0)
+		status = thrum__layout_update(made->layout, model, progress, context);
+	if (status == 0)
+		status = thrum__tracks_create(model, made->layout, &made->tracks);
+	if (status == 0)
+		status = thrum__findings_make(model, &made->findings);
+	if (status == 0) {
+		thrum__view_state_default(made, &made->state);
+		status = thrum__view_settle(made);
+	}
+	if (status != 0) {
+		thrum__view_destroy(made);
+		return status;
+	}
+	*view = made;
+	return 0;
+}
+
+void thrum__view_destroy(struct thrum__view *view)
+{
+	if (!view)
+		return;
+	if (view->memory) {
+		free(view->memory->boxes.rects);
+		free(view->memory->scratch);
+		free(view->memory->seen);
+	}
+	free(view->memory);
+	free(view->history);
+	free(view->looks);
+	thrum__time_axis_finish(&view->time);
+	thrum__row_axis_finish(&view->rows);
+	thrum__findings_free(&view->findings);
+	thrum__tracks_destroy(view->tracks);
+	thrum__layout_destroy(view->layout);
+	free(view);
+}
+
+int thrum__view_update(struct thrum__view *view)
+{
+	struct thrum__tracks *tracks;
+	struct thrum__findings findings;
+	int status = thrum__layout_update(view->layout, view->model, NULL, NULL);
+
+	if (status != 0)
+		return status;
+	status = thrum__tracks_create(view->model, view->layout, &tracks);
+	if (status != 0)
+		return status;
+	thrum__tracks_destroy(view->tracks);
+	view->tracks = tracks;
+	status = thrum__findings_make(view->model, &findings);
+	if (status != 0)
+		return status;
+	thrum__findings_free(&view->findings);
+	view->findings = findings;
+	return thrum__view_settle(view);
+}
+
+void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
+{
+	*state = (struct thrum__view_state){
+		.to = view->model->end > 0 ? view->model->end : 1,
+		.findings = true,
+	};
+	state->focus_y = 0.5f;
+}
+
+/* ---- Projections --------------------------------------------------------------------------- */
+
+static bool is_on(int fold, bool automatic)
+{
+	return fold == THRUM__FOLD_ON || (fold == THRUM__FOLD_AUTO && automatic);
+}
+
+static int set_time(struct thrum__view *view, float right)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t busy = thrum__tracks_busy(view->tracks, state->from, state->to);
+	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from);
+	struct thrum__fold_rule rule = {
+		.fold = busy > 0 && is_on(state->fold, is_idle),
+		.min_gap = FOLD_GAP,
+		.width = right < 600 ? 22 : 72,
+	};
+	int status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
+		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
+
+	/* So many bands that each is but a hair? */
+	view->is_folded = view->time.count > 1;
+	return status;
+}
+
+/* The rows from the top that have something in the window: how many pixels they take when those in
+ * which nothing happens are squeezed, and how many units begin in them. */
+struct crowd {
+	uint32_t rows;
+	double units, needed;
+};
+
+static struct crowd look_at_rows(const struct thrum__view *view)
+{
+	const struct thrum__tracks *tracks = view->tracks;
+	int64_t from = view->state.from, to = view->state.to;
+	uint32_t row = view->state.row > 0 ? (uint32_t)view->state.row : 0;
+	struct crowd crowd = {0};
+	size_t end;
+
+	while (crowd.rows < ROWS_LOOKED_AT) {
+		row = thrum__tracks_next_row(tracks, row, from, to);
+		if (row >= view->layout->rows)
+			break;
+		crowd.rows++;
+		crowd.units += (double)(thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, to,
+						&end) -
+			thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, from, &end));
+		crowd.needed += thrum__tracks_is_loud(tracks, row, from, to) ? LOUD_ROW : QUIET_ROW;
+		row++;
+	}
+	return crowd;
+}
+
+/* Where units are many, their ends and names would hide what runs: as in rows that are too low. */
+static void make_dense(struct thrum__row_axis *rows)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct thrum__row_box *box = &rows->boxes[i];
+
+		if (box->size != THRUM__ROW_COMPACT)
+			continue;
+		box->size = THRUM__ROW_DENSE;
+		box->line_width = 1;
+		box->bar = box->bar > DENSE_BAR ? DENSE_BAR : box->bar;
+	}
+}
+
+static int set_rows(struct thrum__view *view, float top, float bottom)
+{
+	const struct thrum__view_state *state = &view->state;
+	uint32_t rows = view->layout->rows;
+	float room = bottom - top;
+	struct crowd crowd = look_at_rows(view);
+	bool is_crowded = crowd.units > CROWDED * crowd.rows;
+	int status;
+
+	if (state->fisheye) {
+		view->is_squeezed = false;
+		return thrum__row_axis_fisheye(&view->rows, rows, top, bottom, state->row,
+			top + state->focus_y * room,
+			state->row_height > 0 ? state->row_height : THRUM__FISHEYE_ROW);
+	}
+	view->is_squeezed = is_on(state->squeeze,
+		!is_crowded && (float)rows * LOUD_ROW > room &&
+			crowd.needed < SQUEEZED_MOST * room);
+	status = thrum__row_axis_set(&view->rows, view->tracks, rows,
+		view->is_squeezed ? THRUM__ROWS_SQUEEZED : THRUM__ROWS_EVEN, top, bottom,
+		state->row, state->row_height, state->from, state->to);
+	if (is_crowded && state->row_height == 0)
+		make_dense(&view->rows);
+	return status;
+}
+
+/* ---- Painting ------------------------------------------------------------------------------ */
+
+static void paint(struct thrum__paint *p)
+{
+	if (p->layout->unit_count == 0) {
+		thrum__paint_empty(p);
+		return;
+	}
+	thrum__paint_regions(p);
+	thrum__paint_grid(p);
+	thrum__paint_rows(p);
+	thrum__paint_creations(p);
+	thrum__paint_edges(p);
+	thrum__paint_counters(p);
+	if (p->state->findings)
+		thrum__paint_findings(p);
+	thrum__paint_names(p);
+	thrum__paint_empty(p);
+}
+
+int thrum__view_frame(struct thrum__view *view, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	const struct thrum__view_state *state = &view->state;
+	struct thrum__paint p = {
+		.view = view,
+		.model = view->model,
+		.layout = view->layout,
+		.tracks = view->tracks,
+		.state = state,
+		.metrics = metrics,
+		.time = &view->time,
+		.rows = &view->rows,
+		.list = list,
+		.boxes = &view->memory->boxes,
+		.memory = view->memory,
+		.width = width,
+		.height = height,
+		.ruler_top = state->strip ? THRUM__STRIP : 0,
+		.bottom = state->legend ? height - THRUM__LEGEND : height,
+		.right = width,
+	};
+	int status;
+
+	p.top = p.ruler_top + THRUM__RULER;
+	if (state->counters && view->model->counter_count > 0 && width > 3 * THRUM__GUTTER)
+		p.right -= THRUM__GUTTER;
+	view->width = width;
+	view->height = height;
+	thrum__list_clear(list, width, height);
+	status = set_time(view, p.right);
+	if (status == 0)
+		status = set_rows(view, p.top + THRUM__PAD, p.bottom - THRUM__PAD);
+	if (status != 0)
+		return status;
+	p.from = thrum__time_axis_time(&view->time, 0);
+	p.to = thrum__time_axis_time(&view->time, p.right);
+	p.boxes->count = 0;
+	paint(&p);
+	if (state->strip)
+		thrum__paint_strip(&p, 0, THRUM__STRIP);
+	if (state->legend)
+		thrum__paint_legend(&p);
+	thrum__list_sort(list);
+	return list->failed ? -THRUM_E_MEMORY : 0;
+}
+
+int thrum__view_strip(struct thrum__view *view, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	struct thrum__paint p = {
+		.view = view,
+		.model = view->model,
+		.layout = view->layout,
+		.tracks = view->tracks,
+		.state = &view->state,
+		.metrics = metrics,
+		.time = &view->time,
+		.rows = &view->rows,
+		.list = list,
+		.boxes = &view->memory->boxes,
+		.memory = view->memory,
+		.width = width,
+		.height = height,
+		.right = width,
+		.from = view->state.from,
+		.to = view->state.to,
+	};
+
+	thrum__list_clear(list, width, height);
+	thrum__paint_strip(&p, 0, height);
+	thrum__list_sort(list);
+	return list->failed ? -THRUM_E_MEMORY : 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The view: what is seen of one model, as a state that fits into a line of text, and the display
+ * list that it gives. Selection, search, picking, commands and their keys are here once, for every
+ * front end. Several traces are several views, one above the other, with a common time (link).
+ */
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
+
+#include "analyse/finding.h"
+#include "view/axis.h"
+#include "view/list.h"
+
+#define THRUM__SEARCH_MAX 128
+#define THRUM__COUNTERS_SHOWN_MAX 8
+#define THRUM__HISTORY 64     /* states that BACK remembers */
+#define THRUM__FISHEYE_ROW 40 /* pixels: the row in focus, where the state doesn't say */
+#define THRUM__PAD 10         /* above and below the rows */
+#define THRUM__TIME_MAX (INT64_MAX / 4)
+
+enum thrum__fold {
+	THRUM__FOLD_AUTO, /* on where under 2 % of the window is busy */
+	THRUM__FOLD_ON,
+	THRUM__FOLD_OFF,
+};
+
+/* All that a link or script must carry so that another sees the same. Plain data, copyable. */
+struct thrum__view_state {
+	int64_t from, to; /* the window; to > from */
+	double row;       /* the row at the top, with fraction; fish-eye: the row in focus */
+	float row_height; /* of even rows, or of loud ones; 0: what fits */
+	float focus_y;    /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
+	uint8_t fold;     /* enum thrum__fold */
+	uint8_t squeeze;  /* enum thrum__fold: quiet rows */
+	bool fisheye;
+	bool legend, strip; /* the key line at the bottom, the overview at the top */
+	bool related_only;  /* fade what isn't related to the selection */
+	bool findings;      /* pins and notes of the finding `finding` */
+	bool counters; /* the gutter and the lines of counter_shown; none chosen: the first four */
+	uint8_t theme;
+	uint32_t finding;  /* which one, from 0 */
+	uint64_t selected; /* a task's id */
+	bool has_selected;
+	char search[THRUM__SEARCH_MAX]; /* part of a name, case doesn't matter; "" none */
+	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64];
+	uint8_t counter_count;
+};
+
+struct thrum__view {
+	const struct thrum__model *model;
+	struct thrum__layout *layout;
+	struct thrum__tracks *tracks;
+	struct thrum__findings findings;
+	struct thrum__view_state state;
+	/* Made from the state by thrum__view_settle: */
+	uint32_t selected; /* task, or NONE */
+	uint8_t *looks;    /* by unit: bits of enum thrum__look */
+	uint32_t found;    /* how many units the search found */
+	bool is_related;   /* some unit is THRUM__LOOK_RELATED, the others are to fade */
+	/* Made by the last frame, for picking and commands: */
+	struct thrum__time_axis time;
+	struct thrum__row_axis rows;
+	float width, height;
+	bool is_folded, is_squeezed;
+	struct thrum__paint_memory *memory; /* kept from frame to frame */
+	struct thrum__view_state *history;  /* where one was, for BACK: a ring */
+	uint32_t history_count;
+};
+
+enum thrum__look {
+	THRUM__LOOK_SELECTED = 1,
+	THRUM__LOOK_FOUND = 2,
+	THRUM__LOOK_RELATED = 4,
+	THRUM__LOOK_STUCK = 8,   /* a finding's victim: red, 4 wide */
+	THRUM__LOOK_BEHIND = 16, /* on the way to the cause: red, 2 wide */
+	THRUM__LOOK_FAILED = 32,
+};
+
+struct thrum__view_options {
+	bool by_lane; /* group rows by lane where there are several */
+	bool no_simplify;
+};
+
+/*
+ * Lays out, makes tracks and findings, and fits the window to the trace. The model must stay until
+ * the view is destroyed. *view is to be destroyed with thrum__view_destroy. `progress` as in
+ * thrum__layout_update; when it returns false the result is 1 and *view is not set.
+ */
+THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
+	const struct thrum__view_options *, bool (*progress)(void *context), void *context,
+	struct thrum__view **);
+void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
+
+/* After the model grew: layout, tracks and findings follow; the state stays. */
+THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
+
+/* What a new view shows: the whole trace, everything on auto. */
+void thrum__view_state_default(const struct thrum__view *, struct thrum__view_state *);
+
+/* Makes looks and selected from the state; to be called after `state` was changed by hand. */
+THRUM__MUST_USE int thrum__view_settle(struct thrum__view *);
+
+/*
+ * The picture at a size in CSS pixels, into the list (which is cleared first). Bounded by pixels:
+ * at 1600 × 900 at most 3,000 texts and strokes, 20,000 rects, 40 batches.
+ */
+THRUM__MUST_USE int thrum__view_frame(struct thrum__view *, float width, float height,
+	const struct thrum__metrics *, struct thrum__list *);
+
+/* The strip of the whole trace, always linear, with the window's place on it. Part of the frame
+ * where state.strip is set; front ends with a strip of their own call this. */
+THRUM__MUST_USE int thrum__view_strip(struct thrum__view *, float width, float height,
+	const struct thrum__metrics *, struct thrum__list *);
+
+/* ---- State as text ------------------------------------------------------------------------- */
+
+/*
+ * The state as "t=0..69514000&row=3.5&sel=15&find=ring", fit for a URL's fragment: only what
+ * differs from the default; percent-escaped. Returns the length as snprintf does. A state read back
+ * is the same state.
+ */
+size_t thrum__view_state_print(const struct thrum__view *, char *to, size_t size);
+
+/* Reads it; keys may come in any order, missing ones are default. Returns 0, or
+ * -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
+THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *text,
+	struct thrum_error_info *);
+
+/* ---- Commands and keys --------------------------------------------------------------------- */
+
+/* X(NAME, word, keys, help): keys as of a browser's KeyboardEvent.key, several with spaces. */
+#define THRUM__COMMANDS(X) \
+	X(ZOOM_IN, "zoom-in", "+ = w", "zoom in") \
+	X(ZOOM_OUT, "zoom-out", "- s", "zoom out") \
+	X(LEFT, "left", "ArrowLeft a", "go left") \
+	X(RIGHT, "right", "ArrowRight d", "go right") \
+	X(UP, "up", "ArrowUp", "go up") \
+	X(DOWN, "down", "ArrowDown", "go down") \
+	X(FIT, "fit", "f", "centre the selection, then fit the whole trace") \
+	X(FOLD, "fold", "i", "fold idle time") \
+	X(SQUEEZE, "squeeze", "r", "fold quiet rows") \
+	X(FISHEYE, "fisheye", "e", "fish-eye") \
+	X(SEARCH, "search", "/", "find a task or log line") \
+	X(NEXT_MATCH, "next-match", "n", "next match") \
+	X(PREVIOUS_MATCH, "previous-match", "N", "previous match") \
+	X(NEXT_ALIKE, "next-alike", ".", "next task of the same label") \
+	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task of the same label") \
+	X(RELATED, "related", "l", "fade what isn't related") \
+	X(COUNTERS, "counters", "c Space", "counters") \
+	X(FINDING, "finding", "b", "next finding") \
+	X(DETAILS, "details", "Enter", "details") \
+	X(GO_TO_TIME, "go-to-time", "g", "go to a time") \
+	X(BACK, "back", "Backspace", "back to where you were") \
+	X(LEGEND, "legend", "k", "key line") \
+	X(CLEAR, "clear", "Escape", "clear search and selection") \
+	X(HELP, "help", "?", "all keys")
+
+enum thrum__command {
+#define THRUM__X(NAME, ...) THRUM__COMMAND_##NAME,
+	THRUM__COMMANDS(THRUM__X)
+#undef THRUM__X
+	THRUM__COMMAND_COUNT,
+};
+
+const char *thrum__command_name(int command);
+const char *thrum__command_keys(int command);
+const char *thrum__command_help(int command);
+/* The command of a key, or of a name; -1: none. */
+int thrum__command_of_key(const char *key);
+int thrum__command_find(const char *name);
+
+/*
+ * Does it; returns 1 when the picture changed, 0 when there was nothing to do, 2 when the front end
+ * has to (search, details, go-to-time, help), or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__view_command(struct thrum__view *, int command);
+
+/* Zooms by a factor (> 1: in) with what is at x, y staying there. */
+void thrum__view_zoom(struct thrum__view *, float x, float y, double factor);
+/* Moves the window by pixels; fish-eye: what was at y is then at y + dy. */
+void thrum__view_drag(struct thrum__view *, float x, float y, float dx, float dy);
+
+/* ---- Picking and selecting ----------------------------------------------------------------- */
+
+struct thrum__pick {
+	int64_t time;  /* at x */
+	uint32_t unit; /* NONE: ground */
+	uint32_t task; /* of the unit at that time, or NONE */
+	uint32_t row;
+};
+
+/* What is at a place of the last frame, at most `slack` pixels away. */
+void thrum__view_pick(const struct thrum__view *, float x, float y, float slack,
+	struct thrum__pick *);
+
+/* NONE clears. */
+THRUM__MUST_USE int thrum__view_select(struct thrum__view *, uint32_t task);
+
+/* Case of ASCII doesn't matter; matches names and log lines. Invalid UTF-8 is fine. */
+THRUM__MUST_USE int thrum__view_search(struct thrum__view *, const char *text);
+
+/* The task's words for people: name, or kind and call site, or kind and id. Returns as snprintf. */
+size_t thrum__view_task_words(const struct thrum__model *, uint32_t task, char *to, size_t size);
+
+/* A duration or moment in words: "5.09 ms", "627 µs", "12 s"; `digits` significant ones. */
+size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size);
+/* A moment, just precise enough for a step. */
+size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size);
+/* A finding's step: a title and a line below it ("" none). Return as snprintf. */
+size_t thrum__step_title(const struct thrum__model *, const struct thrum__finding *, unsigned step,
+	char *to, size_t size);
+size_t thrum__step_line(const struct thrum__model *, const struct thrum__finding *, unsigned step,
+	char *to, size_t size);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC */
+/* What stands out: selected, found, related, stuck, failed; and what is at a place. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/view.h"
+
+#define AWAITED_MAX 1000 /* tasks along what the selected one waits for */
+
+static uint32_t unit_of(const struct thrum__view *view, uint32_t task)
+{
+	return task < view->layout->task_count ? view->layout->unit_of[task] : THRUM__NONE;
+}
+
+static void look(struct thrum__view *view, uint32_t task, int bits)
+{
+	uint32_t unit = unit_of(view, task);
+
+	if (unit != THRUM__NONE)
+		view->looks[unit] |= (uint8_t)bits;
+}
+
+/* ---- Search -------------------------------------------------------------------------------- */
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* `wanted` is in lower case. */
+static bool contains(const char *text, size_t size, const char *wanted, size_t wanted_size)
+{
+	for (size_t i = 0; i + wanted_size <= size; i++) {
+		size_t n = 0;
+
+		while (n < wanted_size && lower(text[i + n]) == wanted[n])
+			n++;
+		if (n == wanted_size)
+			return true;
+	}
+	return false;
+}
+
+static void look_for(struct thrum__view *view)
+{
+	const struct thrum__model *model = view->model;
+	char wanted[THRUM__SEARCH_MAX];
+	size_t wanted_size = strlen(view->state.search), size;
+
+	if (wanted_size == 0)
+		return;
+	for (size_t i = 0; i <= wanted_size; i++)
+		wanted[i] = lower(view->state.search[i]);
+	for (uint32_t i = model->notes.first; i < model->notes.count; i++) {
+		uint32_t text = thrum__has_row(&model->notes, i) ? THRUM__NOTE(model, i, text)
+								 : THRUM__NONE;
+		const char *found = thrum__model_string(model, text, &size);
+
+		if (contains(found, size, wanted, wanted_size))
+			look(view, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
+	}
+	/* Whose label is forgotten, or who has none: by the words that stand for it. */
+	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
+		char words[200];
+
+		if (!thrum__has_row(&model->tasks, i))
+			continue;
+		size = thrum__view_task_words(model, i, words, sizeof words);
+		if (contains(words, size < sizeof words ? size : sizeof words - 1, wanted,
+			    wanted_size))
+			look(view, i, THRUM__LOOK_FOUND);
+	}
+}
+
+/* ---- Related ------------------------------------------------------------------------------- */
+
+static void look_at_edges(struct thrum__view *view, uint32_t task)
+{
+	const struct thrum__model *model = view->model;
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_out))
+		look(view, THRUM__EDGE(model, edge, to), THRUM__LOOK_RELATED);
+	edge = THRUM__TASK(model, task, edge_in);
+	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
+		look(view, THRUM__EDGE(model, edge, from), THRUM__LOOK_RELATED);
+}
+
+static void look_at_ancestors(struct thrum__view *view, uint32_t unit)
+{
+	while (unit != THRUM__NONE) {
+		view->looks[unit] |= THRUM__LOOK_RELATED;
+		unit = view->layout->units[unit].parent;
+	}
+}
+
+/* From what is pending along its last waits, to where nobody waits any more. */
+static void look_at_awaited(struct thrum__view *view, uint32_t task)
+{
+	const struct thrum__model *model = view->model;
+
+	for (int i = 0; i < AWAITED_MAX && thrum__has_row(&model->tasks, task); i++) {
+		uint32_t at = thrum__model_heir(model, task), edge;
+
+		if (!thrum__has_row(&model->tasks, at) ||
+			THRUM__TASK(model, at, state) != THRUM__STATE_PENDING)
+			return;
+		look(view, at, THRUM__LOOK_RELATED);
+		edge = THRUM__TASK(model, at, edge_out);
+		while (thrum__has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			edge = THRUM__EDGE(model, edge, prev_out);
+		if (!thrum__has_row(&model->edges, edge))
+			return;
+		task = THRUM__EDGE(model, edge, to);
+	}
+}
+
+/* What leads to the findings that the selected unit has a part in. */
+static void look_at_findings(struct thrum__view *view, uint32_t unit)
+{
+	for (uint32_t i = 0; i < view->findings.count; i++) {
+		const struct thrum__finding *finding = &view->findings.findings[i];
+		bool has_part = false;
+
+		for (unsigned s = 0; s < finding->step_count; s++)
+			has_part |= unit_of(view, finding->steps[s].task) == unit;
+		for (unsigned s = 0; has_part && s < finding->step_count; s++) {
+			look(view, finding->steps[s].task, THRUM__LOOK_RELATED);
+			look(view, finding->steps[s].other, THRUM__LOOK_RELATED);
+		}
+	}
+}
+
+static void look_at_related(struct thrum__view *view)
+{
+	uint32_t unit = unit_of(view, view->selected), task;
+
+	view->is_related = view->state.related_only && unit != THRUM__NONE;
+	if (!view->is_related)
+		return;
+	look_at_ancestors(view, unit);
+	look_at_findings(view, unit);
+	for (task = view->layout->units[unit].task; task != THRUM__NONE;
+		task = thrum__layout_next(view->layout, view->model, task)) {
+		look_at_edges(view, task);
+		look_at_awaited(view, task);
+	}
+}
+
+/* ---- Settling ------------------------------------------------------------------------------ */
+
+int thrum__view_settle(struct thrum__view *view)
+{
+	const struct thrum__model *model = view->model;
+	uint8_t *looks = calloc((size_t)view->layout->unit_count + 1, 1);
+
+	if (!looks)
+		return -THRUM_E_MEMORY;
+	free(view->looks);
+	view->looks = looks;
+	view->selected = view->state.has_selected ? thrum__model_find(model, view->state.selected)
+						  : THRUM__NONE;
+	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+		int mark = thrum__findings_mark(&view->findings, task);
+
+		if (!thrum__has_row(&model->tasks, task))
+			continue;
+		if (mark != THRUM__MARK_NONE)
+			look(view, task,
+				mark == THRUM__MARK_STUCK ? THRUM__LOOK_STUCK : THRUM__LOOK_BEHIND);
+		if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
+			look(view, task, THRUM__LOOK_FAILED);
+	}
+	look(view, view->selected, THRUM__LOOK_SELECTED);
+	look_for(view);
+	look_at_related(view);
+	view->found = 0;
+	for (uint32_t i = 0; i < view->layout->unit_count; i++)
+		view->found += (view->looks[i] & THRUM__LOOK_FOUND) != 0;
+	return 0;
+}
+
+int thrum__view_select(struct thrum__view *view, uint32_t task)
+{
+	view->state.has_selected = thrum__has_row(&view->model->tasks, task);
+	view->state.selected = view->state.has_selected ? THRUM__TASK(view->model, task, id) : 0;
+	return thrum__view_settle(view);
+}
+
+int thrum__view_search(struct thrum__view *view, const char *text)
+{
+	size_t size = strlen(text);
+
+	if (size >= sizeof view->state.search)
+		size = sizeof view->state.search - 1;
+	memcpy(view->state.search, text, size);
+	view->state.search[size] = 0;
+	return thrum__view_settle(view);
+}
+
+/* ---- Picking ------------------------------------------------------------------------------- */
+
+/* The task of a chain at a time: the last that had started by then. */
+static uint32_t task_at(const struct thrum__view *view, uint32_t unit, int64_t time)
+{
+	uint32_t task = view->layout->units[unit].task, next;
+
+	while ((next = thrum__layout_next(view->layout, view->model, task)) != THRUM__NONE &&
+		THRUM__TASK(view->model, task, end) <= time)
+		task = next;
+	return task;
+}
+
+void thrum__view_pick(const struct thrum__view *view, float x, float y, float slack,
+	struct thrum__pick *pick)
+{
+	int64_t from = thrum__time_axis_time(&view->time, x - slack);
+	int64_t to = thrum__time_axis_time(&view->time, x + slack);
+	const struct thrum__row_box *nearest = NULL;
+	struct thrum__stretch stretch;
+	struct thrum__walk walk;
+	float best = INFINITY;
+
+	*pick = (struct thrum__pick){
+		.time = thrum__time_axis_time(&view->time, x),
+		.unit = THRUM__NONE,
+		.task = THRUM__NONE,
+		.row = THRUM__NONE,
+	};
+	for (uint32_t i = 0; i < view->rows.count; i++) {
+		const struct thrum__row_box *box = &view->rows.boxes[i];
+		float away = y < box->y            ? box->y - y
+			: y > box->y + box->height ? y - box->y - box->height
+						   : 0;
+
+		if (away > slack || away >= best)
+			continue;
+		thrum__walk_begin(&walk, view->tracks, THRUM__TRACK_UNITS, box->row, box->rows,
+			from, to + 1, 0);
+		if (!thrum__walk_next(&walk, &stretch))
+			continue;
+		best = away;
+		nearest = box;
+		pick->unit = stretch.item;
+	}
+	if (nearest) {
+		pick->row = thrum__layout_row(view->layout, pick->unit);
+		pick->task = task_at(view, pick->unit, pick->time);
+	}
+}

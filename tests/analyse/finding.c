@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyse/finding.h"
+#include "story.h"
+
+#define CONDITION \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"10 create 1 2 condition\n" \
+	"10 label 2 \"arp-reply\n" \
+	"20 create 1 3 promise\n" \
+	"20 should-resolve 3\n"
+
+static struct thrum__findings find(const struct thrum__model *model)
+{
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	return findings;
+}
+
+/* How many findings the story has; *first is the first. */
+static uint32_t found(const char *lines, bool is_mirage, struct thrum__finding *first)
+{
+	struct thrum__model *model = story_model(lines, is_mirage);
+	struct thrum__findings findings = find(model);
+	uint32_t count = findings.count;
+
+	if (count > 0)
+		*first = findings.findings[0];
+	thrum__findings_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static void signal_before_wait(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
+					 "50 try-read 3 2\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_LOST_WAKE_UP);
+	assert_int_equal(finding.certainty, THRUM__CERTAIN);
+	assert_int_equal(finding.step_count, 3);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_SIGNAL_LOST);
+	assert_int_equal(finding.steps[0].time, 30);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_WAITS_LATE);
+	assert_int_equal(finding.steps[1].time, 50);
+	assert_int_equal(finding.steps[2].kind, THRUM__STEP_NEVER_RESOLVED);
+}
+
+static void signal_after_wait_is_no_lost_one(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 try-read 3 2\n"
+					 "50 signal 1 2 =1\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_not_equal(finding.certainty, THRUM__CERTAIN);
+}
+
+static void a_later_heard_signal_clears_the_lost_one(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
+					 "50 try-read 3 2\n"
+					 "60 signal 1 2 =1\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+}
+
+static void mirage_signal_before_wait(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found("0 switch 0\n"
+			       "10 create 0 1 condition\n"
+			       "10 label 1 \"arp-reply\n"
+			       "20 create 0 2 bind\n"
+			       "20 should-resolve 2\n"
+			       "30 signal 0 1\n"
+			       "31 switch 0\n"
+			       "50 signal 2 1\n"
+			       "51 create 1 3 task\n"
+			       "52 switch 2\n"
+			       "53 try-read 2 3\n"
+			       "60 switch 0\n"
+			       "90 switch -1\n",
+		true, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_LOST_WAKE_UP);
+	assert_int_equal(finding.steps[0].time, 30);
+	assert_int_equal(finding.steps[1].time, 51);
+}
+
+static void chain_behind_what_is_never_resolved(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "0 switch 1\n"
+						 "10 create 1 2 promise\n"
+						 "10 should-resolve 2\n"
+						 "11 create 1 3 promise\n"
+						 "12 create 1 4 request\n"
+						 "13 create 1 5 promise\n"
+						 "20 try-read 2 3\n"
+						 "21 try-read 3 4\n"
+						 "30 try-read 5 4\n",
+		false);
+	struct thrum__findings findings = find(model);
+	const struct thrum__finding *finding = findings.findings;
+
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_WAITS_FOR);
+	assert_int_equal(finding->steps[0].other, story_task(model, 4));
+	assert_int_equal(finding->steps[0].time, 21);
+	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 2)), THRUM__MARK_STUCK);
+	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 3)), THRUM__MARK_BEHIND);
+	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 4)), THRUM__MARK_BEHIND);
+	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 5)), THRUM__MARK_NONE);
+	thrum__findings_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void a_cycle_ends(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(found("0 create - 1 thread\n"
+			       "1 create 1 2 promise\n"
+			       "1 create 1 3 promise\n"
+			       "1 should-resolve 2\n"
+			       "2 try-read 2 3\n"
+			       "3 try-read 3 2\n"
+			       "4 try-read 2 2\n",
+				 false, &finding),
+		1);
+}
+
+static void healthy_is_silent(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(found(CONDITION "30 try-read 3 2\n"
+					 "50 signal 1 2 =1\n"
+					 "60 read 3 2\n"
+					 "70 resolve 1 3\n",
+				 false, &finding),
+		0);
+	assert_int_equal(found("", false, &finding), 0);
+}
+
+static void a_chain_that_resolves_is_no_finding(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(found("0 create - 1 thread\n"
+			       "1 create 1 2 bind\n"
+			       "1 should-resolve 2\n"
+			       "2 create 2 3 promise\n"
+			       "3 become 2 3\n"
+			       "4 resolve 1 3\n",
+				 false, &finding),
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signal_before_wait),
+		cmocka_unit_test(signal_after_wait_is_no_lost_one),
+		cmocka_unit_test(a_later_heard_signal_clears_the_lost_one),
+		cmocka_unit_test(mirage_signal_before_wait),
+		cmocka_unit_test(chain_behind_what_is_never_resolved),
+		cmocka_unit_test(a_cycle_ends),
+		cmocka_unit_test(healthy_is_silent),
+		cmocka_unit_test(a_chain_that_resolves_is_no_finding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

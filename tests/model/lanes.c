@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: ISC */
+/* What lanes and counters hold: spans, gaps, values, links; and forgetting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_helper.h"
+
+#define OF(m, number, member) THRUM__TASK(m, thrum__model_find(m, number), member)
+
+static void assert_span(const struct thrum__model *m, uint32_t i, const char *name, int64_t start,
+	int64_t end, uint64_t depth)
+{
+	assert_string_equal(thrum__model_string(m, THRUM__SPAN(m, i, text), NULL), name);
+	assert_int_equal(THRUM__SPAN(m, i, start), start);
+	assert_int_equal(THRUM__SPAN(m, i, end), end);
+	assert_int_equal(THRUM__SPAN(m, i, count), depth);
+}
+
+static void spans_nest(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(SPAN_BEGIN, 1, TEXT("a")),
+		EVENT(SPAN_BEGIN, 2, TEXT("b")), EVENT(SPAN_BEGIN, 3, TEXT("c")),
+		EVENT(SPAN_END, 4, TEXT("never")), EVENT(SPAN_BEGIN, 4, TEXT("d"), .lane = 1),
+		EVENT(SPAN_END, 5, TEXT("b")), EVENT(SPAN_END, 6, TEXT("c")),
+		EVENT(SPAN_BEGIN, 7, TEXT("b")), EVENT(SPAN_END, 8, TEXT("b")),
+		EVENT(SPAN_END, 9, TEXT("a")), EVENT(SPAN_END, 10, TEXT("a")));
+
+	assert_int_equal(m->spans.count, 5);
+	assert_span(m, 0, "a", 1, 9, 0);
+	assert_span(m, 1, "b", 2, 5, 1);
+	assert_span(m, 2, "c", 3, 5, 2);
+	assert_span(m, 3, "d", 4, THRUM__OPEN, 0);
+	assert_span(m, 4, "b", 7, 8, 1);
+	thrum__model_destroy(m);
+}
+
+static void gc_is_a_span_before_its_event(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(GC, 100, .value = 30),
+		EVENT(GC, 200, .value = 1000), EVENT(GC, 300, .value = INT64_MIN));
+
+	assert_span(m, 0, "GC", 70, 100, 0);
+	assert_span(m, 1, "GC", 0, 200, 0);
+	assert_span(m, 2, "GC", 300, 300, 0);
+	thrum__model_destroy(m);
+}
+
+static void gaps_leave_no_run_and_make_unsure(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD),
+		EVENT(CREATE, 1, PAIR(1, 2), .kind = THRUM_KIND_TASK),
+		EVENT(CREATE, 1, PAIR(1, 3), .kind = THRUM_KIND_TASK),
+		EVENT(RESOLVE, 2, PAIR(1, 3)), EVENT(SWITCH, 5, TASK(2)),
+		EVENT(LOST, 20, TEXT("overwritten"), .value = 7, .flags = THRUM_EVENT_HAS_VALUE),
+		EVENT(CREATE, 22, PAIR(1, 4), .kind = THRUM_KIND_TASK),
+		EVENT(RESOLVE, 25, PAIR(4, 9)), EVENT(SWITCH, 30, TASK(1)),
+		EVENT(DAMAGED, 40, TEXT("cut")));
+
+	assert_int_equal(m->gaps.count, 2);
+	assert_int_equal(THRUM__GAP(m, 0, start), 5);
+	assert_int_equal(THRUM__GAP(m, 0, end), 20);
+	assert_int_equal(THRUM__GAP(m, 0, count), 7);
+	assert_int_equal(m->lost, 7);
+	assert_int_equal(m->damaged, 1);
+	/* 2 ran when the gap began; who ran after it, 4 said first. */
+	assert_int_equal(THRUM__RUN(m, 1, end), 5);
+	assert_int_equal(THRUM__TASK(m, THRUM__RUN(m, 2, task), id), 4);
+	assert_int_equal(THRUM__RUN(m, 2, start), 25);
+	assert_true(thrum__model_is_unsure(m, thrum__model_find(m, 2)));
+	assert_false(thrum__model_is_unsure(m, thrum__model_find(m, 3)));
+	assert_true(thrum__model_is_unsure(m, thrum__model_find(m, 4)));
+	thrum__model_destroy(m);
+}
+
+static void counters_keep_their_values(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(COUNTER, 1, TASK(1), TEXT("c"), .value = 5),
+		EVENT(INCREASE, 2, TASK(1), TEXT("c"), .value = -7),
+		EVENT(INCREASE, 3, TEXT("c"), .value = INT64_MIN),
+		EVENT(COUNTER, 4, TEXT("d"), .value = INT64_MAX),
+		EVENT(INCREASE, 5, TEXT("d"), .value = 1));
+	const struct thrum__counter *c = &m->counters[0], *d = &m->counters[1];
+
+	assert_int_equal(m->counter_count, 2);
+	assert_string_equal(thrum__model_string(m, c->name, NULL), "c");
+	assert_int_equal(THRUM__VALUE(c, 1, value), -2);
+	assert_int_equal(THRUM__VALUE(c, 1, task), thrum__model_find(m, 1));
+	assert_int_equal(THRUM__VALUE(c, 2, task), THRUM__NONE);
+	assert_true(c->min == INT64_MIN && c->max == 5 && c->last == INT64_MIN && c->start == 0);
+	assert_true(d->last == INT64_MAX && d->min == INT64_MAX);
+	thrum__model_destroy(m);
+}
+
+static void links_meet_in_either_order(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(LINK_SEND, 1, TASK(1), TEXT("k\0y")),
+		EVENT(LINK_RECEIVE, 2, TASK(2), TEXT("k\0y"), .lane = 1),
+		EVENT(LINK_RECEIVE, 3, TASK(3), TEXT("k\0z"), .lane = 1),
+		EVENT(LINK_SEND, 4, TASK(4), TEXT("k\0z")),
+		EVENT(LINK_RECEIVE, 5, TASK(5), TEXT("k"), .lane = 1));
+
+	assert_int_equal(m->edges.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(THRUM__EDGE(m, i, kind), THRUM__EDGE_LINK);
+		assert_int_equal(THRUM__TASK(m, THRUM__EDGE(m, i, from), id), i ? 4 : 1);
+		assert_int_equal(THRUM__TASK(m, THRUM__EDGE(m, i, to), id), i ? 3 : 2);
+	}
+	thrum__model_destroy(m);
+}
+
+static void texts_may_be_anything(void **state)
+{
+	static char text[100000];
+	struct thrum__model *m;
+	size_t size;
+
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	memset(text, '\xff', sizeof text);
+	for (uint32_t i = 0; i < 400; i++) {
+		uint32_t length = i < 300 ? i : sizeof text - i;
+		struct thrum_event event = EVENT(LABEL, i, TASK(i + 1), .text = text,
+			.text_size = length);
+
+		/* All of one length differ by their last byte only. */
+		text[length ? length - 1 : 0] = (char)i;
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+		const char *name = thrum__model_task_name(m, i, &size);
+
+		assert_int_equal(size, length);
+		assert_memory_equal(name, text, size);
+		assert_int_equal(name[size], '\0');
+	}
+	assert_string_equal(thrum__model_string(m, THRUM__NONE, &size), "");
+	assert_int_equal(size, 0);
+	thrum__model_destroy(m);
+}
+
+/* ---- Forgetting ---------------------------------------------------------------------------- */
+
+#define ROUNDS 40000
+
+/* One round of a server: a request with a name of its own is created, runs, waits, is resolved. */
+static void append_round(struct thrum__model *m, uint64_t round, const char *name)
+{
+	uint64_t id = 2 + round;
+	int64_t time = (int64_t)round * 10;
+	const struct thrum_event events[] = {
+		EVENT(CREATE, time, PAIR(1, id), .kind = THRUM_KIND_REQUEST),
+		EVENT(LABEL, time, TASK(id), .text = name, .text_size = (uint32_t)strlen(name)),
+		EVENT(SWITCH, time + 1, TASK(id)),
+		EVENT(TRY_READ, time + 2, PAIR(id, 1)),
+		EVENT(COUNTER, time + 3, TEXT("requests"), .value = (int64_t)round),
+		EVENT(SWITCH, time + 4, TASK(1)),
+		EVENT(RESOLVE, time + 5, PAIR(1, id)),
+	};
+
+	assert_int_equal(thrum__model_append(m, events, sizeof events / sizeof *events), 0);
+}
+
+static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
+{
+	const struct thrum_event begin[] = {
+		EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD),
+		EVENT(CREATE, 0, PAIR(1, 1 << 30), .kind = THRUM_KIND_TASK),
+		EVENT(LABEL, 0, TASK(1 << 30), TEXT("for ever")),
+	};
+	struct thrum__model *m;
+	size_t most = 0;
+	char name[64];
+
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	assert_int_equal(thrum__model_append(m, begin, 3), 0);
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		snprintf(name, sizeof name, "request number %llu", (unsigned long long)round);
+		append_round(m, round, name);
+		if (round % 1000 != 999)
+			continue;
+		thrum__model_forget(m, m->end - 20000);
+		if (round < ROUNDS / 2 && most < thrum__model_memory(m))
+			most = thrum__model_memory(m);
+	}
+	assert_true(thrum__model_is_valid(m));
+	assert_true(thrum__model_memory(m) <= most + most / 10);
+	assert_int_equal(m->forgotten, m->end - 20000);
+	assert_string_equal(thrum__model_task_name(m, thrum__model_find(m, 1 << 30), NULL),
+		"for ever");
+	assert_int_equal(thrum__model_find(m, 2 + ROUNDS / 2), THRUM__NONE);
+	/* The last ones are all there. */
+	for (uint64_t round = ROUNDS - 2000; round < ROUNDS; round++) {
+		uint32_t task = thrum__model_find(m, 2 + round);
+
+		snprintf(name, sizeof name, "request number %llu", (unsigned long long)round);
+		assert_string_equal(thrum__model_task_name(m, task, NULL), name);
+		assert_true(thrum__has_row(&m->runs, THRUM__TASK(m, task, run)));
+		assert_true(thrum__has_row(&m->edges, THRUM__TASK(m, task, edge_out)));
+	}
+	const struct thrum__counter *c = &m->counters[0];
+
+	assert_true(c->values.first > 0);
+	assert_int_equal(c->start, THRUM__VALUE(c, c->values.first, value) - 1);
+	thrum__model_destroy(m);
+}
+
+static void chains_survive_the_forgetting_of_their_beginning(void **state)
+{
+	struct thrum__model *m;
+	uint64_t id = 1;
+
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	/* A loop: each round becomes the next one. */
+	for (; id < 3 * THRUM__BLOCK; id++) {
+		const struct thrum_event events[] = {
+			EVENT(CREATE, (int64_t)id, PAIR(id, id + 1), .kind = THRUM_KIND_BIND),
+			EVENT(BECOME, (int64_t)id, PAIR(id, id + 1)),
+		};
+
+		assert_int_equal(thrum__model_append(m, events, 2), 0);
+		if (id % 1000 == 0)
+			thrum__model_forget(m, (int64_t)id - 500);
+	}
+	assert_true(thrum__model_is_valid(m));
+	assert_true(m->tasks.first > 0);
+	assert_int_equal(thrum__model_find(m, 1), THRUM__NONE);
+	for (uint32_t i = m->tasks.first; i < m->tasks.count; i++)
+		assert_int_equal(THRUM__TASK(m, thrum__model_heir(m, i), id), id);
+	thrum__model_destroy(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans_nest),
+		cmocka_unit_test(gc_is_a_span_before_its_event),
+		cmocka_unit_test(gaps_leave_no_run_and_make_unsure),
+		cmocka_unit_test(counters_keep_their_values),
+		cmocka_unit_test(links_meet_in_either_order),
+		cmocka_unit_test(texts_may_be_anything),
+		cmocka_unit_test(forgetting_bounds_memory_and_keeps_what_is_pending),
+		cmocka_unit_test(chains_survive_the_forgetting_of_their_beginning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: ISC */
+/* What each event does to the model: tasks, runs, and where tasks begin. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_helper.h"
+
+#define CREATE(when, parent, child, what) \
+	EVENT(CREATE, when, PAIR(parent, child), .kind = THRUM_KIND_##what)
+#define THREAD(when, id) EVENT(CREATE, when, OTHER(id), .kind = THRUM_KIND_THREAD)
+
+static void assert_run(const struct thrum__model *m, uint32_t run, uint64_t id, int64_t start,
+	int64_t end)
+{
+	assert_true(thrum__has_row(&m->runs, run));
+	assert_int_equal(THRUM__TASK(m, THRUM__RUN(m, run, task), id), id);
+	assert_int_equal(THRUM__RUN(m, run, start), start);
+	assert_int_equal(THRUM__RUN(m, run, end), end);
+}
+
+static uint64_t id_of(const struct thrum__model *m, uint32_t task)
+{
+	return task == THRUM__NONE ? 0 : THRUM__TASK(m, task, id);
+}
+
+#define OF(m, number, member) THRUM__TASK(m, thrum__model_find(m, number), member)
+
+static void assert_name(const struct thrum__model *m, uint64_t id, const char *expected)
+{
+	size_t size;
+
+	assert_string_equal(thrum__model_task_name(m, thrum__model_find(m, id), &size), expected);
+	assert_int_equal(size, strlen(expected));
+}
+
+/* ---- thrum's rules ------------------------------------------------------------------------- */
+
+static void only_switches_and_suspensions_change_what_runs(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
+		CREATE(2, 1, 3, TASK), EVENT(SWITCH, 10, TASK(2)), EVENT(READ, 11, PAIR(3, 2)),
+		EVENT(SIGNAL, 12, PAIR(2, 3)), EVENT(SUSPEND, 20, TEXT("poll")),
+		EVENT(RESUME, 50, TEXT("poll")), EVENT(BECOME, 55, PAIR(2, 3)),
+		EVENT(SWITCH, 60, TASK(1)), EVENT(SWITCH, 61, TASK(1)),
+		EVENT(RESOLVE, 70, PAIR(1, 1)));
+
+	assert_int_equal(m->runs.count, 4);
+	assert_run(m, 0, 1, 0, 10);
+	assert_run(m, 1, 2, 10, 20);
+	assert_run(m, 2, 2, 50, 60);
+	/* A thread that ends runs no more. */
+	assert_run(m, 3, 1, 60, 70);
+	assert_int_equal(m->lanes[0].running, THRUM__NONE);
+	assert_int_equal(m->lanes[0].task, 0);
+	assert_true(OF(m, 1, flags) & THRUM__TASK_LANE);
+	/* Its own task's time doesn't count. */
+	assert_int_equal(m->lanes[0].ran, 20);
+	assert_int_equal(m->suspensions.count, 1);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, start), 20);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, end), 50);
+	assert_string_equal(thrum__model_string(m, THRUM__SUSPENSION(m, 0, text), NULL), "poll");
+	assert_int_equal(m->lanes[0].suspended_ns, 30);
+	thrum__model_destroy(m);
+}
+
+static void a_suspension_may_lack_an_end_or_a_beginning(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(RESUME, 30, TEXT("a")),
+		EVENT(SUSPEND, 40, TEXT("b")), EVENT(SUSPEND, 50, TEXT("c")));
+
+	assert_int_equal(m->suspensions.count, 3);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, start), 0);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, end), 30);
+	assert_int_equal(THRUM__SUSPENSION(m, 1, end), 50);
+	assert_int_equal(THRUM__SUSPENSION(m, 2, end), THRUM__OPEN);
+	assert_int_equal(m->lanes[0].suspended, 2);
+	assert_int_equal(m->lanes[0].run, THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+static void states_and_ends(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
+		CREATE(1, 1, 3, TASK), CREATE(1, 1, 4, TASK), CREATE(1, 1, 5, TASK),
+		EVENT(RESOLVE, 5, PAIR(1, 2)), EVENT(FAIL, 6, PAIR(1, 3), TEXT("no route")),
+		EVENT(CANCEL, 7, PAIR(1, 4)), EVENT(RESOLVE, 9, PAIR(1, 3)),
+		EVENT(RESOLVE, 9, OTHER(77)), EVENT(DUE, 10, TASK(5), .value = INT64_MAX),
+		EVENT(SHOULD_RESOLVE, 10, TASK(5)));
+
+	assert_int_equal(OF(m, 2, state), THRUM__STATE_RESOLVED);
+	assert_int_equal(OF(m, 2, end), 5);
+	/* The first end counts. */
+	assert_int_equal(OF(m, 3, state), THRUM__STATE_FAILED);
+	assert_int_equal(OF(m, 3, end), 6);
+	assert_string_equal(thrum__model_string(m, OF(m, 3, failure), NULL), "no route");
+	assert_int_equal(OF(m, 4, state), THRUM__STATE_CANCELLED);
+	assert_string_equal(thrum__state_name(OF(m, 4, state)), "cancelled");
+	assert_int_equal(OF(m, 5, end), THRUM__OPEN);
+	assert_true(thrum__model_is_stuck(m, thrum__model_find(m, 5)));
+	assert_false(thrum__model_is_stuck(m, thrum__model_find(m, 4)));
+	assert_int_equal(THRUM__NOTE(m, 0, kind), THRUM__NOTE_DUE);
+	assert_int_equal(THRUM__NOTE(m, 0, value), THRUM__OPEN);
+	/* Never created; and resolved by nobody. */
+	assert_true(OF(m, 77, flags) & THRUM__TASK_PREEXISTING);
+	assert_int_equal(OF(m, 77, start), 0);
+	assert_int_equal(THRUM__EDGE(m, OF(m, 77, edge_in), from), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+static void a_creation_may_come_after_what_needs_it(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1),
+		EVENT(TRY_READ, 5, PAIR(1, 2), .lane = 1), CREATE(6, 1, 2, PROMISE),
+		CREATE(9, 1, 2, TASK),
+		EVENT(CREATE, 3, PAIR(1, 3), .kind = THRUM_KIND_TIMER, .lane = 1));
+
+	assert_int_equal(OF(m, 2, kind), THRUM_KIND_PROMISE);
+	assert_int_equal(OF(m, 2, created), 6);
+	assert_int_equal(id_of(m, OF(m, 2, parent)), 1);
+	/* There were two of them. */
+	assert_true(OF(m, 2, flags) & THRUM__TASK_UNSURE);
+	assert_false(OF(m, 2, flags) & THRUM__TASK_PREEXISTING);
+	assert_int_equal(m->late, 1);
+	assert_int_equal(m->end, 9);
+	assert_int_equal(OF(m, 3, created), 3);
+	thrum__model_destroy(m);
+}
+
+static void what_is_remembered_moves_no_lane(void **state)
+{
+	struct thrum__model *m = MODEL(false,
+		EVENT(CREATE, 2, .other = 1, .kind = THRUM_KIND_THREAD,
+			.flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_REMEMBERED),
+		EVENT(CREATE, 3, .task = 1, .other = 2, .kind = THRUM_KIND_TIMER,
+			.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER |
+				THRUM_EVENT_REMEMBERED),
+		EVENT(RESOLVE, 50, PAIR(7, 2)), EVENT(SWITCH, 60, TASK(1)));
+
+	assert_true(OF(m, 1, flags) & THRUM__TASK_REMEMBERED);
+	assert_true(OF(m, 2, flags) & THRUM__TASK_REMEMBERED);
+	assert_int_equal(m->lanes[0].first, 50);
+	/* Who resolves, runs: nobody has said before. */
+	assert_run(m, 0, 7, 50, 60);
+	thrum__model_destroy(m);
+}
+
+/* ---- mirage's rules ------------------------------------------------------------------------ */
+
+static void mirage_runs_who_reads_is_signalled_or_goes_on(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, CONDITION),
+		CREATE(1, 0, 2, BIND), CREATE(1, 0, 3, TASK), EVENT(READ, 10, PAIR(2, 3)),
+		EVENT(SIGNAL, 20, PAIR(2, 1)), EVENT(READ, 30, PAIR(2, 3)), CREATE(31, 2, 4, BIND),
+		EVENT(BECOME, 40, PAIR(2, 4)), EVENT(SWITCH, 50, TASK(UINT64_MAX)),
+		EVENT(SWITCH, 55, TASK(UINT64_MAX)), EVENT(SWITCH, 90, TASK(2)),
+		EVENT(RESOLVE, 95, PAIR(4, 4)), EVENT(SWITCH, 97, TASK(4)),
+		EVENT(SWITCH, 99, TASK(0)));
+
+	assert_int_equal(m->runs.count, 7);
+	assert_run(m, 0, 0, 0, 10);
+	assert_run(m, 1, 2, 10, 20);
+	assert_run(m, 2, 1, 20, 30);
+	assert_run(m, 3, 2, 30, 40);
+	assert_run(m, 4, 4, 40, 50);
+	/* A switch to what became another is one to its heir; which runs no longer than it lives.
+	 */
+	assert_run(m, 5, 4, 90, 95);
+	assert_run(m, 6, 0, 99, THRUM__OPEN);
+	assert_int_equal(m->suspensions.count, 1);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, start), 50);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, end), 90);
+	assert_name(m, 0, "main context");
+	assert_int_equal(thrum__model_find(m, UINT64_MAX), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+static void mirage_needs_no_first_switch(void **state)
+{
+	struct thrum__model *m = MODEL(true, CREATE(5, 7, 8, TASK), EVENT(SWITCH, 9, TASK(0)));
+
+	assert_run(m, 0, 7, 5, 9);
+	thrum__model_destroy(m);
+}
+
+/* ---- Where tasks begin --------------------------------------------------------------------- */
+
+static void a_bind_begins_where_it_wakes(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
+		CREATE(2, 0, 2, BIND), EVENT(TRY_READ, 3, PAIR(2, 1)), CREATE(4, 0, 3, TASK),
+		EVENT(TRY_READ, 4, PAIR(3, 1)), EVENT(RESOLVE, 9, PAIR(0, 1)),
+		EVENT(READ, 10, PAIR(2, 1)), EVENT(READ, 11, PAIR(3, 1)));
+
+	assert_int_equal(OF(m, 2, created), 2);
+	assert_int_equal(OF(m, 2, start), 10);
+	assert_int_equal(id_of(m, OF(m, 2, creator)), 0);
+	assert_int_equal(id_of(m, OF(m, 2, parent)), 1);
+	/* A task is no bind. */
+	assert_int_equal(OF(m, 3, start), 4);
+	thrum__model_destroy(m);
+}
+
+static void a_bind_begins_where_it_was_created_if_it_showed_itself(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
+		CREATE(2, 0, 2, BIND), EVENT(LABEL, 3, TASK(2), TEXT("x")),
+		EVENT(READ, 10, PAIR(2, 1)),
+		/* Somebody waits for it; who then reads it at once has only waited. */
+		CREATE(12, 0, 3, BIND), CREATE(12, 0, 4, BIND), EVENT(TRY_READ, 13, PAIR(4, 3)),
+		EVENT(READ, 20, PAIR(3, 1)), CREATE(22, 0, 5, MAP), CREATE(22, 0, 6, MAP),
+		EVENT(TRY_READ, 23, PAIR(6, 5)), EVENT(READ, 30, PAIR(5, 1)),
+		EVENT(READ, 31, PAIR(6, 5)),
+		/* It is what its creator becomes. */
+		CREATE(40, 4, 7, TRY), EVENT(READ, 50, PAIR(7, 1)), EVENT(BECOME, 51, PAIR(4, 7)));
+
+	assert_int_equal(OF(m, 2, start), 2);
+	assert_int_equal(id_of(m, OF(m, 2, parent)), 0);
+	assert_int_equal(OF(m, 3, start), 12);
+	assert_int_equal(OF(m, 5, start), 30);
+	assert_int_equal(id_of(m, OF(m, 5, parent)), 1);
+	assert_int_equal(OF(m, 6, start), 31);
+	assert_int_equal(id_of(m, OF(m, 6, parent)), 5);
+	assert_int_equal(OF(m, 7, start), 40);
+	assert_int_equal(id_of(m, OF(m, 7, parent)), 4);
+	thrum__model_destroy(m);
+}
+
+static void only_those_count_who_waited_before_it_woke(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
+		CREATE(2, 0, 2, BIND), EVENT(TRY_READ, 3, PAIR(8, 2)), EVENT(READ, 10, PAIR(2, 1)),
+		EVENT(TRY_READ, 11, PAIR(9, 2)), EVENT(READ, 12, PAIR(9, 2)));
+
+	assert_int_equal(OF(m, 2, start), 2);
+	thrum__model_destroy(m);
+}
+
+static void parents_make_no_circle(void **state)
+{
+	/* Each wakes by the other, at one moment, when nobody waits for it any more. */
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(0, 0, 1, BIND),
+		CREATE(0, 0, 2, BIND), EVENT(TRY_READ, 0, PAIR(0, 1)),
+		EVENT(TRY_READ, 0, PAIR(9, 2)), EVENT(READ, 0, PAIR(1, 2)),
+		EVENT(READ, 0, PAIR(2, 1)), EVENT(READ, 0, PAIR(0, 1)), EVENT(READ, 0, PAIR(9, 2)),
+		CREATE(0, 5, 5, BIND), EVENT(READ, 0, PAIR(5, 5)));
+
+	assert_int_equal(id_of(m, OF(m, 1, parent)), 2);
+	assert_int_not_equal(id_of(m, OF(m, 2, parent)), 1);
+	assert_int_equal(OF(m, 5, parent), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+/* ---- Becoming ------------------------------------------------------------------------------ */
+
+static void heirs_get_what_follows(void **state)
+{
+	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, BIND),
+		CREATE(1, 0, 2, BIND), CREATE(1, 0, 3, BIND), EVENT(LABEL, 2, TASK(1), TEXT("x")),
+		EVENT(SHOULD_RESOLVE, 2, TASK(1)), EVENT(BECOME, 5, PAIR(1, 2)),
+		EVENT(BECOME, 6, PAIR(1, 3)), EVENT(BECOME, 7, PAIR(3, 1)),
+		EVENT(LABEL, 8, TASK(2), TEXT("y")), EVENT(BECOME, 9, PAIR(3, 3)));
+
+	/* What 1 became became 3: so did 2. The circle, and what becomes itself, is ignored. */
+	assert_int_equal(id_of(m, OF(m, 1, became)), 2);
+	assert_int_equal(id_of(m, OF(m, 2, became)), 3);
+	assert_int_equal(OF(m, 3, became), THRUM__NONE);
+	assert_int_equal(OF(m, 3, state), THRUM__STATE_PENDING);
+	assert_int_equal(id_of(m, thrum__model_heir(m, thrum__model_find(m, 1))), 3);
+	assert_name(m, 1, "x");
+	assert_name(m, 2, "x");
+	assert_name(m, 3, "y");
+	for (uint64_t id = 1; id <= 3; id++)
+		assert_true(thrum__model_is_stuck(m, thrum__model_find(m, id)));
+	thrum__model_destroy(m);
+}
+
+static void ids_may_be_anything(void **state)
+{
+	static const uint64_t ids[] = {1, 63, 64, UINT64_C(1) << 32, UINT64_C(1) << 63,
+		UINT64_MAX - 1, UINT64_MAX};
+	struct thrum__model *m;
+
+	assert_int_equal(thrum__model_create(NULL, &m), 0);
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+		struct thrum_event event = CREATE((int64_t)i, 0, ids[i], TASK);
+
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	}
+	assert_true(thrum__model_is_valid(m));
+	for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		assert_int_equal(thrum__model_find(m, ids[i]), i);
+	assert_int_equal(thrum__model_find(m, 62), THRUM__NONE);
+	assert_int_equal(thrum__model_find(m, 1000), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_switches_and_suspensions_change_what_runs),
+		cmocka_unit_test(a_suspension_may_lack_an_end_or_a_beginning),
+		cmocka_unit_test(states_and_ends),
+		cmocka_unit_test(a_creation_may_come_after_what_needs_it),
+		cmocka_unit_test(what_is_remembered_moves_no_lane),
+		cmocka_unit_test(mirage_runs_who_reads_is_signalled_or_goes_on),
+		cmocka_unit_test(mirage_needs_no_first_switch),
+		cmocka_unit_test(a_bind_begins_where_it_wakes),
+		cmocka_unit_test(a_bind_begins_where_it_was_created_if_it_showed_itself),
+		cmocka_unit_test(only_those_count_who_waited_before_it_woke),
+		cmocka_unit_test(parents_make_no_circle),
+		cmocka_unit_test(heirs_get_what_follows),
+		cmocka_unit_test(ids_may_be_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

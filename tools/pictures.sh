@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# tools/pictures.sh: makes the README's pictures, in doc/pictures/, from recordings of the example
+# server that it makes itself. BUILD is the build (build).
+set -eu
+cd "$(dirname "$0")/.."
+build=${BUILD:-build}
+thrum=$build/thrum
+to=doc/pictures
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+for program in "$thrum" "$build/examples/server"; do
+	[ -x "$program" ] || {
+		echo "pictures: $program isn't there; build it first, with 'make'." >&2
+		exit 2
+	}
+done
+mkdir -p "$to"
+
+"$thrum" record -o "$folder/server.thrum" --size 1M -- \
+	"$build/examples/server" --threads 1 --seconds 1 --hang >/dev/null 2>"$folder/log" || {
+	cat "$folder/log" >&2
+	exit 2
+}
+
+draw() { # NAME OPTION...
+	name=$1
+	shift
+	for theme in light dark; do
+		"$thrum" render "$folder/server.thrum" -o "$to/$name-$theme.svg" --theme=$theme "$@"
+		echo "$to/$name-$theme.svg: $(wc -c <"$to/$name-$theme.svg") bytes"
+	done
+}
+
+draw overview --width=1200 --height=640 --strip --legend
+
+# Around the moment from which the request for user 42 waits for ever.
+start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk -F '\t' '
+	$8 == "pending" && $10 == "GET /user/42" { print $5; exit }')
+[ -n "$start" ] || {
+	echo "pictures: the recording has no request for user 42 that hangs." >&2
+	exit 2
+}
+draw hang --width=1200 --height=500 --start=$((start - 200000)) --duration=2ms
