@@ -42,4 +42,5 @@ start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk
 	echo "pictures: the recording has no request for user 42 that hangs." >&2
 	exit 2
 }
-draw hang --width=1200 --height=500 --start=$((start - 200000)) --duration=2ms
+draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --duration=170us \
+	--view=squeeze=1
