@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The display list: the only contract between what decides what is seen and what paints it. Batches
- * of plain items, each batch of one style, in the order in which they are to be painted. Colours and
- * fonts are names that a theme and a front end give their meaning; coordinates are CSS pixels, y
- * down. A canvas clips to the list's rectangle and does nothing but replay.
+ * of plain items, each batch of one style, in the order in which they are to be painted. Colours
+ * and fonts are names that a theme and a front end give their meaning; coordinates are CSS pixels,
+ * y down. A canvas clips to the list's rectangle and does nothing but replay.
  */
 #ifndef VIEW_LIST_H
 #define VIEW_LIST_H
@@ -19,7 +19,8 @@ enum thrum__op {
 	THRUM__OP_LINE, /* stroked with colour, width, dash: struct thrum__segment */
 	THRUM__OP_POLY, /* the same; struct thrum__point, one with x = NAN ends each polyline */
 	THRUM__OP_TRI,  /* filled triangles: three struct thrum__point each */
-	THRUM__OP_RING, /* circles filled with fill, stroked with colour, width: struct thrum__circle */
+	THRUM__OP_RING, /* circles filled with fill, stroked with colour, width: struct
+			   thrum__circle */
 	THRUM__OP_TEXT, /* colour, font: struct thrum__text */
 };
 
@@ -117,9 +118,9 @@ void thrum__list_clear(struct thrum__list *, float width, float height);
 void thrum__list_sort(struct thrum__list *);
 
 /*
- * Add items. Rects are put on whole pixels (and are never thinner than one); level and upright lines
- * without dash become rects; dashed ones of odd width are put on .5, so that all canvases agree.
- * What lies wholly outside of the list's rectangle, or isn't finite, is left out.
+ * Add items. Rects are put on whole pixels (and are never thinner than one); level and upright
+ * lines without dash become rects; dashed ones of odd width are put on .5, so that all canvases
+ * agree. What lies wholly outside of the list's rectangle, or isn't finite, is left out.
  */
 void thrum__list_rect(struct thrum__list *, int z, int colour, float x, float y, float width,
 	float height);

@@ -16,7 +16,7 @@ struct thrum__paint_memory {
 	struct thrum__boxes boxes;
 	uint32_t *scratch; /* of scratch_room; anybody's within one function */
 	uint32_t scratch_room;
-	uint64_t *seen;    /* bits; anybody's within one function */
+	uint64_t *seen; /* bits; anybody's within one function */
 	uint32_t seen_room;
 };
 
@@ -32,18 +32,18 @@ struct thrum__paint {
 	struct thrum__list *list;
 	struct thrum__boxes *boxes;
 	struct thrum__paint_memory *memory;
-	float width, height;      /* of the whole list */
-	float ruler_top;          /* 0, or the strip's height */
-	float top, bottom;        /* of the rows */
-	float right;              /* where the rows end and the counters' gutter begins */
-	int64_t from, to;         /* the window */
-	float unit_gap;           /* px between units that are seen apart; thrum__paint_rows sets it */
+	float width, height; /* of the whole list */
+	float ruler_top;     /* 0, or the strip's height */
+	float top, bottom;   /* of the rows */
+	float right;         /* where the rows end and the counters' gutter begins */
+	int64_t from, to;    /* the window */
+	float unit_gap;      /* px between units that are seen apart; thrum__paint_rows sets it */
 };
 
 /* In the order of calling; each paints its z levels. paint_*.c */
-void thrum__paint_regions(struct thrum__paint *);  /* folds, spans, suspensions, gaps, row bands */
-void thrum__paint_grid(struct thrum__paint *);     /* ruler and grid */
-void thrum__paint_rows(struct thrum__paint *);     /* lines, runs, ends, becomes, failures */
+void thrum__paint_regions(struct thrum__paint *); /* folds, spans, suspensions, gaps, row bands */
+void thrum__paint_grid(struct thrum__paint *);    /* ruler and grid */
+void thrum__paint_rows(struct thrum__paint *);    /* lines, runs, ends, becomes, failures */
 void thrum__paint_creations(struct thrum__paint *);
 void thrum__paint_edges(struct thrum__paint *);
 void thrum__paint_counters(struct thrum__paint *);
@@ -51,7 +51,7 @@ void thrum__paint_findings(struct thrum__paint *); /* pins, paths, notes */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_legend(struct thrum__paint *);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
-void thrum__paint_empty(struct thrum__paint *);    /* where there is nothing: what to do */
+void thrum__paint_empty(struct thrum__paint *); /* where there is nothing: what to do */
 
 /* ---- Shared small things (paint.c) --------------------------------------------------------- */
 
@@ -134,10 +134,10 @@ struct thrum__units_walk {
 	const struct thrum__paint *p;
 	struct thrum__walk walk;
 	uint32_t row, rows;
-	uint32_t allowance;  /* how many may be looked at, about */
+	uint32_t allowance; /* how many may be looked at, about */
 	uint32_t looked_at;
-	int64_t wide;        /* ns: narrower ones may be merged */
-	int64_t until;       /* of the stretch that is looked into */
+	int64_t wide;  /* ns: narrower ones may be merged */
+	int64_t until; /* of the stretch that is looked into */
 	size_t at, end;
 };
 

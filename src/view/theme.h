@@ -8,30 +8,30 @@
 
 /* X(NAME, word, light, dark, contrast) */
 #define THRUM__COLOURS(X) \
-	X(BG, "bg", 0xffffff, 0x14171b, 0x000000)              /* ground */ \
-	X(PANEL, "panel", 0xf6f7f8, 0x1b1f25, 0x000000)        /* ruler, strip, gutter */ \
-	X(FOLD, "fold", 0xf1f3f5, 0x1c2026, 0x1c1c1c)          /* folded idle time */ \
-	X(RULE, "rule", 0xd9dde2, 0x343b44, 0xffffff)          /* borders */ \
-	X(GRID, "grid", 0xeceff2, 0x20252b, 0x333333)          /* time grid */ \
-	X(INK, "ink", 0x15191f, 0xe9ecf0, 0xffffff)            /* names, values */ \
-	X(MUTED, "muted", 0x59626e, 0xa2abb7, 0xe0e0e0)        /* unnamed tasks, log lines, ticks */ \
-	X(PEND, "pend", 0x7d8793, 0x7c8794, 0xc8c8c8)          /* a task alive; waits for */ \
-	X(CREATE, "create", 0x8b95a1, 0x66727f, 0xb4b4b4)      /* creation */ \
-	X(FADED, "faded", 0xc9ced5, 0x3b434d, 0x8a8a8a)        /* not related; squeezed rows */ \
-	X(EDGE, "edge", 0x3d4753, 0xb9c2cd, 0xffffff)          /* reads, resolves, end stop */ \
-	X(RUN, "run", 0x0b62b8, 0x5eb0ff, 0x4cc3ff)            /* running */ \
-	X(SUM, "sum", 0x9cc3ea, 0x2f5f8f, 0x1f8fd0)            /* merged: the part not running */ \
-	X(SEL, "sel", 0x0b62b8, 0x5eb0ff, 0xffff00)            /* selection, focus */ \
-	X(SEL_BG, "selBg", 0xe6f0fb, 0x1c2c3e, 0x2b2b00)       /* the selected row */ \
-	X(SIGNAL, "signal", 0x7a3eb1, 0xc79bf2, 0xe3b8ff)      /* signals */ \
-	X(BAD, "bad", 0xc4161c, 0xff7068, 0xff8a80)            /* failed, stuck, findings */ \
-	X(BAD_BG, "badBg", 0xfdecea, 0x3a1d1e, 0x4a0000)       /* a finding's note */ \
-	X(HIT, "hit", 0xffe27a, 0x6b5600, 0x7a6200)            /* found by search */ \
-	X(GC, "gc", 0xfbeecb, 0x332b16, 0x3f3200)              /* a span behind the rows */ \
-	X(GC_INK, "gcInk", 0x7a5600, 0xe5bf63, 0xffd75e)       /* its name */ \
-	X(SUSP, "susp", 0x8b95a1, 0x66727f, 0x9a9a9a)          /* suspended: upright hatch */ \
-	X(GAP, "gap", 0x78828e, 0x6d7682, 0xc8c8c8)            /* lost: crossed hatch */ \
-	X(C1, "c1", 0x6f5b00, 0xe6c34a, 0xffd75e)              /* counters */ \
+	X(BG, "bg", 0xffffff, 0x14171b, 0x000000)         /* ground */ \
+	X(PANEL, "panel", 0xf6f7f8, 0x1b1f25, 0x000000)   /* ruler, strip, gutter */ \
+	X(FOLD, "fold", 0xf1f3f5, 0x1c2026, 0x1c1c1c)     /* folded idle time */ \
+	X(RULE, "rule", 0xd9dde2, 0x343b44, 0xffffff)     /* borders */ \
+	X(GRID, "grid", 0xeceff2, 0x20252b, 0x333333)     /* time grid */ \
+	X(INK, "ink", 0x15191f, 0xe9ecf0, 0xffffff)       /* names, values */ \
+	X(MUTED, "muted", 0x59626e, 0xa2abb7, 0xe0e0e0)   /* unnamed tasks, log lines, ticks */ \
+	X(PEND, "pend", 0x7d8793, 0x7c8794, 0xc8c8c8)     /* a task alive; waits for */ \
+	X(CREATE, "create", 0x8b95a1, 0x66727f, 0xb4b4b4) /* creation */ \
+	X(FADED, "faded", 0xc9ced5, 0x3b434d, 0x8a8a8a)   /* not related; squeezed rows */ \
+	X(EDGE, "edge", 0x3d4753, 0xb9c2cd, 0xffffff)     /* reads, resolves, end stop */ \
+	X(RUN, "run", 0x0b62b8, 0x5eb0ff, 0x4cc3ff)       /* running */ \
+	X(SUM, "sum", 0x9cc3ea, 0x2f5f8f, 0x1f8fd0)       /* merged: the part not running */ \
+	X(SEL, "sel", 0x0b62b8, 0x5eb0ff, 0xffff00)       /* selection, focus */ \
+	X(SEL_BG, "selBg", 0xe6f0fb, 0x1c2c3e, 0x2b2b00)  /* the selected row */ \
+	X(SIGNAL, "signal", 0x7a3eb1, 0xc79bf2, 0xe3b8ff) /* signals */ \
+	X(BAD, "bad", 0xc4161c, 0xff7068, 0xff8a80)       /* failed, stuck, findings */ \
+	X(BAD_BG, "badBg", 0xfdecea, 0x3a1d1e, 0x4a0000)  /* a finding's note */ \
+	X(HIT, "hit", 0xffe27a, 0x6b5600, 0x7a6200)       /* found by search */ \
+	X(GC, "gc", 0xfbeecb, 0x332b16, 0x3f3200)         /* a span behind the rows */ \
+	X(GC_INK, "gcInk", 0x7a5600, 0xe5bf63, 0xffd75e)  /* its name */ \
+	X(SUSP, "susp", 0x8b95a1, 0x66727f, 0x9a9a9a)     /* suspended: upright hatch */ \
+	X(GAP, "gap", 0x78828e, 0x6d7682, 0xc8c8c8)       /* lost: crossed hatch */ \
+	X(C1, "c1", 0x6f5b00, 0xe6c34a, 0xffd75e)         /* counters */ \
 	X(C2, "c2", 0x006b5e, 0x4fc7b3, 0x5cf0d8) \
 	X(C3, "c3", 0x7a2e6e, 0xe58fd6, 0xffa6f2) \
 	X(C4, "c4", 0x2f3640, 0xd5dbe3, 0xffffff)
