@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: ISC */
+/* Callbacks: what is done when a promise ends, at once or later. */
+#include "promise/core.h"
+
+/* Whether a callback has something to do when its source ends like this. */
+static bool applies(enum action action, const struct thrum_promise *source)
+{
+	switch (action) {
+	case BIND:
+	case MAP:
+	case ON_SUCCESS: return source->state == RESOLVED;
+	case CATCH:
+	case ON_FAILURE: return source->state == FAILED;
+	case ON_CANCEL:
+		return source->state == FAILED && source->failure->shown.code == THRUM_CANCELED;
+	default: return true;
+	}
+}
+
+static bool has_result(enum action action)
+{
+	return action <= LAST_WITH_SOURCE;
+}
+
+static void destroy(const struct closure *closure)
+{
+	if (closure->destroy)
+		closure->destroy(closure->data);
+}
+
+/* Runs the callback; what it gives, where it gives something. `handle` is the source, or what
+ * became it. */
+static struct thrum_promise *call(struct thrum_loop *loop, enum action action,
+	const struct closure *closure, struct thrum_promise *handle)
+{
+	struct thrum_promise *source = thrum__find(handle), *given = loop->given, *result = NULL;
+	void *value = source->state == RESOLVED ? source->value.data : NULL;
+	const struct thrum_failure *failure = source->state == FAILED ? &source->failure->shown
+								      : NULL;
+	void *data = closure->data;
+
+	loop->given = handle;
+	switch (action) {
+	case BIND: result = closure->callback.then(loop, value, data); break;
+	case CATCH: result = closure->callback.handler(loop, failure, data); break;
+	case TRY_BIND:
+		result = failure ? closure->other.handler(loop, failure, data)
+				 : closure->callback.then(loop, value, data);
+		break;
+	case FINALIZE:
+	case ASYNC: result = closure->callback.begin(loop, data); break;
+	case MAP:
+		result = thrum_promise_return(loop, closure->callback.mapper(loop, value, data));
+		break;
+	case ON_SUCCESS: closure->callback.on_value(loop, value, data); break;
+	case ON_FAILURE: closure->callback.on_failing(loop, failure, data); break;
+	case ON_TERMINATION:
+	case ON_CANCEL: closure->callback.on_end(loop, data); break;
+	case ON_ANY:
+		if (failure)
+			closure->other.on_failing(loop, failure, data);
+		else
+			closure->callback.on_value(loop, value, data);
+		break;
+	default: assert(!"no callback"); break;
+	}
+	loop->given = given;
+	destroy(closure);
+	return result ? result : thrum__promise_no_memory(loop);
+}
+
+/* ---- Later ----------------------------------------------------------------------------------- */
+
+/* The cleanup has begun: waits for it, then ends as `source`, which is consumed. */
+static void restore_after(struct thrum_promise *waiter, struct thrum_promise *cleanup,
+	struct thrum_promise *source)
+{
+	struct thrum_promise *root = thrum__find(cleanup);
+
+	if (root->state == PENDING) {
+		waiter->action = RESTORE;
+		waiter->closure = (struct closure){{NULL}, {NULL}, source, NULL};
+		thrum_task_wait(waiter->task, root->task);
+		thrum__attach(root, waiter);
+	} else {
+		thrum__settle_as(waiter, root->state == FAILED ? cleanup : source);
+		thrum__unref(source);
+	}
+	thrum__unref(cleanup);
+}
+
+/* One that ignores what nobody else waits for: its end is its source's. */
+static void ignore(struct thrum_promise *waiter, const struct thrum_promise *source)
+{
+	struct thrum_loop *loop = waiter->loop;
+
+	if (source->state == FAILED) {
+		thrum_task_fail(waiter->task, source->failure->shown.message);
+		thrum__unhandled(loop, &source->failure->shown);
+	} else {
+		thrum_task_resolve(waiter->task);
+	}
+	thrum__unref(waiter);
+}
+
+/* Begins what async is for, in the waiter's task. */
+static void begin(struct thrum_promise *waiter, const struct closure *closure)
+{
+	struct thrum_loop *loop = waiter->loop;
+	struct thrum_promise *result = call(loop, ASYNC, closure, &loop->nothing);
+	struct thrum_promise *root = thrum__find(result);
+
+	waiter->action = IGNORE;
+	if (root->state == PENDING) {
+		thrum_task_wait(waiter->task, root->task);
+		thrum__attach(root, waiter);
+	} else {
+		ignore(waiter, root);
+	}
+	thrum__unref(result);
+}
+
+void thrum__run(struct thrum_promise *waiter, struct thrum_promise *handle)
+{
+	struct thrum_promise *source = thrum__find(handle), *result;
+	enum action action = (enum action)waiter->action;
+	/* Stays as it is: nothing else changes a waiter that is DONE. */
+	const struct closure *closure = &waiter->closure;
+	struct thrum_loop *loop = waiter->loop;
+	thrum_task task, before;
+
+	if (action == ENTRY) {
+		thrum__entry_run(waiter, handle);
+		return;
+	}
+	task = waiter->task;
+	before = thrum__trace_enter(task);
+	if (action != ASYNC)
+		thrum_task_read(task, source->task);
+	waiter->action = DONE;
+	if (action == RESTORE) {
+		struct thrum_promise *first = closure->data;
+
+		thrum__settle_as(waiter, source->state == FAILED ? handle : first);
+		thrum__unref(first);
+	} else if (action == COPY || action == PROTECTED || action == NO_CANCEL) {
+		thrum__settle_as(waiter, handle);
+	} else if (action == IGNORE) {
+		ignore(waiter, source);
+	} else if (action == ASYNC) {
+		begin(waiter, closure);
+	} else if (!applies(action, source)) {
+		destroy(closure);
+		if (has_result(action))
+			thrum__settle_as(waiter, handle);
+		else
+			thrum__unref(waiter);
+	} else {
+		result = call(loop, action, closure, handle);
+		if (action == FINALIZE) {
+			restore_after(waiter, result, thrum__ref(handle));
+		} else if (has_result(action)) {
+			thrum__follow(waiter, result);
+		} else {
+			thrum_task_resolve(task);
+			thrum__unref(result);
+			thrum__unref(waiter);
+		}
+	}
+	thrum__trace_leave(before);
+}
+
+void thrum__drop(struct thrum_promise *waiter)
+{
+	struct closure closure = waiter->closure;
+
+	thrum__detach(waiter);
+	switch ((enum action)waiter->action) {
+	case ENTRY: thrum__entry_drop(waiter); return;
+	case PROTECTED: break;                    /* can still be cancelled */
+	case RESTORE: thrum__unref(closure.data); /* fall through */
+	case COPY:
+	case NO_CANCEL:
+	case IGNORE: waiter->action = DONE; break;
+	default:
+		waiter->action = DONE;
+		destroy(&closure);
+		break;
+	}
+	thrum__unref(waiter);
+}
+
+/* ---- At once, or later -------------------------------------------------------------------------
+ */
+
+/* Without memory nothing runs. */
+static struct thrum_promise *refuse(struct thrum_promise *promise, struct closure closure)
+{
+	struct thrum_loop *loop = promise->loop;
+
+	destroy(&closure);
+	thrum__unref(promise);
+	return thrum__promise_no_memory(loop);
+}
+
+/* These are inlined, and closures given by value, so that they go from registers to where they
+ * stay: a copy that is made of parts that were just stored costs a dozen cycles. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* A waiter that isn't anywhere yet, with a reference for where it will be and one for the caller;
+ * NULL without memory. */
+INLINE struct thrum_promise *new_waiter(struct thrum_site *site, const struct thrum_promise *source,
+	enum action action, enum thrum_kind kind, struct closure closure)
+{
+	struct thrum_promise *waiter = thrum__promise_new(source->loop);
+
+	if (!waiter)
+		return NULL;
+	waiter->action = (uint8_t)action;
+	waiter->closure = closure;
+	waiter->references = 2;
+	waiter->task = thrum__trace_create_waiting(site, kind, source->task);
+	return waiter;
+}
+
+INLINE struct thrum_promise *wait_pending(struct thrum_site *site, struct thrum_promise *promise,
+	struct thrum_promise *source, enum action action, enum thrum_kind kind,
+	struct closure closure)
+{
+	struct thrum_promise *waiter = new_waiter(site, source, action, kind, closure);
+
+	if (!waiter)
+		return refuse(promise, closure);
+	thrum__attach(source, waiter);
+	thrum__unref(promise);
+	return waiter;
+}
+
+struct thrum_promise *thrum__wait_for(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, enum thrum_kind kind, const struct closure *closure)
+{
+	return wait_pending(site, promise, thrum__find(promise), action, kind, *closure);
+}
+
+/* For one that has ended, when it's too deep to run at once. */
+static struct thrum_promise *wait_queued(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, enum thrum_kind kind, const struct closure *closure)
+{
+	struct thrum_promise *waiter = new_waiter(site, thrum__find(promise), action, kind,
+		*closure);
+
+	if (!waiter)
+		return refuse(promise, *closure);
+	waiter->flags |= QUEUED;
+	waiter->waiting.source = promise;
+	thrum__queue_push(promise->loop, waiter);
+	return waiter;
+}
+
+/* What a finalize gives whose promise had ended and whose cleanup has begun. */
+static struct thrum_promise *after_cleanup(struct thrum_site *site, struct thrum_promise *promise,
+	struct thrum_promise *cleanup)
+{
+	enum thrum_promise_state state = thrum_promise_state(cleanup);
+	struct closure closure = {{NULL}, {NULL}, promise, NULL};
+	struct thrum_promise *waiter;
+
+	if (state == THRUM_PROMISE_PENDING) {
+		waiter = thrum__wait_for(site, cleanup, RESTORE, THRUM_KIND_TRY, &closure);
+		if (waiter == &promise->loop->no_memory)
+			thrum__unref(promise);
+		return waiter;
+	}
+	if (state == THRUM_PROMISE_RESOLVED) {
+		thrum__unref(cleanup);
+		return promise;
+	}
+	thrum__unref(promise);
+	return cleanup;
+}
+
+static struct thrum_promise *call_now(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, const struct closure *closure)
+{
+	struct thrum_loop *loop = promise->loop;
+	struct thrum_promise *result;
+	thrum_task source;
+
+	if (thrum_enabled()) {
+		source = thrum__find(promise)->task;
+		if (source != thrum_task_current())
+			thrum_task_read(thrum_task_current(), source);
+	}
+	thrum__callback_enter(loop);
+	result = call(loop, action, closure, promise);
+	if (action == FINALIZE)
+		result = after_cleanup(site, promise, result);
+	else
+		thrum__unref(promise);
+	thrum__callback_leave(loop);
+	return result;
+}
+
+static struct thrum_promise *has_ended(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, enum thrum_kind kind, struct closure closure)
+{
+	if (!applies(action, thrum__find(promise))) {
+		destroy(&closure);
+		return promise;
+	}
+	if (thrum__loop_is_deep(promise->loop))
+		return wait_queued(site, promise, action, kind, &closure);
+	return call_now(site, promise, action, &closure);
+}
+
+INLINE struct thrum_promise *when_ended(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, enum thrum_kind kind, struct closure closure)
+{
+	struct thrum_promise *source;
+
+	if (!promise) {
+		if (closure.destroy)
+			closure.destroy(closure.data);
+		return NULL;
+	}
+	thrum__loop_check(promise->loop);
+	source = thrum__find(promise);
+	if (source->state == PENDING)
+		return wait_pending(site, promise, source, action, kind, closure);
+	return has_ended(site, promise, action, kind, closure);
+}
+
+struct thrum_promise *thrum__promise_bind(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_then *then, void *data, thrum_destroy *destroy_data)
+{
+	return when_ended(site, promise, BIND, THRUM_KIND_BIND,
+		(struct closure){{.then = then}, {NULL}, data, destroy_data});
+}
+
+struct thrum_promise *thrum__promise_map(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_mapper *mapper, void *data, thrum_destroy *destroy_data)
+{
+	return when_ended(site, promise, MAP, THRUM_KIND_MAP,
+		(struct closure){{.mapper = mapper}, {NULL}, data, destroy_data});
+}
+
+struct thrum_promise *thrum__promise_catch(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_handler *handler, void *data, thrum_destroy *destroy_data)
+{
+	return when_ended(site, promise, CATCH, THRUM_KIND_TRY,
+		(struct closure){{.handler = handler}, {NULL}, data, destroy_data});
+}
+
+struct thrum_promise *thrum__promise_try_bind(struct thrum_site *site,
+	struct thrum_promise *promise, thrum_then *then, thrum_handler *handler, void *data,
+	thrum_destroy *destroy_data)
+{
+	return when_ended(site, promise, TRY_BIND, THRUM_KIND_TRY,
+		(struct closure){{.then = then}, {.handler = handler}, data, destroy_data});
+}
+
+struct thrum_promise *thrum__promise_finalize(struct thrum_site *site,
+	struct thrum_promise *promise, thrum_begin *cleanup, void *data,
+	thrum_destroy *destroy_data)
+{
+	return when_ended(site, promise, FINALIZE, THRUM_KIND_TRY,
+		(struct closure){{.begin = cleanup}, {NULL}, data, destroy_data});
+}
+
+/* ---- Without a result ------------------------------------------------------------------------ */
+
+INLINE void watch(struct thrum_site *site, struct thrum_promise *promise, enum action action,
+	enum thrum_kind kind, struct closure closure)
+{
+	struct thrum_promise *result = when_ended(site, promise, action, kind, closure);
+
+	if (result)
+		thrum__unref(result);
+}
+
+void thrum__promise_on_success(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_on_value *callback, void *data, thrum_destroy *destroy_data)
+{
+	watch(site, promise, ON_SUCCESS, THRUM_KIND_ON_SUCCESS,
+		(struct closure){{.on_value = callback}, {NULL}, data, destroy_data});
+}
+
+void thrum__promise_on_failure(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_on_failing *callback, void *data, thrum_destroy *destroy_data)
+{
+	watch(site, promise, ON_FAILURE, THRUM_KIND_ON_FAILURE,
+		(struct closure){{.on_failing = callback}, {NULL}, data, destroy_data});
+}
+
+void thrum__promise_on_termination(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_on_end *callback, void *data, thrum_destroy *destroy_data)
+{
+	watch(site, promise, ON_TERMINATION, THRUM_KIND_ON_TERMINATION,
+		(struct closure){{.on_end = callback}, {NULL}, data, destroy_data});
+}
+
+void thrum__promise_on_any(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_on_value *resolved, thrum_on_failing *failed, void *data, thrum_destroy *destroy_data)
+{
+	watch(site, promise, ON_ANY, THRUM_KIND_ON_ANY,
+		(struct closure){{.on_value = resolved}, {.on_failing = failed}, data,
+			destroy_data});
+}
+
+void thrum__promise_on_cancel(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_on_end *callback, void *data, thrum_destroy *destroy_data)
+{
+	watch(site, promise, ON_CANCEL, THRUM_KIND_ON_FAILURE,
+		(struct closure){{.on_end = callback}, {NULL}, data, destroy_data});
+}
+
+void thrum__promise_ignore_result(struct thrum_site *site, struct thrum_promise *promise)
+{
+	struct thrum_promise *source;
+
+	if (!promise)
+		return;
+	thrum__loop_check(promise->loop);
+	source = thrum__find(promise);
+	if (source->state == PENDING) {
+		promise = thrum__wait_for(site, promise, IGNORE, THRUM_KIND_IGNORE_RESULT,
+			&(struct closure){{NULL}, {NULL}, NULL, NULL});
+	} else if (source->state == FAILED) {
+		thrum__callback_enter(source->loop);
+		thrum__unhandled(source->loop, &source->failure->shown);
+		thrum__callback_leave(source->loop);
+	}
+	thrum__unref(promise);
+}
+
+void thrum__promise_async(struct thrum_site *site, struct thrum_loop *loop, const char *label,
+	thrum_begin *callback, void *data, thrum_destroy *destroy_data)
+{
+	struct closure closure = {{.begin = callback}, {NULL}, data, destroy_data};
+	struct thrum_promise *waiter = loop ? thrum__promise_new(loop) : NULL;
+
+	if (!waiter) {
+		destroy(&closure);
+		if (loop)
+			thrum__unhandled(loop, &loop->no_memory_failure.shown);
+		return;
+	}
+	waiter->action = ASYNC;
+	waiter->closure = closure;
+	waiter->task = thrum__trace_create(site, THRUM_KIND_ASYNC, label);
+	if (thrum__loop_is_deep(loop)) {
+		waiter->flags |= QUEUED;
+		waiter->waiting.source = thrum__ref(&loop->nothing);
+		thrum__queue_push(loop, waiter);
+	} else {
+		thrum__callback_enter(loop);
+		thrum__run(waiter, &loop->nothing);
+		thrum__callback_leave(loop);
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/* Something that may happen. */
+#include "promise/mutex.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+struct thrum_condition {
+	struct thrum__line line;
+};
+
+struct thrum_condition *thrum__condition_create(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label)
+{
+	struct thrum_condition *condition = loop ? thrum__allocate(loop, sizeof(*condition)) : NULL;
+
+	if (condition)
+		condition->line = thrum__line_of(loop,
+			thrum__trace_create(site, THRUM_KIND_CONDITION, label));
+	return condition;
+}
+
+void thrum_condition_destroy(struct thrum_condition *condition)
+{
+	if (!condition)
+		return;
+	thrum__line_break(&condition->line, THRUM_BROKEN);
+	thrum_task_resolve(condition->line.task);
+	thrum__release(condition->line.loop, condition);
+}
+
+/* ---- Waiting -----------------------------------------------------------------------------------
+ */
+
+/* Locking again, prepared. */
+struct relock {
+	struct thrum_loop *loop;
+	struct thrum_mutex *mutex;
+	struct thrum_promise *locked;
+	struct thrum__waiter *waiter;
+};
+
+static struct thrum_promise *lock_again(struct thrum_loop *loop, void *data)
+{
+	struct relock *relock = data;
+	struct thrum_promise *locked = relock->locked;
+	struct thrum__waiter *waiter = relock->waiter;
+
+	relock->locked = NULL;
+	relock->waiter = NULL;
+	thrum__mutex_lock_prepared(relock->mutex, waiter);
+	return locked;
+}
+
+static void destroy_relock(void *data)
+{
+	struct relock *relock = data;
+
+	if (relock->waiter) {
+		thrum_resolver_drop(relock->waiter->resolver);
+		thrum__release(relock->loop, relock->waiter);
+	}
+	thrum_promise_unref(relock->locked);
+	thrum__release(relock->loop, relock);
+}
+
+static struct relock *prepare_relock(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_mutex *mutex)
+{
+	struct relock *relock = thrum__allocate(loop, sizeof(*relock));
+
+	if (!relock)
+		return NULL;
+	relock->loop = loop;
+	relock->mutex = mutex;
+	relock->locked = thrum__mutex_prepare(site, mutex, &relock->waiter);
+	if (relock->waiter)
+		return relock;
+	destroy_relock(relock);
+	return NULL;
+}
+
+struct thrum_promise *thrum__condition_wait(struct thrum_site *site,
+	struct thrum_condition *condition, struct thrum_mutex *mutex)
+{
+	struct thrum_promise *signal, *whole;
+	struct relock *relock;
+
+	if (!condition)
+		return NULL;
+	if (!mutex)
+		return thrum__line_join(site, &condition->line, THRUM_KIND_WAIT, NULL,
+			thrum_value_none());
+	relock = prepare_relock(site, condition->line.loop, mutex);
+	if (!relock)
+		return thrum__promise_no_memory(condition->line.loop);
+	signal = thrum__line_join(site, &condition->line, THRUM_KIND_WAIT, NULL,
+		thrum_value_none());
+	if (thrum_promise_state(signal) == THRUM_PROMISE_FAILED) {
+		destroy_relock(relock);
+		return signal;
+	}
+	/* The mutex is unlocked only when all is there that locking it again needs. */
+	whole = thrum__promise_finalize(site, thrum_promise_ref(signal), lock_again, relock,
+		destroy_relock);
+	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING)
+		thrum_mutex_unlock(mutex);
+	else
+		thrum__promise_cancel(NULL, signal);
+	thrum_promise_unref(signal);
+	return whole;
+}
+
+/* ---- Signals -----------------------------------------------------------------------------------
+ */
+
+static void record_signal(const struct thrum__line *line)
+{
+	thrum_task_signal(line->task,
+		line->count < UINT32_MAX ? (unsigned)line->count : UINT32_MAX);
+}
+
+size_t thrum_condition_signal(struct thrum_condition *condition, struct thrum_value value)
+{
+	struct thrum_resolver *resolver = NULL;
+
+	if (condition) {
+		thrum__loop_check(condition->line.loop);
+		record_signal(&condition->line);
+		resolver = thrum__line_serve(&condition->line, NULL);
+	}
+	thrum_resolver_resolve(resolver, value);
+	return resolver ? 1 : 0;
+}
+
+/* All of a line end as `how`, which is consumed. Those that are there now: callbacks may wait
+ * again. */
+static size_t serve_all(struct thrum_condition *condition, struct thrum_promise *how)
+{
+	struct thrum__line line = thrum__line_of(condition->line.loop, condition->line.task);
+	struct thrum_resolver *resolver;
+	size_t heard = 0;
+
+	record_signal(&condition->line);
+	thrum__line_move(&condition->line, &line);
+	for (; (resolver = thrum__line_serve(&line, NULL)); heard++)
+		thrum_resolver_follow(resolver, thrum_promise_ref(how));
+	thrum_promise_unref(how);
+	return heard;
+}
+
+size_t thrum_condition_broadcast(struct thrum_condition *condition, struct thrum_value value)
+{
+	if (!condition) {
+		thrum_value_destroy(value);
+		return 0;
+	}
+	return serve_all(condition, thrum_promise_return(condition->line.loop, value));
+}
+
+size_t thrum__condition_broadcast_fail(struct thrum_site *place, struct thrum_condition *condition,
+	int code, const char *format, ...)
+{
+	/* Longer than what is kept, so that it is cut where such messages are. */
+	char message[THRUM_TEXT_MAX + 8];
+	struct thrum_loop *loop;
+	va_list arguments;
+
+	if (!condition)
+		return 0;
+	loop = condition->line.loop;
+	if (!format)
+		return serve_all(condition, thrum__promise_fail_code(place, loop, code));
+	va_start(arguments, format);
+	vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	return serve_all(condition, thrum__promise_fail(place, loop, code, "%s", message));
+}

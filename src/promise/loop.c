@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops: memory of promises, the queue of what was too deep, pausing, and saying that we wait. */
+#include "promise/core.h"
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define POISON 1
+#endif
+#endif
+#ifdef POISON
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
+
+/* About 32 KiB. */
+#define SLAB_PROMISES 340
+
+struct slab {
+	struct slab *next;
+	struct thrum_promise promise[SLAB_PROMISES];
+};
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void *allocate_by_malloc(void *context, size_t size)
+{
+	return malloc(size);
+}
+
+static void release_by_free(void *context, void *memory)
+{
+	free(memory);
+}
+
+void *thrum__allocate(struct thrum_loop *loop, size_t size)
+{
+	void *memory = loop->memory.allocate(loop->memory.context, size);
+
+	return memory ? memset(memory, 0, size) : NULL;
+}
+
+void thrum__release(struct thrum_loop *loop, void *memory)
+{
+	if (memory)
+		loop->memory.release(loop->memory.context, memory);
+}
+
+const struct thrum__memory *thrum__loop_memory(const struct thrum_loop *loop)
+{
+	return &loop->memory;
+}
+
+char *thrum__loop_buffer(struct thrum_loop *loop)
+{
+	if (!loop->buffer)
+		loop->buffer = thrum__allocate(loop, THRUM__BUFFER_SIZE);
+	return loop->buffer;
+}
+
+bool thrum__loop_is_closing(const struct thrum_loop *loop)
+{
+	return loop->closing;
+}
+
+static void let_go(struct thrum_loop *loop)
+{
+	if (--loop->handles == 0)
+		loop->memory.release(loop->memory.context, loop);
+}
+
+void *thrum__hold(struct thrum_loop *loop, size_t size, void (*stop)(struct thrum__held *held))
+{
+	struct thrum__held *held = loop->closing ? NULL : thrum__allocate(loop, size);
+
+	if (!held)
+		return NULL;
+	held->loop = loop;
+	held->stop = stop;
+	held->next = loop->held;
+	if (held->next)
+		held->next->previous = held;
+	loop->held = held;
+	loop->handles++;
+	return held;
+}
+
+void thrum__held_end(struct thrum__held *held)
+{
+	struct thrum_loop *loop = held->loop;
+
+	if (held->previous)
+		held->previous->next = held->next;
+	else
+		loop->held = held->next;
+	if (held->next)
+		held->next->previous = held->previous;
+	thrum__release(loop, held);
+	let_go(loop);
+}
+
+/* What of a free block stays readable: the list of free ones, and what it is. */
+static void poison(struct thrum_promise *promise)
+{
+	ASAN_POISON_MEMORY_REGION(&promise->task,
+		offsetof(struct thrum_promise, waiting) - offsetof(struct thrum_promise, task));
+	ASAN_POISON_MEMORY_REGION(&promise->closure, sizeof(promise->closure));
+}
+
+static void unpoison(struct thrum_promise *promise)
+{
+	ASAN_UNPOISON_MEMORY_REGION(promise, sizeof(*promise));
+}
+
+/* The first block comes first; else memory would be used from its end. */
+static bool add_slab(struct thrum_loop *loop)
+{
+	struct slab *slab = loop->memory.allocate(loop->memory.context, sizeof(*slab));
+	size_t i;
+
+	if (!slab)
+		return false;
+	slab->next = loop->slabs;
+	loop->slabs = slab;
+	for (i = SLAB_PROMISES; i-- > 0;) {
+		slab->promise[i].state = UNUSED;
+		slab->promise[i].next = loop->free;
+		loop->free = &slab->promise[i];
+		poison(&slab->promise[i]);
+	}
+	return true;
+}
+
+struct thrum_promise *thrum__promise_new(struct thrum_loop *loop)
+{
+	struct thrum_promise *promise;
+
+	thrum__loop_check(loop);
+	if (loop->closing || (!loop->free && !add_slab(loop)))
+		return NULL;
+	promise = loop->free;
+	unpoison(promise);
+	loop->free = promise->next;
+	loop->promises++;
+	promise->loop = loop;
+	promise->references = 1;
+	promise->state = PENDING;
+	promise->action = DONE;
+	promise->flags = 0;
+	promise->task = THRUM_TASK_NONE;
+	promise->waiters = (struct list){NULL, NULL};
+	promise->waiting.previous = promise->waiting.source = NULL;
+	return promise;
+}
+
+void thrum__promise_free(struct thrum_promise *promise)
+{
+	struct thrum_loop *loop = promise->loop;
+
+	promise->state = UNUSED;
+	promise->next = loop->free;
+	loop->free = promise;
+	loop->promises--;
+	poison(promise);
+}
+
+size_t thrum_loop_promises(const struct thrum_loop *loop)
+{
+	return loop ? loop->promises : 0;
+}
+
+/* ---- The queue ------------------------------------------------------------------------------- */
+
+void thrum__queue_push(struct thrum_loop *loop, struct thrum_promise *promise)
+{
+	promise->next = NULL;
+	if (loop->queue.last)
+		loop->queue.last->next = promise;
+	else
+		loop->queue.first = promise;
+	loop->queue.last = promise;
+}
+
+void thrum__queue_drain(struct thrum_loop *loop)
+{
+	struct thrum_promise *promise;
+
+	loop->depth = 1;
+	while ((promise = loop->queue.first)) {
+		loop->queue.first = promise->next;
+		if (!loop->queue.first)
+			loop->queue.last = NULL;
+		if (promise->flags & QUEUED) {
+			struct thrum_promise *source = promise->waiting.source;
+
+			promise->flags &= (uint8_t)~QUEUED;
+			promise->waiting.source = NULL;
+			thrum__run(promise, source);
+			thrum__unref(source);
+		} else {
+			thrum__run_waiters(promise);
+		}
+	}
+	loop->depth = 0;
+}
+
+/* ---- Pausing --------------------------------------------------------------------------------- */
+
+static void resume_paused(uv_idle_t *idle)
+{
+	struct thrum_loop *loop = (struct thrum_loop *)((char *)idle -
+		offsetof(struct thrum_loop, idle));
+	struct thrum_promise *promise = loop->paused.first, *next;
+
+	thrum__loop_resume(loop);
+	uv_idle_stop(idle);
+	loop->paused = (struct list){NULL, NULL};
+	/* Those who pause again wait for the next round. */
+	for (; promise; promise = next) {
+		next = promise->closure.data;
+		thrum_resolver_resolve((struct thrum_resolver *)promise, thrum_value_none());
+	}
+}
+
+struct thrum_promise *thrum__promise_pause(struct thrum_site *site, struct thrum_loop *loop)
+{
+	struct thrum_resolver *resolver;
+	struct thrum_promise *promise, *paused;
+
+	if (!loop)
+		return NULL;
+	promise = thrum__promise_request(site, loop, THRUM_KIND_WAIT, "pause",
+		thrum__canceled_nothing, NULL, &resolver);
+	paused = (struct thrum_promise *)resolver;
+	if (paused == &loop->no_memory)
+		return promise;
+	if (loop->paused.last)
+		loop->paused.last->closure.data = paused;
+	else
+		loop->paused.first = paused;
+	loop->paused.last = paused;
+	uv_idle_start(&loop->idle, resume_paused);
+	return promise;
+}
+
+/* ---- Waiting for events ---------------------------------------------------------------------- */
+
+static void say_wait(uv_prepare_t *prepare)
+{
+	struct thrum_loop *loop = (struct thrum_loop *)((char *)prepare -
+		offsetof(struct thrum_loop, prepare));
+
+	/* uv_backend_timeout can't be asked: it says 0 as long as a new watcher isn't known to the
+	 * kernel, and that it becomes only after this. */
+	if (!thrum_enabled() || uv_is_active((uv_handle_t *)&loop->idle))
+		return;
+	loop->suspended = true;
+	thrum_suspend(THRUM_WAIT_FOR_WORK);
+}
+
+void thrum__loop_resume(struct thrum_loop *loop)
+{
+	if (!loop->suspended)
+		return;
+	loop->suspended = false;
+	thrum_resume();
+}
+
+static void say_woke(uv_check_t *check)
+{
+	thrum__loop_resume(
+		(struct thrum_loop *)((char *)check - offsetof(struct thrum_loop, check)));
+}
+
+/* ---- Loops ----------------------------------------------------------------------------------- */
+
+#if defined(THRUM_DEBUG) && THRUM_DEBUG >= 1
+void thrum__loop_check(const struct thrum_loop *loop)
+{
+	uv_thread_t self = uv_thread_self();
+
+	assert(uv_thread_equal(&loop->thread, &self));
+}
+#endif
+
+static void init_static(struct thrum_loop *loop, struct thrum_promise *promise)
+{
+	promise->loop = loop;
+	promise->references = 1;
+	promise->state = RESOLVED;
+}
+
+/* Waits for nothing to be done: what never keeps a uv loop alive. */
+static void init_handles(struct thrum_loop *loop)
+{
+	/* In libuv these can't fail. */
+	uv_idle_init(loop->uv, &loop->idle);
+	uv_prepare_init(loop->uv, &loop->prepare);
+	uv_check_init(loop->uv, &loop->check);
+	loop->handles = 3;
+	uv_prepare_start(&loop->prepare, say_wait);
+	uv_check_start(&loop->check, say_woke);
+	uv_unref((uv_handle_t *)&loop->prepare);
+	uv_unref((uv_handle_t *)&loop->check);
+}
+
+int thrum__loop_create_with(struct uv_loop_s *uv, const struct thrum__memory *memory,
+	struct thrum_loop **made)
+{
+	struct thrum_loop *loop;
+
+	if (!uv || !made)
+		return -EINVAL;
+	loop = memory->allocate(memory->context, sizeof(*loop));
+	if (!loop)
+		return -ENOMEM;
+	memset(loop, 0, sizeof(*loop));
+	loop->uv = uv;
+	loop->memory = *memory;
+	loop->thread = uv_thread_self();
+	thrum__failure_init(&loop->no_memory_failure, -ENOMEM);
+	thrum__failure_init(&loop->canceled_failure, THRUM_CANCELED);
+	init_static(loop, &loop->nothing);
+	init_static(loop, &loop->no_memory);
+	loop->no_memory.state = FAILED;
+	loop->no_memory.failure = &loop->no_memory_failure;
+	init_handles(loop);
+	*made = loop;
+	return 0;
+}
+
+int thrum_loop_create(struct uv_loop_s *uv, struct thrum_loop **loop)
+{
+	return thrum__loop_create_with(uv,
+		&(struct thrum__memory){allocate_by_malloc, release_by_free, NULL}, loop);
+}
+
+static void free_loop(uv_handle_t *handle)
+{
+	let_go(handle->data);
+}
+
+/* Destructors may call us: nothing runs or is freed any more while `closing`. */
+static void destroy_content(struct thrum_promise *promise)
+{
+	if (promise->action >= BIND && promise->action <= ASYNC) {
+		struct closure closure = promise->closure;
+
+		if (closure.destroy) {
+			promise->closure.destroy = NULL;
+			closure.destroy(closure.data);
+		}
+	}
+	if (promise->state == RESOLVED) {
+		struct thrum_value value = promise->value;
+
+		promise->value = thrum_value_none();
+		thrum_value_destroy(value);
+	} else if (promise->state == FAILED) {
+		thrum__failure_unref(promise->loop, promise->failure);
+	}
+}
+
+void thrum_loop_destroy(struct thrum_loop *loop)
+{
+	uv_handle_t *handles[3];
+	struct thrum__held *held;
+	struct slab *slab;
+	size_t i;
+
+	if (!loop)
+		return;
+	thrum__loop_check(loop);
+	assert(loop->depth == 0);
+	loop->closing = true;
+	for (held = loop->held; held; held = held->next) {
+		held->resolver = NULL;
+		if (held->stop)
+			held->stop(held);
+	}
+	for (slab = loop->slabs; slab; slab = slab->next)
+		for (i = 0; i < SLAB_PROMISES; i++)
+			if (slab->promise[i].state != UNUSED)
+				destroy_content(&slab->promise[i]);
+	thrum__release(loop, loop->buffer);
+	loop->buffer = NULL;
+	while ((slab = loop->slabs)) {
+		loop->slabs = slab->next;
+		ASAN_UNPOISON_MEMORY_REGION(slab, sizeof(*slab));
+		loop->memory.release(loop->memory.context, slab);
+	}
+	handles[0] = (uv_handle_t *)&loop->idle;
+	handles[1] = (uv_handle_t *)&loop->prepare;
+	handles[2] = (uv_handle_t *)&loop->check;
+	for (i = 0; i < 3; i++) {
+		handles[i]->data = loop;
+		uv_close(handles[i], free_loop);
+	}
+}
+
+struct uv_loop_s *thrum_loop_uv(const struct thrum_loop *loop)
+{
+	return loop ? loop->uv : NULL;
+}
+
+/* ---- Failures that nobody handles --------------------------------------------------------------
+ */
+
+void thrum_loop_on_unhandled(struct thrum_loop *loop, thrum_unhandled *hook, void *data)
+{
+	if (!loop)
+		return;
+	loop->unhandled = hook;
+	loop->unhandled_data = data;
+}
+
+size_t thrum_loop_unhandled(const struct thrum_loop *loop)
+{
+	return loop ? loop->unhandled_count : 0;
+}
+
+void thrum__unhandled(struct thrum_loop *loop, const struct thrum_failure *failure)
+{
+	loop->unhandled_count++;
+	if (loop->unhandled)
+		loop->unhandled(loop, failure, loop->unhandled_data);
+	else
+		thrum_logf("unhandled failure: %s", failure->message);
+}

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: ISC */
+/* One promise: references, how it ends or becomes another, its resolver, and what can be seen. */
+#include "promise/core.h"
+#include <stdio.h>
+
+/* ---- References ------------------------------------------------------------------------------ */
+
+struct thrum_promise *thrum__find_root(struct thrum_promise *promise)
+{
+	struct thrum_promise *root = promise;
+
+	while (root->state == BECAME)
+		root = root->target;
+	/* Shorten the way: behind one that is freed by this, nobody comes along any more. */
+	while (promise->target != root) {
+		struct thrum_promise *next = promise->target;
+		bool last = next->references == 1;
+
+		promise->target = thrum__ref(root);
+		thrum__unref(next);
+		if (last)
+			break;
+		promise = next;
+	}
+	return root;
+}
+
+/* What a promise holds, when nobody holds it. */
+static void release(struct thrum_promise *promise)
+{
+	struct thrum_promise *waiter, *root;
+
+	switch ((enum state)promise->state) {
+	case PENDING:
+		while ((waiter = promise->waiters.first))
+			thrum__drop(waiter);
+		break;
+	case RESOLVED: thrum_value_destroy(promise->value); break;
+	case FAILED: thrum__failure_unref(promise->loop, promise->failure); break;
+	case BECAME:
+		root = thrum__find(promise);
+		if (root->action == MERGED && root->active == promise)
+			root->active = NULL;
+		thrum__unref(promise->target);
+		break;
+	case UNUSED: assert(!"freed twice"); break;
+	}
+	thrum__promise_free(promise);
+}
+
+/* Not recursive, however long a chain of promises is that own one another. */
+void thrum__dispose(struct thrum_promise *promise)
+{
+	struct thrum_loop *loop = promise->loop;
+
+	if (loop->closing)
+		return;
+	assert(promise != &loop->nothing && promise != &loop->no_memory);
+	if (loop->releasing) {
+		promise->next = loop->dead;
+		loop->dead = promise;
+		return;
+	}
+	loop->releasing = true;
+	release(promise);
+	while ((promise = loop->dead)) {
+		loop->dead = promise->next;
+		release(promise);
+	}
+	loop->releasing = false;
+}
+
+struct thrum_promise *thrum_promise_ref(struct thrum_promise *promise)
+{
+	if (!promise)
+		return NULL;
+	thrum__loop_check(promise->loop);
+	return thrum__ref(promise);
+}
+
+void thrum_promise_unref(struct thrum_promise *promise)
+{
+	if (!promise)
+		return;
+	thrum__loop_check(promise->loop);
+	thrum__unref(promise);
+}
+
+/* ---- Lists of waiters ------------------------------------------------------------------------ */
+
+void thrum__attach(struct thrum_promise *source, struct thrum_promise *waiter)
+{
+	struct list *list = &source->waiters;
+
+	waiter->waiting.source = source;
+	waiter->waiting.next = NULL;
+	waiter->waiting.previous = list->last;
+	if (list->last)
+		list->last->waiting.next = waiter;
+	else
+		list->first = waiter;
+	list->last = waiter;
+}
+
+void thrum__detach(struct thrum_promise *waiter)
+{
+	struct list *list = thrum__waiters(waiter->waiting.source);
+	struct thrum_promise *next = waiter->waiting.next, *previous = waiter->waiting.previous;
+
+	if (previous)
+		previous->waiting.next = next;
+	else
+		list->first = next;
+	if (next)
+		next->waiting.previous = previous;
+	else
+		list->last = previous;
+	waiter->waiting.next = waiter->waiting.previous = waiter->waiting.source = NULL;
+}
+
+/* ---- Endings --------------------------------------------------------------------------------- */
+
+/* Callbacks for cancellation come before all others. */
+static void run_on_cancel(struct thrum_promise *root)
+{
+	struct thrum_promise *waiter, *next;
+	struct list first = {NULL, NULL};
+
+	/* Moved to the front in their order, then run: callbacks may change the list. */
+	for (waiter = root->ended.waiters.first; waiter; waiter = next) {
+		next = waiter->waiting.next;
+		if (waiter->action != ON_CANCEL)
+			continue;
+		thrum__detach(waiter);
+		waiter->waiting.next = NULL;
+		if (first.last)
+			first.last->waiting.next = waiter;
+		else
+			first.first = waiter;
+		first.last = waiter;
+	}
+	for (waiter = first.first; waiter; waiter = next) {
+		next = waiter->waiting.next;
+		waiter->waiting.next = NULL;
+		thrum__run(waiter, root);
+	}
+}
+
+static struct thrum_promise *pop(struct list *list)
+{
+	struct thrum_promise *waiter = list->first, *next;
+
+	if (!waiter)
+		return NULL;
+	next = waiter->waiting.next;
+	list->first = next;
+	if (next)
+		next->waiting.previous = NULL;
+	else
+		list->last = NULL;
+	waiter->waiting.source = NULL;
+	return waiter;
+}
+
+void thrum__run_waiters(struct thrum_promise *root)
+{
+	struct thrum_loop *loop = root->loop;
+	struct thrum_promise *waiter;
+
+	thrum__callback_enter(loop);
+	if (root->state == FAILED && root->failure->shown.code == THRUM_CANCELED)
+		run_on_cancel(root);
+	while ((waiter = pop(&root->ended.waiters)))
+		thrum__run(waiter, root);
+	thrum__unref(root);
+	thrum__callback_leave(loop);
+}
+
+void thrum__dispatch(struct thrum_promise *root)
+{
+	if (!root->ended.waiters.first)
+		thrum__unref(root);
+	else if (thrum__loop_is_deep(root->loop))
+		thrum__queue_push(root->loop, root);
+	else
+		thrum__run_waiters(root);
+}
+
+/* Gives a reference to the root for one to the promise; NULL when the root has ended. */
+static struct thrum_promise *own_root(struct thrum_promise *promise)
+{
+	struct thrum_promise *root = thrum__find(promise);
+
+	if (root->state != PENDING || root->loop->closing) {
+		thrum__unref(promise);
+		return NULL;
+	}
+	if (root != promise) {
+		thrum__ref(root);
+		thrum__unref(promise);
+	}
+	return root;
+}
+
+static void end(struct thrum_promise *root, enum state state)
+{
+	root->state = (uint8_t)state;
+	root->ended.waiters.first = root->waiters.first;
+}
+
+static void trace_failure(thrum_task task, const struct failure *failure)
+{
+	if (failure->shown.code == THRUM_CANCELED)
+		thrum_task_cancel(task);
+	else
+		thrum_task_fail(task, failure->shown.message);
+}
+
+void thrum__settle_value(struct thrum_promise *promise, struct thrum_value value)
+{
+	struct thrum_promise *root = own_root(promise);
+
+	if (!root) {
+		thrum_value_destroy(value);
+		return;
+	}
+	thrum_task_resolve(root->task);
+	end(root, RESOLVED);
+	root->value = value;
+	thrum__dispatch(root);
+}
+
+void thrum__end_failed(struct thrum_promise *root, struct failure *failure)
+{
+	trace_failure(root->task, failure);
+	end(root, FAILED);
+	root->failure = failure;
+}
+
+void thrum__settle_failure(struct thrum_promise *promise, struct failure *failure)
+{
+	struct thrum_loop *loop = promise->loop;
+	struct thrum_promise *root = own_root(promise);
+
+	if (!root) {
+		thrum__failure_unref(loop, failure);
+		return;
+	}
+	thrum__end_failed(root, failure);
+	thrum__dispatch(root);
+}
+
+/* Whether the one reference to `promise` that the caller knows of is the only way to the value. */
+static bool is_unshared(const struct thrum_promise *promise)
+{
+	for (;; promise = promise->target) {
+		if (promise->references != 1)
+			return false;
+		if (promise->state != PENDING && promise->ended.waiters.first)
+			return false;
+		if (promise->state != BECAME)
+			return true;
+	}
+}
+
+static struct thrum_value take(struct thrum_promise *root)
+{
+	struct thrum_value value = root->value;
+
+	root->value = thrum_value_none();
+	return value;
+}
+
+void thrum__settle_as(struct thrum_promise *promise, struct thrum_promise *source)
+{
+	struct thrum_promise *found = thrum__find(source), *root;
+
+	if (found->state == FAILED) {
+		thrum__settle_failure(promise, thrum__failure_ref(found->failure));
+	} else if (!found->value.destroy) {
+		thrum__settle_value(promise, found->value);
+	} else if (is_unshared(source)) {
+		thrum__settle_value(promise, take(found));
+	} else if ((root = own_root(promise))) {
+		thrum_task_resolve(root->task);
+		end(root, BECAME);
+		root->target = thrum__ref(found);
+		thrum__dispatch(root);
+	}
+}
+
+/* `inner`, for which nobody waits, is from now on the same as `root`. `was` is the part of the root
+ * that followed it. */
+static void merge(struct thrum_promise *root, struct thrum_promise *was,
+	struct thrum_promise *inner)
+{
+	struct thrum_promise *active = inner;
+
+	if (inner->action == MERGED) {
+		active = inner->active;
+		inner->action = DONE;
+	}
+	if (was == root)
+		root->action = MERGED;
+	root->active = active;
+	if (inner->task != THRUM_TASK_NONE)
+		root->task = inner->task;
+	inner->state = BECAME;
+	inner->target = thrum__ref(root);
+}
+
+void thrum__follow(struct thrum_promise *promise, struct thrum_promise *other)
+{
+	struct thrum_promise *root = thrum__find(promise), *inner = thrum__find(other);
+
+	if (root->state != PENDING || root == inner || root->loop->closing) {
+		thrum__unref(promise);
+	} else if (inner->state != PENDING) {
+		if (inner->task != root->task)
+			thrum_task_read(root->task, inner->task);
+		thrum__settle_as(promise, other);
+	} else {
+		thrum_task_become(root->task, inner->task);
+		if (!inner->waiters.first) {
+			merge(root, promise, inner);
+			thrum__unref(promise);
+		} else {
+			promise->action = COPY;
+			promise->closure.destroy = NULL;
+			thrum__attach(inner, promise);
+		}
+	}
+	thrum__unref(other);
+}
+
+/* ---- Making them ----------------------------------------------------------------------------- */
+
+struct thrum_promise *thrum__promise_no_memory(struct thrum_loop *loop)
+{
+	return loop ? thrum__ref(&loop->no_memory) : NULL;
+}
+
+struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum_value value)
+{
+	struct thrum_promise *promise = NULL;
+
+	if (loop && !value.data && !value.destroy)
+		return thrum__ref(&loop->nothing);
+	if (loop)
+		promise = thrum__promise_new(loop);
+	if (!promise) {
+		thrum_value_destroy(value);
+		return thrum__promise_no_memory(loop);
+	}
+	promise->task = thrum_task_current();
+	end(promise, RESOLVED);
+	promise->value = value;
+	return promise;
+}
+
+/* Consumes the failure. */
+static struct thrum_promise *failed(struct thrum_loop *loop, struct failure *failure)
+{
+	struct thrum_promise *promise = thrum__promise_new(loop);
+
+	if (!promise) {
+		thrum__failure_unref(loop, failure);
+		return thrum__promise_no_memory(loop);
+	}
+	promise->task = thrum_task_current();
+	end(promise, FAILED);
+	promise->failure = failure;
+	return promise;
+}
+
+struct thrum_promise *thrum__promise_fail(struct thrum_site *place, struct thrum_loop *loop,
+	int code, const char *format, ...)
+{
+	struct failure *failure;
+	va_list arguments;
+
+	if (!loop)
+		return NULL;
+	va_start(arguments, format);
+	failure = thrum__failure_new(loop, place, code, format, arguments);
+	va_end(arguments);
+	return failed(loop, failure);
+}
+
+struct thrum_promise *thrum__promise_fail_code(struct thrum_site *site, struct thrum_loop *loop,
+	int code)
+{
+	return loop ? failed(loop, thrum__failure_plain(loop, site, code)) : NULL;
+}
+
+struct thrum_promise *thrum_promise_fail_again(struct thrum_loop *loop,
+	const struct thrum_failure *failure)
+{
+	return loop ? failed(loop, thrum__failure_again(loop, failure)) : NULL;
+}
+
+struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thrum_loop *loop,
+	enum thrum_kind kind, const char *label, thrum__canceled *canceled, void *data,
+	struct thrum_resolver **resolver)
+{
+	struct thrum_promise *promise = loop ? thrum__promise_new(loop) : NULL;
+
+	if (promise) {
+		promise->action = REQUEST;
+		promise->closure.callback.canceled = canceled;
+		promise->closure.data = data;
+		promise->task = thrum__trace_create(site, kind, label);
+	} else {
+		promise = thrum__promise_no_memory(loop);
+	}
+	*resolver = (struct thrum_resolver *)promise;
+	return thrum_promise_ref(promise);
+}
+
+void thrum__canceled_nothing(struct thrum_resolver *resolver, void *data)
+{
+}
+
+struct thrum_promise *thrum__promise_task(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, struct thrum_resolver **resolver)
+{
+	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label, thrum__canceled_nothing,
+		NULL, resolver);
+}
+
+struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, struct thrum_resolver **resolver)
+{
+	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
+}
+
+/* ---- Resolvers: the promise that they end, under another name ----------------------------------
+ */
+
+static struct thrum_promise *use(struct thrum_resolver *resolver)
+{
+	struct thrum_promise *promise = (struct thrum_promise *)resolver;
+
+	thrum__loop_check(promise->loop);
+	thrum__loop_resume(promise->loop);
+	return promise;
+}
+
+void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
+{
+	if (resolver)
+		thrum__settle_value(use(resolver), value);
+	else
+		thrum_value_destroy(value);
+}
+
+void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resolver, int code,
+	const char *format, ...)
+{
+	struct thrum_promise *promise;
+	va_list arguments;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	va_start(arguments, format);
+	thrum__settle_failure(promise,
+		thrum__failure_new(promise->loop, place, code, format, arguments));
+	va_end(arguments);
+}
+
+void thrum_resolver_fail_again(struct thrum_resolver *resolver, const struct thrum_failure *failure)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	thrum__settle_failure(promise, thrum__failure_again(promise->loop, failure));
+}
+
+void thrum_resolver_follow(struct thrum_resolver *resolver, struct thrum_promise *other)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver) {
+		thrum_promise_unref(other);
+		return;
+	}
+	promise = use(resolver);
+	thrum__follow(promise, other ? other : thrum__promise_no_memory(promise->loop));
+}
+
+void thrum_resolver_drop(struct thrum_resolver *resolver)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	/* Nearly always one that was cancelled: no failure is made for nothing. */
+	if (thrum_resolver_wanted(resolver))
+		thrum__settle_failure(promise,
+			thrum__failure_plain(promise->loop, NULL, THRUM_BROKEN));
+	else
+		thrum__unref(promise);
+}
+
+bool thrum_resolver_wanted(const struct thrum_resolver *resolver)
+{
+	return resolver && thrum__find((const struct thrum_promise *)resolver)->state == PENDING;
+}
+
+thrum_task thrum__resolver_task(const struct thrum_resolver *resolver)
+{
+	return resolver ? ((const struct thrum_promise *)resolver)->task : THRUM_TASK_NONE;
+}
+
+struct thrum_loop *thrum__resolver_loop(const struct thrum_resolver *resolver)
+{
+	return thrum__promise_loop((const struct thrum_promise *)resolver);
+}
+
+/* ---- Looking at them ------------------------------------------------------------------------- */
+
+struct thrum_loop *thrum__promise_loop(const struct thrum_promise *promise)
+{
+	return promise ? promise->loop : NULL;
+}
+
+enum thrum_promise_state thrum_promise_state(const struct thrum_promise *promise)
+{
+	return promise ? (enum thrum_promise_state)thrum__find(promise)->state
+		       : THRUM_PROMISE_FAILED;
+}
+
+void *thrum_promise_value(const struct thrum_promise *promise)
+{
+	const struct thrum_promise *root = promise ? thrum__find(promise) : NULL;
+
+	return root && root->state == RESOLVED ? root->value.data : NULL;
+}
+
+const struct thrum_failure *thrum_promise_failure(const struct thrum_promise *promise)
+{
+	static const struct thrum_failure no_promise = {-ENOMEM, "not enough memory", NULL, NULL,
+		0};
+	const struct thrum_promise *root;
+
+	if (!promise)
+		return &no_promise;
+	root = thrum__find(promise);
+	return root->state == FAILED ? &root->failure->shown : NULL;
+}
+
+bool thrum_promise_take(struct thrum_promise *promise, struct thrum_value *value)
+{
+	struct thrum_promise *root = promise ? thrum__find(promise) : NULL;
+
+	if (!root || root->state != RESOLVED)
+		return false;
+	if (!root->value.destroy)
+		*value = root->value;
+	else if (is_unshared(promise))
+		*value = take(root);
+	else
+		return false;
+	return true;
+}
+
+bool thrum_loop_take(struct thrum_loop *loop, struct thrum_value *value)
+{
+	struct thrum_promise *given = loop ? loop->given : NULL;
+
+	if (!given || !thrum_promise_take(given, value))
+		return false;
+	loop->given = NULL;
+	return true;
+}
+
+thrum_task thrum_promise_task_id(const struct thrum_promise *promise)
+{
+	return promise ? thrum__find(promise)->task : THRUM_TASK_NONE;
+}
+
+/* The task of one that had ended when it was made is another's. */
+static thrum_task own_task(const struct thrum_promise *promise)
+{
+	return thrum_promise_state(promise) == THRUM_PROMISE_PENDING
+		? thrum_promise_task_id(promise)
+		: THRUM_TASK_NONE;
+}
+
+struct thrum_promise *thrum_promise_label(struct thrum_promise *promise, const char *label)
+{
+	thrum_task_label(own_task(promise), label);
+	return promise;
+}
+
+struct thrum_promise *thrum_promise_labelf(struct thrum_promise *promise, const char *format, ...)
+{
+	char label[THRUM_TEXT_MAX + 1];
+	va_list arguments;
+
+	if (!thrum_enabled())
+		return promise;
+	va_start(arguments, format);
+	if (vsnprintf(label, sizeof(label), format, arguments) >= 0)
+		thrum_promise_label(promise, label);
+	va_end(arguments);
+	return promise;
+}
+
+struct thrum_promise *thrum_promise_should_resolve(struct thrum_promise *promise)
+{
+	thrum_task_should_resolve(own_task(promise));
+	return promise;
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Several promises: a group is the result, and has an entry in the list of each promise that it
+ * waits for. Once it has ended, its entries are gone from those lists at once, so that one that
+ * lives long isn't burdened by the races that it was in.
+ */
+#include "promise/core.h"
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+struct items {
+	struct thrum_items shown; /* first: the value's address */
+	struct thrum_loop *loop;
+	struct thrum_item item[];
+};
+
+static void destroy_items(void *data)
+{
+	struct items *items = data;
+	struct thrum_loop *loop = items->loop;
+	size_t i;
+
+	for (i = 0; i < items->shown.count; i++)
+		thrum__unref(items->item[i].promise);
+	thrum__release(loop, items);
+}
+
+static struct items *new_items(struct thrum_loop *loop, size_t count)
+{
+	struct items *items = count > (SIZE_MAX - sizeof(*items)) / sizeof(struct thrum_item)
+		? NULL
+		: thrum__allocate(loop, sizeof(*items) + count * sizeof(struct thrum_item));
+
+	if (items) {
+		items->shown.item = items->item;
+		items->loop = loop;
+	}
+	return items;
+}
+
+/* The value's owner for as long as the items are there. While its source's callbacks run, that has
+ * an owner more; so that the value can still be taken, it moves to a promise of its own. */
+static struct thrum_promise *keep(struct thrum_promise *handle)
+{
+	struct thrum_promise *root = thrum__find(handle), *owner;
+	struct thrum_value value;
+
+	if (root->state != RESOLVED || !root->value.destroy)
+		return thrum__ref(handle);
+	owner = thrum__promise_new(root->loop);
+	if (!owner)
+		return thrum__ref(handle);
+	if (!thrum_promise_take(handle, &value)) {
+		thrum__unref(owner);
+		return thrum__ref(handle);
+	}
+	thrum__settle_value(thrum__ref(owner), value);
+	return owner;
+}
+
+/* Consumes the promise. */
+static void add_item(struct items *items, size_t index, struct thrum_promise *promise)
+{
+	struct thrum_item *item = &items->item[items->shown.count++];
+
+	item->value = thrum_promise_value(promise);
+	item->promise = promise;
+	item->index = index;
+}
+
+static struct thrum_value items_value(struct items *items)
+{
+	return thrum_value_own(&items->shown, destroy_items);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static bool has_ended(const struct thrum_promise *promise)
+{
+	return thrum__find(promise)->state != PENDING;
+}
+
+static bool has_failed(const struct thrum_promise *promise)
+{
+	return thrum__find(promise)->state == FAILED;
+}
+
+static bool waits_for_all(enum group_type type)
+{
+	return type == GROUP_JOIN || type == GROUP_BOTH;
+}
+
+/* Takes an entry out of its source's list, where it is in one; it then owns the source, or what
+ * took its place. */
+static void keep_source(struct thrum_promise *entry, struct thrum_promise *source)
+{
+	if (entry->waiting.source)
+		thrum__detach(entry);
+	entry->waiting.source = source;
+	entry->flags |= KEPT;
+}
+
+static bool is_waiting(const struct thrum_promise *entry)
+{
+	return !(entry->flags & KEPT) && entry->waiting.source;
+}
+
+/* Takes the entries from a group, which from now on nothing ends but who calls this. */
+static struct thrum_promise *close_group(struct thrum_promise *owner)
+{
+	struct thrum_promise *entries = owner->group.entries;
+
+	owner->group.entries = NULL;
+	owner->action = DONE;
+	return entries;
+}
+
+static void free_entries(struct thrum_promise *entry)
+{
+	struct thrum_promise *next;
+
+	for (; entry; entry = next) {
+		next = entry->entry.sibling;
+		if (entry->flags & KEPT)
+			thrum__unref(entry->waiting.source);
+		else if (is_waiting(entry))
+			thrum__detach(entry);
+		thrum__promise_free(entry);
+	}
+}
+
+/* The items of those that have ended, as the end of the group. */
+static void settle_items(struct thrum_promise *owner, struct thrum_promise *entries)
+{
+	struct thrum_loop *loop = owner->loop;
+	struct thrum_promise *entry;
+	struct items *items;
+	size_t count = 0;
+
+	for (entry = entries; entry; entry = entry->entry.sibling) {
+		if (!(entry->flags & KEPT) || !has_ended(entry->waiting.source))
+			continue;
+		if (has_failed(entry->waiting.source)) {
+			thrum__settle_as(owner, entry->waiting.source);
+			return;
+		}
+		count++;
+	}
+	items = new_items(loop, count);
+	if (!items) {
+		thrum__settle_as(owner, &loop->no_memory);
+		return;
+	}
+	for (entry = entries; entry; entry = entry->entry.sibling)
+		if (entry->flags & KEPT && has_ended(entry->waiting.source)) {
+			add_item(items, entry->entry.index, entry->waiting.source);
+			entry->flags &= (uint8_t)~KEPT;
+			entry->waiting.source = NULL;
+		}
+	thrum__settle_value(owner, items_value(items));
+}
+
+/* All have ended. */
+static void end_all(struct thrum_promise *owner)
+{
+	struct thrum_promise *failed = owner->group.failed;
+	enum group_type type = (enum group_type)owner->group.type;
+	bool broken = owner->group.broken;
+	struct thrum_promise *entries = close_group(owner);
+
+	if (broken)
+		thrum__unref(owner);
+	else if (failed)
+		thrum__settle_as(owner, failed);
+	else if (type == GROUP_BOTH)
+		settle_items(owner, entries);
+	else
+		thrum__settle_value(owner, thrum_value_none());
+	if (failed)
+		thrum__unref(failed);
+	free_entries(entries);
+}
+
+/* Owns the sources of all that still wait, and then cancels those: callbacks may do anything, as
+ * the group has been closed. */
+static void cancel_losers(struct thrum_promise *entries)
+{
+	struct thrum_promise *entry;
+
+	for (entry = entries; entry; entry = entry->entry.sibling)
+		if (is_waiting(entry))
+			keep_source(entry, thrum__ref(entry->waiting.source));
+	for (entry = entries; entry; entry = entry->entry.sibling)
+		if (entry->flags & KEPT)
+			thrum__cancel_promise(entry->waiting.source);
+}
+
+/* What else has ended by now, and whose callbacks are only queued, counts too. What cancellation
+ * ends doesn't: so the result is made before, and given after it. */
+static void end_with_items(struct thrum_promise *owner, struct thrum_promise *entries, bool cancels)
+{
+	struct thrum_promise *result = thrum__promise_new(owner->loop), *entry;
+
+	if (!result)
+		result = thrum__ref(&owner->loop->no_memory);
+	for (entry = entries; entry; entry = entry->entry.sibling)
+		if (is_waiting(entry) && has_ended(entry->waiting.source))
+			keep_source(entry, keep(entry->waiting.source));
+	settle_items(thrum__ref(result), entries);
+	if (cancels)
+		cancel_losers(entries);
+	free_entries(entries);
+	thrum__settle_as(owner, result);
+	thrum__unref(result);
+}
+
+/* The first has ended, as `handle`. The entries go first: what waits for the group may end the
+ * others at once. */
+static void end_first(struct thrum_promise *owner, struct thrum_promise *handle)
+{
+	enum group_type type = (enum group_type)owner->group.type;
+	struct thrum_promise *entries = close_group(owner);
+
+	if (type == GROUP_NCHOOSE || type == GROUP_NPICK) {
+		end_with_items(owner, entries, type == GROUP_NPICK);
+	} else {
+		if (type == GROUP_PICK)
+			cancel_losers(entries);
+		free_entries(entries);
+		thrum__settle_as(owner, handle);
+	}
+}
+
+void thrum__entry_run(struct thrum_promise *entry, struct thrum_promise *handle)
+{
+	struct thrum_promise *owner = entry->entry.owner, *source = thrum__find(handle);
+	enum group_type type = (enum group_type)owner->group.type;
+	thrum_task before = thrum__trace_enter(owner->task);
+
+	thrum_task_read(owner->task, source->task);
+	owner->group.remaining--;
+	if (waits_for_all(type)) {
+		if (source->state == FAILED && !owner->group.failed)
+			owner->group.failed = thrum__ref(handle);
+		if (type == GROUP_BOTH)
+			keep_source(entry, keep(handle));
+		if (owner->group.remaining == 0)
+			end_all(owner);
+	} else {
+		if (type == GROUP_NCHOOSE || type == GROUP_NPICK)
+			keep_source(entry, keep(handle));
+		end_first(owner, handle);
+	}
+	thrum__trace_leave(before);
+}
+
+void thrum__entry_drop(struct thrum_promise *entry)
+{
+	struct thrum_promise *owner = entry->entry.owner;
+
+	owner->group.broken = true;
+	if (--owner->group.remaining == 0) {
+		if (waits_for_all((enum group_type)owner->group.type)) {
+			end_all(owner);
+		} else {
+			free_entries(close_group(owner));
+			thrum__unref(owner);
+		}
+	}
+}
+
+/* ---- Making groups --------------------------------------------------------------------------- */
+
+static struct thrum_promise *at(struct thrum_loop *loop, struct thrum_promise *const *promises,
+	size_t index)
+{
+	return promises[index] ? promises[index] : &loop->no_memory;
+}
+
+static void unref_all(struct thrum_promise *const *promises, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		thrum_promise_unref(promises[i]);
+}
+
+/* Entries for all, in their order; NULL without memory. */
+static struct thrum_promise *new_entries(struct thrum_promise *owner, size_t count)
+{
+	struct thrum_promise *entries = NULL, *entry;
+
+	while (count-- > 0) {
+		entry = thrum__promise_new(owner->loop);
+		if (!entry) {
+			free_entries(entries);
+			return NULL;
+		}
+		entry->action = ENTRY;
+		entry->entry.owner = owner;
+		entry->entry.index = count;
+		entry->entry.sibling = entries;
+		entries = entry;
+	}
+	return entries;
+}
+
+/* What the group's task waits for. */
+static void wait(struct thrum_site *site, struct thrum_promise *owner, enum thrum_kind kind,
+	thrum_task source)
+{
+	if (owner->task == THRUM_TASK_NONE)
+		owner->task = thrum__trace_create_waiting(site, kind, source);
+	else
+		thrum_task_wait(owner->task, source);
+}
+
+/* At least one is pending, or there is none. */
+static struct thrum_promise *new_group(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count, enum group_type type,
+	enum thrum_kind kind)
+{
+	struct thrum_promise *owner = thrum__promise_new(loop), *entry, *root;
+	size_t i = 0;
+
+	if (owner && count > 0) {
+		owner->action = GROUP;
+		owner->group = (struct group){NULL, NULL, 0, (uint8_t)type, false};
+		owner->group.entries = new_entries(owner, count);
+		if (!owner->group.entries) {
+			thrum__promise_free(owner);
+			owner = NULL;
+		}
+	}
+	if (!owner) {
+		unref_all(promises, count);
+		return thrum__promise_no_memory(loop);
+	}
+	if (count == 0) {
+		owner->task = thrum__trace_create(site, kind, NULL);
+		return owner;
+	}
+	for (entry = owner->group.entries; entry; entry = entry->entry.sibling, i++) {
+		root = thrum__find(at(loop, promises, i));
+		if (root->state == PENDING) {
+			wait(site, owner, kind, root->task);
+			thrum__attach(root, entry);
+			owner->group.remaining++;
+			continue;
+		}
+		if (root->state == FAILED && !owner->group.failed)
+			owner->group.failed = thrum__ref(root);
+		keep_source(entry, thrum__ref(root));
+	}
+	/* One for itself; only now, as a promise that nobody can end may go with its reference. */
+	thrum__ref(owner);
+	unref_all(promises, count);
+	return owner;
+}
+
+/* The first of the array that failed, else the first that has ended, or `count`. */
+static size_t find_ended(struct thrum_loop *loop, struct thrum_promise *const *promises,
+	size_t count, size_t *pending)
+{
+	size_t i, first = count;
+
+	*pending = 0;
+	for (i = 0; i < count; i++) {
+		enum state state = (enum state)thrum__find(at(loop, promises, i))->state;
+
+		if (state == PENDING)
+			++*pending;
+		else if (first == count ||
+			(state == FAILED && !has_failed(at(loop, promises, first))))
+			first = i;
+	}
+	return first;
+}
+
+/* The items of those that have ended, none of which failed. */
+static struct thrum_promise *return_items(struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	struct items *items = new_items(loop, count);
+	size_t i;
+
+	if (!items)
+		return thrum__promise_no_memory(loop);
+	for (i = 0; i < count; i++)
+		if (has_ended(promises[i]))
+			add_item(items, i, thrum__ref(promises[i]));
+	return thrum_promise_return(loop, items_value(items));
+}
+
+/* What needs no group, as enough have ended. */
+static struct thrum_promise *ended_group(struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count, size_t first, enum group_type type)
+{
+	struct thrum_promise *result;
+	size_t i;
+
+	if (first < count && has_failed(at(loop, promises, first)))
+		result = thrum__ref(at(loop, promises, first));
+	else if (type == GROUP_JOIN)
+		result = thrum__ref(&loop->nothing);
+	else if (type == GROUP_CHOOSE || type == GROUP_PICK)
+		result = thrum__ref(promises[first]);
+	else
+		result = return_items(loop, promises, count);
+	if (type == GROUP_PICK || type == GROUP_NPICK)
+		for (i = 0; i < count; i++)
+			thrum__cancel_promise(at(loop, promises, i));
+	unref_all(promises, count);
+	return result;
+}
+
+static struct thrum_promise *several(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count, enum group_type type,
+	enum thrum_kind kind)
+{
+	size_t first, pending;
+
+	if (!loop) {
+		unref_all(promises, count);
+		return NULL;
+	}
+	thrum__loop_check(loop);
+	first = find_ended(loop, promises, count, &pending);
+	if (waits_for_all(type) ? pending == 0 : first < count)
+		return ended_group(loop, promises, count, first, type);
+	return new_group(site, loop, promises, count, type, kind);
+}
+
+struct thrum_promise *thrum__promise_join(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	return several(site, loop, promises, count, GROUP_JOIN, THRUM_KIND_JOIN);
+}
+
+struct thrum_promise *thrum__promise_both(struct thrum_site *site, struct thrum_promise *first,
+	struct thrum_promise *second)
+{
+	struct thrum_promise *promises[] = {first, second};
+
+	return several(site, thrum__promise_loop(first ? first : second), promises, 2, GROUP_BOTH,
+		THRUM_KIND_JOIN);
+}
+
+struct thrum_promise *thrum__promise_choose(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	return several(site, loop, promises, count, GROUP_CHOOSE, THRUM_KIND_CHOOSE);
+}
+
+struct thrum_promise *thrum__promise_pick(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	return several(site, loop, promises, count, GROUP_PICK, THRUM_KIND_PICK);
+}
+
+struct thrum_promise *thrum__promise_nchoose(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	return several(site, loop, promises, count, GROUP_NCHOOSE, THRUM_KIND_CHOOSE);
+}
+
+struct thrum_promise *thrum__promise_npick(struct thrum_site *site, struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t count)
+{
+	return several(site, loop, promises, count, GROUP_NPICK, THRUM_KIND_PICK);
+}

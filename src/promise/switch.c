@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Scopes. A switch counts what hasn't ended: children, hooks under way, and itself while it is on.
+ * When nothing is left it has been turned off; its memory goes when it was destroyed, too.
+ */
+#include "promise/promise.h"
+
+struct entry {
+	struct thrum_switch *scope;
+	struct entry *next, *previous, **list; /* list: NULL when in none */
+	struct thrum_promise *promise;         /* of a hook: once it has begun */
+	thrum_begin *hook;
+	void *data;
+	thrum_destroy *destroy;
+};
+
+struct thrum_switch {
+	struct thrum_loop *loop;
+	thrum_task task;
+	struct entry *children, *hooks; /* the last one first */
+	size_t remaining;
+	bool is_on, destroyed;
+	struct thrum_promise *off; /* once it is turned off */
+	struct thrum_resolver *resolver;
+	struct thrum_promise *failed; /* the first hook that failed */
+};
+
+struct thrum_switch *thrum__switch_create(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label)
+{
+	struct thrum_switch *scope = loop ? thrum__allocate(loop, sizeof(*scope)) : NULL;
+
+	if (scope) {
+		scope->loop = loop;
+		scope->task = thrum__trace_create(site, THRUM_KIND_SWITCH, label);
+		scope->is_on = true;
+		scope->remaining = 1;
+	}
+	return scope;
+}
+
+bool thrum_switch_is_on(const struct thrum_switch *scope)
+{
+	return scope && scope->is_on;
+}
+
+/* ---- Entries -----------------------------------------------------------------------------------
+ */
+
+static void link_entry(struct entry *entry, struct entry **list)
+{
+	entry->list = list;
+	entry->previous = NULL;
+	entry->next = *list;
+	if (entry->next)
+		entry->next->previous = entry;
+	*list = entry;
+}
+
+static void unlink_entry(struct entry *entry)
+{
+	if (!entry->list)
+		return;
+	if (entry->previous)
+		entry->previous->next = entry->next;
+	else
+		*entry->list = entry->next;
+	if (entry->next)
+		entry->next->previous = entry->previous;
+	entry->list = NULL;
+}
+
+static void free_if_done(struct thrum_switch *scope)
+{
+	if (!scope->destroyed || scope->remaining > 0)
+		return;
+	thrum_promise_unref(scope->off);
+	thrum__release(scope->loop, scope);
+}
+
+static void one_less(struct thrum_switch *scope)
+{
+	struct thrum_resolver *resolver = scope->resolver;
+	struct thrum_promise *failed = scope->failed;
+
+	if (--scope->remaining > 0)
+		return;
+	scope->resolver = NULL;
+	scope->failed = NULL;
+	if (failed)
+		thrum_task_fail(scope->task, thrum_promise_failure(failed)->message);
+	else
+		thrum_task_resolve(scope->task);
+	free_if_done(scope);
+	if (failed)
+		thrum_resolver_follow(resolver, failed);
+	else
+		thrum_resolver_resolve(resolver, thrum_value_none());
+}
+
+static void nothing(struct thrum_loop *loop, void *data)
+{
+}
+
+/* What an entry stands for has ended; or nobody will ever know. */
+static void entry_ended(void *data)
+{
+	struct entry *entry = data;
+	struct thrum_switch *scope = entry->scope;
+	enum thrum_promise_state state = thrum_promise_state(entry->promise);
+
+	unlink_entry(entry);
+	if (entry->hook && !scope->failed && state != THRUM_PROMISE_RESOLVED)
+		scope->failed = state == THRUM_PROMISE_FAILED
+			? thrum_promise_ref(entry->promise)
+			: thrum__promise_no_memory(scope->loop);
+	thrum_promise_unref(entry->promise);
+	thrum__release(scope->loop, entry);
+	one_less(scope);
+}
+
+/* Counts the entry until its promise ends. False when there is no memory to learn of that. */
+static bool watch(struct entry *entry, struct thrum_promise *promise)
+{
+	struct thrum_switch *scope = entry->scope;
+	size_t remaining = scope->remaining++;
+
+	entry->promise = thrum_promise_ref(promise);
+	thrum__promise_on_termination(NULL, thrum_promise_ref(promise), nothing, entry,
+		entry_ended);
+	return scope->remaining > remaining ||
+		thrum_promise_state(promise) != THRUM_PROMISE_PENDING;
+}
+
+/* ---- Adding ------------------------------------------------------------------------------------
+ */
+
+static struct entry *add_entry(struct thrum_switch *scope, struct entry **list)
+{
+	struct entry *entry = scope->is_on ? thrum__allocate(scope->loop, sizeof(*entry)) : NULL;
+
+	if (entry) {
+		entry->scope = scope;
+		link_entry(entry, list);
+	}
+	return entry;
+}
+
+void thrum_switch_add(struct thrum_switch *scope, struct thrum_promise *promise)
+{
+	struct entry *entry;
+
+	if (scope && thrum_promise_state(promise) == THRUM_PROMISE_PENDING) {
+		thrum__loop_check(scope->loop);
+		entry = add_entry(scope, &scope->children);
+		if (!entry || !watch(entry, promise))
+			thrum__promise_cancel(NULL, promise);
+	}
+	thrum_promise_unref(promise);
+}
+
+void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begin *hook, void *data,
+	thrum_destroy *destroy)
+{
+	struct entry *entry = scope ? add_entry(scope, &scope->hooks) : NULL;
+
+	if (entry) {
+		entry->hook = hook;
+		entry->data = data;
+		entry->destroy = destroy;
+		return;
+	}
+	if (scope)
+		thrum__promise_ignore_result(NULL, hook(scope->loop, data));
+	if (destroy)
+		destroy(data);
+}
+
+/* ---- Turning off -------------------------------------------------------------------------------
+ */
+
+static void begin_hook(struct entry *entry)
+{
+	struct thrum_loop *loop = entry->scope->loop;
+	thrum_begin *hook = thrum__loop_is_closing(loop) ? NULL : entry->hook;
+	struct thrum_promise *promise = hook ? hook(loop, entry->data) : NULL;
+
+	if (entry->destroy)
+		entry->destroy(entry->data);
+	if (!promise)
+		promise = thrum__promise_no_memory(loop);
+	watch(entry, promise);
+	thrum_promise_unref(promise);
+}
+
+static void turn_off(struct thrum_switch *scope, struct thrum_site *site)
+{
+	struct thrum_promise *child;
+	struct entry *entry;
+
+	scope->is_on = false;
+	scope->off = thrum__promise_wait(site, scope->loop, NULL, &scope->resolver);
+	thrum_task_wait(thrum__resolver_task(scope->resolver), scope->task);
+	while ((entry = scope->children)) {
+		unlink_entry(entry);
+		child = thrum_promise_ref(entry->promise);
+		thrum__promise_cancel(NULL, child);
+		thrum_promise_unref(child);
+	}
+	while ((entry = scope->hooks)) {
+		unlink_entry(entry);
+		begin_hook(entry);
+	}
+}
+
+struct thrum_promise *thrum__switch_off(struct thrum_site *site, struct thrum_switch *scope)
+{
+	struct thrum_promise *off;
+
+	if (!scope)
+		return NULL;
+	thrum__loop_check(scope->loop);
+	if (!scope->is_on)
+		return thrum_promise_ref(scope->off);
+	turn_off(scope, site);
+	off = thrum_promise_ref(scope->off);
+	one_less(scope);
+	return off;
+}
+
+void thrum_switch_destroy(struct thrum_switch *scope)
+{
+	if (!scope)
+		return;
+	if (scope->is_on)
+		thrum__promise_ignore_result(NULL, thrum__switch_off(NULL, scope));
+	scope->destroyed = true;
+	free_if_done(scope);
+}
+
+/* ---- With --------------------------------------------------------------------------------------
+ */
+
+struct with {
+	struct thrum_switch *scope;
+	struct thrum_site *site;
+	struct thrum_promise *body;
+};
+
+static struct thrum_promise *forget_failure(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
+{
+	return thrum_promise_return(loop, thrum_value_none());
+}
+
+static struct thrum_promise *end_scope(struct thrum_loop *loop, void *data)
+{
+	struct with *with = data;
+	struct thrum_promise *off = thrum__switch_off(with->site, with->scope);
+
+	/* The body's own failure comes first. */
+	if (thrum_promise_state(with->body) == THRUM_PROMISE_FAILED)
+		off = thrum__promise_catch(NULL, off, forget_failure, NULL, NULL);
+	return off;
+}
+
+static void destroy_with(void *data)
+{
+	struct with *with = data;
+	struct thrum_loop *loop = with->scope->loop;
+
+	thrum_switch_destroy(with->scope);
+	thrum_promise_unref(with->body);
+	thrum__release(loop, with);
+}
+
+static struct with *create_with(struct thrum_site *site, struct thrum_loop *loop, const char *label)
+{
+	struct with *with = thrum__allocate(loop, sizeof(*with));
+
+	if (!with)
+		return NULL;
+	with->site = site;
+	with->scope = thrum__switch_create(site, loop, label);
+	if (with->scope)
+		return with;
+	thrum__release(loop, with);
+	return NULL;
+}
+
+/* The end stands before the body begins. */
+static struct thrum_promise *begin_body(struct thrum_site *site, struct with *with,
+	thrum_switch_body *body, void *data)
+{
+	struct thrum_switch *scope = with->scope;
+	struct thrum_loop *loop = scope->loop;
+	struct thrum_resolver *resolver;
+	struct thrum_promise *whole;
+
+	with->body = thrum__promise_wait(site, loop, NULL, &resolver);
+	if (thrum_promise_state(with->body) == THRUM_PROMISE_FAILED) {
+		thrum_resolver_drop(resolver);
+		destroy_with(with);
+		return thrum__promise_no_memory(loop);
+	}
+	whole = thrum__promise_finalize(site, thrum_promise_ref(with->body), end_scope, with,
+		destroy_with);
+	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING)
+		thrum_resolver_follow(resolver, body(loop, scope, data));
+	else
+		thrum_resolver_drop(resolver);
+	return whole;
+}
+
+struct thrum_promise *thrum__switch_with(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, thrum_switch_body *body, void *data, thrum_destroy *destroy)
+{
+	struct with *with = loop ? create_with(site, loop, label) : NULL;
+	struct thrum_promise *whole = with ? begin_body(site, with, body, data)
+					   : thrum__promise_no_memory(loop);
+
+	if (destroy)
+		destroy(data);
+	return whole;
+}

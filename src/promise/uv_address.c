@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/* Names of addresses. */
+#include "promise/uv_address.h"
+#include <netdb.h>
+#include <stdio.h>
+
+void thrum__address_name(const struct sockaddr *address, char *name, size_t size)
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	if (address->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+
+		uv_ip6_name(in6, host, sizeof(host));
+		snprintf(name, size, "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+
+		if (address->sa_family == AF_INET)
+			uv_ip4_name(in, host, sizeof(host));
+		snprintf(name, size, "%s:%u", host,
+			address->sa_family == AF_INET ? ntohs(in->sin_port) : 0u);
+	}
+}
+
+/* ---- Finding them ------------------------------------------------------------------------------
+ */
+
+struct lookup {
+	struct thrum__held held;
+	uv_getaddrinfo_t request;
+};
+
+static void canceled(struct thrum_resolver *resolver, void *data)
+{
+	struct lookup *lookup = data;
+
+	/* The resolver is used up when libuv is done. */
+	uv_cancel((uv_req_t *)&lookup->request);
+}
+
+static void destroy_list(void *data)
+{
+	uv_freeaddrinfo(data);
+}
+
+static void found(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+{
+	struct lookup *lookup = request->data;
+
+	thrum__uv_end(&lookup->held, status, thrum_value_own(list, destroy_list));
+}
+
+struct thrum_promise *thrum__getaddrinfo(struct thrum_site *site, struct thrum_loop *loop,
+	const char *node, const char *service, const struct addrinfo *hints)
+{
+	struct lookup *lookup = loop ? thrum__hold(loop, sizeof(*lookup), NULL) : NULL;
+	char label[THRUM__LABEL_SIZE];
+	struct thrum_promise *promise;
+	bool began;
+	int code;
+
+	if (!lookup)
+		return thrum__promise_no_memory(loop);
+	promise = thrum__uv_begin(&lookup->held, site, THRUM_KIND_REQUEST,
+		thrum__uv_label(label, sizeof(label), "getaddrinfo %s%s%s", node ? node : "",
+			service ? ":" : "", service ? service : ""),
+		canceled, &began);
+	if (!began)
+		return promise;
+	lookup->request.data = lookup;
+	code = uv_getaddrinfo(thrum_loop_uv(loop), &lookup->request, found, node, service, hints);
+	return code == 0 ? promise : thrum__uv_refused(&lookup->held, promise, code);
+}

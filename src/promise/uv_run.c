@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/* Running a loop until something has happened. */
+#include "promise/promise.h"
+
+int thrum_promise_run(struct thrum_promise *promise)
+{
+	uv_loop_t *uv = thrum_loop_uv(thrum__promise_loop(promise));
+	const struct thrum_failure *failure;
+	int code = -EDEADLK;
+
+	if (!promise)
+		return -ENOMEM;
+	thrum__loop_check(thrum__promise_loop(promise));
+	while (thrum_promise_state(promise) == THRUM_PROMISE_PENDING && uv_run(uv, UV_RUN_ONCE))
+		continue;
+	failure = thrum_promise_failure(promise);
+	if (thrum_promise_state(promise) != THRUM_PROMISE_PENDING)
+		code = failure ? failure->code : 0;
+	thrum_promise_unref(promise);
+	return code;
+}

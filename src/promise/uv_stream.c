@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: ISC */
+/* Connections: reading, writing, closing. */
+#include "promise/uv_stream.h"
+#include <string.h>
+#include <sys/un.h>
+
+/* ---- Making them -------------------------------------------------------------------------------
+ */
+
+int thrum__socket_init(union thrum__socket *uv, struct thrum__held *held, bool is_pipe)
+{
+	uv_loop_t *loop = thrum_loop_uv(held->loop);
+	int code = is_pipe ? uv_pipe_init(loop, &uv->pipe, 0) : uv_tcp_init(loop, &uv->tcp);
+
+	uv->handle.data = held;
+	return code;
+}
+
+bool thrum__pipe_path_fits(const char *path)
+{
+	return strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path);
+}
+
+/* Who reads is told; who writes is told by libuv. */
+static void stop(struct thrum__held *held)
+{
+	struct thrum_connection *connection = (struct thrum_connection *)held;
+
+	thrum__uv_close(&connection->uv.handle);
+	thrum__uv_fail(&connection->reader, connection->reader_site, -ECANCELED);
+}
+
+int thrum__connection_create(struct thrum_loop *loop, bool is_pipe, struct thrum_connection **made)
+{
+	struct thrum_connection *connection = thrum__hold(loop, sizeof(*connection), stop);
+	int code;
+
+	if (!connection)
+		return -ENOMEM;
+	code = thrum__socket_init(&connection->uv, &connection->held, is_pipe);
+	if (code != 0) {
+		thrum__held_end(&connection->held);
+		return code;
+	}
+	*made = connection;
+	return 0;
+}
+
+/* Who is at the other end; for a pipe that was accepted, which has no name there, at this one. */
+static const char *describe(const struct thrum_connection *connection, char *label, size_t size)
+{
+	char name[THRUM__ADDRESS_SIZE + sizeof(((struct sockaddr_un *)NULL)->sun_path)] = "";
+	struct sockaddr_storage peer;
+	int peer_size = sizeof(peer);
+	size_t room = sizeof(name) - 1;
+
+	if (connection->uv.handle.type == UV_TCP) {
+		if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &peer_size) ==
+			0)
+			thrum__address_name((struct sockaddr *)&peer, name, sizeof(name));
+		return thrum__uv_label(label, size, "tcp %s", name);
+	}
+	if (uv_pipe_getpeername(&connection->uv.pipe, name, &room) != 0 || room == 0) {
+		room = sizeof(name) - 1;
+		uv_pipe_getsockname(&connection->uv.pipe, name, &room);
+	}
+	return thrum__uv_label(label, size, "pipe %s", name);
+}
+
+void thrum__connection_trace(struct thrum_connection *connection, struct thrum_site *site)
+{
+	char label[THRUM__LABEL_SIZE];
+
+	if (thrum_enabled())
+		connection->task = thrum__trace_create(site, THRUM_KIND_HANDLE,
+			describe(connection, label, sizeof(label)));
+}
+
+struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connection)
+{
+	return connection ? (uv_stream_t *)(uintptr_t)&connection->uv.stream : NULL;
+}
+
+static bool is_closing(const struct thrum_connection *connection)
+{
+	return uv_is_closing(&connection->uv.handle);
+}
+
+/* ---- Reading -----------------------------------------------------------------------------------
+ */
+
+/*
+ * Libuv goes on reading while nobody does, as stopping and starting cost system calls: only when
+ * something comes then, which stays in the kernel, it is stopped. Meanwhile the handle doesn't keep
+ * the loop alive.
+ */
+static void stop_reading(struct thrum_connection *connection)
+{
+	connection->is_reading = false;
+	uv_read_stop(&connection->uv.stream);
+}
+
+static void canceled(struct thrum_resolver *resolver, void *data)
+{
+	struct thrum_connection *connection = data;
+
+	connection->reader = NULL;
+	uv_unref(&connection->uv.handle);
+	thrum_resolver_drop(resolver);
+}
+
+/* On Unix libuv reads and calls us before it does anything else: all can share a buffer. */
+static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct thrum_connection *connection = handle->data;
+
+	buffer->base = connection->reader ? thrum__loop_buffer(connection->held.loop) : NULL;
+	buffer->len = buffer->base ? THRUM__BUFFER_SIZE : 0;
+}
+
+/* The reader is told how many bytes came, or 0 for the end, or a code. */
+static void tell(struct thrum_connection *connection, ssize_t size, const char *from)
+{
+	struct thrum_bytes *bytes = NULL;
+
+	uv_unref(&connection->uv.handle);
+	if (size > 0)
+		bytes = thrum__bytes_create(connection->held.loop, (size_t)size);
+	if (bytes)
+		memcpy(bytes->data, from, (size_t)size);
+	if (bytes || size == 0)
+		thrum__uv_resolve(&connection->reader,
+			bytes ? thrum__owned_value(bytes) : thrum_value_none());
+	else
+		thrum__uv_fail(&connection->reader, connection->reader_site,
+			size > 0 || size == UV_ENOBUFS ? -ENOMEM : (int)size);
+}
+
+static void has_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	struct thrum_connection *connection = stream->data;
+
+	thrum__loop_resume(connection->held.loop);
+	if (size < 0)
+		stop_reading(connection);
+	if (size != 0 && connection->reader)
+		tell(connection, size == UV_EOF ? 0 : size, buffer->base);
+}
+
+struct thrum_promise *thrum__connection_read(struct thrum_site *site,
+	struct thrum_connection *connection)
+{
+	struct thrum_loop *loop;
+	struct thrum_promise *promise;
+	int code;
+
+	if (!connection)
+		return NULL;
+	loop = connection->held.loop;
+	if (connection->reader || is_closing(connection))
+		return thrum__promise_fail_code(site, loop,
+			connection->reader ? -EBUSY : -ECANCELED);
+	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST, "read", canceled,
+		connection, &connection->reader);
+	connection->reader_site = site;
+	if (thrum_promise_state(promise) == THRUM_PROMISE_FAILED) {
+		thrum__uv_fail(&connection->reader, site, -ENOMEM);
+		return promise;
+	}
+	thrum_task_wait(thrum_promise_task_id(promise), connection->task);
+	uv_ref(&connection->uv.handle);
+	code = connection->is_reading
+		? 0
+		: uv_read_start(&connection->uv.stream, give_buffer, has_read);
+	connection->is_reading = code == 0;
+	if (code != 0)
+		tell(connection, code, NULL);
+	return promise;
+}
+
+/* ---- Writing -----------------------------------------------------------------------------------
+ */
+
+struct writing {
+	struct thrum__held held;
+	union {
+		uv_write_t write;
+		uv_shutdown_t shutdown;
+	} request;
+	struct thrum_value value;
+};
+
+/* Destroys the value before callbacks run: they may write again. */
+static void end_writing(struct writing *writing, int status)
+{
+	thrum_value_destroy(writing->value);
+	thrum__uv_end(&writing->held, status, thrum_value_none());
+}
+
+static void written(uv_write_t *request, int status)
+{
+	end_writing(request->data, status);
+}
+
+static void shut_down(uv_shutdown_t *request, int status)
+{
+	end_writing(request->data, status);
+}
+
+/* Something that libuv does in order. Consumes the value. NULL: `promise` has failed. */
+static struct writing *begin_writing(struct thrum_site *site, struct thrum_connection *connection,
+	const char *label, struct thrum_value value, struct thrum_promise **promise)
+{
+	struct thrum_loop *loop = connection->held.loop;
+	struct writing *writing = NULL;
+	bool began = false;
+
+	if (is_closing(connection))
+		*promise = thrum__promise_fail_code(site, loop, -ECANCELED);
+	else if (!(writing = thrum__hold(loop, sizeof(*writing), NULL)))
+		*promise = thrum__promise_no_memory(loop);
+	else
+		*promise = thrum__uv_begin(&writing->held, site, THRUM_KIND_REQUEST, label,
+			thrum__canceled_nothing, &began);
+	if (!began) {
+		thrum_value_destroy(value);
+		return NULL;
+	}
+	writing->value = value;
+	thrum_task_wait(thrum_promise_task_id(*promise), connection->task);
+	return writing;
+}
+
+struct thrum_promise *thrum__connection_write(struct thrum_site *site,
+	struct thrum_connection *connection, struct thrum_value data, size_t size)
+{
+	uv_buf_t buffer = {.base = data.data, .len = size};
+	struct thrum_promise *promise;
+	struct writing *writing;
+	int code;
+
+	if (!connection || (size > 0 && !data.data)) {
+		thrum_value_destroy(data);
+		return connection ? thrum__promise_fail_code(site, connection->held.loop, -EINVAL)
+				  : NULL;
+	}
+	writing = begin_writing(site, connection, "write", data, &promise);
+	if (!writing)
+		return promise;
+	writing->request.write.data = writing;
+	code = uv_write(&writing->request.write, &connection->uv.stream, &buffer, 1, written);
+	if (code != 0)
+		end_writing(writing, code);
+	return promise;
+}
+
+struct thrum_promise *thrum__connection_shutdown(struct thrum_site *site,
+	struct thrum_connection *connection)
+{
+	struct thrum_promise *promise;
+	struct writing *writing;
+	int code;
+
+	if (!connection)
+		return NULL;
+	writing = begin_writing(site, connection, "shutdown", thrum_value_none(), &promise);
+	if (!writing)
+		return promise;
+	writing->request.shutdown.data = writing;
+	code = uv_shutdown(&writing->request.shutdown, &connection->uv.stream, shut_down);
+	if (code != 0)
+		end_writing(writing, code);
+	return promise;
+}
+
+/* ---- Closing -----------------------------------------------------------------------------------
+ */
+
+struct thrum_promise *thrum__connection_close(struct thrum_site *site,
+	struct thrum_connection *connection)
+{
+	struct thrum_promise *promise;
+
+	if (!connection)
+		return NULL;
+	if (is_closing(connection))
+		return thrum__promise_fail_code(site, connection->held.loop, -EALREADY);
+	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST, "close",
+		NULL, NULL, &connection->held.resolver);
+	thrum_task_resolve(connection->task);
+	stop(&connection->held);
+	return promise;
+}
+
+void thrum__connection_drop(struct thrum_connection *connection)
+{
+	if (is_closing(connection))
+		return;
+	thrum_task_resolve(connection->task);
+	stop(&connection->held);
+}
+
+static void drop(void *data)
+{
+	thrum__connection_drop(data);
+}
+
+struct thrum_value thrum__connection_value(struct thrum_connection *connection)
+{
+	return thrum_value_own(connection, drop);
+}

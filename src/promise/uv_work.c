@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/* Work in libuv's thread pool. */
+#include "promise/uv_glue.h"
+
+struct job {
+	struct thrum__held held;
+	uv_work_t request;
+	thrum_task task;
+	thrum_worker *work;
+	void *data;
+	thrum_destroy *destroy;
+	struct thrum_value result;
+	int code;
+};
+
+static void canceled(struct thrum_resolver *resolver, void *data)
+{
+	struct job *job = data;
+
+	/* Refused when the work has begun. The resolver is used up when libuv is done. */
+	uv_cancel((uv_req_t *)&job->request);
+}
+
+/* In a thread of the pool. */
+static void work(uv_work_t *request)
+{
+	struct job *job = request->data;
+	thrum_task before = thrum__trace_enter(job->task);
+
+	job->code = job->work(job->data, &job->result);
+	thrum__trace_leave(before);
+}
+
+static void worked(uv_work_t *request, int status)
+{
+	struct job *job = request->data;
+	thrum_destroy *destroy = job->destroy;
+	void *data = job->data;
+
+	thrum__uv_end(&job->held, status ? status : job->code, job->result);
+	if (destroy)
+		destroy(data);
+}
+
+struct thrum_promise *thrum__work(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, thrum_worker *worker, void *data, thrum_destroy *destroy)
+{
+	struct job *job = loop ? thrum__hold(loop, sizeof(*job), NULL) : NULL;
+	struct thrum_promise *promise = NULL;
+	bool began = false;
+
+	if (job)
+		promise = thrum__uv_begin(&job->held, site, THRUM_KIND_REQUEST,
+			label ? label : "work", canceled, &began);
+	if (!began) {
+		if (destroy)
+			destroy(data);
+		return promise ? promise : thrum__promise_no_memory(loop);
+	}
+	job->task = thrum_promise_task_id(promise);
+	job->work = worker;
+	job->data = data;
+	job->destroy = destroy;
+	job->request.data = job;
+	/* Fails only without a function. */
+	uv_queue_work(thrum_loop_uv(loop), &job->request, work, worked);
+	return promise;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What promises tell the recorder, event by event: each story is a small program and the lines that
+ * its trace has. Tasks are numbered as they were created, the lane's own is 0.
+ */
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <thrum/trace.h>
+
+#include <cmocka.h>
+
+#define SIZE (1 << 20)
+
+static struct thrum_promise *none(struct thrum_loop *loop, void *value, void *data)
+{
+	return thrum_promise_return(loop, thrum_value_none());
+}
+
+static struct thrum_promise *given(struct thrum_loop *loop, void *value, void *data)
+{
+	return data;
+}
+
+static struct thrum_promise *begin(struct thrum_loop *loop, void *data)
+{
+	return data ? data : thrum_promise_fail(loop, 5, "no luck");
+}
+
+static void on_value(struct thrum_loop *loop, void *value, void *data)
+{
+	thrum_log("here");
+}
+
+#define TASK(resolver) thrum_promise_task(loop, NULL, &resolver)
+#define LIST(...) \
+	(struct thrum_promise *[]) \
+	{ \
+		__VA_ARGS__ \
+	}
+
+static void run_bind(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+	struct thrum_promise *p = thrum_promise_task(loop, "t", &r);
+
+	p = thrum_promise_label(thrum_promise_bind(p, none, NULL, NULL), "b");
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(p);
+}
+
+static void run_become(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p = TASK(r), *q;
+
+	q = thrum_promise_bind(p, given, TASK(s), NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_on_success(q, on_value, NULL, NULL);
+	thrum_resolver_resolve(s, thrum_value_none());
+}
+
+static void run_fail(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+	struct thrum_promise *p = TASK(r);
+
+	p = thrum_promise_bind(p, none, NULL, NULL);
+	thrum_resolver_fail(r, 5, "because");
+	thrum_promise_unref(p);
+}
+
+static void run_cancel(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p = TASK(r), *q = thrum_promise_wait(loop, NULL, &s);
+
+	p = thrum_promise_pick(loop, LIST(p, q), 2);
+	thrum_resolver_resolve(s, thrum_value_none());
+	thrum_resolver_drop(r);
+	thrum_promise_unref(p);
+}
+
+static void run_async(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+
+	thrum_promise_async(loop, "a", begin, NULL, NULL);
+	thrum_promise_async(loop, "b", begin, TASK(r), NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+}
+
+static void run_ended(struct thrum_loop *loop)
+{
+	struct thrum_promise *p = thrum_promise_return(loop, thrum_value_int(1));
+
+	p = thrum_promise_bind(p, none, NULL, NULL);
+	p = thrum_promise_join(loop, LIST(p), 1);
+	thrum_promise_unref(p);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct thrum_loop *);
+	const char *lines;
+} stories[] = {
+	{"bind", run_bind,
+		"0 create 1 task; 1 label t; 0 create 2 bind; 2 try-read 1; 2 label b; "
+		"0 resolve 1; 2 switch; 2 read 1; 2 resolve 2; 0 switch"},
+	{"become", run_become,
+		"0 create 1 task; 0 create 2 task; 0 create 3 bind; 3 try-read 1; 0 resolve 1; "
+		"3 switch; 3 read 1; 3 become 2; 0 switch; 0 create 4 on_success; 4 try-read 2; "
+		"0 resolve 2; 4 switch; 4 read 2; 4 log here; 4 resolve 4; 0 switch"},
+	{"fail", run_fail,
+		"0 create 1 task; 0 create 2 bind; 2 try-read 1; 0 fail 1 because; 2 switch; "
+		"2 read 1; 2 fail 2 because; 0 switch"},
+	{"cancel", run_cancel,
+		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 try-read 1; 3 try-read 2; "
+		"0 resolve 2; 3 switch; 3 read 2; 3 cancel 1; 3 resolve 3; 0 switch"},
+	{"async", run_async,
+		"0 create 1 async; 1 label a; 1 switch; 1 fail 1 no luck; "
+		"1 log unhandled failure: no luck; 0 switch; 0 create 2 task; 0 create 3 async; "
+		"3 label b; 3 switch; 3 try-read 2; 0 switch; 0 resolve 2; 3 switch; 3 read 2; "
+		"3 resolve 3; 0 switch"},
+	{"what has ended is no task", run_ended, ""},
+};
+
+struct telling {
+	uint64_t ids[64];
+	size_t count;
+	char lines[4096];
+};
+
+static int number(struct telling *telling, uint64_t id)
+{
+	for (size_t i = 0; i < telling->count; i++)
+		if (telling->ids[i] == id)
+			return (int)i;
+	assert_true(telling->count < 64);
+	telling->ids[telling->count] = id;
+	return (int)telling->count++;
+}
+
+static bool names_other(int type)
+{
+	switch (type) {
+	case THRUM_EVENT_CREATE:
+	case THRUM_EVENT_READ:
+	case THRUM_EVENT_TRY_READ:
+	case THRUM_EVENT_RESOLVE:
+	case THRUM_EVENT_FAIL:
+	case THRUM_EVENT_CANCEL:
+	case THRUM_EVENT_BECOME: return true;
+	default: return false;
+	}
+}
+
+static void tell(struct telling *telling, const struct thrum_event *event)
+{
+	char line[200];
+	bool lanes = event->type == THRUM_EVENT_SUSPEND || event->type == THRUM_EVENT_RESUME;
+	int task = lanes ? 0 : number(telling, event->task), used;
+
+	used = snprintf(line, sizeof(line), "%s%d %s", *telling->lines ? "; " : "", task,
+		thrum_event_name(event->type));
+	if (names_other(event->type))
+		used += snprintf(line + used, sizeof(line) - (size_t)used, " %d",
+			number(telling, event->other));
+	if (event->type == THRUM_EVENT_CREATE)
+		snprintf(line + used, sizeof(line) - (size_t)used, " %s",
+			thrum_kind_name(event->kind));
+	else if (*event->text)
+		snprintf(line + used, sizeof(line) - (size_t)used, " %s", event->text);
+	strncat(telling->lines, line, sizeof(telling->lines) - strlen(telling->lines) - 1);
+}
+
+/* All that the recording holds. Its first event must be about the lane's own task. */
+static void read_all(const void *memory, struct telling *telling, bool each_has_a_site)
+{
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	size_t count;
+
+	assert_int_equal(thrum_trace_open_memory(memory, SIZE, &trace, NULL), 0);
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++) {
+			const struct thrum_event *event = &events[i];
+			const struct thrum_trace_site *site;
+
+			if (event->type == THRUM_EVENT_CREATE && event->kind == THRUM_KIND_THREAD) {
+				number(telling, event->other);
+				continue;
+			}
+			/* The thread's name comes as its label. */
+			if (telling->count == 0 ||
+				(event->type == THRUM_EVENT_LABEL &&
+					event->task == telling->ids[0]))
+				continue;
+			if (event->type == THRUM_EVENT_CREATE && each_has_a_site) {
+				site = thrum_trace_site(trace, event->site);
+				assert_non_null(site);
+				assert_non_null(strstr(site->file, "trace.c"));
+				assert_true(site->line > 0);
+			}
+			tell(telling, event);
+		}
+	thrum_trace_close(trace);
+}
+
+/* The recorder keeps the memory. */
+static void *record(void)
+{
+	void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct thrum_config config = {.memory = memory, .size = SIZE};
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_int_equal(thrum_start(&config), 0);
+	return memory;
+}
+
+static void test_stories(void **state)
+{
+	for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
+		struct telling *telling = calloc(1, sizeof(*telling));
+		struct world world;
+		void *memory;
+
+		assert_non_null(telling);
+		world_init(&world);
+		memory = record();
+		stories[i].run(world.loop);
+		thrum_stop();
+		read_all(memory, telling, true);
+		if (strcmp(telling->lines, stories[i].lines) != 0)
+			fail_msg("%s:\n%s\nnot\n%s", stories[i].name, telling->lines,
+				stories[i].lines);
+		assert_int_equal(thrum_loop_promises(world.loop), 0);
+		world_finish(&world);
+		free(telling);
+	}
+}
+
+/* What began before the recording, or in a part of the program without tracing, changes nothing. */
+static void test_unknown(void **state)
+{
+	struct telling *telling = calloc(1, sizeof(*telling));
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p, *q;
+	struct world world;
+	void *memory;
+
+	assert_non_null(telling);
+	world_init(&world);
+	p = thrum_promise_task(world.loop, NULL, &r);
+	p = thrum_promise_bind(p, none, NULL, NULL);
+	memory = record();
+	q = thrum__promise_task(NULL, world.loop, NULL, &s);
+	q = thrum__promise_bind(NULL, q, none, NULL, NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_resolver_resolve(s, thrum_value_none());
+	assert_int_equal(thrum_promise_state(p), THRUM_PROMISE_RESOLVED);
+	assert_int_equal(thrum_promise_task_id(q), THRUM_TASK_NONE);
+	thrum_stop();
+	read_all(memory, telling, false);
+	assert_string_equal(telling->lines, "");
+	thrum_promise_unref(p);
+	thrum_promise_unref(q);
+	world_finish(&world);
+	free(telling);
+}
+
+/* The loop says when it waits; what it then runs, doesn't wait. */
+static void expire(uv_timer_t *timer)
+{
+	thrum_resolver_resolve(timer->data, thrum_value_none());
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void test_suspension(void **state)
+{
+	struct telling *telling = calloc(1, sizeof(*telling));
+	struct thrum_promise *p;
+	struct thrum_resolver *r;
+	struct world world;
+	uv_timer_t timer;
+	void *memory;
+
+	assert_non_null(telling);
+	world_init(&world);
+	memory = record();
+	p = thrum_promise_wait(world.loop, NULL, &r);
+	timer.data = r;
+	uv_update_time(&world.uv);
+	uv_timer_init(&world.uv, &timer);
+	uv_timer_start(&timer, expire, 5, 0);
+	uv_run(&world.uv, UV_RUN_DEFAULT);
+	thrum_stop();
+	read_all(memory, telling, true);
+	/* libuv goes round once more for what was closed. */
+	assert_ptr_equal(telling->lines,
+		strstr(telling->lines,
+			"0 create 1 wait; 0 suspend wait for work; 0 resume wait for work; "
+			"0 resolve 1"));
+	thrum_promise_unref(p);
+	world_finish(&world);
+	free(telling);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stories),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_suspension),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
