@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/* What the parts of the example share: options, a thread's loop, and messages. */
+#ifndef HTTP_H
+#define HTTP_H
+
+/* For uv.h, in strict C11. */
+#define _GNU_SOURCE
+#include <uv.h>
+
+#include <thrum/promise.h>
+
+struct options {
+	unsigned seconds, requests, clients, threads, rest;
+	bool hang, die;
+};
+extern struct options options;
+
+extern struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_us;
+
+/* One loop, its server and its clients: all that a thread owns. */
+struct worker {
+	unsigned number;
+	uv_thread_t thread;
+	uv_loop_t uv;
+	struct thrum_loop *loop;
+	struct sockaddr_in address; /* of the listener */
+	struct thrum_listener *listener;
+	struct thrum_switch *connections;
+	struct thrum_mutex *database;
+	struct lookup *lookups;
+	struct client *clients;
+	unsigned long answered; /* requests */
+	uint64_t cpu_ns;
+	bool draining;
+};
+
+/* ---- message.c: messages on a connection ----------------------------------------------------- */
+
+struct message {
+	char start[64]; /* "GET / HTTP/1.1" or "HTTP/1.1 200 OK" */
+	char id[20];    /* of the header Request-Id, or empty */
+	char body[128];
+};
+
+/* A connection, and what was read from it and isn't used yet. */
+struct channel {
+	struct thrum_connection *connection;
+	size_t used;
+	char in[1024];
+	struct message message;
+};
+
+/* Takes the connection that a callback was given. NULL without memory. */
+struct channel *channel_take(struct thrum_loop *loop);
+/* Closes and frees it. */
+void channel_close(struct channel *channel);
+
+/* Resolved with the next struct message, the channel's until the next call; with NULL at the end.
+ */
+struct thrum_promise *channel_next(struct thrum_loop *loop, struct channel *channel);
+/* Fails with -ECONNRESET when the other side hangs up, and never is resolved: what comes meanwhile
+ * is kept. */
+struct thrum_promise *channel_watch(struct thrum_loop *loop, struct channel *channel);
+/* Sends "START\r\n", the header Request-Id unless `id` is NULL, and the body unless it is NULL. */
+struct thrum_promise *channel_send(struct thrum_loop *loop, struct channel *channel,
+	const char *start, const char *id, const char *body);
+
+/* ---- server.c, database.c, clients.c --------------------------------------------------------- */
+
+/* Listens on a free port of the loopback interface. Returns 0 or a negative errno value. */
+int server_start(struct worker *worker);
+/* Resolved when all connections are closed. */
+struct thrum_promise *server_stop(struct worker *worker);
+
+/* Resolved with a text. */
+struct thrum_promise *look_up(struct worker *worker, unsigned user);
+void database_finish(struct worker *worker);
+
+/* Resolved when all clients are done. */
+struct thrum_promise *clients_run(struct worker *worker);
+
+#endif
