@@ -151,10 +151,12 @@ void thrum__run(struct thrum_promise *waiter, struct thrum_promise *handle)
 		begin(waiter, closure);
 	} else if (!applies(action, source)) {
 		destroy(closure);
-		if (has_result(action))
+		if (has_result(action)) {
 			thrum__settle_as(waiter, handle);
-		else
+		} else {
+			thrum_task_resolve(task); /* with nothing to do it is done */
 			thrum__unref(waiter);
+		}
 	} else {
 		result = call(loop, action, closure, handle);
 		if (action == FINALIZE) {

@@ -97,6 +97,14 @@ static void run_async(struct thrum_loop *loop)
 	thrum_resolver_resolve(r, thrum_value_none());
 }
 
+static void run_idle_callback(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+
+	thrum_promise_on_failure(TASK(r), NULL, NULL, NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+}
+
 static void run_ended(struct thrum_loop *loop)
 {
 	struct thrum_promise *p = thrum_promise_return(loop, thrum_value_int(1));
@@ -129,6 +137,9 @@ static const struct {
 		"1 log unhandled failure: no luck; 0 switch; 0 create 2 task; 0 create 3 async; "
 		"3 label b; 3 switch; 3 try-read 2; 0 switch; 0 resolve 2; 3 switch; 3 read 2; "
 		"3 resolve 3; 0 switch"},
+	{"a callback with nothing to do ends", run_idle_callback,
+		"0 create 1 task; 0 create 2 on_failure; 2 try-read 1; 0 resolve 1; 2 switch; "
+		"2 read 1; 2 resolve 2; 0 switch"},
 	{"what has ended is no task", run_ended, ""},
 };
 
