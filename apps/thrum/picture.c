@@ -134,16 +134,37 @@ static int draw(const struct picture *picture, const struct thrum__list *lists, 
 	return error || result == 0 ? STATUS_OK : failed(path, thrum_error_message(result));
 }
 
-int picture_write(const struct picture *picture, const struct thrum__list *lists, size_t count,
-	const char *file)
+int file_write(const char *file, int (*write)(void *context, const char *path, int fd),
+	void *context)
 {
 	struct target target = {.path = file};
 	int status;
 
 	if (strcmp(file, "-") == 0)
-		return draw(picture, lists, count, file, STDOUT_FILENO);
+		return write(context, file, STDOUT_FILENO);
 	status = open_target(&target);
 	if (status != STATUS_OK)
 		return status;
-	return close_target(&target, draw(picture, lists, count, file, target.fd));
+	return close_target(&target, write(context, file, target.fd));
+}
+
+struct drawing {
+	const struct picture *picture;
+	const struct thrum__list *lists;
+	size_t count;
+};
+
+static int write_drawing(void *context, const char *path, int fd)
+{
+	const struct drawing *drawing = context;
+
+	return draw(drawing->picture, drawing->lists, drawing->count, path, fd);
+}
+
+int picture_write(const struct picture *picture, const struct thrum__list *lists, size_t count,
+	const char *file)
+{
+	struct drawing drawing = {picture, lists, count};
+
+	return file_write(file, write_drawing, &drawing);
 }

@@ -25,6 +25,13 @@ struct picture {
 enum picture_format picture_format_of(const char *file);
 
 /*
+ * Has `write` write a file, which replaces an older one as picture_write's does; or, with "-",
+ * standard output. Returns what it returns, or STATUS_FAILED after a message.
+ */
+int file_write(const char *file, int (*write)(void *context, const char *path, int fd),
+	void *context);
+
+/*
  * Writes to a file, replacing an older one but neither a symbolic link nor a trace; or with "-" to
  * standard output. Returns STATUS_OK, or STATUS_FAILED after a message.
  */

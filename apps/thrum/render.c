@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,19 @@ static int64_t limited(int64_t time)
 	return time > most ? most : time < -most ? -most : time;
 }
 
+/* What --view gives each, or the length of traces that are equally long. */
+static bool has_one_window(const struct render *render)
+{
+	const struct thrum__view_state *first = &render->parts[0].view->state, *other;
+
+	for (size_t i = 1; i < render->count; i++) {
+		other = &render->parts[i].view->state;
+		if (other->from != first->from || other->to != first->to)
+			return false;
+	}
+	return true;
+}
+
 /* Gives every view the same span of time, counted from what is aligned. */
 static int set_times(struct render *render)
 {
@@ -136,7 +150,7 @@ static int set_times(struct render *render)
 
 	/* The window of --view stays unless a time is given. */
 	if (options->view && !options->align && options->start == INT64_MIN &&
-		options->duration == 0)
+		options->duration == 0 && has_one_window(render))
 		return STATUS_OK;
 	for (size_t i = 0; i < render->count; i++) {
 		struct part *part = &render->parts[i];
@@ -297,8 +311,32 @@ static int settle(struct render *render, struct part *part)
 #define PART_MIN 150 /* px */
 #define PART_MAX 900 /* px */
 
+/* Of squeezed rows only those are seen that the window holds: they may need less than all. */
+static int shrink(struct render *render, struct part *part)
+{
+	const struct thrum__row_axis *rows = &part->view->rows;
+	struct thrum__list list;
+	int result;
+
+	thrum__list_init(&list);
+	result = thrum__view_frame(part->view, (float)render->options.width, part->height,
+		&render->metrics, &list);
+	thrum__list_finish(&list);
+	if (result < 0)
+		return load_no_memory();
+	if (rows->projection == THRUM__ROWS_SQUEEZED) {
+		const struct thrum__row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1]
+								    : NULL;
+		float end = last ? last->y + last->height : rows->top;
+		float spare = rows->bottom - end, most = part->height - PART_MIN;
+
+		part->height -= spare > most ? most : spare > 0 ? floorf(spare) : 0;
+	}
+	return STATUS_OK;
+}
+
 /* Where each part goes; several have a head. */
-static void place_parts(struct render *render)
+static int place_parts(struct render *render)
 {
 	float head = render->count > 1 ? HEAD : 0, top = 0;
 	uint64_t whole = render->options.height;
@@ -317,8 +355,11 @@ static void place_parts(struct render *render)
 				head;
 		part->top = top + head;
 		part->height = height;
-		top += head + height;
+		if (whole == 0 && shrink(render, part) != STATUS_OK)
+			return STATUS_FAILED;
+		top += head + part->height;
 	}
+	return STATUS_OK;
 }
 
 static void paint_head(struct render *render, const struct part *part)
@@ -371,9 +412,8 @@ static int paint_part(struct render *render, struct part *part)
 
 static int paint(struct render *render)
 {
-	int status = STATUS_OK;
+	int status = place_parts(render);
 
-	place_parts(render);
 	for (size_t i = 0; i < render->count && status == STATUS_OK; i++) {
 		if (render->parts[i].height < 60)
 			return complain_usage(render->command, "--height: too small");

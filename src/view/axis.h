@@ -71,8 +71,8 @@ struct thrum__row_box {
 
 enum thrum__row_projection {
 	THRUM__ROWS_EVEN,
-	THRUM__ROWS_SQUEEZED, /* those where nothing happens in the window are 3–6 px, those that
-				 hold nothing in it aren't seen */
+	THRUM__ROWS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
+				 that holds for all), those that hold nothing in it aren't seen */
 	THRUM__ROWS_FISHEYE,  /* hyperbolic: all rows on the screen, the focus large */
 };
 

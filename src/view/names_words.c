@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Which words stand for a unit of rows where it is seen. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "view/names.h"
@@ -29,43 +27,15 @@ size_t thrum__first_in_sight(const struct thrum__paint *p, uint32_t row, size_t 
 	return at;
 }
 
-bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
-{
-	return model->is_mirage && thrum__has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, id) == 0;
-}
-
-size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *to, size_t size)
-{
-	const struct thrum_trace_site *site;
-	const char *kind;
-	uint64_t id;
-
-	if (!thrum__has_row(&model->tasks, task))
-		return (size_t)snprintf(to, size, "a forgotten task");
-	site = thrum__model_site(model, task);
-	kind = thrum_kind_name(THRUM__TASK(model, task, kind));
-	id = THRUM__TASK(model, task, id);
-	if (THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
-		kind = "task";
-	if (thrum__is_main_context(model, task))
-		return (size_t)snprintf(to, size, "main context");
-	if (site && site->function[0])
-		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32, kind, site->function,
-			site->line);
-	if (model->signed_ids)
-		return (size_t)snprintf(to, size, "%s %" PRId64, kind, (int64_t)id);
-	return (size_t)snprintf(to, size, "%s %" PRIu64, kind, id);
-}
-
-/* Empty ones name nobody. */
+/* Empty and blank ones name nobody. */
 static bool is_label(const struct thrum__model *model, uint32_t note)
 {
-	size_t size = 0;
+	const char *text;
 
-	if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_LABEL)
-		thrum__model_string(model, THRUM__NOTE(model, note, text), &size);
-	return size > 0;
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_LABEL)
+		return false;
+	text = thrum__model_string(model, THRUM__NOTE(model, note, text), NULL);
+	return text[strspn(text, " ")] != '\0';
 }
 
 static bool is_label_of(const struct thrum__paint *p, uint32_t note, uint32_t unit)

@@ -62,14 +62,15 @@ static void say(struct thrum__paint *p, const char *title, const char *line)
 static void say_no_tasks_here(struct thrum__paint *p, const struct nearest *nearest)
 {
 	const int64_t span = p->to - p->from;
-	char from[48], to[48], at[48], title[160], line[160];
+	char from[48], to[48], at[48], end[48], title[160], line[160];
 
 	thrum__moment_words(p->from, span / 10, from, sizeof from);
 	thrum__moment_words(p->to, span / 10, to, sizeof to);
 	thrum__moment_words(nearest->time, span / 10, at, sizeof at);
 	snprintf(title, sizeof title, "No tasks between %s and %s.", from, to);
-	snprintf(line, sizeof line, "Nearest: %s%s%s. Press f to see the whole trace.",
-		nearest->is_before ? "‹ " : "", at, nearest->is_before ? "" : " ›");
+	thrum__moment_words(p->model->end, span / 10, end, sizeof end);
+	snprintf(line, sizeof line, "Nearest: %s%s%s. The trace ends at %s.",
+		nearest->is_before ? "‹ " : "", at, nearest->is_before ? "" : " ›", end);
 	say(p, title, line);
 }
 

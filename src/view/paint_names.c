@@ -431,7 +431,10 @@ static int by_rank(const void *a, const void *b)
 		return x->rank < y->rank ? 1 : -1;
 	if (x->box != y->box)
 		return x->box < y->box ? -1 : 1;
-	return x->x < y->x ? -1 : x->x > y->x;
+	if (x->x != y->x)
+		return x->x < y->x ? -1 : 1;
+	/* Never equal: the order is the same with every libc. */
+	return x->form != y->form ? x->form - y->form : x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
 void thrum__paint_names(struct thrum__paint *p)

@@ -109,7 +109,14 @@ static int set_even(struct thrum__row_axis *axis, double height)
 struct window {
 	const struct thrum__tracks *tracks;
 	int64_t from, to;
+	bool is_quiet; /* nothing happens in any row, and all have room: then none is squeezed */
 };
+
+static bool is_loud(const struct window *window, uint32_t row)
+{
+	return window->is_quiet ||
+		thrum__tracks_is_loud(window->tracks, row, window->from, window->to);
+}
 
 static uint32_t next_row(const struct window *window, uint32_t row, uint32_t total)
 {
@@ -120,8 +127,8 @@ static uint32_t next_row(const struct window *window, uint32_t row, uint32_t tot
 
 /* Heights of loud and quiet rows so that all rows fit, if they may be that low. Stops counting when
  * they can't. */
-static void fit_squeezed(const struct thrum__row_axis *axis, const struct window *window,
-	double *loud, double *quiet)
+static void fit_squeezed(const struct thrum__row_axis *axis, struct window *window, double *loud,
+	double *quiet)
 {
 	double room = (double)axis->bottom - (double)axis->top;
 	double louds = 0, quiets = 0;
@@ -129,10 +136,15 @@ static void fit_squeezed(const struct thrum__row_axis *axis, const struct window
 	for (uint32_t row = next_row(window, 0, axis->total);
 		row < axis->total && louds * LOUD_LEAST + quiets * QUIET_LEAST <= room;
 		row = next_row(window, row + 1, axis->total)) {
-		if (thrum__tracks_is_loud(window->tracks, row, window->from, window->to))
+		if (is_loud(window, row))
 			louds++;
 		else
 			quiets++;
+	}
+	window->is_quiet = louds == 0 && quiets * LOUD_LEAST <= room;
+	if (window->is_quiet) {
+		louds = quiets;
+		quiets = 0;
 	}
 	if (*loud <= 0)
 		*loud = louds > 0 ? (room - quiets * QUIET_LEAST) / louds : HEIGHT_MOST;
@@ -141,7 +153,7 @@ static void fit_squeezed(const struct thrum__row_axis *axis, const struct window
 	*quiet = floor(fmin(fmax(*quiet, QUIET_LEAST), QUIET_MOST));
 }
 
-static int set_squeezed(struct thrum__row_axis *axis, const struct window *window, double height)
+static int set_squeezed(struct thrum__row_axis *axis, struct window *window, double height)
 {
 	double quiet, y = (double)axis->top;
 	uint32_t row = (uint32_t)axis->first;
@@ -150,16 +162,13 @@ static int set_squeezed(struct thrum__row_axis *axis, const struct window *windo
 	fit_squeezed(axis, window, &height, &quiet);
 	axis->height = height;
 	row = next_row(window, row, axis->total);
-	if (row == (uint32_t)axis->first && row < axis->total) {
-		bool is_loud = thrum__tracks_is_loud(window->tracks, row, window->from, window->to);
-
-		y -= (axis->first - row) * (is_loud ? height : quiet);
-	}
+	if (row == (uint32_t)axis->first && row < axis->total)
+		y -= (axis->first - row) * (is_loud(window, row) ? height : quiet);
 	while (row < axis->total && y < (double)axis->bottom && !error) {
-		bool is_loud = thrum__tracks_is_loud(window->tracks, row, window->from, window->to);
-		double high = is_loud ? height : quiet;
+		bool is_high = is_loud(window, row);
+		double high = is_high ? height : quiet;
 
-		error = add_box(axis, row, 1, y, high, !is_loud);
+		error = add_box(axis, row, 1, y, high, !is_high);
 		y += high;
 		row = next_row(window, row + 1, axis->total);
 	}
@@ -170,7 +179,7 @@ int thrum__row_axis_set(struct thrum__row_axis *axis, const struct thrum__tracks
 	uint32_t total, int projection, float top, float bottom, double first, double height,
 	int64_t from, int64_t to)
 {
-	struct window window = {tracks, from, to};
+	struct window window = {.tracks = tracks, .from = from, .to = to};
 
 	axis->count = 0;
 	axis->total = total;

@@ -98,8 +98,12 @@ int thrum__view_update(struct thrum__view *view)
 
 void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
 {
+	int64_t end = view->model->end;
+
 	*state = (struct thrum__view_state){
-		.to = view->model->end > 0 ? view->model->end : 1,
+		.to = end > THRUM__END_MAX ? THRUM__END_MAX
+			: end > 0          ? end
+					   : 1,
 		.findings = true,
 	};
 	state->focus_y = 0.5f;

@@ -17,6 +17,7 @@
 #define THRUM__FISHEYE_ROW 40 /* pixels: the row in focus, where the state doesn't say */
 #define THRUM__PAD 10         /* above and below the rows */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
+#define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 
 enum thrum__fold {
 	THRUM__FOLD_AUTO, /* on where under 2 % of the window is busy */
@@ -91,7 +92,8 @@ THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
 	struct thrum__view **);
 void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
 
-/* After the model grew: layout, tracks and findings follow; the state stays. */
+/* After the model grew: layout, tracks and findings follow; the state stays. After -THRUM_E_MEMORY
+ * the view can only be destroyed. */
 THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
 
 /* What a new view shows: the whole trace, everything on auto. */
@@ -206,6 +208,9 @@ size_t thrum__view_task_words(const struct thrum__model *, uint32_t task, char *
 size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size);
 /* A moment, just precise enough for a step. */
 size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size);
+/* A finding in one sentence. Returns as snprintf. */
+size_t thrum__finding_words(const struct thrum__model *, const struct thrum__finding *, char *to,
+	size_t size);
 /* A finding's step: a title and a line below it ("" none). Return as snprintf. */
 size_t thrum__step_title(const struct thrum__model *, const struct thrum__finding *, unsigned step,
 	char *to, size_t size);

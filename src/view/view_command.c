@@ -103,7 +103,7 @@ static int show_task(struct thrum__view *view, uint32_t task)
 
 	thrum__view_remember(view);
 	if (start < view->state.from || start > view->state.to)
-		thrum__view_window(view, start - half, start + half);
+		thrum__view_window_around(view, start, start, half);
 	if (unit != THRUM__NONE)
 		thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
 	status = thrum__view_select(view, task);
@@ -168,7 +168,7 @@ static int fit(struct thrum__view *view)
 		const struct thrum__unit *u = &view->layout->units[unit];
 		int64_t margin = (u->end - u->start) / 10 + 1;
 
-		thrum__view_window(view, u->start - margin, u->end + margin);
+		thrum__view_window_around(view, u->start, u->end, margin);
 		thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
 		if (view->state.from != before.from || view->state.to != before.to)
 			return 1;
@@ -212,7 +212,7 @@ static int show_finding(struct thrum__view *view)
 		last = step->time > last ? step->time : last;
 	}
 	margin = (last - first) / 3 + 1000;
-	thrum__view_window(view, first - margin, last + margin);
+	thrum__view_window_around(view, first, last, margin);
 	state->fold = state->squeeze = THRUM__FOLD_ON;
 	state->related_only = true;
 	if (view->layout->unit_of[victim] != THRUM__NONE)

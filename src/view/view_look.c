@@ -142,11 +142,10 @@ static void look_at_related(struct thrum__view *view)
 		return;
 	look_at_ancestors(view, unit);
 	look_at_findings(view, unit);
-	for (task = view->layout->units[unit].task; task != THRUM__NONE;
-		task = thrum__layout_next(view->layout, view->model, task)) {
+	task = view->layout->units[unit].task;
+	look_at_awaited(view, task); /* all of a chain have one heir, which is what waits */
+	for (; task != THRUM__NONE; task = thrum__layout_next(view->layout, view->model, task))
 		look_at_edges(view, task);
-		look_at_awaited(view, task);
-	}
 }
 
 /* ---- Settling ------------------------------------------------------------------------------ */

@@ -15,6 +15,15 @@ static int64_t clamp_time(double time)
 						  : (int64_t)time;
 }
 
+/* Where the trace ends, as far as it is seen. */
+static int64_t end_of(const struct thrum__view *view)
+{
+	struct thrum__view_state plain;
+
+	thrum__view_state_default(view, &plain);
+	return plain.to;
+}
+
 /* Goes on from `time`, stretch by stretch and band by band, at most `limit` pixels. */
 struct going {
 	double scale, band;
@@ -76,8 +85,7 @@ static int64_t after(const struct thrum__view *view, double scale, int64_t time,
 	if (pixels == 0 || scale <= 0)
 		return time;
 	if (pixels > 0) {
-		going = go(view, scale, time, view->model->end > far ? view->model->end : far,
-			pixels);
+		going = go(view, scale, time, end_of(view) > far ? end_of(view) : far, pixels);
 		if (going.arrived)
 			return going.time;
 		return clamp_time((double)going.time + (pixels - going.passed) / scale);
@@ -98,7 +106,7 @@ static int64_t after(const struct thrum__view *view, double scale, int64_t time,
 
 void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 {
-	int64_t end = view->model->end > 0 ? view->model->end : 1, span = to - from;
+	int64_t end = end_of(view), span = to - from;
 
 	if (span < NARROWEST) {
 		from -= (NARROWEST - span) / 2;
@@ -112,6 +120,19 @@ void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 		from = end - span + span / 10;
 	view->state.from = from;
 	view->state.to = from + span;
+}
+
+static int64_t bounded(int64_t time)
+{
+	return time < -THRUM__END_MAX   ? -THRUM__END_MAX
+		: time > THRUM__END_MAX ? THRUM__END_MAX
+					: time;
+}
+
+void thrum__view_window_around(struct thrum__view *view, int64_t from, int64_t to, int64_t margin)
+{
+	margin = bounded(margin);
+	thrum__view_window(view, bounded(from) - margin, bounded(to) + margin);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */

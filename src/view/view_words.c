@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Words for people: durations, moments, tasks, and what a finding's steps say. */
+/* Words for people: durations, moments, tasks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "view/view.h"
+#include "view/names.h"
 
 static const struct unit {
 	int64_t ns;
@@ -79,79 +79,50 @@ size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
 	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
-size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, char *to,
-	size_t size)
+bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
+{
+	return model->is_mirage && thrum__has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, id) == 0;
+}
+
+size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *to, size_t size)
 {
 	const struct thrum_trace_site *site;
-	const char *kind, *name;
+	const char *kind;
 	uint64_t id;
-	size_t length;
 
 	if (!thrum__has_row(&model->tasks, task))
 		return (size_t)snprintf(to, size, "a forgotten task");
-	name = thrum__model_task_name(model, task, &length);
-	if (length > 0) {
-		if (size > 0) {
-			size_t fits = length < size ? length : size - 1;
-
-			memcpy(to, name, fits);
-			to[fits] = 0;
-		}
-		return length;
-	}
+	site = thrum__model_site(model, task);
 	kind = thrum_kind_name(THRUM__TASK(model, task, kind));
+	id = THRUM__TASK(model, task, id);
 	if (THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
 		kind = "task";
-	site = thrum__model_site(model, task);
+	if (thrum__is_main_context(model, task))
+		return (size_t)snprintf(to, size, "main context");
 	if (site && site->function[0])
 		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32, kind, site->function,
 			site->line);
-	id = THRUM__TASK(model, task, id);
 	if (model->signed_ids)
 		return (size_t)snprintf(to, size, "%s %" PRId64, kind, (int64_t)id);
 	return (size_t)snprintf(to, size, "%s %" PRIu64, kind, id);
 }
 
-/* ---- Findings ------------------------------------------------------------------------------ */
-
-size_t thrum__step_title(const struct thrum__model *model, const struct thrum__finding *finding,
-	unsigned i, char *to, size_t size)
+size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
 {
-	const struct thrum__step *step = &finding->steps[i];
-	char words[200];
+	const char *name = "";
+	size_t length = 0;
 
-	switch (step->kind) {
-	case THRUM__STEP_SIGNAL_LOST: return (size_t)snprintf(to, size, "Signal lost");
-	case THRUM__STEP_WAITS_LATE:
-		thrum__duration_words(step->time - finding->steps[0].time, 3, words, sizeof words);
-		return (size_t)snprintf(to, size, "Waits %s too late", words);
-	case THRUM__STEP_WAITS_FOR:
-		thrum__view_task_words(model, step->other, words, sizeof words);
-		return (size_t)snprintf(to, size, "Waits for “%s”", words);
-	default:
-		thrum__view_task_words(model, step->task, words, sizeof words);
-		return (size_t)snprintf(to, size, "“%s” never resolves", words);
+	if (thrum__has_row(&model->tasks, task))
+		name = thrum__model_task_name(model, task, &length);
+	if (length == 0)
+		return thrum__kind_words(model, task, to, size);
+	if (size > 0) {
+		size_t fits = length < size ? length : size - 1;
+
+		memcpy(to, name, fits);
+		to[fits] = 0;
 	}
-}
-
-size_t thrum__step_line(const struct thrum__model *model, const struct thrum__finding *finding,
-	unsigned i, char *to, size_t size)
-{
-	const struct thrum__step *step = &finding->steps[i];
-	char words[200];
-
-	switch (step->kind) {
-	case THRUM__STEP_SIGNAL_LOST:
-		thrum__view_task_words(model, step->task, words, sizeof words);
-		return (size_t)snprintf(to, size, "“%s” is signalled and nobody waits", words);
-	case THRUM__STEP_WAITS_LATE:
-		return (size_t)snprintf(to, size, "no signal comes after this");
-	case THRUM__STEP_WAITS_FOR:
-		return (size_t)snprintf(to, size, "nobody resolves that before the trace ends");
-	default:
-		if (i == 0)
-			return (size_t)snprintf(to, size,
-				"nobody resolves it before the trace ends");
-		return (size_t)snprintf(to, size, "it waits behind %u, to the end of the trace", i);
-	}
+	return length;
 }

@@ -158,6 +158,9 @@ def begin(time, task, label):
 for name, time in ("early.ctf", 1_000_000), ("late.ctf", 5_000_000):
 	write(name, begin(0, 1, b"first") + begin(time, 2, b"go") + event(9_000_000, 2,
 		struct.pack("<qq", 0, 2)))
+write("tall.ctf", b"".join(begin(1000 * i, i, b"many") for i in range(1, 60)) +
+	b"".join(event(900_000, 2, struct.pack("<qq", 0, i)) for i in range(1, 60)) +
+	begin(2_000_000, 99, b"alone") + event(3_000_000, 2, struct.pack("<qq", 0, 99)))
 labels = [b"<script>alert(1)</script>", b"</text></svg>&lol;]]>", "\u202egnp.exe\u2066".encode(),
 	b"\xff\xfe\xc3(", b"\x1b[31m\x01\x7f", b"x" * 100_000, b"\" onload=\"alert(1)"]
 write("hostile.ctf",
@@ -176,6 +179,15 @@ draws early.ctf late.ctf -o both.svg --align=go
 [[ $(places) -eq 1 ]] || wrong "--align doesn't align"
 draws early.ctf late.ctf -o both.svg --align=go --start=-1ms --duration=2ms
 [[ $(places) -eq 1 ]] || wrong "--align with --start doesn't align"
+draws every.thrum labels.ctf -o long.svg
+draws every.thrum labels.ctf -o view.svg --view=theme=0
+cmp -s long.svg view.svg || wrong "--view without a time gives several traces several scales"
+
+# Where little is in the window, the picture is lower than all rows would need.
+draws tall.ctf -o tall.svg
+holds tall.svg 'height="900"'
+draws tall.ctf -o low.svg --start=1500us
+holds low.svg 'height="150"' '>alone<'
 
 for theme in light dark; do
 	"$THRUM" render hostile.ctf -o hostile.svg --theme=$theme 2>err || wrong "hostile: $(cat err)"

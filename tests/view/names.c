@@ -27,6 +27,7 @@ static void name_begins_with_the_task(void **state)
 		"300 create 1 2 promise\n"
 		"300 label 2 \"answer\n"
 		"500 create 1 3 bind\n"
+		"500 label 3 \"  \n"
 		"1000 resolve 1 2\n"
 		"1000 resolve 1 3\n",
 		false);

@@ -314,6 +314,74 @@ static void every_command_can_be_done_at_any_time(void **state)
 	}
 }
 
+/* What came later is seen, found and selected like the rest; where one was looking stays. */
+static void a_growing_trace_is_followed(void **state)
+{
+	struct story story;
+	struct fixture f = {0};
+	size_t half = 9;
+
+	(void)state;
+	story_init(&story, trace);
+	thrum__list_init(&f.list);
+	assert_int_equal(thrum__model_create(NULL, &f.model), 0);
+	assert_int_equal(thrum__model_append(f.model, story.events, half), 0);
+	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	set(&f, "t=0..35&find=second");
+	frame(&f);
+	assert_int_equal(f.view->found, 1);
+	for (size_t i = half; i < story.count; i++) {
+		assert_int_equal(thrum__model_append(f.model, &story.events[i], 1), 0);
+		frame(&f); /* between two updates it shows what it knows */
+		if (i % 3 == 0)
+			assert_int_equal(thrum__view_update(f.view), 0);
+	}
+	assert_int_equal(thrum__view_update(f.view), 0);
+	frame(&f);
+	assert_int_equal(f.view->found, 2);
+	expect(&f, "t=0..35&find=second");
+	assert_int_equal(thrum__view_select(f.view, story_task(f.model, 4)), 0);
+	assert_true(f.view->state.has_selected);
+	frame(&f);
+	thrum__list_finish(&f.list);
+	thrum__view_destroy(f.view);
+	thrum__model_destroy(f.model);
+	story_finish(&story);
+}
+
+/* Times as a damaged trace may have them. */
+static void centuries_are_cut(void **state)
+{
+	struct fixture f = {.model = story_model("0 create - 1 thread\n"
+						 "0 switch 1\n"
+						 "10 create 1 2 promise\n"
+						 "10 should-resolve 2\n"
+						 "9223372036854775000 create 1 3 promise\n"
+						 "9223372036854775300 log 3 \"end\n",
+				    false)};
+	struct thrum_error_info error;
+	char printed[1024];
+
+	(void)state;
+	thrum__list_init(&f.list);
+	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	frame(&f);
+	for (unsigned i = 0; i < 8 * THRUM__COMMAND_COUNT; i++) {
+		int command = (int)(i * 7 % THRUM__COMMAND_COUNT);
+
+		if (i % 5 == 0)
+			assert_int_equal(thrum__view_select(f.view, i % 3), 0);
+		assert_true(thrum__view_command(f.view, command) >= 0);
+		frame(&f);
+		assert_true(f.view->state.to > f.view->state.from);
+		thrum__view_state_print(f.view, printed, sizeof printed);
+		assert_int_equal(thrum__view_state_parse(f.view, printed, &error), 0);
+	}
+	thrum__list_finish(&f.list);
+	thrum__view_destroy(f.view);
+	thrum__model_destroy(f.model);
+}
+
 static void words(void **state)
 {
 	static const struct {
@@ -370,6 +438,8 @@ int main(void)
 		cmocka_unit_test(keys_are_unique_and_named),
 		cmocka_unit_test_setup_teardown(every_command_can_be_done_at_any_time, set_up,
 			tear_down),
+		cmocka_unit_test(a_growing_trace_is_followed),
+		cmocka_unit_test(centuries_are_cut),
 		cmocka_unit_test(words),
 	};
 
