@@ -175,6 +175,24 @@ static int set_times(struct render *render)
 	return STATUS_OK;
 }
 
+/* Only what is idle in all is folded, so that moments that belong together have the same place. */
+static void set_companions(struct render *render)
+{
+	for (size_t i = 0; i < render->count; i++) {
+		struct part *part = &render->parts[i];
+		struct thrum__companions *companions = &part->view->companions;
+
+		for (size_t j = 0; j < render->count; j++) {
+			const struct part *other = &render->parts[j];
+
+			if (j != i)
+				companions->all[companions->count++] =
+					(struct thrum__companion){other->view->tracks,
+						other->zero - part->zero};
+		}
+	}
+}
+
 /* ---- State --------------------------------------------------------------------------------- */
 
 static bool has_counter(const struct thrum__model *model, const char *name, size_t size)
@@ -220,10 +238,7 @@ static void set_projection(const struct render *render, struct thrum__view_state
 	case PROJECTION_LINEAR: state->fold = THRUM__FOLD_OFF; break;
 	case PROJECTION_FOLDED: state->fold = THRUM__FOLD_ON; break;
 	case PROJECTION_FISHEYE: state->fisheye = true; break;
-	case PROJECTION_AUTO:
-		/* Each would fold for itself, and moments be at different places. */
-		if (render->count > 1)
-			state->fold = THRUM__FOLD_OFF;
+	case PROJECTION_AUTO: break;
 	}
 }
 
@@ -457,6 +472,8 @@ static int draw(struct render *render, int argc, char **argv)
 		status = set_state(render, &render->parts[i]);
 	if (status == STATUS_OK)
 		status = set_times(render);
+	if (status == STATUS_OK)
+		set_companions(render);
 	for (size_t i = 0; i < render->count && status == STATUS_OK; i++)
 		status = settle(render, &render->parts[i]);
 	if (status == STATUS_OK)

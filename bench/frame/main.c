@@ -21,7 +21,7 @@
 #define FIRST_LIMIT 50.0
 #define RECTS_LIMIT 20000
 #define OTHERS_LIMIT 3000
-#define BATCHES_LIMIT 40
+#define BATCHES_LIMIT 40 /* without the strip, the key line and findings */
 
 static double now(void)
 {

@@ -33,43 +33,61 @@ static void fail(struct search *search, struct thrum_promise *root)
 	append(&search->canceled, thrum__ref(root));
 }
 
-/* From a promise to the end of its way, or to a group. */
+/* One step from a promise that is pending and who will end it; NULL at the end of the way, or at a
+ * group. */
+static struct thrum_promise *step_back(struct search *search, struct thrum_promise *root,
+	struct thrum_promise *node)
+{
+	bool waits;
+
+	switch ((enum action)node->action) {
+	case BIND:
+	case MAP:
+	case CATCH:
+	case TRY_BIND:
+	case FINALIZE:
+	case RESTORE:
+	case COPY: return node->waiting.source;
+	case REQUEST:
+		if (node->closure.callback.canceled)
+			fail(search, root);
+		return NULL;
+	case PROTECTED:
+		/* With the reference of its source's list. */
+		waits = node->waiting.source;
+		if (waits)
+			thrum__detach(node);
+		node->action = DONE;
+		fail(search, root);
+		if (waits)
+			thrum__unref(node);
+		return NULL;
+	case GROUP:
+		if (!(node->flags & VISITED))
+			append(&search->groups, node);
+		node->flags |= VISITED;
+		return NULL;
+	default: return NULL;
+	}
+}
+
+/* From a promise to the end of its way. A way may lead round to promises that wait for themselves:
+ * one of them is marked, ever later, until it is met again (Brent's algorithm). */
 static void go_back(struct search *search, struct thrum_promise *promise)
 {
-	while (promise) {
+	const struct thrum_promise *mark = NULL;
+	size_t steps, limit = 1;
+
+	for (steps = 0; promise; steps++) {
 		struct thrum_promise *root = thrum__find(promise), *node;
 
-		if (root->state != PENDING || !(node = active(root)))
+		if (root == mark || root->state != PENDING || !(node = active(root)))
 			return;
-		switch ((enum action)node->action) {
-		case REQUEST:
-			if (node->closure.callback.canceled)
-				fail(search, root);
-			return;
-		case PROTECTED:
-			/* With the reference of its source's list. */
-			promise = node->waiting.source ? node : NULL;
-			if (promise)
-				thrum__detach(node);
-			node->action = DONE;
-			fail(search, root);
-			if (promise)
-				thrum__unref(node);
-			return;
-		case GROUP:
-			if (!(node->flags & VISITED))
-				append(&search->groups, node);
-			node->flags |= VISITED;
-			return;
-		case BIND:
-		case MAP:
-		case CATCH:
-		case TRY_BIND:
-		case FINALIZE:
-		case RESTORE:
-		case COPY: promise = node->waiting.source; break;
-		default: return;
+		if (steps == limit) {
+			mark = root;
+			limit *= 2;
 		}
+		promise = step_back(search, root, node);
 	}
 }
 

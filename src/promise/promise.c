@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* One promise: references, how it ends or becomes another, its resolver, and what can be seen. */
+/* One promise: references, how it ends or becomes another, and what can be seen of it. */
 #include "promise/core.h"
 #include <stdio.h>
 
@@ -186,13 +186,21 @@ void thrum__dispatch(struct thrum_promise *root)
 		thrum__run_waiters(root);
 }
 
+/* Whose promise has ended. If that is a cancellation, under way, it mustn't use the resolver, too.
+ */
+static void use_up(struct thrum_promise *promise)
+{
+	promise->action = DONE;
+	thrum__unref(promise);
+}
+
 /* Gives a reference to the root for one to the promise; NULL when the root has ended. */
 static struct thrum_promise *own_root(struct thrum_promise *promise)
 {
 	struct thrum_promise *root = thrum__find(promise);
 
 	if (root->state != PENDING || root->loop->closing) {
-		thrum__unref(promise);
+		use_up(promise);
 		return NULL;
 	}
 	if (root != promise) {
@@ -313,8 +321,10 @@ void thrum__follow(struct thrum_promise *promise, struct thrum_promise *other)
 {
 	struct thrum_promise *root = thrum__find(promise), *inner = thrum__find(other);
 
-	if (root->state != PENDING || root == inner || root->loop->closing) {
+	if (root == inner) {
 		thrum__unref(promise);
+	} else if (root->state != PENDING || root->loop->closing) {
+		use_up(promise);
 	} else if (inner->state != PENDING) {
 		if (inner->task != root->task)
 			thrum_task_read(root->task, inner->task);
@@ -397,128 +407,6 @@ struct thrum_promise *thrum_promise_fail_again(struct thrum_loop *loop,
 	const struct thrum_failure *failure)
 {
 	return loop ? failed(loop, thrum__failure_again(loop, failure)) : NULL;
-}
-
-struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thrum_loop *loop,
-	enum thrum_kind kind, const char *label, thrum__canceled *canceled, void *data,
-	struct thrum_resolver **resolver)
-{
-	struct thrum_promise *promise = loop ? thrum__promise_new(loop) : NULL;
-
-	if (promise) {
-		promise->action = REQUEST;
-		promise->closure.callback.canceled = canceled;
-		promise->closure.data = data;
-		promise->task = thrum__trace_create(site, kind, label);
-	} else {
-		promise = thrum__promise_no_memory(loop);
-	}
-	*resolver = (struct thrum_resolver *)promise;
-	return thrum_promise_ref(promise);
-}
-
-void thrum__canceled_nothing(struct thrum_resolver *resolver, void *data)
-{
-}
-
-struct thrum_promise *thrum__promise_task(struct thrum_site *site, struct thrum_loop *loop,
-	const char *label, struct thrum_resolver **resolver)
-{
-	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label, thrum__canceled_nothing,
-		NULL, resolver);
-}
-
-struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_loop *loop,
-	const char *label, struct thrum_resolver **resolver)
-{
-	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
-}
-
-/* ---- Resolvers: the promise that they end, under another name ----------------------------------
- */
-
-static struct thrum_promise *use(struct thrum_resolver *resolver)
-{
-	struct thrum_promise *promise = (struct thrum_promise *)resolver;
-
-	thrum__loop_check(promise->loop);
-	thrum__loop_resume(promise->loop);
-	return promise;
-}
-
-void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
-{
-	if (resolver)
-		thrum__settle_value(use(resolver), value);
-	else
-		thrum_value_destroy(value);
-}
-
-void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resolver, int code,
-	const char *format, ...)
-{
-	struct thrum_promise *promise;
-	va_list arguments;
-
-	if (!resolver)
-		return;
-	promise = use(resolver);
-	va_start(arguments, format);
-	thrum__settle_failure(promise,
-		thrum__failure_new(promise->loop, place, code, format, arguments));
-	va_end(arguments);
-}
-
-void thrum_resolver_fail_again(struct thrum_resolver *resolver, const struct thrum_failure *failure)
-{
-	struct thrum_promise *promise;
-
-	if (!resolver)
-		return;
-	promise = use(resolver);
-	thrum__settle_failure(promise, thrum__failure_again(promise->loop, failure));
-}
-
-void thrum_resolver_follow(struct thrum_resolver *resolver, struct thrum_promise *other)
-{
-	struct thrum_promise *promise;
-
-	if (!resolver) {
-		thrum_promise_unref(other);
-		return;
-	}
-	promise = use(resolver);
-	thrum__follow(promise, other ? other : thrum__promise_no_memory(promise->loop));
-}
-
-void thrum_resolver_drop(struct thrum_resolver *resolver)
-{
-	struct thrum_promise *promise;
-
-	if (!resolver)
-		return;
-	promise = use(resolver);
-	/* Nearly always one that was cancelled: no failure is made for nothing. */
-	if (thrum_resolver_wanted(resolver))
-		thrum__settle_failure(promise,
-			thrum__failure_plain(promise->loop, NULL, THRUM_BROKEN));
-	else
-		thrum__unref(promise);
-}
-
-bool thrum_resolver_wanted(const struct thrum_resolver *resolver)
-{
-	return resolver && thrum__find((const struct thrum_promise *)resolver)->state == PENDING;
-}
-
-thrum_task thrum__resolver_task(const struct thrum_resolver *resolver)
-{
-	return resolver ? ((const struct thrum_promise *)resolver)->task : THRUM_TASK_NONE;
-}
-
-struct thrum_loop *thrum__resolver_loop(const struct thrum_resolver *resolver)
-{
-	return thrum__promise_loop((const struct thrum_promise *)resolver);
 }
 
 /* ---- Looking at them ------------------------------------------------------------------------- */

@@ -115,16 +115,28 @@ static struct thrum_promise *close_group(struct thrum_promise *owner)
 	return entries;
 }
 
+/* Gives a source back that no entry waits for any more. A no_cancel that was only made for the
+ * group must not wait on for nobody: its own source may live long, and be in many races. */
+static void let_go(struct thrum_promise *source)
+{
+	if (source->action == NO_CANCEL && source->state == PENDING && source->references == 2 &&
+		!source->waiters.first) {
+		thrum_task_cancel(source->task);
+		thrum__drop(source);
+	}
+	thrum__unref(source);
+}
+
 static void free_entries(struct thrum_promise *entry)
 {
 	struct thrum_promise *next;
 
 	for (; entry; entry = next) {
 		next = entry->entry.sibling;
+		if (is_waiting(entry))
+			keep_source(entry, thrum__ref(entry->waiting.source));
 		if (entry->flags & KEPT)
-			thrum__unref(entry->waiting.source);
-		else if (is_waiting(entry))
-			thrum__detach(entry);
+			let_go(entry->waiting.source);
 		thrum__promise_free(entry);
 	}
 }

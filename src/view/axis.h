@@ -26,11 +26,31 @@ struct thrum__time_axis {
 	int64_t from, to;
 };
 
+/* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
+ * folded either. Its times are `offset` ns more than ours. */
+struct thrum__companion {
+	const struct thrum__tracks *tracks;
+	int64_t offset;
+};
+
+#define THRUM__COMPANIONS_MAX 15
+
+struct thrum__companions {
+	struct thrum__companion all[THRUM__COMPANIONS_MAX];
+	uint32_t count;
+};
+
+/* thrum__tracks_idle for what is idle in all of them; NULL: no companions. */
+void thrum__companions_idle(const struct thrum__tracks *, const struct thrum__companions *,
+	int64_t from, int64_t to, int64_t gap,
+	bool (*found)(void *context, int64_t start, int64_t end), void *context);
+
 struct thrum__fold_rule {
 	bool fold;       /* else linear */
 	float min_gap;   /* idle time that would take that many pixels is folded: 80 */
 	float width;     /* of a band: 64 to 80, on a phone 22, far out 9 */
 	int64_t padding; /* ns that stay at each side of what runs */
+	const struct thrum__companions *companions; /* or NULL */
 };
 
 void thrum__time_axis_init(struct thrum__time_axis *);

@@ -11,7 +11,57 @@
 #define ROUNDS 12
 #define FAR 1e6
 
+/* ---- Idle in all ------------------------------------------------------------------------------
+ */
+
+struct search {
+	const struct thrum__companions *companions;
+	uint32_t next;  /* the companion that is still to be asked */
+	int64_t offset; /* of the times found here */
+	int64_t gap;
+	bool (*found)(void *context, int64_t start, int64_t end);
+	void *context;
+	bool is_over;
+};
+
+/* What is idle in those before: which parts of it are idle in the next one too. */
+static bool ask_next(void *context, int64_t start, int64_t end)
+{
+	struct search *search = context, deeper = *search;
+
+	start -= search->offset;
+	end -= search->offset;
+	if (search->next == search->companions->count) {
+		search->is_over = !search->found(search->context, start, end);
+		return !search->is_over;
+	}
+	const struct thrum__companion *companion = &search->companions->all[search->next];
+
+	deeper.next++;
+	deeper.offset = companion->offset;
+	thrum__tracks_idle(companion->tracks, thrum__bounded(start + companion->offset),
+		thrum__bounded(end + companion->offset), search->gap, ask_next, &deeper);
+	search->is_over = deeper.is_over;
+	return !search->is_over;
+}
+
+void thrum__companions_idle(const struct thrum__tracks *tracks,
+	const struct thrum__companions *companions, int64_t from, int64_t to, int64_t gap,
+	bool (*found)(void *context, int64_t start, int64_t end), void *context)
+{
+	struct search search = {companions, 0, 0, gap, found, context, false};
+
+	if (companions)
+		thrum__tracks_idle(tracks, from, to, gap, ask_next, &search);
+	else
+		thrum__tracks_idle(tracks, from, to, gap, found, context);
+}
+
+/* ---- Choosing what to fold ----------------------------------------------------------------------
+ */
+
 struct gaps {
+	const struct thrum__companions *companions;
 	struct thrum__segment_of_time *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
 	uint32_t count;
 	int64_t from, to, padding, gap;
@@ -53,7 +103,7 @@ static void find_gaps(struct gaps *gaps, const struct thrum__tracks *tracks, int
 	gaps->gap = gap;
 	gaps->count = 0;
 	gaps->too_many = false;
-	thrum__tracks_idle(tracks, gaps->from, gaps->to, gap, collect, gaps);
+	thrum__companions_idle(tracks, gaps->companions, gaps->from, gaps->to, gap, collect, gaps);
 }
 
 static double band_width(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
@@ -124,7 +174,7 @@ static void choose(struct gaps *gaps, const struct thrum__tracks *tracks, double
 int thrum__time_axis_set(struct thrum__time_axis *axis, const struct thrum__tracks *tracks,
 	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *rule)
 {
-	struct gaps gaps = {0};
+	struct gaps gaps = {.companions = rule->companions};
 	struct thrum__segment_of_time *segments = axis->segments;
 
 	if (!segments)

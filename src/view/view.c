@@ -116,12 +116,29 @@ static bool is_on(int fold, bool automatic)
 	return fold == THRUM__FOLD_ON || (fold == THRUM__FOLD_AUTO && automatic);
 }
 
+/* How long anything ran in the window: the most of what stands one above the other. */
+static int64_t busy_of_all(const struct thrum__view *view)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t most = thrum__tracks_busy(view->tracks, state->from, state->to);
+
+	for (uint32_t i = 0; i < view->companions.count; i++) {
+		const struct thrum__companion *other = &view->companions.all[i];
+		int64_t busy = thrum__tracks_busy(other->tracks, state->from + other->offset,
+			state->to + other->offset);
+
+		most = busy > most ? busy : most;
+	}
+	return most;
+}
+
 static int set_time(struct thrum__view *view, float right)
 {
 	const struct thrum__view_state *state = &view->state;
-	int64_t busy = thrum__tracks_busy(view->tracks, state->from, state->to);
+	int64_t busy = busy_of_all(view);
 	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from);
 	struct thrum__fold_rule rule = {
+		.companions = &view->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),
 		.min_gap = FOLD_GAP,
 		.width = right < 600 ? 22 : 72,

@@ -53,6 +53,7 @@ struct thrum__view {
 	struct thrum__tracks *tracks;
 	struct thrum__findings findings;
 	struct thrum__view_state state;
+	struct thrum__companions companions; /* filled in by whoever shows several views */
 	/* Made from the state by thrum__view_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__look */

@@ -69,7 +69,8 @@ static struct going go(const struct thrum__view *view, double scale, int64_t fro
 	};
 
 	if (view->is_folded)
-		thrum__tracks_idle(view->tracks, from, to, clamp_time(80 / scale), go_over, &going);
+		thrum__companions_idle(view->tracks, &view->companions, from, to,
+			clamp_time(80 / scale), go_over, &going);
 	if (!going.arrived)
 		go_to(&going, to, (double)(to - going.time) * scale);
 	return going;

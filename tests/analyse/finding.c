@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdio.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "analyse/finding.h"
@@ -107,6 +109,32 @@ static void mirage_signal_before_wait(void **state)
 	assert_int_equal(finding.steps[1].time, 51);
 }
 
+/* As many signals as a hostile trace may have: each looked at once. */
+static void many_mirage_signals_take_no_square(void **state)
+{
+	enum {
+		COUNT = 200000,
+		LINE = 64,
+	};
+	static const char beginning[] = "0 switch 0\n"
+					"1 create 0 1 condition\n"
+					"1 create 0 2 bind\n"
+					"1 should-resolve 2\n"
+					"2 try-read 2 1\n";
+	char *lines = test_malloc(sizeof beginning + (size_t)COUNT * LINE), *to = lines;
+	struct thrum__finding finding;
+	clock_t before;
+
+	to += sprintf(to, "%s", beginning);
+	for (int i = 0; i < COUNT; i++)
+		to += sprintf(to, "%d signal 0 1\n%d resolve 1 3\n", 10 + i, 10 + i);
+	before = clock();
+	assert_int_equal(found(lines, true, &finding), 1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_true(clock() - before < 20 * (clock_t)CLOCKS_PER_SEC);
+	test_free(lines);
+}
+
 static void chain_behind_what_is_never_resolved(void **state)
 {
 	struct thrum__model *model = story_model("0 create - 1 thread\n"
@@ -184,6 +212,7 @@ int main(void)
 		cmocka_unit_test(signal_after_wait_is_no_lost_one),
 		cmocka_unit_test(a_later_heard_signal_clears_the_lost_one),
 		cmocka_unit_test(mirage_signal_before_wait),
+		cmocka_unit_test(many_mirage_signals_take_no_square),
 		cmocka_unit_test(chain_behind_what_is_never_resolved),
 		cmocka_unit_test(a_cycle_ends),
 		cmocka_unit_test(healthy_is_silent),

@@ -16,7 +16,7 @@
 #define EVENTS 100000
 #define RECTS_MAX 20000
 #define OTHERS_MAX 3000
-#define BATCHES_MAX 40
+#define BATCHES_MAX 48 /* 40, and what the pins and notes of a finding add */
 
 struct crowd {
 	struct thrum_event *events;

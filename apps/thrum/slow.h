@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum why --slow LABEL`: where the time of a slow task went. */
+#ifndef SLOW_H
+#define SLOW_H
+
+#include "command.h"
+
+enum slow_percentile {
+	SLOW_MAX,
+	SLOW_P99,
+	SLOW_P90,
+};
+#define SLOW_PERCENTILES "max|99|90"
+
+enum slow_format {
+	SLOW_TEXT,
+	SLOW_TSV,
+	SLOW_JSON,
+};
+
+struct slow_options {
+	const char *label;          /* * and ? stand for anything, # for numbers */
+	const char *flame, *folded; /* files, or NULL; - is standard output, instead of the text */
+	int percentile, format, color;
+};
+
+/* Reads the trace and answers. Returns the exit status. */
+int why_slow(const struct command *, const char *trace, const struct slow_options *);
+
+#endif

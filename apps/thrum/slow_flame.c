@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: ISC */
+/* Flame graphs: the picture, and folded stacks as flamegraph.pl, speedscope and inferno take them.
+ */
+#define _GNU_SOURCE
+#include "slow_flame.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "output.h"
+#include "picture.h"
+#include "text.h"
+#include "view/flame.h"
+
+#define WIDTH 1200 /* px */
+
+/* ---- Folded ------------------------------------------------------------------------------------
+ */
+
+/* No semicolons, which part frames, nor what steers a terminal. */
+static char *put_frame(char *to, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		*to++ = c == ';' ? ',' : c < ' ' || c == 0x7f ? ' ' : text[i];
+	}
+	return to;
+}
+
+static void write_stack(struct output *out, const struct thrum__paths *paths, uint32_t frame)
+{
+	uint32_t frames[THRUM__STACK_DEPTH + 2];
+	uint32_t count = 0;
+
+	for (; frame != THRUM__NONE && count <= THRUM__STACK_DEPTH;
+		frame = paths->frames[frame].parent)
+		frames[count++] = frame;
+	while (count-- > 0) {
+		size_t size;
+		const char *name = thrum__frame_name(paths, frames[count], &size);
+
+		if (paths->frames[frames[count]].doing != THRUM__DOING_RUNS)
+			output_text(out, "[lane runs] ");
+		output_put(out, name, size, put_frame, 1);
+		output_text(out, count > 0 ? ";" : "");
+	}
+}
+
+struct folded {
+	const struct thrum__paths *paths;
+	const struct thrum__flame *flame;
+};
+
+static int write_folded(void *context, const char *path, int fd)
+{
+	const struct folded *folded = context;
+	struct output out;
+
+	(void)path;
+	if (output_open(&out, fd) < 0)
+		return STATUS_FAILED;
+	for (uint32_t i = 0; i < folded->flame->count; i++) {
+		const struct thrum__flame_box *box = &folded->flame->boxes[i];
+
+		if (box->self == 0)
+			continue;
+		write_stack(&out, folded->paths, box->frame);
+		if (box->doing == THRUM__DOING_RUNS)
+			output_text(&out, ";[runs]");
+		output_text(&out, " ");
+		out.at = put_signed(output_room(&out, NUMBER_ROOM), box->self);
+		output_text(&out, "\n");
+	}
+	return output_close(&out);
+}
+
+/* ---- Picture -----------------------------------------------------------------------------------
+ */
+
+static int draw(const struct thrum__paths *paths, const struct thrum__flame *flame,
+	const char *file)
+{
+	struct picture picture = {.format = picture_format_of(file),
+		.theme = THRUM__THEME_LIGHT,
+		.scale = 1,
+		.title = "thrum: flame graph"};
+	struct thrum__metrics metrics = thrum__metrics_plain;
+	struct thrum__list list;
+	int status;
+
+	if (picture.format == PICTURE_UNKNOWN) {
+		complain("%s: end it in .svg, .png or .pdf", file);
+		return STATUS_USAGE;
+	}
+	if (picture.format != PICTURE_SVG && !thrum__canvas_has_cairo()) {
+		complain("this thrum was built without cairo and pango, and writes only SVG");
+		return STATUS_FAILED;
+	}
+	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
+	if (picture.format != PICTURE_SVG && thrum__canvas_metrics_make(&metrics) < 0)
+		return load_no_memory();
+	thrum__list_init(&list);
+	status = thrum__flame_frame(paths, flame, WIDTH, &metrics, &list) < 0
+		? load_no_memory()
+		: picture_write(&picture, &list, 1, file);
+	thrum__list_finish(&list);
+	if (picture.format != PICTURE_SVG)
+		thrum__canvas_metrics_free(&metrics);
+	return status;
+}
+
+int slow_flame(struct thrum__paths *paths, const struct thrum__lives *lives, const char *picture,
+	const char *folded)
+{
+	struct thrum__flame flame;
+	struct folded context = {paths, &flame};
+	int status = STATUS_OK;
+
+	if (thrum__flame_make(paths, lives, &flame) < 0)
+		return load_no_memory();
+	if (picture)
+		status = draw(paths, &flame, picture);
+	if (folded && status == STATUS_OK)
+		status = file_write(folded, write_folded, &context);
+	thrum__flame_free(&flame);
+	return status;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum why`: what is wrong in a trace, from the cause to the victim. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/graph.h"
+#include "load.h"
+#include "match.h"
+#include "output.h"
+#include "text.h"
+#include "view/view.h"
+#include "why.h"
+
+struct why_options {
+	int format, color;
+	const char *task;
+	int64_t at; /* -1: the end */
+};
+
+#define STATUS_FINDINGS 1
+#define CHAIN_MAX 20 /* lines on what a task waits for */
+
+/* ---- Of one task ------------------------------------------------------------------------------
+ */
+
+static bool is_meant(const struct thrum__model *model, const char *wanted, uint32_t task)
+{
+	uint64_t id;
+	const char *name;
+	size_t size;
+
+	if (parse_id(wanted, strlen(wanted), &id) && thrum__model_find(model, id) != THRUM__NONE)
+		return thrum__model_find(model, id) == task;
+	name = thrum__model_task_name(model, task, &size);
+	return label_matches(wanted, name, size);
+}
+
+static bool has_task(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task)
+{
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (thrum__model_heir(model, finding->steps[i].task) == task)
+			return true;
+	return false;
+}
+
+/* Whether a task has a part in a finding, or waits for one that has. */
+static bool leads_to(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task)
+{
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+
+	task = thrum__model_heir(model, task);
+	for (uint32_t i = 0; i < model->tasks.count; i++) {
+		if (has_task(model, finding, task))
+			return true;
+		if (thrum__waits_of(model, task, waits) == 0)
+			return false;
+		task = waits[0].next == THRUM__NONE ? waits[0].on : waits[0].next;
+	}
+	return false;
+}
+
+/* Leaves those findings that have to do with the tasks that are meant. Returns how many these
+ * are; *task is the first of them. */
+static uint32_t filter(const struct thrum__model *model, struct thrum__findings *findings,
+	const char *wanted, uint32_t *task)
+{
+	uint32_t meant = 0;
+	bool *is_kept = calloc(findings->count + 1, sizeof *is_kept);
+	uint32_t kept = 0;
+
+	*task = THRUM__NONE;
+	for (uint32_t i = model->tasks.first; is_kept && i < model->tasks.count; i++) {
+		if (!thrum__has_row(&model->tasks, i) || !is_meant(model, wanted, i))
+			continue;
+		/* One that goes on is asked about, not one that is done. */
+		if (meant++ == 0 || (!thrum__task_is_pending(model, *task) &&
+					    thrum__task_is_pending(model, i)))
+			*task = i;
+		for (uint32_t f = 0; f < findings->count; f++)
+			is_kept[f] |= leads_to(model, &findings->findings[f], i);
+	}
+	for (uint32_t f = 0; f < findings->count; f++)
+		if (is_kept && is_kept[f])
+			findings->findings[kept++] = findings->findings[f];
+	findings->count = kept;
+	free(is_kept);
+	return meant;
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static int write_findings(const struct load *load, const struct thrum__findings *findings,
+	const struct why_options *options, uint32_t task)
+{
+	const struct thrum__model *model = load->model;
+	bool color = output_wants_color(options->color);
+	struct output out;
+	int status;
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	for (uint32_t i = 0; i < findings->count; i++) {
+		if (options->format == WHY_JSON)
+			why_write_json(&out, model, &findings->findings[i]);
+		else
+			why_write_text(&out, model, &findings->findings[i], i > 0, color);
+	}
+	if (findings->count == 0 && options->format != WHY_JSON)
+		why_write_nothing(&out, model, task);
+	status = output_close(&out);
+	return status != STATUS_OK ? status : findings->count > 0 ? STATUS_FINDINGS : STATUS_OK;
+}
+
+static int explain(const struct load *load, const struct why_options *options)
+{
+	struct thrum__findings findings;
+	uint32_t task = THRUM__NONE;
+	int status = STATUS_OK;
+
+	if (thrum__findings_make(load->model, &findings) < 0)
+		return load_no_memory();
+	if (options->task && filter(load->model, &findings, options->task, &task) == 0) {
+		complain("%s: no task is \"%.100s\"", load->input.path, options->task);
+		status = STATUS_FAILED;
+	}
+	if (status == STATUS_OK)
+		status = write_findings(load, &findings, options, task);
+	if (status != STATUS_FAILED)
+		input_warn(&load->input);
+	thrum__findings_free(&findings);
+	return status;
+}
+
+/* Reads a trace up to a moment. Returns a status. */
+static int load_until(const struct command *command, const char *argument, int64_t at,
+	struct load *load)
+{
+	struct thrum_error_info error = {0};
+	const struct thrum_event *events;
+	size_t count, used;
+	int status = input_open(command, argument, &load->input), result = 1, appended;
+
+	if (status != STATUS_OK)
+		return status;
+	appended = thrum__model_create(load->input.trace, &load->model);
+	while (appended == 0 && result > 0) {
+		result = thrum_trace_next(load->input.trace, &events, &count, &error);
+		if (result <= 0)
+			break;
+		for (used = 0; used < count && events[used].time <= at;)
+			used++;
+		appended = thrum__model_append_from(load->model, load->input.trace, events, used);
+		if (used < count)
+			break;
+	}
+	if (appended == 0 && result >= 0)
+		return STATUS_OK;
+	status = appended < 0 ? load_no_memory() : input_failed(load->input.path, &error);
+	load_finish(load);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct why_options options = {.at = -1};
+	struct load load = {0};
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	/* The reader of a pipe may leave early; output_close knows. */
+	signal(SIGPIPE, SIG_IGN);
+	status = options.at < 0 ? load_trace(command, argv[0], &load)
+				: load_until(command, argv[0], options.at, &load);
+	if (status != STATUS_OK)
+		return status;
+	status = explain(&load, &options);
+	load_finish(&load);
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct why_options, member)
+
+static const struct option options_of_why[] = {
+	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|json",
+		"text is for people, json for programs"},
+	{"task", 't', OPTION_STRING, OFFSET(task), "ID|LABEL", NULL,
+		"only what this task has to do with; if nothing is wrong\n"
+		"with it, what it waits for (* and ? stand for anything)"},
+	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL, "as it was at that time, not at the end"},
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
+		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+	{0},
+};
+
+const struct command command_why = {
+	.name = "why",
+	.purpose = "say why something hangs, starves, fails or leaks",
+	.arguments = "TRACE|PID|-",
+	.min = 1,
+	.max = 1,
+	.options = options_of_why,
+	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
+		"records; - standard input. Each finding is told from its cause on. Its times are\n"
+		"those of thrum dump, where the events can be looked up.",
+	.examples = "thrum why server.thrum\n"
+		    "thrum why --task='GET *' 4711            what does it wait for?\n"
+		    "thrum why --at=1.5s server.thrum\n"
+		    "thrum why --format=json server.thrum || echo something is wrong",
+	.statuses = "0  nothing was found\n"
+		    "1  something was found\n"
+		    "2  not a trace, or it could not be read or written; no such task\n"
+		    "64 used wrongly",
+	.run = run,
+};

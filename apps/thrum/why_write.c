@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC */
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "text.h"
+#include "view/view.h"
+#include "why.h"
+
+#define NAME_COLUMNS 40
+#define CHAIN_MAX 20 /* lines on what a task waits for */
+
+static void write_words(struct output *out, const char *words, size_t columns)
+{
+	size_t used, size = strlen(words), room = 4 * size + 16;
+
+	out->at = put_display(output_room(out, room), room, words, size, columns, &used);
+}
+
+static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char *to = output_room(out, NUMBER_ROOM + 1);
+
+	*to++ = '#';
+	out->at = put_id(to, THRUM__TASK(model, task, id), model->signed_ids);
+}
+
+/* #16 arp-reply */
+static void write_task(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char words[400];
+	size_t size;
+
+	if (!thrum__has_row(&model->tasks, task)) {
+		output_text(out, "a forgotten task");
+		return;
+	}
+	write_id(out, model, task);
+	thrum__model_task_name(model, task, &size);
+	if (size > 0)
+		thrum__view_task_words(model, task, words, sizeof words);
+	else
+		strcpy(words, thrum_kind_name(THRUM__TASK(model, task, kind)));
+	output_text(out, " ");
+	write_words(out, words, NAME_COLUMNS);
+}
+
+/* file.c:12 function */
+static size_t put_site(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+{
+	const struct thrum_trace_site *site = thrum__has_row(&model->tasks, task)
+		? thrum__model_site(model, task)
+		: NULL;
+
+	if (!site || size < strlen(site->file) + strlen(site->function) + NUMBER_ROOM)
+		return 0;
+	char *end = put_string(to, site->file);
+
+	*end++ = ':';
+	end = put_unsigned(end, site->line);
+	*end++ = ' ';
+	end = put_string(end, site->function);
+	*end = '\0';
+	return (size_t)(end - to);
+}
+
+static void write_time(struct output *out, int64_t time)
+{
+	out->at = put_seconds(output_room(out, 2 * NUMBER_ROOM), time, 16);
+}
+
+/* ---- Text --------------------------------------------------------------------------------------
+ */
+
+/* Whether a step's other is who did it. */
+static bool is_by_other(int kind)
+{
+	return kind == THRUM__STEP_SIGNAL_LOST || kind == THRUM__STEP_FREE ||
+		kind == THRUM__STEP_READY;
+}
+
+static void write_step(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, unsigned i)
+{
+	const struct thrum__step *step = &finding->steps[i];
+	char words[600], *to = output_room(out, NUMBER_ROOM);
+
+	*to++ = ' ';
+	out->at = put_unsigned(to, i + 1);
+	write_time(out, step->time);
+	output_text(out, "  ");
+	write_task(out, model, step->task);
+	thrum__step_title(model, finding, i, words, sizeof words);
+	output_text(out, ": ");
+	write_words(out, words, 120);
+	thrum__step_line(model, finding, i, words, sizeof words);
+	if (*words) {
+		output_text(out, "; ");
+		write_words(out, words, 160);
+	}
+	if (is_by_other(step->kind) && step->other != THRUM__NONE) {
+		output_text(out, ", by ");
+		write_task(out, model, step->other);
+	}
+	if (put_site(model, step->task, words, sizeof words) > 0) {
+		output_text(out, " [");
+		write_words(out, words, 120);
+		output_text(out, "]");
+	}
+	output_text(out, "\n");
+}
+
+void why_write_text(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, bool is_next, bool color)
+{
+	char words[600], *to;
+
+	output_text(out, is_next ? "\n" : "");
+	output_text(out, color ? "\033[1;31m" : "");
+	output_text(out, thrum__finding_name(finding->class));
+	output_text(out, color ? "\033[0m (" : " (");
+	output_text(out, thrum__certainty_name(finding->certainty));
+	output_text(out, "): ");
+	thrum__finding_words(model, finding, words, sizeof words);
+	write_words(out, words, 200);
+	if (finding->behind > 0) {
+		output_text(out, "; ");
+		to = put_count(output_room(out, NUMBER_ROOM), finding->behind);
+		out->at = put_string(to, finding->behind == 1 ? " more hangs behind it"
+							      : " more hang behind it");
+	}
+	output_text(out, "\n");
+	for (unsigned i = 0; i < finding->step_count; i++)
+		write_step(out, model, finding, i);
+}
+
+/* ---- Nothing -----------------------------------------------------------------------------------
+ */
+
+static void write_waits(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+
+	for (int i = 0; i < CHAIN_MAX && thrum__waits_of(model, task, waits) > 0; i++) {
+		write_time(out, waits[0].since);
+		output_text(out, "  ");
+		write_task(out, model, task);
+		output_text(out, " waits for ");
+		write_task(out, model, waits[0].on);
+		if (waits[0].next != waits[0].on && waits[0].next != THRUM__NONE) {
+			output_text(out, ", which belongs to ");
+			write_task(out, model, waits[0].next);
+		}
+		output_text(out, "\n");
+		task = waits[0].next;
+		if (task == THRUM__NONE)
+			return;
+	}
+}
+
+void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t heir;
+
+	if (task == THRUM__NONE) {
+		output_text(out, "nothing was found\n");
+		return;
+	}
+	heir = thrum__model_heir(model, task);
+	output_text(out, "nothing is wrong with ");
+	write_task(out, model, heir);
+	output_text(out, ", which is ");
+	output_text(out, thrum__state_name(THRUM__TASK(model, heir, state)));
+	output_text(out, "\n");
+	write_waits(out, model, heir);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void write_key(struct output *out, const char *key)
+{
+	char *to = output_room(out, strlen(key) + 4);
+
+	if (to[-1] != '{')
+		*to++ = ',';
+	*to++ = '"';
+	to = put_string(to, key);
+	*to++ = '"';
+	*to++ = ':';
+	out->at = to;
+}
+
+static void write_text(struct output *out, const char *key, const char *text, size_t size)
+{
+	if (size == 0)
+		return;
+	write_key(out, key);
+	output_text(out, "\"");
+	output_put(out, text, size, put_json, 6);
+	output_text(out, "\"");
+}
+
+static void write_number(struct output *out, const char *key, int64_t number)
+{
+	write_key(out, key);
+	out->at = put_signed(output_room(out, NUMBER_ROOM), number);
+}
+
+/* KEY, KEY-label, KEY-site: its id, name, call site. */
+static void write_who(struct output *out, const struct thrum__model *model, const char *key,
+	uint32_t task)
+{
+	char words[600];
+	const char *name;
+	size_t size;
+
+	if (!thrum__has_row(&model->tasks, task))
+		return;
+	write_key(out, key);
+	out->at = put_id(output_room(out, NUMBER_ROOM), THRUM__TASK(model, task, id),
+		model->signed_ids);
+	name = thrum__model_task_name(model, task, &size);
+	write_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
+	size = put_site(model, task, words, sizeof words);
+	write_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
+}
+
+/* As `dump` calls what made an edge. */
+static const char *event_of(int kind)
+{
+	static const uint8_t types[THRUM__EDGE_KINDS] = {
+		[THRUM__EDGE_WAIT] = THRUM_EVENT_TRY_READ,
+		[THRUM__EDGE_READ] = THRUM_EVENT_READ,
+		[THRUM__EDGE_RESOLVE] = THRUM_EVENT_RESOLVE,
+		[THRUM__EDGE_FAIL] = THRUM_EVENT_FAIL,
+		[THRUM__EDGE_CANCEL] = THRUM_EVENT_CANCEL,
+		[THRUM__EDGE_SIGNAL] = THRUM_EVENT_SIGNAL,
+		[THRUM__EDGE_LOCK] = THRUM_EVENT_LOCK,
+		[THRUM__EDGE_UNLOCK] = THRUM_EVENT_UNLOCK,
+		[THRUM__EDGE_BECOME] = THRUM_EVENT_BECOME,
+		[THRUM__EDGE_READ_LATER] = THRUM_EVENT_READ_LATER,
+		[THRUM__EDGE_LINK] = THRUM_EVENT_LINK_RECEIVE,
+	};
+
+	return thrum_event_name(types[kind]);
+}
+
+static void write_json_step(struct output *out, const struct thrum__model *model,
+	const struct thrum__step *step)
+{
+	const char *name = thrum__step_name(step->kind);
+
+	output_text(out, "{");
+	write_text(out, "step", name, strlen(name));
+	write_number(out, "time", step->time);
+	if (thrum__has_row(&model->edges, step->edge)) {
+		const char *event = event_of(THRUM__EDGE(model, step->edge, kind));
+
+		write_text(out, "event", event, strlen(event));
+		write_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
+	}
+	write_who(out, model, "task", step->task);
+	write_who(out, model, "other", step->other);
+	output_text(out, "}");
+}
+
+void why_write_json(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding)
+{
+	const char *class = thrum__finding_name(finding->class);
+	const char *certainty = thrum__certainty_name(finding->certainty);
+	char words[600];
+
+	output_text(out, "{");
+	write_text(out, "class", class, strlen(class));
+	write_text(out, "certainty", certainty, strlen(certainty));
+	thrum__finding_words(model, finding, words, sizeof words);
+	write_text(out, "text", words, strlen(words));
+	write_who(out, model, "task", finding->task);
+	write_number(out, "behind", finding->behind);
+	if (finding->count > 0)
+		write_number(out, "count", finding->count);
+	if (finding->peers > 0) {
+		write_number(out, "peers", finding->peers);
+		write_number(out, "usual", finding->usual);
+		write_number(out, "longest", finding->longest);
+	}
+	write_key(out, "steps");
+	output_text(out, "[");
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		output_text(out, i > 0 ? "," : "");
+		write_json_step(out, model, &finding->steps[i]);
+	}
+	output_text(out, "]}\n");
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+/* Deadlocks: circles of tasks that wait for each other. */
+#include <stdlib.h>
+
+#include "analyse/finding_parts.h"
+
+enum {
+	UNSEEN,
+	OPEN, /* on the stack */
+	DONE,
+};
+
+struct frame {
+	uint32_t task;
+	unsigned next; /* of its waits, the one to follow next */
+	struct thrum__wait wait; /* that is followed */
+};
+
+struct stack {
+	struct frame *frames;
+	uint32_t count, room;
+	uint8_t *seen; /* by task */
+};
+
+static int push(struct stack *stack, uint32_t task)
+{
+	if (stack->count == stack->room) {
+		struct frame *grown = thrum__grow(stack->frames, &stack->room, sizeof *grown);
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		stack->frames = grown;
+	}
+	stack->frames[stack->count++] = (struct frame){.task = task};
+	stack->seen[task] = OPEN;
+	return 0;
+}
+
+/* Whether a task does nothing but wait since then: a lane's own may go on with other tasks. */
+static bool is_blocked(const struct thrum__model *model, uint32_t task, int64_t since)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+	int runs = 0;
+
+	if (!thrum__task_is_lane(model, task))
+		return !thrum__task_is_running(model, task);
+	for (; thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
+		run = THRUM__RUN(model, run, prev))
+		if (++runs > 1)
+			return false;
+	return true;
+}
+
+static int certainty(const struct thrum__search *search, const struct frame *frames, uint32_t count)
+{
+	const struct thrum__model *model = search->model;
+	int64_t first = THRUM__OPEN;
+	int sure = THRUM__CERTAIN;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thrum__wait *wait = &frames[i].wait;
+		int64_t since = wait->since;
+		uint32_t edge = THRUM__NONE;
+
+		if (wait->next != wait->on) {
+			thrum__holder_of(model, wait->on, &edge);
+			if (thrum__has_row(&model->edges, edge))
+				since = THRUM__EDGE(model, edge, time);
+			/* Another unit of it may become free. */
+			if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_SEMAPHORE &&
+				sure > THRUM__LIKELY)
+				sure = THRUM__LIKELY;
+		}
+		if (since < first)
+			first = since;
+		if (thrum__finding_is_unsure(search, frames[i].task))
+			sure = THRUM__POSSIBLE;
+	}
+	return thrum__finding_certainty(search, sure, first);
+}
+
+static void add_steps(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct frame *frame)
+{
+	const struct thrum__wait *wait = &frame->wait;
+	uint32_t edge = THRUM__NONE;
+
+	thrum__finding_step(finding, THRUM__STEP_WAITS_IN_CYCLE, frame->task, wait->on, wait->since,
+		wait->edge);
+	if (wait->next == wait->on)
+		return;
+	thrum__holder_of(model, wait->on, &edge);
+	thrum__finding_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
+		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
+}
+
+/* The last to wait closed the circle: it comes last, as in the story. */
+static uint32_t first_of(const struct frame *frames, uint32_t count)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		if (frames[i].wait.since > frames[last].wait.since)
+			last = i;
+	return (last + 1) % count;
+}
+
+static void tell(struct thrum__search *search, const struct frame *frames, uint32_t count)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__finding *finding;
+	uint32_t first = first_of(frames, count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_blocked(model, frames[i].task, frames[i].wait.since))
+			return;
+	finding = thrum__finding_add(search, THRUM__FINDING_DEADLOCK,
+		certainty(search, frames, count), frames[first].task);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frame *frame = &frames[(first + i) % count];
+
+		search->cause[frame->task] = finding ? search->findings->count - 1
+						     : THRUM__CAUSE_HEALTHY;
+		thrum__finding_mark(search, frame->task, THRUM__MARK_STUCK);
+		if (finding)
+			add_steps(finding, model, frame);
+	}
+	if (finding)
+		finding->count = count;
+}
+
+/* Of a choice, any wait that ends is enough. */
+static bool is_choice(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_CHOOSE || kind == THRUM_KIND_PICK;
+}
+
+/* Goes one wait further, or back. */
+static int step(struct thrum__search *search, struct stack *stack)
+{
+	struct frame *top = &stack->frames[stack->count - 1];
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__waits_of(search->model, top->task, waits);
+	uint32_t next;
+
+	if (top->next >= count || (count > 1 && is_choice(search->model, top->task))) {
+		stack->seen[top->task] = DONE;
+		stack->count--;
+		return 0;
+	}
+	top->wait = waits[top->next++];
+	next = top->wait.next;
+	if (next == THRUM__NONE || top->wait.is_link)
+		return 0;
+	if (stack->seen[next] == UNSEEN)
+		return push(stack, next);
+	for (uint32_t i = stack->count; stack->seen[next] == OPEN && i > 0; i--) {
+		if (stack->frames[i - 1].task == next) {
+			if (search->cause[next] == THRUM__NONE)
+				tell(search, &stack->frames[i - 1], stack->count - i + 1);
+			break;
+		}
+	}
+	return 0;
+}
+
+int thrum__find_cycles(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct stack stack = {.seen = calloc((size_t)search->findings->mark_count + 1, 1)};
+	int error = stack.seen ? 0 : -THRUM_E_MEMORY;
+
+	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
+		if (!thrum__task_is_pending(model, task) || stack.seen[task] != UNSEEN)
+			continue;
+		error = push(&stack, task);
+		while (stack.count > 0 && error == 0)
+			error = step(search, &stack);
+	}
+	free(stack.seen);
+	free(stack.frames);
+	return error;
+}

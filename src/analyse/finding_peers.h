@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* How long tasks usually live, by those that are alike: same kind, call site, and label but for its
+ * numbers. */
+#ifndef ANALYSE_FINDING_PEERS_H
+#define ANALYSE_FINDING_PEERS_H
+
+#include "analyse/keys.h"
+#include "model/model.h"
+
+struct thrum__peer {
+	uint32_t ended, pending; /* cancelled ones are in neither */
+	int64_t longest;
+};
+
+struct thrum__peers {
+	const struct thrum__model *model;
+	struct thrum__keys keys;
+	struct thrum__peer *all; /* by key */
+	uint32_t room;
+	uint32_t *of; /* by task: its key, or NONE: nothing is like it */
+	uint32_t count;
+};
+
+THRUM__MUST_USE int thrum__peers_make(const struct thrum__model *, struct thrum__peers *);
+void thrum__peers_free(struct thrum__peers *);
+
+/* Those like a task, or NULL. */
+const struct thrum__peer *thrum__peers_of(const struct thrum__peers *, uint32_t task);
+
+/* Whether a pending task is no older than some of those alike became: it may just be under way. */
+bool thrum__peers_is_young(const struct thrum__peers *, uint32_t task);
+
+/* The median life of those alike that ended. O(tasks). */
+THRUM__MUST_USE int thrum__peers_usual(const struct thrum__peers *, uint32_t task, int64_t *usual);
+
+#endif

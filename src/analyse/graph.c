@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/graph.h"
+
+#define LOOK_BACK 64 /* edges: what a task waits for is among the last things it did */
+#define HEIRS_MAX 16 /* steps from who took a lock to who goes on for it */
+
+bool thrum__task_is_object(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_CONDITION:
+	case THRUM_KIND_LOCK:
+	case THRUM_KIND_SEMAPHORE:
+	case THRUM_KIND_MAILBOX:
+	case THRUM_KIND_STREAM: return true;
+	default: return false;
+	}
+}
+
+static bool is_lock(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
+}
+
+bool thrum__task_is_running(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, end) == THRUM__OPEN;
+}
+
+uint32_t thrum__task_from(const struct thrum__model *model, int64_t time)
+{
+	uint32_t low = model->tasks.first, high = model->tasks.count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (thrum__has_row(&model->tasks, middle) &&
+			THRUM__TASK(model, middle, created) >= time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* ---- Locks --------------------------------------------------------------------------------- */
+
+uint32_t thrum__holder_of(const struct thrum__model *model, uint32_t lock, uint32_t *edge)
+{
+	bool is_semaphore = THRUM__TASK(model, lock, kind) == THRUM_KIND_SEMAPHORE;
+	uint32_t at = THRUM__TASK(model, lock, edge_in), released = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at); i++) {
+		int kind = THRUM__EDGE(model, at, kind);
+
+		if (kind == THRUM__EDGE_UNLOCK && !is_semaphore)
+			return THRUM__NONE;
+		released += kind == THRUM__EDGE_UNLOCK;
+		if (kind == THRUM__EDGE_LOCK && released-- == 0) {
+			*edge = at;
+			return THRUM__EDGE(model, at, from);
+		}
+		at = THRUM__EDGE(model, at, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+static uint32_t reader_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t at = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at); i++) {
+		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_READ)
+			return THRUM__EDGE(model, at, from);
+		at = THRUM__EDGE(model, at, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__successor_of(const struct thrum__model *model, uint32_t task)
+{
+	for (unsigned i = 0; i < HEIRS_MAX && thrum__has_row(&model->tasks, task); i++) {
+		uint32_t heir = thrum__model_heir(model, task);
+
+		if (thrum__task_is_pending(model, heir))
+			return heir;
+		task = reader_of(model, heir);
+	}
+	return THRUM__NONE;
+}
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+/* Of what a task sent at `since` or later, the first that arrived. */
+static uint32_t first_link(const struct thrum__model *model, uint32_t sender, int64_t since)
+{
+	uint32_t at = THRUM__TASK(model, sender, edge_out), found = THRUM__NONE;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at) &&
+		THRUM__EDGE(model, at, time) >= since;
+		i++) {
+		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK)
+			found = at;
+		at = THRUM__EDGE(model, at, prev_out);
+	}
+	return found;
+}
+
+/* What a receiver does for what it got: the next task that it creates, while that is pending. */
+static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
+{
+	uint32_t task = thrum__task_from(model, time);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->tasks, task); i++, task++) {
+		if (THRUM__TASK(model, task, creator) == receiver) {
+			task = thrum__model_heir(model, task);
+			return thrum__task_is_pending(model, task) ? task : THRUM__NONE;
+		}
+	}
+	return THRUM__NONE;
+}
+
+/* A promise that waits for nothing here may stand for an answer from elsewhere: what it, or else
+ * its creator after it, sent. */
+static unsigned wait_for_link(const struct thrum__model *model, uint32_t task,
+	struct thrum__wait *wait)
+{
+	int64_t since = THRUM__TASK(model, task, created);
+	uint32_t creator = THRUM__TASK(model, task, creator);
+	uint32_t edge = first_link(model, task, since), next;
+
+	if (edge == THRUM__NONE && thrum__has_row(&model->tasks, creator))
+		edge = first_link(model, creator, since);
+	if (edge == THRUM__NONE)
+		return 0;
+	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	if (next == THRUM__NONE || next == task)
+		return 0;
+	*wait = (struct thrum__wait){
+		.on = next, .next = next, .edge = edge, .since = since, .is_link = true};
+	return 1;
+}
+
+/* ---- Waits --------------------------------------------------------------------------------- */
+
+/* Whether it got what it then waited for: by the edges after `wait`, or by running again. */
+static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wait, uint32_t on)
+{
+	uint32_t at = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
+
+	for (; thrum__has_row(&model->edges, at) && at != wait;
+		at = THRUM__EDGE(model, at, prev_out)) {
+		int kind = THRUM__EDGE(model, at, kind);
+
+		if ((kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK) &&
+			THRUM__EDGE(model, at, to) == on)
+			return true;
+	}
+	return !thrum__task_is_lane(model, task) && thrum__has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
+}
+
+static bool is_known(const struct thrum__wait *waits, unsigned count, uint32_t on)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (waits[i].on == on)
+			return true;
+	return false;
+}
+
+static uint32_t who_ends(const struct thrum__model *model, uint32_t on)
+{
+	uint32_t edge, holder;
+
+	if (!is_lock(model, on))
+		return on;
+	holder = thrum__holder_of(model, on, &edge);
+	return holder == THRUM__NONE ? THRUM__NONE : thrum__successor_of(model, holder);
+}
+
+unsigned thrum__waits_of(const struct thrum__model *model, uint32_t task,
+	struct thrum__wait waits[THRUM__WAITS_MAX])
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	unsigned count = 0;
+
+	if (!thrum__task_is_pending(model, task) || thrum__task_is_object(model, task))
+		return 0;
+	for (unsigned i = 0; i < LOOK_BACK && count < THRUM__WAITS_MAX &&
+		thrum__has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to), on;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__has_row(&model->tasks, to))
+			continue;
+		on = thrum__model_heir(model, to);
+		if (!thrum__task_is_pending(model, on) || is_known(waits, count, on) ||
+			(thrum__task_is_object(model, on) && is_over(model, task, edge, on)))
+			continue;
+		waits[count++] = (struct thrum__wait){.on = on,
+			.next = who_ends(model, on),
+			.edge = edge,
+			.since = THRUM__EDGE(model, edge, time)};
+	}
+	if (count == 0 && !thrum__task_is_lane(model, task))
+		count = wait_for_link(model, task, waits);
+	return count;
+}

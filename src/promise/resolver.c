@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+/* Resolvers: each is the promise that it ends, under another name. */
+#include "promise/core.h"
+
+/* ---- Making them, with their promises ----------------------------------------------------------
+ */
+
+struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thrum_loop *loop,
+	enum thrum_kind kind, const char *label, thrum__canceled *canceled, void *data,
+	struct thrum_resolver **resolver)
+{
+	struct thrum_promise *promise = loop ? thrum__promise_new(loop) : NULL;
+
+	if (promise) {
+		promise->action = REQUEST;
+		promise->closure.callback.canceled = canceled;
+		promise->closure.data = data;
+		promise->task = thrum__trace_create(site, kind, label);
+	} else {
+		promise = thrum__promise_no_memory(loop);
+	}
+	*resolver = (struct thrum_resolver *)promise;
+	return thrum_promise_ref(promise);
+}
+
+void thrum__canceled_nothing(struct thrum_resolver *resolver, void *data)
+{
+}
+
+struct thrum_promise *thrum__promise_task(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, struct thrum_resolver **resolver)
+{
+	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label, thrum__canceled_nothing,
+		NULL, resolver);
+}
+
+struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label, struct thrum_resolver **resolver)
+{
+	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
+}
+
+/* ---- Using them up -----------------------------------------------------------------------------
+ */
+
+static struct thrum_promise *use(struct thrum_resolver *resolver)
+{
+	struct thrum_promise *promise = (struct thrum_promise *)resolver;
+
+	thrum__loop_check(promise->loop);
+	thrum__loop_resume(promise->loop);
+	return promise;
+}
+
+void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
+{
+	if (resolver)
+		thrum__settle_value(use(resolver), value);
+	else
+		thrum_value_destroy(value);
+}
+
+void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resolver, int code,
+	const char *format, ...)
+{
+	struct thrum_promise *promise;
+	va_list arguments;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	va_start(arguments, format);
+	thrum__settle_failure(promise,
+		thrum__failure_new(promise->loop, place, code, format, arguments));
+	va_end(arguments);
+}
+
+void thrum_resolver_fail_again(struct thrum_resolver *resolver, const struct thrum_failure *failure)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	thrum__settle_failure(promise, thrum__failure_again(promise->loop, failure));
+}
+
+void thrum_resolver_follow(struct thrum_resolver *resolver, struct thrum_promise *other)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver) {
+		thrum_promise_unref(other);
+		return;
+	}
+	promise = use(resolver);
+	thrum__follow(promise, other ? other : thrum__promise_no_memory(promise->loop));
+}
+
+void thrum_resolver_drop(struct thrum_resolver *resolver)
+{
+	struct thrum_promise *promise;
+
+	if (!resolver)
+		return;
+	promise = use(resolver);
+	/* Nearly always one that was cancelled: no failure is made for nothing. */
+	thrum__settle_failure(promise,
+		thrum_resolver_wanted(resolver)
+			? thrum__failure_plain(promise->loop, NULL, THRUM_BROKEN)
+			: thrum__failure_ref(&promise->loop->canceled_failure));
+}
+
+bool thrum_resolver_wanted(const struct thrum_resolver *resolver)
+{
+	return resolver && thrum__find((const struct thrum_promise *)resolver)->state == PENDING;
+}
+
+thrum_task thrum__resolver_task(const struct thrum_resolver *resolver)
+{
+	return resolver ? ((const struct thrum_promise *)resolver)->task : THRUM_TASK_NONE;
+}
+
+struct thrum_loop *thrum__resolver_loop(const struct thrum_resolver *resolver)
+{
+	return thrum__promise_loop((const struct thrum_promise *)resolver);
+}

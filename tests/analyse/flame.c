@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/flame.h"
+#include "story.h"
+
+/* Two requests; the first waits 60 for a disk and runs 10, the second waits 20 and runs 10. */
+#define REQUESTS \
+	"0 create - 1 thread\n" \
+	"0 create 1 2 promise\n" \
+	"0 label 2 \"GET 1\n" \
+	"0 create 1 3 request\n" \
+	"0 label 3 \"disk\n" \
+	"0 try-read 2 3\n" \
+	"60 resolve 1 3\n" \
+	"60 switch 2\n" \
+	"70 resolve 2 2\n" \
+	"70 switch 1\n" \
+	"100 create 1 4 promise\n" \
+	"100 label 4 \"GET 2\n" \
+	"100 create 1 5 request\n" \
+	"100 label 5 \"disk\n" \
+	"100 try-read 4 5\n" \
+	"120 resolve 1 5\n" \
+	"120 switch 4\n" \
+	"130 resolve 4 4\n"
+
+static bool is_get(const void *context, const char *label, size_t size)
+{
+	return size > 3 && memcmp(label, "GET", 3) == 0;
+}
+
+static struct thrum__model *model;
+static struct thrum__paths paths;
+static struct thrum__lives lives;
+
+static int set_up(void **state)
+{
+	model = story_model(REQUESTS, false);
+	return thrum__paths_init(&paths, model) < 0 ||
+		thrum__lives_make(model, is_get, NULL, &lives) < 0;
+}
+
+static int tear_down(void **state)
+{
+	thrum__lives_free(&lives);
+	thrum__paths_finish(&paths);
+	thrum__model_destroy(model);
+	return 0;
+}
+
+static void lives_are_in_order(void **state)
+{
+	assert_int_equal(lives.count, 2);
+	assert_int_equal(lives.items[0].item, story_task(model, 4));
+	assert_int_equal(lives.items[0].key, 30);
+	assert_int_equal(thrum__lives_at(&lives, 50)->key, 30);
+	assert_int_equal(thrum__lives_at(&lives, 99)->key, 70);
+	assert_int_equal(thrum__lives_at(&lives, 100)->key, 70);
+}
+
+static void times_add_up(void **state)
+{
+	struct thrum__flame flame;
+
+	assert_int_equal(thrum__flame_make(&paths, &lives, &flame), 0);
+	assert_int_equal(flame.tasks, 2);
+	assert_int_equal(flame.total, 100);
+	assert_int_equal(flame.count, 3);
+	assert_int_equal(flame.depth, 1);
+	assert_int_equal(flame.boxes[0].time, 100);
+	assert_int_equal(flame.boxes[0].self, 0);
+	assert_int_equal(flame.boxes[1].doing, THRUM__DOING_RUNS);
+	assert_int_equal(flame.boxes[1].time, 20);
+	assert_int_equal(flame.boxes[1].from, 0);
+	assert_int_equal(flame.boxes[2].doing, THRUM__DOING_WAITS);
+	assert_int_equal(flame.boxes[2].time, 80);
+	assert_int_equal(flame.boxes[2].from, 20);
+	thrum__flame_free(&flame);
+}
+
+static void shares_are_beside_the_usual(void **state)
+{
+	struct thrum__path slow, usual;
+	struct thrum__shares shares;
+
+	assert_int_equal(thrum__path_make(&paths, story_task(model, 2), &slow), 0);
+	assert_int_equal(thrum__path_make(&paths, story_task(model, 4), &usual), 0);
+	assert_int_equal(thrum__shares_make(&slow, &usual, &shares), 0);
+	assert_int_equal(shares.count, 2);
+	assert_int_equal(shares.shares[0].doing, THRUM__DOING_WAITS);
+	assert_int_equal(shares.shares[0].time, 60);
+	assert_int_equal(shares.shares[0].usual, 20);
+	assert_int_equal(shares.shares[1].doing, THRUM__DOING_RUNS);
+	assert_int_equal(shares.shares[1].time, 10);
+	assert_int_equal(shares.shares[1].usual, 10);
+	thrum__shares_free(&shares);
+	thrum__path_free(&slow);
+	thrum__path_free(&usual);
+}
+
+static void nothing_makes_an_empty_pile(void **state)
+{
+	struct thrum__lives none = {0};
+	struct thrum__flame flame;
+
+	assert_int_equal(thrum__flame_make(&paths, &none, &flame), 0);
+	assert_int_equal(flame.count, 0);
+	assert_int_equal(flame.total, 0);
+	thrum__flame_free(&flame);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(lives_are_in_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(times_add_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shares_are_beside_the_usual, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nothing_makes_an_empty_pile, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/flame.h"
+#include "story.h"
+
+/* A path as "FROM-TO DOING STACK [OTHER]" lines; it must have no holes. */
+static void print_path(struct thrum__paths *paths, const struct thrum__path *path, char *to,
+	size_t size)
+{
+	const struct thrum__model *model = paths->model;
+	int64_t at = path->from;
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (uint32_t i = 0; i < path->count; i++) {
+		const struct thrum__path_part *part = &path->stretches[i];
+		char stack[300] = "";
+
+		assert_int_equal(part->from, at);
+		assert_true(part->to > part->from);
+		at = part->to;
+		for (uint32_t f = part->frame; f != THRUM__NONE; f = paths->frames[f].parent) {
+			char rest[300];
+			size_t length;
+			const char *name = thrum__frame_name(paths, f, &length);
+
+			if (paths->frames[f].doing != THRUM__DOING_RUNS)
+				continue;
+			strcpy(rest, stack);
+			snprintf(stack, sizeof(stack), "%.*s%s%.250s", (int)length, name,
+				*rest ? ";" : "", rest);
+		}
+		used += (size_t)snprintf(to + used, size - used, "%d-%d %s %s", (int)part->from,
+			(int)part->to, thrum__doing_name(part->doing), stack);
+		if (part->other != THRUM__NONE)
+			used += (size_t)snprintf(to + used, size - used, " %d",
+				(int)THRUM__TASK(model, part->other, id));
+		used += (size_t)snprintf(to + used, size - used, "\n");
+	}
+	if (path->count > 0)
+		assert_int_equal(at, path->to);
+}
+
+static void check_path(const char *lines, bool is_mirage, uint64_t id, const char *expected)
+{
+	struct thrum__model *model = story_model(lines, is_mirage);
+	struct thrum__paths paths;
+	struct thrum__path path;
+	char text[4000];
+
+	assert_int_equal(thrum__paths_init(&paths, model), 0);
+	assert_int_equal(thrum__path_make(&paths, story_task(model, id), &path), 0);
+	print_path(&paths, &path, text, sizeof(text));
+	assert_string_equal(text, expected);
+	thrum__path_free(&path);
+	thrum__paths_finish(&paths);
+	thrum__model_destroy(model);
+}
+
+#define LANE \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n"
+
+static void waits_for_a_timer_then_for_its_lane(void **state)
+{
+	check_path(LANE "10 create 1 2 promise\n"
+			"10 label 2 \"request 7\n"
+			"10 create 1 4 promise\n"
+			"10 label 4 \"hog\n"
+			"10 switch 2\n"
+			"15 create 2 3 timer\n"
+			"20 try-read 2 3\n"
+			"20 switch 1\n"
+			"100 resolve 1 3\n"
+			"100 switch 4\n"
+			"150 switch 2\n"
+			"150 read 2 3\n"
+			"160 resolve 2 2\n",
+		false, 2,
+		"10-20 runs request #\n"
+		"20-100 waits request #;timer\n"
+		"100-150 ready request # 4\n"
+		"150-160 runs request #\n");
+}
+
+static void waits_for_who_holds_a_lock(void **state)
+{
+	check_path(LANE "10 create 1 2 lock\n"
+			"10 label 2 \"database\n"
+			"10 create 1 3 task\n"
+			"10 label 3 \"writer\n"
+			"11 create 3 5 request\n"
+			"11 label 5 \"disk\n"
+			"12 lock 3 2\n"
+			"15 try-read 3 5\n"
+			"20 create 1 4 task\n"
+			"20 label 4 \"reader\n"
+			"20 try-read 4 2\n"
+			"90 resolve 1 5\n"
+			"90 switch 3\n"
+			"95 unlock 3 2\n"
+			"95 switch 4\n"
+			"95 lock 4 2\n"
+			"99 resolve 4 4\n",
+		false, 4,
+		"20-90 waits reader;database;writer;disk\n"
+		"90-95 runs reader;database;writer\n"
+		"95-99 runs reader\n");
+}
+
+static void waits_for_who_signals_a_condition(void **state)
+{
+	check_path(LANE "10 create 1 2 condition\n"
+			"10 label 2 \"not empty\n"
+			"10 create 1 3 task\n"
+			"10 label 3 \"consumer\n"
+			"12 create 1 4 task\n"
+			"12 label 4 \"producer\n"
+			"15 try-read 3 2\n"
+			"40 switch 4\n"
+			"60 signal 4 2 =1\n"
+			"61 switch 3\n"
+			"61 read 3 2\n"
+			"70 resolve 3 3\n",
+		false, 3,
+		"10-15 waits consumer\n"
+		"15-40 waits consumer;not empty;producer\n"
+		"40-60 runs consumer;not empty;producer\n"
+		"60-61 ready consumer 4\n"
+		"61-70 runs consumer\n");
+}
+
+static void a_chain_is_one(void **state)
+{
+	check_path(LANE "10 create 1 2 bind\n"
+			"10 label 2 \"GET 1\n"
+			"10 switch 2\n"
+			"20 create 2 3 bind\n"
+			"21 create 2 4 timer\n"
+			"22 try-read 3 4\n"
+			"30 become 2 3\n"
+			"30 switch 1\n"
+			"80 resolve 1 4\n"
+			"80 switch 3\n"
+			"80 read 3 4\n"
+			"90 resolve 3 3\n",
+		false, 2,
+		"10-30 runs GET #\n"
+		"30-80 waits GET #;timer\n"
+		"80-90 runs GET #\n");
+}
+
+static void what_lost_a_race_is_not_what_was_waited_for(void **state)
+{
+	check_path(LANE "10 create 1 2 pick\n"
+			"10 label 2 \"either\n"
+			"10 create 1 3 timer\n"
+			"10 label 3 \"timeout\n"
+			"10 create 1 4 request\n"
+			"10 label 4 \"answer\n"
+			"10 try-read 2 4\n"
+			"10 try-read 2 3\n"
+			"50 resolve 1 4\n"
+			"50 switch 2\n"
+			"52 cancel 2 3\n"
+			"60 resolve 2 2\n",
+		false, 2,
+		"10-50 waits either;answer\n"
+		"50-60 runs either\n");
+}
+
+static void late_timers_show_who_hogs_the_lane(void **state)
+{
+	check_path(LANE "10 create 1 2 timer\n"
+			"10 label 2 \"tick\n"
+			"10 due 2 =30\n"
+			"20 create 1 3 task\n"
+			"20 label 3 \"hog\n"
+			"30 switch 3\n"
+			"90 switch 1\n"
+			"91 resolve 1 2\n",
+		false, 2,
+		"10-40 waits tick\n"
+		"40-90 late tick 3\n"
+		"90-91 late tick 1\n");
+}
+
+static void mirage_waiters_follow_the_signal(void **state)
+{
+	check_path("0 switch 0\n"
+		   "10 create 0 1 condition\n"
+		   "10 label 1 \"reply\n"
+		   "10 create 0 2 bind\n"
+		   "10 label 2 \"asker\n"
+		   "20 signal 2 1\n"
+		   "21 create 1 3 task\n"
+		   "22 switch 2\n"
+		   "23 try-read 2 3\n"
+		   "25 create 0 4 bind\n"
+		   "25 label 4 \"driver\n"
+		   "30 switch -1\n"
+		   "70 switch 4\n"
+		   "80 signal 4 1\n"
+		   "81 resolve 1 3\n"
+		   "82 read 2 3\n"
+		   "90 resolve 2 2\n",
+		true, 2,
+		"10-22 waits asker\n"
+		"22-23 runs asker\n"
+		"23-70 waits asker;task;driver\n"
+		"70-80 runs asker;task;driver\n"
+		"80-81 waits asker;task;driver\n"
+		"81-82 ready asker 1\n"
+		"82-90 runs asker\n");
+}
+
+static void cycles_end(void **state)
+{
+	check_path(LANE "10 create 1 2 promise\n"
+			"10 create 1 3 promise\n"
+			"20 try-read 2 3\n"
+			"30 try-read 3 2\n"
+			"50 resolve 2 3\n"
+			"50 resolve 3 2\n",
+		false, 2, "10-20 waits promise\n20-50 waits promise;promise\n");
+}
+
+/* ---- Any story ----------------------------------------------------------------------------- */
+
+static unsigned next_random(unsigned *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 16;
+}
+
+static size_t random_story(unsigned seed, char *to, size_t size)
+{
+	static const char *const verbs[] = {"try-read", "read", "resolve", "become", "signal",
+		"lock", "unlock", "fail", "cancel"};
+	static const char *const kinds[] = {"promise", "bind", "timer", "lock", "condition"};
+	size_t used = (size_t)snprintf(to, size, LANE);
+	unsigned tasks = 1;
+
+	for (unsigned time = 1; time < 120; time++) {
+		unsigned a = next_random(&seed) % tasks + 1, b = next_random(&seed) % tasks + 1;
+		unsigned what = next_random(&seed) % 14;
+
+		if (what >= 12 || tasks < 4) {
+			tasks++;
+			used += (size_t)snprintf(to + used, size - used, "%u create %u %u %s\n",
+				time, a, tasks, kinds[next_random(&seed) % 5]);
+		} else if (what >= 9)
+			used += (size_t)snprintf(to + used, size - used, "%u switch %u\n", time, a);
+		else
+			used += (size_t)snprintf(to + used, size - used, "%u %s %u %u\n", time,
+				verbs[what], a, b);
+	}
+	return used;
+}
+
+static void any_path_is_without_holes(void **state)
+{
+	char lines[8000], text[40000];
+
+	for (unsigned seed = 1; seed <= 500; seed++) {
+		struct thrum__model *model;
+		struct thrum__paths paths;
+
+		assert_true(random_story(seed, lines, sizeof(lines)) < sizeof(lines));
+		model = story_model(lines, seed & 1);
+		assert_int_equal(thrum__paths_init(&paths, model), 0);
+		for (uint32_t task = 0; task < model->tasks.count; task++) {
+			struct thrum__path path;
+
+			assert_int_equal(thrum__path_make(&paths, task, &path), 0);
+			print_path(&paths, &path, text, sizeof(text));
+			assert_true(path.count > 0 || path.from >= path.to);
+			thrum__path_free(&path);
+		}
+		thrum__paths_finish(&paths);
+		thrum__model_destroy(model);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits_for_a_timer_then_for_its_lane),
+		cmocka_unit_test(waits_for_who_holds_a_lock),
+		cmocka_unit_test(waits_for_who_signals_a_condition),
+		cmocka_unit_test(a_chain_is_one),
+		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),
+		cmocka_unit_test(late_timers_show_who_hogs_the_lane),
+		cmocka_unit_test(mirage_waiters_follow_the_signal),
+		cmocka_unit_test(cycles_end),
+		cmocka_unit_test(any_path_is_without_holes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

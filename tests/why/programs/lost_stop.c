@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A signal handler says that it is time to stop before anybody waits for that. In the twin nobody
+ * ever does, and what was to end has ended by itself. Each wait is a task of its own.
+ */
+#include "timetable.h"
+
+static void story(void)
+{
+	thrum_task stop = TASK(CONDITION, "stop"), handler = TASK(TASK, "handler"),
+		   shutdown = TASK(TASK, "shutdown"), wait;
+
+	thrum_task_should_resolve(shutdown);
+	at(20);
+	thrum_task_switch(handler);
+	thrum_task_signal(stop, 0);
+	thrum_task_resolve(handler);
+	at(25);
+	thrum_task_switch(shutdown);
+	if (broken) {
+		wait = TASK_WAITING(WAIT, "wait to stop", stop);
+		thrum_task_wait(shutdown, wait);
+	} else {
+		thrum_task_resolve(shutdown);
+	}
+	thrum_task_switch(THRUM_TASK_NONE);
+	beat_until(1000);
+	if (broken)
+		killed();
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What the programs of this folder share: a clock and a schedule of their own. A program is two,
+ * the broken one and, with `healthy`, its twin; where they part it asks `broken`.
+ *
+ *   PROGRAM FILE [healthy] [rename] [shift=MS] [ids=SEED] [flood=N]
+ *
+ * It tells its story by times: at(20) is the moment 20 ms after the beginning. Each event takes
+ * another microsecond, so that no two have the same time. In programs of several lanes the one
+ * goes on whose next moment is the first, so they always do the same in the same order.
+ *
+ * The further arguments change nothing that matters: rename spells all labels backwards, shift
+ * begins later, ids skips some numbers before each task, and flood overwrites what was recorded
+ * before the Nth moment. The findings have to be the same (after a flood: none is also right).
+ */
+#ifndef TIMETABLE_H
+#define TIMETABLE_H
+
+#define _GNU_SOURCE /* for uv.h */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+#include <unistd.h>
+
+#define LANES 4
+#define NEVER UINT64_MAX
+#define US 1000u
+#define MS (1000 * US)
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t moved;
+	uint64_t now, step;  /* ns */
+	uint64_t due[LANES]; /* when each lane goes on */
+	pthread_t thread[LANES];
+	enum {
+		HERE,
+		LEAVING,
+		LEFT
+	} state[LANES];
+	unsigned lanes;
+	uint64_t shift, ids; /* the arguments */
+	unsigned flood, moments;
+	bool rename, healthy;
+} timetable = {.mutex = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER, .lanes = 1};
+
+static _Thread_local unsigned this_lane;
+
+#define broken (!timetable.healthy)
+
+/* What the program does. When it returns, the other lanes are waited for and recording stops. */
+static void story(void);
+
+/* ---- Names and numbers ----------------------------------------------------------------------- */
+
+/* Level 0 gives ids and records no events. */
+static inline void skip_ids(void)
+{
+	if (!timetable.ids)
+		return;
+	timetable.ids = timetable.ids * 6364136223846793005u + 1442695040888963407u;
+	thrum_level("task", 0);
+	for (unsigned n = timetable.ids >> 58; n > 0; n--)
+		thrum_task_resolve(thrum_task_create(THRUM_KIND_TASK, NULL));
+	thrum_level("task", 3);
+}
+
+/* A label as it is to be recorded; valid until the next one. */
+static inline const char *name(const char *label)
+{
+	static _Thread_local char reversed[64];
+	size_t length = strlen(label);
+
+	skip_ids();
+	if (!timetable.rename || length >= sizeof(reversed))
+		return label;
+	for (size_t i = 0; i < length; i++)
+		reversed[i] = label[length - 1 - i];
+	reversed[length] = '\0';
+	return reversed;
+}
+
+/* thrum_task_create with the arguments above. TASK(LOCK, "log") */
+#define TASK(kind, label) thrum_task_create(THRUM_KIND_##kind, name(label))
+#define TASK_WAITING(kind, label, source) \
+	thrum_task_create_waiting(THRUM_KIND_##kind, name(label), source)
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+static inline uint64_t timetable_read(void *unused)
+{
+	(void)unused;
+	return __atomic_fetch_add(&timetable.now, timetable.step, __ATOMIC_RELAXED);
+}
+
+/* Since the beginning, in ms. */
+static inline unsigned now_ms(void)
+{
+	return (unsigned)((__atomic_load_n(&timetable.now, __ATOMIC_RELAXED) - timetable.shift) /
+		MS);
+}
+
+static inline bool is_next(unsigned lane)
+{
+	for (unsigned i = 0; i < timetable.lanes; i++)
+		if (timetable.due[i] < timetable.due[lane] ||
+			(timetable.due[i] == timetable.due[lane] && i < lane))
+			return false;
+	return true;
+}
+
+/* Lanes that end have to be gone before the time goes on: they record their end. True when all but
+ * the first are. With the mutex. */
+static inline bool join_leaving(void)
+{
+	bool all = true;
+
+	for (unsigned i = 1; i < timetable.lanes; i++) {
+		if (timetable.state[i] == LEAVING) {
+			pthread_join(timetable.thread[i], NULL);
+			timetable.state[i] = LEFT;
+		}
+		all = all && timetable.state[i] == LEFT;
+	}
+	return all;
+}
+
+static inline void wait_for_turn(uint64_t time)
+{
+	pthread_mutex_lock(&timetable.mutex);
+	timetable.due[this_lane] = time;
+	pthread_cond_broadcast(&timetable.moved);
+	while (!is_next(this_lane) || time == NEVER)
+		pthread_cond_wait(&timetable.moved, &timetable.mutex);
+	join_leaving();
+	if (__atomic_load_n(&timetable.now, __ATOMIC_RELAXED) < time)
+		__atomic_store_n(&timetable.now, time, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&timetable.mutex);
+}
+
+/* More than the smallest recording holds, all at one time. */
+static inline void overwrite_all(void)
+{
+	struct thrum_counter *noise = thrum_counter_create("noise", THRUM_COUNTER_GAUGE);
+
+	timetable.step = 0;
+	for (unsigned i = 0; i < 1u << 17; i++)
+		thrum_counter_set(noise, i);
+	timetable.step = 1 * US;
+}
+
+/* Goes on at this time, in ms after the beginning. Times never go back. */
+static inline void at(unsigned ms)
+{
+	wait_for_turn(timetable.shift + (uint64_t)ms * MS);
+	if (timetable.flood && ++timetable.moments == timetable.flood)
+		overwrite_all();
+}
+
+/* Nothing runs here until then. */
+static inline void idle_until(unsigned ms)
+{
+	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	at(ms);
+	thrum_resume();
+}
+
+/* The program lives on, as its heartbeat shows, and nothing else happens. */
+static inline void beat_until(unsigned ms)
+{
+	for (unsigned beat = now_ms() + 250; beat < ms; beat += 250) {
+		thrum_task timer = TASK(TIMER, "heartbeat");
+
+		thrum_task_due(timer, 250 * MS);
+		idle_until(beat);
+		thrum_task_resolve(timer);
+	}
+	idle_until(ms);
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+/* This lane does nothing any more, but it is still there. */
+static inline void stay(void)
+{
+	wait_for_turn(NEVER);
+}
+
+struct timetable_lane {
+	unsigned number;
+	const char *name;
+	void (*run)(void);
+};
+
+static inline void *run_lane(void *data)
+{
+	struct timetable_lane lane = *(struct timetable_lane *)data;
+
+	free(data);
+	this_lane = lane.number;
+	wait_for_turn(timetable.due[lane.number]);
+	thrum_lane_name(name(lane.name));
+	lane.run();
+	pthread_mutex_lock(&timetable.mutex);
+	timetable.due[this_lane] = NEVER;
+	timetable.state[this_lane] = LEAVING;
+	pthread_cond_broadcast(&timetable.moved);
+	pthread_mutex_unlock(&timetable.mutex);
+	return NULL;
+}
+
+/* Another lane, from the next moment on. Only from the first lane. */
+static inline void start_lane(const char *lane_name, void (*run)(void))
+{
+	struct timetable_lane *lane = malloc(sizeof(*lane));
+
+	if (!lane || timetable.lanes == LANES)
+		abort();
+	*lane = (struct timetable_lane){timetable.lanes, lane_name, run};
+	pthread_mutex_lock(&timetable.mutex);
+	timetable.due[timetable.lanes] = timetable.due[0];
+	if (pthread_create(&timetable.thread[timetable.lanes], NULL, run_lane, lane))
+		abort();
+	timetable.lanes++;
+	pthread_mutex_unlock(&timetable.mutex);
+}
+
+static inline void join_lanes(void)
+{
+	pthread_mutex_lock(&timetable.mutex);
+	timetable.due[0] = NEVER;
+	pthread_cond_broadcast(&timetable.moved);
+	while (!join_leaving())
+		pthread_cond_wait(&timetable.moved, &timetable.mutex);
+	pthread_mutex_unlock(&timetable.mutex);
+}
+
+/* ---- Beginning and end -------------------------------------------------------------------------
+ */
+
+/* As when it is killed for hanging. */
+static inline void killed(void)
+{
+	raise(SIGKILL);
+}
+
+static inline int take_argument(const char *argument)
+{
+	unsigned long value;
+
+	if (strcmp(argument, "healthy") == 0)
+		timetable.healthy = true;
+	else if (strcmp(argument, "rename") == 0)
+		timetable.rename = true;
+	else if (sscanf(argument, "shift=%lu", &value) == 1)
+		timetable.shift = (uint64_t)value * MS;
+	else if (sscanf(argument, "ids=%lu", &value) == 1)
+		timetable.ids = value;
+	else if (sscanf(argument, "flood=%lu", &value) == 1)
+		timetable.flood = (unsigned)value;
+	else
+		return -1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	/* Of 16 ns to a tick, so that its sixteenths are ns. */
+	struct thrum_clock clock = {timetable_read, NULL, 62500000};
+	struct thrum_config config = {.file = argv[1], .size = 256 << 10, .clock = &clock};
+
+	for (int i = 2; i < argc; i++)
+		if (take_argument(argv[i]))
+			return 64;
+	timetable.due[0] = timetable.now = timetable.shift;
+	if (argc < 2 || thrum_start(&config))
+		return 2;
+	timetable.step = 1 * US;
+	thrum_lane_name(name("main"));
+	story();
+	join_lanes();
+	thrum_stop();
+	return 0;
+}
+
+#endif
