@@ -33,10 +33,39 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 			thrum__rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
 	}
 
+static bool is_pending(const struct thrum__model *m, uint32_t task)
+{
+	return thrum__has_row(&m->tasks, task) &&
+		THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
+}
+
+/* Whether it holds what somebody still waits for: why it hangs is told by that alone. */
+static bool has_waits(const struct thrum__model *m, const struct thrum__edges *block,
+	uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (block->kind[i] == THRUM__EDGE_WAIT && is_pending(m, block->from[i]) &&
+			is_pending(m, thrum__model_heir(m, block->to[i])))
+			return true;
+	}
+	return false;
+}
+
+static void forget_edges(struct thrum__model *m, int64_t before)
+{
+	for (uint32_t i = 0; i < m->edges.blocks; i++) {
+		const struct thrum__edges *block = m->edges.block[i];
+		uint32_t count = full(&m->edges, i, THRUM__BLOCK_SHIFT);
+
+		if (count && are_old(block->time, count, before) && !has_waits(m, block, count))
+			thrum__rows_free_block(&m->edges, i, THRUM__BLOCK_SHIFT);
+	}
+}
+
 static void forget_rows(struct thrum__model *m, int64_t before)
 {
 	FORGET(&m->runs, runs, end)
-	FORGET(&m->edges, edges, time)
+	forget_edges(m, before);
 	FORGET(&m->notes, notes, time)
 	FORGET(&m->spans, stretches, end)
 	FORGET(&m->suspensions, stretches, end)

@@ -264,6 +264,21 @@ static void value_words(int64_t value, char *to, size_t size)
 	to[used] = '\0';
 }
 
+/* By hand: printf's decimal point depends on the program's locale. `value` is less than a million.
+ */
+static void put_decimal(double value, int decimals, const char *word, char *to, size_t size)
+{
+	unsigned scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
+	unsigned long long scaled = (unsigned long long)(fabs(value) * scale + 0.5);
+	const char *sign = value < 0 ? "−" : "";
+
+	if (decimals > 0)
+		snprintf(to, size, "%s%llu.%0*llu%s", sign, scaled / scale, decimals,
+			scaled % scale, word);
+	else
+		snprintf(to, size, "%s%llu%s", sign, scaled, word);
+}
+
 /* The scale's numbers have little room: "20 M". */
 static void scale_words(double value, double step, char *to, size_t size)
 {
@@ -278,9 +293,9 @@ static void scale_words(double value, double step, char *to, size_t size)
 	if (units[i].unit == 1 && fabs(value) < 1e6)
 		value_words((int64_t)value, to, size);
 	else
-		snprintf(to, size, "%s%.*f%s", value < 0 ? "−" : "",
-			step < units[i].unit / 10 ? 2 : step < units[i].unit,
-			fabs(value) / units[i].unit, units[i].word);
+		put_decimal(value / units[i].unit,
+			step < units[i].unit / 10 ? 2 : step < units[i].unit, units[i].word, to,
+			size);
 }
 
 static void paint_scale(struct counters *c, uint32_t group)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model_helper.h"
+#include "story.h"
 
 #define OF(m, number, member) THRUM__TASK(m, thrum__model_find(m, number), member)
 
@@ -207,6 +208,33 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 	thrum__model_destroy(m);
 }
 
+static void what_is_waited_for_is_not_forgotten(void **state)
+{
+	struct thrum__model *m = story_model("0 create - 1 promise\n"
+					     "0 create - 2 promise\n"
+					     "1 try-read 1 2\n",
+		false);
+	uint32_t wait;
+
+	for (int64_t time = 10; time < 100000; time++) {
+		struct thrum_event event = {.time = time,
+			.task = 3,
+			.other = 4,
+			.text = "",
+			.type = THRUM_EVENT_READ,
+			.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER};
+
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+		if (time % 1000 == 0)
+			thrum__model_forget(m, time - 500);
+	}
+	wait = THRUM__TASK(m, thrum__model_find(m, 1), edge_out);
+	assert_true(thrum__has_row(&m->edges, wait));
+	assert_int_equal(THRUM__EDGE(m, wait, to), thrum__model_find(m, 2));
+	assert_false(thrum__has_row(&m->edges, 5000));
+	thrum__model_destroy(m);
+}
+
 static void chains_survive_the_forgetting_of_their_beginning(void **state)
 {
 	struct thrum__model *m;
@@ -242,6 +270,7 @@ int main(void)
 		cmocka_unit_test(links_meet_in_either_order),
 		cmocka_unit_test(texts_may_be_anything),
 		cmocka_unit_test(forgetting_bounds_memory_and_keeps_what_is_pending),
+		cmocka_unit_test(what_is_waited_for_is_not_forgotten),
 		cmocka_unit_test(chains_survive_the_forgetting_of_their_beginning),
 	};
 
