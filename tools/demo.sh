@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# tools/demo.sh: records the example server until it is killed, and shows what the recording holds.
+# tools/demo.sh: records the HTTP example until it is killed, and shows what the recording holds.
 # Checks what it claims. BUILD is the build (build), DEMO where the recording goes (BUILD/demo).
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 folder=${DEMO:-$build/demo}
 thrum=$build/thrum
-recording=$folder/server.thrum
+recording=$folder/http.thrum
 tab=$(printf '\t')
 
 fail() {
@@ -38,10 +38,23 @@ check() {
 	if [ -z "$lookup" ] || [ -z "$request" ]; then
 		fail "the labels of the lookup and the request for user 42 are not in the dump."
 	fi
+	# The request waits for one promise, that for another one, and so on to the lookup.
 	awk -F "$tab" -v request="$request" -v lookup="$lookup" '
-		$3 == "try-read" && $4 == request && $5 == lookup { waits = 1 }
+		$3 == "try-read" { waits[$4] = waits[$4] " " $5 }
+		$3 == "become" { waits[$4] = waits[$4] " " $5 }
 		($3 == "resolve" || $3 == "cancel" || $3 == "fail") && $5 == lookup { ended = 1 }
-		END { exit !(waits && !ended) }' "$folder/tsv" ||
+		function reaches(task, depth, next_ones, n, i) {
+			if (task == lookup)
+				return 1
+			if (depth == 0)
+				return 0
+			n = split(waits[task], next_ones, " ")
+			for (i = 1; i <= n; i++)
+				if (reaches(next_ones[i], depth - 1))
+					return 1
+			return 0
+		}
+		END { exit ended || !reaches(request, 8) }' "$folder/tsv" ||
 		fail "the request for user 42 doesn't wait for a lookup that never ends."
 
 	oldest=$(first 1 switch)
@@ -53,21 +66,21 @@ check() {
 	grep -q '^state *killed' "$folder/info" || fail "the recording doesn't say that it was killed."
 }
 
-for program in "$thrum" "$build/examples/server"; do
+for program in "$thrum" "$build/examples/http"; do
 	[ -x "$program" ] || fail "$program isn't there; build it first, with 'make'."
 done
 mkdir -p "$folder"
 rm -f "$recording"
 
-say "A web server on libuv: three event loops with eight clients each, and a thread pool. It was \
-annotated by hand (examples/server/), has a planted bug, and is killed after three seconds. It \
-records into a ring of 1 MiB."
-show "thrum record -o $recording --size 1M -- server --threads 3 --seconds 3 --hang --die"
+say "A web server on promises (examples/http/): three event loops with eight clients each, and a \
+thread pool. Nothing in it was annotated: the promises tell the recorder themselves. It has a planted \
+bug, and is killed after three seconds. It records into a ring of 1 MiB."
+show "thrum record -o $recording --size 1M -- http --threads 3 --seconds 3 --hang --die"
 status=0
 # The shell's own word on the kill goes to the log.
 (
 	"$thrum" record -o "$recording" --size 1M -- \
-		"$build/examples/server" --threads 3 --seconds 3 --hang --die || exit $?
+		"$build/examples/http" --threads 3 --seconds 3 --hang --die || exit $?
 ) >"$folder/log" 2>&1 || status=$?
 if [ "$status" != 137 ]; then
 	cat "$folder/log" >&2
@@ -102,8 +115,18 @@ show "thrum dump $recording | tail -n 15"
 tail -n 15 "$folder/dump" | sed 's/^/  /'
 
 say "And the planted bug. All that was ever recorded of user 42 is overwritten; still we see that a \
-request waits for a lookup, and this one for the database, which everybody else got meanwhile."
+request for it, a lookup, and who waits for them are there since the first milliseconds."
 show "thrum dump $recording | grep 'user[ /]42'"
 grep 'user[ /]42' "$folder/dump" | sed 's/^/  /'
+
+say "What that means is for thrum to say:"
+show "thrum why $recording"
+"$thrum" why "$recording" >"$folder/why" 2>>"$folder/log" || [ $? = 1 ] || fail "why failed."
+grep -q 'user 42' "$folder/why" || fail "why doesn't tell what hangs."
+head -n 12 "$folder/why" | sed 's/^/  /'
+
+say "And a picture of it all:"
+show "thrum render $recording -o $folder/http.svg --strip --legend"
+"$thrum" render "$recording" -o "$folder/http.svg" --strip --legend 2>>"$folder/log" || fail "render failed."
 
 say "The recording stays in $recording; 'thrum --help' says what else it can be asked."

@@ -317,14 +317,22 @@ static struct thrum_promise *new_entries(struct thrum_promise *owner, size_t cou
 	return entries;
 }
 
-/* What the group's task waits for. */
-static void wait(struct thrum_site *site, struct thrum_promise *owner, enum thrum_kind kind,
-	thrum_task source)
+/* What the group's task waits for. The first comes last: that is what a recording remembers when it
+ * has forgotten the rest, and who writes an array begins with what matters. */
+static void wait_for_all(struct thrum_site *site, struct thrum_promise *owner,
+	struct thrum_promise *const *promises, size_t count, enum thrum_kind kind)
 {
-	if (owner->task == THRUM_TASK_NONE)
-		owner->task = thrum__trace_create_waiting(site, kind, source);
-	else
-		thrum_task_wait(owner->task, source);
+	const struct thrum_promise *root;
+
+	while (count-- > 0) {
+		root = thrum__find(at(owner->loop, promises, count));
+		if (root->state != PENDING)
+			continue;
+		if (owner->task == THRUM_TASK_NONE)
+			owner->task = thrum__trace_create_waiting(site, kind, root->task);
+		else
+			thrum_task_wait(owner->task, root->task);
+	}
 }
 
 /* At least one is pending, or there is none. */
@@ -352,10 +360,10 @@ static struct thrum_promise *new_group(struct thrum_site *site, struct thrum_loo
 		owner->task = thrum__trace_create(site, kind, NULL);
 		return owner;
 	}
+	wait_for_all(site, owner, promises, count, kind);
 	for (entry = owner->group.entries; entry; entry = entry->entry.sibling, i++) {
 		root = thrum__find(at(loop, promises, i));
 		if (root->state == PENDING) {
-			wait(site, owner, kind, root->task);
 			thrum__attach(root, entry);
 			owner->group.remaining++;
 			continue;

@@ -130,7 +130,7 @@ static const struct {
 		"0 create 1 task; 0 create 2 bind; 2 try-read 1; 0 fail 1 because; 2 switch; "
 		"2 read 1; 2 fail 2 because; 0 switch"},
 	{"cancel", run_cancel,
-		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 try-read 1; 3 try-read 2; "
+		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 try-read 2; 3 try-read 1; "
 		"0 resolve 2; 3 switch; 3 read 2; 3 cancel 1; 3 resolve 3; 0 switch"},
 	{"async", run_async,
 		"0 create 1 async; 1 label a; 1 switch; 1 fail 1 no luck; "
