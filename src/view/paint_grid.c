@@ -6,6 +6,7 @@
 
 #include "view/paint.h"
 
+#define GAPS_MAX 1000     /* that are looked at for a band */
 #define STEP_WIDTH 62     /* pixels between two ticks, at least */
 #define NARROW 70         /* a stretch for which a scale is too much */
 #define LABEL_GAP 10      /* between two labels */
@@ -125,6 +126,25 @@ static void stretch(struct ruler *r, const struct thrum__segment_of_time *segmen
 	}
 }
 
+/* Whether nobody knows if it was idle: some lane's events are lost for more than half of it. */
+static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end)
+{
+	const struct thrum__rows *gaps = &model->gaps;
+	uint32_t last = gaps->count - gaps->first > GAPS_MAX ? gaps->first + GAPS_MAX : gaps->count;
+
+	for (uint32_t i = gaps->first; i < last; i++) {
+		int64_t from, to;
+
+		if (!thrum__has_row(gaps, i))
+			continue;
+		from = THRUM__GAP(model, i, start) > start ? THRUM__GAP(model, i, start) : start;
+		to = THRUM__GAP(model, i, end) < end ? THRUM__GAP(model, i, end) : end;
+		if (to - from > (end - start) / 2)
+			return true;
+	}
+	return false;
+}
+
 /* How long the folded time between two stretches is, on the ruler. */
 static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
 {
@@ -136,6 +156,8 @@ static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
 		return;
 	thrum__list_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, x, r->p->ruler_top, width,
 		THRUM__RULER - 1);
+	if (is_lost(r->p->model, segment->end, segment[1].start))
+		memcpy(words, "lost ", 5);
 	thrum__duration_words(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
 	if (measure(r, text, THRUM__FONT_TICK) > width - 4)
 		text += 5;

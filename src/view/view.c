@@ -9,6 +9,7 @@
 #define MARGIN_RIGHT 20
 
 #define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
+#define FOLD_PAUSE 4        /* part of the window: with a longer pause it is folded too */
 #define FOLD_GAP 80         /* pixels that an idle stretch would take to be folded */
 #define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
 #define LOUD_ROW 20         /* pixels */
@@ -132,11 +133,32 @@ static int64_t busy_of_all(const struct thrum__view *view)
 	return most;
 }
 
+static bool stop(void *context, int64_t start, int64_t end)
+{
+	bool *found = context;
+
+	*found = true;
+	return false;
+}
+
+/* Whether a pause takes much of the window: the beginning of a ring is lost, say. */
+static bool has_long_pause(const struct thrum__view *view)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t span = state->to - state->from;
+	bool found = false;
+
+	thrum__companions_idle(view->tracks, &view->companions, state->from, state->to,
+		span / FOLD_PAUSE + 1, stop, &found);
+	return found;
+}
+
 static int set_time(struct thrum__view *view, float right)
 {
 	const struct thrum__view_state *state = &view->state;
 	int64_t busy = busy_of_all(view);
-	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from);
+	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
+		has_long_pause(view);
 	struct thrum__fold_rule rule = {
 		.companions = &view->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),

@@ -58,8 +58,7 @@ size_t thrum__step_title(const struct thrum__model *model, const struct thrum__f
 		return (size_t)snprintf(to, size, "Waits %s too late", w.span);
 	case THRUM__STEP_WAITS_FOR:
 	case THRUM__STEP_WAITS_IN_CYCLE:
-	case THRUM__STEP_BEHIND:
-		return (size_t)snprintf(to, size, "Waits for “%s”", w.other);
+	case THRUM__STEP_BEHIND: return (size_t)snprintf(to, size, "Waits for “%s”", w.other);
 	case THRUM__STEP_HOLDS: return (size_t)snprintf(to, size, "Holds “%s”", w.other);
 	case THRUM__STEP_FREE: return (size_t)snprintf(to, size, "“%s” is free", w.task);
 	case THRUM__STEP_PENDING: return (size_t)snprintf(to, size, "No answer for %s", w.span);
@@ -123,9 +122,9 @@ size_t thrum__step_line(const struct thrum__model *model, const struct thrum__fi
 	case THRUM__STEP_WAITS_FOR:
 		return (size_t)snprintf(to, size, "nobody resolves that before the trace ends");
 	case THRUM__STEP_WAITS_IN_CYCLE:
-		return (size_t)snprintf(to, size, i + 1 >= finding->step_count
-				? "and so the circle is closed"
-				: "to the end of the trace");
+		return (size_t)snprintf(to, size,
+			i + 1 >= finding->step_count ? "and so the circle is closed"
+						     : "to the end of the trace");
 	case THRUM__STEP_HOLDS: return (size_t)snprintf(to, size, "and doesn't give it back");
 	case THRUM__STEP_FREE: return free_words(finding, to, size);
 	case THRUM__STEP_PENDING: return usual_words(finding, &w, to, size);
