@@ -60,7 +60,9 @@ size_t thrum__step_title(const struct thrum__model *model, const struct thrum__f
 	case THRUM__STEP_WAITS_IN_CYCLE:
 	case THRUM__STEP_BEHIND: return (size_t)snprintf(to, size, "Waits for “%s”", w.other);
 	case THRUM__STEP_HOLDS: return (size_t)snprintf(to, size, "Holds “%s”", w.other);
-	case THRUM__STEP_FREE: return (size_t)snprintf(to, size, "“%s” is free", w.task);
+	case THRUM__STEP_FREE:
+		return (size_t)snprintf(to, size,
+			finding->count > 0 ? "“%s” goes to others" : "“%s” is free", w.task);
 	case THRUM__STEP_PENDING: return (size_t)snprintf(to, size, "No answer for %s", w.span);
 	case THRUM__STEP_HOGS: return (size_t)snprintf(to, size, "Runs for %s", w.span);
 	case THRUM__STEP_READY: return (size_t)snprintf(to, size, "“%s” is ready", w.task);
@@ -133,8 +135,8 @@ size_t thrum__step_line(const struct thrum__model *model, const struct thrum__fi
 		return (size_t)snprintf(to, size, "what it waited for is there, the lane isn't");
 	case THRUM__STEP_RUNS_LATE: return (size_t)snprintf(to, size, "too late");
 	case THRUM__STEP_CANCELLED:
-		return (size_t)snprintf(to, size, step->other == THRUM__NONE ? "" : "by “%s”",
-			w.other);
+		return step->other == THRUM__NONE ? (size_t)snprintf(to, size, "%s", "")
+						  : (size_t)snprintf(to, size, "by “%s”", w.other);
 	case THRUM__STEP_FAILED: return failure_words(model, step, to, size);
 	case THRUM__STEP_UNREAD:
 		return (size_t)snprintf(to, size, "“%s” made it and goes on", w.task);
