@@ -33,6 +33,8 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 			thrum__rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
 	}
 
+#define KEPT_MAX 256 /* blocks, the oldest: some 7 MB, however many tasks hang */
+
 static bool is_pending(const struct thrum__model *m, uint32_t task)
 {
 	return thrum__has_row(&m->tasks, task) &&
@@ -53,11 +55,17 @@ static bool has_waits(const struct thrum__model *m, const struct thrum__edges *b
 
 static void forget_edges(struct thrum__model *m, int64_t before)
 {
+	uint32_t kept = 0;
+
 	for (uint32_t i = 0; i < m->edges.blocks; i++) {
 		const struct thrum__edges *block = m->edges.block[i];
 		uint32_t count = full(&m->edges, i, THRUM__BLOCK_SHIFT);
 
-		if (count && are_old(block->time, count, before) && !has_waits(m, block, count))
+		if (!count || !are_old(block->time, count, before))
+			continue;
+		if (kept < KEPT_MAX && has_waits(m, block, count))
+			kept++;
+		else
 			thrum__rows_free_block(&m->edges, i, THRUM__BLOCK_SHIFT);
 	}
 }

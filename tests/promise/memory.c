@@ -27,10 +27,11 @@ struct count {
 
 static void look_at_stack(struct count *count)
 {
-	char here;
+	/* Not a variable's: AddressSanitizer keeps those elsewhere. */
+	char *here = __builtin_frame_address(0);
 
-	if (!count->deepest || &here < count->deepest)
-		count->deepest = &here;
+	if (!count->deepest || here < count->deepest)
+		count->deepest = here;
 	if (thrum_loop_promises(count->world.loop) > count->most)
 		count->most = thrum_loop_promises(count->world.loop);
 }
@@ -59,9 +60,8 @@ static void test_ended(void **state)
 {
 	struct count count = {.left = MANY};
 	struct thrum_promise *p;
-	char here;
 
-	count.stack = &here;
+	count.stack = __builtin_frame_address(0);
 	world_init(&count.world);
 	p = count_down(count.world.loop, NULL, &count);
 	assert_int_equal(outcome(p), 1);
@@ -93,9 +93,8 @@ static void test_becoming(void **state)
 	struct steps steps = {.count.left = MANY / 4};
 	struct thrum_promise *p;
 	size_t allocations;
-	char here;
 
-	steps.count.stack = &here;
+	steps.count.stack = __builtin_frame_address(0);
 	world_init(&steps.count.world);
 	p = step(steps.count.world.loop, NULL, &steps);
 	allocations = steps.count.world.allocations;
@@ -122,9 +121,8 @@ static void test_chain(void **state)
 		struct count count = {.left = 0};
 		struct thrum_resolver *resolver = NULL;
 		struct thrum_promise *first, *p;
-		char here;
 
-		count.stack = &here;
+		count.stack = __builtin_frame_address(0);
 		world_init(&count.world);
 		first = ends ? thrum_promise_task(count.world.loop, NULL, &resolver)
 			     : thrum_promise_choose(count.world.loop, NULL, 0);
