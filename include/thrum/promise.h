@@ -9,8 +9,8 @@
  *
  * Threads. Everything hangs on a struct thrum_loop, which the program makes around a uv_loop_t. It
  * and all that was made with it belong to the thread that made it; several loops in several threads
- * are independent. Nothing here is thread-safe beyond that or async-signal-safe. A library built
- * with -Dthrum_debug=1 or more asserts the thread.
+ * are independent. Nothing here is thread-safe beyond that or async-signal-safe; after fork the
+ * child leaves all of it alone. A library built with -Dthrum_debug=1 or more asserts the thread.
  *
  * Ownership. A promise is counted: who gets one from a call owns one reference.
  *  - Calls consume the promises passed to them: one reference each, whatever happens. To keep a
@@ -24,7 +24,8 @@
  *  - A callback comes with `data` and `destroy`: destroy(data) is called exactly once, after the
  *    callback or, if that is never run, instead of it. destroy may be NULL.
  *  - Dropping all references to a pending promise doesn't stop anything: its callbacks still run.
- *    But a promise that nobody can end any more is freed, with what waits for it.
+ *    But a promise that nobody can end any more is freed, with what waits for it. (One that waits
+ *    for itself is not: it stays until the loop is destroyed.)
  *
  * Memory. What gives a promise never gives NULL for lack of memory: it gives a promise that has
  * failed with -ENOMEM, which is there from the beginning; a callback that couldn't be attached is
@@ -67,7 +68,8 @@ extern "C" {
 /* Of this library: it is linked, also where THRUM_WEAK is defined. */
 #define THRUM__PROMISE __attribute__((visibility("default"))) extern
 
-/* Of libuv and the system; the program includes uv.h when it needs more than their names. */
+/* Of libuv and the system; the program includes uv.h when it needs more than their names (which
+ * wants -std=gnu11, or _GNU_SOURCE, rather than plain -std=c11). */
 struct uv_loop_s;
 struct uv_stream_s;
 struct uv_process_options_s;
@@ -165,9 +167,10 @@ THRUM__MUST_USE int thrum_loop_create(struct uv_loop_s *uv, struct thrum_loop **
 
 /*
  * Ends a loop. Promises that are still there are freed: closures and values are destroyed,
- * callbacks don't run; nothing made with the loop may be used any more. What holds libuv handles
- * (connections, timers, …) should be closed before. Its own handles are closed: run the uv loop
- * once more before uv_loop_close. Not from a callback. NULL: nothing.
+ * callbacks don't run; nothing made with the loop may be used any more. So conditions, mutexes and
+ * the like are destroyed before, and what holds libuv handles (connections, timers, …) should be
+ * closed. Its own handles are closed: run the uv loop once more before uv_loop_close. Not from a
+ * callback or destructor. NULL: nothing.
  */
 THRUM__PROMISE void thrum_loop_destroy(struct thrum_loop *loop);
 
@@ -178,9 +181,10 @@ THRUM__PROMISE struct uv_loop_s *thrum_loop_uv(const struct thrum_loop *loop);
 THRUM__PROMISE size_t thrum_loop_promises(const struct thrum_loop *loop);
 
 /*
- * What is told of failures that nobody handles: of async and ignore_result. By default, and with a
- * NULL hook, they are counted and leave a line in the trace. The hook borrows the failure, and may
- * do what a callback may; it stays in place. `data` must outlive the loop.
+ * What is told of failures that nobody handles: of async and ignore_result; of what was cancelled,
+ * too, with the code THRUM_CANCELED. By default, and with a NULL hook, they are counted and leave a
+ * line in the trace. The hook borrows the failure, and may do what a callback may; it stays in
+ * place. `data` must outlive the loop.
  */
 typedef void thrum_unhandled(struct thrum_loop *loop, const struct thrum_failure *failure,
 	void *data);
@@ -191,7 +195,8 @@ THRUM__PROMISE size_t thrum_loop_unhandled(const struct thrum_loop *loop);
 /*
  * Runs the uv loop until the promise has ended, or until nothing is left to run that could end it.
  * Blocks. Returns 0 when it was resolved, its failure's code when it failed, -EDEADLK when it is
- * still pending. To have the value or the message, keep a reference. Not from a callback.
+ * still pending. To have the value or the message, keep a reference. Not from a callback. uv_stop
+ * doesn't end it.
  */
 THRUM__MUST_USE int thrum_promise_run(struct thrum_promise *promise);
 
@@ -448,7 +453,8 @@ THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(struct thrum_site
  * Each is made for a loop with a label (or NULL), and then is a task of its kind; `create` gives
  * NULL without memory. Waiting can be cancelled; who was cancelled takes nothing. Those who wait
  * are served in the order of their calls. `destroy` makes the promises of those who still wait fail
- * with THRUM_BROKEN and destroys values that nobody took. NULL: nothing.
+ * with THRUM_BROKEN and destroys values that nobody took; a lock or semaphore must not be held then
+ * by what gives it back later (`with`, a wait for a condition). NULL: nothing.
  */
 
 /* Something that may happen; nothing is remembered: who comes after a signal waits for the next. */

@@ -179,7 +179,11 @@ void thrum__drop(struct thrum_promise *waiter)
 	thrum__detach(waiter);
 	switch ((enum action)waiter->action) {
 	case ENTRY: thrum__entry_drop(waiter); return;
-	case PROTECTED: break;                    /* can still be cancelled */
+	case PROTECTED:
+		/* Can still be cancelled, unless this is the last of it. */
+		if (waiter->references == 1)
+			waiter->action = DONE;
+		break;
 	case RESTORE: thrum__unref(closure.data); /* fall through */
 	case COPY:
 	case NO_CANCEL:

@@ -208,11 +208,13 @@ static inline struct thrum_promise *thrum__find(const struct thrum_promise *prom
 	/* Shortening the way changes nothing that is seen. */
 	struct thrum_promise *p = (struct thrum_promise *)(uintptr_t)promise;
 
+	thrum__loop_check(p->loop);
 	return p->state == BECAME ? thrum__find_root(p) : p;
 }
 
 static inline struct thrum_promise *thrum__ref(struct thrum_promise *promise)
 {
+	thrum__loop_check(promise->loop);
 	promise->references++;
 	return promise;
 }

@@ -40,8 +40,10 @@ static void release_by_free(void *context, void *memory)
 
 void *thrum__allocate(struct thrum_loop *loop, size_t size)
 {
-	void *memory = loop->memory.allocate(loop->memory.context, size);
+	void *memory;
 
+	thrum__loop_check(loop);
+	memory = loop->memory.allocate(loop->memory.context, size);
 	return memory ? memset(memory, 0, size) : NULL;
 }
 

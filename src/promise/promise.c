@@ -56,6 +56,9 @@ void thrum__dispose(struct thrum_promise *promise)
 	if (loop->closing)
 		return;
 	assert(promise != &loop->nothing && promise != &loop->no_memory);
+	/* Ours: destructors may yet do things to what waits for it, which for a while refer to it.
+	 */
+	promise->references = 1;
 	if (loop->releasing) {
 		promise->next = loop->dead;
 		loop->dead = promise;
@@ -195,7 +198,7 @@ static void use_up(struct thrum_promise *promise)
 }
 
 /* Gives a reference to the root for one to the promise; NULL when the root has ended. */
-static struct thrum_promise *own_root(struct thrum_promise *promise)
+static inline struct thrum_promise *own_root(struct thrum_promise *promise)
 {
 	struct thrum_promise *root = thrum__find(promise);
 

@@ -20,7 +20,7 @@ struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thr
 		promise = thrum__promise_no_memory(loop);
 	}
 	*resolver = (struct thrum_resolver *)promise;
-	return thrum_promise_ref(promise);
+	return promise ? thrum__ref(promise) : NULL;
 }
 
 void thrum__canceled_nothing(struct thrum_resolver *resolver, void *data)

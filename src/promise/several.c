@@ -115,11 +115,12 @@ static struct thrum_promise *close_group(struct thrum_promise *owner)
 	return entries;
 }
 
-/* Gives a source back that no entry waits for any more. A no_cancel that was only made for the
- * group must not wait on for nobody: its own source may live long, and be in many races. */
+/* Gives a source back that no entry waits for any more. One that only shields its own source and
+ * was made for the group mustn't wait on for nobody: that may live long, and be in many races. */
 static void let_go(struct thrum_promise *source)
 {
-	if (source->action == NO_CANCEL && source->state == PENDING && source->references == 2 &&
+	if ((source->action == NO_CANCEL || source->action == PROTECTED) &&
+		source->state == PENDING && source->waiting.source && source->references == 2 &&
 		!source->waiters.first) {
 		thrum_task_cancel(source->task);
 		thrum__drop(source);

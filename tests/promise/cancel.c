@@ -504,7 +504,7 @@ static void test_races(void **state)
 		struct thrum_promise *p = thrum_promise_task(f.loop, NULL, &resolver);
 
 		p = thrum_promise_pick(f.loop, LIST(thrum_promise_no_cancel(ref(f.w)), p), 2);
-		p = thrum_promise_choose(f.loop, LIST(ref(f.w), p), 2);
+		p = thrum_promise_choose(f.loop, LIST(thrum_promise_protected(ref(f.w)), p), 2);
 		p = thrum_promise_choose(f.loop, LIST(ref(f.w), thrum_promise_protected(p)), 2);
 		if (i % 2)
 			thrum_promise_cancel(p);
