@@ -14,8 +14,8 @@
 #endif
 
 const struct command *const commands[] = {&command_record, &command_dump, &command_tasks,
-	&command_stats, &command_why, &command_info, &command_snapshot, &command_convert,
-	&command_render, NULL};
+	&command_stats, &command_why, &command_diff, &command_info, &command_snapshot,
+	&command_convert, &command_render, NULL};
 
 static const struct command *find_command(const char *name)
 {

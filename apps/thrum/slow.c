@@ -104,6 +104,14 @@ static bool is_itself(const struct slow *slow, uint32_t frame)
 	return slow->paths.frames[frame].parent == THRUM__NONE;
 }
 
+/* Whether the task is one that something outside resolves. */
+static bool is_outside(const struct slow *slow)
+{
+	uint8_t kind = THRUM__TASK(slow->model, slow->slowest->item, kind);
+
+	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE;
+}
+
 static void write_what(struct slow *slow, const struct thrum__share *share)
 {
 	const struct thrum__frame *frame = &slow->paths.frames[share->frame];
@@ -296,9 +304,8 @@ static void write_number(struct slow *slow, int64_t number)
 	slow->out.at = put_signed(output_room(&slow->out, NUMBER_ROOM), number);
 }
 
-/* "a;b;c", from the slow task's label on. */
-static void write_frames(struct slow *slow, uint32_t frame,
-	char *(*put)(char *, const char *, size_t))
+/* "a","b","c": from the slow task's label on. */
+static void write_frames(struct slow *slow, uint32_t frame)
 {
 	uint32_t frames[THRUM__STACK_DEPTH + 1];
 	uint32_t count = 0;
@@ -311,34 +318,60 @@ static void write_frames(struct slow *slow, uint32_t frame,
 		size_t size;
 		const char *name = thrum__frame_name(&slow->paths, frames[count], &size);
 
-		output_put(&slow->out, name, size, put, 6);
-		output_text(&slow->out, count > 0 ? ";" : "");
+		output_text(&slow->out, "\"");
+		output_put(&slow->out, name, size, put_json, 6);
+		output_text(&slow->out, count > 0 ? "\"," : "\"");
 	}
 }
 
-static void write_tsv(struct slow *slow)
+static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 {
-	output_text(&slow->out, "start\tend\tdoing\ttask\tother\tstack\n");
-	for (uint32_t i = 0; i < slow->path.count; i++) {
-		const struct thrum__path_part *stretch = &slow->path.stretches[i];
+	output_text(&slow->out, "{\"doing\":\"");
+	output_text(&slow->out, thrum__doing_name(doing));
+	output_text(&slow->out, "\",\"stack\":[");
+	write_frames(slow, frame);
+	output_text(&slow->out, "]");
+}
 
-		write_number(slow, stretch->from);
-		output_text(&slow->out, "\t");
-		write_number(slow, stretch->to);
-		output_text(&slow->out, "\t");
-		output_text(&slow->out, thrum__doing_name(stretch->doing));
-		output_text(&slow->out, "\t");
-		write_id(slow, stretch->task);
-		output_text(&slow->out, "\t");
-		if (thrum__has_row(&slow->model->tasks, stretch->other))
-			write_id(slow, stretch->other);
-		output_text(&slow->out, "\t");
-		write_frames(slow, stretch->frame, put_escaped);
-		output_text(&slow->out, "\n");
+static void write_json_path(struct slow *slow)
+{
+	for (uint32_t i = 0; i < slow->path.count; i++) {
+		const struct thrum__path_part *part = &slow->path.stretches[i];
+
+		output_text(&slow->out, i > 0 ? "," : "");
+		write_json_stack(slow, part->doing, part->frame);
+		output_text(&slow->out, ",\"start\":");
+		write_number(slow, part->from);
+		output_text(&slow->out, ",\"end\":");
+		write_number(slow, part->to);
+		output_text(&slow->out, ",\"task\":");
+		write_id(slow, part->task);
+		if (thrum__has_row(&slow->model->tasks, part->other)) {
+			output_text(&slow->out, ",\"other\":");
+			write_id(slow, part->other);
+		}
+		output_text(&slow->out, "}");
 	}
 }
 
-/* A line of the task, then one for each stretch. */
+static void write_json_shares(struct slow *slow)
+{
+	for (uint32_t i = 0; i < slow->shares.count; i++) {
+		const struct thrum__share *share = &slow->shares.shares[i];
+
+		output_text(&slow->out, i > 0 ? "," : "");
+		write_json_stack(slow, share->doing, share->frame);
+		output_text(&slow->out, ",\"took\":");
+		write_number(slow, share->time);
+		output_text(&slow->out, ",\"usual\":");
+		write_number(slow, share->usual);
+		output_text(&slow->out, ",\"count\":");
+		write_number(slow, share->count);
+		output_text(&slow->out, "}");
+	}
+}
+
+/* One object. */
 static void write_json(struct slow *slow)
 {
 	output_text(&slow->out, "{\"task\":");
@@ -352,21 +385,9 @@ static void write_json(struct slow *slow)
 	output_text(&slow->out, ",\"count\":");
 	write_number(slow, slow->lives.count);
 	output_text(&slow->out, ",\"shares\":[");
-	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		const struct thrum__share *share = &slow->shares.shares[i];
-
-		output_text(&slow->out, i > 0 ? ",{\"doing\":\"" : "{\"doing\":\"");
-		output_text(&slow->out, thrum__doing_name(share->doing));
-		output_text(&slow->out, "\",\"stack\":\"");
-		write_frames(slow, share->frame, put_json);
-		output_text(&slow->out, "\",\"took\":");
-		write_number(slow, share->time);
-		output_text(&slow->out, ",\"usual\":");
-		write_number(slow, share->usual);
-		output_text(&slow->out, ",\"count\":");
-		write_number(slow, share->count);
-		output_text(&slow->out, "}");
-	}
+	write_json_shares(slow);
+	output_text(&slow->out, "],\"path\":[");
+	write_json_path(slow);
 	output_text(&slow->out, "]}\n");
 }
 
@@ -416,11 +437,10 @@ static int write_answer(struct slow *slow)
 	if (output_open(&slow->out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	slow->color = output_wants_color(slow->options->color);
-	switch (slow->options->format) {
-	case SLOW_TSV: write_tsv(slow); break;
-	case SLOW_JSON: write_json(slow); break;
-	default: write_text(slow);
-	}
+	if (slow->options->is_json)
+		write_json(slow);
+	else
+		write_text(slow);
 	return output_close(&slow->out);
 }
 

@@ -3,6 +3,8 @@
 #ifndef SLOW_H
 #define SLOW_H
 
+#include <stdbool.h>
+
 #include "command.h"
 
 enum slow_percentile {
@@ -12,16 +14,11 @@ enum slow_percentile {
 };
 #define SLOW_PERCENTILES "max|99|90"
 
-enum slow_format {
-	SLOW_TEXT,
-	SLOW_TSV,
-	SLOW_JSON,
-};
-
 struct slow_options {
 	const char *label;          /* * and ? stand for anything, # for numbers */
 	const char *flame, *folded; /* files, or NULL; - is standard output, instead of the text */
-	int percentile, format, color;
+	int percentile, color;
+	bool is_json;
 };
 
 /* Reads the trace and answers. Returns the exit status. */

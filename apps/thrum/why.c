@@ -12,6 +12,7 @@
 #include "load.h"
 #include "match.h"
 #include "output.h"
+#include "slow.h"
 #include "text.h"
 #include "view/view.h"
 #include "why.h"
@@ -20,6 +21,7 @@ struct why_options {
 	int format, color;
 	const char *task;
 	int64_t at; /* -1: the end */
+	struct slow_options slow;
 };
 
 #define STATUS_FINDINGS 1
@@ -80,8 +82,8 @@ static uint32_t filter(const struct thrum__model *model, struct thrum__findings 
 		if (!thrum__has_row(&model->tasks, i) || !is_meant(model, wanted, i))
 			continue;
 		/* One that goes on is asked about, not one that is done. */
-		if (meant++ == 0 || (!thrum__task_is_pending(model, *task) &&
-					    thrum__task_is_pending(model, i)))
+		if (meant++ == 0 ||
+			(!thrum__task_is_pending(model, *task) && thrum__task_is_pending(model, i)))
 			*task = i;
 		for (uint32_t f = 0; f < findings->count; f++)
 			is_kept[f] |= leads_to(model, &findings->findings[f], i);
@@ -178,6 +180,13 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	/* The reader of a pipe may leave early; output_close knows. */
 	signal(SIGPIPE, SIG_IGN);
+	if (options.slow.label) {
+		options.slow.is_json = options.format == WHY_JSON;
+		options.slow.color = options.color;
+		return why_slow(command, argv[0], &options.slow);
+	}
+	if (options.slow.flame || options.slow.folded)
+		return complain_usage(command, "--flame and --folded want --slow");
 	status = options.at < 0 ? load_trace(command, argv[0], &load)
 				: load_until(command, argv[0], options.at, &load);
 	if (status != STATUS_OK)
@@ -195,6 +204,17 @@ static const struct option options_of_why[] = {
 	{"task", 't', OPTION_STRING, OFFSET(task), "ID|LABEL", NULL,
 		"only what this task has to do with; if nothing is wrong\n"
 		"with it, what it waits for (* and ? stand for anything)"},
+	{"slow", 's', OPTION_STRING, OFFSET(slow.label), "LABEL", NULL,
+		"where the time of the slowest task of this label went,\n"
+		"beside a usual one's"},
+	{"percentile", 0, OPTION_CHOICE, OFFSET(slow.percentile), NULL, SLOW_PERCENTILES,
+		"with --slow: not the slowest, but what 99 or 90 percent\n"
+		"don't exceed"},
+	{"flame", 0, OPTION_STRING, OFFSET(slow.flame), "FILE", NULL,
+		"with --slow: what all tasks of the label waited for, as a\n"
+		"picture; FILE ends in .svg, .png or .pdf"},
+	{"folded", 0, OPTION_STRING, OFFSET(slow.folded), "FILE", NULL,
+		"the same as folded stacks, for other tools"},
 	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL, "as it was at that time, not at the end"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},

@@ -125,8 +125,8 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 	if (finding->behind > 0) {
 		output_text(out, "; ");
 		to = put_count(output_room(out, NUMBER_ROOM), finding->behind);
-		out->at = put_string(to, finding->behind == 1 ? " more hangs behind it"
-							      : " more hang behind it");
+		out->at = put_string(to,
+			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
 	}
 	output_text(out, "\n");
 	for (unsigned i = 0; i < finding->step_count; i++)

@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "analyse/compare_parts.h"
+#include "analyse/stats_parts.h"
 
 #define DIFFERENCES_MAX 10000
 #define Z_SQUARED 16.0 /* of the normal distribution: once in about 15,000 times by chance */
-#define MANY 10        /* percent */
-#define SLOWER 125     /* percent of GOOD's median: less is noise between two runs */
+#define FEW 3          /* tasks that each tell something */
+#define SLOWER 150     /* percent of GOOD's median: less is noise between two runs */
+#define CLEAR 70       /* percent of pairs: so many must say the same */
 #define LATE 2         /* times GOOD's longest life: who is pending for longer never ends */
 
 const char *thrum__difference_name(int kind)
@@ -67,14 +69,14 @@ int thrum__rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t 
 	return off > 0 ? 1 : -1;
 }
 
-bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES])
+bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few)
 {
 	const struct thrum__difference_side *good = &side[THRUM__GOOD], *bad = &side[THRUM__BAD];
 	double n = good->of, m = bad->of, p, off, variance;
 
 	if (good->of == 0 || bad->of == 0 || (double)bad->count / m <= (double)good->count / n)
 		return false;
-	if (good->count == 0 && (uint64_t)bad->count * 100 >= (uint64_t)bad->of * MANY)
+	if (few && good->count == 0 && (good->of <= FEW || bad->count >= bad->of - bad->count))
 		return true;
 	p = ((double)good->count + (double)bad->count) / (n + m);
 	off = (double)bad->count / m - (double)good->count / n;
@@ -140,7 +142,8 @@ static void measure(struct members *members)
 
 		if (end != THRUM__OPEN && end >= start &&
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
-			items[count++] = (struct thrum__sort_item){end - start, task};
+			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
+				task};
 	}
 	thrum__sort(items, items + count, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++)
@@ -200,7 +203,7 @@ static bool is_endless(const struct comparing *c, const struct members *members,
 
 	return good->life_count > 0 && state_of(members, task) == THRUM__STATE_PENDING &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
-		(model->end - THRUM__TASK(model, task, start)) / LATE > longest;
+		thrum__span_of_time(THRUM__TASK(model, task, start), model->end) / LATE > longest;
 }
 
 static bool has_failed(const struct comparing *c, const struct members *members, uint32_t task)
@@ -218,12 +221,13 @@ static bool is_cancelled(const struct comparing *c, const struct members *member
 static const struct {
 	uint8_t kind;
 	is_so *is_so, *counts;
+	bool is_never_chance; /* one in BAD is enough when GOOD has none */
 } questions[] = {
-	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both},
-	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for},
-	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, always},
-	{THRUM__DIFFERENCE_FAILS, has_failed, always},
-	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, always},
+	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both, false},
+	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for, false},
+	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, always, true},
+	{THRUM__DIFFERENCE_FAILS, has_failed, always, false},
+	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, always, false},
 };
 
 /* ---- Differences --------------------------------------------------------------------------- */
@@ -283,7 +287,9 @@ static void ask(struct comparing *c, uint32_t group, unsigned question)
 
 	for (int which = 0; which < THRUM__SIDES; which++)
 		side[which] = count_side(c, question, which);
-	if (!thrum__share_differs(side))
+	if (!(questions[question].is_never_chance && side[THRUM__GOOD].count == 0 &&
+		    side[THRUM__BAD].count > 0) &&
+		!thrum__share_differs(side, true))
 		return;
 	difference = thrum__compare_add(c->comparison, kind, group, &c->failed);
 	if (!difference)
@@ -309,7 +315,8 @@ static void compare_times(struct comparing *c, uint32_t group)
 		return;
 	a = (double)good->lives[(good->life_count - 1) / 2];
 	b = (double)bad->lives[(bad->life_count - 1) / 2];
-	if ((result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER)
+	if ((result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER ||
+		(result > 0 ? longer : 100 - longer) < CLEAR)
 		return;
 	difference = thrum__compare_add(c->comparison,
 		result > 0 ? THRUM__DIFFERENCE_SLOWER : THRUM__DIFFERENCE_FASTER, group,
@@ -339,7 +346,7 @@ static void compare_presence(struct comparing *c, uint32_t group)
 	uint32_t task = members->items[0].item;
 	struct thrum__difference *difference;
 
-	if (members->in->named[task] > other->end)
+	if (members->in->named[task] > other->end || thrum__group_is_in_both(c->comparison, group))
 		return;
 	difference = thrum__compare_add(c->comparison,
 		which == THRUM__GOOD ? THRUM__DIFFERENCE_MISSING : THRUM__DIFFERENCE_ADDED, group,
@@ -416,8 +423,12 @@ static int put_in_order(struct thrum__comparison *comparison)
 		items[i].key = comparison->differences[items[i].item].kind;
 	thrum__sort(items, items + count, count, NULL, NULL);
 	for (uint32_t i = 0; i < count; i++) {
+		bool is_order;
+
 		ordered[i] = comparison->differences[items[i].item];
-		if (ordered[i].kind <= THRUM__DIFFERENCE_ENDS_LATER &&
+		is_order = ordered[i].kind == THRUM__DIFFERENCE_SIGNAL_FIRST ||
+			ordered[i].kind == THRUM__DIFFERENCE_ENDS_LATER;
+		if (is_order &&
 			(comparison->first == THRUM__NONE ||
 				ordered[i].time < ordered[comparison->first].time))
 			comparison->first = i;
@@ -462,6 +473,7 @@ void thrum__comparison_free(struct thrum__comparison *comparison)
 {
 	thrum__keys_free(&comparison->groups);
 	free(comparison->parents);
+	free(comparison->in);
 	free(comparison->differences);
 	*comparison = (struct thrum__comparison){0};
 }

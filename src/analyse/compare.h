@@ -57,8 +57,9 @@ struct thrum__difference_side {
 struct thrum__difference {
 	uint8_t kind;
 	uint32_t group;
-	int64_t time;    /* in BAD (MISSING: in GOOD), by which they are ordered */
-	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's took longer */
+	uint32_t other_group; /* ENDS_LATER: of `before` */
+	int64_t time;         /* in BAD (MISSING: in GOOD), by which they are ordered */
+	unsigned longer;      /* SLOWER, FASTER: percent of pairs in which BAD's took longer */
 	struct thrum__difference_side side[THRUM__SIDES];
 };
 
@@ -73,6 +74,7 @@ struct thrum__comparison {
 	struct thrum__keys groups;
 	uint32_t *parents;
 	uint32_t parent_room;
+	uint8_t *in; /* private */
 };
 
 /* *comparison is to be freed with thrum__comparison_free. Returns 0 or -THRUM_E_MEMORY. O(n log n)

@@ -15,9 +15,14 @@ const char *thrum__group_name(const struct thrum__comparison *comparison, uint32
 	return thrum__keys_text(&comparison->groups, group, size);
 }
 
+static unsigned kind_of(const struct thrum__comparison *comparison, uint32_t group)
+{
+	return (unsigned)(comparison->groups.keys[group].number & 0xff);
+}
+
 const char *thrum__group_kind(const struct thrum__comparison *comparison, uint32_t group)
 {
-	return thrum_kind_name((int)(comparison->groups.keys[group].number & 0xff));
+	return thrum_kind_name((int)kind_of(comparison, group));
 }
 
 /* ---- Labels -------------------------------------------------------------------------------- */
@@ -141,6 +146,11 @@ enum {
 	IN_BOTH = 3,
 };
 
+bool thrum__group_is_in_both(const struct thrum__comparison *comparison, uint32_t group)
+{
+	return comparison->in[group] == IN_BOTH;
+}
+
 static void mark(const struct thrum__aligned *side, uint8_t bit, uint8_t *in)
 {
 	for (uint32_t task = 0; task < side->count; task++)
@@ -148,39 +158,56 @@ static void mark(const struct thrum__aligned *side, uint8_t bit, uint8_t *in)
 			in[side->group[task]] |= bit;
 }
 
-static int flatten(struct thrum__comparison *comparison, struct thrum__aligned *side,
-	const uint8_t *in)
+/* The group of a group's kind and pattern, wherever it is. */
+static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_t *flat)
 {
-	for (uint32_t task = 0; task < side->count; task++) {
-		uint32_t group = side->group[task];
-		char pattern[THRUM__LABEL_PATTERN_MAX];
-		const char *text;
-		size_t size;
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+	const char *text = thrum__group_name(comparison, group, &size);
 
-		if (group == THRUM__NONE || in[group] == IN_BOTH)
-			continue;
-		text = thrum__group_name(comparison, group, &size);
-		memcpy(pattern, text, size);
-		if (group_of(comparison, FLAT,
-			    (unsigned)(comparison->groups.keys[group].number & 0xff), pattern, size,
-			    &side->group[task]) < 0)
+	memcpy(pattern, text, size);
+	return group_of(comparison, FLAT, kind_of(comparison, group), pattern, size, flat);
+}
+
+/* By group, the one that it is flattened to; and, of those, who has any such tasks. */
+static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, uint32_t count,
+	uint32_t *flat)
+{
+	uint8_t *everywhere;
+
+	for (uint32_t group = 0; group < count; group++)
+		if (flat_of(comparison, group, &flat[group]) < 0)
 			return -THRUM_E_MEMORY;
-	}
+	everywhere = calloc((size_t)comparison->groups.count + 1, 1);
+	if (!everywhere)
+		return -THRUM_E_MEMORY;
+	for (uint32_t group = 0; group < count; group++)
+		everywhere[flat[group]] |= in[group];
+	comparison->in = everywhere;
 	return 0;
 }
 
 static int flatten_both(struct thrum__comparison *comparison, struct thrum__aligned *aligned)
 {
-	uint8_t *in = calloc((size_t)comparison->groups.count + 1, 1);
-	int error = in ? 0 : -THRUM_E_MEMORY;
+	uint32_t count = comparison->groups.count;
+	uint8_t *in = calloc((size_t)count + 1, 1);
+	uint32_t *flat = calloc((size_t)count + 1, sizeof(*flat));
+	int error = in && flat ? 0 : -THRUM_E_MEMORY;
 
 	if (error == 0) {
 		mark(&aligned[THRUM__GOOD], IN_GOOD, in);
 		mark(&aligned[THRUM__BAD], IN_BAD, in);
+		error = find_flat(comparison, in, count, flat);
 	}
 	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
-		error = flatten(comparison, &aligned[side], in);
+		for (uint32_t task = 0; task < aligned[side].count; task++) {
+			uint32_t *group = &aligned[side].group[task];
+
+			if (*group != THRUM__NONE && in[*group] != IN_BOTH)
+				*group = flat[*group];
+		}
 	free(in);
+	free(flat);
 	return error;
 }
 

@@ -4,7 +4,6 @@
 
 #include "analyse/compare_parts.h"
 
-#define OFTEN 3      /* times that an order is seen before it counts, unless there is a cause */
 #define READS_MAX 64 /* readers of a task that are looked at */
 
 /* ---- Conditions ---------------------------------------------------------------------------- */
@@ -225,10 +224,10 @@ int thrum__compare_order(struct thrum__comparison *comparison,
 		const struct thrum__difference_side *bad = &siblings[group].side[THRUM__BAD];
 		struct thrum__difference *difference;
 
-		if (good->of == 0 || bad->count == 0 || good->count > 0 ||
-			!thrum__share_differs(siblings[group].side) ||
-			(good->of < OFTEN &&
-				!is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))
+		/* Without a cause, two that happen to follow each other are no order. */
+		if (good->of == 0 || good->count > 0 || bad->count == 0 ||
+			!thrum__share_differs(siblings[group].side,
+				is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))
 			continue;
 		difference = thrum__compare_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, group,
 			&failed);
@@ -236,6 +235,7 @@ int thrum__compare_order(struct thrum__comparison *comparison,
 			break;
 		difference->side[THRUM__GOOD] = *good;
 		difference->side[THRUM__BAD] = *bad;
+		difference->other_group = siblings[group].before;
 		difference->time = bad->second;
 	}
 	free(siblings);

@@ -42,9 +42,12 @@ THRUM__MUST_USE int thrum__compare_moments(struct thrum__aligned *);
 struct thrum__difference *thrum__compare_add(struct thrum__comparison *, int kind, uint32_t group,
 	bool *failed);
 
-/* Whether a share of BAD's is another than GOOD's by more than chance; or, of few, GOOD has none
- * and BAD has many. */
-bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES]);
+/* Whether BAD's share is greater than GOOD's by more than chance; or, if `few` may tell, GOOD is of
+ * few and has none, or most of BAD's are. */
+bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few);
+
+/* Of a group that one recording hasn't: whether both have its kind and pattern somewhere. */
+bool thrum__group_is_in_both(const struct thrum__comparison *, uint32_t group);
 
 /* Groups whose tasks ended before those of another began, and in BAD didn't. */
 THRUM__MUST_USE int thrum__compare_order(struct thrum__comparison *,

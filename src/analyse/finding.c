@@ -45,7 +45,7 @@ struct thrum__finding *thrum__finding_add(struct thrum__search *search, int clas
 	search->each[class]++;
 	finding = &search->findings->findings[search->findings->count++];
 	*finding = (struct thrum__finding){
-		.class = (uint8_t)class,
+		.class = (uint8_t) class,
 		.certainty = (uint8_t)certainty,
 		.task = task,
 		.until = search->model->end,
@@ -116,11 +116,11 @@ static int search_all(struct thrum__search *search)
 	int error = thrum__find_cycles(search);
 
 	if (error == 0)
-		error = thrum__find_stuck(search);
-	if (error == 0)
 		error = thrum__find_ended(search);
 	if (error == 0)
 		error = thrum__find_starved(search);
+	if (error == 0)
+		error = thrum__find_stuck(search);
 	if (error == 0)
 		error = thrum__find_leaks(search);
 	return error < 0 ? error : compare_with_peers(search);

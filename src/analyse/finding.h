@@ -36,20 +36,22 @@ const char *thrum__certainty_name(int certainty);
 /* X(NAME, word): what a step says of `task`, and of `other`. Its time is when that happened; of
  * what goes on to the end: since when. */
 #define THRUM__STEPS(X) \
-	X(SIGNAL_LOST, "signal-lost")       /* a condition, signalled by other; nobody waits */ \
-	X(WAITS_LATE, "waits-late")         /* begins to wait for other's (the condition's) signal */ \
-	X(WAITS_FOR, "waits-for")           /* for other, which nobody resolves */ \
+	X(SIGNAL_LOST, "signal-lost") /* a condition, signalled by other; nobody waits */ \
+	X(WAITS_LATE, "waits-late")   /* begins to wait for other's (the condition's) signal */ \
+	X(WAITS_FOR, "waits-for")     /* for other, which nobody resolves */ \
 	X(NEVER_RESOLVED, "never-resolved") /* should resolve and doesn't: the victim */ \
 	X(HOLDS, "holds")                   /* the lock `other`, which others want */ \
-	X(FREE, "free")                     /* a lock that is free; other had it last */ \
+	X(FREE, "free")                     /* a lock that goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* for other, which waits for it in the end */ \
 	X(PENDING, "pending")               /* a request or timer that doesn't come back */ \
 	X(HOGS, "hogs")                     /* has the lane while other is ready */ \
 	X(READY, "ready")                   /* could go on from here; other made it so */ \
 	X(RUNS_LATE, "runs-late")           /* goes on at last; other: READY's */ \
 	X(CANCELLED, "cancelled")           /* by other */ \
+	X(ENDS_TOO, "ends-too")             /* cancelled or failed, as it read other */ \
 	X(FAILED, "failed")                 /* by other, or by itself */ \
 	X(UNREAD, "unread")                 /* its creator, `task`, didn't read other */ \
+	X(MAKER_ENDED, "maker-ended")       /* who made other, without resolving it */ \
 	X(BEHIND, "behind")                 /* waits for other, one step before */ \
 	X(FIRST_PENDING, "first-pending")   /* the first of those that leak */ \
 	X(LAST_PENDING, "last-pending")
@@ -100,9 +102,9 @@ enum thrum__mark {
 };
 
 /*
- * Looks for them; at most 100, of each class the oldest. A model of a trace that was read up to some
- * moment gives the findings of that moment. What is merely under way at the end is none: what is
- * younger than the longest life of those alike. *findings is to be freed with
+ * Looks for them; at most 100, of each class the oldest. A model of a trace that was read up to
+ * some moment gives the findings of that moment. What is merely under way at the end is none: what
+ * is younger than twice the longest life of those alike. *findings is to be freed with
  * thrum__findings_free. O(tasks + edges).
  */
 THRUM__MUST_USE int thrum__findings_make(const struct thrum__model *, struct thrum__findings *);

@@ -4,22 +4,20 @@
 
 #include "analyse/finding_parts.h"
 
-enum {
-	UNSEEN,
-	OPEN, /* on the stack */
-	DONE,
-};
+#define UNSEEN 0
+#define DONE UINT32_MAX
+#define CYCLE_MAX 256 /* tasks; so that many circles in one another don't take for ever */
 
 struct frame {
 	uint32_t task;
-	unsigned next; /* of its waits, the one to follow next */
+	unsigned next;           /* of its waits, the one to follow next */
 	struct thrum__wait wait; /* that is followed */
 };
 
 struct stack {
 	struct frame *frames;
 	uint32_t count, room;
-	uint8_t *seen; /* by task */
+	uint32_t *place; /* by task: UNSEEN, its frame's index + 1, or DONE */
 };
 
 static int push(struct stack *stack, uint32_t task)
@@ -32,18 +30,22 @@ static int push(struct stack *stack, uint32_t task)
 		stack->frames = grown;
 	}
 	stack->frames[stack->count++] = (struct frame){.task = task};
-	stack->seen[task] = OPEN;
+	stack->place[task] = stack->count;
 	return 0;
 }
 
-/* Whether a task does nothing but wait since then: a lane's own may go on with other tasks. */
-static bool is_blocked(const struct thrum__model *model, uint32_t task, int64_t since)
+/* Whether a task does nothing but wait. One that runs may do so in the middle of its run; a lane's
+ * own may go on with other tasks. */
+static bool is_blocked(const struct thrum__model *model, uint32_t task,
+	const struct thrum__wait *wait)
 {
+	int64_t since = wait->since;
 	uint32_t run = THRUM__TASK(model, task, run);
 	int runs = 0;
 
 	if (!thrum__task_is_lane(model, task))
-		return !thrum__task_is_running(model, task);
+		return !thrum__task_is_running(model, task) ||
+			THRUM__TASK(model, task, edge_out) == wait->edge;
 	for (; thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
 		run = THRUM__RUN(model, run, prev))
 		if (++runs > 1)
@@ -112,7 +114,7 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 	uint32_t first = first_of(frames, count);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!is_blocked(model, frames[i].task, frames[i].wait.since))
+		if (!is_blocked(model, frames[i].task, &frames[i].wait))
 			return;
 	finding = thrum__finding_add(search, THRUM__FINDING_DEADLOCK,
 		certainty(search, frames, count), frames[first].task);
@@ -129,24 +131,17 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 		finding->count = count;
 }
 
-/* Of a choice, any wait that ends is enough. */
-static bool is_choice(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_CHOOSE || kind == THRUM_KIND_PICK;
-}
-
 /* Goes one wait further, or back. */
 static int step(struct thrum__search *search, struct stack *stack)
 {
 	struct frame *top = &stack->frames[stack->count - 1];
 	struct thrum__wait waits[THRUM__WAITS_MAX];
 	unsigned count = thrum__waits_of(search->model, top->task, waits);
-	uint32_t next;
+	uint32_t next, place;
 
-	if (top->next >= count || (count > 1 && is_choice(search->model, top->task))) {
-		stack->seen[top->task] = DONE;
+	/* Of a choice, any wait that ends is enough. */
+	if (top->next >= count || (count > 1 && thrum__task_is_choice(search->model, top->task))) {
+		stack->place[top->task] = DONE;
 		stack->count--;
 		return 0;
 	}
@@ -154,32 +149,31 @@ static int step(struct thrum__search *search, struct stack *stack)
 	next = top->wait.next;
 	if (next == THRUM__NONE || top->wait.is_link)
 		return 0;
-	if (stack->seen[next] == UNSEEN)
+	place = stack->place[next];
+	if (place == UNSEEN)
 		return push(stack, next);
-	for (uint32_t i = stack->count; stack->seen[next] == OPEN && i > 0; i--) {
-		if (stack->frames[i - 1].task == next) {
-			if (search->cause[next] == THRUM__NONE)
-				tell(search, &stack->frames[i - 1], stack->count - i + 1);
-			break;
-		}
-	}
+	if (place != DONE && stack->count - place < CYCLE_MAX && search->cause[next] == THRUM__NONE)
+		tell(search, &stack->frames[place - 1], stack->count - place + 1);
 	return 0;
 }
 
 int thrum__find_cycles(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
-	struct stack stack = {.seen = calloc((size_t)search->findings->mark_count + 1, 1)};
-	int error = stack.seen ? 0 : -THRUM_E_MEMORY;
+	struct stack stack = {0};
+	int error;
+
+	stack.place = calloc((size_t)search->findings->mark_count + 1, sizeof *stack.place);
+	error = stack.place ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
-		if (!thrum__task_is_pending(model, task) || stack.seen[task] != UNSEEN)
+		if (!thrum__task_is_pending(model, task) || stack.place[task] != UNSEEN)
 			continue;
 		error = push(&stack, task);
 		while (stack.count > 0 && error == 0)
 			error = step(search, &stack);
 	}
-	free(stack.seen);
+	free(stack.place);
 	free(stack.frames);
 	return error;
 }

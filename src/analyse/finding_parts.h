@@ -39,11 +39,15 @@ void thrum__finding_mark(struct thrum__search *, uint32_t task, int mark);
 /* The latest signal before a wait that nobody heard, if none came afterwards; else NONE. */
 uint32_t thrum__lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
 
+/* Since when a pending task could go on, but doesn't: what it waits for has ended, and it didn't
+ * look. Returns the edge of its wait; NONE: it isn't so. */
+uint32_t thrum__ready_since(const struct thrum__model *, uint32_t task, int64_t *since);
+
 /* The searches, in this order. */
 THRUM__MUST_USE int thrum__find_cycles(struct thrum__search *);
-THRUM__MUST_USE int thrum__find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__find_starved(struct thrum__search *);
+THRUM__MUST_USE int thrum__find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__find_leaks(struct thrum__search *);
 
 #endif

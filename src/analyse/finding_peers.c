@@ -142,7 +142,8 @@ bool thrum__peers_is_young(const struct thrum__peers *peers, uint32_t task)
 	const struct thrum__peer *peer = thrum__peers_of(peers, task);
 
 	return peer && peer->ended > 0 &&
-		peers->model->end - THRUM__TASK(peers->model, task, created) <= peer->longest;
+		peers->model->end - THRUM__TASK(peers->model, task, created) <=
+		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 
 int thrum__peers_usual(const struct thrum__peers *peers, uint32_t task, int64_t *usual)

@@ -27,7 +27,8 @@ void thrum__peers_free(struct thrum__peers *);
 /* Those like a task, or NULL. */
 const struct thrum__peer *thrum__peers_of(const struct thrum__peers *, uint32_t task);
 
-/* Whether a pending task is no older than some of those alike became: it may just be under way. */
+/* Whether a pending task is no older than twice the age that one of those alike reached: it may
+ * just be under way. */
 bool thrum__peers_is_young(const struct thrum__peers *, uint32_t task);
 
 /* The median life of those alike that ended. O(tasks). */

@@ -7,9 +7,11 @@
 
 #include "analyse/finding_parts.h"
 
-#define LOOK_BACK 64      /* notes, edges */
-#define KEPT 5            /* waits of a path, those nearest the cause */
-#define SLACK 10000000    /* ns by which a timer may be late */
+#define LOOK_BACK 64        /* notes, edges */
+#define KEPT 5              /* waits of a path, those nearest the cause */
+#define WAY_MAX 16          /* waits, that a choice is looked into */
+#define LONG_RUN 1000000000 /* ns */
+#define SLACK 10000000      /* ns by which a timer may be late */
 
 /* A way along waits, from a victim to what it hangs on. */
 struct path {
@@ -22,16 +24,10 @@ struct path {
 		struct thrum__wait wait;
 	} kept[KEPT]; /* [i % KEPT] */
 	unsigned length;
+	bool is_unknown; /* it leads over a choice of which not all is known */
 };
 
 /* ---- Along the waits ----------------------------------------------------------------------- */
-
-static bool is_choice(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_CHOOSE || kind == THRUM_KIND_PICK;
-}
 
 /* When a timer is due; -1: unknown. */
 static int64_t due_of(const struct thrum__model *model, uint32_t task)
@@ -57,38 +53,95 @@ static bool is_running_timer(const struct thrum__search *search, uint32_t task)
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
 }
 
-/* Of several waits the one to follow: all of a join's have to come, so the oldest; of a choice one
- * that will come ends it. */
-static const struct thrum__wait *choose_wait(const struct thrum__search *search, uint32_t task,
-	const struct thrum__wait *waits, unsigned count)
+/* What the ways of a choice lead to, the best to tell first. */
+enum way {
+	WAY_COMES,
+	WAY_SHOULD_RESOLVE, /* it has been pending for long */
+	WAY_YOUNG,
+	WAY_INSIDE, /* the program itself has to bring it about */
+	WAY_OUTSIDE,
+};
+
+static enum way way_of(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	bool is_join = THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN;
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	bool is_young = false;
 
-	for (unsigned i = 0; is_choice(model, task) && i < count; i++)
-		if (is_running_timer(search, waits[i].on) ||
-			thrum__peers_is_young(&search->peers, waits[i].on))
-			return &waits[i];
-	return is_join ? &waits[count - 1] : &waits[0];
+	for (int i = 0; i < WAY_MAX; i++) {
+		if (is_running_timer(search, task))
+			return WAY_COMES;
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return is_young || thrum__peers_is_young(&search->peers, task)
+				? WAY_YOUNG
+				: WAY_SHOULD_RESOLVE;
+		is_young |= thrum__peers_is_young(&search->peers, task);
+		if (thrum__waits_of(model, task, waits) == 0 || waits[0].next == THRUM__NONE)
+			break;
+		task = waits[0].next;
+	}
+	if (is_young)
+		return WAY_YOUNG;
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return WAY_OUTSIDE;
+	default: return WAY_INSIDE;
+	}
+}
+
+/* Of several: any that comes ends a choice, so one that will; else what the program itself does. */
+static unsigned of_choice(const struct thrum__search *search, const struct thrum__wait *waits,
+	unsigned count)
+{
+	enum way best = WAY_OUTSIDE;
+	unsigned chosen = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		enum way way = way_of(search, waits[i].on);
+
+		if (way < best) {
+			best = way;
+			chosen = i;
+		}
+	}
+	return chosen;
+}
+
+/* The wait to follow; false: there is none. Of a join all have to come, so the oldest. What looks
+ * like a request to the outside may be one to a task that is known. */
+static bool next_wait(const struct thrum__search *search, uint32_t task, struct thrum__wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__waits_of(model, task, waits);
+
+	if (count == 0)
+		return false;
+	*wait = waits[0];
+	if (thrum__task_is_choice(model, task))
+		*wait = waits[of_choice(search, waits, count)];
+	else if (THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
+		*wait = waits[count - 1];
+	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
+		(void)thrum__link_wait(model, task, wait);
+	return true;
 }
 
 static void walk(struct thrum__search *search, struct path *path)
 {
-	const struct thrum__model *model = search->model;
-	struct thrum__wait waits[THRUM__WAITS_MAX];
 	uint32_t at = path->leaf;
-	unsigned count;
+	struct thrum__wait wait;
 
-	while ((path->reached = search->cause[at]) == THRUM__NONE &&
-		(count = thrum__waits_of(model, at, waits)) > 0) {
-		const struct thrum__wait *wait = choose_wait(search, at, waits, count);
-
+	while ((path->reached = search->cause[at]) == THRUM__NONE && next_wait(search, at, &wait)) {
+		path->is_unknown |= thrum__task_is_choice(search->model, at) &&
+			THRUM__TASK(search->model, at, flags) & THRUM__TASK_REMEMBERED;
 		/* Until more is known; so circles end, those of choices and links. */
 		search->cause[at] = THRUM__CAUSE_HEALTHY;
 		path->kept[path->length % KEPT].task = at;
-		path->kept[path->length++ % KEPT].wait = *wait;
+		path->kept[path->length++ % KEPT].wait = wait;
 		path->waiter = at;
-		path->leaf = at = wait->next == THRUM__NONE ? wait->on : wait->next;
+		path->leaf = at = wait.next == THRUM__NONE ? wait.on : wait.next;
 	}
 	if (path->reached == THRUM__NONE)
 		search->cause[at] = THRUM__CAUSE_HEALTHY;
@@ -99,23 +152,26 @@ static void settle(struct thrum__search *search, const struct path *path, uint32
 {
 	const struct thrum__model *model = search->model;
 	uint32_t at = thrum__model_heir(model, path->victim);
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__wait wait;
 
 	for (unsigned i = 0; i <= path->length; i++) {
-		unsigned count = thrum__waits_of(model, at, waits);
-		const struct thrum__wait *wait = &waits[0];
-
 		search->cause[at] = cause;
 		thrum__finding_mark(search, at, THRUM__MARK_BEHIND);
-		if (i == path->length || count == 0)
+		if (i == path->length || !next_wait(search, at, &wait))
 			break;
-		wait = choose_wait(search, at, waits, count);
-		thrum__finding_mark(search, wait->on, THRUM__MARK_BEHIND);
-		at = wait->next == THRUM__NONE ? wait->on : wait->next;
+		thrum__finding_mark(search, wait.on, THRUM__MARK_BEHIND);
+		at = wait.next == THRUM__NONE ? wait.on : wait.next;
 	}
 }
 
 /* ---- What it hangs on ---------------------------------------------------------------------- */
+
+/* Whether it runs, and not for so long that one should ask what it does. */
+static bool is_at_work(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__task_is_running(model, task) && !thrum__task_is_lane(model, task) &&
+		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
+}
 
 /* Whether what lies at the way's end will come, as far as anybody can tell. */
 static bool is_under_way(const struct thrum__search *search, const struct path *path)
@@ -123,13 +179,13 @@ static bool is_under_way(const struct thrum__search *search, const struct path *
 	const struct thrum__model *model = search->model;
 	uint32_t leaf = path->leaf;
 
-	if (thrum__peers_is_young(&search->peers, path->victim) ||
+	if (path->is_unknown || thrum__peers_is_young(&search->peers, path->victim) ||
 		thrum__peers_is_young(&search->peers, thrum__model_heir(model, path->victim)))
 		return true;
 	if (thrum__task_is_object(model, leaf))
 		return false;
 	return is_running_timer(search, leaf) || thrum__peers_is_young(&search->peers, leaf) ||
-		(thrum__task_is_running(model, leaf) && !thrum__task_is_lane(model, leaf));
+		is_at_work(model, leaf);
 }
 
 static bool is_accept(const struct thrum__model *model, uint32_t task)
@@ -192,26 +248,26 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 		path->kept[(path->length - 1) % KEPT].wait.edge);
 }
 
-/* A lock that is free, or whose holder has ended: since when, and who had it. */
+/* A lock that goes to others, or whose holder has ended: since when, and who had it. */
 static void add_lock(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path)
 {
-	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE;
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE, held;
 	int64_t since = path->kept[(path->length - 1) % KEPT].wait.since;
-	uint32_t holder = thrum__holder_of(model, path->leaf, &last);
+	uint32_t holder = thrum__holder_of(model, path->leaf, &held);
 
-	if (holder != THRUM__NONE) {
-		thrum__finding_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
-			THRUM__EDGE(model, last, time), last);
-		return;
-	}
 	for (; thrum__has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
 		edge = THRUM__EDGE(model, edge, prev_in)) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK && last == THRUM__NONE)
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (last == THRUM__NONE && (kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LOCK))
 			last = edge;
-		finding->count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
+		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (last != THRUM__NONE)
+	if (holder != THRUM__NONE && finding->count < 2)
+		thrum__finding_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
+			THRUM__EDGE(model, held, time), held);
+	else if (last != THRUM__NONE)
 		thrum__finding_step(finding, THRUM__STEP_FREE, path->leaf,
 			THRUM__EDGE(model, last, from), THRUM__EDGE(model, last, time), last);
 }
@@ -256,17 +312,14 @@ static void add_victim(struct thrum__finding *finding, const struct thrum__searc
 	const struct path *path)
 {
 	const struct thrum__model *model = search->model;
+	struct thrum__wait wait;
 	/* Of a way longer than what is kept, the victim's own wait is looked up again. */
-	struct thrum__wait waits[THRUM__WAITS_MAX];
-	uint32_t heir = thrum__model_heir(model, path->victim);
-	unsigned count = thrum__waits_of(model, heir, waits);
-	const struct thrum__wait *wait = count > 0 && path->length > 0
-		? choose_wait(search, heir, waits, count)
-		: NULL;
+	bool waits = path->length > 0 &&
+		next_wait(search, thrum__model_heir(model, path->victim), &wait);
 
 	thrum__finding_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
-		wait ? wait->since : THRUM__TASK(model, path->victim, last),
-		wait ? wait->edge : THRUM__NONE);
+		waits ? wait.since : THRUM__TASK(model, path->victim, last),
+		waits ? wait.edge : THRUM__NONE);
 }
 
 static bool is_outside(const struct thrum__model *model, uint32_t task)
@@ -276,12 +329,46 @@ static bool is_outside(const struct thrum__model *model, uint32_t task)
 	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER || due_of(model, task) >= 0;
 }
 
+/* Of what waits for nothing: who made it, if that has ended. */
+static void add_maker(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t maker = THRUM__TASK(model, task, creator);
+
+	if (thrum__has_row(&model->tasks, maker) && !thrum__task_is_lane(model, maker) &&
+		THRUM__TASK(model, maker, end) != THRUM__OPEN &&
+		THRUM__TASK(model, maker, state) != THRUM__STATE_BECAME &&
+		*thrum__model_task_name(model, maker, NULL))
+		thrum__finding_step(finding, THRUM__STEP_MAKER_ENDED, maker, task,
+			THRUM__TASK(model, maker, end), THRUM__NONE);
+}
+
+/* Of a victim that waits for nothing: who still waits for it. */
+static void add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__task_is_pending(model, from) || from == task)
+			continue;
+		thrum__finding_step(finding, THRUM__STEP_BEHIND, from, task,
+			THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+}
+
 /* The finding's first steps. Returns how many of the way's waits they cover. */
 static unsigned add_cause(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path, uint32_t signal, int64_t since)
 {
-	const struct thrum__wait *wait =
-		path->length > 0 ? &path->kept[(path->length - 1) % KEPT].wait : NULL;
+	const struct thrum__wait *wait = path->length > 0
+		? &path->kept[(path->length - 1) % KEPT].wait
+		: NULL;
 
 	if (signal != THRUM__NONE) {
 		add_lost_signal(finding, model, path, signal, since);
@@ -292,8 +379,10 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
 		return 0;
 	}
-	if (!wait)
+	if (!wait) {
+		add_maker(finding, model, path->leaf);
 		return 0;
+	}
 	if (wait->next == THRUM__NONE)
 		add_lock(finding, model, path);
 	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, path->waiter, path->leaf, wait->since,
@@ -306,7 +395,8 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 static void explain(struct thrum__search *search, struct path *path)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t condition, signal = missed_signal(search, path, &condition, &(int64_t){0});
+	int64_t since = 0;
+	uint32_t condition, signal = missed_signal(search, path, &condition, &since);
 	int class = signal != THRUM__NONE       ? THRUM__FINDING_LOST_WAKE_UP
 		: is_outside(model, path->leaf) ? THRUM__FINDING_OUTSIDE
 						: THRUM__FINDING_NEVER_RESOLVED;
@@ -314,22 +404,23 @@ static void explain(struct thrum__search *search, struct path *path)
 		path->victim);
 	uint32_t number = search->findings->count - 1;
 	unsigned covered;
-	int64_t since = 0;
 
 	if (!finding) {
 		settle(search, path, THRUM__CAUSE_HEALTHY);
 		return;
 	}
-	if (signal != THRUM__NONE) {
-		missed_signal(search, path, &condition, &since);
+	if (signal != THRUM__NONE)
 		finding->certainty = (uint8_t)thrum__finding_certainty(search, THRUM__CERTAIN,
 			THRUM__EDGE(model, signal, time));
-	}
 	covered = add_cause(finding, model, path, signal, since);
 	add_between(finding, model, path, path->length - covered);
 	add_victim(finding, search, path);
+	if (path->length == 0)
+		add_waiter(finding, model, path->leaf);
 	if (thrum__finding_is_unsure(search, path->victim) ||
-		thrum__finding_is_unsure(search, path->leaf))
+		thrum__finding_is_unsure(search, path->leaf) ||
+		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
+		thrum__task_is_running(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	settle(search, path, number);
 }
@@ -348,7 +439,10 @@ static void join(struct thrum__search *search, const struct path *path)
 		finding->behind++;
 		return;
 	}
-	if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1) {
+	if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1 &&
+		last[-1].task == thrum__model_heir(model, last->task)) {
+		finding->step_count--; /* what it waits for is told already */
+	} else if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1) {
 		last->kind = THRUM__STEP_BEHIND;
 		last->other = finding->steps[finding->step_count - 2].task;
 	}
@@ -372,8 +466,10 @@ static bool is_told(const struct thrum__search *search, uint32_t task)
 static void follow(struct thrum__search *search, uint32_t victim)
 {
 	uint32_t heir = thrum__model_heir(search->model, victim);
-	struct path path = {
-		.victim = victim, .waiter = THRUM__NONE, .leaf = heir, .reached = THRUM__NONE};
+	struct path path = {.victim = victim,
+		.waiter = THRUM__NONE,
+		.leaf = heir,
+		.reached = THRUM__NONE};
 
 	if (search->cause[heir] == THRUM__CAUSE_HEALTHY)
 		return;

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/stats_parts.h"
+
+#define PARTS_MAX 4000000 /* of all paths: a trace may be made to have long ones only */
+
 /* By frame. */
 struct sum {
 	int64_t runs, waits; /* its own; frames of READY and LATE have only waits */
@@ -16,11 +20,6 @@ struct pile {
 	struct sum *sums;
 	uint32_t room;
 };
-
-static int64_t add_time(int64_t a, int64_t b)
-{
-	return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
 
 static int add_path(struct pile *pile, const struct thrum__paths *paths,
 	const struct thrum__path *path)
@@ -40,7 +39,7 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 		struct sum *sum = &pile->sums[stretch->frame];
 		int64_t *to = stretch->doing == THRUM__DOING_RUNS ? &sum->runs : &sum->waits;
 
-		*to = add_time(*to, stretch->to - stretch->from);
+		*to = thrum__add_time(*to, stretch->to - stretch->from);
 	}
 	return 0;
 }
@@ -49,14 +48,16 @@ static int add_paths(struct pile *pile, struct thrum__paths *paths,
 	const struct thrum__lives *lives, struct thrum__flame *flame)
 {
 	uint32_t step = lives->count / THRUM__FLAME_TASKS + 1;
+	uint64_t parts = 0;
 
 	flame->of = lives->count;
-	for (uint32_t i = 0; i < lives->count; i += step) {
+	for (uint32_t i = 0; i < lives->count && parts < PARTS_MAX; i += step) {
 		struct thrum__path path;
 		int error = thrum__path_make(paths, lives->items[i].item, &path);
 
 		if (error == 0) {
 			error = add_path(pile, paths, &path);
+			parts += path.count;
 			thrum__path_free(&path);
 		}
 		if (error < 0)
@@ -85,7 +86,7 @@ static int64_t place(struct pile *pile, uint32_t parent, int64_t time, int64_t *
 	int64_t *next = parent == THRUM__NONE ? ground : &pile->sums[parent].next;
 	int64_t at = *next;
 
-	*next = add_time(at, time);
+	*next = thrum__add_time(at, time);
 	return at;
 }
 
@@ -135,9 +136,10 @@ static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
 		uint32_t parent = paths->frames[i].parent;
 		struct sum *sum = &pile->sums[i];
 
-		sum->time = add_time(sum->time, add_time(sum->runs, sum->waits));
+		sum->time = thrum__add_time(sum->time, thrum__add_time(sum->runs, sum->waits));
 		if (parent != THRUM__NONE)
-			pile->sums[parent].time = add_time(pile->sums[parent].time, sum->time);
+			pile->sums[parent].time = thrum__add_time(pile->sums[parent].time,
+				sum->time);
 		items[i] = (struct thrum__sort_item){paths->frames[i].depth, (uint32_t)i};
 	}
 	thrum__sort(items, items + count, count, compare_names, paths);

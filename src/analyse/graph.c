@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "analyse/graph.h"
 
-#define LOOK_BACK 64 /* edges: what a task waits for is among the last things it did */
-#define HEIRS_MAX 16 /* steps from who took a lock to who goes on for it */
+#define LOOK_BACK 64   /* edges: what a task waits for is among the last things it did */
+#define PASSED_OVER 64 /* times that others get a lock before it is strange */
+#define HEIRS_MAX 16   /* steps from who took a lock to who goes on for it */
 
 bool thrum__task_is_object(const struct thrum__model *model, uint32_t task)
 {
@@ -14,6 +15,13 @@ bool thrum__task_is_object(const struct thrum__model *model, uint32_t task)
 	case THRUM_KIND_STREAM: return true;
 	default: return false;
 	}
+}
+
+bool thrum__task_is_choice(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_CHOOSE || kind == THRUM_KIND_PICK;
 }
 
 static bool is_lock(const struct thrum__model *model, uint32_t task)
@@ -109,28 +117,48 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 	return found;
 }
 
-/* What a receiver does for what it got: the next task that it creates, while that is pending. */
+/* What a receiver does for what it got: of the tasks that it creates next the first that should
+ * resolve, or else the first; while that is pending. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
-	uint32_t task = thrum__task_from(model, time);
+	uint32_t task = thrum__task_from(model, time), first = THRUM__NONE;
 
 	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->tasks, task); i++, task++) {
-		if (THRUM__TASK(model, task, creator) == receiver) {
-			task = thrum__model_heir(model, task);
-			return thrum__task_is_pending(model, task) ? task : THRUM__NONE;
-		}
+		bool should = THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE;
+
+		if (THRUM__TASK(model, task, creator) != receiver ||
+			(first != THRUM__NONE && !should))
+			continue;
+		first = task;
+		if (should)
+			break;
 	}
-	return THRUM__NONE;
+	if (first == THRUM__NONE)
+		return first;
+	first = thrum__model_heir(model, first);
+	return thrum__task_is_pending(model, first) ? first : THRUM__NONE;
 }
 
-/* A promise that waits for nothing here may stand for an answer from elsewhere: what it, or else
- * its creator after it, sent. */
-static unsigned wait_for_link(const struct thrum__model *model, uint32_t task,
-	struct thrum__wait *wait)
+/* Of the chain that a task ends, as far as each made the next, the first. */
+static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 {
-	int64_t since = THRUM__TASK(model, task, created);
 	uint32_t creator = THRUM__TASK(model, task, creator);
-	uint32_t edge = first_link(model, task, since), next;
+
+	for (int i = 0; i < HEIRS_MAX && thrum__has_row(&model->tasks, creator) &&
+		thrum__model_heir(model, creator) == thrum__model_heir(model, task);
+		i++) {
+		task = creator;
+		creator = THRUM__TASK(model, task, creator);
+	}
+	return task;
+}
+
+unsigned thrum__link_wait(const struct thrum__model *model, uint32_t task, struct thrum__wait *wait)
+{
+	uint32_t first = first_of_chain(model, task), next;
+	int64_t since = THRUM__TASK(model, first, created);
+	uint32_t creator = THRUM__TASK(model, first, creator);
+	uint32_t edge = first_link(model, task, since);
 
 	if (edge == THRUM__NONE && thrum__has_row(&model->tasks, creator))
 		edge = first_link(model, creator, since);
@@ -139,8 +167,11 @@ static unsigned wait_for_link(const struct thrum__model *model, uint32_t task,
 	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
 	if (next == THRUM__NONE || next == task)
 		return 0;
-	*wait = (struct thrum__wait){
-		.on = next, .next = next, .edge = edge, .since = since, .is_link = true};
+	*wait = (struct thrum__wait){.on = next,
+		.next = next,
+		.edge = edge,
+		.since = since,
+		.is_link = true};
 	return 1;
 }
 
@@ -171,12 +202,28 @@ static bool is_known(const struct thrum__wait *waits, unsigned count, uint32_t o
 	return false;
 }
 
-static uint32_t who_ends(const struct thrum__model *model, uint32_t on)
+/* Whether so many others got a lock since a wait for it began that whoever has it now is no reason
+ * any more. */
+static bool is_passed_over(const struct thrum__model *model, uint32_t lock, int64_t since)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+	unsigned taken = 0;
+
+	for (; taken < PASSED_OVER && thrum__has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) > since;
+		edge = THRUM__EDGE(model, edge, prev_in))
+		taken += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
+	return taken == PASSED_OVER;
+}
+
+static uint32_t who_ends(const struct thrum__model *model, uint32_t on, int64_t since)
 {
 	uint32_t edge, holder;
 
 	if (!is_lock(model, on))
 		return on;
+	if (is_passed_over(model, on, since))
+		return THRUM__NONE;
 	holder = thrum__holder_of(model, on, &edge);
 	return holder == THRUM__NONE ? THRUM__NONE : thrum__successor_of(model, holder);
 }
@@ -189,8 +236,8 @@ unsigned thrum__waits_of(const struct thrum__model *model, uint32_t task,
 
 	if (!thrum__task_is_pending(model, task) || thrum__task_is_object(model, task))
 		return 0;
-	for (unsigned i = 0; i < LOOK_BACK && count < THRUM__WAITS_MAX &&
-		thrum__has_row(&model->edges, edge);
+	for (unsigned i = 0;
+		i < LOOK_BACK && count < THRUM__WAITS_MAX && thrum__has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
 		uint32_t to = THRUM__EDGE(model, edge, to), on;
 
@@ -202,11 +249,11 @@ unsigned thrum__waits_of(const struct thrum__model *model, uint32_t task,
 			(thrum__task_is_object(model, on) && is_over(model, task, edge, on)))
 			continue;
 		waits[count++] = (struct thrum__wait){.on = on,
-			.next = who_ends(model, on),
+			.next = who_ends(model, on, THRUM__EDGE(model, edge, time)),
 			.edge = edge,
 			.since = THRUM__EDGE(model, edge, time)};
 	}
 	if (count == 0 && !thrum__task_is_lane(model, task))
-		count = wait_for_link(model, task, waits);
+		count = thrum__link_wait(model, task, waits);
 	return count;
 }

@@ -12,9 +12,9 @@
 
 /* That a task waits. */
 struct thrum__wait {
-	uint32_t on;    /* what it waits for: the end of a chain, pending */
-	uint32_t next;  /* who can end that: itself, a lock's holder, who got a link; NONE: nobody */
-	uint32_t edge;  /* by which it began to wait; of a link: by which it was sent */
+	uint32_t on;   /* what it waits for: the end of a chain, pending */
+	uint32_t next; /* who can end that: itself, a lock's holder, who got a link; NONE: nobody */
+	uint32_t edge; /* by which it began to wait; of a link: by which it was sent */
 	int64_t since;
 	bool is_link;
 };
@@ -33,6 +33,9 @@ static inline bool thrum__task_is_lane(const struct thrum__model *model, uint32_
 /* Things that are waited for again and again, and never resolve: conditions, locks, mailboxes. */
 bool thrum__task_is_object(const struct thrum__model *, uint32_t task);
 
+/* Those that any one of what they wait for ends. */
+bool thrum__task_is_choice(const struct thrum__model *, uint32_t task);
+
 /* Whether a lane runs it now. */
 bool thrum__task_is_running(const struct thrum__model *, uint32_t task);
 
@@ -42,6 +45,10 @@ bool thrum__task_is_running(const struct thrum__model *, uint32_t task);
  */
 unsigned thrum__waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__wait waits[THRUM__WAITS_MAX]);
+
+/* A promise may stand for an answer from elsewhere: to what it, or else its creator after it, sent.
+ * Whether what was made for that is pending; then *wait says so. */
+unsigned thrum__link_wait(const struct thrum__model *, uint32_t task, struct thrum__wait *wait);
 
 /* Who holds a lock or semaphore, as recorded, and the edge by which it took it; NONE: nobody. Of a
  * semaphore's holders, the latest. */

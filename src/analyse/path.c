@@ -89,7 +89,7 @@ static bool is_followed(const struct thrum__model *model, uint32_t task)
 static uint32_t last_act(const struct walk *walk, uint32_t thing, int64_t from, int64_t to)
 {
 	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = before(walk->model, acts, thing, to + 1, edge_time);
+	uint32_t i = before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
 
 	if (i == acts->first[thing] || edge_time(walk->model, acts->rows[i - 1]) <= from)
 		return THRUM__NONE;
@@ -505,8 +505,10 @@ int thrum__path_make(struct thrum__paths *paths, uint32_t task, struct thrum__pa
 	int64_t end = thrum__path_end(model, task);
 	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, task, start)};
 	struct walk walk = {.paths = paths, .model = model, .path = &made};
-	struct piece whole = {.task = task, .from = made.from};
+	struct piece whole = {.task = task};
 
+	/* Late events may be before all others: a length must stay within 64 bits. */
+	made.from = whole.from = made.from > 0 ? made.from : 0;
 	made.to = whole.to = end < model->end ? end : model->end;
 	if (thrum__frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
 		return -THRUM_E_MEMORY;

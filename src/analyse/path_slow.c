@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/label.h"
+#include "analyse/stats_parts.h"
 
 /* ---- Lives --------------------------------------------------------------------------------- */
 
@@ -46,7 +47,8 @@ int thrum__lives_make(const struct thrum__model *model,
 		int64_t start = wanted[task] ? THRUM__TASK(model, task, start) : 0;
 
 		if (wanted[task] && !is_later[task] && end != THRUM__OPEN && end >= start)
-			items[count++] = (struct thrum__sort_item){end - start, task};
+			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
+				task};
 	}
 	thrum__sort(items, items + room, count, NULL, NULL);
 	free(is_later);

@@ -68,8 +68,10 @@ size_t thrum__step_title(const struct thrum__model *model, const struct thrum__f
 	case THRUM__STEP_READY: return (size_t)snprintf(to, size, "“%s” is ready", w.task);
 	case THRUM__STEP_RUNS_LATE: return (size_t)snprintf(to, size, "“%s” runs at last", w.task);
 	case THRUM__STEP_CANCELLED: return (size_t)snprintf(to, size, "“%s” is cancelled", w.task);
+	case THRUM__STEP_ENDS_TOO: return (size_t)snprintf(to, size, "“%s” ends, too", w.task);
 	case THRUM__STEP_FAILED: return (size_t)snprintf(to, size, "“%s” fails", w.task);
 	case THRUM__STEP_UNREAD: return (size_t)snprintf(to, size, "Nobody reads it");
+	case THRUM__STEP_MAKER_ENDED: return (size_t)snprintf(to, size, "Has ended");
 	case THRUM__STEP_FIRST_PENDING:
 		return (size_t)snprintf(to, size, "The first of %" PRIu32, finding->count);
 	case THRUM__STEP_LAST_PENDING:
@@ -106,7 +108,9 @@ static size_t failure_words(const struct thrum__model *model, const struct thrum
 		? thrum__model_string(model, THRUM__TASK(model, step->task, failure), &length)
 		: "";
 
-	return (size_t)snprintf(to, size, *reason ? "“%.150s”" : "no reason is given%.0s", reason);
+	if (!*reason)
+		return (size_t)snprintf(to, size, "no reason is given");
+	return (size_t)snprintf(to, size, "“%.150s”", reason);
 }
 
 size_t thrum__step_line(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -137,9 +141,14 @@ size_t thrum__step_line(const struct thrum__model *model, const struct thrum__fi
 	case THRUM__STEP_CANCELLED:
 		return step->other == THRUM__NONE ? (size_t)snprintf(to, size, "%s", "")
 						  : (size_t)snprintf(to, size, "by “%s”", w.other);
+	case THRUM__STEP_ENDS_TOO:
+		return (size_t)snprintf(to, size, "though it should resolve: it waited for “%s”",
+			w.other);
 	case THRUM__STEP_FAILED: return failure_words(model, step, to, size);
 	case THRUM__STEP_UNREAD:
 		return (size_t)snprintf(to, size, "“%s” made it and goes on", w.task);
+	case THRUM__STEP_MAKER_ENDED:
+		return (size_t)snprintf(to, size, "it made “%s” and didn’t resolve it", w.other);
 	case THRUM__STEP_BEHIND: return (size_t)snprintf(to, size, "so it hangs as well");
 	case THRUM__STEP_FIRST_PENDING:
 	case THRUM__STEP_LAST_PENDING: return (size_t)snprintf(to, size, "still pending");

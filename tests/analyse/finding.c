@@ -152,9 +152,10 @@ static void chain_behind_what_is_never_resolved(void **state)
 	const struct thrum__finding *finding = findings.findings;
 
 	assert_int_equal(findings.count, 1);
-	assert_int_equal(finding->steps[0].kind, THRUM__STEP_WAITS_FOR);
-	assert_int_equal(finding->steps[0].other, story_task(model, 4));
-	assert_int_equal(finding->steps[0].time, 21);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_PENDING);
+	assert_int_equal(finding->steps[0].task, story_task(model, 4));
+	assert_int_equal(finding->steps[0].time, 12);
 	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 2)), THRUM__MARK_STUCK);
 	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 3)), THRUM__MARK_BEHIND);
 	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 4)), THRUM__MARK_BEHIND);

@@ -27,8 +27,8 @@ complete_words() {
 	}
 }
 
-complete_words '--help --version convert dump help info record render snapshot stats tasks' ''
-complete_words 'dump' d
+complete_words '--help --version convert diff dump help info record render snapshot stats tasks why' ''
+complete_words 'diff dump' d
 complete_words 'info' help i
 complete_words '--end --event' dump --e
 complete_words '--clock --color' dump --c

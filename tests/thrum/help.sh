@@ -14,7 +14,7 @@ wrong() {
 
 "$THRUM" help --table >"$here/table" || wrong "thrum help --table fails"
 commands=$(cut -f 1 "$here/table" | uniq)
-[[ $(wc -w <<<"$commands") -eq 8 ]] || wrong "not eight commands, but: $commands"
+[[ $(wc -w <<<"$commands") -eq 10 ]] || wrong "not ten commands, but: $commands"
 
 for command in $commands; do
 	"$THRUM" "$command" --help >"$here/help" 2>"$here/errors" ||

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum diff`: two recordings of one program, and what differs. */
+#define _GNU_SOURCE
+#include "diff.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "text.h"
+#include "view/view.h"
+
+#define STATUS_DIFFERS 1
+#define WORDS 200
+
+enum {
+	DIFF_TEXT,
+	DIFF_JSON,
+};
+
+struct diff_options {
+	const char *render;
+	uint64_t top;
+	int format, color;
+};
+
+struct writer {
+	const struct diff *diff;
+	struct output out;
+	bool color;
+};
+
+static const char *const side_names[] = {"GOOD", "BAD"};
+
+/* ---- Words -------------------------------------------------------------------------------------
+ */
+
+static void put(struct writer *w, const char *text)
+{
+	output_text(&w->out, text);
+}
+
+static void put_style(struct writer *w, const char *style)
+{
+	if (w->color)
+		put(w, style);
+}
+
+static void put_words(struct writer *w, const char *text, size_t size)
+{
+	size_t columns;
+
+	w->out.at = put_display(output_room(&w->out, 4 * WORDS), 4 * WORDS, text, size, 60,
+		&columns);
+}
+
+static void put_number(struct writer *w, uint64_t number)
+{
+	w->out.at = put_count(output_room(&w->out, NUMBER_ROOM), number);
+}
+
+static void put_time(struct writer *w, int64_t ns, int digits)
+{
+	char words[48];
+
+	output_bytes(&w->out, words, thrum__duration_words(ns, digits, words, sizeof(words)));
+}
+
+static void put_group(struct writer *w, uint32_t group)
+{
+	size_t size;
+	const char *name = thrum__group_name(&w->diff->comparison, group, &size);
+
+	put(w, "“");
+	put_words(w, name, size);
+	put(w, "” (");
+	put(w, thrum__group_kind(&w->diff->comparison, group));
+	put(w, ")");
+}
+
+/* “main” (task 6) */
+static void put_task(struct writer *w, int side, uint32_t task)
+{
+	const struct thrum__model *model = w->diff->comparison.model[side];
+	char words[WORDS];
+	size_t size;
+
+	if (!thrum__has_row(&model->tasks, task)) {
+		put(w, "nobody known");
+		return;
+	}
+	size = thrum__view_task_words(model, task, words, sizeof(words));
+	size = size < sizeof(words) ? size : sizeof(words) - 1;
+	put(w, "“");
+	put_words(w, words, size);
+	put(w, "” (task ");
+	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
+		model->signed_ids);
+	put(w, ")");
+}
+
+/* "3 of 1,200" */
+static void put_share(struct writer *w, const struct thrum__difference_side *side)
+{
+	put_number(w, side->count);
+	put(w, " of ");
+	put_number(w, side->of);
+}
+
+/* ---- Text --------------------------------------------------------------------------------------
+ */
+
+/* What happened first, then what second: a signal and a wait, or an end and a beginning. */
+static void put_two(struct writer *w, int side, const struct thrum__difference_side *s,
+	const uint32_t who[2], const char *const what[2])
+{
+	bool swapped = s->first < 0 || (s->second >= 0 && s->second < s->first);
+	const int64_t times[] = {s->first, s->second == THRUM__OPEN ? -1 : s->second};
+	bool any = false;
+
+	for (int i = 0; i < 2; i++) {
+		int which = swapped ? !i : i;
+
+		if (times[which] < 0 || times[which] == THRUM__OPEN)
+			continue;
+		put(w, any ? ", then at " : "at ");
+		put_time(w, times[which], 6);
+		put(w, " ");
+		put_task(w, side, who[which]);
+		put(w, what[which]);
+		any = true;
+	}
+}
+
+static void put_example(struct writer *w, const struct thrum__difference *d, int side)
+{
+	static const char *const conditions[] = {" signals", " waits"};
+	static const char *const orders[] = {" ends", " begins"};
+	const struct thrum__difference_side *s = &d->side[side];
+	const uint32_t pair[] = {s->before, s->task};
+
+	if (s->task == THRUM__NONE)
+		return;
+	put(w, side == THRUM__GOOD ? "   GOOD  " : "   BAD   ");
+	switch (d->kind) {
+	case THRUM__DIFFERENCE_SIGNAL_FIRST:
+	case THRUM__DIFFERENCE_NO_SIGNAL: put_two(w, side, s, s->by, conditions); break;
+	case THRUM__DIFFERENCE_ENDS_LATER:
+		put_two(w, side, s, pair, orders);
+		if (s->first == THRUM__OPEN) {
+			put(w, "; ");
+			put_task(w, side, s->before);
+			put(w, " never ends");
+		}
+		break;
+	case THRUM__DIFFERENCE_SLOWER:
+	case THRUM__DIFFERENCE_FASTER:
+		put(w, "median ");
+		put_time(w, s->p50, 3);
+		put(w, ", 90 % within ");
+		put_time(w, s->p90, 3);
+		put(w, ", of ");
+		put_number(w, s->of);
+		break;
+	default:
+		put_task(w, side, s->task);
+		put(w, " begins at ");
+		put_time(w, s->first, 6);
+		if (s->second >= 0) {
+			put(w, ", ends at ");
+			put_time(w, s->second, 6);
+		}
+	}
+	put(w, "\n");
+}
+
+/* " with 3 of 5, in GOOD with 0 of 5" */
+static void put_shares(struct writer *w, const struct thrum__difference *d)
+{
+	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
+	const struct thrum__difference_side *bad = &d->side[THRUM__BAD];
+
+	if (bad->of > 1 || good->of > 1) {
+		put(w, " (");
+		put_share(w, bad);
+		put(w, "; GOOD ");
+		put_share(w, good);
+		put(w, ")");
+	}
+}
+
+static void put_times(struct writer *w, uint32_t count)
+{
+	if (count < 2)
+		return;
+	put(w, " (");
+	put_number(w, count);
+	put(w, " of them)");
+}
+
+static void put_title(struct writer *w, const struct thrum__difference *d)
+{
+	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
+
+	switch (d->kind) {
+	case THRUM__DIFFERENCE_SIGNAL_FIRST: put(w, ": in BAD the signal precedes the wait"); break;
+	case THRUM__DIFFERENCE_NO_SIGNAL: put(w, ": in BAD nobody signals it"); break;
+	case THRUM__DIFFERENCE_ENDS_LATER:
+		put(w, ": in BAD begins before ");
+		put_group(w, d->other_group);
+		put(w, " ends");
+		break;
+	case THRUM__DIFFERENCE_NEVER_ENDS: put(w, ": never ends in BAD"); break;
+	case THRUM__DIFFERENCE_FAILS: put(w, ": fails in BAD"); break;
+	case THRUM__DIFFERENCE_CANCELLED: put(w, ": is cancelled in BAD"); break;
+	case THRUM__DIFFERENCE_MISSING:
+		put(w, ": missing in BAD");
+		put_times(w, good->count);
+		return;
+	case THRUM__DIFFERENCE_ADDED:
+		put(w, ": only in BAD");
+		put_times(w, d->side[THRUM__BAD].count);
+		return;
+	default:
+		put(w,
+			d->kind == THRUM__DIFFERENCE_SLOWER ? ": slower in BAD: of "
+							    : ": faster in BAD: of ");
+		put(w, "two, BAD's takes longer in ");
+		put_number(w, d->longer);
+		put(w, " % of cases");
+		return;
+	}
+	put_shares(w, d);
+}
+
+static void put_difference(struct writer *w, const struct thrum__difference *d, bool is_first)
+{
+	put_style(w, is_first ? "\033[1;31m" : "\033[1m");
+	put_group(w, d->group);
+	put_title(w, d);
+	put_style(w, "\033[0m");
+	put(w, "\n");
+	for (int side = 0; side < THRUM__SIDES; side++)
+		put_example(w, d, side);
+}
+
+static void put_summary(struct writer *w)
+{
+	const struct thrum__comparison *c = &w->diff->comparison;
+
+	for (int side = 0; side < THRUM__SIDES; side++) {
+		const char *path = w->diff->load[side].input.path;
+
+		put(w, side_names[side]);
+		put(w, side == THRUM__GOOD ? "  " : "   ");
+		put_words(w, path, strlen(path));
+		put(w, ": ");
+		put_time(w, c->model[side]->end, 3);
+		put(w, ", ");
+		put_number(w, c->tasks[side]);
+		put(w, " labelled tasks\n");
+	}
+	put(w, "\n");
+}
+
+static bool has_nothing_in_common(const struct thrum__comparison *c)
+{
+	return c->common == 0 && c->tasks[THRUM__GOOD] + c->tasks[THRUM__BAD] > 0;
+}
+
+static bool differ(const struct thrum__comparison *c)
+{
+	return c->count > 0 || has_nothing_in_common(c);
+}
+
+static void write_text(struct writer *w, uint32_t top)
+{
+	const struct thrum__comparison *c = &w->diff->comparison;
+	uint32_t shown = 0;
+
+	put_summary(w);
+	if (has_nothing_in_common(c))
+		put(w, "Nothing can be compared: no labels in common.\n");
+	else if (c->count == 0) {
+		put(w, "No differences in ");
+		put_number(w, c->common);
+		put(w, " groups of tasks.\n");
+	}
+	if (c->first != THRUM__NONE) {
+		put(w, "They first part here:\n");
+		put_difference(w, &c->differences[c->first], true);
+		put(w, c->count > 1 ? "\nThen:\n" : "");
+	}
+	for (uint32_t i = 0; i < c->count && shown < top; i++) {
+		if (i == c->first)
+			continue;
+		put_difference(w, &c->differences[i], false);
+		shown++;
+	}
+	if (c->count > shown + (c->first != THRUM__NONE)) {
+		put(w, "and ");
+		put_number(w, c->count - shown - (c->first != THRUM__NONE));
+		put(w, " more: --top\n");
+	}
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static void put_key(struct writer *w, const char *key)
+{
+	put(w, ",\"");
+	put(w, key);
+	put(w, "\":");
+}
+
+static void put_json_number(struct writer *w, const char *key, int64_t number)
+{
+	put_key(w, key);
+	w->out.at = put_signed(output_room(&w->out, NUMBER_ROOM), number);
+}
+
+static void put_json_id(struct writer *w, const char *key, int side, uint32_t task)
+{
+	const struct thrum__model *model = w->diff->comparison.model[side];
+
+	if (!thrum__has_row(&model->tasks, task))
+		return;
+	put_key(w, key);
+	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
+		model->signed_ids);
+}
+
+static void put_json_time(struct writer *w, const char *key, int64_t time)
+{
+	if (time >= 0 && time != THRUM__OPEN)
+		put_json_number(w, key, time);
+}
+
+static void put_json_label(struct writer *w, const char *key, uint32_t group)
+{
+	size_t size;
+	const char *name = thrum__group_name(&w->diff->comparison, group, &size);
+
+	put_key(w, key);
+	put(w, "\"");
+	output_put(&w->out, name, size, put_json, 6);
+	put(w, "\"");
+}
+
+static void put_json_side(struct writer *w, const struct thrum__difference *d, int side)
+{
+	const struct thrum__difference_side *s = &d->side[side];
+	bool is_signal = d->kind == THRUM__DIFFERENCE_SIGNAL_FIRST ||
+		d->kind == THRUM__DIFFERENCE_NO_SIGNAL;
+	bool is_order = d->kind == THRUM__DIFFERENCE_ENDS_LATER;
+
+	put_key(w, side == THRUM__GOOD ? "good" : "bad");
+	put(w, "{\"count\":");
+	w->out.at = put_unsigned(output_room(&w->out, NUMBER_ROOM), s->count);
+	put_json_number(w, "of", s->of);
+	put_json_id(w, "task", side, s->task);
+	put_json_id(w, "before", side, s->before);
+	put_json_time(w, is_signal ? "signal" : is_order ? "before_end" : "start", s->first);
+	put_json_time(w, is_signal ? "wait" : is_order ? "start" : "end", s->second);
+	put_json_id(w, "signaller", side, s->by[0]);
+	put_json_id(w, "waiter", side, s->by[1]);
+	if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER) {
+		put_json_number(w, "p50", s->p50);
+		put_json_number(w, "p90", s->p90);
+	}
+	put(w, "}");
+}
+
+/* A line each. */
+static void write_json(struct writer *w)
+{
+	const struct thrum__comparison *c = &w->diff->comparison;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct thrum__difference *d = &c->differences[i];
+
+		put(w, "{\"difference\":\"");
+		put(w, thrum__difference_name(d->kind));
+		put(w, "\",\"first\":");
+		put(w, i == c->first ? "true" : "false");
+		put_json_label(w, "label", d->group);
+		put_key(w, "kind");
+		put(w, "\"");
+		put(w, thrum__group_kind(c, d->group));
+		put(w, "\"");
+		if (d->kind == THRUM__DIFFERENCE_ENDS_LATER)
+			put_json_label(w, "before", d->other_group);
+		if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER)
+			put_json_number(w, "longer", d->longer);
+		for (int side = 0; side < THRUM__SIDES; side++)
+			put_json_side(w, d, side);
+		put(w, "}\n");
+	}
+}
+
+/* ---- The command -------------------------------------------------------------------------------
+ */
+
+static int write_all(const struct diff *diff, const struct diff_options *options)
+{
+	struct writer w = {.diff = diff, .color = output_wants_color(options->color)};
+	int status;
+
+	if (output_open(&w.out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	if (options->format == DIFF_JSON)
+		write_json(&w);
+	else
+		write_text(&w, options->top > UINT32_MAX ? UINT32_MAX : (uint32_t)options->top);
+	status = output_close(&w.out);
+	return status == STATUS_OK && differ(&diff->comparison) ? STATUS_DIFFERS : status;
+}
+
+static int compare(struct diff *diff, const struct diff_options *options)
+{
+	int status = STATUS_OK;
+
+	if (thrum__compare(diff->load[THRUM__GOOD].model, diff->load[THRUM__BAD].model,
+		    &diff->comparison) < 0)
+		return load_no_memory();
+	if (options->render)
+		status = diff_render(diff, options->render);
+	if (status == STATUS_OK && (!options->render || strcmp(options->render, "-") != 0))
+		status = write_all(diff, options);
+	else if (status == STATUS_OK && differ(&diff->comparison))
+		status = STATUS_DIFFERS;
+	thrum__comparison_free(&diff->comparison);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct diff_options options = {.top = 20};
+	struct diff diff = {0};
+	int status, loaded = 0;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	/* The reader of a pipe may leave early; output_close knows. */
+	signal(SIGPIPE, SIG_IGN);
+	for (; loaded < THRUM__SIDES && status == STATUS_OK; loaded++) {
+		status = load_trace(command, argv[loaded], &diff.load[loaded]);
+		if (status != STATUS_OK)
+			break;
+	}
+	if (status == STATUS_OK)
+		status = compare(&diff, &options);
+	for (int side = 0; side < loaded; side++) {
+		if (status <= STATUS_DIFFERS)
+			input_warn(&diff.load[side].input);
+		load_finish(&diff.load[side]);
+	}
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct diff_options, member)
+
+static const struct option options_of_diff[] = {
+	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|json",
+		"text is for people, json for programs"},
+	{"render", 'r', OPTION_STRING, OFFSET(render), "FILE", NULL,
+		"draw both, one above the other, with the place marked\n"
+		"where they first part; FILE ends in .svg, .png or .pdf"},
+	{"top", 'n', OPTION_COUNT, OFFSET(top), "N", NULL,
+		"no more than N further differences (20)"},
+	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
+		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+	{0},
+};
+
+const struct command command_diff = {
+	.name = "diff",
+	.purpose = "compare a good and a bad recording of a program",
+	.arguments = "GOOD BAD",
+	.min = 2,
+	.max = 2,
+	.options = options_of_diff,
+	.more = "Says where the two first part in order, then what never ends, fails, is missing\n"
+		"or takes longer. Tasks are aligned by their labels (those that differ only in\n"
+		"numbers are alike) and those of the tasks that created them. That something\n"
+		"takes longer is said of many tasks only, and when chance doesn't explain it.\n"
+		"What lies beyond the end of the other recording is left out.",
+	.examples = "thrum diff good.thrum bad.thrum\n"
+		    "thrum diff --render=both.svg good.thrum bad.thrum\n"
+		    "thrum diff --format=json yesterday.thrum today.thrum | jq .difference",
+	.statuses = "0  no differences\n"
+		    "1  differences\n"
+		    "2  not a trace, or it could not be read or written\n"
+		    "64 used wrongly",
+	.run = run,
+};

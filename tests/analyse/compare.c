@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: ISC */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/compare.h"
+#include "story.h"
+
+struct pair {
+	struct thrum__model *good, *bad;
+	struct thrum__comparison comparison;
+};
+
+static void compare(struct pair *pair, const char *good, const char *bad, bool is_mirage)
+{
+	pair->good = story_model(good, is_mirage);
+	pair->bad = story_model(bad, is_mirage);
+	assert_int_equal(thrum__compare(pair->good, pair->bad, &pair->comparison), 0);
+}
+
+static void finish(struct pair *pair)
+{
+	thrum__comparison_free(&pair->comparison);
+	thrum__model_destroy(pair->good);
+	thrum__model_destroy(pair->bad);
+}
+
+/* The kinds of all differences and their labels, "order b, missing c". */
+static void check(const char *good, const char *bad, bool is_mirage, const char *expected)
+{
+	char text[2000] = "";
+	struct pair pair;
+
+	compare(&pair, good, bad, is_mirage);
+	for (uint32_t i = 0; i < pair.comparison.count; i++) {
+		const struct thrum__difference *difference = &pair.comparison.differences[i];
+		size_t size, used = strlen(text);
+		const char *name = thrum__group_name(&pair.comparison, difference->group, &size);
+
+		snprintf(text + used, sizeof(text) - used, "%s%s %.*s", used ? ", " : "",
+			thrum__difference_name(difference->kind), (int)size, name);
+	}
+	assert_string_equal(text, expected);
+	finish(&pair);
+}
+
+#define START \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"10 create 1 2 condition\n" \
+	"10 label 2 \"reply 1\n"
+
+static const char waits_first[] = START "20 create 1 3 promise\n"
+					"20 label 3 \"asker\n"
+					"30 try-read 3 2\n"
+					"50 signal 1 2 =1\n"
+					"51 read 3 2\n"
+					"60 resolve 3 3\n"
+					"300 log 1 \"end\n";
+static const char signals_first[] = START "20 signal 1 2 =0\n"
+					  "30 create 1 3 promise\n"
+					  "30 label 3 \"asker\n"
+					  "40 try-read 3 2\n"
+					  "300 log 1 \"end\n";
+
+static void a_signal_precedes_the_wait(void **state)
+{
+	const struct thrum__difference *first;
+	struct pair pair;
+
+	check(waits_first, signals_first, false, "signal before wait reply #, never ends asker");
+	compare(&pair, waits_first, signals_first, false);
+	first = &pair.comparison.differences[pair.comparison.first];
+	assert_int_equal(first->kind, THRUM__DIFFERENCE_SIGNAL_FIRST);
+	assert_int_equal(first->side[THRUM__GOOD].first, 50);
+	assert_int_equal(first->side[THRUM__GOOD].second, 30);
+	assert_int_equal(first->side[THRUM__BAD].first, 20);
+	assert_int_equal(first->side[THRUM__BAD].second, 40);
+	assert_int_equal(first->side[THRUM__BAD].by[1], story_task(pair.bad, 3));
+	finish(&pair);
+}
+
+static void mirage_waits_look_like_signals(void **state)
+{
+	check("0 switch 0\n"
+	      "10 create 0 1 condition\n"
+	      "10 label 1 \"reply\n"
+	      "15 create 0 9 bind\n"
+	      "20 signal 9 1\n"
+	      "21 create 1 2 task\n"
+	      "22 switch 0\n"
+	      "40 signal 0 1\n"
+	      "41 resolve 1 2\n",
+		"0 switch 0\n"
+		"10 create 0 1 condition\n"
+		"10 label 1 \"reply\n"
+		"15 create 0 9 bind\n"
+		"20 signal 0 1\n"
+		"22 switch 0\n"
+		"40 signal 9 1\n"
+		"41 create 1 2 task\n"
+		"42 switch 0\n",
+		true, "signal before wait reply");
+}
+
+static void nobody_signals(void **state)
+{
+	check(waits_first,
+		START "20 create 1 3 promise\n"
+		      "20 label 3 \"asker\n"
+		      "30 try-read 3 2\n"
+		      "300 log 1 \"end\n",
+		false, "no signal reply #, never ends asker");
+}
+
+static void the_same_is_no_difference(void **state)
+{
+	check(waits_first, waits_first, false, "");
+	check(signals_first, signals_first, false, "");
+	check("", "", false, "");
+	check("0 create - 1 thread\n", "", false, "");
+}
+
+/* Other ids, times and lanes' order; and labels that differ only in numbers. */
+static void ids_and_times_are_no_difference(void **state)
+{
+	check(waits_first,
+		"1000 create - 7 thread\n"
+		"1000 switch 7\n"
+		"1010 create 7 40 condition\n"
+		"1010 label 40 \"reply 77\n"
+		"1020 create 7 30 promise\n"
+		"1020 label 30 \"asker\n"
+		"1030 try-read 30 40\n"
+		"1050 signal 7 40 =1\n"
+		"1051 read 30 40\n"
+		"1063 resolve 30 30\n",
+		false, "");
+}
+
+#define OPEN_THEN_USE \
+	"0 create - 1 thread\n" \
+	"0 create 1 2 task\n" \
+	"0 label 2 \"main\n" \
+	"5 create 2 3 request\n" \
+	"5 label 3 \"open\n" \
+	"6 try-read 2 3\n"
+
+static void what_read_a_result_comes_after_it(void **state)
+{
+	check(OPEN_THEN_USE "20 resolve 1 3\n"
+			    "21 read 2 3\n"
+			    "25 create 2 4 request\n"
+			    "25 label 4 \"use\n"
+			    "30 resolve 1 4\n"
+			    "31 resolve 1 2\n",
+		OPEN_THEN_USE "8 create 2 4 request\n"
+			      "8 label 4 \"use\n"
+			      "20 resolve 1 3\n"
+			      "21 read 2 3\n"
+			      "30 resolve 1 4\n"
+			      "31 resolve 1 2\n",
+		false, "order use");
+}
+
+static void what_follows_by_chance_is_no_order(void **state)
+{
+	check(OPEN_THEN_USE "20 resolve 1 3\n"
+			    "25 create 2 4 request\n"
+			    "25 label 4 \"other\n"
+			    "30 resolve 1 4\n"
+			    "31 resolve 1 2\n",
+		OPEN_THEN_USE "8 create 2 4 request\n"
+			      "8 label 4 \"other\n"
+			      "20 resolve 1 3\n"
+			      "30 resolve 1 4\n"
+			      "31 resolve 1 2\n",
+		false, "");
+}
+
+static void failures_and_what_is_missing(void **state)
+{
+	check(OPEN_THEN_USE "20 resolve 1 3\n"
+			    "25 create 2 4 request\n"
+			    "25 label 4 \"use\n"
+			    "30 resolve 1 4\n"
+			    "31 resolve 1 2\n",
+		OPEN_THEN_USE "20 fail 1 3 \"no such file\n"
+			      "25 create 2 4 task\n"
+			      "25 label 4 \"complain\n"
+			      "30 resolve 1 4\n"
+			      "31 resolve 1 2\n",
+		false, "fails open, missing use, added complain");
+}
+
+static void what_lies_beyond_the_others_end_is_left_out(void **state)
+{
+	check("0 create - 1 thread\n"
+	      "5 create 1 2 task\n"
+	      "5 label 2 \"early\n"
+	      "9 resolve 1 2\n",
+		"0 create - 1 thread\n"
+		"5 create 1 2 task\n"
+		"5 label 2 \"early\n"
+		"9 resolve 1 2\n"
+		"50 create 1 3 task\n"
+		"50 label 3 \"late\n",
+		false, "");
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+static void many(unsigned count, unsigned length, unsigned step, char *to, size_t size)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n");
+
+	for (unsigned i = 0; i < count; i++)
+		used += (size_t)snprintf(to + used, size - used,
+			"%u create 1 %u task\n%u label %u \"GET %u\n%u resolve 1 %u\n", i * 1000,
+			i + 2, i * 1000, i + 2, i, i * 1000 + length + i % 10 * step, i + 2);
+}
+
+static void slower_is_said_of_many_only(void **state)
+{
+	static char good[9000], bad[9000];
+
+	many(60, 100, 10, good, sizeof(good));
+	many(60, 200, 10, bad, sizeof(bad));
+	check(good, bad, false, "slower GET #");
+	check(bad, good, false, "faster GET #");
+	check(good, good, false, "");
+	many(4, 100, 10, good, sizeof(good));
+	many(4, 200, 10, bad, sizeof(bad));
+	check(good, bad, false, "");
+}
+
+static void ranks(void **state)
+{
+	int64_t low[40], high[40], same[40];
+	unsigned longer;
+
+	for (int i = 0; i < 40; i++) {
+		low[i] = i;
+		high[i] = i + 20;
+		same[i] = 7;
+	}
+	assert_int_equal(thrum__rank_test(low, 40, high, 40, &longer), 1);
+	assert_int_equal(longer, 88); /* 190 of 1,600 pairs are less, 20 ties count half */
+	assert_int_equal(thrum__rank_test(high, 40, low, 40, &longer), -1);
+	assert_int_equal(longer, 13);
+	assert_int_equal(thrum__rank_test(low, 40, low, 40, &longer), 0);
+	assert_int_equal(longer, 50);
+	assert_int_equal(thrum__rank_test(same, 40, same, 40, &longer), 0);
+	assert_int_equal(thrum__rank_test(low, 3, high + 30, 3, &longer), 0);
+	assert_int_equal(thrum__rank_test(low, 0, high, 3, &longer), 0);
+}
+
+/* ---- Any two stories ----------------------------------------------------------------------- */
+
+static unsigned next_random(unsigned *seed)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return *seed >> 16;
+}
+
+static void random_story(unsigned seed, char *to, size_t size)
+{
+	static const char *const verbs[] = {"try-read", "read", "resolve", "become", "signal",
+		"fail", "cancel"};
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n");
+	unsigned tasks = 1;
+
+	for (unsigned time = 1; time < 100; time++) {
+		unsigned a = next_random(&seed) % tasks + 1, b = next_random(&seed) % tasks + 1;
+		unsigned what = next_random(&seed) % 12;
+
+		if (what >= 9 || tasks < 4)
+			used += (size_t)snprintf(to + used, size - used, "%u create %u %u %s\n",
+				time, a, ++tasks, what & 1 ? "condition" : "promise");
+		else if (what >= 7)
+			used += (size_t)snprintf(to + used, size - used, "%u label %u \"l%c\n",
+				time, a, 'a' + (char)(b % 5));
+		else
+			used += (size_t)snprintf(to + used, size - used, "%u %s %u %u\n", time,
+				verbs[what], a, b);
+	}
+}
+
+static void any_two_compare(void **state)
+{
+	static char good[8000], bad[8000];
+
+	for (unsigned seed = 1; seed <= 300; seed++) {
+		struct pair pair;
+
+		random_story(seed, good, sizeof(good));
+		random_story(seed + 1000, bad, sizeof(bad));
+		compare(&pair, good, bad, seed & 1);
+		finish(&pair);
+		compare(&pair, good, good, seed & 1);
+		assert_int_equal(pair.comparison.count, 0);
+		finish(&pair);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_signal_precedes_the_wait),
+		cmocka_unit_test(mirage_waits_look_like_signals),
+		cmocka_unit_test(nobody_signals),
+		cmocka_unit_test(the_same_is_no_difference),
+		cmocka_unit_test(ids_and_times_are_no_difference),
+		cmocka_unit_test(what_read_a_result_comes_after_it),
+		cmocka_unit_test(what_follows_by_chance_is_no_order),
+		cmocka_unit_test(failures_and_what_is_missing),
+		cmocka_unit_test(what_lies_beyond_the_others_end_is_left_out),
+		cmocka_unit_test(slower_is_said_of_many_only),
+		cmocka_unit_test(ranks),
+		cmocka_unit_test(any_two_compare),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

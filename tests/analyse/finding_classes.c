@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: ISC */
+/* Each class of findings but the lost wake-up (finding.c): a story that has it, and its twin that
+ * hasn't. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: so many ms */
+#define MAIN \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n"
+
+/* The story's findings must be these: `count`, the first of this class. */
+static struct thrum__finding expect(const char *lines, uint32_t count, int class)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__finding first = {0};
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	assert_int_equal(findings.count, count);
+	if (count > 0) {
+		first = findings.findings[0];
+		assert_string_equal(thrum__finding_name(first.class), thrum__finding_name(class));
+	}
+	thrum__findings_free(&findings);
+	thrum__model_destroy(model);
+	return first;
+}
+
+static void expect_none(const char *lines)
+{
+	expect(lines, 0, 0);
+}
+
+#define TWO_LOCKS \
+	MAIN "1" MS "create 1 2 lock\n" \
+	     "1" MS "create 1 3 lock\n" \
+	     "1" MS "create 1 4 fiber\n" \
+	     "1" MS "create 1 5 fiber\n" \
+	     "2" MS "lock 4 2\n" \
+	     "3" MS "lock 5 3\n" \
+	     "4" MS "try-read 4 3\n"
+
+static void deadlock(void **state)
+{
+	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "try-read 5 2\n"
+							 "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_DEADLOCK);
+
+	assert_int_equal(finding.certainty, THRUM__CERTAIN);
+	assert_int_equal(finding.step_count, 4);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_WAITS_IN_CYCLE);
+	assert_int_equal(finding.steps[0].time, 4000000);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_HOLDS);
+	assert_int_equal(finding.steps[1].time, 3000000);
+}
+
+static void deadlock_after_a_gap_is_possible(void **state)
+{
+	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "try-read 5 2\n"
+							 "6" MS "lost =3 \"full\n"
+							 "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_DEADLOCK);
+
+	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
+}
+
+static void no_deadlock(void **state)
+{
+	expect_none(TWO_LOCKS "5" MS "unlock 5 3\n"
+			      "5" MS "lock 4 3\n"
+			      "6" MS "try-read 5 2\n"
+			      "900" MS "log 1 \"end\n");
+}
+
+#define REQUESTS \
+	MAIN "1" MS "create 1 2 request\n" \
+	     "1" MS "label 2 \"query 1\n" \
+	     "3" MS "resolve 1 2\n" \
+	     "10" MS "create 1 3 request\n" \
+	     "10" MS "label 3 \"query 2\n" \
+	     "10" MS "create 1 4 promise\n" \
+	     "10" MS "should-resolve 4\n" \
+	     "10" MS "try-read 4 3\n"
+
+static void outside(void **state)
+{
+	struct thrum__finding finding = expect(REQUESTS "900" MS "log 1 \"end\n", 1,
+		THRUM__FINDING_OUTSIDE);
+
+	assert_int_equal(finding.peers, 1);
+	assert_int_equal(finding.usual, 2000000);
+	assert_int_equal(finding.steps[0].time, 10000000);
+}
+
+static void under_way(void **state)
+{
+	expect_none(REQUESTS "12" MS "log 1 \"end\n");
+}
+
+static void idle_timer_and_handle(void **state)
+{
+	expect_none(MAIN "1" MS "create 1 2 timer\n"
+			 "1" MS "due 2 =5000000000\n"
+			 "1" MS "create 1 3 promise\n"
+			 "1" MS "should-resolve 3\n"
+			 "1" MS "try-read 3 2\n"
+			 "1" MS "create 1 4 handle\n"
+			 "1" MS "create 1 5 promise\n"
+			 "1" MS "should-resolve 5\n"
+			 "1" MS "try-read 5 4\n"
+			 "900" MS "log 1 \"end\n");
+}
+
+#define READY \
+	MAIN "1" MS "create 1 2 promise\n" \
+	     "1" MS "create 1 3 fiber\n" \
+	     "1" MS "create 1 4 task\n" \
+	     "2" MS "try-read 3 2\n"
+
+static void starved(void **state)
+{
+	struct thrum__finding finding = expect(READY "10" MS "switch 4\n"
+						     "11" MS "resolve 4 2\n"
+						     "90" MS "switch 3\n"
+						     "90" MS "read 3 2\n"
+						     "91" MS "switch 1\n"
+						     "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_STARVED);
+
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
+	assert_int_equal(finding.steps[0].time, 10000000);
+	assert_int_equal(finding.steps[1].time, 11000000);
+	assert_int_equal(finding.steps[2].time, 90000000);
+}
+
+static void not_starved(void **state)
+{
+	expect_none(READY "10" MS "switch 4\n"
+			  "80" MS "resolve 4 2\n"
+			  "90" MS "switch 3\n"
+			  "90" MS "read 3 2\n"
+			  "91" MS "switch 1\n"
+			  "900" MS "log 1 \"end\n");
+}
+
+#define FAILS \
+	MAIN "1" MS "create 1 2 task\n" \
+	     "1" MS "label 2 \"upload\n" \
+	     "2" MS "switch 2\n" \
+	     "3" MS "fail 2 2 \"no space\n" \
+	     "3" MS "switch 1\n"
+
+static void failed_unseen(void **state)
+{
+	struct thrum__finding finding = expect(FAILS "900" MS "log 1 \"end\n", 1,
+		THRUM__FINDING_FAILED_UNSEEN);
+
+	assert_int_equal(finding.steps[0].time, 3000000);
+	expect_none(FAILS "4" MS "read 1 2\n"
+			  "900" MS "log 1 \"end\n");
+}
+
+#define CANCELS \
+	MAIN "1" MS "create 1 2 task\n" \
+	     "1" MS "create 1 3 promise\n" \
+	     "1" MS "create 1 4 task\n" \
+	     "2" MS "try-read 3 2\n"
+
+static void cancelled(void **state)
+{
+	struct thrum__finding finding = expect(CANCELS "5" MS "cancel 4 2\n"
+						       "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_CANCELLED);
+
+	assert_int_equal(finding.steps[0].time, 5000000);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_WAITS_FOR);
+	expect_none(CANCELS "5" MS "cancel 4 2\n"
+			    "5" MS "read 3 2\n"
+			    "5" MS "cancel 3 3\n"
+			    "900" MS "log 1 \"end\n");
+}
+
+/* 40 sessions, one each 10 ms; each of `every` ends after 5. */
+static void tell_sessions(char *story, size_t size, int every)
+{
+	size_t used = (size_t)snprintf(story, size, MAIN);
+
+	for (int i = 0; i < 40; i++) {
+		used += (size_t)snprintf(story + used, size - used,
+			"%d" MS "create 1 %d promise\n%d" MS "label %d \"session\n", 10 * i + 10,
+			100 + i, 10 * i + 10, 100 + i);
+		if (i % every == 0)
+			used += (size_t)snprintf(story + used, size - used,
+				"%d" MS "resolve 1 %d\n", 10 * i + 15, 100 + i);
+	}
+	snprintf(story + used, size - used, "450" MS "log 1 \"end\n");
+}
+
+static void leak(void **state)
+{
+	char story[8192];
+	struct thrum__finding finding;
+
+	tell_sessions(story, sizeof story, 2);
+	finding = expect(story, 1, THRUM__FINDING_LEAK);
+	assert_int_equal(finding.count, 20);
+	assert_int_equal(finding.steps[0].time, 20000000);
+	assert_int_equal(finding.steps[1].time, 400000000);
+	tell_sessions(story, sizeof story, 1);
+	expect_none(story);
+}
+
+static void an_answer_over_a_link(void **state)
+{
+	struct thrum__finding finding = expect(MAIN "1" MS "create 1 2 promise\n"
+						    "1" MS "label 2 \"reply\n"
+						    "1" MS "should-resolve 2\n"
+						    "1" MS "link-send 1 \"7\n"
+						    "2" MS "@1 create - 9 thread\n"
+						    "2" MS "@1 link-receive 9 \"7\n"
+						    "2" MS "@1 create 9 10 task\n"
+						    "2" MS "@1 label 10 \"GET /\n"
+						    "2" MS "@1 should-resolve 10\n"
+						    "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_NEVER_RESOLVED);
+
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_WAITS_FOR);
+	assert_int_equal(finding.steps[finding.step_count - 1].kind, THRUM__STEP_NEVER_RESOLVED);
+}
+
+static void names(void **state)
+{
+	assert_string_equal(thrum__finding_name(THRUM__FINDING_LEAK), "leak");
+	assert_string_equal(thrum__finding_name(-1), "unknown");
+	assert_string_equal(thrum__step_name(THRUM__STEP_BEHIND), "behind");
+	assert_string_equal(thrum__step_name(THRUM__STEP_KINDS), "unknown");
+	assert_string_equal(thrum__certainty_name(THRUM__CERTAIN), "certain");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(deadlock),
+		cmocka_unit_test(deadlock_after_a_gap_is_possible),
+		cmocka_unit_test(no_deadlock),
+		cmocka_unit_test(outside),
+		cmocka_unit_test(under_way),
+		cmocka_unit_test(idle_timer_and_handle),
+		cmocka_unit_test(starved),
+		cmocka_unit_test(not_starved),
+		cmocka_unit_test(failed_unseen),
+		cmocka_unit_test(cancelled),
+		cmocka_unit_test(leak),
+		cmocka_unit_test(an_answer_over_a_link),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# `thrum why`: what it says, its exit status, one task, one moment, JSON. The traces with a lost
+# wake-up lie beside the checkout: see tests/read/mirage_real.c.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failed=0
+
+# says STATUS PATTERN ARGUMENT...: the exit status, and what the output matches.
+says() {
+	local status=$1 pattern=$2 got
+	shift 2
+	"$THRUM" why "$@" >out 2>err
+	got=$?
+	[[ $got -eq $status && $(cat out err) =~ $pattern ]] || {
+		echo "thrum why $*: status $got instead of $status, or not $pattern:"
+		cat out err
+		failed=1
+	}
+}
+
+THRUM_TRACE=$here/good.thrum "$BUILD/examples/server" --requests 5 >/dev/null || exit 1
+says 0 '^nothing was found$' good.thrum
+says 0 '^nothing is wrong with #' --task=connection good.thrum
+says 2 'no task is "nonsense"' --task=nonsense good.thrum
+says 64 'text or json' --format=tsv good.thrum
+
+# Killed while it hangs; in a ring that has overwritten the beginning, too.
+for size in 16M 1M; do
+	(THRUM_TRACE=$here/hang.thrum THRUM_SIZE=$size "$BUILD/examples/server" --hang --die >/dev/null) \
+		2>/dev/null
+	says 1 'lookup user 42: Waits for “database”' hang.thrum
+	says 1 'GET /user/42: ' --task='GET /user/42' hang.thrum
+	[[ $("$THRUM" why hang.thrum | awk '/^$/ { exit } { n++ } END { print n }') -lt 10 ]] || {
+		echo "ten lines or more"
+		failed=1
+	}
+done
+
+for mirage in "${THRUM_MIRAGE_DATA:-}" "$SOURCE"/../*/data/mirage; do
+	[[ -e $mirage/arp-hang.ctf ]] && break
+done
+if [[ ! -e $mirage/arp-hang.ctf ]]; then
+	echo "skipped: the traces with a lost wake-up are not there"
+	exit $((failed ? 1 : 77))
+fi
+says 1 '^lost wake-up \(certain\)' "$mirage/arp-hang.ctf"
+says 1 '0\.005 102 389  #1 arp-reply: Signal lost' "$mirage/arp-hang.ctf"
+says 1 '0\.010 120 035  #16 arp-reply: Waits 5.02 ms too late' "$mirage/arp-hang.ctf"
+says 1 '"class":"lost wake-up","certainty":"certain"' --format=json "$mirage/arp-hang.ctf"
+says 1 '"event":"signal","event-time":5102389,"task":1,"label":"arp-reply"' --format=json \
+	"$mirage/arp-hang.ctf"
+says 0 'nothing is wrong with #' --task='tick *' "$mirage/arp-hang.ctf"
+for name in arp-good net counters labels; do
+	says 0 '^nothing was found$' "$mirage/$name.ctf"
+done
+says 1 'waits for ever, is expected to end' "$mirage/small.ctf"
+exit $failed
