@@ -104,14 +104,6 @@ static bool is_itself(const struct slow *slow, uint32_t frame)
 	return slow->paths.frames[frame].parent == THRUM__NONE;
 }
 
-/* Whether the task is one that something outside resolves. */
-static bool is_outside(const struct slow *slow)
-{
-	uint8_t kind = THRUM__TASK(slow->model, slow->slowest->item, kind);
-
-	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE;
-}
-
 static void write_what(struct slow *slow, const struct thrum__share *share)
 {
 	const struct thrum__frame *frame = &slow->paths.frames[share->frame];
