@@ -170,8 +170,11 @@ static int settle(struct drawing *drawing)
 
 		state->from = 0;
 		state->to = end;
-		/* Each would fold for itself, and moments be at different places. */
-		state->fold = THRUM__FOLD_OFF;
+		/* Folded is what is idle in both, so that moments are at the same place. */
+		part->view->companions = (struct thrum__companions){
+			.all = {{drawing->parts[!side].view->tracks, 0}},
+			.count = 1,
+		};
 		if (thrum__view_settle(part->view) < 0)
 			return load_no_memory();
 		part->height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
