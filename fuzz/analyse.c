@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Any bytes as a trace, and every question that is asked of a model: statistics, findings, paths, a
+ * flame graph, and the comparison of a trace with itself and with its own first half.
+ */
+#include <stdlib.h>
+
+#include "analyse/compare.h"
+#include "analyse/finding.h"
+#include "analyse/flame.h"
+#include "analyse/stats.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static bool any(const void *context, const char *label, size_t size)
+{
+	return true;
+}
+
+static struct thrum__model *model_of(const uint8_t *data, size_t size)
+{
+	struct thrum_trace *trace;
+	struct thrum__model *model;
+
+	if (thrum_trace_open_memory(data, size, &trace, NULL) != 0)
+		return NULL;
+	require(thrum__model_create(trace, &model) == 0);
+	require(thrum__model_load(model, trace, NULL, NULL, NULL) == 0);
+	thrum_trace_close(trace);
+	return model;
+}
+
+/* A path has no holes and lies within its task's time. */
+static void check_path(struct thrum__paths *paths, uint32_t task)
+{
+	struct thrum__path path;
+
+	require(thrum__path_make(paths, task, &path) == 0);
+	for (uint32_t i = 0; i < path.count; i++) {
+		const struct thrum__path_part *part = &path.stretches[i];
+
+		require(part->from <= part->to && part->frame < paths->frame_count);
+		require(part->from == (i > 0 ? part[-1].to : path.from));
+	}
+	require(path.count == 0 || path.stretches[path.count - 1].to == path.to);
+	thrum__path_free(&path);
+}
+
+static void check_paths(const struct thrum__model *model)
+{
+	struct thrum__paths paths;
+	struct thrum__lives lives;
+	struct thrum__flame flame;
+
+	require(thrum__paths_init(&paths, model) == 0);
+	require(thrum__lives_make(model, any, NULL, &lives) == 0);
+	for (uint32_t i = 0; i < lives.count && i < 100; i++)
+		check_path(&paths, lives.items[i].item);
+	require(thrum__flame_make(&paths, &lives, &flame) == 0);
+	for (uint32_t i = 0; i < flame.count; i++)
+		require(flame.boxes[i].from >= 0 && flame.boxes[i].time >= 0 &&
+			flame.boxes[i].self <= flame.boxes[i].time &&
+			flame.boxes[i].depth <= flame.depth);
+	thrum__flame_free(&flame);
+	thrum__lives_free(&lives);
+	thrum__paths_finish(&paths);
+}
+
+/* A finding names tasks that there are, and begins with a cause. */
+static void check_findings(const struct thrum__model *model)
+{
+	struct thrum__findings findings;
+
+	require(thrum__findings_make(model, &findings) == 0);
+	for (uint32_t i = 0; i < findings.count; i++) {
+		const struct thrum__finding *finding = &findings.findings[i];
+
+		require(finding->class < THRUM__FINDING_CLASSES && finding->step_count > 0 &&
+			finding->step_count <= THRUM__STEPS_MAX);
+		for (unsigned s = 0; s < finding->step_count; s++)
+			require(finding->steps[s].task < model->tasks.count);
+	}
+	thrum__findings_free(&findings);
+}
+
+static void check_comparison(const struct thrum__model *good, const struct thrum__model *bad)
+{
+	struct thrum__comparison comparison;
+
+	require(thrum__compare(good, bad, &comparison) == 0);
+	require(good != bad || comparison.count == 0);
+	thrum__comparison_free(&comparison);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct thrum__model *model = model_of(data, size), *half;
+	struct thrum__stats stats;
+
+	if (!model)
+		return 0;
+	require(thrum__stats_make(model, true, 10, &stats) == 0);
+	thrum__stats_free(&stats);
+	check_findings(model);
+	check_paths(model);
+	check_comparison(model, model);
+	half = model_of(data, size / 2);
+	if (half)
+		check_comparison(half, model);
+	thrum__model_destroy(half);
+	thrum__model_destroy(model);
+	return 0;
+}
