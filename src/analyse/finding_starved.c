@@ -2,7 +2,7 @@
 /* Tasks that could go on, but another one had the lane. */
 #include "analyse/finding_parts.h"
 
-#define LATE 20000000  /* ns; less is what a busy program is like */
+#define LATE 100000000 /* ns; less is what a busy program or machine is like */
 #define RUNS_MAX 1024  /* of a lane, that are looked at for one delay */
 #define DELAYS_MAX 200 /* that are looked at */
 #define LOOK_BACK 64

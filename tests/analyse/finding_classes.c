@@ -131,25 +131,25 @@ static void starved(void **state)
 {
 	struct thrum__finding finding = expect(READY "10" MS "switch 4\n"
 						     "11" MS "resolve 4 2\n"
-						     "90" MS "switch 3\n"
-						     "90" MS "read 3 2\n"
-						     "91" MS "switch 1\n"
+						     "190" MS "switch 3\n"
+						     "190" MS "read 3 2\n"
+						     "191" MS "switch 1\n"
 						     "900" MS "log 1 \"end\n",
 		1, THRUM__FINDING_STARVED);
 
 	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
 	assert_int_equal(finding.steps[0].time, 10000000);
 	assert_int_equal(finding.steps[1].time, 11000000);
-	assert_int_equal(finding.steps[2].time, 90000000);
+	assert_int_equal(finding.steps[2].time, 190000000);
 }
 
 static void not_starved(void **state)
 {
 	expect_none(READY "10" MS "switch 4\n"
-			  "80" MS "resolve 4 2\n"
-			  "90" MS "switch 3\n"
-			  "90" MS "read 3 2\n"
-			  "91" MS "switch 1\n"
+			  "100" MS "resolve 4 2\n"
+			  "190" MS "switch 3\n"
+			  "190" MS "read 3 2\n"
+			  "191" MS "switch 1\n"
 			  "900" MS "log 1 \"end\n");
 }
 

@@ -22,7 +22,13 @@ says() {
 }
 
 THRUM_TRACE=$here/good.thrum "$BUILD/examples/server" --requests 5 >/dev/null || exit 1
-says 0 '^nothing was found$' good.thrum
+# Whom the system itself stops for long, on a busy machine, has its lane: that looks like starving.
+"$THRUM" why good.thrum >out 2>err
+[[ $(grep -vE '^( |$|starved \((likely|possible)\))' out) =~ ^(nothing was found)?$ ]] || {
+	echo "a healthy server:"
+	cat out err
+	failed=1
+}
 says 0 '^nothing is wrong with #' --task=connection good.thrum
 says 2 'no task is "nonsense"' --task=nonsense good.thrum
 says 64 'text or json' --format=tsv good.thrum
