@@ -309,6 +309,12 @@ static bool is_free(const struct thrum__paint *p, const struct placed *placed, f
 		!thrum__boxes_hit(p->boxes, x - 3, y - 10, placed->width + 7, 12);
 }
 
+/* Whether a run is of a lane's own task: a thin pale bar, on which nothing can be read. */
+static bool is_own(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__TASK(model, THRUM__RUN(model, run, task), flags) & THRUM__TASK_LANE;
+}
+
 /* A text on the line itself is to hide no run: it goes right of those that begin under it, if that
  * isn't far; on one that is longer it is written. */
 static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded,
@@ -326,6 +332,8 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded
 		thrum__paint_clamped(p, run.start) < x + placed->width) {
 		float end = thrum__paint_clamped(p, run.end);
 
+		if (run.count == 1 && is_own(p->model, run.item))
+			break;
 		if (run.count == 1 && !placed->is_found && end > x + placed->width &&
 			thrum__paint_clamped(p, run.start) <= x - 4) {
 			placed->is_on_run = true;
