@@ -13,6 +13,7 @@
 
 #define STATUS_DIFFERS 1
 #define WORDS 200
+#define COLUMNS 60 /* that are shown of a name */
 
 enum {
 	DIFF_TEXT,
@@ -47,14 +48,6 @@ static void put_style(struct writer *w, const char *style)
 		put(w, style);
 }
 
-static void put_words(struct writer *w, const char *text, size_t size)
-{
-	size_t columns;
-
-	w->out.at = put_display(output_room(&w->out, 4 * WORDS), 4 * WORDS, text, size, 60,
-		&columns);
-}
-
 static void put_number(struct writer *w, uint64_t number)
 {
 	w->out.at = put_count(output_room(&w->out, NUMBER_ROOM), number);
@@ -73,7 +66,7 @@ static void put_group(struct writer *w, uint32_t group)
 	const char *name = thrum__group_name(&w->diff->comparison, group, &size);
 
 	put(w, "“");
-	put_words(w, name, size);
+	output_display(&w->out, name, size, COLUMNS);
 	put(w, "” (");
 	put(w, thrum__group_kind(&w->diff->comparison, group));
 	put(w, ")");
@@ -93,7 +86,7 @@ static void put_task(struct writer *w, int side, uint32_t task)
 	size = thrum__view_task_words(model, task, words, sizeof(words));
 	size = size < sizeof(words) ? size : sizeof(words) - 1;
 	put(w, "“");
-	put_words(w, words, size);
+	output_display(&w->out, words, size, COLUMNS);
 	put(w, "” (task ");
 	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
 		model->signed_ids);
@@ -254,7 +247,7 @@ static void put_summary(struct writer *w)
 
 		put(w, side_names[side]);
 		put(w, side == THRUM__GOOD ? "  " : "   ");
-		put_words(w, path, strlen(path));
+		output_display(&w->out, path, strlen(path), COLUMNS);
 		put(w, ": ");
 		put_time(w, c->model[side]->end, 3);
 		put(w, ", ");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "text.h"
 
 #define BUFFER_SIZE (4 * OUTPUT_ROOM)
 
@@ -90,6 +91,14 @@ void output_put(struct output *out, const char *text, size_t size,
 		text += n;
 		size -= n;
 	}
+}
+
+void output_display(struct output *out, const char *text, size_t size, size_t columns)
+{
+	size_t room = 4 * size + 16, used;
+
+	room = room < OUTPUT_ROOM ? room : OUTPUT_ROOM;
+	out->at = put_display(output_room(out, room), room, text, size, columns, &used);
 }
 
 bool output_is_open(struct output *out)

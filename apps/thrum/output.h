@@ -32,6 +32,10 @@ void output_flush(struct output *);
 void output_put(struct output *, const char *text, size_t size,
 	char *(*put)(char *, const char *, size_t), size_t growth);
 
+/* Appends `text` as put_display makes it for people, cut to `columns`. At most OUTPUT_ROOM bytes.
+ */
+void output_display(struct output *, const char *text, size_t size, size_t columns);
+
 /* Whether there is any sense in going on: nothing failed, and a reader of a pipe is still there. */
 bool output_is_open(struct output *);
 

@@ -16,7 +16,8 @@
 #include "text.h"
 #include "view/view.h"
 
-#define WORDS 200 /* bytes of a task's words */
+#define WORDS 200  /* bytes of a task's words */
+#define COLUMNS 60 /* that are shown of them */
 
 struct slow {
 	const struct slow_options *options;
@@ -33,14 +34,6 @@ struct slow {
 /* ---- Text --------------------------------------------------------------------------------------
  */
 
-static void write_words(struct output *out, const char *text, size_t size)
-{
-	char *to = output_room(out, 4 * WORDS);
-	size_t columns;
-
-	out->at = put_display(to, 4 * WORDS, text, size, 60, &columns);
-}
-
 /* “GET /user/42” (task 39) */
 static void write_task(struct slow *slow, uint32_t task, bool with_id)
 {
@@ -54,7 +47,7 @@ static void write_task(struct slow *slow, uint32_t task, bool with_id)
 	size = thrum__view_task_words(slow->model, task, words, sizeof(words));
 	size = size < sizeof(words) ? size : sizeof(words) - 1;
 	output_text(&slow->out, "“");
-	write_words(&slow->out, words, size);
+	output_display(&slow->out, words, size, COLUMNS);
 	output_text(&slow->out, "”");
 	if (!with_id)
 		return;
@@ -91,7 +84,7 @@ static void write_stack(struct slow *slow, uint32_t frame, const char *between)
 		size_t size;
 		const char *name = thrum__frame_name(&slow->paths, frames[i], &size);
 
-		write_words(&slow->out, name, size);
+		output_display(&slow->out, name, size, COLUMNS);
 		output_text(&slow->out, i > 0 ? between : "");
 	}
 }

@@ -9,13 +9,6 @@
 #define NAME_COLUMNS 40
 #define CHAIN_MAX 20 /* lines on what a task waits for */
 
-static void write_words(struct output *out, const char *words, size_t columns)
-{
-	size_t used, size = strlen(words), room = 4 * size + 16;
-
-	out->at = put_display(output_room(out, room), room, words, size, columns, &used);
-}
-
 static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	char *to = output_room(out, NUMBER_ROOM + 1);
@@ -41,7 +34,7 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	else
 		strcpy(words, thrum_kind_name(THRUM__TASK(model, task, kind)));
 	output_text(out, " ");
-	write_words(out, words, NAME_COLUMNS);
+	output_display(out, words, strlen(words), NAME_COLUMNS);
 }
 
 /* file.c:12 function */
@@ -91,11 +84,11 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	write_task(out, model, step->task);
 	thrum__step_title(model, finding, i, words, sizeof words);
 	output_text(out, ": ");
-	write_words(out, words, 120);
+	output_display(out, words, strlen(words), 120);
 	thrum__step_line(model, finding, i, words, sizeof words);
 	if (*words) {
 		output_text(out, "; ");
-		write_words(out, words, 160);
+		output_display(out, words, strlen(words), 160);
 	}
 	if (is_by_other(step->kind) && step->other != THRUM__NONE) {
 		output_text(out, ", by ");
@@ -103,7 +96,7 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	}
 	if (put_site(model, step->task, words, sizeof words) > 0) {
 		output_text(out, " [");
-		write_words(out, words, 120);
+		output_display(out, words, strlen(words), 120);
 		output_text(out, "]");
 	}
 	output_text(out, "\n");
@@ -121,7 +114,7 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 	output_text(out, thrum__certainty_name(finding->certainty));
 	output_text(out, "): ");
 	thrum__finding_words(model, finding, words, sizeof words);
-	write_words(out, words, 200);
+	output_display(out, words, strlen(words), 200);
 	if (finding->behind > 0) {
 		output_text(out, "; ");
 		to = put_count(output_room(out, NUMBER_ROOM), finding->behind);
