@@ -10,7 +10,6 @@
 #include "view/view.h"
 
 #define WIDTH 1600 /* px */
-#define HEAD 24    /* px: a recording's name */
 #define ROW 42
 #define PART_MIN 150
 #define PART_MAX 700
@@ -78,15 +77,7 @@ static void paint_head(struct drawing *drawing, int side)
 
 	snprintf(text, sizeof(text), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
 		part->name);
-	thrum__list_init(list);
-	list->y = part->top - HEAD;
-	thrum__list_clear(list, WIDTH, HEAD);
-	thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, 0, WIDTH, HEAD);
-	if (side > 0)
-		thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_RULE, 0, 0, WIDTH, 1);
-	thrum__list_text(list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_STRONG, 12, 16,
-		text, strlen(text), false);
-	thrum__list_sort(list);
+	picture_head(list, part->top - PICTURE_HEAD, WIDTH, side == 0, text);
 }
 
 /* An upright through all rows, and its name below the ruler. */
@@ -178,8 +169,8 @@ static int settle(struct drawing *drawing)
 		if (thrum__view_settle(part->view) < 0)
 			return load_no_memory();
 		part->height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
-		part->top = top + HEAD;
-		top += HEAD + part->height;
+		part->top = top + PICTURE_HEAD;
+		top += PICTURE_HEAD + part->height;
 	}
 	return STATUS_OK;
 }

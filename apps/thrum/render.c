@@ -321,7 +321,6 @@ static int settle(struct render *render, struct part *part)
 
 /* ---- Painting ------------------------------------------------------------------------------ */
 
-#define HEAD 24      /* px: a trace's name above its part */
 #define ROW 42       /* px: of a row, where the height is free */
 #define PART_MIN 150 /* px */
 #define PART_MAX 900 /* px */
@@ -353,7 +352,7 @@ static int shrink(struct render *render, struct part *part)
 /* Where each part goes; several have a head. */
 static int place_parts(struct render *render)
 {
-	float head = render->count > 1 ? HEAD : 0, top = 0;
+	float head = render->count > 1 ? PICTURE_HEAD : 0, top = 0;
 	uint64_t whole = render->options.height;
 
 	for (size_t i = 0; i < render->count; i++) {
@@ -383,15 +382,8 @@ static void paint_head(struct render *render, const struct part *part)
 	const char *path = part->load.input.path, *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
-	thrum__list_init(list);
-	list->y = part->top - HEAD;
-	thrum__list_clear(list, (float)render->options.width, HEAD);
-	thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, 0, list->width, HEAD);
-	if (part != render->parts)
-		thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_RULE, 0, 0, list->width, 1);
-	thrum__list_text(list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_STRONG, 12, 16,
-		name, strlen(name), false);
-	thrum__list_sort(list);
+	picture_head(list, part->top - PICTURE_HEAD, (float)render->options.width,
+		part == render->parts, name);
 }
 
 /* Whether some row of the selected task is on the picture. */
