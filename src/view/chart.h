@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How long the tasks of a label lived, ran or waited, as a histogram with logarithmic columns, and
+ * a range of it that narrows a table of tasks.
+ */
+#ifndef VIEW_CHART_H
+#define VIEW_CHART_H
+
+#include "view/list.h"
+#include "view/table.h"
+
+#define THRUM__CHART_HEIGHT 96 /* pixels, the best */
+
+struct thrum__chart {
+	const struct thrum__stats *stats;
+	uint32_t tally; /* of THRUM__BY_LABEL; NONE: all tasks */
+	int measure;    /* enum thrum__measure */
+	struct thrum__histogram histogram;
+	unsigned from, to; /* chosen columns; from > to: none */
+};
+
+/* Counts. Stats must stay. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__chart_init(struct thrum__chart *, const struct thrum__stats *,
+	uint32_t tally, int measure);
+
+/* Chooses the columns between two places of a picture of that width; returns whether that changed
+ * something. x1 == x0: one column. */
+bool thrum__chart_choose(struct thrum__chart *, float width, float x0, float x1);
+void thrum__chart_choose_none(struct thrum__chart *);
+
+/* "3 tasks, 10 ms to 20 ms": what is chosen, or all. As snprintf. */
+size_t thrum__chart_words(const struct thrum__chart *, char *to, size_t size);
+
+/* The picture, into the list (cleared first). */
+void thrum__chart_frame(const struct thrum__chart *, float width, float height,
+	const struct thrum__metrics *, struct thrum__list *);
+
+/* Leaves in a table of tasks those of the chart's label whose measure is in the chosen columns, and
+ * whose texts contain `text`. chart NULL: by text alone. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__table_narrow(struct thrum__table *, const struct thrum__chart *,
+	const char *text);
+
+#endif
