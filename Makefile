@@ -25,12 +25,12 @@ demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test:
-	@tools/setup build pictures test
+	@tools/setup build pictures test browser
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 
 bench:
-	@tools/setup build bench
+	@tools/setup build bench browser
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/bench $(BUILD)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""wasm_imports.py MODULE NAME...: fails if a module imports anything but these."""
+"""wasm_imports.py FILE MODULE.NAME...: fails if a wasm file imports anything but these."""
 
 import sys
 
@@ -43,7 +43,7 @@ def main():
     with open(sys.argv[1], "rb") as file:
         data = file.read()
     found = sorted(imports(data))
-    wrong = [name for name in found if name.split(".")[1] not in sys.argv[2:]]
+    wrong = [name for name in found if name not in sys.argv[2:]]
     print(f"{len(data):,} bytes, imports: {' '.join(found) or 'none'}")
     if wrong:
         sys.exit(f"imports too much: {' '.join(wrong)}")

@@ -38,6 +38,8 @@ const char *app_trace_name(AppTrace *); /* for people */
 enum app_trace_state app_trace_state(AppTrace *);
 /* What failed, what is lost or damaged, "ended by SIGKILL": one line each, or "". */
 const char *app_trace_message(AppTrace *);
+/* How far reading is: "12 MB of 1.2 GB". To be freed with g_free. */
+char *app_trace_progress_words(AppTrace *);
 struct thrum__model *app_trace_model(AppTrace *);    /* NULL until it is shown */
 struct thrum__view *app_trace_take_view(AppTrace *); /* once */
 const struct thrum_trace_info *app_trace_info(AppTrace *);
@@ -45,6 +47,10 @@ const struct thrum__stats *app_trace_stats(AppTrace *); /* made anew when the mo
 void app_trace_pause(AppTrace *, bool is_paused);
 void app_trace_keep(AppTrace *, int64_t ns); /* forget what is older; 0: keep all */
 bool app_trace_snapshot(AppTrace *, const char *file, GError **);
+
+/* Lets people choose among the processes that record now (attach.c); `chosen` isn't called when
+ * they don't. */
+void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), void *data);
 
 /* ---- The picture (picture.c): a widget that shows a stage ---------------------------------------
  */
@@ -57,6 +63,7 @@ G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
 GtkWidget *app_picture_new(struct thrum__stage *);
 /* What a stage call returned: asks for a frame, and emits "changed". */
 void app_picture_did(AppPicture *, int changed);
+void app_picture_command(AppPicture *, int command);
 bool app_picture_export(AppPicture *, const char *file, GError **); /* by ending: svg png pdf */
 
 /* ---- The side pane (pane.c): details, tasks, statistics, findings -------------------------------
@@ -65,8 +72,9 @@ bool app_picture_export(AppPicture *, const char *file, GError **); /* by ending
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
 
-/* Signal "go-task" (unsigned part, unsigned task), "go-time" (part, gint64), "go-finding",
- * "hover-task". */
+/* Signal "go-task" (unsigned part, unsigned task), "go-time" (part, gint64), "go-finding"
+ * (part, unsigned finding), "hover-task" (part, task), "page" (const char * word: it shows
+ * another). */
 GtkWidget *app_pane_new(void);
 /* The traces of a window, in the stage's order. The pane keeps references. */
 void app_pane_set_traces(AppPane *, AppTrace **traces, struct thrum__stage *, unsigned count);

@@ -7,7 +7,7 @@
 #include "diff.h"
 #include "picture.h"
 #include "view/layout.h"
-#include "view/view.h"
+#include "view/stage.h"
 
 #define WIDTH 1600 /* px */
 #define ROW 42
@@ -77,7 +77,8 @@ static void paint_head(struct drawing *drawing, int side)
 
 	snprintf(text, sizeof(text), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
 		part->name);
-	picture_head(list, part->top - PICTURE_HEAD, WIDTH, side == 0, text);
+	thrum__list_init(list);
+	thrum__stage_head(list, part->top - THRUM__HEAD, WIDTH, side == 0, false, text);
 }
 
 /* An upright through all rows, and its name below the ruler. */
@@ -169,8 +170,8 @@ static int settle(struct drawing *drawing)
 		if (thrum__view_settle(part->view) < 0)
 			return load_no_memory();
 		part->height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
-		part->top = top + PICTURE_HEAD;
-		top += PICTURE_HEAD + part->height;
+		part->top = top + THRUM__HEAD;
+		top += THRUM__HEAD + part->height;
 	}
 	return STATUS_OK;
 }

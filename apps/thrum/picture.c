@@ -168,16 +168,3 @@ int picture_write(const struct picture *picture, const struct thrum__list *lists
 
 	return file_write(file, write_drawing, &drawing);
 }
-
-void picture_head(struct thrum__list *list, float top, float width, bool is_first, const char *name)
-{
-	thrum__list_init(list);
-	list->y = top;
-	thrum__list_clear(list, width, PICTURE_HEAD);
-	thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, 0, width, PICTURE_HEAD);
-	if (!is_first)
-		thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_RULE, 0, 0, width, 1);
-	thrum__list_text(list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_STRONG, 12, 16,
-		name, strlen(name), false);
-	thrum__list_sort(list);
-}

@@ -31,12 +31,6 @@ enum picture_format picture_format_of(const char *file);
 int file_write(const char *file, int (*write)(void *context, const char *path, int fd),
 	void *context);
 
-/* Height of what names a trace above its part of a picture. */
-#define PICTURE_HEAD 24
-
-/* Initializes a list and paints that into it, at `top`; but for the first, with a line above. */
-void picture_head(struct thrum__list *, float top, float width, bool is_first, const char *name);
-
 /*
  * Writes to a file, replacing an older one but neither a symbolic link nor a trace; or with "-" to
  * standard output. Returns STATUS_OK, or STATUS_FAILED after a message.

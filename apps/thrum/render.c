@@ -13,7 +13,7 @@
 #include "load.h"
 #include "picture.h"
 #include "text.h"
-#include "view/view.h"
+#include "view/stage.h"
 
 enum {
 	PROJECTION_AUTO,
@@ -272,7 +272,7 @@ static void look_at_others(struct part *part, const struct id_list *ids)
 
 		if (task == THRUM__NONE || task >= view->layout->task_count)
 			continue;
-		unit = view->layout->unit_of[task];
+		unit = thrum__layout_unit(view->layout, task);
 		if (unit != THRUM__NONE)
 			view->looks[unit] |= THRUM__LOOK_SELECTED;
 	}
@@ -352,7 +352,7 @@ static int shrink(struct render *render, struct part *part)
 /* Where each part goes; several have a head. */
 static int place_parts(struct render *render)
 {
-	float head = render->count > 1 ? PICTURE_HEAD : 0, top = 0;
+	float head = render->count > 1 ? THRUM__HEAD : 0, top = 0;
 	uint64_t whole = render->options.height;
 
 	for (size_t i = 0; i < render->count; i++) {
@@ -382,15 +382,17 @@ static void paint_head(struct render *render, const struct part *part)
 	const char *path = part->load.input.path, *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
-	picture_head(list, part->top - PICTURE_HEAD, (float)render->options.width,
-		part == render->parts, name);
+	thrum__list_init(list);
+	thrum__stage_head(list, part->top - THRUM__HEAD, (float)render->options.width,
+		part == render->parts, false, name);
 }
 
 /* Whether some row of the selected task is on the picture. */
 static bool is_selected_seen(const struct thrum__view *view, uint32_t *row)
 {
-	uint32_t unit = view->selected == THRUM__NONE ? THRUM__NONE
-						      : view->layout->unit_of[view->selected];
+	uint32_t unit = view->selected == THRUM__NONE
+		? THRUM__NONE
+		: thrum__layout_unit(view->layout, view->selected);
 
 	if (unit == THRUM__NONE)
 		return true;

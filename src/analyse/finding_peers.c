@@ -146,29 +146,39 @@ bool thrum__peers_is_young(const struct thrum__peers *peers, uint32_t task)
 		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 
-int thrum__peers_usual(const struct thrum__peers *peers, uint32_t task, int64_t *usual)
+static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)
 {
 	const struct thrum__model *model = peers->model;
-	const struct thrum__peer *peer = thrum__peers_of(peers, task);
-	struct thrum__sort_item *lives;
+	struct thrum__sort_item *lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
 	uint32_t count = 0;
 
-	*usual = 0;
-	if (!peer || peer->ended == 0)
-		return 0;
-	lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
 	if (!lives)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < peers->count && count < peer->ended; i++) {
-		if (peers->of[i] != peers->of[task] ||
-			THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
+		if (peers->of[i] != key || THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
 			THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED)
 			continue;
 		lives[count++] = (struct thrum__sort_item){
 			.key = THRUM__TASK(model, i, end) - THRUM__TASK(model, i, created)};
 	}
 	thrum__sort(lives, lives + peer->ended, count, NULL, NULL);
-	*usual = lives[count / 2].key;
+	peer->usual = lives[count / 2].key;
+	peer->has_usual = true;
 	free(lives);
 	return 0;
+}
+
+int thrum__peers_usual(struct thrum__peers *peers, uint32_t task, int64_t *usual)
+{
+	uint32_t key = task < peers->count ? peers->of[task] : THRUM__NONE;
+	struct thrum__peer *peer = key == THRUM__NONE ? NULL : &peers->all[key];
+	int error = 0;
+
+	*usual = 0;
+	if (!peer || peer->ended == 0)
+		return 0;
+	if (!peer->has_usual)
+		error = find_usual(peers, key, peer);
+	*usual = peer->usual;
+	return error;
 }

@@ -10,6 +10,8 @@
 struct thrum__peer {
 	uint32_t ended, pending; /* cancelled ones are in neither */
 	int64_t longest;
+	int64_t usual; /* once somebody asked for it: thrum__peers_usual */
+	bool has_usual;
 };
 
 struct thrum__peers {
@@ -31,7 +33,7 @@ const struct thrum__peer *thrum__peers_of(const struct thrum__peers *, uint32_t 
  * just be under way. */
 bool thrum__peers_is_young(const struct thrum__peers *, uint32_t task);
 
-/* The median life of those alike that ended. O(tasks). */
-THRUM__MUST_USE int thrum__peers_usual(const struct thrum__peers *, uint32_t task, int64_t *usual);
+/* The median life of those alike that ended. O(tasks × log tasks) for the first of them. */
+THRUM__MUST_USE int thrum__peers_usual(struct thrum__peers *, uint32_t task, int64_t *usual);
 
 #endif

@@ -12,7 +12,7 @@
 static uint64_t hash_of(const struct thrum__keys *keys, uint64_t number, const char *text,
 	size_t size)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(uintptr_t)keys << 17;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ keys->seed;
 
 	hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t i = 0; i < size; i++)
@@ -88,23 +88,47 @@ static int add_text(struct thrum__keys *keys, const char *text, size_t size)
 	return 0;
 }
 
-int thrum__keys_add(struct thrum__keys *keys, uint64_t number, const char *text, size_t size,
-	uint32_t *index)
+/* The cell of a key, or the free one where it would be. */
+static uint32_t *seek(const struct thrum__keys *keys, uint64_t hash, uint64_t number,
+	const char *text, size_t size)
 {
-	uint64_t hash = hash_of(keys, number, text, size);
-	size_t at = keys->text_size;
 	uint32_t *cell;
 
-	if (keys->count == keys->room && grow(keys) < 0)
-		return -THRUM_E_MEMORY;
 	for (cell = cell_of(keys, hash); *cell; cell = next_cell(keys, cell)) {
 		const struct thrum__key *key = &keys->keys[*cell - 1];
 
 		if (key->hash == hash && key->number == number && key->size == size &&
-			(size == 0 || memcmp(keys->text + key->text, text, size) == 0)) {
-			*index = *cell - 1;
-			return 0;
-		}
+			(size == 0 || memcmp(keys->text + key->text, text, size) == 0))
+			break;
+	}
+	return cell;
+}
+
+uint32_t thrum__keys_find(const struct thrum__keys *keys, uint64_t number, const char *text,
+	size_t size)
+{
+	if (keys->count == 0)
+		return UINT32_MAX;
+	/* Of a free cell: 0 - 1. */
+	return *seek(keys, hash_of(keys, number, text, size), number, text, size) - 1;
+}
+
+int thrum__keys_add(struct thrum__keys *keys, uint64_t number, const char *text, size_t size,
+	uint32_t *index)
+{
+	size_t at = keys->text_size;
+	uint64_t hash;
+	uint32_t *cell;
+
+	if (keys->count == 0)
+		keys->seed = (uint64_t)(uintptr_t)keys << 17;
+	if (keys->count == keys->room && grow(keys) < 0)
+		return -THRUM_E_MEMORY;
+	hash = hash_of(keys, number, text, size);
+	cell = seek(keys, hash, number, text, size);
+	if (*cell) {
+		*index = *cell - 1;
+		return 0;
 	}
 	if (add_text(keys, text, size) < 0)
 		return -THRUM_E_MEMORY;

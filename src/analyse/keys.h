@@ -16,6 +16,7 @@ struct thrum__key {
 struct thrum__keys {
 	struct thrum__key *keys;
 	uint32_t count, room;
+	uint64_t seed;
 	uint32_t *cells; /* a hash table of `room` * 2 indices + 1; 0: free */
 	char *text;
 	size_t text_size, text_room;
@@ -25,6 +26,10 @@ struct thrum__keys {
  * set is all zero. */
 THRUM__MUST_USE int thrum__keys_add(struct thrum__keys *, uint64_t number, const char *text,
 	size_t size, uint32_t *index);
+
+/* The key's number, or UINT32_MAX: it isn't there. */
+uint32_t thrum__keys_find(const struct thrum__keys *, uint64_t number, const char *text,
+	size_t size);
 
 /* The text of a key, without a NUL; valid until the next is added. */
 const char *thrum__keys_text(const struct thrum__keys *, uint32_t index, size_t *size);

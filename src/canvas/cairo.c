@@ -1,209 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* Replaying display lists with cairo, and texts with pango: PNG and PDF. */
+/* PNG and PDF by cairo. */
 #ifdef HAVE_CAIRO
 #include <cairo-pdf.h>
 #include <cairo.h>
 #include <math.h>
-#include <pango/pangocairo.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "canvas/canvas.h"
+#include "canvas/paint.h"
 #include "thrum.h"
 
 bool thrum__canvas_has_cairo(void)
 {
 	return true;
-}
-
-/* ---- Texts --------------------------------------------------------------------------------- */
-
-/* A layout for each font. They have a font map of their own: the default one is never freed. */
-struct texts {
-	PangoFontMap *map;
-	PangoContext *context;
-	PangoLayout *layouts[THRUM__FONT_COUNT];
-};
-
-static PangoLayout *make_layout(PangoContext *context, int font)
-{
-	PangoFontDescription *description = pango_font_description_new();
-	PangoAttrList *attributes = pango_attr_list_new();
-	PangoLayout *layout = pango_layout_new(context);
-
-	pango_font_description_set_family_static(description,
-		"Inter,Segoe UI,Roboto,Cantarell,Noto Sans,DejaVu Sans,sans-serif");
-	pango_font_description_set_absolute_size(description, thrum__font_size(font) * PANGO_SCALE);
-	pango_font_description_set_weight(description, (PangoWeight)thrum__font_weight(font));
-	pango_layout_set_font_description(layout, description);
-	pango_font_description_free(description);
-
-	pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"));
-	pango_layout_set_attributes(layout, attributes);
-	pango_attr_list_unref(attributes);
-
-	pango_layout_set_single_paragraph_mode(layout, TRUE);
-	pango_layout_set_auto_dir(layout, FALSE);
-	return layout;
-}
-
-static void texts_init(struct texts *texts)
-{
-	cairo_font_options_t *options = cairo_font_options_create();
-
-	texts->map = pango_cairo_font_map_new();
-	texts->context = pango_font_map_create_context(texts->map);
-	/* Widths that don't depend on the scale. */
-	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-	pango_cairo_context_set_font_options(texts->context, options);
-	cairo_font_options_destroy(options);
-	pango_cairo_context_set_resolution(texts->context, 96);
-	pango_context_set_round_glyph_positions(texts->context, FALSE);
-	for (int font = 0; font < THRUM__FONT_COUNT; font++)
-		texts->layouts[font] = make_layout(texts->context, font);
-}
-
-static void texts_finish(struct texts *texts)
-{
-	for (int font = 0; font < THRUM__FONT_COUNT; font++)
-		g_object_unref(texts->layouts[font]);
-	g_object_unref(texts->context);
-	g_object_unref(texts->map);
-}
-
-/* ---- Replaying ----------------------------------------------------------------------------- */
-
-static void set_colour(cairo_t *cairo, int theme, int colour)
-{
-	uint32_t rgb = thrum__theme_colour(theme, colour);
-
-	cairo_set_source_rgb(cairo, (rgb >> 16) / 255.0, (rgb >> 8 & 255) / 255.0,
-		(rgb & 255) / 255.0);
-}
-
-static void set_stroke(cairo_t *cairo, const struct thrum__style *style)
-{
-	float lengths[4];
-	double dashes[4];
-	int count = (int)thrum__dash_lengths(style->dash, lengths);
-
-	for (int i = 0; i < count; i++)
-		dashes[i] = lengths[i];
-	cairo_set_dash(cairo, dashes, count, 0);
-	cairo_set_line_width(cairo, style->width);
-}
-
-static void trace_segments(cairo_t *cairo, const struct thrum__segment *lines, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		cairo_move_to(cairo, lines[i].x1, lines[i].y1);
-		cairo_line_to(cairo, lines[i].x2, lines[i].y2);
-	}
-}
-
-static void trace_polylines(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
-{
-	bool begins = true;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (isnan(points[i].x))
-			begins = true;
-		else if (begins)
-			cairo_move_to(cairo, points[i].x, points[i].y), begins = false;
-		else
-			cairo_line_to(cairo, points[i].x, points[i].y);
-	}
-}
-
-static void trace_triangles(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++, points += 3) {
-		cairo_move_to(cairo, points[0].x, points[0].y);
-		cairo_line_to(cairo, points[1].x, points[1].y);
-		cairo_line_to(cairo, points[2].x, points[2].y);
-		cairo_close_path(cairo);
-	}
-}
-
-/* One by one: they may overlap. */
-static void paint_rings(cairo_t *cairo, const struct thrum__batch *batch, int theme)
-{
-	const struct thrum__circle *circles = batch->items;
-
-	set_stroke(cairo, &batch->style);
-	for (uint32_t i = 0; i < batch->count; i++) {
-		cairo_new_sub_path(cairo);
-		cairo_arc(cairo, circles[i].x, circles[i].y, circles[i].radius, 0, 2 * G_PI);
-		set_colour(cairo, theme, batch->style.fill);
-		cairo_fill_preserve(cairo);
-		set_colour(cairo, theme, batch->style.colour);
-		cairo_stroke(cairo);
-	}
-}
-
-static void paint_texts(cairo_t *cairo, const struct texts *texts, const struct thrum__list *list,
-	const struct thrum__batch *batch, int theme)
-{
-	const struct thrum__text *items = batch->items;
-	PangoLayout *layout = texts->layouts[batch->style.font];
-
-	set_colour(cairo, theme, batch->style.colour);
-	for (uint32_t i = 0; i < batch->count; i++) {
-		pango_layout_set_text(layout, list->text + items[i].offset, (int)items[i].size);
-		cairo_move_to(cairo, items[i].x,
-			items[i].y - pango_layout_get_baseline(layout) / (double)PANGO_SCALE);
-		pango_cairo_show_layout(cairo, layout);
-	}
-}
-
-static void paint_rects(cairo_t *cairo, const struct thrum__rect *rects, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		cairo_rectangle(cairo, rects[i].x, rects[i].y, rects[i].width, rects[i].height);
-	cairo_fill(cairo);
-}
-
-static void paint_batch(cairo_t *cairo, const struct texts *texts, const struct thrum__list *list,
-	const struct thrum__batch *batch, int theme)
-{
-	set_colour(cairo, theme, batch->style.colour);
-	switch (batch->style.op) {
-	case THRUM__OP_RECT: paint_rects(cairo, batch->items, batch->count); break;
-	case THRUM__OP_LINE:
-		set_stroke(cairo, &batch->style);
-		trace_segments(cairo, batch->items, batch->count);
-		cairo_stroke(cairo);
-		break;
-	case THRUM__OP_POLY:
-		set_stroke(cairo, &batch->style);
-		trace_polylines(cairo, batch->items, batch->count);
-		cairo_stroke(cairo);
-		break;
-	case THRUM__OP_TRI:
-		trace_triangles(cairo, batch->items, batch->count);
-		cairo_fill(cairo);
-		break;
-	case THRUM__OP_RING: paint_rings(cairo, batch, theme); break;
-	default: paint_texts(cairo, texts, list, batch, theme);
-	}
-}
-
-static void paint_lists(cairo_t *cairo, const struct texts *texts, const struct thrum__list *lists,
-	size_t count, int theme)
-{
-	set_colour(cairo, theme, THRUM__COLOUR_BG);
-	cairo_paint(cairo);
-	for (size_t i = 0; i < count; i++) {
-		cairo_save(cairo);
-		cairo_translate(cairo, lists[i].x, lists[i].y);
-		cairo_rectangle(cairo, 0, 0, lists[i].width, lists[i].height);
-		cairo_clip(cairo);
-		for (uint32_t k = 0; k < lists[i].batch_count; k++)
-			paint_batch(cairo, texts, &lists[i], &lists[i].batches[k], theme);
-		cairo_restore(cairo);
-	}
 }
 
 /* ---- Surfaces ------------------------------------------------------------------------------ */
@@ -237,13 +47,14 @@ static cairo_status_t paint_surface(cairo_surface_t *surface, double scale,
 {
 	cairo_t *cairo = cairo_create(surface);
 	cairo_status_t status = cairo_status(cairo);
-	struct texts texts;
+	struct thrum__text_cache texts;
 
+	if (status == CAIRO_STATUS_SUCCESS && thrum__text_cache_init(&texts) < 0)
+		status = CAIRO_STATUS_NO_MEMORY;
 	if (status == CAIRO_STATUS_SUCCESS) {
-		texts_init(&texts);
 		cairo_scale(cairo, scale, scale);
-		paint_lists(cairo, &texts, lists, count, theme);
-		texts_finish(&texts);
+		thrum__canvas_paint(cairo, lists, count, theme, &texts);
+		thrum__text_cache_finish(&texts);
 		status = cairo_status(cairo);
 	}
 	cairo_destroy(cairo);
@@ -295,33 +106,20 @@ int thrum__canvas_pdf(const struct thrum__list *lists, size_t count, int theme, 
 
 /* ---- Metrics ------------------------------------------------------------------------------- */
 
-static float width_of(void *context, const char *text, size_t size, int font)
-{
-	struct texts *texts = context;
-	char clean[1024];
-	int width;
-
-	/* Pango wants valid UTF-8, and the list shows no more than that. */
-	size = thrum__text_clean(text, size, clean, sizeof clean);
-	pango_layout_set_text(texts->layouts[font], clean, (int)size);
-	pango_layout_get_size(texts->layouts[font], &width, NULL);
-	return (float)width / PANGO_SCALE;
-}
-
 int thrum__canvas_metrics_make(struct thrum__metrics *metrics)
 {
-	struct texts *texts = malloc(sizeof *texts);
+	struct thrum__text_cache texts;
+	int result = thrum__text_cache_init(&texts);
 
-	if (!texts)
-		return -THRUM_E_MEMORY;
-	texts_init(texts);
-	*metrics = (struct thrum__metrics){width_of, texts};
-	return 0;
+	if (result == 0)
+		*metrics = texts.metrics;
+	return result;
 }
 
 void thrum__canvas_metrics_free(struct thrum__metrics *metrics)
 {
-	texts_finish(metrics->context);
-	free(metrics->context);
+	struct thrum__text_cache texts = {*metrics, metrics->context};
+
+	thrum__text_cache_finish(&texts);
 }
 #endif

@@ -35,8 +35,12 @@ size_t thrum__chart_words(const struct thrum__chart *, char *to, size_t size);
 void thrum__chart_frame(const struct thrum__chart *, float width, float height,
 	const struct thrum__metrics *, struct thrum__list *);
 
-/* Leaves in a table of tasks those of the chart's label whose measure is in the chosen columns, and
- * whose texts contain `text`. chart NULL: by text alone. Returns 0 or -THRUM_E_MEMORY. */
+/*
+ * Leaves in a table those rows of which some text or the id contains `text`; ASCII's case doesn't
+ * matter; "" all. Of a table of tasks also just those of the chart's label, whose measure is in the
+ * chosen columns; chart NULL: by text alone. The order stays. Returns 0 or -THRUM_E_MEMORY, and
+ * nothing has changed.
+ */
 THRUM__MUST_USE int thrum__table_narrow(struct thrum__table *, const struct thrum__chart *,
 	const char *text);
 

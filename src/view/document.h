@@ -11,6 +11,8 @@
 #include "view/view.h"
 
 #define THRUM__DOCUMENT_TEXT 4000
+/* Of what there is much of (runs, waits, log lines), so many are shown, the latest. */
+#define THRUM__DETAILS_MOST 100
 
 /* X(NAME, word): what a paragraph is. */
 #define THRUM__ROLES(X) \
@@ -59,6 +61,7 @@ struct thrum__paragraph {
 	struct thrum__piece_of_text aside; /* size 0: none */
 };
 
+/* Zero, or by init: empty. */
 struct thrum__document {
 	struct thrum__paragraph *paragraphs;
 	uint32_t count, room;

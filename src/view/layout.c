@@ -30,6 +30,7 @@ int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **lay
 	}
 	placer->by_lane = by_lane;
 	made->simplify = simplify;
+	made->tasks.width = THRUM__CELL_WIDTH;
 	made->placer = placer;
 	*layout = made;
 	return 0;
@@ -49,9 +50,12 @@ void thrum__layout_destroy(struct thrum__layout *layout)
 	free(placer->group_of_lane);
 	free(placer->open);
 	free(placer->fresh);
+	free(placer->free);
 	free(placer);
 	free(layout->units);
-	free(layout->unit_of);
+	free(layout->changed);
+	free(layout->adopted);
+	thrum__cells_finish(&layout->tasks);
 	free(layout->groups);
 	free(layout);
 }
@@ -64,13 +68,29 @@ bool thrum__layout_lasts(const struct thrum__layout *layout, uint32_t unit)
 uint32_t thrum__layout_next(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t task)
 {
-	uint32_t unit = layout->unit_of[task];
+	const uint32_t *cell = thrum__cell(&layout->tasks, task);
+	uint32_t next = cell && cell[THRUM__CELL_UNIT] != THRUM__NONE ? cell[THRUM__CELL_NEXT]
+								      : THRUM__NONE;
 
-	if (unit == THRUM__NONE || layout->placer->extra[unit].tail == task)
-		return THRUM__NONE;
-	uint32_t next = THRUM__TASK(model, task, became);
+	(void)model;
+	return next != THRUM__NONE && thrum__layout_unit(layout, next) == cell[THRUM__CELL_UNIT]
+		? next
+		: THRUM__NONE;
+}
 
-	return next < layout->task_count && layout->unit_of[next] == unit ? next : THRUM__NONE;
+size_t thrum__layout_memory(const struct thrum__layout *layout)
+{
+	const struct thrum__placer *placer = layout->placer;
+	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
+		3 * sizeof(uint32_t);
+	size_t sum = sizeof(*layout) + sizeof(*placer) + placer->unit_room * unit +
+		thrum__cells_memory(&layout->tasks) +
+		((size_t)placer->adopted_room + placer->open_room) * sizeof(uint32_t);
+
+	for (uint32_t i = 0; i < layout->group_count; i++)
+		sum += placer->piles[i].room *
+			(sizeof(uint32_t) + 2 * sizeof(*placer->piles[i].tree));
+	return sum;
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
@@ -128,6 +148,7 @@ static void stack_groups(struct thrum__layout *layout)
 		if (i == THRUM__NONE)
 			continue;
 		layout->groups[i].lane = layout->group_count > 1 ? lane : THRUM__NONE;
+		layout->is_shifted |= layout->groups[i].first_row != layout->rows;
 		layout->groups[i].first_row = layout->rows;
 		layout->groups[i].rows = placer->piles[i].rows;
 		layout->rows += placer->piles[i].rows;
@@ -206,6 +227,7 @@ static int sit(struct thrum__layout *layout, const struct thrum__model *model, u
 	thrum__pile_insert(pile, layout->placer->seats, row, unit);
 	u->row = row;
 	layout->placer->extra[unit].wish = THRUM__NONE;
+	thrum__layout_touch(layout, unit);
 	return 0;
 }
 
@@ -218,6 +240,7 @@ void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
 	thrum__pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->row, unit);
 	layout->placer->extra[unit].wish = u->row;
 	u->row = THRUM__NONE;
+	thrum__layout_touch(layout, unit);
 }
 
 /* ---- An update ------------------------------------------------------------------------------- */
@@ -252,6 +275,9 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 
 				if (error)
 					return error;
+			} else if (!placer->extra[unit].is_fresh) {
+				placer->extra[unit].is_fresh = true;
+				placer->fresh[placer->fresh_count++] = unit;
 			}
 		}
 	}
@@ -261,10 +287,10 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 /* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
  * lanes' own; those without a parent, the earliest first; children of units that have rows, the
  * latest first. The others go into their parents' lists, the earliest first. */
-static uint32_t push_roots(struct thrum__layout *layout, uint32_t *stack, uint32_t *children,
-	uint32_t *next)
+static uint32_t push_roots(struct thrum__layout *layout, uint32_t *stack)
 {
 	struct thrum__placer *placer = layout->placer;
+	struct thrum__extra *extra = placer->extra;
 	const struct thrum__unit *units = layout->units;
 	uint32_t depth = 0;
 
@@ -284,8 +310,8 @@ static uint32_t push_roots(struct thrum__layout *layout, uint32_t *stack, uint32
 			if (parent == THRUM__NONE || lanes) {
 				stack[depth++] = unit;
 			} else if (units[parent].row == THRUM__NONE) {
-				next[unit] = children[parent];
-				children[parent] = unit;
+				extra[unit].sibling = extra[parent].child;
+				extra[parent].child = unit;
 			}
 		}
 	return depth;
@@ -312,38 +338,59 @@ static int place_one(struct thrum__layout *layout, const struct thrum__model *mo
 	return sit(layout, model, unit);
 }
 
-static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
-	bool (*progress)(void *context), void *context)
+/* Places what is on the stack, and its children. */
+static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t *stack, uint32_t depth, bool (*progress)(void *context), void *context)
 {
-	if (layout->placer->fresh_count == 0)
-		return 0;
-	size_t size = (layout->unit_count + 1ull) * sizeof(uint32_t);
-	uint32_t *stack = malloc(size), *children = malloc(size), *next = malloc(size);
-	int error = stack && children && next ? 0 : -THRUM_E_MEMORY;
-	uint32_t depth = 0;
+	const struct thrum__extra *extra = layout->placer->extra;
+	int error = 0;
 
-	if (!error) {
-		memset(children, 0xff, size);
-		depth = push_roots(layout, stack, children, next);
-	}
 	for (uint32_t done = 1; depth > 0 && !error; done++) {
-		uint32_t unit = stack[--depth];
+		uint32_t unit = stack[--depth], child = extra[unit].child;
 
+		if (layout->units[unit].row != THRUM__NONE)
+			continue;
 		error = place_one(layout, model, unit);
-		for (uint32_t child = children[unit]; child != THRUM__NONE; child = next[child])
+		for (; child != THRUM__NONE; child = extra[child].sibling)
 			stack[depth++] = child;
 		if (!error && done % STEP == 0 && progress && !progress(context))
 			error = 1;
 	}
+	return error;
+}
+
+static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
+	bool (*progress)(void *context), void *context)
+{
+	struct thrum__placer *placer = layout->placer;
+	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
+	int error = stack ? 0 : -THRUM_E_MEMORY;
+
+	if (!error)
+		error = place_all(layout, model, stack, push_roots(layout, stack), progress,
+			context);
+	/* What is left are circles, which begin anywhere. */
+	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
+		uint32_t unit = placer->fresh[i];
+
+		if (layout->units[unit].row != THRUM__NONE)
+			continue;
+		layout->units[unit].parent = THRUM__NONE;
+		stack[0] = unit;
+		error = place_all(layout, model, stack, 1, progress, context);
+	}
 	free(stack);
-	free(children);
-	free(next);
 	return error;
 }
 
 int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context), void *context)
 {
+	for (uint32_t i = 0; i < layout->changed_count; i++)
+		layout->placer->extra[layout->changed[i]].is_changed = false;
+	layout->changed_count = layout->adopted_count = 0;
+	layout->is_shifted = layout->updates++ == 0;
+
 	int error = thrum__layout_collect(layout, model);
 
 	if (!error)
@@ -355,6 +402,8 @@ int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model
 	int kept = thrum__layout_keep_open(layout, model);
 
 	stack_groups(layout);
+	if (!kept && layout->updates > 1)
+		kept = thrum__layout_sweep(layout);
 #if THRUM_DEBUG >= 3
 	if (!error && !kept && !thrum__layout_is_valid(layout, model))
 		abort();

@@ -10,7 +10,7 @@
  * as a part of the time in which anything ran, since pictures fold the rest. */
 #define PART 100
 
-static int64_t part(const struct thrum__model *model)
+static int64_t near(const struct thrum__model *model)
 {
 	int64_t ran = 0;
 
@@ -39,7 +39,7 @@ void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__mo
 {
 	struct thrum__extra *extra = &layout->placer->extra[unit];
 	int64_t last = thrum__bounded(layout->units[unit].end), now = thrum__bounded(model->end);
-	int64_t near = part(model);
+	int64_t near = layout->placer->near;
 
 	*start = thrum__bounded(layout->units[unit].start);
 	extra->lasts = is_pending(model, extra->tail) &&
@@ -51,6 +51,16 @@ void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__mo
 		*end += near;
 	/* However short, it is there; and neighbours don't touch. */
 	*end = (*end > *start ? *end : *start) + 1;
+}
+
+void thrum__layout_touch(struct thrum__layout *layout, uint32_t unit)
+{
+	struct thrum__extra *extra = &layout->placer->extra[unit];
+
+	if (layout->placer->logs && !extra->is_changed) {
+		extra->is_changed = true;
+		layout->changed[layout->changed_count++] = unit;
+	}
 }
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
@@ -77,12 +87,32 @@ static void stretch(struct thrum__layout *layout, const struct thrum__model *mod
 	extra->is_wanted |= (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) != 0;
 }
 
+void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
+{
+	struct thrum__placer *placer = layout->placer;
+	uint32_t *grown = NULL;
+
+	if (!placer->logs)
+		return;
+	/* Chains that join again and again are no longer worth it. */
+	if (layout->adopted_count < layout->tasks.kept_count << THRUM__BLOCK_SHIFT)
+		grown = thrum__grown(layout->adopted, &placer->adopted_room,
+			layout->adopted_count + 1ull, sizeof(*grown));
+	if (!grown) {
+		layout->is_shifted = true;
+		return;
+	}
+	layout->adopted = grown;
+	grown[layout->adopted_count++] = task;
+}
+
 static void adopt(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
 	uint32_t task)
 {
-	layout->unit_of[task] = unit;
+	thrum__cell(&layout->tasks, task)[THRUM__CELL_UNIT] = unit;
 	layout->placer->extra[unit].tail = task;
 	stretch(layout, model, unit, task);
+	thrum__layout_log(layout, task);
 }
 
 /* A unit becomes the rest of another's chain. The whole has the row of the first of them that had
@@ -92,7 +122,7 @@ static void absorb(struct thrum__layout *layout, const struct thrum__model *mode
 {
 	struct thrum__extra *extra = &layout->placer->extra[unit];
 	const struct thrum__extra *gone = &layout->placer->extra[other];
-	uint32_t tail = gone->tail, task = layout->units[other].task;
+	uint32_t task = layout->units[other].task;
 
 	thrum__layout_stand(layout, other);
 	if (layout->units[unit].row == THRUM__NONE && extra->wish == THRUM__NONE &&
@@ -103,41 +133,47 @@ static void absorb(struct thrum__layout *layout, const struct thrum__model *mode
 	if (gone->busy > extra->busy)
 		extra->busy = gone->busy;
 	while (task != THRUM__NONE) {
-		uint32_t next = task == tail ? THRUM__NONE : THRUM__TASK(model, task, became);
+		uint32_t next = thrum__layout_next(layout, model, task);
 
 		adopt(layout, model, unit, task);
 		task = next;
 	}
 	layout->units[other].task = THRUM__NONE;
 	layout->units[other].parent = unit;
-	layout->placer->has_odd_parents = true;
+	layout->placer->dead++;
+	thrum__layout_touch(layout, other);
+	thrum__layout_touch(layout, unit);
 }
 
 /* Lets a chain go on as far as it goes. What several tasks became is `claimed` by the first. */
-static void follow(struct thrum__layout *layout, const struct thrum__model *model,
-	const uint32_t *claimed, uint32_t unit)
+static void follow(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	for (;;) {
 		uint32_t tail = layout->placer->extra[unit].tail;
 		uint32_t next = THRUM__TASK(model, tail, became);
+		const uint32_t *cell = thrum__cell(&layout->tasks, next);
 
-		if (next >= layout->task_count || claimed[next] != tail)
+		if (!cell || !thrum__has_row(&model->tasks, next) ||
+			cell[THRUM__CELL_CLAIM] != tail)
 			return;
-		uint32_t owner = layout->unit_of[next];
+		uint32_t owner = cell[THRUM__CELL_UNIT];
+		uint32_t *link = &thrum__cell(&layout->tasks, tail)[THRUM__CELL_NEXT];
 
+		if (owner == unit || (owner != THRUM__NONE && layout->units[owner].task != next))
+			return;
+		*link = next;
 		if (owner == THRUM__NONE)
 			adopt(layout, model, unit, next);
-		else if (owner != unit && layout->units[owner].task == next)
-			absorb(layout, model, unit, owner);
 		else
-			return;
+			absorb(layout, model, unit, owner);
 	}
 }
 
-static void begin(struct thrum__layout *layout, const struct thrum__model *model,
-	const uint32_t *claimed, uint32_t task)
+static void begin(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
 {
-	uint32_t unit = layout->unit_count++;
+	struct thrum__placer *placer = layout->placer;
+	uint32_t unit = placer->free_count ? placer->free[--placer->free_count]
+					   : layout->unit_count++;
 
 	layout->units[unit] = (struct thrum__unit){
 		.start = INT64_MAX,
@@ -146,266 +182,157 @@ static void begin(struct thrum__layout *layout, const struct thrum__model *model
 		.parent = THRUM__NONE,
 		.row = THRUM__NONE,
 	};
-	layout->placer->extra[unit] = (struct thrum__extra){
+	placer->extra[unit] = (struct thrum__extra){
 		.busy = INT64_MIN,
 		.anchor = THRUM__NONE,
 		.wish = THRUM__NONE,
+		.is_fresh = true,
 	};
+	placer->fresh[placer->fresh_count++] = unit;
+	thrum__layout_touch(layout, unit);
 	adopt(layout, model, unit, task);
-	follow(layout, model, claimed, unit);
-}
-
-/* ---- Parents --------------------------------------------------------------------------------- */
-
-static void find_parent(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t unit)
-{
-	uint32_t task = layout->units[unit].task;
-	uint32_t parent = layout->simplify ? THRUM__TASK(model, task, parent)
-					   : THRUM__TASK(model, task, creator);
-
-	parent = parent < layout->task_count ? layout->unit_of[parent] : THRUM__NONE;
-	if (parent == unit)
-		parent = THRUM__NONE;
-	layout->units[unit].parent = parent;
-	if (parent != THRUM__NONE && parent > unit)
-		layout->placer->has_odd_parents = true;
-}
-
-/* What a unit is part of by now; halves the way for who comes next. */
-static uint32_t living(struct thrum__unit *units, uint32_t unit)
-{
-	while (unit != THRUM__NONE && units[unit].task == THRUM__NONE) {
-		uint32_t next = units[unit].parent;
-
-		if (next != THRUM__NONE && units[next].task == THRUM__NONE)
-			units[unit].parent = units[next].parent;
-		unit = next;
-	}
-	return unit;
-}
-
-/* Points parents that became part of another unit to that, and cuts circles open. */
-static int cut_circles(struct thrum__layout *layout)
-{
-	struct thrum__unit *units = layout->units;
-	uint32_t *walk = calloc(layout->unit_count + 1ull, sizeof(*walk));
-
-	if (!walk)
-		return -THRUM_E_MEMORY;
-	for (uint32_t unit = 0; unit < layout->unit_count; unit++) {
-		uint32_t at = unit;
-
-		while (units[at].task != THRUM__NONE && walk[at] == 0) {
-			walk[at] = unit + 1;
-			uint32_t parent = living(units, units[at].parent);
-
-			if (parent != THRUM__NONE && walk[parent] == unit + 1)
-				parent = THRUM__NONE;
-			units[at].parent = parent;
-			if (parent == THRUM__NONE)
-				break;
-			at = parent;
-		}
-	}
-	free(walk);
-	return 0;
-}
-
-/* ---- What is forgotten ----------------------------------------------------------------------- */
-
-/* A chain whose last task is forgotten is over; one whose first tasks are, begins with the first
- * that is left. */
-static void forget_tasks(struct thrum__layout *layout, const struct thrum__model *model,
-	uint8_t *is_target)
-{
-	struct thrum__unit *units = layout->units;
-
-	for (uint32_t unit = 0; unit < layout->unit_count; unit++) {
-		if (units[unit].task == THRUM__NONE)
-			continue;
-		if (!thrum__has_row(&model->tasks, layout->placer->extra[unit].tail))
-			thrum__layout_stand(layout, unit);
-		else if (thrum__has_row(&model->tasks, units[unit].task))
-			continue;
-		units[unit].task = THRUM__NONE;
-	}
-	for (uint32_t task = 0; task < layout->task_count; task++) {
-		uint32_t unit = layout->unit_of[task];
-
-		if (unit == THRUM__NONE)
-			continue;
-		if (!thrum__has_row(&model->tasks, task) ||
-			!thrum__has_row(&model->tasks, layout->placer->extra[unit].tail)) {
-			layout->unit_of[task] = THRUM__NONE;
-			continue;
-		}
-		uint32_t next = thrum__layout_next(layout, model, task);
-
-		if (next != THRUM__NONE)
-			is_target[next] = 1;
-	}
-	for (uint32_t task = 0; task < layout->task_count; task++) {
-		uint32_t unit = layout->unit_of[task];
-
-		if (unit != THRUM__NONE && units[unit].task == THRUM__NONE && !is_target[task])
-			units[unit].task = task;
-	}
-}
-
-static int forget(struct thrum__layout *layout, const struct thrum__model *model)
-{
-	struct thrum__unit *units = layout->units;
-	uint8_t *is_target = calloc(layout->task_count + 1ull, 1);
-
-	if (!is_target)
-		return -THRUM_E_MEMORY;
-	forget_tasks(layout, model, is_target);
-	free(is_target);
-	for (uint32_t unit = 0; unit < layout->unit_count; unit++) {
-		uint32_t parent = units[unit].parent;
-
-		if (units[unit].task == THRUM__NONE ||
-			(parent != THRUM__NONE && units[parent].task == THRUM__NONE))
-			units[unit].parent = THRUM__NONE;
-	}
-	layout->placer->forgotten = model->tasks.first;
-	return 0;
+	follow(layout, model, unit);
 }
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
-static int make_room(struct thrum__layout *layout, uint32_t tasks)
+static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 {
-	struct thrum__placer *placer = layout->placer;
-	uint64_t units = (uint64_t)layout->unit_count + (tasks - layout->task_count);
-	uint32_t room = placer->task_room;
-	uint32_t *unit_of = thrum__grown(layout->unit_of, &room, tasks, sizeof(*unit_of));
+	void *grown = thrum__grown(*array, &room, count, size);
 
-	if (!unit_of)
-		return -THRUM_E_MEMORY;
-	layout->unit_of = unit_of;
-	placer->task_room = room;
-	uint32_t rooms[3] = {placer->unit_room, placer->unit_room, placer->unit_room};
-	struct thrum__unit *u = thrum__grown(layout->units, &rooms[0], units, sizeof(*u));
-
-	if (u)
-		layout->units = u;
-	struct thrum__extra *extra = thrum__grown(placer->extra, &rooms[1], units, sizeof(*extra));
-
-	if (extra)
-		placer->extra = extra;
-	struct thrum__seat *seats = thrum__grown(placer->seats, &rooms[2], units, sizeof(*seats));
-
-	if (seats)
-		placer->seats = seats;
-	if (!u || !extra || !seats)
-		return -THRUM_E_MEMORY;
-	placer->unit_room = rooms[0];
-	return 0;
+	if (grown)
+		*array = grown;
+	return grown ? 0 : -THRUM_E_MEMORY;
 }
 
-static void claim(const struct thrum__model *model, uint32_t *claimed, uint32_t task)
+/* For units of all new tasks. */
+static int make_room(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__placer *placer = layout->placer;
+	uint64_t count = (uint64_t)layout->unit_count + (model->tasks.count - layout->task_count);
+	struct {
+		void *array;
+		size_t size;
+	} all[] = {
+		{layout->units, sizeof(*layout->units)},
+		{placer->extra, sizeof(*placer->extra)},
+		{placer->seats, sizeof(*placer->seats)},
+		{placer->fresh, sizeof(*placer->fresh)},
+		{placer->free, sizeof(*placer->free)},
+		{layout->changed, sizeof(*layout->changed)},
+	};
+	uint32_t room = placer->unit_room;
+	int error = thrum__cells_follow(&layout->tasks, model, layout->task_count);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		error = error ? error : grow(&all[i].array, room, count, all[i].size);
+	layout->units = all[0].array;
+	placer->extra = all[1].array;
+	placer->seats = all[2].array;
+	placer->fresh = all[3].array;
+	placer->free = all[4].array;
+	layout->changed = all[5].array;
+	if (!error && count > room)
+		placer->unit_room = count > room + room / 2 ? (uint32_t)count : room + room / 2;
+	return error;
+}
+
+static void claim(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t next = THRUM__TASK(model, task, became);
 
-	if (next < model->tasks.count && next != task && thrum__has_row(&model->tasks, next) &&
-		(claimed[next] == THRUM__NONE ||
-			THRUM__TASK(model, task, end) < THRUM__TASK(model, claimed[next], end)))
-		claimed[next] = task;
+	if (next >= layout->task_count || next == task || !thrum__has_row(&model->tasks, next))
+		return;
+	uint32_t *claim = &thrum__cell(&layout->tasks, next)[THRUM__CELL_CLAIM];
+
+	if (!thrum__has_row(&model->tasks, *claim) ||
+		THRUM__TASK(model, task, end) < THRUM__TASK(model, *claim, end))
+		*claim = task;
 }
 
 /* Makes units of the tasks from `first` on: those that no other becomes begin one; what is left
  * then are circles, which begin anywhere. */
-static int begin_all(struct thrum__layout *layout, const struct thrum__model *model, uint32_t first)
+static void begin_all(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t first)
 {
 	const struct thrum__placer *placer = layout->placer;
-	uint32_t count = layout->task_count;
-	uint32_t *claimed = malloc((count + 1ull) * sizeof(*claimed));
 
-	if (!claimed)
-		return -THRUM_E_MEMORY;
-	memset(claimed, 0xff, count * sizeof(*claimed));
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
-			claim(model, claimed, placer->extra[placer->open[i]].tail);
-	for (uint32_t task = first; task < count; task++) {
-		layout->unit_of[task] = THRUM__NONE;
+			claim(layout, model, placer->extra[placer->open[i]].tail);
+	for (uint32_t task = first; task < layout->task_count; task++)
 		if (thrum__has_row(&model->tasks, task))
-			claim(model, claimed, task);
-	}
+			claim(layout, model, task);
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
-			follow(layout, model, claimed, placer->open[i]);
+			follow(layout, model, placer->open[i]);
 	for (int circles = 0; circles < 2; circles++)
-		for (uint32_t task = first; task < count; task++)
-			if (layout->unit_of[task] == THRUM__NONE &&
-				thrum__has_row(&model->tasks, task) &&
-				(circles || claimed[task] == THRUM__NONE))
-				begin(layout, model, claimed, task);
-	free(claimed);
-	return 0;
+		for (uint32_t task = first; task < layout->task_count; task++) {
+			const uint32_t *cell = thrum__has_row(&model->tasks, task)
+				? thrum__cell(&layout->tasks, task)
+				: NULL;
+
+			if (cell && cell[THRUM__CELL_UNIT] == THRUM__NONE &&
+				(circles || cell[THRUM__CELL_CLAIM] == THRUM__NONE))
+				begin(layout, model, task);
+		}
+}
+
+static void find_parents(struct thrum__layout *layout, const struct thrum__model *model,
+	const uint32_t *units, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (layout->units[units[i]].task != THRUM__NONE)
+			thrum__layout_find_parent(layout, model, units[i]);
 }
 
 int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__placer *placer = layout->placer;
-	uint32_t first = layout->task_count, units = layout->unit_count;
-	int error = make_room(layout, model->tasks.count);
+	uint32_t first = layout->task_count, fresh = placer->fresh_count;
+	int error = make_room(layout, model);
 
-	if (!error && placer->forgotten != model->tasks.first)
-		error = forget(layout, model);
 	if (error)
 		return error;
+	placer->near = near(model);
+	placer->logs = layout->updates > 1;
+	thrum__layout_forget(layout, model);
 	for (uint32_t i = 0; i < placer->open_count; i++) {
 		uint32_t unit = placer->open[i];
 
+		thrum__layout_touch(layout, unit);
 		if (layout->units[unit].task != THRUM__NONE)
 			stretch(layout, model, unit, placer->extra[unit].tail);
 	}
 	layout->task_count = model->tasks.count;
-	error = begin_all(layout, model, first);
-	if (error) {
-		layout->task_count = first;
-		return error;
-	}
-	for (uint32_t i = 0; i < placer->open_count; i++)
-		if (layout->units[placer->open[i]].task != THRUM__NONE)
-			find_parent(layout, model, placer->open[i]);
-	for (uint32_t unit = units; unit < layout->unit_count; unit++)
-		if (layout->units[unit].task != THRUM__NONE)
-			find_parent(layout, model, unit);
-	return placer->has_odd_parents ? cut_circles(layout) : 0;
+	begin_all(layout, model, first);
+	find_parents(layout, model, placer->open, placer->open_count);
+	find_parents(layout, model, placer->fresh + fresh, placer->fresh_count - fresh);
+	return first == 0 ? thrum__layout_sweep(layout) : 0;
 }
 
 int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__placer *placer = layout->placer;
 	const struct thrum__unit *units = layout->units;
+	struct thrum__piece *pieces = malloc((2ull * placer->fresh_count + 1) * sizeof(*pieces));
 	uint32_t count = 0;
 
-	while (placer->first_fresh < layout->unit_count &&
-		(units[placer->first_fresh].row != THRUM__NONE ||
-			units[placer->first_fresh].task == THRUM__NONE))
-		placer->first_fresh++;
-	for (uint32_t i = placer->first_fresh; i < layout->unit_count; i++)
-		count += units[i].row == THRUM__NONE && units[i].task != THRUM__NONE;
-	uint32_t *fresh = thrum__grown(placer->fresh, &placer->fresh_room, count, sizeof(*fresh));
-	struct thrum__piece *pieces = malloc((2ull * count + 1) * sizeof(*pieces));
-
-	if (fresh)
-		placer->fresh = fresh;
-	if (!fresh || !pieces) {
-		free(pieces);
+	if (!pieces)
 		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < placer->fresh_count; i++) {
+		uint32_t unit = placer->fresh[i];
+		struct thrum__extra *extra = &placer->extra[unit];
+
+		extra->is_fresh = units[unit].row == THRUM__NONE && units[unit].task != THRUM__NONE;
+		extra->child = THRUM__NONE;
+		if (extra->is_fresh)
+			pieces[count++] = (struct thrum__piece){
+				.start = units[unit].start, .item = unit};
 	}
-	count = 0;
-	for (uint32_t i = placer->first_fresh; i < layout->unit_count; i++)
-		if (units[i].row == THRUM__NONE && units[i].task != THRUM__NONE)
-			pieces[count++] = (struct thrum__piece){.start = units[i].start, .item = i};
 	thrum__pieces_sort(pieces, pieces + count, count);
 	for (uint32_t i = 0; i < count; i++)
-		fresh[i] = pieces[i].item;
+		placer->fresh[i] = pieces[i].item;
 	placer->fresh_count = count;
 	free(pieces);
 	return 0;
@@ -426,7 +353,7 @@ int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__mo
 	struct thrum__placer *placer = layout->placer;
 	uint64_t most = (uint64_t)placer->open_count + placer->fresh_count;
 	uint32_t *open = thrum__grown(placer->open, &placer->open_room, most, sizeof(*open));
-	uint32_t count = 0;
+	uint32_t count = 0, left = 0;
 
 	if (!open)
 		return -THRUM_E_MEMORY;
@@ -440,13 +367,18 @@ int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__mo
 	}
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
+		struct thrum__extra *extra = &placer->extra[unit];
 
-		if (placer->extra[unit].is_open || !is_open(layout, model, unit))
-			continue;
-		placer->extra[unit].is_open = true;
-		open[count++] = unit;
+		extra->is_fresh = layout->units[unit].row == THRUM__NONE &&
+			layout->units[unit].task != THRUM__NONE;
+		if (extra->is_fresh)
+			placer->fresh[left++] = unit;
+		if (!extra->is_open && is_open(layout, model, unit)) {
+			extra->is_open = true;
+			open[count++] = unit;
+		}
 	}
 	placer->open_count = count;
-	placer->fresh_count = 0;
+	placer->fresh_count = left;
 	return 0;
 }

@@ -64,17 +64,20 @@ static bool check_chains(const struct thrum__layout *layout, const struct thrum_
 		uint32_t task = layout->units[i].task;
 
 		for (; task != THRUM__NONE; task = thrum__layout_next(layout, model, task))
-			if (!thrum__has_row(&model->tasks, task) || layout->unit_of[task] != i ||
+			if (!thrum__has_row(&model->tasks, task) || thrum__layout_unit(layout, task) != i ||
 				++seen > layout->task_count)
 				return false;
 	}
 	for (uint32_t task = 0; task < layout->task_count; task++)
-		there += layout->unit_of[task] != THRUM__NONE;
+		there += thrum__layout_unit(layout, task) != THRUM__NONE;
 	return seen == there;
 }
 
 static bool check_parents(const struct thrum__layout *layout)
 {
+	/* Not yet swept? */
+	if (layout->placer->odd || layout->placer->dead)
+		return true;
 	/* Brent: the tortoise waits while the hare runs, twice as long each time. */
 	for (uint32_t i = 0; i < layout->unit_count; i++) {
 		uint32_t tortoise = i, hare = i, steps = 0, limit = 2;

@@ -10,6 +10,9 @@
 /* For a label: who has many notes near by is named otherwise. */
 #define THRUM__NOTES_LOOKED_AT 16
 
+/* "bind 12". Returns as snprintf. */
+size_t thrum__kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
+
 /* Kind and call site, or kind and id, whatever its labels. Returns as snprintf. */
 size_t thrum__kind_words(const struct thrum__model *, uint32_t task, char *to, size_t size);
 

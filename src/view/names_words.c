@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/match.h"
 #include "view/names.h"
 
 #define CHAIN_LOOKED_AT 4
@@ -42,8 +43,7 @@ static bool is_label_of(const struct thrum__paint *p, uint32_t note, uint32_t un
 {
 	uint32_t task = THRUM__NOTE(p->model, note, task);
 
-	return is_label(p->model, note) && task < p->layout->task_count &&
-		p->layout->unit_of[task] == unit;
+	return is_label(p->model, note) && thrum__layout_unit(p->layout, task) == unit;
 }
 
 /* The earliest label of a task, if it was set by then. */
@@ -116,7 +116,7 @@ uint32_t thrum__task_at(const struct thrum__paint *p, uint32_t unit, int64_t tim
 	if (at > 0) {
 		task = THRUM__RUN(p->model, thrum__track_item(p->tracks, THRUM__TRACK_RUNS, at - 1),
 			task);
-		if (task < p->layout->task_count && p->layout->unit_of[task] == unit)
+		if (thrum__layout_unit(p->layout, task) == unit)
 			return task;
 	}
 	return p->layout->units[unit].task;
@@ -154,25 +154,9 @@ void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, fl
 	}
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 bool thrum__name_is_found(const struct thrum__paint *p, const char *text, size_t size)
 {
-	const char *wanted = p->state->search;
-	size_t length = strlen(wanted);
+	size_t wanted_size = strlen(p->state->search);
 
-	if (length == 0)
-		return false;
-	for (size_t i = 0; i + length <= size; i++) {
-		size_t n = 0;
-
-		while (n < length && lower(text[i + n]) == lower(wanted[n]))
-			n++;
-		if (n == length)
-			return true;
-	}
-	return false;
+	return wanted_size > 0 && thrum__text_contains(text, size, p->state->search, wanted_size);
 }

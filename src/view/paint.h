@@ -51,6 +51,11 @@ void thrum__paint_findings(struct thrum__paint *); /* pins, paths, notes */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_legend(struct thrum__paint *);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
+/* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the time
+ * at x, pixels a ns (0: empty). */
+bool thrum__strip_window(const struct thrum__view *, float width, float *left, float *right);
+int64_t thrum__strip_time(const struct thrum__view *, float width, float x);
+double thrum__strip_scale(const struct thrum__view *, float width);
 void thrum__paint_empty(struct thrum__paint *); /* where there is nothing: what to do */
 
 /* ---- Shared small things (paint.c) --------------------------------------------------------- */

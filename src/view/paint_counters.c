@@ -11,7 +11,6 @@
 
 #include "view/paint.h"
 
-#define SHOWN_BY_DEFAULT 4
 #define COLUMN_LOOKED_AT 8 /* values of one pixel column that are looked at, at most */
 #define ALIKE 10           /* magnitudes that differ less share a scale */
 #define LABEL_HEIGHT 30
@@ -146,7 +145,8 @@ static void choose(struct counters *c)
 	const struct thrum__view_state *state = c->p->state;
 
 	if (state->counter_count == 0)
-		for (uint32_t i = 0; i < model->counter_count && i < SHOWN_BY_DEFAULT; i++)
+		for (uint32_t i = 0; i < model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT;
+			i++)
 			show(c, &model->counters[i]);
 	for (uint32_t k = 0; k < state->counter_count; k++) {
 		for (uint32_t i = 0; i < model->counter_count; i++) {

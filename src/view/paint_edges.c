@@ -41,7 +41,8 @@ struct edge {
 struct edges {
 	struct thrum__paint *p;
 	const struct thrum__finding *finding;
-	const struct thrum__row_box *selected;
+	const struct thrum__row_box *selected, *hovered;
+	uint32_t hovered_unit;
 	struct {
 		uint32_t other;
 		int kind;
@@ -86,7 +87,7 @@ static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__un
 		to = THRUM__EDGE(p->model, edge, to);
 		if (THRUM__EDGE(p->model, edge, kind) == THRUM__EDGE_READ &&
 			THRUM__EDGE(p->model, edge, from) == u->task &&
-			to < p->layout->task_count && p->layout->unit_of[to] == u->parent)
+			thrum__layout_unit(p->layout, to) == thrum__layout_parent(p->layout, u))
 			return true;
 	}
 	return false;
@@ -96,7 +97,7 @@ static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__un
 static void paint_origin(struct thrum__paint *p, const struct thrum__unit *u, float x, float y,
 	int colour)
 {
-	bool on_bar = thrum__paint_is_running(p, u->parent, u->start);
+	bool on_bar = thrum__paint_is_running(p, thrum__layout_parent(p->layout, u), u->start);
 	float reach = on_bar ? 1 : 2;
 
 	thrum__list_rect(p->list, THRUM__Z_END, on_bar ? THRUM__COLOUR_BG : colour, x - reach,
@@ -113,9 +114,9 @@ static void paint_creation(struct creations *c, const struct thrum__row_box *box
 	int look = thrum__paint_look(p, unit), colour;
 	float x, y, from, sign;
 
-	if (u->parent == THRUM__NONE || u->start < p->from || u->start > p->to)
+	if (thrum__layout_parent(p->layout, u) == THRUM__NONE || u->start < p->from || u->start > p->to)
 		return;
-	parent = thrum__paint_box(p, u->parent);
+	parent = thrum__paint_box(p, thrum__layout_parent(p->layout, u));
 	x = thrum__paint_clamped(p, u->start);
 	if (!parent || parent == box || parent->rows > 1 || x < c->x + 1 ||
 		(!is_dense && is_told_by_read(p, u, box->row)))
@@ -272,8 +273,7 @@ static float head_room(const struct edges *s, const struct edge *e, float x)
 		const struct thrum__step *step = &s->finding->steps[i];
 		float away = thrum__paint_clamped(p, step->time) - x;
 
-		if (step->task < p->layout->task_count && p->layout->unit_of[step->task] == e->to &&
-			away > -4 && away < 4)
+		if (thrum__layout_unit(p->layout, step->task) == e->to && away > -4 && away < 4)
 			return 12;
 	}
 	return e->to_box->bar / 2 + 1;
@@ -374,7 +374,7 @@ static void paint_joint(struct edges *s, const struct edge *e)
 /* NONE also for those that have no row. */
 static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
 {
-	uint32_t unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	uint32_t unit = thrum__layout_unit(p->layout, task);
 
 	return unit != THRUM__NONE && p->layout->units[unit].row != THRUM__NONE ? unit
 										: THRUM__NONE;
@@ -413,8 +413,9 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 	e->to_box = thrum__paint_box(p, e->to);
 	looks = thrum__paint_look(p, e->from) | thrum__paint_look(p, e->to);
 	e->fades = thrum__paint_fades(p, e->from) || thrum__paint_fades(p, e->to);
-	e->is_strong = (looks & THRUM__LOOK_SELECTED) || (p->view->is_related && !e->fades) ||
-		is_of_finding(s, index);
+	e->is_strong = (looks & THRUM__LOOK_SELECTED) ||
+		(s->hovered && (e->from == s->hovered_unit || e->to == s->hovered_unit)) ||
+		(p->view->is_related && !e->fades) || is_of_finding(s, index);
 	return e->from_box || e->to_box;
 }
 
@@ -441,7 +442,7 @@ static bool is_dense(const struct thrum__row_box *box)
 /* Whether a row's edges are looked at. */
 static bool has_edges(const struct edges *s, const struct thrum__row_box *box)
 {
-	return box && (box == s->selected || !is_dense(box));
+	return box && (box == s->selected || box == s->hovered || !is_dense(box));
 }
 
 static void see_edge(struct edges *s, const struct thrum__row_box *box, uint32_t index)
@@ -522,8 +523,10 @@ void thrum__paint_edges(struct thrum__paint *p)
 		.p = p,
 		.only_counts = true,
 		.selected = thrum__paint_box(p, unit_of(p, p->view->selected)),
+		.hovered_unit = unit_of(p, p->view->hovered),
 	};
 
+	s.hovered = thrum__paint_box(p, s.hovered_unit);
 	if (p->state->findings && p->state->finding < findings->count)
 		s.finding = &findings->findings[p->state->finding];
 	see_rows(&s);

@@ -28,7 +28,7 @@ struct note {
 /* The row of a step's task; false when it has none any more. */
 static bool row_of(const struct thrum__paint *p, uint32_t task, uint32_t *row)
 {
-	uint32_t unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	uint32_t unit = thrum__layout_unit(p->layout, task);
 
 	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE)
 		return false;

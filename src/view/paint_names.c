@@ -51,7 +51,7 @@ struct names {
 
 static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
 {
-	return task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	return thrum__layout_unit(p->layout, task);
 }
 
 static void offer(struct names *n, const struct candidate *candidate)

@@ -258,7 +258,7 @@ static void offer_selected(struct gathering *g)
 	uint32_t task = p->view->selected, unit;
 	const struct thrum__row_box *box;
 
-	unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	unit = thrum__layout_unit(p->layout, task);
 	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE ||
 		p->layout->units[unit].start > p->to || thrum__end_of_line(p, unit) < p->from)
 		return;

@@ -395,7 +395,7 @@ static void paint_selected(struct thrum__paint *p)
 	const struct thrum__row_box *box;
 	float height;
 
-	unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	unit = thrum__layout_unit(p->layout, task);
 	box = thrum__paint_box(p, unit);
 	if (!box)
 		return;

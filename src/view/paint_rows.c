@@ -112,7 +112,7 @@ static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *t
 	uint32_t last = thrum__model_heir(p->model, u->task);
 
 	*time = u->end;
-	if (last >= p->layout->task_count || p->layout->unit_of[last] != unit ||
+	if (thrum__layout_unit(p->layout, last) != unit ||
 		!thrum__has_row(&p->model->tasks, last))
 		return END_OPEN;
 	switch (THRUM__TASK(p->model, last, state)) {
@@ -271,8 +271,7 @@ static void paint_stuck(struct rows *r)
 			uint32_t task = finding->steps[s].task, unit;
 			const struct thrum__row_box *box;
 
-			unit = task < p->layout->task_count ? p->layout->unit_of[task]
-							    : THRUM__NONE;
+			unit = thrum__layout_unit(p->layout, task);
 			if (unit == THRUM__NONE || !(thrum__paint_look(p, unit) & RED))
 				continue;
 			box = thrum__paint_box(p, unit);
@@ -303,7 +302,7 @@ static bool run_fades(const struct thrum__paint *p, uint32_t run)
 	if (!p->view->is_related || !thrum__has_row(&p->model->runs, run))
 		return false;
 	task = THRUM__RUN(p->model, run, task);
-	unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	unit = thrum__layout_unit(p->layout, task);
 	return unit == THRUM__NONE || thrum__paint_fades(p, unit);
 }
 
@@ -378,7 +377,7 @@ static void paint_runs(struct rows *r)
 /* Whether what failed was running: then the cross needs ground. */
 static bool ran(const struct thrum__paint *p, uint32_t task, int64_t time)
 {
-	uint32_t unit = task < p->layout->task_count ? p->layout->unit_of[task] : THRUM__NONE;
+	uint32_t unit = thrum__layout_unit(p->layout, task);
 
 	return unit != THRUM__NONE && thrum__paint_run_width(p, unit, time) > 0;
 }

@@ -152,28 +152,64 @@ static void flags(const struct strip *s)
 	}
 }
 
+static struct strip strip_of(const struct thrum__model *model, float width)
+{
+	struct strip s = {
+		.left = MARGIN,
+		.right = width - MARGIN,
+		.start = model->forgotten,
+		.end = model->end,
+	};
+
+	if (s.end > s.start && s.right > s.left + BIN)
+		s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
+	return s;
+}
+
+static void window_of(const struct strip *s, int64_t from, int64_t to, float *left, float *right)
+{
+	*left = x_of(s, from) - 2;
+	*right = x_of(s, to);
+	if (*right < *left + 8)
+		*right = *left + 8;
+}
+
+bool thrum__strip_window(const struct thrum__view *view, float width, float *left, float *right)
+{
+	struct strip s = strip_of(view->model, width);
+
+	window_of(&s, view->state.from, view->state.to, left, right);
+	return s.scale > 0;
+}
+
+int64_t thrum__strip_time(const struct thrum__view *view, float width, float x)
+{
+	struct strip s = strip_of(view->model, width);
+
+	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
+}
+
+double thrum__strip_scale(const struct thrum__view *view, float width)
+{
+	return strip_of(view->model, width).scale;
+}
+
 void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 {
-	struct strip s = {.p = p,
-		.top = top,
-		.height = height < 255 ? height : 255,
-		.left = MARGIN,
-		.right = p->width - MARGIN,
-		.start = p->model->forgotten,
-		.end = p->model->end};
+	struct strip s = strip_of(p->model, p->width);
 	float left, right;
+
+	s.p = p;
+	s.top = top;
+	s.height = height < 255 ? height : 255;
 
 	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
 	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
 		top + height - 1, 1, THRUM__DASH_SOLID);
-	if (s.end <= s.start || s.right <= s.left + BIN || height < HEAD + FOOT)
+	if (s.scale == 0 || height < HEAD + FOOT)
 		return;
-	s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
 	activity(&s);
-	left = x_of(&s, p->from) - 2;
-	right = x_of(&s, p->to);
-	if (right < left + 8)
-		right = left + 8;
+	window_of(&s, p->from, p->to, &left, &right);
 	times(&s, left, right);
 	frame(&s, left, right);
 	flags(&s);

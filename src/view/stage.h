@@ -3,7 +3,7 @@
  * The stage: what a window or a page shows. One view, or several, one above the other, on a common
  * time or each on its own; what pointer, wheel and keys mean; motion between two views; the status
  * line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
- * lists, and decide nothing.
+ * lists, and decide nothing. Whoever changes a view itself says so with thrum__stage_refresh.
  */
 #ifndef VIEW_STAGE_H
 #define VIEW_STAGE_H
@@ -46,9 +46,9 @@ enum {
 struct thrum__part {
 	struct thrum__view *view; /* the stage's own: destroyed with it */
 	char *name;               /* as given; any bytes */
-	int64_t offset;           /* its time 0, in the common time */
+	int64_t offset;           /* its time 0, in the common time: thrum__stage_align */
 	float top, height;        /* with its head, where there is one */
-	float share;              /* of the height; of all parts together 1 */
+	float share;              /* of the height that is left beyond the least; together 1 */
 };
 
 struct thrum__stage {
@@ -69,9 +69,14 @@ THRUM__MUST_USE int thrum__stage_create(struct thrum__stage **);
 void thrum__stage_destroy(struct thrum__stage *); /* with its views; NULL is fine */
 
 /* Adds a view below the others, which the stage takes over (also on failure). All views are made to
- * show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_LIMIT. */
+ * show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE:
+ * there are too many. */
 THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__view *, const char *name);
 void thrum__stage_remove(struct thrum__stage *, uint32_t part);
+/* Where a part's time 0 lies in the common time; shows the whole again. */
+void thrum__stage_align(struct thrum__stage *, uint32_t part, int64_t offset);
+/* The next frame is made anew, whatever changed. */
+void thrum__stage_refresh(struct thrum__stage *);
 
 /* After a part's model grew or forgot: its view follows. A window that reached the trace's end goes
  * with the end, where `follow` is set, and keeps its length (`length` > 0: this one, in ns). */
@@ -84,6 +89,10 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
  */
 THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float height,
 	const struct thrum__metrics *, double now);
+
+/* Names a trace above its part: also in pictures of several. The list has to be initialized. */
+void thrum__stage_head(struct thrum__list *, float top, float width, bool is_first, bool is_focus,
+	const char *name);
 
 /* ---- Input: all return bits of enum thrum__changed, or -THRUM_E_MEMORY ----------------------- */
 
@@ -99,11 +108,14 @@ int thrum__stage_release(struct thrum__stage *, float x, float y, unsigned with)
 int thrum__stage_double_press(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_leave(struct thrum__stage *); /* the pointer is gone; also ends a drag */
 int thrum__stage_over(const struct thrum__stage *, float x, float y); /* enum thrum__over */
+/* The task at a place, or THRUM__NONE; *part (may be NULL): whose place it is. */
+uint32_t thrum__stage_pick(const struct thrum__stage *, float x, float y, uint32_t *part);
 
 /* A wheel's or touchpad's movement in pixels. Up and down zoom at the pointer (100 px: a step),
  * with shift go up and down the rows; left and right pan. */
 int thrum__stage_wheel(struct thrum__stage *, float x, float y, float dx, float dy, unsigned with);
-/* A touchpad that scrolls both ways: pans. (A kinetic scrolling's steps, too.) */
+/* A touchpad that scrolls both ways: pans, dx and dy as a wheel's. (A kinetic scrolling's steps,
+ * too.) */
 int thrum__stage_pan(struct thrum__stage *, float x, float y, float dx, float dy);
 /* Two fingers: their middle moved from x, y by dx, dy, their distance grew by `factor`. */
 int thrum__stage_pinch(struct thrum__stage *, float x, float y, float dx, float dy, double factor);

@@ -212,45 +212,6 @@ int thrum__table_filter(struct thrum__table *table,
 	return error;
 }
 
-static bool contains(const char *text, size_t size, const char *part, size_t part_size)
-{
-	for (size_t i = 0; i + part_size <= size; i++) {
-		size_t same = 0;
-
-		while (same < part_size && lower(text[i + same]) == lower(part[same]))
-			same++;
-		if (same == part_size)
-			return true;
-	}
-	return false;
-}
-
-static bool is_found(const void *context, const struct thrum__table *table, uint32_t item)
-{
-	const char *part = context;
-	size_t part_size = strlen(part);
-	struct thrum__cell cell;
-
-	for (unsigned column = 0; column < table->form->count; column++) {
-		uint8_t type = table->form->columns[column].type;
-
-		if (type != THRUM__CELL_TEXT && type != THRUM__CELL_ID)
-			continue;
-		thrum__table_item_cell(table, item, column, &cell);
-		if (cell.is_empty)
-			continue;
-		thrum__table_print(table, &cell);
-		if (contains(cell.text, cell.size, part, part_size))
-			return true;
-	}
-	return false;
-}
-
-int thrum__table_search(struct thrum__table *table, const char *text)
-{
-	return thrum__table_filter(table, *text ? is_found : every, text);
-}
-
 /* ---- Cells --------------------------------------------------------------------------------- */
 
 void thrum__table_cell(const struct thrum__table *table, uint32_t row, unsigned column,

@@ -103,9 +103,6 @@ THRUM__MUST_USE int thrum__table_filter(struct thrum__table *,
 	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
 	const void *context);
 
-/* The rows of which some text or id contains this; ASCII's case doesn't matter; "" all. */
-THRUM__MUST_USE int thrum__table_search(struct thrum__table *, const char *text);
-
 /* A row's cell. row < count. */
 void thrum__table_cell(const struct thrum__table *, uint32_t row, unsigned column,
 	struct thrum__cell *);

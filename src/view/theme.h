@@ -93,6 +93,8 @@ extern const struct thrum__metrics thrum__metrics_plain;
 enum {
 	THRUM__RULER = 30,
 	THRUM__STRIP = 52,
+	THRUM__STRIP_NARROW = 40, /* in pictures narrower than THRUM__NARROW */
+	THRUM__NARROW = 600,
 	THRUM__GUTTER = 156, /* of counters, at the right */
 	THRUM__LEGEND = 30,
 };

@@ -8,20 +8,20 @@
 #include <thrum.h>
 
 struct source {
+	struct thrum__tracks *tracks;
 	const struct thrum__model *model;
 	const struct thrum__layout *layout;
-	uint32_t *row; /* by task, or NONE */
 };
 
-static uint32_t row_of(const struct source *source, uint32_t task)
+static uint32_t row_of(const struct thrum__tracks *tracks, uint32_t task)
 {
-	return task < source->layout->task_count ? source->row[task] : THRUM__NONE;
+	const uint32_t *cell = thrum__cell(&tracks->task_row, task);
+
+	return cell ? *cell : THRUM__NONE;
 }
 
-static const struct thrum__rows *rows_of(const struct source *source, int kind)
+static const struct thrum__rows *rows_of(const struct thrum__model *model, int kind)
 {
-	const struct thrum__model *model = source->model;
-
 	return kind == THRUM__TRACK_RUNS     ? &model->runs
 		: kind == THRUM__TRACK_EDGES ? &model->edges
 		: kind == THRUM__TRACK_NOTES ? &model->notes
@@ -35,41 +35,63 @@ static int64_t run_end(const struct thrum__model *model, uint32_t run)
 	return thrum__bounded(end == THRUM__OPEN ? model->end : end);
 }
 
-/* Where an item goes, and when it is; side 1 is an edge's other end. NONE: nowhere. */
-static uint32_t place(const struct source *source, int kind, uint32_t i, int side, int64_t *start,
+bool thrum__tracks_lasts(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit)
+{
+	return thrum__layout_lasts(layout, unit) &&
+		thrum__bounded(layout->units[unit].end) <= thrum__bounded(model->end);
+}
+
+static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit, int64_t *start, int64_t *end)
+{
+	const struct thrum__unit *u = &layout->units[unit];
+
+	*start = thrum__bounded(u->start);
+	*end = thrum__bounded(thrum__tracks_lasts(model, layout, unit) ? model->end : u->end);
+	return u->row == THRUM__NONE ? THRUM__NONE : thrum__layout_row(layout, unit);
+}
+
+/* An edge is in the row of either end: once, where that is one. */
+static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thrum__model *model,
+	uint32_t edge, int side)
+{
+	uint32_t row = row_of(tracks, THRUM__EDGE(model, edge, from));
+	uint32_t other = row_of(tracks, THRUM__EDGE(model, edge, to));
+
+	return !side ? row : other == row ? THRUM__NONE : other;
+}
+
+uint32_t thrum__tracks_place(const struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout, int kind, uint32_t i, int side, int64_t *start,
 	int64_t *end)
 {
-	const struct thrum__model *model = source->model;
-	uint32_t row = THRUM__NONE, other;
+	uint32_t row = THRUM__NONE;
 
 	switch (kind) {
-	case THRUM__TRACK_UNITS:
-		if (source->layout->units[i].row == THRUM__NONE)
-			return THRUM__NONE;
-		*start = thrum__bounded(source->layout->units[i].start);
-		*end = thrum__bounded(source->layout->units[i].end);
-		if (thrum__layout_lasts(source->layout, i) && *end < thrum__bounded(model->end))
-			*end = thrum__bounded(model->end);
-		return thrum__layout_row(source->layout, i);
+	case THRUM__TRACK_UNITS: return place_unit(model, layout, i, start, end);
 	case THRUM__TRACK_RUNS:
-		*start = thrum__bounded(THRUM__RUN(model, i, start));
+		*start = THRUM__RUN(model, i, start);
 		*end = run_end(model, i);
-		return row_of(source, THRUM__RUN(model, i, task));
+		row = row_of(tracks, THRUM__RUN(model, i, task));
+		break;
 	case THRUM__TRACK_EDGES:
-		row = row_of(source, THRUM__EDGE(model, i, from));
-		other = row_of(source, THRUM__EDGE(model, i, to));
-		if (side)
-			row = other == row ? THRUM__NONE : other;
-		*start = *end = thrum__bounded(THRUM__EDGE(model, i, time));
-		return row;
+		*start = *end = THRUM__EDGE(model, i, time);
+		row = place_edge(tracks, model, i, side);
+		break;
 	case THRUM__TRACK_NOTES:
-		*start = *end = thrum__bounded(THRUM__NOTE(model, i, time));
-		return row_of(source, THRUM__NOTE(model, i, task));
+		*start = *end = THRUM__NOTE(model, i, time);
+		row = row_of(tracks, THRUM__NOTE(model, i, task));
+		break;
 	default:
-		*start = *end = thrum__bounded(THRUM__TASK(model, i, end));
-		return THRUM__TASK(model, i, state) == THRUM__STATE_FAILED ? row_of(source, i)
-									   : THRUM__NONE;
+		*start = *end = THRUM__TASK(model, i, end);
+		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
+			row = row_of(tracks, i);
 	}
+	row = *end < model->forgotten ? THRUM__NONE : row;
+	*start = thrum__bounded(*start);
+	*end = thrum__bounded(*end);
+	return row;
 }
 
 /* Sorts what came late, and cuts what overlaps. */
@@ -79,7 +101,7 @@ static int tidy(struct thrum__track *track)
 	uint32_t room = 0;
 
 	for (uint32_t row = 0; row < track->rows; row++) {
-		uint32_t first = track->first[row], count = track->first[row + 1] - first, i = 1;
+		uint32_t first = track->row[row].first, count = track->row[row].last - first, i = 1;
 		int64_t *start = track->start + first,
 			*end = track->end ? track->end + first : NULL;
 		uint32_t *item = track->item + first;
@@ -117,13 +139,11 @@ static int tidy(struct thrum__track *track)
 	return 0;
 }
 
-/*
- * Counts the items of row r at first[r + 2]; summed up, row r begins at first[r + 1]; where the
- * items are put there one by one, that ends as the beginning of the next row.
- */
+/* Counts the items of each row; or puts them one by one where they belong. */
 static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
 {
-	const struct thrum__rows *rows = kind == THRUM__TRACK_UNITS ? NULL : rows_of(source, kind);
+	const struct thrum__rows *rows =
+		kind == THRUM__TRACK_UNITS ? NULL : rows_of(source->model, kind);
 	uint32_t i = rows ? rows->first : 0;
 	uint32_t end = rows ? rows->count : source->layout->unit_count;
 	int sides = kind == THRUM__TRACK_EDGES ? 2 : 1;
@@ -135,16 +155,15 @@ static void deal(const struct source *source, int kind, struct thrum__track *tra
 		}
 		for (int side = 0; side < sides; side++) {
 			int64_t from, to;
-			uint32_t row = place(source, kind, i, side, &from, &to);
+			uint32_t row = thrum__tracks_place(source->tracks, source->model,
+				source->layout, kind, i, side, &from, &to);
 
 			if (row == THRUM__NONE)
 				continue;
-			if (counts) {
-				track->first[row + 2]++;
-				continue;
-			}
-			uint32_t at = track->first[row + 1]++;
+			uint32_t at = track->row[row].last++;
 
+			if (counts)
+				continue;
 			track->start[at] = from;
 			track->item[at] = i;
 			if (track->end)
@@ -153,29 +172,31 @@ static void deal(const struct source *source, int kind, struct thrum__track *tra
 	}
 }
 
-static int make_track(struct thrum__tracks *tracks, const struct source *source, int kind)
+static int make_track(const struct source *source, int kind)
 {
+	struct thrum__tracks *tracks = source->tracks;
 	struct thrum__track *track = &tracks->track[kind];
 	bool is_long = kind == THRUM__TRACK_UNITS || kind == THRUM__TRACK_RUNS;
-	uint64_t most = kind == THRUM__TRACK_UNITS ? source->layout->unit_count
-						   : rows_of(source, kind)->count;
 	uint64_t sum = 0;
 
-	if (most * (kind == THRUM__TRACK_EDGES ? 2 : 1) >= UINT32_MAX)
+	track->rows = track->row_room = tracks->rows;
+	track->row = calloc(tracks->rows + 1ull, sizeof(*track->row));
+	if (!track->row)
 		return -THRUM_E_MEMORY;
-	track->rows = tracks->rows;
-	track->first = thrum__tracks_allocate(tracks, tracks->rows + 2ull, sizeof(*track->first));
-	if (!track->first)
-		return -THRUM_E_MEMORY;
-	memset(track->first, 0, (tracks->rows + 3ull) * sizeof(*track->first));
 	deal(source, kind, track, true);
-	for (uint32_t row = 0; row < tracks->rows; row++)
-		track->first[row + 2] += track->first[row + 1];
-	sum = track->count = track->first[tracks->rows + 1];
-	track->start = thrum__tracks_allocate(tracks, sum, sizeof(*track->start));
-	track->item = thrum__tracks_allocate(tracks, sum, sizeof(*track->item));
+	for (uint32_t row = 0; row < tracks->rows; row++) {
+		uint32_t count = track->row[row].last;
+
+		track->row[row] = (struct thrum__extent){(uint32_t)sum, (uint32_t)sum};
+		sum += count;
+	}
+	if (sum >= UINT32_MAX)
+		return -THRUM_E_MEMORY;
+	track->count = (uint32_t)sum;
+	track->start = thrum__tracks_allocate(sum, sizeof(*track->start));
+	track->item = thrum__tracks_allocate(sum, sizeof(*track->item));
 	if (is_long)
-		track->end = thrum__tracks_allocate(tracks, sum, sizeof(*track->end));
+		track->end = thrum__tracks_allocate(sum, sizeof(*track->end));
 	if (!track->start || !track->item || (is_long && !track->end))
 		return -THRUM_E_MEMORY;
 	deal(source, kind, track, false);
@@ -183,11 +204,19 @@ static int make_track(struct thrum__tracks *tracks, const struct source *source,
 	int error = tidy(track);
 
 	if (!error)
-		error = thrum__track_index(tracks, track);
-	return error ? error : thrum__track_summarize(tracks, track);
+		error = thrum__track_index(track);
+	return error ? error : thrum__blocks_grow(tracks, track);
 }
 
 /* ---- Of all rows ----------------------------------------------------------------------------- */
+
+bool thrum__tracks_is_own(const struct thrum__model *model, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task);
+
+	return thrum__has_row(&model->tasks, task) &&
+		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
+}
 
 struct unions {
 	struct thrum__piece *pieces, *late;
@@ -216,21 +245,24 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 	return true;
 }
 
-static bool unite_runs(const struct thrum__model *model, struct unions *all)
+/* The union of those that have ended; one that is open goes to the end. */
+static bool unite_runs(struct thrum__tracks *tracks, const struct thrum__model *model,
+	struct unions *all)
 {
+	tracks->since = INT64_MAX;
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
 		if (!thrum__has_row(&model->runs, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		uint32_t task = THRUM__RUN(model, i, task);
 		int64_t start = thrum__bounded(THRUM__RUN(model, i, start)),
 			end = run_end(model, i);
 
-		if (thrum__has_row(&model->tasks, task) &&
-			(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
+		if (thrum__tracks_is_own(model, i) || end < model->forgotten)
 			continue;
-		if (!unite(all, start, end > start ? end : start))
+		if (THRUM__RUN(model, i, end) == THRUM__OPEN)
+			tracks->since = start < tracks->since ? start : tracks->since;
+		else if (!unite(all, start, end > start ? end : start))
 			return false;
 	}
 	return true;
@@ -266,22 +298,21 @@ static int make_union(struct thrum__tracks *tracks, const struct thrum__model *m
 	struct thrum__track *track = &tracks->all;
 	int error = -THRUM_E_MEMORY;
 
-	if (!unite_runs(model, &all) || (all.late_count && !unite_late(&all)))
+	if (!unite_runs(tracks, model, &all) || (all.late_count && !unite_late(&all)))
 		goto end;
-	track->rows = 1;
+	track->rows = track->row_room = 1;
 	track->count = all.count;
-	track->first = thrum__tracks_allocate(tracks, 2, sizeof(*track->first));
-	track->start = thrum__tracks_allocate(tracks, all.count, sizeof(*track->start));
-	track->end = thrum__tracks_allocate(tracks, all.count, sizeof(*track->end));
-	if (!track->first || !track->start || !track->end)
+	track->row = calloc(2, sizeof(*track->row));
+	track->start = thrum__tracks_allocate(all.count, sizeof(*track->start));
+	track->end = thrum__tracks_allocate(all.count, sizeof(*track->end));
+	if (!track->row || !track->start || !track->end)
 		goto end;
-	track->first[0] = 0;
-	track->first[1] = all.count;
+	track->row[0].last = all.count;
 	for (uint32_t i = 0; i < all.count; i++) {
 		track->start[i] = all.pieces[i].start;
 		track->end[i] = all.pieces[i].end;
 	}
-	error = thrum__track_index(tracks, track);
+	error = thrum__track_index(track);
 end:
 	free(all.pieces);
 	free(all.late);
@@ -289,84 +320,94 @@ end:
 }
 
 /* The beginnings and the ends of all units, each by themselves in order. */
-static int make_lives(struct thrum__tracks *tracks)
+static int make_lives(const struct source *source)
 {
+	struct thrum__tracks *tracks = source->tracks;
 	const struct thrum__track *track = &tracks->track[THRUM__TRACK_UNITS];
-	uint32_t count = track->count;
-	struct thrum__piece *pieces = (uint64_t)count * 2 < SIZE_MAX / sizeof(*pieces)
-		? malloc((2 * (size_t)count + 1) * sizeof(*pieces))
+	struct thrum__piece *pieces = (uint64_t)track->count * 2 < SIZE_MAX / sizeof(*pieces)
+		? malloc((2 * (size_t)track->count + 1) * sizeof(*pieces))
 		: NULL;
+	uint32_t ends = 0;
+	int error = pieces ? 0 : -THRUM_E_MEMORY;
 
-	tracks->units = count;
-	tracks->starts = thrum__tracks_allocate(tracks, count, sizeof(*tracks->starts));
-	tracks->ends = thrum__tracks_allocate(tracks, count, sizeof(*tracks->ends));
-	if (!pieces || !tracks->starts || !tracks->ends) {
-		free(pieces);
-		return -THRUM_E_MEMORY;
-	}
-	for (int by_end = 0; by_end < 2; by_end++) {
-		int64_t *to = by_end ? tracks->ends : tracks->starts;
-
-		for (uint32_t i = 0; i < count; i++)
-			pieces[i].start = by_end ? track->end[i] : track->start[i];
-		thrum__pieces_sort(pieces, pieces + count, count);
-		for (uint32_t i = 0; i < count; i++)
-			to[i] = pieces[i].start;
-	}
+	for (uint32_t i = 0; i < track->count && !error; i++)
+		pieces[i].start = track->start[i];
+	if (!error)
+		error = thrum__times_fill(&tracks->starts, pieces, track->count);
+	for (uint32_t i = 0; i < track->count && !error; i++)
+		if (!thrum__tracks_lasts(source->model, source->layout, track->item[i]))
+			pieces[ends++].start = track->end[i];
+	tracks->lasting = track->count - ends;
+	if (!error)
+		error = thrum__times_fill(&tracks->ends, pieces, ends);
 	free(pieces);
-	return 0;
+	return error;
 }
 
-static int mark_wanted(struct thrum__tracks *tracks, const struct source *source)
+void thrum__tracks_want(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout, uint32_t unit)
 {
-	const struct thrum__layout *layout = source->layout;
+	const struct thrum__unit *u = &layout->units[unit];
 
-	tracks->wanted = thrum__tracks_allocate(tracks, tracks->rows / 8 + 1ull, 1);
-	if (!tracks->wanted)
-		return -THRUM_E_MEMORY;
-	memset(tracks->wanted, 0, tracks->rows / 8 + 1u);
-	for (uint32_t i = 0; i < layout->unit_count; i++) {
-		if (layout->units[i].row == THRUM__NONE || !thrum__layout_lasts(layout, i))
-			continue;
-		uint32_t row = thrum__layout_row(layout, i);
+	if (u->row == THRUM__NONE || !thrum__layout_lasts(layout, unit) ||
+		!thrum__model_is_stuck(model, thrum__model_heir(model, u->task)))
+		return;
+	uint32_t row = thrum__layout_row(layout, unit);
 
-		if (thrum__model_is_stuck(source->model,
-			    thrum__model_heir(source->model, layout->units[i].task)))
-			tracks->wanted[row / 8] |= (uint8_t)(1u << row % 8);
+	tracks->wanted[row / 8] |= (uint8_t)(1u << row % 8);
+}
+
+static int mark_wanted(const struct source *source)
+{
+	struct thrum__tracks *tracks = source->tracks;
+
+	tracks->wanted = calloc(tracks->rows / 8 + 1u, 1);
+	for (uint32_t i = 0; tracks->wanted && i < source->layout->unit_count; i++)
+		thrum__tracks_want(tracks, source->model, source->layout, i);
+	return tracks->wanted ? 0 : -THRUM_E_MEMORY;
+}
+
+/* In which row each task is. */
+static int note_tasks(const struct source *source)
+{
+	struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__rows *tasks = &source->model->tasks;
+
+	tracks->task_row.width = 1;
+	int error = thrum__cells_follow(&tracks->task_row, source->model, tasks->first);
+
+	for (uint32_t i = tasks->first; i < source->layout->task_count && !error; i++) {
+		uint32_t unit = thrum__layout_unit(source->layout, i);
+
+		if (!thrum__has_row(tasks, i))
+			i |= THRUM__BLOCK_MASK;
+		else if (unit != THRUM__NONE && source->layout->units[unit].row != THRUM__NONE)
+			*thrum__cell(&tracks->task_row, i) =
+				thrum__layout_row(source->layout, unit);
 	}
-	return 0;
+	return error;
 }
 
 int thrum__tracks_create(const struct thrum__model *model, const struct thrum__layout *layout,
 	struct thrum__tracks **tracks)
 {
-	struct source source = {.model = model, .layout = layout};
 	struct thrum__tracks *made = calloc(1, sizeof(*made));
-	int error = 0;
+	struct source source = {made, model, layout};
+	int error;
 
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->rows = layout->rows;
 	made->end = thrum__bounded(model->end);
-	source.row = malloc((layout->task_count + 1ull) * sizeof(*source.row));
-	if (!source.row)
-		error = -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < layout->task_count && !error; i++) {
-		uint32_t unit = layout->unit_of[i];
-
-		source.row[i] = unit == THRUM__NONE || layout->units[unit].row == THRUM__NONE
-			? THRUM__NONE
-			: thrum__layout_row(layout, unit);
-	}
+	error = note_tasks(&source);
 	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++)
-		error = make_track(made, &source, kind);
+		error = make_track(&source, kind);
 	if (!error)
 		error = make_union(made, model);
 	if (!error)
-		error = make_lives(made);
+		error = make_lives(&source);
 	if (!error)
-		error = mark_wanted(made, &source);
-	free(source.row);
+		error = mark_wanted(&source);
 	if (error) {
 		thrum__tracks_destroy(made);
 		return error;
@@ -375,20 +416,35 @@ int thrum__tracks_create(const struct thrum__model *model, const struct thrum__l
 	return 0;
 }
 
+void thrum__tracks_finish(struct thrum__tracks *tracks)
+{
+	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+		thrum__track_finish(&tracks->track[kind]);
+	thrum__track_finish(&tracks->all);
+	thrum__times_finish(&tracks->starts);
+	thrum__times_finish(&tracks->ends);
+	thrum__cells_finish(&tracks->task_row);
+	thrum__past_free(tracks->past);
+	free(tracks->wanted);
+	free(tracks->maker);
+}
+
 void thrum__tracks_destroy(struct thrum__tracks *tracks)
 {
 	if (!tracks)
 		return;
-	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
-		thrum__track_finish(&tracks->track[kind]);
-	thrum__track_finish(&tracks->all);
-	free(tracks->starts);
-	free(tracks->ends);
-	free(tracks->wanted);
+	thrum__tracks_finish(tracks);
 	free(tracks);
 }
 
 size_t thrum__tracks_memory(const struct thrum__tracks *tracks)
 {
-	return sizeof(*tracks) + tracks->memory;
+	size_t sum = sizeof(*tracks) + thrum__track_memory(&tracks->all) +
+		thrum__times_memory(&tracks->starts) + thrum__times_memory(&tracks->ends) +
+		thrum__cells_memory(&tracks->task_row) + thrum__past_memory(tracks->past) +
+		tracks->rows / 8;
+
+	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+		sum += thrum__track_memory(&tracks->track[kind]);
+	return sum;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tracks: what lies in each row, sorted by time, with summaries, so that a frame costs by pixels
- * and not by events. Made from model and layout; read only until made anew or updated.
+ * and not by events. Made from model and layout; read only until made anew or updated. What ended
+ * before model->forgotten is left out, but for units.
  */
 #ifndef VIEW_TRACKS_H
 #define VIEW_TRACKS_H
@@ -21,6 +22,14 @@ struct thrum__tracks;
 
 THRUM__MUST_USE int thrum__tracks_create(const struct thrum__model *, const struct thrum__layout *,
 	struct thrum__tracks **);
+
+/*
+ * Follows what model and layout got and lost since; to be called after each update of the layout.
+ * Costs by that and by what is still alive (n log n), but makes all anew when lanes' rows moved as a
+ * block. After -THRUM_E_MEMORY they can only be destroyed.
+ */
+THRUM__MUST_USE int thrum__tracks_update(struct thrum__tracks *, const struct thrum__model *,
+	const struct thrum__layout *);
 void thrum__tracks_destroy(struct thrum__tracks *); /* NULL is fine */
 
 /* A stretch of what is closer together than can be told apart on the screen. */

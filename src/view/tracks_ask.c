@@ -7,10 +7,9 @@ size_t thrum__track_seek(const struct thrum__tracks *tracks, int kind, uint32_t 
 {
 	const struct thrum__track *track = &tracks->track[kind];
 
-	*end = row < tracks->rows ? track->first[row + 1] : 0;
-	return row < tracks->rows
-		? thrum__track_start_at(track, track->first[row], track->first[row + 1], time)
-		: 0;
+	*end = row < tracks->rows ? track->row[row].last : 0;
+	return row < tracks->rows ? thrum__track_start_at(track, track->row[row].first, *end, time)
+				  : 0;
 }
 
 uint32_t thrum__track_item(const struct thrum__tracks *tracks, int kind, size_t position)
@@ -26,15 +25,15 @@ int64_t thrum__track_time(const struct thrum__tracks *tracks, int kind, size_t p
 /* Whether an item of a row lies in from … to. */
 static bool has_item(const struct thrum__track *track, uint32_t row, int64_t from, int64_t to)
 {
-	uint32_t end = track->first[row + 1];
-	uint32_t at = thrum__track_end_at(track, track->first[row], end, from);
+	uint32_t end = track->row[row].last;
+	uint32_t at = thrum__track_end_at(track, track->row[row].first, end, from);
 
 	return at < end && track->start[at] <= to;
 }
 
 static bool has_sum(const struct thrum__level *level, uint32_t block, int64_t from, int64_t to)
 {
-	uint32_t at = level->first[block], end = level->first[block + 1], last = end;
+	uint32_t at = level->block[block].first, end = at + level->block[block].count, last = end;
 
 	while (at < last) {
 		uint32_t middle = at + (last - at) / 2;
@@ -84,8 +83,8 @@ bool thrum__tracks_is_loud(const struct thrum__tracks *tracks, uint32_t row, int
 		return false;
 	if (tracks->wanted[row / 8] & 1u << row % 8)
 		return true;
-	uint32_t end = units->first[row + 1];
-	uint32_t at = thrum__track_end_at(units, units->first[row], end, from);
+	uint32_t end = units->row[row].last;
+	uint32_t at = thrum__track_end_at(units, units->row[row].first, end, from);
 
 	/* What lasts to the end of the trace doesn't end there. */
 	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < tracks->end))
@@ -99,60 +98,58 @@ void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
 	const struct thrum__track *all = &tracks->all;
-	uint32_t at = thrum__track_end_at(all, 0, all->count, from);
+	uint32_t last = all->row[0].last;
+	uint32_t at = thrum__track_end_at(all, all->row[0].first, last, from);
 	int64_t start = from = thrum__bounded(from);
 
 	to = thrum__bounded(to);
 	if (gap < 1)
 		gap = 1;
 	for (;;) {
-		int64_t end = at < all->count && all->start[at] < to ? all->start[at] : to;
+		int64_t next = at < last ? all->start[at] : INT64_MAX, end;
+		bool is_open = tracks->since <= next && tracks->since < INT64_MAX;
 
+		next = is_open ? tracks->since : next;
+		end = next < to ? next : to;
 		if (end > start && end - start >= gap && !found(context, start, end))
 			return;
-		if (end == to || at >= all->count)
+		if (next >= to)
 			return;
-		at = thrum__track_gap(all, at, all->count, gap);
-		start = all->end[at++];
+		if (is_open)
+			break;
+		at = thrum__track_gap(all, at, last, gap);
+		start = all->end[at] > start ? all->end[at] : start;
+		at++;
 	}
+	start = tracks->end > start ? tracks->end : start;
+	if (to > start && to - start >= gap)
+		found(context, start, to);
 }
 
 int64_t thrum__tracks_busy(const struct thrum__tracks *tracks, int64_t from, int64_t to)
 {
 	const struct thrum__track *all = &tracks->all;
-	uint32_t at = thrum__track_end_at(all, 0, all->count, from);
-	uint32_t end = thrum__track_start_at(all, at, all->count, to);
+	int64_t until = to < tracks->since ? to : tracks->since, busy = 0;
+	uint32_t at = thrum__track_end_at(all, all->row[0].first, all->row[0].last, from);
+	uint32_t end = thrum__track_start_at(all, at, all->row[0].last, until);
 
-	if (at >= end || from >= to)
-		return 0;
-	int64_t busy = thrum__track_before(all, end) - thrum__track_before(all, at);
-
-	if (all->start[at] < from)
-		busy -= from - all->start[at];
-	if (all->end[end - 1] > to)
-		busy -= all->end[end - 1] - to;
-	return busy;
-}
-
-/* How many of sorted times are at most `time`. */
-static uint32_t count_until(const int64_t *times, uint32_t count, int64_t time)
-{
-	uint32_t from = 0;
-
-	while (from < count) {
-		uint32_t middle = from + (count - from) / 2;
-
-		if (times[middle] <= time)
-			from = middle + 1;
-		else
-			count = middle;
+	if (at < end && from < until) {
+		busy = thrum__track_busy(all, at, end);
+		if (all->start[at] < from)
+			busy -= from - all->start[at];
+		if (all->end[end - 1] > until)
+			busy -= all->end[end - 1] - until;
 	}
-	return from;
+	from = from > tracks->since ? from : tracks->since;
+	to = to < tracks->end ? to : tracks->end;
+	return from < to ? busy + to - from : busy;
 }
 
 uint32_t thrum__tracks_alive(const struct thrum__tracks *tracks, int64_t time)
 {
-	uint32_t ended = time > INT64_MIN ? count_until(tracks->ends, tracks->units, time - 1) : 0;
+	uint32_t ended = time > INT64_MIN ? thrum__times_until(&tracks->ends, time - 1) : 0;
 
-	return count_until(tracks->starts, tracks->units, time) - ended;
+	if (time > tracks->end)
+		ended += tracks->lasting;
+	return thrum__times_until(&tracks->starts, time) - ended;
 }

@@ -3,22 +3,29 @@
 #include "view/tracks_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <thrum.h>
 
-#define FAN_MASK (THRUM__FAN - 1)
-
-void *thrum__tracks_allocate(struct thrum__tracks *tracks, uint64_t count, size_t size)
+void *thrum__tracks_allocate(uint64_t count, size_t size)
 {
-	void *made = count >= SIZE_MAX / size ? NULL : malloc((size_t)(count + 1) * size);
+	return count >= SIZE_MAX / size ? NULL : malloc((size_t)(count + 1) * size);
+}
 
-	if (made)
-		tracks->memory += (size_t)(count + 1) * size;
-	return made;
+int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size)
+{
+	char *grown = count < SIZE_MAX / size ? realloc(*array, (size_t)(count + 1) * size) : NULL;
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	memset(grown + old * size, 0, (size_t)(count + 1 - old) * size);
+	*array = grown;
+	return 0;
 }
 
 void thrum__track_finish(struct thrum__track *track)
 {
-	free(track->first);
+	free(track->row);
+	free(track->slot);
 	free(track->start);
 	free(track->end);
 	free(track->item);
@@ -26,67 +33,78 @@ void thrum__track_finish(struct thrum__track *track)
 	for (unsigned i = 0; i < track->gap_levels; i++)
 		free(track->gap[i]);
 	for (unsigned i = 0; i < track->levels; i++) {
-		free(track->level[i].first);
+		free(track->level[i].block);
 		free(track->level[i].sums);
 	}
 }
 
-/* The lowest level: the widest gap behind each of sixteen positions. */
-static void gather_gaps(struct thrum__track *track)
+size_t thrum__track_memory(const struct thrum__track *track)
 {
-	int64_t *gap = track->gap[0];
+	size_t position = sizeof(*track->start) + (track->item ? sizeof(*track->item) : 0) +
+		(track->end ? sizeof(*track->end) : 0);
+	size_t sum = (size_t)track->room * position +
+		track->row_room * (sizeof(*track->row) + (track->slot ? sizeof(*track->slot) : 0));
 
-	for (uint32_t row = 0; row < track->rows; row++)
-		for (uint32_t i = track->first[row], end = track->first[row + 1]; i < end; i++) {
-			int64_t wide = i + 1 == end
-				? INT64_MAX
-				: track->start[i + 1] - thrum__track_end(track, i);
-
-			if ((i & FAN_MASK) == 0 || gap[i >> THRUM__FAN_SHIFT] < wide)
-				gap[i >> THRUM__FAN_SHIFT] = wide;
-		}
+	sum += ((size_t)track->room >> THRUM__FAN_SHIFT) * sizeof(int64_t) * (track->end ? 2 : 1);
+	for (unsigned i = 0; i < track->levels; i++)
+		sum += track->level[i].block_room * sizeof(struct thrum__row_block) +
+			track->level[i].room * sizeof(struct thrum__sum);
+	return sum;
 }
 
-int thrum__track_index(struct thrum__tracks *tracks, struct thrum__track *track)
+/* ---- Gaps ------------------------------------------------------------------------------------ */
+
+static uint32_t nodes_of(uint32_t room, unsigned level)
 {
-	uint32_t count = track->count, nodes;
+	for (unsigned i = 0; i <= level; i++)
+		room = (uint32_t)(((uint64_t)room + THRUM__FAN_MASK) >> THRUM__FAN_SHIFT);
+	return room;
+}
 
-	for (unsigned level = 0; count > 1 || level == 0; level++, count = nodes) {
-		nodes = (uint32_t)(((uint64_t)count + FAN_MASK) >> THRUM__FAN_SHIFT);
-		int64_t *gap = thrum__tracks_allocate(tracks, nodes, sizeof(*gap));
+static int64_t gap_behind(const struct thrum__track *track, uint32_t i)
+{
+	return i + 1 < track->count ? track->start[i + 1] - thrum__track_end(track, i) : 0;
+}
 
-		if (!gap)
-			return -THRUM_E_MEMORY;
-		track->gap[level] = gap;
-		track->gap_levels = level + 1;
-		if (level == 0) {
-			gather_gaps(track);
-			continue;
+/* Makes the nodes a … b of a level. Behind a row's last item is what was there once: searching
+ * doesn't go beyond it, and a gap that is too wide costs it some steps only. */
+static void redo_level(struct thrum__track *track, unsigned level, uint32_t a, uint32_t b)
+{
+	uint32_t below = level ? nodes_of(track->room, level - 1) : track->count;
+
+	for (uint32_t node = a; node <= b; node++) {
+		uint32_t i = node << THRUM__FAN_SHIFT;
+		uint32_t end = below - i < THRUM__FAN ? below : i + THRUM__FAN;
+		int64_t wide = 0;
+
+		for (; i < end; i++) {
+			int64_t gap = level ? track->gap[level - 1][i] : gap_behind(track, i);
+
+			wide = gap > wide ? gap : wide;
 		}
-		for (uint32_t i = 0; i < count; i++) {
-			int64_t wide = track->gap[level - 1][i];
-
-			if ((i & FAN_MASK) == 0 || gap[i >> THRUM__FAN_SHIFT] < wide)
-				gap[i >> THRUM__FAN_SHIFT] = wide;
-		}
+		track->gap[level][node] = wide;
 	}
-	if (!track->end)
-		return 0;
-	track->before = thrum__tracks_allocate(tracks, (track->count >> THRUM__FAN_SHIFT) + 1ull,
-		sizeof(*track->before));
-	if (!track->before)
-		return -THRUM_E_MEMORY;
-	int64_t sum = 0;
+}
 
-	for (uint32_t i = 0; i < track->count; i++) {
-		if ((i & FAN_MASK) == 0)
-			track->before[i >> THRUM__FAN_SHIFT] = sum;
-		/* Sums of what is damaged may be anything, but nothing undefined. */
-		sum = (int64_t)((uint64_t)sum + (uint64_t)(track->end[i] - track->start[i]));
+static void redo_gaps(struct thrum__track *track, uint32_t from, uint32_t to)
+{
+	for (unsigned level = 0; level < track->gap_levels; level++) {
+		from >>= THRUM__FAN_SHIFT;
+		to >>= THRUM__FAN_SHIFT;
+		redo_level(track, level, from, to);
 	}
-	if ((track->count & FAN_MASK) == 0)
-		track->before[track->count >> THRUM__FAN_SHIFT] = sum;
-	return 0;
+}
+
+void thrum__track_widen(struct thrum__track *track, uint32_t position)
+{
+	int64_t gap = gap_behind(track, position);
+
+	for (unsigned level = 0; level < track->gap_levels; level++) {
+		position >>= THRUM__FAN_SHIFT;
+		if (track->gap[level][position] >= gap)
+			return;
+		track->gap[level][position] = gap;
+	}
 }
 
 uint32_t thrum__track_gap(const struct thrum__track *track, uint32_t position, uint32_t end,
@@ -109,21 +127,142 @@ uint32_t thrum__track_gap(const struct thrum__track *track, uint32_t position, u
 			continue;
 		}
 		i++;
-		if ((i & FAN_MASK) == 0 && level < track->gap_levels) {
+		if ((i & THRUM__FAN_MASK) == 0 && level < track->gap_levels) {
 			level++;
 			i >>= THRUM__FAN_SHIFT;
 		}
 	}
 }
 
-int64_t thrum__track_before(const struct thrum__track *track, uint32_t position)
-{
-	uint32_t i = position & ~FAN_MASK;
-	uint64_t sum = (uint64_t)track->before[position >> THRUM__FAN_SHIFT];
+/* ---- Sums ------------------------------------------------------------------------------------ */
 
-	for (; i < position; i++)
+/* Sums of what is damaged may be anything, but nothing undefined. */
+static uint64_t lengths(const struct thrum__track *track, uint32_t from, uint32_t to)
+{
+	uint64_t sum = 0;
+
+	for (; from < to; from++)
+		sum += (uint64_t)(track->end[from] - track->start[from]);
+	return sum;
+}
+
+/* The sums of a row behind a position. */
+static void redo_sums(struct thrum__track *track, const struct thrum__extent *row, uint32_t from)
+{
+	uint32_t at = ((from > row->first ? from : row->first) | THRUM__FAN_MASK) + 1;
+
+	for (; at > row->first && at < row->last; at += THRUM__FAN) {
+		uint32_t last = at - THRUM__FAN;
+		uint64_t sum = last > row->first && at > THRUM__FAN
+			? (uint64_t)track->before[last >> THRUM__FAN_SHIFT] +
+				lengths(track, last, at)
+			: lengths(track, row->first, at);
+
+		track->before[at >> THRUM__FAN_SHIFT] = (int64_t)sum;
+	}
+}
+
+int64_t thrum__track_busy(const struct thrum__track *track, uint32_t from, uint32_t to)
+{
+	if (from >= to)
+		return 0;
+	uint32_t a = (from | THRUM__FAN_MASK) + 1, b = (to - 1) & ~THRUM__FAN_MASK;
+
+	if (a >= b || a == 0)
+		return (int64_t)lengths(track, from, to);
+	return (int64_t)(lengths(track, from, a) +
+		(uint64_t)track->before[b >> THRUM__FAN_SHIFT] -
+		(uint64_t)track->before[a >> THRUM__FAN_SHIFT] + lengths(track, b, to));
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
+
+int thrum__track_grow(struct thrum__track *track, uint64_t count)
+{
+	uint32_t old = track->room;
+	uint64_t room = (uint64_t)old + old / 2;
+	void *start = track->start, *end = track->end, *item = track->item, *before = track->before;
+	unsigned level = 0;
+
+	if (count <= old)
+		return 0;
+	room = room < count ? count : room;
+	room = room < 256 ? 256 : room;
+	if (room >= UINT32_MAX - THRUM__FAN)
+		return -THRUM_E_MEMORY;
+	int error = thrum__tracks_extend(&start, old, room, sizeof(*track->start));
+
+	if (!error && item)
+		error = thrum__tracks_extend(&item, old, room, sizeof(*track->item));
+	if (!error && end)
+		error = thrum__tracks_extend(&end, old, room, sizeof(*track->end));
+	if (!error && end)
+		error = thrum__tracks_extend(&before, (old >> THRUM__FAN_SHIFT) + 1ull,
+			(room >> THRUM__FAN_SHIFT) + 1ull, sizeof(*track->before));
+	track->start = start;
+	track->end = end;
+	track->item = item;
+	track->before = before;
+	for (; !error && (level == 0 || nodes_of((uint32_t)room, level - 1) > 1); level++) {
+		void *gap = track->gap[level];
+
+		error = thrum__tracks_extend(&gap,
+			level < track->gap_levels ? nodes_of(old, level) : 0,
+			nodes_of((uint32_t)room, level), sizeof(*track->gap[level]));
+		track->gap[level] = gap;
+	}
+	if (error)
+		return error;
+	track->room = (uint32_t)room;
+	for (; track->gap_levels < level; track->gap_levels++)
+		redo_level(track, track->gap_levels, 0,
+			nodes_of(track->room, track->gap_levels) - 1);
+	return 0;
+}
+
+void thrum__track_redo(struct thrum__track *track, uint32_t row, uint32_t from)
+{
+	const struct thrum__extent *extent = &track->row[row];
+	uint32_t before = from > extent->first ? from - 1 : from;
+
+	if (extent->first >= extent->last)
+		return;
+	if (track->end)
+		redo_sums(track, extent, before);
+	if (before + 2 == extent->last)
+		thrum__track_widen(track, before);
+	else
+		redo_gaps(track, before, extent->last - 1);
+}
+
+int thrum__track_index(struct thrum__track *track)
+{
+	uint32_t nodes = 0;
+
+	track->room = track->count;
+	for (unsigned level = 0; level == 0 || nodes > 1; level++) {
+		nodes = nodes_of(track->room, level);
+		track->gap[level] = thrum__tracks_allocate(nodes, sizeof(*track->gap[level]));
+		if (!track->gap[level])
+			return -THRUM_E_MEMORY;
+		track->gap_levels = level + 1;
+		if (nodes > 0)
+			redo_level(track, level, 0, nodes - 1);
+	}
+	if (!track->end)
+		return 0;
+	track->before = thrum__tracks_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
+		sizeof(*track->before));
+	if (!track->before)
+		return -THRUM_E_MEMORY;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < track->count; i++) {
+		if ((i & THRUM__FAN_MASK) == 0)
+			track->before[i >> THRUM__FAN_SHIFT] = (int64_t)sum;
 		sum += (uint64_t)(track->end[i] - track->start[i]);
-	return (int64_t)sum;
+	}
+	return 0;
 }
 
 static uint32_t first_at(const int64_t *times, uint32_t from, uint32_t to, int64_t time)

@@ -37,7 +37,7 @@ static void advance(struct thrum__walk *walk, unsigned i)
 	if (last == at)
 		next->busy = next->end - next->start;
 	else if (track->end)
-		next->busy = thrum__track_before(track, last + 1) - thrum__track_before(track, at);
+		next->busy = thrum__track_busy(track, at, last + 1);
 	walk->cursor[i].at = last + 1;
 }
 
@@ -60,8 +60,8 @@ static void add(struct thrum__walk *walk, const struct thrum__track *track, uint
 	int64_t from, int64_t to)
 {
 	const struct thrum__level *level = walk->level ? &track->level[walk->level - 1] : NULL;
-	const uint32_t *first = level ? level->first : track->first;
-	uint32_t at = first[node], end = first[node + 1];
+	uint32_t at = level ? level->block[node].first : track->row[node].first;
+	uint32_t end = level ? at + level->block[node].count : track->row[node].last;
 	int64_t behind = to < INT64_MAX ? to + 1 : to;
 
 	if (level) {

@@ -2,6 +2,7 @@
 /* A view: made from a model, and painted. */
 #include <stdlib.h>
 
+#include "view/move.h"
 #include "view/paint.h"
 
 /* Room at the sides, so that a beginning at 0 and the arrow of what is alive at the end show. */
@@ -10,7 +11,6 @@
 
 #define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
 #define FOLD_PAUSE 4        /* part of the window: with a longer pause it is folded too */
-#define FOLD_GAP 80         /* pixels that an idle stretch would take to be folded */
 #define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
 #define LOUD_ROW 20         /* pixels */
 #define QUIET_ROW 3
@@ -29,7 +29,9 @@ int thrum__view_create(const struct thrum__model *model, const struct thrum__vie
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->model = model;
-	made->selected = THRUM__NONE;
+	made->selected = made->hovered = THRUM__NONE;
+	made->seen_edges = model->edges.count;
+	made->seen_notes = model->notes.count;
 	thrum__time_axis_init(&made->time);
 	thrum__row_axis_init(&made->rows);
 	made->memory = calloc(1, sizeof *made->memory);
@@ -76,27 +78,6 @@ void thrum__view_destroy(struct thrum__view *view)
 	free(view);
 }
 
-int thrum__view_update(struct thrum__view *view)
-{
-	struct thrum__tracks *tracks;
-	struct thrum__findings findings;
-	int status = thrum__layout_update(view->layout, view->model, NULL, NULL);
-
-	if (status != 0)
-		return status;
-	status = thrum__tracks_create(view->model, view->layout, &tracks);
-	if (status != 0)
-		return status;
-	thrum__tracks_destroy(view->tracks);
-	view->tracks = tracks;
-	status = thrum__findings_make(view->model, &findings);
-	if (status != 0)
-		return status;
-	thrum__findings_free(&view->findings);
-	view->findings = findings;
-	return thrum__view_settle(view);
-}
-
 void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
 {
 	int64_t end = view->model->end;
@@ -107,6 +88,10 @@ void thrum__view_state_default(const struct thrum__view *view, struct thrum__vie
 					   : 1,
 		.findings = true,
 	};
+	if (view->reach.to > view->reach.from) {
+		state->from = view->reach.from;
+		state->to = view->reach.to;
+	}
 	state->focus_y = 0.5f;
 }
 
@@ -162,8 +147,8 @@ static int set_time(struct thrum__view *view, float right)
 	struct thrum__fold_rule rule = {
 		.companions = &view->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),
-		.min_gap = FOLD_GAP,
-		.width = right < 600 ? 22 : 72,
+		.min_gap = THRUM__FOLD_GAP,
+		.width = right < THRUM__NARROW ? 22 : 72,
 	};
 	int status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
 		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
@@ -262,6 +247,40 @@ static void paint(struct thrum__paint *p)
 	thrum__paint_empty(p);
 }
 
+float thrum__view_strip_height(const struct thrum__view *view, float width)
+{
+	return !view->state.strip || view->hides_strip ? 0
+		: width < THRUM__NARROW                ? THRUM__STRIP_NARROW
+						       : THRUM__STRIP;
+}
+
+static bool has_legend(const struct thrum__view *view)
+{
+	return view->state.legend && !view->hides_legend;
+}
+
+/* Where the rows end. Of several views on one scale each has the gutter, or none. */
+static float right_of(const struct thrum__view *view, float width)
+{
+	bool has_counters = view->model->counter_count > 0 || view->companions.count > 0;
+
+	return view->state.counters && has_counters && width > 3 * THRUM__GUTTER
+		? width - THRUM__GUTTER
+		: width;
+}
+
+int thrum__view_project(struct thrum__view *view, float width, float height)
+{
+	float top = thrum__view_strip_height(view, width) + THRUM__RULER;
+	float bottom = has_legend(view) ? height - THRUM__LEGEND : height;
+	int status;
+
+	view->width = width;
+	view->height = height;
+	status = set_time(view, right_of(view, width));
+	return status != 0 ? status : set_rows(view, top + THRUM__PAD, bottom - THRUM__PAD);
+}
+
 int thrum__view_frame(struct thrum__view *view, float width, float height,
 	const struct thrum__metrics *metrics, struct thrum__list *list)
 {
@@ -280,30 +299,23 @@ int thrum__view_frame(struct thrum__view *view, float width, float height,
 		.memory = view->memory,
 		.width = width,
 		.height = height,
-		.ruler_top = state->strip ? THRUM__STRIP : 0,
-		.bottom = state->legend ? height - THRUM__LEGEND : height,
-		.right = width,
+		.ruler_top = thrum__view_strip_height(view, width),
+		.bottom = has_legend(view) ? height - THRUM__LEGEND : height,
+		.right = right_of(view, width),
 	};
-	int status;
+	int status = thrum__view_project(view, width, height);
 
 	p.top = p.ruler_top + THRUM__RULER;
-	if (state->counters && view->model->counter_count > 0 && width > 3 * THRUM__GUTTER)
-		p.right -= THRUM__GUTTER;
-	view->width = width;
-	view->height = height;
 	thrum__list_clear(list, width, height);
-	status = set_time(view, p.right);
-	if (status == 0)
-		status = set_rows(view, p.top + THRUM__PAD, p.bottom - THRUM__PAD);
 	if (status != 0)
 		return status;
 	p.from = thrum__time_axis_time(&view->time, 0);
 	p.to = thrum__time_axis_time(&view->time, p.right);
 	p.boxes->count = 0;
 	paint(&p);
-	if (state->strip)
-		thrum__paint_strip(&p, 0, THRUM__STRIP);
-	if (state->legend)
+	if (p.ruler_top > 0)
+		thrum__paint_strip(&p, 0, p.ruler_top);
+	if (has_legend(view))
 		thrum__paint_legend(&p);
 	thrum__list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;

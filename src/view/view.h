@@ -13,9 +13,10 @@
 
 #define THRUM__SEARCH_MAX 128
 #define THRUM__COUNTERS_SHOWN_MAX 8
-#define THRUM__HISTORY 64     /* states that BACK remembers */
-#define THRUM__FISHEYE_ROW 40 /* pixels: the row in focus, where the state doesn't say */
-#define THRUM__PAD 10         /* above and below the rows */
+#define THRUM__COUNTERS_BY_DEFAULT 4 /* the first ones, where none is chosen */
+#define THRUM__HISTORY 64            /* states that BACK remembers */
+#define THRUM__FISHEYE_ROW 40        /* pixels: the row in focus, where the state doesn't say */
+#define THRUM__PAD 10                /* above and below the rows */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
 #define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 
@@ -37,7 +38,7 @@ struct thrum__view_state {
 	bool legend, strip; /* the key line at the bottom, the overview at the top */
 	bool related_only;  /* fade what isn't related to the selection */
 	bool findings;      /* pins and notes of the finding `finding` */
-	bool counters; /* the gutter and the lines of counter_shown; none chosen: the first four */
+	bool counters;      /* the gutter and the lines of counter_shown; none chosen: the first */
 	uint8_t theme;
 	uint32_t finding;  /* which one, from 0 */
 	uint64_t selected; /* a task's id */
@@ -53,10 +54,19 @@ struct thrum__view {
 	struct thrum__tracks *tracks;
 	struct thrum__findings findings;
 	struct thrum__view_state state;
-	struct thrum__companions companions; /* filled in by whoever shows several views */
+	/* By whoever shows several views: */
+	struct thrum__companions companions;
+	struct {
+		int64_t from, to;
+	} reach;          /* the time that all of them have, in this one's; empty: its trace's */
+	bool hides_strip; /* whatever the state says: there is no room, or another has it */
+	bool hides_legend;
+	uint32_t hovered; /* task, or NONE: thrum__view_hover */
 	/* Made from the state by thrum__view_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__look */
+	uint32_t look_room;
+	uint32_t seen_edges, seen_notes; /* of the model, at the last update */
 	uint32_t found;    /* how many units the search found */
 	bool is_related;   /* some unit is THRUM__LOOK_RELATED, the others are to fade */
 	/* Made by the last frame, for picking and commands: */
@@ -93,9 +103,15 @@ THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
 	struct thrum__view **);
 void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
 
-/* After the model grew: layout, tracks and findings follow; the state stays. After -THRUM_E_MEMORY
- * the view can only be destroyed. */
+/*
+ * After the model grew or forgot (and then before anything else is done with the view): layout,
+ * tracks and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
+ * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the view can only be
+ * destroyed.
+ */
 THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
+/* Looks for findings anew: O(tasks + edges), so once a second is enough. */
+THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
 
 /* What a new view shows: the whole trace, everything on auto. */
 void thrum__view_state_default(const struct thrum__view *, struct thrum__view_state *);
@@ -109,6 +125,12 @@ THRUM__MUST_USE int thrum__view_settle(struct thrum__view *);
  */
 THRUM__MUST_USE int thrum__view_frame(struct thrum__view *, float width, float height,
 	const struct thrum__metrics *, struct thrum__list *);
+
+/* The projections of such a frame alone, for asking what would be where. */
+THRUM__MUST_USE int thrum__view_project(struct thrum__view *, float width, float height);
+
+/* The strip's height in a picture of this width: 0 where it isn't shown. */
+float thrum__view_strip_height(const struct thrum__view *, float width);
 
 /* The strip of the whole trace, always linear, with the window's place on it. Part of the frame
  * where state.strip is set; front ends with a strip of their own call this. */
@@ -124,7 +146,8 @@ THRUM__MUST_USE int thrum__view_strip(struct thrum__view *, float width, float h
  */
 size_t thrum__view_state_print(const struct thrum__view *, char *to, size_t size);
 
-/* Reads it; keys may come in any order, missing ones are default. Returns 0, or
+/* Reads it; keys may come in any order, missing ones are default; what is a stage's and not a
+ * view's (panel, link) is left out. Returns 0, or
  * -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
 THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *text,
 	struct thrum_error_info *);
@@ -198,6 +221,10 @@ void thrum__view_pick(const struct thrum__view *, float x, float y, float slack,
 
 /* NONE clears. */
 THRUM__MUST_USE int thrum__view_select(struct thrum__view *, uint32_t task);
+
+/* Shows the edges of a task's unit, and what is related to it, as selecting it would; NONE: of the
+ * selected one again. Looks at no more than some thousand edges. */
+void thrum__view_hover(struct thrum__view *, uint32_t task);
 
 /* Case of ASCII doesn't matter; matches names and log lines. Invalid UTF-8 is fine. */
 THRUM__MUST_USE int thrum__view_search(struct thrum__view *, const char *text);

@@ -93,10 +93,9 @@ static int go_back(struct thrum__view *view)
 
 /* ---- Going somewhere ----------------------------------------------------------------------- */
 
-/* Selects a task and brings its unit into sight, in the middle, at the scale that is. */
-static int show_task(struct thrum__view *view, uint32_t task)
+int thrum__view_show_task(struct thrum__view *view, uint32_t task)
 {
-	uint32_t unit = view->layout->unit_of[task];
+	uint32_t unit = thrum__layout_unit(view->layout, task);
 	int64_t half = (view->state.to - view->state.from) / 2;
 	int64_t start = THRUM__TASK(view->model, task, start);
 	int status;
@@ -112,7 +111,7 @@ static int show_task(struct thrum__view *view, uint32_t task)
 
 static bool is_first(const struct thrum__view *view, uint32_t task)
 {
-	uint32_t unit = view->layout->unit_of[task];
+	uint32_t unit = thrum__layout_unit(view->layout, task);
 
 	return unit != THRUM__NONE && view->layout->units[unit].task == task;
 }
@@ -120,7 +119,7 @@ static bool is_first(const struct thrum__view *view, uint32_t task)
 static bool is_match(const struct thrum__view *view, uint32_t task)
 {
 	return is_first(view, task) &&
-		(view->looks[view->layout->unit_of[task]] & THRUM__LOOK_FOUND);
+		(view->looks[thrum__layout_unit(view->layout, task)] & THRUM__LOOK_FOUND);
 }
 
 static bool is_alike(const struct thrum__view *view, uint32_t task)
@@ -134,6 +133,16 @@ static bool is_alike(const struct thrum__view *view, uint32_t task)
 		return THRUM__TASK(model, task, kind) == THRUM__TASK(model, view->selected, kind) &&
 			THRUM__TASK(model, task, site) == THRUM__TASK(model, view->selected, site);
 	return a_size == b_size && memcmp(a, b, a_size) == 0;
+}
+
+uint32_t thrum__view_found_before(const struct thrum__view *view, uint32_t unit)
+{
+	uint32_t last = view->layout->units[unit].task, count = 0;
+
+	for (uint32_t i = 0; i < view->layout->unit_count; i++)
+		count += (view->looks[i] & THRUM__LOOK_FOUND) &&
+			view->layout->units[i].task <= last;
+	return count;
 }
 
 /* The next task (in the order in which they began to be) after the selected that is such; around
@@ -150,7 +159,7 @@ static int show_next(struct thrum__view *view, int direction,
 	for (uint32_t i = 0; i < count; i++) {
 		at = direction > 0 ? (at + 1) % count : (at + count - 1) % count;
 		if (thrum__has_row(&view->model->tasks, at) && is_such(view, at))
-			return at == view->selected ? 0 : show_task(view, at);
+			return at == view->selected ? 0 : thrum__view_show_task(view, at);
 	}
 	return 0;
 }
@@ -158,8 +167,9 @@ static int show_next(struct thrum__view *view, int direction,
 /* Centres the selection; when it fills the window already, or there is none, shows all. */
 static int fit(struct thrum__view *view)
 {
-	uint32_t unit = view->selected == THRUM__NONE ? THRUM__NONE
-						      : view->layout->unit_of[view->selected];
+	uint32_t unit = view->selected == THRUM__NONE
+		? THRUM__NONE
+		: thrum__layout_unit(view->layout, view->selected);
 	struct thrum__view_state plain, before = view->state;
 
 	thrum__view_remember(view);
@@ -187,24 +197,21 @@ static uint32_t victim_of(const struct thrum__view *view, uint32_t finding)
 	return f->steps[f->step_count - 1].task;
 }
 
-/* The chosen one, or, when that is in sight, the next: folded, and what isn't related faded. */
-static int show_finding(struct thrum__view *view)
+/* Folded, and what isn't related faded. */
+int thrum__view_show_finding(struct thrum__view *view, uint32_t index)
 {
 	struct thrum__view_state *state = &view->state;
 	const struct thrum__finding *finding;
 	int64_t margin, first = INT64_MAX, last = INT64_MIN;
 	uint32_t victim;
 
-	if (view->findings.count == 0)
+	if (index >= view->findings.count)
 		return 0;
-	if (state->finding >= view->findings.count)
-		state->finding = 0;
-	if (state->findings && view->selected == victim_of(view, state->finding))
-		state->finding = (state->finding + 1) % view->findings.count;
-	state->findings = true;
-	finding = &view->findings.findings[state->finding];
-	victim = victim_of(view, state->finding);
 	thrum__view_remember(view);
+	finding = &view->findings.findings[index];
+	victim = victim_of(view, index);
+	state->finding = index;
+	state->findings = true;
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		const struct thrum__step *step = &finding->steps[i];
 
@@ -215,10 +222,24 @@ static int show_finding(struct thrum__view *view)
 	thrum__view_window_around(view, first, last, margin);
 	state->fold = state->squeeze = THRUM__FOLD_ON;
 	state->related_only = true;
-	if (view->layout->unit_of[victim] != THRUM__NONE)
+	if (thrum__layout_unit(view->layout, victim) != THRUM__NONE)
 		thrum__view_show_row(view,
-			thrum__layout_row(view->layout, view->layout->unit_of[victim]));
+			thrum__layout_row(view->layout, thrum__layout_unit(view->layout, victim)));
 	return thrum__view_select(view, victim) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+/* The chosen one, or, when that is in sight, the next. */
+static int show_next_finding(struct thrum__view *view)
+{
+	uint32_t next = view->state.finding;
+
+	if (view->findings.count == 0)
+		return 0;
+	if (next >= view->findings.count)
+		next = 0;
+	else if (view->state.findings && view->selected == victim_of(view, next))
+		next = (next + 1) % view->findings.count;
+	return thrum__view_show_finding(view, next);
 }
 
 static int clear(struct thrum__view *view)
@@ -301,7 +322,7 @@ int thrum__view_command(struct thrum__view *view, int command)
 	case THRUM__COMMAND_COUNTERS:
 		state->counters = !state->counters;
 		return view->model->counter_count > 0;
-	case THRUM__COMMAND_FINDING: return show_finding(view);
+	case THRUM__COMMAND_FINDING: return show_next_finding(view);
 	case THRUM__COMMAND_BACK: return go_back(view);
 	case THRUM__COMMAND_LEGEND: state->legend = !state->legend; return 1;
 	case THRUM__COMMAND_CLEAR: return clear(view);

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/match.h"
 #include "view/view.h"
 
 #define AWAITED_MAX 1000 /* tasks along what the selected one waits for */
+#define HOVERED_MAX 4096 /* edges of what is hovered */
 
 static uint32_t unit_of(const struct thrum__view *view, uint32_t task)
 {
-	return task < view->layout->task_count ? view->layout->unit_of[task] : THRUM__NONE;
+	return thrum__layout_unit(view->layout, task);
 }
 
 static void look(struct thrum__view *view, uint32_t task, int bits)
@@ -23,75 +25,54 @@ static void look(struct thrum__view *view, uint32_t task, int bits)
 
 /* ---- Search -------------------------------------------------------------------------------- */
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-/* `wanted` is in lower case. */
-static bool contains(const char *text, size_t size, const char *wanted, size_t wanted_size)
-{
-	for (size_t i = 0; i + wanted_size <= size; i++) {
-		size_t n = 0;
-
-		while (n < wanted_size && lower(text[i + n]) == wanted[n])
-			n++;
-		if (n == wanted_size)
-			return true;
-	}
-	return false;
-}
-
-static void look_for(struct thrum__view *view)
+static int look_for(struct thrum__view *view)
 {
 	const struct thrum__model *model = view->model;
-	char wanted[THRUM__SEARCH_MAX];
-	size_t wanted_size = strlen(view->state.search), size;
+	struct thrum__match match;
+	int error = thrum__match_init(&match, view->state.search);
 
-	if (wanted_size == 0)
-		return;
-	for (size_t i = 0; i <= wanted_size; i++)
-		wanted[i] = lower(view->state.search[i]);
-	for (uint32_t i = model->notes.first; i < model->notes.count; i++) {
-		uint32_t text = thrum__has_row(&model->notes, i) ? THRUM__NOTE(model, i, text)
-								 : THRUM__NONE;
-		const char *found = thrum__model_string(model, text, &size);
-
-		if (contains(found, size, wanted, wanted_size))
+	if (error < 0 || match.size == 0) {
+		thrum__match_finish(&match);
+		return error;
+	}
+	for (uint32_t i = model->notes.first; i < model->notes.count; i++)
+		if (thrum__has_row(&model->notes, i) &&
+			thrum__match_string(&match, model, THRUM__NOTE(model, i, text)))
 			look(view, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
-	}
 	/* Whose label is forgotten, or who has none: by the words that stand for it. */
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		char words[200];
-
-		if (!thrum__has_row(&model->tasks, i))
-			continue;
-		size = thrum__view_task_words(model, i, words, sizeof words);
-		if (contains(words, size < sizeof words ? size : sizeof words - 1, wanted,
-			    wanted_size))
+	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
+		if (thrum__has_row(&model->tasks, i) && thrum__match_task(&match, model, i))
 			look(view, i, THRUM__LOOK_FOUND);
-	}
+	thrum__match_finish(&match);
+	return 0;
 }
 
 /* ---- Related ------------------------------------------------------------------------------- */
 
-static void look_at_edges(struct thrum__view *view, uint32_t task)
+/* At most so many; returns how many may still be looked at. */
+static uint32_t look_at_edges(struct thrum__view *view, uint32_t task, uint32_t most)
 {
 	const struct thrum__model *model = view->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_out))
+	for (; most > 0 && thrum__has_row(&model->edges, edge); most--) {
 		look(view, THRUM__EDGE(model, edge, to), THRUM__LOOK_RELATED);
+		edge = THRUM__EDGE(model, edge, prev_out);
+	}
 	edge = THRUM__TASK(model, task, edge_in);
-	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
+	for (; most > 0 && thrum__has_row(&model->edges, edge); most--) {
 		look(view, THRUM__EDGE(model, edge, from), THRUM__LOOK_RELATED);
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return most;
 }
 
 static void look_at_ancestors(struct thrum__view *view, uint32_t unit)
 {
-	while (unit != THRUM__NONE) {
+	/* There may be circles. */
+	while (unit != THRUM__NONE && !(view->looks[unit] & THRUM__LOOK_RELATED)) {
 		view->looks[unit] |= THRUM__LOOK_RELATED;
-		unit = view->layout->units[unit].parent;
+		unit = thrum__layout_parent(view->layout, &view->layout->units[unit]);
 	}
 }
 
@@ -135,7 +116,9 @@ static void look_at_findings(struct thrum__view *view, uint32_t unit)
 
 static void look_at_related(struct thrum__view *view)
 {
-	uint32_t unit = unit_of(view, view->selected), task;
+	bool is_hovered = unit_of(view, view->hovered) != THRUM__NONE;
+	uint32_t unit = unit_of(view, is_hovered ? view->hovered : view->selected), task;
+	uint32_t most = is_hovered ? HOVERED_MAX : UINT32_MAX;
 
 	view->is_related = view->state.related_only && unit != THRUM__NONE;
 	if (!view->is_related)
@@ -144,8 +127,9 @@ static void look_at_related(struct thrum__view *view)
 	look_at_findings(view, unit);
 	task = view->layout->units[unit].task;
 	look_at_awaited(view, task); /* all of a chain have one heir, which is what waits */
-	for (; task != THRUM__NONE; task = thrum__layout_next(view->layout, view->model, task))
-		look_at_edges(view, task);
+	for (; task != THRUM__NONE && most > 0;
+		task = thrum__layout_next(view->layout, view->model, task))
+		most = look_at_edges(view, task, most);
 }
 
 /* ---- Settling ------------------------------------------------------------------------------ */
@@ -153,19 +137,23 @@ static void look_at_related(struct thrum__view *view)
 int thrum__view_settle(struct thrum__view *view)
 {
 	const struct thrum__model *model = view->model;
+	int error;
 	uint8_t *looks = calloc((size_t)view->layout->unit_count + 1, 1);
 
 	if (!looks)
 		return -THRUM_E_MEMORY;
 	free(view->looks);
 	view->looks = looks;
+	view->look_room = view->layout->unit_count + 1;
 	view->selected = view->state.has_selected ? thrum__model_find(model, view->state.selected)
 						  : THRUM__NONE;
 	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
 		int mark = thrum__findings_mark(&view->findings, task);
 
-		if (!thrum__has_row(&model->tasks, task))
+		if (!thrum__has_row(&model->tasks, task)) {
+			task |= THRUM__BLOCK_MASK;
 			continue;
+		}
 		if (mark != THRUM__MARK_NONE)
 			look(view, task,
 				mark == THRUM__MARK_STUCK ? THRUM__LOOK_STUCK : THRUM__LOOK_BEHIND);
@@ -173,12 +161,24 @@ int thrum__view_settle(struct thrum__view *view)
 			look(view, task, THRUM__LOOK_FAILED);
 	}
 	look(view, view->selected, THRUM__LOOK_SELECTED);
-	look_for(view);
+	error = look_for(view);
 	look_at_related(view);
 	view->found = 0;
 	for (uint32_t i = 0; i < view->layout->unit_count; i++)
 		view->found += (view->looks[i] & THRUM__LOOK_FOUND) != 0;
-	return 0;
+	return error;
+}
+
+void thrum__view_hover(struct thrum__view *view, uint32_t task)
+{
+	bool was_related = view->is_related;
+
+	view->hovered = task;
+	if (!view->state.related_only && !was_related)
+		return;
+	for (uint32_t i = 0; i < view->layout->unit_count; i++)
+		view->looks[i] &= (uint8_t)~THRUM__LOOK_RELATED;
+	look_at_related(view);
 }
 
 int thrum__view_select(struct thrum__view *view, uint32_t task)

@@ -15,13 +15,14 @@ static int64_t clamp_time(double time)
 						  : (int64_t)time;
 }
 
-/* Where the trace ends, as far as it is seen. */
-static int64_t end_of(const struct thrum__view *view)
+/* All that can be seen. */
+static void reach_of(const struct thrum__view *view, int64_t *begin, int64_t *end)
 {
 	struct thrum__view_state plain;
 
 	thrum__view_state_default(view, &plain);
-	return plain.to;
+	*begin = plain.from;
+	*end = plain.to;
 }
 
 /* Goes on from `time`, stretch by stretch and band by band, at most `limit` pixels. */
@@ -70,53 +71,93 @@ static struct going go(const struct thrum__view *view, double scale, int64_t fro
 
 	if (view->is_folded)
 		thrum__companions_idle(view->tracks, &view->companions, from, to,
-			clamp_time(80 / scale), go_over, &going);
+			clamp_time(THRUM__FOLD_GAP / scale), go_over, &going);
 	if (!going.arrived)
 		go_to(&going, to, (double)(to - going.time) * scale);
 	return going;
+}
+
+/* Where the idle stretch began that ends at a time, if one does. */
+struct stretch {
+	int64_t start, end;
+};
+
+static bool keep_last(void *context, int64_t start, int64_t end)
+{
+	struct stretch *last = context;
+
+	*last = (struct stretch){start, end};
+	return true;
+}
+
+/* A band at the window's left edge is whole, whatever part of it lies in the window: what it hides
+ * takes no pixels. So further back begins where it begins. */
+static int64_t before_band(const struct thrum__view *view, int64_t time, int64_t begin)
+{
+	const struct thrum__segment_of_time *first = view->time.segments;
+	struct stretch last;
+
+	if (time != view->time.from || first->x_end > first->x || time <= begin)
+		return time;
+	for (double span = (double)(view->time.to - time);; span *= 4) {
+		int64_t from = clamp_time((double)time - span);
+
+		from = from < begin ? begin : from;
+		last = (struct stretch){time, time};
+		thrum__companions_idle(view->tracks, &view->companions, from, time,
+			clamp_time(THRUM__FOLD_GAP / view->time.scale), keep_last, &last);
+		if (last.end != time)
+			return time;
+		if (last.start > from || from == begin)
+			return last.start;
+	}
 }
 
 /* The time that lies so many pixels of a scale after another, over folds. */
 static int64_t after(const struct thrum__view *view, double scale, int64_t time, double pixels)
 {
 	double all = 0;
-	int64_t from = time, far = clamp_time((double)time + pixels / scale);
+	int64_t from = time, far = clamp_time((double)time + pixels / scale), begin, end;
 	struct going going;
 
 	if (pixels == 0 || scale <= 0)
 		return time;
+	reach_of(view, &begin, &end);
 	if (pixels > 0) {
-		going = go(view, scale, time, end_of(view) > far ? end_of(view) : far, pixels);
+		going = go(view, scale, time, end > far ? end : far, pixels);
 		if (going.arrived)
 			return going.time;
 		return clamp_time((double)going.time + (pixels - going.passed) / scale);
 	}
-	if (!view->is_folded || time <= 0)
+	if (!view->is_folded || time <= begin)
 		return far;
+	from = time = before_band(view, time, begin);
 	/* Backwards: so far back that it is enough, then on from there by what is too much. */
-	for (double span = -pixels / scale; from > 0; span *= 4) {
+	for (double span = -pixels / scale; from > begin; span *= 4) {
 		from = clamp_time((double)time - span);
-		if (from < 0)
-			from = 0;
+		if (from < begin)
+			from = begin;
 		all = go(view, scale, from, time, INFINITY).passed;
 		if (all >= -pixels)
 			return go(view, scale, from, time, all + pixels).time;
 	}
-	return clamp_time((pixels + all) / scale);
+	return clamp_time((double)begin + (pixels + all) / scale);
 }
 
 void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 {
-	int64_t end = end_of(view), span = to - from;
+	int64_t begin, end, span = to - from, all;
 
+	reach_of(view, &begin, &end);
+	all = end - begin;
 	if (span < NARROWEST) {
 		from -= (NARROWEST - span) / 2;
 		span = NARROWEST;
 	}
-	if (span > end + end / 5)
-		span = end + end / 5;
-	if (from < -span / 10)
-		from = -span / 10;
+	if (span > all + all / 5)
+		span = all + all / 5;
+	if (from < begin - span / 10)
+		from = begin - span / 10;
 	if (from > end - span + span / 10)
 		from = end - span + span / 10;
 	view->state.from = from;
@@ -162,10 +203,23 @@ void thrum__view_show_row(struct thrum__view *view, uint32_t row)
 	clamp_row(view);
 }
 
+/* How far up rows can go until the last one has come into sight. */
+static float room_below(const struct thrum__row_axis *rows)
+{
+	const struct thrum__row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1] : NULL;
+
+	if (!last || last->y + last->height < rows->bottom)
+		return 0;
+	return last->row + last->rows >= rows->total ? last->y + last->height - rows->bottom
+						     : INFINITY;
+}
+
 static void drag_rows(struct thrum__view *view, float y, float dy)
 {
 	struct thrum__row_axis *rows = &view->rows;
 
+	if (!view->state.fisheye && -dy > room_below(rows))
+		dy = -room_below(rows);
 	if (view->state.fisheye)
 		view->state.row = thrum__fisheye_focus(rows->total, rows->top, rows->bottom,
 			rows->focus_y, rows->strength, thrum__row_axis_row(rows, y), y + dy);
@@ -180,16 +234,19 @@ static void drag_rows(struct thrum__view *view, float y, float dy)
 
 /* ---- Both ---------------------------------------------------------------------------------- */
 
+static void drag_time(struct thrum__view *view, double scale, double dx)
+{
+	int64_t from = after(view, scale, view->state.from, -dx);
+	int64_t to = after(view, scale, from, view->time.x1 - view->time.x0);
+
+	thrum__view_window(view, from, to);
+}
+
 void thrum__view_drag(struct thrum__view *view, float x, float y, float dx, float dy)
 {
 	(void)x;
-	if (dx != 0) {
-		double scale = view->time.scale, width = view->time.x1 - view->time.x0;
-		int64_t from = after(view, scale, view->state.from, -dx);
-		int64_t to = after(view, scale, from, width);
-
-		thrum__view_window(view, from, to);
-	}
+	if (dx != 0)
+		drag_time(view, view->time.scale, dx);
 	if (dy != 0)
 		drag_rows(view, y, dy);
 }
@@ -222,4 +279,66 @@ void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 		to += NARROWEST;
 	}
 	thrum__view_window(view, from, to);
+}
+
+/* ---- Holding ------------------------------------------------------------------------------- */
+
+/* Where other stretches or rows come into sight, their sizes change what has been guessed. */
+#define TRIES 6
+#define NEAR 0.25 /* px */
+
+int thrum__view_hold_time(struct thrum__view *view, int64_t time, double x, double scale)
+{
+	for (int i = 0; i < TRIES; i++) {
+		double away = x - thrum__time_axis_x(&view->time, time);
+		int64_t from = view->state.from, to = view->state.to;
+		int status;
+
+		if (fabs(away) < NEAR)
+			break;
+		drag_time(view, scale, away);
+		if (view->state.from == from && view->state.to == to)
+			break;
+		status = thrum__view_project(view, view->width, view->height);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}
+
+static bool y_of_row(const struct thrum__row_axis *rows, double row, float *y)
+{
+	const struct thrum__row_box *box = thrum__row_axis_find(rows, (uint32_t)row);
+
+	if (box)
+		*y = box->y + (float)((row - box->row) / box->rows) * box->height;
+	return box != NULL;
+}
+
+int thrum__view_hold_row(struct thrum__view *view, double row, float y)
+{
+	struct thrum__row_axis *rows = &view->rows;
+	float at;
+
+	if (view->state.fisheye) {
+		view->state.row = thrum__fisheye_focus(rows->total, rows->top, rows->bottom,
+			rows->focus_y, rows->strength, row, y);
+		return thrum__view_project(view, view->width, view->height);
+	}
+	for (int i = 0; i < TRIES; i++) {
+		double before = view->state.row;
+		int status;
+
+		if (!y_of_row(rows, row, &at)) /* what is held stays in sight, but for quiet ones */
+			break;
+		if (fabsf(y - at) < (float)NEAR)
+			break;
+		drag_rows(view, at, y - at);
+		if (view->state.row == before)
+			break;
+		status = thrum__view_project(view, view->width, view->height);
+		if (status != 0)
+			return status;
+	}
+	return 0;
 }

@@ -6,16 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/view.h"
+#include "view/state.h"
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-struct line {
-	char *to;
-	size_t size, length;
-};
-
-static void put_byte(struct line *line, char c)
+static void put_byte(struct thrum__line *line, char c)
 {
 	if (line->length + 1 < line->size) {
 		line->to[line->length] = c;
@@ -24,7 +19,7 @@ static void put_byte(struct line *line, char c)
 	line->length++;
 }
 
-static void put(struct line *line, const char *text)
+static void put(struct thrum__line *line, const char *text)
 {
 	while (*text)
 		put_byte(line, *text++);
@@ -36,7 +31,7 @@ static bool is_plain(char c)
 		(c && strchr("-._~/:", c));
 }
 
-static void put_escaped(struct line *line, const char *text)
+static void put_escaped(struct thrum__line *line, const char *text)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
@@ -51,26 +46,36 @@ static void put_escaped(struct line *line, const char *text)
 	}
 }
 
-static void put_key(struct line *line, const char *key)
+static void put_key(struct thrum__line *line, const char *prefix, const char *key)
 {
 	if (line->length > 0)
 		put_byte(line, '&');
+	put(line, prefix);
 	put(line, key);
 	put_byte(line, '=');
 }
 
-static void put_number(struct line *line, const char *key, int64_t number)
+void thrum__line_number(struct thrum__line *line, const char *prefix, const char *key,
+	int64_t number)
 {
 	char text[32];
 
 	snprintf(text, sizeof text, "%" PRId64, number);
-	put_key(line, key);
+	put_key(line, prefix, key);
 	put(line, text);
+}
+
+void thrum__line_text(struct thrum__line *line, const char *prefix, const char *key,
+	const char *text)
+{
+	put_key(line, prefix, key);
+	put_escaped(line, text);
 }
 
 /* Thousandths, which is more than a picture shows; by hand, since printf's point is the locale's.
  */
-static void put_fraction(struct line *line, const char *key, double value)
+static void put_fraction(struct thrum__line *line, const char *prefix, const char *key,
+	double value)
 {
 	int64_t thousandths = (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
 	uint64_t absolute = thousandths < 0 ? 0 - (uint64_t)thousandths : (uint64_t)thousandths;
@@ -78,9 +83,11 @@ static void put_fraction(struct line *line, const char *key, double value)
 
 	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", thousandths < 0 ? "-" : "",
 		absolute / 1000, (unsigned)(absolute % 1000));
-	put_key(line, key);
+	put_key(line, prefix, key);
 	put(line, text);
 }
+
+_Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
 
 /* The members that are one small number each: key, member, its default. */
 #define SMALL_MEMBERS(X) \
@@ -92,45 +99,46 @@ static void put_fraction(struct line *line, const char *key, double value)
 	X("related", related_only, 1) \
 	X("findings", findings, 1) \
 	X("counters", counters, 1) \
-	X("theme", theme, THRUM__THEME_COUNT - 1) \
+	X("theme", theme, 2) \
 	X("finding", finding, 1000000)
+
+void thrum__state_put(struct thrum__line *line, const char *prefix,
+	const struct thrum__view_state *state, const struct thrum__view_state *plain)
+{
+	char text[48];
+
+	if (state->from != plain->from || state->to != plain->to) {
+		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
+		thrum__line_text(line, prefix, "t", text);
+	}
+	if (state->row != plain->row)
+		put_fraction(line, prefix, "row", state->row);
+	if (state->row_height != plain->row_height)
+		put_fraction(line, prefix, "height", state->row_height);
+	if (state->focus_y != plain->focus_y)
+		put_fraction(line, prefix, "focus", state->focus_y);
+#define PUT(key, member, max) \
+	if (state->member != plain->member) \
+		thrum__line_number(line, prefix, key, state->member);
+	SMALL_MEMBERS(PUT)
+#undef PUT
+	if (state->has_selected)
+		thrum__line_number(line, prefix, "sel", (int64_t)state->selected);
+	if (strcmp(state->search, plain->search) != 0)
+		thrum__line_text(line, prefix, "find", state->search);
+	for (unsigned i = 0; i < state->counter_count; i++)
+		thrum__line_text(line, prefix, "counter", state->counter_shown[i]);
+}
 
 size_t thrum__view_state_print(const struct thrum__view *view, char *to, size_t size)
 {
-	const struct thrum__view_state *state = &view->state;
+	struct thrum__line line = {to, size, 0};
 	struct thrum__view_state plain;
-	struct line line = {to, size, 0};
-	char text[48];
 
 	if (size > 0)
 		to[0] = 0;
 	thrum__view_state_default(view, &plain);
-	if (state->from != plain.from || state->to != plain.to) {
-		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
-		put_key(&line, "t");
-		put(&line, text);
-	}
-	if (state->row != plain.row)
-		put_fraction(&line, "row", state->row);
-	if (state->row_height != plain.row_height)
-		put_fraction(&line, "height", state->row_height);
-	if (state->focus_y != plain.focus_y)
-		put_fraction(&line, "focus", state->focus_y);
-#define PUT(key, member, max) \
-	if (state->member != plain.member) \
-		put_number(&line, key, state->member);
-	SMALL_MEMBERS(PUT)
-#undef PUT
-	if (state->has_selected)
-		put_number(&line, "sel", (int64_t)state->selected);
-	if (state->search[0]) {
-		put_key(&line, "find");
-		put_escaped(&line, state->search);
-	}
-	for (unsigned i = 0; i < state->counter_count; i++) {
-		put_key(&line, "counter");
-		put_escaped(&line, state->counter_shown[i]);
-	}
+	thrum__state_put(&line, "", &view->state, &plain);
 	return line.length;
 }
 
@@ -145,7 +153,7 @@ static bool read_number(const char *text, int64_t *number)
 	return errno == 0 && end != text && *end == 0;
 }
 
-static bool read_small(const char *text, int64_t max, int64_t *number)
+bool thrum__state_small(const char *text, int64_t max, int64_t *number)
 {
 	return read_number(text, number) && *number >= 0 && *number <= max;
 }
@@ -175,7 +183,7 @@ static int hex(char c)
 				       : -1;
 }
 
-static bool read_text(const char *text, char *to, size_t size)
+bool thrum__state_text(const char *text, char *to, size_t size)
 {
 	size_t n = 0;
 
@@ -216,9 +224,9 @@ static bool read_window(const char *text, struct thrum__view_state *state)
 	return true;
 }
 
-/* NULL, or what is wrong with it. */
-static const char *read_pair(const char *key, const char *value, struct thrum__view_state *state)
+const char *thrum__state_take(void *context, const char *key, const char *value)
 {
+	struct thrum__view_state *state = context;
 	double fraction;
 	int64_t number;
 
@@ -237,7 +245,7 @@ static const char *read_pair(const char *key, const char *value, struct thrum__v
 #undef READ_FRACTION
 #define READ(name, member, max) \
 	if (strcmp(key, name) == 0) { \
-		if (!read_small(value, max, &number)) \
+		if (!thrum__state_small(value, max, &number)) \
 			return name " is a number from 0 to " #max; \
 		state->member = number; \
 		return NULL; \
@@ -252,13 +260,13 @@ static const char *read_pair(const char *key, const char *value, struct thrum__v
 		return NULL;
 	}
 	if (strcmp(key, "find") == 0)
-		return read_text(value, state->search, sizeof state->search)
+		return thrum__state_text(value, state->search, sizeof state->search)
 			? NULL
 			: "find is a text of at most 127 bytes";
 	if (strcmp(key, "counter") == 0) {
 		if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
 			return "there are at most 8 counters";
-		return read_text(value, state->counter_shown[state->counter_count++],
+		return thrum__state_text(value, state->counter_shown[state->counter_count++],
 			       sizeof state->counter_shown[0])
 			? NULL
 			: "counter is a name of at most 63 bytes";
@@ -276,14 +284,12 @@ static int refuse(struct thrum_error_info *error, size_t offset, const char *mes
 	return -THRUM_E_ARGUMENT;
 }
 
-int thrum__view_state_parse(struct thrum__view *view, const char *text,
+int thrum__state_pairs(const char *text,
+	const char *(*take)(void *context, const char *key, const char *value), void *context,
 	struct thrum_error_info *error)
 {
-	struct thrum__view_state state, before = view->state;
 	size_t at = 0;
-	int status;
 
-	thrum__view_state_default(view, &state);
 	while (text[at]) {
 		char pair[3 * THRUM__SEARCH_MAX + 32];
 		size_t size = strcspn(text + at, "&");
@@ -298,11 +304,32 @@ int thrum__view_state_parse(struct thrum__view *view, const char *text,
 		if (!value)
 			return refuse(error, at, "expected KEY=VALUE");
 		*value++ = 0;
-		problem = read_pair(pair, value, &state);
+		problem = take(context, pair, value);
 		if (problem)
 			return refuse(error, at, problem);
 		at += size + (text[at + size] == '&');
 	}
+	return 0;
+}
+
+/* A stage's address holds for its first view, too. */
+static const char *take_of_view(void *state, const char *key, const char *value)
+{
+	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
+		return NULL;
+	return thrum__state_take(state, key, value);
+}
+
+int thrum__view_state_parse(struct thrum__view *view, const char *text,
+	struct thrum_error_info *error)
+{
+	struct thrum__view_state state, before = view->state;
+	int status;
+
+	thrum__view_state_default(view, &state);
+	status = thrum__state_pairs(text, take_of_view, &state, error);
+	if (status != 0)
+		return status;
 	view->state = state;
 	status = thrum__view_settle(view);
 	if (status != 0)

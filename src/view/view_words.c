@@ -85,27 +85,51 @@ bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
 		THRUM__TASK(model, task, id) == 0;
 }
 
+static const char *kind_name(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
+		? "task"
+		: thrum_kind_name(THRUM__TASK(model, task, kind));
+}
+
+/* By hand: a search looks at each of a million tasks. */
+size_t thrum__kind_and_id(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+{
+	uint64_t id = THRUM__TASK(model, task, id);
+	bool is_negative = model->signed_ids && (int64_t)id < 0;
+	const char *kind = kind_name(model, task);
+	char digits[24], *at = digits + sizeof digits - 1;
+	size_t kind_size = strlen(kind), id_size;
+
+	if (thrum__is_main_context(model, task))
+		return (size_t)snprintf(to, size, "main context");
+	*at = '\0';
+	id = is_negative ? 0 - id : id;
+	do
+		*--at = (char)('0' + id % 10);
+	while ((id /= 10) > 0);
+	if (is_negative)
+		*--at = '-';
+	*--at = ' ';
+	id_size = (size_t)(digits + sizeof digits - 1 - at);
+	if (kind_size + id_size >= size)
+		return (size_t)snprintf(to, size, "%s%s", kind, at);
+	memcpy(to, kind, kind_size);
+	memcpy(to + kind_size, at, id_size + 1);
+	return kind_size + id_size;
+}
+
 size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *to, size_t size)
 {
 	const struct thrum_trace_site *site;
-	const char *kind;
-	uint64_t id;
 
 	if (!thrum__has_row(&model->tasks, task))
 		return (size_t)snprintf(to, size, "a forgotten task");
 	site = thrum__model_site(model, task);
-	kind = thrum_kind_name(THRUM__TASK(model, task, kind));
-	id = THRUM__TASK(model, task, id);
-	if (THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
-		kind = "task";
-	if (thrum__is_main_context(model, task))
-		return (size_t)snprintf(to, size, "main context");
-	if (site && site->function[0])
-		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32, kind, site->function,
-			site->line);
-	if (model->signed_ids)
-		return (size_t)snprintf(to, size, "%s %" PRId64, kind, (int64_t)id);
-	return (size_t)snprintf(to, size, "%s %" PRIu64, kind, id);
+	if (site && site->function[0] && !thrum__is_main_context(model, task))
+		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32, kind_name(model, task),
+			site->function, site->line);
+	return thrum__kind_and_id(model, task, to, size);
 }
 
 size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, char *to,

@@ -145,6 +145,27 @@ static void metrics(void **state)
 	thrum__canvas_metrics_free(&metrics);
 }
 
+/* What was shaped is kept, but not for ever. */
+static void many_texts(void **state)
+{
+	struct thrum__metrics metrics;
+	float before;
+	char text[20];
+
+	assert_int_equal(thrum__canvas_metrics_make(&metrics), 0);
+	before = width(&metrics, "net", 3);
+	for (int i = 0; i < 10000; i++) {
+		int size = snprintf(text, sizeof text, "m%d", i);
+
+		assert_true(width(&metrics, text, (size_t)size) > 0);
+		if (i % 1000 == 0)
+			assert_float_equal(width(&metrics, "net", 3), before, 0);
+	}
+	assert_float_equal(width(&metrics, "m7", 2), width(&metrics, "m8", 2), 0.01);
+	assert_float_equal(width(&metrics, "net", 3), before, 0);
+	thrum__canvas_metrics_free(&metrics);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +173,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_limited),
 		cmocka_unit_test(pdf),
 		cmocka_unit_test(metrics),
+		cmocka_unit_test(many_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

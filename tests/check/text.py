@@ -6,12 +6,13 @@ import os
 import sys
 import tempfile
 
-SOURCE_SUFFIXES = (".c", ".h", ".def", ".map", ".build", ".sh", ".py", ".pml", ".in", ".1")
+SOURCE_SUFFIXES = (".c", ".h", ".def", ".map", ".build", ".sh", ".py", ".pml", ".in", ".1", ".ts",
+                   ".mjs", ".js", ".css")
 TEXT_SUFFIXES = SOURCE_SUFFIXES + (".md", ".yml", ".txt")
 CODE_NAMES = ("Makefile", "meson_options.txt")
 TEXT_NAMES = CODE_NAMES + ("LICENSE", ".clang-format", ".editorconfig", ".gitignore")
 LONG_LINES = (".md", ".def", ".map", ".1", ".txt")
-SPACES = (".py", ".md", ".yml", ".txt", ".1")
+SPACES = (".py", ".md", ".yml", ".txt", ".1", ".ts", ".mjs", ".js", ".css")
 
 
 def is_script(path):

@@ -14,7 +14,7 @@ wrong() {
 
 "$THRUM" help --table >"$here/table" || wrong "thrum help --table fails"
 commands=$(cut -f 1 "$here/table" | uniq)
-[[ $(wc -w <<<"$commands") -eq 10 ]] || wrong "not ten commands, but: $commands"
+[[ $(wc -w <<<"$commands") -ge 11 ]] || wrong "too few commands: $commands"
 
 for command in $commands; do
 	"$THRUM" "$command" --help >"$here/help" 2>"$here/errors" ||

@@ -15,7 +15,7 @@
 static uint32_t row_of(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint64_t id)
 {
-	return thrum__layout_row(layout, layout->unit_of[story_task(model, id)]);
+	return thrum__layout_row(layout, thrum__layout_unit(layout, story_task(model, id)));
 }
 
 /* ---- Any trace ------------------------------------------------------------------------------- */
@@ -118,10 +118,10 @@ static void a_chain_is_one_unit(void **state)
 		true);
 	struct thrum__layout *layout = layout_of(model, true);
 	uint32_t first = story_task(model, 2), second = story_task(model, 3);
-	const struct thrum__unit *unit = &layout->units[layout->unit_of[first]];
+	const struct thrum__unit *unit = &layout->units[thrum__layout_unit(layout, first)];
 
 	(void)state;
-	assert_int_equal(layout->unit_of[first], layout->unit_of[second]);
+	assert_int_equal(thrum__layout_unit(layout, first), thrum__layout_unit(layout, second));
 	assert_int_equal(unit->task, first);
 	assert_int_equal(unit->start, 10);
 	assert_int_equal(unit->end, 60);
@@ -193,7 +193,7 @@ static void families_stay_with_their_lane(void **state)
 	assert_int_equal(layout->groups[0].first_row, 0);
 	assert_int_equal(layout->groups[1].first_row, layout->groups[0].rows);
 	for (uint64_t id = 1; id <= 5; id++) {
-		uint32_t unit = layout->unit_of[story_task(model, id)];
+		uint32_t unit = thrum__layout_unit(layout, story_task(model, id));
 		uint32_t lane = layout->groups[layout->units[unit].group].lane;
 
 		/* 5 was created in lane 1, by 3, whose parent's is lane 0. */
@@ -325,7 +325,7 @@ static void what_is_forgotten_leaves(void **state)
 		assert_true(thrum__layout_is_valid(layout, model));
 		for (uint32_t task = 0; task < model->tasks.count; task++)
 			if (!thrum__has_row(&model->tasks, task))
-				assert_int_equal(layout->unit_of[task], THRUM__NONE);
+				assert_int_equal(thrum__layout_unit(layout, task), THRUM__NONE);
 		thrum__layout_destroy(layout);
 		thrum__model_destroy(model);
 		free(events);

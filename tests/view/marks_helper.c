@@ -50,7 +50,7 @@ float marks_x(const struct marks *m, int64_t time)
 
 const struct thrum__row_box *marks_box(const struct marks *m, uint64_t id)
 {
-	uint32_t unit = m->view->layout->unit_of[story_task(m->model, id)];
+	uint32_t unit = thrum__layout_unit(m->view->layout, story_task(m->model, id));
 	const struct thrum__row_box *box = thrum__row_axis_find(&m->view->rows,
 		thrum__layout_row(m->view->layout, unit));
 

@@ -175,7 +175,7 @@ static void check_what_matters(const struct marks *m)
 	unsigned failures = count_failures(m), crosses;
 	uint32_t unit = m->view->selected == THRUM__NONE
 		? THRUM__NONE
-		: m->view->layout->unit_of[m->view->selected];
+		: thrum__layout_unit(m->view->layout, m->view->selected);
 
 	crosses = marks_count(m, THRUM__Z_END, THRUM__OP_LINE, THRUM__COLOUR_BAD, -1) / 2;
 	if ((failures > 0) != (crosses > 0) || (failures < 20 && crosses < failures))

@@ -112,7 +112,7 @@ static bool is_seen(struct fixture *f, uint32_t run, uint32_t row)
 
 static void reach(struct fixture *f, uint32_t run)
 {
-	uint32_t unit = f->view->layout->unit_of[THRUM__RUN(f->model, run, task)];
+	uint32_t unit = thrum__layout_unit(f->view->layout, THRUM__RUN(f->model, run, task));
 	uint32_t row = thrum__layout_row(f->view->layout, unit);
 	int64_t start = THRUM__RUN(f->model, run, start), end = THRUM__RUN(f->model, run, end);
 	int64_t middle = start + (end - start) / 2;
@@ -158,7 +158,7 @@ static void every_run_can_be_reached_through_the_fisheye(void **state)
 
 	for (int i = 0; i < 20; i++) {
 		uint32_t run = draw(f, f->model->runs.count - 1);
-		uint32_t unit = f->view->layout->unit_of[THRUM__RUN(f->model, run, task)];
+		uint32_t unit = thrum__layout_unit(f->view->layout, THRUM__RUN(f->model, run, task));
 		const struct thrum__row_box *box;
 
 		thrum__view_state_default(f->view, &f->view->state);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "story.h"
-#include "view/details.h"
+#include "view/chart.h"
 #include "view/table.h"
 
 static const char story[] =
@@ -157,15 +157,15 @@ static void searches(void **state)
 	begin(&c, story, THRUM__TABLE_TASKS);
 
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "task"), true), 0);
-	assert_int_equal(thrum__table_search(&c.table, "get /"), 0);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "get /"), 0);
 	assert_string_equal(show(&c, "task", false), "3/2/"); /* the order stays */
-	assert_int_equal(thrum__table_search(&c.table, "RESET"), 0);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "RESET"), 0);
 	assert_string_equal(show(&c, "task", false), "2/");
-	assert_int_equal(thrum__table_search(&c.table, "5516"), 0);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "5516"), 0);
 	assert_string_equal(show(&c, "kind", false), "timer/");
-	assert_int_equal(thrum__table_search(&c.table, "no such thing"), 0);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "no such thing"), 0);
 	assert_int_equal(c.table.count, 0);
-	assert_int_equal(thrum__table_search(&c.table, ""), 0);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, ""), 0);
 	assert_int_equal(c.table.count, 5);
 	end(&c);
 }
@@ -241,7 +241,7 @@ static void nothing(void **state)
 		assert_int_equal(c.table.count, 0);
 		for (unsigned column = 0; column < c.table.form->count; column++)
 			assert_int_equal(thrum__table_sort(&c.table, column, true), 0);
-		assert_int_equal(thrum__table_search(&c.table, "x"), 0);
+		assert_int_equal(thrum__table_narrow(&c.table, NULL, "x"), 0);
 		/* What people see first are columns of the table. */
 		for (const char *name = c.table.form->shown; *name;) {
 			size_t size = strcspn(name, " ");
@@ -252,68 +252,6 @@ static void nothing(void **state)
 		}
 		end(&c);
 	}
-}
-
-/* ---- Details ------------------------------------------------------------------------------- */
-
-static const struct thrum__detail *line(const struct thrum__details *details, const char *key)
-{
-	for (uint32_t i = 0; i < details->count; i++)
-		if (strcmp(details->lines[i].key, key) == 0)
-			return &details->lines[i];
-	fail_msg("no line \"%s\"", key);
-	return NULL;
-}
-
-static void details(void **state)
-{
-	struct thrum__details d;
-	struct case_of c;
-
-	begin(&c, story, THRUM__TABLE_TASKS);
-	assert_int_equal(thrum__details_make(&c.stats, story_task(c.model, 2), &d), 0);
-	assert_string_equal(line(&d, "task")->text, "GET /9");
-	assert_string_equal(line(&d, "label")->text, "GET /9");
-	assert_string_equal(line(&d, "kind")->text, "request");
-	assert_string_equal(line(&d, "state")->text, "failed");
-	assert_string_equal(line(&d, "waiting")->text, "4 µs");
-	assert_string_equal(line(&d, "because")->text, "connection reset");
-	assert_string_equal(line(&d, "failed by")->text, "main");
-	assert_int_equal(line(&d, "created by")->task, story_task(c.model, 1));
-	assert_int_equal(line(&d, "waits for")->task, story_task(c.model, 3));
-	assert_int_equal(line(&d, "waits for")->time, 4500);
-	assert_string_equal(line(&d, "said")->text, "half-way");
-	assert_string_equal(line(&d, "ran")->text, "4 µs, for 1 µs, on lane 0");
-	thrum__details_free(&d);
-	assert_int_equal(thrum__details_make(&c.stats, story_task(c.model, 3), &d), 0);
-	assert_int_equal(line(&d, "waited for by")->task, story_task(c.model, 2));
-	thrum__details_free(&d);
-	assert_int_equal(thrum__details_make(&c.stats, 12345, &d), 0);
-	assert_int_equal(d.count, 0);
-	thrum__details_free(&d);
-	end(&c);
-}
-
-static void many_details(void **state)
-{
-	char *lines = malloc(1 << 20);
-	size_t at = (size_t)sprintf(lines, "0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n");
-	struct thrum__details d;
-	unsigned said = 0;
-	struct case_of c;
-
-	for (int i = 0; i < 5000; i++)
-		at += (size_t)sprintf(lines + at, "%d log 2 \"line %d\n", i, i);
-	begin(&c, lines, THRUM__TABLE_TASKS);
-	assert_int_equal(thrum__details_make(&c.stats, story_task(c.model, 2), &d), 0);
-	for (uint32_t i = 0; i < d.count; i++)
-		said += strcmp(d.lines[i].key, "said") == 0;
-	assert_int_equal(said, THRUM__DETAILS_MOST + 1);
-	assert_int_equal(d.lines[d.count - 1].time, 4999);
-	assert_string_equal(line(&d, "said")->text, "… earlier ones are left out");
-	thrum__details_free(&d);
-	end(&c);
-	free(lines);
 }
 
 int main(void)
@@ -327,8 +265,6 @@ int main(void)
 		cmocka_unit_test(lanes),
 		cmocka_unit_test(numbers_for_people),
 		cmocka_unit_test(nothing),
-		cmocka_unit_test(details),
-		cmocka_unit_test(many_details),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

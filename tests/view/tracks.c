@@ -37,7 +37,7 @@ static void finish(struct case_ *c)
 
 static uint32_t row_of(const struct case_ *c, uint32_t task)
 {
-	return task < c->layout->task_count ? thrum__layout_row(c->layout, c->layout->unit_of[task])
+	return task < c->layout->task_count ? thrum__layout_row(c->layout, thrum__layout_unit(c->layout, task))
 					    : THRUM__NONE;
 }
 

@@ -31,7 +31,8 @@ export interface Command {
 export interface Column {
   name: string;
   right: boolean;
-  shown: boolean;
+  /** Where it stands among those that are shown; -1: it isn't. */
+  place: number;
 }
 
 /** One trace on the stage. */
@@ -108,11 +109,34 @@ export type ToWorker =
   | { is: "panel"; word: string }
   | { is: "scroll"; row: number }
   | { is: "window" } // asks for the window's words, for "go to a time"
-  | { is: "document"; id: number; part: number; what: "task" | "finding" | "trace"; index: number }
-  | { is: "table"; part: number; table: TableName; sort?: number; descending?: boolean; text?: string }
+  | {
+      is: "document";
+      id: number;
+      part: number;
+      what: "task" | "finding" | "trace";
+      index: number;
+    }
+  // chart: only tasks of the chart's label and range
+  | {
+      is: "table";
+      part: number;
+      table: TableName;
+      sort?: number;
+      descending?: boolean;
+      text?: string;
+      chart?: boolean;
+    }
+  | { is: "where"; part: number; table: TableName; task: number } // asks for a task's row
   | { is: "rows"; part: number; table: TableName; first: number; count: number }
-  | { is: "chart"; part: number; tally: number; measure: number; width: number; scale: number;
-      choose?: [number, number] | null }
+  | {
+      is: "chart";
+      part: number;
+      tally: number;
+      measure: number;
+      width: number;
+      scale: number;
+      choose?: [number, number] | null;
+    }
   | { is: "chartCanvas"; canvas: OffscreenCanvas }
   | { is: "export"; what: "svg" | "png" | "csv"; part: number; table?: TableName };
 
@@ -124,11 +148,12 @@ export type FromWorker =
   | { is: "shown" } // the first frame is painted
   | { is: "changed"; changes: Changes }
   | { is: "yours"; command: string } // search, details, go-to-time, help
-  | { is: "window"; words: string }
+  | { is: "window"; words: string } // also when a "goText" was understood
   | { is: "refused"; message: string } // what was typed to go to, or an address, isn't one
   | { is: "document"; id: number; document: Document }
   | { is: "table"; head: TableHead }
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
+  | { is: "where"; part: number; table: TableName; row: number } // -1: not in it
   | { is: "chart"; words: string }
   | { is: "file"; name: string; type: string; bytes: Blob };
 

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: ISC */
+/* What asks or tells in a window of its own. */
+#include <string.h>
+
+#include "window.h"
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+static gboolean on_escape(GtkWidget *dialog, GVariant *arguments, void *data)
+{
+	gtk_window_close(GTK_WINDOW(dialog));
+	return TRUE;
+}
+
+static GtkWindow *make_dialog(AppWindow *window, const char *title, const char *name,
+	GtkWidget *child)
+{
+	GtkWindow *dialog = GTK_WINDOW(gtk_window_new());
+	GtkEventController *keys = gtk_shortcut_controller_new();
+
+	gtk_window_set_title(dialog, title);
+	gtk_window_set_transient_for(dialog, GTK_WINDOW(window));
+	gtk_window_set_modal(dialog, TRUE);
+	gtk_window_set_destroy_with_parent(dialog, TRUE);
+	gtk_window_set_resizable(dialog, FALSE);
+	gtk_widget_set_name(GTK_WIDGET(dialog), name);
+	gtk_widget_add_css_class(GTK_WIDGET(dialog), "thrum");
+	gtk_widget_add_css_class(GTK_WIDGET(dialog), "dialog");
+	gtk_window_set_child(dialog, child);
+	gtk_shortcut_controller_add_shortcut(GTK_SHORTCUT_CONTROLLER(keys),
+		gtk_shortcut_new(gtk_keyval_trigger_new(GDK_KEY_Escape, 0),
+			gtk_callback_action_new(on_escape, NULL, NULL)));
+	gtk_widget_add_controller(GTK_WIDGET(dialog), keys);
+	return dialog;
+}
+
+static void set_margins(GtkWidget *widget, int margin)
+{
+	gtk_widget_set_margin_top(widget, margin);
+	gtk_widget_set_margin_bottom(widget, margin);
+	gtk_widget_set_margin_start(widget, margin);
+	gtk_widget_set_margin_end(widget, margin);
+}
+
+/* ---- Go to a time -------------------------------------------------------------------------- */
+
+struct go_to {
+	AppWindow *window;
+	GtkWindow *dialog;
+	GtkWidget *entry, *reason;
+};
+
+static void on_go(GtkWidget *any, struct go_to *go)
+{
+	struct thrum_error_info error = {0};
+	int changed = thrum__stage_go_text(go->window->stage,
+		gtk_editable_get_text(GTK_EDITABLE(go->entry)), &error);
+
+	if (changed < 0) {
+		gtk_label_set_text(GTK_LABEL(go->reason), error.message);
+		gtk_widget_add_css_class(go->reason, "bad");
+		return;
+	}
+	app_picture_did(APP_PICTURE(go->window->picture), changed);
+	gtk_window_close(go->dialog);
+}
+
+/* Of "5.1 ms + 20 µs" what is to be changed. */
+static void choose_text(GtkEditable *entry, bool duration)
+{
+	const char *text = gtk_editable_get_text(entry), *plus = strstr(text, " + ");
+	int length = (int)g_utf8_strlen(text, -1);
+	int at = plus ? (int)g_utf8_strlen(text, plus - text) : length;
+
+	gtk_editable_select_region(entry, duration && plus ? at + 3 : 0, duration ? length : at);
+}
+
+void dialog_go_to(AppWindow *window, bool duration)
+{
+	struct go_to *go = g_new0(struct go_to, 1);
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	GtkWidget *button = gtk_button_new_with_label("Go");
+	char words[100];
+
+	if (window->count == 0) {
+		g_free(go);
+		return;
+	}
+	thrum__stage_window_words(window->stage, words, sizeof words);
+	go->window = window;
+	go->entry = gtk_entry_new();
+	go->reason = window_label("A time, a time + a duration, or two times: 5.1 ms .. 6 ms",
+		"muted");
+	gtk_editable_set_text(GTK_EDITABLE(go->entry), words);
+	gtk_editable_set_width_chars(GTK_EDITABLE(go->entry), 36);
+	gtk_label_set_wrap(GTK_LABEL(go->reason), TRUE);
+	gtk_label_set_max_width_chars(GTK_LABEL(go->reason), 44);
+	gtk_widget_set_name(go->entry, "go-to-text");
+	gtk_widget_set_name(go->reason, "go-to-reason");
+	gtk_widget_set_name(button, "go-to-go");
+	gtk_widget_add_css_class(button, "control");
+	gtk_widget_set_halign(button, GTK_ALIGN_END);
+	gtk_box_append(GTK_BOX(box), go->entry);
+	gtk_box_append(GTK_BOX(box), go->reason);
+	gtk_box_append(GTK_BOX(box), button);
+	set_margins(box, 16);
+	go->dialog = make_dialog(window, duration ? "Duration" : "Go to Time", "go-to", box);
+	g_object_set_data_full(G_OBJECT(go->dialog), "go", go, g_free);
+	g_signal_connect(go->entry, "activate", G_CALLBACK(on_go), go);
+	g_signal_connect(button, "clicked", G_CALLBACK(on_go), go);
+	gtk_window_present(go->dialog);
+	gtk_widget_grab_focus(go->entry);
+	choose_text(GTK_EDITABLE(go->entry), duration);
+}
+
+/* ---- Keys ---------------------------------------------------------------------------------- */
+
+static void add_key(GtkWidget *box, const char *text)
+{
+	GtkWidget *cap = window_label(text, "cap");
+
+	gtk_widget_set_valign(cap, GTK_ALIGN_CENTER);
+	gtk_box_append(GTK_BOX(box), cap);
+}
+
+static void add_row(GtkGrid *grid, int row, GtkWidget *keys, const char *help)
+{
+	/* Two columns of them. */
+	int rows = (THRUM__COMMAND_COUNT + 14) / 2, column = row / rows * 2;
+
+	gtk_widget_set_halign(keys, GTK_ALIGN_END);
+	if (column > 0)
+		gtk_widget_set_margin_start(keys, 32);
+	gtk_grid_attach(grid, keys, column, row % rows, 1, 1);
+	gtk_grid_attach(grid, window_label(help, NULL), column + 1, row % rows, 1, 1);
+}
+
+static void add_command(GtkGrid *grid, int row, const char *keys, const char *help)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+	g_auto(GStrv) names = g_strsplit(keys, " ", -1);
+
+	for (char **name = names; *name; name++)
+		add_key(box, g_str_has_prefix(*name, "Arrow") ? *name + strlen("Arrow") : *name);
+	add_row(grid, row, box, help);
+}
+
+static void add_accelerator(GtkGrid *grid, int row, const struct window_key *entry)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+	g_auto(GStrv) names = g_strsplit(entry->accelerator, " ", -1);
+
+	for (char **name = names; *name; name++) {
+		g_autofree char *label = NULL;
+		GdkModifierType modifiers;
+		unsigned key;
+
+		if (!gtk_accelerator_parse(*name, &key, &modifiers))
+			continue;
+		label = gtk_accelerator_get_label(key, modifiers);
+		add_key(box, label);
+	}
+	add_row(grid, row, box, entry->help);
+}
+
+void dialog_keys(AppWindow *window)
+{
+	GtkWidget *grid = gtk_grid_new();
+	int row = 0;
+
+	gtk_grid_set_row_spacing(GTK_GRID(grid), 6);
+	gtk_grid_set_column_spacing(GTK_GRID(grid), 12);
+	set_margins(grid, 20);
+	for (int command = 0; command < THRUM__COMMAND_COUNT; command++)
+		add_command(GTK_GRID(grid), row++, thrum__command_keys(command),
+			thrum__command_help(command));
+	add_command(GTK_GRID(grid), row++, "G", "say how long a stretch is seen");
+	for (const struct window_key *entry = window_keys; entry->action; entry++)
+		add_accelerator(GTK_GRID(grid), row++, entry);
+	gtk_window_present(make_dialog(window, "Keyboard Shortcuts", "keys", grid));
+}
+
+void dialog_about(AppWindow *window)
+{
+	gtk_show_about_dialog(GTK_WINDOW(window), "program-name", "thrum", "version", THRUM_VERSION,
+		"comments", "Shows what the tasks of an asynchronous program do", "license-type",
+		GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name", "io.github.thrum.Thrum",
+		NULL);
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static GtkFileChooserNative *make_chooser(AppWindow *window, const char *title,
+	GtkFileChooserAction action, const char *accept)
+{
+	GtkFileChooserNative *chooser = gtk_file_chooser_native_new(title, GTK_WINDOW(window),
+		action, accept, "_Cancel");
+
+	gtk_native_dialog_set_modal(GTK_NATIVE_DIALOG(chooser), TRUE);
+	gtk_native_dialog_set_transient_for(GTK_NATIVE_DIALOG(chooser), GTK_WINDOW(window));
+	return chooser;
+}
+
+static void on_opened(GtkNativeDialog *chooser, int answer, AppWindow *window)
+{
+	if (answer == GTK_RESPONSE_ACCEPT) {
+		g_autoptr(GListModel) files = gtk_file_chooser_get_files(GTK_FILE_CHOOSER(chooser));
+
+		window_open_files(window, files,
+			g_object_get_data(G_OBJECT(chooser), "add") != NULL);
+	}
+	g_object_unref(chooser);
+}
+
+void dialog_open(AppWindow *window, bool add)
+{
+	GtkFileChooserNative *chooser = make_chooser(window, add ? "Open Stacked" : "Open",
+		GTK_FILE_CHOOSER_ACTION_OPEN, "_Open");
+	GtkFileFilter *traces = gtk_file_filter_new(), *all = gtk_file_filter_new();
+
+	gtk_file_filter_set_name(traces, "Traces");
+	gtk_file_filter_add_pattern(traces, "*.ctf");
+	gtk_file_filter_add_pattern(traces, "*.thrum");
+	gtk_file_filter_set_name(all, "All files");
+	gtk_file_filter_add_pattern(all, "*");
+	gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(chooser), traces);
+	gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(chooser), all);
+	g_object_unref(traces);
+	g_object_unref(all);
+	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(chooser), TRUE);
+	if (add)
+		g_object_set_data(G_OBJECT(chooser), "add", window);
+	g_signal_connect_object(chooser, "response", G_CALLBACK(on_opened), window, 0);
+	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
+}
+
+static void save(AppWindow *window, const char *title, const char *name, GCallback respond)
+{
+	GtkFileChooserNative *chooser = make_chooser(window, title, GTK_FILE_CHOOSER_ACTION_SAVE,
+		"_Save");
+
+	gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(chooser), name);
+	g_signal_connect_object(chooser, "response", respond, window, 0);
+	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
+}
+
+/* The chosen file's path, or NULL; lets go of the dialog. */
+static char *chosen_path(GtkNativeDialog *chooser, int answer)
+{
+	char *path = NULL;
+
+	if (answer == GTK_RESPONSE_ACCEPT) {
+		g_autoptr(GFile) file = gtk_file_chooser_get_file(GTK_FILE_CHOOSER(chooser));
+
+		path = g_file_get_path(file);
+	}
+	g_object_unref(chooser);
+	return path;
+}
+
+static void on_export(GtkNativeDialog *chooser, int answer, AppWindow *window)
+{
+	g_autofree char *path = chosen_path(chooser, answer);
+	g_autoptr(GError) error = NULL;
+
+	if (path && !app_picture_export(APP_PICTURE(window->picture), path, &error))
+		window_fail(window, "The picture can't be exported: %s", error->message);
+}
+
+static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
+{
+	g_autofree char *path = chosen_path(chooser, answer);
+	g_autoptr(GError) error = NULL;
+
+	if (path && window->count > 0 &&
+		!app_trace_snapshot(window->traces[window->stage->focus], path, &error))
+		window_fail(window, "The snapshot can't be saved: %s", error->message);
+}
+
+/* "net" of "net.ctf". */
+static char *stem(AppWindow *window)
+{
+	char *name = g_strdup(app_trace_name(window->traces[window->stage->focus]));
+	char *dot = strrchr(name, '.');
+
+	if (dot && dot > name)
+		*dot = '\0';
+	return name;
+}
+
+void dialog_export(AppWindow *window)
+{
+	g_autofree char *name = stem(window);
+	g_autofree char *file = g_strconcat(name, ".svg", NULL);
+
+	save(window, "Export as .svg, .png or .pdf", file, G_CALLBACK(on_export));
+}
+
+void dialog_snapshot(AppWindow *window)
+{
+	g_autofree char *name = stem(window);
+	g_autofree char *file = g_strconcat(name, "-snapshot.thrum", NULL);
+
+	save(window, "Save a Snapshot", file, G_CALLBACK(on_snapshot));
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: ISC */
+/* The side pane: a stack of three pages about one of the traces. */
+#include "pane_parts.h"
+
+#include "pane_css.h"
+
+#define REFRESH_S 1 /* of a trace that grows */
+
+G_DEFINE_TYPE(AppPane, app_pane, GTK_TYPE_WIDGET)
+
+enum {
+	SIGNAL_GO_TASK,
+	SIGNAL_GO_TIME,
+	SIGNAL_GO_FINDING,
+	SIGNAL_HOVER_TASK,
+	SIGNAL_PAGE,
+	SIGNALS,
+};
+static guint signals[SIGNALS];
+
+void pane_go_task(AppPane *self, uint32_t task)
+{
+	g_signal_emit(self, signals[SIGNAL_GO_TASK], 0, self->part, task);
+}
+
+void pane_hover_task(AppPane *self, uint32_t task)
+{
+	g_signal_emit(self, signals[SIGNAL_HOVER_TASK], 0, self->part, task);
+}
+
+void pane_go_finding(AppPane *self, uint32_t finding)
+{
+	g_signal_emit(self, signals[SIGNAL_GO_FINDING], 0, self->part, finding);
+}
+
+static void follow_task(void *data, uint32_t task)
+{
+	pane_go_task(data, task);
+}
+
+static void follow_time(void *data, int64_t time)
+{
+	AppPane *self = data;
+
+	g_signal_emit(self, signals[SIGNAL_GO_TIME], 0, self->part, time);
+}
+
+static void follow_hover(void *data, uint32_t task)
+{
+	pane_hover_task(data, task);
+}
+
+const struct thrum__view *pane_view(AppPane *self)
+{
+	return self->stage && self->part < self->stage->count ? self->stage->parts[self->part].view
+							      : NULL;
+}
+
+const struct thrum__model *pane_model(AppPane *self)
+{
+	return self->part < self->count ? app_trace_model(self->traces[self->part]) : NULL;
+}
+
+/* ---- Filling ------------------------------------------------------------------------------- */
+
+/* Numbers are made anew only here: tables and chart must follow at once, the old ones are gone. */
+static void fill(AppPane *self)
+{
+	const struct thrum__stats *stats = self->part < self->count
+		? app_trace_stats(self->traces[self->part])
+		: NULL;
+
+	if (stats != self->stats) {
+		self->stats = stats;
+		pane_statistics_fill(self);
+		pane_tasks_fill(self);
+	}
+	pane_details_fill(self);
+}
+
+static gboolean fill_now(gpointer data)
+{
+	AppPane *self = data;
+
+	g_clear_handle_id(&self->refresh_timer, g_source_remove);
+	self->refresh_idle = 0;
+	if (gtk_widget_get_mapped(GTK_WIDGET(self)))
+		fill(self);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean fill_in_time(gpointer data)
+{
+	AppPane *self = data;
+
+	self->refresh_timer = 0;
+	return fill_now(self);
+}
+
+/* What a person has just clicked on isn't to go while GTK still handles the click. */
+static void fill_soon(AppPane *self)
+{
+	if (!self->refresh_idle)
+		self->refresh_idle = g_idle_add_full(G_PRIORITY_HIGH_IDLE, fill_now, self, NULL);
+}
+
+static void empty(AppPane *self)
+{
+	self->count = self->part = 0;
+	self->task = THRUM__NONE;
+	fill(self);
+}
+
+static void choose_part(AppPane *self, unsigned part)
+{
+	self->part = part;
+	if (self->count > 1)
+		gtk_drop_down_set_selected(GTK_DROP_DOWN(self->chooser), part);
+}
+
+static void was_chosen(GtkDropDown *chooser, GParamSpec *property, gpointer data)
+{
+	AppPane *self = data;
+	guint part = gtk_drop_down_get_selected(chooser);
+
+	if (part >= self->count || part == self->part)
+		return;
+	self->part = part;
+	self->task = THRUM__NONE;
+	fill_soon(self);
+}
+
+static void trace_changed(AppTrace *trace, gpointer data)
+{
+	AppPane *self = data;
+
+	if (self->part < self->count && self->traces[self->part] == trace)
+		fill_soon(self);
+}
+
+void app_pane_set_traces(AppPane *self, AppTrace **traces, struct thrum__stage *stage,
+	unsigned count)
+{
+	GtkStringList *names = gtk_string_list_new(NULL);
+	AppTrace *old[THRUM__STAGE_MAX];
+	unsigned old_count = self->count;
+
+	memcpy(old, self->traces, sizeof old);
+	/* Tables must let go of numbers before the traces do. */
+	empty(self);
+	self->stage = stage;
+	for (unsigned i = 0; i < count && i < THRUM__STAGE_MAX; i++) {
+		self->traces[i] = g_object_ref(traces[i]);
+		g_signal_connect(traces[i], "changed", G_CALLBACK(trace_changed), self);
+		gtk_string_list_append(names, app_trace_name(traces[i]));
+	}
+	for (unsigned i = 0; i < old_count; i++) {
+		g_signal_handlers_disconnect_by_func(old[i], trace_changed, self);
+		g_object_unref(old[i]);
+	}
+	/* Without traces yet, so that nobody takes its first choice for a person's. */
+	gtk_drop_down_set_model(GTK_DROP_DOWN(self->chooser), G_LIST_MODEL(names));
+	gtk_widget_set_visible(self->chooser, count > 1);
+	g_object_unref(names);
+	self->count = MIN(count, THRUM__STAGE_MAX);
+	fill_soon(self);
+}
+
+void app_pane_show(AppPane *self, unsigned part, uint32_t task)
+{
+	if (part >= self->count)
+		return;
+	if (self->part == part && self->task == task)
+		return;
+	self->task = task;
+	choose_part(self, part);
+	fill_soon(self);
+}
+
+void app_pane_trace_grew(AppPane *self, unsigned part)
+{
+	if (part == self->part && !self->refresh_timer)
+		self->refresh_timer = g_timeout_add_seconds(REFRESH_S, fill_in_time, self);
+}
+
+void app_pane_show_page(AppPane *self, const char *word)
+{
+	if (gtk_stack_get_child_by_name(GTK_STACK(self->stack), word))
+		gtk_stack_set_visible_child_name(GTK_STACK(self->stack), word);
+}
+
+static void page_changed(GtkStack *stack, GParamSpec *property, gpointer data)
+{
+	const char *word = gtk_stack_get_visible_child_name(stack);
+
+	if (word)
+		g_signal_emit(data, signals[SIGNAL_PAGE], 0, word);
+}
+
+/* ---- The widget ---------------------------------------------------------------------------- */
+
+static void app_pane_map(GtkWidget *widget)
+{
+	GTK_WIDGET_CLASS(app_pane_parent_class)->map(widget);
+	fill_soon(APP_PANE(widget));
+}
+
+static void app_pane_dispose(GObject *object)
+{
+	AppPane *self = APP_PANE(object);
+
+	if (self->box)
+		app_pane_set_traces(self, NULL, NULL, 0);
+	g_clear_handle_id(&self->refresh_timer, g_source_remove);
+	g_clear_handle_id(&self->refresh_idle, g_source_remove);
+	g_clear_pointer(&self->box, gtk_widget_unparent);
+	g_clear_object(&self->tasks);
+	g_clear_object(&self->statistics);
+	G_OBJECT_CLASS(app_pane_parent_class)->dispose(object);
+}
+
+static void app_pane_finalize(GObject *object)
+{
+	pane_chart_finish(APP_PANE(object));
+	G_OBJECT_CLASS(app_pane_parent_class)->finalize(object);
+}
+
+static void add_style(void)
+{
+	GtkCssProvider *provider = gtk_css_provider_new();
+
+	gtk_css_provider_load_from_data(provider, PANE_CSS, -1);
+	gtk_style_context_add_provider_for_display(gdk_display_get_default(),
+		GTK_STYLE_PROVIDER(provider), GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+	g_object_unref(provider);
+}
+
+static guint add_signal(const char *name, guint count, GType first, GType second)
+{
+	return g_signal_new(name, APP_TYPE_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+		G_TYPE_NONE, count, first, second);
+}
+
+static void app_pane_class_init(AppPaneClass *class)
+{
+	G_OBJECT_CLASS(class)->dispose = app_pane_dispose;
+	G_OBJECT_CLASS(class)->finalize = app_pane_finalize;
+	GTK_WIDGET_CLASS(class)->map = app_pane_map;
+	gtk_widget_class_set_layout_manager_type(GTK_WIDGET_CLASS(class), GTK_TYPE_BIN_LAYOUT);
+	signals[SIGNAL_GO_TASK] = add_signal("go-task", 2, G_TYPE_UINT, G_TYPE_UINT);
+	signals[SIGNAL_GO_TIME] = add_signal("go-time", 2, G_TYPE_UINT, G_TYPE_INT64);
+	signals[SIGNAL_GO_FINDING] = add_signal("go-finding", 2, G_TYPE_UINT, G_TYPE_UINT);
+	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
+	signals[SIGNAL_PAGE] = add_signal("page", 1, G_TYPE_STRING, G_TYPE_NONE);
+	add_style();
+}
+
+static void add_head(AppPane *self)
+{
+	GtkWidget *tabs = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+	GtkWidget *switcher = gtk_stack_switcher_new();
+
+	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), GTK_STACK(self->stack));
+	gtk_widget_set_name(switcher, "pane-pages");
+	self->chooser = gtk_drop_down_new(NULL, NULL);
+	gtk_widget_set_name(self->chooser, "pane-trace");
+	gtk_widget_set_visible(self->chooser, FALSE);
+	g_signal_connect(self->chooser, "notify::selected", G_CALLBACK(was_chosen), self);
+	gtk_widget_add_css_class(tabs, "tabs");
+	gtk_box_append(GTK_BOX(tabs), switcher);
+	gtk_box_append(GTK_BOX(self->box), tabs);
+	gtk_box_append(GTK_BOX(self->box), self->chooser);
+}
+
+static void app_pane_init(AppPane *self)
+{
+	self->links = (struct pane_links){follow_task, follow_time, follow_hover, self};
+	self->task = THRUM__NONE;
+	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
+	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");
+	self->stack = gtk_stack_new();
+	gtk_widget_set_vexpand(self->stack, TRUE);
+	gtk_stack_set_hhomogeneous(GTK_STACK(self->stack), FALSE);
+	add_head(self);
+	gtk_box_append(GTK_BOX(self->box), self->stack);
+	pane_details_init(self);
+	pane_tasks_init(self);
+	pane_statistics_init(self);
+	g_signal_connect(self->stack, "notify::visible-child", G_CALLBACK(page_changed), self);
+}
+
+GtkWidget *app_pane_new(void)
+{
+	return g_object_new(APP_TYPE_PANE, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/* Details: the selected task, or the trace; and the findings that concern it. */
+#include <stdio.h>
+
+#include "pane_parts.h"
+
+#define FINDINGS_SHOWN 20
+
+/* What was forgotten since can't be told any more. */
+static bool is_there(const struct thrum__model *model, const struct thrum__finding *finding)
+{
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		const struct thrum__step *step = &finding->steps[i];
+
+		if (!thrum__has_row(&model->tasks, step->task) ||
+			(step->other != THRUM__NONE && !thrum__has_row(&model->tasks, step->other)))
+			return false;
+	}
+	return thrum__has_row(&model->tasks, finding->task);
+}
+
+/* Without a task: all. */
+static bool concerns(const struct thrum__finding *finding, uint32_t task)
+{
+	bool does = task == THRUM__NONE || finding->task == task;
+
+	for (unsigned i = 0; i < finding->step_count && !does; i++)
+		does = finding->steps[i].task == task || finding->steps[i].other == task;
+	return does;
+}
+
+static void show_finding(GtkButton *button, gpointer data)
+{
+	pane_go_finding(data, GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "finding")));
+}
+
+static GtkWidget *make_card(AppPane *self, uint32_t index, const struct thrum__document *document)
+{
+	GtkWidget *card = pane_document_new(document, &self->links);
+	GtkWidget *button = gtk_button_new_with_label("Show me");
+	char name[32];
+
+	snprintf(name, sizeof name, "show-finding-%u", index);
+	gtk_widget_set_name(button, name);
+	gtk_widget_set_halign(button, GTK_ALIGN_START);
+	gtk_widget_add_css_class(card, "finding");
+	g_object_set_data(G_OBJECT(button), "finding", GUINT_TO_POINTER(index));
+	g_signal_connect(button, "clicked", G_CALLBACK(show_finding), self);
+	gtk_box_append(GTK_BOX(card), button);
+	return card;
+}
+
+static GtkWidget *make_heading(const char *format, uint32_t number, const char *class)
+{
+	char *text = g_strdup_printf(format, number);
+	GtkWidget *label = gtk_label_new(text);
+
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_widget_add_css_class(label, class);
+	g_free(text);
+	return label;
+}
+
+static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__model *model)
+{
+	const struct thrum__view *view = pane_view(self);
+	GtkWidget *cards = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	struct thrum__document document;
+	uint32_t count = 0;
+
+	thrum__document_init(&document);
+	for (uint32_t i = 0; view && i < view->findings.count; i++) {
+		const struct thrum__finding *finding = &view->findings.findings[i];
+
+		if (!concerns(finding, self->task) || !is_there(model, finding) ||
+			count++ >= FINDINGS_SHOWN ||
+			thrum__document_finding(model, finding, &document) < 0)
+			continue;
+		gtk_box_append(GTK_BOX(cards), make_card(self, i, &document));
+	}
+	thrum__document_finish(&document);
+	if (count > FINDINGS_SHOWN)
+		gtk_box_append(GTK_BOX(cards),
+			make_heading("and %u more", count - FINDINGS_SHOWN, "more"));
+	if (count > 0)
+		gtk_box_append(GTK_BOX(box), make_heading("Findings %u", count, "section"));
+	gtk_box_append(GTK_BOX(box), cards);
+}
+
+static int make_document(AppPane *self, const struct thrum__stats *stats,
+	struct thrum__document *document)
+{
+	AppTrace *trace = self->traces[self->part];
+
+	if (self->task == THRUM__NONE)
+		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
+			document);
+	return thrum__document_task(stats, self->task, document);
+}
+
+/* The selection may be newer than the numbers, or older than what the model remembers. */
+static bool is_known(AppPane *self, const struct thrum__model *model)
+{
+	return self->stats &&
+		(self->task == THRUM__NONE ||
+			(thrum__has_row(&model->tasks, self->task) &&
+				self->task < self->stats->task_count));
+}
+
+static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	struct thrum__document document;
+
+	gtk_widget_add_css_class(box, "details");
+	thrum__document_init(&document);
+	if (is_known(self, model) && make_document(self, self->stats, &document) == 0)
+		gtk_box_append(GTK_BOX(box), pane_document_new(&document, &self->links));
+	thrum__document_finish(&document);
+	add_findings(self, box, model);
+	return box;
+}
+
+void pane_details_fill(AppPane *self)
+{
+	const struct thrum__model *model = pane_model(self);
+	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->details);
+	GtkWidget *old = gtk_widget_get_first_child(self->details_box);
+	GtkRoot *root = gtk_widget_get_root(self->details);
+	bool had_focus = old && gtk_widget_get_focus_child(self->details_box);
+
+	/* A link that was followed goes: the next one is then the new page's first. */
+	if (had_focus && root)
+		gtk_root_set_focus(root, NULL);
+	if (old)
+		gtk_box_remove(GTK_BOX(self->details_box), old);
+	if (model)
+		gtk_box_append(GTK_BOX(self->details_box), make_page(self, model));
+	if (had_focus)
+		gtk_widget_child_focus(self->details_box, GTK_DIR_TAB_FORWARD);
+	gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller), 0);
+}
+
+void pane_details_init(AppPane *self)
+{
+	self->details = gtk_scrolled_window_new();
+	self->details_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	gtk_widget_set_name(self->details, "pane-details");
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->details), GTK_POLICY_NEVER,
+		GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->details), self->details_box);
+	gtk_stack_add_titled(GTK_STACK(self->stack), self->details, "details", "Details");
+}

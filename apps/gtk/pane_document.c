@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: ISC */
+/* Paragraphs to labels, links to links: what is said comes from the view, how it looks from the
+ * style. */
+#include "pane_document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEY_WIDTH 84 /* the look's: values stand below each other */
+
+struct making {
+	const struct thrum__document *document;
+	const struct pane_links *links;
+	GtkWidget *box;
+	GtkWidget *table; /* that rows go to, or NULL */
+	int rows;
+};
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+static uint32_t task_of(const char *uri)
+{
+	unsigned task;
+
+	return uri && sscanf(uri, "task:%u", &task) == 1 ? task : THRUM__NONE;
+}
+
+static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
+{
+	const struct pane_links *links = data;
+	int64_t time;
+
+	if (task_of(uri) != THRUM__NONE)
+		links->go_task(links->data, task_of(uri));
+	else if (sscanf(uri, "time:%" SCNd64, &time) == 1)
+		links->go_time(links->data, time);
+	return TRUE;
+}
+
+static void hover(GtkEventControllerMotion *motion, double x, double y, gpointer data)
+{
+	GtkWidget *label = gtk_event_controller_get_widget(GTK_EVENT_CONTROLLER(motion));
+	const struct pane_links *links = data;
+
+	links->hover_task(links->data, task_of(gtk_label_get_current_uri(GTK_LABEL(label))));
+}
+
+static void leave(GtkEventControllerMotion *motion, gpointer data)
+{
+	const struct pane_links *links = data;
+
+	links->hover_task(links->data, THRUM__NONE);
+}
+
+static void watch_links(GtkWidget *label, const struct pane_links *links)
+{
+	GtkEventController *motion = gtk_event_controller_motion_new();
+
+	g_signal_connect(label, "activate-link", G_CALLBACK(follow_link), (gpointer)links);
+	g_signal_connect(motion, "motion", G_CALLBACK(hover), (gpointer)links);
+	g_signal_connect(motion, "leave", G_CALLBACK(leave), (gpointer)links);
+	gtk_widget_add_controller(label, motion);
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* Texts of a trace become markup here and nowhere else. */
+static bool add_piece(GString *markup, const struct thrum__document *document,
+	const struct thrum__piece_of_text *piece)
+{
+	char *text = g_markup_escape_text(document->text + piece->offset, (gssize)piece->size);
+	bool is_link = piece->link != THRUM__LINK_TO_NONE;
+
+	if (is_link)
+		g_string_append_printf(markup, "<a href=\"%s:%" PRId64 "\">%s</a>",
+			thrum__link_name(piece->link), piece->target, text);
+	else
+		g_string_append(markup, text);
+	g_free(text);
+	return is_link;
+}
+
+static GtkWidget *make_label(const struct making *making, const struct thrum__piece_of_text *pieces,
+	uint32_t count, const char *class)
+{
+	GString *markup = g_string_new(NULL);
+	GtkWidget *label = gtk_label_new(NULL);
+	bool has_links = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		has_links |= add_piece(markup, making->document, &pieces[i]);
+	gtk_label_set_markup(GTK_LABEL(label), markup->str);
+	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+	gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_widget_set_valign(label, GTK_ALIGN_START);
+	gtk_widget_add_css_class(label, class);
+	if (count > 0 && pieces[0].is_bad)
+		gtk_widget_add_css_class(label, "bad");
+	if (has_links)
+		watch_links(label, making->links);
+	g_string_free(markup, TRUE);
+	return label;
+}
+
+static GtkWidget *make_text(const struct making *making, const struct thrum__paragraph *paragraph,
+	const char *class)
+{
+	return make_label(making, making->document->pieces + paragraph->first, paragraph->count,
+		class);
+}
+
+static GtkWidget *make_plain(const char *text, const char *class)
+{
+	GtkWidget *label = gtk_label_new(text);
+
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_widget_set_valign(label, GTK_ALIGN_START);
+	gtk_widget_add_css_class(label, class);
+	return label;
+}
+
+/* ---- Paragraphs ---------------------------------------------------------------------------- */
+
+static void add_pair(struct making *making, const struct thrum__paragraph *paragraph)
+{
+	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *key = make_plain(paragraph->key, "key");
+	GtkWidget *value = make_text(making, paragraph, "value");
+	char *name = g_strdelimit(g_strconcat("pair-", paragraph->key, NULL), " ", '-');
+
+	gtk_widget_set_name(value, name);
+	g_free(name);
+	gtk_widget_set_size_request(key, KEY_WIDTH, -1);
+	gtk_widget_set_hexpand(value, TRUE);
+	gtk_box_append(GTK_BOX(row), key);
+	gtk_box_append(GTK_BOX(row), value);
+	gtk_box_append(GTK_BOX(making->box), row);
+}
+
+static void add_line(struct making *making, const struct thrum__paragraph *paragraph)
+{
+	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *text = make_text(making, paragraph, "line");
+
+	gtk_widget_set_hexpand(text, TRUE);
+	gtk_box_append(GTK_BOX(row), text);
+	if (paragraph->aside.size > 0) {
+		GtkWidget *aside = make_label(making, &paragraph->aside, 1, "aside");
+
+		gtk_label_set_wrap(GTK_LABEL(aside), FALSE);
+		gtk_box_append(GTK_BOX(row), aside);
+	}
+	gtk_box_append(GTK_BOX(making->box), row);
+}
+
+static void add_step(struct making *making, const struct thrum__paragraph *paragraph)
+{
+	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *texts = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), *disc;
+	char number[8];
+
+	snprintf(number, sizeof number, "%u", paragraph->number);
+	disc = make_plain(number, "number");
+	gtk_label_set_xalign(GTK_LABEL(disc), 0.5f);
+	/* Told by form too: the cause is filled, what follows from it is open. */
+	gtk_widget_add_css_class(disc, paragraph->number == 1 ? "cause" : "effect");
+	gtk_widget_set_hexpand(texts, TRUE);
+	gtk_box_append(GTK_BOX(texts), make_text(making, paragraph, "line"));
+	if (paragraph->aside.size > 0)
+		gtk_box_append(GTK_BOX(texts), make_label(making, &paragraph->aside, 1, "remark"));
+	gtk_box_append(GTK_BOX(row), disc);
+	gtk_box_append(GTK_BOX(row), texts);
+	gtk_widget_add_css_class(row, "step");
+	gtk_box_append(GTK_BOX(making->box), row);
+}
+
+static void add_row(struct making *making, const struct thrum__paragraph *paragraph)
+{
+	const char *class = paragraph->role == THRUM__ROLE_HEADER ? "key" : "line";
+
+	if (!making->table) {
+		making->table = gtk_grid_new();
+		making->rows = 0;
+		gtk_grid_set_column_spacing(GTK_GRID(making->table), 16);
+		gtk_box_append(GTK_BOX(making->box), making->table);
+	}
+	for (uint32_t i = 0; i < paragraph->count; i++) {
+		GtkWidget *cell = make_label(making,
+			making->document->pieces + paragraph->first + i, 1, class);
+
+		gtk_grid_attach(GTK_GRID(making->table), cell, (int)i, making->rows, 1, 1);
+	}
+	making->rows++;
+}
+
+static void add_paragraph(struct making *making, const struct thrum__paragraph *paragraph)
+{
+	if (paragraph->role == THRUM__ROLE_ROW || paragraph->role == THRUM__ROLE_HEADER) {
+		add_row(making, paragraph);
+		return;
+	}
+	making->table = NULL;
+	switch (paragraph->role) {
+	case THRUM__ROLE_PAIR: add_pair(making, paragraph); break;
+	case THRUM__ROLE_LINE: add_line(making, paragraph); break;
+	case THRUM__ROLE_STEP: add_step(making, paragraph); break;
+	default:
+		gtk_box_append(GTK_BOX(making->box),
+			make_text(making, paragraph, thrum__role_name(paragraph->role)));
+	}
+}
+
+GtkWidget *pane_document_new(const struct thrum__document *document, const struct pane_links *links)
+{
+	struct making making = {.document = document, .links = links};
+
+	making.box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	gtk_widget_add_css_class(making.box, "document");
+	for (uint32_t i = 0; i < document->count; i++)
+		add_paragraph(&making, &document->paragraphs[i]);
+	return making.box;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: ISC */
+/* Statistics: tables of what tasks have in common, and how long they took as a chart. */
+#include "pane_parts.h"
+
+#define NAME_OF(NAME, word) word,
+
+/* In the order of the drop-down. */
+static const struct {
+	const char *name, *first;
+	int table;
+} whats[] = {
+	{"Labels", "label kind tasks running-total life-p50 life-p99", THRUM__TABLE_LABELS},
+	{"Kinds", "kind tasks running-total life-p50 life-p99", THRUM__TABLE_KINDS},
+	{"Call sites", "site tasks running-total life-p50 life-p99", THRUM__TABLE_SITES},
+	{"Lanes", "name use total share reason", THRUM__TABLE_LANES},
+	{"Counters", "", THRUM__TABLE_COUNTERS},
+	{"Longest runs", "label length start", THRUM__TABLE_RUNS},
+};
+
+static unsigned chosen_what(AppPane *self)
+{
+	guint chosen = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->what));
+
+	return chosen < G_N_ELEMENTS(whats) ? chosen : 0;
+}
+
+static uint32_t chosen_row(AppPane *self)
+{
+	const struct thrum__table *table = pane_table_get(self->statistics);
+	guint row = self->statistics_selection
+		? gtk_single_selection_get_selected(
+			  GTK_SINGLE_SELECTION(self->statistics_selection))
+		: GTK_INVALID_LIST_POSITION;
+
+	return table && row < table->count ? row : THRUM__NONE;
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+static void row_chosen(GtkSingleSelection *selection, GParamSpec *property, gpointer data)
+{
+	AppPane *self = data;
+
+	if (whats[chosen_what(self)].table == THRUM__TABLE_LABELS)
+		pane_chart_choose(self, chosen_row(self));
+}
+
+static void row_activated(GtkColumnView *view, guint row, gpointer data)
+{
+	AppPane *self = data;
+	const struct thrum__table *table = pane_table_get(self->statistics);
+	uint32_t task = table && row < table->count ? thrum__table_task(table, row) : THRUM__NONE;
+
+	if (task != THRUM__NONE && thrum__has_row(&table->model->tasks, task))
+		pane_go_task(self, task);
+}
+
+/* A kind of its own has columns of its own. */
+static void make_view(AppPane *self)
+{
+	GtkWidget *view = NULL;
+
+	self->statistics_selection = NULL;
+	if (pane_table_get(self->statistics)) {
+		view = pane_table_view(self->statistics, whats[chosen_what(self)].first);
+		gtk_widget_set_name(view, "statistics");
+		self->statistics_selection = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
+		g_signal_connect_object(self->statistics_selection, "notify::selected",
+			G_CALLBACK(row_chosen), self, 0);
+		g_signal_connect(view, "activate", G_CALLBACK(row_activated), self);
+	}
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->statistics_scroller), view);
+}
+
+static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
+{
+	AppPane *self = data;
+	bool has_labels = whats[chosen_what(self)].table == THRUM__TABLE_LABELS;
+
+	pane_table_set(self->statistics, whats[chosen_what(self)].table, self->stats);
+	make_view(self);
+	gtk_widget_set_visible(self->chart_box, has_labels);
+	gtk_widget_set_visible(self->measure, has_labels);
+}
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+void pane_statistics_fill(AppPane *self)
+{
+	/* Rows move when there is more: none is chosen by that. */
+	if (self->statistics_selection)
+		g_signal_handlers_block_by_func(self->statistics_selection, row_chosen, self);
+	pane_table_set(self->statistics, whats[chosen_what(self)].table, self->stats);
+	if (self->statistics_selection)
+		g_signal_handlers_unblock_by_func(self->statistics_selection, row_chosen, self);
+	else
+		make_view(self);
+	pane_chart_fill(self);
+}
+
+static void measure_chosen(GtkDropDown *measure, GParamSpec *property, gpointer data)
+{
+	pane_chart_fill(data);
+	pane_tasks_narrow(data);
+}
+
+static GtkWidget *make_head(AppPane *self)
+{
+	static const char *const measures[] = {THRUM__MEASURES(NAME_OF) NULL};
+	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	const char *names[G_N_ELEMENTS(whats) + 1] = {NULL};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(whats); i++)
+		names[i] = whats[i].name;
+	self->what = gtk_drop_down_new_from_strings(names);
+	gtk_widget_set_name(self->what, "statistics-of");
+	self->measure = gtk_drop_down_new_from_strings(measures);
+	gtk_widget_set_name(self->measure, "statistics-measure");
+	gtk_widget_set_tooltip_text(self->measure, "What of the tasks the chart shows");
+	g_signal_connect(self->what, "notify::selected", G_CALLBACK(what_chosen), self);
+	g_signal_connect(self->measure, "notify::selected", G_CALLBACK(measure_chosen), self);
+	gtk_widget_add_css_class(head, "head");
+	gtk_box_append(GTK_BOX(head), self->what);
+	gtk_box_append(GTK_BOX(head), self->measure);
+	return head;
+}
+
+void pane_statistics_init(AppPane *self)
+{
+	GtkWidget *page = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+
+	self->statistics = pane_table_new();
+	self->statistics_scroller = gtk_scrolled_window_new();
+	gtk_widget_set_vexpand(self->statistics_scroller, TRUE);
+	gtk_box_append(GTK_BOX(page), make_head(self));
+	gtk_box_append(GTK_BOX(page), pane_chart_new(self));
+	gtk_box_append(GTK_BOX(page), self->statistics_scroller);
+	gtk_stack_add_titled(GTK_STACK(self->stack), page, "statistics", "Statistics");
+}

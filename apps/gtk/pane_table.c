@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: ISC */
+/* GTK asks for the rows that are in sight; what they say is asked of the view's table when it is
+ * shown. So a million rows cost what thirty cost. */
+#include "pane_table.h"
+
+#include <string.h>
+
+#include "view/view.h"
+
+/* Of texts; numbers take what they need. */
+#define FIRST_WIDTH 136
+#define OTHER_WIDTH 76
+
+struct _PaneTable {
+	GObject parent;
+	struct thrum__table table; /* form NULL: empty */
+	int kind;
+	int64_t forgotten; /* the model's when the table was made: later its rows may be gone */
+};
+
+static GType get_item_type(GListModel *list)
+{
+	return GTK_TYPE_STRING_OBJECT;
+}
+
+static guint get_n_items(GListModel *list)
+{
+	return PANE_TABLE(list)->table.count;
+}
+
+/* The rows have nothing of their own: a place in the table is all that cells need. */
+static gpointer get_item(GListModel *list, guint position)
+{
+	return position < get_n_items(list) ? gtk_string_object_new(NULL) : NULL;
+}
+
+static void list_init(GListModelInterface *interface)
+{
+	interface->get_item_type = get_item_type;
+	interface->get_n_items = get_n_items;
+	interface->get_item = get_item;
+}
+
+G_DEFINE_TYPE_WITH_CODE(PaneTable, pane_table, G_TYPE_OBJECT,
+	G_IMPLEMENT_INTERFACE(G_TYPE_LIST_MODEL, list_init))
+
+static void pane_table_finalize(GObject *object)
+{
+	thrum__table_finish(&PANE_TABLE(object)->table);
+	G_OBJECT_CLASS(pane_table_parent_class)->finalize(object);
+}
+
+static void pane_table_class_init(PaneTableClass *class)
+{
+	G_OBJECT_CLASS(class)->finalize = pane_table_finalize;
+}
+
+static void pane_table_init(PaneTable *self)
+{
+}
+
+PaneTable *pane_table_new(void)
+{
+	return g_object_new(PANE_TYPE_TABLE, NULL);
+}
+
+void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats)
+{
+	struct thrum__table old = self->table;
+	bool was_sorted = old.form && self->kind == kind && old.sorted < old.form->count;
+
+	self->table = (struct thrum__table){0};
+	self->kind = kind;
+	if (stats && thrum__table_init(&self->table, kind, stats) == 0) {
+		self->forgotten = stats->model->forgotten;
+		/* Without memory it has the form's order. */
+		if (was_sorted &&
+			(old.sorted != self->table.sorted ||
+				old.descending != self->table.descending) &&
+			thrum__table_sort(&self->table, old.sorted, old.descending) < 0)
+			g_debug("no memory to sort");
+	}
+	g_list_model_items_changed(G_LIST_MODEL(self), 0, old.count, self->table.count);
+	thrum__table_finish(&old);
+}
+
+void pane_table_narrow(PaneTable *self, const struct thrum__chart *chart, const char *text)
+{
+	uint32_t count = self->table.count;
+
+	if (!self->table.form || thrum__table_narrow(&self->table, chart, text) < 0)
+		return;
+	g_list_model_items_changed(G_LIST_MODEL(self), 0, count, self->table.count);
+}
+
+const struct thrum__table *pane_table_get(PaneTable *self)
+{
+	return self->table.form ? &self->table : NULL;
+}
+
+/* ---- Sorting ------------------------------------------------------------------------------- */
+
+/* What a column's header and cells need to know. */
+struct column {
+	PaneTable *table; /* the view that has the column has a reference */
+	unsigned index;
+	struct sorting *sorting;
+};
+
+struct sorting {
+	PaneTable *table;
+	GtkColumnView *view;
+	GtkColumnViewColumn **columns; /* by index; NULL: not shown */
+	int asked, primary;            /* -1: none */
+	bool is_setting;
+};
+
+/*
+ * GTK 4.8 tells nobody by which column its view is sorted. But its sorter asks that column's first:
+ * this notes who is asked, and what becomes of the answer says in which direction.
+ */
+static int note_asked(gconstpointer a, gconstpointer b, gpointer data)
+{
+	struct column *column = data;
+
+	if (column->sorting->asked < 0)
+		column->sorting->asked = (int)column->index;
+	return -1;
+}
+
+static void sort(struct sorting *sorting, unsigned column, bool descending)
+{
+	PaneTable *self = sorting->table;
+	struct thrum__table *table = &self->table;
+
+	if (!table->form || (table->sorted == column && table->descending == descending) ||
+		thrum__table_sort(table, column, descending) < 0)
+		return;
+	g_list_model_items_changed(G_LIST_MODEL(self), 0, table->count, table->count);
+}
+
+static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
+{
+	struct sorting *sorting = data;
+	const struct thrum__table_form *form = sorting->table->table.form;
+	GtkStringObject *probes[2];
+	GtkOrdering order;
+	bool is_new;
+
+	/* Columns are taken away one by one when the view goes. */
+	if (sorting->is_setting || !form || !gtk_widget_get_root(GTK_WIDGET(sorting->view)))
+		return;
+	sorting->asked = -1;
+	probes[0] = gtk_string_object_new(NULL);
+	probes[1] = gtk_string_object_new(NULL);
+	order = gtk_sorter_compare(sorter, probes[0], probes[1]);
+	g_object_unref(probes[0]);
+	g_object_unref(probes[1]);
+	if (sorting->asked < 0)
+		return;
+	is_new = sorting->asked != sorting->primary;
+	sorting->primary = sorting->asked;
+	/* Of durations and counts one wants the greatest first. */
+	if (is_new && order == GTK_ORDERING_SMALLER &&
+		thrum__column_descends(&form->columns[sorting->asked])) {
+		gtk_column_view_sort_by_column(sorting->view, sorting->columns[sorting->asked],
+			GTK_SORT_DESCENDING);
+		return;
+	}
+	sort(sorting, (unsigned)sorting->asked, order == GTK_ORDERING_LARGER);
+}
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+	const struct column *column = data;
+	const struct thrum__column *of = &column->table->table.form->columns[column->index];
+	GtkWidget *label = gtk_label_new(NULL);
+
+	gtk_label_set_xalign(GTK_LABEL(label), thrum__column_is_right(of) ? 1 : 0);
+	/* Of a number that is cut nobody can read anything. */
+	if (!thrum__column_is_right(of))
+		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+	gtk_list_item_set_child(item, label);
+}
+
+/* What has no label is called by its kind, as in the picture. */
+static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__cell *cell)
+{
+	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
+		strcmp(self->table.form->columns[column].name, "label") == 0;
+}
+
+static void bind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+	const struct column *column = data;
+	const PaneTable *self = column->table;
+	const struct thrum__table *table = &self->table;
+	GtkWidget *label = gtk_list_item_get_child(item);
+	guint row = gtk_list_item_get_position(item);
+	char text[THRUM__CELL_ROOM + 1] = "";
+	struct thrum__cell cell = {0};
+
+	/* What the model has forgotten since is shown no more until the table is new. */
+	if (table->form && row < table->count && table->model->forgotten == self->forgotten) {
+		thrum__table_words(table, row, column->index, &cell);
+		gtk_widget_remove_css_class(label, "unnamed");
+		if (is_unnamed(self, column->index, &cell)) {
+			cell.text = cell.room;
+			cell.size = MIN(sizeof cell.room - 1,
+				thrum__view_task_words(table->model, table->rows[row], cell.room,
+					sizeof cell.room));
+			gtk_widget_add_css_class(label, "unnamed");
+		}
+		text[thrum__text_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
+	}
+	gtk_label_set_text(GTK_LABEL(label), text);
+}
+
+static GtkListItemFactory *make_factory(const struct column *column)
+{
+	GtkListItemFactory *factory = gtk_signal_list_item_factory_new();
+
+	g_signal_connect(factory, "setup", G_CALLBACK(set_up_cell), (gpointer)column);
+	g_signal_connect(factory, "bind", G_CALLBACK(bind_cell), (gpointer)column);
+	return factory;
+}
+
+static void add_column(struct sorting *sorting, unsigned index)
+{
+	const struct thrum__column *of = &sorting->table->table.form->columns[index];
+	struct column *column = g_new(struct column, 1);
+	GtkColumnViewColumn *made;
+	GtkSorter *sorter;
+	char *title = g_strdelimit(g_strdup(of->name), "-", ' ');
+	bool is_first = g_list_model_get_n_items(gtk_column_view_get_columns(sorting->view)) == 0;
+
+	*column = (struct column){sorting->table, index, sorting};
+	made = gtk_column_view_column_new(title, make_factory(column));
+	sorter = GTK_SORTER(gtk_custom_sorter_new(note_asked, column, NULL));
+	gtk_column_view_column_set_sorter(made, sorter);
+	gtk_column_view_column_set_resizable(made, TRUE);
+	g_object_set_data_full(G_OBJECT(made), "column", column, g_free);
+	if (of->type == THRUM__CELL_TEXT)
+		gtk_column_view_column_set_fixed_width(made, is_first ? FIRST_WIDTH : OTHER_WIDTH);
+	gtk_column_view_append_column(sorting->view, made);
+	sorting->columns[index] = made;
+	g_object_unref(sorter);
+	g_object_unref(made);
+	g_free(title);
+}
+
+/* Adds those columns whose names stand in a text and that aren't there yet. */
+static void add_columns(struct sorting *sorting, const char *names)
+{
+	const struct thrum__table_form *form = sorting->table->table.form;
+
+	for (const char *name = names; *name; name += strspn(name, " ")) {
+		size_t size = strcspn(name, " ");
+		unsigned index = thrum__table_column(form, name, size);
+
+		if (index < form->count && !sorting->columns[index])
+			add_column(sorting, index);
+		name += size;
+	}
+}
+
+static void free_sorting(gpointer data)
+{
+	struct sorting *sorting = data;
+
+	g_free(sorting->columns);
+	g_object_unref(sorting->table);
+	g_free(sorting);
+}
+
+static void show_order(struct sorting *sorting)
+{
+	const struct thrum__table *table = &sorting->table->table;
+
+	sorting->primary = table->sorted < table->form->count ? (int)table->sorted : -1;
+	if (sorting->primary < 0 || !sorting->columns[sorting->primary])
+		return;
+	sorting->is_setting = true;
+	gtk_column_view_sort_by_column(sorting->view, sorting->columns[sorting->primary],
+		table->descending ? GTK_SORT_DESCENDING : GTK_SORT_ASCENDING);
+	sorting->is_setting = false;
+}
+
+GtkWidget *pane_table_view(PaneTable *self, const char *first)
+{
+	GtkSelectionModel *selection = GTK_SELECTION_MODEL(
+		gtk_single_selection_new(G_LIST_MODEL(g_object_ref(self))));
+	struct sorting *sorting = g_new0(struct sorting, 1);
+	GtkWidget *view;
+
+	gtk_single_selection_set_autoselect(GTK_SINGLE_SELECTION(selection), FALSE);
+	gtk_single_selection_set_can_unselect(GTK_SINGLE_SELECTION(selection), TRUE);
+	gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(selection),
+		GTK_INVALID_LIST_POSITION);
+	view = gtk_column_view_new(selection);
+	gtk_column_view_set_reorderable(GTK_COLUMN_VIEW(view), TRUE);
+	sorting->table = g_object_ref(self);
+	sorting->view = GTK_COLUMN_VIEW(view);
+	sorting->columns = g_new0(GtkColumnViewColumn *, self->table.form->count);
+	g_object_set_data_full(G_OBJECT(view), "sorting", sorting, free_sorting);
+	add_columns(sorting, first);
+	add_columns(sorting, self->table.form->shown);
+	show_order(sorting);
+	g_signal_connect(gtk_column_view_get_sorter(sorting->view), "changed",
+		G_CALLBACK(was_sorted), sorting);
+	return view;
+}

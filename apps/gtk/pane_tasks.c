@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks: all of them, in any order, narrowed by a text and by a range of the chart. */
+#include "pane_parts.h"
+#include "trace_words.h"
+
+static void say_count(AppPane *self)
+{
+	const struct thrum__table *table = pane_table_get(self->tasks);
+	const char *text = gtk_editable_get_text(GTK_EDITABLE(self->filter));
+	bool has_range = pane_chart_has_range(self);
+	char words[128] = "", room[TRACE_WORDS_COUNT], *label;
+	uint32_t count = table ? table->count : 0;
+
+	if (has_range)
+		thrum__chart_words(&self->chart, words, sizeof words);
+	gtk_button_set_label(GTK_BUTTON(self->unnarrow), words);
+	gtk_widget_set_visible(self->unnarrow, has_range);
+	label = g_strdup_printf("%s task%s", trace_words_count(count, room), count == 1 ? "" : "s");
+	gtk_label_set_text(GTK_LABEL(self->filtered), label);
+	gtk_widget_set_visible(self->filtered, has_range || *text);
+	g_free(label);
+}
+
+void pane_tasks_narrow(AppPane *self)
+{
+	bool has_range = pane_chart_has_range(self);
+
+	pane_table_narrow(self->tasks, has_range ? &self->chart : NULL,
+		gtk_editable_get_text(GTK_EDITABLE(self->filter)));
+	say_count(self);
+}
+
+static void filter_changed(GtkSearchEntry *entry, gpointer data)
+{
+	pane_tasks_narrow(data);
+}
+
+static void clear_range(GtkButton *button, gpointer data)
+{
+	pane_chart_clear(data);
+	pane_tasks_narrow(data);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Of what the model hasn't forgotten since. */
+static uint32_t task_of(AppPane *self, guint row)
+{
+	const struct thrum__table *table = pane_table_get(self->tasks);
+	uint32_t task = table && row < table->count ? thrum__table_task(table, row) : THRUM__NONE;
+
+	return task != THRUM__NONE && thrum__has_row(&table->model->tasks, task) ? task
+										 : THRUM__NONE;
+}
+
+static void activated(GtkColumnView *view, guint row, gpointer data)
+{
+	uint32_t task = task_of(data, row);
+
+	if (task != THRUM__NONE)
+		pane_go_task(data, task);
+}
+
+static void selected(GtkSingleSelection *selection, GParamSpec *property, gpointer data)
+{
+	AppPane *self = data;
+
+	if (gtk_widget_get_mapped(self->tasks_scroller))
+		pane_hover_task(self, task_of(self, gtk_single_selection_get_selected(selection)));
+}
+
+static GtkWidget *make_view(AppPane *self)
+{
+	GtkWidget *view = pane_table_view(self->tasks, "label start life state");
+	GtkSelectionModel *rows = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
+
+	gtk_widget_set_name(view, "tasks");
+	gtk_column_view_set_single_click_activate(GTK_COLUMN_VIEW(view), TRUE);
+	g_signal_connect(view, "activate", G_CALLBACK(activated), self);
+	g_signal_connect_object(rows, "notify::selected", G_CALLBACK(selected), self, 0);
+	return view;
+}
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+void pane_tasks_fill(AppPane *self)
+{
+	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->tasks_scroller);
+	GtkAdjustment *at = gtk_scrolled_window_get_vadjustment(scroller);
+	double row = gtk_adjustment_get_value(at);
+	char room[TRACE_WORDS_COUNT], *title = g_strdup("Tasks");
+
+	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats);
+	if (pane_table_get(self->tasks)) {
+		g_free(title);
+		title = g_strdup_printf("Tasks %s",
+			trace_words_count(pane_table_get(self->tasks)->count, room));
+		if (!gtk_scrolled_window_get_child(scroller))
+			gtk_scrolled_window_set_child(scroller, make_view(self));
+		pane_tasks_narrow(self);
+		/* Of a trace that grows one goes on reading where one was. */
+		gtk_adjustment_set_value(at, row);
+	}
+	gtk_stack_page_set_title(self->tasks_tab, title);
+	g_free(title);
+}
+
+void pane_tasks_init(AppPane *self)
+{
+	GtkWidget *page = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_VERTICAL, 4);
+
+	self->tasks = pane_table_new();
+	self->filter = gtk_search_entry_new();
+	g_object_set(self->filter, "placeholder-text", "Filter by name, kind, state", NULL);
+	gtk_widget_set_name(self->filter, "tasks-filter");
+	g_signal_connect(self->filter, "search-changed", G_CALLBACK(filter_changed), self);
+	self->unnarrow = gtk_button_new();
+	gtk_widget_set_name(self->unnarrow, "tasks-all");
+	gtk_widget_add_css_class(self->unnarrow, "range");
+	gtk_widget_set_tooltip_text(self->unnarrow, "Show tasks of any duration again");
+	gtk_widget_set_halign(self->unnarrow, GTK_ALIGN_START);
+	g_signal_connect(self->unnarrow, "clicked", G_CALLBACK(clear_range), self);
+	self->filtered = gtk_label_new(NULL);
+	gtk_widget_set_name(self->filtered, "tasks-count");
+	gtk_widget_add_css_class(self->filtered, "remark");
+	gtk_label_set_xalign(GTK_LABEL(self->filtered), 0);
+	gtk_widget_add_css_class(head, "head");
+	gtk_box_append(GTK_BOX(head), self->filter);
+	gtk_box_append(GTK_BOX(head), self->unnarrow);
+	gtk_box_append(GTK_BOX(head), self->filtered);
+	self->tasks_scroller = gtk_scrolled_window_new();
+	gtk_widget_set_vexpand(self->tasks_scroller, TRUE);
+	gtk_box_append(GTK_BOX(page), head);
+	gtk_box_append(GTK_BOX(page), self->tasks_scroller);
+	self->tasks_tab = gtk_stack_add_titled(GTK_STACK(self->stack), page, "tasks", "Tasks");
+}

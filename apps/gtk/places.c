@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+#include "places.h"
+
+#include <string.h>
+
+#include "app.h"
+#include "window.h"
+
+struct places {
+	char *file, *last;
+};
+
+/* Adds where a popover is on its window. */
+static void add_offset(GtkWidget *widget, double *x, double *y)
+{
+	GtkNative *native = gtk_widget_get_native(widget);
+	double dx, dy;
+
+	gtk_native_get_surface_transform(native, &dx, &dy);
+	*x += dx;
+	*y += dy;
+	if (GTK_IS_POPOVER(native)) {
+		GdkPopup *popup = GDK_POPUP(gtk_native_get_surface(native));
+
+		*x += gdk_popup_get_position_x(popup);
+		*y += gdk_popup_get_position_y(popup);
+		add_offset(gtk_widget_get_parent(GTK_WIDGET(native)), x, y);
+		gtk_native_get_surface_transform(gtk_widget_get_native(
+							 gtk_widget_get_parent(GTK_WIDGET(native))),
+			&dx, &dy);
+		*x -= dx;
+		*y -= dy;
+	}
+}
+
+/* What it says, on one line. */
+static char *words_of(GtkWidget *widget)
+{
+	const char *words = NULL;
+
+	if (GTK_IS_LABEL(widget))
+		words = gtk_label_get_text(GTK_LABEL(widget));
+	else if (GTK_IS_EDITABLE(widget))
+		words = gtk_editable_get_text(GTK_EDITABLE(widget));
+	else if (GTK_IS_BUTTON(widget))
+		words = gtk_button_get_label(GTK_BUTTON(widget));
+	return g_strdelimit(g_strdup(words ? words : ""), "\n", ' ');
+}
+
+static void write_widget(GString *text, GtkWidget *widget)
+{
+	bool is_seen = gtk_widget_get_mapped(widget);
+	g_autofree char *words = words_of(widget);
+	graphene_rect_t bounds = GRAPHENE_RECT_INIT(0, 0, 0, 0);
+	double x = 0, y = 0;
+
+	if (is_seen &&
+		gtk_widget_compute_bounds(widget, GTK_WIDGET(gtk_widget_get_native(widget)),
+			&bounds))
+		add_offset(widget, &x, &y);
+	g_string_append_printf(text, "%s %.0f %.0f %.0f %.0f %s%s%s\n", gtk_widget_get_name(widget),
+		x + bounds.origin.x, y + bounds.origin.y, bounds.size.width, bounds.size.height,
+		is_seen ? "yes" : "no", *words ? " " : "", words);
+}
+
+static void write_tree(GString *text, GtkWidget *widget)
+{
+	/* Without a name it is the class's. */
+	if (strcmp(gtk_widget_get_name(widget), G_OBJECT_TYPE_NAME(widget)) != 0)
+		write_widget(text, widget);
+	for (GtkWidget *child = gtk_widget_get_first_child(widget); child;
+		child = gtk_widget_get_next_sibling(child))
+		write_tree(text, child);
+}
+
+static void write_window(GString *text, GtkWindow *window)
+{
+	g_string_append_printf(text, "window %s\n", gtk_window_get_title(window));
+	write_tree(text, GTK_WIDGET(window));
+	if (APP_IS_WINDOW(window)) {
+		g_autofree char *state = window_state(APP_WINDOW(window));
+		g_autofree char *status = window_status(APP_WINDOW(window));
+
+		g_string_append_printf(text, "state %s\nstatus %s\n", state, status);
+	}
+}
+
+static gboolean write_places(void *data)
+{
+	struct places *places = data;
+	GListModel *windows = gtk_window_get_toplevels();
+	GString *text = g_string_new(NULL);
+
+	for (unsigned i = 0; i < g_list_model_get_n_items(windows); i++) {
+		g_autoptr(GtkWindow) window = g_list_model_get_item(windows, i);
+
+		if (gtk_widget_get_mapped(GTK_WIDGET(window)))
+			write_window(text, window);
+	}
+	if (places->last && strcmp(places->last, text->str) == 0) {
+		g_string_free(text, TRUE);
+		return G_SOURCE_CONTINUE;
+	}
+	g_file_set_contents(places->file, text->str, -1, NULL);
+	g_free(places->last);
+	places->last = g_string_free(text, FALSE);
+	return G_SOURCE_CONTINUE;
+}
+
+void places_init(void)
+{
+	static struct places places;
+	const char *file = g_getenv("THRUM_GTK_PLACES");
+
+	if (!file)
+		return;
+	places.file = g_strdup(file);
+	g_timeout_add(50, write_places, &places);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: ISC */
+/* For tests: where the named widgets are. */
+#ifndef PLACES_H
+#define PLACES_H
+
+#include <gtk/gtk.h>
+
+/* With THRUM_GTK_PLACES=FILE in the environment that file says, from now on, of each window of the
+ * application: "window TITLE"; "NAME X Y WIDTH HEIGHT yes|no WORDS" of each widget with a name:
+ * where it is on the window, whether it is seen, what it says; "state ADDRESS"; "status WORDS". */
+void places_init(void);
+
+#endif

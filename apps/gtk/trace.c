@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A trace that a window shows. Reading, modelling and laying out happen in a thread; from "shown"
+ * on everything belongs to the main thread. What a program still writes is appended in small slices
+ * between frames.
+ */
+#define _GNU_SOURCE
+#include "app.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace_words.h"
+
+#define PROGRESS_MS 50
+#define FOLLOW_MS 100
+#define SLICE_US 6000 /* of a frame's 16 ms */
+#define FORGET_US G_USEC_PER_SEC
+#define LONGEST_RUNS 1000
+/* Of the time since the last time, at most one part in so many goes into new statistics. */
+#define STATS_PART 10
+
+struct _AppTrace {
+	GObject parent;
+	char *file, *name;
+	int pid; /* 0: opened by name */
+	enum app_trace_state state;
+	GString *message;
+	GCancellable *cancellable;
+	struct thrum_trace *trace;
+	struct thrum__model *model;
+	struct thrum__view *view;
+	struct thrum__stats *stats;
+	struct thrum_error_info error;
+	bool is_behind;        /* there is more to read than the last slice took */
+	uint64_t stats_events; /* the model's when they were made */
+	int64_t stats_forgotten, stats_next;
+	int64_t keep, forget_next;
+	guint progress_timer, follow_timer, follow_idle;
+	/* Shared with the thread that reads: */
+	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
+};
+
+G_DEFINE_TYPE(AppTrace, app_trace, G_TYPE_OBJECT)
+
+enum {
+	SIGNAL_PROGRESS,
+	SIGNAL_SHOWN,
+	SIGNAL_GROWN,
+	SIGNAL_CHANGED,
+	SIGNALS,
+};
+static guint signals[SIGNALS];
+
+static void set_state(AppTrace *self, enum app_trace_state state)
+{
+	self->state = state;
+	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
+}
+
+/* ---- Following ----------------------------------------------------------------------------- */
+
+static void stop_following(AppTrace *self)
+{
+	g_clear_handle_id(&self->follow_timer, g_source_remove);
+	g_clear_handle_id(&self->follow_idle, g_source_remove);
+}
+
+static void say_end(AppTrace *self)
+{
+	trace_words_end(thrum_trace_info(self->trace), self->message);
+}
+
+/* Reads for a while what there is; returns as thrum_trace_next. */
+static int read_slice(AppTrace *self)
+{
+	int64_t until = g_get_monotonic_time() + SLICE_US;
+	const struct thrum_event *events;
+	size_t count;
+	int result;
+
+	do {
+		result = thrum_trace_next(self->trace, &events, &count, &self->error);
+		if (result <= 0)
+			return result;
+		if (thrum__model_append_from(self->model, self->trace, events, count) < 0) {
+			self->error = (struct thrum_error_info){-THRUM_E_MEMORY, 0,
+				"out of memory: keep the last 10 s only"};
+			return -THRUM_E_MEMORY;
+		}
+	} while (g_get_monotonic_time() < until);
+	return 1;
+}
+
+static void forget(AppTrace *self)
+{
+	int64_t now = g_get_monotonic_time();
+
+	if (self->keep == 0 || now < self->forget_next)
+		return;
+	self->forget_next = now + FORGET_US;
+	thrum__model_forget(self->model, self->model->end - self->keep);
+}
+
+static gboolean catch_up(gpointer data);
+
+/* One slice: first what is left of the last look, then what was written since. */
+static void follow(AppTrace *self)
+{
+	uint64_t events = self->model->events;
+	int64_t forgotten = self->model->forgotten;
+	int result = 1;
+
+	if (!self->is_behind)
+		result = thrum_trace_refresh(self->trace, 0, &self->error);
+	if (result > 0) {
+		result = read_slice(self);
+		self->is_behind = result > 0;
+		if (result == 0)
+			result = 1;
+	}
+	forget(self);
+	if (self->model->events != events || self->model->forgotten != forgotten)
+		g_signal_emit(self, signals[SIGNAL_GROWN], 0);
+	if (result <= 0)
+		stop_following(self);
+	else if (self->is_behind && self->follow_timer && !self->follow_idle)
+		self->follow_idle = g_idle_add(catch_up, self);
+	if (result < 0)
+		trace_words_error(&self->error, self->message);
+	else if (result == 0)
+		say_end(self);
+	if (result <= 0)
+		set_state(self, APP_TRACE_ENDED);
+}
+
+static gboolean catch_up(gpointer data)
+{
+	AppTrace *self = data;
+
+	self->follow_idle = 0;
+	follow(self);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean look(gpointer data)
+{
+	AppTrace *self = data;
+
+	if (!self->follow_idle)
+		follow(self);
+	return G_SOURCE_CONTINUE;
+}
+
+static void start_following(AppTrace *self)
+{
+	if (!self->follow_timer)
+		self->follow_timer = g_timeout_add(FOLLOW_MS, look, self);
+}
+
+/* ---- Reading, in a thread ------------------------------------------------------------------ */
+
+static bool note_progress(void *context, const struct thrum__model *model)
+{
+	AppTrace *self = context;
+	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+
+	g_atomic_int_set(&self->kib_read, (gint)MIN(info->content_bytes >> 10, G_MAXINT));
+	g_atomic_int_set(&self->kib_all, (gint)MIN((info->file_size >> 10) + 1, G_MAXINT));
+	return !g_cancellable_is_cancelled(self->cancellable);
+}
+
+static bool go_on(void *context)
+{
+	AppTrace *self = context;
+
+	return !g_cancellable_is_cancelled(self->cancellable);
+}
+
+static int read_all(AppTrace *self)
+{
+	char file[PATH_MAX];
+	int result;
+
+	if (self->pid) {
+		result = thrum_process_recording(self->pid, file, sizeof file, &self->error);
+		if (result < 0)
+			return result;
+		self->file = g_strdup(file);
+	}
+	result = thrum_trace_open(self->file, &self->trace, &self->error);
+	if (result < 0)
+		return result;
+	result = thrum__model_create(self->trace, &self->model);
+	if (result == 0)
+		result = thrum__model_load(self->model, self->trace, note_progress, self,
+			&self->error);
+	if (result != 0)
+		return result;
+	g_atomic_int_set(&self->kib_read, G_MAXINT);
+	return thrum__view_create(self->model, NULL, go_on, self, &self->view);
+}
+
+static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	g_task_return_int(task, read_all(source));
+}
+
+static struct thrum__stats *make_stats(const struct thrum__model *model)
+{
+	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
+
+	if (thrum__stats_make(model, true, LONGEST_RUNS, stats) == 0)
+		return stats;
+	g_free(stats);
+	return NULL;
+}
+
+static void free_stats(void *data)
+{
+	struct thrum__stats *stats = data;
+
+	if (stats)
+		thrum__stats_free(stats);
+	g_free(stats);
+}
+
+/* What nobody waits for is measured when the picture is there already. */
+static void measure_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	AppTrace *self = source;
+
+	g_task_return_pointer(task, make_stats(self->model), free_stats);
+}
+
+static void measured(GObject *source, GAsyncResult *result, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+
+	self->stats = g_task_propagate_pointer(G_TASK(result), NULL);
+	self->stats_events = self->model->events;
+	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
+}
+
+static void show(AppTrace *self)
+{
+	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+	bool is_live = strcmp(info->state, "recording") == 0;
+
+	trace_words_lost(info, self->message);
+	if (strcmp(info->state, "killed") == 0)
+		say_end(self);
+	self->state = is_live ? APP_TRACE_LIVE : APP_TRACE_SHOWN;
+	g_signal_emit(self, signals[SIGNAL_SHOWN], 0);
+	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
+	if (is_live) {
+		start_following(self);
+	} else {
+		GTask *task = g_task_new(self, NULL, measured, NULL);
+
+		g_task_run_in_thread(task, measure_in_thread);
+		g_object_unref(task);
+	}
+}
+
+static void was_read(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+	int result = (int)g_task_propagate_int(G_TASK(task), NULL);
+
+	g_clear_handle_id(&self->progress_timer, g_source_remove);
+	if (result == 0 && !g_cancellable_is_cancelled(self->cancellable)) {
+		show(self);
+		return;
+	}
+	if (result < 0 && !self->error.message[0])
+		self->error = (struct thrum_error_info){result, 0,
+			"out of memory: the trace is too big for this machine"};
+	if (result < 0)
+		trace_words_error(&self->error, self->message);
+	else
+		g_string_assign(self->message, "Opening was cancelled");
+	set_state(self, APP_TRACE_FAILED);
+}
+
+/* Of reading; -1 while nobody knows: it is being laid out. */
+static double part_read(AppTrace *self)
+{
+	double read = g_atomic_int_get(&self->kib_read), all = g_atomic_int_get(&self->kib_all);
+
+	return all > 0 && read <= all ? read / all : -1;
+}
+
+static gboolean tell_progress(gpointer data)
+{
+	AppTrace *self = data;
+
+	g_signal_emit(self, signals[SIGNAL_PROGRESS], 0, part_read(self));
+	return G_SOURCE_CONTINUE;
+}
+
+static void start_reading(AppTrace *self)
+{
+	/* Not of the cancellable: the result is wanted also then, to know that the thread is done.
+	 */
+	GTask *task = g_task_new(self, NULL, was_read, NULL);
+
+	self->progress_timer = g_timeout_add(PROGRESS_MS, tell_progress, self);
+	g_task_run_in_thread(task, read_in_thread);
+	g_object_unref(task);
+}
+
+/* ---- The object ---------------------------------------------------------------------------- */
+
+static void app_trace_finalize(GObject *object)
+{
+	AppTrace *self = APP_TRACE(object);
+
+	stop_following(self);
+	g_clear_handle_id(&self->progress_timer, g_source_remove);
+	free_stats(self->stats);
+	thrum__view_destroy(self->view);
+	thrum__model_destroy(self->model);
+	thrum_trace_close(self->trace);
+	g_object_unref(self->cancellable);
+	g_string_free(self->message, TRUE);
+	g_free(self->file);
+	g_free(self->name);
+	G_OBJECT_CLASS(app_trace_parent_class)->finalize(object);
+}
+
+static void app_trace_class_init(AppTraceClass *class)
+{
+	G_OBJECT_CLASS(class)->finalize = app_trace_finalize;
+	signals[SIGNAL_PROGRESS] = g_signal_new("progress", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0,
+		NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_DOUBLE);
+	signals[SIGNAL_SHOWN] = g_signal_new("shown", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0, NULL,
+		NULL, NULL, G_TYPE_NONE, 0);
+	signals[SIGNAL_GROWN] = g_signal_new("grown", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0, NULL,
+		NULL, NULL, G_TYPE_NONE, 0);
+	signals[SIGNAL_CHANGED] = g_signal_new("changed", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0,
+		NULL, NULL, NULL, G_TYPE_NONE, 0);
+}
+
+static void app_trace_init(AppTrace *self)
+{
+	self->cancellable = g_cancellable_new();
+	self->message = g_string_new(NULL);
+}
+
+AppTrace *app_trace_new(const char *file)
+{
+	AppTrace *self = g_object_new(THRUM_TYPE_TRACE, NULL);
+
+	self->file = g_strdup(file);
+	self->name = g_filename_display_basename(file);
+	start_reading(self);
+	return self;
+}
+
+AppTrace *app_trace_new_of_process(int pid)
+{
+	AppTrace *self = g_object_new(THRUM_TYPE_TRACE, NULL);
+
+	self->pid = pid;
+	self->name = trace_words_process(pid);
+	start_reading(self);
+	return self;
+}
+
+void app_trace_cancel(AppTrace *self)
+{
+	stop_following(self);
+	g_cancellable_cancel(self->cancellable);
+}
+
+const char *app_trace_file(AppTrace *self)
+{
+	return self->state == APP_TRACE_OPENING && self->pid ? NULL : self->file;
+}
+
+const char *app_trace_name(AppTrace *self)
+{
+	return self->name;
+}
+
+enum app_trace_state app_trace_state(AppTrace *self)
+{
+	return self->state;
+}
+
+const char *app_trace_message(AppTrace *self)
+{
+	return self->message->str;
+}
+
+char *app_trace_progress_words(AppTrace *self)
+{
+	gint read = g_atomic_int_get(&self->kib_read), all = g_atomic_int_get(&self->kib_all);
+
+	return trace_words_progress(read, all);
+}
+
+static bool is_there(AppTrace *self)
+{
+	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
+}
+
+struct thrum__model *app_trace_model(AppTrace *self)
+{
+	return is_there(self) ? self->model : NULL;
+}
+
+struct thrum__view *app_trace_take_view(AppTrace *self)
+{
+	return is_there(self) ? g_steal_pointer(&self->view) : NULL;
+}
+
+const struct thrum_trace_info *app_trace_info(AppTrace *self)
+{
+	return is_there(self) ? thrum_trace_info(self->trace) : NULL;
+}
+
+/* While a program runs they are never quite new: making them costs by all that there is. */
+const struct thrum__stats *app_trace_stats(AppTrace *self)
+{
+	int64_t begin = g_get_monotonic_time();
+	struct thrum__stats *stats;
+
+	if (!is_there(self))
+		return NULL;
+	/* What was never followed is being measured by the thread. */
+	if (self->state == APP_TRACE_SHOWN ||
+		(self->stats && self->stats_events == self->model->events &&
+			self->stats_forgotten == self->model->forgotten) ||
+		(self->state == APP_TRACE_LIVE && begin < self->stats_next))
+		return self->stats;
+	/* Made before the old ones are freed: so callers see by the address that they are new. */
+	stats = make_stats(self->model);
+	free_stats(self->stats);
+	self->stats = stats;
+	self->stats_events = self->model->events;
+	self->stats_forgotten = self->model->forgotten;
+	self->stats_next = begin + STATS_PART * (g_get_monotonic_time() - begin);
+	return stats;
+}
+
+/* ---- Of what is written -------------------------------------------------------------------- */
+
+void app_trace_pause(AppTrace *self, bool is_paused)
+{
+	if (self->state == APP_TRACE_LIVE && is_paused) {
+		stop_following(self);
+		set_state(self, APP_TRACE_PAUSED);
+	} else if (self->state == APP_TRACE_PAUSED && !is_paused) {
+		start_following(self);
+		set_state(self, APP_TRACE_LIVE);
+	}
+}
+
+void app_trace_keep(AppTrace *self, int64_t ns)
+{
+	self->keep = ns;
+	self->forget_next = 0;
+}
+
+static bool copy_to(AppTrace *self, int fd, GError **error)
+{
+	struct thrum_error_info info = {0};
+
+	if (thrum_trace_snapshot(self->file, fd, NULL, &info) == 0 && fsync(fd) == 0)
+		return true;
+	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+		info.message[0] ? info.message : g_strerror(errno));
+	return false;
+}
+
+bool app_trace_snapshot(AppTrace *self, const char *file, GError **error)
+{
+	/* A copy that failed leaves nothing behind, nor harms what was there. */
+	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
+	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
+	bool done = fd >= 0 && copy_to(self, fd, error);
+
+	if (fd >= 0)
+		done = close(fd) == 0 && done && g_rename(temporary, file) == 0;
+	if (!done && error && !*error)
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", file,
+			g_strerror(errno));
+	if (!done && fd >= 0)
+		g_unlink(temporary);
+	g_free(temporary);
+	return done;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include "trace_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *trace_words_count(uint64_t count, char room[TRACE_WORDS_COUNT])
+{
+	char *to = room + TRACE_WORDS_COUNT - 1;
+
+	*to = '\0';
+	for (unsigned digits = 0; digits == 0 || count > 0; digits++, count /= 10) {
+		if (digits > 0 && digits % 3 == 0)
+			*--to = ',';
+		*--to = (char)('0' + count % 10);
+	}
+	return to;
+}
+
+static void begin_line(GString *message)
+{
+	if (message->len > 0)
+		g_string_append_c(message, '\n');
+}
+
+/* "byte 4,096: damaged header: …": the reader's sentences say what to do. */
+void trace_words_error(const struct thrum_error_info *error, GString *message)
+{
+	char room[TRACE_WORDS_COUNT];
+
+	begin_line(message);
+	if (error->offset > 0)
+		g_string_append_printf(message,
+			"Byte %s: ", trace_words_count(error->offset, room));
+	g_string_append(message, error->message[0] ? error->message : "reading failed");
+}
+
+static void add_count(GString *message, const char **between, uint64_t count, const char *one,
+	const char *many)
+{
+	char room[TRACE_WORDS_COUNT];
+
+	if (count == 0)
+		return;
+	g_string_append_printf(message, "%s%s %s", *between, trace_words_count(count, room),
+		count == 1 ? one : many);
+	*between = ", ";
+}
+
+static void add_causes(GString *message, const struct thrum_trace_info *info)
+{
+	const char *before = " (", *name;
+	char room[TRACE_WORDS_COUNT];
+
+	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
+		if (info->lost[cause] == 0)
+			continue;
+		g_string_append_printf(message, "%s%s: %s", before, name,
+			trace_words_count(info->lost[cause], room));
+		before = "; ";
+	}
+	g_string_append(message, *before == ';' ? ")" : "");
+}
+
+void trace_words_lost(const struct thrum_trace_info *info, GString *message)
+{
+	const char *between = "";
+
+	if (info->damaged + info->gaps + info->lost_total == 0)
+		return;
+	begin_line(message);
+	add_count(message, &between, info->damaged, "place is damaged", "places are damaged");
+	add_count(message, &between, info->gaps, "stretch of a lane is missing",
+		"stretches of lanes are missing");
+	add_count(message, &between, info->lost_total, "event was not recorded",
+		"events were not recorded");
+	add_causes(message, info);
+	g_string_append(message,
+		". The rest is shown; crossed hatch marks where something is missing.");
+}
+
+/* What /proc tells of a process that has ended and whose parent hasn't asked for it yet: field 52
+ * is its status as of waitpid. 0: unknown. */
+static int signal_of(int64_t pid)
+{
+	char path[64], *text = NULL, *rest, **fields;
+	int status = 0;
+
+	snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return 0;
+	/* Field 2 is the name in parentheses, which may hold anything; field 3 the state. */
+	rest = strrchr(text, ')');
+	fields = g_strsplit(rest ? rest : "", " ", -1);
+	if (g_strv_length(fields) > 50 && strcmp(fields[1], "Z") == 0)
+		status = (int)g_ascii_strtoll(fields[50], NULL, 10);
+	g_strfreev(fields);
+	g_free(text);
+	return status & 0x7f;
+}
+
+void trace_words_end(const struct thrum_trace_info *info, GString *message)
+{
+	const char *program = info->program[0] ? info->program : "The program";
+	int number = signal_of(info->pid);
+	const char *name = number ? sigabbrev_np(number) : NULL;
+
+	begin_line(message);
+	if (name)
+		g_string_append_printf(message, "%s (%" PRId64 ") was ended by SIG%s.", program,
+			info->pid, name);
+	else if (strcmp(info->state, "killed") == 0)
+		g_string_append_printf(message, "%s (%" PRId64 ") was killed, or crashed.", program,
+			info->pid);
+	else
+		g_string_append_printf(message, "%s (%" PRId64 ") has stopped recording.", program,
+			info->pid);
+	g_string_append(message, " All events up to then are shown.");
+}
+
+char *trace_words_process(int pid)
+{
+	char path[64], *name = NULL, *words;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	if (g_file_get_contents(path, &name, NULL, NULL))
+		g_strchomp(name);
+	words = g_strdup_printf("%s (%d)", name ? name : "process", pid);
+	g_free(name);
+	return words;
+}
+
+char *trace_words_progress(int kib_read, int kib_all)
+{
+	char *read, *all, *words;
+
+	if (kib_all == 0)
+		return g_strdup("opening");
+	if (kib_read > kib_all)
+		return g_strdup("laying out");
+	read = g_format_size((guint64)kib_read << 10);
+	all = g_format_size((guint64)kib_all << 10);
+	words = g_strdup_printf("%s of %s", read, all);
+	g_free(read);
+	g_free(all);
+	return words;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* What is said about a trace: why it can't be opened, what of it is missing, how it ended. */
+#ifndef TRACE_WORDS_H
+#define TRACE_WORDS_H
+
+#include <glib.h>
+#include <thrum/trace.h>
+
+/* "1,234". Returns a place in the room. */
+#define TRACE_WORDS_COUNT 32
+const char *trace_words_count(uint64_t count, char room[TRACE_WORDS_COUNT]);
+
+/* Add lines to a message that has none or several. */
+void trace_words_error(const struct thrum_error_info *, GString *message);
+void trace_words_lost(const struct thrum_trace_info *, GString *message);
+void trace_words_end(const struct thrum_trace_info *, GString *message);
+
+/* "server (4711)"; "12.3 MB of 1.2 GB". To be freed with g_free. */
+char *trace_words_process(int pid);
+char *trace_words_progress(int kib_read, int kib_all);
+
+#endif

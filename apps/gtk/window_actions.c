@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: ISC */
+/* Actions of a window, their keys, and the menus. */
+#include <string.h>
+
+#include "settings.h"
+#include "theme.h"
+#include "window.h"
+
+#define KEEP_NS (10 * INT64_C(1000000000))
+
+/* Those beside the commands' (view/view.h). */
+const struct window_key window_keys[] = {
+	{"win.open", "<Control>o", "open a trace"},
+	{"win.open-stacked", "<Control><Shift>o", "open one below the others"},
+	{"win.attach", "<Control>l", "attach to a program that records"},
+	{"win.reload", "F5", "read again"},
+	{"win.export", "<Control>e", "export the picture"},
+	{"win.find", "<Control>f", "find a task or log line"},
+	{"win.pane", "F9", "show or hide the side pane"},
+	{"win.copy-view", "<Control><Shift>c", "copy what is seen, as a line of text"},
+	{"win.paste-view", "<Control><Shift>v", "show what such a line says"},
+	{"win.new-window", "<Control>n", "another window"},
+	{"win.keys", "<Control>question F1", "all keys"},
+	{"win.close", "<Control>w", "close the window"},
+	{NULL, NULL, NULL},
+};
+
+static void did(AppWindow *window, int changed)
+{
+	app_picture_did(APP_PICTURE(window->picture), changed);
+}
+
+static void set_state(AppWindow *window, const char *name, GVariant *state)
+{
+	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), name);
+
+	g_simple_action_set_state(G_SIMPLE_ACTION(action), state);
+}
+
+#define ACTION(name) static void name(GSimpleAction *action, GVariant *value, void *data)
+
+/* ---- Traces -------------------------------------------------------------------------------- */
+
+ACTION(on_open)
+{
+	dialog_open(data, false);
+}
+
+ACTION(on_open_stacked)
+{
+	dialog_open(data, true);
+}
+
+static void attach(int pid, void *data)
+{
+	app_window_open(data, app_trace_new_of_process(pid), false);
+}
+
+ACTION(on_attach)
+{
+	app_attach_choose(data, attach, data);
+}
+
+ACTION(on_recent)
+{
+	g_autoptr(GFile) file = g_file_new_for_uri(g_variant_get_string(value, NULL));
+	g_autofree char *path = g_file_get_path(file);
+
+	if (path)
+		app_window_open(data, app_trace_new(path), false);
+}
+
+ACTION(on_reload)
+{
+	window_reload(data);
+}
+
+ACTION(on_export)
+{
+	dialog_export(data);
+}
+
+ACTION(on_snapshot)
+{
+	dialog_snapshot(data);
+}
+
+ACTION(on_pause)
+{
+	AppWindow *window = data;
+	bool is_paused = g_variant_get_boolean(value);
+
+	for (unsigned i = 0; i < window->count; i++)
+		app_trace_pause(window->traces[i], is_paused);
+	g_simple_action_set_state(action, value);
+}
+
+ACTION(on_keep)
+{
+	AppWindow *window = data;
+
+	window->keep = g_variant_get_boolean(value) ? KEEP_NS : 0;
+	for (unsigned i = 0; i < window->count; i++)
+		app_trace_keep(window->traces[i], window->keep);
+	g_simple_action_set_state(action, value);
+}
+
+ACTION(on_new_window)
+{
+	gtk_window_present(
+		GTK_WINDOW(app_window_new(gtk_window_get_application(GTK_WINDOW(data)))));
+}
+
+ACTION(on_close)
+{
+	gtk_window_close(data);
+}
+
+/* ---- What is seen -------------------------------------------------------------------------- */
+
+ACTION(on_fit)
+{
+	app_picture_command(APP_PICTURE(((AppWindow *)data)->picture), THRUM__COMMAND_FIT);
+}
+
+ACTION(on_find)
+{
+	gtk_widget_grab_focus(((AppWindow *)data)->search);
+}
+
+ACTION(on_go_to)
+{
+	dialog_go_to(data, false);
+}
+
+ACTION(on_duration)
+{
+	dialog_go_to(data, true);
+}
+
+ACTION(on_link)
+{
+	AppWindow *window = data;
+
+	did(window, thrum__stage_link(window->stage, g_variant_get_boolean(value)));
+	g_simple_action_set_state(action, value);
+}
+
+ACTION(on_pane)
+{
+	AppWindow *window = data;
+
+	gtk_widget_set_visible(window->pane, !gtk_widget_get_visible(window->pane));
+}
+
+ACTION(on_theme)
+{
+	const char *name = g_variant_get_string(value, NULL);
+
+	/* -1, no theme's name, is the system's. */
+	theme_choose(thrum__theme_find(name));
+	settings_set("theme", theme_chosen());
+	/* Also from the system's to the same. */
+	g_simple_action_set_state(action, value);
+}
+
+ACTION(on_animations)
+{
+	((AppWindow *)data)->stage->is_animated = g_variant_get_boolean(value);
+	settings_set("animations", g_variant_get_boolean(value));
+	g_simple_action_set_state(action, value);
+}
+
+ACTION(on_copy_view)
+{
+	g_autofree char *state = window_state(data);
+
+	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), state);
+}
+
+/* A whole address is as good as its fragment. */
+static void on_pasted(GObject *clipboard, GAsyncResult *result, void *data)
+{
+	g_autoptr(AppWindow) window = data;
+	g_autofree char *text = gdk_clipboard_read_text_finish(GDK_CLIPBOARD(clipboard), result,
+		NULL);
+	const char *hash = text ? strrchr(text, '#') : NULL;
+
+	if (text)
+		app_window_set_state(window, g_strstrip(hash ? text + (hash + 1 - text) : text));
+}
+
+ACTION(on_paste_view)
+{
+	gdk_clipboard_read_text_async(gtk_widget_get_clipboard(data), NULL, on_pasted,
+		g_object_ref(data));
+}
+
+ACTION(on_keys)
+{
+	dialog_keys(data);
+}
+
+ACTION(on_about)
+{
+	dialog_about(data);
+}
+
+/* ---- The picture's menu -------------------------------------------------------------------- */
+
+static const struct thrum__model *menu_model(AppWindow *window)
+{
+	return window->stage->parts[window->menu_part].view->model;
+}
+
+ACTION(on_select)
+{
+	AppWindow *window = data;
+
+	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+}
+
+ACTION(on_related)
+{
+	AppWindow *window = data;
+
+	if (!window->stage->parts[window->menu_part].view->state.related_only)
+		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_RELATED);
+	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+}
+
+/* What a task's first read read; else who made it go on by resolving it. */
+static uint32_t waker(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, wake);
+
+	if (thrum__has_row(&model->edges, edge))
+		return THRUM__EDGE(model, edge, to);
+	return THRUM__TASK(model, task, creator);
+}
+
+ACTION(on_go_waker)
+{
+	AppWindow *window = data;
+	uint32_t task = waker(menu_model(window), window->menu_task);
+
+	if (task != THRUM__NONE)
+		did(window, thrum__stage_go_task(window->stage, window->menu_part, task));
+}
+
+ACTION(on_copy_name)
+{
+	AppWindow *window = data;
+	char words[400];
+
+	thrum__view_task_words(menu_model(window), window->menu_task, words, sizeof words);
+	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), words);
+}
+
+static void enable(AppWindow *window, const char *name, bool is_enabled)
+{
+	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), name);
+
+	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), is_enabled);
+}
+
+/* At a place of the picture; x < 0: where the keyboard asks for it, at the selection. */
+void window_popup(AppWindow *window, double x, double y)
+{
+	const struct thrum__stage *stage = window->stage;
+	bool is_task;
+
+	if (window->count == 0)
+		return;
+	window->menu_part = stage->focus;
+	window->menu_task = stage->parts[stage->focus].view->selected;
+	if (x >= 0) {
+		uint32_t part;
+
+		window->menu_task = thrum__stage_pick(stage, (float)x, (float)y, &part);
+		window->menu_part = part;
+	} else {
+		x = gtk_widget_get_width(window->picture) / 2.0;
+		y = gtk_widget_get_height(window->picture) / 2.0;
+	}
+	is_task = window->menu_task != THRUM__NONE;
+	enable(window, "select", is_task);
+	enable(window, "related", is_task);
+	enable(window, "copy-name", is_task);
+	enable(window, "go-waker",
+		is_task && waker(menu_model(window), window->menu_task) != THRUM__NONE);
+	gtk_popover_set_pointing_to(GTK_POPOVER(window->menu),
+		&(GdkRectangle){(int)x, (int)y, 1, 1});
+	gtk_popover_popup(GTK_POPOVER(window->menu));
+}
+
+static GMenuModel *make_popup(void)
+{
+	GMenu *menu = g_menu_new(), *go = g_menu_new(), *copy = g_menu_new();
+
+	g_menu_append(go, "Select", "win.select");
+	g_menu_append(go, "Show Related", "win.related");
+	g_menu_append(go, "Go to Who Woke It", "win.go-waker");
+	g_menu_append(go, "Fit", "win.fit");
+	g_menu_append(copy, "Copy Name", "win.copy-name");
+	g_menu_append(copy, "Copy View", "win.copy-view");
+	g_menu_append(copy, "Export…", "win.export");
+	g_menu_append_section(menu, NULL, G_MENU_MODEL(go));
+	g_menu_append_section(menu, NULL, G_MENU_MODEL(copy));
+	g_object_unref(go);
+	g_object_unref(copy);
+	return G_MENU_MODEL(menu);
+}
+
+/* ---- The main menu ------------------------------------------------------------------------- */
+
+#define RECENT_MOST 10
+
+static bool is_ours(GtkRecentInfo *info)
+{
+	return gtk_recent_info_has_group(info, RECENT_GROUP) && gtk_recent_info_is_local(info) &&
+		gtk_recent_info_exists(info);
+}
+
+static int later_first(const void *a, const void *b)
+{
+	return g_date_time_compare(gtk_recent_info_get_modified((GtkRecentInfo *)b),
+		gtk_recent_info_get_modified((GtkRecentInfo *)a));
+}
+
+static void fill_recent(GtkRecentManager *manager, GMenu *menu)
+{
+	GList *all = g_list_sort(gtk_recent_manager_get_items(manager), later_first);
+	unsigned count = 0;
+
+	g_menu_remove_all(menu);
+	for (GList *item = all; item && count < RECENT_MOST; item = item->next) {
+		GtkRecentInfo *info = item->data;
+		GMenuItem *entry;
+
+		if (!is_ours(info))
+			continue;
+		entry = g_menu_item_new(gtk_recent_info_get_display_name(info), NULL);
+		g_menu_item_set_action_and_target(entry, "win.recent", "s",
+			gtk_recent_info_get_uri(info));
+		g_menu_append_item(menu, entry);
+		g_object_unref(entry);
+		count++;
+	}
+	g_list_free_full(all, (GDestroyNotify)gtk_recent_info_unref);
+}
+
+static void add_section(GMenu *menu, const char *const *entries)
+{
+	GMenu *section = g_menu_new();
+
+	for (; *entries; entries += 2)
+		g_menu_append(section, entries[0], entries[1]);
+	g_menu_append_section(menu, NULL, G_MENU_MODEL(section));
+	g_object_unref(section);
+}
+
+static void add_submenu(GMenu *menu, const char *label, GMenu *submenu)
+{
+	GMenu *section = g_menu_new();
+
+	g_menu_append_submenu(section, label, G_MENU_MODEL(submenu));
+	g_menu_append_section(menu, NULL, G_MENU_MODEL(section));
+	g_object_unref(section);
+	g_object_unref(submenu);
+}
+
+GMenuModel *window_make_menu(void)
+{
+	static const char *const files[] = {"Open…", "win.open", "Open Stacked…",
+		"win.open-stacked", "Attach…", "win.attach", "Reload", "win.reload", NULL};
+	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
+		"win.snapshot", NULL};
+	static const char *const view[] = {"Go to Time…", "win.go-to", "Duration…", "win.duration",
+		"Link Time", "win.link", "Side Pane", "win.pane", "Animations", "win.animations",
+		"Copy View", "win.copy-view", "Paste View", "win.paste-view", NULL};
+	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
+		"win.about", NULL};
+	static const char *const themes[] = {"As the System", "win.theme::system", "Light",
+		"win.theme::light", "Dark", "win.theme::dark", "High Contrast",
+		"win.theme::contrast", NULL};
+	GMenu *menu = g_menu_new(), *recent = g_menu_new(), *theme = g_menu_new();
+	GtkRecentManager *manager = gtk_recent_manager_get_default();
+
+	fill_recent(manager, recent);
+	g_signal_connect_object(manager, "changed", G_CALLBACK(fill_recent), recent, 0);
+	add_section(theme, themes);
+	add_section(menu, files);
+	add_submenu(menu, "Recent", recent);
+	add_section(menu, live);
+	add_section(menu, view);
+	add_submenu(menu, "Theme", theme);
+	add_section(menu, help);
+	return G_MENU_MODEL(menu);
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+static GVariant *theme_name(void)
+{
+	int chosen = theme_chosen();
+
+	return g_variant_new_string(chosen == THEME_SYSTEM ? "system" : thrum__theme_name(chosen));
+}
+
+void window_update_actions(AppWindow *window)
+{
+	static const char *const shown[] = {"reload", "export", "fit", "go-to", "duration", "pane",
+		"copy-view", "paste-view"};
+	bool is_live = false, is_followed = false;
+
+	for (unsigned i = 0; i < window->count; i++) {
+		enum app_trace_state state = app_trace_state(window->traces[i]);
+
+		is_followed |= state == APP_TRACE_LIVE;
+		is_live |= state == APP_TRACE_LIVE || state == APP_TRACE_PAUSED;
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(shown); i++)
+		enable(window, shown[i], window->count > 0);
+	enable(window, "pause", is_live);
+	enable(window, "snapshot", window->count > 0);
+	enable(window, "link", window->count > 1);
+	set_state(window, "pause", g_variant_new_boolean(is_live && !is_followed));
+	set_state(window, "link", g_variant_new_boolean(window->stage->is_linked));
+	set_state(window, "theme", theme_name());
+	gtk_widget_set_visible(window->pause, is_live);
+}
+
+static void add_stateful(AppWindow *window, const char *name, bool is_on,
+	void (*change)(GSimpleAction *, GVariant *, void *))
+{
+	GSimpleAction *action = g_simple_action_new_stateful(name, NULL,
+		g_variant_new_boolean(is_on));
+
+	g_signal_connect(action, "change-state", G_CALLBACK(change), window);
+	g_action_map_add_action(G_ACTION_MAP(window), G_ACTION(action));
+	g_object_unref(action);
+}
+
+static void add_theme(AppWindow *window)
+{
+	GSimpleAction *action = g_simple_action_new_stateful("theme", G_VARIANT_TYPE_STRING,
+		theme_name());
+
+	g_signal_connect(action, "change-state", G_CALLBACK(on_theme), window);
+	g_action_map_add_action(G_ACTION_MAP(window), G_ACTION(action));
+	g_object_unref(action);
+}
+
+void window_add_actions(AppWindow *window)
+{
+	static const GActionEntry entries[] = {
+		{"open", on_open, NULL, NULL, NULL, {0}},
+		{"open-stacked", on_open_stacked, NULL, NULL, NULL, {0}},
+		{"attach", on_attach, NULL, NULL, NULL, {0}},
+		{"recent", on_recent, "s", NULL, NULL, {0}},
+		{"reload", on_reload, NULL, NULL, NULL, {0}},
+		{"export", on_export, NULL, NULL, NULL, {0}},
+		{"snapshot", on_snapshot, NULL, NULL, NULL, {0}},
+		{"new-window", on_new_window, NULL, NULL, NULL, {0}},
+		{"close", on_close, NULL, NULL, NULL, {0}},
+		{"fit", on_fit, NULL, NULL, NULL, {0}},
+		{"find", on_find, NULL, NULL, NULL, {0}},
+		{"go-to", on_go_to, NULL, NULL, NULL, {0}},
+		{"duration", on_duration, NULL, NULL, NULL, {0}},
+		{"pane", on_pane, NULL, NULL, NULL, {0}},
+		{"copy-view", on_copy_view, NULL, NULL, NULL, {0}},
+		{"paste-view", on_paste_view, NULL, NULL, NULL, {0}},
+		{"keys", on_keys, NULL, NULL, NULL, {0}},
+		{"about", on_about, NULL, NULL, NULL, {0}},
+		{"select", on_select, NULL, NULL, NULL, {0}},
+		{"related", on_related, NULL, NULL, NULL, {0}},
+		{"go-waker", on_go_waker, NULL, NULL, NULL, {0}},
+		{"copy-name", on_copy_name, NULL, NULL, NULL, {0}},
+	};
+
+	g_action_map_add_action_entries(G_ACTION_MAP(window), entries, G_N_ELEMENTS(entries),
+		window);
+	add_stateful(window, "pause", false, on_pause);
+	add_stateful(window, "keep", false, on_keep);
+	add_stateful(window, "link", true, on_link);
+	add_stateful(window, "animations", window->stage->is_animated, on_animations);
+	add_theme(window);
+}
+
+void window_add_popup(AppWindow *window)
+{
+	GMenuModel *model = make_popup();
+
+	window->menu = gtk_popover_menu_new_from_model(model);
+	g_object_unref(model);
+	gtk_widget_set_name(window->menu, "popup");
+	gtk_popover_set_has_arrow(GTK_POPOVER(window->menu), FALSE);
+	gtk_widget_set_halign(window->menu, GTK_ALIGN_START);
+	/* Which fills its overlay: places are the same. */
+	gtk_widget_set_parent(window->menu, gtk_widget_get_parent(window->picture));
+}

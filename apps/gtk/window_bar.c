@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: ISC */
+/* The bar at the top: what is shown, search, and what is needed often. */
+#include <string.h>
+
+#include "theme.h"
+#include "window.h"
+
+static void did(AppWindow *window, int changed)
+{
+	app_picture_did(APP_PICTURE(window->picture), changed);
+}
+
+/* ---- The mark: woven threads --------------------------------------------------------------- */
+
+static void draw_mark(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *unused)
+{
+	static const struct {
+		int colour, x, y, width, height;
+	} threads[] = {
+		{THRUM__COLOUR_SEL, 10, 0, 2, 4},
+		{THRUM__COLOUR_SEL, 4, 7, 2, 4},
+		{THRUM__COLOUR_INK, 0, 3, 16, 2},
+		{THRUM__COLOUR_INK, 0, 8, 16, 2},
+		{THRUM__COLOUR_BAD, 0, 13, 9, 2},
+		{THRUM__COLOUR_SEL, 4, 0, 2, 7},
+		{THRUM__COLOUR_SEL, 10, 6, 2, 6},
+		{THRUM__COLOUR_SEL, 4, 12, 2, 4},
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(threads); i++) {
+		uint32_t rgb = thrum__theme_colour(theme_now(), threads[i].colour);
+
+		cairo_set_source_rgb(cairo, (rgb >> 16) / 255.0, (rgb >> 8 & 255) / 255.0,
+			(rgb & 255) / 255.0);
+		cairo_rectangle(cairo, threads[i].x, threads[i].y, threads[i].width,
+			threads[i].height);
+		cairo_fill(cairo);
+	}
+}
+
+static GtkWidget *make_mark(void)
+{
+	GtkWidget *area = gtk_drawing_area_new();
+
+	gtk_drawing_area_set_content_width(GTK_DRAWING_AREA(area), 16);
+	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(area), 16);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw_mark, NULL, NULL);
+	gtk_widget_set_valign(area, GTK_ALIGN_CENTER);
+	return area;
+}
+
+/* ---- Search -------------------------------------------------------------------------------- */
+
+static void on_search(GtkEditable *search, AppWindow *window)
+{
+	const char *text = gtk_editable_get_text(search);
+
+	/* What a state said is in the stage already. */
+	if (window->count > 0 && strcmp(text, window->stage->parts[0].view->state.search) != 0)
+		did(window, thrum__stage_search(window->stage, text));
+}
+
+static void on_search_done(GtkText *search, AppWindow *window)
+{
+	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_NEXT_MATCH);
+}
+
+static gboolean on_search_key(GtkEventController *keys, unsigned key, unsigned code,
+	GdkModifierType state, AppWindow *window)
+{
+	if (key == GDK_KEY_Escape)
+		gtk_editable_set_text(GTK_EDITABLE(window->search), "");
+	else if (key != GDK_KEY_Down)
+		return FALSE;
+	gtk_widget_grab_focus(window->picture);
+	return TRUE;
+}
+
+static GtkWidget *make_search(AppWindow *window)
+{
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6);
+	GtkEventController *keys = gtk_event_controller_key_new();
+
+	window->search = gtk_text_new();
+	window->search_box = box;
+	window->search_count = window_label("", "count");
+	window->search_key = window_label(thrum__command_keys(THRUM__COMMAND_SEARCH), "cap");
+	gtk_widget_add_css_class(box, "search");
+	gtk_widget_set_name(box, "search");
+	gtk_widget_set_name(window->search, "search-text");
+	gtk_widget_set_name(window->search_count, "search-count");
+	gtk_widget_set_valign(box, GTK_ALIGN_CENTER);
+	gtk_widget_set_valign(window->search_key, GTK_ALIGN_CENTER);
+	gtk_widget_set_size_request(box, 120, -1);
+	gtk_text_set_placeholder_text(GTK_TEXT(window->search), "Find a task or log line");
+	gtk_text_set_max_length(GTK_TEXT(window->search), THRUM__SEARCH_MAX / 4);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(window->search),
+		GTK_ACCESSIBLE_PROPERTY_LABEL, "Find a task or log line", -1);
+	gtk_editable_set_width_chars(GTK_EDITABLE(window->search), 12);
+	gtk_editable_set_max_width_chars(GTK_EDITABLE(window->search), 28);
+	gtk_widget_set_hexpand(window->search, TRUE);
+	gtk_widget_set_hexpand(box, FALSE);
+	gtk_box_append(GTK_BOX(box), window->search);
+	gtk_box_append(GTK_BOX(box), window->search_count);
+	gtk_box_append(GTK_BOX(box), window->search_key);
+	g_signal_connect(window->search, "changed", G_CALLBACK(on_search), window);
+	g_signal_connect(window->search, "activate", G_CALLBACK(on_search_done), window);
+	g_signal_connect(keys, "key-pressed", G_CALLBACK(on_search_key), window);
+	gtk_widget_add_controller(window->search, keys);
+	return box;
+}
+
+static void update_search(AppWindow *window)
+{
+	const char *text = window->stage->parts[0].view->state.search;
+	uint32_t at, found = thrum__stage_found(window->stage, &at);
+	char count[40] = "";
+
+	if (strcmp(text, gtk_editable_get_text(GTK_EDITABLE(window->search))) != 0)
+		gtk_editable_set_text(GTK_EDITABLE(window->search), text);
+	if (*text && found == 0)
+		g_strlcpy(count, "none", sizeof count);
+	else if (*text && at > 0)
+		g_snprintf(count, sizeof count, "%u of %u", at, found);
+	else if (*text)
+		g_snprintf(count, sizeof count, "%u", found);
+	gtk_label_set_text(GTK_LABEL(window->search_count), count);
+	gtk_widget_set_visible(window->search_key, !*text);
+	if (*text && found == 0)
+		gtk_widget_add_css_class(window->search_box, "missed");
+	else
+		gtk_widget_remove_css_class(window->search_box, "missed");
+}
+
+/* ---- Counters ------------------------------------------------------------------------------ */
+
+/* Which counter a check in the menu is about. */
+static void on_counter(GtkCheckButton *check, AppWindow *window)
+{
+	unsigned which = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(check), "which"));
+	unsigned part = which >> 24, counter = which & 0xffffff;
+	bool is_on = gtk_check_button_get_active(check);
+
+	if (part < window->stage->count &&
+		is_on != thrum__stage_has_counter(window->stage, part, counter))
+		did(window, thrum__stage_counter(window->stage, part, counter, is_on));
+	/* There is only room for some. */
+	if (part < window->stage->count)
+		gtk_check_button_set_active(check,
+			thrum__stage_has_counter(window->stage, part, counter));
+}
+
+/* A menu, not a table: with more than that, search. */
+#define COUNTERS_MOST 200
+
+static void add_counters(AppWindow *window, unsigned part)
+{
+	const struct thrum__model *model = window->stage->parts[part].view->model;
+
+	for (unsigned i = 0; i < model->counter_count && i < COUNTERS_MOST; i++) {
+		char text[200];
+		size_t size;
+		const char *name = thrum__model_string(model, model->counters[i].name, &size);
+		g_autofree char *id = g_strdup_printf("counter-%u-%u", part + 1, i + 1);
+		GtkWidget *check;
+
+		text[thrum__text_clean(name, size, text, sizeof text - 1)] = '\0';
+		check = gtk_check_button_new_with_label(text);
+		gtk_widget_set_name(check, id);
+		gtk_check_button_set_active(GTK_CHECK_BUTTON(check),
+			thrum__stage_has_counter(window->stage, part, i));
+		g_object_set_data(G_OBJECT(check), "which", GUINT_TO_POINTER(part << 24 | i));
+		g_signal_connect(check, "toggled", G_CALLBACK(on_counter), window);
+		gtk_box_append(GTK_BOX(window->counter_list), check);
+	}
+}
+
+static void on_counters(GtkWidget *popover, AppWindow *window)
+{
+	GtkWidget *child;
+
+	while ((child = gtk_widget_get_first_child(window->counter_list)))
+		gtk_box_remove(GTK_BOX(window->counter_list), child);
+	for (unsigned i = 0; i < window->stage->count; i++) {
+		if (window->stage->count > 1)
+			gtk_box_append(GTK_BOX(window->counter_list),
+				window_label(app_trace_name(window->traces[i]), "muted"));
+		add_counters(window, i);
+	}
+	if (!gtk_widget_get_first_child(window->counter_list))
+		gtk_box_append(GTK_BOX(window->counter_list),
+			window_label("This trace has no counters.", "muted"));
+}
+
+static GtkWidget *make_counters(AppWindow *window)
+{
+	GtkWidget *made = gtk_menu_button_new(), *popover = gtk_popover_new();
+	GtkWidget *scrolled = gtk_scrolled_window_new();
+
+	window->counter_list = gtk_box_new(GTK_ORIENTATION_VERTICAL, 2);
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+		GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);
+	gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(scrolled), 400);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), window->counter_list);
+	gtk_widget_add_css_class(window->counter_list, "checks");
+	gtk_popover_set_child(GTK_POPOVER(popover), scrolled);
+	gtk_popover_set_has_arrow(GTK_POPOVER(popover), FALSE);
+	gtk_menu_button_set_label(GTK_MENU_BUTTON(made), "Counters");
+	gtk_menu_button_set_popover(GTK_MENU_BUTTON(made), popover);
+	g_signal_connect(popover, "map", G_CALLBACK(on_counters), window);
+	return made;
+}
+
+/* ---- The bar ------------------------------------------------------------------------------- */
+
+static void add(GtkWidget *bar, GtkWidget *child, const char *name, const char *class)
+{
+	if (name)
+		gtk_widget_set_name(child, name);
+	if (class)
+		gtk_widget_add_css_class(child, class);
+	gtk_widget_set_valign(child, GTK_ALIGN_CENTER);
+	gtk_box_append(GTK_BOX(bar), child);
+}
+
+static GtkWidget *add_button(GtkWidget *bar, const char *text, const char *name, const char *action)
+{
+	GtkWidget *button = gtk_button_new_with_label(text);
+
+	gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
+	add(bar, button, name, "control");
+	return button;
+}
+
+static void on_fold(GtkToggleButton *fold, AppWindow *window)
+{
+	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_FOLD);
+}
+
+static void add_words(AppWindow *window, GtkWidget *bar)
+{
+	GtkWidget *words = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+	GtkWidget *space = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+
+	window->mark = make_mark();
+	window->title = window_label("", NULL);
+	window->words = window_label("", NULL);
+	window->findings = window_label("", NULL);
+	window->live = window_label("live", NULL);
+	gtk_label_set_ellipsize(GTK_LABEL(window->title), PANGO_ELLIPSIZE_MIDDLE);
+	gtk_label_set_ellipsize(GTK_LABEL(window->words), PANGO_ELLIPSIZE_END);
+	gtk_widget_set_hexpand(space, TRUE);
+	add(bar, window->mark, NULL, NULL);
+	add(bar, window_label("thrum", NULL), NULL, "name");
+	add(bar, window->title, "title", NULL);
+	add(words, window->words, "words", "words");
+	add(words, window->findings, "findings", "findings");
+	gtk_box_append(GTK_BOX(bar), words);
+	add(bar, window->live, "live", "live");
+	gtk_box_append(GTK_BOX(bar), space);
+}
+
+static void add_controls(AppWindow *window, GtkWidget *bar)
+{
+	GtkWidget *menu = gtk_menu_button_new();
+	GMenuModel *model;
+
+	gtk_box_append(GTK_BOX(bar), make_search(window));
+	window->pause = gtk_toggle_button_new_with_label("Pause");
+	gtk_actionable_set_action_name(GTK_ACTIONABLE(window->pause), "win.pause");
+	add(bar, window->pause, "pause", "control");
+	window->fold = gtk_toggle_button_new_with_label("Idle folded");
+	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
+	add(bar, window->fold, "fold", "control");
+	window->counters = make_counters(window);
+	add(bar, window->counters, "counters", "control");
+	add_button(bar, "Fit", "fit", "win.fit");
+	add_button(bar, "Export", "export", "win.export");
+	gtk_menu_button_set_label(GTK_MENU_BUTTON(menu), "Menu");
+	gtk_menu_button_set_primary(GTK_MENU_BUTTON(menu), TRUE);
+	model = window_make_menu();
+	gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(menu), model);
+	g_object_unref(model);
+	gtk_popover_set_has_arrow(gtk_menu_button_get_popover(GTK_MENU_BUTTON(menu)), FALSE);
+	add(bar, menu, "menu", "control");
+	add(bar, gtk_window_controls_new(GTK_PACK_END), NULL, NULL);
+}
+
+GtkWidget *window_make_bar(AppWindow *window)
+{
+	GtkWidget *handle = gtk_window_handle_new();
+	GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+
+	gtk_widget_add_css_class(handle, "bar");
+	add_words(window, bar);
+	add_controls(window, bar);
+	gtk_window_handle_set_child(GTK_WINDOW_HANDLE(handle), bar);
+	return handle;
+}
+
+/* ---- What it says -------------------------------------------------------------------------- */
+
+static void update_words(AppWindow *window)
+{
+	g_autoptr(GString) title = g_string_new(NULL);
+	char text[200] = "", findings[80] = "";
+	bool is_live = false;
+
+	for (unsigned i = 0; i < window->count; i++) {
+		g_string_append_printf(title, "%s%s", i > 0 ? ", " : "",
+			app_trace_name(window->traces[i]));
+		is_live |= app_trace_state(window->traces[i]) == APP_TRACE_LIVE;
+	}
+	gtk_label_set_text(GTK_LABEL(window->title), title->str);
+	if (window->count > 0) {
+		thrum__stage_part_words(window->stage, window->stage->focus, text, sizeof text);
+		thrum__stage_finding_words(window->stage, window->stage->focus, findings,
+			sizeof findings);
+		if (text[0] && findings[0])
+			g_strlcat(text, " ·", sizeof text);
+		g_string_append(title, " – ");
+	}
+	g_string_append(title, "thrum");
+	gtk_window_set_title(GTK_WINDOW(window), title->str);
+	gtk_label_set_text(GTK_LABEL(window->words), text);
+	gtk_label_set_text(GTK_LABEL(window->findings), findings);
+	gtk_widget_set_visible(window->findings, findings[0]);
+	gtk_widget_set_visible(window->live, is_live);
+}
+
+void window_update_bar(AppWindow *window, unsigned changes)
+{
+	bool is_shown = window->count > 0;
+
+	if (changes == 0 || changes & (THRUM__CHANGED_STATUS | THRUM__CHANGED_SELECTION))
+		update_words(window);
+	gtk_widget_set_sensitive(window->fold, is_shown);
+	gtk_widget_set_sensitive(window->counters, is_shown);
+	gtk_widget_set_sensitive(window->search_box, is_shown);
+	if (!is_shown)
+		return;
+	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),
+		window->stage->parts[window->stage->focus].view->is_folded);
+	if (changes & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))
+		update_search(window);
+}

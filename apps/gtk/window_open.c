@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: ISC */
+/* Traces come and go: opening, progress, reload, what grows, what is said of them. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "theme.h"
+#include "window.h"
+
+#define PATIENCE_MS 150
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static void add_message(GString *text, const char *name, const char *message)
+{
+	if (!message || !*message)
+		return;
+	if (text->len > 0)
+		g_string_append_c(text, '\n');
+	if (name)
+		g_string_append_printf(text, "%s: ", name);
+	g_string_append(text, message);
+}
+
+void window_update_messages(AppWindow *window)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	bool is_shown;
+
+	add_message(text, NULL, window->failure);
+	for (unsigned i = 0; i < window->count; i++)
+		add_message(text, window->count > 1 ? app_trace_name(window->traces[i]) : NULL,
+			app_trace_message(window->traces[i]));
+	is_shown = text->len > 0 && g_strcmp0(text->str, window->read_message) != 0;
+	gtk_widget_set_visible(window->message, is_shown);
+	gtk_label_set_text(GTK_LABEL(window->message_words), text->str);
+}
+
+void window_fail(AppWindow *window, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_free(window->failure);
+	window->failure = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_clear_pointer(&window->read_message, g_free);
+	window_update_messages(window);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static void show_loading(AppWindow *window, bool is_shown)
+{
+	gtk_widget_set_visible(window->loading, is_shown);
+	gtk_widget_set_visible(window->progress, is_shown);
+}
+
+static void on_progress(AppTrace *trace, double part, AppWindow *window)
+{
+	g_autofree char *words = app_trace_progress_words(trace);
+	g_autofree char *text = g_strdup_printf("%s: %s", app_trace_name(trace), words);
+
+	gtk_label_set_text(GTK_LABEL(window->loading_words), text);
+	if (part >= 0)
+		gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(window->progress), MIN(part, 1));
+	else
+		gtk_progress_bar_pulse(GTK_PROGRESS_BAR(window->progress));
+}
+
+/* What is there at once isn't announced. */
+static gboolean lose_patience(void *data)
+{
+	AppWindow *window = data;
+
+	window->patience = 0;
+	show_loading(window, true);
+	return G_SOURCE_REMOVE;
+}
+
+static void set_page(AppWindow *window)
+{
+	const char *page = window->count > 0 ? "picture"
+		: window->coming_count > 0   ? "loading"
+					     : "empty";
+
+	gtk_stack_set_visible_child_name(GTK_STACK(window->stack), page);
+}
+
+static void end_loading(AppWindow *window)
+{
+	g_clear_handle_id(&window->patience, g_source_remove);
+	show_loading(window, false);
+	gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(window->progress), 0);
+	set_page(window);
+	window_update_messages(window);
+	window_update_actions(window);
+}
+
+/* ---- What is shown ------------------------------------------------------------------------- */
+
+static void let_go(AppWindow *window, AppTrace *trace)
+{
+	g_signal_handlers_disconnect_by_data(trace, window);
+	app_trace_cancel(trace);
+	g_object_unref(trace);
+}
+
+static void remove_all(AppWindow *window)
+{
+	app_pane_set_traces(APP_PANE(window->pane), NULL, window->stage, 0);
+	while (window->stage->count > 0)
+		thrum__stage_remove(window->stage, window->stage->count - 1);
+	for (unsigned i = 0; i < window->count; i++)
+		let_go(window, window->traces[i]);
+	window->count = 0;
+}
+
+static int find(AppWindow *window, AppTrace *trace)
+{
+	for (unsigned i = 0; i < window->count; i++)
+		if (window->traces[i] == trace)
+			return (int)i;
+	return -1;
+}
+
+static void on_grown(AppTrace *trace, AppWindow *window)
+{
+	int part = find(window, trace);
+	int changed;
+
+	if (part < 0)
+		return;
+	changed = thrum__stage_update(window->stage, (unsigned)part,
+		app_trace_state(trace) == APP_TRACE_LIVE, window->keep);
+	if (changed < 0) {
+		app_trace_pause(trace, true);
+		window_fail(window, "%s: out of memory; keep the last 10 s only",
+			app_trace_name(trace));
+		return;
+	}
+	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
+	app_picture_did(APP_PICTURE(window->picture), changed | THRUM__CHANGED_STATUS);
+}
+
+/* Among the recent files; in a group, since GTK adds what is saved by itself. */
+static void remember(const char *path)
+{
+	static char group[] = RECENT_GROUP, type[] = "application/octet-stream",
+		    command[] = "thrum-gtk %f";
+	char *groups[] = {group, NULL};
+	GtkRecentData data = {
+		.mime_type = type,
+		.app_name = (char *)g_get_application_name(),
+		.app_exec = command,
+		.groups = groups,
+	};
+	g_autoptr(GFile) file = g_file_new_for_path(path);
+	g_autofree char *uri = g_file_get_uri(file);
+
+	gtk_recent_manager_add_full(gtk_recent_manager_get_default(), uri, &data);
+}
+
+static bool add_to_stage(AppWindow *window, AppTrace *trace)
+{
+	struct thrum__view *view = app_trace_take_view(trace);
+
+	if (!view || thrum__stage_add(window->stage, view, app_trace_name(trace)) < 0) {
+		window_fail(window, "%s: %s", app_trace_name(trace),
+			view ? "there is no room for more traces in one window" : "out of memory");
+		return false;
+	}
+	window->traces[window->count++] = trace;
+	remember(app_trace_file(trace));
+	return true;
+}
+
+/* The theme is the person's, unless the text names one. */
+void app_window_set_state(AppWindow *window, const char *state)
+{
+	struct thrum_error_info error = {0};
+	int changed;
+
+	if (window->coming_count > 0) {
+		g_free(window->coming_state);
+		window->coming_state = g_strdup(state);
+		return;
+	}
+	if (window->count == 0)
+		return;
+	changed = thrum__stage_state_parse(window->stage, state, &error);
+	if (changed < 0) {
+		window_fail(window, "The view can't be shown: %s", error.message);
+		return;
+	}
+	app_picture_did(APP_PICTURE(window->picture),
+		changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION |
+			THRUM__CHANGED_SEARCH);
+	if (strstr(state, "theme="))
+		theme_choose(window->stage->parts[0].view->state.theme);
+	window_theme_changed(window);
+	if (window->stage->panel[0]) {
+		gtk_widget_set_visible(window->pane, TRUE);
+		app_pane_show_page(APP_PANE(window->pane), window->stage->panel);
+	}
+}
+
+static void show_coming(AppWindow *window)
+{
+	g_autofree char *state = g_steal_pointer(&window->coming_state);
+	unsigned before = window->count;
+
+	for (unsigned i = 0; i < window->coming_count; i++) {
+		AppTrace *trace = window->coming[i];
+
+		if (app_trace_state(trace) == APP_TRACE_FAILED) {
+			window_fail(window, "%s: %s", app_trace_name(trace),
+				app_trace_message(trace));
+			let_go(window, trace);
+			continue;
+		}
+		if (window->replaces) {
+			remove_all(window);
+			before = 0;
+		}
+		window->replaces = false;
+		if (!add_to_stage(window, trace))
+			let_go(window, trace);
+	}
+	window->coming_count = 0;
+	if (window->count == before && before > 0) {
+		end_loading(window);
+		return;
+	}
+	app_pane_set_traces(APP_PANE(window->pane), window->traces, window->stage, window->count);
+	gtk_widget_set_visible(window->pane, window->count > 0);
+	end_loading(window);
+	if (state)
+		app_window_set_state(window, state);
+	window_theme_changed(window);
+	app_picture_did(APP_PICTURE(window->picture),
+		THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION | THRUM__CHANGED_STATUS);
+	window_update_bar(window, THRUM__CHANGED_SEARCH);
+	gtk_widget_grab_focus(window->picture);
+}
+
+static void show_when_ready(AppWindow *window)
+{
+	if (window->coming_count == 0)
+		return;
+	for (unsigned i = 0; i < window->coming_count; i++)
+		if (app_trace_state(window->coming[i]) == APP_TRACE_OPENING)
+			return;
+	show_coming(window);
+}
+
+static void on_shown(AppTrace *trace, AppWindow *window)
+{
+	show_when_ready(window);
+}
+
+static void on_trace_changed(AppTrace *trace, AppWindow *window)
+{
+	show_when_ready(window);
+	window_update_messages(window);
+	window_update_actions(window);
+	if (window->count > 0)
+		app_picture_did(APP_PICTURE(window->picture), THRUM__CHANGED_STATUS);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+void window_cancel(AppWindow *window)
+{
+	for (unsigned i = 0; i < window->coming_count; i++)
+		let_go(window, window->coming[i]);
+	window->coming_count = 0;
+	g_clear_pointer(&window->coming_state, g_free);
+	end_loading(window);
+}
+
+void app_window_open(AppWindow *window, AppTrace *trace, bool add)
+{
+	if (!add) {
+		window_cancel(window);
+		window->replaces = true;
+	} else if (window->coming_count == 0) {
+		window->replaces = false;
+	}
+	if (window->coming_count + (window->replaces ? 0 : window->count) == THRUM__STAGE_MAX) {
+		window_fail(window, "%s: a window shows at most %d traces", app_trace_name(trace),
+			THRUM__STAGE_MAX);
+		app_trace_cancel(trace);
+		g_object_unref(trace);
+		return;
+	}
+	g_clear_pointer(&window->failure, g_free);
+	g_signal_connect(trace, "progress", G_CALLBACK(on_progress), window);
+	g_signal_connect(trace, "shown", G_CALLBACK(on_shown), window);
+	g_signal_connect(trace, "grown", G_CALLBACK(on_grown), window);
+	g_signal_connect(trace, "changed", G_CALLBACK(on_trace_changed), window);
+	window->coming[window->coming_count++] = trace;
+	if (window->patience == 0)
+		window->patience = g_timeout_add(PATIENCE_MS, lose_patience, window);
+	set_page(window);
+	window_update_messages(window);
+}
+
+void window_open_files(AppWindow *window, GListModel *files, bool add)
+{
+	for (unsigned i = 0; i < g_list_model_get_n_items(files); i++) {
+		g_autoptr(GFile) file = g_list_model_get_item(files, i);
+		g_autofree char *path = g_file_get_path(file);
+
+		if (!path) {
+			window_fail(window, "Only files of this machine can be opened.");
+			continue;
+		}
+		app_window_open(window, app_trace_new(path), add);
+		add = true;
+	}
+}
+
+void window_reload(AppWindow *window)
+{
+	char *files[THRUM__STAGE_MAX], *state;
+	unsigned count = window->count;
+
+	if (count == 0 || window->coming_count > 0)
+		return;
+	state = window_state(window);
+	for (unsigned i = 0; i < count; i++)
+		files[i] = g_strdup(app_trace_file(window->traces[i]));
+	for (unsigned i = 0; i < count; i++) {
+		app_window_open(window, app_trace_new(files[i]), i > 0);
+		g_free(files[i]);
+	}
+	window->coming_state = state;
+}
+
+void window_close_all(AppWindow *window)
+{
+	for (unsigned i = 0; i < window->coming_count; i++)
+		let_go(window, window->coming[i]);
+	window->coming_count = 0;
+	g_clear_handle_id(&window->patience, g_source_remove);
+	for (unsigned i = 0; i < window->count; i++) {
+		g_signal_handlers_disconnect_by_data(window->traces[i], window);
+		app_trace_cancel(window->traces[i]);
+	}
+	g_clear_pointer(&window->failure, g_free);
+	g_clear_pointer(&window->read_message, g_free);
+	g_clear_pointer(&window->coming_state, g_free);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum html`: the browser viewer with traces in it, as one file. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/packet.h"
+#include "html_pack.h"
+#include "input.h"
+#include "load.h"
+#include "picture.h"
+#include "progress.h"
+#include "read/read.h"
+#include "source/input.h"
+#include "text.h"
+#include "view/stage.h"
+
+/* The page without traces, which apps/web makes; not there when it could not be built. */
+extern const char thrum_page_start[] __attribute__((weak)), thrum_page_end[] __attribute__((weak));
+
+/* Where in it the traces go. */
+static const char place[] = "<!--data-->";
+
+struct html_options {
+	const char *output, *view, *title;
+	bool viewer;
+};
+
+struct source {
+	char path[PATH_MAX];
+	struct thrum__input input;
+	uint64_t size;
+};
+
+struct html {
+	const struct command *command;
+	struct html_options options;
+	struct source sources[THRUM__STAGE_MAX];
+	size_t count;
+	struct progress progress;
+	uint64_t done, all; /* bytes */
+};
+
+/* ---- What goes in ---------------------------------------------------------------------------- */
+
+static int source_failed(const struct source *source, int result)
+{
+	struct thrum_error_info error = {.code = result};
+
+	snprintf(error.message, sizeof(error.message), "%s", thrum_error_message(result));
+	return input_failed(source->path, &error);
+}
+
+/* What is still recorded to is copied first: the page holds one moment. */
+static int take_snapshot(struct source *source)
+{
+	struct thrum__input copy;
+	struct thrum__header header;
+	int fd, result;
+
+	if (thrum__input_header(&source->input, &header, NULL) < 0 ||
+		!thrum__is_recorded_to(&header))
+		return STATUS_OK;
+	fd = thrum__temporary_file();
+	if (fd < 0)
+		return source_failed(source, fd);
+	result = thrum__input_copy(&source->input, fd, NULL);
+	if (result == 0)
+		result = thrum__input_of(fd, &copy);
+	else
+		close(fd);
+	if (result < 0)
+		return source_failed(source, result);
+	thrum__input_close(source->input.owner);
+	source->input = copy;
+	return STATUS_OK;
+}
+
+static int open_source(struct html *html, const char *argument)
+{
+	struct source *source = &html->sources[html->count];
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	int status = input_find(html->command, argument, source->path, sizeof(source->path));
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__input_open(source->path, &source->input, &error) < 0)
+		return input_failed(source->path, &error);
+	html->count++;
+	status = take_snapshot(source);
+	if (status != STATUS_OK)
+		return status;
+	/* What the page couldn't open isn't put into it. */
+	if (thrum__trace_open_input(&source->input, NULL, &trace, &error) < 0)
+		return input_failed(source->path, &error);
+	thrum_trace_close(trace);
+	source->size = source->input.size(source->input.owner);
+	html->all += source->size;
+	return STATUS_OK;
+}
+
+/* ---- Checking --view ------------------------------------------------------------------------- */
+
+static int read_model(struct source *source, struct thrum__model **model)
+{
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	int result = thrum__trace_open_input(&source->input, NULL, &trace, &error);
+
+	if (result < 0)
+		return input_failed(source->path, &error);
+	result = thrum__model_create(trace, model);
+	if (result == 0)
+		result = thrum__model_load(*model, trace, NULL, NULL, &error);
+	thrum_trace_close(trace);
+	if (result == 0)
+		return STATUS_OK;
+	return *error.message ? input_failed(source->path, &error) : load_no_memory();
+}
+
+static int add_part(struct thrum__stage *stage, const struct thrum__model *model)
+{
+	static const struct thrum__view_options options = {.by_lane = true};
+	struct thrum__view *view;
+
+	if (thrum__view_create(model, &options, NULL, NULL, &view) < 0 ||
+		thrum__stage_add(stage, view, "") < 0)
+		return load_no_memory();
+	return STATUS_OK;
+}
+
+/* What a link says depends on the traces: it is read as the page will read it. */
+static int check_view(struct html *html)
+{
+	struct thrum__model *models[THRUM__STAGE_MAX] = {0};
+	struct thrum_error_info error = {0};
+	struct thrum__stage *stage;
+	int status = STATUS_OK;
+
+	if (!html->options.view)
+		return STATUS_OK;
+	if (thrum__stage_create(&stage) < 0)
+		return load_no_memory();
+	for (size_t i = 0; i < html->count && status == STATUS_OK; i++) {
+		status = read_model(&html->sources[i], &models[i]);
+		if (status == STATUS_OK)
+			status = add_part(stage, models[i]);
+	}
+	if (status == STATUS_OK && thrum__stage_state_parse(stage, html->options.view, &error) < 0)
+		status = complain_usage(html->command, "--view: %s", error.message);
+	thrum__stage_destroy(stage);
+	for (size_t i = 0; i < html->count; i++)
+		thrum__model_destroy(models[i]);
+	return status;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct source *source)
+{
+	const char *slash = strrchr(source->path, '/');
+
+	if (strcmp(source->path, "-") == 0)
+		return "standard input";
+	return slash ? slash + 1 : source->path;
+}
+
+/* A JSON string within a script element, which only a "<" could end. */
+static void put_text(struct output *out, const char *text)
+{
+	output_text(out, "\"");
+	for (;;) {
+		size_t size = strcspn(text, "<");
+
+		output_put(out, text, size, put_json, 6);
+		if (!text[size])
+			break;
+		output_text(out, "\\u003c");
+		text += size + 1;
+	}
+	output_text(out, "\"");
+}
+
+static void put_head(const struct html *html, struct output *out)
+{
+	char number[NUMBER_ROOM];
+
+	output_text(out, "<script type=\"application/json\" id=\"traces\">{\"title\":");
+	put_text(out, html->options.title ? html->options.title : "");
+	output_text(out, ",\"view\":");
+	put_text(out, html->options.view ? html->options.view : "");
+	output_text(out, ",\"traces\":[");
+	for (size_t i = 0; i < html->count; i++) {
+		uint64_t blocks = (html->sources[i].size + PACK_BLOCK - 1) / PACK_BLOCK;
+
+		output_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+		put_text(out, name_of(&html->sources[i]));
+		output_text(out, ",\"blocks\":");
+		output_bytes(out, number, (size_t)(put_unsigned(number, blocks) - number));
+		output_text(out, "}");
+	}
+	output_text(out, "]}</script>\n");
+}
+
+static int put_source(struct html *html, const struct source *source, struct output *out)
+{
+	uint8_t *block = malloc(PACK_BLOCK);
+	int status = block ? STATUS_OK : load_no_memory();
+
+	for (uint64_t at = 0; status == STATUS_OK && at < source->size && !out->error;
+		at += PACK_BLOCK) {
+		uint64_t rest = source->size - at;
+		size_t size = rest < PACK_BLOCK ? (size_t)rest : PACK_BLOCK;
+		int64_t got = thrum__input_read(&source->input, at, block, size);
+
+		progress_show(&html->progress, html->done + at, html->all);
+		if (got < 0) {
+			status = source_failed(source, (int)got);
+		} else {
+			output_text(out, "<script type=\"text/plain\" class=\"block\">");
+			if (pack_block(out, block, (size_t)got) < 0)
+				status = load_no_memory();
+			output_text(out, "</script>\n");
+		}
+	}
+	html->done += source->size;
+	free(block);
+	return status;
+}
+
+static int put_page(struct html *html, struct output *out)
+{
+	size_t size = (size_t)(thrum_page_end - thrum_page_start);
+	const char *data = memmem(thrum_page_start, size, place, sizeof(place) - 1);
+	int status = STATUS_OK;
+
+	output_bytes(out, thrum_page_start, (size_t)(data - thrum_page_start));
+	if (html->count > 0)
+		put_head(html, out);
+	for (size_t i = 0; i < html->count && status == STATUS_OK; i++)
+		status = put_source(html, &html->sources[i], out);
+	data += sizeof(place) - 1;
+	output_bytes(out, data, (size_t)(thrum_page_end - data));
+	return status;
+}
+
+static int write_page(void *context, const char *path, int fd)
+{
+	struct html *html = context;
+	struct output out;
+	int status;
+
+	if (output_open(&out, fd) < 0)
+		return STATUS_FAILED;
+	progress_start(&html->progress);
+	status = put_page(html, &out);
+	progress_end(&html->progress);
+	if (fd != STDOUT_FILENO && status == STATUS_OK) {
+		output_flush(&out);
+		if (out.error)
+			complain("%s: %s", path, strerror(out.error));
+		status = out.error ? STATUS_FAILED : STATUS_OK;
+		out.error = 0;
+	}
+	return output_close(&out) == STATUS_OK ? status : STATUS_FAILED;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int check(const struct html *html, int count)
+{
+	const struct html_options *options = &html->options;
+	const struct command *command = html->command;
+
+	if (!options->output)
+		return complain_usage(command, "html wants -o FILE");
+	if (options->viewer && count > 0)
+		return complain_usage(command, "--viewer is a page without traces");
+	if (options->viewer && options->view)
+		return complain_usage(command, "--view wants a trace");
+	if (!options->viewer && count == 0)
+		return complain_usage(command, "html wants a trace, or --viewer");
+	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+		return complain_usage(command,
+			"a page is nothing for a terminal; redirect it: > FILE");
+	if (!thrum_page_start) {
+		complain("this thrum was built without its page; \"tools/setup web\" installs what "
+			 "is needed, then build it again");
+		return STATUS_FAILED;
+	}
+	if (!pack_is_possible() && count > 0) {
+		complain("this thrum was built without zlib; --viewer works");
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
+static int make(struct html *html, int count, char **arguments)
+{
+	int status = check(html, count);
+
+	for (int i = 0; i < count && status == STATUS_OK; i++)
+		status = open_source(html, arguments[i]);
+	if (status == STATUS_OK)
+		status = check_view(html);
+	if (status == STATUS_OK)
+		status = file_write(html->options.output, write_page, html);
+	for (size_t i = 0; i < html->count; i++)
+		thrum__input_close(html->sources[i].input.owner);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct html *html = calloc(1, sizeof(*html));
+	int status, count;
+
+	if (!html)
+		return load_no_memory();
+	html->command = command;
+	count = options_parse(command, argc, argv, &html->options, &status);
+	if (count >= 0)
+		status = make(html, count, argv);
+	free(html);
+	return status;
+}
+
+#define OPTION(member) offsetof(struct html_options, member)
+
+static const struct option options_of_html[] = {
+	{"output", 'o', OPTION_STRING, OPTION(output), "FILE", NULL,
+		"where to; - is standard output"},
+	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
+		"the page's (if not given, the traces' names)"},
+	{"view", 0, OPTION_STRING, OPTION(view), "STATE", NULL,
+		"what to show first, as a viewer gives it in its link"},
+	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,
+		"without a trace: opens what is dropped on it"},
+	{0},
+};
+
+const struct command command_html = {
+	.name = "html",
+	.purpose = "write traces as a page that explores them in any browser",
+	.arguments = "TRACE|PID|-...",
+	.min = 0,
+	.max = THRUM__STAGE_MAX,
+	.options = options_of_html,
+	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
+		"Send it to somebody, and they open it. Several traces stand one above the other\n"
+		"on a common time. What its address says, beginning with #, is what is seen: a\n"
+		"copied link shows the same. An older file of FILE's name is replaced; a trace or\n"
+		"a symbolic link is not.",
+	.examples = "thrum html server.thrum -o server.html\n"
+		    "thrum html good.ctf bad.ctf -o both.html\n"
+		    "thrum html 4711 -o now.html\n"
+		    "thrum html --viewer -o viewer.html",
+	.statuses = "0  fine, also when parts are lost or damaged (the page says so)\n"
+		    "2  not a trace, or FILE could not be written\n"
+		    "64 used wrongly",
+	.run = run,
+};

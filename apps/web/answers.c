@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: ISC */
+/* What the core answers, as JSON: what there is, what has changed, documents. The shapes stand in
+ * src/messages.ts. */
+#include <string.h>
+
+#include "core.h"
+#include "view/document.h"
+
+#define LONGEST_RUNS 1000
+#define COUNTERS_MAX 500 /* in the menu of counters */
+
+struct part *core_part(unsigned part)
+{
+	return core.stage && part < core.stage->count ? &core.parts[part] : NULL;
+}
+
+void part_forget(struct part *part)
+{
+	for (int i = 0; i < THRUM__TABLE_COUNT; i++)
+		if (part->has_table[i])
+			thrum__table_finish(&part->table[i]);
+	if (part->has_stats)
+		thrum__stats_free(&part->stats);
+}
+
+const struct thrum__stats *core_stats(unsigned number)
+{
+	struct part *part = core_part(number);
+
+	if (!part)
+		return NULL;
+	if (!part->has_stats)
+		part->has_stats = thrum__stats_make(part->model, true, LONGEST_RUNS,
+					  &part->stats) == 0;
+	return part->has_stats ? &part->stats : NULL;
+}
+
+/* ---- What there is --------------------------------------------------------------------------- */
+
+/* The commands, for the page's keys and its help. */
+EXPORT(core_commands) void core_commands(void)
+{
+	struct json *out = &core.out;
+
+	json_clear(out);
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__COMMAND_COUNT; i++) {
+		json_next(out);
+		json_put(out, "{");
+		json_key_string(out, "name", thrum__command_name(i));
+		json_key_string(out, "keys", thrum__command_keys(i));
+		json_key_string(out, "help", thrum__command_help(i));
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+}
+
+static void put_colours(struct json *out, int theme)
+{
+	json_key(out, thrum__theme_name(theme));
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__COLOUR_COUNT; i++) {
+		json_next(out);
+		json_integer(out, thrum__theme_colour(theme, i));
+	}
+	json_put(out, "]");
+}
+
+/* The visual language: for the painter and for the page's style sheet. */
+EXPORT(core_tokens) void core_tokens(void)
+{
+	struct json *out = &core.out;
+
+	json_clear(out);
+	json_put(out, "{");
+	json_key_string(out, "face", THRUM__FACE);
+	json_key(out, "colours");
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__COLOUR_COUNT; i++) {
+		json_next(out);
+		json_string(out, thrum__colour_name(i));
+	}
+	json_put(out, "]");
+	json_key(out, "themes");
+	json_put(out, "{");
+	for (int i = 0; i < THRUM__THEME_COUNT; i++)
+		put_colours(out, i);
+	json_put(out, "}");
+	json_key(out, "fonts");
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__FONT_COUNT; i++) {
+		json_next(out);
+		json_put(out, "{");
+		json_key_integer(out, "size", thrum__font_size(i));
+		json_key_integer(out, "weight", thrum__font_weight(i));
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+	json_key(out, "dashes");
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__DASH_COUNT; i++) {
+		float lengths[4];
+		size_t count = thrum__dash_lengths(i, lengths);
+
+		json_next(out);
+		json_put(out, "[");
+		for (size_t j = 0; j < count; j++) {
+			json_next(out);
+			json_integer(out, (int64_t)lengths[j]);
+		}
+		json_put(out, "]");
+	}
+	json_put(out, "]}");
+}
+
+/* ---- What has changed ------------------------------------------------------------------------ */
+
+/* The worker sends on what differs from the last time. */
+#define CHANGED_PARTS 64 /* beside enum thrum__changed: in parts, their counters, what is on */
+
+static void put_counters(struct json *out, unsigned number)
+{
+	const struct thrum__model *model = core.parts[number].model;
+
+	json_key(out, "counters");
+	json_put(out, "[");
+	for (uint32_t i = 0; i < model->counter_count && i < COUNTERS_MAX; i++) {
+		size_t size;
+		const char *name = thrum__model_string(model, model->counters[i].name, &size);
+
+		json_next(out);
+		json_put(out, "{");
+		json_key(out, "name");
+		json_text(out, name, size);
+		json_key_bool(out, "shown", thrum__stage_has_counter(core.stage, number, i));
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+}
+
+static void put_parts(struct json *out)
+{
+	char words[400];
+
+	json_key(out, "parts");
+	json_put(out, "[");
+	for (unsigned i = 0; i < core.stage->count; i++) {
+		const struct thrum__part *part = &core.stage->parts[i];
+		const struct thrum__model *model = core.parts[i].model;
+
+		json_next(out);
+		json_put(out, "{");
+		json_key_string(out, "name", part->name);
+		thrum__stage_part_words(core.stage, i, words, sizeof words);
+		json_key_string(out, "words", words);
+		thrum__stage_finding_words(core.stage, i, words, sizeof words);
+		json_key_string(out, "findingWords", words);
+		json_key_integer(out, "tasks", model->tasks.count - model->tasks.first);
+		json_key_integer(out, "findings", part->view->findings.count);
+		put_counters(out, i);
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+}
+
+static void put_search(struct json *out)
+{
+	uint32_t at, found = thrum__stage_found(core.stage, &at);
+
+	json_key(out, "search");
+	json_put(out, "{");
+	json_key_string(out, "text", core.stage->parts[core.stage->focus].view->state.search);
+	json_key_integer(out, "found", found);
+	json_key_integer(out, "at", at);
+	json_put(out, "}");
+}
+
+static void put_status(struct json *out)
+{
+	char pointer[400], seen[400];
+
+	thrum__stage_pointer_words(core.stage, pointer, sizeof pointer);
+	thrum__stage_seen_words(core.stage, seen, sizeof seen);
+	json_key(out, "status");
+	json_put(out, "{");
+	json_key_string(out, "pointer", pointer);
+	json_key_string(out, "seen", seen);
+	json_put(out, "}");
+}
+
+/* A state is plain ASCII without quotes, of any length. */
+static void put_address(struct json *out)
+{
+	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
+	char *to;
+
+	json_key(out, "address");
+	json_put(out, "\"");
+	to = json_room(out, size + 1);
+	if (!to)
+		return;
+	thrum__stage_state_print(core.stage, to, size + 1);
+	out->size += size;
+	json_put(out, "\"");
+}
+
+static void put_on(struct json *out)
+{
+	const struct thrum__view *view = core.stage->parts[core.stage->focus].view;
+	const struct thrum__view_state *state = &view->state;
+	const struct {
+		int command;
+		bool is_on;
+	} all[] = {{THRUM__COMMAND_FOLD, view->is_folded},
+		{THRUM__COMMAND_SQUEEZE, view->is_squeezed},
+		{THRUM__COMMAND_FISHEYE, state->fisheye},
+		{THRUM__COMMAND_RELATED, state->related_only},
+		{THRUM__COMMAND_COUNTERS, state->counters}, {THRUM__COMMAND_LEGEND, state->legend}};
+
+	json_key(out, "on");
+	json_put(out, "[");
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		if (!all[i].is_on)
+			continue;
+		json_next(out);
+		json_string(out, thrum__command_name(all[i].command));
+	}
+	json_put(out, "]");
+}
+
+static void put_rows(struct json *out)
+{
+	struct thrum__scroll scroll;
+
+	thrum__stage_scroll_rows(core.stage, &scroll);
+	json_key(out, "rows");
+	json_put(out, "{");
+	json_key(out, "all");
+	json_number(out, scroll.all);
+	json_key(out, "at");
+	json_number(out, scroll.at);
+	json_key(out, "page");
+	json_number(out, scroll.page);
+	json_put(out, "}");
+}
+
+static void put_picture(struct json *out)
+{
+	static const char *const over[] = {[THRUM__OVER_GROUND] = "ground",
+		[THRUM__OVER_TASK] = "task",
+		[THRUM__OVER_STRIP] = "strip",
+		[THRUM__OVER_STRIP_EDGE] = "strip-edge",
+		[THRUM__OVER_RULER] = "ruler",
+		[THRUM__OVER_DIVIDER] = "divider"};
+	const struct thrum__view *view = core.stage->parts[core.stage->focus].view;
+
+	json_key_integer(out, "focus", core.stage->focus);
+	json_key_integer(out, "selected",
+		view->selected == THRUM__NONE ? -1 : (int64_t)view->selected);
+	json_key_bool(out, "linked", core.stage->is_linked);
+	json_key_string(out, "theme", thrum__theme_name(view->state.theme));
+	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
+	json_key_string(out, "panel", core.stage->panel);
+	put_on(out);
+	put_rows(out);
+}
+
+/* Changes, by bits of enum thrum__changed and CHANGED_PARTS. */
+EXPORT(core_changes) void core_changes(int bits)
+{
+	struct json *out = &core.out;
+
+	json_clear(out);
+	json_put(out, "{");
+	if (core.stage->count > 0) {
+		put_picture(out);
+		if (bits & CHANGED_PARTS)
+			put_parts(out);
+		if (bits & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))
+			put_search(out);
+		if (bits & (THRUM__CHANGED_STATUS | THRUM__CHANGED_PICTURE))
+			put_status(out);
+		if (bits & THRUM__CHANGED_ADDRESS)
+			put_address(out);
+	}
+	json_put(out, "}");
+}
+
+/* The window's words: no JSON. */
+EXPORT(core_window) void core_window(void)
+{
+	char words[200] = "";
+
+	if (core.stage->count > 0)
+		thrum__stage_window_words(core.stage, words, sizeof words);
+	json_clear(&core.out);
+	json_put(&core.out, words);
+}
+
+/* A part's name, cleaned: no JSON. */
+EXPORT(core_name) void core_name(unsigned part)
+{
+	char name[200];
+
+	json_clear(&core.out);
+	if (core_part(part))
+		json_bytes(&core.out, name,
+			thrum__text_clean(core.stage->parts[part].name,
+				strlen(core.stage->parts[part].name), name, sizeof name));
+}
+
+static void put_count_of(struct json *out, uint64_t count, const char *one, const char *many)
+{
+	if (count == 0)
+		return;
+	json_put(out, out->size > 0 ? ", " : "");
+	json_integer(out, (int64_t)count);
+	json_put(out, count == 1 ? one : many);
+}
+
+/* What is missing of the trace that was opened last; the trace's document tells why. Empty when
+ * nothing is. No JSON. */
+EXPORT(core_warning) void core_warning(void)
+{
+	const struct thrum_trace_info *info = &core.parts[core.stage->count - 1].info;
+	struct json *out = &core.out;
+
+	json_clear(out);
+	put_count_of(out, info->damaged, " place is damaged", " places are damaged");
+	put_count_of(out, info->gaps, " stretch of a lane is missing",
+		" stretches of lanes are missing");
+	put_count_of(out, info->lost_total, " event was not recorded", " events were not recorded");
+}
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+static void put_piece(struct json *out, const struct thrum__document *document,
+	const struct thrum__piece_of_text *piece)
+{
+	json_put(out, "{");
+	json_key(out, "text");
+	json_text(out, document->text + piece->offset, piece->size);
+	if (piece->link == THRUM__LINK_TO_TASK)
+		json_key_integer(out, "task", piece->target);
+	if (piece->link == THRUM__LINK_TO_TIME) {
+		json_key(out, "time");
+		json_put(out, "\"");
+		json_integer(out, piece->target);
+		json_put(out, "\"");
+	}
+	if (piece->is_bad)
+		json_key_bool(out, "bad", true);
+	json_put(out, "}");
+}
+
+static void put_paragraph(struct json *out, const struct thrum__document *document,
+	const struct thrum__paragraph *paragraph)
+{
+	json_next(out);
+	json_put(out, "{");
+	json_key_string(out, "role", thrum__role_name(paragraph->role));
+	if (paragraph->key && *paragraph->key)
+		json_key_string(out, "key", paragraph->key);
+	if (paragraph->number > 0)
+		json_key_integer(out, "number", paragraph->number);
+	json_key(out, "pieces");
+	json_put(out, "[");
+	for (uint32_t i = 0; i < paragraph->count; i++) {
+		json_next(out);
+		put_piece(out, document, &document->pieces[paragraph->first + i]);
+	}
+	json_put(out, "]");
+	if (paragraph->aside.size > 0) {
+		json_key(out, "aside");
+		put_piece(out, document, &paragraph->aside);
+	}
+	json_put(out, "}");
+}
+
+enum document_what {
+	DOCUMENT_TASK,
+	DOCUMENT_FINDING,
+	DOCUMENT_TRACE,
+};
+
+static int make_document(int what, unsigned number, uint32_t index,
+	struct thrum__document *document)
+{
+	const struct thrum__stats *stats = core_stats(number);
+	const struct thrum__view *view;
+
+	if (!stats)
+		return -THRUM_E_MEMORY;
+	view = core.stage->parts[number].view;
+	if (what == DOCUMENT_TRACE)
+		return thrum__document_trace(stats, &core.parts[number].info,
+			core.stage->parts[number].name, document);
+	if (what == DOCUMENT_FINDING)
+		return index < view->findings.count
+			? thrum__document_finding(stats->model, &view->findings.findings[index],
+				  document)
+			: 0;
+	return thrum__has_row(&stats->model->tasks, index)
+		? thrum__document_task(stats, index, document)
+		: 0;
+}
+
+/* An empty one where there is nothing. */
+EXPORT(core_document) void core_document(int what, unsigned part, uint32_t index)
+{
+	struct thrum__document document;
+	struct json *out = &core.out;
+
+	thrum__document_init(&document);
+	json_clear(out);
+	json_put(out, "[");
+	if (make_document(what, part, index, &document) == 0)
+		for (uint32_t i = 0; i < document.count; i++)
+			put_paragraph(out, &document, &document.paragraphs[i]);
+	json_put(out, "]");
+	thrum__document_finish(&document);
+}

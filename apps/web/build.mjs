@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: ISC
+// build.mjs CORE OUT ASSEMBLY: makes the page, OUT, from the core (a wasm file) and what lies beside
+// this script: one file that needs nothing else. The same input gives the same bytes. ASSEMBLY puts
+// it into a program.
+
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build, transformSync } from "esbuild";
+
+const [corePath, outPath, assemblyPath] = process.argv.slice(2);
+const LIMIT = 200_000; // bytes of a page without traces
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const wasm = readFileSync(corePath);
+
+/** The tokens of src/view/theme.h, from the core itself. */
+async function tokens() {
+  const nothing = () => 0;
+  const { instance } = await WebAssembly.instantiate(wasm, {
+    page: {
+      read: nothing,
+      size: nothing,
+      progress: nothing,
+      measure: nothing,
+      pow: nothing,
+      exp: nothing,
+    },
+    wasi_snapshot_preview1: { fd_close: nothing, fd_seek: nothing, fd_write: nothing },
+  });
+  const { memory, core_tokens, core_out, core_out_size } = instance.exports;
+  core_tokens();
+  return JSON.parse(Buffer.from(memory.buffer, core_out(), core_out_size()).toString());
+}
+
+/** Custom properties for each theme: as the system has it, or as [data-theme] says. */
+function themes({ colours, themes, face }) {
+  const values = (name) =>
+    `color-scheme:${name === "light" ? "light" : "dark"};` +
+    colours
+      .map((colour, i) => `--${colour}:#${themes[name][i].toString(16).padStart(6, "0")}`)
+      .join(";");
+  const system = {
+    dark: "(prefers-color-scheme:dark)",
+    contrast: "(prefers-contrast:more),(forced-colors:active)",
+  };
+  let css = `:root{--face:${face};${values("light")}}`;
+  for (const [name, query] of Object.entries(system))
+    css += `@media ${query}{:root{${values(name)}}}`;
+  for (const name of Object.keys(themes)) css += `:root[data-theme=${name}]{${values(name)}}`;
+  return css;
+}
+
+async function script(entry) {
+  const { outputFiles } = await build({
+    entryPoints: [here(entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "iife",
+    target: ["chrome90", "firefox105", "safari16.4"],
+    charset: "utf8",
+    legalComments: "none",
+  });
+  return outputFiles[0].text;
+}
+
+function pack(bytes) {
+  const packed = gzipSync(bytes, { level: 9 });
+  packed[9] = 255; // the system that packed it: unknown
+  return packed.toString("base64");
+}
+
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+// The page has to be small, so all but what unpacks it is packed: boot.ts.
+const css = themes(await tokens()) + readFileSync(here("page.css"), "utf8");
+const bundle = {
+  style: transformSync(css, { loader: "css", minify: true, charset: "utf8" }).code,
+  worker: await script("src/worker.ts"),
+  page: await script("src/page.ts"),
+};
+const parts = {
+  core: pack(wasm),
+  bundle: pack(JSON.stringify(bundle)),
+  boot: `<script>${(await script("src/boot.ts")).trimEnd()}</script>`,
+};
+let html = readFileSync(here("page.html"), "utf8").replaceAll(
+  /<!--(core|bundle|boot)-->/g,
+  (_, name) => parts[name],
+);
+const inline = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map((match) => match[1]);
+html = html.replace(
+  'content="csp"',
+  `content="${[
+    "default-src 'none'",
+    `script-src ${[...inline, bundle.page].map(hash).join(" ")} 'wasm-unsafe-eval'`,
+    "worker-src blob:",
+    `style-src ${hash(bundle.style)}`,
+    "img-src data: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ")}"`,
+);
+if (html.split("<!--data-->").length !== 2) throw new Error("page.html: no place for traces");
+
+writeFileSync(outPath, html);
+writeFileSync(
+  assemblyPath,
+  `.section .rodata
+.global thrum_page_start, thrum_page_end
+thrum_page_start:
+.incbin "${resolve(outPath)}"
+thrum_page_end:
+.byte 0
+.section .note.GNU-stack, "", %progbits
+`,
+);
+const size = (text) => `${(Buffer.byteLength(text) / 1000).toFixed(1)} kB`;
+console.log(
+  `${outPath}: ${size(html)} (core ${size(parts.core)}, the rest ${size(parts.bundle)}; ` +
+    Object.entries(bundle)
+      .map(([name, text]) => `${name} ${size(text)}`)
+      .join(", ") +
+    " unpacked)",
+);
+if (Buffer.byteLength(html) > LIMIT) console.log(`larger than ${LIMIT} bytes`);

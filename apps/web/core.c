@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: ISC */
+/* Opening traces, input, frames: what the worker calls. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "canvas/canvas.h"
+#include "read/read.h"
+
+struct core core;
+
+/* ---- Called in the page ---------------------------------------------------------------------- */
+
+/* The bytes of what is being opened. */
+IMPORT(read) int page_read(double offset, void *to, size_t size);
+IMPORT(size) double page_size(void);
+/* How far opening is, 0 … 1. */
+IMPORT(progress) void page_progress(const char *what, double part);
+/* A text's width in pixels. */
+IMPORT(measure) float page_measure(const char *text, size_t size, int font);
+
+/* ---- What src/painter.ts reads from memory --------------------------------------------------- */
+
+#define AT(type, member, place) \
+	_Static_assert(offsetof(struct type, member) == (place), "painter.ts reads " #type)
+
+AT(thrum__list, x, 0);
+AT(thrum__list, y, 4);
+AT(thrum__list, width, 8);
+AT(thrum__list, height, 12);
+AT(thrum__list, batches, 16);
+AT(thrum__list, batch_count, 20);
+AT(thrum__list, text, 32);
+_Static_assert(sizeof(struct thrum__list) == 48, "painter.ts reads thrum__list");
+AT(thrum__batch, style.op, 0);
+AT(thrum__batch, style.colour, 2);
+AT(thrum__batch, style.fill, 3);
+AT(thrum__batch, style.dash, 4);
+AT(thrum__batch, style.font, 5);
+AT(thrum__batch, style.width, 8);
+AT(thrum__batch, count, 12);
+AT(thrum__batch, items, 20);
+_Static_assert(sizeof(struct thrum__batch) == 24, "painter.ts reads thrum__batch");
+_Static_assert(sizeof(struct thrum__rect) == 16 && sizeof(struct thrum__segment) == 16 &&
+		sizeof(struct thrum__point) == 8 && sizeof(struct thrum__circle) == 12 &&
+		sizeof(struct thrum__text) == 16,
+	"painter.ts reads items");
+_Static_assert(THRUM__OP_RECT == 0 && THRUM__OP_LINE == 1 && THRUM__OP_POLY == 2 &&
+		THRUM__OP_TRI == 3 && THRUM__OP_RING == 4 && THRUM__OP_TEXT == 5,
+	"painter.ts knows what to do by number");
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+char *core_text;
+size_t core_text_size;
+
+/* Room for a text, which the next call takes; NULL: no memory. Ends in NUL. */
+EXPORT(core_in) char *core_in(size_t size)
+{
+	char *text = realloc(core_text, size + 1);
+
+	if (!text)
+		return NULL;
+	core_text = text;
+	core_text_size = size;
+	text[size] = '\0';
+	return text;
+}
+
+EXPORT(core_out) const char *core_out(void)
+{
+	return core.out.text;
+}
+
+/* Its size; -1: there was no memory for it. */
+EXPORT(core_out_size) int core_out_size(void)
+{
+	return core.out.failed ? -1 : (int)core.out.size;
+}
+
+/* ---- Widths ---------------------------------------------------------------------------------- */
+
+#define ASCII_FIRST 32
+#define ASCII_COUNT 95
+
+/* Of ASCII, filled in by the worker: nearly all texts need no more. */
+static float widths[THRUM__FONT_COUNT][ASCII_COUNT];
+
+EXPORT(core_widths) float *core_widths(void)
+{
+	return widths[0];
+}
+
+EXPORT(core_widths_count) int core_widths_count(void)
+{
+	return THRUM__FONT_COUNT * ASCII_COUNT;
+}
+
+static float width(void *context, const char *text, size_t size, int font)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < size;) {
+		unsigned c = (unsigned char)text[i] - ASCII_FIRST;
+		size_t from = i;
+
+		if (c < ASCII_COUNT) {
+			sum += widths[font][c];
+			i++;
+			continue;
+		}
+		while (i < size && (unsigned char)text[i] - ASCII_FIRST >= ASCII_COUNT)
+			i++;
+		sum += page_measure(text + from, i - from, font);
+	}
+	return sum;
+}
+
+/* ---- The stage ------------------------------------------------------------------------------- */
+
+static void clear(void)
+{
+	thrum__stage_destroy(core.stage);
+	core.stage = NULL;
+	for (size_t i = 0; i < THRUM__STAGE_MAX; i++) {
+		part_forget(&core.parts[i]);
+		thrum__model_destroy(core.parts[i].model);
+		free(core.parts[i].texts);
+		core.parts[i] = (struct part){0};
+	}
+}
+
+/* Makes an empty stage. Before anything else, and in order to open others instead. */
+EXPORT(core_clear) int core_clear(void)
+{
+	bool is_animated = core.stage && core.stage->is_animated;
+
+	clear();
+	core.metrics.width = width;
+	if (thrum__stage_create(&core.stage) < 0)
+		return -THRUM_E_MEMORY;
+	core.stage->is_animated = is_animated;
+	return 0;
+}
+
+EXPORT(core_animate) void core_animate(bool is_animated)
+{
+	core.stage->is_animated = is_animated;
+}
+
+/* The theme's name is the text. */
+EXPORT(core_theme) int core_theme(void)
+{
+	int theme = thrum__theme_find(core_text);
+
+	core.theme = theme < 0 ? THRUM__THEME_LIGHT : theme;
+	return thrum__stage_theme(core.stage, core.theme);
+}
+
+EXPORT(core_theme_now) int core_theme_now(void)
+{
+	return core.stage->count > 0 ? core.stage->parts[0].view->state.theme : core.theme;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int64_t read_input(void *owner, uint64_t offset, void *to, size_t size)
+{
+	return page_read((double)offset, to, size);
+}
+
+static uint64_t input_size(void *owner)
+{
+	return (uint64_t)page_size();
+}
+
+static bool show_reading(void *context, const struct thrum__model *model)
+{
+	const struct thrum_trace_info *info = context;
+	double all = info->file_size > 0 ? (double)info->file_size : 1;
+
+	page_progress("Reading", (double)info->content_bytes / all);
+	return true;
+}
+
+static bool show_arranging(void *context)
+{
+	page_progress("Arranging", 1);
+	return true;
+}
+
+/* The trace's own texts go with it. */
+static int keep_info(struct part *part, const struct thrum_trace_info *info)
+{
+	const char *texts[] = {info->program, info->host, info->clock, info->state};
+	const char **to[] = {&part->info.program, &part->info.host, &part->info.clock,
+		&part->info.state};
+	size_t size = 0, at = 0;
+
+	for (size_t i = 0; i < 4; i++)
+		size += strlen(texts[i]) + 1;
+	part->texts = malloc(size);
+	if (!part->texts)
+		return -THRUM_E_MEMORY;
+	part->info = *info;
+	for (size_t i = 0; i < 4; i++) {
+		*to[i] = strcpy(part->texts + at, texts[i]);
+		at += strlen(texts[i]) + 1;
+	}
+	return 0;
+}
+
+static int read_model(struct part *part, struct thrum_error_info *error)
+{
+	struct thrum__input input = {NULL, read_input, input_size};
+	struct thrum_trace *trace;
+	int result = thrum__trace_open_input(&input, NULL, &trace, error);
+
+	if (result < 0)
+		return result;
+	result = thrum__model_create(trace, &part->model);
+	if (result == 0)
+		result = thrum__model_load(part->model, trace, show_reading,
+			(void *)thrum_trace_info(trace), error);
+	if (result == 0)
+		result = keep_info(part, thrum_trace_info(trace));
+	thrum_trace_close(trace);
+	return result;
+}
+
+static int open_part(struct part *part, struct thrum_error_info *error)
+{
+	static const struct thrum__view_options options = {.by_lane = true};
+	struct thrum__view *view;
+	int result = read_model(part, error);
+
+	if (result == 0)
+		result = thrum__view_create(part->model, &options, show_arranging, NULL, &view);
+	if (result == 0)
+		result = thrum__stage_add(core.stage, view, core_text);
+	return result;
+}
+
+static void tell_failure(int result, const struct thrum_error_info *error)
+{
+	bool is_memory = result == -THRUM_E_MEMORY;
+
+	json_clear(&core.out);
+	json_put(&core.out, "{");
+	json_key_string(&core.out, "message",
+		is_memory                 ? "This trace is too large for a browser's memory."
+			: *error->message ? error->message
+					  : thrum_error_message(result));
+	json_key_string(&core.out, "hint",
+		is_memory ? "Open it on the desktop with \"thrum view\", or draw a part of it "
+			    "with \"thrum render --start --duration\"."
+			: result == -THRUM_E_FORMAT
+			? "Recordings of thrum and .ctf files of mirage-profile can be "
+			  "opened, also gzipped."
+			: result == -THRUM_E_SIZE ? "Open them in several windows."
+						  : "");
+	json_put(&core.out, "}");
+}
+
+/*
+ * Reads what page_read gives, adds it to the stage below what is there; its name is the text.
+ * Returns 0; or an error, and the answer is {message, hint}.
+ */
+EXPORT(core_open) int core_open(void)
+{
+	struct thrum_error_info error = {0};
+	uint32_t count = core.stage->count;
+	int result = -THRUM_E_SIZE;
+	struct part *part;
+
+	if (count < THRUM__STAGE_MAX) {
+		part = &core.parts[count];
+		result = open_part(part, &error);
+		if (result < 0) {
+			thrum__model_destroy(part->model);
+			free(part->texts);
+			*part = (struct part){0};
+		} else {
+			(void)thrum__stage_theme(core.stage, core.theme);
+		}
+	}
+	if (result < 0)
+		tell_failure(result, &error);
+	return result;
+}
+
+/* ---- Input: as thrum__stage_… ---------------------------------------------------------------- */
+
+EXPORT(core_press) int core_press(float x, float y, unsigned with)
+{
+	core.x = x;
+	core.y = y;
+	return thrum__stage_press(core.stage, x, y, with);
+}
+
+EXPORT(core_move) int core_move(float x, float y, unsigned with)
+{
+	core.x = x;
+	core.y = y;
+	return thrum__stage_move(core.stage, x, y, with);
+}
+
+EXPORT(core_release) int core_release(float x, float y, unsigned with)
+{
+	return thrum__stage_release(core.stage, x, y, with);
+}
+
+EXPORT(core_double) int core_double(float x, float y, unsigned with)
+{
+	return thrum__stage_double_press(core.stage, x, y, with);
+}
+
+EXPORT(core_leave) int core_leave(void)
+{
+	return thrum__stage_leave(core.stage);
+}
+
+EXPORT(core_wheel) int core_wheel(float x, float y, float dx, float dy, unsigned with)
+{
+	return thrum__stage_wheel(core.stage, x, y, dx, dy, with);
+}
+
+EXPORT(core_pinch) int core_pinch(float x, float y, float dx, float dy, double factor)
+{
+	return thrum__stage_pinch(core.stage, x, y, dx, dy, factor);
+}
+
+/* A command's name is the text. */
+EXPORT(core_command) int core_command(void)
+{
+	int command = thrum__command_find(core_text);
+
+	return command < 0 ? 0 : thrum__stage_command(core.stage, command);
+}
+
+EXPORT(core_go_task) int core_go_task(unsigned part, uint32_t task)
+{
+	return part < core.stage->count ? thrum__stage_go_task(core.stage, part, task) : 0;
+}
+
+/* The time, in ns, is the text. */
+EXPORT(core_go_time) int core_go_time(unsigned part)
+{
+	int64_t time = strtoll(core_text, NULL, 10);
+
+	return part < core.stage->count ? thrum__stage_go_time(core.stage, part, time) : 0;
+}
+
+EXPORT(core_go_finding) int core_go_finding(unsigned part, uint32_t finding)
+{
+	return part < core.stage->count ? thrum__stage_go_finding(core.stage, part, finding) : 0;
+}
+
+EXPORT(core_hover) int core_hover(unsigned part, uint32_t task)
+{
+	return part < core.stage->count ? thrum__stage_hover_task(core.stage, part, task) : 0;
+}
+
+/* On failure the answer says why: no JSON. */
+static int tell_error(int result, const struct thrum_error_info *error)
+{
+	json_clear(&core.out);
+	if (result < 0)
+		json_put(&core.out, *error->message ? error->message : thrum_error_message(result));
+	return result;
+}
+
+EXPORT(core_go_text) int core_go_text(void)
+{
+	struct thrum_error_info error = {0};
+
+	return tell_error(thrum__stage_go_text(core.stage, core_text, &error), &error);
+}
+
+EXPORT(core_state) int core_state(void)
+{
+	struct thrum_error_info error = {0};
+
+	return tell_error(thrum__stage_state_parse(core.stage, core_text, &error), &error);
+}
+
+EXPORT(core_search) int core_search(void)
+{
+	return thrum__stage_search(core.stage, core_text);
+}
+
+EXPORT(core_counter) int core_counter(unsigned part, uint32_t counter, bool is_on)
+{
+	if (part >= core.stage->count || counter >= core.parts[part].model->counter_count)
+		return 0;
+	return thrum__stage_counter(core.stage, part, counter, is_on);
+}
+
+EXPORT(core_link) int core_link(bool is_linked)
+{
+	return thrum__stage_link(core.stage, is_linked);
+}
+
+EXPORT(core_scroll) int core_scroll(double row)
+{
+	return thrum__stage_set_row(core.stage, row);
+}
+
+/* The panel's word, which travels in the address, is the text. */
+EXPORT(core_panel) int core_panel(void)
+{
+	if (core_text_size >= sizeof core.stage->panel)
+		return 0;
+	strcpy(core.stage->panel, core_text);
+	return THRUM__CHANGED_ADDRESS;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Returns 1 while something moves. */
+EXPORT(core_frame) int core_frame(float w, float h, double now)
+{
+	return core.stage->count == 0
+		? 0
+		: thrum__stage_frame(core.stage, w, h, &core.metrics, now);
+}
+
+EXPORT(core_lists) const struct thrum__list *core_lists(void)
+{
+	return core.stage->lists;
+}
+
+EXPORT(core_list_count) uint32_t core_list_count(void)
+{
+	return core.stage->list_count;
+}
+
+static int take_bytes(void *context, const void *bytes, size_t size)
+{
+	json_bytes(&core.out, bytes, size);
+	return core.out.failed ? -THRUM_E_MEMORY : 0;
+}
+
+/* The last frame as SVG: no JSON. */
+EXPORT(core_svg) int core_svg(void)
+{
+	json_clear(&core.out);
+	return thrum__canvas_svg(core.stage->lists, core.stage->list_count, core_theme_now(),
+		core.stage->count > 0 ? core.stage->parts[0].name : "", take_bytes, NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The core of the page: everything from bytes to display lists, as one wasm32 module. The worker
+ * (src/worker.ts) calls what is exported, a flat API of numbers; texts go in through core_in and
+ * come out through core_out, as JSON unless said otherwise. One page is one core: hence globals.
+ *
+ * core.c        opening, input, frames
+ * answers.c     what there is, what has changed, documents
+ * tables.c      tables, charts
+ * libc.c        what of libc is better done otherwise here
+ */
+#ifndef CORE_H
+#define CORE_H
+
+#include "json.h"
+#include "view/chart.h"
+#include "view/stage.h"
+
+#define EXPORT(name) __attribute__((export_name(#name), used))
+#define IMPORT(name) __attribute__((import_module("page"), import_name(#name)))
+
+/* What belongs to a part of the stage beside its view. */
+struct part {
+	struct thrum__model *model;
+	struct thrum_trace_info info; /* its texts are in `texts` */
+	char *texts;
+	bool has_stats; /* made when first asked for */
+	struct thrum__stats stats;
+	bool has_table[THRUM__TABLE_COUNT]; /* likewise */
+	struct thrum__table table[THRUM__TABLE_COUNT];
+	bool has_chart;
+	struct thrum__chart chart;
+};
+
+struct core {
+	struct thrum__stage *stage;
+	struct part parts[THRUM__STAGE_MAX]; /* as stage->parts */
+	struct thrum__metrics metrics;
+	float x, y; /* where the pointer was last */
+	int theme;
+	struct json out;
+	struct thrum__list chart;
+};
+
+extern struct core core;
+
+/* The text that the worker has put into core_in. */
+extern char *core_text;
+extern size_t core_text_size;
+
+/* NULL: there is no such part. */
+struct part *core_part(unsigned part);
+
+/* The numbers of a part, or NULL: there is no such part, or no memory. */
+const struct thrum__stats *core_stats(unsigned part);
+
+/* Frees what was made of a part to answer. */
+void part_forget(struct part *);
+
+#endif

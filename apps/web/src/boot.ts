@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: ISC
+// Unpacks what the page is made of (build.mjs says of what and why), and starts it. The policy of the
+// page names the hashes of both, so nothing else can be started this way.
+
+import { isAble } from "./page-able";
+import { fromBase64, gunzip } from "./unpack";
+
+interface Bundle {
+  style: string;
+  worker: string;
+  page: string;
+}
+
+function add(name: "style" | "script", text: string): void {
+  const element = document.createElement(name);
+  element.textContent = text;
+  document.head.append(element);
+}
+
+async function boot(): Promise<void> {
+  const element = document.getElementById("bundle")!;
+  const bytes = await gunzip(fromBase64(element.textContent ?? ""));
+  const { style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
+  element.remove();
+  document.getElementById("worker")!.textContent = worker;
+  add("style", style);
+  add("script", page);
+}
+
+void (async () => {
+  if (isAble()) await boot();
+  document.documentElement.hidden = false;
+})();

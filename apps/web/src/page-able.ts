@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: ISC
+// Whether this browser has what the page needs; where not, the page says so. Runs first, by itself:
+// it is plain enough for browsers that lack the rest.
+
+export function isAble(): boolean {
+  const able =
+    typeof WebAssembly === "object" &&
+    typeof Worker === "function" &&
+    typeof DecompressionStream === "function" &&
+    typeof OffscreenCanvas === "function" &&
+    "transferControlToOffscreen" in HTMLCanvasElement.prototype;
+  if (!able) document.getElementById("unable")?.removeAttribute("hidden");
+  return able;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: ISC
+// Elements. Texts become text nodes only, so that a trace's label can never be markup.
+
+/** The element of page.html that has this id. */
+export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`page.html has no #${id}`);
+  return element as E;
+}
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+export function button(words: string, act: () => void, attributes: Record<string, string> = {}) {
+  const element = make("button", { type: "button", ...attributes }, words);
+  listen(element, "click", act);
+  return element;
+}
+
+type Events = DocumentEventMap & WindowEventMap;
+
+export function listen<K extends keyof Events>(
+  target: EventTarget,
+  type: K,
+  handler: (event: Events[K]) => void,
+  options?: AddEventListenerOptions,
+) {
+  target.addEventListener(type, handler as EventListener, options);
+}
+
+/** Each element below `root` that has this data attribute, with its value. */
+export function withData(name: string, act: (element: HTMLElement, value: string) => void) {
+  for (const element of document.querySelectorAll<HTMLElement>(`[data-${name}]`))
+    act(element, element.getAttribute(`data-${name}`) ?? "");
+}
+
+/** Says it to those who listen to the page. */
+export function say(words: string) {
+  byId("live").textContent = words;
+}
+
+/** "1,234", as the core writes numbers. */
+export const count = (number: number) => number.toLocaleString("en");
+
+/** "(max-width: 699px)" is where page.css puts the tabs to the bottom. */
+export const isNarrow = () => matchMedia("(max-width: 699px)").matches;
+
+/** At once, but at most one call each `ms`; the last one always. */
+export function throttled(ms: number, act: () => void): () => void {
+  let timer = 0;
+  let isWanted = false;
+  const run = () => {
+    timer = window.setTimeout(() => {
+      timer = 0;
+      if (isWanted) run();
+    }, ms);
+    isWanted = false;
+    act();
+  };
+  return () => {
+    if (timer) isWanted = true;
+    else run();
+  };
+}
+
+export function saveFile(name: string, bytes: Blob) {
+  const url = URL.createObjectURL(bytes);
+  make("a", { href: url, download: name }).click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: ISC
+// The header: name, search, buttons and menus; and the status line.
+import { button, byId, count, listen, make, saveFile, say, withData } from "./page-dom";
+import { listenToHeld } from "./page-input";
+import { command, keyOf, now, on, onChange, post } from "./page-wire";
+import type { TableName } from "./messages";
+import { openTab } from "./panel";
+
+/** Commands that the menu "View" switches. */
+const SWITCHES: [string, string][] = [
+  ["squeeze", "Fold quiet rows"],
+  ["fisheye", "Fish-eye"],
+  ["related", "Fade what isn't related"],
+  ["legend", "Key line"],
+];
+/** What the status line reminds of. */
+const HINTS: [string, string][] = [
+  ["fit", "fit"],
+  ["fold", "fold idle"],
+  ["next-match", "next match"],
+  ["details", "details"],
+  ["help", "all keys"],
+];
+
+/** Menus close when something else is pressed, or by Escape. */
+function makeMenus() {
+  const menus = [...document.querySelectorAll<HTMLDetailsElement>("details.menu")];
+  const closeOthers = (stays?: Element | null) => {
+    for (const menu of menus) if (menu !== stays) menu.open = false;
+  };
+  listen(document, "pointerdown", (event) =>
+    closeOthers((event.target as Element).closest("details.menu")),
+  );
+  for (const menu of menus) {
+    listen(menu, "focusout", (event) => {
+      if (event.relatedTarget && !menu.contains(event.relatedTarget as Node)) menu.open = false;
+    });
+    listen(menu, "keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.preventDefault();
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+    });
+    listen(menu, "click", (event) => {
+      if ((event.target as Element).closest("button")) menu.open = false;
+    });
+  }
+}
+
+function check(words: string, act: (isOn: boolean) => void, key = ""): HTMLLabelElement {
+  const box = make("input", { type: "checkbox" });
+  listen(box, "change", () => act(box.checked));
+  const label = make("label", {}, box, make("bdi", {}, words));
+  if (key) label.append(make("kbd", { "aria-hidden": "true" }, key));
+  return label;
+}
+
+const setCheck = (label: HTMLElement, isOn: boolean) => {
+  label.querySelector("input")!.checked = isOn;
+};
+
+function makeViewMenu() {
+  const switches = make("div");
+  const items = new Map<string, HTMLLabelElement>();
+  const link = check("Traces share one time", (isOn) => post({ is: "link", on: isOn }));
+  on("ready", () => {
+    switches.replaceChildren();
+    for (const [name, words] of SWITCHES) {
+      const item = check(words, () => command(name), keyOf(name));
+      items.set(name, item);
+      switches.append(item);
+    }
+    switches.append(link);
+  });
+  byId("view-menu").prepend(switches);
+  byId("view-menu").append(button("Go to a time…", () => command("go-to-time")));
+  onChange((changes) => {
+    if (changes.on) for (const [name, item] of items) setCheck(item, changes.on.includes(name));
+    if (changes.linked !== undefined) setCheck(link, changes.linked);
+    link.hidden = now.parts.length < 2;
+  });
+}
+
+function countersOf(index: number): HTMLElement[] {
+  return now.parts[index]!.counters.map(({ name, shown }, counter) => {
+    const item = check(name, (on) => post({ is: "counter", part: index, counter, on }));
+    setCheck(item, shown);
+    return item;
+  });
+}
+
+function makeCounters() {
+  const list = byId("counters");
+  const menu = byId("counters-menu");
+  const all = check("Show counters", () => command("counters"), "c");
+  const build = () => {
+    const focused = [...list.querySelectorAll("input")].indexOf(
+      document.activeElement as HTMLInputElement,
+    );
+    list.replaceChildren(all);
+    now.parts.forEach(({ name, counters }, index) => {
+      if (counters.length === 0) return;
+      const legend = make("legend", {}, now.parts.length > 1 ? name : "One by one");
+      list.append(make("fieldset", {}, legend, ...countersOf(index)));
+    });
+    menu.hidden = !now.parts.some(({ counters }) => counters.length);
+    list.querySelectorAll("input")[focused]?.focus();
+  };
+  onChange((changes) => {
+    if (changes.parts) build();
+    if (changes.on) setCheck(all, changes.on.includes("counters"));
+  });
+}
+
+function makeSearch() {
+  const field = byId<HTMLInputElement>("search");
+  const found = byId("found");
+  const form = byId("find");
+  listen(field, "input", () => post({ is: "search", text: field.value }));
+  listen(form, "submit", (event) => event.preventDefault());
+  listen(field, "keydown", (event) => {
+    if (event.key === "Enter") command(event.shiftKey ? "previous-match" : "next-match");
+    else if (event.key === "Escape") {
+      field.value = "";
+      post({ is: "search", text: "" });
+      document.body.classList.remove("searching");
+      byId("canvas").focus();
+    } else return;
+    event.preventDefault();
+  });
+  onChange(({ search }) => {
+    if (!search) return;
+    // What the field says is ahead of what the worker knows, while one types.
+    if (document.activeElement !== field) field.value = search.text;
+    form.classList.toggle("filled", search.text !== "");
+    found.textContent = !search.text
+      ? ""
+      : search.at
+        ? `${count(search.at)} of ${count(search.found)}`
+        : `${count(search.found)} found`;
+    if (search.text) say(found.textContent);
+  });
+  const open = () => {
+    document.body.classList.add("searching");
+    document.body.classList.remove("more");
+    field.focus();
+    field.select();
+  };
+  listen(byId("find-button"), "click", open);
+  return open;
+}
+
+function makeStatus() {
+  on("ready", () => {
+    const hints = HINTS.map(([name, words]) =>
+      make("span", {}, make("kbd", {}, keyOf(name)), ` ${words}`),
+    );
+    byId("hints").replaceChildren(...hints);
+  });
+  onChange(({ status }) => {
+    if (!status) return;
+    byId("pointer").textContent = status.pointer;
+    byId("seen").textContent = status.seen;
+  });
+}
+
+function makeNames() {
+  onChange(({ parts, focus }) => {
+    const part = now.parts[now.focus];
+    if (!part || (!parts && focus === undefined)) return;
+    byId("name").textContent = part.name;
+    byId("words").replaceChildren(part.words);
+    if (part.findingWords)
+      byId("words").append(" · ", make("span", { class: "bad" }, part.findingWords));
+    const title = now.parts.map(({ name }) => name).join(", ");
+    document.title = now.title || `${title} – thrum`;
+    const summary = now.parts.map((each) =>
+      [each.name, each.words, each.findingWords].filter(Boolean).join(", "),
+    );
+    byId("canvas").setAttribute(
+      "aria-label",
+      `Picture of ${summary.join("; ")}. The panel lists its tasks and findings as text.`,
+    );
+  });
+}
+
+function makeFullScreen() {
+  if (!document.fullscreenEnabled) return;
+  const toggle = () =>
+    document.fullscreenElement
+      ? void document.exitFullscreen()
+      : void document.documentElement.requestFullscreen();
+  const slim = byId("full-screen-button");
+  slim.hidden = !document.body.classList.contains("embed");
+  listen(slim, "click", toggle);
+  byId("view-menu").append(button("Full screen", toggle));
+}
+
+/** `tableOf` says which table a tab shows. Returns what puts the cursor into the search field. */
+export function makeHeader(tableOf: (tab: string) => TableName): () => void {
+  makeMenus();
+  makeViewMenu();
+  makeCounters();
+  makeStatus();
+  makeNames();
+  makeFullScreen();
+  withData("command", (element, name) => listen(element, "click", () => command(name)));
+  withData("hold", listenToHeld);
+  withData("export", (element, what) =>
+    listen(element, "click", () => {
+      const table = what === "csv" ? tableOf(openTab()) : undefined;
+      post({
+        is: "export",
+        what: what as "svg" | "png" | "csv",
+        part: now.focus,
+        table,
+      });
+    }),
+  );
+  on("file", ({ name, bytes }) => saveFile(name, bytes));
+  const more = byId("more-button");
+  const setMore = (isOpen: boolean) => {
+    document.body.classList.toggle("more", isOpen);
+    more.setAttribute("aria-expanded", String(isOpen));
+  };
+  listen(more, "click", () => setMore(more.getAttribute("aria-expanded") !== "true"));
+  listen(document, "pointerdown", (event) => {
+    if (!(event.target as Element).closest("header")) setMore(false);
+  });
+  onChange(({ on: names }) => {
+    if (!names) return;
+    const fold = document.querySelector("[data-command=fold]");
+    fold?.setAttribute("aria-pressed", String(names.includes("fold")));
+  });
+  return makeSearch();
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: ISC
+// Pointer, wheel, fingers and keys, passed on. What they mean is the worker's to say.
+import { byId, isNarrow, listen } from "./page-dom";
+import { command, now, on, onChange, post } from "./page-wire";
+
+const WITH = { shift: 1, control: 2, touch: 4 };
+const TAP_MS = 300;
+const TAP_PX = 24;
+
+const CURSORS: Record<string, string> = {
+  ground: "default",
+  task: "pointer",
+  strip: "crosshair",
+  "strip-edge": "ew-resize",
+  ruler: "default",
+  divider: "ns-resize",
+};
+
+interface Place {
+  x: number;
+  y: number;
+}
+
+function modifiers(event: MouseEvent): number {
+  const touch = event instanceof PointerEvent && event.pointerType === "touch";
+  return (
+    (event.shiftKey ? WITH.shift : 0) |
+    (event.ctrlKey || event.metaKey ? WITH.control : 0) |
+    (touch ? WITH.touch : 0)
+  );
+}
+
+/** Fingers on the picture: one drags, two pinch, a second tap at the same place is a double one. */
+class Fingers {
+  private readonly down = new Map<number, Place>();
+  private isPinch = false;
+  private lastTap = { x: 0, y: 0, at: 0 };
+  private start: Place = { x: 0, y: 0 };
+
+  press(id: number, place: Place) {
+    this.down.set(id, place);
+    if (this.down.size === 1) {
+      this.isPinch = false;
+      this.start = place;
+      post({ is: "pointer", what: "press", ...place, with: WITH.touch });
+    } else if (!this.isPinch) {
+      this.isPinch = true; // for as long as any finger stays: it must not select at its end
+      post({ is: "pointer", what: "leave", ...place, with: WITH.touch });
+    }
+  }
+
+  private middle() {
+    const [a, b] = [...this.down.values()];
+    if (!a) return { x: 0, y: 0, apart: 1 };
+    if (!b) return { ...a, apart: 1 };
+    return {
+      x: (a.x + b.x) / 2,
+      y: (a.y + b.y) / 2,
+      apart: Math.max(Math.hypot(a.x - b.x, a.y - b.y), 1),
+    };
+  }
+
+  move(id: number, place: Place) {
+    if (!this.down.has(id)) return;
+    const before = this.middle();
+    this.down.set(id, place);
+    const { x, y, apart } = this.middle();
+    if (this.isPinch)
+      post({
+        is: "pinch",
+        x: before.x,
+        y: before.y,
+        dx: x - before.x,
+        dy: y - before.y,
+        factor: apart / before.apart,
+      });
+    else post({ is: "pointer", what: "move", ...place, with: WITH.touch });
+  }
+
+  release(id: number, place: Place, isCancelled: boolean) {
+    if (!this.down.delete(id) || this.isPinch) return;
+    const what = isCancelled ? "leave" : "release";
+    post({ is: "pointer", what, ...place, with: WITH.touch });
+    const at = performance.now();
+    const near = (to: Place) => Math.hypot(to.x - place.x, to.y - place.y) < TAP_PX;
+    if (isCancelled || !near(this.start)) return;
+    if (at - this.lastTap.at < TAP_MS && near(this.lastTap)) {
+      post({ is: "pointer", what: "double", ...place, with: WITH.touch });
+      this.lastTap.at = 0;
+    } else this.lastTap = { ...place, at };
+  }
+}
+
+/** Wheel steps in pixels, whatever the browser counts in. */
+function wheelPixels(event: WheelEvent): { dx: number; dy: number } {
+  const unit = event.deltaMode === 1 ? 32 : event.deltaMode === 2 ? window.innerHeight : 1;
+  const dx = event.deltaX * unit;
+  const dy = event.deltaY * unit;
+  // Some browsers turn the wheel sideways themselves when shift is held.
+  return event.shiftKey && dy === 0 ? { dx: 0, dy: dx } : { dx, dy };
+}
+
+export function listenToPicture(canvas: HTMLCanvasElement, isEmbedded: boolean) {
+  const fingers = new Fingers();
+  const place = (event: MouseEvent): Place => {
+    const box = canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  };
+  const pointer = (what: "press" | "move" | "release" | "double" | "leave", event: MouseEvent) =>
+    post({ is: "pointer", what, ...place(event), with: modifiers(event) });
+  const isTouch = (event: PointerEvent) => event.pointerType === "touch";
+  let lastWasTouch = false;
+
+  listen(canvas, "pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    lastWasTouch = isTouch(event);
+    if (lastWasTouch) fingers.press(event.pointerId, place(event));
+    else pointer("press", event);
+  });
+  listen(canvas, "pointermove", (event) => {
+    if (isTouch(event)) fingers.move(event.pointerId, place(event));
+    else pointer("move", event);
+  });
+  listen(canvas, "pointerup", (event) => {
+    if (isTouch(event)) fingers.release(event.pointerId, place(event), false);
+    else if (event.button === 0) pointer("release", event);
+  });
+  listen(canvas, "pointercancel", (event) => {
+    if (isTouch(event)) fingers.release(event.pointerId, place(event), true);
+    else pointer("leave", event);
+  });
+  listen(canvas, "pointerleave", (event) => {
+    if (!isTouch(event) && !canvas.hasPointerCapture(event.pointerId)) pointer("leave", event);
+  });
+  listen(canvas, "dblclick", (event) => {
+    if (!lastWasTouch) pointer("double", event);
+  });
+  listen(canvas, "contextmenu", (event) => {
+    if (lastWasTouch) event.preventDefault(); // a long press does nothing
+  });
+  listen(
+    canvas,
+    "wheel",
+    (event) => {
+      // In a frame of another page the wheel scrolls that page until one has clicked in here.
+      if (isEmbedded && document.activeElement !== canvas && !event.ctrlKey) return;
+      event.preventDefault();
+      post({
+        is: "wheel",
+        ...place(event),
+        ...wheelPixels(event),
+        with: modifiers(event),
+      });
+    },
+    { passive: false },
+  );
+}
+
+/** Keys that belong to what has the focus: text to fields, Space and Enter to buttons. */
+function isTheirs(event: KeyboardEvent): boolean {
+  const target = event.target as Element;
+  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return true;
+  if (document.querySelector("dialog[open]")) return true;
+  if (target.matches("input:not([type=checkbox]), select, textarea")) return true;
+  if (event.key === "Tab") return true;
+  if (/^Arrow(Up|Down)$/.test(event.key) && target.closest("[role=tabpanel]")) return true; // scrolls
+  const isPressed = event.key === " " || event.key === "Enter";
+  return isPressed && target.matches("button, summary, input, a, [role=link]");
+}
+
+export function listenToKeys(own: Record<string, () => void>) {
+  listen(document, "keydown", (event) => {
+    if (isTheirs(event)) return;
+    const key = event.key === " " ? "Space" : event.key;
+    const known = now.commands.find(({ keys }) => keys.split(" ").includes(key));
+    if (!known || now.parts.length === 0) return;
+    event.preventDefault();
+    // Those of the page are done at once, so that what is typed next meets the field.
+    (own[known.name] ?? (() => command(known.name)))();
+  });
+  on("yours", ({ command: name }) => own[name]?.());
+}
+
+/** What repeats while it is held: the zoom buttons. */
+export function listenToHeld(button: HTMLElement, name: string) {
+  let timer = 0;
+  const stop = () => {
+    window.clearInterval(timer);
+    timer = 0;
+  };
+  listen(button, "pointerdown", (event) => {
+    if (event.button !== 0) return;
+    stop();
+    command(name);
+    timer = window.setInterval(() => command(name), 170);
+  });
+  for (const end of ["pointerup", "pointerleave", "pointercancel", "blur"] as const)
+    listen(button, end, stop);
+  listen(button, "click", (event) => {
+    if (event.detail === 0) command(name); // by keyboard
+  });
+}
+
+/** The scroll bar of the rows. */
+export function makeScrollBar() {
+  const bar = byId("scroll");
+  const thumb = bar.firstElementChild as HTMLElement;
+  let rows = { all: 0, at: 0, page: 0 };
+  let grabbed = 0; // where in the thumb, as a part of the bar
+
+  onChange((changes) => {
+    if (!changes.rows) return;
+    rows = changes.rows;
+    const { all, at, page } = rows;
+    bar.hidden = !(all > page) || isNarrow();
+    bar.setAttribute("aria-valuemax", String(Math.ceil(Math.max(all - page, 0))));
+    bar.setAttribute("aria-valuenow", String(Math.round(at)));
+    thumb.style.top = `${(100 * at) / all}%`;
+    thumb.style.height = `${(100 * page) / all}%`;
+  });
+  const part = (event: PointerEvent) => {
+    const box = bar.getBoundingClientRect();
+    return (event.clientY - box.top) / box.height;
+  };
+  const go = (event: PointerEvent) =>
+    post({ is: "scroll", row: Math.max((part(event) - grabbed) * rows.all, 0) });
+  listen(bar, "pointerdown", (event) => {
+    if (event.button !== 0) return;
+    bar.setPointerCapture(event.pointerId);
+    // Beside the thumb: its middle comes to the pointer.
+    grabbed = event.target === thumb ? part(event) - rows.at / rows.all : rows.page / rows.all / 2;
+    go(event);
+  });
+  listen(bar, "pointermove", (event) => {
+    if (bar.hasPointerCapture(event.pointerId)) go(event);
+  });
+}
+
+export function showCursor(canvas: () => HTMLCanvasElement | undefined) {
+  onChange(({ over }) => {
+    const shown = canvas();
+    if (over && shown) shown.style.cursor = CURSORS[over] ?? "default";
+  });
+}

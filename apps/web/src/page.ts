@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: ISC
+// The page: makes its pieces, starts the worker, opens what is there. All that is known of traces
+// is known in the worker; here is only what a person sees and touches around the picture.
+import type { Source } from "./messages";
+import { addressState, isEmbedded, makeAddress } from "./page-address";
+import { makeDialogs, isGoing } from "./page-dialogs";
+import { byId, isNarrow, listen, make } from "./page-dom";
+import { makeHeader } from "./page-header";
+import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page-input";
+import { clearNotices, notice } from "./page-notices";
+import { embedded, listenToFiles } from "./page-open";
+import { look, makeTheme } from "./page-theme";
+import { forget, now, on, post, startWorker } from "./page-wire";
+import { makePanel, setTab } from "./panel";
+import { makeDetails } from "./panel-document";
+import { makeTables } from "./panel-tables";
+
+let canvas: HTMLCanvasElement | undefined;
+let workerUrl = "";
+
+function tellSize() {
+  const { clientWidth: width, clientHeight: height } = byId("picture");
+  post({ is: "size", width, height, scale: window.devicePixelRatio });
+}
+
+/** A worker keeps the canvas that it was given: a new one gets another. */
+function begin() {
+  canvas?.remove();
+  canvas = make("canvas", { id: "canvas", role: "application", "aria-label": "Picture" });
+  canvas.tabIndex = 0;
+  byId("picture").prepend(canvas);
+  listenToPicture(canvas, isEmbedded);
+  workerUrl ||= URL.createObjectURL(
+    new Blob([byId("worker").textContent ?? ""], { type: "text/javascript" }),
+  );
+  startWorker(workerUrl);
+  const offscreen = canvas.transferControlToOffscreen();
+  const core = (byId("core").textContent ?? "").trim();
+  post({ is: "start", canvas: offscreen, core, ...look() }, [offscreen]);
+  tellSize();
+}
+
+/** What is there to use: nothing yet, something being opened, or a trace. */
+function show(what: "empty" | "opening" | "trace") {
+  const hasTrace = now.parts.length > 0;
+  byId("empty").hidden = what !== "empty";
+  byId("opening").hidden = what !== "opening" || hasTrace;
+  byId("loading").hidden = what !== "opening";
+  for (const id of ["find", "tools", "status"]) byId(id).hidden = what !== "trace" && !hasTrace;
+  document.body.classList.toggle("blank", what === "empty");
+  if (hasTrace) return;
+  for (const id of ["name", "words"]) byId(id).textContent = "";
+  byId("panel").hidden = true;
+  document.title = "thrum";
+}
+
+function open(sources: Source[], state: string, add: boolean) {
+  clearNotices();
+  if (!add) forget();
+  show("opening");
+  const bytes = sources.flatMap(({ blocks }) => (blocks instanceof ArrayBuffer ? [blocks] : []));
+  post({ is: "open", sources, state, add }, bytes);
+}
+
+function listenToOpening() {
+  const bar = byId("loading");
+  const filled = bar.firstElementChild as HTMLElement;
+  on("progress", ({ what, part }) => {
+    const share = Math.min(Math.max(part, 0), 1);
+    filled.style.transform = `scaleX(${share})`;
+    bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
+    byId("opening-words").textContent = what;
+  });
+  on("shown", () => {
+    show(now.parts.length ? "trace" : "empty");
+    performance.mark("shown");
+  });
+  on("failed", ({ name, message, hint }) => {
+    notice(name ? `${name}: ${message}` : message, hint, true);
+    show(now.parts.length ? "trace" : "empty");
+  });
+  on("warned", ({ name, message }) =>
+    notice(now.parts.length > 1 ? `${name}: ${message}` : message, "", false),
+  );
+  on("refused", ({ message }) => {
+    if (!isGoing()) notice(message, "The rest of the page goes on as it was.", true);
+  });
+  listen(byId("cancel"), "click", () => {
+    begin();
+    show("empty");
+  });
+}
+
+/** Enter: the details, and the keys' focus on them. */
+function showDetails() {
+  setTab("details");
+  if (!isNarrow()) byId("details").focus();
+}
+
+/** Escape goes from the panel back to the picture. */
+function listenToPanel() {
+  listen(byId("panel"), "keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    canvas?.focus();
+  });
+}
+
+/** What the page brings along; none: it asks for files. */
+function openEmbedded() {
+  const found = embedded();
+  byId("open-button").hidden = !!found;
+  if (!found) return show("empty");
+  now.title = found.title;
+  open(found.sources, addressState() || found.view, false);
+}
+
+function run() {
+  document.body.classList.toggle("embed", isEmbedded);
+  makeTheme();
+  makePanel();
+  makeDetails();
+  const openSearch = makeHeader(makeTables(() => setTab("tasks")));
+  listenToKeys({ search: openSearch, details: showDetails, ...makeDialogs() });
+  listenToPanel();
+  makeScrollBar();
+  showCursor(() => canvas);
+  makeAddress();
+  listenToOpening();
+  new ResizeObserver(tellSize).observe(byId("picture"));
+  listen(window, "resize", tellSize); // the scale, too
+  begin();
+  listenToFiles((sources, add) => open(sources, add ? "" : addressState(), add));
+  // The traces stand behind this script: they may not all have been read yet.
+  if (document.readyState === "loading") listen(document, "DOMContentLoaded", openEmbedded);
+  else openEmbedded();
+}
+
+run();

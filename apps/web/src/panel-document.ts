@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: ISC
+// Documents as elements: each role has one way to look. Every word comes from the core.
+import { button, byId, listen, make, say } from "./page-dom";
+import type { Document, Paragraph, Piece } from "./messages";
+import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
+
+const FINDINGS_AT_ONCE = 20;
+
+function link(piece: Piece, part: number): HTMLElement {
+  // No button: its words could not break between lines as those around them do.
+  const element = make("a", { role: "link", tabindex: "0" }, piece.text);
+  element.dataset.part = String(part);
+  if (piece.task !== undefined) element.dataset.task = String(piece.task);
+  else element.dataset.time = piece.time;
+  return element;
+}
+
+function piece(from: Piece, part: number): Node {
+  const isLink = from.task !== undefined || from.time !== undefined;
+  if (!isLink && !from.bad) return make("bdi", {}, from.text);
+  const element = isLink ? link(from, part) : make("bdi", {}, from.text);
+  if (from.bad) element.classList.add("bad");
+  return element;
+}
+
+const pieces = (from: Paragraph, part: number) => from.pieces.map((each) => piece(each, part));
+
+function line(from: Paragraph, part: number): HTMLElement {
+  const item = make("li", {}, make("span", {}, ...pieces(from, part)));
+  if (from.aside) item.append(make("span", { class: "at" }, piece(from.aside, part)));
+  return item;
+}
+
+function step(from: Paragraph, part: number): HTMLElement {
+  const number = make("i", from.number === 1 ? { class: "cause" } : {}, String(from.number ?? ""));
+  const words = make("div", {}, ...pieces(from, part));
+  if (from.aside) words.append(make("p", { class: "aside" }, piece(from.aside, part)));
+  return make("li", {}, number, words);
+}
+
+function row(from: Paragraph, part: number, cell: "td" | "th"): HTMLElement {
+  const attributes: Record<string, string> = cell === "th" ? { scope: "col" } : {};
+  return make("tr", {}, ...from.pieces.map((each) => make(cell, attributes, piece(each, part))));
+}
+
+/** The element that holds neighbours of one role: a list, a table; null: each stands alone. */
+function container(role: Paragraph["role"]): HTMLElement | null {
+  switch (role) {
+    case "pair":
+      return make("dl");
+    case "line":
+      return make("ul");
+    case "step":
+      return make("ol");
+    case "row":
+    case "header":
+      return make("table");
+    default:
+      return null;
+  }
+}
+
+function alone(from: Paragraph, part: number, level: number): HTMLElement {
+  const words = pieces(from, part);
+  if (from.role === "title") return make(`h${level}` as "h2", {}, ...words);
+  if (from.role === "section") return make(`h${level + 1}` as "h3", {}, ...words);
+  return make("p", { class: from.role }, ...words);
+}
+
+function put(from: Paragraph, part: number, into: HTMLElement) {
+  switch (from.role) {
+    case "pair":
+      into.append(make("dt", {}, from.key ?? ""), make("dd", {}, ...pieces(from, part)));
+      break;
+    case "step":
+      into.append(step(from, part));
+      break;
+    case "row":
+      into.append(row(from, part, "td"));
+      break;
+    case "header":
+      into.append(row(from, part, "th"));
+      break;
+    default:
+      into.append(line(from, part));
+  }
+}
+
+/** The document as sections; `level` is its title's. */
+export function documentElements(from: Document, part: number, level: number): HTMLElement[] {
+  let section = make("section");
+  const sections = [section];
+  let open = null as { element: HTMLElement; kind: string } | null;
+
+  for (const paragraph of from) {
+    if (paragraph.role === "section") {
+      section = make("section");
+      sections.push(section);
+    }
+    const kind = paragraph.role === "header" ? "row" : paragraph.role;
+    if (open?.kind !== kind) {
+      const element = container(paragraph.role);
+      open = element && { element, kind };
+      section.append(element ?? alone(paragraph, part, level));
+    }
+    if (open) put(paragraph, part, open.element);
+  }
+  return sections;
+}
+
+type Asked = (document: Document) => void;
+const asked = new Map<number, Asked>();
+let lastId = 0;
+
+function ask(what: "task" | "finding" | "trace", index: number, then: Asked): number {
+  asked.set(++lastId, then);
+  post({ is: "document", id: lastId, part: now.focus, what, index });
+  return lastId;
+}
+
+/** Links go there and show what is related when the pointer is on them. */
+export function listenToLinks(root: HTMLElement) {
+  const find = (event: Event) => (event.target as Element).closest<HTMLElement>("[role=link]");
+  const go = (event: Event) => {
+    const data = find(event)?.dataset;
+    if (!data) return;
+    event.preventDefault();
+    const part = Number(data.part);
+    if (data.task !== undefined) post({ is: "go", part, task: Number(data.task) });
+    else post({ is: "go", part, time: data.time });
+  };
+  const hover = (event: Event, isOver: boolean) => {
+    const { task, part } = find(event)?.dataset ?? {};
+    if (task !== undefined)
+      post({ is: "hover", part: Number(part), task: isOver ? Number(task) : -1 });
+  };
+  listen(root, "click", go);
+  listen(root, "keydown", (event) => {
+    if (event.key === "Enter") go(event);
+  });
+  listen(root, "pointerover", (event) => hover(event, true));
+  listen(root, "pointerout", (event) => hover(event, false));
+  listen(root, "focusin", (event) => hover(event, true));
+  listen(root, "focusout", (event) => hover(event, false));
+}
+
+function showDetails() {
+  const { focus, selected } = now;
+  const what = selected >= 0 ? "task" : "trace";
+  const id = ask(what, Math.max(selected, 0), (document) => {
+    if (id !== lastDetails) return; // something else was selected since
+    const article = byId("document");
+    article.replaceChildren(...documentElements(document, focus, 2));
+    byId("details").scrollTop = 0;
+    if (selected >= 0)
+      say(
+        [...article.querySelectorAll("h2, .remark")].map((words) => words.textContent).join(", "),
+      );
+  });
+  lastDetails = id;
+}
+let lastDetails = 0;
+
+function findingCard(index: number): HTMLElement {
+  const card = make("article", { class: "finding" });
+  const part = now.focus;
+  ask("finding", index, (document) => {
+    const show = () => post({ is: "go", part, finding: index });
+    card.append(...documentElements(document, part, 3), button("Show me", show));
+  });
+  return card;
+}
+
+function showFindings() {
+  const count = now.parts[now.focus]?.findings ?? 0;
+  const section = byId("findings");
+  section.hidden = count === 0;
+  section.replaceChildren(make("h2", { class: "small" }, `Findings ${count}`));
+  const more = (first: number) => {
+    const end = Math.min(first + FINDINGS_AT_ONCE, count);
+    for (let index = first; index < end; index++) section.append(findingCard(index));
+    if (end === count) return;
+    const next = button(`${count - end} more`, () => {
+      next.remove();
+      more(end);
+    });
+    section.append(next);
+  };
+  more(0);
+}
+
+export function makeDetails() {
+  on("document", ({ id, document }) => {
+    asked.get(id)?.(document);
+    asked.delete(id);
+  });
+  onTrace(() => {
+    showFindings();
+    showDetails();
+  });
+  onChange(({ selected }) => {
+    if (selected !== undefined && isShown()) showDetails();
+  });
+  listenToLinks(byId("panel"));
+}

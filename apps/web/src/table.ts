@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: ISC
+// A table whose rows are asked for as they come into sight: as quick with a million rows as with
+// ten. Sorting and narrowing are the worker's.
+import { listen, make, throttled } from "./page-dom";
+import type { Row, TableHead, TableName } from "./messages";
+import { now, post } from "./page-wire";
+
+const BLOCK = 128; // rows are asked for in blocks of this many
+const BLOCKS_KEPT = 64;
+const TALLEST = 8_000_000; // px: browsers stop between 16 and 33 million
+
+export interface Asked {
+  sort?: number;
+  descending?: boolean;
+  text?: string;
+  chart?: boolean;
+}
+
+interface Listeners {
+  choose(row: Row): void;
+  hover?(row: Row | null): void;
+  head?(head: TableHead): void;
+}
+
+let tables = 0;
+
+export class VirtualTable {
+  readonly element: HTMLElement;
+  head: TableHead | null = null;
+  #name: TableName;
+  readonly #listeners: Listeners;
+  readonly #id = `table${++tables}`;
+  readonly #table: HTMLTableElement;
+  readonly #titles = make("tr");
+  readonly #body = make("tbody");
+  readonly #spacer: HTMLElement;
+  readonly #blocks = new Map<number, Row[] | null>(); // null: asked for
+  #asked: Asked = {};
+  #isAsking = false;
+  #asksAgain = false;
+  #shown: number[] = []; // columns
+  #first = 0; // the row at the top, with fraction
+  #setTop = -1; // the scroll position that `first` was made into
+  #active = -1; // the row that keys are on
+  #mark = -1; // a tally whose row is marked, beside the selected task
+
+  constructor(words: string, name: TableName, listeners: Listeners) {
+    this.#name = name;
+    this.#listeners = listeners;
+    this.#table = make(
+      "table",
+      { role: "grid", "aria-label": words, tabindex: "0" },
+      make("thead", {}, this.#titles),
+      this.#body,
+    );
+    this.#spacer = make("div", { class: "spacer" }, this.#table);
+    this.element = make("div", { class: "scroller" }, this.#spacer);
+    listen(this.element, "scroll", () => this.#scrolled());
+    listen(this.element, "wheel", (event) => this.#wheel(event), {
+      passive: false,
+    });
+    listen(this.#table, "keydown", (event) => this.#key(event));
+    listen(this.#body, "click", (event) => this.#click(event));
+    listen(this.#body, "pointerover", (event) => {
+      const row = this.#rowOf(event);
+      if (row) listeners.hover?.(row);
+    });
+    listen(this.#body, "pointerleave", () => listeners.hover?.(null));
+    new ResizeObserver(throttled(16, () => this.#goTo(this.#first))).observe(this.element);
+  }
+
+  // ---- Asking -------------------------------------------------------------------------------
+
+  /** Another part, or another kind of rows; in their own order. */
+  reset(change: Asked = {}, name: TableName = this.#name) {
+    this.#name = name;
+    this.#isAsking = this.#asksAgain = false;
+    this.head = null;
+    this.#active = this.#mark = -1;
+    this.#goTo(0);
+    this.ask({ sort: undefined, descending: undefined, ...change });
+  }
+
+  /** One question at a time: while it is answered, the last one after it waits. */
+  ask(change: Asked = {}) {
+    Object.assign(this.#asked, change);
+    if (this.#isAsking) {
+      this.#asksAgain = true;
+      return;
+    }
+    this.#isAsking = true;
+    post({ is: "table", part: now.focus, table: this.#name, ...this.#asked });
+  }
+
+  isIts(part: number, name: TableName) {
+    return part === now.focus && name === this.#name;
+  }
+
+  answer(head: TableHead) {
+    if (!this.isIts(head.part, head.table)) return;
+    const isNew = !this.head || this.head.table !== head.table;
+    this.head = head;
+    this.#isAsking = false;
+    this.#blocks.clear();
+    this.#active = Math.min(this.#active, head.count - 1);
+    const place = (index: number) => head.columns[index]!.place;
+    this.#shown = [...head.columns.keys()]
+      .filter((index) => place(index) >= 0)
+      .sort((a, b) => place(a) - place(b));
+    if (isNew) this.#body.replaceChildren();
+    this.#makeTitles(head);
+    this.#table.setAttribute("aria-rowcount", String(head.count + 1));
+    this.#table.setAttribute("aria-colcount", String(this.#shown.length));
+    this.#goTo(this.#first);
+    this.#listeners.head?.(head);
+    if (this.#asksAgain) {
+      this.#asksAgain = false;
+      this.ask();
+    }
+  }
+
+  answerRows(first: number, rows: Row[]) {
+    this.#blocks.set(first / BLOCK, rows);
+    this.draw();
+  }
+
+  #row(index: number): Row | null {
+    const block = Math.floor(index / BLOCK);
+    if (!this.#blocks.has(block)) {
+      if (this.#blocks.size > BLOCKS_KEPT) this.#blocks.clear();
+      this.#blocks.set(block, null);
+      const table = this.#name;
+      post({
+        is: "rows",
+        part: now.focus,
+        table,
+        first: block * BLOCK,
+        count: BLOCK,
+      });
+    }
+    return this.#blocks.get(block)?.[index % BLOCK] ?? null;
+  }
+
+  // ---- Showing ------------------------------------------------------------------------------
+
+  #makeTitles(head: TableHead) {
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.column;
+    this.#titles.replaceChildren(
+      ...this.#shown.map((index) => {
+        const column = head.columns[index]!;
+        const title = make("button", { type: "button" }, column.name);
+        title.dataset.column = `${this.#id}-${index}`;
+        listen(title, "click", () => {
+          const isSorted = index === head.sorted;
+          this.ask({
+            sort: index,
+            descending: isSorted ? !head.descending : undefined,
+          });
+        });
+        const sort = index !== head.sorted ? "none" : head.descending ? "descending" : "ascending";
+        const side = column.right ? "right" : "left";
+        return make("th", { scope: "col", class: side, "aria-sort": sort }, title);
+      }),
+    );
+    for (const title of this.#titles.querySelectorAll("button"))
+      if (title.dataset.column === focused) title.focus();
+  }
+
+  #rowHeight() {
+    return parseFloat(getComputedStyle(this.element).getPropertyValue("--row")) || 24;
+  }
+
+  /** How many rows fit, with fraction. */
+  #page() {
+    return Math.max(this.element.clientHeight / this.#rowHeight() - 1, 1);
+  }
+
+  #count() {
+    return this.head?.count ?? 0;
+  }
+
+  #isScaled() {
+    return this.#count() * this.#rowHeight() > TALLEST;
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    if (Math.abs(scrollTop - this.#setTop) < 1) return;
+    this.#setTop = -1;
+    const share = scrollTop / Math.max(scrollHeight - clientHeight, 1);
+    this.#first = this.#isScaled()
+      ? share * Math.max(this.#count() - this.#page(), 0)
+      : scrollTop / this.#rowHeight();
+    this.draw();
+  }
+
+  /** Where a pixel of the scroll bar is many rows, the wheel still goes by rows. */
+  #wheel(event: WheelEvent) {
+    if (!this.#isScaled() || event.deltaY === 0) return;
+    event.preventDefault();
+    this.#goTo(this.#first + event.deltaY / this.#rowHeight());
+  }
+
+  #goTo(first: number) {
+    const last = Math.max(this.#count() - this.#page(), 0);
+    this.#first = Math.min(Math.max(first, 0), last);
+    const height = this.#rowHeight();
+    const all = Math.min((this.#count() + 1) * height, TALLEST);
+    this.#spacer.style.height = `${all}px`;
+    const top = this.#isScaled()
+      ? (this.#first / last) * (all - this.element.clientHeight)
+      : this.#first * height;
+    this.#setTop = top;
+    this.element.scrollTop = top;
+    this.draw();
+  }
+
+  /** Makes a row be in sight. */
+  reveal(index: number) {
+    if (this.element.clientHeight === 0) this.#goTo(index - 3);
+    else if (index < this.#first) this.#goTo(index);
+    else if (index + 1 > this.#first + this.#page()) this.#goTo(index + 1 - this.#page());
+    else this.draw();
+  }
+
+  draw() {
+    const start = Math.floor(this.#first);
+    const count = Math.min(Math.ceil(this.#page()) + 1, Math.max(this.#count() - start, 0));
+    if (this.element.clientHeight === 0) return;
+    while (this.#body.rows.length > count) this.#body.deleteRow(-1);
+    for (let place = 0; place < count; place++)
+      this.#fill(this.#body.rows[place] ?? this.#body.insertRow(), start + place);
+    const shift = (this.#first - start) * this.#rowHeight();
+    this.#body.style.transform = `translateY(${-shift}px)`;
+    if (this.#active >= 0) this.#table.setAttribute("aria-activedescendant", `${this.#id}-active`);
+    else this.#table.removeAttribute("aria-activedescendant");
+    // Columns only grow while one scrolls: they don't jump.
+    for (const title of this.#titles.cells) title.style.minWidth = `${title.offsetWidth}px`;
+  }
+
+  #fill(element: HTMLTableRowElement, index: number) {
+    const row = this.#row(index);
+    while (element.cells.length > this.#shown.length) element.deleteCell(-1);
+    this.#shown.forEach((column, place) => {
+      const cell = element.cells[place] ?? element.insertCell();
+      const words = row?.cells[column] ?? "";
+      cell.className = this.head?.columns[column]?.right ? "right" : "left";
+      if (cell.textContent !== words) cell.textContent = words;
+    });
+    const isSelected =
+      !!row &&
+      ((row.task >= 0 && row.task === now.selected) ||
+        (this.#mark >= 0 && row.tally === this.#mark));
+    element.setAttribute("aria-rowindex", String(index + 2));
+    element.setAttribute("aria-selected", String(isSelected));
+    element.toggleAttribute("data-active", index === this.#active);
+    if (index === this.#active) element.id = `${this.#id}-active`;
+    else element.removeAttribute("id");
+  }
+
+  /** Marks the row of a tally. */
+  markTally(tally: number) {
+    this.#mark = tally;
+    this.draw();
+  }
+
+  // ---- Using --------------------------------------------------------------------------------
+
+  #indexOf(event: Event): number {
+    const element = (event.target as Element).closest("tr");
+    return element ? Number(element.getAttribute("aria-rowindex")) - 2 : -1;
+  }
+
+  #rowOf(event: Event): Row | null {
+    const index = this.#indexOf(event);
+    return index >= 0 && index < this.#count() ? this.#row(index) : null;
+  }
+
+  #click(event: Event) {
+    const row = this.#rowOf(event);
+    if (!row) return;
+    this.#active = this.#indexOf(event);
+    this.draw();
+    this.#listeners.choose(row);
+  }
+
+  #key(event: KeyboardEvent) {
+    if (event.target !== this.#table || event.ctrlKey || event.altKey || event.metaKey) return;
+    const page = Math.floor(this.#page());
+    const step: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -this.#count(),
+      End: this.#count(),
+    };
+    const by = step[event.key];
+    if (by !== undefined) {
+      this.#active = Math.min(Math.max(this.#active + by, 0), this.#count() - 1);
+      const row = this.#active >= 0 ? this.#row(this.#active) : null;
+      this.#listeners.hover?.(row);
+      this.reveal(this.#active);
+    } else if (event.key === "Enter" && this.#active >= 0) {
+      const row = this.#row(this.#active);
+      if (row) this.#listeners.choose(row);
+    } else return;
+    event.preventDefault();
+  }
+}

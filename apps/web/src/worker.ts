@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: ISC
+// The worker: has the core and the canvas for good. Input goes to the core, which says what it
+// changed; lists are painted once a frame while anything changes.
+
+import type { Changes, Command, Document, FromWorker, Row, TableHead, ToWorker } from "./messages";
+import { Painter } from "./painter";
+import { Core, type Tokens } from "./worker-core";
+import { unpack } from "./worker-source";
+
+// enum thrum__changed, and answers.c's
+const CHANGED_PICTURE = 1;
+const YOURS = 32;
+const CHANGED_PARTS = 64;
+const EVERYTHING = 31 | CHANGED_PARTS;
+
+const WIDTHS_KEPT = 10000;
+const PNG_SCALE = 2;
+const CSV_ROWS = 5000; // at a time
+
+type Context = OffscreenCanvasRenderingContext2D;
+type Message<Is extends ToWorker["is"]> = Extract<ToWorker, { is: Is }>;
+
+const post = (message: FromWorker): void => {
+  postMessage(message);
+};
+
+function contextOf(canvas: OffscreenCanvas): Context {
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!context) throw new Error("this browser gives no canvas");
+  return context;
+}
+
+/** How wide texts are; the core asks for those that aren't ASCII only. */
+class Ruler {
+  private readonly context = contextOf(new OffscreenCanvas(1, 1));
+  private readonly known = new Map<string, number>();
+
+  constructor(private readonly fonts: string[]) {}
+
+  measure(text: string, font: number): number {
+    const key = font + text;
+    let width = this.known.get(key);
+    if (width === undefined) {
+      if (this.known.size >= WIDTHS_KEPT) this.known.clear();
+      this.context.font = this.fonts[font] ?? "";
+      width = this.context.measureText(text).width;
+      this.known.set(key, width);
+    }
+    return width;
+  }
+
+  /** The table of ASCII, from which the core adds up. */
+  fill(widths: Float32Array): void {
+    const count = widths.length / this.fonts.length;
+    widths.forEach((_, i) => {
+      const character = String.fromCharCode(32 + (i % count));
+      widths[i] = this.measure(character, Math.floor(i / count));
+    });
+  }
+}
+
+class Viewer {
+  private width = 0;
+  private height = 0;
+  private scale = 1;
+  private bits = 0; // what changed since the last frame
+  private isAsked = false;
+  private isNew = false; // a trace was opened, and not painted yet
+  private readonly told = new Map<string, string>();
+  private chart?: Context;
+
+  constructor(
+    private readonly core: Core,
+    private readonly painter: Painter,
+    private readonly context: Context,
+  ) {}
+
+  // ---- Frames
+
+  /** To be given the result of each call that may change something. */
+  changed(bits: number): void {
+    if (bits < 0) throw new Error("out of memory");
+    this.bits |= bits;
+    if (bits !== 0 && !this.isAsked) {
+      this.isAsked = true;
+      requestAnimationFrame((now) => {
+        this.isAsked = false;
+        this.frame(now);
+      });
+    }
+  }
+
+  private frame(now: number): void {
+    const { core } = this;
+    if (this.width === 0) return;
+    const moves = core.call("core_frame", this.width, this.height, now);
+    this.paint(this.context, this.scale);
+    core.call("core_changes", this.bits);
+    this.bits = 0;
+    this.tell(core.json<Changes>());
+    if (this.isNew) {
+      this.isNew = false;
+      post({ is: "shown" });
+    }
+    if (moves !== 0) this.changed(moves < 0 ? moves : CHANGED_PICTURE);
+  }
+
+  private paint(context: Context, scale: number): void {
+    const { canvas } = context;
+    const width = Math.round(this.width * scale);
+    const height = Math.round(this.height * scale);
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
+    const { core } = this;
+    const lists = core.call("core_lists") >>> 0;
+    const count = core.call("core_list_count");
+    this.painter.paint(context, lists, count, core.call("core_theme_now"), scale);
+  }
+
+  /** Sends on what isn't as it was. */
+  private tell(all: Changes): void {
+    const news = Object.entries(all).filter(([key, value]) => {
+      const text = JSON.stringify(value);
+      if (this.told.get(key) === text) return false;
+      this.told.set(key, text);
+      return true;
+    });
+    if (news.length > 0) post({ is: "changed", changes: Object.fromEntries(news) });
+  }
+
+  // ---- What the page says
+
+  size(message: Message<"size">): void {
+    ({ width: this.width, height: this.height, scale: this.scale } = message);
+    this.changed(CHANGED_PICTURE);
+  }
+
+  theme(message: { theme: string; moves: boolean }): void {
+    this.core.call("core_animate", Number(message.moves));
+    this.core.callText("core_theme", message.theme);
+    this.changed(EVERYTHING);
+  }
+
+  async open(message: Message<"open">): Promise<void> {
+    const { core } = this;
+    if (!message.add && core.call("core_clear") < 0) throw new Error("out of memory");
+    for (const source of message.sources) {
+      const progress = (what: string, part: number) => {
+        post({ is: "progress", what, part });
+      };
+      try {
+        const result = core.open(source.name, await unpack(source, progress));
+        if (result < 0)
+          post({
+            is: "failed",
+            name: source.name,
+            ...core.json<{ message: string; hint: string }>(),
+          });
+        else this.warn(source.name);
+      } catch (error) {
+        post({ is: "failed", name: source.name, message: String(error), hint: "" });
+      }
+    }
+    if (message.state !== "") this.state(message.state);
+    this.told.clear();
+    this.isNew = true;
+    this.changed(EVERYTHING);
+  }
+
+  private warn(name: string): void {
+    this.core.call("core_warning");
+    const message = this.core.answer();
+    if (message !== "") post({ is: "warned", name, message });
+  }
+
+  pointer({ what, x, y, with: keys }: Message<"pointer">): void {
+    this.changed(this.core.call("core_" + what, x, y, keys));
+  }
+
+  command(name: string): void {
+    const bits = this.core.callText("core_command", name);
+    if (bits > 0 && bits & YOURS) post({ is: "yours", command: name });
+    this.changed(bits > 0 ? (bits & ~YOURS) | CHANGED_PARTS : bits);
+  }
+
+  go({ part, task, time, finding }: Message<"go">): void {
+    const { core } = this;
+    if (task !== undefined) this.changed(core.call("core_go_task", part, task));
+    if (time !== undefined) this.changed(core.callText("core_go_time", time, part));
+    if (finding !== undefined) this.changed(core.call("core_go_finding", part, finding));
+  }
+
+  /** Typed, or from an address: may be refused. */
+  private typed(call: string, text: string): boolean {
+    const bits = this.core.callText(call, text);
+    if (bits < 0) post({ is: "refused", message: this.core.answer() });
+    else this.changed(bits | CHANGED_PARTS);
+    return bits >= 0;
+  }
+
+  goText(text: string): void {
+    if (this.typed("core_go_text", text)) this.window();
+  }
+
+  state(text: string): void {
+    this.typed("core_state", text);
+  }
+
+  window(): void {
+    this.core.call("core_window");
+    post({ is: "window", words: this.core.answer() });
+  }
+
+  // ---- Documents, tables, charts
+
+  document({ id, part, what, index }: Message<"document">): void {
+    const number = ["task", "finding", "trace"].indexOf(what);
+    this.core.call("core_document", number, part, index);
+    post({ is: "document", id, document: this.core.json<Document>() });
+  }
+
+  table({ part, table, sort, descending, text, chart }: Message<"table">): void {
+    const { core } = this;
+    const kind = core.callText("core_kind", table, part);
+    if (text !== undefined || chart !== undefined)
+      this.call("core_narrow", text ?? "", part, kind, Number(chart ?? false));
+    const order = descending === undefined ? -1 : Number(descending);
+    this.call("core_table", table, part, sort ?? -1, order);
+    post({ is: "table", head: core.json<TableHead>() });
+  }
+
+  where({ part, table, task }: Message<"where">): void {
+    const row = this.core.callText("core_where", table, part, task);
+    post({ is: "where", part, table, row });
+  }
+
+  /** One that fails only where there is no memory. */
+  private call(name: string, text: string, ...numbers: number[]): void {
+    if (this.core.callText(name, text, ...numbers) < 0) throw new Error("out of memory");
+  }
+
+  rows({ part, table, first, count }: Message<"rows">): void {
+    this.core.callText("core_rows", table, part, first, count);
+    post({ is: "rows", part, table, first, rows: this.core.json<Row[]>() });
+  }
+
+  chartCanvas(canvas: OffscreenCanvas): void {
+    this.chart = contextOf(canvas);
+  }
+
+  drawChart({ part, tally, measure, width, scale, choose }: Message<"chart">): void {
+    const { core, chart } = this;
+    if (!chart || core.call("core_chart", part, tally, measure, width) < 0) return;
+    if (choose !== undefined) {
+      const [x0, x1] = choose ?? [0, -1];
+      core.call("core_choose", part, width, x0, x1);
+      core.call("core_chart", part, tally, measure, width);
+    }
+    const words = core.answer();
+    const list = core.call("core_chart_list") >>> 0;
+    const height = new Float32Array(core.memory.buffer, list, 4)[3] ?? 0;
+    chart.canvas.width = Math.round(width * scale);
+    chart.canvas.height = Math.round(height * scale);
+    this.painter.paint(chart, list, 1, core.call("core_theme_now"), scale);
+    post({ is: "chart", words });
+  }
+
+  // ---- Files
+
+  async export({ what, part, table }: Message<"export">): Promise<void> {
+    const { core } = this;
+    core.call("core_name", part);
+    const base = core.answer() || "thrum";
+    if (what === "png") {
+      const context = contextOf(new OffscreenCanvas(1, 1));
+      this.paint(context, PNG_SCALE);
+      const bytes = await context.canvas.convertToBlob({ type: "image/png" });
+      post({ is: "file", name: `${base}.png`, type: "image/png", bytes });
+    } else if (what === "svg") {
+      this.changed(core.call("core_svg"));
+      const type = "image/svg+xml";
+      post({ is: "file", name: `${base}.svg`, type, bytes: new Blob([core.bytes()], { type }) });
+    } else if (table) {
+      const type = "text/csv";
+      const bytes = new Blob([...this.csv(part, table)], { type });
+      post({ is: "file", name: `${base}-${table}.csv`, type, bytes });
+    }
+  }
+
+  private *csv(part: number, table: string): Iterable<Uint8Array<ArrayBuffer>> {
+    for (let first = 0; ; first += CSV_ROWS) {
+      this.core.callText("core_csv", table, part, first, CSV_ROWS);
+      const bytes = this.core.bytes();
+      if (bytes.length === 0) return;
+      yield bytes;
+    }
+  }
+
+  async handle(message: ToWorker): Promise<void> {
+    const { core } = this;
+    switch (message.is) {
+      case "open":
+        return this.open(message);
+      case "export":
+        return this.export(message);
+      case "size":
+        return this.size(message);
+      case "pointer":
+        return this.pointer(message);
+      case "wheel": {
+        const { x, y, dx, dy, with: keys } = message;
+        return this.changed(core.call("core_wheel", x, y, dx, dy, keys));
+      }
+      case "pinch": {
+        const { x, y, dx, dy, factor } = message;
+        return this.changed(core.call("core_pinch", x, y, dx, dy, factor));
+      }
+      case "command":
+        return this.command(message.name);
+      case "go":
+        return this.go(message);
+      case "hover":
+        return this.changed(core.call("core_hover", message.part, message.task));
+      case "goText":
+        return this.goText(message.text);
+      case "search":
+        return this.changed(core.callText("core_search", message.text));
+      case "counter": {
+        const { part, counter, on } = message;
+        return this.changed(core.call("core_counter", part, counter, Number(on)) | CHANGED_PARTS);
+      }
+      case "link":
+        return this.changed(core.call("core_link", Number(message.on)));
+      case "theme":
+        return this.theme(message);
+      case "state":
+        return this.state(message.text);
+      case "panel":
+        return this.changed(core.callText("core_panel", message.word));
+      case "scroll":
+        return this.changed(core.call("core_scroll", message.row));
+      case "window":
+        return this.window();
+      case "document":
+        return this.document(message);
+      case "table":
+        return this.table(message);
+      case "where":
+        return this.where(message);
+      case "rows":
+        return this.rows(message);
+      case "chart":
+        return this.drawChart(message);
+      case "chartCanvas":
+        return this.chartCanvas(message.canvas);
+      case "start":
+        return;
+    }
+  }
+}
+
+async function start(message: Message<"start">): Promise<Viewer> {
+  let ruler: Ruler | undefined;
+  const core = await Core.load(message.core, {
+    progress: (what, part) => {
+      post({ is: "progress", what, part });
+    },
+    measure: (text, font) => ruler?.measure(text, font) ?? 0,
+  });
+  if (core.call("core_clear") < 0) throw new Error("out of memory");
+  core.call("core_tokens");
+  const painter = new Painter(core, core.json<Tokens>());
+  ruler = new Ruler(painter.fonts);
+  const widths = core.call("core_widths") >>> 0;
+  const count = core.call("core_widths_count");
+  ruler.fill(new Float32Array(core.memory.buffer, widths, count));
+  const viewer = new Viewer(core, painter, contextOf(message.canvas));
+  viewer.theme(message);
+  core.call("core_commands");
+  post({ is: "ready", commands: core.json<Command[]>() });
+  return viewer;
+}
+
+// One message after the other, also where one takes its time.
+let viewer: Viewer | undefined;
+let last = Promise.resolve();
+
+async function take(message: ToWorker): Promise<void> {
+  try {
+    if (message.is === "start") viewer = await start(message);
+    else await viewer?.handle(message);
+  } catch (error) {
+    post({ is: "failed", name: "", message: String(error), hint: "" });
+  }
+}
+
+onmessage = (event: MessageEvent<ToWorker>) => {
+  last = last.then(() => take(event.data));
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: ISC */
+/* What the core answers of tables and charts. */
+#include <string.h>
+
+#include "core.h"
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static int kind_of(const char *name)
+{
+	for (int i = 0; i < THRUM__TABLE_COUNT; i++)
+		if (strcmp(thrum__table_form(i)->name, name) == 0)
+			return i;
+	return -1;
+}
+
+/* The table whose name is the text, or NULL. */
+static struct thrum__table *table_of(unsigned number)
+{
+	const struct thrum__stats *stats = core_stats(number);
+	int kind = kind_of(core_text);
+	struct part *part = core_part(number);
+
+	if (!stats || kind < 0)
+		return NULL;
+	if (!part->has_table[kind])
+		part->has_table[kind] = thrum__table_init(&part->table[kind], kind, stats) == 0;
+	return part->has_table[kind] ? &part->table[kind] : NULL;
+}
+
+/* Its place among those that are shown, or -1. */
+static int place_of(const struct thrum__table_form *form, unsigned column)
+{
+	const char *name = form->columns[column].name, *at = form->shown;
+	size_t size = strlen(name);
+
+	for (int place = 0; *at; place++) {
+		size_t length = strcspn(at, " ");
+
+		if (length == size && memcmp(at, name, size) == 0)
+			return place;
+		at += length + (at[length] == ' ');
+	}
+	return -1;
+}
+
+static void put_head(struct json *out, const struct thrum__table *table, unsigned part)
+{
+	json_put(out, "{");
+	json_key_integer(out, "part", part);
+	json_key_string(out, "table", table->form->name);
+	json_key(out, "columns");
+	json_put(out, "[");
+	for (unsigned i = 0; i < table->form->count; i++) {
+		const struct thrum__column *column = &table->form->columns[i];
+
+		json_next(out);
+		json_put(out, "{");
+		json_key_string(out, "name", column->name);
+		json_key_bool(out, "right", thrum__column_is_right(column));
+		json_key_integer(out, "place", place_of(table->form, i));
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+	json_key_integer(out, "count", table->count);
+	json_key_integer(out, "all", table->all);
+	json_key_integer(out, "sorted",
+		table->sorted < table->form->count ? (int64_t)table->sorted : -1);
+	json_key_bool(out, "descending", table->descending);
+	json_put(out, "}");
+}
+
+/*
+ * A table's head, after it was sorted (column -1: as it is; descending -1: as is best for the
+ * column). The text is its name.
+ */
+EXPORT(core_table) int core_table(unsigned part, int column, int descending)
+{
+	struct thrum__table *table = table_of(part);
+	int result = 0;
+
+	if (!table)
+		return -THRUM_E_MEMORY;
+	if (column >= 0 && (unsigned)column < table->form->count)
+		result = thrum__table_sort(table, (unsigned)column,
+			descending < 0 ? thrum__column_descends(&table->form->columns[column])
+				       : descending > 0);
+	json_clear(&core.out);
+	put_head(&core.out, table, part);
+	return result;
+}
+
+/* The number of the table whose name is the text, made if it isn't yet; or -1. */
+EXPORT(core_kind) int core_kind(unsigned part)
+{
+	return table_of(part) ? kind_of(core_text) : -1;
+}
+
+/* Leaves in a table what contains the text; of the tasks, those in the chart's columns. */
+EXPORT(core_narrow) int core_narrow(unsigned number, int kind, bool by_chart)
+{
+	struct part *part = core_part(number);
+
+	if (!part || kind < 0 || kind >= THRUM__TABLE_COUNT || !part->has_table[kind])
+		return -THRUM_E_MEMORY;
+	return thrum__table_narrow(&part->table[kind],
+		by_chart && part->has_chart && kind == THRUM__TABLE_TASKS ? &part->chart : NULL,
+		core_text);
+}
+
+/* The row of a task in the table whose name is the text, or -1. O(rows) */
+EXPORT(core_where) int core_where(unsigned part, uint32_t task)
+{
+	const struct thrum__table *table = table_of(part);
+
+	for (uint32_t row = 0; table && row < table->count; row++)
+		if (thrum__table_task(table, row) == task)
+			return (int)row;
+	return -1;
+}
+
+static void put_row(struct json *out, const struct thrum__table *table, uint32_t row)
+{
+	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS);
+	uint32_t task = thrum__table_task(table, row);
+	struct thrum__cell cell;
+
+	json_next(out);
+	json_put(out, "{");
+	json_key(out, "cells");
+	json_put(out, "[");
+	for (unsigned i = 0; i < table->form->count; i++) {
+		thrum__table_words(table, row, i, &cell);
+		json_next(out);
+		json_text(out, cell.is_empty ? "" : cell.text, cell.is_empty ? 0 : cell.size);
+	}
+	json_put(out, "]");
+	json_key_integer(out, "task", task == THRUM__NONE ? -1 : (int64_t)task);
+	json_key_integer(out, "tally", is_label ? (int64_t)table->rows[row] : -1);
+	json_put(out, "}");
+}
+
+/* Rows of the table whose name is the text. */
+EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
+{
+	const struct thrum__table *table = table_of(part);
+	struct json *out = &core.out;
+
+	json_clear(out);
+	json_put(out, "[");
+	for (uint32_t i = 0; table && i < count && first < table->count - i; i++)
+		put_row(out, table, first + i);
+	json_put(out, "]");
+}
+
+/* ---- CSV (RFC 4180) -------------------------------------------------------------------------- */
+
+static void put_field(struct json *out, const char *text, size_t size)
+{
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < size; i++)
+		is_quoted |= text[i] == '"' || text[i] == ',' || text[i] == '\n' || text[i] == '\r';
+	if (!is_quoted) {
+		json_bytes(out, text, size);
+		return;
+	}
+	json_put(out, "\"");
+	for (size_t i = 0; i < size; i++)
+		json_bytes(out, text[i] == '"' ? "\"\"" : &text[i], text[i] == '"' ? 2 : 1);
+	json_put(out, "\"");
+}
+
+static void put_record(struct json *out, const struct thrum__table *table, uint32_t row)
+{
+	struct thrum__cell cell;
+
+	for (unsigned i = 0; i < table->form->count; i++) {
+		json_put(out, i > 0 ? "," : "");
+		thrum__table_cell(table, row, i, &cell);
+		thrum__table_print(table, &cell);
+		if (!cell.is_empty)
+			put_field(out, cell.text, cell.size);
+	}
+	json_put(out, "\r\n");
+}
+
+/*
+ * Rows of the table whose name is the text, all columns, as programs want them; before the first
+ * row the columns' names. Empty at the end. Not JSON.
+ */
+EXPORT(core_csv) void core_csv(unsigned part, uint32_t first, uint32_t count)
+{
+	const struct thrum__table *table = table_of(part);
+	struct json *out = &core.out;
+
+	json_clear(out);
+	for (unsigned i = 0; table && first == 0 && i < table->form->count; i++) {
+		const char *name = table->form->columns[i].name;
+
+		json_put(out, i > 0 ? "," : "");
+		put_field(out, name, strlen(name));
+	}
+	json_put(out, table && first == 0 ? "\r\n" : "");
+	for (uint32_t i = 0; table && i < count && first + i < table->count; i++)
+		put_record(out, table, first + i);
+}
+
+/* ---- Charts ---------------------------------------------------------------------------------- */
+
+/*
+ * The chart of a label's tally (-1: all tasks) as a list (core_chart_list); what is chosen in it
+ * stays while it is the same. The answer says what is chosen: no JSON.
+ */
+EXPORT(core_chart) int core_chart(unsigned number, int tally, int measure, float width)
+{
+	const struct thrum__stats *stats = core_stats(number);
+	uint32_t wanted = tally < 0 ? THRUM__NONE : (uint32_t)tally;
+	struct part *part = core_part(number);
+	char words[400];
+	int result = 0;
+
+	json_clear(&core.out);
+	if (!stats || measure < 0 || measure >= THRUM__MEASURE_COUNT ||
+		(tally >= 0 && wanted >= stats->by[THRUM__BY_LABEL].count))
+		return -THRUM_E_ARGUMENT;
+	if (!part->has_chart || part->chart.tally != wanted || part->chart.measure != measure)
+		result = thrum__chart_init(&part->chart, stats, wanted, measure);
+	if (result < 0)
+		return result;
+	part->has_chart = true;
+	thrum__chart_frame(&part->chart, width, THRUM__CHART_HEIGHT, &core.metrics, &core.chart);
+	thrum__chart_words(&part->chart, words, sizeof words);
+	json_put(&core.out, words);
+	return 0;
+}
+
+/* Chooses columns of the chart of a part, x1 < 0: none. To be followed by core_chart. */
+EXPORT(core_choose) void core_choose(unsigned number, float width, float x0, float x1)
+{
+	struct part *part = core_part(number);
+
+	if (!part || !part->has_chart)
+		return;
+	if (x1 < 0)
+		thrum__chart_choose_none(&part->chart);
+	else
+		(void)thrum__chart_choose(&part->chart, width, x0, x1);
+}
+
+EXPORT(core_chart_list) const struct thrum__list *core_chart_list(void)
+{
+	return &core.chart;
+}

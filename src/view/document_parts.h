@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/* Writing documents. A failed allocation is remembered, so that not each piece has to be looked
+ * after. Internal to view/. */
+#ifndef VIEW_DOCUMENT_PARTS_H
+#define VIEW_DOCUMENT_PARTS_H
+
+#include "view/document.h"
+
+struct thrum__writer {
+	const struct thrum__model *model;
+	struct thrum__document *document;
+	bool failed;
+};
+
+/* Empties the document and keeps its memory. */
+void thrum__write_begin(struct thrum__writer *, const struct thrum__model *,
+	struct thrum__document *);
+/* Returns 0 or -THRUM_E_MEMORY: then the document is empty. */
+THRUM__MUST_USE int thrum__write_end(struct thrum__writer *);
+
+/* Begins a paragraph, to which what follows belongs. The key is static. */
+struct thrum__paragraph *thrum__write_paragraph(struct thrum__writer *, int role, const char *key);
+/* A heading. */
+void thrum__write_section(struct thrum__writer *, const char *text);
+
+void thrum__write_bytes(struct thrum__writer *, const char *text, size_t size);
+void thrum__write_text(struct thrum__writer *, const char *text);
+void thrum__write_bad(struct thrum__writer *, const char *text);
+void thrum__write_link(struct thrum__writer *, const char *text, size_t size, int link,
+	int64_t target);
+void thrum__write_string(struct thrum__writer *, uint32_t string);
+void thrum__write_moment(struct thrum__writer *, int64_t time); /* a link */
+void thrum__write_duration(struct thrum__writer *, int64_t ns);
+void thrum__write_number(struct thrum__writer *, uint64_t number); /* 1,234 */
+
+/* The aside of the paragraph. */
+void thrum__write_aside(struct thrum__writer *, const char *text, int link, int64_t target);
+
+/* A moment as precise as events differ. Returns as snprintf. */
+size_t thrum__event_moment_words(int64_t time, char *to, size_t size);
+/* 1,234. Returns its size. */
+#define THRUM__NUMBER_ROOM 32
+size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM]);
+
+/* Times of damaged traces may be anything. */
+static inline int64_t thrum__time_between(int64_t from, int64_t to)
+{
+	return (int64_t)((uint64_t)to - (uint64_t)from);
+}
+
+/* ---- Sentences of findings ------------------------------------------------------------------ */
+
+/* Where a sentence names a task. */
+struct thrum__mention {
+	uint32_t offset, size, task;
+};
+
+#define THRUM__MENTIONS_MAX 4
+
+/* Class and what it is about: "Lost wake-up on “arp-reply”". As snprintf. */
+size_t thrum__finding_title(const struct thrum__model *, const struct thrum__finding *, char *to,
+	size_t size);
+
+/* What a step says, whole. Returns as snprintf; *count mentions lie in what fits. */
+size_t thrum__step_sentence(const struct thrum__model *, const struct thrum__finding *,
+	unsigned step, char *to, size_t size, struct thrum__mention[THRUM__MENTIONS_MAX],
+	unsigned *count);
+
+#endif

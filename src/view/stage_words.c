@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: ISC */
+/* What the stage says: the status line, a part's head; and what a person says to go somewhere. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/stage_parts.h"
+
+struct words {
+	char *to;
+	size_t size, length;
+};
+
+static void put(struct words *words, const char *format, ...)
+{
+	size_t at = words->length < words->size ? words->length : words->size;
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(words->to ? words->to + at : NULL, words->size - at, format, arguments);
+	va_end(arguments);
+	words->length += n > 0 ? (size_t)n : 0;
+}
+
+static struct words words_in(char *to, size_t size)
+{
+	if (size > 0)
+		to[0] = 0;
+	return (struct words){to, size, 0};
+}
+
+static void put_count(struct words *words, uint64_t count, const char *one)
+{
+	put(words, "%" PRIu64 " %s%s", count, one, count == 1 ? "" : "s");
+}
+
+static void put_duration(struct words *words, int64_t ns, int digits)
+{
+	char text[64];
+
+	thrum__duration_words(ns, digits, text, sizeof text);
+	put(words, "%s", text);
+}
+
+/* ns a pixel */
+static int64_t step_of(const struct thrum__view *view)
+{
+	double step = view->time.scale > 0 ? 1 / view->time.scale : 1;
+
+	return step < 1 ? 1 : step < 1e18 ? (int64_t)step : (int64_t)1e18;
+}
+
+/* ---- The status line ----------------------------------------------------------------------- */
+
+static void put_measured(struct words *words, const struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	int64_t from = own->measure_from, to = own->measure_to;
+
+	if (from > to) {
+		from = own->measure_to;
+		to = own->measure_from;
+	}
+	put(words, "measured ");
+	put_duration(words, to - from, 4);
+	put(words, ", ");
+	put_duration(words,
+		thrum__tracks_busy(stage->parts[own->measure_part].view->tracks, from, to), 3);
+	put(words, " of it running");
+}
+
+size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	const struct thrum__stage_private *own = stage->own;
+	struct words words = words_in(to, size);
+	const struct thrum__view *view;
+	char text[200];
+	uint32_t task;
+
+	if (stage->count == 0)
+		return 0;
+	if (own->has_measure) {
+		put_measured(&words, stage);
+		return words.length;
+	}
+	view = stage->parts[own->pointer_part].view;
+	if (!own->has_crosshair)
+		return 0;
+	thrum__moment_words(thrum__time_axis_time(&view->time, own->x), step_of(view), text,
+		sizeof text);
+	put(&words, "%s", text);
+	task = thrum__stage_pick(stage, own->x, own->y, NULL);
+	if (task != THRUM__NONE) {
+		thrum__view_task_words(view->model, task, text, sizeof text);
+		put(&words, "  %s", text);
+	}
+	return words.length;
+}
+
+size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__view *view;
+	int64_t step, from, end;
+	char text[64];
+
+	if (stage->count == 0)
+		return 0;
+	view = stage->parts[stage->focus].view;
+	step = step_of(view);
+	from = view->state.from > 0 ? view->state.from : 0;
+	end = view->state.to;
+	thrum__moment_words(from, step, text, sizeof text);
+	put(&words, "seen: %s … ", text);
+	thrum__moment_words(end, step, text, sizeof text);
+	put(&words, "%s", text);
+	if (view->is_folded)
+		put(&words, ", idle folded");
+	if (view->is_squeezed)
+		put(&words, ", quiet rows folded");
+	if (view->state.fisheye)
+		put(&words, ", fish-eye");
+	if (view->is_related)
+		put(&words, ", unrelated faded");
+	return words.length;
+}
+
+size_t thrum__stage_part_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__model *model;
+
+	if (part >= stage->count)
+		return 0;
+	model = stage->parts[part].view->model;
+	put_count(&words, model->tasks.count, "task");
+	put(&words, " · ");
+	put_duration(&words, model->end, 4);
+	return words.length;
+}
+
+size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+
+	if (part < stage->count && stage->parts[part].view->findings.count > 0)
+		put_count(&words, stage->parts[part].view->findings.count, "finding");
+	return words.length;
+}
+
+uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
+{
+	uint32_t found = 0, before = 0;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__view *view = stage->parts[i].view;
+		uint32_t selected = thrum__layout_unit(view->layout, view->selected);
+
+		if (i == stage->focus && selected != THRUM__NONE &&
+			(view->looks[selected] & THRUM__LOOK_FOUND))
+			before = found + thrum__view_found_before(view, selected);
+		found += view->found;
+	}
+	if (at)
+		*at = before;
+	return found;
+}
+
+/* ---- Going by words ------------------------------------------------------------------------ */
+
+size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__view_state *state;
+	int64_t from, span;
+	char text[64];
+
+	if (stage->count == 0)
+		return 0;
+	state = &stage->parts[stage->focus].view->state;
+	from = state->from > 0 ? state->from : 0;
+	span = state->to - from > 0 ? state->to - from : 1;
+	thrum__moment_words(from, span / 100, text, sizeof text);
+	put(&words, "%s + ", text);
+	put_duration(&words, span, 3);
+	return words.length;
+}
+
+static const struct {
+	const char *word;
+	double ns;
+} units[] = {
+	{"ns", 1},
+	{"us", 1e3},
+	{"µs", 1e3}, /* the micro sign, */
+	{"μs", 1e3}, /* and the Greek letter */
+	{"ms", 1e6},
+	{"min", 60e9},
+	{"s", 1e9},
+	{"h", 3600e9},
+};
+
+struct amount {
+	double number, unit; /* unit: 0 where none is said */
+};
+
+static const char *skip(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* Returns what follows, or NULL: no number. By hand, since strtod's point is the locale's. */
+static const char *read_amount(const char *text, struct amount *amount)
+{
+	const char *at = skip(text), *start = at;
+	double scale = 1;
+
+	*amount = (struct amount){0};
+	for (; *at >= '0' && *at <= '9'; at++)
+		amount->number = amount->number * 10 + (*at - '0');
+	if (at == start)
+		return NULL;
+	if (*at == '.' && at[1] >= '0' && at[1] <= '9')
+		while (*++at >= '0' && *at <= '9')
+			amount->number += (*at - '0') * (scale /= 10);
+	at = skip(at);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		size_t size = strlen(units[i].word);
+
+		if (strncmp(at, units[i].word, size) != 0)
+			continue;
+		amount->unit = units[i].ns;
+		return skip(at + size);
+	}
+	return at;
+}
+
+static const char *after_word(const char *text, const char *word)
+{
+	size_t size = strlen(word);
+
+	return strncmp(text, word, size) == 0 ? text + size : NULL;
+}
+
+/* What stands between two times: a range's sign, or +. Returns what follows, or NULL. */
+static const char *read_joint(const char *text, bool *is_span)
+{
+	static const char *const ranges[] = {"..", "…", "–", "-"};
+	const char *rest = after_word(text, "+");
+
+	*is_span = rest != NULL;
+	for (size_t i = 0; !rest && i < sizeof ranges / sizeof *ranges; i++)
+		rest = after_word(text, ranges[i]);
+	return rest;
+}
+
+static int refuse(struct thrum_error_info *error, const char *text, const char *at,
+	const char *message)
+{
+	if (error) {
+		error->code = -THRUM_E_ARGUMENT;
+		error->offset = (uint64_t)(at - text);
+		snprintf(error->message, sizeof error->message, "%s", message);
+	}
+	return -THRUM_E_ARGUMENT;
+}
+
+static double ns_of(const struct amount *amount, const struct amount *other)
+{
+	double unit = amount->unit > 0 ? amount->unit : other->unit > 0 ? other->unit : 1e6;
+
+	return floor(amount->number * unit + 0.5);
+}
+
+int thrum__stage_go_text(struct thrum__stage *stage, const char *text,
+	struct thrum_error_info *error)
+{
+	static const char expected[] =
+		"expected a time such as 5.1 ms, 5.1 ms .. 6 ms, or 5.1 ms + 20 µs; "
+		"units are ns, µs, ms, s, min, h";
+	struct amount first, second = {0};
+	const char *at = read_amount(text, &first), *joint = NULL;
+	bool is_span = false;
+	double from, to;
+
+	if (!at)
+		return refuse(error, text, text, expected);
+	if (*at) {
+		joint = read_joint(at, &is_span);
+		if (!joint)
+			return refuse(error, text, at, expected);
+		at = read_amount(joint, &second);
+		if (!at || *at)
+			return refuse(error, text, at ? at : joint, expected);
+	}
+	from = ns_of(&first, &second);
+	to = is_span ? from + ns_of(&second, &first) : ns_of(&second, &first);
+	if (!(from < (double)THRUM__END_MAX) || (joint && !(to < (double)THRUM__END_MAX)))
+		return refuse(error, text, text, "no trace is as long as that");
+	if (joint && (int64_t)to <= (int64_t)from)
+		return refuse(error, text, joint, "the second time has to be later than the first");
+	if (stage->count == 0)
+		return 0;
+	return joint ? thrum__stage_go_window(stage, stage->focus, (int64_t)from, (int64_t)to)
+		     : thrum__stage_go_time(stage, stage->focus, (int64_t)from);
+}

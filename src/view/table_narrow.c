@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows that contain a text, and tasks that a chart's chosen columns stand for. */
+#include <string.h>
+
+#include "view/chart.h"
+#include "view/match.h"
+#include "view/table_parts.h"
+
+#define KINDS 256 /* what a task can be, by one byte */
+
+struct narrow {
+	struct thrum__match match;
+	bool by_text;
+	bool is_number;                                   /* the text can be part of an id */
+	bool states[5], stuck, preexisting, kinds[KINDS]; /* whose words contain it */
+	const struct thrum__chart *chart;
+	int64_t least, less_than; /* of the chart's measure */
+};
+
+/* ---- Tasks: there may be millions ---------------------------------------------------------- */
+
+static bool is_in_chart(const struct thrum__chart *chart, const struct narrow *narrow,
+	uint32_t task)
+{
+	const struct thrum__stats *stats = chart->stats;
+	uint32_t tally = task < stats->task_count ? stats->by[THRUM__BY_LABEL].of[task]
+						  : THRUM__NONE;
+	int64_t value;
+
+	if (tally == THRUM__NONE || (chart->tally != THRUM__NONE && chart->tally != tally))
+		return false;
+	value = stats->measure[chart->measure][task];
+	return value >= narrow->least && value < narrow->less_than;
+}
+
+static bool has_id(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
+{
+	uint64_t id = THRUM__TASK(model, task, id);
+	bool is_negative = model->signed_ids && (int64_t)id < 0;
+	char digits[24], *at = digits + sizeof digits;
+
+	for (id = is_negative ? 0 - id : id; id > 0 || at == digits + sizeof digits; id /= 10)
+		*--at = (char)('0' + id % 10);
+	if (is_negative)
+		*--at = '-';
+	return thrum__match_text(&narrow->match, at, (size_t)(digits + sizeof digits - at));
+}
+
+static bool has_word(const struct narrow *narrow, const char *word)
+{
+	return thrum__match_text(&narrow->match, word, strlen(word));
+}
+
+static void find_words(struct narrow *narrow)
+{
+	for (int i = 0; i < 5; i++)
+		narrow->states[i] = has_word(narrow, thrum__state_name(i));
+	for (int i = 0; i < KINDS; i++)
+		narrow->kinds[i] = has_word(narrow, thrum_kind_name(i));
+	narrow->stuck = has_word(narrow, "stuck");
+	narrow->preexisting = has_word(narrow, "preexisting");
+}
+
+/* Of its kind and state. */
+static bool has_words(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
+{
+	bool is_preexisting = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
+
+	return narrow->states[THRUM__TASK(model, task, state)] ||
+		(is_preexisting ? narrow->preexisting
+				: narrow->kinds[THRUM__TASK(model, task, kind)]) ||
+		(narrow->stuck && thrum__task_is_stuck(model, task));
+}
+
+/* Beside kinds, which match_task's answers are kept by. */
+#define SITE_KEY (1u << 29)
+
+static bool has_site(struct narrow *narrow, const struct thrum__table *table, uint32_t task)
+{
+	uint32_t key = SITE_KEY | THRUM__TASK(table->model, task, site);
+	struct thrum__cell cell;
+	bool answer;
+
+	if (THRUM__TASK(table->model, task, site) == 0)
+		return false;
+	if (thrum__match_is_known(&narrow->match, key, &answer))
+		return answer;
+	thrum__table_item_cell(table, task, thrum__table_column(table->form, "site", 4), &cell);
+	answer = thrum__match_text(&narrow->match, cell.text, cell.size);
+	thrum__match_remember(&narrow->match, key, answer);
+	return answer;
+}
+
+static bool is_task_wanted(const void *context, const struct thrum__table *table, uint32_t task)
+{
+	/* What was found out is kept from task to task. */
+	struct narrow *narrow = *(struct narrow *const *)context;
+	const struct thrum__model *model = table->model;
+
+	if (narrow->chart && !is_in_chart(narrow->chart, narrow, task))
+		return false;
+	if (!narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
+		(narrow->is_number && has_id(narrow, model, task)) ||
+		has_words(narrow, model, task) || has_site(narrow, table, task))
+		return true;
+	return thrum__match_string(&narrow->match, model, THRUM__TASK(model, task, failure));
+}
+
+/* ---- Other tables -------------------------------------------------------------------------- */
+
+static bool is_row_wanted(const void *context, const struct thrum__table *table, uint32_t item)
+{
+	const struct narrow *narrow = *(struct narrow *const *)context;
+	struct thrum__cell cell;
+
+	for (unsigned column = 0; narrow->by_text && column < table->form->count; column++) {
+		uint8_t type = table->form->columns[column].type;
+
+		if (type != THRUM__CELL_TEXT && type != THRUM__CELL_ID)
+			continue;
+		thrum__table_item_cell(table, item, column, &cell);
+		if (cell.is_empty)
+			continue;
+		thrum__table_print(table, &cell);
+		if (thrum__match_text(&narrow->match, cell.text, cell.size))
+			return true;
+	}
+	return !narrow->by_text;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *chart,
+	const char *text)
+{
+	bool is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
+	struct narrow narrow =
+			      {
+				      .by_text = *text != '\0',
+				      .is_number = text[strspn(text, "-0123456789")] == '\0',
+				      .chart = chart,
+				      .least = INT64_MIN,
+				      .less_than = INT64_MAX,
+			      },
+		      *context = &narrow;
+	int error = thrum__match_init(&narrow.match, text);
+
+	if (error < 0)
+		return error;
+	if (chart && chart->from <= chart->to) {
+		narrow.least = thrum__histogram_bound(chart->from);
+		narrow.less_than = thrum__histogram_bound(chart->to + 1);
+	}
+	find_words(&narrow);
+	error = thrum__table_filter(table, is_tasks ? is_task_wanted : is_row_wanted, &context);
+	thrum__match_finish(&narrow.match);
+	return error;
+}

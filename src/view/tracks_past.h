@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/* What updates of tracks compare with, and how items come and go. Internal to view/. */
+#ifndef VIEW_TRACKS_PAST_H
+#define VIEW_TRACKS_PAST_H
+
+#include "view/tracks_parts.h"
+
+struct thrum__placed {
+	int64_t start, end; /* the end is OPEN when it lasts */
+	uint32_t row;       /* or NONE */
+};
+
+struct thrum__tracks_past {
+	uint32_t updates; /* the layout's */
+	uint32_t runs, edges, notes, tasks;
+	int64_t forgotten;
+	uint32_t *open; /* runs */
+	uint32_t open_count, open_room;
+	struct thrum__placed *units;
+	uint32_t unit_count, unit_room;
+};
+
+struct thrum__change {
+	struct thrum__tracks *tracks;
+	struct thrum__tracks_past *past;
+	const struct thrum__model *model;
+	const struct thrum__layout *layout;
+};
+
+/* tracks_move.c: all return 0 or -THRUM_E_MEMORY. */
+
+/* Puts an item into the rows where it belongs, if it isn't there. */
+THRUM__MUST_USE int thrum__change_put(const struct thrum__change *, int kind, uint32_t item);
+/* An open run became longer, or ended. */
+THRUM__MUST_USE int thrum__change_run(const struct thrum__change *, uint32_t run);
+/* Of runs that were cut some may be forgotten behind one that isn't. */
+void thrum__change_trim_runs(const struct thrum__change *, uint32_t row);
+/* A task that had failed is no failure any more: damaged traces say so. */
+THRUM__MUST_USE int thrum__change_failure(const struct thrum__change *, uint32_t task);
+/* A task is in another row: what it did goes with it. */
+THRUM__MUST_USE int thrum__change_task(const struct thrum__change *, uint32_t task);
+THRUM__MUST_USE int thrum__change_unit(const struct thrum__change *, uint32_t unit);
+
+#endif

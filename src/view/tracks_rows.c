@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows of a track that get and lose items. */
+#include "view/tracks_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+#define POWER_LEAST 2 /* a row has room for four at least */
+#define SHRINK 16     /* part of its room that a row must use */
+
+int thrum__track_add_rows(struct thrum__track *track, uint32_t rows)
+{
+	uint32_t room = track->row_room, slots = track->slot ? track->row_room : 0;
+
+	if (rows > room || !track->slot) {
+		void *row = track->row, *slot = track->slot;
+		uint64_t wanted = (uint64_t)rows + rows / 2;
+
+		if (wanted >= UINT32_MAX || thrum__tracks_extend(&row, room, wanted, sizeof(*track->row)))
+			return -THRUM_E_MEMORY;
+		track->row = row;
+		track->row_room = (uint32_t)wanted;
+		if (thrum__tracks_extend(&slot, slots, wanted, sizeof(*track->slot)))
+			return -THRUM_E_MEMORY;
+		track->slot = slot;
+	}
+	/* At first rows lie closely. */
+	for (uint32_t i = 0; slots == 0 && i < track->rows; i++)
+		track->slot[i] = (struct thrum__slot){track->row[i].first,
+			track->row[i].last - track->row[i].first};
+	if (slots == 0)
+		memset(track->free, 0xff, sizeof(track->free));
+	track->rows = rows;
+	return 0;
+}
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* A free slot has the next one's base in place of its first item's start. */
+static void give_back(struct thrum__track *track, struct thrum__slot slot)
+{
+	unsigned power = slot.room ? 31 - (unsigned)__builtin_clz(slot.room) : 0;
+
+	if (power < POWER_LEAST)
+		return;
+	track->start[slot.base] = track->free[power];
+	track->free[power] = slot.base;
+}
+
+static int take(struct thrum__track *track, unsigned power, struct thrum__slot *slot)
+{
+	uint32_t base = track->free[power];
+
+	slot->room = 1u << power;
+	if (base != THRUM__NONE) {
+		track->free[power] = (uint32_t)track->start[base];
+		slot->base = base;
+		return 0;
+	}
+	int error = thrum__track_grow(track, (uint64_t)track->count + slot->room);
+
+	slot->base = track->count;
+	if (!error)
+		track->count += slot->room;
+	return error;
+}
+
+static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_t count)
+{
+	memmove(track->start + to, track->start + from, count * sizeof(*track->start));
+	if (track->item)
+		memmove(track->item + to, track->item + from, count * sizeof(*track->item));
+	if (track->end)
+		memmove(track->end + to, track->end + from, count * sizeof(*track->end));
+}
+
+/* Moves a row to the beginning of its slot, or of another with room for twice as many. */
+static int move(struct thrum__track *track, uint32_t row, bool to_other)
+{
+	struct thrum__extent *extent = &track->row[row];
+	struct thrum__slot slot = track->slot[row];
+	uint32_t count = extent->last - extent->first;
+
+	if (to_other) {
+		unsigned power = POWER_LEAST;
+
+		while (1u << power < 2 * count)
+			power++;
+		int error = take(track, power, &slot);
+
+		if (error)
+			return error;
+	}
+	copy(track, slot.base, extent->first, count);
+	if (to_other)
+		give_back(track, track->slot[row]);
+	track->slot[row] = slot;
+	*extent = (struct thrum__extent){slot.base, slot.base + count};
+	thrum__track_redo(track, row, slot.base);
+	return 0;
+}
+
+/* Makes room behind a row's last item. */
+static int make_room(struct thrum__track *track, uint32_t row)
+{
+	const struct thrum__extent *extent = &track->row[row];
+	const struct thrum__slot *slot = &track->slot[row];
+	uint32_t count = extent->last - extent->first;
+
+	if (slot->room && extent->last < slot->base + slot->room)
+		return 0;
+	if (count >= UINT32_MAX / 4)
+		return -THRUM_E_MEMORY;
+	return move(track, row, count >= slot->room - slot->room / 2);
+}
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+uint32_t thrum__track_open(struct thrum__track *track, uint32_t row, uint32_t behind_first)
+{
+	struct thrum__extent *extent = &track->row[row];
+
+	if (make_room(track, row))
+		return THRUM__NONE;
+	uint32_t at = extent->first + behind_first;
+
+	copy(track, at + 1, at, extent->last++ - at);
+	return at;
+}
+
+void thrum__track_close(struct thrum__track *track, uint32_t row, uint32_t position)
+{
+	struct thrum__extent *extent = &track->row[row];
+
+	if (position == extent->first) {
+		extent->first++;
+	} else {
+		copy(track, position, position + 1, --extent->last - position);
+		if (position < extent->last)
+			thrum__track_redo(track, row, position);
+	}
+	if (extent->first == extent->last)
+		extent->first = extent->last = track->slot[row].base;
+}
+
+uint32_t thrum__track_trim(struct thrum__track *track, uint32_t row, int64_t before)
+{
+	struct thrum__extent *extent = &track->row[row];
+	uint32_t at = thrum__track_end_at(track, extent->first, extent->last, before);
+	uint32_t count = at - extent->first;
+
+	extent->first = at;
+	if (at == extent->last)
+		extent->first = extent->last = track->slot[row].base;
+	/* Others may need the room; when there is no memory to move, it stays. */
+	if (count > 0 && track->slot[row].room / SHRINK > extent->last - extent->first &&
+		move(track, row, true))
+		return count;
+	return count;
+}
+
+int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end)
+{
+	struct thrum__extent *extent = &all->row[0];
+	uint32_t at = thrum__track_end_at(all, extent->first, extent->last, start), next = at;
+
+	if (at == extent->last || all->start[at] > end) {
+		at = thrum__track_open(all, 0, at - extent->first);
+		if (at == THRUM__NONE)
+			return -THRUM_E_MEMORY;
+		next = at + 1;
+	} else {
+		start = all->start[at] < start ? all->start[at] : start;
+		while (next < extent->last && all->start[next] <= end) {
+			end = all->end[next] > end ? all->end[next] : end;
+			next++;
+		}
+	}
+	all->start[at] = start;
+	all->end[at] = end;
+	copy(all, at + 1, next, extent->last - next);
+	extent->last -= next - at - 1;
+	thrum__track_redo(all, 0, at);
+	return 0;
+}

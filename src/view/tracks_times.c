@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: ISC */
+/* Times in order, as a list of short sorted arrays. */
+#include "view/tracks_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+#define CHUNK 510 /* 4 KiB with the head */
+
+struct thrum__times_chunk {
+	uint32_t count, before; /* before: sum of the counts of the chunks before */
+	int64_t time[CHUNK];
+};
+
+static uint32_t first_at(const struct thrum__times_chunk *chunk, int64_t time)
+{
+	uint32_t from = 0, to = chunk->count;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (chunk->time[middle] < time)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* The first chunk whose last time is at or after a time; or how many there are. No chunk is empty.
+ */
+static uint32_t chunk_at(const struct thrum__times *times, int64_t time)
+{
+	uint32_t from = 0, to = times->chunks;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+		const struct thrum__times_chunk *chunk = times->chunk[middle];
+
+		if (chunk->time[chunk->count - 1] < time)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* An empty chunk at a place of the list, or NULL. */
+static struct thrum__times_chunk *add_chunk(struct thrum__times *times, uint32_t at)
+{
+	struct thrum__times_chunk **grown = thrum__grown(times->chunk, &times->room,
+		times->chunks + 1ull, sizeof(*grown));
+	struct thrum__times_chunk *chunk = grown ? malloc(sizeof(*chunk)) : NULL;
+
+	if (grown)
+		times->chunk = grown;
+	if (!chunk)
+		return NULL;
+	memmove(grown + at + 1, grown + at, (times->chunks - at) * sizeof(*grown));
+	chunk->count = chunk->before = 0;
+	grown[at] = chunk;
+	times->chunks++;
+	return chunk;
+}
+
+int thrum__times_fill(struct thrum__times *times, struct thrum__piece *pieces, size_t count)
+{
+	struct thrum__times_chunk *chunk = NULL;
+
+	thrum__pieces_sort(pieces, pieces + count, count);
+	for (size_t i = 0; i < count; i++) {
+		if (!chunk || chunk->count == CHUNK)
+			chunk = add_chunk(times, times->chunks);
+		if (!chunk)
+			return -THRUM_E_MEMORY;
+		chunk->time[chunk->count++] = pieces[i].start;
+	}
+	thrum__times_count(times);
+	return 0;
+}
+
+int thrum__times_add(struct thrum__times *times, int64_t time)
+{
+	uint32_t at = chunk_at(times, time);
+	struct thrum__times_chunk *chunk;
+
+	if (at == times->chunks && at > 0 && times->chunk[at - 1]->count < CHUNK)
+		at--;
+	chunk = at < times->chunks ? times->chunk[at] : add_chunk(times, at);
+	if (chunk && chunk->count == CHUNK) {
+		struct thrum__times_chunk *next = add_chunk(times, at + 1);
+
+		if (!next)
+			return -THRUM_E_MEMORY;
+		next->count = CHUNK / 2;
+		chunk->count = CHUNK - CHUNK / 2;
+		memcpy(next->time, chunk->time + chunk->count, next->count * sizeof(int64_t));
+		if (time > chunk->time[chunk->count - 1])
+			chunk = next;
+	}
+	if (!chunk)
+		return -THRUM_E_MEMORY;
+	at = first_at(chunk, time);
+	memmove(chunk->time + at + 1, chunk->time + at, (chunk->count - at) * sizeof(int64_t));
+	chunk->time[at] = time;
+	chunk->count++;
+	return 0;
+}
+
+void thrum__times_remove(struct thrum__times *times, int64_t time)
+{
+	uint32_t number = chunk_at(times, time), at;
+	struct thrum__times_chunk *chunk = number < times->chunks ? times->chunk[number] : NULL;
+
+	at = chunk ? first_at(chunk, time) : 0;
+	if (!chunk || chunk->time[at] != time)
+		return;
+	memmove(chunk->time + at, chunk->time + at + 1, (chunk->count - at - 1) * sizeof(int64_t));
+	if (--chunk->count > 0)
+		return;
+	free(chunk);
+	memmove(times->chunk + number, times->chunk + number + 1,
+		(--times->chunks - number) * sizeof(*times->chunk));
+}
+
+void thrum__times_count(struct thrum__times *times)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < times->chunks; i++) {
+		times->chunk[i]->before = sum;
+		sum += times->chunk[i]->count;
+	}
+}
+
+uint32_t thrum__times_until(const struct thrum__times *times, int64_t time)
+{
+	int64_t behind = time < INT64_MAX ? time + 1 : time;
+	uint32_t at = chunk_at(times, behind);
+
+	if (at < times->chunks)
+		return times->chunk[at]->before + first_at(times->chunk[at], behind);
+	return at > 0 ? times->chunk[at - 1]->before + times->chunk[at - 1]->count : 0;
+}
+
+void thrum__times_finish(struct thrum__times *times)
+{
+	for (uint32_t i = 0; i < times->chunks; i++)
+		free(times->chunk[i]);
+	free(times->chunk);
+}
+
+size_t thrum__times_memory(const struct thrum__times *times)
+{
+	return times->chunks * sizeof(**times->chunk) + times->room * sizeof(*times->chunk);
+}

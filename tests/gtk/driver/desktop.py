@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: ISC
+"""A display of our own with a window manager, and the viewer in it, driven as a person would."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+NEEDED = ["Xvfb", "openbox", "xdotool"]
+PATIENCE = 40 if os.environ.get("SANITIZE", "none") != "none" else 10  # seconds
+
+
+def missing():
+    """Why nothing can be tried here, or None."""
+    tools = [tool for tool in NEEDED if not shutil.which(tool)]
+    if tools:
+        return ", ".join(tools) + " not installed"
+    if not os.path.exists(os.path.join(os.environ["BUILD"], "thrum-gtk")):
+        return "built without GTK 4"
+    return None
+
+
+class Desktop:
+    """`with Desktop() as desktop:`; all that was started ends with it."""
+
+    def __init__(self, width=1600, height=900):
+        self.size = f"{width}x{height}x24"
+        self.viewers = []
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp()
+        reading, writing = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(writing), "-screen", "0", self.size, "-nolisten", "tcp"],
+            pass_fds=[writing], stderr=subprocess.DEVNULL)
+        os.close(writing)
+        with os.fdopen(reading) as numbers:
+            number = numbers.readline().strip()
+        if not number:
+            raise RuntimeError("Xvfb doesn't start")
+        self.environment = dict(
+            os.environ, DISPLAY=":" + number, GDK_BACKEND="x11", GSK_RENDERER="cairo",
+            GTK_A11Y="none", GSETTINGS_BACKEND="memory", NO_AT_BRIDGE="1", LC_ALL="C.UTF-8",
+            HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder,
+            XDG_RUNTIME_DIR=self.folder, DBUS_SESSION_BUS_ADDRESS="disabled:",
+            # GTK and fontconfig keep what they made until the end.
+            ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+        self.environment.pop("WAYLAND_DISPLAY", None)
+        os.chmod(self.folder, 0o700)
+        self.manager = subprocess.Popen(["openbox"], env=self.environment,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *_):
+        for viewer in self.viewers:
+            viewer.end()
+        for process in self.manager, self.server:
+            process.terminate()
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def xdotool(self, *arguments):
+        done = subprocess.run(["xdotool", *map(str, arguments)], env=self.environment, text=True,
+                              capture_output=True, timeout=PATIENCE, check=False)
+        return done.stdout
+
+    def picture(self, file):
+        """The whole screen, as PNG; needs ImageMagick."""
+        subprocess.run(["import", "-window", "root", file], env=self.environment, check=True,
+                       timeout=PATIENCE)
+
+    def view(self, *arguments, **environment):
+        viewer = Viewer(self, arguments, environment)
+        self.viewers.append(viewer)
+        return viewer
+
+
+def busy(pid):
+    """How long a process has run; None: it runs now."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return None if fields[0] == "R" else int(fields[11]) + int(fields[12])
+
+
+class Window:
+    """A window as it was last told by the viewer."""
+
+    def __init__(self, title):
+        self.title, self.places, self.texts = title, {}, {}
+        self.state = self.status = ""
+
+    def is_seen(self, name):
+        return name in self.places
+
+
+class Viewer:
+    """thrum-gtk. `window` is its first window; what is looked for in vain fails."""
+
+    def __init__(self, desktop, arguments, environment):
+        self.desktop, self.folder = desktop, tempfile.mkdtemp(dir=desktop.folder)
+        self.file = os.path.join(self.folder, "places")
+        self.said = open(os.path.join(self.folder, "said"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [os.path.join(os.environ["BUILD"], "thrum-gtk"), *arguments], stdout=self.said,
+            stderr=subprocess.STDOUT,
+            env=dict(desktop.environment, THRUM_GTK_PLACES=self.file, **environment))
+
+    def windows(self):
+        """All, in no order; as a dictionary by title."""
+        found, window = {}, None
+        try:
+            with open(self.file, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            return found
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            if word == "window":
+                window = found.setdefault(rest, Window(rest))
+            elif word == "state":
+                window.state = rest
+            elif word == "status":
+                window.status = rest
+            else:
+                parts = rest.split(" ", 5)
+                if len(parts) >= 5 and parts[4] == "yes":
+                    window.places[word] = tuple(int(part) for part in parts[:4])
+                    window.texts[word] = parts[5] if len(parts) > 5 else ""
+        return found
+
+    def window(self, title=" – thrum"):
+        """The window in whose title that is; of the viewer's own, any."""
+        for name, window in self.windows().items():
+            if title in name or name == "thrum":
+                return window
+        return Window("")
+
+    def wait(self, what, condition):
+        """Until condition(window) holds; returns what it gave."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            given = condition(self.window())
+            if given:
+                return given
+            if self.process.poll() is not None:
+                raise AssertionError(f"{what}: thrum-gtk has ended: {self.output()}")
+            time.sleep(0.02)
+        window = self.window()
+        raise AssertionError(f"{what}: not within {PATIENCE} s; state \"{window.state}\", "
+                             f"status \"{window.status}\", seen {sorted(window.places)}, "
+                             f"windows {list(self.windows())}, said {self.output()!r}")
+
+    def find(self, name):
+        """The title of the window in which a widget is seen, and its place there; or None."""
+        for title, window in self.windows().items():
+            if window.is_seen(name):
+                return title, window.places[name]
+        return None
+
+    def wait_seen(self, name):
+        """Until it is seen; returns the title of its window, and its place there."""
+        self.wait(f"{name} is seen", lambda _: self.find(name))
+        self.settle()
+        return self.wait(f"{name} is seen", lambda _: self.find(name))
+
+    def wait_shown(self):
+        return self.wait("the trace is shown", lambda window: window.is_seen("words") and
+                         window.places.get("picture", (0, 0, 0))[2] > 100 and window.status)
+
+    def output(self):
+        self.said.flush()
+        with open(self.said.name, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def settle(self):
+        """Until viewer and display have nothing to do, as far as that comes soon; a person sees
+        what was made of a click before the next. Viewers write their places every 50 ms."""
+        quiet, before = 0, None
+        for _ in range(50):
+            now = [busy(process.pid) for process in (self.process, self.desktop.server)]
+            quiet = quiet + 1 if now == before and None not in now else 0
+            if quiet == 5:
+                return
+            before = now
+            time.sleep(0.02)
+
+    # ---- What a person does
+
+    def corner(self, title):
+        """Where the window's surface lies on the screen."""
+        for name in self.desktop.xdotool("search", "--all", "--onlyvisible", "--pid",
+                                         self.process.pid, "--name", "^" + re.escape(title) + "$").split():
+            told = dict(line.split("=") for line in self.desktop.xdotool(
+                "getwindowgeometry", "--shell", name).splitlines())
+            if int(told.get("WIDTH", 0)) > 50:
+                return int(told["X"]), int(told["Y"])
+        raise AssertionError(f"there is no window \"{title}\"")
+
+    def at(self, name, x=0.5, y=0.5):
+        """A place on a widget, on the screen: parts of its size, or pixels from its corner if
+        greater than 1."""
+        title, (left, top, width, height) = self.wait_seen(name)
+        corner = self.corner(title)
+        return (corner[0] + left + round(x if x > 1 else x * width),
+                corner[1] + top + round(y if y > 1 else y * height))
+
+    def point(self, name, x=0.5, y=0.5):
+        self.desktop.xdotool("mousemove", *self.at(name, x, y))
+
+    def click(self, name, x=0.5, y=0.5, button=1, times=1):
+        self.desktop.xdotool("mousemove", *self.at(name, x, y), "sleep", 0.05, "click",
+                             "--repeat", times, "--delay", 60, button)
+
+    def wheel(self, name, steps, x=0.5, y=0.5):
+        """Upwards; downwards if negative."""
+        self.click(name, x, y, 4 if steps > 0 else 5, abs(steps))
+
+    def drag(self, name, start, end):
+        begin, end = self.at(name, *start), self.at(name, *end)
+        middle = [(a + b) // 2 for a, b in zip(begin, end)]
+        self.desktop.xdotool("mousemove", *begin, "mousedown", 1, "sleep", 0.05, "mousemove",
+                             *middle, "sleep", 0.05, "mousemove", *end, "sleep", 0.05,
+                             "mouseup", 1)
+
+    def key(self, *keys):
+        self.settle()
+        self.desktop.xdotool("key", "--delay", 30, *keys)
+
+    def type(self, text):
+        self.settle()
+        self.desktop.xdotool("type", "--delay", 15, text)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.said.close()
+
+
+def run(cases):
+    """Runs the cases (functions that take a desktop), all of them, and exits."""
+    reason = missing()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(77)
+    failed = 0
+    wanted = sys.argv[1:]
+    with Desktop() as desktop:
+        for case in cases:
+            if wanted and case.__name__ not in wanted:
+                continue
+            begin = time.monotonic()
+            try:
+                case(desktop)
+            except AssertionError as error:
+                failed += 1
+                print(f"{case.__name__}: {error}")
+            for viewer in desktop.viewers:
+                viewer.end()
+            desktop.viewers.clear()
+            print(f"{case.__name__}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC */
+/* Findings in sentences: every kind of step, every class. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document_helper.h"
+#include "story.h"
+
+#define MS 1000000
+
+/* Tasks a and b, and one that failed because of c. */
+static const char story[] = "0 create - 1 thread\n0 switch 1\n"
+			    "1000 create 1 2 promise\n1000 label 2 \"a\n"
+			    "1000 create 1 3 promise\n1000 label 3 \"b\n"
+			    "1000 create 1 4 promise\n2000 fail 1 4 \"too [late] for $t\n"
+			    "3000 try-read 3 2\n"
+			    "100000000 log 1 \"end\n";
+
+static const struct {
+	int kind;
+	uint32_t count, peers;
+	const char *says, *says_alone; /* alone: without an other, where that is different */
+} sentences[] = {
+	{THRUM__STEP_SIGNAL_LOST, 0, 0, "[a] is signalled by [b]; nobody waits.",
+		"[a] is signalled; nobody waits."},
+	{THRUM__STEP_WAITS_LATE, 0, 0,
+		"5 ms later [a] begins to wait for it. No signal comes after."},
+	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] to the end of the trace."},
+	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it to the end of the trace."},
+	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't give it back."},
+	{THRUM__STEP_FREE, 0, 0,
+		"[a] is free, but nobody who waits for it gets it; [b] had it last.",
+		"[a] is free, but nobody who waits for it gets it."},
+	{THRUM__STEP_FREE, 1, 0,
+		"[a] goes to others: it was taken 1 time since the wait began, by [b].",
+		"[a] goes to others: it was taken 1 time since the wait began."},
+	{THRUM__STEP_FREE, 1200, 0,
+		"[a] goes to others: it was taken 1,200 times since the wait began, last by [b].",
+		"[a] goes to others: it was taken 1,200 times since the wait began."},
+	{THRUM__STEP_WAITS_IN_CYCLE, 0, 0, "[a] waits for [b], and so the circle is closed."},
+	{THRUM__STEP_PENDING, 0, 0,
+		"No answer to [a] for 90 ms; it is still pending when the trace ends."},
+	{THRUM__STEP_PENDING, 0, 1, "No answer to [a] for 90 ms; the one other like it took 7 ms."},
+	{THRUM__STEP_PENDING, 0, 12,
+		"No answer to [a] for 90 ms; 12 others like it took 6 ms, at most 7 ms."},
+	{THRUM__STEP_HOGS, 0, 0, "[a] runs for 90 ms; others have to wait."},
+	{THRUM__STEP_READY, 0, 0,
+		"[a] is ready, thanks to [b]: what it waited for is there, the lane isn't.",
+		"[a] is ready: what it waited for is there, the lane isn't."},
+	{THRUM__STEP_RUNS_LATE, 0, 0, "5 ms later [a] runs at last."},
+	{THRUM__STEP_CANCELLED, 0, 0, "[a] is cancelled by [b].", "[a] is cancelled."},
+	{THRUM__STEP_ENDS_TOO, 0, 0, "[a] ends, too, though it should resolve: it waited for [b]."},
+	{THRUM__STEP_FAILED, 0, 0, "[a] fails, by [b]: no reason is given.",
+		"[a] fails: no reason is given."},
+	{THRUM__STEP_UNREAD, 0, 0, "[a] made it and goes on; nobody reads it."},
+	{THRUM__STEP_MAKER_ENDED, 0, 0, "[a] made [b] and has ended without resolving it."},
+	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs as well."},
+	{THRUM__STEP_FIRST_PENDING, 1200, 0, "[a] is the first of 1,200 that are still pending."},
+	{THRUM__STEP_LAST_PENDING, 1200, 0, "[a] is the last of them."},
+};
+
+struct told {
+	struct thrum__model *model;
+	struct thrum__document document;
+	struct thrum__finding finding;
+};
+
+static void begin(struct told *t, const char *lines)
+{
+	*t = (struct told){.model = story_model(lines, false)};
+	t->finding = (struct thrum__finding){.class = THRUM__FINDING_NEVER_RESOLVED,
+		.certainty = THRUM__LIKELY,
+		.task = story_task(t->model, 2),
+		.step_count = 2,
+		.usual = 6 * MS,
+		.longest = 7 * MS,
+		.until = 100 * MS};
+	for (int i = 0; i < 2; i++)
+		t->finding.steps[i] = (struct thrum__step){.kind = THRUM__STEP_NEVER_RESOLVED,
+			.task = story_task(t->model, 2),
+			.other = story_task(t->model, 3),
+			.time = (5 + 5 * i) * MS,
+			.edge = THRUM__NONE};
+}
+
+static const char *tell(struct told *t)
+{
+	assert_int_equal(thrum__document_finding(t->model, &t->finding, &t->document), 0);
+	document_check(&t->document, t->model);
+	return document_show(&t->document);
+}
+
+static void end(struct told *t)
+{
+	thrum__document_finish(&t->document);
+	thrum__model_destroy(t->model);
+}
+
+/* The second step, which has one before it. */
+static void expect_step(struct told *t, const char *says)
+{
+	char wanted[300];
+	const char *text = tell(t);
+
+	snprintf(wanted, sizeof wanted, "step 2: %s -- [", says);
+	if (!strstr(text, wanted))
+		fail_msg("no \"%s\" in\n%s", wanted, text);
+}
+
+static void every_step(void **state)
+{
+	bool told[THRUM__STEP_KINDS] = {false};
+	struct told t;
+
+	(void)state;
+	begin(&t, story);
+	for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+		t.finding.count = sentences[i].count;
+		t.finding.peers = sentences[i].peers;
+		t.finding.steps[1].kind = (uint8_t)sentences[i].kind;
+		t.finding.steps[1].other = story_task(t.model, 3);
+		told[sentences[i].kind] = true;
+		expect_step(&t, sentences[i].says);
+		assert_int_equal(document_find(&t.document, "a")->target, story_task(t.model, 2));
+		t.finding.steps[1].other = THRUM__NONE;
+		if (sentences[i].says_alone)
+			expect_step(&t, sentences[i].says_alone);
+		else
+			tell(&t);
+		/* By itself is by nobody else. */
+		t.finding.steps[1].other = t.finding.steps[1].task;
+		if (sentences[i].says_alone)
+			expect_step(&t, sentences[i].says_alone);
+	}
+	for (int kind = 0; kind < THRUM__STEP_KINDS; kind++)
+		if (!told[kind])
+			fail_msg("%s isn't tried", thrum__step_name(kind));
+	end(&t);
+}
+
+static void first_steps_and_reasons(void **state)
+{
+	struct told t;
+
+	(void)state;
+	begin(&t, story);
+	assert_non_null(strstr(tell(&t),
+		"step 1: Nobody resolves [a] before the trace ends. -- "
+		"[since 5.000 ms, 95 ms]\n"));
+	t.finding.steps[1].kind = THRUM__STEP_FAILED;
+	t.finding.steps[1].task = story_task(t.model, 4);
+	t.finding.steps[1].other = THRUM__NONE;
+	expect_step(&t, "[promise 4] fails: “too [late] for $t”.");
+	/* In a circle, not the last. */
+	t.finding.steps[0].kind = THRUM__STEP_WAITS_IN_CYCLE;
+	assert_non_null(strstr(tell(&t), "step 1: [a] waits for [b]. -- "));
+	/* Who waits is who the event says. */
+	t.finding.steps[1].kind = THRUM__STEP_WAITS_LATE;
+	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
+	expect_step(&t, "5 ms later [b] begins to wait for it. No signal comes after.");
+	/* Who is forgotten has no link. */
+	t.finding.steps[1].kind = THRUM__STEP_BEHIND;
+	t.finding.steps[1].other = 123456;
+	expect_step(&t, "[promise 4] waits for a forgotten task, so it hangs as well.");
+	end(&t);
+}
+
+static void every_class(void **state)
+{
+	static const char *const titles[THRUM__FINDING_CLASSES] = {
+		[THRUM__FINDING_LOST_WAKE_UP] = "Lost wake-up on “a”",
+		[THRUM__FINDING_DEADLOCK] = "Deadlock: “a” waits for itself in the end",
+		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
+		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside",
+		[THRUM__FINDING_STARVED] = "“a” has the lane while others are ready",
+		[THRUM__FINDING_CANCELLED] = "“a” is cancelled while somebody waits for it",
+		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody looks",
+		[THRUM__FINDING_LEAK] = "Tasks like “a” only become more",
+	};
+	struct told t;
+	char wanted[200];
+
+	(void)state;
+	begin(&t, story);
+	for (int class = 0; class < THRUM__FINDING_CLASSES; class ++) {
+		t.finding.class = (uint8_t) class;
+		snprintf(wanted, sizeof wanted,
+			"title: !%s!\nremark: likely · no events lost nearby\n", titles[class]);
+		assert_memory_equal(tell(&t), wanted, strlen(wanted));
+	}
+	t.finding.behind = 1;
+	assert_non_null(strstr(tell(&t), "\nmore: and 1 more hangs behind it\n"));
+	t.finding.behind = 1200;
+	assert_non_null(strstr(tell(&t), "\nmore: and 1,200 more hang behind it\n"));
+	end(&t);
+}
+
+static void gaps_nearby(void **state)
+{
+	struct told t;
+
+	(void)state;
+	begin(&t,
+		"0 create - 1 thread\n0 switch 1\n1000 create 1 2 promise\n"
+		"1000 create 1 3 promise\n20000000 lost =3 \"full\n100000000 log 1 \"end\n");
+	assert_non_null(strstr(tell(&t), "remark: likely · events were lost nearby\n"));
+	/* That is over before the first step. */
+	t.finding.steps[0].time = t.finding.steps[1].time = 90 * MS;
+	assert_non_null(strstr(tell(&t), "remark: likely · no events lost nearby\n"));
+	end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_step),
+		cmocka_unit_test(first_steps_and_reasons),
+		cmocka_unit_test(every_class),
+		cmocka_unit_test(gaps_nearby),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: ISC */
+/* The stage as text: its address, what is typed to go somewhere, what it says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string.h>
+#include <cmocka.h>
+
+#include "stage_helper.h"
+
+static int one(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	show_init(show, 1);
+	*state = show;
+	return 0;
+}
+
+static int two(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	show_init(show, 2);
+	*state = show;
+	return 0;
+}
+
+static int finish(void **state)
+{
+	show_finish(*state);
+	test_free(*state);
+	return 0;
+}
+
+/* ---- The address --------------------------------------------------------------------------- */
+
+static void what_is_printed_is_read_back(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"legend=1&strip=0",
+		"t=1000000..2000000&theme=1&sel=12&find=worker%201&panel=tasks",
+		"t=1000000..2000000&row=2.500&fold=1&2.row=4.000&2.squeeze=1&2.sel=13",
+		"counters=1&counter=net/bytes&2.fisheye=1&2.counter=net/packets",
+		"t=1..200&2.t=300..400&2.fold=2&link=0&panel=a%26b",
+		"fold=2&2.fold=0",
+		"find=x&2.find=",
+	};
+	struct show *show = *state;
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		show_set(show, texts[i]);
+		show_expect(show, texts[i]);
+	}
+	/* A stage that was set by hand is the same as one that read what it says. */
+	show_set(show, "");
+	thrum__stage_wheel(show->stage, 300, 700, 0, -300, 0);
+	thrum__stage_press(show->stage, 500, 700, 0);
+	thrum__stage_release(show->stage, 500, 700, 0);
+	thrum__stage_command(show->stage, THRUM__COMMAND_SQUEEZE);
+	thrum__stage_search(show->stage, "worker 7");
+	thrum__stage_command(show->stage, THRUM__COMMAND_NEXT_MATCH);
+	thrum__stage_theme(show->stage, THRUM__THEME_DARK);
+	{
+		char text[1024];
+
+		thrum__stage_state_print(show->stage, text, sizeof text);
+		assert_non_null(strstr(text, "2.sel="));
+		show_set(show, "");
+		show_set(show, text);
+		show_expect(show, text);
+	}
+}
+
+static void a_single_view_reads_it_too(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view *view = show->stage->parts[0].view;
+
+	assert_int_equal(thrum__view_state_parse(view, "t=1000000..2000000&link=0&panel=tasks",
+				 NULL),
+		0);
+	assert_int_equal(view->state.from, 1000000);
+	assert_int_equal(thrum__view_state_parse(view, "panels=tasks", NULL), -THRUM_E_ARGUMENT);
+}
+
+/* What the first says of time, folds, theme and search holds for the second. */
+static void the_second_has_what_all_have(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__view_state *b = show_state(show, 1);
+
+	show_set(show, "t=1000000..2000000&fold=1&find=ker&theme=2&legend=1&sel=12&row=3");
+	assert_int_equal(b->from, 1000000);
+	assert_int_equal(b->fold, THRUM__FOLD_ON);
+	assert_int_equal(b->theme, 2);
+	assert_string_equal(b->search, "ker");
+	assert_true(show->stage->parts[1].view->found > 30);
+	assert_true(b->row == 0 && !b->has_selected);
+}
+
+static void bad_addresses_change_nothing(void **state)
+{
+	static const char before[] = "t=1000000..2000000&sel=12&2.sel=13&panel=tasks";
+	static const struct {
+		const char *text;
+		uint64_t offset;
+	} bad[] = {
+		{"t=1..2&3.sel=4", 7},
+		{"link=2", 0},
+		{"t=0..5&link=0&panel=much-too-long-a-word", 14},
+		{"1.sel=3", 0},
+		{"0.sel=3", 0},
+		{"2.=3", 0},
+		{"2.link=0", 0},
+		{"2.t=5..1", 0},
+		{"theme=1&2.nothing=1", 8},
+		{"link=0&2.row=-1", 7},
+		{"99999999999999999999.sel=1", 0},
+		{"2.2.sel=1", 0},
+		{".=", 0},
+		{"=", 0},
+		{"sel", 0},
+		{"panel=%00", 0},
+		{"find=%F", 0},
+	};
+	struct show *show = *state;
+
+	show_set(show, before);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct thrum_error_info error = {0};
+		int status = thrum__stage_state_parse(show->stage, bad[i].text, &error);
+
+		if (status != -THRUM_E_ARGUMENT || error.offset != bad[i].offset)
+			fail_msg("%s: %d at %d", bad[i].text, status, (int)error.offset);
+		assert_true(error.message[0]);
+		show_expect(show, before);
+		assert_true(show->stage->is_linked);
+	}
+	assert_int_equal(thrum__stage_state_parse(show->stage, "&", NULL), -THRUM_E_ARGUMENT);
+}
+
+static void a_short_room_is_told(void **state)
+{
+	struct show *show = *state;
+	char small[8];
+
+	show_set(show, "t=10..20&panel=x");
+	assert_int_equal(thrum__stage_state_print(show->stage, small, sizeof small), 16);
+	assert_string_equal(small, "t=10..2");
+	assert_int_equal(thrum__stage_state_print(show->stage, NULL, 0), 16);
+	assert_int_equal(thrum__stage_seen_words(show->stage, NULL, 0),
+		thrum__stage_seen_words(show->stage, small, sizeof small));
+	assert_int_equal(strlen(small), 7);
+}
+
+/* ---- Going to a time ----------------------------------------------------------------------- */
+
+static void typed_times_are_understood(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t from, to;
+	} cases[] = {
+		{"1 ms..2 ms", 1000000, 2000000},
+		{"1..2", 1000000, 2000000},
+		{"1..2ms", 1000000, 2000000},
+		{"1000 .. 2000 us", 1000000, 2000000},
+		{"1000µs–2000", 1000000, 2000000},
+		{" 0.001s … 0.002 s ", 1000000, 2000000},
+		{"1.5 ms + 20 µs", 1500000, 1520000},
+		{"1500 us + 20", 1500000, 1520000},
+		{"1.5ms+20000ns", 1500000, 1520000},
+		{"0 + 300 μs", 0, 300000},
+		{"1 ms - 1.25 ms", 1000000, 1250000},
+		{"0.0001 min .. 0.001 h", 0, 5000000}, /* what lies beyond is cut */
+		{"2.5 ms", 2450000, 2550000},
+		{"2500 us", 2450000, 2550000},
+		{"2", 1950000, 2050000},
+	};
+	struct show *show = *state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct thrum_error_info error = {0};
+		const struct thrum__view_state *s = show_state(show, 0);
+
+		show_set(show, "t=1000000..1100000");
+		if (thrum__stage_go_text(show->stage, cases[i].text, &error) < 0)
+			fail_msg("%s: %s", cases[i].text, error.message);
+		if (cases[i].from == 0 && cases[i].to == 5000000) {
+			assert_true(s->to - s->from <= 6000000);
+			continue;
+		}
+		if (s->from != cases[i].from || s->to != cases[i].to)
+			fail_msg("%s: %d to %d", cases[i].text, (int)s->from, (int)s->to);
+	}
+}
+
+static void other_texts_are_refused(void **state)
+{
+	static const char *const bad[] = {"", " ", "x", "-1 ms", "1 ms..", "1 ms +",
+		"1 ms .. -2 ms", "1 parsec", "1 ms 2 ms", "2 ms .. 1 ms", "1 ms + 0", "1..2..3",
+		"1e9", "99999999999999999999999999999999999999999999 h", "nan", "5 msec", ".5 ms"};
+	struct show *show = *state;
+
+	show_set(show, "t=1000000..1100000");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct thrum_error_info error = {0};
+
+		if (thrum__stage_go_text(show->stage, bad[i], &error) != -THRUM_E_ARGUMENT)
+			fail_msg("“%s” is taken", bad[i]);
+		assert_true(strlen(error.message) > 20);
+		show_expect(show, "t=1000000..1100000");
+	}
+	assert_int_equal(thrum__stage_go_text(show->stage, "x", NULL), -THRUM_E_ARGUMENT);
+}
+
+static void a_window_can_be_typed_as_it_is_shown(void **state)
+{
+	static const char *const windows[] = {"t=1000000..2000000", "t=1234567..1234667",
+		"t=-100000..400000", ""};
+	struct show *show = *state;
+
+	for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+		const struct thrum__view_state *s = show_state(show, 0);
+		int64_t from, to, span;
+		char words[100];
+
+		show_set(show, windows[i]);
+		from = s->from > 0 ? s->from : 0;
+		to = s->to;
+		span = to - from;
+		thrum__stage_window_words(show->stage, words, sizeof words);
+		if (thrum__stage_go_text(show->stage, words, NULL) < 0)
+			fail_msg("%s", words);
+		assert_in_range(s->from + span, from + span - span / 50, from + span + span / 50);
+		assert_in_range(s->to - s->from, span - span / 50, span + span / 50);
+	}
+	show_set(show, "t=1500000..1520000");
+	{
+		char words[100];
+
+		thrum__stage_window_words(show->stage, words, sizeof words);
+		assert_string_equal(words, "1.5000 ms + 20 µs");
+	}
+}
+
+/* ---- Words --------------------------------------------------------------------------------- */
+
+static void the_status_line_says_what_is_there(void **state)
+{
+	struct show *show = *state;
+	char words[200];
+
+	show_set(show, "t=1000000..2000000&fold=2&squeeze=2");
+	thrum__stage_seen_words(show->stage, words, sizeof words);
+	assert_string_equal(words, "seen: 1.000 ms … 2.000 ms");
+	show_set(show, "fold=1&squeeze=1");
+	thrum__stage_seen_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, ", idle folded, quiet rows folded"));
+	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
+	thrum__stage_move(show->stage, show_x(show, 0, 1001500), show_y(show, 0, 1), 0);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, "1.00"));
+	assert_non_null(strstr(words, "worker"));
+	thrum__stage_part_words(show->stage, 0, words, sizeof words);
+	assert_string_equal(words, "41 tasks · 5 ms");
+	thrum__stage_finding_words(show->stage, 0, words, sizeof words);
+	assert_string_equal(words, "");
+	assert_int_equal(thrum__stage_part_words(show->stage, 9, words, sizeof words), 0);
+}
+
+int main(void)
+{
+#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, finish)
+	const struct CMUnitTest tests[] = {
+		WITH(two, what_is_printed_is_read_back),
+		WITH(one, a_single_view_reads_it_too),
+		WITH(two, the_second_has_what_all_have),
+		WITH(two, bad_addresses_change_nothing),
+		WITH(one, a_short_room_is_told),
+		WITH(one, typed_times_are_understood),
+		WITH(one, other_texts_are_refused),
+		WITH(one, a_window_can_be_typed_as_it_is_shown),
+		WITH(one, the_status_line_says_what_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

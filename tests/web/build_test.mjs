@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: ISC
+// The file itself: its size, that it is made the same each time, that it can do nothing but show,
+// and what it says where it can't run.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { hanging, page, thrum, viewer } from "./fixtures.mjs";
+import { expect, here, same, test, until } from "./harness.mjs";
+import { opened } from "./page.mjs";
+
+test("the page without data has at most 200 kB", async () => {
+  const { size } = statSync(viewer());
+  expect(size <= 200_000, `it has ${size} bytes`);
+});
+
+test("the same traces make the same bytes", async () => {
+  const again = join(here, "again.html");
+  thrum("html", hanging(), "-o", again);
+  expect(readFileSync(again).equals(readFileSync(page(hanging()))), "both files are the same");
+});
+
+test("the page allows itself nothing but its own scripts", async (open) => {
+  const view = await shown(await open(page(hanging())));
+  const policy = await view
+    .locator("meta[http-equiv=Content-Security-Policy]")
+    .getAttribute("content");
+  expect(policy.startsWith("default-src 'none';"), policy);
+  expect(
+    !/unsafe-inline|unsafe-eval'(?<!wasm-unsafe-eval')|https?:|connect-src|\*/.test(policy),
+    policy,
+  );
+});
+
+const without = (name, script, wanted) =>
+  test(`without ${name} there is a message`, async (open) => {
+    const blank = await open(viewer());
+    const view = await blank.context().newPage();
+    await view.addInitScript(script);
+    await view.goto(blank.url().replace(/viewer\.html.*/, statName(page(hanging()))));
+    await until("it says what is wrong", async () =>
+      wanted.test(await view.locator("body").innerText()),
+    );
+  });
+
+const statName = (file) => file.slice(file.lastIndexOf("/") + 1);
+
+without("WebAssembly", () => delete globalThis.WebAssembly, /browser/i);
+without("DecompressionStream", () => delete globalThis.DecompressionStream, /browser/i);
+without("OffscreenCanvas", () => delete globalThis.OffscreenCanvas, /browser/i);
+
+test("without scripts there is a message", async (open) => {
+  const view = await open(page(hanging()), { javaScriptEnabled: false });
+  await view
+    .getByText(/thrum render/)
+    .first()
+    .waitFor();
+  same(await view.title().then((title) => title !== ""), true, "it has a title");
+});

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: ISC
+// The traces and pages that the tests open, made when first asked for.
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Skip, here, source } from "./harness.mjs";
+import { server, trace } from "./mirage.mjs";
+
+const build = process.env.BUILD;
+
+export function thrum(...words) {
+  return execFileSync(process.env.THRUM, words, { stdio: ["ignore", "pipe", "pipe"] });
+}
+
+const made = new Map();
+
+/** What `make` makes for a name, once. */
+function once(name, make) {
+  if (!made.has(name)) made.set(name, make());
+  return made.get(name);
+}
+
+/** A recording of an example. */
+export function record(name, program, ...words) {
+  return once(name, () => {
+    const file = join(here, `${name}.thrum`);
+    const env = { ...process.env, THRUM_TRACE: file, THRUM_SIZE: "1M" };
+    try {
+      execFileSync(join(build, "examples", program), words, {
+        env,
+        stdio: "pipe",
+      });
+    } catch {
+      // The example whose bug strikes says so by its status.
+    }
+    if (!existsSync(file)) throw new Skip(`examples/${program} isn't built (libuv is missing)`);
+    return file;
+  });
+}
+
+/** One that hangs: a lost wake-up on arp-reply. And the same program when all goes well. */
+export const hanging = () => record("arp", "arp", "--bug", "--seed", "3");
+export const good = () => record("arp-good", "arp", "--bug", "--seed", "1");
+
+/** A trace of exactly known times: each of 40 requests begins 2 µs after the one before. */
+export const steady = () =>
+  written("steady.ctf", () => server(40, ["GET /one", "GET /two", "PUT /three"]));
+export const big = () =>
+  written("big.ctf", () => server(50_000, ["GET /one", "GET /two", "PUT /three"]));
+
+/** Counters, which the others have none of. */
+export const counting = () =>
+  written("counting.ctf", () =>
+    trace([
+      [1000, "switch", 0],
+      ...[1, 4, 9, 2, 7].flatMap((value, i) => [
+        [2000 + i * 1000, "counter", 0, value, "sent"],
+        [2100 + i * 1000, "counter", 0, value * 3, "received"],
+      ]),
+      [9000, "switch", 0],
+    ]),
+  );
+
+/** A file with these contents. */
+export function written(name, contents) {
+  return once(name, () => {
+    const file = join(here, name);
+    writeFileSync(file, contents());
+    return file;
+  });
+}
+
+/** A real trace beside the checkout. */
+export function real(name) {
+  const folders = process.env.THRUM_MIRAGE_DATA
+    ? [process.env.THRUM_MIRAGE_DATA]
+    : readdirSync(dirname(source)).map((name) => join(dirname(source), name, "data/mirage"));
+  const file = folders.map((folder) => join(folder, name)).find(existsSync);
+  if (!file) throw new Skip(`${name} isn't there; THRUM_MIRAGE_DATA says where such traces are`);
+  return file;
+}
+
+/** The page of these traces. */
+export function page(...traces) {
+  return once(`page ${traces}`, () => {
+    const file = join(here, `page${made.size}.html`);
+    thrum("html", ...traces, "-o", file);
+    return file;
+  });
+}
+
+export const viewer = () =>
+  once("viewer", () => {
+    const file = join(here, "viewer.html");
+    thrum("html", "--viewer", "-o", file);
+    return file;
+  });

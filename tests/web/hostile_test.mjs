@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: ISC
+// What others put into traces and files stays text, and what is no trace gets a message.
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { good, hanging, page, steady, thrum, viewer, written } from "./fixtures.mjs";
+import { expect, here, same, test, until } from "./harness.mjs";
+import { trace } from "./mirage.mjs";
+import { opened, reaches, shown } from "./page.mjs";
+
+const markup = `</script><script>window.harmed=1</script><img src=x onerror="window.harmed=1">`;
+const labels = [
+  markup,
+  "<!--<script>",
+  "]]>&lt;&#0;\u2028\\u003c{{page}}",
+  "\u202egnirts\u202c \u2066isolated \u200f\u200b",
+  "x".repeat(100_000),
+  Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0xf4, 0x90, 0x80, 0x80, 0x41]),
+  "javascript:window.harmed=1",
+  "\u0001\u001b[31m\u007f\r\n\ttabs",
+];
+
+const hostile = () =>
+  written("hostile.ctf", () =>
+    trace([
+      [1000, "switch", 0],
+      ...labels.flatMap((label, i) => [
+        [2000 + i * 1000, "create", 0, i + 1, "promise"],
+        [2100 + i * 1000, "label", i + 1, label],
+        [2200 + i * 1000, "counter", 0, i, Buffer.concat([Buffer.from(label), Buffer.of(65 + i)])],
+        [2300 + i * 1000, "wait", 0, i + 1],
+      ]),
+      [20_000, "switch", 0],
+    ]),
+  );
+
+const unharmed = async (view) => {
+  same(await view.evaluate(() => window.harmed), undefined, "harm");
+  const extra = await view.evaluate(
+    () =>
+      document.querySelectorAll("body img, body iframe, body a[href^='javascript'], script[src]")
+        .length,
+  );
+  same(extra, 0, "elements made of text");
+};
+
+test("hostile labels are text", async (open) => {
+  const view = await shown(await open(page(hostile())));
+  for (let i = 1; i <= labels.length; i++) {
+    await view.evaluate((id) => (location.hash = `#sel=${id}`), i);
+    await view.getByRole("tabpanel").getByText(`promise ${i}`).first().waitFor();
+  }
+  for (const name of [/Tasks/, /Statistics/]) {
+    await view.getByRole("tab", { name }).click();
+    await until("there are rows", async () => (await view.getByRole("row").count()) > 4);
+    await view.getByRole("row").getByText("window.harmed=1").first().waitFor();
+  }
+  const wide = await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+  expect(wide, "the long label doesn't make the page wider");
+  await unharmed(view);
+});
+
+test("a hostile file name is text", async (open) => {
+  const name = `a"><img src=x onerror=window.harmed=1>&amp;{{page}}<!--data-->.thrum`;
+  const file = join(here, name);
+  copyFileSync(hanging(), file);
+  const view = await opened(open, page(file));
+  await view.getByRole("heading", { name, level: 1 }).waitFor();
+  await unharmed(view);
+  const script = join(here, "<");
+  copyFileSync(hanging(), script);
+  const other = join(here, "title.html");
+  thrum("html", "--title", "</title><script>window.harmed=1</script>", script, "-o", other);
+  await unharmed(await opened(open, other));
+});
+
+test("a search for markup, and an address full of it, are text", async (open) => {
+  const hash = `#find=${encodeURIComponent(markup.slice(0, 80))}&panel=${encodeURIComponent("<b>")}`;
+  const view = await open(page(steady()), { hash });
+  await shown(view);
+  await unharmed(view);
+});
+
+/** Opens files in the viewer, as a person does. */
+async function choose(view, ...files) {
+  const button = view.getByRole("button", { name: /^Open( a file)?$/ }).first();
+  const [chooser] = await Promise.all([view.waitForEvent("filechooser"), button.click()]);
+  await chooser.setFiles(files);
+}
+
+test("the viewer opens recordings, .ctf files, and either packed", async (open) => {
+  const view = await open(viewer());
+  await choose(view, hanging());
+  await shown(view);
+  await view.getByRole("heading", { name: "arp.thrum", level: 1 }).waitFor();
+  for (const file of [steady(), written("good.thrum.gz", () => gzipSync(readFileSync(good())))]) {
+    const other = await open(viewer());
+    await choose(other, file);
+    await shown(other);
+    await other
+      .getByText(/\d+ tasks · /)
+      .first()
+      .waitFor();
+  }
+});
+
+test("the viewer opens several files at once, one above the other", async (open) => {
+  const view = await open(viewer());
+  await choose(view, hanging(), good());
+  await shown(view);
+  await view.getByRole("banner").getByText(/TODO/).waitFor();
+});
+
+test("a file may be dropped", async (open) => {
+  const view = await open(viewer());
+  await view.getByRole("button", { name: "Open a file" }).waitFor();
+  const bytes = readFileSync(steady()).toString("base64");
+  await view.evaluate((text) => {
+    const files = new DataTransfer();
+    const data = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    files.items.add(new File([data], "dropped.ctf"));
+    for (const type of ["dragenter", "dragover", "drop"])
+      document.body.dispatchEvent(
+        new DragEvent(type, {
+          dataTransfer: files,
+          bubbles: true,
+          cancelable: true,
+        }),
+      );
+  }, bytes);
+  await shown(view);
+  await view.getByRole("heading", { name: "dropped.ctf", level: 1 }).waitFor();
+});
+
+const random = (size) => {
+  let state = 1;
+  return Buffer.from({ length: size }, () => (state = (state * 48271) % 2147483647) & 255);
+};
+
+const broken = [
+  ["empty", () => Buffer.alloc(0)],
+  ["random.thrum", () => random(100_000)],
+  ["random.ctf", () => Buffer.concat([readFileSync(steady()).subarray(0, 20), random(5000)])],
+  ["header.thrum", () => readFileSync(hanging()).subarray(0, 3000)],
+  ["half.gz", () => gzipSync(readFileSync(hanging())).subarray(0, 900)],
+  ["text.txt", () => Buffer.from("This is no recording.\n".repeat(100))],
+];
+
+for (const [name, bytes] of broken)
+  test(`no trace: ${name} gets a message, and the viewer goes on`, async (open) => {
+    const view = await open(viewer());
+    await choose(view, written(name, bytes));
+    const alert = view.getByRole("alert").filter({ hasText: /\w/ });
+    await alert.first().waitFor();
+    expect((await alert.first().textContent()).includes(name), "it names the file");
+    await choose(view, steady());
+    await shown(view);
+    await view.getByText("40", { exact: false }).first().waitFor();
+  });
+
+test("a truncated recording is shown as far as it goes, with a word of warning", async (open) => {
+  const view = await open(viewer());
+  const file = written("cut.ctf", () => {
+    const whole = readFileSync(steady());
+    return whole.subarray(0, whole.length - 700);
+  });
+  await choose(view, file);
+  await until("there is a picture or a message", async () => {
+    const marks = await view.evaluate(() => performance.getEntriesByName("shown").length);
+    return marks > 0 || (await view.getByRole("alert").filter({ hasText: /\w/ }).count()) > 0;
+  });
+  await view
+    .getByText(/damaged|truncated|ends|missing|lost/i)
+    .first()
+    .waitFor();
+});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: ISC
+// What tests do with a page, and ask it. The picture is a canvas: what is in it is told by the
+// address, which holds all that is seen, and by the status line.
+import { expect, settled, until } from "./harness.mjs";
+
+/** Until the first frame is painted. */
+export async function shown(page) {
+  await until("the picture is shown", () =>
+    page.evaluate(() => performance.getEntriesByName("shown").length > 0),
+  );
+  return page;
+}
+
+/** A page, opened, whose first frame is painted. */
+export const opened = async (open, file, options) => shown(await open(file, options));
+
+export const canvas = (page) => page.locator("#picture canvas");
+
+/** Where the picture lies on the page. */
+export const place = (page) => canvas(page).boundingBox();
+
+const parameters = (page) =>
+  page.evaluate(() => location.hash).then((hash) => new URLSearchParams(hash.slice(1)));
+
+const windowOf = (address) => address.get("t")?.split("..").map(Number);
+
+/** Until the address, which follows the view after a while, is as `good` wants it. */
+export function reaches(page, what, good) {
+  return until(what, async () => {
+    const address = await parameters(page);
+    return good(address, windowOf(address)) && address;
+  });
+}
+
+/** The same for the window in ns, which is undefined where it is the whole trace. */
+export const reachesWindow = (page, what, good) =>
+  reaches(page, what, (_, span) => span && good(...span)).then(windowOf);
+
+export const reachesWhole = (page) =>
+  reaches(page, "the whole trace is seen", (address) => !address.has("t"));
+
+/** The address when it has come to rest. */
+export async function address(page) {
+  const text = await settled(() => page.evaluate(() => location.hash), 450);
+  return new URLSearchParams(text.slice(1));
+}
+
+const units = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+
+/** The moment below the pointer, in ns, after it was moved there. */
+export async function timeAt(page, x, y) {
+  await page.mouse.move(x, y);
+  const words = await settled(() => page.locator("#pointer").textContent());
+  const [, number, unit] = /([\d.  ]+)\s*(ns|µs|ms|s)\b/.exec(words) ?? [];
+  expect(unit, `the status line tells a time, not “${words}”`);
+  return Number(number.replace(/[  ]/g, "")) * units[unit];
+}
+
+/** Drags, in steps as a hand does. */
+export async function drag(page, from, to) {
+  await page.mouse.move(...from);
+  await page.mouse.down();
+  await page.mouse.move(...to, { steps: 5 });
+  await page.mouse.up();
+}
+
+export const tab = (page, name) => page.getByRole("tab", { name });
+
+/** Numbers of the pixels of each colour on an area of the page. */
+export async function pixels(page, clip) {
+  const png = await page.screenshot({ clip });
+  return page.evaluate(
+    async (url) => {
+      const image = new Image();
+      image.src = url;
+      await image.decode();
+      const { width, height } = image;
+      const context = Object.assign(document.createElement("canvas"), {
+        width,
+        height,
+      }).getContext("2d");
+      context.drawImage(image, 0, 0);
+      const counts = {};
+      const { data } = context.getImageData(0, 0, width, height);
+      for (let i = 0; i < data.length; i += 4) {
+        const colour = `${data[i]},${data[i + 1]},${data[i + 2]}`;
+        counts[colour] = (counts[colour] ?? 0) + 1;
+      }
+      return counts;
+    },
+    `data:image/png;base64,${png.toString("base64")}`,
+  );
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: ISC
+// The panel: details and their links, findings, the table of tasks, statistics, and what is saved.
+import { readFileSync } from "node:fs";
+import { big, hanging, page, steady } from "./fixtures.mjs";
+import { expect, same, test, until } from "./harness.mjs";
+import { drag, opened, place, reaches, tab } from "./page.mjs";
+
+const panel = (view) => view.getByRole("complementary");
+const rows = (view) => panel(view).getByRole("row");
+const texts = (view) => rows(view).allTextContents();
+
+async function openTasks(view) {
+  await tab(view, /Tasks/).click();
+  await until("there are rows", async () => (await rows(view).count()) > 10);
+}
+
+test("details follow the links, to who waits and who woke it", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: "#sel=14" });
+  await panel(view).getByRole("heading", { name: "wait for arp-reply" }).waitFor();
+  await panel(view)
+    .getByText(/examples\/arp\/arp\.c:\d+/)
+    .first()
+    .waitFor();
+  await panel(view)
+    .getByRole("link", { name: /connect 10\.0\.0\.2/ })
+    .first()
+    .click();
+  await panel(view).getByRole("heading", { name: "connect 10.0.0.2" }).waitFor();
+  await reaches(view, "it is selected", (at) => at.get("sel") === "8");
+  await view.keyboard.press("Backspace");
+  await reaches(view, "back is back", (at) => at.get("sel") === "14");
+});
+
+test("a finding tells its steps, and shows them", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await panel(view).getByText("Lost wake-up on “arp-reply”").waitFor();
+  await panel(view)
+    .getByText(/is signalled/)
+    .waitFor();
+  await panel(view)
+    .getByRole("button", { name: /Show me/ })
+    .click();
+  await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"));
+});
+
+test("the table of tasks: sorted, filtered, and by keys", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await openTasks(view);
+  const header = panel(view).getByRole("columnheader", { name: /running/i });
+  const before = (await texts(view)).join();
+  await header.getByRole("button").click();
+  await until("it is sorted", async () => (await texts(view)).join() !== before);
+  expect(/ascending|descending/.test(await header.getAttribute("aria-sort")), "it says so");
+  await panel(view).getByRole("searchbox", { name: "Filter tasks" }).fill("arp");
+  await until("only some are left", async () => {
+    const left = (await texts(view)).slice(1);
+    return left.length > 1 && left.length < 10 && left.every((text) => /arp/i.test(text));
+  });
+  await rows(view).nth(1).click();
+  const first = (await reaches(view, "it is selected", (at) => at.has("sel"))).get("sel");
+  await view.keyboard.press("ArrowDown");
+  await view.keyboard.press("Enter");
+  await reaches(view, "the next one is", (at) => at.get("sel") !== first);
+});
+
+test("100,000 tasks are a table of what is seen", async (open) => {
+  const view = await opened(open, page(big()));
+  await openTasks(view);
+  expect((await rows(view).count()) < 200, `${await rows(view).count()} rows are elements`);
+  const grid = panel(view).getByRole("grid", { name: "Tasks" });
+  const all = Number(await grid.getAttribute("aria-rowcount"));
+  expect(all > 100_000, `all are counted: ${all}`);
+  await rows(view).nth(3).click();
+  await view.keyboard.press("End");
+  await until("the last is reached", async () => {
+    const at = await rows(view).evaluateAll((list) => list.map((row) => Number(row.ariaRowIndex)));
+    return Math.max(...at) === all;
+  });
+});
+
+test("statistics, and a histogram's range that narrows the list", async (open) => {
+  const view = await opened(open, page(steady()));
+  await tab(view, /Statistics/).click();
+  await rows(view).filter({ hasText: "GET /one" }).first().click();
+  await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();
+  const chart = panel(view).getByRole("img", { name: /Histogram: 14 tasks/ });
+  const { x, y, width, height } = await chart.boundingBox();
+  await drag(view, [x + width * 0.5, y + height / 2], [x + width - 1, y + height / 2]);
+  await panel(view)
+    .getByText(/^[1-9] tasks?,/)
+    .waitFor();
+  await panel(view).getByRole("button", { name: "Show in list" }).click();
+  await view.getByRole("tab", { name: /Tasks/, selected: true }).waitFor();
+  await until("only some are left", async () => {
+    const left = (await texts(view)).slice(1);
+    return left.length > 0 && left.length < 14 && left.every((text) => text.includes("GET /one"));
+  });
+  await panel(view)
+    .getByRole("button", { name: /show all tasks/ })
+    .click();
+  await until("all are there again", async () => (await rows(view).count()) > 15);
+});
+
+async function save(view, name) {
+  await view.getByText("Export", { exact: true }).click();
+  const button = view.getByRole("button", { name });
+  const [download] = await Promise.all([view.waitForEvent("download"), button.click()]);
+  return [download.suggestedFilename(), readFileSync(await download.path())];
+}
+
+test("saves the picture as SVG and PNG", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const [svgName, svg] = await save(view, /SVG/);
+  expect(svgName.endsWith(".svg"), `${svgName} is its name`);
+  const blank = await view.context().newPage(); // one without our policy, which is for the page
+  const broken = await blank.evaluate((text) => {
+    const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+    return parsed.querySelector("parsererror")?.textContent ?? "";
+  }, svg.toString());
+  same(broken, "", "what the SVG's parser says");
+  expect(svg.includes("arp-reply"), "names are text in it");
+  const [pngName, png] = await save(view, /PNG/);
+  expect(pngName.endsWith(".png"), `${pngName} is its name`);
+  same(png.subarray(1, 4).toString(), "PNG", "its first bytes");
+  const { width, height } = await place(view);
+  const twice = [width, height].map((length) => Math.round(length * 2));
+  same([png.readUInt32BE(16), png.readUInt32BE(20)], twice, "its size");
+});
+
+test("saves the table as CSV", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await openTasks(view);
+  const [name, csv] = await save(view, /CSV/);
+  expect(name.endsWith(".csv"), `${name} is its name`);
+  const lines = csv.toString().trimEnd().split("\r\n");
+  same(lines.length, 1 + 14, "lines");
+  const [header, ...data] = lines.map((line) => line.split(","));
+  const at = header.findIndex((word) => /label/i.test(word));
+  expect(
+    data.some((cells) => cells[at] === "wait for arp-reply"),
+    `labels have their column: ${lines[0]}`,
+  );
+});
+
+test("idle time folds and unfolds by its button", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const button = view.getByRole("button", { name: "Idle folded" });
+  const before = await button.getAttribute("aria-pressed");
+  await button.click();
+  await until(
+    "it is pressed, or not",
+    async () => (await button.getAttribute("aria-pressed")) !== before,
+  );
+  await reaches(view, "the address has it", (at) => at.has("fold") && !at.has("t"));
+});

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: ISC
+// The picture: pointer, wheel, fingers and keys.
+import { counting, good, hanging, page, real, steady } from "./fixtures.mjs";
+import { expect, same, test, until } from "./harness.mjs";
+import {
+  address,
+  canvas,
+  drag,
+  opened,
+  pixels,
+  place,
+  reaches,
+  reachesWhole,
+  reachesWindow,
+  tab,
+  timeAt,
+} from "./page.mjs";
+
+const linear = "#fold=2&squeeze=2";
+const near = `${linear}&t=20000..40000`;
+
+test("opens and says what it shows", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await view.getByRole("heading", { name: "arp.thrum", level: 1 }).waitFor();
+  await view
+    .getByRole("banner")
+    .getByText(/^14 tasks · \d/)
+    .waitFor();
+  await view.getByRole("banner").getByText("1 finding").waitFor();
+  same(await view.getByRole("progressbar").count(), 0, "bars of progress left");
+  const colours = await pixels(view, await place(view));
+  expect(Object.keys(colours).length > 20, "there is something in the picture");
+});
+
+test("a real trace opens, with its finding", async (open) => {
+  const view = await opened(open, page(real("arp-hang.ctf")));
+  await view
+    .getByRole("banner")
+    .getByText(/29 tasks · 150\.\d ms/)
+    .waitFor();
+  await view.getByRole("complementary").getByText("Lost wake-up on “arp-reply”").waitFor();
+});
+
+test("the wheel zooms, and what is at the pointer stays", async (open) => {
+  const view = await opened(open, page(steady()), { hash: linear });
+  const { x, y, width } = await place(view);
+  const [left, top] = [x + width * 0.7, y + 200];
+  const before = await timeAt(view, left, top);
+  for (let i = 0; i < 4; i++) await view.mouse.wheel(0, -100);
+  const [from, to] = await reachesWindow(view, "it zooms in", (from, to) => to - from < 50_000);
+  const pixel = (to - from) / width;
+  const after = await timeAt(view, left, top - 1);
+  expect(Math.abs(after - before) <= 2 * pixel + 1, `${before} ns was there, now ${after} ns`);
+  for (let i = 0; i < 8; i++) await view.mouse.wheel(0, 100);
+  await reachesWhole(view);
+});
+
+test("dragging pans, and what was grabbed stays below the pointer", async (open) => {
+  const view = await opened(open, page(steady()), { hash: near });
+  const { x, y } = await place(view);
+  const before = await timeAt(view, x + 500, y + 300);
+  await drag(view, [x + 500, y + 300], [x + 300, y + 300]);
+  const [from, to] = await reachesWindow(view, "it pans", (from) => from > 20_000);
+  same(to - from, 20_000, "the window's length");
+  const after = await timeAt(view, x + 300, y + 301);
+  expect(Math.abs(after - before) < 60, `${before} ns was grabbed, now there is ${after} ns`);
+});
+
+test("the wheel with shift, and dragging down, go through the rows", async (open) => {
+  const view = await opened(open, page(steady()), { hash: `${near}&height=40` });
+  const { x, y } = await place(view);
+  const bar = view.getByRole("scrollbar", { name: "Rows" });
+  const at = async () => Number(await bar.getAttribute("aria-valuenow"));
+  await view.mouse.move(x + 300, y + 300);
+  await view.keyboard.down("Shift");
+  await view.mouse.wheel(0, 300);
+  await view.keyboard.up("Shift");
+  const down = await until("the rows move", at);
+  await drag(view, [x + 300, y + 200], [x + 300, y + 320]);
+  await until("they move back", async () => (await at()) < down);
+});
+
+test("the buttons zoom, again and again while they are held", async (open) => {
+  const view = await opened(open, page(steady()), { hash: linear });
+  const button = view.getByRole("button", { name: "Zoom in" });
+  await button.click();
+  const [from, to] = await reachesWindow(view, "a click zooms in", () => true);
+  await button.hover();
+  await view.mouse.down();
+  await reachesWindow(view, "holding goes on", (a, b) => (b - a) * 8 < to - from);
+  await view.mouse.up();
+  await view.getByRole("button", { name: "Fit" }).click();
+  await reachesWhole(view);
+});
+
+test("dragging in the overview goes there", async (open) => {
+  const view = await opened(open, page(steady()), { hash: `${linear}&t=0..8000` });
+  const { x, y, width } = await place(view);
+  await drag(view, [x + width * 0.05, y + 30], [x + width * 0.55, y + 30]);
+  const [from, to] = await reachesWindow(view, "it goes there", (from) => from > 30_000);
+  expect(from < 50_000 && to - from === 8000, `it went to ${from}..${to}`);
+});
+
+test("dragging with shift measures", async (open) => {
+  const view = await opened(open, page(steady()), { hash: `${linear}&t=0..20000` });
+  const { x, y, width } = await place(view);
+  const [from, to] = [x + width * 0.25, x + width * 0.75];
+  const length = Math.abs((await timeAt(view, to, y + 300)) - (await timeAt(view, from, y + 300)));
+  await view.keyboard.down("Shift");
+  await drag(view, [from, y + 300], [to, y + 300]);
+  await view.keyboard.up("Shift");
+  await until("the length is told", async () => {
+    const words = await view.locator("#pointer").textContent();
+    const lengths = [...words.matchAll(/([\d.]+) µs/g)].map((match) => Number(match[1]) * 1000);
+    return lengths.some((one) => Math.abs(one - length) < 100);
+  });
+  same((await address(view)).get("t"), "0..20000", "the window");
+});
+
+test("a press selects, a double press fades what isn't related", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const { x, y, width, height } = await place(view);
+  // Where there is something, the pointer changes its shape.
+  const spot = await until("the pointer finds a task", async () => {
+    for (let down = 100; down < height - 40; down += 12) {
+      await view.mouse.move(x + width / 2, y + down);
+      await new Promise((wake) => setTimeout(wake, 60));
+      const shape = await canvas(view).evaluate((element) => getComputedStyle(element).cursor);
+      if (shape === "pointer") return [x + width / 2, y + down];
+    }
+  });
+  await view.mouse.click(...spot);
+  const id = (await reaches(view, "it is selected", (at) => at.has("sel"))).get("sel");
+  await view.getByRole("tabpanel", { name: "Details" }).getByText(` ${id}`).first().waitFor();
+  await view.mouse.dblclick(...spot);
+  await reaches(view, "the others are faded", (at) => at.get("related") === "1");
+  await view.keyboard.press("Escape");
+  await reaches(view, "nothing is selected after Escape", (at) => !at.has("sel"));
+});
+
+test("search counts, and goes from match to match", async (open) => {
+  const view = await opened(open, page(steady()), { hash: linear });
+  const selected = (what, good) => reaches(view, what, (at) => good(at.get("sel")));
+  await view.keyboard.press("/");
+  await view.keyboard.type("get /TWO");
+  await view
+    .getByRole("search")
+    .getByText(/\b13\b/)
+    .waitFor();
+  await reaches(view, "the address knows", (at) => at.get("find") === "get /TWO");
+  await view.keyboard.press("Enter");
+  const first = (await selected("the first is selected", Boolean)).get("sel");
+  await canvas(view).focus();
+  await view.keyboard.press("n");
+  const second = (await selected("n goes on", (id) => id !== first)).get("sel");
+  await view.keyboard.press("N");
+  await selected("N goes back", (id) => id !== second);
+});
+
+test("a link shows what its sender saw", async (open) => {
+  const first = await opened(open, page(hanging()));
+  await first
+    .getByRole("button", { name: /Show me/ })
+    .first()
+    .click();
+  await first.keyboard.press("/");
+  await first.keyboard.type("arp");
+  await first.keyboard.press("Enter");
+  await tab(first, /Tasks/).click();
+  await first.mouse.move(1, 1);
+  const sent = (await address(first)).toString();
+  const hash = await first.evaluate(() => location.hash);
+  const second = await opened(open, page(hanging()), { hash });
+  same((await address(second)).toString(), sent, "the address");
+  await second.getByRole("tab", { name: /Tasks/, selected: true }).waitFor();
+  same(await second.getByRole("searchbox").first().inputValue(), "arp", "what is searched");
+  const clip = await place(first);
+  const pictures = [await first.screenshot({ clip }), await second.screenshot({ clip })];
+  expect(pictures[0].equals(pictures[1]), "both pictures are the same");
+});
+
+test("another address in the same page is followed, a wrong one refused", async (open) => {
+  const view = await opened(open, page(steady()));
+  await view.evaluate(() => (location.hash = "#t=10000..20000&fold=2"));
+  const spread = (await timeAt(view, 700, 300)) - (await timeAt(view, 200, 300));
+  expect(spread > 4000 && spread < 8000, `500 px are ${spread} ns`);
+  await view.evaluate(() => (location.hash = "#t=nonsense"));
+  await view.getByText(/t is FROM\.\.TO/).waitFor();
+});
+
+test("two traces, on one time or each on its own", async (open) => {
+  const view = await opened(open, page(hanging(), good()));
+  const { x, y, width } = await place(view);
+  const zoom = async () => {
+    await view.mouse.move(x + width / 2, y + 150);
+    for (let i = 0; i < 3; i++) await view.mouse.wheel(0, -100);
+  };
+  await zoom();
+  await reaches(view, "both have one window", (at) => at.has("t"));
+  same((await address(view)).get("2.t"), null, "a window of the second's own");
+  await view.getByText("View", { exact: true }).click();
+  await view.getByLabel("Traces share one time").click();
+  await zoom();
+  const free = await reaches(view, "each has its own", (at) => at.has("2.t"));
+  same(free.get("link"), "0", "link");
+  expect(free.get("2.t") !== free.get("t"), `windows of their own: ${free}`);
+});
+
+test("fingers: one pans, two zoom, a tap selects", async (open) => {
+  const view = await opened(open, page(steady()), { hash: near, hasTouch: true });
+  const { x, y } = await place(view);
+  const fingers = await view.context().newCDPSession(view);
+  const touch = (type, ...points) =>
+    fingers.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: points.map(([px, py], id) => ({ x: x + px, y: y + py, id })),
+    });
+  await touch("touchStart", [350, 250]);
+  for (let i = 1; i <= 5; i++) await touch("touchMove", [350 - i * 20, 250]);
+  await touch("touchEnd");
+  const [from, to] = await reachesWindow(view, "a finger pans", (from) => from > 20_500);
+  expect(Math.abs(to - from - 20_000) < 2, `the window has ${to - from} ns`);
+  await touch("touchStart", [250, 250], [350, 250]);
+  for (let i = 1; i <= 5; i++) await touch("touchMove", [250 - i * 10, 250], [350 + i * 10, 250]);
+  await touch("touchEnd");
+  const isHalf = (a, b) => Math.abs((b - a) / (to - from) - 0.5) < 0.03;
+  await reachesWindow(view, "twice the distance is half the window", isHalf);
+});
+
+test("keys alone reach everything, and focus is seen", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const seen = [];
+  for (let i = 0; i < 60; i++) {
+    await view.keyboard.press("Tab");
+    const [name, isSeen] = await view.evaluate(() => {
+      const element = document.activeElement;
+      const look = () => {
+        const { outline, boxShadow, background, border } = getComputedStyle(element);
+        return [outline, boxShadow, background, border].join();
+      };
+      const focused = look();
+      element.blur();
+      const plain = look();
+      element.focus();
+      const name = element.getAttribute("aria-label") || element.textContent.trim();
+      return [name || element.tagName, focused !== plain || element === document.body];
+    });
+    seen.push(name);
+    expect(isSeen, `focus is seen on “${name}”`);
+  }
+  for (const name of [
+    "Find a task",
+    "Zoom in",
+    "Fit",
+    "Idle folded",
+    "Export",
+    "Details",
+    "Show me",
+  ])
+    expect(
+      seen.some((one) => one.startsWith(name)),
+      `Tab reaches “${name}”, not only: ${seen.join(" | ")}`,
+    );
+});
+
+test("keys: zoom, pan, fit, folds, findings, back, help", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const key = (name) => view.keyboard.press(name);
+  await key("w");
+  const [from] = await reachesWindow(view, "w zooms", () => true);
+  await key("d");
+  const [right] = await reachesWindow(view, "d goes right", (now) => now > from);
+  await key("ArrowLeft");
+  await reachesWindow(view, "the arrow goes left", (now) => now < right);
+  await key("f");
+  await reachesWhole(view);
+  for (const [name, what] of [
+    ["i", "fold"],
+    ["r", "squeeze"],
+    ["e", "fisheye"],
+    ["k", "legend"],
+  ]) {
+    const before = (await address(view)).get(what);
+    await key(name);
+    await reaches(view, `${name} changes ${what}`, (at) => at.get(what) !== before);
+    await key(name);
+  }
+  const before = (await address(view)).toString();
+  await key("b");
+  await reaches(view, "b shows a finding", (at) => at.toString() !== before);
+  await key("?");
+  await view.getByRole("dialog", { name: "Keys" }).getByText("fish-eye").waitFor();
+  await key("Escape");
+  await until("help is closed", async () => (await view.getByRole("dialog").count()) === 0);
+});
+
+test("g goes to a time, and says what it doesn't understand", async (open) => {
+  const view = await opened(open, page(steady()), { hash: linear });
+  await view.keyboard.press("g");
+  const dialog = view.getByRole("dialog", { name: "Go to a time" });
+  await dialog.getByRole("textbox").fill("nowhere");
+  await view.keyboard.press("Enter");
+  await until("it is refused", async () => (await dialog.getByRole("alert").textContent()) !== "");
+  await dialog.getByRole("textbox").fill("20 µs .. 30 µs");
+  await view.keyboard.press("Enter");
+  await reachesWindow(view, "it goes", (from, to) => from === 20_000 && to === 30_000);
+  same(await view.getByRole("dialog").count(), 0, "dialogs left open");
+});
+
+test("the window may get smaller and larger", async (open) => {
+  const view = await opened(open, page(hanging()));
+  for (const [width, height] of [
+    [700, 400],
+    [1500, 850],
+    [360, 640],
+  ]) {
+    await view.setViewportSize({ width, height });
+    await until(`the picture fits ${width} × ${height}`, async () => {
+      const box = await place(view);
+      return box && box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height;
+    });
+    const wide = await view.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide <= width, `nothing sticks out: ${wide} of ${width} px`);
+    const clip = await place(view);
+    await until("the whole picture is painted", async () => {
+      const right = { x: clip.x + clip.width - 60, y: clip.y + 60, width: 60, height: 200 };
+      return Object.keys(await pixels(view, right)).length > 1;
+    });
+  }
+});
+
+test("counters are switched one by one, and all", async (open) => {
+  const view = await opened(open, page(counting()));
+  await view.getByRole("banner").getByText("Counters", { exact: true }).click();
+  await view.getByRole("checkbox", { name: "received" }).click();
+  const one = (await reaches(view, "the address knows it", (at) => at.size > 0)).toString();
+  await canvas(view).focus();
+  await view.keyboard.press("Space");
+  await reaches(view, "space switches all", (at) => at.toString() !== one);
+});

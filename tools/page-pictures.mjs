@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: ISC
+// page-pictures.mjs BUILD FOLDER: takes pictures of the page as people see it, to be looked at.
+// They are of recordings of the examples, which it makes.
+import { mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+process.env.SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+process.env.BUILD = resolve(process.argv[2]);
+process.env.THRUM = join(process.env.BUILD, "thrum");
+const { launch } = await import("../tests/web/harness.mjs");
+const { hanging, page, record } = await import("../tests/web/fixtures.mjs");
+const { address, shown } = await import("../tests/web/page.mjs");
+
+const server = () => record("server", "server", "--threads", "1", "--seconds", "1", "--hang");
+const showMe = (view) =>
+  view
+    .getByRole("button", { name: /Show me/ })
+    .first()
+    .click();
+const tab = (name) => (view) => view.getByRole("tab", { name }).click();
+const zoom = async (view) => {
+  await showMe(view);
+  await address(view);
+  for (let i = 0; i < 3; i++) await view.keyboard.press("w");
+};
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const views = {
+  page: [hanging, showMe],
+  zoomed: [hanging, zoom],
+  server: [server],
+  tasks: [server, tab(/Tasks/)],
+  statistics: [server, tab(/Statistics/)],
+  dark: [hanging, showMe, { colorScheme: "dark" }],
+  contrast: [hanging, showMe, { contrast: "more" }],
+  phone: [hanging, showMe, { ...phone, deviceScaleFactor: 2 }],
+};
+
+const folder = process.argv[3];
+mkdirSync(folder, { recursive: true });
+const browser = await launch();
+for (const [name, [trace, go, options]] of Object.entries(views)) {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 810 },
+    ...options,
+  });
+  const view = await context.newPage();
+  await view.goto(pathToFileURL(page(trace())).href);
+  await shown(view);
+  await go?.(view);
+  await address(view);
+  await new Promise((wake) => setTimeout(wake, 500)); // what blinks has blinked
+  await view.screenshot({ path: join(folder, `${name}.png`) });
+  await context.close();
+}
+await browser.close();

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: ISC
+# The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
+# What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
+# small.
+HOT = src/format/% src/read/% src/model/% src/view/layout% src/view/tracks% src/view/list.c \
+	src/analyse/sort.c src/analyse/keys.c src/analyse/label.c
+SOURCES := $(shell tools/sources | \
+	grep -E '^(src/(format|read|model|analyse|view)|apps/web)/[^/]*\.c$$') \
+	src/canvas/canvas.c src/canvas/svg.c
+OBJECTS = $(SOURCES:%.c=$(FOLDER)/%.o)
+
+FLAGS = --target=wasm32-wasi -std=c11 -Wall -Wextra -Wno-unused-parameter \
+	-Wno-missing-field-initializers $(if $(CI),-Werror) -Iinclude -Isrc \
+	-mnontrapping-fptoint -msign-ext
+# The stack lies first, so that what overflows it traps.
+LINK = --target=wasm32-wasi -mexec-model=reactor -lc-printscan-no-floating-point \
+	-Wl,--gc-sections,--strip-all,--compress-relocations,-O2,--stack-first \
+	-Wl,-z,stack-size=1048576,--max-memory=4294967296
+
+$(FOLDER)/core.wasm: $(OBJECTS)
+	clang-14 $(LINK) $^ -o $@
+
+$(FOLDER)/%.o: %.c tools/wasm.mk
+	@mkdir -p $(@D)
+	clang-14 $(FLAGS) $(if $(filter $(HOT),$<),-O2,-Oz) -MMD -MP -c $< -o $@
+
+-include $(OBJECTS:.o=.d)
