@@ -15,7 +15,8 @@ endif
 export CC
 
 all:
-	@tools/setup build pictures
+	@tools/setup build pictures desktop web
+	@tools/web
 	@tools/build $(BUILD) $(OPTIONS)
 
 setup:
@@ -25,18 +26,20 @@ demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
 test:
-	@tools/setup build pictures test browser
+	@tools/setup build pictures desktop display web test browser
+	@tools/web all
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 
 bench:
-	@tools/setup build bench browser
+	@tools/setup build desktop display bench web browser
+	@tools/web all
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/bench $(BUILD)
 
 # clang, which can check for NULL everywhere: meson.build says why gcc can't.
 asan:
-	@tools/setup build pictures test fuzz
+	@tools/setup build pictures desktop display test fuzz
 	@CC=clang tools/build build-asan -Db_sanitize=address,undefined -Db_lundef=false \
 		-Dthrum_debug=3 $(OPTIONS)
 	@tools/test build-asan $(TESTS)

@@ -129,4 +129,14 @@ say "And a picture of it all:"
 show "thrum render $recording -o $folder/http.svg --strip --legend"
 "$thrum" render "$recording" -o "$folder/http.svg" --strip --legend 2>>"$folder/log" || fail "render failed."
 
+# Where the page's tools are missing (tools/web), the build went on without it.
+if "$thrum" html "$recording" -o "$folder/demo.html" 2>"$folder/html"; then
+	say "And the same to explore, as one file for any browser:"
+	show "thrum html $recording -o $folder/demo.html"
+	echo "  file://$(realpath "$folder/demo.html")"
+else
+	grep -q 'built without' "$folder/html" || fail "html failed."
+	sed 's/^/  /' "$folder/html"
+fi
+
 say "The recording stays in $recording; 'thrum --help' says what else it can be asked."

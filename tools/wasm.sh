@@ -19,7 +19,7 @@ python3 tools/wasm_imports.py "$folder/core.wasm" page.read page.size page.progr
 top=$(pwd)
 {
 	echo "${2:-core.wasm}: \\"
-	find "$folder/src" "$folder/apps" -name '*.d' -exec cat {} + | tr -s ' \\' '\n' |
+	find "$folder/src" "$folder/apps" -name '*.d' -exec cat {} + | tr -s ' ' '\n' |
 		grep '\.[ch]$' | sort -u | sed "s|.*|$top/& \\\\|"
 	echo
 } >"$folder/core.wasm.d"

@@ -27,6 +27,7 @@ static void on_startup(GApplication *application, void *unused)
 		gtk_application_set_accels_for_action(GTK_APPLICATION(application), key->action,
 			(const char *const *)accelerators);
 	}
+	gtk_window_set_default_icon_name("io.github.thrum.Thrum");
 	theme_init(on_theme);
 	places_init();
 }

@@ -3,6 +3,7 @@
 #include "picture.h"
 
 #include "canvas/canvas.h"
+#include "frames.h"
 
 G_DEFINE_TYPE(AppPicture, app_picture, GTK_TYPE_WIDGET)
 
@@ -30,15 +31,13 @@ static bool make_frame(AppPicture *picture)
 static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, void *unused)
 {
 	AppPicture *picture = APP_PICTURE(widget);
-	bool moves = picture_coast(picture, gdk_frame_clock_get_frame_time(clock));
+	bool coasts = picture_coast(picture, gdk_frame_clock_get_frame_time(clock));
+	bool moves = make_frame(picture);
 	unsigned changes = picture->changes;
 
-	if (!picture->is_new)
-		moves |= make_frame(picture);
-	picture->is_new = false;
 	picture->changes = 0;
 	g_signal_emit(picture, signals[SIGNAL_CHANGED], 0, changes);
-	if (moves || picture->changes != 0)
+	if (coasts || moves || picture->changes != 0)
 		return G_SOURCE_CONTINUE;
 	picture->tick = 0;
 	return G_SOURCE_REMOVE;
@@ -70,9 +69,7 @@ static void size_allocate(GtkWidget *widget, int width, int height, int baseline
 	if (picture->stage->count == 0)
 		return;
 	/* At once, so that nothing of the old size is seen; others are told at the next tick. */
-	if (make_frame(picture))
-		picture->changes |= THRUM__CHANGED_PICTURE;
-	picture->is_new = true;
+	make_frame(picture);
 	app_picture_did(picture, THRUM__CHANGED_PICTURE);
 }
 
@@ -130,6 +127,9 @@ bool app_picture_export(AppPicture *picture, const char *file, GError **error)
 			"a picture's name ends in .svg, .png or .pdf");
 		return false;
 	}
+	/* Without the pointer's lines. */
+	app_picture_did(picture, thrum__stage_leave(picture->stage));
+	make_frame(picture);
 	result = write_picture(picture->stage, lower, bytes);
 	if (result < 0) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s",
@@ -175,6 +175,7 @@ static void app_picture_init(AppPicture *picture)
 	if (thrum__text_cache_init(&picture->texts) < 0)
 		g_error("out of memory");
 	picture_listen(picture);
+	frames_measure(GTK_WIDGET(picture));
 }
 
 GtkWidget *app_picture_new(struct thrum__stage *stage)

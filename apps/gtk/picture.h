@@ -12,7 +12,6 @@ struct _AppPicture {
 	struct thrum__text_cache texts;
 	unsigned tick;    /* while a frame is wanted: its callback; or 0 */
 	unsigned changes; /* enum thrum__changed, of which nobody was told yet */
-	bool is_new;      /* the lists were made for this size just now */
 	double x, y;      /* of the pointer */
 	unsigned with;    /* its modifiers */
 	bool is_dragging, is_double, is_pinching;

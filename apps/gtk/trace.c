@@ -40,6 +40,8 @@ struct _AppTrace {
 	uint64_t stats_events; /* the model's when they were made */
 	int64_t stats_forgotten, stats_next;
 	int64_t keep, forget_next;
+	uint64_t told_events; /* with the last "grown" */
+	int64_t told_forgotten, told_next;
 	guint progress_timer, follow_timer, follow_idle;
 	/* Shared with the thread that reads: */
 	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
@@ -70,11 +72,6 @@ static void stop_following(AppTrace *self)
 	g_clear_handle_id(&self->follow_idle, g_source_remove);
 }
 
-static void say_end(AppTrace *self)
-{
-	trace_words_end(thrum_trace_info(self->trace), self->message);
-}
-
 /* Reads for a while what there is; returns as thrum_trace_next. */
 static int read_slice(AppTrace *self)
 {
@@ -96,46 +93,55 @@ static int read_slice(AppTrace *self)
 	return 1;
 }
 
-static void forget(AppTrace *self)
+/* What was forgotten must be so everywhere before the next frame; of what came, frames may show
+ * less: so they are told ten times a second only. */
+static void tell_grown(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
 
-	if (self->keep == 0 || now < self->forget_next)
+	if (self->keep > 0 && now >= self->forget_next) {
+		self->forget_next = now + FORGET_US;
+		thrum__model_forget(self->model, self->model->end - self->keep);
+	}
+	if (self->model->events == self->told_events &&
+		self->model->forgotten == self->told_forgotten)
 		return;
-	self->forget_next = now + FORGET_US;
-	thrum__model_forget(self->model, self->model->end - self->keep);
+	self->told_events = self->model->events;
+	self->told_forgotten = self->model->forgotten;
+	self->told_next = now + FOLLOW_MS * 1000;
+	g_signal_emit(self, signals[SIGNAL_GROWN], 0);
+}
+
+static void end(AppTrace *self, bool has_failed)
+{
+	stop_following(self);
+	if (has_failed)
+		trace_words_error(&self->error, self->message);
+	else
+		trace_words_end(thrum_trace_info(self->trace), self->message);
+	set_state(self, APP_TRACE_ENDED);
 }
 
 static gboolean catch_up(gpointer data);
 
-/* One slice: first what is left of the last look, then what was written since. */
+/* One slice: what is left of the last look, or else what was written since. */
 static void follow(AppTrace *self)
 {
-	uint64_t events = self->model->events;
-	int64_t forgotten = self->model->forgotten;
-	int result = 1;
+	int result = self->is_behind ? 1 : thrum_trace_refresh(self->trace, 0, &self->error);
+	bool is_end = result <= 0;
 
-	if (!self->is_behind)
-		result = thrum_trace_refresh(self->trace, 0, &self->error);
-	if (result > 0) {
+	if (!is_end) {
 		result = read_slice(self);
 		self->is_behind = result > 0;
-		if (result == 0)
-			result = 1;
+		is_end = result < 0;
 	}
-	forget(self);
-	if (self->model->events != events || self->model->forgotten != forgotten)
-		g_signal_emit(self, signals[SIGNAL_GROWN], 0);
-	if (result <= 0)
-		stop_following(self);
+	if (is_end || !self->is_behind || g_get_monotonic_time() >= self->told_next)
+		tell_grown(self);
+	if (is_end)
+		end(self, result < 0);
+	/* Whoever was told may have paused it. */
 	else if (self->is_behind && self->follow_timer && !self->follow_idle)
 		self->follow_idle = g_idle_add(catch_up, self);
-	if (result < 0)
-		trace_words_error(&self->error, self->message);
-	else if (result == 0)
-		say_end(self);
-	if (result <= 0)
-		set_state(self, APP_TRACE_ENDED);
 }
 
 static gboolean catch_up(gpointer data)
@@ -254,7 +260,7 @@ static void show(AppTrace *self)
 
 	trace_words_lost(info, self->message);
 	if (strcmp(info->state, "killed") == 0)
-		say_end(self);
+		trace_words_end(info, self->message);
 	self->state = is_live ? APP_TRACE_LIVE : APP_TRACE_SHOWN;
 	g_signal_emit(self, signals[SIGNAL_SHOWN], 0);
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);

@@ -10,6 +10,7 @@ struct _AppWindow {
 	struct thrum__stage *stage;
 	AppTrace *traces[THRUM__STAGE_MAX]; /* shown, in the stage's order */
 	unsigned count;
+	int64_t findings_next[THRUM__STAGE_MAX]; /* µs: when what is wrong is looked for again */
 
 	/* What is being opened (window_open.c): shown together once all is read. */
 	AppTrace *coming[THRUM__STAGE_MAX];

@@ -229,14 +229,15 @@ ACTION(on_related)
 	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
-/* What a task's first read read; else who made it go on by resolving it. */
+/* Whose result it read last, as the pane says it. */
 static uint32_t waker(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, wake);
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
-	if (thrum__has_row(&model->edges, edge))
-		return THRUM__EDGE(model, edge, to);
-	return THRUM__TASK(model, task, creator);
+	while (thrum__has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	return thrum__has_row(&model->edges, edge) ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
 }
 
 ACTION(on_go_waker)
@@ -410,7 +411,7 @@ static GVariant *theme_name(void)
 
 void window_update_actions(AppWindow *window)
 {
-	static const char *const shown[] = {"reload", "export", "fit", "go-to", "duration", "pane",
+	static const char *const shown[] = {"export", "fit", "go-to", "duration", "pane",
 		"copy-view", "paste-view"};
 	bool is_live = false, is_followed = false;
 
@@ -422,6 +423,8 @@ void window_update_actions(AppWindow *window)
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(shown); i++)
 		enable(window, shown[i], window->count > 0);
+	/* What is followed is read already. */
+	enable(window, "reload", window->count > 0 && !is_followed);
 	enable(window, "pause", is_live);
 	enable(window, "snapshot", window->count > 0);
 	enable(window, "link", window->count > 1);

@@ -123,6 +123,36 @@ static int find(AppWindow *window, AppTrace *trace)
 	return -1;
 }
 
+static void run_out(AppWindow *window, AppTrace *trace)
+{
+	app_trace_pause(trace, true);
+	window_fail(window, "%s: out of memory; keep the last 10 s only", app_trace_name(trace));
+}
+
+/* What is wrong costs by all that there is: looked for once a second, at most a tenth of the time,
+ * and when the program has ended. */
+static void look_for_findings(AppWindow *window, unsigned part)
+{
+	AppTrace *trace = window->traces[part];
+	bool has_ended = app_trace_state(trace) == APP_TRACE_ENDED;
+	int64_t begin = g_get_monotonic_time(), took;
+
+	if (window->findings_next[part] == INT64_MAX ||
+		(begin < window->findings_next[part] && !has_ended))
+		return;
+	if (thrum__view_update_findings(window->stage->parts[part].view) < 0) {
+		run_out(window, trace);
+		return;
+	}
+	took = g_get_monotonic_time() - begin;
+	window->findings_next[part] = has_ended ? INT64_MAX
+						: begin + MAX(G_USEC_PER_SEC, took * 10);
+	thrum__stage_refresh(window->stage);
+	app_picture_did(APP_PICTURE(window->picture),
+		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
+	app_pane_trace_grew(APP_PANE(window->pane), part);
+}
+
 static void on_grown(AppTrace *trace, AppWindow *window)
 {
 	int part = find(window, trace);
@@ -133,11 +163,10 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 	changed = thrum__stage_update(window->stage, (unsigned)part,
 		app_trace_state(trace) == APP_TRACE_LIVE, window->keep);
 	if (changed < 0) {
-		app_trace_pause(trace, true);
-		window_fail(window, "%s: out of memory; keep the last 10 s only",
-			app_trace_name(trace));
+		run_out(window, trace);
 		return;
 	}
+	look_for_findings(window, (unsigned)part);
 	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
 	app_picture_did(APP_PICTURE(window->picture), changed | THRUM__CHANGED_STATUS);
 }
@@ -169,7 +198,9 @@ static bool add_to_stage(AppWindow *window, AppTrace *trace)
 			view ? "there is no room for more traces in one window" : "out of memory");
 		return false;
 	}
+	window->findings_next[window->count] = 0;
 	window->traces[window->count++] = trace;
+	app_trace_keep(trace, window->keep);
 	remember(app_trace_file(trace));
 	return true;
 }
@@ -263,6 +294,8 @@ static void on_trace_changed(AppTrace *trace, AppWindow *window)
 	show_when_ready(window);
 	window_update_messages(window);
 	window_update_actions(window);
+	if (app_trace_state(trace) == APP_TRACE_ENDED && find(window, trace) >= 0)
+		look_for_findings(window, (unsigned)find(window, trace));
 	if (window->count > 0)
 		app_picture_did(APP_PICTURE(window->picture), THRUM__CHANGED_STATUS);
 }

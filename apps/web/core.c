@@ -421,9 +421,8 @@ EXPORT(core_panel) int core_panel(void)
 /* Returns 1 while something moves. */
 EXPORT(core_frame) int core_frame(float w, float h, double now)
 {
-	return core.stage->count == 0
-		? 0
-		: thrum__stage_frame(core.stage, w, h, &core.metrics, now);
+	return core.stage->count == 0 ? 0
+				      : thrum__stage_frame(core.stage, w, h, &core.metrics, now);
 }
 
 EXPORT(core_lists) const struct thrum__list *core_lists(void)

@@ -136,11 +136,15 @@ static void free_tasks(struct thrum__model *m, uint32_t number)
 	thrum__rows_free_block(&m->tasks, number, THRUM__BLOCK_SHIFT);
 }
 
+/* Heirs are looked for among all tasks: so blocks go when they are a part of all. */
+#define GOES_PART 16
+
 static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);
 
-	if (goes && choose_blocks(m, before, goes) > 0) {
+	if (goes &&
+		choose_blocks(m, before, goes) > thrum__rows_blocks(&m->tasks) / GOES_PART) {
 		thrum__heirs_shorten(m, goes);
 		for (uint32_t i = 0; i < m->tasks.blocks; i++)
 			if (goes[i])

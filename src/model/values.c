@@ -125,6 +125,9 @@ void thrum__links_receive(struct thrum__moment *s, uint32_t task)
 void thrum__links_forget(struct thrum__model *m, int64_t before)
 {
 	struct thrum__links *links = m->links;
+
+	if (links->keys.live == 0)
+		return;
 	bool *is_used = calloc((size_t)links->keys.count + 1, sizeof *is_used);
 
 	if (!is_used)

@@ -22,8 +22,10 @@ struct thrum__time_axis {
 	struct thrum__segment_of_time *segments;
 	uint32_t count;
 	double scale; /* pixels a ns, the same in every segment */
+	double band;  /* pixels of a whole band */
+	int64_t gap;  /* idle time from so many ns on is folded */
 	double x0, x1;
-	int64_t from, to;
+	int64_t from, to; /* the window: lies on x0 … x1 */
 };
 
 /* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
@@ -45,11 +47,16 @@ void thrum__companions_idle(const struct thrum__tracks *, const struct thrum__co
 	int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context);
 
+/* Moves *from back to where the idle time began that it lies in, at the earliest to `begin`; *to on
+ * to where its idle time ends, at the latest to `end`. */
+void thrum__companions_widen(const struct thrum__tracks *, const struct thrum__companions *,
+	int64_t begin, int64_t end, int64_t *from, int64_t *to);
+
 struct thrum__fold_rule {
-	bool fold;       /* else linear */
-	float min_gap;   /* idle time that would take that many pixels is folded: 80 */
-	float width;     /* of a band: 64 to 80, on a phone 22, far out 9 */
-	int64_t padding; /* ns that stay at each side of what runs */
+	bool fold;          /* else linear */
+	float min_gap;      /* idle time that would take that many pixels is folded: 80 */
+	float width;        /* of a band: 64 to 80, on a phone 22, far out 9 */
+	int64_t begin, end; /* of all that can be seen: bands end there, unless the window is wider */
 	const struct thrum__companions *companions; /* or NULL */
 };
 
@@ -59,7 +66,8 @@ void thrum__time_axis_finish(struct thrum__time_axis *);
 /*
  * From … to (to > from) on x0 … x1. Bands get narrower (at last 2 px) before they take more than a
  * quarter of the width; where there are too many nevertheless, the shorter stretches aren't folded.
- * When the window begins or ends in a folded stretch, a segment without any width lies at its edge.
+ * When the window begins or ends in a folded stretch, it shows that part of the band: segments lie
+ * where they would if more were seen, the first and the last then outside of x0 … x1.
  * Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__time_axis_set(struct thrum__time_axis *, const struct thrum__tracks *,

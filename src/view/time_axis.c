@@ -57,6 +57,36 @@ void thrum__companions_idle(const struct thrum__tracks *tracks,
 		thrum__tracks_idle(tracks, from, to, gap, found, context);
 }
 
+static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
+{
+	return time < least ? least : time > most ? most : time;
+}
+
+void thrum__companions_widen(const struct thrum__tracks *tracks,
+	const struct thrum__companions *companions, int64_t begin, int64_t end, int64_t *from,
+	int64_t *to)
+{
+	int64_t least, most, other;
+
+	begin = begin < *from ? begin : *from;
+	end = end > *to ? end : *to;
+	thrum__tracks_idle_around(tracks, *from, &least, &other);
+	thrum__tracks_idle_around(tracks, *to, &other, &most);
+	begin = bounded_by(least, begin, *from);
+	end = bounded_by(most, *to, end);
+	for (uint32_t i = 0; companions && i < companions->count; i++) {
+		const struct thrum__companion *companion = &companions->all[i];
+		int64_t offset = companion->offset;
+
+		thrum__tracks_idle_around(companion->tracks, *from + offset, &least, &other);
+		thrum__tracks_idle_around(companion->tracks, *to + offset, &other, &most);
+		begin = bounded_by(thrum__bounded(least) - offset, begin, *from);
+		end = bounded_by(thrum__bounded(most) - offset, *to, end);
+	}
+	*from = begin;
+	*to = end;
+}
+
 /* ---- Choosing what to fold ----------------------------------------------------------------------
  */
 
@@ -64,7 +94,9 @@ struct gaps {
 	const struct thrum__companions *companions;
 	struct thrum__segment_of_time *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
 	uint32_t count;
-	int64_t from, to, padding, gap;
+	int64_t from, to;   /* the window */
+	int64_t begin, end; /* with all of the gaps at its edges */
+	int64_t gap;
 	bool too_many;
 };
 
@@ -83,12 +115,7 @@ static bool collect(void *context, int64_t start, int64_t end)
 {
 	struct gaps *gaps = context;
 
-	/* The window's edge needs no padding: nothing runs there. */
-	if (start > gaps->from)
-		start += gaps->padding;
-	if (end < gaps->to)
-		end -= gaps->padding;
-	if (end - start < gaps->gap)
+	if (end <= gaps->from || start >= gaps->to)
 		return true;
 	if (gaps->count == THRUM__FOLDS_MAX - 1) {
 		gaps->too_many = true;
@@ -103,33 +130,47 @@ static void find_gaps(struct gaps *gaps, const struct thrum__tracks *tracks, int
 	gaps->gap = gap;
 	gaps->count = 0;
 	gaps->too_many = false;
-	thrum__companions_idle(tracks, gaps->companions, gaps->from, gaps->to, gap, collect, gaps);
+	thrum__companions_idle(tracks, gaps->companions, gaps->begin, gaps->end, gap, collect,
+		gaps);
 }
 
-static double band_width(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
+/* How many bands are seen, and how many ns beside them. */
+struct seen {
+	double bands, left;
+};
+
+static struct seen seen_of(const struct gaps *gaps)
 {
-	double most = width / 4 / (gaps->count ? gaps->count : 1);
+	int64_t left = gaps->to - gaps->from;
+	struct seen seen = {0};
+
+	for (uint32_t i = 0; i < gaps->count; i++) {
+		const struct thrum__segment_of_time *fold = &gaps->fold[i];
+		int64_t start = fold->start > gaps->from ? fold->start : gaps->from;
+		int64_t end = fold->end < gaps->to ? fold->end : gaps->to;
+
+		left -= end - start;
+		seen.bands += (double)(end - start) / (double)(fold->end - fold->start);
+	}
+	seen.left = (double)left;
+	return seen;
+}
+
+static double band_width(const struct seen *seen, double width, const struct thrum__fold_rule *rule)
+{
+	double most = width / 4 / (seen->bands > 1 ? seen->bands : 1);
 	double band = (double)rule->width;
 
 	return band < most ? band : most > 2 ? most : 2;
 }
 
-/* ns that aren't folded. */
-static double unfolded(const struct gaps *gaps)
-{
-	int64_t left = gaps->to - gaps->from;
-
-	for (uint32_t i = 0; i < gaps->count; i++)
-		left -= gaps->fold[i].end - gaps->fold[i].start;
-	return (double)left;
-}
-
 /* Pixels a ns when what was found is folded. */
 static double scale_of(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
 {
-	double left = unfolded(gaps);
+	struct seen seen = seen_of(gaps);
 
-	return (width - gaps->count * band_width(gaps, width, rule)) / (left > 1 ? left : 1);
+	return (width - seen.bands * band_width(&seen, width, rule)) /
+		(seen.left > 1 ? seen.left : 1);
 }
 
 /*
@@ -171,41 +212,62 @@ static void choose(struct gaps *gaps, const struct thrum__tracks *tracks, double
 	}
 }
 
+/* The first segment's beginning and the last one's end are the window's, or hidden. */
+static void place_segments(struct thrum__time_axis *axis, const struct gaps *gaps, double band)
+{
+	double x = axis->x0;
+
+	axis->count = gaps->count + 1;
+	for (uint32_t i = 0; i < axis->count; i++) {
+		struct thrum__segment_of_time *s = &axis->segments[i];
+
+		s->start = i > 0 ? gaps->fold[i - 1].end : axis->from;
+		s->end = i < gaps->count ? gaps->fold[i].start : axis->to;
+		if (s->end < s->start && i == 0) {
+			const struct thrum__segment_of_time *fold = &gaps->fold[0];
+
+			x -= band * (double)(axis->from - fold->start) /
+				(double)(fold->end - fold->start);
+			s->start = s->end;
+		} else if (s->end < s->start) {
+			s->end = s->start;
+		}
+		s->x = x;
+		s->x_end = x + (double)(s->end - s->start) * axis->scale;
+		x = s->x_end + band;
+	}
+}
+
 int thrum__time_axis_set(struct thrum__time_axis *axis, const struct thrum__tracks *tracks,
 	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *rule)
 {
 	struct gaps gaps = {.companions = rule->companions};
 	struct thrum__segment_of_time *segments = axis->segments;
+	struct seen seen;
 
 	if (!segments)
 		segments = malloc(2 * THRUM__FOLDS_MAX * sizeof(*segments));
 	if (!segments)
 		return -THRUM_E_MEMORY;
 	axis->segments = segments;
-	axis->from = gaps.from = thrum__bounded(from);
-	axis->to = gaps.to = thrum__bounded(to) > gaps.from ? thrum__bounded(to) : gaps.from + 1;
+	axis->from = gaps.from = gaps.begin = thrum__bounded(from);
+	axis->to = thrum__bounded(to) > gaps.from ? thrum__bounded(to) : gaps.from + 1;
+	gaps.to = gaps.end = axis->to;
 	axis->x0 = x0;
 	axis->x1 = x1;
 	gaps.fold = segments + THRUM__FOLDS_MAX;
-	gaps.padding = rule->padding > 0 ? thrum__bounded(rule->padding) : 0;
-	if (rule->fold && x1 > x0)
+	if (rule->fold && x1 > x0) {
+		thrum__companions_widen(tracks, rule->companions, thrum__bounded(rule->begin),
+			thrum__bounded(rule->end), &gaps.begin, &gaps.end);
 		choose(&gaps, tracks, x1 - x0, rule);
-
-	axis->scale = scale_of(&gaps, x1 - x0, rule);
-	/* Bands take what the segments leave: more than their width only when all is idle. */
-	double band = (x1 - x0 - unfolded(&gaps) * axis->scale) / (gaps.count ? gaps.count : 1);
-	double x = x0;
-
-	axis->count = gaps.count + 1;
-	for (uint32_t i = 0; i < axis->count; i++) {
-		struct thrum__segment_of_time *s = &segments[i];
-
-		s->start = i ? gaps.fold[i - 1].end : axis->from;
-		s->end = i < gaps.count ? gaps.fold[i].start : axis->to;
-		s->x = x;
-		s->x_end = x + (double)(s->end - s->start) * axis->scale;
-		x = s->x_end + band;
 	}
+	seen = seen_of(&gaps);
+	if (seen.left <= 0) /* all is idle: there is nothing to fold it for */
+		gaps.count = 0;
+	axis->scale = scale_of(&gaps, x1 - x0, rule);
+	axis->gap = gaps.gap;
+	axis->band = band_width(&seen, x1 - x0, rule);
+	place_segments(axis, &gaps, axis->band);
 	return 0;
 }
 
@@ -222,8 +284,6 @@ double thrum__time_axis_x(const struct thrum__time_axis *axis, int64_t time)
 	if (!high)
 		return 0;
 	time = thrum__bounded(time);
-	if (time < axis->from)
-		return clamped(axis->x0 - (double)(axis->from - time) * axis->scale, -FAR, FAR);
 	/* The last segment that starts at or before. */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;

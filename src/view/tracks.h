@@ -86,6 +86,11 @@ bool thrum__tracks_is_loud(const struct thrum__tracks *, uint32_t row, int64_t f
 void thrum__tracks_idle(const struct thrum__tracks *, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context);
 
+/* How far nothing runs before and after a time: *start ≤ time ≤ *end; both are `time` while
+ * something runs. INT64_MIN and INT64_MAX where nothing ever did or does. O(log n). */
+void thrum__tracks_idle_around(const struct thrum__tracks *, int64_t time, int64_t *start,
+	int64_t *end);
+
 /* Sum of that union within from … to. O(log n). */
 int64_t thrum__tracks_busy(const struct thrum__tracks *, int64_t from, int64_t to);
 

@@ -126,6 +126,27 @@ void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_
 		found(context, start, to);
 }
 
+void thrum__tracks_idle_around(const struct thrum__tracks *tracks, int64_t time, int64_t *start,
+	int64_t *end)
+{
+	const struct thrum__track *all = &tracks->all;
+	uint32_t first = all->row[0].first, last = all->row[0].last;
+	uint32_t at = thrum__track_end_at(all, first, last, time);
+
+	*start = at > first ? all->end[at - 1] : INT64_MIN;
+	if (at < last && all->start[at] < time)
+		*start = time;
+	while (at < last && all->end[at] <= time)
+		at++;
+	*end = at < last ? all->start[at] : INT64_MAX;
+	if (tracks->since < *end)
+		*end = tracks->since;
+	if (tracks->since < time)
+		*start = tracks->end < time ? tracks->end : time;
+	if (*end <= time)
+		*end = tracks->since < time && tracks->end <= time ? INT64_MAX : time;
+}
+
 int64_t thrum__tracks_busy(const struct thrum__tracks *tracks, int64_t from, int64_t to)
 {
 	const struct thrum__track *all = &tracks->all;

@@ -142,6 +142,7 @@ static int set_time(struct thrum__view *view, float right)
 {
 	const struct thrum__view_state *state = &view->state;
 	int64_t busy = busy_of_all(view);
+	struct thrum__view_state plain;
 	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
 		has_long_pause(view);
 	struct thrum__fold_rule rule = {
@@ -150,9 +151,13 @@ static int set_time(struct thrum__view *view, float right)
 		.min_gap = THRUM__FOLD_GAP,
 		.width = right < THRUM__NARROW ? 22 : 72,
 	};
-	int status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
-		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
+	int status;
 
+	thrum__view_state_default(view, &plain);
+	rule.begin = plain.from;
+	rule.end = plain.to;
+	status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
+		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
 	/* So many bands that each is but a hair? */
 	view->is_folded = view->time.count > 1;
 	return status;

@@ -25,11 +25,19 @@ static void reach_of(const struct thrum__view *view, int64_t *begin, int64_t *en
 	*end = plain.to;
 }
 
+/* How far one goes over folds: not beyond what can be seen, but where one already is. */
+static void ends_of(const struct thrum__view *view, int64_t *begin, int64_t *end)
+{
+	reach_of(view, begin, end);
+	*begin = view->state.from < *begin ? view->state.from : *begin;
+	*end = view->state.to > *end ? view->state.to : *end;
+}
+
 /* Goes on from `time`, stretch by stretch and band by band, at most `limit` pixels. */
 struct going {
 	double scale, band;
 	double limit, passed; /* pixels */
-	int64_t time;
+	int64_t time, to;
 	bool arrived;
 };
 
@@ -50,98 +58,78 @@ static void go_to(struct going *going, int64_t time, double pixels)
 static bool go_over(void *context, int64_t start, int64_t end)
 {
 	struct going *going = context;
+	int64_t to = end < going->to ? end : going->to;
 
-	go_to(going, start, (double)(start - going->time) * going->scale);
-	if (!going->arrived)
-		go_to(going, end, going->band);
+	if (start >= going->to)
+		return false;
+	if (start > going->time)
+		go_to(going, start, (double)(start - going->time) * going->scale);
+	/* Of a band perhaps a part. */
+	if (!going->arrived && to > going->time)
+		go_to(going, to, going->band * (double)(to - going->time) / (double)(end - start));
 	return !going->arrived;
 }
 
-/* From `from` to `to`, or as far as `limit` allows. */
+/* From `from` to `to`, or as far as `limit` allows, over folds. */
 static struct going go(const struct thrum__view *view, double scale, int64_t from, int64_t to,
 	double limit)
 {
 	const struct thrum__time_axis *axis = &view->time;
 	struct going going = {
 		.scale = scale,
-		.band = axis->count > 1 ? axis->segments[1].x - axis->segments[0].x_end : 0,
+		.band = axis->band,
 		.limit = limit,
 		.time = from,
+		.to = to,
 	};
+	int64_t begin, end;
 
-	if (view->is_folded)
-		thrum__companions_idle(view->tracks, &view->companions, from, to,
-			clamp_time(THRUM__FOLD_GAP / scale), go_over, &going);
-	if (!going.arrived)
-		go_to(&going, to, (double)(to - going.time) * scale);
+	ends_of(view, &begin, &end);
+	thrum__companions_widen(view->tracks, &view->companions, begin, end, &from, &to);
+	thrum__companions_idle(view->tracks, &view->companions, from, to,
+		clamp_time((double)axis->gap * axis->scale / scale), go_over, &going);
+	if (!going.arrived && going.to > going.time)
+		go_to(&going, going.to, (double)(going.to - going.time) * scale);
 	return going;
 }
 
-/* Where the idle stretch began that ends at a time, if one does. */
-struct stretch {
-	int64_t start, end;
-};
-
-static bool keep_last(void *context, int64_t start, int64_t end)
-{
-	struct stretch *last = context;
-
-	*last = (struct stretch){start, end};
-	return true;
-}
-
-/* A band at the window's left edge is whole, whatever part of it lies in the window: what it hides
- * takes no pixels. So further back begins where it begins. */
-static int64_t before_band(const struct thrum__view *view, int64_t time, int64_t begin)
-{
-	const struct thrum__segment_of_time *first = view->time.segments;
-	struct stretch last;
-
-	if (time != view->time.from || first->x_end > first->x || time <= begin)
-		return time;
-	for (double span = (double)(view->time.to - time);; span *= 4) {
-		int64_t from = clamp_time((double)time - span);
-
-		from = from < begin ? begin : from;
-		last = (struct stretch){time, time};
-		thrum__companions_idle(view->tracks, &view->companions, from, time,
-			clamp_time(THRUM__FOLD_GAP / view->time.scale), keep_last, &last);
-		if (last.end != time)
-			return time;
-		if (last.start > from || from == begin)
-			return last.start;
-	}
-}
-
-/* The time that lies so many pixels of a scale after another, over folds. */
+/* The time that lies so many pixels of a scale after another; over folds no farther than what can
+ * be seen. */
 static int64_t after(const struct thrum__view *view, double scale, int64_t time, double pixels)
 {
-	double all = 0;
-	int64_t from = time, far = clamp_time((double)time + pixels / scale), begin, end;
-	struct going going;
+	int64_t from, begin, end;
+	double all;
 
 	if (pixels == 0 || scale <= 0)
 		return time;
-	reach_of(view, &begin, &end);
-	if (pixels > 0) {
-		going = go(view, scale, time, end > far ? end : far, pixels);
-		if (going.arrived)
-			return going.time;
-		return clamp_time((double)going.time + (pixels - going.passed) / scale);
-	}
-	if (!view->is_folded || time <= begin)
-		return far;
-	from = time = before_band(view, time, begin);
+	if (!view->is_folded)
+		return clamp_time((double)time + pixels / scale);
+	ends_of(view, &begin, &end);
+	if (pixels > 0)
+		return go(view, scale, time, end, pixels).time;
 	/* Backwards: so far back that it is enough, then on from there by what is too much. */
-	for (double span = -pixels / scale; from > begin; span *= 4) {
+	for (double span = -pixels / scale;; span *= 4) {
 		from = clamp_time((double)time - span);
-		if (from < begin)
-			from = begin;
+		if (from <= begin)
+			from = begin < time ? begin : time;
 		all = go(view, scale, from, time, INFINITY).passed;
 		if (all >= -pixels)
 			return go(view, scale, from, time, all + pixels).time;
+		if (from <= begin)
+			return from;
 	}
-	return clamp_time((double)begin + (pixels + all) / scale);
+}
+
+/* The window of a picture's width that begins or ends at a time; at the trace's end, one that ends
+ * there. */
+static void window_from(struct thrum__view *view, double scale, int64_t from)
+{
+	thrum__view_window(view, from, after(view, scale, from, view->time.x1 - view->time.x0));
+}
+
+static void window_to(struct thrum__view *view, double scale, int64_t to)
+{
+	thrum__view_window(view, after(view, scale, to, view->time.x0 - view->time.x1), to);
 }
 
 void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
@@ -236,10 +224,10 @@ static void drag_rows(struct thrum__view *view, float y, float dy)
 
 static void drag_time(struct thrum__view *view, double scale, double dx)
 {
-	int64_t from = after(view, scale, view->state.from, -dx);
-	int64_t to = after(view, scale, from, view->time.x1 - view->time.x0);
-
-	thrum__view_window(view, from, to);
+	if (dx > 0 || !view->is_folded)
+		window_from(view, scale, after(view, scale, view->state.from, -dx));
+	else
+		window_to(view, scale, after(view, scale, view->state.to, -dx));
 }
 
 void thrum__view_drag(struct thrum__view *view, float x, float y, float dx, float dy)
@@ -254,31 +242,26 @@ void thrum__view_drag(struct thrum__view *view, float x, float y, float dx, floa
 void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 {
 	const struct thrum__time_axis *axis = &view->time;
-	int64_t left = thrum__time_axis_time(axis, x), right = left, from, to;
-	double left_x = x, right_x = x;
+	int64_t time = thrum__time_axis_time(axis, x), from, to, begin, end;
+	double scale = axis->scale * factor;
 
 	(void)y;
 	if (!(factor > 0) || !isfinite(factor))
 		return;
-	/* On a band: what lies at its edges stays there. */
-	for (uint32_t i = 0; i + 1 < axis->count; i++) {
-		const struct thrum__segment_of_time *segment = &axis->segments[i];
-
-		if (segment[0].x_end < x && x < segment[1].x) {
-			left = segment[0].end;
-			left_x = segment[0].x_end;
-			right = segment[1].start;
-			right_x = segment[1].x;
-		}
-	}
-	from = after(view, axis->scale * factor, left, axis->x0 - left_x);
-	to = after(view, axis->scale * factor, right, axis->x1 - right_x);
+	from = after(view, scale, time, axis->x0 - x);
+	to = after(view, scale, time, axis->x1 - x);
+	ends_of(view, &begin, &end);
 	/* So close together that they don't move a nanosecond: by force. */
 	if (factor < 1 && from == view->state.from && to == view->state.to) {
 		from -= NARROWEST;
 		to += NARROWEST;
 	}
-	thrum__view_window(view, from, to);
+	if (!view->is_folded || (from > begin && to < end))
+		thrum__view_window(view, from, to);
+	else if (from <= begin)
+		window_from(view, scale, begin);
+	else
+		window_to(view, scale, end);
 }
 
 /* ---- Holding ------------------------------------------------------------------------------- */

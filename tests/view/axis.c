@@ -74,10 +74,7 @@ static void check_time(const struct thrum__time_axis *axis, uint64_t *random)
 	}
 }
 
-static const struct thrum__fold_rule FOLD = {.fold = true,
-	.min_gap = 80,
-	.width = 72,
-	.padding = 100};
+static const struct thrum__fold_rule FOLD = {.fold = true, .min_gap = 80, .width = 72};
 
 static void time_is_monotone_and_inverse(void **state)
 {
@@ -99,7 +96,8 @@ static void time_is_monotone_and_inverse(void **state)
 			int64_t to = from + 1 + layout_random(&random, span >> i % 12);
 
 			rule.fold = i % 3;
-			rule.padding = layout_random(&random, 100);
+			rule.begin = from / 2;
+			rule.end = to + layout_random(&random, span);
 			rule.width = 9.0f + (float)layout_random(&random, 71);
 			if (i < 2) {
 				from = 0;
@@ -142,7 +140,7 @@ static void wall_clock_times_keep_their_ns(void **state)
 static void idle_time_folds(void **state)
 {
 	struct thrum__time_axis axis;
-	struct thrum__fold_rule rule = {true, 80, 72, 0};
+	struct thrum__fold_rule rule = {.fold = true, .min_gap = 80, .width = 72, .end = 500000};
 	struct case_ c;
 
 	(void)state;
@@ -168,10 +166,17 @@ static void idle_time_folds(void **state)
 	assert_int_equal(axis.segments[2].end, 102000);
 	assert_int_equal(axis.segments[3].start, 500000);
 	assert_true(fabs(axis.segments[2].x - axis.segments[1].x_end - 72) < 1e-6);
-	rule.padding = 50;
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
-	assert_int_equal(axis.segments[1].start, 950);
-	assert_int_equal(axis.segments[1].end, 2050);
+	/* A window that begins and ends in bands shows parts of them. */
+	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 51000, 201500, 0, 1000, &rule), 0);
+	assert_int_equal(axis.count, 3);
+	assert_int_equal(axis.segments[0].end, 2000);
+	assert_true(fabs(axis.segments[0].x_end + 36) < 1e-6);
+	assert_true(fabs(axis.segments[1].x - 36) < 1e-6);
+	assert_true(fabs(axis.segments[1].x_end - (1000 - 18)) < 1e-6);
+	assert_int_equal(axis.segments[2].start, 500000);
+	assert_true(fabs(axis.segments[2].x - (1000 + 54)) < 1e-6);
+	assert_int_equal(thrum__time_axis_time(&axis, 18), 75500);
+	assert_int_equal(thrum__time_axis_time(&axis, -18), 26500);
 	rule.fold = false;
 	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
 	assert_int_equal(axis.count, 1);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "layout_helper.h"
 #include "stage_helper.h"
 #include "story.h"
 
@@ -59,17 +60,6 @@ static const char *const views[] = {
 	"t=1000000..2000000&fold=2&fisheye=1&row=20.000",
 };
 
-/* How far off it may be: a band at the window's edge is as wide as it is, however much of its time
- * lies in the window. */
-static double precision(struct show *show)
-{
-	const struct thrum__time_axis *axis = &show->stage->parts[0].view->time;
-	const struct thrum__segment_of_time *last = &axis->segments[axis->count - 1];
-
-	return axis->segments[0].x_end - axis->segments[0].x < 1 || last->x_end - last->x < 1 ? 80
-											      : 1;
-}
-
 static void what_is_grabbed_stays_below_the_pointer(void **state)
 {
 	static const float ways[][2] = {{-200, -90}, {130, 60}, {-333, 40}, {60, -77}};
@@ -86,8 +76,7 @@ static void what_is_grabbed_stays_below_the_pointer(void **state)
 			time = time_at(show, 0, x);
 			row = thrum__row_axis_row(&view->rows, y);
 			show_drag(show, x, y, x + ways[k][0], y2, 0);
-			if (fabs((double)show_x(show, 0, time) - (double)(x + ways[k][0])) >
-				precision(show))
+			if (fabs((double)show_x(show, 0, time) - (double)(x + ways[k][0])) > 1)
 				fail_msg("%s, %zu: grabbed at %g, is at %g", views[i], k,
 					(double)(x + ways[k][0]), (double)show_x(show, 0, time));
 			if (fabs(thrum__row_axis_row(&view->rows, y2) - row) > 0.1)
@@ -208,11 +197,50 @@ static void zooming_keeps_the_time_below_the_pointer(void **state)
 			thrum__stage_wheel(show->stage, 370, 300, 0, -100, 0);
 			thrum__stage_wheel(show->stage, 370, 300, 0, -100, 0);
 			show_frame(show, 16);
-			if (fabs((double)show_x(show, 0, time) - 370) > precision(show))
+			if (fabs((double)show_x(show, 0, time) - 370) > 1)
 				fail_msg("%s, step %d: is at %g", views[i], step,
 					(double)show_x(show, 0, time));
 		}
 	}
+}
+
+/* Whichever bands come into sight and go, and how much of them is seen. */
+static void over_folds_nothing_slips(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__view_state *s = show_state(show, 0);
+	uint64_t random = 7;
+	int checked = 0;
+
+	for (int i = 0; i < 600; i++) {
+		float x = 20 + (float)layout_random(&random, 940);
+		float to = 20 + (float)layout_random(&random, 940);
+		bool is_drag = i % 3;
+		int64_t time;
+
+		if (i % 20 == 0) {
+			show_set(show, "fold=1&squeeze=2&t=1050000..4300000");
+			thrum__stage_wheel(show->stage, x, 300, 0,
+				-(float)layout_random(&random, 1000), 0);
+			show_frame(show, 16);
+		}
+		time = time_at(show, 0, x);
+		if (is_drag)
+			show_drag(show, x, 75, to, 75, 0);
+		else
+			thrum__stage_wheel(show->stage, x, 300, 0,
+				(float)layout_random(&random, 300) - 150, 0);
+		show_frame(show, 16);
+		if (s->from <= 0 || s->to >= 5000000)
+			continue;
+		checked++;
+		if (fabsf(show_x(show, 0, time) - (is_drag ? to : x)) > 1)
+			fail_msg("step %d, %s from %g to %g, is at %g, %lld..%lld", i,
+				is_drag ? "drag" : "wheel", (double)x, (double)(is_drag ? to : x),
+				(double)show_x(show, 0, time), (long long)s->from,
+				(long long)s->to);
+	}
+	assert_true(checked > 300);
 }
 
 static void several_turns_between_two_frames_add_up(void **state)
@@ -574,6 +602,7 @@ int main(void)
 		WITH(one, shapes_tell_what_can_be_done),
 		WITH(one, shift_measures),
 		WITH(one, zooming_keeps_the_time_below_the_pointer),
+		WITH(one, over_folds_nothing_slips),
 		WITH(one, several_turns_between_two_frames_add_up),
 		WITH(one, wheels_go_sideways_and_through_rows),
 		WITH(one, pinching_keeps_both_fingers),

@@ -19,7 +19,7 @@ test("the same traces make the same bytes", async () => {
 });
 
 test("the page allows itself nothing but its own scripts", async (open) => {
-  const view = await shown(await open(page(hanging())));
+  const view = await opened(open, page(hanging()));
   const policy = await view
     .locator("meta[http-equiv=Content-Security-Policy]")
     .getAttribute("content");
@@ -49,9 +49,6 @@ without("OffscreenCanvas", () => delete globalThis.OffscreenCanvas, /browser/i);
 
 test("without scripts there is a message", async (open) => {
   const view = await open(page(hanging()), { javaScriptEnabled: false });
-  await view
-    .getByText(/thrum render/)
-    .first()
-    .waitFor();
+  await view.getByText(/scripts are switched off/).waitFor();
   same(await view.title().then((title) => title !== ""), true, "it has a title");
 });

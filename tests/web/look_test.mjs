@@ -17,7 +17,7 @@ const dark = "20,23,27";
 const contrast = "0,0,0";
 
 test("light and dark follow the system, at once", async (open) => {
-  const view = await shown(await open(page(hanging()), { colorScheme: "dark" }));
+  const view = await opened(open, page(hanging()), { colorScheme: "dark" });
   same(await ground(view), dark, "the ground");
   await view.emulateMedia({ colorScheme: "light" });
   await until("it is light", async () => (await ground(view)) === light);
@@ -26,21 +26,19 @@ test("light and dark follow the system, at once", async (open) => {
 });
 
 test("a theme can be chosen, and travels with the address", async (open) => {
-  const view = await shown(await open(page(hanging())));
+  const view = await opened(open, page(hanging()));
   await view.getByText("View", { exact: true }).click();
   await view.getByRole("radio", { name: "Dark" }).click();
   await until("it is dark", async () => (await ground(view)) === dark);
   const hash = `#${await address(view)}`;
-  const again = await shown(await open(page(hanging()), { hash }));
+  const again = await opened(open, page(hanging()), { hash });
   same(await ground(again), dark, "the ground of who got the link");
   const page_ground = await again.evaluate(() => getComputedStyle(document.body).backgroundColor);
   same(page_ground, "rgb(20, 23, 27)", "the page around it");
 });
 
 test("embedded, there is the picture and little else", async (open) => {
-  const view = await shown(
-    await open(page(hanging()), { hash: "#embed", width: 700, height: 400 }),
-  );
+  const view = await opened(open, page(hanging()), { hash: "#embed", width: 700, height: 400 });
   const { width, height } = await place(view);
   expect(width >= 680 && height >= 350, `the picture has the room: ${width} × ${height}`);
   same(await view.getByRole("complementary").count(), 0, "panels");
@@ -56,7 +54,7 @@ for (const [name, options] of [
 ])
   for (const tab of ["Details", "Tasks", "Statistics"])
     test(`axe finds nothing: ${name}, ${tab}`, async (open) => {
-      const view = await shown(await open(page(hanging()), options));
+      const view = await opened(open, page(hanging()), options);
       const button = view.getByRole("tab", { name: new RegExp(tab) });
       if (!(await button.isVisible())) return;
       await button.click();
@@ -67,7 +65,7 @@ test("axe finds nothing: the viewer without a file, and help", async (open) => {
   const view = await open(viewer());
   await view.getByRole("button", { name: "Open a file" }).waitFor();
   await check(view);
-  const other = await shown(await open(page(hanging())));
+  const other = await opened(open, page(hanging()));
   await other.keyboard.press("?");
   await other.getByRole("dialog").waitFor();
   await check(other);
@@ -84,7 +82,7 @@ async function check(view) {
 
 test("reduced motion: the view jumps", async (open) => {
   const frames = async (options) => {
-    const view = await shown(await open(page(hanging()), options));
+    const view = await opened(open, page(hanging()), options);
     const start = await view.evaluate(() => location.hash);
     await view.keyboard.press("w");
     const seen = new Set();

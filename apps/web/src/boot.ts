@@ -3,7 +3,7 @@
 // page names the hashes of both, so nothing else can be started this way.
 
 import { isAble } from "./page-able";
-import { fromBase64, gunzip } from "./unpack";
+import { fromBase85, gunzip } from "./unpack";
 
 interface Bundle {
   style: string;
@@ -19,7 +19,7 @@ function add(name: "style" | "script", text: string): void {
 
 async function boot(): Promise<void> {
   const element = document.getElementById("bundle")!;
-  const bytes = await gunzip(fromBase64(element.textContent ?? ""));
+  const bytes = await gunzip(fromBase85((element.textContent ?? "").trim()));
   const { style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
   element.remove();
   document.getElementById("worker")!.textContent = worker;

@@ -9,6 +9,9 @@ export function isAble(): boolean {
     typeof DecompressionStream === "function" &&
     typeof OffscreenCanvas === "function" &&
     "transferControlToOffscreen" in HTMLCanvasElement.prototype;
-  if (!able) document.getElementById("unable")?.removeAttribute("hidden");
+  if (!able) {
+    const words = document.getElementById("unable") as HTMLTemplateElement;
+    document.getElementById("picture")?.replaceChildren(words.content);
+  }
   return able;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: ISC
-// gzip and base64: what is embedded in a page.
+// What is embedded in a page: gzip as text. Traces are in base64, which browsers and everybody else
+// know; the page itself, which has to be small, in base 85.
 
 declare global {
   interface Uint8ArrayConstructor {
@@ -10,6 +11,25 @@ declare global {
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/**
+ * Five characters are four bytes. The digits 0 … 84 are "#" … "w", but for "<", which could end a
+ * script element: there "x" stands for it. The first character says how many bytes too many there
+ * are at the end.
+ */
+export function fromBase85(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new DataView(new ArrayBuffer(((text.length - 1) / 5) * 4));
+  const digit = (at: number) => {
+    const code = text.charCodeAt(at);
+    return (code === 120 ? 60 : code) - 35;
+  };
+  for (let at = 0; at < bytes.byteLength; at += 4) {
+    let value = 0;
+    for (let i = 1; i <= 5; i++) value = value * 85 + digit((at / 4) * 5 + i);
+    bytes.setUint32(at, value);
+  }
+  return new Uint8Array(bytes.buffer, 0, bytes.byteLength - digit(0));
 }
 
 export function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {

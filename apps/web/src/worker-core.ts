@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The core: C compiled to wasm32 (apps/web/*.c), its exports, and the few calls that it makes.
 
-import { fromBase64, gunzip } from "./unpack";
+import { fromBase85, gunzip } from "./unpack";
 import type { Bytes } from "./worker-source";
 
 /** What the page's look is made of: core_tokens. */
@@ -42,7 +42,7 @@ export class Core {
     const bytes = (at: number, size: number) =>
       new Uint8Array(core.memory.buffer, at >>> 0, size >>> 0);
     const zero = () => 0;
-    const { instance } = await WebAssembly.instantiate(await gunzip(fromBase64(packed)), {
+    const { instance } = await WebAssembly.instantiate(await gunzip(fromBase85(packed)), {
       page: {
         read: (offset: number, to: number, size: number) =>
           from.source?.read(offset, bytes(to, size)) ?? 0,

@@ -15,6 +15,7 @@ const EVERYTHING = 31 | CHANGED_PARTS;
 
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
+const PROGRESS_MS = 50;
 const CSV_ROWS = 5000; // at a time
 
 type Context = OffscreenCanvasRenderingContext2D;
@@ -23,6 +24,18 @@ type Message<Is extends ToWorker["is"]> = Extract<ToWorker, { is: Is }>;
 const post = (message: FromWorker): void => {
   postMessage(message);
 };
+
+let progressed = 0; // when it was told last, ms
+
+function progress(what: string, part: number): void {
+  const now = performance.now();
+  if (now - progressed < PROGRESS_MS) return;
+  progressed = now;
+  post({ is: "progress", what, part });
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 function contextOf(canvas: OffscreenCanvas): Context {
   const context = canvas.getContext("2d", { alpha: false });
@@ -145,9 +158,6 @@ class Viewer {
     const { core } = this;
     if (!message.add && core.call("core_clear") < 0) throw new Error("out of memory");
     for (const source of message.sources) {
-      const progress = (what: string, part: number) => {
-        post({ is: "progress", what, part });
-      };
       try {
         const result = core.open(source.name, await unpack(source, progress));
         if (result < 0)
@@ -158,7 +168,7 @@ class Viewer {
           });
         else this.warn(source.name);
       } catch (error) {
-        post({ is: "failed", name: source.name, message: String(error), hint: "" });
+        post({ is: "failed", name: source.name, message: messageOf(error), hint: "" });
       }
     }
     if (message.state !== "") this.state(message.state);
@@ -362,9 +372,7 @@ class Viewer {
 async function start(message: Message<"start">): Promise<Viewer> {
   let ruler: Ruler | undefined;
   const core = await Core.load(message.core, {
-    progress: (what, part) => {
-      post({ is: "progress", what, part });
-    },
+    progress,
     measure: (text, font) => ruler?.measure(text, font) ?? 0,
   });
   if (core.call("core_clear") < 0) throw new Error("out of memory");
@@ -390,7 +398,7 @@ async function take(message: ToWorker): Promise<void> {
     if (message.is === "start") viewer = await start(message);
     else await viewer?.handle(message);
   } catch (error) {
-    post({ is: "failed", name: "", message: String(error), hint: "" });
+    post({ is: "failed", name: "", message: messageOf(error), hint: "" });
   }
 }
 

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""measure.py BUILD: how long the desktop viewer takes to show traces and for its frames, what it
+costs when nothing happens, and when it follows a program; on a display without a GPU (Xvfb)."""
+
+import glob
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+SOURCE = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+os.environ["BUILD"] = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(SOURCE, "tests", "gtk", "driver"))
+import desktop as driver  # pylint: disable=wrong-import-position
+
+BUILD = os.environ["BUILD"]
+WIDTH, HEIGHT = 1600, 900  # of the picture
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def row(name, figure, limit=None, unit="ms"):
+    said = "" if limit is None else f"  limit {limit} {'ok' if figure <= limit else 'OVER'}"
+    print(f"  {name:<44} {figure:9.1f} {unit}{said}", flush=True)
+
+
+def cpu(pid):
+    """Seconds that a process has run."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def real(name):
+    """A real trace, if there is one."""
+    folders = [os.environ.get("THRUM_MIRAGE_DATA", "")]
+    folders += glob.glob(os.path.join(SOURCE, "..", "*", "data", "mirage"))
+    for folder in folders:
+        if os.path.exists(os.path.join(folder, name)):
+            return os.path.join(folder, name)
+    return None
+
+
+class Frames:
+    """The frames of a viewer from now on."""
+
+    def __init__(self, file):
+        self.file = file
+        self.count = len(self.all())
+
+    def all(self):
+        if not os.path.exists(self.file):
+            return []
+        with open(self.file, encoding="ascii") as lines:
+            return [tuple(int(word) / 1000 for word in line.split()) for line in lines]
+
+    def new(self):
+        """In ms, sorted: from beginning to end; and CPU time."""
+        return [sorted(times) for times in zip(*self.all()[self.count:])]
+
+
+def show(desktop, file):
+    """A viewer whose picture has the size that figures are for; and the file of its frames."""
+    frames = os.path.join(desktop.folder, "frames")
+    if os.path.exists(frames):
+        os.unlink(frames)
+    begin = time.monotonic()
+    viewer = desktop.view(file, THRUM_GTK_FRAMES=frames)
+    viewer.wait("there is a window", lambda window: window.title)
+    window = time.monotonic() - begin
+    viewer.wait_shown()
+    took = time.monotonic() - begin
+    viewer.key("F9")
+    _, (_, _, width, height) = viewer.wait_seen("picture")
+    for name in desktop.xdotool("search", "--all", "--onlyvisible", "--pid", viewer.process.pid,
+                                "--name", ".").split():
+        told = dict(line.split("=") for line in desktop.xdotool(
+            "getwindowgeometry", "--shell", name).splitlines())
+        if int(told.get("WIDTH", 0)) > 50:
+            desktop.xdotool("windowsize", name, int(told["WIDTH"]) + WIDTH - width,
+                            int(told["HEIGHT"]) + HEIGHT - height)
+    viewer.settle()
+    _, (_, _, width, height) = viewer.wait_seen("picture")
+    return viewer, frames, window * 1000, took * 1000, (width, height)
+
+
+def look_around(viewer):
+    """Zooms in and out at several places, pans, goes through rows: each key is ten frames."""
+    for across in 0.5, 0.2, 0.8:
+        viewer.point("picture", across, 0.5)
+        for keys in ["plus"] * 6, ["Right"] * 3, ["Down"] * 2, ["minus"] * 4, ["Left"] * 3:
+            viewer.desktop.xdotool("key", "--delay", 120, *keys)
+        viewer.desktop.xdotool("click", "--repeat", 20, "--delay", 20, 4)
+        viewer.desktop.xdotool("click", "--repeat", 20, "--delay", 20, 5)
+        viewer.desktop.xdotool("key", "--delay", 200, "i", "e", "e", "i", "r", "r", "f")
+    viewer.settle()
+
+
+def frames_of(desktop, name, file, limit):
+    viewer, record, window, took, size = show(desktop, file)
+    print(f"{name}: picture of {size[0]} × {size[1]}")
+    row("window there", window, 200 if limit == 20 else None)
+    row("trace shown", took)
+    frames, server = Frames(record), cpu(desktop.server.pid)
+    look_around(viewer)
+    times, ran = frames.new()
+    row(f"frame, median of {len(times)}", statistics.median(times))
+    row("frame, 99 of 100 within", times[len(times) * 99 // 100], limit)
+    row("frame, longest", times[-1])
+    row("its CPU time, median", statistics.median(ran))
+    row("its CPU time, 99 of 100 within", ran[len(ran) * 99 // 100])
+    row("its CPU time, longest", ran[-1])
+    row("CPU time of the display for it, mean",
+        (cpu(desktop.server.pid) - server) * 1000 / len(times))
+    before = cpu(viewer.process.pid)
+    time.sleep(5)
+    # The places that tests look at are written meanwhile, 20 times a second.
+    row("CPU when nothing happens", (cpu(viewer.process.pid) - before) / 5 * 100, 1, "%")
+    viewer.end()
+    desktop.viewers.remove(viewer)
+
+
+def follow(desktop, rate, limit):
+    """A program that records so many events a second."""
+    file = os.path.join(desktop.folder, "flood.thrum")
+    program = subprocess.Popen([os.path.join(BUILD, "bench", "gtk", "flood"), file, str(rate)])
+    while not os.path.exists(file):
+        time.sleep(0.01)
+    viewer = desktop.view(file)
+    viewer.wait_shown()
+    viewer.point("menu")
+    print(f"following {rate:,} events/s")
+    time.sleep(2)
+    before, begin = cpu(viewer.process.pid), time.monotonic()
+    time.sleep(8)
+    used = (cpu(viewer.process.pid) - before) / (time.monotonic() - begin)
+    row("CPU, of one core", used * 100, limit, "%")
+    program.kill()
+    program.wait()
+    begin = time.monotonic()
+    viewer.wait_seen("message")
+    row("behind when it was killed, at most", (time.monotonic() - begin) * 1000, 500)
+    viewer.end()
+    desktop.viewers.remove(viewer)
+
+
+def main():
+    driver.PATIENCE = 120
+    reason = driver.missing()
+    if reason:
+        print(f"left out: {reason}")
+        return
+    with driver.Desktop(1800, 1200) as desktop:
+        net = real("net.ctf")
+        if net:
+            frames_of(desktop, "net", net, 20)
+        else:
+            print("net: left out: THRUM_MIRAGE_DATA has no net.ctf")
+        big = os.path.join(desktop.folder, "big.thrum")
+        subprocess.run([os.path.join(BUILD, "bench", "web", "recording"), big, "10000000"],
+                       check=True)
+        frames_of(desktop, "10 million events", big, 25)
+        follow(desktop, 100_000, None)
+        follow(desktop, 1_000_000, 50)
+
+
+main()

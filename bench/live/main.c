@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What it costs to follow a server while it runs: thirty times a second what came since is taken in,
+ * what is older than ten seconds is forgotten, and a frame is made. Simulated: a second of the
+ * server's takes as long as it needs. Prints what a simulated second costs early and late.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "view/cells.h"
+#include "view/tracks.h"
+#include "view/view.h"
+
+#define SLICES 30 /* a second */
+#define KEEP INT64_C(10000000000)
+#define SECOND INT64_C(1000000000)
+#define REQUESTS 500   /* alive, each with a child */
+#define CONNECTIONS 50 /* that are never closed, and speak now and then */
+#define STEP_EVENTS 13
+#define COUNTED 512 /* events that are appended together */
+
+#define HALF_CORE 0.5 /* s a second */
+
+struct server {
+	struct thrum__model *model;
+	struct thrum__view *view;
+	struct thrum__list list;
+	int64_t time, step; /* ns */
+	uint64_t steps;
+	struct thrum_event events[COUNTED];
+	char texts[COUNTED][24];
+	size_t count;
+};
+
+enum part { APPEND, FORGET, UPDATE, FINDINGS, FRAME, PARTS };
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void need(int status)
+{
+	if (status != 0) {
+		fprintf(stderr, "live: %s\n", thrum_error_message(status));
+		exit(2);
+	}
+}
+
+/* ---- The server ------------------------------------------------------------------------------ */
+
+static void flush(struct server *s)
+{
+	need(thrum__model_append(s->model, s->events, s->count));
+	s->count = 0;
+}
+
+static struct thrum_event *say(struct server *s, int type, uint64_t task, uint64_t other)
+{
+	struct thrum_event *e = &s->events[s->count++];
+
+	s->time += s->step;
+	*e = (struct thrum_event){
+		.type = (uint8_t)type,
+		.time = s->time,
+		.task = task,
+		.other = other,
+		.text = "",
+		.kind = THRUM_KIND_PROMISE,
+		.flags = (uint8_t)((task ? THRUM_EVENT_HAS_TASK : 0) |
+			(other ? THRUM_EVENT_HAS_OTHER : 0)),
+	};
+	return e;
+}
+
+static void say_text(struct server *s, int type, uint64_t task, const char *text, uint64_t number)
+{
+	char *to = s->texts[s->count];
+	struct thrum_event *e = say(s, type, task, 0);
+
+	e->text_size = (uint32_t)snprintf(to, sizeof s->texts[0], "%s%llu", text,
+		(unsigned long long)number);
+	e->text = to;
+	e->flags |= THRUM_EVENT_HAS_TEXT;
+}
+
+/* The main loop is task 1, then come the connections; request n has two ids behind them. */
+static uint64_t id_of(uint64_t request)
+{
+	return 2 + CONNECTIONS + 2 * request;
+}
+
+static void start(struct server *s)
+{
+	say(s, THRUM_EVENT_CREATE, 0, 1)->kind = THRUM_KIND_THREAD;
+	for (uint64_t i = 0; i < CONNECTIONS; i++)
+		say(s, THRUM_EVENT_CREATE, 1, 2 + i);
+	flush(s);
+}
+
+/* One request begins, one that is old ends: every fourth became its child, the others waited. */
+static void step(struct server *s)
+{
+	uint64_t new = s->steps, old = new - REQUESTS, id = id_of(new);
+
+	if (s->count + STEP_EVENTS + 1 > COUNTED)
+		flush(s);
+	say(s, THRUM_EVENT_CREATE, 1, id)->kind = THRUM_KIND_BIND;
+	say_text(s, THRUM_EVENT_LABEL, id, "GET /item/", new);
+	say(s, THRUM_EVENT_SWITCH, id, 0);
+	say(s, THRUM_EVENT_CREATE, id, id + 1);
+	say(s, new % 4 ? THRUM_EVENT_TRY_READ : THRUM_EVENT_BECOME, id, id + 1);
+	say(s, THRUM_EVENT_SWITCH, 1, 0);
+	if (new % 100 == 0)
+		say_text(s, THRUM_EVENT_LOG, 2 + new / 100 % CONNECTIONS, "alive ", new);
+	s->steps++;
+	if (new < REQUESTS)
+		return;
+	id = id_of(old);
+	say(s, old % 97 ? THRUM_EVENT_RESOLVE : THRUM_EVENT_FAIL, 1, id + 1);
+	say(s, THRUM_EVENT_SWITCH, old % 4 ? id : id + 1, 0);
+	say_text(s, THRUM_EVENT_LOG, id, "done ", old % 10);
+	say_text(s, THRUM_EVENT_COUNTER, id, "requests", 0);
+	s->events[s->count - 1].value = (int64_t)new;
+	if (old % 4) {
+		say(s, THRUM_EVENT_READ, id, id + 1);
+		say(s, THRUM_EVENT_RESOLVE, id, id);
+	}
+	say(s, THRUM_EVENT_SWITCH, 1, 0);
+}
+
+/* ---- Following ------------------------------------------------------------------------------- */
+
+static void lap(double *start, double *part)
+{
+	double time = now();
+
+	*part += time - *start;
+	*start = time;
+}
+
+static void slice(struct server *s, int64_t end, bool has_frames, bool is_second,
+	double parts[PARTS])
+{
+	double start;
+
+	while (s->time < end)
+		step(s);
+	start = now();
+	flush(s);
+	lap(&start, &parts[APPEND]);
+	thrum__model_forget(s->model, s->time - KEEP);
+	lap(&start, &parts[FORGET]);
+	need(thrum__view_update(s->view));
+	lap(&start, &parts[UPDATE]);
+	if (is_second)
+		need(thrum__view_update_findings(s->view));
+	lap(&start, &parts[FINDINGS]);
+	if (has_frames) {
+		s->view->state.from = s->time - KEEP / 2;
+		s->view->state.to = s->time;
+		need(thrum__view_frame(s->view, 1600, 900, &thrum__metrics_plain, &s->list));
+		lap(&start, &parts[FRAME]);
+	}
+}
+
+static size_t memory(const struct server *s)
+{
+	return thrum__model_memory(s->model) + thrum__layout_memory(s->view->layout) +
+		thrum__tracks_memory(s->view->tracks);
+}
+
+static void report(const struct server *s, unsigned minute, double cost, const double parts[PARTS])
+{
+	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %7u\n", minute,
+		1e3 * parts[APPEND] / 60, 1e3 * parts[FORGET] / 60, 1e3 * parts[UPDATE] / 60,
+		1e3 * parts[FINDINGS] / 60, 1e3 * parts[FRAME] / 60, 1e3 * cost / 60,
+		cost / 60 <= HALF_CORE ? "ok  " : "OVER",
+		(double)thrum__model_memory(s->model) / 1e6,
+		(double)(memory(s) - thrum__model_memory(s->model)) / 1e6, (double)memory(s) / 1e6,
+		(unsigned)s->view->layout->rows);
+	fflush(stdout);
+}
+
+/* Frames are made in the minutes that are reported. */
+static void follow(uint64_t rate, unsigned minutes, bool has_frames)
+{
+	struct thrum__view_options options = {.by_lane = true};
+	struct server *s = calloc(1, sizeof *s);
+
+	need(s ? thrum__model_create(NULL, &s->model) : -THRUM_E_MEMORY);
+	need(thrum__view_create(s->model, &options, NULL, NULL, &s->view));
+	thrum__list_init(&s->list);
+	s->step = SECOND / (int64_t)rate;
+	start(s);
+	printf("\n%llu events/s%s\n%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %7s\n",
+		(unsigned long long)rate, has_frames ? ", frames of 1600 × 900" : "", "minute",
+		"append", "forget", "update", "find", "frame", "ms/s", "", "model MB", "view MB",
+		"sum", "rows");
+	for (unsigned minute = 1; minute <= minutes; minute++) {
+		bool is_told = minute == 1 || minute == minutes || minute == 10 || minute == 60;
+		double parts[PARTS] = {0}, begin = now();
+
+		for (int i = 1; i <= 60 * SLICES; i++)
+			slice(s, SECOND * 60 * (minute - 1) + SECOND * i / SLICES,
+				has_frames && is_told, i % SLICES == 0, parts);
+		if (is_told)
+			report(s, minute, now() - begin, parts);
+	}
+	thrum__list_finish(&s->list);
+	thrum__view_destroy(s->view);
+	thrum__model_destroy(s->model);
+	free(s);
+}
+
+/* live [MINUTES]: of the slower server; of the faster a tenth. */
+int main(int argc, char **argv)
+{
+	unsigned minutes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 3;
+
+	printf("All that a simulated second costs, in ms; the findings once a second.\n");
+	follow(100000, minutes ? minutes : 1, true);
+	follow(1000000, minutes / 10 + 1, false);
+	return 0;
+}
