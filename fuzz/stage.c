@@ -14,8 +14,12 @@
 #include "view/stage.h"
 
 #define PARTS 3
-#define ACTIONS 200
-#define STATE_ROOM 65536
+#define ACTIONS 60
+#define WIDTH 600 /* of most frames: small ones are fast */
+#define HEIGHT 400
+#define EVENTS 80 /* in one go */
+#define STATE_ROOM 16384
+#define WORDS_ROOM 2048
 
 struct play {
 	const uint8_t *at, *end;
@@ -24,6 +28,8 @@ struct play {
 	int64_t times[PARTS];               /* of the latest event */
 	double now;
 	char text[256]; /* the last that was typed */
+	struct thrum_event events[EVENTS];
+	uint32_t event_count;
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,7 +63,7 @@ static int64_t moment(struct play *p)
 	int64_t end = p->models[0] ? p->models[0]->end : 0;
 
 	if (form < 200)
-		return (int64_t)((double)end * (int)(form - 20) / 160);
+		return end / 200 * ((int)form - 20);
 	return (int64_t)bytes(p, form < 230 ? 4 : 8);
 }
 
@@ -74,16 +80,17 @@ static float pixels(struct play *p, int most)
 	return value;
 }
 
+#define LONG "0123456789 µs 0123456 µs 0123456789 µs µ µ µ µ µ µ µ µ µ µ µ µ "
+
 static const char *const words[] = {
 	"e",
 	"worker 1",
 	"\xff\xfe\xc3",
 	"\xe2\x80\xae\x01 control",
-	"0123456789 012345678 µs µs µs 0123456789 012345678 µs µs µs 0123456789 012345678 µs 01234 "
-	"µ 0123456789 012345678 µs µs µs 0123456789 012345678 µs µs µs 0123456789 012345678 µs µs",
+	LONG LONG LONG,
 	"5 ms + 1 ms",
 	"2..3",
-	"t=0..1000000&fold=1&squeeze=1&sel=2",
+	"t=0..1000000&fold=1&squeeze=1&sel=2&2.share=400",
 	"t=-5..7&link=0&2.row=1.5&2.fisheye=1&panel=tasks&2.t=3..2000&3.strip=0",
 	"fisheye=1&focus=0.25&row=3.125&find=e%20f&counter=net&related=1&findings=1&finding=1",
 };
@@ -138,7 +145,7 @@ static bool is_clean(const char *text, size_t size)
 /* Returns as snprintf, within `size`, also when there is no room at all. */
 #define CHECK_WORDS(call, ...) \
 	do { \
-		char all_[STATE_ROOM], some_[8]; \
+		char all_[WORDS_ROOM], some_[8]; \
 		size_t size_ = call(__VA_ARGS__, all_, sizeof all_); \
 		require(size_ < sizeof all_ && (size_ == 0 || strlen(all_) == size_)); \
 		require(is_clean(all_, size_)); \
@@ -160,7 +167,8 @@ static void check_words(const struct thrum__stage *stage)
 
 static void check_scroll(const struct thrum__scroll *scroll)
 {
-	require(scroll->at >= 0 && scroll->page >= 0 && scroll->at + scroll->page <= scroll->all);
+	require(scroll->at >= 0 && scroll->page >= 0 &&
+		scroll->at + scroll->page <= scroll->all * 1.000001);
 }
 
 static void check_stage(struct thrum__stage *stage)
@@ -181,7 +189,7 @@ static void check_stage(struct thrum__stage *stage)
 	thrum__stage_scroll_time(stage, &scroll);
 	check_scroll(&scroll);
 	require(thrum__stage_found(stage, &at) >= at);
-	thrum__stage_pick(stage, 500, 300, &part);
+	thrum__stage_pick(stage, WIDTH / 2.0f, HEIGHT / 2.0f, &part);
 	require(part < stage->count || stage->count == 0);
 	check_words(stage);
 }
@@ -240,11 +248,21 @@ static void check_document(const struct thrum__document *document, const struct 
 
 /* ---- What one does: a trace ---------------------------------------------------------------- */
 
-static void append(struct play *p, uint32_t part, struct thrum_event *event)
+static void add_event(struct play *p, uint32_t part, const struct thrum_event *event)
 {
-	event->time = p->times[part];
-	event->clock = (uint64_t)event->time;
-	require(thrum__model_append(p->models[part], event, 1) == 0);
+	struct thrum_event *added = &p->events[p->event_count++];
+
+	require(p->event_count <= EVENTS);
+	*added = *event;
+	added->time = p->times[part];
+	added->clock = (uint64_t)added->time;
+}
+
+/* Together: each append checks the whole model. */
+static void append(struct play *p, uint32_t part)
+{
+	require(thrum__model_append(p->models[part], p->events, p->event_count) == 0);
+	p->event_count = 0;
 }
 
 static void pass(struct play *p, uint32_t part, unsigned step)
@@ -276,7 +294,7 @@ static void any_event(struct play *p, uint32_t part)
 	if (!(how & 128))
 		event.flags |= THRUM_EVENT_HAS_TASK;
 	pass(p, part, how & 7);
-	append(p, part, &event);
+	add_event(p, part, &event);
 }
 
 /* Tasks that run for a while, with pauses: what folds. */
@@ -291,9 +309,9 @@ static void any_rounds(struct play *p, uint32_t part)
 			.flags = THRUM_EVENT_HAS_TASK};
 		struct thrum_event idle = {.type = THRUM_EVENT_SWITCH, .text = ""};
 
-		append(p, part, &run);
+		add_event(p, part, &run);
 		pass(p, part, pause & 7);
-		append(p, part, &idle);
+		add_event(p, part, &idle);
 		pass(p, part, i % 5 == 4 ? pause >> 3 & 7 : 3);
 	}
 }
@@ -308,6 +326,7 @@ static void do_grow(struct play *p)
 		any_rounds(p, part);
 	for (uint32_t i = how & 15; i > 0; i--)
 		any_event(p, part);
+	append(p, part);
 	require(thrum__stage_update(p->stage, part, how & 16, how & 32 ? moment(p) : 0) == 0);
 	if (how & 64)
 		require(thrum__view_update_findings(p->stage->parts[part].view) == 0);
@@ -333,6 +352,7 @@ static void do_add(struct play *p)
 	require(thrum__model_create(NULL, &p->models[part]) == 0);
 	p->times[part] = 0;
 	any_rounds(p, part);
+	append(p, part);
 	require(thrum__view_create(p->models[part], NULL, NULL, NULL, &view) == 0);
 	require(thrum__stage_add(p->stage, view, words[byte(p) % WORDS]) == 0);
 }
@@ -361,7 +381,7 @@ static void do_point(struct play *p)
 		thrum__stage_double_press,
 	};
 	uint32_t how = byte(p);
-	float x = pixels(p, 1000), y = pixels(p, 700);
+	float x = pixels(p, WIDTH), y = pixels(p, HEIGHT);
 
 	require(calls[how % 4](p->stage, x, y, how >> 2 & 7) >= 0);
 	thrum__stage_over(p->stage, x, y);
@@ -373,15 +393,15 @@ static void do_drag(struct play *p)
 {
 	unsigned with = byte(p) & 7;
 
-	require(thrum__stage_press(p->stage, pixels(p, 1000), pixels(p, 700), with) >= 0);
-	require(thrum__stage_move(p->stage, pixels(p, 1000), pixels(p, 700), with) >= 0);
-	require(thrum__stage_release(p->stage, pixels(p, 1000), pixels(p, 700), with) >= 0);
+	require(thrum__stage_press(p->stage, pixels(p, WIDTH), pixels(p, HEIGHT), with) >= 0);
+	require(thrum__stage_move(p->stage, pixels(p, WIDTH), pixels(p, HEIGHT), with) >= 0);
+	require(thrum__stage_release(p->stage, pixels(p, WIDTH), pixels(p, HEIGHT), with) >= 0);
 }
 
 static void do_wheel(struct play *p)
 {
 	uint32_t how = byte(p);
-	float x = pixels(p, 1000), y = pixels(p, 700);
+	float x = pixels(p, WIDTH), y = pixels(p, HEIGHT);
 	float dx = pixels(p, 300) - 150, dy = pixels(p, 1000) - 500;
 
 	if (how % 4 == 0)
@@ -400,12 +420,12 @@ static void do_command(struct play *p)
 
 static void do_frame(struct play *p)
 {
-	float width = pixels(p, 1000), height = pixels(p, 700);
+	float width = pixels(p, WIDTH), height = pixels(p, HEIGHT);
 	int status;
 
 	if (!(width >= 1 && width < 3000) || !(height >= 1 && height < 3000)) {
-		width = 1000;
-		height = 700;
+		width = WIDTH;
+		height = HEIGHT;
 	}
 	p->now += byte(p);
 	status = thrum__stage_frame(p->stage, width, height, &thrum__metrics_plain, p->now);

@@ -139,4 +139,11 @@ else
 	sed 's/^/  /' "$folder/html"
 fi
 
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ -x "$build/thrum-gtk" ]; then
+	say "A window with it opens now; press ? in it for the keys."
+	show "thrum view $recording"
+	# It stays when this ends.
+	setsid "$thrum" view "$recording" </dev/null >"$folder/view" 2>&1 &
+fi
+
 say "The recording stays in $recording; 'thrum --help' says what else it can be asked."

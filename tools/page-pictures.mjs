@@ -27,7 +27,8 @@ const zoom = async (view) => {
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const views = {
-  page: [hanging, showMe],
+  page: [server, showMe], // the README's
+  finding: [hanging, showMe],
   zoomed: [hanging, zoom],
   server: [server],
   tasks: [server, tab(/Tasks/)],

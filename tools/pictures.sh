@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # tools/pictures.sh: makes the README's pictures, in doc/pictures/, from recordings of the example
-# server that it makes itself. BUILD is the build (build).
+# server that it makes itself. BUILD is the build (build). Needs node, chromium and imagemagick, too.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
@@ -44,3 +44,8 @@ start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk
 }
 draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --duration=170us \
 	--view=squeeze=1
+
+# The page, as a browser shows it; in few colours, as it has few.
+node tools/page-pictures.mjs "$build" "$folder/pages"
+convert "$folder/pages/page.png" +dither -colors 128 "png8:$to/page.png"
+echo "$to/page.png: $(wc -c <"$to/page.png") bytes"

@@ -49,13 +49,13 @@
 	".pane list row { padding: 8px 12px; color: @ink; }" \
 	".pane list row:hover, .pane list row:selected { background: @selBg; color: @ink; }" \
 	".pane list .remark { padding: 0; font-size: 11px; }" \
-	".pane columnview { background: @bg; color: @ink; }" \
+	".pane columnview, .pane listview { background: @bg; color: @ink; }" \
 	".pane columnview header { background: @panel; }" \
 	".pane columnview header button { background: none; border: none; border-radius: 0; font-size: 11px;" \
-	"  font-weight: 600; color: @muted; padding: 2px 8px; border-bottom: 1px solid @rule; }" \
+	"  font-weight: 600; color: @muted; padding: 2px 6px; border-bottom: 1px solid @rule; }" \
 	".pane columnview listview row { background: none; color: @ink; border: none; }" \
 	".pane columnview listview row:hover, .pane columnview listview row:selected { background: @selBg; color: @ink; }" \
-	".pane columnview listview row cell { padding: 3px 8px; border: none; font-feature-settings: \"tnum\"; }"
+	".pane columnview listview row cell { padding: 3px 6px; border: none; font-feature-settings: \"tnum\"; }"
 /* clang-format on */
 
 #endif

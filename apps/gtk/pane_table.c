@@ -8,8 +8,8 @@
 #include "view/view.h"
 
 /* Of texts; numbers take what they need. */
-#define FIRST_WIDTH 136
-#define OTHER_WIDTH 76
+#define FIRST_WIDTH 116
+#define OTHER_WIDTH 70
 
 struct _PaneTable {
 	GObject parent;

@@ -22,7 +22,7 @@
 #define FORGET_US G_USEC_PER_SEC
 #define LONGEST_RUNS 1000
 /* Of the time since the last time, at most one part in so many goes into new statistics. */
-#define STATS_PART 10
+#define STATS_PART 20
 
 struct _AppTrace {
 	GObject parent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What it costs to follow a server while it runs: thirty times a second what came since is taken in,
- * what is older than ten seconds is forgotten, and a frame is made. Simulated: a second of the
+ * What it costs to follow a server while it runs: thirty times a second what came since is taken
+ * in, what is older than ten seconds is forgotten, and a frame is made. Simulated: a second of the
  * server's takes as long as it needs. Prints what a simulated second costs early and late.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -35,7 +35,14 @@ struct server {
 	size_t count;
 };
 
-enum part { APPEND, FORGET, UPDATE, FINDINGS, FRAME, PARTS };
+enum part {
+	APPEND,
+	FORGET,
+	UPDATE,
+	FINDINGS,
+	FRAME,
+	PARTS
+};
 
 static double now(void)
 {
@@ -127,7 +134,7 @@ static void step(struct server *s)
 	say(s, THRUM_EVENT_SWITCH, old % 4 ? id : id + 1, 0);
 	say_text(s, THRUM_EVENT_LOG, id, "done ", old % 10);
 	say_text(s, THRUM_EVENT_COUNTER, id, "requests", 0);
-	s->events[s->count - 1].value = (int64_t)new;
+	s->events[s->count - 1].value = (int64_t) new;
 	if (old % 4) {
 		say(s, THRUM_EVENT_READ, id, id + 1);
 		say(s, THRUM_EVENT_RESOLVE, id, id);

@@ -44,8 +44,8 @@ async function show(browser, file, seconds = 120) {
   const time = await until(
     "it is shown",
     async () => {
-      const failed = await view.getByRole("alert").filter({ hasText: /\w/ }).allTextContents();
-      if (failed.length > 0) return failed[0].trim();
+      const failed = await view.getByRole("alert").filter({ hasText: /\w/ }).allInnerTexts();
+      if (failed.length > 0) return failed[0].replaceAll(/\s+/g, " ");
       return view.evaluate(() => performance.getEntriesByName("shown")[0]?.startTime);
     },
     seconds * 1000,

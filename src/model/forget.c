@@ -143,8 +143,7 @@ static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);
 
-	if (goes &&
-		choose_blocks(m, before, goes) > thrum__rows_blocks(&m->tasks) / GOES_PART) {
+	if (goes && choose_blocks(m, before, goes) > thrum__rows_blocks(&m->tasks) / GOES_PART) {
 		thrum__heirs_shorten(m, goes);
 		for (uint32_t i = 0; i < m->tasks.blocks; i++)
 			if (goes[i])

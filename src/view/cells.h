@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Columns by task, of what others note beside the model. In blocks as the model's: what is forgotten
- * is dropped a block at a time, though a task of an older block stays for ever. Internal to view/.
+ * Columns by task, of what others note beside the model. In blocks as the model's: what is
+ * forgotten is dropped a block at a time, though a task of an older block stays for ever. Internal
+ * to view/.
  */
 #ifndef VIEW_CELLS_H
 #define VIEW_CELLS_H

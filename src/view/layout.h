@@ -52,8 +52,9 @@ void thrum__layout_destroy(struct thrum__layout *); /* NULL is fine */
 
 /*
  * Gives rows to what the model has got since, and takes them from what it forgot. O(n log n) for n
- * of these and those that are still alive. Returns 0; or -THRUM_E_MEMORY, or, when `progress` (as in thrum__model_load, may be NULL)
- * returned false, 1: then some units have no row yet, and another call goes on.
+ * of these and those that are still alive. Returns 0; or -THRUM_E_MEMORY, or, when `progress` (as
+ * in thrum__model_load, may be NULL) returned false, 1: then some units have no row yet, and
+ * another call goes on.
  */
 THRUM__MUST_USE int thrum__layout_update(struct thrum__layout *, const struct thrum__model *,
 	bool (*progress)(void *context), void *context);

@@ -327,8 +327,8 @@ int thrum__layout_gather(struct thrum__layout *layout)
 		extra->is_fresh = units[unit].row == THRUM__NONE && units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			pieces[count++] = (struct thrum__piece){
-				.start = units[unit].start, .item = unit};
+			pieces[count++] = (struct thrum__piece){.start = units[unit].start,
+				.item = unit};
 	}
 	thrum__pieces_sort(pieces, pieces + count, count);
 	for (uint32_t i = 0; i < count; i++)

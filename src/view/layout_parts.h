@@ -17,14 +17,14 @@ enum {
 
 /* Of a unit: what only placing needs. */
 struct thrum__extra {
-	int64_t busy;    /* the end of the last run of it */
-	uint32_t tail;   /* the chain's last task */
-	uint32_t anchor; /* the nearest ancestor that was alive beside it, or NONE */
-	uint32_t wish;   /* the row that it had, or NONE */
-	uint32_t child;  /* while it is placed: its last child that has no row either, or NONE */
+	int64_t busy;     /* the end of the last run of it */
+	uint32_t tail;    /* the chain's last task */
+	uint32_t anchor;  /* the nearest ancestor that was alive beside it, or NONE */
+	uint32_t wish;    /* the row that it had, or NONE */
+	uint32_t child;   /* while it is placed: its last child that has no row either, or NONE */
 	uint32_t sibling; /* the one before it, or NONE */
-	bool is_lane;    /* a lane's own task */
-	bool is_wanted;  /* some task of it should resolve */
+	bool is_lane;     /* a lane's own task */
+	bool is_wanted;   /* some task of it should resolve */
 	bool lasts;
 	bool is_open;    /* in the placer's `open` */
 	bool is_fresh;   /* in the placer's `fresh` */
@@ -38,12 +38,12 @@ struct thrum__placer {
 	uint32_t odd;  /* since the last sweep: parents that may make a circle */
 	uint32_t dead; /* since then: units that are no more, but whose numbers aren't free */
 	int64_t near;  /* ns: what is a moment in this trace */
-	struct thrum__extra *extra;    /* by unit, as the next */
+	struct thrum__extra *extra; /* by unit, as the next */
 	struct thrum__seat *seats;
 	uint32_t unit_room, adopted_room;
 	uint32_t *free; /* numbers that may be used again; with room for all units */
 	uint32_t free_count;
-	uint32_t *open;     /* units that may still change */
+	uint32_t *open; /* units that may still change */
 	uint32_t open_count, open_room;
 	uint32_t *fresh; /* units without a row; once gathered, by start; with room for all */
 	uint32_t fresh_count;

@@ -111,8 +111,8 @@ static void end_chain(struct thrum__layout *layout, uint32_t unit)
 	thrum__layout_touch(layout, unit);
 }
 
-/* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its tasks:
- * behind so many from `until` on nothing is looked for. */
+/* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its
+ * tasks: behind so many from `until` on nothing is looked for. */
 static void shorten(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
 	uint32_t until)
 {

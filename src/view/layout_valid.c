@@ -64,7 +64,8 @@ static bool check_chains(const struct thrum__layout *layout, const struct thrum_
 		uint32_t task = layout->units[i].task;
 
 		for (; task != THRUM__NONE; task = thrum__layout_next(layout, model, task))
-			if (!thrum__has_row(&model->tasks, task) || thrum__layout_unit(layout, task) != i ||
+			if (!thrum__has_row(&model->tasks, task) ||
+				thrum__layout_unit(layout, task) != i ||
 				++seen > layout->task_count)
 				return false;
 	}

@@ -114,7 +114,8 @@ static void paint_creation(struct creations *c, const struct thrum__row_box *box
 	int look = thrum__paint_look(p, unit), colour;
 	float x, y, from, sign;
 
-	if (thrum__layout_parent(p->layout, u) == THRUM__NONE || u->start < p->from || u->start > p->to)
+	if (thrum__layout_parent(p->layout, u) == THRUM__NONE || u->start < p->from ||
+		u->start > p->to)
 		return;
 	parent = thrum__paint_box(p, thrum__layout_parent(p->layout, u));
 	x = thrum__paint_clamped(p, u->start);

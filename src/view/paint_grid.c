@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The ruler and the time grid below it. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -145,26 +146,29 @@ static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end
 	return false;
 }
 
-/* How long the folded time between two stretches is, on the ruler. */
+/* How long the folded time between two stretches is, on the ruler: in the band's middle, or as near
+ * as it is seen. */
 static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
 {
-	float x = (float)segment->x_end, width = (float)segment[1].x - x;
+	float left = fmaxf((float)segment->x_end, 0),
+	      right = fminf((float)segment[1].x, r->p->right);
+	float room = fminf(right, r->limit - 4) - left, size, x;
 	char words[64] = "idle ";
 	const char *text = words;
 
-	if (width < BANDS_NAMED_MIN || x > r->limit)
+	if (right - left < BANDS_NAMED_MIN || left > r->limit)
 		return;
-	thrum__list_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, x, r->p->ruler_top, width,
-		THRUM__RULER - 1);
+	thrum__list_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, left, r->p->ruler_top,
+		right - left, THRUM__RULER - 1);
 	if (is_lost(r->p->model, segment->end, segment[1].start))
 		memcpy(words, "lost ", 5);
 	thrum__duration_words(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
-	if (measure(r, text, THRUM__FONT_TICK) > width - 4)
+	if (measure(r, text, THRUM__FONT_TICK) > room - 4)
 		text += 5;
-	if (measure(r, text, THRUM__FONT_TICK) > width - 2)
-		return;
-	x += (width - measure(r, text, THRUM__FONT_TICK)) / 2;
-	if (x + measure(r, text, THRUM__FONT_TICK) < r->limit - 4)
+	size = measure(r, text, THRUM__FONT_TICK);
+	x = (float)(segment->x_end + segment[1].x) / 2 - size / 2;
+	x = fmaxf(fminf(x, left + room - size - 1), left + 1);
+	if (size <= room - 2)
 		put(r, THRUM__Z_FRAME_TEXT, x, text, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
 }
 

@@ -112,8 +112,7 @@ static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *t
 	uint32_t last = thrum__model_heir(p->model, u->task);
 
 	*time = u->end;
-	if (thrum__layout_unit(p->layout, last) != unit ||
-		!thrum__has_row(&p->model->tasks, last))
+	if (thrum__layout_unit(p->layout, last) != unit || !thrum__has_row(&p->model->tasks, last))
 		return END_OPEN;
 	switch (THRUM__TASK(p->model, last, state)) {
 	case THRUM__STATE_PENDING: break;

@@ -98,8 +98,7 @@ static void fit_all(struct thrum__stage *stage)
 	}
 }
 
-/* Each as much as its rows ask for. */
-static void share_height(struct thrum__stage *stage)
+void thrum__stage_share_height(struct thrum__stage *stage)
 {
 	double all = 0;
 
@@ -116,7 +115,7 @@ static void arrange(struct thrum__stage *stage)
 	stage->own->blink_task = THRUM__NONE;
 	stage->own->has_measure = stage->own->has_own_heights = false;
 	thrum__stage_forget_pointer(stage);
-	share_height(stage);
+	thrum__stage_share_height(stage);
 	thrum__stage_relate(stage);
 }
 
@@ -207,7 +206,7 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	if (status != 0)
 		return status;
 	if (!stage->own->has_own_heights)
-		share_height(stage);
+		thrum__stage_share_height(stage);
 	thrum__stage_relate(stage);
 	thrum__view_state_default(view, &after);
 	if (!follow || view->state.to < before.to)

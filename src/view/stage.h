@@ -178,8 +178,8 @@ size_t thrum__stage_finding_words(const struct thrum__stage *, uint32_t part, ch
 /*
  * Everything that another must have to see the same, as one line fit for a URL's fragment: the
  * first part's state as thrum__view_state_print gives it, "link=0", "panel=tasks", and of further
- * parts what differs, their keys preceded by the part's number and a point: "2.sel=15". Length as
- * snprintf.
+ * parts what differs, their keys preceded by the part's number and a point: "2.sel=15". Where
+ * dividers were dragged: "2.share=300", thousandths of the height. Length as snprintf.
  */
 size_t thrum__stage_state_print(const struct thrum__stage *, char *to, size_t size);
 /* Returns bits, or -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */

@@ -81,6 +81,8 @@ void thrum__stage_relate(struct thrum__stage *);
 /* Puts into a state of part `to` what all have in common, from a state of part `from`. */
 void thrum__stage_inherit(const struct thrum__stage *, uint32_t from, uint32_t to,
 	const struct thrum__view_state *source, struct thrum__view_state *state);
+/* Gives each part as much height as its rows ask for. */
+void thrum__stage_share_height(struct thrum__stage *);
 /* Makes a part's top lie at y, at the cost of the one above it. */
 void thrum__stage_divide(struct thrum__stage *, uint32_t part, float y);
 /* Heights of parts, and what each has room for, for a picture's size. */

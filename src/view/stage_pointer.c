@@ -295,7 +295,7 @@ static int drag_to(struct thrum__stage *stage, float x, float y)
 		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 	case THRUM__DRAG_DIVIDER:
 		thrum__stage_divide(stage, own->drag_part, y);
-		return THRUM__CHANGED_PICTURE;
+		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_ADDRESS;
 	default: return 0;
 	}
 	if (status == 0)

@@ -31,6 +31,10 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 		if (i > 0)
 			thrum__stage_inherit(stage, 0, i, &stage->parts[0].view->state, &plain);
 		thrum__state_put(&line, prefix, &stage->parts[i].view->state, &plain);
+		/* Not rounded up: together they are never more than there is. */
+		if (i > 0 && stage->own->has_own_heights)
+			thrum__line_number(&line, prefix, "share",
+				(int64_t)(stage->parts[i].share * 1000 + 0.01f));
 	}
 	if (!stage->is_linked)
 		thrum__line_number(&line, "", "link", 0);
@@ -52,7 +56,8 @@ struct reading {
 	struct thrum__stage *stage;
 	struct thrum__view_state states[THRUM__STAGE_MAX];
 	char panel[THRUM__PANEL_MAX];
-	bool is_linked;
+	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
+	bool has_shares, is_linked;
 	int round; /* enum round */
 };
 
@@ -70,18 +75,36 @@ static uint32_t part_of(const char **key)
 	return part - 1;
 }
 
+static const char *take_share(struct reading *reading, uint32_t part, const char *value)
+{
+	int64_t sum = 0;
+
+	if (!thrum__state_small(value, 1000, &reading->shares[part]))
+		return "share is a number from 0 to 1000";
+	for (uint32_t i = 1; i < THRUM__STAGE_MAX; i++)
+		sum += reading->shares[i];
+	reading->has_shares = true;
+	return sum > 1000 ? "all shares together are at most 1000" : NULL;
+}
+
 static const char *take(void *context, const char *key, const char *value)
 {
 	struct reading *reading = context;
 	uint32_t part = part_of(&key);
 	bool is_link = part == 0 && strcmp(key, "link") == 0;
 	bool is_panel = part == 0 && strcmp(key, "panel") == 0;
+	bool is_share = part > 0 && strcmp(key, "share") == 0;
 	int64_t number;
 
 	if (part > 0 && part >= reading->stage->count)
 		return "there is no such trace";
-	if (reading->round != (is_link || is_panel ? OF_STAGE : part == 0 ? OF_FIRST : OF_OTHERS))
+	if (reading->round !=
+		(is_link || is_panel || is_share ? OF_STAGE
+				: part == 0      ? OF_FIRST
+						 : OF_OTHERS))
 		return NULL;
+	if (is_share)
+		return take_share(reading, part, value);
 	if (is_link) {
 		if (!thrum__state_small(value, 1, &number))
 			return "link is 0 or 1";
@@ -125,6 +148,22 @@ static int put_states(struct thrum__stage *stage, const struct thrum__view_state
 	return status;
 }
 
+static void put_shares(struct thrum__stage *stage, const struct reading *reading)
+{
+	int64_t left = 1000;
+
+	stage->own->has_own_heights = reading->has_shares;
+	if (!reading->has_shares) {
+		thrum__stage_share_height(stage);
+		return;
+	}
+	for (uint32_t i = 1; i < stage->count; i++) {
+		stage->parts[i].share = (float)reading->shares[i] / 1000;
+		left -= reading->shares[i];
+	}
+	stage->parts[0].share = (float)left / 1000;
+}
+
 int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 	struct thrum_error_info *error)
 {
@@ -140,6 +179,7 @@ int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 	if (status == 0) {
 		thrum__stage_motion_stop(stage);
 		memcpy(stage->panel, reading->panel, sizeof stage->panel);
+		put_shares(stage, reading);
 		status = put_states(stage, reading->states);
 	} else {
 		stage->is_linked = was_linked;

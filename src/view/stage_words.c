@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* What the stage says: the status line, a part's head; and what a person says to go somewhere. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "view/document_parts.h"
 #include "view/stage_parts.h"
 
 struct words {
@@ -34,7 +34,10 @@ static struct words words_in(char *to, size_t size)
 
 static void put_count(struct words *words, uint64_t count, const char *one)
 {
-	put(words, "%" PRIu64 " %s%s", count, one, count == 1 ? "" : "s");
+	char digits[THRUM__NUMBER_ROOM];
+	int size = (int)thrum__number_words(count, digits);
+
+	put(words, "%.*s %s%s", size, digits, one, count == 1 ? "" : "s");
 }
 
 static void put_duration(struct words *words, int64_t ns, int digits)
@@ -72,12 +75,23 @@ static void put_measured(struct words *words, const struct thrum__stage *stage)
 	put(words, " of it running");
 }
 
+/* Names are any bytes. */
+static void put_task(struct words *words, const struct thrum__model *model, uint32_t task)
+{
+	char name[400], text[200];
+	size_t size = thrum__view_task_words(model, task, name, sizeof name);
+
+	size = thrum__text_clean(name, size < sizeof name ? size : sizeof name - 1, text,
+		sizeof text);
+	put(words, "  %.*s", (int)size, text);
+}
+
 size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	const struct thrum__stage_private *own = stage->own;
 	struct words words = words_in(to, size);
 	const struct thrum__view *view;
-	char text[200];
+	char text[64];
 	uint32_t task;
 
 	if (stage->count == 0)
@@ -93,10 +107,8 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 		sizeof text);
 	put(&words, "%s", text);
 	task = thrum__stage_pick(stage, own->x, own->y, NULL);
-	if (task != THRUM__NONE) {
-		thrum__view_task_words(view->model, task, text, sizeof text);
-		put(&words, "  %s", text);
-	}
+	if (task != THRUM__NONE)
+		put_task(&words, view->model, task);
 	return words.length;
 }
 

@@ -142,8 +142,8 @@ static int tidy(struct thrum__track *track)
 /* Counts the items of each row; or puts them one by one where they belong. */
 static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
 {
-	const struct thrum__rows *rows =
-		kind == THRUM__TRACK_UNITS ? NULL : rows_of(source->model, kind);
+	const struct thrum__rows *rows = kind == THRUM__TRACK_UNITS ? NULL
+								    : rows_of(source->model, kind);
 	uint32_t i = rows ? rows->first : 0;
 	uint32_t end = rows ? rows->count : source->layout->unit_count;
 	int sides = kind == THRUM__TRACK_EDGES ? 2 : 1;
@@ -382,8 +382,8 @@ static int note_tasks(const struct source *source)
 		if (!thrum__has_row(tasks, i))
 			i |= THRUM__BLOCK_MASK;
 		else if (unit != THRUM__NONE && source->layout->units[unit].row != THRUM__NONE)
-			*thrum__cell(&tracks->task_row, i) =
-				thrum__layout_row(source->layout, unit);
+			*thrum__cell(&tracks->task_row, i) = thrum__layout_row(source->layout,
+				unit);
 	}
 	return error;
 }

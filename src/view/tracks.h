@@ -25,8 +25,8 @@ THRUM__MUST_USE int thrum__tracks_create(const struct thrum__model *, const stru
 
 /*
  * Follows what model and layout got and lost since; to be called after each update of the layout.
- * Costs by that and by what is still alive (n log n), but makes all anew when lanes' rows moved as a
- * block. After -THRUM_E_MEMORY they can only be destroyed.
+ * Costs by that and by what is still alive (n log n), but makes all anew when lanes' rows moved as
+ * a block. After -THRUM_E_MEMORY they can only be destroyed.
  */
 THRUM__MUST_USE int thrum__tracks_update(struct thrum__tracks *, const struct thrum__model *,
 	const struct thrum__layout *);

@@ -184,7 +184,7 @@ static int make_block(struct thrum__maker *maker, struct thrum__track *track, un
 	}
 	uint32_t most = number ? SUMS_MOST : maker->items / THRUM__FAN;
 	uint32_t count = merge_block(maker,
-		most < SUMS_LEAST       ? SUMS_LEAST
+		most < SUMS_LEAST          ? SUMS_LEAST
 			: most > SUMS_MOST ? SUMS_MOST
 					   : most);
 
@@ -240,6 +240,9 @@ static uint32_t sum_at(const struct thrum__level *level, const struct thrum__row
 {
 	uint32_t from = block->first, to = block->first + block->count;
 
+	/* Mostly it is the last that is asked for, or what comes behind. */
+	if (to - from > 1 && level->sums[to - 2].end < time)
+		from = to - 1;
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
 
@@ -349,8 +352,8 @@ static bool find_first(const struct thrum__track *track, unsigned number, uint32
 			uint32_t i = thrum__track_end_at(track, row->first, row->last, sum->start);
 
 			if (i < row->last)
-				first = (struct thrum__sum){
-					.start = track->start[i], .item = track->item[i]};
+				first = (struct thrum__sum){.start = track->start[i],
+					.item = track->item[i]};
 		}
 		if (first.start < found->start)
 			*found = first;

@@ -170,8 +170,7 @@ int64_t thrum__track_busy(const struct thrum__track *track, uint32_t from, uint3
 
 	if (a >= b || a == 0)
 		return (int64_t)lengths(track, from, to);
-	return (int64_t)(lengths(track, from, a) +
-		(uint64_t)track->before[b >> THRUM__FAN_SHIFT] -
+	return (int64_t)(lengths(track, from, a) + (uint64_t)track->before[b >> THRUM__FAN_SHIFT] -
 		(uint64_t)track->before[a >> THRUM__FAN_SHIFT] + lengths(track, b, to));
 }
 

@@ -24,6 +24,14 @@ static uint32_t find(const struct thrum__change *c, int kind, uint32_t row, int6
 	const struct thrum__track *track = &c->tracks->track[kind];
 	uint32_t from = track->row[row].first, to = track->row[row].last;
 
+	/* Mostly what is new comes behind all, and what changes or goes is the last or the first.
+	 */
+	if (from == to || track->start[to - 1] < start)
+		return to;
+	if (track->item[to - 1] == item)
+		return to - 1;
+	if (track->item[from] == item)
+		return from;
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
 		int64_t key = key_of(c, kind, middle);
@@ -196,8 +204,8 @@ static int move_edges(const struct thrum__change *c, uint32_t task, uint32_t fro
 	int error = 0;
 
 	for (int is_in = 0; is_in < 2; is_in++) {
-		uint32_t edge =
-			is_in ? THRUM__TASK(m, task, edge_in) : THRUM__TASK(m, task, edge_out);
+		uint32_t edge = is_in ? THRUM__TASK(m, task, edge_in)
+				      : THRUM__TASK(m, task, edge_out);
 
 		while (thrum__has_row(&m->edges, edge) && !error) {
 			uint32_t other = is_in ? THRUM__EDGE(m, edge, from)
@@ -295,8 +303,7 @@ static int end_unit(const struct thrum__change *c, uint32_t unit, const struct t
 	}
 	track->end[at] = end;
 	thrum__track_redo(track, now->row, at);
-	return error || end <= old ? error
-				   : thrum__blocks_add(track, now->row, old, end, unit, 0);
+	return error || end <= old ? error : thrum__blocks_add(track, now->row, old, end, unit, 0);
 }
 
 int thrum__change_unit(const struct thrum__change *c, uint32_t unit)

@@ -50,8 +50,8 @@ struct thrum__slot {
 
 /*
  * Items by row, and in a row by time. They don't overlap: one that begins before an earlier ends is
- * cut (only runs of one chain in several lanes do, or damaged traces). Rows lie one behind the other
- * when made; one that grows moves to twice the room, and what it leaves is for others.
+ * cut (only runs of one chain in several lanes do, or damaged traces). Rows lie one behind the
+ * other when made; one that grows moves to twice the room, and what it leaves is for others.
  */
 struct thrum__track {
 	struct thrum__extent *row;
@@ -78,7 +78,8 @@ struct thrum__times {
 
 struct thrum__tracks {
 	struct thrum__track track[THRUM__TRACK_KINDS];
-	/* Of one row: the union of all runs that have ended; from `since` to the end one is open. */
+	/* Of one row: the union of all runs that have ended; from `since` to the end one is open.
+	 */
 	struct thrum__track all;
 	int64_t since;
 	struct thrum__times starts, ends; /* of units; the ends of those that don't last */
@@ -86,7 +87,7 @@ struct thrum__tracks {
 	uint8_t *wanted;                  /* bits by row: something in it never resolves */
 	int64_t end;                      /* the model's */
 	uint32_t rows;
-	struct thrum__cells task_row;   /* by task, or NONE */
+	struct thrum__cells task_row;    /* by task, or NONE */
 	struct thrum__tracks_past *past; /* what updates compare with, or NULL */
 	struct thrum__maker *maker;
 };

@@ -17,7 +17,8 @@ int thrum__track_add_rows(struct thrum__track *track, uint32_t rows)
 		void *row = track->row, *slot = track->slot;
 		uint64_t wanted = (uint64_t)rows + rows / 2;
 
-		if (wanted >= UINT32_MAX || thrum__tracks_extend(&row, room, wanted, sizeof(*track->row)))
+		if (wanted >= UINT32_MAX ||
+			thrum__tracks_extend(&row, room, wanted, sizeof(*track->row)))
 			return -THRUM_E_MEMORY;
 		track->row = row;
 		track->row_room = (uint32_t)wanted;

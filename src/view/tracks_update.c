@@ -161,8 +161,7 @@ static void trim_track(const struct thrum__change *c, int kind)
 			for (uint32_t node = first; number && node < end; node++)
 				items += track->level[number - 1].block[node].items;
 			if (number == 0)
-				items = level->block[i].items -
-					trim_rows(c, kind, first, end);
+				items = level->block[i].items - trim_rows(c, kind, first, end);
 			level->block[i].items = items;
 		}
 	}

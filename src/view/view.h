@@ -67,8 +67,8 @@ struct thrum__view {
 	uint8_t *looks;    /* by unit: bits of enum thrum__look */
 	uint32_t look_room;
 	uint32_t seen_edges, seen_notes; /* of the model, at the last update */
-	uint32_t found;    /* how many units the search found */
-	bool is_related;   /* some unit is THRUM__LOOK_RELATED, the others are to fade */
+	uint32_t found;                  /* how many units the search found */
+	bool is_related; /* some unit is THRUM__LOOK_RELATED, the others are to fade */
 	/* Made by the last frame, for picking and commands: */
 	struct thrum__time_axis time;
 	struct thrum__row_axis rows;

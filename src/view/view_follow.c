@@ -18,7 +18,8 @@ static bool is_there(const struct thrum__model *model, const struct thrum__findi
 		const struct thrum__step *step = &finding->steps[i];
 
 		is_fine &= thrum__has_row(&model->tasks, step->task) &&
-			(step->other == THRUM__NONE || thrum__has_row(&model->tasks, step->other)) &&
+			(step->other == THRUM__NONE ||
+				thrum__has_row(&model->tasks, step->other)) &&
 			(step->edge == THRUM__NONE || thrum__has_row(&model->edges, step->edge));
 	}
 	return is_fine;
@@ -90,8 +91,8 @@ static void look_at_new(struct thrum__view *view, struct thrum__match *match)
 static int grow_looks(struct thrum__view *view)
 {
 	uint32_t old = view->look_room;
-	uint8_t *looks = thrum__grown(view->looks, &view->look_room, view->layout->unit_count + 1ull,
-		sizeof(*looks));
+	uint8_t *looks = thrum__grown(view->looks, &view->look_room,
+		view->layout->unit_count + 1ull, sizeof(*looks));
 
 	if (!looks)
 		return -THRUM_E_MEMORY;

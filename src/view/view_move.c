@@ -270,6 +270,19 @@ void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 #define TRIES 6
 #define NEAR 0.25 /* px */
 
+/* Moves both ends, at the scale that is, unless one is at the end of all. */
+static void shift_time(struct thrum__view *view, double dx)
+{
+	struct thrum__view_state *state = &view->state;
+	double scale = view->time.scale;
+	int64_t begin, end;
+
+	reach_of(view, &begin, &end);
+	if (dx > 0 ? state->from > begin : state->to < end)
+		thrum__view_window(view, after(view, scale, state->from, -dx),
+			after(view, scale, state->to, -dx));
+}
+
 int thrum__view_hold_time(struct thrum__view *view, int64_t time, double x, double scale)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -279,7 +292,10 @@ int thrum__view_hold_time(struct thrum__view *view, int64_t time, double x, doub
 
 		if (fabs(away) < NEAR)
 			break;
-		drag_time(view, scale, away);
+		if (i == 0)
+			drag_time(view, scale, away);
+		else
+			shift_time(view, away);
 		if (view->state.from == from && view->state.to == to)
 			break;
 		status = thrum__view_project(view, view->width, view->height);

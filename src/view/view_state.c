@@ -72,15 +72,22 @@ void thrum__line_text(struct thrum__line *line, const char *prefix, const char *
 	put_escaped(line, text);
 }
 
-/* Thousandths, which is more than a picture shows; by hand, since printf's point is the locale's.
- */
-static void put_fraction(struct thrum__line *line, const char *prefix, const char *key,
-	double value)
+/* More than a picture shows. */
+static int64_t thousandths_of(double value)
 {
-	int64_t thousandths = (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
+	return (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
+}
+
+/* By hand, since printf's point is the locale's. */
+static void put_fraction(struct thrum__line *line, const char *prefix, const char *key,
+	double value, double plain)
+{
+	int64_t thousandths = thousandths_of(value);
 	uint64_t absolute = thousandths < 0 ? 0 - (uint64_t)thousandths : (uint64_t)thousandths;
 	char text[48];
 
+	if (thousandths == thousandths_of(plain))
+		return;
 	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", thousandths < 0 ? "-" : "",
 		absolute / 1000, (unsigned)(absolute % 1000));
 	put_key(line, prefix, key);
@@ -111,12 +118,9 @@ void thrum__state_put(struct thrum__line *line, const char *prefix,
 		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
 		thrum__line_text(line, prefix, "t", text);
 	}
-	if (state->row != plain->row)
-		put_fraction(line, prefix, "row", state->row);
-	if (state->row_height != plain->row_height)
-		put_fraction(line, prefix, "height", state->row_height);
-	if (state->focus_y != plain->focus_y)
-		put_fraction(line, prefix, "focus", state->focus_y);
+	put_fraction(line, prefix, "row", state->row, plain->row);
+	put_fraction(line, prefix, "height", state->row_height, plain->row_height);
+	put_fraction(line, prefix, "focus", state->focus_y, plain->focus_y);
 #define PUT(key, member, max) \
 	if (state->member != plain->member) \
 		thrum__line_number(line, prefix, key, state->member);

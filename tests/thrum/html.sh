@@ -56,9 +56,9 @@ assert len(lists) == 1, "one list of traces"
 assert "<" not in lists[0], "markup in the list"
 told = json.loads(lists[0])
 for number, trace in enumerate(told["traces"]):
-    own, blocks = blocks[:trace["blocks"]], blocks[trace["blocks"]:]
-    with open(str(number), "wb") as file:
-        file.write(b"".join(gzip.decompress(base64.b64decode(block)) for block in own))
+	own, blocks = blocks[:trace["blocks"]], blocks[trace["blocks"]:]
+	with open(str(number), "wb") as file:
+		file.write(b"".join(gzip.decompress(base64.b64decode(block)) for block in own))
 assert not blocks, "blocks of no trace"
 print(told["title"], told["view"], *[trace["name"] for trace in told["traces"]], sep="\n")
 EOF

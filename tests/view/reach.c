@@ -158,7 +158,8 @@ static void every_run_can_be_reached_through_the_fisheye(void **state)
 
 	for (int i = 0; i < 20; i++) {
 		uint32_t run = draw(f, f->model->runs.count - 1);
-		uint32_t unit = thrum__layout_unit(f->view->layout, THRUM__RUN(f->model, run, task));
+		uint32_t unit = thrum__layout_unit(f->view->layout,
+			THRUM__RUN(f->model, run, task));
 		const struct thrum__row_box *box;
 
 		thrum__view_state_default(f->view, &f->view->state);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <math.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -102,6 +103,32 @@ static void the_second_has_what_all_have(void **state)
 	assert_true(b->row == 0 && !b->has_selected);
 }
 
+static void dragged_heights_travel(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__part *parts = show->stage->parts;
+	float top, middle = parts[1].top;
+	char address[200];
+
+	assert_true(thrum__stage_press(show->stage, 500, middle, 0) >= 0);
+	assert_true(thrum__stage_move(show->stage, 500, middle + 100, 0) & THRUM__CHANGED_ADDRESS);
+	assert_true(thrum__stage_release(show->stage, 500, middle + 100, 0) >= 0);
+	show_settle(show);
+	top = parts[1].top;
+	thrum__stage_state_print(show->stage, address, sizeof address);
+	assert_string_equal(address, "2.share=321");
+	show_set(show, "");
+	assert_true(parts[1].top == middle);
+	show_expect(show, "");
+	show_set(show, address);
+	assert_true(fabsf(parts[1].top - top) <= 1);
+	show_expect(show, address);
+	show_set(show, "2.share=0");
+	assert_true(parts[1].height == 120);
+	show_set(show, "2.share=1000");
+	assert_true(parts[0].height == 120);
+}
+
 static void bad_addresses_change_nothing(void **state)
 {
 	static const char before[] = "t=1000000..2000000&sel=12&2.sel=13&panel=tasks";
@@ -116,6 +143,9 @@ static void bad_addresses_change_nothing(void **state)
 		{"0.sel=3", 0},
 		{"2.=3", 0},
 		{"2.link=0", 0},
+		{"share=500", 0},
+		{"2.share=1001", 0},
+		{"2.share=0.5", 0},
 		{"2.t=5..1", 0},
 		{"theme=1&2.nothing=1", 8},
 		{"link=0&2.row=-1", 7},
@@ -271,6 +301,18 @@ static void the_status_line_says_what_is_there(void **state)
 	thrum__stage_finding_words(show->stage, 0, words, sizeof words);
 	assert_string_equal(words, "");
 	assert_int_equal(thrum__stage_part_words(show->stage, 9, words, sizeof words), 0);
+	for (uint64_t id = 100; id < 1100; id++) {
+		const struct thrum_event event = {.time = 5000000,
+			.type = THRUM_EVENT_CREATE,
+			.other = id,
+			.text = "",
+			.flags = THRUM_EVENT_HAS_OTHER};
+
+		assert_int_equal(thrum__model_append(show->models[0], &event, 1), 0);
+	}
+	assert_int_equal(thrum__stage_update(show->stage, 0, false, 0), 0);
+	thrum__stage_part_words(show->stage, 0, words, sizeof words);
+	assert_string_equal(words, "1,041 tasks · 5 ms");
 }
 
 int main(void)
@@ -280,6 +322,7 @@ int main(void)
 		WITH(two, what_is_printed_is_read_back),
 		WITH(one, a_single_view_reads_it_too),
 		WITH(two, the_second_has_what_all_have),
+		WITH(two, dragged_heights_travel),
 		WITH(two, bad_addresses_change_nothing),
 		WITH(one, a_short_room_is_told),
 		WITH(one, typed_times_are_understood),

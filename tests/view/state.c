@@ -209,10 +209,14 @@ static void related_are_those_with_a_part_in_it(void **state)
 
 	set(f, "sel=4&related=1");
 	assert_true(f->view->is_related);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 4))] & THRUM__LOOK_SELECTED);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 3))] & THRUM__LOOK_RELATED);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 1))] & THRUM__LOOK_RELATED);
-	assert_false(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 2))] & THRUM__LOOK_RELATED);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 4))] &
+		THRUM__LOOK_SELECTED);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 3))] &
+		THRUM__LOOK_RELATED);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 1))] &
+		THRUM__LOOK_RELATED);
+	assert_false(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 2))] &
+		THRUM__LOOK_RELATED);
 }
 
 static void zooming_keeps_what_is_under_the_pointer(void **state)
@@ -275,7 +279,8 @@ static void picking_finds_what_was_painted(void **state)
 	frame(f);
 	thrum__view_pick(f->view, (float)thrum__time_axis_x(&f->view->time, 300),
 		thrum__row_axis_line(&f->view->rows,
-			thrum__layout_row(f->view->layout, thrum__layout_unit(f->view->layout, task))),
+			thrum__layout_row(f->view->layout,
+				thrum__layout_unit(f->view->layout, task))),
 		4, &pick);
 	assert_int_equal(pick.task, task);
 	thrum__view_pick(f->view, 500, 5, 2, &pick);

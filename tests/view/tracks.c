@@ -37,8 +37,9 @@ static void finish(struct case_ *c)
 
 static uint32_t row_of(const struct case_ *c, uint32_t task)
 {
-	return task < c->layout->task_count ? thrum__layout_row(c->layout, thrum__layout_unit(c->layout, task))
-					    : THRUM__NONE;
+	return task < c->layout->task_count
+		? thrum__layout_row(c->layout, thrum__layout_unit(c->layout, task))
+		: THRUM__NONE;
 }
 
 /* ---- The long way ---------------------------------------------------------------------------- */

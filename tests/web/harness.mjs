@@ -42,7 +42,7 @@ export function same(got, wanted, what) {
 }
 
 /** Asks until the answer is good, and returns it. */
-export async function until(what, ask, milliseconds = 4000) {
+export async function until(what, ask, milliseconds = 15_000) {
   const end = performance.now() + milliseconds;
   for (;;) {
     const answer = await ask();
@@ -102,7 +102,7 @@ async function openPage(browser, faults, file, options) {
   );
   context.on("page", (page) => watch(page, faults));
   const page = await context.newPage();
-  page.setDefaultTimeout(5000);
+  page.setDefaultTimeout(15_000);
   await page.goto(pathToFileURL(file).href + hash);
   return page;
 }
@@ -160,7 +160,7 @@ export async function runAll(only = "") {
   const left = tests.filter(({ name }) => name.includes(only));
   let failed = 0;
   const work = async () => {
-    for (let next; (next = left.shift()); ) if (!(await run(next, browser))) failed++;
+    for (let next; (next = left.shift());) if (!(await run(next, browser))) failed++;
   };
   await trySelf(browser);
   await Promise.all([work(), work(), work()]);

@@ -79,9 +79,7 @@ function listenToOpening() {
     notice(name ? `${name}: ${message}` : message, hint, true);
     show(now.parts.length ? "trace" : "empty");
   });
-  on("warned", ({ name, message }) =>
-    notice(now.parts.length > 1 ? `${name}: ${message}` : message, "", false),
-  );
+  on("warned", ({ name, message }) => notice(`${name}: ${message}`, "", false));
   on("refused", ({ message }) => {
     if (!isGoing()) notice(message, "The rest of the page goes on as it was.", true);
   });

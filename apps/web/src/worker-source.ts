@@ -43,6 +43,14 @@ export class Bytes {
   }
 }
 
+async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await gunzip(packed));
+  } catch {
+    throw new Error("it can't be unpacked: cut short, or damaged");
+  }
+}
+
 /** An embedded trace's blocks are gzip each; an opened file may be gzip as a whole. */
 export async function unpack(
   source: Source,
@@ -52,12 +60,12 @@ export async function unpack(
   if (!Array.isArray(blocks)) {
     const bytes = new Uint8Array(blocks);
     const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    return new Bytes([isPacked ? new Uint8Array(await gunzip(bytes)) : bytes]);
+    return new Bytes([isPacked ? await inflate(bytes) : bytes]);
   }
   const pieces: Uint8Array[] = [];
   for (let i = 0; i < blocks.length; i++) {
     progress("Unpacking", i / blocks.length);
-    pieces.push(new Uint8Array(await gunzip(fromBase64(blocks[i]!))));
+    pieces.push(await inflate(fromBase64(blocks[i]!)));
     blocks[i] = ""; // not needed any more
   }
   return new Bytes(pieces);

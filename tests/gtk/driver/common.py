@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: ISC
+"""What the tests of the desktop viewer have in common: traces, and what its state says."""
+
+import os
+import re
+import subprocess
+import time
+
+import desktop as driver
+
+BUILD = os.environ["BUILD"]
+SECOND = 10**9
+
+
+def check(right, what):
+    if not right:
+        raise AssertionError(what)
+
+
+def program(*parts):
+    return os.path.join(BUILD, *parts)
+
+
+def record(desktop, name="lost_reply", *arguments):
+    """A recording with one finding: a client (3) waits for a reply (4) that card (2) has given."""
+    file = os.path.join(desktop.folder, name + "".join(arguments) + ".thrum")
+    if not os.path.exists(file):
+        subprocess.run([program("tests", "why", "programs", name), file, *arguments], check=False)
+    return file
+
+
+def is_quiet(viewer):
+    # GTK 4.8 says that of its own menus.
+    said = "\n".join(line for line in viewer.output().splitlines()
+                     if line and "Broken accounting of active state" not in line)
+    check("WARNING" not in said and "CRITICAL" not in said, f"it says: {said}")
+
+
+def shown(desktop, *arguments, **environment):
+    viewer = desktop.view(*(arguments or [record(desktop)]), **environment)
+    viewer.wait_shown()
+    # The pane is filled anew when its numbers are there.
+    viewer.wait("it has details", lambda window: any(
+        name.startswith("pair-") for name in window.places))
+    return viewer
+
+
+def window_of(state):
+    """What the state says of the window of time, in ns; None: all."""
+    found = re.search(r"(?:^|&)t=(-?\d+)\.\.(-?\d+)", state)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def selected(state):
+    found = re.search(r"(?:^|&)sel=(\d+)", state)
+    return int(found[1]) if found else None
+
+
+def wait_selected(viewer, task):
+    viewer.wait(f"task {task} is selected", lambda window: selected(window.state) == task)
+
+
+def find(viewer, words):
+    """A place on the picture where the status line names a task so."""
+    (left, top), (right, bottom) = viewer.at("picture", 0, 0), viewer.at("picture", 1.0, 1.0)
+    for part in range(10, 100, 2):
+        for across in 0.1, 0.5, 0.9:
+            viewer.desktop.xdotool("mousemove", round(left + across * (right - left)),
+                                   round(top + part / 100 * (bottom - top)), "sleep", 0.08)
+            if words in viewer.window().status:
+                time.sleep(0.1)
+                if words in viewer.window().status:
+                    return across, part / 100
+    raise AssertionError(f"\"{words}\" is nowhere: {viewer.window().status}")
+
+
+def page(viewer, name, inside):
+    """Turns to a page of the pane by its tab."""
+    tab = {"details": 0.15, "tasks": 0.5, "statistics": 0.85}[name]
+    viewer.click("pane-pages", tab)
+    viewer.wait_seen(inside)

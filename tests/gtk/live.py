@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The desktop viewer with programs that record, and with files that are no good."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
+# pylint: disable=wrong-import-position
+import desktop as driver
+from common import check, is_quiet, page, program, record, shown
+
+
+class Recorded:
+    """A program that records, as long as the with lasts."""
+
+    def __init__(self, desktop):
+        self.file = os.path.join(desktop.folder, "live.thrum")
+        server = program("examples", "server", "server")
+        self.command = [server, "--seconds", "60"] if os.path.exists(server) else [
+            program("tests", "thrum", "programs", "steady")]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=dict(os.environ, THRUM_TRACE=self.file, THRUM_SIZE="4M"))
+        until = time.monotonic() + driver.PATIENCE
+        while not os.path.exists(self.file) and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.unlink(self.file)
+
+
+def seen_end(window):
+    """How far the status line says that one sees, in ms."""
+    found = re.search(r"… ([\d.]+) (ms|s)\b", window.status)
+    return float(found[1]) * (1000 if found[2] == "s" else 1) if found else 0
+
+
+def live(desktop):
+    with Recorded(desktop) as recorded:
+        viewer = shown(desktop, str(recorded.process.pid))
+        first = seen_end(viewer.window())
+        viewer.wait("new events come", lambda window: seen_end(window) > first + 300)
+        viewer.click("pause")
+        time.sleep(0.4)
+        paused = seen_end(viewer.window())
+        time.sleep(0.4)
+        check(seen_end(viewer.window()) == paused, "paused it goes on")
+        viewer.click("pause")
+        viewer.wait("it goes on", lambda window: seen_end(window) > paused)
+        check(not viewer.window().is_seen("message"), "what is live has a message")
+        recorded.process.send_signal(signal.SIGKILL)
+        viewer.wait_seen("message")
+        check(viewer.window().is_seen("picture"), "the picture is gone")
+        is_quiet(viewer)
+
+
+def attaches(desktop):
+    with Recorded(desktop) as recorded:
+        viewer = desktop.view()
+        viewer.wait_seen("empty-attach")
+        viewer.click("empty-attach")
+        row = f"process-{recorded.process.pid}"
+        viewer.click(row)
+        viewer.wait("it is followed", lambda window: seen_end(window) > 0)
+        is_quiet(viewer)
+
+
+def reloads(desktop):
+    file = os.path.join(desktop.folder, "changing.thrum")
+    for name, arguments in ("lost_reply", []), ("deadlock_ring", []):
+        with open(record(desktop, name, *arguments), "rb") as source:
+            content = source.read()
+        with open(file, "wb") as target:
+            target.write(content)
+        if name == "lost_reply":
+            viewer = shown(desktop, file)
+            before = viewer.window().status
+        else:
+            viewer.key("F5")
+    viewer.wait("it is the new one", lambda window: window.status and window.status != before)
+    is_quiet(viewer)
+
+
+# ---- What is wrong -------------------------------------------------------------------------------
+
+
+def refuses(desktop):
+    contents = {"empty.thrum": b"", "text.thrum": b"this is no trace\n" * 400,
+                "cut.thrum": open(record(desktop), "rb").read()[:3000]}
+    for name, content in contents.items():
+        file = os.path.join(desktop.folder, name)
+        with open(file, "wb") as target:
+            target.write(content)
+        viewer = desktop.view(file)
+        viewer.wait_seen("message")
+        is_quiet(viewer)
+        viewer.end()
+    viewer = desktop.view(os.path.join(desktop.folder, "nowhere.thrum"))
+    viewer.wait_seen("message")
+    is_quiet(viewer)
+
+
+def shows_the_rest(desktop):
+    """Of a damaged recording what is whole; of one without events nothing, in words."""
+    content = bytearray(open(record(desktop, "leak_sessions"), "rb").read())
+    packets = int.from_bytes(content[32 + 16 * 4:32 + 16 * 4 + 8], "little")
+    for place in range(packets + 200, len(content), 4096):
+        content[place] ^= 0xff
+    damaged = os.path.join(desktop.folder, "damaged.thrum")
+    with open(damaged, "wb") as target:
+        target.write(content)
+    viewer = shown(desktop, damaged)
+    viewer.wait_seen("message")
+    is_quiet(viewer)
+    viewer.end()
+    data = os.path.join(os.environ["SOURCE"], "tests", "read", "data", "mirage")
+    for name in "labels.ctf", "extremes.ctf", "odd.ctf", "zeroed.ctf":
+        viewer = shown(desktop, os.path.join(data, name))
+        page(viewer, "tasks", "tasks")
+        viewer.click("tasks", 40, 42)
+        page(viewer, "details", "pane-details")
+        is_quiet(viewer)
+        viewer.end()
+
+
+driver.run([live, attaches, reloads, refuses, shows_the_rest])

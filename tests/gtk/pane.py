@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The side pane of the desktop viewer: links, lists, the chart."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
+# pylint: disable=wrong-import-position
+import desktop as driver
+from common import check, find, is_quiet, page, shown, wait_selected, window_of
+
+
+def links(desktop):
+    viewer = shown(desktop)
+    viewer.click("show-finding-0")
+    viewer.wait("the finding is shown", lambda window: window_of(window.state))
+    viewer.key("f")
+    viewer.click("picture", *find(viewer, "client"))
+    wait_selected(viewer, 3)
+    viewer.wait_seen("pair-Waits-for")
+    viewer.click("pair-Waits-for", 6)
+    wait_selected(viewer, 4)
+    viewer.key("BackSpace")
+    wait_selected(viewer, 3)
+    is_quiet(viewer)
+
+
+def tasks(desktop):
+    viewer = shown(desktop)
+    page(viewer, "tasks", "tasks")
+    viewer.click("tasks-filter")
+    viewer.type("send")
+    viewer.wait_seen("tasks-count")
+    viewer.click("tasks", 40, 42)
+    wait_selected(viewer, 5)
+    viewer.click("tasks-filter")
+    viewer.key("ctrl+a", "BackSpace")
+    viewer.wait("all are there again", lambda window: not window.is_seen("tasks-count"))
+    # By label: c before h, so the first row is card; the other way round send.
+    viewer.click("tasks", 40, 12)
+    viewer.click("tasks", 40, 42)
+    wait_selected(viewer, 2)
+    viewer.click("tasks", 40, 12)
+    viewer.click("tasks", 40, 42)
+    wait_selected(viewer, 5)
+    is_quiet(viewer)
+
+
+def statistics(desktop):
+    viewer = shown(desktop)
+    page(viewer, "statistics", "chart")
+    viewer.drag("chart", (0.6, 0.5), (0.99, 0.5))
+    viewer.click("chart-show")
+    viewer.wait_seen("tasks-all")
+    viewer.click("tasks-all")
+    viewer.wait("the range is cleared", lambda window: not window.is_seen("tasks-all"))
+    page(viewer, "statistics", "chart")
+    for _ in range(5):
+        viewer.click("statistics-of")
+        viewer.key("Down", "Return")
+        viewer.wait_seen("statistics")
+    check(not viewer.window().is_seen("chart"), "a chart of runs")
+    is_quiet(viewer)
+
+
+driver.run([links, tasks, statistics])

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# thrum view: starts the window's program; where that can't be, says what to do instead.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+"$BUILD/tests/thrum/programs/every" every.thrum || exit 1
+mkdir bin
+cp "$THRUM" bin/thrum
+failed=0
+
+# says STATUS TEXT... -- COMMAND...: its status, and what is to be found in its message.
+says() {
+	local status=$1 got text texts=()
+	shift
+	while [[ $1 != -- ]]; do
+		texts+=("$1")
+		shift
+	done
+	shift
+	"$@" >out 2>err </dev/null
+	got=$?
+	[[ $got -eq $status ]] || {
+		echo "$*: status $got instead of $status: $(cat err)"
+		failed=1
+	}
+	for text in "${texts[@]}"; do
+		grep -qF -e "$text" out err || {
+			echo "$*: says \"$(cat err)\", without \"$text\""
+			failed=1
+		}
+	done
+}
+
+says 2 'no display' 'thrum html every.thrum' 'thrum render every.thrum' 'thrum tasks every.thrum' \
+	-- env -u DISPLAY -u WAYLAND_DISPLAY bin/thrum view every.thrum
+says 2 'no display' 'thrum tasks TRACE' -- env -u WAYLAND_DISPLAY DISPLAY= bin/thrum view
+says 2 "thrum-gtk isn't installed" 'libgtk-4-dev' \
+	-- env DISPLAY=:none PATH=/nowhere bin/thrum view every.thrum
+says 2 'process 1 ' -- env DISPLAY=:none bin/thrum view 1
+says 64 -- env DISPLAY=:none bin/thrum view --nonsense
+
+# The one beside it comes first, else PATH's. It gets what was asked for.
+for place in path bin; do
+	mkdir -p $place
+	printf '#!/bin/sh\necho %s "$@"\n' $place >$place/thrum-gtk
+	chmod +x $place/thrum-gtk
+	says 0 "$place --stacked --state t=0..5 -- every.thrum other.ctf" -- env DISPLAY=:none \
+		PATH="$here/path:$PATH" bin/thrum view --state=t=0..5 -s every.thrum other.ctf
+done
+exit $failed
