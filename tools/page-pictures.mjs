@@ -27,8 +27,7 @@ const zoom = async (view) => {
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const views = {
-  page: [server, showMe], // the README's
-  finding: [hanging, showMe],
+  page: [hanging, showMe], // the README's
   zoomed: [hanging, zoom],
   server: [server],
   tasks: [server, tab(/Tasks/)],

@@ -10,6 +10,7 @@
 
 #include "analyse/stats.h"
 #include "model/model.h"
+#include "view/coarse.h"
 #include "view/stage.h"
 
 /* ---- A trace (trace.c): opened and read in a thread, followed while it is written
@@ -40,6 +41,8 @@ enum app_trace_state app_trace_state(AppTrace *);
 const char *app_trace_message(AppTrace *);
 /* How far reading is: "12 MB of 1.2 GB". To be freed with g_free. */
 char *app_trace_progress_words(AppTrace *);
+/* What was read so far, until there is a view. */
+void app_trace_coarse(AppTrace *, struct thrum__coarse *to);
 struct thrum__model *app_trace_model(AppTrace *);    /* NULL until it is shown */
 struct thrum__view *app_trace_take_view(AppTrace *); /* once */
 const struct thrum_trace_info *app_trace_info(AppTrace *);

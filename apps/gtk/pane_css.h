@@ -7,12 +7,15 @@
 #define PANE_CSS \
 	".pane { background: @bg; color: @ink; font-size: 13px; border-left: 1px solid @rule; }" \
 	".pane .tabs { background: @bg; border-bottom: 1px solid @rule; padding: 0 8px; }" \
-	".pane stackswitcher button { background: none; border: none; box-shadow: none; outline-offset: -4px;" \
-	"  border-radius: 0; padding: 8px 8px 6px; color: @muted; border-bottom: 2px solid transparent;" \
+	".pane stackswitcher button { background: none; border: none; box-shadow: none;" \
+	"  outline-offset: -4px;" \
+	"  border-radius: 0; padding: 8px 8px 6px; color: @muted;" \
+	"  border-bottom: 2px solid transparent;" \
 	"  font-weight: 400; min-height: 20px; min-width: 0; }" \
 	".pane stackswitcher button label { padding: 0; margin: 0; }" \
 	".pane stackswitcher button:hover { color: @ink; }" \
-	".pane stackswitcher button:checked { color: @ink; font-weight: 600; border-bottom-color: @sel; }" \
+	".pane stackswitcher button:checked { color: @ink; font-weight: 600;" \
+	"  border-bottom-color: @sel; }" \
 	".pane scrolledwindow, .pane viewport { background: @bg; }" \
 	".pane link { color: @run; text-decoration: none; }" \
 	".pane link:hover, .pane label:focus link { text-decoration: underline; }" \
@@ -20,22 +23,27 @@
 	".pane .title { font-size: 15px; font-weight: 600; padding: 12px 0 2px; }" \
 	".pane .remark { color: @muted; padding-bottom: 6px; }" \
 	".pane .key { color: @muted; padding: 2px 0; }" \
-	".pane .value, .pane .line, .pane .aside { padding: 2px 0; font-feature-settings: \"tnum\"; }" \
+	".pane .value, .pane .line, .pane .aside { padding: 2px 0;" \
+	"  font-feature-settings: \"tnum\"; }" \
 	".pane .aside link { color: @ink; }" \
 	".pane .more { color: @muted; padding: 2px 0; }" \
 	".pane .section { color: @muted; font-size: 11px; font-weight: 600; margin-top: 10px;" \
 	"  padding: 12px 0 4px; border-top: 1px solid @rule; }" \
 	".pane .details > .section { margin: 10px 16px 0; padding-left: 0; }" \
 	".pane .bad { color: @bad; font-weight: 600; }" \
-	".pane .finding { background: @badBg; border-left: 2px solid @bad; padding: 8px 12px 12px; }" \
+	".pane .finding { background: @badBg; border-left: 2px solid @bad;" \
+	"  padding: 8px 12px 12px; }" \
 	".pane .finding .title { color: @bad; padding-top: 0; }" \
 	".pane .finding .remark { font-size: 11px; padding-bottom: 6px; }" \
 	".pane .finding .remark link { color: @muted; }" \
 	".pane .finding .step { padding: 2px 0; }" \
-	".pane .finding .number { min-width: 14px; min-height: 14px; border-radius: 9px; margin-top: 3px;" \
-	"  border: 2px solid @bad; color: @bad; background: @bg; font-size: 11px; font-weight: 700; padding: 0; }" \
+	".pane .finding .number { min-width: 14px; min-height: 14px; border-radius: 9px;" \
+	"  margin-top: 3px;" \
+	"  border: 2px solid @bad; color: @bad; background: @bg; font-size: 11px;" \
+	"  font-weight: 700; padding: 0; }" \
 	".pane .finding .cause { background: @bad; color: @bg; }" \
-	".pane button { min-height: 24px; padding: 1px 8px; border-radius: 4px; background: @bg; color: @ink;" \
+	".pane button { min-height: 24px; padding: 1px 8px; border-radius: 4px;" \
+	"  background: @bg; color: @ink;" \
 	"  border: 1px solid @create; box-shadow: none; font-weight: 400; }" \
 	".pane button:hover { background: @selBg; }" \
 	".pane .head { padding: 8px 12px; }" \
@@ -51,11 +59,14 @@
 	".pane list .remark { padding: 0; font-size: 11px; }" \
 	".pane columnview, .pane listview { background: @bg; color: @ink; }" \
 	".pane columnview header { background: @panel; }" \
-	".pane columnview header button { background: none; border: none; border-radius: 0; font-size: 11px;" \
+	".pane columnview header button { background: none; border: none;" \
+	"  border-radius: 0; font-size: 11px;" \
 	"  font-weight: 600; color: @muted; padding: 2px 6px; border-bottom: 1px solid @rule; }" \
 	".pane columnview listview row { background: none; color: @ink; border: none; }" \
-	".pane columnview listview row:hover, .pane columnview listview row:selected { background: @selBg; color: @ink; }" \
-	".pane columnview listview row cell { padding: 3px 6px; border: none; font-feature-settings: \"tnum\"; }"
+	".pane columnview listview row:hover," \
+	"  .pane columnview listview row:selected { background: @selBg; color: @ink; }" \
+	".pane columnview listview row cell { padding: 3px 6px; border: none;" \
+	"  font-feature-settings: \"tnum\"; }"
 /* clang-format on */
 
 #endif

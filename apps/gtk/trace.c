@@ -44,6 +44,8 @@ struct _AppTrace {
 	int64_t told_forgotten, told_next;
 	guint progress_timer, follow_timer, follow_idle;
 	/* Shared with the thread that reads: */
+	GMutex coarse_lock;
+	struct thrum__coarse coarse; /* of what was read */
 	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
 };
 
@@ -177,6 +179,9 @@ static bool note_progress(void *context, const struct thrum__model *model)
 
 	g_atomic_int_set(&self->kib_read, (gint)MIN(info->content_bytes >> 10, G_MAXINT));
 	g_atomic_int_set(&self->kib_all, (gint)MIN((info->file_size >> 10) + 1, G_MAXINT));
+	g_mutex_lock(&self->coarse_lock);
+	thrum__coarse_note(&self->coarse, model);
+	g_mutex_unlock(&self->coarse_lock);
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
@@ -335,6 +340,7 @@ static void app_trace_finalize(GObject *object)
 	thrum_trace_close(self->trace);
 	g_object_unref(self->cancellable);
 	g_string_free(self->message, TRUE);
+	g_mutex_clear(&self->coarse_lock);
 	g_free(self->file);
 	g_free(self->name);
 	G_OBJECT_CLASS(app_trace_parent_class)->finalize(object);
@@ -357,6 +363,7 @@ static void app_trace_init(AppTrace *self)
 {
 	self->cancellable = g_cancellable_new();
 	self->message = g_string_new(NULL);
+	g_mutex_init(&self->coarse_lock);
 }
 
 AppTrace *app_trace_new(const char *file)
@@ -410,6 +417,13 @@ char *app_trace_progress_words(AppTrace *self)
 	gint read = g_atomic_int_get(&self->kib_read), all = g_atomic_int_get(&self->kib_all);
 
 	return trace_words_progress(read, all);
+}
+
+void app_trace_coarse(AppTrace *self, struct thrum__coarse *to)
+{
+	g_mutex_lock(&self->coarse_lock);
+	*to = self->coarse;
+	g_mutex_unlock(&self->coarse_lock);
 }
 
 static bool is_there(AppTrace *self)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "loading.h"
 #include "settings.h"
 #include "theme.h"
 
@@ -417,8 +418,9 @@ static GtkWidget *make_left(AppWindow *window)
 	GtkStack *stack = GTK_STACK(gtk_stack_new());
 
 	window->stack = GTK_WIDGET(stack);
+	window->coarse = loading_new();
 	gtk_stack_add_named(stack, make_empty(), "empty");
-	gtk_stack_add_named(stack, gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), "loading");
+	gtk_stack_add_named(stack, window->coarse, "loading");
 	gtk_stack_add_named(stack, make_picture(window), "picture");
 	gtk_widget_set_vexpand(window->stack, TRUE);
 	gtk_box_append(GTK_BOX(box), make_message(window));

@@ -32,6 +32,7 @@ struct _AppWindow {
 	GtkWidget *fold, *pause, *counters, *counter_list;
 
 	GtkWidget *progress, *loading, *loading_words; /* below it */
+	GtkWidget *coarse; /* in the picture's place, until there is one: loading.h */
 	GtkWidget *message, *message_words;
 	GtkWidget *paned, *pane, *stack, *picture;
 	GtkAdjustment *rows, *time;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "loading.h"
 #include "theme.h"
 #include "window.h"
 
@@ -65,6 +66,8 @@ static void on_progress(AppTrace *trace, double part, AppWindow *window)
 		gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(window->progress), MIN(part, 1));
 	else
 		gtk_progress_bar_pulse(GTK_PROGRESS_BAR(window->progress));
+	if (trace == window->coming[0])
+		loading_show(window->coarse, trace, part);
 }
 
 /* What is there at once isn't announced. */
@@ -334,6 +337,8 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 	window->coming[window->coming_count++] = trace;
 	if (window->patience == 0)
 		window->patience = g_timeout_add(PATIENCE_MS, lose_patience, window);
+	if (window->coming_count == 1)
+		loading_show(window->coarse, trace, 0);
 	set_page(window);
 	window_update_messages(window);
 }

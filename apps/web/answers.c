@@ -272,10 +272,10 @@ EXPORT(core_changes) void core_changes(int bits)
 
 	json_clear(out);
 	json_put(out, "{");
+	if (bits & CHANGED_PARTS)
+		put_parts(out);
 	if (core.stage->count > 0) {
 		put_picture(out);
-		if (bits & CHANGED_PARTS)
-			put_parts(out);
 		if (bits & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))
 			put_search(out);
 		if (bits & (THRUM__CHANGED_STATUS | THRUM__CHANGED_PICTURE))

@@ -84,18 +84,8 @@ EXPORT(core_out_size) int core_out_size(void)
 #define ASCII_FIRST 32
 #define ASCII_COUNT 95
 
-/* Of ASCII, filled in by the worker: nearly all texts need no more. */
+/* Of ASCII, 0: not asked for yet. Nearly all texts need no more. */
 static float widths[THRUM__FONT_COUNT][ASCII_COUNT];
-
-EXPORT(core_widths) float *core_widths(void)
-{
-	return widths[0];
-}
-
-EXPORT(core_widths_count) int core_widths_count(void)
-{
-	return THRUM__FONT_COUNT * ASCII_COUNT;
-}
 
 static float width(void *context, const char *text, size_t size, int font)
 {
@@ -106,6 +96,8 @@ static float width(void *context, const char *text, size_t size, int font)
 		size_t from = i;
 
 		if (c < ASCII_COUNT) {
+			if (widths[font][c] == 0)
+				widths[font][c] = page_measure(text + i, 1, font);
 			sum += widths[font][c];
 			i++;
 			continue;
@@ -122,7 +114,6 @@ static float width(void *context, const char *text, size_t size, int font)
 static void clear(void)
 {
 	thrum__stage_destroy(core.stage);
-	core.stage = NULL;
 	for (size_t i = 0; i < THRUM__STAGE_MAX; i++) {
 		part_forget(&core.parts[i]);
 		thrum__model_destroy(core.parts[i].model);
@@ -134,13 +125,14 @@ static void clear(void)
 /* Makes an empty stage. Before anything else, and in order to open others instead. */
 EXPORT(core_clear) int core_clear(void)
 {
-	bool is_animated = core.stage && core.stage->is_animated;
+	struct thrum__stage *stage;
 
-	clear();
-	core.metrics.width = width;
-	if (thrum__stage_create(&core.stage) < 0)
+	if (thrum__stage_create(&stage) < 0)
 		return -THRUM_E_MEMORY;
-	core.stage->is_animated = is_animated;
+	stage->is_animated = core.stage && core.stage->is_animated;
+	clear();
+	core.stage = stage;
+	core.metrics.width = width;
 	return 0;
 }
 
@@ -211,30 +203,17 @@ static int keep_info(struct part *part, const struct thrum_trace_info *info)
 	return 0;
 }
 
-static int read_model(struct part *part, struct thrum_error_info *error)
+static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_error_info *error)
 {
-	struct thrum__input input = {NULL, read_input, input_size};
-	struct thrum_trace *trace;
-	int result = thrum__trace_open_input(&input, NULL, &trace, error);
+	static const struct thrum__view_options options = {.by_lane = true};
+	struct thrum__view *view;
+	int result = thrum__model_create(trace, &part->model);
 
-	if (result < 0)
-		return result;
-	result = thrum__model_create(trace, &part->model);
 	if (result == 0)
 		result = thrum__model_load(part->model, trace, show_reading,
 			(void *)thrum_trace_info(trace), error);
 	if (result == 0)
 		result = keep_info(part, thrum_trace_info(trace));
-	thrum_trace_close(trace);
-	return result;
-}
-
-static int open_part(struct part *part, struct thrum_error_info *error)
-{
-	static const struct thrum__view_options options = {.by_lane = true};
-	struct thrum__view *view;
-	int result = read_model(part, error);
-
 	if (result == 0)
 		result = thrum__view_create(part->model, &options, show_arranging, NULL, &view);
 	if (result == 0)
@@ -263,27 +242,41 @@ static void tell_failure(int result, const struct thrum_error_info *error)
 	json_put(&core.out, "}");
 }
 
-/*
- * Reads what page_read gives, adds it to the stage below what is there; its name is the text.
- * Returns 0; or an error, and the answer is {message, hint}.
- */
-EXPORT(core_open) int core_open(void)
+static int add_part(struct thrum_trace *trace, struct thrum_error_info *error)
 {
-	struct thrum_error_info error = {0};
-	uint32_t count = core.stage->count;
-	int result = -THRUM_E_SIZE;
-	struct part *part;
+	struct part *part = &core.parts[core.stage->count];
+	int result;
 
-	if (count < THRUM__STAGE_MAX) {
-		part = &core.parts[count];
-		result = open_part(part, &error);
-		if (result < 0) {
-			thrum__model_destroy(part->model);
-			free(part->texts);
-			*part = (struct part){0};
-		} else {
-			(void)thrum__stage_theme(core.stage, core.theme);
-		}
+	if (core.stage->count == THRUM__STAGE_MAX)
+		return -THRUM_E_SIZE;
+	result = open_part(part, trace, error);
+	if (result < 0) {
+		thrum__model_destroy(part->model);
+		free(part->texts);
+		*part = (struct part){0};
+		return result;
+	}
+	return thrum__stage_theme(core.stage, core.theme) < 0 ? -THRUM_E_MEMORY : 0;
+}
+
+/*
+ * Reads what page_read gives, and adds it to the stage below what is there, or in place of that;
+ * what isn't a trace leaves it there. The name is the text. Returns 0; or an error, and the answer
+ * is {message, hint}.
+ */
+EXPORT(core_open) int core_open(bool adds)
+{
+	struct thrum__input input = {NULL, read_input, input_size};
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	int result = thrum__trace_open_input(&input, NULL, &trace, &error);
+
+	if (result == 0) {
+		if (!adds)
+			result = core_clear();
+		if (result == 0)
+			result = add_part(trace, &error);
+		thrum_trace_close(trace);
 	}
 	if (result < 0)
 		tell_failure(result, &error);

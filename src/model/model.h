@@ -212,6 +212,7 @@ struct thrum__model {
 	uint32_t lane_count, lane_room;
 	struct thrum__counter *counters; /* in the order of their first value */
 	uint32_t counter_count, counter_room;
+	uint32_t pending;  /* tasks that have no end yet */
 	int64_t end;       /* the last event's time */
 	int64_t forgotten; /* everything before is gone; 0: nothing is */
 	uint64_t events;   /* that were appended */

@@ -48,6 +48,7 @@ uint32_t thrum__task_add(struct thrum__moment *s, uint64_t id)
 	block->kind[i] = THRUM_KIND_UNKNOWN;
 	block->state[i] = THRUM__STATE_PENDING;
 	block->flags[i] = THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED;
+	m->pending++;
 	if (thrum__ids_set(m->ids, id, row))
 		m->failed = true;
 	return row;
@@ -234,6 +235,7 @@ static void end(struct thrum__moment *s, uint32_t task, enum thrum__state state)
 {
 	struct thrum__model *m = s->model;
 
+	m->pending -= THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
 	THRUM__TASK(m, task, state) = (uint8_t)state;
 	THRUM__TASK(m, task, end) = later(s->time, THRUM__TASK(m, task, start));
 	thrum__task_hear(m, task, THRUM__TASK(m, task, end));

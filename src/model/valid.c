@@ -90,8 +90,15 @@ static bool has_no_circle(const struct thrum__model *m, bool by_parent)
 
 static bool are_tasks_valid(const struct thrum__model *m)
 {
-	for (uint32_t i = 0; i < m->tasks.count; i++)
-		HOLDS(!thrum__has_row(&m->tasks, i) || is_task_valid(m, i));
+	uint32_t pending = 0;
+
+	for (uint32_t i = 0; i < m->tasks.count; i++) {
+		if (!thrum__has_row(&m->tasks, i))
+			continue;
+		HOLDS(is_task_valid(m, i));
+		pending += THRUM__TASK(m, i, state) == THRUM__STATE_PENDING;
+	}
+	HOLDS(pending == m->pending);
 	return has_no_circle(m, true) && has_no_circle(m, false);
 }
 

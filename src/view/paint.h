@@ -5,6 +5,12 @@
 
 #include "view/view.h"
 
+#define THRUM__STRIP_MARGIN 12
+#define THRUM__STRIP_HEAD 20 /* px above its columns, for times and flags */
+#define THRUM__STRIP_FOOT 4
+#define THRUM__BIN 2 /* px */
+#define THRUM__BINS_MAX 2048
+
 /* Where names must not go any more. */
 struct thrum__boxes {
 	struct thrum__rect *rects;
@@ -22,7 +28,7 @@ struct thrum__paint_memory {
 
 struct thrum__paint {
 	const struct thrum__view *view;
-	const struct thrum__model *model;
+	const struct thrum__model *model; /* NULL: not there yet (coarse.c) */
 	const struct thrum__layout *layout;
 	const struct thrum__tracks *tracks;
 	const struct thrum__view_state *state;
@@ -51,11 +57,21 @@ void thrum__paint_findings(struct thrum__paint *); /* pins, paths, notes */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_legend(struct thrum__paint *);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
-/* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the time
- * at x, pixels a ns (0: empty). */
+/* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the
+ * time at x, pixels a ns (0: empty). */
 bool thrum__strip_window(const struct thrum__view *, float width, float *left, float *right);
 int64_t thrum__strip_time(const struct thrum__view *, float width, float x);
 double thrum__strip_scale(const struct thrum__view *, float width);
+/* The strip's height and ground; columns on it or elsewhere, each THRUM__BIN px wide; how high one
+ * is for a share of time running. */
+static inline float thrum__strip_height(float width)
+{
+	return width < THRUM__NARROW ? THRUM__STRIP_NARROW : THRUM__STRIP;
+}
+void thrum__paint_strip_ground(struct thrum__paint *, float top, float height);
+void thrum__paint_columns(struct thrum__list *, int z, int colour, float left, float base,
+	const uint16_t *heights, uint32_t count);
+uint16_t thrum__paint_busy(double share, float room);
 void thrum__paint_empty(struct thrum__paint *); /* where there is nothing: what to do */
 
 /* ---- Shared small things (paint.c) --------------------------------------------------------- */

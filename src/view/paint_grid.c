@@ -176,7 +176,7 @@ static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
 static void end_of_trace(struct ruler *r)
 {
 	struct thrum__paint *p = r->p;
-	int64_t end = p->model->end, step = 1;
+	int64_t end = p->model ? p->model->end : 0, step = 1;
 	char words[64] = "ends ";
 	float x = thrum__paint_x(p, end), width;
 

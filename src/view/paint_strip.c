@@ -9,13 +9,8 @@
 
 #include "view/paint.h"
 
-#define MARGIN 12
-#define BIN 2 /* px */
-#define BINS_MAX 2048
 #define FLAGS_MAX 64
 #define TIMES_MAX 8
-#define HEAD 20 /* px above the columns, for times and flags */
-#define FOOT 4
 
 struct strip {
 	struct thrum__paint *p;
@@ -38,54 +33,56 @@ static int64_t time_of(const struct strip *s, float x)
 	return time >= (double)s->end ? s->end : (int64_t)time;
 }
 
-/* A column from bin `from` to before bin `to`. */
-static void column(const struct strip *s, int z, int colour, uint32_t from, uint32_t to,
-	float height)
-{
-	if (height > 0)
-		thrum__list_rect(s->p->list, z, colour, s->left + (float)(from * BIN),
-			s->top + s->height - FOOT - height, (float)((to - from) * BIN), height);
-}
-
-/* Equal neighbours are one rect. */
-static void columns(const struct strip *s, int z, int colour, const uint8_t *heights,
-	uint32_t count)
+void thrum__paint_columns(struct thrum__list *list, int z, int colour, float left, float base,
+	const uint16_t *heights, uint32_t count)
 {
 	uint32_t from = 0;
 
+	/* Equal neighbours are one rect. */
 	for (uint32_t i = 1; i <= count; i++) {
 		if (i < count && heights[i] == heights[from])
 			continue;
-		column(s, z, colour, from, i, heights[from]);
+		if (heights[from] > 0)
+			thrum__list_rect(list, z, colour, left + (float)(from * THRUM__BIN),
+				base - heights[from], (float)((i - from) * THRUM__BIN),
+				heights[from]);
 		from = i;
 	}
+}
+
+uint16_t thrum__paint_busy(double share, float room)
+{
+	float height = (float)sqrt(share < 1 ? share : 1) * room;
+
+	return (uint16_t)(share <= 0 ? 0 : height < 4 ? 4 : height);
 }
 
 static void activity(const struct strip *s)
 {
 	const struct thrum__tracks *tracks = s->p->tracks;
-	uint32_t count = (uint32_t)((s->right - s->left) / BIN), most = 1;
-	uint32_t alive[BINS_MAX];
-	uint8_t grey[BINS_MAX], blue[BINS_MAX];
-	float room = s->height - HEAD - FOOT;
+	uint32_t count = (uint32_t)((s->right - s->left) / THRUM__BIN), most = 1;
+	uint32_t alive[THRUM__BINS_MAX];
+	uint16_t grey[THRUM__BINS_MAX], blue[THRUM__BINS_MAX];
+	float room = s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT;
+	float base = s->top + s->height - THRUM__STRIP_FOOT;
 
-	if (count > BINS_MAX)
-		count = BINS_MAX;
+	if (count > THRUM__BINS_MAX)
+		count = THRUM__BINS_MAX;
 	for (uint32_t i = 0; i < count; i++) {
-		int64_t from = time_of(s, s->left + (float)(i * BIN));
-		int64_t to = time_of(s, s->left + (float)((i + 1) * BIN));
+		int64_t from = time_of(s, s->left + (float)(i * THRUM__BIN));
+		int64_t to = time_of(s, s->left + (float)((i + 1) * THRUM__BIN));
 		double busy = (double)thrum__tracks_busy(tracks, from, to);
-		double share = to > from ? sqrt(busy / (double)(to - from)) : 0;
-		float height = (float)(share < 1 ? share : 1) * room;
 
 		alive[i] = thrum__tracks_alive(tracks, from + (to - from) / 2);
 		most = alive[i] > most ? alive[i] : most;
-		blue[i] = (uint8_t)(busy <= 0 ? 0 : height < 4 ? 4 : height);
+		blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0, room);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		grey[i] = (uint8_t)((float)alive[i] / (float)most * room);
-	columns(s, THRUM__Z_FRAME, THRUM__COLOUR_FADED, grey, count);
-	columns(s, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, blue, count);
+		grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
+	thrum__paint_columns(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FADED, s->left, base, grey,
+		count);
+	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
+		blue, count);
 }
 
 static void times(const struct strip *s, float frame_left, float frame_right)
@@ -105,7 +102,7 @@ static void times(const struct strip *s, float frame_left, float frame_right)
 			sizeof words);
 		end = x + 4 + thrum__paint_width(p, words, strlen(words), THRUM__FONT_SMALL);
 		thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, x, s->top + 5,
-			s->top + s->height - FOOT, 1, THRUM__DASH_SOLID);
+			s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
 		if (end + 4 > p->width || (frame_left > x - 6 && frame_left < end + 6) ||
 			(frame_right > x - 6 && frame_right < end + 6))
 			continue;
@@ -145,7 +142,7 @@ static void flags(const struct strip *s)
 		if (x == last)
 			continue;
 		thrum__list_upright(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, x,
-			s->top + 14, s->top + s->height - FOOT, 1, THRUM__DASH_SOLID);
+			s->top + 14, s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
 		thrum__list_triangle(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, head);
 		last = x;
 		painted++;
@@ -155,13 +152,13 @@ static void flags(const struct strip *s)
 static struct strip strip_of(const struct thrum__model *model, float width)
 {
 	struct strip s = {
-		.left = MARGIN,
-		.right = width - MARGIN,
+		.left = THRUM__STRIP_MARGIN,
+		.right = width - THRUM__STRIP_MARGIN,
 		.start = model->forgotten,
 		.end = model->end,
 	};
 
-	if (s.end > s.start && s.right > s.left + BIN)
+	if (s.end > s.start && s.right > s.left + THRUM__BIN)
 		s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
 	return s;
 }
@@ -194,6 +191,13 @@ double thrum__strip_scale(const struct thrum__view *view, float width)
 	return strip_of(view->model, width).scale;
 }
 
+void thrum__paint_strip_ground(struct thrum__paint *p, float top, float height)
+{
+	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
+	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
+		top + height - 1, 1, THRUM__DASH_SOLID);
+}
+
 void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 {
 	struct strip s = strip_of(p->model, p->width);
@@ -201,12 +205,10 @@ void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 
 	s.p = p;
 	s.top = top;
-	s.height = height < 255 ? height : 255;
+	s.height = height;
 
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
-	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
-		top + height - 1, 1, THRUM__DASH_SOLID);
-	if (s.scale == 0 || height < HEAD + FOOT)
+	thrum__paint_strip_ground(p, top, height);
+	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
 		return;
 	activity(&s);
 	window_of(&s, p->from, p->to, &left, &right);

@@ -54,6 +54,13 @@ void thrum__stage_refresh(struct thrum__stage *stage)
 	stage->own->is_projected = stage->own->is_painted = false;
 }
 
+static int64_t bounded(int64_t time)
+{
+	return time < -THRUM__TIME_MAX   ? -THRUM__TIME_MAX
+		: time > THRUM__TIME_MAX ? THRUM__TIME_MAX
+					 : time;
+}
+
 void thrum__stage_relate(struct thrum__stage *stage)
 {
 	int64_t from = INT64_MAX, to = INT64_MIN;
@@ -75,8 +82,8 @@ void thrum__stage_relate(struct thrum__stage *stage)
 		const struct thrum__part *part = &stage->parts[i];
 		struct thrum__companions *companions = &part->view->companions;
 
-		part->view->reach.from = from - part->offset;
-		part->view->reach.to = to - part->offset;
+		part->view->reach.from = bounded(from - part->offset);
+		part->view->reach.to = bounded(to - part->offset);
 		for (uint32_t k = 0; k < stage->count; k++)
 			if (k != i && companions->count < THRUM__COMPANIONS_MAX)
 				companions->all[companions->count++] =
@@ -221,13 +228,6 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 
 /* ---- What parts have in common ------------------------------------------------------------- */
 
-static int64_t bounded(int64_t time)
-{
-	return time < -THRUM__TIME_MAX   ? -THRUM__TIME_MAX
-		: time > THRUM__TIME_MAX ? THRUM__TIME_MAX
-					 : time;
-}
-
 void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,
 	const struct thrum__view_state *source, struct thrum__view_state *state)
 {
@@ -241,8 +241,10 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 		return;
 	state->from = bounded(source->from + offset);
 	state->to = bounded(source->to + offset);
-	if (state->to <= state->from)
-		state->from = state->to - 1;
+	if (state->to <= state->from) {
+		state->from -= state->from == THRUM__TIME_MAX;
+		state->to = state->from + 1;
+	}
 	state->fold = source->fold;
 	state->squeeze = source->squeeze;
 	state->counters = source->counters;

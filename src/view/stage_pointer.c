@@ -211,13 +211,19 @@ static int centre_strip(struct thrum__stage *stage, const struct place *place, f
 	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }
 
+/* Not NAN, either. */
+static bool is_sane(float x, float y)
+{
+	return fabsf(x) < 1e6f && fabsf(y) < 1e6f;
+}
+
 int thrum__stage_press(struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct thrum__stage_private *own = stage->own;
 	int changed = THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS, moved;
 	struct place place;
 
-	if (stage->count == 0)
+	if (stage->count == 0 || !is_sane(x, y))
 		return 0;
 	thrum__stage_motion_stop(stage);
 	if (thrum__stage_project(stage) < 0)
@@ -307,7 +313,7 @@ int thrum__stage_move(struct thrum__stage *stage, float x, float y, unsigned wit
 {
 	struct thrum__stage_private *own = stage->own;
 
-	if (stage->count == 0 || !(fabsf(x) < 1e6f) || !(fabsf(y) < 1e6f))
+	if (stage->count == 0 || !is_sane(x, y))
 		return 0;
 	if (own->drag == THRUM__DRAG_NONE)
 		return hover(stage, x, y, with);
@@ -345,7 +351,7 @@ int thrum__stage_release(struct thrum__stage *stage, float x, float y, unsigned 
 	own->drag = THRUM__DRAG_NONE;
 	if (drag == THRUM__DRAG_NOT_YET && stage->count > 0)
 		changed = select_at(stage, own->press_x, own->press_y, with);
-	if (changed < 0 || (with & THRUM__WITH_TOUCH) || stage->count == 0)
+	if (changed < 0 || (with & THRUM__WITH_TOUCH) || stage->count == 0 || !is_sane(x, y))
 		return changed;
 	return changed | hover(stage, x, y, with);
 }
@@ -356,7 +362,7 @@ int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsi
 	struct thrum__view *view;
 	int changed, shared;
 
-	if (stage->count == 0)
+	if (stage->count == 0 || !is_sane(x, y))
 		return 0;
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;

@@ -306,7 +306,7 @@ int64_t thrum__time_axis_time(const struct thrum__time_axis *axis, double x)
 	uint32_t low = 0, high = axis->count;
 	double ns;
 
-	if (!high || !(axis->scale > 0))
+	if (!high || !(axis->scale > 0) || isnan(x))
 		return axis->from;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;

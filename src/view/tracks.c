@@ -62,14 +62,16 @@ static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thru
 	return !side ? row : other == row ? THRUM__NONE : other;
 }
 
-uint32_t thrum__tracks_place(const struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout, int kind, uint32_t i, int side, int64_t *start,
-	int64_t *end)
+/* Inlined, so that dealing out knows the kind. */
+static inline uint32_t place(const struct source *source, int kind, uint32_t i, int side,
+	int64_t *start, int64_t *end)
 {
+	const struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__model *model = source->model;
 	uint32_t row = THRUM__NONE;
 
 	switch (kind) {
-	case THRUM__TRACK_UNITS: return place_unit(model, layout, i, start, end);
+	case THRUM__TRACK_UNITS: return place_unit(model, source->layout, i, start, end);
 	case THRUM__TRACK_RUNS:
 		*start = THRUM__RUN(model, i, start);
 		*end = run_end(model, i);
@@ -92,6 +94,13 @@ uint32_t thrum__tracks_place(const struct thrum__tracks *tracks, const struct th
 	*start = thrum__bounded(*start);
 	*end = thrum__bounded(*end);
 	return row;
+}
+
+uint32_t thrum__tracks_place(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
+	int64_t *end)
+{
+	return place(&(struct source){tracks, model, layout}, kind, item, side, start, end);
 }
 
 /* Sorts what came late, and cuts what overlaps. */
@@ -140,23 +149,22 @@ static int tidy(struct thrum__track *track)
 }
 
 /* Counts the items of each row; or puts them one by one where they belong. */
-static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
+static inline void deal_kind(const struct source *source, int kind, struct thrum__track *track,
+	bool counts)
 {
 	const struct thrum__rows *rows = kind == THRUM__TRACK_UNITS ? NULL
 								    : rows_of(source->model, kind);
 	uint32_t i = rows ? rows->first : 0;
 	uint32_t end = rows ? rows->count : source->layout->unit_count;
-	int sides = kind == THRUM__TRACK_EDGES ? 2 : 1;
 
 	for (; i < end; i++) {
 		if (rows && !thrum__has_row(rows, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		for (int side = 0; side < sides; side++) {
+		for (int side = 0; side < (kind == THRUM__TRACK_EDGES ? 2 : 1); side++) {
 			int64_t from, to;
-			uint32_t row = thrum__tracks_place(source->tracks, source->model,
-				source->layout, kind, i, side, &from, &to);
+			uint32_t row = place(source, kind, i, side, &from, &to);
 
 			if (row == THRUM__NONE)
 				continue;
@@ -169,6 +177,17 @@ static void deal(const struct source *source, int kind, struct thrum__track *tra
 			if (track->end)
 				track->end[at] = to;
 		}
+	}
+}
+
+static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
+{
+	switch (kind) {
+	case THRUM__TRACK_UNITS: deal_kind(source, THRUM__TRACK_UNITS, track, counts); break;
+	case THRUM__TRACK_RUNS: deal_kind(source, THRUM__TRACK_RUNS, track, counts); break;
+	case THRUM__TRACK_EDGES: deal_kind(source, THRUM__TRACK_EDGES, track, counts); break;
+	case THRUM__TRACK_NOTES: deal_kind(source, THRUM__TRACK_NOTES, track, counts); break;
+	default: deal_kind(source, THRUM__TRACK_FAILURES, track, counts);
 	}
 }
 

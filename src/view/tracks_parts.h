@@ -177,7 +177,7 @@ size_t thrum__past_memory(const struct thrum__tracks_past *);
 /* ---- Where things go: tracks.c --------------------------------------------------------------- */
 
 /* Where an item goes, and when it is; side 1 is an edge's other end. NONE: nowhere. */
-uint32_t thrum__tracks_place(const struct thrum__tracks *, const struct thrum__model *,
+uint32_t thrum__tracks_place(struct thrum__tracks *, const struct thrum__model *,
 	const struct thrum__layout *, int kind, uint32_t item, int side, int64_t *start,
 	int64_t *end);
 /* Whether a unit has no end of its own. */

@@ -254,9 +254,7 @@ static void paint(struct thrum__paint *p)
 
 float thrum__view_strip_height(const struct thrum__view *view, float width)
 {
-	return !view->state.strip || view->hides_strip ? 0
-		: width < THRUM__NARROW                ? THRUM__STRIP_NARROW
-						       : THRUM__STRIP;
+	return !view->state.strip || view->hides_strip ? 0 : thrum__strip_height(width);
 }
 
 static bool has_legend(const struct thrum__view *view)

@@ -148,8 +148,13 @@ void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 		from = begin - span / 10;
 	if (from > end - span + span / 10)
 		from = end - span + span / 10;
+	/* Of traces that are aligned far away from each other. */
+	if (from > THRUM__TIME_MAX - span)
+		from = THRUM__TIME_MAX - span;
+	if (from < -THRUM__TIME_MAX)
+		from = -THRUM__TIME_MAX;
 	view->state.from = from;
-	view->state.to = from + span;
+	view->state.to = from + span > THRUM__TIME_MAX ? THRUM__TIME_MAX : from + span;
 }
 
 static int64_t bounded(int64_t time)

@@ -52,14 +52,13 @@ for (const [name, options] of [
   ["high contrast", { contrast: "more" }],
   ["phone", { width: 360, height: 640, hasTouch: true, isMobile: true }],
 ])
-  for (const tab of ["Details", "Tasks", "Statistics"])
-    test(`axe finds nothing: ${name}, ${tab}`, async (open) => {
-      const view = await opened(open, page(hanging()), options);
-      const button = view.getByRole("tab", { name: new RegExp(tab) });
-      if (!(await button.isVisible())) return;
-      await button.click();
+  test(`axe finds nothing: ${name}`, async (open) => {
+    const view = await opened(open, page(hanging()), options);
+    for (const tab of [/Details/, /Tasks/, /Statistics/]) {
+      await view.getByRole("tab", { name: tab }).click();
       await check(view);
-    });
+    }
+  });
 
 test("axe finds nothing: the viewer without a file, and help", async (open) => {
   const view = await open(viewer());

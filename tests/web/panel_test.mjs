@@ -71,6 +71,7 @@ test("100,000 tasks are a table of what is seen", async (open) => {
   const all = Number(await grid.getAttribute("aria-rowcount"));
   expect(all > 100_000, `all are counted: ${all}`);
   await rows(view).nth(3).click();
+  await reaches(view, "it is selected", (at) => at.has("sel"));
   await view.keyboard.press("End");
   await until("the last is reached", async () => {
     const at = await rows(view).evaluateAll((list) => list.map((row) => Number(row.ariaRowIndex)));

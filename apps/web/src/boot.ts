@@ -28,6 +28,9 @@ async function boot(): Promise<void> {
 }
 
 void (async () => {
-  if (isAble()) await boot();
-  document.documentElement.hidden = false;
+  try {
+    if (isAble()) await boot();
+  } finally {
+    document.documentElement.hidden = false;
+  }
 })();

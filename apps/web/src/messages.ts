@@ -85,7 +85,8 @@ export interface Source {
 }
 
 export type ToWorker =
-  | { is: "start"; canvas: OffscreenCanvas; core: string; theme: string; moves: boolean }
+  | { is: "start"; canvas: OffscreenCanvas; theme: string; moves: boolean }
+  | { is: "core"; module: WebAssembly.Module } // at any time: "start" waits for it
   | { is: "open"; sources: Source[]; state: string; add: boolean }
   | { is: "size"; width: number; height: number; scale: number }
   | {
@@ -137,7 +138,6 @@ export type ToWorker =
       scale: number;
       choose?: [number, number] | null;
     }
-  | { is: "chartCanvas"; canvas: OffscreenCanvas }
   | { is: "export"; what: "svg" | "png" | "csv"; part: number; table?: TableName };
 
 export type FromWorker =
@@ -154,7 +154,7 @@ export type FromWorker =
   | { is: "table"; head: TableHead }
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
   | { is: "where"; part: number; table: TableName; row: number } // -1: not in it
-  | { is: "chart"; words: string }
+  | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "file"; name: string; type: string; bytes: Blob };
 
 export interface Row {

@@ -54,6 +54,7 @@ export function listenToFiles(open: (sources: Source[], add: boolean) => void) {
   });
   listen(document, "dragover", (event) => {
     event.preventDefault();
+    if (!event.dataTransfer?.types.includes("Files")) return;
     drop.firstElementChild!.textContent = now.parts.length
       ? "Drop to show it below"
       : "Drop to open";

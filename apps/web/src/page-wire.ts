@@ -42,12 +42,6 @@ function look(isNew: boolean) {
 
 export const isShown = () => looked >= 0;
 
-/** All that was told is of traces that are no more. */
-export function forget() {
-  Object.assign(now, { parts: [], focus: 0, selected: -1, on: [] });
-  looked = -1;
-}
-
 function hear(message: FromWorker) {
   if (message.is === "ready") now.commands = message.commands;
   if (message.is === "changed") {
@@ -65,20 +59,23 @@ export function post(message: ToWorker, transfer: Transferable[] = []) {
   worker?.postMessage(message, transfer);
 }
 
+/** Nothing goes on. */
+export function fail(message: string) {
+  const hint =
+    "Reload the page. “thrum render”, “thrum tasks” and “thrum why” show the recording without it.";
+  hear({ is: "failed", name: "", message, hint });
+}
+
 /** Starts a worker, in place of one that was there. */
 export function startWorker(url: string) {
   worker?.terminate();
-  forget();
+  Object.assign(now, { parts: [], focus: 0, selected: -1, on: [] });
+  looked = -1;
   worker = new Worker(url);
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data);
   worker.onerror = (event) => {
     event.preventDefault();
-    hear({
-      is: "failed",
-      name: "",
-      message: `The viewer stopped: ${event.message || "its worker couldn't start"}.`,
-      hint: "Reload the page. “thrum render”, “thrum tasks” and “thrum why” show the recording without it.",
-    });
+    fail(`The viewer stopped: ${event.message || "its worker couldn't start"}.`);
   };
 }
 

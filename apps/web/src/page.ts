@@ -10,13 +10,15 @@ import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page
 import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles } from "./page-open";
 import { look, makeTheme } from "./page-theme";
-import { forget, now, on, post, startWorker } from "./page-wire";
+import { fail, now, on, post, startWorker } from "./page-wire";
 import { makePanel, setTab } from "./panel";
 import { makeDetails } from "./panel-document";
 import { makeTables } from "./panel-tables";
+import { fromBase85, gunzip } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
 let workerUrl = "";
+let core: Promise<WebAssembly.Module> | undefined;
 
 function tellSize() {
   const { clientWidth: width, clientHeight: height } = byId("picture");
@@ -35,16 +37,21 @@ function begin() {
   );
   startWorker(workerUrl);
   const offscreen = canvas.transferControlToOffscreen();
-  const core = (byId("core").textContent ?? "").trim();
-  post({ is: "start", canvas: offscreen, core, ...look() }, [offscreen]);
+  post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
+  // Compiled while the worker starts: each takes its time.
+  core ??= gunzip(fromBase85((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
+  core.then(
+    (module) => post({ is: "core", module }),
+    (error: unknown) => fail(`The viewer can't start: ${String(error)}`),
+  );
 }
 
 /** What is there to use: nothing yet, something being opened, or a trace. */
 function show(what: "empty" | "opening" | "trace") {
   const hasTrace = now.parts.length > 0;
   byId("empty").hidden = what !== "empty";
-  byId("opening").hidden = what !== "opening" || hasTrace;
+  byId("opening").hidden = what !== "opening";
   byId("loading").hidden = what !== "opening";
   for (const id of ["find", "tools", "status"]) byId(id).hidden = what !== "trace" && !hasTrace;
   document.body.classList.toggle("blank", what === "empty");
@@ -56,7 +63,6 @@ function show(what: "empty" | "opening" | "trace") {
 
 function open(sources: Source[], state: string, add: boolean) {
   clearNotices();
-  if (!add) forget();
   show("opening");
   const bytes = sources.flatMap(({ blocks }) => (blocks instanceof ArrayBuffer ? [blocks] : []));
   post({ is: "open", sources, state, add }, bytes);
@@ -114,6 +120,7 @@ function openEmbedded() {
 }
 
 function run() {
+  begin(); // first: a worker takes its time to start
   document.body.classList.toggle("embed", isEmbedded);
   makeTheme();
   makePanel();
@@ -127,8 +134,8 @@ function run() {
   listenToOpening();
   new ResizeObserver(tellSize).observe(byId("picture"));
   listen(window, "resize", tellSize); // the scale, too
-  begin();
-  listenToFiles((sources, add) => open(sources, add ? "" : addressState(), add));
+  // What the address says is of the traces that are there, if any are.
+  listenToFiles((sources, add) => open(sources, now.parts.length ? "" : addressState(), add));
   // The traces stand behind this script: they may not all have been read yet.
   if (document.readyState === "loading") listen(document, "DOMContentLoaded", openEmbedded);
   else openEmbedded();

@@ -120,17 +120,11 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
     list.hidden = shown.tally === ALL && !isChosen;
     hint.hidden = isChosen;
   };
-  let isSent = false;
   let from: number | null = null; // where a drag began
 
   const ask = (choose?: [number, number] | null) => {
     const width = canvas.clientWidth;
     if (width === 0 || !isShown()) return;
-    if (!isSent) {
-      const offscreen = canvas.transferControlToOffscreen();
-      post({ is: "chartCanvas", canvas: offscreen }, [offscreen]);
-      isSent = true;
-    }
     const scale = window.devicePixelRatio;
     post({ is: "chart", part: now.focus, ...shown, width, scale, choose });
   };
@@ -151,6 +145,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
     if (canvas.hasPointerCapture(event.pointerId)) drag(event);
   });
   on("chart", (message) => {
+    canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(message.picture);
     words.value = message.words;
     canvas.setAttribute("aria-label", `Histogram: ${message.words}`);
     narrow(list.hidden ? "" : chosen(), false);

@@ -127,7 +127,7 @@ export class VirtualTable {
   #row(index: number): Row | null {
     const block = Math.floor(index / BLOCK);
     if (!this.#blocks.has(block)) {
-      if (this.#blocks.size > BLOCKS_KEPT) this.#blocks.clear();
+      if (this.#blocks.size > BLOCKS_KEPT) this.#blocks.delete(this.#blocks.keys().next().value!);
       this.#blocks.set(block, null);
       const table = this.#name;
       post({

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: ISC
 // The core: C compiled to wasm32 (apps/web/*.c), its exports, and the few calls that it makes.
 
-import { fromBase85, gunzip } from "./unpack";
 import type { Bytes } from "./worker-source";
 
 /** What the page's look is made of: core_tokens. */
@@ -37,12 +36,12 @@ export class Core {
     this.call("_initialize");
   }
 
-  static async load(packed: string, host: Host): Promise<Core> {
+  static async load(module: WebAssembly.Module, host: Host): Promise<Core> {
     const from: { source?: Bytes } = {};
     const bytes = (at: number, size: number) =>
       new Uint8Array(core.memory.buffer, at >>> 0, size >>> 0);
     const zero = () => 0;
-    const { instance } = await WebAssembly.instantiate(await gunzip(fromBase85(packed)), {
+    const instance = await WebAssembly.instantiate(module, {
       page: {
         read: (offset: number, to: number, size: number) =>
           from.source?.read(offset, bytes(to, size)) ?? 0,
@@ -75,11 +74,11 @@ export class Core {
     return this.call(name, ...numbers);
   }
 
-  /** The name is in the text. */
-  open(name: string, source: Bytes): number {
+  /** `adds`: below what is there, not in its place. */
+  open(name: string, source: Bytes, adds: boolean): number {
     this.from.source = source;
     try {
-      return this.callText("core_open", name);
+      return this.callText("core_open", name, Number(adds));
     } finally {
       delete this.from.source;
     }

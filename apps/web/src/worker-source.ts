@@ -46,8 +46,9 @@ export class Bytes {
 async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   try {
     return new Uint8Array(await gunzip(packed));
-  } catch {
-    throw new Error("it can't be unpacked: cut short, or damaged");
+  } catch (error) {
+    if (error instanceof RangeError) throw error; // memory
+    throw new Error("it can't be unpacked: cut short, damaged, or several in one");
   }
 }
 

@@ -34,8 +34,11 @@ function progress(what: string, part: number): void {
   post({ is: "progress", what, part });
 }
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
+function messageOf(error: unknown): string {
+  if (error instanceof RangeError) return "this trace is too large for a browser's memory";
+  if (error instanceof WebAssembly.RuntimeError) return `The viewer stopped: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
 
 function contextOf(canvas: OffscreenCanvas): Context {
   const context = canvas.getContext("2d", { alpha: false });
@@ -43,7 +46,7 @@ function contextOf(canvas: OffscreenCanvas): Context {
   return context;
 }
 
-/** How wide texts are; the core asks for those that aren't ASCII only. */
+/** How wide texts are; the core knows of ASCII what it has once asked for. */
 class Ruler {
   private readonly context = contextOf(new OffscreenCanvas(1, 1));
   private readonly known = new Map<string, number>();
@@ -61,15 +64,6 @@ class Ruler {
     }
     return width;
   }
-
-  /** The table of ASCII, from which the core adds up. */
-  fill(widths: Float32Array): void {
-    const count = widths.length / this.fonts.length;
-    widths.forEach((_, i) => {
-      const character = String.fromCharCode(32 + (i % count));
-      widths[i] = this.measure(character, Math.floor(i / count));
-    });
-  }
 }
 
 class Viewer {
@@ -80,7 +74,6 @@ class Viewer {
   private isAsked = false;
   private isNew = false; // a trace was opened, and not painted yet
   private readonly told = new Map<string, string>();
-  private chart?: Context;
 
   constructor(
     private readonly core: Core,
@@ -107,7 +100,7 @@ class Viewer {
     const { core } = this;
     if (this.width === 0) return;
     const moves = core.call("core_frame", this.width, this.height, now);
-    this.paint(this.context, this.scale);
+    if (core.call("core_list_count") > 0) this.paint(this.context, this.scale);
     core.call("core_changes", this.bits);
     this.bits = 0;
     this.tell(core.json<Changes>());
@@ -156,21 +149,22 @@ class Viewer {
 
   async open(message: Message<"open">): Promise<void> {
     const { core } = this;
-    if (!message.add && core.call("core_clear") < 0) throw new Error("out of memory");
+    const failures: FromWorker[] = []; // told at the end: they end the opening
+    let adds = message.add;
     for (const source of message.sources) {
+      const { name } = source;
       try {
-        const result = core.open(source.name, await unpack(source, progress));
-        if (result < 0)
-          post({
-            is: "failed",
-            name: source.name,
-            ...core.json<{ message: string; hint: string }>(),
-          });
-        else this.warn(source.name);
+        if (core.open(name, await unpack(source, progress), adds) < 0)
+          failures.push({ is: "failed", name, ...core.json<{ message: string; hint: string }>() });
+        else {
+          adds = true;
+          this.warn(name);
+        }
       } catch (error) {
-        post({ is: "failed", name: source.name, message: messageOf(error), hint: "" });
+        failures.push({ is: "failed", name, message: messageOf(error), hint: "" });
       }
     }
+    failures.forEach(post);
     if (message.state !== "") this.state(message.state);
     this.told.clear();
     this.isNew = true;
@@ -254,13 +248,9 @@ class Viewer {
     post({ is: "rows", part, table, first, rows: this.core.json<Row[]>() });
   }
 
-  chartCanvas(canvas: OffscreenCanvas): void {
-    this.chart = contextOf(canvas);
-  }
-
   drawChart({ part, tally, measure, width, scale, choose }: Message<"chart">): void {
-    const { core, chart } = this;
-    if (!chart || core.call("core_chart", part, tally, measure, width) < 0) return;
+    const { core } = this;
+    if (core.call("core_chart", part, tally, measure, width) < 0) return;
     if (choose !== undefined) {
       const [x0, x1] = choose ?? [0, -1];
       core.call("core_choose", part, width, x0, x1);
@@ -269,10 +259,10 @@ class Viewer {
     const words = core.answer();
     const list = core.call("core_chart_list") >>> 0;
     const height = new Float32Array(core.memory.buffer, list, 4)[3] ?? 0;
-    chart.canvas.width = Math.round(width * scale);
-    chart.canvas.height = Math.round(height * scale);
-    this.painter.paint(chart, list, 1, core.call("core_theme_now"), scale);
-    post({ is: "chart", words });
+    const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
+    this.painter.paint(contextOf(canvas), list, 1, core.call("core_theme_now"), scale);
+    const picture = canvas.transferToImageBitmap();
+    postMessage({ is: "chart", words, picture } satisfies FromWorker, [picture]);
   }
 
   // ---- Files
@@ -361,17 +351,16 @@ class Viewer {
         return this.rows(message);
       case "chart":
         return this.drawChart(message);
-      case "chartCanvas":
-        return this.chartCanvas(message.canvas);
       case "start":
+      case "core":
         return;
     }
   }
 }
 
 async function start(message: Message<"start">): Promise<Viewer> {
-  let ruler: Ruler | undefined;
-  const core = await Core.load(message.core, {
+  let ruler: Ruler | undefined = undefined; // is made of the core, which asks for it
+  const core = await Core.load(await compiled, {
     progress,
     measure: (text, font) => ruler?.measure(text, font) ?? 0,
   });
@@ -379,9 +368,6 @@ async function start(message: Message<"start">): Promise<Viewer> {
   core.call("core_tokens");
   const painter = new Painter(core, core.json<Tokens>());
   ruler = new Ruler(painter.fonts);
-  const widths = core.call("core_widths") >>> 0;
-  const count = core.call("core_widths_count");
-  ruler.fill(new Float32Array(core.memory.buffer, widths, count));
   const viewer = new Viewer(core, painter, contextOf(message.canvas));
   viewer.theme(message);
   core.call("core_commands");
@@ -390,6 +376,8 @@ async function start(message: Message<"start">): Promise<Viewer> {
 }
 
 // One message after the other, also where one takes its time.
+let compile: (core: WebAssembly.Module) => void;
+const compiled = new Promise<WebAssembly.Module>((resolve) => (compile = resolve));
 let viewer: Viewer | undefined;
 let last = Promise.resolve();
 
@@ -403,5 +391,6 @@ async function take(message: ToWorker): Promise<void> {
 }
 
 onmessage = (event: MessageEvent<ToWorker>) => {
-  last = last.then(() => take(event.data));
+  if (event.data.is === "core") compile(event.data.module);
+  else last = last.then(() => take(event.data));
 };

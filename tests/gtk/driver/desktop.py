@@ -10,7 +10,7 @@ import tempfile
 import time
 
 NEEDED = ["Xvfb", "openbox", "xdotool"]
-PATIENCE = 40 if os.environ.get("SANITIZE", "none") != "none" else 10  # seconds
+PATIENCE = 60 if os.environ.get("SANITIZE", "none") != "none" else 25  # seconds
 
 
 def missing():
@@ -189,21 +189,24 @@ class Viewer:
 
     # ---- What a person does
 
-    def corner(self, title):
-        """Where the window's surface lies on the screen."""
-        for name in self.desktop.xdotool("search", "--all", "--onlyvisible", "--pid",
-                                         self.process.pid, "--name", "^" + re.escape(title) + "$").split():
-            told = dict(line.split("=") for line in self.desktop.xdotool(
-                "getwindowgeometry", "--shell", name).splitlines())
-            if int(told.get("WIDTH", 0)) > 50:
-                return int(told["X"]), int(told["Y"])
-        raise AssertionError(f"there is no window \"{title}\"")
+    def shape(self, title="."):
+        """A window on the screen: its number, left, top, width, height."""
+        def look(_):
+            # Windows that go meanwhile make xdotool fail.
+            for number in self.desktop.xdotool("search", "--all", "--onlyvisible", "--pid",
+                                               self.process.pid, "--name", title).split():
+                told = dict(line.split("=") for line in self.desktop.xdotool(
+                    "getwindowgeometry", "--shell", number).splitlines())
+                if int(told.get("WIDTH", 0)) > 50:
+                    return [int(told[name]) for name in ("WINDOW", "X", "Y", "WIDTH", "HEIGHT")]
+            return None
+        return self.wait(f"window {title} is on the screen", look)
 
     def at(self, name, x=0.5, y=0.5):
         """A place on a widget, on the screen: parts of its size, or pixels from its corner if
         greater than 1."""
         title, (left, top, width, height) = self.wait_seen(name)
-        corner = self.corner(title)
+        corner = self.shape("^" + re.escape(title) + "$")[1:3]
         return (corner[0] + left + round(x if x > 1 else x * width),
                 corner[1] + top + round(y if y > 1 else y * height))
 
