@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: ISC
 // page-pictures.mjs BUILD FOLDER: takes pictures of the page as people see it, to be looked at.
-// They are of recordings of the examples, which it makes.
-import { mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+// They are of recordings of the examples, which it makes. Beside each it writes what the desktop
+// viewer needs to show the same (tools/window-pictures.py): the address, the recording, and where
+// on the page the picture lies.
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 process.env.SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -10,7 +12,7 @@ process.env.BUILD = resolve(process.argv[2]);
 process.env.THRUM = join(process.env.BUILD, "thrum");
 const { launch } = await import("../tests/web/harness.mjs");
 const { hanging, page, record } = await import("../tests/web/fixtures.mjs");
-const { address, shown } = await import("../tests/web/page.mjs");
+const { address, place, shown } = await import("../tests/web/page.mjs");
 
 const server = () => record("server", "server", "--threads", "1", "--seconds", "1", "--hang");
 const showMe = (view) =>
@@ -37,7 +39,7 @@ const views = {
   phone: [hanging, showMe, { ...phone, deviceScaleFactor: 2 }],
 };
 
-const folder = process.argv[3];
+const folder = resolve(process.argv[3]);
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
 for (const [name, [trace, go, options]] of Object.entries(views)) {
@@ -49,9 +51,13 @@ for (const [name, [trace, go, options]] of Object.entries(views)) {
   await view.goto(pathToFileURL(page(trace())).href);
   await shown(view);
   await go?.(view);
-  await address(view);
+  const state = decodeURIComponent(await address(view));
   await new Promise((wake) => setTimeout(wake, 500)); // what blinks has blinked
   await view.screenshot({ path: join(folder, `${name}.png`) });
+  const recording = join(folder, basename(trace()));
+  copyFileSync(trace(), recording);
+  const told = { state, recording, ...(await place(view)) };
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(told));
   await context.close();
 }
 await browser.close();

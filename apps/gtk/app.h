@@ -49,11 +49,20 @@ const struct thrum_trace_info *app_trace_info(AppTrace *);
 const struct thrum__stats *app_trace_stats(AppTrace *); /* made anew when the model grew; or NULL */
 void app_trace_pause(AppTrace *, bool is_paused);
 void app_trace_keep(AppTrace *, int64_t ns); /* forget what is older; 0: keep all */
-bool app_trace_snapshot(AppTrace *, const char *file, GError **);
+/* Copies what is recorded now, in a thread; then calls `done`, which calls the second. */
+void app_trace_snapshot(AppTrace *, const char *file, GAsyncReadyCallback done, void *data);
+bool app_trace_snapshot_finish(GAsyncResult *, GError **);
 
 /* Lets people choose among the processes that record now (attach.c); `chosen` isn't called when
  * they don't. */
 void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), void *data);
+
+/* What a control without words of its own is called by those who can't see it. */
+static inline void app_call(GtkWidget *widget, const char *name)
+{
+	gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
+		-1);
+}
 
 /* ---- The picture (picture.c): a widget that shows a stage ---------------------------------------
  */

@@ -46,10 +46,10 @@ static void look(struct attach *attach)
 {
 	GDir *processes = g_dir_open("/proc", 0, NULL);
 	const char *name;
-	GtkWidget *row;
+	GtkListBoxRow *row;
 
-	while ((row = gtk_widget_get_first_child(attach->list)) && GTK_IS_LIST_BOX_ROW(row))
-		gtk_list_box_remove(GTK_LIST_BOX(attach->list), row);
+	while ((row = gtk_list_box_get_row_at_index(GTK_LIST_BOX(attach->list), 0)))
+		gtk_list_box_remove(GTK_LIST_BOX(attach->list), GTK_WIDGET(row));
 	while (processes && (name = g_dir_read_name(processes))) {
 		char *end, file[PATH_MAX];
 		long pid = strtol(name, &end, 10);
@@ -97,6 +97,7 @@ static GtkWidget *make_list(struct attach *attach)
 
 	attach->list = gtk_list_box_new();
 	gtk_widget_set_name(attach->list, "attach-list");
+	app_call(attach->list, "Programs that record");
 	gtk_list_box_set_placeholder(GTK_LIST_BOX(attach->list), empty);
 	gtk_list_box_set_activate_on_single_click(GTK_LIST_BOX(attach->list), TRUE);
 	g_signal_connect(attach->list, "row-activated", G_CALLBACK(row_activated), attach);
@@ -132,6 +133,7 @@ void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), v
 	gtk_window_set_title(attach->window, "Programs that record");
 	gtk_window_set_transient_for(attach->window, parent);
 	gtk_window_set_modal(attach->window, TRUE);
+	gtk_window_set_destroy_with_parent(attach->window, TRUE);
 	gtk_window_set_default_size(attach->window, 480, 320);
 	gtk_widget_set_name(GTK_WIDGET(attach->window), "attach");
 	gtk_widget_add_css_class(box, "pane");

@@ -96,6 +96,7 @@ void dialog_go_to(AppWindow *window, bool duration)
 	gtk_label_set_wrap(GTK_LABEL(go->reason), TRUE);
 	gtk_label_set_max_width_chars(GTK_LABEL(go->reason), 44);
 	gtk_widget_set_name(go->entry, "go-to-text");
+	app_call(go->entry, duration ? "Duration" : "Time");
 	gtk_widget_set_name(go->reason, "go-to-reason");
 	gtk_widget_set_name(button, "go-to-go");
 	gtk_widget_add_css_class(button, "control");
@@ -267,14 +268,26 @@ static void on_export(GtkNativeDialog *chooser, int answer, AppWindow *window)
 		window_fail(window, "The picture can't be exported: %s", error->message);
 }
 
+static void on_saved(GObject *trace, GAsyncResult *result, void *data)
+{
+	g_autoptr(AppWindow) window = data;
+	g_autoptr(GError) error = NULL;
+
+	g_application_release(g_application_get_default());
+	/* The window may be closed by now. */
+	if (!app_trace_snapshot_finish(result, &error) && window->stage)
+		window_fail(window, "The snapshot can't be saved: %s", error->message);
+}
+
 static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
 {
 	g_autofree char *path = chosen_path(chooser, answer);
-	g_autoptr(GError) error = NULL;
 
-	if (path && window->count > 0 &&
-		!app_trace_snapshot(window->traces[window->stage->focus], path, &error))
-		window_fail(window, "The snapshot can't be saved: %s", error->message);
+	if (!path || window->count == 0)
+		return;
+	g_application_hold(g_application_get_default());
+	app_trace_snapshot(window->traces[window->stage->focus], path, on_saved,
+		g_object_ref(window));
 }
 
 /* "net" of "net.ctf". */
@@ -285,7 +298,7 @@ static char *stem(AppWindow *window)
 
 	if (dot && dot > name)
 		*dot = '\0';
-	return name;
+	return g_strdelimit(name, "/", '-'); /* a process may have that in its name */
 }
 
 void dialog_export(AppWindow *window)

@@ -14,7 +14,6 @@ struct loading {
 static void draw(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *data)
 {
 	struct loading *loading = data;
-
 	double part = loading->part < 0 ? 1 : loading->part;
 
 	/* Without memory there is less to see. */

@@ -108,6 +108,7 @@ static void empty(AppPane *self)
 {
 	self->count = self->part = 0;
 	self->task = THRUM__NONE;
+	self->is_new = true;
 	fill(self);
 }
 
@@ -127,6 +128,7 @@ static void was_chosen(GtkDropDown *chooser, GParamSpec *property, gpointer data
 		return;
 	self->part = part;
 	self->task = THRUM__NONE;
+	self->is_new = true;
 	fill_soon(self);
 }
 
@@ -173,6 +175,7 @@ void app_pane_show(AppPane *self, unsigned part, uint32_t task)
 	if (self->part == part && self->task == task)
 		return;
 	self->task = task;
+	self->is_new = true;
 	choose_part(self, part);
 	fill_soon(self);
 }
@@ -264,6 +267,7 @@ static void add_head(AppPane *self)
 	gtk_widget_set_name(switcher, "pane-pages");
 	self->chooser = gtk_drop_down_new(NULL, NULL);
 	gtk_widget_set_name(self->chooser, "pane-trace");
+	app_call(self->chooser, "Trace");
 	gtk_widget_set_visible(self->chooser, FALSE);
 	g_signal_connect(self->chooser, "notify::selected", G_CALLBACK(was_chosen), self);
 	gtk_widget_add_css_class(tabs, "tabs");

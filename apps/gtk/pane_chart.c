@@ -142,6 +142,7 @@ static GtkWidget *make_area(AppPane *self)
 	GtkGesture *drag = gtk_gesture_drag_new();
 
 	gtk_widget_set_name(area, "chart");
+	app_call(area, "Chart of durations");
 	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(area), THRUM__CHART_HEIGHT);
 	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, self, NULL);
 	gtk_widget_set_tooltip_text(area, "Drag to choose tasks by their duration");

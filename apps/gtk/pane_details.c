@@ -129,6 +129,10 @@ void pane_details_fill(AppPane *self)
 	GtkRoot *root = gtk_widget_get_root(self->details);
 	bool had_focus = old && gtk_widget_get_focus_child(self->details_box);
 
+	/* Somebody goes from link to link, of a trace that grows: what is new can wait. */
+	if (had_focus && !self->is_new && self->part < self->count &&
+		app_trace_state(self->traces[self->part]) == APP_TRACE_LIVE)
+		return;
 	/* A link that was followed goes: the next one is then the new page's first. */
 	if (had_focus && root)
 		gtk_root_set_focus(root, NULL);
@@ -138,7 +142,9 @@ void pane_details_fill(AppPane *self)
 		gtk_box_append(GTK_BOX(self->details_box), make_page(self, model));
 	if (had_focus)
 		gtk_widget_child_focus(self->details_box, GTK_DIR_TAB_FORWARD);
-	gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller), 0);
+	if (self->is_new)
+		gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller), 0);
+	self->is_new = false;
 }
 
 void pane_details_init(AppPane *self)

@@ -20,6 +20,7 @@ struct _AppPane {
 	guint refresh_timer, refresh_idle;
 	/* Details */
 	GtkWidget *details, *details_box; /* a scrolled window, what it holds */
+	bool is_new;                      /* what is to be shown there isn't what was */
 	/* Tasks */
 	PaneTable *tasks;
 	GtkWidget *tasks_scroller, *filter, *filtered, *unnarrow;

@@ -114,8 +114,10 @@ static GtkWidget *make_head(AppPane *self)
 		names[i] = whats[i].name;
 	self->what = gtk_drop_down_new_from_strings(names);
 	gtk_widget_set_name(self->what, "statistics-of");
+	app_call(self->what, "Statistics of");
 	self->measure = gtk_drop_down_new_from_strings(measures);
 	gtk_widget_set_name(self->measure, "statistics-measure");
+	app_call(self->measure, "Measure of the chart");
 	gtk_widget_set_tooltip_text(self->measure, "What of the tasks the chart shows");
 	g_signal_connect(self->what, "notify::selected", G_CALLBACK(what_chosen), self);
 	g_signal_connect(self->measure, "notify::selected", G_CALLBACK(measure_chosen), self);

@@ -15,7 +15,6 @@ struct _PaneTable {
 	GObject parent;
 	struct thrum__table table; /* form NULL: empty */
 	int kind;
-	int64_t forgotten; /* the model's when the table was made: later its rows may be gone */
 };
 
 static GType get_item_type(GListModel *list)
@@ -72,7 +71,6 @@ void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats)
 	self->table = (struct thrum__table){0};
 	self->kind = kind;
 	if (stats && thrum__table_init(&self->table, kind, stats) == 0) {
-		self->forgotten = stats->model->forgotten;
 		/* Without memory it has the form's order. */
 		if (was_sorted &&
 			(old.sorted != self->table.sorted ||
@@ -196,14 +194,13 @@ static void bind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpoi
 {
 	const struct column *column = data;
 	const PaneTable *self = column->table;
-	const struct thrum__table *table = &self->table;
+	const struct thrum__table *table = &self->table; /* empty cells: forgotten since */
 	GtkWidget *label = gtk_list_item_get_child(item);
 	guint row = gtk_list_item_get_position(item);
 	char text[THRUM__CELL_ROOM + 1] = "";
 	struct thrum__cell cell = {0};
 
-	/* What the model has forgotten since is shown no more until the table is new. */
-	if (table->form && row < table->count && table->model->forgotten == self->forgotten) {
+	if (table->form && row < table->count) {
 		thrum__table_words(table, row, column->index, &cell);
 		gtk_widget_remove_css_class(label, "unnamed");
 		if (is_unnamed(self, column->index, &cell)) {

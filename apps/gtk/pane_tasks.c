@@ -114,6 +114,7 @@ void pane_tasks_init(AppPane *self)
 	self->filter = gtk_search_entry_new();
 	g_object_set(self->filter, "placeholder-text", "Filter by name, kind, state", NULL);
 	gtk_widget_set_name(self->filter, "tasks-filter");
+	app_call(self->filter, "Filter tasks");
 	g_signal_connect(self->filter, "search-changed", G_CALLBACK(filter_changed), self);
 	self->unnarrow = gtk_button_new();
 	gtk_widget_set_name(self->unnarrow, "tasks-all");

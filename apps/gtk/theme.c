@@ -58,7 +58,7 @@ static void settle(void)
 
 static void take_preference(const char *key, GVariant *boxed)
 {
-	g_autoptr(GVariant) value = g_variant_ref_sink(boxed);
+	g_autoptr(GVariant) value = g_variant_ref(boxed);
 
 	while (g_variant_is_of_type(value, G_VARIANT_TYPE_VARIANT)) {
 		GVariant *inner = g_variant_get_variant(value);
@@ -93,8 +93,12 @@ static void on_preference(GObject *portal, GAsyncResult *result, void *key)
 {
 	g_autoptr(GVariant) answer = g_dbus_proxy_call_finish(G_DBUS_PROXY(portal), result, NULL);
 
-	if (answer && g_variant_n_children(answer) > 0)
-		take_preference(key, g_variant_get_child_value(answer, 0));
+	g_autoptr(GVariant) value = NULL;
+
+	if (!answer || g_variant_n_children(answer) == 0)
+		return;
+	value = g_variant_get_child_value(answer, 0);
+	take_preference(key, value);
 }
 
 static void ask(const char *key)

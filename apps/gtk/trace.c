@@ -2,7 +2,7 @@
 /*
  * A trace that a window shows. Reading, modelling and laying out happen in a thread; from "shown"
  * on everything belongs to the main thread. What a program still writes is appended in small slices
- * between frames.
+ * between frames. Statistics are made in a thread, too: until it is done the model stays as it is.
  */
 #define _GNU_SOURCE
 #include "app.h"
@@ -34,11 +34,12 @@ struct _AppTrace {
 	struct thrum_trace *trace;
 	struct thrum__model *model;
 	struct thrum__view *view;
-	struct thrum__stats *stats;
+	struct thrum__stats *stats, *measured; /* measured: newer, not asked for yet */
 	struct thrum_error_info error;
-	bool is_behind;        /* there is more to read than the last slice took */
+	bool is_behind; /* there is more to read than the last slice took */
+	bool is_measuring;
 	uint64_t stats_events; /* the model's when they were made */
-	int64_t stats_forgotten, stats_next;
+	int64_t stats_forgotten, stats_begin, stats_next;
 	int64_t keep, forget_next;
 	uint64_t told_events; /* with the last "grown" */
 	int64_t told_forgotten, told_next;
@@ -117,6 +118,8 @@ static void tell_grown(AppTrace *self)
 static void end(AppTrace *self, bool has_failed)
 {
 	stop_following(self);
+	g_string_truncate(self->message, 0);
+	trace_words_lost(thrum_trace_info(self->trace), self->message);
 	if (has_failed)
 		trace_words_error(&self->error, self->message);
 	else
@@ -151,7 +154,8 @@ static gboolean catch_up(gpointer data)
 	AppTrace *self = data;
 
 	self->follow_idle = 0;
-	follow(self);
+	if (!self->is_measuring)
+		follow(self);
 	return G_SOURCE_REMOVE;
 }
 
@@ -159,7 +163,7 @@ static gboolean look(gpointer data)
 {
 	AppTrace *self = data;
 
-	if (!self->follow_idle)
+	if (!self->follow_idle && !self->is_measuring)
 		follow(self);
 	return G_SOURCE_CONTINUE;
 }
@@ -221,43 +225,6 @@ static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancell
 	g_task_return_int(task, read_all(source));
 }
 
-static struct thrum__stats *make_stats(const struct thrum__model *model)
-{
-	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
-
-	if (thrum__stats_make(model, true, LONGEST_RUNS, stats) == 0)
-		return stats;
-	g_free(stats);
-	return NULL;
-}
-
-static void free_stats(void *data)
-{
-	struct thrum__stats *stats = data;
-
-	if (stats)
-		thrum__stats_free(stats);
-	g_free(stats);
-}
-
-/* What nobody waits for is measured when the picture is there already. */
-static void measure_in_thread(GTask *task, gpointer source, gpointer data,
-	GCancellable *cancellable)
-{
-	AppTrace *self = source;
-
-	g_task_return_pointer(task, make_stats(self->model), free_stats);
-}
-
-static void measured(GObject *source, GAsyncResult *result, gpointer data)
-{
-	AppTrace *self = APP_TRACE(source);
-
-	self->stats = g_task_propagate_pointer(G_TASK(result), NULL);
-	self->stats_events = self->model->events;
-	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
-}
-
 static void show(AppTrace *self)
 {
 	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
@@ -269,14 +236,8 @@ static void show(AppTrace *self)
 	self->state = is_live ? APP_TRACE_LIVE : APP_TRACE_SHOWN;
 	g_signal_emit(self, signals[SIGNAL_SHOWN], 0);
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
-	if (is_live) {
+	if (is_live)
 		start_following(self);
-	} else {
-		GTask *task = g_task_new(self, NULL, measured, NULL);
-
-		g_task_run_in_thread(task, measure_in_thread);
-		g_object_unref(task);
-	}
 }
 
 static void was_read(GObject *source, GAsyncResult *task, gpointer data)
@@ -326,6 +287,77 @@ static void start_reading(AppTrace *self)
 	g_object_unref(task);
 }
 
+/* ---- Statistics, in a thread --------------------------------------------------------------- */
+
+static bool is_there(AppTrace *self)
+{
+	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
+}
+
+static void free_stats(void *data)
+{
+	struct thrum__stats *stats = data;
+
+	if (stats)
+		thrum__stats_free(stats);
+	g_free(stats);
+}
+
+static void measure_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
+
+	if (thrum__stats_make(APP_TRACE(source)->model, true, LONGEST_RUNS, stats) < 0)
+		g_clear_pointer(&stats, g_free);
+	g_task_return_pointer(task, stats, free_stats);
+}
+
+static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+	int64_t now = g_get_monotonic_time();
+
+	self->is_measuring = false;
+	free_stats(self->measured);
+	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->stats_next = now + STATS_PART * (now - self->stats_begin);
+	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
+}
+
+/* While a program runs they are never quite new: making them costs by all that there is. */
+static void measure(AppTrace *self)
+{
+	int64_t now = g_get_monotonic_time();
+	GTask *task;
+
+	if (self->is_measuring ||
+		(self->stats_begin > 0 && self->stats_events == self->model->events &&
+			self->stats_forgotten == self->model->forgotten) ||
+		(self->state == APP_TRACE_LIVE && now < self->stats_next))
+		return;
+	self->is_measuring = true;
+	self->stats_begin = now;
+	self->stats_events = self->model->events;
+	self->stats_forgotten = self->model->forgotten;
+	task = g_task_new(self, NULL, was_measured, NULL);
+	g_task_run_in_thread(task, measure_in_thread);
+	g_object_unref(task);
+}
+
+/* The old ones stay until newer ones are asked for, whose address is another. */
+const struct thrum__stats *app_trace_stats(AppTrace *self)
+{
+	if (!is_there(self))
+		return NULL;
+	if (self->measured) {
+		free_stats(self->stats);
+		self->stats = g_steal_pointer(&self->measured);
+	}
+	measure(self);
+	return self->stats;
+}
+
 /* ---- The object ---------------------------------------------------------------------------- */
 
 static void app_trace_finalize(GObject *object)
@@ -335,6 +367,7 @@ static void app_trace_finalize(GObject *object)
 	stop_following(self);
 	g_clear_handle_id(&self->progress_timer, g_source_remove);
 	free_stats(self->stats);
+	free_stats(self->measured);
 	thrum__view_destroy(self->view);
 	thrum__model_destroy(self->model);
 	thrum_trace_close(self->trace);
@@ -426,11 +459,6 @@ void app_trace_coarse(AppTrace *self, struct thrum__coarse *to)
 	g_mutex_unlock(&self->coarse_lock);
 }
 
-static bool is_there(AppTrace *self)
-{
-	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
-}
-
 struct thrum__model *app_trace_model(AppTrace *self)
 {
 	return is_there(self) ? self->model : NULL;
@@ -444,30 +472,6 @@ struct thrum__view *app_trace_take_view(AppTrace *self)
 const struct thrum_trace_info *app_trace_info(AppTrace *self)
 {
 	return is_there(self) ? thrum_trace_info(self->trace) : NULL;
-}
-
-/* While a program runs they are never quite new: making them costs by all that there is. */
-const struct thrum__stats *app_trace_stats(AppTrace *self)
-{
-	int64_t begin = g_get_monotonic_time();
-	struct thrum__stats *stats;
-
-	if (!is_there(self))
-		return NULL;
-	/* What was never followed is being measured by the thread. */
-	if (self->state == APP_TRACE_SHOWN ||
-		(self->stats && self->stats_events == self->model->events &&
-			self->stats_forgotten == self->model->forgotten) ||
-		(self->state == APP_TRACE_LIVE && begin < self->stats_next))
-		return self->stats;
-	/* Made before the old ones are freed: so callers see by the address that they are new. */
-	stats = make_stats(self->model);
-	free_stats(self->stats);
-	self->stats = stats;
-	self->stats_events = self->model->events;
-	self->stats_forgotten = self->model->forgotten;
-	self->stats_next = begin + STATS_PART * (g_get_monotonic_time() - begin);
-	return stats;
 }
 
 /* ---- Of what is written -------------------------------------------------------------------- */
@@ -500,7 +504,7 @@ static bool copy_to(AppTrace *self, int fd, GError **error)
 	return false;
 }
 
-bool app_trace_snapshot(AppTrace *self, const char *file, GError **error)
+static bool save_copy(AppTrace *self, const char *file, GError **error)
 {
 	/* A copy that failed leaves nothing behind, nor harms what was there. */
 	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
@@ -516,4 +520,28 @@ bool app_trace_snapshot(AppTrace *self, const char *file, GError **error)
 		g_unlink(temporary);
 	g_free(temporary);
 	return done;
+}
+
+static void save_in_thread(GTask *task, gpointer source, gpointer file, GCancellable *cancellable)
+{
+	GError *error = NULL;
+
+	if (save_copy(source, file, &error))
+		g_task_return_boolean(task, TRUE);
+	else
+		g_task_return_error(task, error);
+}
+
+void app_trace_snapshot(AppTrace *self, const char *file, GAsyncReadyCallback done, void *data)
+{
+	GTask *task = g_task_new(self, NULL, done, data);
+
+	g_task_set_task_data(task, g_strdup(file), g_free);
+	g_task_run_in_thread(task, save_in_thread);
+	g_object_unref(task);
+}
+
+bool app_trace_snapshot_finish(GAsyncResult *task, GError **error)
+{
+	return g_task_propagate_boolean(G_TASK(task), error);
 }

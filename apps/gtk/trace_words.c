@@ -122,14 +122,16 @@ void trace_words_end(const struct thrum_trace_info *info, GString *message)
 
 char *trace_words_process(int pid)
 {
-	char path[64], *name = NULL, *words;
+	char path[64], *name = NULL, *words, *valid;
 
 	snprintf(path, sizeof path, "/proc/%d/comm", pid);
 	if (g_file_get_contents(path, &name, NULL, NULL))
 		g_strchomp(name);
 	words = g_strdup_printf("%s (%d)", name ? name : "process", pid);
+	valid = g_utf8_make_valid(words, -1);
+	g_free(words);
 	g_free(name);
-	return words;
+	return valid;
 }
 
 char *trace_words_progress(int kib_read, int kib_all)

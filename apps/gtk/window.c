@@ -97,8 +97,7 @@ static void update_status(AppWindow *window)
 	gtk_label_set_text(GTK_LABEL(window->pointer_words), pointer);
 	gtk_widget_set_visible(window->pointer_words, *pointer);
 	gtk_label_set_text(GTK_LABEL(window->seen_words), seen);
-	gtk_accessible_update_property(GTK_ACCESSIBLE(window->picture),
-		GTK_ACCESSIBLE_PROPERTY_LABEL, seen, -1);
+	app_call(window->picture, seen);
 }
 
 void window_update(AppWindow *window, unsigned changes)
@@ -324,6 +323,8 @@ static GtkWidget *make_picture(AppWindow *window)
 	window->time = gtk_adjustment_new(0, 0, 1, 1, 1, 1);
 	window->row_bar = add_bar(overlay, GTK_ORIENTATION_VERTICAL, window->rows, "rows");
 	window->time_bar = add_bar(overlay, GTK_ORIENTATION_HORIZONTAL, window->time, "time");
+	app_call(window->row_bar, "Rows");
+	app_call(window->time_bar, "Time");
 	g_signal_connect(window->rows, "value-changed", G_CALLBACK(on_rows), window);
 	g_signal_connect(window->time, "value-changed", G_CALLBACK(on_time), window);
 	g_signal_connect(window->picture, "changed", G_CALLBACK(on_changed), window);
@@ -437,7 +438,8 @@ static void on_first_width(GtkPaned *paned, GParamSpec *property, AppWindow *win
 	if (width <= 0 || !gtk_widget_get_visible(window->pane))
 		return;
 	g_signal_handlers_disconnect_by_func(paned, on_first_width, window);
-	gtk_paned_set_position(paned, width - settings_get("pane-width", PANE_WIDTH));
+	gtk_paned_set_position(paned,
+		width - CLAMP(settings_get("pane-width", PANE_WIDTH), 0, width));
 }
 
 static GtkWidget *make_pane(AppWindow *window)
@@ -512,6 +514,7 @@ static void app_window_init(AppWindow *window)
 	gtk_window_set_titlebar(GTK_WINDOW(window), window_make_bar(window));
 	window->progress = gtk_progress_bar_new();
 	gtk_widget_add_css_class(window->progress, "loading");
+	app_call(window->progress, "Opening");
 	gtk_widget_set_visible(window->progress, FALSE);
 	gtk_box_append(GTK_BOX(box), window->progress);
 	gtk_box_append(GTK_BOX(box), make_loading(window));

@@ -208,9 +208,15 @@ ACTION(on_about)
 
 /* ---- The picture's menu -------------------------------------------------------------------- */
 
+/* NULL: the menu was open while its trace went, or its task was forgotten. */
 static const struct thrum__model *menu_model(AppWindow *window)
 {
-	return window->stage->parts[window->menu_part].view->model;
+	const struct thrum__model *model;
+
+	if (window->menu_part >= window->stage->count)
+		return NULL;
+	model = window->stage->parts[window->menu_part].view->model;
+	return thrum__has_row(&model->tasks, window->menu_task) ? model : NULL;
 }
 
 ACTION(on_select)
@@ -224,16 +230,21 @@ ACTION(on_related)
 {
 	AppWindow *window = data;
 
+	if (!menu_model(window))
+		return;
 	if (!window->stage->parts[window->menu_part].view->state.related_only)
 		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_RELATED);
 	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
 /* Whose result it read last, as the pane says it. */
-static uint32_t waker(const struct thrum__model *model, uint32_t task)
+static uint32_t waker(AppWindow *window)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	const struct thrum__model *model = menu_model(window);
+	uint32_t edge = model ? THRUM__TASK(model, window->menu_task, edge_out) : THRUM__NONE;
 
+	if (!model)
+		return THRUM__NONE;
 	while (thrum__has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
 		edge = THRUM__EDGE(model, edge, prev_out);
@@ -243,7 +254,7 @@ static uint32_t waker(const struct thrum__model *model, uint32_t task)
 ACTION(on_go_waker)
 {
 	AppWindow *window = data;
-	uint32_t task = waker(menu_model(window), window->menu_task);
+	uint32_t task = waker(window);
 
 	if (task != THRUM__NONE)
 		did(window, thrum__stage_go_task(window->stage, window->menu_part, task));
@@ -252,10 +263,16 @@ ACTION(on_go_waker)
 ACTION(on_copy_name)
 {
 	AppWindow *window = data;
-	char words[400];
+	const struct thrum__model *model = menu_model(window);
+	char words[400], text[400];
+	size_t size;
 
-	thrum__view_task_words(menu_model(window), window->menu_task, words, sizeof words);
-	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), words);
+	if (!model)
+		return;
+	size = thrum__view_task_words(model, window->menu_task, words, sizeof words);
+	size = MIN(size, sizeof words - 1);
+	text[thrum__text_clean(words, size, text, sizeof text - 1)] = '\0';
+	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), text);
 }
 
 static void enable(AppWindow *window, const char *name, bool is_enabled)
@@ -265,7 +282,7 @@ static void enable(AppWindow *window, const char *name, bool is_enabled)
 	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), is_enabled);
 }
 
-/* At a place of the picture; x < 0: where the keyboard asks for it, at the selection. */
+/* At a place of the picture; x < 0: the keyboard asks for it, about what is selected. */
 void window_popup(AppWindow *window, double x, double y)
 {
 	const struct thrum__stage *stage = window->stage;
@@ -284,12 +301,11 @@ void window_popup(AppWindow *window, double x, double y)
 		x = gtk_widget_get_width(window->picture) / 2.0;
 		y = gtk_widget_get_height(window->picture) / 2.0;
 	}
-	is_task = window->menu_task != THRUM__NONE;
+	is_task = menu_model(window) != NULL;
 	enable(window, "select", is_task);
 	enable(window, "related", is_task);
 	enable(window, "copy-name", is_task);
-	enable(window, "go-waker",
-		is_task && waker(menu_model(window), window->menu_task) != THRUM__NONE);
+	enable(window, "go-waker", waker(window) != THRUM__NONE);
 	gtk_popover_set_pointing_to(GTK_POPOVER(window->menu),
 		&(GdkRectangle){(int)x, (int)y, 1, 1});
 	gtk_popover_popup(GTK_POPOVER(window->menu));

@@ -94,8 +94,7 @@ static GtkWidget *make_search(AppWindow *window)
 	gtk_widget_set_size_request(box, 120, -1);
 	gtk_text_set_placeholder_text(GTK_TEXT(window->search), "Find a task or log line");
 	gtk_text_set_max_length(GTK_TEXT(window->search), THRUM__SEARCH_MAX / 4);
-	gtk_accessible_update_property(GTK_ACCESSIBLE(window->search),
-		GTK_ACCESSIBLE_PROPERTY_LABEL, "Find a task or log line", -1);
+	app_call(window->search, "Find a task or log line");
 	gtk_editable_set_width_chars(GTK_EDITABLE(window->search), 12);
 	gtk_editable_set_max_width_chars(GTK_EDITABLE(window->search), 28);
 	gtk_widget_set_hexpand(window->search, TRUE);

@@ -25,15 +25,18 @@ static void add_message(GString *text, const char *name, const char *message)
 void window_update_messages(AppWindow *window)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *valid = NULL;
 	bool is_shown;
 
 	add_message(text, NULL, window->failure);
 	for (unsigned i = 0; i < window->count; i++)
 		add_message(text, window->count > 1 ? app_trace_name(window->traces[i]) : NULL,
 			app_trace_message(window->traces[i]));
-	is_shown = text->len > 0 && g_strcmp0(text->str, window->read_message) != 0;
+	/* There may be a file's or a trace's bytes in it. */
+	valid = g_utf8_make_valid(text->str, (gssize)text->len);
+	is_shown = *valid && g_strcmp0(valid, window->read_message) != 0;
 	gtk_widget_set_visible(window->message, is_shown);
-	gtk_label_set_text(GTK_LABEL(window->message_words), text->str);
+	gtk_label_set_text(GTK_LABEL(window->message_words), valid);
 }
 
 void window_fail(AppWindow *window, const char *format, ...)
@@ -241,14 +244,14 @@ void app_window_set_state(AppWindow *window, const char *state)
 static void show_coming(AppWindow *window)
 {
 	g_autofree char *state = g_steal_pointer(&window->coming_state);
+	g_autoptr(GString) failures = g_string_new(NULL);
 	unsigned before = window->count;
 
 	for (unsigned i = 0; i < window->coming_count; i++) {
 		AppTrace *trace = window->coming[i];
 
 		if (app_trace_state(trace) == APP_TRACE_FAILED) {
-			window_fail(window, "%s: %s", app_trace_name(trace),
-				app_trace_message(trace));
+			add_message(failures, app_trace_name(trace), app_trace_message(trace));
 			let_go(window, trace);
 			continue;
 		}
@@ -261,6 +264,8 @@ static void show_coming(AppWindow *window)
 			let_go(window, trace);
 	}
 	window->coming_count = 0;
+	if (failures->len > 0)
+		window_fail(window, "%s", failures->str);
 	if (window->count == before && before > 0) {
 		end_loading(window);
 		return;
@@ -345,7 +350,8 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 
 void window_open_files(AppWindow *window, GListModel *files, bool add)
 {
-	for (unsigned i = 0; i < g_list_model_get_n_items(files); i++) {
+	/* One too many is told of; of thousands not each is to be begun. */
+	for (unsigned i = 0; i < MIN(g_list_model_get_n_items(files), THRUM__STAGE_MAX + 1); i++) {
 		g_autoptr(GFile) file = g_list_model_get_item(files, i);
 		g_autofree char *path = g_file_get_path(file);
 

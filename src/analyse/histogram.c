@@ -39,12 +39,12 @@ void thrum__histogram_make(const struct thrum__stats *stats, const bool *wanted,
 	const int64_t *values = stats->measure[measure];
 
 	*histogram = (struct thrum__histogram){.first = THRUM__HISTOGRAM_COLUMNS};
-	for (uint32_t task = 0; task < stats->task_count; task++) {
+	for (uint32_t i = 0; i < stats->places; i++) {
 		unsigned column;
 
-		if (of[task] == THRUM__NONE || !wanted[of[task]] || values[task] < 0)
+		if (of[i] == THRUM__NONE || !wanted[of[i]] || values[i] < 0)
 			continue;
-		column = column_of(values[task]);
+		column = column_of(values[i]);
 		histogram->count[column]++;
 		if (column < histogram->first)
 			histogram->first = column;

@@ -98,7 +98,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	uint32_t index = THRUM__NONE;
 	int error = key_of(tallies, model, by, task, &index);
 
-	tallies->of[task] = index;
+	tallies->of[thrum__stats_place(stats, task)] = index;
 	if (error < 0 || index == THRUM__NONE)
 		return error;
 	tally = tally_at(tallies, index, task);
@@ -109,7 +109,8 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 		tally->state[state]++;
 	tally->stuck += thrum__task_is_stuck(model, task);
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
-		tally->spread[measure].count += stats->measure[measure][task] >= 0;
+		tally->spread[measure].count +=
+			stats->measure[measure][thrum__stats_place(stats, task)] >= 0;
 	return 0;
 }
 
@@ -124,11 +125,12 @@ static int count_tasks(struct thrum__stats *stats)
 	for (int by = 0; by < THRUM__TALLIES; by++) {
 		struct thrum__tallies *tallies = &stats->by[by];
 
-		tallies->of = calloc((size_t)stats->task_count + 1, sizeof(*tallies->of));
+		tallies->of = calloc((size_t)stats->places + 1, sizeof(*tallies->of));
 		if (!tallies->of)
 			return -THRUM_E_MEMORY;
-		for (uint32_t task = 0; task < stats->task_count; task++) {
-			tallies->of[task] = THRUM__NONE;
+		for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
+			task = thrum__stats_next(stats, task + 1)) {
+			tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
 			if (counts(stats->model, task) && count_task(stats, by, task) < 0)
 				return -THRUM_E_MEMORY;
 		}
@@ -160,22 +162,23 @@ static void measure_runs(struct thrum__stats *stats)
 
 	for (uint32_t run = model->runs.first; run < model->runs.count; run++) {
 		int64_t start, end, begin, length;
-		uint32_t task;
+		uint32_t task, place;
 
 		if (!thrum__has_row(&model->runs, run))
 			continue;
 		task = THRUM__RUN(model, run, task);
 		if (!thrum__has_row(&model->tasks, task))
 			continue;
+		place = thrum__stats_place(stats, task);
 		length = thrum__run_length(model, run);
-		running[task] = thrum__add_time(running[task], length);
+		running[place] = thrum__add_time(running[place], length);
 		start = THRUM__RUN(model, run, start);
 		begin = start_of(stats, task);
 		end = THRUM__TASK(model, task, end);
 		if (start < begin || length > thrum__span_of_time(start, end))
 			length = thrum__span_of_time(start < begin ? begin : start,
 				end < start + length ? end : start + length);
-		within[task] = thrum__add_time(within[task], length);
+		within[place] = thrum__add_time(within[place], length);
 	}
 }
 
@@ -185,19 +188,21 @@ static void measure_tasks(struct thrum__stats *stats)
 	int64_t **measure = stats->measure;
 
 	measure_runs(stats);
-	for (uint32_t task = 0; task < stats->task_count; task++) {
-		int64_t life, within = measure[THRUM__MEASURE_WAITING][task];
+	for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
+		task = thrum__stats_next(stats, task + 1)) {
+		uint32_t i = thrum__stats_place(stats, task);
+		int64_t life, within = measure[THRUM__MEASURE_WAITING][i];
 
-		measure[THRUM__MEASURE_LIFE][task] = measure[THRUM__MEASURE_WAITING][task] = -1;
+		measure[THRUM__MEASURE_LIFE][i] = measure[THRUM__MEASURE_WAITING][i] = -1;
 		if (!counts(model, task))
-			measure[THRUM__MEASURE_RUNNING][task] = -1;
+			measure[THRUM__MEASURE_RUNNING][i] = -1;
 		else if (has_life(model, task)) {
 			life = thrum__span_of_time(start_of(stats, task),
 				THRUM__TASK(model, task, end));
-			measure[THRUM__MEASURE_LIFE][task] = life;
+			measure[THRUM__MEASURE_LIFE][i] = life;
 			/* A task that ran on two lanes at a time may have run more than it lived.
 			 */
-			measure[THRUM__MEASURE_WAITING][task] = within < life ? life - within : 0;
+			measure[THRUM__MEASURE_WAITING][i] = within < life ? life - within : 0;
 		}
 	}
 }
@@ -235,11 +240,11 @@ static int spread_tallies(struct thrum__tallies *tallies, int measure, const int
 	if (!seen)
 		return -THRUM_E_MEMORY;
 	for (size_t i = 0; i < count; i++) {
-		uint32_t task = items[i].item, tally = tallies->of[task];
+		uint32_t place = items[i].item, tally = tallies->of[place];
 
 		if (tally != THRUM__NONE)
 			add_value(&tallies->tallies[tally].spread[measure], ++seen[tally],
-				values[task]);
+				values[place]);
 	}
 	free(seen);
 	return 0;
@@ -252,9 +257,9 @@ static int spread_measure(struct thrum__stats *stats, int measure, struct thrum_
 	const int64_t *values = stats->measure[measure];
 	size_t count = 0;
 
-	for (uint32_t task = 0; task < stats->task_count; task++)
-		if (values[task] >= 0)
-			items[count++] = (struct thrum__sort_item){values[task], task};
+	for (uint32_t place = 0; place < stats->places; place++)
+		if (values[place] >= 0)
+			items[count++] = (struct thrum__sort_item){values[place], place};
 	thrum__sort(items, room, count, NULL, NULL);
 	for (int by = 0; by < THRUM__TALLIES; by++)
 		if (spread_tallies(&stats->by[by], measure, values, items, count) < 0)
@@ -264,8 +269,8 @@ static int spread_measure(struct thrum__stats *stats, int measure, struct thrum_
 
 static int spread_all(struct thrum__stats *stats)
 {
-	struct thrum__sort_item *items = calloc((size_t)stats->task_count + 1, sizeof(*items));
-	struct thrum__sort_item *room = calloc((size_t)stats->task_count + 1, sizeof(*room));
+	struct thrum__sort_item *items = calloc((size_t)stats->places + 1, sizeof(*items));
+	struct thrum__sort_item *room = calloc((size_t)stats->places + 1, sizeof(*room));
 	int error = items && room ? 0 : -THRUM_E_MEMORY;
 
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT && error == 0; measure++)
@@ -277,10 +282,33 @@ static int spread_all(struct thrum__stats *stats)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
+/* What was forgotten costs nothing. */
+static int place_tasks(struct thrum__stats *stats)
+{
+	const struct thrum__model *model = stats->model;
+	uint32_t blocks = (stats->task_count + THRUM__BLOCK_MASK) >> THRUM__BLOCK_SHIFT;
+
+	stats->place = calloc((size_t)blocks + 1, sizeof(*stats->place));
+	if (!stats->place)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t rest = stats->task_count - (i << THRUM__BLOCK_SHIFT);
+
+		stats->place[i] = THRUM__NONE;
+		if (!model->tasks.block[i])
+			continue;
+		stats->place[i] = stats->places;
+		stats->places += rest < THRUM__BLOCK ? rest : THRUM__BLOCK;
+	}
+	return 0;
+}
+
 static int make(struct thrum__stats *stats, uint32_t longest)
 {
+	if (place_tasks(stats) < 0)
+		return -THRUM_E_MEMORY;
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++) {
-		stats->measure[measure] = calloc((size_t)stats->task_count + 1,
+		stats->measure[measure] = calloc((size_t)stats->places + 1,
 			sizeof(**stats->measure));
 		if (!stats->measure[measure])
 			return -THRUM_E_MEMORY;
@@ -310,6 +338,7 @@ void thrum__stats_free(struct thrum__stats *stats)
 {
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
 		free(stats->measure[measure]);
+	free(stats->place);
 	for (int by = 0; by < THRUM__TALLIES; by++) {
 		free(stats->by[by].tallies);
 		free(stats->by[by].of);

@@ -58,7 +58,7 @@ struct thrum__tally {
 struct thrum__tallies {
 	struct thrum__tally *tallies; /* in the order of their first tasks */
 	uint32_t count, room;
-	uint32_t *of;            /* by task: its tally, or NONE */
+	uint32_t *of;            /* by place: its tally, or NONE */
 	struct thrum__keys keys; /* by tally: the texts are the labels' patterns */
 };
 
@@ -93,8 +93,9 @@ struct thrum__lane_use {
 struct thrum__stats {
 	const struct thrum__model *model;
 	uint32_t task_count;
+	uint32_t places, *place;                /* of tasks: thrum__stats_place */
 	bool simplify;                          /* lives begin at `start`; else at `created` */
-	int64_t *measure[THRUM__MEASURE_COUNT]; /* by task; -1: has none */
+	int64_t *measure[THRUM__MEASURE_COUNT]; /* by place; -1: has none */
 	struct thrum__tallies by[THRUM__TALLIES];
 	struct thrum__lane_use *uses; /* as they came up */
 	uint32_t use_count, use_room;
@@ -111,6 +112,25 @@ struct thrum__stats {
 THRUM__MUST_USE int thrum__stats_make(const struct thrum__model *, bool simplify, uint32_t longest,
 	struct thrum__stats *);
 void thrum__stats_free(struct thrum__stats *);
+
+/* Blocks of tasks that the model had forgotten have no places; where it has all, it is the task. */
+static inline bool thrum__stats_has(const struct thrum__stats *stats, uint32_t task)
+{
+	return task < stats->task_count && stats->place[task >> THRUM__BLOCK_SHIFT] != THRUM__NONE;
+}
+
+static inline uint32_t thrum__stats_place(const struct thrum__stats *stats, uint32_t task)
+{
+	return stats->place[task >> THRUM__BLOCK_SHIFT] + (task & THRUM__BLOCK_MASK);
+}
+
+/* The first task with a place, from this one on; task_count or more: there is none. */
+static inline uint32_t thrum__stats_next(const struct thrum__stats *stats, uint32_t task)
+{
+	while (task < stats->task_count && !thrum__stats_has(stats, task))
+		task = (task | THRUM__BLOCK_MASK) + 1;
+	return task;
+}
 
 /* "preexisting" for what the trace never saw created, else the kind's word. */
 const char *thrum__task_kind(const struct thrum__model *, uint32_t task);

@@ -56,7 +56,7 @@ struct thrum__fold_rule {
 	bool fold;          /* else linear */
 	float min_gap;      /* idle time that would take that many pixels is folded: 80 */
 	float width;        /* of a band: 64 to 80, on a phone 22, far out 9 */
-	int64_t begin, end; /* of all that can be seen: bands end there, unless the window is wider */
+	int64_t begin, end; /* of all that is: bands end there, unless the window is wider */
 	const struct thrum__companions *companions; /* or NULL */
 };
 

@@ -250,13 +250,13 @@ int thrum__coarse_frame(const struct thrum__coarse *coarse, double part, float w
 
 	p.top = p.ruler_top + THRUM__RULER;
 	thrum__list_clear(list, width, height);
+	thrum__paint_strip_ground(&p, 0, p.ruler_top);
 	if (bins > 0) {
 		read.end = coarse->slots[coarse->count - 1].end;
 		read.x_end = THRUM__STRIP_MARGIN + (double)(bins * THRUM__BIN);
 		axis.scale = (read.x_end - read.x) / (double)read.end;
 		paint(&p, coarse, bins);
 	}
-	thrum__paint_strip_ground(&p, 0, p.ruler_top);
 	thrum__paint_grid(&p);
 	thrum__list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;

@@ -90,6 +90,14 @@ static void write_state(struct about *a, uint64_t count, const char *state, bool
 		thrum__write_text(&a->w, words);
 }
 
+static bool has_ended(const struct thrum_trace_info *info)
+{
+	const char *state = info && info->state ? info->state : "";
+
+	return strcmp(state, "killed") != 0 && strcmp(state, "recording") != 0 &&
+		strcmp(state, "snapshot") != 0;
+}
+
 /* As many as the table of tasks has rows; tallies have none of the lanes' own. */
 static void write_states(struct about *a)
 {
@@ -117,7 +125,11 @@ static void write_states(struct about *a)
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		write_state(a, states[order[i].state], order[i].words,
 			order[i].state == THRUM__STATE_FAILED);
-	write_state(a, stuck, " never resolved", true);
+	/* Of a program in full flight, most of these are merely under way. */
+	if (has_ended(a->info))
+		write_state(a, stuck, " never resolved", true);
+	else
+		write_state(a, stuck, " pending that should resolve", false);
 	/* Stats may be of a moment before. */
 	if (idle <= tasks)
 		write_state(a, idle, " for when no other runs", false);

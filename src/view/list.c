@@ -20,6 +20,8 @@ void thrum__list_finish(struct thrum__list *list)
 	thrum__list_init(list);
 }
 
+#define SIZE_MOST 1e6f /* px: so that places fit an int */
+
 void thrum__list_clear(struct thrum__list *list, float width, float height)
 {
 	/* The batches behind the count keep their items' memory. */
@@ -29,8 +31,8 @@ void thrum__list_clear(struct thrum__list *list, float width, float height)
 	list->last = 0;
 	list->text_size = 0;
 	list->failed = false;
-	list->width = width;
-	list->height = height;
+	list->width = width > 0 ? fminf(width, SIZE_MOST) : 0;
+	list->height = height > 0 ? fminf(height, SIZE_MOST) : 0;
 }
 
 size_t thrum__dash_lengths(int dash, float lengths[4])

@@ -19,8 +19,8 @@ THRUM__MUST_USE int thrum__view_hold_time(struct thrum__view *, int64_t time, do
 	double scale);
 THRUM__MUST_USE int thrum__view_hold_row(struct thrum__view *, double row, float y);
 
-/* Scrolls so that a row is seen, when it isn't. */
-void thrum__view_show_row(struct thrum__view *, uint32_t row);
+/* Scrolls so that a row is seen, when it isn't. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__view_show_row(struct thrum__view *, uint32_t row);
 
 /* Selects a task and brings its unit into sight, in the middle, at the scale that is; a finding's.
  * Return as thrum__view_command. */

@@ -147,9 +147,9 @@ static int keep_in_sight(struct thrum__stage *stage, uint32_t part)
 
 	if (status < 0 || unit == THRUM__NONE || stage->own->width == 0)
 		return status;
-	thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
+	status = thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
 	thrum__stage_refresh(stage);
-	return 0;
+	return status;
 }
 
 /* A command's or a link's: animated, where it goes somewhere. */

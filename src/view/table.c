@@ -34,10 +34,20 @@ bool thrum__column_descends(const struct thrum__column *column)
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-static bool is_there(const struct thrum__table *table, uint32_t item)
+static bool is_of_tasks(const struct thrum__table *table)
 {
-	return table->form != thrum__table_form(THRUM__TABLE_TASKS) ||
-		thrum__has_row(&table->model->tasks, item);
+	return table->form == thrum__table_form(THRUM__TABLE_TASKS);
+}
+
+/* Of all tasks that ever were, those that may be there. */
+static uint32_t next_item(const struct thrum__table *table, uint32_t item)
+{
+	return is_of_tasks(table) ? thrum__stats_next(table->stats, item) : item;
+}
+
+static uint32_t end_of_items(const struct thrum__table *table)
+{
+	return is_of_tasks(table) ? table->stats->task_count : table->all;
 }
 
 static bool every(const void *context, const struct thrum__table *table, uint32_t item)
@@ -78,7 +88,9 @@ uint32_t thrum__table_task(const struct thrum__table *table, uint32_t row)
 	const struct thrum__stats *stats = table->stats;
 	uint32_t item = table->rows[row];
 
-	if (table->form == thrum__table_form(THRUM__TABLE_TASKS))
+	if (!thrum__table_has(table, item))
+		return THRUM__NONE;
+	if (is_of_tasks(table))
 		return item;
 	if (table->form == thrum__table_form(THRUM__TABLE_RUNS))
 		return THRUM__RUN(table->model, stats->longest[item], task);
@@ -198,8 +210,9 @@ int thrum__table_filter(struct thrum__table *table,
 	filtered.rows = calloc((size_t)table->all + 1, sizeof(*filtered.rows));
 	if (!filtered.rows)
 		return -THRUM_E_MEMORY;
-	for (uint32_t item = 0; item < table->all; item++)
-		if (is_there(table, item) && is_wanted(context, table, item))
+	for (uint32_t item = next_item(table, 0); item < end_of_items(table);
+		item = next_item(table, item + 1))
+		if (thrum__table_has(table, item) && is_wanted(context, table, item))
 			filtered.rows[filtered.count++] = item;
 	if (table->sorted < table->form->count)
 		error = thrum__table_sort(&filtered, table->sorted, table->descending);

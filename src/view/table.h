@@ -88,8 +88,8 @@ static inline bool thrum__column_is_right(const struct thrum__column *column)
 bool thrum__column_descends(const struct thrum__column *);
 
 /*
- * All rows, in the form's order. Model and stats must stay as they are until thrum__table_finish.
- * Returns 0 or -THRUM_E_MEMORY.
+ * All rows, in the form's order. Stats must stay as they are until thrum__table_finish. The model
+ * may forget: then cells are empty. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__table_init(struct thrum__table *, int kind, const struct thrum__stats *);
 void thrum__table_finish(struct thrum__table *);

@@ -108,7 +108,7 @@ const struct thrum__table_form *thrum__table_form(int kind)
 uint32_t thrum__table_items(const struct thrum__stats *stats, int kind)
 {
 	switch (kind) {
-	case THRUM__TABLE_TASKS: return stats->task_count;
+	case THRUM__TABLE_TASKS: return stats->places;
 	case THRUM__TABLE_LABELS: return stats->by[THRUM__BY_LABEL].count;
 	case THRUM__TABLE_KINDS: return stats->by[THRUM__BY_KIND].count;
 	case THRUM__TABLE_SITES: return stats->by[THRUM__BY_SITE].count;
@@ -211,7 +211,9 @@ static void task_cell(const struct thrum__table *table, uint32_t task, unsigned 
 			set_number(cell, lane);
 		break;
 	default:
-		set_number(cell, table->stats->measure[column - TASK_MEASURES][task]);
+		set_number(cell,
+			table->stats->measure[column - TASK_MEASURES]
+					     [thrum__stats_place(table->stats, task)]);
 		cell->is_empty = cell->number < 0;
 	}
 }
@@ -253,11 +255,13 @@ static void tallies_cell(const struct thrum__table *table, int by, uint32_t item
 
 	if (column >= common) {
 		tally_cell(tally, column - common, cell);
-	} else if (by == THRUM__BY_SITE) {
-		set_site(cell, table->model, tally->sample);
 	} else if (column == 0 && by == THRUM__BY_LABEL) {
 		label = thrum__keys_text(&tallies->keys, item, &size);
 		set_bytes(cell, label, size);
+	} else if (!thrum__has_row(&table->model->tasks, tally->sample)) {
+		return;
+	} else if (by == THRUM__BY_SITE) {
+		set_site(cell, table->model, tally->sample);
 	} else {
 		set_text(cell, thrum__task_kind(table->model, tally->sample));
 	}
@@ -334,6 +338,20 @@ static void run_cell(const struct thrum__table *table, uint32_t item, unsigned c
 	}
 }
 
+bool thrum__table_has(const struct thrum__table *table, uint32_t item)
+{
+	const struct thrum__model *model = table->model;
+
+	switch (table->form - forms) {
+	case THRUM__TABLE_TASKS: return thrum__has_row(&model->tasks, item);
+	case THRUM__TABLE_RUNS:
+		item = table->stats->longest[item];
+		return thrum__has_row(&model->runs, item) &&
+			thrum__has_row(&model->tasks, THRUM__RUN(model, item, task));
+	default: return true;
+	}
+}
+
 void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__cell *cell)
 {
@@ -342,6 +360,8 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	cell->text = "";
 	cell->size = 0;
 	cell->number = 0;
+	if (!thrum__table_has(table, item))
+		return;
 	switch (table->form - forms) {
 	case THRUM__TABLE_TASKS: task_cell(table, item, column, cell); break;
 	case THRUM__TABLE_LABELS: tallies_cell(table, THRUM__BY_LABEL, item, column, cell); break;

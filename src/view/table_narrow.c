@@ -23,13 +23,16 @@ static bool is_in_chart(const struct thrum__chart *chart, const struct narrow *n
 	uint32_t task)
 {
 	const struct thrum__stats *stats = chart->stats;
-	uint32_t tally = task < stats->task_count ? stats->by[THRUM__BY_LABEL].of[task]
-						  : THRUM__NONE;
+	uint32_t place, tally;
 	int64_t value;
 
+	if (!thrum__stats_has(stats, task))
+		return false;
+	place = thrum__stats_place(stats, task);
+	tally = stats->by[THRUM__BY_LABEL].of[place];
 	if (tally == THRUM__NONE || (chart->tally != THRUM__NONE && chart->tally != tally))
 		return false;
-	value = stats->measure[chart->measure][task];
+	value = stats->measure[chart->measure][place];
 	return value >= narrow->least && value < narrow->less_than;
 }
 

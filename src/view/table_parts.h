@@ -8,7 +8,9 @@
 /* How many rows a table has at most; items are numbered from 0. */
 uint32_t thrum__table_items(const struct thrum__stats *, int kind);
 
-/* A cell of what is no row, perhaps. */
+/* The model hasn't forgotten it since the statistics were made. */
+bool thrum__table_has(const struct thrum__table *, uint32_t item);
+/* A cell of what is no row, perhaps; empty, where it is forgotten. */
 void thrum__table_item_cell(const struct thrum__table *, uint32_t item, unsigned column,
 	struct thrum__cell *);
 

@@ -109,8 +109,9 @@ static void take_block(const struct thrum__level *level, struct thrum__maker *ma
 	maker->count += from->count;
 }
 
-/* Closes the narrowest gaps, so that at most so many are left; returns how many. */
-static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most)
+/* Closes the narrowest gaps, so that at most so many are left; returns how many, and up to where
+ * gaps were closed. */
+static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most, int64_t *closed)
 {
 	uint32_t gaps[CLASSES] = {0}, kept = 0;
 
@@ -120,6 +121,7 @@ static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most)
 		gaps[class_of(sums[i].start - sums[i - 1].end)]++;
 	unsigned narrow = narrowest(gaps, most);
 
+	*closed = narrow ? gap_of(narrow) - 1 : 0;
 	for (uint32_t i = 1; i < count; i++) {
 		if (class_of(sums[i].start - sums[kept].end) < narrow)
 			add(&sums[kept], &sums[i]);
@@ -130,7 +132,7 @@ static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most)
 }
 
 /* Makes sums of the input, which comes in sixteen sorted lists; returns how many. */
-static uint32_t merge_block(struct thrum__maker *maker, uint32_t most)
+static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *closed)
 {
 	struct thrum__sum *sums = maker->sums;
 	uint32_t count = 0;
@@ -146,7 +148,7 @@ static uint32_t merge_block(struct thrum__maker *maker, uint32_t most)
 		else
 			sums[count++] = *sum;
 	}
-	return thin(sums, count, most);
+	return thin(sums, count, most, closed);
 }
 
 /* ---- All blocks ------------------------------------------------------------------------------ */
@@ -176,6 +178,7 @@ static int make_block(struct thrum__maker *maker, struct thrum__track *track, un
 	uint32_t end = nodes - node < THRUM__FAN ? nodes : node + THRUM__FAN;
 
 	maker->count = maker->items = 0;
+	block->narrow = 0;
 	for (; node < end; node++) {
 		if (number)
 			take_block(&track->level[number - 1], maker, node);
@@ -186,7 +189,8 @@ static int make_block(struct thrum__maker *maker, struct thrum__track *track, un
 	uint32_t count = merge_block(maker,
 		most < SUMS_LEAST          ? SUMS_LEAST
 			: most > SUMS_MOST ? SUMS_MOST
-					   : most);
+					   : most,
+		&block->narrow);
 
 	if (count > block->room && make_room(level, block, count))
 		return -THRUM_E_MEMORY;
@@ -267,7 +271,8 @@ static int insert(struct thrum__level *level, struct thrum__row_block *block, ui
 	const struct thrum__sum *sum)
 {
 	if (block->count == block->room && block->room >= ROW_MOST) {
-		block->count = thin(level->sums + block->first, block->count, SUMS_MOST);
+		block->count = thin(level->sums + block->first, block->count, SUMS_MOST,
+			&block->narrow);
 		at = sum_at(level, block, sum->start);
 		/* It may lie where a gap was closed. */
 		if (at < block->first + block->count && level->sums[at].start <= sum->end) {
@@ -293,10 +298,11 @@ static int insert(struct thrum__level *level, struct thrum__row_block *block, ui
 
 static int add_to(struct thrum__level *level, struct thrum__row_block *block, struct thrum__sum sum)
 {
-	uint32_t at = sum_at(level, block, sum.start);
+	uint32_t at = sum_at(level, block, sum.start - block->narrow);
 
 	block->items += sum.count;
-	if (at == block->first + block->count || level->sums[at].start > sum.end) {
+	if (at == block->first + block->count ||
+		level->sums[at].start > sum.end + block->narrow) {
 		sum.count = sum.count ? sum.count : 1;
 		return insert(level, block, at, &sum);
 	}
@@ -309,22 +315,49 @@ static int add_to(struct thrum__level *level, struct thrum__row_block *block, st
 		sum = old;
 	}
 	add(to, &sum);
-	while (at + 1 < block->first + block->count && to[1].start <= to->end) {
+	while (at + 1 < block->first + block->count && to[1].start <= to->end + block->narrow) {
 		add(to, &to[1]);
 		drop(level, block, at + 1);
 	}
 	return 0;
 }
 
-int thrum__blocks_add(struct thrum__track *track, uint32_t row, int64_t start, int64_t end,
-	uint32_t item, uint32_t count)
+static int add_to_all(struct thrum__track *track, uint32_t block, const struct thrum__sum *sum)
 {
-	struct thrum__sum sum = {start, end, count, item, 1};
 	int error = 0;
 
 	for (unsigned i = 0; i < track->levels && !error; i++) {
-		row >>= THRUM__FAN_SHIFT;
-		error = add_to(&track->level[i], &track->level[i].block[row], sum);
+		error = add_to(&track->level[i], &track->level[i].block[block], *sum);
+		block >>= THRUM__FAN_SHIFT;
+	}
+	return error;
+}
+
+int thrum__blocks_add(struct thrum__track *track, uint32_t row, int64_t start, int64_t end,
+	uint32_t item, uint32_t count)
+{
+	return add_to_all(track, row >> THRUM__FAN_SHIFT,
+		&(struct thrum__sum){start, end, count, item, 1});
+}
+
+int thrum__blocks_bring(struct thrum__track *track, uint32_t block,
+	const struct thrum__arrival *arrivals, uint32_t count)
+{
+	const struct thrum__level *level = &track->level[0];
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && track->levels > 0 && !error;) {
+		int64_t narrow = level->block[block].narrow;
+		const struct thrum__arrival *a = &arrivals[i++];
+		struct thrum__sum sum = {a->start, a->end, 1, a->item, 1};
+
+		for (; i < count && arrivals[i].start >= sum.start &&
+			arrivals[i].start <= sum.end + narrow;
+			i++) {
+			a = &arrivals[i];
+			add(&sum, &(struct thrum__sum){a->start, a->end, 1, a->item, 1});
+		}
+		error = add_to_all(track, block, &sum);
 	}
 	return error;
 }
@@ -349,8 +382,11 @@ static bool find_first(const struct thrum__track *track, unsigned number, uint32
 				first = level->sums[i];
 		} else {
 			const struct thrum__extent *row = &track->row[node];
-			uint32_t i = thrum__track_end_at(track, row->first, row->last, sum->start);
+			uint32_t i = row->first;
 
+			/* When what is old goes, it is the row's first. */
+			if (i < row->last && thrum__track_end(track, i) < sum->start)
+				i = thrum__track_end_at(track, i, row->last, sum->start);
 			if (i < row->last)
 				first = (struct thrum__sum){.start = track->start[i],
 					.item = track->item[i]};
@@ -408,6 +444,9 @@ bool thrum__blocks_trim(struct thrum__track *track, unsigned number, uint32_t at
 	if (block->count == 0 || (gone == 0 && level->sums[i].start >= before))
 		return false;
 	block->count -= gone;
+	/* What became sparse is told apart again. */
+	if (block->count < SUMS_LEAST)
+		block->narrow /= 2;
 	memmove(level->sums + block->first, level->sums + i, block->count * sizeof(*level->sums));
 	if (block->count > 0 && level->sums[block->first].start < before)
 		level->sums[block->first].start = before;

@@ -79,36 +79,49 @@ static int cut(const struct thrum__change *c, uint32_t row, uint32_t position)
 	return error;
 }
 
+int thrum__change_insert(const struct thrum__change *c, int kind, const struct thrum__arrival *new,
+	bool *is_new)
+{
+	struct thrum__track *track = &c->tracks->track[kind];
+	const struct thrum__extent *extent = &track->row[new->row];
+	uint32_t at = find(c, kind, new->row, new->start, new->item);
+
+	*is_new = !is_at(track, new->row, at, new->item);
+	if (!*is_new)
+		return 0;
+	at = thrum__track_open(track, new->row, at - extent->first);
+	if (at == THRUM__NONE)
+		return -THRUM_E_MEMORY;
+	track->item[at] = new->item;
+	track->start[at] = new->start;
+	if (track->end)
+		track->end[at] = new->end;
+	if (kind == THRUM__TRACK_RUNS &&
+		(at + 1 < extent->last || (at > extent->first && track->end[at - 1] > new->start)))
+		return cut(c, new->row, at);
+	thrum__track_redo(track, new->row, at);
+	return 0;
+}
+
 static int put(const struct thrum__change *c, int kind, uint32_t row, uint32_t item, int64_t start,
 	int64_t end)
 {
 	struct thrum__track *track = &c->tracks->track[kind];
-	uint32_t at = find(c, kind, row, start, item);
+	bool is_new;
+	int error = thrum__change_insert(c, kind,
+		&(struct thrum__arrival){start, end, item, row}, &is_new);
 
-	if (is_at(track, row, at, item))
-		return 0;
-	at = thrum__track_open(track, row, at - track->row[row].first);
-	if (at == THRUM__NONE)
-		return -THRUM_E_MEMORY;
-	track->item[at] = item;
-	track->start[at] = start;
-	if (track->end)
-		track->end[at] = end;
-	int error = thrum__blocks_add(track, row, start, end, item, 1);
-
-	if (!error && kind == THRUM__TRACK_RUNS)
-		error = cut(c, row, at);
-	else
-		thrum__track_redo(track, row, at);
-	return error;
+	return error || !is_new ? error : thrum__blocks_add(track, row, start, end, item, 1);
 }
 
 static int take(const struct thrum__change *c, int kind, uint32_t row, uint32_t item, int64_t start)
 {
 	struct thrum__track *track = &c->tracks->track[kind];
-	uint32_t at = find(c, kind, row, start, item);
-	bool is_first = at == track->row[row].first;
+	uint32_t at = track->row[row].first;
+	bool is_first = is_at(track, row, at, item);
 
+	if (!is_first)
+		at = find(c, kind, row, start, item);
 	if (!is_at(track, row, at, item))
 		return 0;
 	start = track->start[at];

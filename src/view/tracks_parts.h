@@ -29,6 +29,7 @@ struct thrum__row_block {
 	uint32_t first, count, room; /* of the level's sums */
 	uint32_t items;              /* that they stand for */
 	uint32_t gone;               /* items that went since it was made, and may still be seen */
+	int64_t narrow;              /* gaps that are closed */
 };
 
 struct thrum__level {
@@ -36,6 +37,12 @@ struct thrum__level {
 	uint32_t blocks, block_room;
 	struct thrum__sum *sums;
 	uint32_t used, room;
+};
+
+/* An item that comes into a row. */
+struct thrum__arrival {
+	int64_t start, end;
+	uint32_t item, row;
 };
 
 /* The positions of a row's items. */
@@ -51,7 +58,8 @@ struct thrum__slot {
 /*
  * Items by row, and in a row by time. They don't overlap: one that begins before an earlier ends is
  * cut (only runs of one chain in several lanes do, or damaged traces). Rows lie one behind the
- * other when made; one that grows moves to twice the room, and what it leaves is for others.
+ * other when made; one that grows moves to more room, and what it leaves is for others, until all
+ * are packed again.
  */
 struct thrum__track {
 	struct thrum__extent *row;
@@ -137,6 +145,8 @@ void thrum__track_close(struct thrum__track *, uint32_t row, uint32_t position);
 /* Drops what ended before; returns how many that were. */
 uint32_t thrum__track_trim(struct thrum__track *, uint32_t row, int64_t before);
 THRUM__MUST_USE int thrum__track_add_rows(struct thrum__track *, uint32_t rows);
+/* Makes rows lie closely again where they leave much unused. */
+THRUM__MUST_USE int thrum__track_pack(struct thrum__track *);
 /* A closed run more in the union. */
 THRUM__MUST_USE int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end);
 
@@ -147,6 +157,9 @@ THRUM__MUST_USE int thrum__blocks_grow(struct thrum__tracks *, struct thrum__tra
 /* An item of a row is more than it was by start … end; count 0: not a new one. */
 THRUM__MUST_USE int thrum__blocks_add(struct thrum__track *, uint32_t row, int64_t start,
 	int64_t end, uint32_t item, uint32_t count);
+/* What came into rows of a block of sixteen, in the order of time but for what is late. */
+THRUM__MUST_USE int thrum__blocks_bring(struct thrum__track *, uint32_t block,
+	const struct thrum__arrival *, uint32_t count);
 /* It left the row. */
 THRUM__MUST_USE int thrum__blocks_remove(struct thrum__tracks *, struct thrum__track *,
 	uint32_t row, int64_t start, uint32_t item);

@@ -10,6 +10,13 @@ struct thrum__placed {
 	uint32_t row;       /* or NONE */
 };
 
+/* What an update brings into the rows of one track, and behind it the same by blocks of rows. */
+struct thrum__batch {
+	struct thrum__arrival *arrivals;
+	uint32_t *first; /* of each block, while sorting */
+	uint32_t count, room, block_room;
+};
+
 struct thrum__tracks_past {
 	uint32_t updates; /* the layout's */
 	uint32_t runs, edges, notes, tasks;
@@ -18,6 +25,7 @@ struct thrum__tracks_past {
 	uint32_t open_count, open_room;
 	struct thrum__placed *units;
 	uint32_t unit_count, unit_room;
+	struct thrum__batch batch;
 };
 
 struct thrum__change {
@@ -27,7 +35,22 @@ struct thrum__change {
 	const struct thrum__layout *layout;
 };
 
-/* tracks_move.c: all return 0 or -THRUM_E_MEMORY. */
+/* All return 0 or -THRUM_E_MEMORY. */
+
+/* ---- tracks_batch.c -------------------------------------------------------------------------- */
+
+/* Notes that an item is new, to be put where it belongs with all others of its kind. */
+THRUM__MUST_USE int thrum__change_await(const struct thrum__change *, int kind, uint32_t item);
+/* The same of a unit that changed. */
+THRUM__MUST_USE int thrum__change_await_unit(const struct thrum__change *, uint32_t unit);
+/* Puts what was awaited. */
+THRUM__MUST_USE int thrum__change_settle(const struct thrum__change *, int kind);
+
+/* ---- tracks_move.c --------------------------------------------------------------------------- */
+
+/* Puts an item into a row, if it isn't there, but not yet into the blocks of rows. */
+THRUM__MUST_USE int thrum__change_insert(const struct thrum__change *, int kind,
+	const struct thrum__arrival *, bool *is_new);
 
 /* Puts an item into the rows where it belongs, if it isn't there. */
 THRUM__MUST_USE int thrum__change_put(const struct thrum__change *, int kind, uint32_t item);

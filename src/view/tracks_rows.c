@@ -76,7 +76,7 @@ static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_
 		memmove(track->end + to, track->end + from, count * sizeof(*track->end));
 }
 
-/* Moves a row to the beginning of its slot, or of another with room for twice as many. */
+/* Moves a row to the beginning of its slot, or of another with room for half as many more. */
 static int move(struct thrum__track *track, uint32_t row, bool to_other)
 {
 	struct thrum__extent *extent = &track->row[row];
@@ -86,7 +86,7 @@ static int move(struct thrum__track *track, uint32_t row, bool to_other)
 	if (to_other) {
 		unsigned power = POWER_LEAST;
 
-		while (1u << power < 2 * count)
+		while (1u << power < count + count / 2)
 			power++;
 		int error = take(track, power, &slot);
 
@@ -113,7 +113,69 @@ static int make_room(struct thrum__track *track, uint32_t row)
 		return 0;
 	if (count >= UINT32_MAX / 4)
 		return -THRUM_E_MEMORY;
-	return move(track, row, count >= slot->room - slot->room / 2);
+	return move(track, row, count >= slot->room - slot->room / 5);
+}
+
+/* ---- All rows -------------------------------------------------------------------------------- */
+
+static uint32_t packed_room(const struct thrum__extent *extent)
+{
+	uint32_t count = extent->last - extent->first;
+
+	return count + count / 2 + (1u << POWER_LEAST);
+}
+
+static int pack_array(const struct thrum__track *track, void *array, size_t size, uint64_t room)
+{
+	char *from, *packed, *to;
+
+	memcpy(&from, array, sizeof(from));
+	if (!from)
+		return 0;
+	packed = to = calloc((size_t)room + 1, size);
+	if (!packed)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < track->rows; i++) {
+		const struct thrum__extent *extent = &track->row[i];
+
+		memcpy(to, from + extent->first * size, (extent->last - extent->first) * size);
+		to += packed_room(extent) * size;
+	}
+	free(from);
+	memcpy(array, &packed, sizeof(packed));
+	return 0;
+}
+
+int thrum__track_pack(struct thrum__track *track)
+{
+	uint64_t room = 0;
+	uint32_t base = 0;
+
+	for (uint32_t i = 0; i < track->rows; i++)
+		room += packed_room(&track->row[i]);
+	if (room >= track->count / 3 * 2)
+		return 0;
+	if (pack_array(track, &track->start, sizeof(*track->start), room) ||
+		pack_array(track, &track->end, sizeof(*track->end), room) ||
+		pack_array(track, &track->item, sizeof(*track->item), room))
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < track->rows; i++) {
+		struct thrum__extent *extent = &track->row[i];
+
+		track->slot[i] = (struct thrum__slot){base, packed_room(extent)};
+		*extent = (struct thrum__extent){base, base + extent->last - extent->first};
+		base += track->slot[i].room;
+	}
+	memset(track->free, 0xff, sizeof(track->free));
+	track->count = base;
+	for (unsigned i = 0; i < track->gap_levels; i++) {
+		free(track->gap[i]);
+		track->gap[i] = NULL;
+	}
+	track->gap_levels = 0;
+	free(track->before);
+	track->before = NULL;
+	return thrum__track_index(track);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
@@ -164,8 +226,12 @@ uint32_t thrum__track_trim(struct thrum__track *track, uint32_t row, int64_t bef
 int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end)
 {
 	struct thrum__extent *extent = &all->row[0];
-	uint32_t at = thrum__track_end_at(all, extent->first, extent->last, start), next = at;
+	uint32_t at = extent->last, next;
 
+	/* Mostly it is behind all. */
+	if (at > extent->first && all->end[at - 1] >= start)
+		at = thrum__track_end_at(all, extent->first, at, start);
+	next = at;
 	if (at == extent->last || all->start[at] > end) {
 		at = thrum__track_open(all, 0, at - extent->first);
 		if (at == THRUM__NONE)

@@ -10,19 +10,24 @@
 
 #include "view/tracks_past.h"
 
+#define PACK_EACH 32 /* updates */
+
 void thrum__past_free(struct thrum__tracks_past *past)
 {
 	if (!past)
 		return;
 	free(past->open);
 	free(past->units);
+	free(past->batch.arrivals);
+	free(past->batch.first);
 	free(past);
 }
 
 size_t thrum__past_memory(const struct thrum__tracks_past *past)
 {
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
-			past->unit_room * sizeof(*past->units)
+			past->unit_room * sizeof(*past->units) +
+			past->batch.room * sizeof(*past->batch.arrivals)
 		    : 0;
 }
 
@@ -218,7 +223,7 @@ static int follow_open(const struct thrum__change *c)
 
 static int add_run(const struct thrum__change *c, uint32_t run)
 {
-	int error = thrum__change_put(c, THRUM__TRACK_RUNS, run);
+	int error = thrum__change_await(c, THRUM__TRACK_RUNS, run);
 
 	if (error)
 		return error;
@@ -229,7 +234,7 @@ static int add_run(const struct thrum__change *c, uint32_t run)
 static int add_edge(const struct thrum__change *c, uint32_t edge)
 {
 	uint32_t to = THRUM__EDGE(c->model, edge, to);
-	int error = thrum__change_put(c, THRUM__TRACK_EDGES, edge);
+	int error = thrum__change_await(c, THRUM__TRACK_EDGES, edge);
 
 	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
 		thrum__has_row(&c->model->tasks, to))
@@ -251,10 +256,10 @@ static int unfail(const struct thrum__change *c, uint32_t edge)
 
 static int add_note(const struct thrum__change *c, uint32_t note)
 {
-	return thrum__change_put(c, THRUM__TRACK_NOTES, note);
+	return thrum__change_await(c, THRUM__TRACK_NOTES, note);
 }
 
-static int add_rest(const struct thrum__change *c, const struct thrum__rows *rows, uint32_t from,
+static int for_rest(const struct thrum__change *c, const struct thrum__rows *rows, uint32_t from,
 	int (*add)(const struct thrum__change *, uint32_t))
 {
 	int error = 0;
@@ -271,12 +276,18 @@ static int add_rest(const struct thrum__change *c, const struct thrum__rows *row
 static int add_new(const struct thrum__change *c)
 {
 	const struct thrum__model *model = c->model;
-	int error = add_rest(c, &model->runs, c->past->runs, add_run);
+	int error = for_rest(c, &model->runs, c->past->runs, add_run);
 
 	if (!error)
-		error = add_rest(c, &model->edges, c->past->edges, add_edge);
+		error = thrum__change_settle(c, THRUM__TRACK_RUNS);
 	if (!error)
-		error = add_rest(c, &model->notes, c->past->notes, add_note);
+		error = for_rest(c, &model->edges, c->past->edges, add_edge);
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_EDGES);
+	if (!error)
+		error = for_rest(c, &model->notes, c->past->notes, add_note);
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_NOTES);
 	c->tracks->since = INT64_MAX;
 	for (uint32_t i = 0; i < c->past->open_count; i++) {
 		uint32_t run = c->past->open[i];
@@ -299,12 +310,23 @@ static int move_all(const struct thrum__change *c)
 		error = thrum__change_task(c, layout->adopted[i]);
 	memset(c->tracks->wanted, 0, c->tracks->rows / 8 + 1u);
 	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
-		error = thrum__change_unit(c, layout->changed[i]);
+		error = thrum__change_await_unit(c, layout->changed[i]);
 		if (layout->units[layout->changed[i]].task != THRUM__NONE)
 			thrum__tracks_want(c->tracks, c->model, layout, layout->changed[i]);
 	}
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_UNITS);
 	thrum__times_count(&c->tracks->starts);
 	thrum__times_count(&c->tracks->ends);
+	return error;
+}
+
+static int pack(struct thrum__tracks *tracks)
+{
+	int error = thrum__track_pack(&tracks->all);
+
+	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++)
+		error = thrum__track_pack(&tracks->track[kind]);
 	return error;
 }
 
@@ -326,12 +348,14 @@ int thrum__tracks_update(struct thrum__tracks *tracks, const struct thrum__model
 		error = follow_open(&c);
 	trim(&c);
 	if (!error)
-		error = add_rest(&c, &model->edges, c.past->edges, unfail);
+		error = for_rest(&c, &model->edges, c.past->edges, unfail);
 	tracks->end = thrum__bounded(model->end);
 	if (!error)
 		error = move_all(&c);
 	if (!error)
 		error = add_new(&c);
+	if (!error && layout->updates % PACK_EACH == 0)
+		error = pack(tracks);
 	count_model(c.past, model, layout);
 	return error;
 }

@@ -103,9 +103,9 @@ int thrum__view_show_task(struct thrum__view *view, uint32_t task)
 	thrum__view_remember(view);
 	if (start < view->state.from || start > view->state.to)
 		thrum__view_window_around(view, start, start, half);
-	if (unit != THRUM__NONE)
-		thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
 	status = thrum__view_select(view, task);
+	if (status == 0 && unit != THRUM__NONE)
+		status = thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
 	return status < 0 ? status : 1;
 }
 
@@ -129,6 +129,11 @@ static bool is_alike(const struct thrum__view *view, uint32_t task)
 	const char *a = thrum__model_task_name(model, view->selected, &a_size);
 	const char *b = thrum__model_task_name(model, task, &b_size);
 
+	/* Of a chain, which is seen as one, the first stands for all. */
+	if (!is_first(view, task) ||
+		thrum__layout_unit(view->layout, task) ==
+			thrum__layout_unit(view->layout, view->selected))
+		return false;
 	if (a_size == 0 && b_size == 0)
 		return THRUM__TASK(model, task, kind) == THRUM__TASK(model, view->selected, kind) &&
 			THRUM__TASK(model, task, site) == THRUM__TASK(model, view->selected, site);
@@ -179,7 +184,8 @@ static int fit(struct thrum__view *view)
 		int64_t margin = (u->end - u->start) / 10 + 1;
 
 		thrum__view_window_around(view, u->start, u->end, margin);
-		thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
+		if (thrum__view_show_row(view, thrum__layout_row(view->layout, unit)) < 0)
+			return -THRUM_E_MEMORY;
 		if (view->state.from != before.from || view->state.to != before.to)
 			return 1;
 	}
@@ -203,7 +209,7 @@ int thrum__view_show_finding(struct thrum__view *view, uint32_t index)
 	struct thrum__view_state *state = &view->state;
 	const struct thrum__finding *finding;
 	int64_t margin, first = INT64_MAX, last = INT64_MIN;
-	uint32_t victim;
+	uint32_t victim, unit;
 
 	if (index >= view->findings.count)
 		return 0;
@@ -222,10 +228,13 @@ int thrum__view_show_finding(struct thrum__view *view, uint32_t index)
 	thrum__view_window_around(view, first, last, margin);
 	state->fold = state->squeeze = THRUM__FOLD_ON;
 	state->related_only = true;
-	if (thrum__layout_unit(view->layout, victim) != THRUM__NONE)
-		thrum__view_show_row(view,
-			thrum__layout_row(view->layout, thrum__layout_unit(view->layout, victim)));
-	return thrum__view_select(view, victim) < 0 ? -THRUM_E_MEMORY : 1;
+	if (thrum__view_select(view, victim) < 0)
+		return -THRUM_E_MEMORY;
+	unit = thrum__layout_unit(view->layout, victim);
+	if (unit != THRUM__NONE &&
+		thrum__view_show_row(view, thrum__layout_row(view->layout, unit)) < 0)
+		return -THRUM_E_MEMORY;
+	return 1;
 }
 
 /* The chosen one, or, when that is in sight, the next. */

@@ -182,18 +182,37 @@ static void clamp_row(struct thrum__view *view)
 		view->state.row = last;
 }
 
-void thrum__view_show_row(struct thrum__view *view, uint32_t row)
+static bool is_in_sight(const struct thrum__view *view, uint32_t row)
 {
 	const struct thrum__row_box *box = thrum__row_axis_find(&view->rows, row);
-	double seen = view->rows.count > 0
-		? view->rows.boxes[view->rows.count - 1].row - view->rows.boxes[0].row
-		: 0;
 
-	if (view->state.fisheye)
+	return box && box->y >= view->rows.top && box->y + box->height <= view->rows.bottom;
+}
+
+int thrum__view_show_row(struct thrum__view *view, uint32_t row)
+{
+	const struct thrum__row_axis *rows = &view->rows;
+	int status = 0;
+
+	if (view->state.fisheye) {
 		view->state.row = row;
-	else if (!box || box->y < view->rows.top || box->y + box->height > view->rows.bottom)
-		view->state.row = row - seen / 2;
-	clamp_row(view);
+		clamp_row(view);
+		return 0;
+	}
+	/* With other times other rows are folded. Then to the middle; or, where what is above it
+	 * takes more room than was thought, to the top. */
+	for (int i = 0; i < 3 && status == 0; i++) {
+		if (view->width > 0)
+			status = thrum__view_project(view, view->width, view->height);
+		if (status != 0 || i == 2 || is_in_sight(view, row))
+			break;
+		view->state.row = row;
+		if (i == 0 && rows->count > 0)
+			view->state.row -= (rows->boxes[rows->count - 1].row - rows->boxes[0].row) /
+				2.0;
+		clamp_row(view);
+	}
+	return status;
 }
 
 /* How far up rows can go until the last one has come into sight. */

@@ -133,6 +133,22 @@ static bool says(const struct thrum__list *list, const char *text)
 	return is_there;
 }
 
+/* Whether the strip's grey columns lie above its ground. */
+static bool has_grey_strip(const struct thrum__list *list)
+{
+	bool has_ground = false;
+
+	for (uint32_t i = 0; i < list->batch_count; i++) {
+		const struct thrum__style *style = &list->batches[i].style;
+
+		if (style->z == THRUM__Z_FRAME && style->colour == THRUM__COLOUR_PANEL)
+			has_ground = true;
+		if (style->z == THRUM__Z_FRAME && style->colour == THRUM__COLOUR_FADED)
+			return has_ground;
+	}
+	return false;
+}
+
 /* It fills from the left, in step with what is read; a ruler and two sentences tell what it is. */
 static void fills(void **state)
 {
@@ -156,6 +172,7 @@ static void fills(void **state)
 		assert_true(right_of(&list, THRUM__COLOUR_PEND) == right);
 		last = right;
 	}
+	assert_true(has_grey_strip(&list));
 	assert_true(says(&list, "5 ms"));
 	assert_true(says(&list, "Tasks alive: at most 2,000"));
 	assert_true(says(&list, "Running: 25 % of 2 lanes’ time"));

@@ -24,6 +24,7 @@ async function boot(): Promise<void> {
   element.remove();
   document.getElementById("worker")!.textContent = worker;
   add("style", style);
+  document.documentElement.hidden = false; // the page's script looks how large things are
   add("script", page);
 }
 

@@ -47,6 +47,8 @@ export interface Part {
 
 /** What changed after input: only what did is there. */
 export interface Changes {
+  /** What was opened is painted for the first time. */
+  shown?: true;
   parts?: Part[];
   /** The part that keys and panels are about. */
   focus?: number;
@@ -145,7 +147,6 @@ export type FromWorker =
   | { is: "progress"; what: string; part: number } // part: 0 … 1
   | { is: "failed"; name: string; message: string; hint: string }
   | { is: "warned"; name: string; message: string } // lost, damaged: shown, but the trace is there
-  | { is: "shown" } // the first frame is painted
   | { is: "changed"; changes: Changes }
   | { is: "yours"; command: string } // search, details, go-to-time, help
   | { is: "window"; words: string } // also when a "goText" was understood

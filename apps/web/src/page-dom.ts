@@ -47,8 +47,8 @@ export function say(words: string) {
   byId("live").textContent = words;
 }
 
-/** "1,234", as the core writes numbers. */
-export const count = (number: number) => number.toLocaleString("en");
+/** "1,234", as the core writes numbers. (toLocaleString takes 30 ms when it is first called.) */
+export const count = (number: number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** "(max-width: 699px)" is where page.css puts the tabs to the bottom. */
 export const isNarrow = () => matchMedia("(max-width: 699px)").matches;

@@ -52,7 +52,7 @@ function hear(message: FromWorker) {
     if (on) now.on = on;
   }
   for (const handler of handlers.get(message.is) ?? []) handler(message as never);
-  if (message.is === "shown" || message.is === "changed") look(message.is === "shown");
+  if (message.is === "changed") look(message.changes.shown ?? false);
 }
 
 export function post(message: ToWorker, transfer: Transferable[] = []) {

@@ -10,7 +10,7 @@ import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page
 import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles } from "./page-open";
 import { look, makeTheme } from "./page-theme";
-import { fail, now, on, post, startWorker } from "./page-wire";
+import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, setTab } from "./panel";
 import { makeDetails } from "./panel-document";
 import { makeTables } from "./panel-tables";
@@ -53,17 +53,18 @@ function show(what: "empty" | "opening" | "trace") {
   byId("empty").hidden = what !== "empty";
   byId("opening").hidden = what !== "opening";
   byId("loading").hidden = what !== "opening";
-  for (const id of ["find", "tools", "status"]) byId(id).hidden = what !== "trace" && !hasTrace;
   document.body.classList.toggle("blank", what === "empty");
   if (hasTrace) return;
+  // All has its place while it opens: the picture need not be made twice.
+  for (const id of ["find", "tools", "status", "panel"]) byId(id).hidden = what === "empty";
   for (const id of ["name", "words"]) byId(id).textContent = "";
-  byId("panel").hidden = true;
   document.title = "thrum";
 }
 
 function open(sources: Source[], state: string, add: boolean) {
   clearNotices();
   show("opening");
+  tellSize();
   const bytes = sources.flatMap(({ blocks }) => (blocks instanceof ArrayBuffer ? [blocks] : []));
   post({ is: "open", sources, state, add }, bytes);
 }
@@ -77,7 +78,8 @@ function listenToOpening() {
     bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
     byId("opening-words").textContent = what;
   });
-  on("shown", () => {
+  onChange(({ shown }) => {
+    if (!shown) return;
     show(now.parts.length ? "trace" : "empty");
     performance.mark("shown");
   });

@@ -89,25 +89,21 @@ class Viewer {
     this.bits |= bits;
     if (bits !== 0 && !this.isAsked) {
       this.isAsked = true;
-      requestAnimationFrame((now) => {
+      requestAnimationFrame(() => {
         this.isAsked = false;
-        this.frame(now);
+        if (this.bits !== 0) this.frame();
       });
     }
   }
 
-  private frame(now: number): void {
+  private frame(): void {
     const { core } = this;
     if (this.width === 0) return;
-    const moves = core.call("core_frame", this.width, this.height, now);
+    const moves = core.call("core_frame", this.width, this.height, performance.now());
     if (core.call("core_list_count") > 0) this.paint(this.context, this.scale);
     core.call("core_changes", this.bits);
     this.bits = 0;
     this.tell(core.json<Changes>());
-    if (this.isNew) {
-      this.isNew = false;
-      post({ is: "shown" });
-    }
     if (moves !== 0) this.changed(moves < 0 ? moves : CHANGED_PICTURE);
   }
 
@@ -131,13 +127,17 @@ class Viewer {
       this.told.set(key, text);
       return true;
     });
+    if (this.isNew) news.push(["shown", true]);
+    this.isNew = false;
     if (news.length > 0) post({ is: "changed", changes: Object.fromEntries(news) });
   }
 
   // ---- What the page says
 
   size(message: Message<"size">): void {
-    ({ width: this.width, height: this.height, scale: this.scale } = message);
+    const { width, height, scale } = message;
+    if (width === this.width && height === this.height && scale === this.scale) return;
+    Object.assign(this, { width, height, scale });
     this.changed(CHANGED_PICTURE);
   }
 
@@ -169,6 +169,7 @@ class Viewer {
     this.told.clear();
     this.isNew = true;
     this.changed(EVERYTHING);
+    this.frame(); // at once
   }
 
   private warn(name: string): void {
