@@ -340,7 +340,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	if (!is_shown)
 		return;
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),
-		window->stage->parts[window->stage->focus].view->is_folded);
+		thrum__view_folds(window->stage->parts[window->stage->focus].view));
 	if (changes & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))
 		update_search(window);
 }

@@ -211,8 +211,8 @@ static void put_on(struct json *out)
 	const struct {
 		int command;
 		bool is_on;
-	} all[] = {{THRUM__COMMAND_FOLD, view->is_folded},
-		{THRUM__COMMAND_SQUEEZE, view->is_squeezed},
+	} all[] = {{THRUM__COMMAND_FOLD, thrum__view_folds(view)},
+		{THRUM__COMMAND_SQUEEZE, thrum__view_squeezes(view)},
 		{THRUM__COMMAND_FISHEYE, state->fisheye},
 		{THRUM__COMMAND_RELATED, state->related_only},
 		{THRUM__COMMAND_COUNTERS, state->counters}, {THRUM__COMMAND_LEGEND, state->legend}};

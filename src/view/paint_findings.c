@@ -52,8 +52,12 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 		if (thrum__boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
 			    2 * RADIUS))
 			pin.x += 2 * RADIUS + 4;
-	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS && pin.y > p->top &&
-		pin.y < p->bottom;
+	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
+		thrum__row_axis_find(p->rows, row) && pin.y > p->top - RADIUS &&
+		pin.y < p->bottom + RADIUS;
+	/* Whole, also at the edges. */
+	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
+	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
 	if (pin.is_seen)
 		thrum__boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
 			2 * PIN_ROOM);
@@ -126,16 +130,39 @@ static void word(const struct thrum__paint *p, const struct thrum__finding *find
 	note->height = note->line_size > 0 ? 37 : 22;
 }
 
-/* Where a note has room: right below, right above, left below, left above; false: nowhere. */
+/* Whether something runs there. */
+static bool covers_run(const struct thrum__paint *p, float x, float y, const struct note *note)
+{
+	int64_t from = thrum__time_axis_time(p->time, x);
+	int64_t to = thrum__time_axis_time(p->time, x + note->width);
+
+	for (uint32_t i = 0; i < p->rows->count; i++) {
+		const struct thrum__row_box *box = &p->rows->boxes[i];
+		struct thrum__stretch stretch;
+		struct thrum__walk walk;
+
+		if (box->line + box->bar / 2 < y || box->line - box->bar / 2 > y + note->height)
+			continue;
+		thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, box->row, box->rows, from,
+			to, 1);
+		if (thrum__walk_next(&walk, &stretch))
+			return true;
+	}
+	return false;
+}
+
+/* Where a note has room: right below, right above, left below, left above, at first without hiding
+ * what runs; false: nowhere. */
 static bool place_note(const struct thrum__paint *p, const struct pin *pin, const struct note *note,
 	float *x, float *y)
 {
-	for (int i = 0; i < 4; i++) {
-		*x = i < 2 ? pin->x + NOTE_X : pin->x - NOTE_X - note->width;
+	for (int i = 0; i < 8; i++) {
+		*x = i % 4 < 2 ? pin->x + NOTE_X : pin->x - NOTE_X - note->width;
 		*y = i % 2 == 0 ? pin->y + NOTE_Y : pin->y - NOTE_Y - note->height;
 		if (*x >= 4 && *x + note->width <= p->right - 4 && *y >= p->top + 2 &&
 			*y + note->height <= p->bottom - 2 &&
-			!thrum__boxes_hit(p->boxes, *x, *y, note->width, note->height))
+			!thrum__boxes_hit(p->boxes, *x, *y, note->width, note->height) &&
+			(i >= 4 || !covers_run(p, *x, *y, note)))
 			return true;
 	}
 	return false;

@@ -211,7 +211,7 @@ void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
 		return;
 	activity(&s);
-	window_of(&s, p->from, p->to, &left, &right);
+	window_of(&s, p->state->from, p->state->to, &left, &right);
 	times(&s, left, right);
 	frame(&s, left, right);
 	flags(&s);

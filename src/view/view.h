@@ -73,7 +73,7 @@ struct thrum__view {
 	struct thrum__time_axis time;
 	struct thrum__row_axis rows;
 	float width, height;
-	bool is_folded, is_squeezed;
+	bool is_folded, is_squeezed;        /* whether anything is, in this window */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
 	struct thrum__view_state *history;  /* where one was, for BACK: a ring */
 	uint32_t history_count;
@@ -187,6 +187,11 @@ enum thrum__command {
 #undef THRUM__X
 	THRUM__COMMAND_COUNT,
 };
+
+/* Whether idle time, or quiet rows, are to be folded: as said, or, on auto, as the last frame did.
+ */
+bool thrum__view_folds(const struct thrum__view *);
+bool thrum__view_squeezes(const struct thrum__view *);
 
 const char *thrum__command_name(int command);
 const char *thrum__command_keys(int command);

@@ -262,6 +262,18 @@ static int clear(struct thrum__view *view)
 
 /* ---- Doing --------------------------------------------------------------------------------- */
 
+bool thrum__view_folds(const struct thrum__view *view)
+{
+	return view->state.fold == THRUM__FOLD_ON ||
+		(view->state.fold == THRUM__FOLD_AUTO && view->is_folded);
+}
+
+bool thrum__view_squeezes(const struct thrum__view *view)
+{
+	return view->state.squeeze == THRUM__FOLD_ON ||
+		(view->state.squeeze == THRUM__FOLD_AUTO && view->is_squeezed);
+}
+
 static void toggle_fold(uint8_t *fold, bool is_now)
 {
 	*fold = is_now ? THRUM__FOLD_OFF : THRUM__FOLD_ON;
@@ -320,8 +332,10 @@ int thrum__view_command(struct thrum__view *view, int command)
 	case THRUM__COMMAND_UP:
 	case THRUM__COMMAND_DOWN: return move(view, command);
 	case THRUM__COMMAND_FIT: return fit(view);
-	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, view->is_folded); return 1;
-	case THRUM__COMMAND_SQUEEZE: toggle_fold(&state->squeeze, view->is_squeezed); return 1;
+	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__view_folds(view)); return 1;
+	case THRUM__COMMAND_SQUEEZE:
+		toggle_fold(&state->squeeze, thrum__view_squeezes(view));
+		return 1;
 	case THRUM__COMMAND_FISHEYE: return toggle_fisheye(view);
 	case THRUM__COMMAND_NEXT_MATCH: return show_next(view, 1, is_match);
 	case THRUM__COMMAND_PREVIOUS_MATCH: return show_next(view, -1, is_match);

@@ -116,7 +116,8 @@ static void look_at_findings(struct thrum__view *view, uint32_t unit)
 
 static void look_at_related(struct thrum__view *view)
 {
-	bool is_hovered = unit_of(view, view->hovered) != THRUM__NONE;
+	/* What is selected stays so, wherever the pointer passes by. */
+	bool is_hovered = unit_of(view, view->selected) == THRUM__NONE;
 	uint32_t unit = unit_of(view, is_hovered ? view->hovered : view->selected), task;
 	uint32_t most = is_hovered ? HOVERED_MAX : UINT32_MAX;
 

@@ -108,7 +108,10 @@ function makeCounters() {
   };
   onChange((changes) => {
     if (changes.parts) build();
-    if (changes.on) setCheck(all, changes.on.includes("counters"));
+    if (!changes.on) return;
+    const isOn = changes.on.includes("counters");
+    setCheck(all, isOn);
+    menu.classList.toggle("on", isOn);
   });
 }
 

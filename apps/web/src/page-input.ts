@@ -174,7 +174,8 @@ export function listenToKeys(own: Record<string, () => void>) {
     if (isTheirs(event)) return;
     const key = event.key === " " ? "Space" : event.key;
     const known = now.commands.find(({ keys }) => keys.split(" ").includes(key));
-    if (!known || now.parts.length === 0) return;
+    // While a trace is opened one can already type what to search for.
+    if (!known || (now.parts.length === 0 && known.name !== "search")) return;
     event.preventDefault();
     // Those of the page are done at once, so that what is typed next meets the field.
     (own[known.name] ?? (() => command(known.name)))();

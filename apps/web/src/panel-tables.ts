@@ -41,6 +41,7 @@ function makeTasks(): Narrow {
   });
   const follow = () => {
     const { focus: part, selected: task } = now;
+    table.follows = task >= 0;
     if (task >= 0 && table.head) post({ is: "where", part, table: "task", task });
     else table.draw();
   };
@@ -74,7 +75,7 @@ function makeTasks(): Narrow {
   });
   on("where", ({ part, table: name, row }) => {
     if (!table.isIts(part, name)) return;
-    if (row >= 0) table.reveal(row);
+    if (row >= 0 && table.follows) table.reveal(row);
     else table.draw();
   });
   onTrace(() => {

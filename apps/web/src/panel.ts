@@ -67,7 +67,7 @@ function makeDivider() {
   let width = WIDTH.first;
   const setWidth = (wanted: number) => {
     width = Math.min(Math.max(wanted, WIDTH.least), WIDTH.most, window.innerWidth - 300);
-    document.documentElement.style.setProperty("--panel-width", `${width}px`);
+    document.body.style.setProperty("--panel-width", `${width}px`);
     divider.setAttribute("aria-valuenow", String(Math.round(width)));
   };
   listen(divider, "pointerdown", (event) => divider.setPointerCapture(event.pointerId));

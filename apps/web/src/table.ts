@@ -27,6 +27,8 @@ let tables = 0;
 export class VirtualTable {
   readonly element: HTMLElement;
   head: TableHead | null = null;
+  /** Whether the selected task is to come into sight: until one goes elsewhere. */
+  follows = false;
   #name: TableName;
   readonly #listeners: Listeners;
   readonly #id = `table${++tables}`;
@@ -187,6 +189,7 @@ export class VirtualTable {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
     if (Math.abs(scrollTop - this.#setTop) < 1) return;
     this.#setTop = -1;
+    this.follows = false;
     const share = scrollTop / Math.max(scrollHeight - clientHeight, 1);
     this.#first = this.#isScaled()
       ? share * Math.max(this.#count() - this.#page(), 0)
@@ -297,6 +300,7 @@ export class VirtualTable {
     };
     const by = step[event.key];
     if (by !== undefined) {
+      this.follows = false;
       this.#active = Math.min(Math.max(this.#active + by, 0), this.#count() - 1);
       const row = this.#active >= 0 ? this.#row(this.#active) : null;
       this.#listeners.hover?.(row);
