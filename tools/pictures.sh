@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # tools/pictures.sh: makes the README's pictures, in doc/pictures/, from recordings of the example
-# server that it makes itself. BUILD is the build (build). Needs node, chromium and imagemagick, too.
+# server that it makes itself. BUILD is the build (build). Needs node, chromium, imagemagick
+# and, for the window, Xvfb, openbox and xdotool, too.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
@@ -45,7 +46,12 @@ start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk
 draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --duration=170us \
 	--view=squeeze=1
 
-# The page, as a browser shows it; in few colours, as it has few.
+# The page, as a browser shows it, and the window with the same; in few colours, as they have few.
+shrink() { # FROM NAME
+	convert "$folder/pages/$1" +dither -colors 128 "png8:$to/$2"
+	echo "$to/$2: $(wc -c <"$to/$2") bytes"
+}
 node tools/page-pictures.mjs "$build" "$folder/pages"
-convert "$folder/pages/page.png" +dither -colors 128 "png8:$to/page.png"
-echo "$to/page.png: $(wc -c <"$to/page.png") bytes"
+shrink page.png page.png
+python3 tools/window-pictures.py "$build" "$folder/pages"
+shrink window-page.png window.png

@@ -77,6 +77,9 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 	AppPane *self = data;
 	bool has_labels = whats[chosen_what(self)].table == THRUM__TABLE_LABELS;
 
+	/* The old view goes first: its columns aren't those of the new rows. */
+	self->statistics_selection = NULL;
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->statistics_scroller), NULL);
 	pane_table_set(self->statistics, whats[chosen_what(self)].table, self->stats);
 	make_view(self);
 	gtk_widget_set_visible(self->chart_box, has_labels);

@@ -118,6 +118,7 @@ void pane_tasks_init(AppPane *self)
 	g_signal_connect(self->filter, "search-changed", G_CALLBACK(filter_changed), self);
 	self->unnarrow = gtk_button_new();
 	gtk_widget_set_name(self->unnarrow, "tasks-all");
+	gtk_widget_set_visible(self->unnarrow, FALSE);
 	gtk_widget_add_css_class(self->unnarrow, "range");
 	gtk_widget_set_tooltip_text(self->unnarrow, "Show tasks of any duration again");
 	gtk_widget_set_halign(self->unnarrow, GTK_ALIGN_START);

@@ -47,7 +47,21 @@ static char *words_of(GtkWidget *widget)
 	return g_strdelimit(g_strdup(words ? words : ""), "\n", ' ');
 }
 
-static void write_widget(GString *text, GtkWidget *widget)
+/* Its name, or what a menu's entry says; NULL: nobody looks for it. */
+static char *name_of(GtkWidget *widget)
+{
+	const char *name = gtk_widget_get_name(widget), *type = G_OBJECT_TYPE_NAME(widget);
+	g_autofree char *text = NULL;
+
+	if (strcmp(name, type) != 0) /* without a name it is the class's */
+		return g_strdup(name);
+	if (strcmp(type, "GtkModelButton") != 0)
+		return NULL;
+	g_object_get(widget, "text", &text, NULL);
+	return text ? g_strdelimit(g_strconcat("menu-", text, NULL), " ", '-') : NULL;
+}
+
+static void write_widget(GString *text, GtkWidget *widget, const char *name)
 {
 	bool is_seen = gtk_widget_get_mapped(widget);
 	g_autofree char *words = words_of(widget);
@@ -58,16 +72,17 @@ static void write_widget(GString *text, GtkWidget *widget)
 		gtk_widget_compute_bounds(widget, GTK_WIDGET(gtk_widget_get_native(widget)),
 			&bounds))
 		add_offset(widget, &x, &y);
-	g_string_append_printf(text, "%s %.0f %.0f %.0f %.0f %s%s%s\n", gtk_widget_get_name(widget),
-		x + bounds.origin.x, y + bounds.origin.y, bounds.size.width, bounds.size.height,
-		is_seen ? "yes" : "no", *words ? " " : "", words);
+	g_string_append_printf(text, "%s %.0f %.0f %.0f %.0f %s%s%s\n", name, x + bounds.origin.x,
+		y + bounds.origin.y, bounds.size.width, bounds.size.height, is_seen ? "yes" : "no",
+		*words ? " " : "", words);
 }
 
 static void write_tree(GString *text, GtkWidget *widget)
 {
-	/* Without a name it is the class's. */
-	if (strcmp(gtk_widget_get_name(widget), G_OBJECT_TYPE_NAME(widget)) != 0)
-		write_widget(text, widget);
+	g_autofree char *name = name_of(widget);
+
+	if (name)
+		write_widget(text, widget, name);
 	for (GtkWidget *child = gtk_widget_get_first_child(widget); child;
 		child = gtk_widget_get_next_sibling(child))
 		write_tree(text, child);

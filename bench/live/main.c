@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What it costs to follow a server while it runs: thirty times a second what came since is taken
- * in, what is older than ten seconds is forgotten, and a frame is made. Simulated: a second of the
- * server's takes as long as it needs. Prints what a simulated second costs early and late.
+ * What it costs to follow a server while it runs: what came since is taken in, what is older than
+ * ten seconds is forgotten, and a frame is made, ten times a second as the viewer does, or thirty.
+ * Simulated: a second of the server's takes as long as it needs. Prints what a simulated second
+ * costs early and late.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include "view/tracks.h"
 #include "view/view.h"
 
-#define SLICES 30 /* a second */
 #define KEEP INT64_C(10000000000)
 #define SECOND INT64_C(1000000000)
 #define REQUESTS 500   /* alive, each with a child */
@@ -183,20 +183,23 @@ static size_t memory(const struct server *s)
 		thrum__tracks_memory(s->view->tracks);
 }
 
-static void report(const struct server *s, unsigned minute, double cost, const double parts[PARTS])
+/* What a second cost, of so many until then. */
+static void report(const struct server *s, unsigned until, unsigned seconds, double cost,
+	const double parts[PARTS])
 {
-	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %7u\n", minute,
-		1e3 * parts[APPEND] / 60, 1e3 * parts[FORGET] / 60, 1e3 * parts[UPDATE] / 60,
-		1e3 * parts[FINDINGS] / 60, 1e3 * parts[FRAME] / 60, 1e3 * cost / 60,
-		cost / 60 <= HALF_CORE ? "ok  " : "OVER",
+	double n = 1e3 / seconds;
+
+	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %7u\n", until,
+		n * parts[APPEND], n * parts[FORGET], n * parts[UPDATE], n * parts[FINDINGS],
+		n * parts[FRAME], n * cost, cost / seconds <= HALF_CORE ? "ok  " : "OVER",
 		(double)thrum__model_memory(s->model) / 1e6,
 		(double)(memory(s) - thrum__model_memory(s->model)) / 1e6, (double)memory(s) / 1e6,
 		(unsigned)s->view->layout->rows);
 	fflush(stdout);
 }
 
-/* Frames are made in the minutes that are reported. */
-static void follow(uint64_t rate, unsigned minutes, bool has_frames)
+/* So many times some seconds; frames are made in those that are reported. */
+static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, bool has_frames)
 {
 	struct thrum__view_options options = {.by_lane = true};
 	struct server *s = calloc(1, sizeof *s);
@@ -206,19 +209,19 @@ static void follow(uint64_t rate, unsigned minutes, bool has_frames)
 	thrum__list_init(&s->list);
 	s->step = SECOND / (int64_t)rate;
 	start(s);
-	printf("\n%llu events/s%s\n%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %7s\n",
-		(unsigned long long)rate, has_frames ? ", frames of 1600 × 900" : "", "minute",
-		"append", "forget", "update", "find", "frame", "ms/s", "", "model MB", "view MB",
-		"sum", "rows");
-	for (unsigned minute = 1; minute <= minutes; minute++) {
-		bool is_told = minute == 1 || minute == minutes || minute == 10 || minute == 60;
+	printf("\n%llu events/s, %d updates a second%s\n%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %7s\n",
+		(unsigned long long)rate, slices, has_frames ? ", frames of 1600 × 900" : "",
+		"second", "append", "forget", "update", "find", "frame", "ms/s", "", "model MB",
+		"view MB", "sum", "rows");
+	for (unsigned time = 1; time <= times; time++) {
+		bool is_told = time == 1 || time == times || time == 10 || time == 60;
 		double parts[PARTS] = {0}, begin = now();
 
-		for (int i = 1; i <= 60 * SLICES; i++)
-			slice(s, SECOND * 60 * (minute - 1) + SECOND * i / SLICES,
-				has_frames && is_told, i % SLICES == 0, parts);
+		for (int i = 1; i <= (int)seconds * slices; i++)
+			slice(s, SECOND * seconds * (time - 1) + SECOND * i / slices,
+				has_frames && is_told, i % slices == 0, parts);
 		if (is_told)
-			report(s, minute, now() - begin, parts);
+			report(s, time * seconds, seconds, now() - begin, parts);
 	}
 	thrum__list_finish(&s->list);
 	thrum__view_destroy(s->view);
@@ -226,13 +229,14 @@ static void follow(uint64_t rate, unsigned minutes, bool has_frames)
 	free(s);
 }
 
-/* live [MINUTES]: of the slower server; of the faster a tenth. */
+/* live [MINUTES]: of the slower server; of the faster twenty seconds. */
 int main(int argc, char **argv)
 {
 	unsigned minutes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 3;
 
 	printf("All that a simulated second costs, in ms; the findings once a second.\n");
-	follow(100000, minutes ? minutes : 1, true);
-	follow(1000000, minutes / 10 + 1, false);
+	follow(100000, 30, 60, minutes ? minutes : 1, true);
+	follow(1000000, 10, 10, 2, false);
+	follow(1000000, 30, 10, 2, false);
 	return 0;
 }

@@ -128,6 +128,11 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 		close(fd);
 		return thrum__error_set(info, -THRUM_E_FORMAT, 0, "it is a folder, not a file");
 	}
+	/* Some have no end. */
+	if (!is_standard && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
+		close(fd);
+		return thrum__error_set(info, -THRUM_E_FORMAT, 0, "it is a device, not a file");
+	}
 	int copy = spool(fd);
 	close(fd);
 	if (copy < 0)

@@ -317,7 +317,9 @@ static void reword(const struct thrum__table *table, uint32_t item, unsigned col
 {
 	const char *name = table->form->columns[column].name;
 
-	if (table->form == thrum__table_form(THRUM__TABLE_TASKS)) {
+	if (!thrum__table_has(table, item))
+		return;
+	if (is_of_tasks(table)) {
 		if (cell->is_empty && strcmp(name, "label") == 0)
 			cell->text = thrum__model_task_name(table->model, item, &cell->size);
 		else if (strcmp(name, "state") == 0 && thrum__task_is_stuck(table->model, item))

@@ -81,18 +81,8 @@ static int deal(struct thrum__batch *batch, uint32_t rows)
 static int settle(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
 	uint32_t count)
 {
-	const struct thrum__track *track = &c->tracks->track[kind];
 	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT, kept = 0;
 
-	/* The rows' ends are far from each other. */
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t last = track->row[arrivals[i].row].last;
-
-		__builtin_prefetch(track->start + last, 1);
-		__builtin_prefetch(track->item + last, 1);
-		if (track->end)
-			__builtin_prefetch(track->end + last, 1);
-	}
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_new = false;
 
@@ -116,8 +106,8 @@ int thrum__change_settle(const struct thrum__change *c, int kind)
 	for (uint32_t i = count; i < 2 * count && !error; i = last) {
 		uint32_t block = batch->arrivals[i].row >> THRUM__FAN_SHIFT;
 
-		for (last = i + 1; last < 2 * count &&
-			batch->arrivals[last].row >> THRUM__FAN_SHIFT == block;
+		for (last = i + 1;
+			last < 2 * count && batch->arrivals[last].row >> THRUM__FAN_SHIFT == block;
 			last++)
 			;
 		error = settle(c, kind, batch->arrivals + i, last - i);

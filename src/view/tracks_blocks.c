@@ -301,8 +301,7 @@ static int add_to(struct thrum__level *level, struct thrum__row_block *block, st
 	uint32_t at = sum_at(level, block, sum.start - block->narrow);
 
 	block->items += sum.count;
-	if (at == block->first + block->count ||
-		level->sums[at].start > sum.end + block->narrow) {
+	if (at == block->first + block->count || level->sums[at].start > sum.end + block->narrow) {
 		sum.count = sum.count ? sum.count : 1;
 		return insert(level, block, at, &sum);
 	}

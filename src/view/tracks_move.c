@@ -108,8 +108,8 @@ static int put(const struct thrum__change *c, int kind, uint32_t row, uint32_t i
 {
 	struct thrum__track *track = &c->tracks->track[kind];
 	bool is_new;
-	int error = thrum__change_insert(c, kind,
-		&(struct thrum__arrival){start, end, item, row}, &is_new);
+	int error = thrum__change_insert(c, kind, &(struct thrum__arrival){start, end, item, row},
+		&is_new);
 
 	return error || !is_new ? error : thrum__blocks_add(track, row, start, end, item, 1);
 }

@@ -46,6 +46,13 @@ def seen_end(window):
     return float(found[1]) * (1000 if found[2] == "s" else 1) if found else 0
 
 
+def seen_length(window):
+    """How much that is, in ms."""
+    found = re.search(r"seen: ([\d.]+)( ms| s|) …", window.status)
+    unit = {" ms": 1, " s": 1000}.get(found[2], 1000) if found else 0
+    return seen_end(window) - float(found[1]) * unit if found else 0
+
+
 def live(desktop):
     with Recorded(desktop) as recorded:
         viewer = shown(desktop, str(recorded.process.pid))
@@ -62,6 +69,50 @@ def live(desktop):
         recorded.process.send_signal(signal.SIGKILL)
         viewer.wait_seen("message")
         check(viewer.window().is_seen("picture"), "the picture is gone")
+        is_quiet(viewer)
+
+
+def keeps_the_last(desktop):
+    """Of a program for which a second is 20 ms, whose first ones are forgotten."""
+    file = os.path.join(desktop.folder, "hurry.thrum")
+    process = subprocess.Popen([program("tests", "gtk", "programs", "hurry"), file])
+    try:
+        until = time.monotonic() + driver.PATIENCE
+        while not os.path.exists(file) and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        viewer = shown(desktop, file)
+        viewer.wait("15 s are seen", lambda window: seen_end(window) > 15000)
+        viewer.click("menu")
+        viewer.click("menu-Keep-Last-10-s")
+        viewer.wait("10 s are seen", lambda window: 8000 < seen_length(window) < 13000)
+        later = seen_end(viewer.window()) + 5000
+        viewer.wait("it goes on so", lambda window: seen_end(window) > later and
+                    8000 < seen_length(window) < 13000)
+        is_quiet(viewer)
+        viewer.end()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def snapshots(desktop):
+    with Recorded(desktop) as recorded:
+        viewer = shown(desktop, recorded.file)
+        first = seen_end(viewer.window())
+        file = os.path.join(viewer.folder, "snapshot.thrum")
+        viewer.click("menu")
+        viewer.click("menu-Save-a-Snapshot…")
+        viewer.wait("a dialog is there", lambda _: len(viewer.windows()) == 2)
+        viewer.key("ctrl+a")
+        viewer.type(file)
+        viewer.key("Return")
+        viewer.wait("it is saved", lambda _: os.path.exists(file))
+        told = subprocess.run([os.environ["THRUM"], "info", file], capture_output=True, text=True,
+                              check=False)
+        check(told.returncode == 0 and "events" in told.stdout, f"a bad snapshot: {told}")
+        viewer.wait("the window goes on", lambda window: seen_end(window) > first)
+        check(not viewer.window().is_seen("message"), "a snapshot is told in a message")
         is_quiet(viewer)
 
 
@@ -134,4 +185,4 @@ def shows_the_rest(desktop):
         viewer.end()
 
 
-driver.run([live, attaches, reloads, refuses, shows_the_rest])
+driver.run([live, keeps_the_last, snapshots, attaches, reloads, refuses, shows_the_rest])

@@ -254,6 +254,72 @@ static void nothing(void **state)
 	}
 }
 
+#define MANY 5000
+
+/* A main task that stays, and many that come and go, a microsecond each. */
+static char *many_tasks(void)
+{
+	size_t room = MANY * 160, at;
+	char *lines = malloc(room);
+
+	assert_non_null(lines);
+	at = (size_t)snprintf(lines, room, "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	for (int i = 2; i <= MANY; i++)
+		at += (size_t)snprintf(lines + at, room - at,
+			"%d000 create 1 %d request\n%d000 label %d \"r%d\n%d100 switch %d\n"
+			"%d600 resolve 1 %d\n%d600 switch 1\n",
+			i, i, i, i, i, i, i, i, i, i);
+	return lines;
+}
+
+static void read_all(const struct case_of *c)
+{
+	struct thrum__cell cell;
+
+	for (uint32_t row = 0; row < c->table.count; row++) {
+		(void)thrum__table_task(&c->table, row);
+		for (unsigned column = 0; column < c->table.form->count; column++)
+			thrum__table_words(&c->table, row, column, &cell);
+	}
+}
+
+/* Of what the model forgot since the numbers were made, tables know nothing, and new numbers have
+ * no place for it, though an old task stays. */
+static void forgets(void **state)
+{
+	static const int kinds[] = {THRUM__TABLE_TASKS, THRUM__TABLE_RUNS, THRUM__TABLE_SITES,
+		THRUM__TABLE_KINDS, THRUM__TABLE_LABELS};
+	char *lines = many_tasks();
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct case_of c;
+		uint32_t before, left = 0;
+
+		begin(&c, lines, kinds[i]);
+		before = c.table.count;
+		thrum__model_forget(c.model, MANY * INT64_C(1000) - 100 * 1000);
+		read_all(&c);
+		for (unsigned column = 0; column < c.table.form->count; column++)
+			assert_int_equal(thrum__table_sort(&c.table, column, true), 0);
+		for (uint32_t task = 0; task < c.model->tasks.count; task++)
+			left += thrum__has_row(&c.model->tasks, task);
+		assert_int_equal(thrum__table_narrow(&c.table, NULL, ""), 0);
+		if (kinds[i] == THRUM__TABLE_TASKS)
+			assert_int_equal(c.table.count, left);
+		assert_true(left < before || kinds[i] != THRUM__TABLE_TASKS);
+		thrum__table_finish(&c.table);
+		thrum__stats_free(&c.stats);
+		assert_int_equal(thrum__stats_make(c.model, true, 10, &c.stats), 0);
+		assert_int_equal(c.stats.places, left);
+		assert_int_equal(thrum__table_init(&c.table, kinds[i], &c.stats), 0);
+		if (kinds[i] == THRUM__TABLE_TASKS)
+			assert_int_equal(c.table.count, left);
+		read_all(&c);
+		end(&c);
+	}
+	free(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +331,7 @@ int main(void)
 		cmocka_unit_test(lanes),
 		cmocka_unit_test(numbers_for_people),
 		cmocka_unit_test(nothing),
+		cmocka_unit_test(forgets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,10 @@
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-export const source = process.env.SOURCE;
+export const source = resolve(process.env.SOURCE);
 export const require = createRequire(join(source, "apps/web/package.json"));
 export const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 

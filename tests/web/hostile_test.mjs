@@ -166,6 +166,51 @@ for (const [name, bytes] of broken)
     await view.getByText("40", { exact: false }).first().waitFor();
   });
 
+test("what can't be opened leaves what is open", async (open) => {
+  const view = await open(viewer());
+  await choose(view, hanging());
+  await shown(view);
+  await choose(
+    view,
+    written("noise.ctf", () => random(5000)),
+  );
+  await view.getByRole("alert").filter({ hasText: "noise.ctf" }).waitFor();
+  await view.getByRole("heading", { name: "arp.thrum", level: 1 }).waitFor();
+  await view.getByRole("button", { name: "Show me" }).first().waitFor();
+  await choose(view, steady());
+  await view.getByRole("heading", { name: "steady.ctf", level: 1 }).waitFor();
+});
+
+test("after Cancel, all works with the next trace", async (open) => {
+  const view = await open(viewer());
+  await choose(view, hanging());
+  await shown(view);
+  await view.getByRole("tab", { name: "Statistics" }).click();
+  const histogram = view.getByRole("img", { name: /^Histogram: \d/ });
+  const before = await histogram.getAttribute("aria-label");
+  await view.evaluate(() => document.getElementById("cancel").click());
+  await view.getByRole("heading", { name: "Open a recording" }).waitFor();
+  await choose(view, steady());
+  await view.getByRole("heading", { name: "steady.ctf", level: 1 }).waitFor();
+  await view.getByRole("tab", { name: "Statistics" }).click();
+  await until("the histogram is the new one's", async () => {
+    const words = await histogram.getAttribute("aria-label");
+    return words !== before && words;
+  });
+});
+
+test("a page that was cut short says so", async (open) => {
+  const whole = readFileSync(page(hanging()), "utf8");
+  const at = whole.indexOf('"traces":[');
+  for (const [size, words] of [
+    [at + 15, /page is cut short/],
+    [whole.indexOf('class="block">', at) + 500, /can't be unpacked: cut short/],
+  ]) {
+    const view = await open(written(`short-${size}.html`, () => whole.slice(0, size)));
+    await view.getByRole("alert").filter({ hasText: words }).waitFor();
+  }
+});
+
 test("a truncated recording is shown as far as it goes, with a word of warning", async (open) => {
   const view = await open(viewer());
   const file = written("cut.ctf", () => {

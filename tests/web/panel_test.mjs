@@ -79,6 +79,20 @@ test("100,000 tasks are a table of what is seen", async (open) => {
   });
 });
 
+test("the panel gets wider, and the picture narrower", async (open) => {
+  const view = await opened(open, page(steady()));
+  const divider = view.getByRole("separator", { name: "Width of the panel" });
+  const wide = async () => (await panel(view).boundingBox()).width;
+  const before = [await wide(), (await place(view)).width];
+  const { x, y, height } = await divider.boundingBox();
+  await drag(view, [x + 4, y + height / 2], [x - 96, y + height / 2]);
+  await until("the panel is wider", async () => (await wide()) - before[0] > 90);
+  await until("the picture follows", async () => before[1] - (await place(view)).width > 90);
+  const dragged = await wide();
+  await divider.press("ArrowRight");
+  await until("keys do, too", async () => dragged - (await wide()) === 20);
+});
+
 test("statistics, and a histogram's range that narrows the list", async (open) => {
   const view = await opened(open, page(steady()));
   await tab(view, /Statistics/).click();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Runs the tests of the page; page_serial.sh calls it. Arguments: a part of the names of those to run.
+// Runs the tests of the page; page_long_serial.sh calls it. Arguments: a part of the names of those to run.
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

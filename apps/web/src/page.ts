@@ -114,7 +114,12 @@ function listenToPanel() {
 
 /** What the page brings along; none: it asks for files. */
 function openEmbedded() {
-  const found = embedded();
+  let found: ReturnType<typeof embedded> = null;
+  try {
+    found = embedded();
+  } catch {
+    notice("This page is cut short: its traces aren't all there.", "Get it once more.", true);
+  }
   byId("open-button").hidden = !!found;
   if (!found) return show("empty");
   now.title = found.title;

@@ -72,8 +72,9 @@ class Desktop:
         subprocess.run(["import", "-window", "root", file], env=self.environment, check=True,
                        timeout=PATIENCE)
 
-    def view(self, *arguments, **environment):
-        viewer = Viewer(self, arguments, environment)
+    def view(self, *arguments, under=(), **environment):
+        """Starts the viewer; `under`: the command that starts it."""
+        viewer = Viewer(self, under, arguments, environment)
         self.viewers.append(viewer)
         return viewer
 
@@ -99,13 +100,13 @@ class Window:
 class Viewer:
     """thrum-gtk. `window` is its first window; what is looked for in vain fails."""
 
-    def __init__(self, desktop, arguments, environment):
+    def __init__(self, desktop, under, arguments, environment):
         self.desktop, self.folder = desktop, tempfile.mkdtemp(dir=desktop.folder)
         self.file = os.path.join(self.folder, "places")
         self.said = open(os.path.join(self.folder, "said"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
-            [os.path.join(os.environ["BUILD"], "thrum-gtk"), *arguments], stdout=self.said,
-            stderr=subprocess.STDOUT,
+            [*under, os.path.join(os.environ["BUILD"], "thrum-gtk"), *arguments],
+            stdout=self.said, stderr=subprocess.STDOUT,
             env=dict(desktop.environment, THRUM_GTK_PLACES=self.file, **environment))
 
     def windows(self):
