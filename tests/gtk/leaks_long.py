@@ -24,10 +24,13 @@ SOURCES = {name for folder in ("src", "apps") for _, _, names in
 
 
 def ours(log):
-    """The reports in a log with a frame of ours, other than main; but for what fontconfig keeps."""
+    """The reports in a log with a frame of ours, other than main, but for what
+    fontconfig keeps."""
     plain = re.sub(r"^==\d+== ?", "", log, flags=re.M)
     for report in re.split(r"\n\s*\n", plain):
-        if "libfontconfig" not in report and any(name != "main" and (place in SOURCES or place.endswith("thrum-gtk"))
+        if "libfontconfig" in report:
+            continue
+        if any(name != "main" and (place in SOURCES or place.endswith("thrum-gtk"))
                for name, place in FRAME.findall(report)):
             yield report
 
