@@ -267,6 +267,7 @@ void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 {
 	const struct thrum__time_axis *axis = &view->time;
 	int64_t time = thrum__time_axis_time(axis, x), from, to, begin, end;
+	int64_t span = view->state.to - view->state.from;
 	double scale = axis->scale * factor;
 
 	(void)y;
@@ -286,6 +287,10 @@ void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 		window_from(view, scale, begin);
 	else
 		window_to(view, scale, end);
+	/* At a larger scale more is folded, which may take as much room as was to be won. */
+	if (factor > 1 && view->state.to - view->state.from >= span)
+		thrum__view_window(view, thrum__time_axis_time(axis, x - (x - axis->x0) / factor),
+			thrum__time_axis_time(axis, x + (axis->x1 - x) / factor));
 }
 
 /* ---- Holding ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -243,6 +244,37 @@ static void over_folds_nothing_slips(void **state)
 				(long long)s->to);
 	}
 	assert_true(checked > 300);
+}
+
+/* At a larger scale more is folded, here each of the pauses: that mustn't take the room again. */
+static void zooming_in_gets_nearer_over_folds(void **state)
+{
+	struct show *show = *state;
+	char story[2000];
+	int n = snprintf(story, sizeof story, "0 create - 1 thread\n0 create 1 2 task\n");
+	const struct thrum__time_axis *time;
+
+	for (int i = 0; i < 14; i++)
+		n += snprintf(story + n, sizeof story - (size_t)n, "%d switch 2\n%d switch 1\n",
+			i * 1000000, i * 1000000 + 2000);
+	snprintf(story + n, sizeof story - (size_t)n, "1000000000 log 1 \"end\n");
+	show_add(show, story);
+	thrum__stage_remove(show->stage, 0);
+	time = &show->stage->parts[0].view->time;
+	for (float x = 20; x < 960; x += 11) {
+		show_set(show, "");
+		for (int step = 0; step < 8; step++) {
+			const struct thrum__view_state *s = show_state(show, 0);
+			int64_t before = s->to - s->from;
+			double scale = time->scale;
+
+			thrum__stage_wheel(show->stage, x, 300, 0, -100, 0);
+			show_frame(show, 16);
+			if (s->to - s->from >= before && time->scale <= scale)
+				fail_msg("step %d at %g: still %lld ns", step, (double)x,
+					(long long)before);
+		}
+	}
 }
 
 static void several_turns_between_two_frames_add_up(void **state)
@@ -606,6 +638,7 @@ int main(void)
 		WITH(one, zooming_keeps_the_time_below_the_pointer),
 		WITH(one, over_folds_nothing_slips),
 		WITH(one, several_turns_between_two_frames_add_up),
+		WITH(one, zooming_in_gets_nearer_over_folds),
 		WITH(one, wheels_go_sideways_and_through_rows),
 		WITH(one, pinching_keeps_both_fingers),
 		WITH(one, clicks_select_and_clear),

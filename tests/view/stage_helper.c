@@ -34,6 +34,20 @@ static void tell(char *story, size_t size)
 	assert_true(n < size);
 }
 
+void show_add(struct show *show, const char *story)
+{
+	struct thrum__view *view;
+	unsigned i = 0;
+	char name[16];
+
+	while (show->models[i])
+		i++;
+	show->models[i] = story_model(story, false);
+	snprintf(name, sizeof name, "trace %u", i + 1);
+	assert_int_equal(thrum__view_create(show->models[i], NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__stage_add(show->stage, view, name), 0);
+}
+
 void show_init(struct show *show, unsigned traces)
 {
 	static char story[64 * 1024];
@@ -41,15 +55,8 @@ void show_init(struct show *show, unsigned traces)
 	*show = (struct show){0};
 	tell(story, sizeof story);
 	assert_int_equal(thrum__stage_create(&show->stage), 0);
-	for (unsigned i = 0; i < traces; i++) {
-		struct thrum__view *view;
-		char name[16];
-
-		show->models[i] = story_model(story, false);
-		snprintf(name, sizeof name, "trace %u", i + 1);
-		assert_int_equal(thrum__view_create(show->models[i], NULL, NULL, NULL, &view), 0);
-		assert_int_equal(thrum__stage_add(show->stage, view, name), 0);
-	}
+	for (unsigned i = 0; i < traces; i++)
+		show_add(show, story);
 	show_frame(show, 0);
 }
 

@@ -17,6 +17,7 @@ struct show {
 /* So many traces: a main loop, 40 workers that each run now and then; idle for long in between. */
 void show_init(struct show *, unsigned traces);
 void show_finish(struct show *);
+void show_add(struct show *, const char *story); /* another trace, told so */
 
 /* The next frame, some ms later; what it returned. */
 int show_frame(struct show *, double later);
