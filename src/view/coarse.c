@@ -39,17 +39,19 @@ static void halve(struct thrum__coarse *coarse)
 
 static void add(struct thrum__coarse *coarse, struct thrum__coarse_slot slot)
 {
-	struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
-	int64_t begin = coarse->count > 1 ? last[-1].end : 0;
+	if (coarse->count > 0) {
+		struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
+		int64_t begin = coarse->count > 1 ? last[-1].end : 0;
 
-	/* What comes from several lanes may go back a little. */
-	if (coarse->count > 0 && slot.end < last->end)
-		slot.end = last->end;
-	if (coarse->count > 0 && slot.ran < last->ran)
-		slot.ran = last->ran;
-	if (coarse->count > 0 && (slot.end == last->end || last->end - begin < coarse->step)) {
-		merge(last, &slot);
-		return;
+		/* What comes from several lanes may go back a little. */
+		if (slot.end < last->end)
+			slot.end = last->end;
+		if (slot.ran < last->ran)
+			slot.ran = last->ran;
+		if (slot.end == last->end || last->end - begin < coarse->step) {
+			merge(last, &slot);
+			return;
+		}
 	}
 	if (coarse->count == THRUM__COARSE_SLOTS)
 		halve(coarse);

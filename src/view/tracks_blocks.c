@@ -103,6 +103,8 @@ static void take_block(const struct thrum__level *level, struct thrum__maker *ma
 {
 	const struct thrum__row_block *from = &level->block[block];
 
+	if (from->count == 0) /* then there may be no sums at all */
+		return;
 	maker->items += from->items;
 	memcpy(maker->input + maker->count, level->sums + from->first,
 		from->count * sizeof(*maker->input));
