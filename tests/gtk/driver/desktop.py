@@ -15,6 +15,8 @@ PATIENCE = 60 if os.environ.get("SANITIZE", "none") != "none" else 25  # seconds
 
 def missing():
     """Why nothing can be tried here, or None."""
+    if "thread" in os.environ.get("SANITIZE", ""):
+        return "TSan can't see how GLib, which isn't built for it, hands things to threads"
     tools = [tool for tool in NEEDED if not shutil.which(tool)]
     if tools:
         return ", ".join(tools) + " not installed"
