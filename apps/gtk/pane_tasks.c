@@ -8,7 +8,7 @@ static void say_count(AppPane *self)
 	const struct thrum__table *table = pane_table_get(self->tasks);
 	const char *text = gtk_editable_get_text(GTK_EDITABLE(self->filter));
 	bool has_range = pane_chart_has_range(self);
-	char words[128] = "", room[TRACE_WORDS_COUNT], *label;
+	char words[128] = "", room[THRUM__NUMBER_ROOM], *label;
 	uint32_t count = table ? table->count : 0;
 
 	if (has_range)
@@ -88,7 +88,7 @@ void pane_tasks_fill(AppPane *self)
 	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->tasks_scroller);
 	GtkAdjustment *at = gtk_scrolled_window_get_vadjustment(scroller);
 	double row = gtk_adjustment_get_value(at);
-	char room[TRACE_WORDS_COUNT], *title = g_strdup("Tasks");
+	char room[THRUM__NUMBER_ROOM], *title = g_strdup("Tasks");
 
 	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats);
 	if (pane_table_get(self->tasks)) {

@@ -6,17 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *trace_words_count(uint64_t count, char room[TRACE_WORDS_COUNT])
+const char *trace_words_count(uint64_t count, char room[THRUM__NUMBER_ROOM])
 {
-	char *to = room + TRACE_WORDS_COUNT - 1;
-
-	*to = '\0';
-	for (unsigned digits = 0; digits == 0 || count > 0; digits++, count /= 10) {
-		if (digits > 0 && digits % 3 == 0)
-			*--to = ',';
-		*--to = (char)('0' + count % 10);
-	}
-	return to;
+	thrum__number_words(count, room);
+	return room;
 }
 
 static void begin_line(GString *message)
@@ -28,7 +21,7 @@ static void begin_line(GString *message)
 /* "byte 4,096: damaged header: …": the reader's sentences say what to do. */
 void trace_words_error(const struct thrum_error_info *error, GString *message)
 {
-	char room[TRACE_WORDS_COUNT];
+	char room[THRUM__NUMBER_ROOM];
 
 	begin_line(message);
 	if (error->offset > 0)
@@ -40,7 +33,7 @@ void trace_words_error(const struct thrum_error_info *error, GString *message)
 static void add_count(GString *message, const char **between, uint64_t count, const char *one,
 	const char *many)
 {
-	char room[TRACE_WORDS_COUNT];
+	char room[THRUM__NUMBER_ROOM];
 
 	if (count == 0)
 		return;
@@ -52,7 +45,7 @@ static void add_count(GString *message, const char **between, uint64_t count, co
 static void add_causes(GString *message, const struct thrum_trace_info *info)
 {
 	const char *before = " (", *name;
-	char room[TRACE_WORDS_COUNT];
+	char room[THRUM__NUMBER_ROOM];
 
 	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
 		if (info->lost[cause] == 0)

@@ -6,9 +6,10 @@
 #include <glib.h>
 #include <thrum/trace.h>
 
-/* "1,234". Returns a place in the room. */
-#define TRACE_WORDS_COUNT 32
-const char *trace_words_count(uint64_t count, char room[TRACE_WORDS_COUNT]);
+#include "view/view.h"
+
+/* "1,234". Returns the room. */
+const char *trace_words_count(uint64_t count, char room[THRUM__NUMBER_ROOM]);
 
 /* Add lines to a message that has none or several. */
 void trace_words_error(const struct thrum_error_info *, GString *message);

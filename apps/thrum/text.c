@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "view/view.h"
+
 #define NS_PER_S INT64_C(1000000000)
 
 static const char pairs[] =
@@ -75,15 +77,11 @@ char *put_spaces(char *to, size_t count)
 
 char *put_count(char *to, uint64_t n)
 {
-	char digits[NUMBER_ROOM];
-	size_t size = (size_t)(put_unsigned(digits, n) - digits);
+	char words[THRUM__NUMBER_ROOM];
+	size_t size = thrum__number_words(n, words);
 
-	for (size_t i = 0; i < size; i++) {
-		if (i > 0 && (size - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	return to;
+	memcpy(to, words, size);
+	return to + size;
 }
 
 char *put_size(char *to, uint64_t bytes)

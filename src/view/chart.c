@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/document_parts.h"
+#include "view/view.h"
 
 #define MARGIN 2
 #define HEAD 16 /* px above the highest column, for its count */
@@ -90,20 +90,19 @@ size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t siz
 	unsigned last = chosen ? chart->to : chart->histogram.last;
 	char count[THRUM__NUMBER_ROOM], from[48], until[48];
 	uint64_t tasks = 0;
-	size_t digits;
 
 	if (is_empty(chart))
 		return (size_t)snprintf(to, size, "no such times");
 	for (unsigned i = first; i <= last; i++)
 		tasks += chart->histogram.count[i];
-	digits = thrum__number_words(tasks, count);
+	thrum__number_words(tasks, count);
 	thrum__duration_words(thrum__histogram_bound(first), 1, from, sizeof from);
 	if (last + 1 >= THRUM__HISTOGRAM_COLUMNS)
-		return (size_t)snprintf(to, size, "%.*s %s, %s or more", (int)digits, count,
+		return (size_t)snprintf(to, size, "%s %s, %s or more", count,
 			tasks == 1 ? "task" : "tasks", from);
 	thrum__duration_words(thrum__histogram_bound(last + 1), 1, until, sizeof until);
-	return (size_t)snprintf(to, size, "%.*s %s, %s to %s", (int)digits, count,
-		tasks == 1 ? "task" : "tasks", from, until);
+	return (size_t)snprintf(to, size, "%s %s, %s to %s", count, tasks == 1 ? "task" : "tasks",
+		from, until);
 }
 
 /* ---- The picture --------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/document_parts.h"
 #include "view/paint.h"
 
 #define WORDS_ABOVE 26      /* px from a chart's top to its columns, for words */

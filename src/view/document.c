@@ -198,20 +198,3 @@ size_t thrum__event_moment_words(int64_t time, char *to, size_t size)
 
 	return thrum__moment_words(time, is_short ? 100 : 1000, to, size);
 }
-
-size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
-{
-	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;
-	size_t count = 0;
-
-	do {
-		if (count > 0 && count % 3 == 0)
-			*--at = ',';
-		*--at = (char)('0' + number % 10);
-		number /= 10;
-		count++;
-	} while (number > 0);
-	count = (size_t)(digits + sizeof digits - at);
-	memcpy(to, at, count);
-	return count;
-}

@@ -38,9 +38,6 @@ void thrum__write_aside(struct thrum__writer *, const char *text, int link, int6
 
 /* A moment as precise as events differ. Returns as snprintf. */
 size_t thrum__event_moment_words(int64_t time, char *to, size_t size);
-/* 1,234. Returns its size. */
-#define THRUM__NUMBER_ROOM 32
-size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM]);
 
 /* Times of damaged traces may be anything. */
 static inline int64_t thrum__time_between(int64_t from, int64_t to)

@@ -160,7 +160,7 @@ static void write_line(struct about *a, const char *text, uint64_t count)
 
 	if (count == 0)
 		return;
-	words[thrum__number_words(count, words)] = '\0';
+	thrum__number_words(count, words);
 	thrum__write_paragraph(&a->w, THRUM__ROLE_LINE, "");
 	thrum__write_text(&a->w, text);
 	thrum__write_aside(&a->w, words, THRUM__LINK_TO_NONE, 0);

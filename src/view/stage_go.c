@@ -138,20 +138,6 @@ static void blink(struct thrum__stage *stage, uint32_t part, uint32_t task)
 	stage->own->blink_start = NAN;
 }
 
-/* With other times other rows may be folded: it has to be in sight then, too. */
-static int keep_in_sight(struct thrum__stage *stage, uint32_t part)
-{
-	struct thrum__view *view = stage->parts[part].view;
-	uint32_t unit = thrum__layout_unit(view->layout, view->selected);
-	int status = thrum__stage_project(stage);
-
-	if (status < 0 || unit == THRUM__NONE || stage->own->width == 0)
-		return status;
-	status = thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
-	thrum__stage_refresh(stage);
-	return status;
-}
-
 /* A command's or a link's: animated, where it goes somewhere. */
 static int go(struct thrum__stage *stage, uint32_t part, int status)
 {
@@ -174,9 +160,6 @@ static int went(struct thrum__stage *stage, uint32_t part, int status, bool is_t
 	if (changed <= 0)
 		return changed;
 	if (is_target) {
-		status = keep_in_sight(stage, part);
-		if (status < 0)
-			return status;
 		blink(stage, part, selected_in(stage, part));
 		changed |= THRUM__CHANGED_SELECTION;
 	}

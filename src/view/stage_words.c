@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/document_parts.h"
 #include "view/stage_parts.h"
 
 struct words {
@@ -35,9 +34,9 @@ static struct words words_in(char *to, size_t size)
 static void put_count(struct words *words, uint64_t count, const char *one)
 {
 	char digits[THRUM__NUMBER_ROOM];
-	int size = (int)thrum__number_words(count, digits);
 
-	put(words, "%.*s %s%s", size, digits, one, count == 1 ? "" : "s");
+	thrum__number_words(count, digits);
+	put(words, "%s %s%s", digits, one, count == 1 ? "" : "s");
 }
 
 static void put_duration(struct words *words, int64_t ns, int digits)

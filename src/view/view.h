@@ -241,6 +241,9 @@ size_t thrum__view_task_words(const struct thrum__model *, uint32_t task, char *
 size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size);
 /* A moment, just precise enough for a step. */
 size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size);
+/* A count in words: "1,234". Returns its size. */
+#define THRUM__NUMBER_ROOM 32
+size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM]);
 /* A finding in one sentence. Returns as snprintf. */
 size_t thrum__finding_words(const struct thrum__model *, const struct thrum__finding *, char *to,
 	size_t size);

@@ -79,6 +79,24 @@ size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
 	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
+size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
+{
+	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;
+	size_t count = 0;
+
+	do {
+		if (count > 0 && count % 3 == 0)
+			*--at = ',';
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+		count++;
+	} while (number > 0);
+	count = (size_t)(digits + sizeof digits - at);
+	memcpy(to, at, count);
+	to[count] = '\0';
+	return count;
+}
+
 bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
 {
 	return model->is_mirage && thrum__has_row(&model->tasks, task) &&

@@ -14,31 +14,6 @@
 #include "stage_helper.h"
 #include "story.h"
 
-static int one(void **state)
-{
-	struct show *show = test_calloc(1, sizeof *show);
-
-	show_init(show, 1);
-	*state = show;
-	return 0;
-}
-
-static int two(void **state)
-{
-	struct show *show = test_calloc(1, sizeof *show);
-
-	show_init(show, 2);
-	*state = show;
-	return 0;
-}
-
-static int finish(void **state)
-{
-	show_finish(*state);
-	test_free(*state);
-	return 0;
-}
-
 static int64_t time_at(struct show *show, uint32_t part, float x)
 {
 	return thrum__time_axis_time(&show->stage->parts[part].view->time, x);
@@ -627,7 +602,7 @@ static void the_window_follows_the_end(void **state)
 
 int main(void)
 {
-#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, finish)
+#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, show_##set_up, show_end)
 	const struct CMUnitTest tests[] = {
 		WITH(one, what_is_grabbed_stays_below_the_pointer),
 		WITH(one, the_ruler_pans_time_only),

@@ -67,6 +67,32 @@ void show_finish(struct show *show)
 		thrum__model_destroy(show->models[i]);
 }
 
+static int set_up(void **state, unsigned traces)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	show_init(show, traces);
+	*state = show;
+	return 0;
+}
+
+int show_one(void **state)
+{
+	return set_up(state, 1);
+}
+
+int show_two(void **state)
+{
+	return set_up(state, 2);
+}
+
+int show_end(void **state)
+{
+	show_finish(*state);
+	test_free(*state);
+	return 0;
+}
+
 int show_frame(struct show *show, double later)
 {
 	int status;

@@ -19,6 +19,11 @@ void show_init(struct show *, unsigned traces);
 void show_finish(struct show *);
 void show_add(struct show *, const char *story); /* another trace, told so */
 
+/* What sets a test up with one trace or two, and tears it down. */
+int show_one(void **state);
+int show_two(void **state);
+int show_end(void **state);
+
 /* The next frame, some ms later; what it returned. */
 int show_frame(struct show *, double later);
 /* Until nothing moves any more. */

@@ -11,31 +11,6 @@
 
 #include "stage_helper.h"
 
-static int one(void **state)
-{
-	struct show *show = test_calloc(1, sizeof *show);
-
-	show_init(show, 1);
-	*state = show;
-	return 0;
-}
-
-static int two(void **state)
-{
-	struct show *show = test_calloc(1, sizeof *show);
-
-	show_init(show, 2);
-	*state = show;
-	return 0;
-}
-
-static int finish(void **state)
-{
-	show_finish(*state);
-	test_free(*state);
-	return 0;
-}
-
 /* ---- The address --------------------------------------------------------------------------- */
 
 static void what_is_printed_is_read_back(void **state)
@@ -320,7 +295,7 @@ static void the_status_line_says_what_is_there(void **state)
 
 int main(void)
 {
-#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, set_up, finish)
+#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, show_##set_up, show_end)
 	const struct CMUnitTest tests[] = {
 		WITH(two, what_is_printed_is_read_back),
 		WITH(one, a_single_view_reads_it_too),
