@@ -28,9 +28,9 @@ enum app_trace_state {
 	APP_TRACE_FAILED,
 };
 
-/* Signals: "progress" (double part, 0 … 1, or -1: unknown), "shown" (model and view are there; the
- * view is taken by the stage with app_trace_take_view), "grown" (the model grew: update the view),
- * "changed" (state or message), all in the main thread. */
+/* Signals: "progress" (double: 0 … 1 is read, 1 … 2 laid out), "shown" (model and view are there;
+ * the view is taken by the stage with app_trace_take_view), "grown" (the model grew: update the
+ * view), "changed" (state or message), all in the main thread. */
 AppTrace *app_trace_new(const char *file); /* begins to read at once */
 AppTrace *app_trace_new_of_process(int pid);
 void app_trace_cancel(AppTrace *);

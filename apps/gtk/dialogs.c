@@ -290,15 +290,12 @@ static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
 		g_object_ref(window));
 }
 
-/* "net" of "net.ctf". */
 static char *stem(AppWindow *window)
 {
-	char *name = g_strdup(app_trace_name(window->traces[window->stage->focus]));
-	char *dot = strrchr(name, '.');
+	char name[256];
 
-	if (dot && dot > name)
-		*dot = '\0';
-	return g_strdelimit(name, "/", '-'); /* a process may have that in its name */
+	thrum__stage_file_words(window->stage, window->stage->focus, name, sizeof name);
+	return g_strdup(name);
 }
 
 void dialog_export(AppWindow *window)

@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: ISC */
 #include "loading.h"
 
+#include <math.h>
+
 #include "canvas/paint.h"
 #include "theme.h"
 
 struct loading {
-	struct thrum__coarse coarse;
-	double part; /* as loading_show has it */
+	struct {
+		struct thrum__coarse coarse;
+		double part; /* of it was read, 0 … 1 */
+		char *name;
+	} traces[THRUM__STAGE_MAX];
+	unsigned count;
 	struct thrum__text_cache texts;
-	struct thrum__list list;
+	struct thrum__list lists[2 * THRUM__STAGE_MAX];
 };
+
+/* Returns how many lists there are; without memory there is less to see. */
+static size_t make_lists(struct loading *loading, float width, float height)
+{
+	float head = loading->count > 1 ? THRUM__HEAD : 0, top = 0;
+	struct thrum__list *list = loading->lists;
+
+	for (unsigned i = 0; i < loading->count; i++) {
+		float next = floorf(height * (float)(i + 1) / (float)loading->count);
+
+		if (head > 0)
+			thrum__stage_head(list++, top, width, i == 0, false,
+				loading->traces[i].name);
+		if (thrum__coarse_frame(&loading->traces[i].coarse, loading->traces[i].part, width,
+			    next - top - head, &loading->texts.metrics, list) < 0)
+			break;
+		list->x = 0;
+		list->y = top + head;
+		list++;
+		top = next;
+	}
+	return (size_t)(list - loading->lists);
+}
 
 static void draw(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *data)
 {
 	struct loading *loading = data;
-	double part = loading->part < 0 ? 1 : loading->part;
+	size_t count = make_lists(loading, (float)width, (float)height);
 
-	/* Without memory there is less to see. */
-	if (thrum__coarse_frame(&loading->coarse, part, (float)width, (float)height,
-		    &loading->texts.metrics, &loading->list) == 0)
-		thrum__canvas_paint(cairo, &loading->list, 1, theme_now(), &loading->texts);
+	thrum__canvas_paint(cairo, loading->lists, count, theme_now(), &loading->texts);
 }
 
 static void destroy(void *data)
@@ -27,7 +53,10 @@ static void destroy(void *data)
 	struct loading *loading = data;
 
 	thrum__text_cache_finish(&loading->texts);
-	thrum__list_finish(&loading->list);
+	for (size_t i = 0; i < G_N_ELEMENTS(loading->lists); i++)
+		thrum__list_finish(&loading->lists[i]);
+	for (size_t i = 0; i < THRUM__STAGE_MAX; i++)
+		g_free(loading->traces[i].name);
 	g_free(loading);
 }
 
@@ -39,19 +68,23 @@ GtkWidget *loading_new(void)
 	/* As everywhere in GTK. */
 	if (thrum__text_cache_init(&loading->texts) < 0)
 		g_error("out of memory");
-	thrum__list_init(&loading->list);
+	for (size_t i = 0; i < G_N_ELEMENTS(loading->lists); i++)
+		thrum__list_init(&loading->lists[i]);
 	g_object_set_data(G_OBJECT(area), "loading", loading);
 	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, loading, destroy);
 	return area;
 }
 
-void loading_show(GtkWidget *area, AppTrace *trace, double part)
+void loading_show(GtkWidget *area, AppTrace *const *traces, const double *parts, unsigned count)
 {
 	struct loading *loading = g_object_get_data(G_OBJECT(area), "loading");
 
-	if (part == loading->part)
-		return;
-	app_trace_coarse(trace, &loading->coarse);
-	loading->part = part;
+	loading->count = count;
+	for (unsigned i = 0; i < count; i++) {
+		app_trace_coarse(traces[i], &loading->traces[i].coarse);
+		loading->traces[i].part = MIN(parts[i], 1);
+		g_free(loading->traces[i].name);
+		loading->traces[i].name = g_strdup(app_trace_name(traces[i]));
+	}
 	gtk_widget_queue_draw(area);
 }

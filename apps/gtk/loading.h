@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* In the picture's place while a trace is read: what can be seen of it already. */
+/* In the picture's place while traces are read: what can be seen of them already, one above the
+ * other as they will be. */
 #ifndef LOADING_H
 #define LOADING_H
 
 #include "app.h"
 
 GtkWidget *loading_new(void);
-/* `part` was read; negative: all, it is being laid out. */
-void loading_show(GtkWidget *, AppTrace *, double part);
+/* `parts`: of each, what "progress" told last. */
+void loading_show(GtkWidget *, AppTrace *const *, const double *parts, unsigned count);
 
 #endif

@@ -32,7 +32,7 @@ static uint32_t find_tally(AppPane *self)
 static void say(AppPane *self)
 {
 	bool has_range = pane_chart_has_range(self);
-	char words[128] = "", text[THRUM__CELL_ROOM + 1] = "all tasks";
+	char words[128] = "", text[THRUM__CELL_ROOM + 1] = THRUM__CHART_ALL;
 	gsize size;
 	const char *label;
 
@@ -45,6 +45,8 @@ static void say(AppPane *self)
 	}
 	gtk_label_set_text(GTK_LABEL(self->chart_title), text);
 	gtk_label_set_text(GTK_LABEL(self->chart_words), words);
+	gtk_accessible_update_property(GTK_ACCESSIBLE(self->chart_area),
+		GTK_ACCESSIBLE_PROPERTY_VALUE_TEXT, words, -1);
 	gtk_widget_set_visible(self->chart_show, has_range);
 	gtk_widget_queue_draw(self->chart_area);
 }
@@ -100,6 +102,7 @@ static void drag_begins(GtkGestureDrag *drag, double x, double y, gpointer data)
 {
 	AppPane *self = data;
 
+	gtk_widget_grab_focus(self->chart_area);
 	self->chart_from = (float)x;
 	choose(self, (float)x);
 }
@@ -121,6 +124,25 @@ static void show_tasks(GtkButton *button, gpointer data)
 	app_pane_show_page(data, "tasks");
 }
 
+static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
+	GdkModifierType state, gpointer data)
+{
+	AppPane *self = data;
+	bool is_arrow = key == GDK_KEY_Left || key == GDK_KEY_Right;
+
+	if (!self->has_chart || (!is_arrow && key != GDK_KEY_Escape))
+		return FALSE;
+	if (!thrum__chart_key(&self->chart,
+		    key == GDK_KEY_Left            ? "ArrowLeft"
+			    : key == GDK_KEY_Right ? "ArrowRight"
+						   : "Escape",
+		    (state & GDK_SHIFT_MASK) != 0))
+		return is_arrow;
+	say(self);
+	pane_tasks_narrow(self);
+	return TRUE;
+}
+
 /* ---- The widgets --------------------------------------------------------------------------- */
 
 static void draw(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
@@ -138,18 +160,23 @@ static void draw(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpoin
 
 static GtkWidget *make_area(AppPane *self)
 {
-	GtkWidget *area = gtk_drawing_area_new();
+	GtkWidget *area = g_object_new(GTK_TYPE_DRAWING_AREA, "accessible-role",
+		GTK_ACCESSIBLE_ROLE_SLIDER, NULL);
+	GtkEventController *keys = gtk_event_controller_key_new();
 	GtkGesture *drag = gtk_gesture_drag_new();
 
 	gtk_widget_set_name(area, "chart");
 	app_call(area, "Chart of durations");
 	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(area), THRUM__CHART_HEIGHT);
 	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, self, NULL);
-	gtk_widget_set_tooltip_text(area, "Drag to choose tasks by their duration");
+	gtk_widget_set_tooltip_text(area, THRUM__CHART_HINT);
 	g_signal_connect(drag, "drag-begin", G_CALLBACK(drag_begins), self);
 	g_signal_connect(drag, "drag-update", G_CALLBACK(drag_moves), self);
 	g_signal_connect(drag, "drag-end", G_CALLBACK(drag_ends), self);
 	gtk_widget_add_controller(area, GTK_EVENT_CONTROLLER(drag));
+	gtk_widget_set_focusable(area, TRUE);
+	g_signal_connect(keys, "key-pressed", G_CALLBACK(key_pressed), self);
+	gtk_widget_add_controller(area, keys);
 	return area;
 }
 
@@ -176,7 +203,7 @@ GtkWidget *pane_chart_new(AppPane *self)
 	self->chart_title = make_label("chart-of", "key");
 	self->chart_words = make_label("chart-words", "remark");
 	gtk_widget_set_hexpand(self->chart_words, TRUE);
-	self->chart_show = gtk_button_new_with_label("Show them");
+	self->chart_show = gtk_button_new_with_label(THRUM__CHART_LIST);
 	gtk_widget_set_name(self->chart_show, "chart-show");
 	g_signal_connect(self->chart_show, "clicked", G_CALLBACK(show_tasks), self);
 	self->chart_area = make_area(self);

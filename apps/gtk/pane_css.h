@@ -18,6 +18,9 @@
 	"  border-bottom-color: @sel; }" \
 	".pane scrolledwindow, .pane viewport { background: @bg; }" \
 	".pane link { color: @run; text-decoration: none; }" \
+	".pane .value link, .pane .remark link, .pane .step link {" \
+	"  text-decoration: underline alpha(currentColor, 0.45); }" \
+	"#chart:focus-visible { outline: 2px solid @sel; }" \
 	".pane link:hover, .pane label:focus link { text-decoration: underline; }" \
 	".pane .details > * { padding: 0 16px; }" \
 	".pane .title { font-size: 15px; font-weight: 600; padding: 12px 0 2px; }" \
@@ -35,7 +38,6 @@
 	"  padding: 8px 12px 12px; }" \
 	".pane .finding .title { color: @bad; padding-top: 0; }" \
 	".pane .finding .remark { font-size: 11px; padding-bottom: 6px; }" \
-	".pane .finding .remark link { color: @muted; }" \
 	".pane .finding .step { padding: 2px 0; }" \
 	".pane .finding .number { min-width: 14px; min-height: 14px; border-radius: 9px;" \
 	"  margin-top: 3px;" \

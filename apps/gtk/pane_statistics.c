@@ -4,24 +4,14 @@
 
 #define NAME_OF(NAME, word) word,
 
-/* In the order of the drop-down. */
-static const struct {
-	const char *name, *first;
-	int table;
-} whats[] = {
-	{"Labels", "label kind tasks running-total life-p50 life-p99", THRUM__TABLE_LABELS},
-	{"Kinds", "kind tasks running-total life-p50 life-p99", THRUM__TABLE_KINDS},
-	{"Call sites", "site tasks running-total life-p50 life-p99", THRUM__TABLE_SITES},
-	{"Lanes", "name use total share reason", THRUM__TABLE_LANES},
-	{"Counters", "", THRUM__TABLE_COUNTERS},
-	{"Longest runs", "label length start", THRUM__TABLE_RUNS},
-};
+/* The drop-down has them in order, without the tasks. */
+#define FIRST THRUM__TABLE_LABELS
 
-static unsigned chosen_what(AppPane *self)
+static int chosen_table(AppPane *self)
 {
 	guint chosen = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->what));
 
-	return chosen < G_N_ELEMENTS(whats) ? chosen : 0;
+	return chosen < THRUM__TABLE_COUNT - FIRST ? FIRST + (int)chosen : FIRST;
 }
 
 static uint32_t chosen_row(AppPane *self)
@@ -41,7 +31,7 @@ static void row_chosen(GtkSingleSelection *selection, GParamSpec *property, gpoi
 {
 	AppPane *self = data;
 
-	if (whats[chosen_what(self)].table == THRUM__TABLE_LABELS)
+	if (chosen_table(self) == THRUM__TABLE_LABELS)
 		pane_chart_choose(self, chosen_row(self));
 }
 
@@ -62,7 +52,7 @@ static void make_view(AppPane *self)
 
 	self->statistics_selection = NULL;
 	if (pane_table_get(self->statistics)) {
-		view = pane_table_view(self->statistics, whats[chosen_what(self)].first);
+		view = pane_table_view(self->statistics);
 		gtk_widget_set_name(view, "statistics");
 		self->statistics_selection = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
 		g_signal_connect_object(self->statistics_selection, "notify::selected",
@@ -75,12 +65,12 @@ static void make_view(AppPane *self)
 static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 {
 	AppPane *self = data;
-	bool has_labels = whats[chosen_what(self)].table == THRUM__TABLE_LABELS;
+	bool has_labels = chosen_table(self) == THRUM__TABLE_LABELS;
 
 	/* The old view goes first: its columns aren't those of the new rows. */
 	self->statistics_selection = NULL;
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->statistics_scroller), NULL);
-	pane_table_set(self->statistics, whats[chosen_what(self)].table, self->stats);
+	pane_table_set(self->statistics, chosen_table(self), self->stats);
 	make_view(self);
 	gtk_widget_set_visible(self->chart_box, has_labels);
 	gtk_widget_set_visible(self->measure, has_labels);
@@ -93,7 +83,7 @@ void pane_statistics_fill(AppPane *self)
 	/* Rows move when there is more: none is chosen by that. */
 	if (self->statistics_selection)
 		g_signal_handlers_block_by_func(self->statistics_selection, row_chosen, self);
-	pane_table_set(self->statistics, whats[chosen_what(self)].table, self->stats);
+	pane_table_set(self->statistics, chosen_table(self), self->stats);
 	if (self->statistics_selection)
 		g_signal_handlers_unblock_by_func(self->statistics_selection, row_chosen, self);
 	else
@@ -110,12 +100,12 @@ static void measure_chosen(GtkDropDown *measure, GParamSpec *property, gpointer 
 static GtkWidget *make_head(AppPane *self)
 {
 	static const char *const measures[] = {THRUM__MEASURES(NAME_OF) NULL};
+	const char *titles[THRUM__TABLE_COUNT - FIRST + 1] = {NULL};
 	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
-	const char *names[G_N_ELEMENTS(whats) + 1] = {NULL};
 
-	for (unsigned i = 0; i < G_N_ELEMENTS(whats); i++)
-		names[i] = whats[i].name;
-	self->what = gtk_drop_down_new_from_strings(names);
+	for (int i = FIRST; i < THRUM__TABLE_COUNT; i++)
+		titles[i - FIRST] = thrum__table_form(i)->title;
+	self->what = gtk_drop_down_new_from_strings(titles);
 	gtk_widget_set_name(self->what, "statistics-of");
 	app_call(self->what, "Statistics of");
 	self->measure = gtk_drop_down_new_from_strings(measures);
@@ -138,7 +128,7 @@ void pane_statistics_init(AppPane *self)
 	self->statistics_scroller = gtk_scrolled_window_new();
 	gtk_widget_set_vexpand(self->statistics_scroller, TRUE);
 	gtk_box_append(GTK_BOX(page), make_head(self));
-	gtk_box_append(GTK_BOX(page), pane_chart_new(self));
 	gtk_box_append(GTK_BOX(page), self->statistics_scroller);
+	gtk_box_append(GTK_BOX(page), pane_chart_new(self));
 	gtk_stack_add_titled(GTK_STACK(self->stack), page, "statistics", "Statistics");
 }

@@ -248,19 +248,13 @@ static void add_column(struct sorting *sorting, unsigned index)
 	g_free(title);
 }
 
-/* Adds those columns whose names stand in a text and that aren't there yet. */
-static void add_columns(struct sorting *sorting, const char *names)
+static void add_columns(struct sorting *sorting)
 {
-	const struct thrum__table_form *form = sorting->table->table.form;
+	unsigned columns[THRUM__COLUMNS_MAX];
+	unsigned count = thrum__table_columns(sorting->table->table.form, columns);
 
-	for (const char *name = names; *name; name += strspn(name, " ")) {
-		size_t size = strcspn(name, " ");
-		unsigned index = thrum__table_column(form, name, size);
-
-		if (index < form->count && !sorting->columns[index])
-			add_column(sorting, index);
-		name += size;
-	}
+	for (unsigned i = 0; i < count; i++)
+		add_column(sorting, columns[i]);
 }
 
 static void free_sorting(gpointer data)
@@ -285,7 +279,7 @@ static void show_order(struct sorting *sorting)
 	sorting->is_setting = false;
 }
 
-GtkWidget *pane_table_view(PaneTable *self, const char *first)
+GtkWidget *pane_table_view(PaneTable *self)
 {
 	GtkSelectionModel *selection = GTK_SELECTION_MODEL(
 		gtk_single_selection_new(G_LIST_MODEL(g_object_ref(self))));
@@ -302,8 +296,7 @@ GtkWidget *pane_table_view(PaneTable *self, const char *first)
 	sorting->view = GTK_COLUMN_VIEW(view);
 	sorting->columns = g_new0(GtkColumnViewColumn *, self->table.form->count);
 	g_object_set_data_full(G_OBJECT(view), "sorting", sorting, free_sorting);
-	add_columns(sorting, first);
-	add_columns(sorting, self->table.form->shown);
+	add_columns(sorting);
 	show_order(sorting);
 	g_signal_connect(gtk_column_view_get_sorter(sorting->view), "changed",
 		G_CALLBACK(was_sorted), sorting);

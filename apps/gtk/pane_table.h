@@ -22,8 +22,8 @@ void pane_table_narrow(PaneTable *, const struct thrum__chart *, const char *tex
 /* NULL when it is empty. */
 const struct thrum__table *pane_table_get(PaneTable *);
 
-/* A view of it with a sortable column for each of the form's; to be made anew for another kind.
- * `rank`: names of columns that stand first. Takes no reference. */
-GtkWidget *pane_table_view(PaneTable *, const char *first);
+/* A view of it with a sortable column for each that is shown; to be made anew for another kind.
+ * Takes no reference. */
+GtkWidget *pane_table_view(PaneTable *);
 
 #endif

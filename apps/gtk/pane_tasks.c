@@ -71,7 +71,7 @@ static void selected(GtkSingleSelection *selection, GParamSpec *property, gpoint
 
 static GtkWidget *make_view(AppPane *self)
 {
-	GtkWidget *view = pane_table_view(self->tasks, "label start life state");
+	GtkWidget *view = pane_table_view(self->tasks);
 	GtkSelectionModel *rows = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
 
 	gtk_widget_set_name(view, "tasks");
@@ -112,7 +112,7 @@ void pane_tasks_init(AppPane *self)
 
 	self->tasks = pane_table_new();
 	self->filter = gtk_search_entry_new();
-	g_object_set(self->filter, "placeholder-text", "Filter by name, kind, state", NULL);
+	g_object_set(self->filter, "placeholder-text", THRUM__TABLE_FILTER, NULL);
 	gtk_widget_set_name(self->filter, "tasks-filter");
 	app_call(self->filter, "Filter tasks");
 	g_signal_connect(self->filter, "search-changed", G_CALLBACK(filter_changed), self);

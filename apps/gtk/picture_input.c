@@ -92,7 +92,7 @@ static void on_drag_update(GtkGestureDrag *drag, double dx, double dy, AppPictur
 		gtk_widget_set_cursor_from_name(GTK_WIDGET(picture), "grabbing");
 }
 
-static void on_drag_end(GtkGestureDrag *drag, double dx, double dy, AppPicture *picture)
+static void end_drag(AppPicture *picture)
 {
 	float x = (float)picture->x, y = (float)picture->y;
 
@@ -108,8 +108,21 @@ static void on_drag_end(GtkGestureDrag *drag, double dx, double dy, AppPicture *
 	set_cursor(picture);
 }
 
+static void on_drag_end(GtkGestureDrag *drag, double dx, double dy, AppPicture *picture)
+{
+	end_drag(picture);
+}
+
 static void on_drag_cancel(GtkGesture *drag, GdkEventSequence *sequence, AppPicture *picture)
 {
+	GdkEvent *event = gtk_event_controller_get_current_event(GTK_EVENT_CONTROLLER(drag));
+
+	/* GTK asks where the pointer is when widgets have moved. The button is up already: the
+	 * release is still to come. */
+	if (event && gdk_event_get_event_type(event) == GDK_MOTION_NOTIFY) {
+		end_drag(picture);
+		return;
+	}
 	picture->is_dragging = picture->is_double = false;
 	app_picture_did(picture, thrum__stage_leave(picture->stage));
 }
@@ -248,7 +261,8 @@ static void listen_to_buttons(AppPicture *picture)
 	g_signal_connect(drag, "cancel", G_CALLBACK(on_drag_cancel), picture);
 	g_signal_connect(click, "pressed", G_CALLBACK(on_click), picture);
 	gtk_gesture_single_set_button(GTK_GESTURE_SINGLE(menu), GDK_BUTTON_SECONDARY);
-	g_signal_connect(menu, "pressed", G_CALLBACK(on_menu_click), picture);
+	/* GTK 4.8's menus take no click when they appear while a button is down. */
+	g_signal_connect(menu, "released", G_CALLBACK(on_menu_click), picture);
 }
 
 void picture_listen(AppPicture *picture)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 #include "places.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "app.h"
 #include "window.h"
 
 struct places {
-	char *file, *last;
+	char *file, *made;
+	unsigned turn;
 };
 
 /* Adds where a popover is on its window. */
@@ -92,6 +94,8 @@ static void write_window(GString *text, GtkWindow *window)
 {
 	g_string_append_printf(text, "window %s\n", gtk_window_get_title(window));
 	write_tree(text, GTK_WIDGET(window));
+	if (gtk_window_is_active(window))
+		g_string_append(text, "active\n");
 	if (APP_IS_WINDOW(window)) {
 		g_autofree char *state = window_state(APP_WINDOW(window));
 		g_autofree char *status = window_status(APP_WINDOW(window));
@@ -104,21 +108,19 @@ static gboolean write_places(void *data)
 {
 	struct places *places = data;
 	GListModel *windows = gtk_window_get_toplevels();
-	GString *text = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(NULL);
 
+	g_string_append_printf(text, "turn %u\n", ++places->turn);
 	for (unsigned i = 0; i < g_list_model_get_n_items(windows); i++) {
 		g_autoptr(GtkWindow) window = g_list_model_get_item(windows, i);
 
 		if (gtk_widget_get_mapped(GTK_WIDGET(window)))
 			write_window(text, window);
 	}
-	if (places->last && strcmp(places->last, text->str) == 0) {
-		g_string_free(text, TRUE);
-		return G_SOURCE_CONTINUE;
-	}
-	g_file_set_contents(places->file, text->str, -1, NULL);
-	g_free(places->last);
-	places->last = g_string_free(text, FALSE);
+	/* Whole or not at all, without waiting for the disk. */
+	if (g_file_set_contents_full(places->made, text->str, (gssize)text->len,
+		    G_FILE_SET_CONTENTS_NONE, 0600, NULL))
+		g_rename(places->made, places->file);
 	return G_SOURCE_CONTINUE;
 }
 
@@ -130,5 +132,7 @@ void places_init(void)
 	if (!file)
 		return;
 	places.file = g_strdup(file);
-	g_timeout_add(50, write_places, &places);
+	places.made = g_strconcat(file, ".new", NULL);
+	/* Last of all that is to be done: what came before a turn has been painted. */
+	g_timeout_add_full(G_PRIORITY_LOW, 50, write_places, &places, NULL);
 }

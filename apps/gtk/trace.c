@@ -48,6 +48,7 @@ struct _AppTrace {
 	GMutex coarse_lock;
 	struct thrum__coarse coarse; /* of what was read */
 	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
+	gint percent_laid_out;  /* atomic */
 };
 
 G_DEFINE_TYPE(AppTrace, app_trace, G_TYPE_OBJECT)
@@ -189,15 +190,17 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
-static bool go_on(void *context)
+static bool note_laid_out(void *context, double part)
 {
 	AppTrace *self = context;
 
+	g_atomic_int_set(&self->percent_laid_out, (gint)(part * 100));
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
 static int read_all(AppTrace *self)
 {
+	struct thrum__view_options options = {0};
 	char file[PATH_MAX];
 	int result;
 
@@ -217,7 +220,9 @@ static int read_all(AppTrace *self)
 	if (result != 0)
 		return result;
 	g_atomic_int_set(&self->kib_read, G_MAXINT);
-	return thrum__view_create(self->model, NULL, go_on, self, &self->view);
+	/* As everywhere; but where lanes grow, all that lies below a lane would be made anew. */
+	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	return thrum__view_create(self->model, &options, note_laid_out, self, &self->view);
 }
 
 static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -260,19 +265,21 @@ static void was_read(GObject *source, GAsyncResult *task, gpointer data)
 	set_state(self, APP_TRACE_FAILED);
 }
 
-/* Of reading; -1 while nobody knows: it is being laid out. */
-static double part_read(AppTrace *self)
+/* 0 … 1: of reading; 1 … 2: of laying out. */
+static double part_done(AppTrace *self)
 {
 	double read = g_atomic_int_get(&self->kib_read), all = g_atomic_int_get(&self->kib_all);
 
-	return all > 0 && read <= all ? read / all : -1;
+	return read > all ? 1 + g_atomic_int_get(&self->percent_laid_out) / 100.0
+		: all > 0 ? read / all
+			  : 0;
 }
 
 static gboolean tell_progress(gpointer data)
 {
 	AppTrace *self = data;
 
-	g_signal_emit(self, signals[SIGNAL_PROGRESS], 0, part_read(self));
+	g_signal_emit(self, signals[SIGNAL_PROGRESS], 0, part_done(self));
 	return G_SOURCE_CONTINUE;
 }
 

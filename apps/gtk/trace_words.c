@@ -94,11 +94,17 @@ static int signal_of(int64_t pid)
 	return status & 0x7f;
 }
 
+const char *trace_words_signal(const struct thrum_trace_info *info)
+{
+	int number = strcmp(info->state, "killed") == 0 ? signal_of(info->pid) : 0;
+
+	return number ? sigabbrev_np(number) : NULL;
+}
+
 void trace_words_end(const struct thrum_trace_info *info, GString *message)
 {
 	const char *program = info->program[0] ? info->program : "The program";
-	int number = signal_of(info->pid);
-	const char *name = number ? sigabbrev_np(number) : NULL;
+	const char *name = trace_words_signal(info);
 
 	begin_line(message);
 	if (name)

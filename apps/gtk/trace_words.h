@@ -16,6 +16,9 @@ void trace_words_error(const struct thrum_error_info *, GString *message);
 void trace_words_lost(const struct thrum_trace_info *, GString *message);
 void trace_words_end(const struct thrum_trace_info *, GString *message);
 
+/* The signal that ended the program, "KILL", where that can still be told, or NULL. */
+const char *trace_words_signal(const struct thrum_trace_info *);
+
 /* "server (4711)"; "12.3 MB of 1.2 GB". To be freed with g_free. */
 char *trace_words_process(int pid);
 char *trace_words_progress(int kib_read, int kib_all);

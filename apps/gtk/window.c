@@ -8,7 +8,8 @@
 #include "settings.h"
 #include "theme.h"
 
-#define PANE_WIDTH 341 /* with its border */
+#define PANE_WIDTH 341    /* with its border */
+#define MESSAGE_HEIGHT 80 /* px, at most */
 
 G_DEFINE_TYPE(AppWindow, app_window, GTK_TYPE_APPLICATION_WINDOW)
 
@@ -371,6 +372,7 @@ static GtkWidget *make_message(AppWindow *window)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
 	GtkWidget *hide = button("Hide", "message-hide", NULL);
+	GtkWidget *scrolled = gtk_scrolled_window_new();
 
 	window->message = box;
 	window->message_words = window_label("", NULL);
@@ -381,8 +383,15 @@ static GtkWidget *make_message(AppWindow *window)
 	gtk_label_set_wrap_mode(GTK_LABEL(window->message_words), PANGO_WRAP_WORD_CHAR);
 	gtk_label_set_selectable(GTK_LABEL(window->message_words), TRUE);
 	gtk_widget_set_focusable(window->message_words, FALSE);
-	gtk_widget_set_hexpand(window->message_words, TRUE);
-	gtk_box_append(GTK_BOX(box), window->message_words);
+	gtk_widget_set_hexpand(scrolled, TRUE);
+	/* There may be a line for each trace; and to find how wide a long one has to be for some
+	 * height takes a box seconds. */
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
+		GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);
+	gtk_scrolled_window_set_max_content_height(GTK_SCROLLED_WINDOW(scrolled), MESSAGE_HEIGHT);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scrolled), window->message_words);
+	gtk_box_append(GTK_BOX(box), scrolled);
 	gtk_box_append(GTK_BOX(box), hide);
 	g_signal_connect(hide, "clicked", G_CALLBACK(on_hide_message), window);
 	gtk_widget_set_visible(box, FALSE);
@@ -420,6 +429,7 @@ static GtkWidget *make_left(AppWindow *window)
 
 	window->stack = GTK_WIDGET(stack);
 	window->coarse = loading_new();
+	gtk_widget_set_name(window->coarse, "coarse");
 	gtk_stack_add_named(stack, make_empty(), "empty");
 	gtk_stack_add_named(stack, window->coarse, "loading");
 	gtk_stack_add_named(stack, make_picture(window), "picture");

@@ -14,6 +14,7 @@ struct _AppWindow {
 
 	/* What is being opened (window_open.c): shown together once all is read. */
 	AppTrace *coming[THRUM__STAGE_MAX];
+	double coming_part[THRUM__STAGE_MAX]; /* what "progress" told last */
 	unsigned coming_count;
 	bool replaces;      /* what is shown gives way to it */
 	char *coming_state; /* what is then to be seen, or NULL */

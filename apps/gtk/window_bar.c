@@ -5,6 +5,8 @@
 #include "theme.h"
 #include "window.h"
 
+#define TITLE_LEAST 12 /* characters of it that are seen */
+
 static void did(AppWindow *window, int changed)
 {
 	app_picture_did(APP_PICTURE(window->picture), changed);
@@ -186,9 +188,6 @@ static void on_counters(GtkWidget *popover, AppWindow *window)
 				window_label(app_trace_name(window->traces[i]), "muted"));
 		add_counters(window, i);
 	}
-	if (!gtk_widget_get_first_child(window->counter_list))
-		gtk_box_append(GTK_BOX(window->counter_list),
-			window_label("This trace has no counters.", "muted"));
 }
 
 static GtkWidget *make_counters(AppWindow *window)
@@ -269,12 +268,12 @@ static void add_controls(AppWindow *window, GtkWidget *bar)
 	window->pause = gtk_toggle_button_new_with_label("Pause");
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(window->pause), "win.pause");
 	add(bar, window->pause, "pause", "control");
+	add_button(bar, "Fit", "fit", "win.fit");
 	window->fold = gtk_toggle_button_new_with_label("Idle folded");
 	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
 	add(bar, window->fold, "fold", "control");
 	window->counters = make_counters(window);
 	add(bar, window->counters, "counters", "control");
-	add_button(bar, "Fit", "fit", "win.fit");
 	add_button(bar, "Export", "export", "win.export");
 	gtk_menu_button_set_label(GTK_MENU_BUTTON(menu), "Menu");
 	gtk_menu_button_set_primary(GTK_MENU_BUTTON(menu), TRUE);
@@ -312,6 +311,9 @@ static void update_words(AppWindow *window)
 		is_live |= app_trace_state(window->traces[i]) == APP_TRACE_LIVE;
 	}
 	gtk_label_set_text(GTK_LABEL(window->title), title->str);
+	/* Where there is little room the other words go first. */
+	gtk_label_set_width_chars(GTK_LABEL(window->title),
+		(int)MIN(g_utf8_strlen(title->str, -1), TITLE_LEAST));
 	if (window->count > 0) {
 		thrum__stage_part_words(window->stage, window->stage->focus, text, sizeof text);
 		thrum__stage_finding_words(window->stage, window->stage->focus, findings,
@@ -328,6 +330,14 @@ static void update_words(AppWindow *window)
 	gtk_widget_set_visible(window->live, is_live);
 }
 
+static bool has_counters(const AppWindow *window)
+{
+	for (unsigned i = 0; i < window->stage->count; i++)
+		if (window->stage->parts[i].view->model->counter_count > 0)
+			return true;
+	return false;
+}
+
 void window_update_bar(AppWindow *window, unsigned changes)
 {
 	bool is_shown = window->count > 0;
@@ -335,7 +345,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	if (changes == 0 || changes & (THRUM__CHANGED_STATUS | THRUM__CHANGED_SELECTION))
 		update_words(window);
 	gtk_widget_set_sensitive(window->fold, is_shown);
-	gtk_widget_set_sensitive(window->counters, is_shown);
+	gtk_widget_set_visible(window->counters, has_counters(window));
 	gtk_widget_set_sensitive(window->search_box, is_shown);
 	if (!is_shown)
 		return;

@@ -5,9 +5,11 @@
 
 #include "loading.h"
 #include "theme.h"
+#include "trace_words.h"
 #include "window.h"
 
 #define PATIENCE_MS 150
+#define PROGRESS_ALL 2 /* "progress": read and laid out */
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
@@ -59,18 +61,41 @@ static void show_loading(AppWindow *window, bool is_shown)
 	gtk_widget_set_visible(window->progress, is_shown);
 }
 
-static void on_progress(AppTrace *trace, double part, AppWindow *window)
+/* The one that is awaited: words that change from trace to trace nobody could read. */
+static void say_progress(AppWindow *window, AppTrace *trace)
 {
 	g_autofree char *words = app_trace_progress_words(trace);
 	g_autofree char *text = g_strdup_printf("%s: %s", app_trace_name(trace), words);
 
 	gtk_label_set_text(GTK_LABEL(window->loading_words), text);
-	if (part >= 0)
-		gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(window->progress), MIN(part, 1));
-	else
-		gtk_progress_bar_pulse(GTK_PROGRESS_BAR(window->progress));
-	if (trace == window->coming[0])
-		loading_show(window->coarse, trace, part);
+}
+
+/* The first that isn't there yet, or NULL. */
+static AppTrace *find_awaited(AppWindow *window)
+{
+	for (unsigned i = 0; i < window->coming_count; i++)
+		if (app_trace_state(window->coming[i]) == APP_TRACE_OPENING)
+			return window->coming[i];
+	return NULL;
+}
+
+static void on_progress(AppTrace *trace, double part, AppWindow *window)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < window->coming_count; i++) {
+		if (window->coming[i] == trace)
+			window->coming_part[i] = part;
+		else if (app_trace_state(window->coming[i]) != APP_TRACE_OPENING)
+			window->coming_part[i] = PROGRESS_ALL;
+		sum += window->coming_part[i];
+	}
+	if (trace != find_awaited(window))
+		return;
+	say_progress(window, trace);
+	gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(window->progress),
+		sum / PROGRESS_ALL / MAX(window->coming_count, 1));
+	loading_show(window->coarse, window->coming, window->coming_part, window->coming_count);
 }
 
 /* What is there at once isn't announced. */
@@ -135,13 +160,13 @@ static void run_out(AppWindow *window, AppTrace *trace)
 	window_fail(window, "%s: out of memory; keep the last 10 s only", app_trace_name(trace));
 }
 
-/* What is wrong costs by all that there is: looked for once a second, at most a tenth of the time,
- * and when the program has ended. */
+/* What is wrong costs by all that there is: looked for now and then, and when the program has
+ * ended. */
 static void look_for_findings(AppWindow *window, unsigned part)
 {
 	AppTrace *trace = window->traces[part];
 	bool has_ended = app_trace_state(trace) == APP_TRACE_ENDED;
-	int64_t begin = g_get_monotonic_time(), took;
+	int64_t begin = g_get_monotonic_time(), end;
 
 	if (window->findings_next[part] == INT64_MAX ||
 		(begin < window->findings_next[part] && !has_ended))
@@ -150,9 +175,10 @@ static void look_for_findings(AppWindow *window, unsigned part)
 		run_out(window, trace);
 		return;
 	}
-	took = g_get_monotonic_time() - begin;
-	window->findings_next[part] = has_ended ? INT64_MAX
-						: begin + MAX(G_USEC_PER_SEC, took * 10);
+	end = g_get_monotonic_time();
+	window->findings_next[part] = has_ended
+		? INT64_MAX
+		: end + thrum__view_findings_pause((end - begin) * 1000) / 1000;
 	thrum__stage_refresh(window->stage);
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
@@ -195,6 +221,18 @@ static void remember(const char *path)
 	gtk_recent_manager_add_full(gtk_recent_manager_get_default(), uri, &data);
 }
 
+/* Told at the ruler's end. */
+static void tell_ending(AppWindow *window, unsigned part)
+{
+	AppTrace *trace = window->traces[part];
+	enum app_trace_state state = app_trace_state(trace);
+
+	thrum__view_ending(window->stage->parts[part].view, app_trace_info(trace),
+		state == APP_TRACE_LIVE || state == APP_TRACE_PAUSED,
+		trace_words_signal(app_trace_info(trace)));
+	thrum__stage_refresh(window->stage);
+}
+
 static bool add_to_stage(AppWindow *window, AppTrace *trace)
 {
 	struct thrum__view *view = app_trace_take_view(trace);
@@ -206,6 +244,7 @@ static bool add_to_stage(AppWindow *window, AppTrace *trace)
 	}
 	window->findings_next[window->count] = 0;
 	window->traces[window->count++] = trace;
+	tell_ending(window, window->count - 1);
 	app_trace_keep(trace, window->keep);
 	remember(app_trace_file(trace));
 	return true;
@@ -299,13 +338,19 @@ static void on_shown(AppTrace *trace, AppWindow *window)
 
 static void on_trace_changed(AppTrace *trace, AppWindow *window)
 {
+	int part;
+
 	show_when_ready(window);
 	window_update_messages(window);
 	window_update_actions(window);
-	if (app_trace_state(trace) == APP_TRACE_ENDED && find(window, trace) >= 0)
-		look_for_findings(window, (unsigned)find(window, trace));
+	part = find(window, trace);
+	if (part >= 0)
+		tell_ending(window, (unsigned)part);
+	if (part >= 0 && app_trace_state(trace) == APP_TRACE_ENDED)
+		look_for_findings(window, (unsigned)part);
 	if (window->count > 0)
-		app_picture_did(APP_PICTURE(window->picture), THRUM__CHANGED_STATUS);
+		app_picture_did(APP_PICTURE(window->picture),
+			THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -339,11 +384,11 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 	g_signal_connect(trace, "shown", G_CALLBACK(on_shown), window);
 	g_signal_connect(trace, "grown", G_CALLBACK(on_grown), window);
 	g_signal_connect(trace, "changed", G_CALLBACK(on_trace_changed), window);
+	window->coming_part[window->coming_count] = 0;
 	window->coming[window->coming_count++] = trace;
 	if (window->patience == 0)
 		window->patience = g_timeout_add(PATIENCE_MS, lose_patience, window);
-	if (window->coming_count == 1)
-		loading_show(window->coarse, trace, 0);
+	loading_show(window->coarse, NULL, NULL, 0);
 	set_page(window);
 	window_update_messages(window);
 }

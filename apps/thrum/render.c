@@ -81,6 +81,7 @@ static int open_part(struct render *render, const char *argument)
 	input_warn(&part->load.input);
 	if (thrum__view_create(part->load.model, &options, NULL, NULL, &part->view) < 0)
 		return load_no_memory();
+	thrum__view_ending(part->view, part->load.input.info, false, NULL);
 	return STATUS_OK;
 }
 
@@ -148,9 +149,9 @@ static int set_times(struct render *render)
 	int64_t from = 0, to = 1;
 	bool to_label = options->align && strcmp(options->align, "start") != 0;
 
-	/* The window of --view stays unless a time is given. */
-	if (options->view && !options->align && options->start == INT64_MIN &&
-		options->duration == 0 && has_one_window(render))
+	/* The window of --view, or with which one trace begins, stays unless a time is given. */
+	if ((options->view || render->count == 1) && !options->align &&
+		options->start == INT64_MIN && options->duration == 0 && has_one_window(render))
 		return STATUS_OK;
 	for (size_t i = 0; i < render->count; i++) {
 		struct part *part = &render->parts[i];
@@ -539,7 +540,8 @@ static const struct option options_of_render[] = {
 		"where to; - is standard output"},
 	{"format", 'f', OPTION_CHOICE, OPTION(format), NULL, PICTURE_FORMATS,
 		"(if not given, what FILE ends in)"},
-	{"start", 's', OPTION_TIME, OPTION(start), "TIME", NULL, "from there on"},
+	{"start", 's', OPTION_TIME, OPTION(start), "TIME", NULL,
+		"from there on (if not given, where most is kept)"},
 	{"duration", 'd', OPTION_TIME, OPTION(duration), "TIME", NULL, "no more than that"},
 	{"align", 0, OPTION_STRING, OPTION(align), "LABEL", NULL,
 		"several traces: what lies at the same place, the first\n"

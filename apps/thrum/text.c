@@ -227,15 +227,11 @@ static bool add_decimals(const char *digits, int64_t unit, int64_t *sum)
 
 bool parse_time(const char *text, int64_t *ns)
 {
-	static const struct {
-		const char *name;
-		int64_t ns;
-	} units[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"µs", 1000}, {"ms", 1000000},
-		{"s", NS_PER_S}, {"min", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
 	bool negative = *text == '-';
 	const char *decimals = "";
 	uint64_t whole;
-	int64_t sum;
+	int64_t sum, unit = 1;
+	size_t size = 0;
 
 	text += negative;
 	if (!parse_digits(&text, &whole) || whole > INT64_MAX)
@@ -245,16 +241,13 @@ bool parse_time(const char *text, int64_t *ns)
 		text += strspn(text, "0123456789");
 	}
 	text += *text == ' ';
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(text, units[i].name) != 0)
-			continue;
-		if (__builtin_mul_overflow((int64_t)whole, units[i].ns, &sum) ||
-			!add_decimals(decimals, units[i].ns, &sum))
-			return false;
-		*ns = negative ? -sum : sum;
-		return true;
-	}
-	return false;
+	if (*text)
+		unit = thrum__time_unit(text, &size);
+	if (unit == 0 || text[size] || __builtin_mul_overflow((int64_t)whole, unit, &sum) ||
+		!add_decimals(decimals, unit, &sum))
+		return false;
+	*ns = negative ? -sum : sum;
+	return true;
 }
 
 bool parse_size(const char *text, uint64_t *bytes)

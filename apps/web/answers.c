@@ -55,6 +55,34 @@ EXPORT(core_commands) void core_commands(void)
 	json_put(out, "]");
 }
 
+#define WORD_OF(NAME, word) word,
+
+/* What stands around tables and the chart. */
+EXPORT(core_words) void core_words(void)
+{
+	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
+	struct json *out = &core.out;
+
+	json_clear(out);
+	json_put(out, "{");
+	json_key_string(out, "filter", THRUM__TABLE_FILTER);
+	json_key_string(out, "all", THRUM__CHART_ALL);
+	json_key_string(out, "hint", THRUM__CHART_HINT);
+	json_key_string(out, "list", THRUM__CHART_LIST);
+	json_key(out, "measures");
+	json_put(out, "[");
+	for (int i = 0; i < THRUM__MEASURE_COUNT; i++) {
+		json_next(out);
+		json_string(out, measures[i]);
+	}
+	json_put(out, "]");
+	json_key(out, "tables");
+	json_put(out, "{");
+	for (int i = 0; i < THRUM__TABLE_COUNT; i++)
+		json_key_string(out, thrum__table_form(i)->name, thrum__table_form(i)->title);
+	json_put(out, "}}");
+}
+
 static void put_colours(struct json *out, int theme)
 {
 	json_key(out, thrum__theme_name(theme));
@@ -297,16 +325,14 @@ EXPORT(core_window) void core_window(void)
 	json_put(&core.out, words);
 }
 
-/* A part's name, cleaned: no JSON. */
+/* What a file made of a part is called, without an ending: no JSON. */
 EXPORT(core_name) void core_name(unsigned part)
 {
 	char name[200];
 
 	json_clear(&core.out);
-	if (core_part(part))
-		json_bytes(&core.out, name,
-			thrum__text_clean(core.stage->parts[part].name,
-				strlen(core.stage->parts[part].name), name, sizeof name));
+	thrum__stage_file_words(core.stage, part, name, sizeof name);
+	json_put(&core.out, name);
 }
 
 static void put_count_of(struct json *out, uint64_t count, const char *one, const char *many)

@@ -176,9 +176,9 @@ static bool show_reading(void *context, const struct thrum__model *model)
 	return true;
 }
 
-static bool show_arranging(void *context)
+static bool show_arranging(void *context, double part)
 {
-	page_progress("Arranging", 1);
+	page_progress("Arranging", part);
 	return true;
 }
 
@@ -218,6 +218,8 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 		result = thrum__view_create(part->model, &options, show_arranging, NULL, &view);
 	if (result == 0)
 		result = thrum__stage_add(core.stage, view, core_text);
+	if (result == 0)
+		thrum__view_ending(view, &part->info, false, NULL);
 	return result;
 }
 

@@ -31,16 +31,11 @@ static struct thrum__table *table_of(unsigned number)
 /* Its place among those that are shown, or -1. */
 static int place_of(const struct thrum__table_form *form, unsigned column)
 {
-	const char *name = form->columns[column].name, *at = form->shown;
-	size_t size = strlen(name);
+	unsigned columns[THRUM__COLUMNS_MAX], count = thrum__table_columns(form, columns);
 
-	for (int place = 0; *at; place++) {
-		size_t length = strcspn(at, " ");
-
-		if (length == size && memcmp(at, name, size) == 0)
-			return place;
-		at += length + (at[length] == ' ');
-	}
+	for (unsigned i = 0; i < count; i++)
+		if (columns[i] == column)
+			return (int)i;
 	return -1;
 }
 
@@ -246,6 +241,14 @@ EXPORT(core_choose) void core_choose(unsigned number, float width, float x0, flo
 		thrum__chart_choose_none(&part->chart);
 	else
 		(void)thrum__chart_choose(&part->chart, width, x0, x1);
+}
+
+/* A key in the chart, named by the text; whether that changed something. */
+EXPORT(core_chart_key) bool core_chart_key(unsigned number, bool with_shift)
+{
+	struct part *part = core_part(number);
+
+	return part && part->has_chart && thrum__chart_key(&part->chart, core_text, with_shift);
 }
 
 EXPORT(core_chart_list) const struct thrum__list *core_chart_list(void)

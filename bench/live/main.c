@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What it costs to follow a server while it runs: what came since is taken in, what is older than
- * ten seconds is forgotten, and a frame is made, ten times a second as the viewer does, or thirty.
- * Simulated: a second of the server's takes as long as it needs. Prints what a simulated second
- * costs early and late.
+ * What it costs to follow a server while it runs: what came since is taken in, and a frame is made,
+ * ten times a second as the viewer does, or thirty; what is older than ten seconds is forgotten
+ * once a second, and findings are looked for as often as the view has it. Simulated: a second of
+ * the server's takes as long as it needs. Prints what a simulated second costs early and late.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "view/cells.h"
 #include "view/tracks.h"
@@ -29,6 +30,7 @@ struct server {
 	struct thrum__view *view;
 	struct thrum__list list;
 	int64_t time, step; /* ns */
+	int64_t next_findings;
 	uint64_t steps;
 	struct thrum_event events[COUNTED];
 	char texts[COUNTED][24];
@@ -152,6 +154,16 @@ static void lap(double *start, double *part)
 	*start = time;
 }
 
+static void find(struct server *s)
+{
+	double start = now();
+
+	if (s->time < s->next_findings)
+		return;
+	need(thrum__view_update_findings(s->view));
+	s->next_findings = s->time + thrum__view_findings_pause((int64_t)((now() - start) * 1e9));
+}
+
 static void slice(struct server *s, int64_t end, bool has_frames, bool is_second,
 	double parts[PARTS])
 {
@@ -162,12 +174,12 @@ static void slice(struct server *s, int64_t end, bool has_frames, bool is_second
 	start = now();
 	flush(s);
 	lap(&start, &parts[APPEND]);
-	thrum__model_forget(s->model, s->time - KEEP);
+	if (is_second)
+		thrum__model_forget(s->model, s->time - KEEP);
 	lap(&start, &parts[FORGET]);
 	need(thrum__view_update(s->view));
 	lap(&start, &parts[UPDATE]);
-	if (is_second)
-		need(thrum__view_update_findings(s->view));
+	find(s);
 	lap(&start, &parts[FINDINGS]);
 	if (has_frames) {
 		s->view->state.from = s->time - KEEP / 2;
@@ -183,18 +195,32 @@ static size_t memory(const struct server *s)
 		thrum__tracks_memory(s->view->tracks);
 }
 
+/* MB of the process; 0: unknown. */
+static double resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	if (file) {
+		if (fscanf(file, "%*d %ld", &pages) != 1)
+			pages = 0;
+		fclose(file);
+	}
+	return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
+}
+
 /* What a second cost, of so many until then. */
 static void report(const struct server *s, unsigned until, unsigned seconds, double cost,
 	const double parts[PARTS])
 {
 	double n = 1e3 / seconds;
 
-	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %7u\n", until,
+	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %8.1f %7u\n", until,
 		n * parts[APPEND], n * parts[FORGET], n * parts[UPDATE], n * parts[FINDINGS],
 		n * parts[FRAME], n * cost, cost / seconds <= HALF_CORE ? "ok  " : "OVER",
 		(double)thrum__model_memory(s->model) / 1e6,
 		(double)(memory(s) - thrum__model_memory(s->model)) / 1e6, (double)memory(s) / 1e6,
-		(unsigned)s->view->layout->rows);
+		resident(), (unsigned)s->view->layout->rows);
 	fflush(stdout);
 }
 
@@ -209,10 +235,11 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	thrum__list_init(&s->list);
 	s->step = SECOND / (int64_t)rate;
 	start(s);
-	printf("\n%llu events/s, %d updates a second%s\n%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %7s\n",
+	printf("\n%llu events/s, %d updates a second%s\n"
+	       "%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %8s %7s\n",
 		(unsigned long long)rate, slices, has_frames ? ", frames of 1600 × 900" : "",
 		"second", "append", "forget", "update", "find", "frame", "ms/s", "", "model MB",
-		"view MB", "sum", "rows");
+		"view MB", "sum", "resident", "rows");
 	for (unsigned time = 1; time <= times; time++) {
 		bool is_told = time == 1 || time == times || time == 10 || time == 60;
 		double parts[PARTS] = {0}, begin = now();
@@ -229,13 +256,14 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	free(s);
 }
 
-/* live [MINUTES]: of the slower server; of the faster twenty seconds. */
+/* live [MINUTES]: of the slower server; of the faster twenty seconds. 0: only that. */
 int main(int argc, char **argv)
 {
 	unsigned minutes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 3;
 
-	printf("All that a simulated second costs, in ms; the findings once a second.\n");
-	follow(100000, 30, 60, minutes ? minutes : 1, true);
+	printf("All that a simulated second costs, in ms.\n");
+	if (minutes > 0)
+		follow(100000, 30, 60, minutes, true);
 	follow(1000000, 10, 10, 2, false);
 	follow(1000000, 30, 10, 2, false);
 	return 0;

@@ -57,11 +57,11 @@ async function show(browser, file, seconds = 120) {
 const timeFrames = (worker) =>
   worker.evaluate(() => {
     const request = self.requestAnimationFrame.bind(self);
-    const { fillRect } = OffscreenCanvasRenderingContext2D.prototype;
+    const { clip } = OffscreenCanvasRenderingContext2D.prototype; // called once a list
     let painted;
-    OffscreenCanvasRenderingContext2D.prototype.fillRect = function (...place) {
+    OffscreenCanvasRenderingContext2D.prototype.clip = function () {
       painted = this;
-      fillRect.apply(this, place);
+      clip.call(this);
     };
     self.times = [];
     self.requestAnimationFrame = (frame) =>

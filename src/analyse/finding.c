@@ -82,8 +82,13 @@ void thrum__finding_mark(struct thrum__search *search, uint32_t task, int mark)
 {
 	const struct thrum__model *model = search->model;
 
-	while (thrum__has_row(&model->tasks, task) && search->findings->mark[task] < mark) {
-		search->findings->mark[task] = (uint8_t)mark;
+	while (thrum__has_row(&model->tasks, task)) {
+		uint8_t *old =
+			&search->findings->mark[thrum__place(&search->findings->places, task)];
+
+		if (*old >= mark)
+			return;
+		*old = (uint8_t)mark;
 		task = THRUM__TASK(model, task, became);
 	}
 }
@@ -145,24 +150,27 @@ static int prepare(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__findings *findings = search->findings;
+	int error = thrum__places_make(model, &findings->places);
 
-	findings->mark = calloc((size_t)findings->mark_count + 1, 1);
+	if (error < 0)
+		return error;
+	findings->mark = calloc(findings->places.count, 1);
 	findings->findings = calloc(THRUM__FINDINGS_EACH * THRUM__FINDING_CLASSES,
 		sizeof *findings->findings);
-	search->cause = malloc(((size_t)findings->mark_count + 1) * sizeof *search->cause);
+	search->cause = malloc(findings->places.count * sizeof *search->cause);
 	if (!findings->mark || !findings->findings || !search->cause)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < findings->mark_count; i++)
+	for (uint32_t i = 0; i < findings->places.count; i++)
 		search->cause[i] = THRUM__NONE;
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (model->lanes[i].lost_until > search->gap)
 			search->gap = model->lanes[i].lost_until;
-	return thrum__peers_make(model, &search->peers);
+	return thrum__peers_make(model, &findings->places, &search->peers);
 }
 
 int thrum__findings_make(const struct thrum__model *model, struct thrum__findings *findings)
 {
-	struct thrum__findings made = {.mark_count = model->tasks.count};
+	struct thrum__findings made = {0};
 	struct thrum__search search = {.model = model, .findings = &made, .gap = -1};
 	int error = prepare(&search);
 
@@ -183,5 +191,6 @@ void thrum__findings_free(struct thrum__findings *findings)
 {
 	free(findings->findings);
 	free(findings->mark);
+	thrum__places_free(&findings->places);
 	*findings = (struct thrum__findings){0};
 }

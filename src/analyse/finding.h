@@ -3,6 +3,7 @@
 #ifndef ANALYSE_FINDING_H
 #define ANALYSE_FINDING_H
 
+#include "analyse/places.h"
 #include "model/model.h"
 
 /* X(NAME, word), the worst first */
@@ -91,8 +92,8 @@ struct thrum__finding {
 struct thrum__findings {
 	struct thrum__finding *findings; /* the worst first */
 	uint32_t count;
-	uint8_t *mark; /* by task: enum thrum__mark */
-	uint32_t mark_count;
+	struct thrum__places places;
+	uint8_t *mark; /* by place of tasks: enum thrum__mark */
 };
 
 enum thrum__mark {
@@ -112,7 +113,8 @@ void thrum__findings_free(struct thrum__findings *);
 
 static inline int thrum__findings_mark(const struct thrum__findings *findings, uint32_t task)
 {
-	return task < findings->mark_count ? findings->mark[task] : THRUM__MARK_NONE;
+	return findings->mark ? findings->mark[thrum__place(&findings->places, task)]
+			      : THRUM__MARK_NONE;
 }
 
 #endif

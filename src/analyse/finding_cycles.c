@@ -17,8 +17,14 @@ struct frame {
 struct stack {
 	struct frame *frames;
 	uint32_t count, room;
-	uint32_t *place; /* by task: UNSEEN, its frame's index + 1, or DONE */
+	const struct thrum__places *places;
+	uint32_t *place; /* by place of tasks: UNSEEN, its frame's index + 1, or DONE */
 };
+
+static uint32_t *place_of(const struct stack *stack, uint32_t task)
+{
+	return &stack->place[thrum__place(stack->places, task)];
+}
 
 static int push(struct stack *stack, uint32_t task)
 {
@@ -30,7 +36,7 @@ static int push(struct stack *stack, uint32_t task)
 		stack->frames = grown;
 	}
 	stack->frames[stack->count++] = (struct frame){.task = task};
-	stack->place[task] = stack->count;
+	*place_of(stack, task) = stack->count;
 	return 0;
 }
 
@@ -121,8 +127,8 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frame *frame = &frames[(first + i) % count];
 
-		search->cause[frame->task] = finding ? search->findings->count - 1
-						     : THRUM__CAUSE_HEALTHY;
+		*thrum__cause(search, frame->task) = finding ? search->findings->count - 1
+							     : THRUM__CAUSE_HEALTHY;
 		thrum__finding_mark(search, frame->task, THRUM__MARK_STUCK);
 		if (finding)
 			add_steps(finding, model, frame);
@@ -141,7 +147,7 @@ static int step(struct thrum__search *search, struct stack *stack)
 
 	/* Of a choice, any wait that ends is enough. */
 	if (top->next >= count || (count > 1 && thrum__task_is_choice(search->model, top->task))) {
-		stack->place[top->task] = DONE;
+		*place_of(stack, top->task) = DONE;
 		stack->count--;
 		return 0;
 	}
@@ -149,10 +155,11 @@ static int step(struct thrum__search *search, struct stack *stack)
 	next = top->wait.next;
 	if (next == THRUM__NONE || top->wait.is_link)
 		return 0;
-	place = stack->place[next];
+	place = *place_of(stack, next);
 	if (place == UNSEEN)
 		return push(stack, next);
-	if (place != DONE && stack->count - place < CYCLE_MAX && search->cause[next] == THRUM__NONE)
+	if (place != DONE && stack->count - place < CYCLE_MAX &&
+		*thrum__cause(search, next) == THRUM__NONE)
 		tell(search, &stack->frames[place - 1], stack->count - place + 1);
 	return 0;
 }
@@ -160,16 +167,19 @@ static int step(struct thrum__search *search, struct stack *stack)
 int thrum__find_cycles(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
-	struct stack stack = {0};
+	struct stack stack = {.places = &search->findings->places};
 	int error;
 
-	stack.place = calloc((size_t)search->findings->mark_count + 1, sizeof *stack.place);
+	stack.place = calloc(stack.places->count, sizeof *stack.place);
 	error = stack.place ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
-		if (!thrum__task_is_pending(model, task) || stack.place[task] != UNSEEN)
+		if (!thrum__has_row(&model->tasks, task))
+			task |= THRUM__BLOCK_MASK;
+		else if (!thrum__task_is_pending(model, task) || *place_of(&stack, task) != UNSEEN)
 			continue;
-		error = push(&stack, task);
+		else
+			error = push(&stack, task);
 		while (stack.count > 0 && error == 0)
 			error = step(search, &stack);
 	}

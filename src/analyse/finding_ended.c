@@ -84,7 +84,7 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 		source, from_of(model, edge), since, edge);
 	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, task, source,
 		THRUM__EDGE(model, wait, time), wait);
-	search->cause[task] = search->findings->count - 1;
+	*thrum__cause(search, task) = search->findings->count - 1;
 	thrum__finding_mark(search, task, THRUM__MARK_BEHIND);
 }
 
@@ -157,7 +157,8 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 	habits->read = calloc((size_t)UINT16_MAX + 1, sizeof *habits->read);
 	if (!habits->ended || !habits->read)
 		return -THRUM_E_MEMORY;
-	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
 		if (!thrum__has_row(&model->tasks, task) ||
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
@@ -179,11 +180,11 @@ static bool is_read_by_nobody(const struct thrum__model *model, const struct hab
 static struct thrum__finding *find_alike(struct thrum__search *search, int class, uint32_t task)
 {
 	struct thrum__findings *findings = search->findings;
-	uint32_t key = search->peers.of[task];
+	uint32_t key = thrum__peers_key(&search->peers, task);
 
 	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
 		if (findings->findings[i].class == class &&
-			search->peers.of[findings->findings[i].task] == key)
+			thrum__peers_key(&search->peers, findings->findings[i].task) == key)
 			return &findings->findings[i];
 	return NULL;
 }
@@ -294,7 +295,8 @@ static int find_unseen(struct thrum__search *search)
 	struct habits habits = {0};
 	int error = 0;
 
-	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count && error == 0;
+		task = thrum__next_task(model, task + 1)) {
 		if (!thrum__has_row(&model->tasks, task) || !is_unseen(search, task))
 			continue;
 		if (!habits.ended)
@@ -311,7 +313,8 @@ int thrum__find_ended(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
 		if (!thrum__has_row(&model->tasks, task))
 			continue;
 		switch (THRUM__TASK(model, task, state)) {

@@ -30,7 +30,7 @@ static struct growth *growth_of(const struct thrum__search *search, struct growt
 
 	if (!peer || peer->pending < LEAK_MIN || !may_leak(search->model, task))
 		return NULL;
-	return &all[search->peers.of[task]];
+	return &all[thrum__peers_key(&search->peers, task)];
 }
 
 static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
@@ -45,7 +45,7 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 		growth->live[i] += created <= time && end > time;
 	}
 	if (end != THRUM__OPEN || thrum__peers_is_young(&search->peers, task) ||
-		search->cause[task] < search->findings->count)
+		*thrum__cause(search, task) < search->findings->count)
 		return;
 	if (growth->pending++ == 0)
 		growth->oldest = task;
@@ -93,15 +93,22 @@ int thrum__find_leaks(struct thrum__search *search)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < keys; i++)
 		all[i].first = THRUM__OPEN;
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		if (!thrum__has_row(&model->tasks, i) || !(growth = growth_of(search, all, i)))
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
+		i = thrum__next_task(model, i + 1)) {
+		if (!thrum__has_row(&model->tasks, i)) {
+			i |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		growth = growth_of(search, all, i);
+		if (!growth)
 			continue;
 		int64_t created = THRUM__TASK(model, i, created);
 
 		growth->first = created < growth->first ? created : growth->first;
 		growth->last = created > growth->last ? created : growth->last;
 	}
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
+		i = thrum__next_task(model, i + 1))
 		if (thrum__has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
 			count_live(search, growth, i);
 	for (uint32_t i = 0; i < keys; i++)

@@ -15,10 +15,15 @@ struct thrum__search {
 	struct thrum__findings *findings;
 	struct thrum__peers peers;
 	uint32_t each[THRUM__FINDING_CLASSES];
-	uint32_t *cause; /* by task: the finding that it's part of or waits behind; HEALTHY: what it
-			    waits for will come; or NONE: not known yet */
+	uint32_t *cause; /* by place of tasks, thrum__cause: the finding that it's part of or waits
+			    behind; HEALTHY: what it waits for will come; or NONE: not known yet */
 	int64_t gap;     /* when the last gap ended, of any lane; -1: there is none */
 };
+
+static inline uint32_t *thrum__cause(const struct thrum__search *search, uint32_t task)
+{
+	return &search->cause[thrum__place(&search->findings->places, task)];
+}
 
 /* A new one, about a task; NULL when there are enough of the class. */
 struct thrum__finding *thrum__finding_add(struct thrum__search *, int class, int certainty,

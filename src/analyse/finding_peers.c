@@ -61,10 +61,10 @@ static int key_of(struct thrum__peers *peers, struct memory *memory, uint32_t ta
 	return error;
 }
 
-static int count_task(struct thrum__peers *peers, uint32_t task)
+static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
-	uint32_t key = peers->of[task], room = peers->room;
+	uint32_t room = peers->room;
 	struct thrum__peer *peer;
 	int64_t life;
 
@@ -96,26 +96,30 @@ static int count_tasks(struct thrum__peers *peers)
 	struct memory memory = {0};
 	int error = 0;
 
-	for (uint32_t task = 0; task < peers->count && error == 0; task++) {
-		peers->of[task] = THRUM__NONE;
-		if (!thrum__has_row(&model->tasks, task) ||
-			THRUM__TASK(model, task, flags) & THRUM__TASK_LANE)
-			continue;
-		error = key_of(peers, &memory, task, &peers->of[task]);
-		if (error == 0 && peers->of[task] != THRUM__NONE)
-			error = count_task(peers, task);
+	for (uint32_t i = 0; i < peers->places->count; i++)
+		peers->of[i] = THRUM__NONE;
+	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
+		uint32_t *key = &peers->of[thrum__place(peers->places, task)];
+
+		if (!thrum__has_row(&model->tasks, task))
+			task |= THRUM__BLOCK_MASK;
+		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
+			error = key_of(peers, &memory, task, key);
+		if (error == 0 && *key != THRUM__NONE)
+			error = count_task(peers, task, *key);
 	}
 	free(memory.number);
 	free(memory.key);
 	return error;
 }
 
-int thrum__peers_make(const struct thrum__model *model, struct thrum__peers *peers)
+int thrum__peers_make(const struct thrum__model *model, const struct thrum__places *places,
+	struct thrum__peers *peers)
 {
 	int error;
 
-	*peers = (struct thrum__peers){.model = model, .count = model->tasks.count};
-	peers->of = malloc(((size_t)peers->count + 1) * sizeof *peers->of);
+	*peers = (struct thrum__peers){.model = model, .places = places};
+	peers->of = malloc(places->count * sizeof *peers->of);
 	error = peers->of ? count_tasks(peers) : -THRUM_E_MEMORY;
 	if (error < 0)
 		thrum__peers_free(peers);
@@ -132,7 +136,7 @@ void thrum__peers_free(struct thrum__peers *peers)
 
 const struct thrum__peer *thrum__peers_of(const struct thrum__peers *peers, uint32_t task)
 {
-	uint32_t key = task < peers->count ? peers->of[task] : THRUM__NONE;
+	uint32_t key = thrum__peers_key(peers, task);
 
 	return key == THRUM__NONE ? NULL : &peers->all[key];
 }
@@ -154,8 +158,9 @@ static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thr
 
 	if (!lives)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < peers->count && count < peer->ended; i++) {
-		if (peers->of[i] != key || THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
+	for (uint32_t i = model->tasks.first; i < model->tasks.count && count < peer->ended; i++) {
+		if (thrum__peers_key(peers, i) != key ||
+			THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
 			THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED)
 			continue;
 		lives[count++] = (struct thrum__sort_item){
@@ -170,7 +175,7 @@ static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thr
 
 int thrum__peers_usual(struct thrum__peers *peers, uint32_t task, int64_t *usual)
 {
-	uint32_t key = task < peers->count ? peers->of[task] : THRUM__NONE;
+	uint32_t key = thrum__peers_key(peers, task);
 	struct thrum__peer *peer = key == THRUM__NONE ? NULL : &peers->all[key];
 	int error = 0;
 

@@ -5,7 +5,7 @@
 #define ANALYSE_FINDING_PEERS_H
 
 #include "analyse/keys.h"
-#include "model/model.h"
+#include "analyse/places.h"
 
 struct thrum__peer {
 	uint32_t ended, pending; /* cancelled ones are in neither */
@@ -19,12 +19,19 @@ struct thrum__peers {
 	struct thrum__keys keys;
 	struct thrum__peer *all; /* by key */
 	uint32_t room;
-	uint32_t *of; /* by task: its key, or NONE: nothing is like it */
-	uint32_t count;
+	const struct thrum__places *places;
+	uint32_t *of; /* thrum__peers_key */
 };
 
-THRUM__MUST_USE int thrum__peers_make(const struct thrum__model *, struct thrum__peers *);
+THRUM__MUST_USE int thrum__peers_make(const struct thrum__model *, const struct thrum__places *,
+	struct thrum__peers *);
 void thrum__peers_free(struct thrum__peers *);
+
+/* A task's key, or NONE: nothing is like it. */
+static inline uint32_t thrum__peers_key(const struct thrum__peers *peers, uint32_t task)
+{
+	return peers->of[thrum__place(peers->places, task)];
+}
 
 /* Those like a task, or NULL. */
 const struct thrum__peer *thrum__peers_of(const struct thrum__peers *, uint32_t task);

@@ -81,14 +81,15 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog)
 {
 	struct thrum__findings *findings = search->findings;
-	uint32_t key = search->peers.of[hog];
+	uint32_t key = thrum__peers_key(&search->peers, hog);
 
 	for (uint32_t i = 0; i < findings->count; i++) {
 		struct thrum__finding *finding = &findings->findings[i];
 
 		if (finding->class == THRUM__FINDING_STARVED &&
 			(finding->task == hog ||
-				(key != THRUM__NONE && search->peers.of[finding->task] == key)))
+				(key != THRUM__NONE &&
+					thrum__peers_key(&search->peers, finding->task) == key)))
 			return finding;
 	}
 	return NULL;
@@ -231,26 +232,31 @@ int thrum__find_starved(struct thrum__search *search)
 	struct delay delay = {0};
 
 	for (uint32_t i = model->edges.first; i < model->edges.count && left > 0; i++) {
-		if (thrum__has_row(&model->edges, i) && is_late_read(model, i, &delay)) {
+		if (!thrum__has_row(&model->edges, i)) {
+			i |= THRUM__BLOCK_MASK;
+		} else if (is_late_read(model, i, &delay)) {
 			blame(search, &delay);
 			left--;
 		}
 	}
 	left = DELAYS_MAX;
 	for (uint32_t i = model->notes.first; i < model->notes.count && left > 0; i++) {
-		if (thrum__has_row(&model->notes, i) && is_late_timer(model, i, &delay)) {
+		if (!thrum__has_row(&model->notes, i)) {
+			i |= THRUM__BLOCK_MASK;
+		} else if (is_late_timer(model, i, &delay)) {
 			blame(search, &delay);
 			left--;
 		}
 	}
 	left = DELAYS_MAX;
-	for (uint32_t i = model->tasks.first; i < model->tasks.count && left > 0; i++) {
-		if (!thrum__has_row(&model->tasks, i) || search->cause[i] != THRUM__NONE ||
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count && left > 0;
+		i = thrum__next_task(model, i + 1)) {
+		if (!thrum__has_row(&model->tasks, i) || *thrum__cause(search, i) != THRUM__NONE ||
 			!is_late_task(model, i, &delay))
 			continue;
 		left--;
 		if (blame(search, &delay))
-			search->cause[i] = THRUM__CAUSE_HEALTHY;
+			*thrum__cause(search, i) = THRUM__CAUSE_HEALTHY;
 	}
 	return 0;
 }

@@ -133,18 +133,19 @@ static void walk(struct thrum__search *search, struct path *path)
 	uint32_t at = path->leaf;
 	struct thrum__wait wait;
 
-	while ((path->reached = search->cause[at]) == THRUM__NONE && next_wait(search, at, &wait)) {
+	while ((path->reached = *thrum__cause(search, at)) == THRUM__NONE &&
+		next_wait(search, at, &wait)) {
 		path->is_unknown |= thrum__task_is_choice(search->model, at) &&
 			THRUM__TASK(search->model, at, flags) & THRUM__TASK_REMEMBERED;
 		/* Until more is known; so circles end, those of choices and links. */
-		search->cause[at] = THRUM__CAUSE_HEALTHY;
+		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
 		path->kept[path->length % KEPT].task = at;
 		path->kept[path->length++ % KEPT].wait = wait;
 		path->waiter = at;
 		path->leaf = at = wait.next == THRUM__NONE ? wait.on : wait.next;
 	}
 	if (path->reached == THRUM__NONE)
-		search->cause[at] = THRUM__CAUSE_HEALTHY;
+		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
 }
 
 /* Once the cause is known: all on the way have it. */
@@ -155,7 +156,7 @@ static void settle(struct thrum__search *search, const struct path *path, uint32
 	struct thrum__wait wait;
 
 	for (unsigned i = 0; i <= path->length; i++) {
-		search->cause[at] = cause;
+		*thrum__cause(search, at) = cause;
 		thrum__finding_mark(search, at, THRUM__MARK_BEHIND);
 		if (i == path->length || !next_wait(search, at, &wait))
 			break;
@@ -452,7 +453,7 @@ static void join(struct thrum__search *search, const struct path *path)
 
 static bool is_told(const struct thrum__search *search, uint32_t task)
 {
-	uint32_t cause = search->cause[task];
+	uint32_t cause = *thrum__cause(search, task);
 
 	if (cause >= search->findings->count)
 		return false;
@@ -471,7 +472,7 @@ static void follow(struct thrum__search *search, uint32_t victim)
 		.leaf = heir,
 		.reached = THRUM__NONE};
 
-	if (search->cause[heir] == THRUM__CAUSE_HEALTHY)
+	if (*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
 		return;
 	walk(search, &path);
 	if (path.reached == THRUM__CAUSE_HEALTHY || is_under_way(search, &path))
@@ -491,9 +492,10 @@ int thrum__find_stuck(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
 		if (!thrum__has_row(&model->tasks, task) || !thrum__model_is_stuck(model, task) ||
-			search->findings->mark[task] == THRUM__MARK_STUCK)
+			thrum__findings_mark(search->findings, task) == THRUM__MARK_STUCK)
 			continue; /* a chain's later task: told already */
 		follow(search, task);
 	}

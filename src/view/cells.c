@@ -49,13 +49,21 @@ int thrum__cells_follow(struct thrum__cells *cells, const struct thrum__model *m
 	return error;
 }
 
-void thrum__cells_drop(struct thrum__cells *cells, uint32_t i)
+void thrum__cells_forget(struct thrum__cells *cells, const struct thrum__model *model)
 {
-	uint32_t number = cells->kept[i];
+	uint32_t count = 0;
 
-	free(cells->block[number]);
-	cells->block[number] = NULL;
-	cells->kept[i] = cells->kept[--cells->kept_count];
+	for (uint32_t i = 0; i < cells->kept_count; i++) {
+		uint32_t number = cells->kept[i];
+
+		if (model->tasks.block[number]) {
+			cells->kept[count++] = number;
+			continue;
+		}
+		free(cells->block[number]);
+		cells->block[number] = NULL;
+	}
+	cells->kept_count = count;
 }
 
 void thrum__cells_finish(struct thrum__cells *cells)

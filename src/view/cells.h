@@ -11,7 +11,7 @@
 
 struct thrum__cells {
 	uint32_t **block;
-	uint32_t *kept; /* numbers of the blocks that are there, in no order */
+	uint32_t *kept; /* numbers of the blocks that are there, in order */
 	uint32_t room, kept_count, kept_room;
 	uint32_t width; /* numbers a task */
 };
@@ -29,8 +29,8 @@ static inline uint32_t *thrum__cell(const struct thrum__cells *cells, uint32_t t
 /* Makes the blocks of the model's tasks from `first` on, all NONE. 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__cells_follow(struct thrum__cells *, const struct thrum__model *,
 	uint32_t first);
-/* Drops the kept block number `i` (of `kept`), whose place the last one takes. */
-void thrum__cells_drop(struct thrum__cells *, uint32_t i);
+/* Drops the blocks that the model has forgotten. */
+void thrum__cells_forget(struct thrum__cells *, const struct thrum__model *);
 void thrum__cells_finish(struct thrum__cells *);
 size_t thrum__cells_memory(const struct thrum__cells *);
 

@@ -83,6 +83,35 @@ void thrum__chart_choose_none(struct thrum__chart *chart)
 	chart->to = 0;
 }
 
+static bool move_edge(struct thrum__chart *chart, int by, bool is_beginning)
+{
+	unsigned least = is_beginning ? chart->histogram.first : chart->from;
+	unsigned most = is_beginning ? chart->to : chart->histogram.last;
+	unsigned *edge = is_beginning ? &chart->from : &chart->to;
+
+	if (chart->from > chart->to) {
+		chart->from = chart->to = by > 0 ? chart->histogram.first : chart->histogram.last;
+		return true;
+	}
+	if (by < 0 ? *edge <= least : *edge >= most)
+		return false;
+	*edge += (unsigned)by;
+	return true;
+}
+
+bool thrum__chart_key(struct thrum__chart *chart, const char *key, bool with_shift)
+{
+	if (strcmp(key, "Escape") == 0 && chart->from <= chart->to) {
+		thrum__chart_choose_none(chart);
+		return true;
+	}
+	if (is_empty(chart))
+		return false;
+	if (strcmp(key, "ArrowLeft") == 0)
+		return move_edge(chart, -1, with_shift);
+	return strcmp(key, "ArrowRight") == 0 && move_edge(chart, 1, with_shift);
+}
+
 size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t size)
 {
 	bool chosen = chart->from <= chart->to;

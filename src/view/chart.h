@@ -11,6 +11,11 @@
 
 #define THRUM__CHART_HEIGHT 96 /* pixels, the best */
 
+/* What is said around it: while it is of no label, how a range is chosen, what shows its tasks. */
+#define THRUM__CHART_ALL "All tasks"
+#define THRUM__CHART_HINT "Drag, or press ← → and Shift ← →, to choose a range."
+#define THRUM__CHART_LIST "Show in list"
+
 struct thrum__chart {
 	const struct thrum__stats *stats;
 	uint32_t tally; /* of THRUM__BY_LABEL; NONE: all tasks */
@@ -27,6 +32,11 @@ THRUM__MUST_USE int thrum__chart_init(struct thrum__chart *, const struct thrum_
  * something. x1 == x0: one column. */
 bool thrum__chart_choose(struct thrum__chart *, float width, float x0, float x1);
 void thrum__chart_choose_none(struct thrum__chart *);
+
+/* Keys as of a browser's KeyboardEvent.key: ArrowLeft and ArrowRight move the end of what is chosen
+ * by a column, with shift its beginning; where nothing is, they choose the last or the first
+ * column. Escape chooses none. Returns whether that changed something. */
+bool thrum__chart_key(struct thrum__chart *, const char *key, bool with_shift);
 
 /* "3 tasks, 10 ms to 20 ms": what is chosen, or all. As snprintf. */
 size_t thrum__chart_words(const struct thrum__chart *, char *to, size_t size);

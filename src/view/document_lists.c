@@ -53,12 +53,24 @@ static bool begin_section(struct thrum__told *t, const char *name, const struct 
 	return true;
 }
 
-static void begin_line(struct thrum__told *t, int64_t time)
+/* What lies within a millisecond differs by ns. */
+static size_t put_time(const struct latest *latest, unsigned line, char *to, size_t size)
 {
+	int64_t time = latest->lines[line].time;
+	int64_t span = thrum__time_between(latest->lines[0].time,
+		latest->lines[latest->count - 1].time);
+
+	return span > 0 && span < 1000000 ? thrum__moment_words(time, 1, to, size)
+					  : thrum__event_moment_words(time, to, size);
+}
+
+static void begin_line(struct thrum__told *t, const struct latest *latest, unsigned line)
+{
+	int64_t time = latest->lines[line].time;
 	char words[64];
 
 	thrum__write_paragraph(&t->w, THRUM__ROLE_LINE, "");
-	thrum__event_moment_words(time, words, sizeof words);
+	put_time(latest, line, words, sizeof words);
 	thrum__write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
 }
 
@@ -140,7 +152,7 @@ static void tell_log(struct thrum__told *t)
 	if (!begin_section(t, "Log", &latest))
 		return;
 	for (unsigned i = 0; i < latest.count; i++) {
-		begin_line(t, latest.lines[i].time);
+		begin_line(t, &latest, i);
 		if (latest.lines[i].of == OF_NOTE)
 			write_note(t, latest.lines[i].row);
 		else
@@ -158,7 +170,7 @@ static void tell_labels(struct thrum__told *t)
 	if (latest.all < 2 || !begin_section(t, "Labels", &latest))
 		return;
 	for (unsigned i = 0; i < latest.count; i++) {
-		begin_line(t, latest.lines[i].time);
+		begin_line(t, &latest, i);
 		write_note(t, latest.lines[i].row);
 	}
 }
@@ -170,7 +182,7 @@ static void tell_tasks(struct thrum__told *t, const char *name, const struct lat
 	if (!begin_section(t, name, latest))
 		return;
 	for (unsigned i = 0; i < latest->count; i++) {
-		begin_line(t, latest->lines[i].time);
+		begin_line(t, latest, i);
 		thrum__tell_task(t, latest->lines[i].row);
 	}
 }
@@ -230,6 +242,7 @@ static void tell_runs(struct thrum__told *t)
 {
 	const struct thrum__model *model = t->w.model;
 	struct latest latest = {.count = 0};
+	char words[64];
 
 	for (unsigned i = t->count; i-- > 0;) {
 		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
@@ -245,7 +258,8 @@ static void tell_runs(struct thrum__told *t)
 	thrum__write_text(&t->w, "lane");
 	for (unsigned i = 0; i < latest.count; i++) {
 		thrum__write_paragraph(&t->w, THRUM__ROLE_ROW, "");
-		thrum__write_moment(&t->w, latest.lines[i].time);
+		thrum__write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
+			THRUM__LINK_TO_TIME, latest.lines[i].time);
 		thrum__write_duration(&t->w, thrum__run_length(model, latest.lines[i].row));
 		write_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));
 	}

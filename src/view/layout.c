@@ -89,7 +89,7 @@ size_t thrum__layout_memory(const struct thrum__layout *layout)
 
 	for (uint32_t i = 0; i < layout->group_count; i++)
 		sum += placer->piles[i].room *
-			(sizeof(uint32_t) + 2 * sizeof(*placer->piles[i].tree));
+			(sizeof(*placer->piles[i].line) + 2 * sizeof(*placer->piles[i].tree));
 	return sum;
 }
 
@@ -192,7 +192,7 @@ static uint32_t row_for(struct thrum__layout *layout, const struct thrum__model 
 	struct thrum__placer *placer = layout->placer;
 	const struct thrum__unit *u = &layout->units[unit];
 	const struct thrum__seat *seat = &placer->seats[unit];
-	const struct thrum__pile *pile = &placer->piles[u->group];
+	struct thrum__pile *pile = &placer->piles[u->group];
 	struct thrum__extra *extra = &placer->extra[unit];
 	uint32_t from = 0, skip = THRUM__NONE;
 
@@ -257,6 +257,7 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 	for (int grows = 0; grows < 2; grows++) {
 		for (uint32_t i = 0; i < placer->open_count; i++) {
 			uint32_t unit = placer->open[i], row = layout->units[unit].row;
+			struct thrum__pile *pile = &placer->piles[layout->units[unit].group];
 			struct thrum__seat *seat = &placer->seats[unit];
 			int64_t start, end;
 
@@ -266,11 +267,13 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 			if ((start == seat->start && end == seat->end) ||
 				(!grows && (start < seat->start || end > seat->end)))
 				continue;
+			if (start == seat->start &&
+				thrum__pile_stretch(pile, placer->seats, row, unit, end))
+				continue;
 			thrum__layout_stand(layout, unit);
 			seat->start = start;
 			seat->end = end;
-			if (thrum__pile_fits(&placer->piles[layout->units[unit].group],
-				    placer->seats, row, start, end)) {
+			if (thrum__pile_fits(pile, placer->seats, row, start, end)) {
 				int error = sit(layout, model, unit);
 
 				if (error)
@@ -284,10 +287,45 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 	return 0;
 }
 
+static void turn(uint32_t *units, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		uint32_t unit = units[i];
+
+		units[i] = units[count - 1 - i];
+		units[count - 1 - i] = unit;
+	}
+}
+
+/*
+ * Of units by their start, those that are alive together are placed latest first, so that lines of
+ * creations cross none; but before those that begin after an end: else each row's free stretch
+ * would lie in its middle, and be hard to find.
+ */
+static void order(struct thrum__layout *layout, const struct thrum__model *model, uint32_t *stack,
+	uint32_t count)
+{
+	turn(stack, count);
+	for (uint32_t last = count, i; last > 0; last = i) {
+		int64_t until = INT64_MAX;
+
+		for (i = last; i > 0; i--) {
+			int64_t start, end;
+
+			thrum__layout_occupied(layout, model, stack[i - 1], &start, &end);
+			if (start >= until)
+				break;
+			until = end < until ? end : until;
+		}
+		turn(stack + i, last - i);
+	}
+}
+
 /* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
- * lanes' own; those without a parent, the earliest first; children of units that have rows, the
- * latest first. The others go into their parents' lists, the earliest first. */
-static uint32_t push_roots(struct thrum__layout *layout, uint32_t *stack)
+ * lanes' own; those without a parent, the earliest first; children of units that have rows. The
+ * others go into their parents' lists, the earliest first. */
+static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t *stack)
 {
 	struct thrum__placer *placer = layout->placer;
 	struct thrum__extra *extra = placer->extra;
@@ -301,6 +339,7 @@ static uint32_t push_roots(struct thrum__layout *layout, uint32_t *stack)
 			units[units[unit].parent].row != THRUM__NONE)
 			stack[depth++] = unit;
 	}
+	order(layout, model, stack, depth);
 	for (int lanes = 0; lanes < 2; lanes++)
 		for (uint32_t i = placer->fresh_count; i-- > 0;) {
 			uint32_t unit = placer->fresh[i], parent = units[unit].parent;
@@ -340,7 +379,8 @@ static int place_one(struct thrum__layout *layout, const struct thrum__model *mo
 
 /* Places what is on the stack, and its children. */
 static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t *stack, uint32_t depth, bool (*progress)(void *context), void *context)
+	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
+	void *context)
 {
 	const struct thrum__extra *extra = layout->placer->extra;
 	int error = 0;
@@ -353,21 +393,22 @@ static int place_all(struct thrum__layout *layout, const struct thrum__model *mo
 		error = place_one(layout, model, unit);
 		for (; child != THRUM__NONE; child = extra[child].sibling)
 			stack[depth++] = child;
-		if (!error && done % STEP == 0 && progress && !progress(context))
+		if (!error && done % STEP == 0 && progress &&
+			!progress(context, done / (double)layout->placer->fresh_count))
 			error = 1;
 	}
 	return error;
 }
 
 static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
-	bool (*progress)(void *context), void *context)
+	bool (*progress)(void *context, double part), void *context)
 {
 	struct thrum__placer *placer = layout->placer;
 	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
 	int error = stack ? 0 : -THRUM_E_MEMORY;
 
 	if (!error)
-		error = place_all(layout, model, stack, push_roots(layout, stack), progress,
+		error = place_all(layout, model, stack, push_roots(layout, model, stack), progress,
 			context);
 	/* What is left are circles, which begin anywhere. */
 	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
@@ -384,7 +425,7 @@ static int place_fresh(struct thrum__layout *layout, const struct thrum__model *
 }
 
 int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
-	bool (*progress)(void *context), void *context)
+	bool (*progress)(void *context, double part), void *context)
 {
 	for (uint32_t i = 0; i < layout->changed_count; i++)
 		layout->placer->extra[layout->changed[i]].is_changed = false;

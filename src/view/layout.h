@@ -52,12 +52,12 @@ void thrum__layout_destroy(struct thrum__layout *); /* NULL is fine */
 
 /*
  * Gives rows to what the model has got since, and takes them from what it forgot. O(n log n) for n
- * of these and those that are still alive. Returns 0; or -THRUM_E_MEMORY, or, when `progress` (as
- * in thrum__model_load, may be NULL) returned false, 1: then some units have no row yet, and
- * another call goes on.
+ * of these and those that are still alive. `progress` (may be NULL) is told which part is done, 0 …
+ * 1. Returns 0; or -THRUM_E_MEMORY, or, when `progress` returned false, 1: then some units have no
+ * row yet, and another call goes on.
  */
 THRUM__MUST_USE int thrum__layout_update(struct thrum__layout *, const struct thrum__model *,
-	bool (*progress)(void *context), void *context);
+	bool (*progress)(void *context, double part), void *context);
 
 /* The unit of a task, or NONE: it is forgotten, or wasn't there at the last update. */
 static inline uint32_t thrum__layout_unit(const struct thrum__layout *layout, uint32_t task)

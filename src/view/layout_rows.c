@@ -5,6 +5,8 @@
  * rows the best of each of the three: so it goes straight to the first row that is free before or
  * behind, or that has a gap wide enough; only whether that gap lies at the right time has to be
  * looked up.
+ * What is put behind all of a row, as in a trace that grows, only joins a list: it comes into the
+ * tree when something is to be put between.
  */
 #include "view/layout_rows.h"
 
@@ -14,7 +16,7 @@
 /* How many rows with wide gaps at other times are tried until only sure ones count. */
 #define TRIES 24
 
-static const struct thrum__slack EMPTY = {INT64_MAX, INT64_MIN, 0};
+static const struct thrum__slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
 /* ---- One row: an AVL tree, whose height bounds all recursion to some 45 calls -----------------
  */
@@ -157,34 +159,119 @@ static bool fits(const struct thrum__seat *seats, uint32_t root, int64_t start, 
 
 /* ---- All rows -------------------------------------------------------------------------------- */
 
-static void best_of(struct thrum__slack *tree, uint32_t node)
+static struct thrum__slack best_of(const struct thrum__slack *a, const struct thrum__slack *b)
 {
-	const struct thrum__slack *a = &tree[2 * node], *b = &tree[2 * node + 1];
-
-	tree[node].start = greater(a->start, b->start);
-	tree[node].end = a->end < b->end ? a->end : b->end;
-	tree[node].gap = greater(a->gap, b->gap);
+	return (struct thrum__slack){
+		.start = greater(a->start, b->start),
+		.end = a->end < b->end ? a->end : b->end,
+		.gap = greater(a->gap, b->gap),
+		.late = greater(a->late, b->late),
+	};
 }
 
+static bool are_same(const struct thrum__slack *a, const struct thrum__slack *b)
+{
+	return a->start == b->start && a->end == b->end && a->gap == b->gap && a->late == b->late;
+}
+
+/* A row's slack changed. */
+static void climb(struct thrum__slack *tree, uint32_t node)
+{
+	while (node > 1) {
+		node /= 2;
+		struct thrum__slack best = best_of(&tree[2 * node], &tree[2 * node + 1]);
+
+		if (are_same(&best, &tree[node]))
+			return;
+		tree[node] = best;
+	}
+}
+
+/* To be called when a row's tree has changed, and it has no list. */
 static void update(struct thrum__pile *pile, const struct thrum__seat *seats, uint32_t row)
 {
-	uint32_t node = pile->room + row, root = pile->root[row];
+	struct thrum__slack *slack = &pile->tree[pile->room + row];
+	uint32_t root = pile->line[row].root, last = root;
 
-	pile->tree[node] = EMPTY;
+	*slack = EMPTY;
 	if (root != THRUM__NONE) {
 		const struct thrum__seat *seat = &seats[root];
 
-		pile->tree[node] = (struct thrum__slack){seat->first, seat->last, seat->gap};
+		while (seats[last].right != THRUM__NONE)
+			last = seats[last].right;
+		*slack = (struct thrum__slack){seat->first, seat->last, seat->gap,
+			seats[last].start};
 	}
-	while (node > 1) {
-		node /= 2;
-		best_of(pile->tree, node);
+	climb(pile->tree, pile->room + row);
+}
+
+/* Lets all that is in the list be in the tree. */
+static void settle(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row)
+{
+	struct thrum__line *line = &pile->line[row];
+
+	for (uint32_t unit = line->head, next; unit != THRUM__NONE; unit = next) {
+		next = seats[unit].right;
+		seats[unit].left = seats[unit].right = THRUM__NONE;
+		pull(seats, unit);
+		line->root = insert(seats, line->root, unit);
+	}
+	line->head = line->tail = THRUM__NONE;
+}
+
+/* Puts a unit behind all of a row. */
+static void append(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row, uint32_t unit)
+{
+	struct thrum__line *line = &pile->line[row];
+	struct thrum__slack *slack = &pile->tree[pile->room + row];
+	struct thrum__seat *seat = &seats[unit];
+
+	if (line->root == THRUM__NONE && line->tail == THRUM__NONE)
+		*slack = (struct thrum__slack){.start = seat->start};
+	else
+		slack->gap = greater(slack->gap, seat->start - slack->end);
+	slack->end = seat->end;
+	slack->late = seat->start;
+	seat->left = line->tail;
+	seat->right = THRUM__NONE;
+	if (line->tail == THRUM__NONE)
+		line->head = unit;
+	else
+		seats[line->tail].right = unit;
+	line->tail = unit;
+}
+
+/* Takes a unit out of a row that is but a list. */
+static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
+	uint32_t unit)
+{
+	struct thrum__line *line = &pile->line[row];
+	struct thrum__slack *slack = &pile->tree[pile->room + row];
+	uint32_t before = seats[unit].left, after = seats[unit].right;
+
+	if (before == THRUM__NONE)
+		line->head = after;
+	else
+		seats[before].right = after;
+	if (after == THRUM__NONE)
+		line->tail = before;
+	else
+		seats[after].left = before;
+	if (line->head == THRUM__NONE) {
+		*slack = EMPTY;
+	} else if (before == THRUM__NONE) {
+		slack->start = seats[after].start;
+	} else if (after == THRUM__NONE) {
+		slack->end = seats[before].end;
+		slack->late = seats[before].start;
+	} else {
+		slack->gap = greater(slack->gap, seats[after].start - seats[before].end);
 	}
 }
 
 void thrum__pile_finish(struct thrum__pile *pile)
 {
-	free(pile->root);
+	free(pile->line);
 	free(pile->tree);
 	*pile = (struct thrum__pile){0};
 }
@@ -199,33 +286,28 @@ int thrum__pile_reserve(struct thrum__pile *pile, uint32_t row)
 		return -THRUM_E_MEMORY;
 	if (room > pile->room) {
 		struct thrum__slack *tree = malloc((size_t)2 * room * sizeof(*tree));
-		uint32_t *root = tree ? realloc(pile->root, room * sizeof(*root)) : NULL;
+		struct thrum__line *line = tree ? realloc(pile->line, room * sizeof(*line)) : NULL;
 
-		if (!root) {
+		if (!line) {
 			free(tree);
 			return -THRUM_E_MEMORY;
 		}
 		for (uint32_t i = 0; i < room; i++) {
 			tree[room + i] = i < pile->room ? pile->tree[pile->room + i] : EMPTY;
 			if (i >= pile->room)
-				root[i] = THRUM__NONE;
+				line[i] = (struct thrum__line){THRUM__NONE, THRUM__NONE,
+					THRUM__NONE};
 		}
 		free(pile->tree);
-		pile->root = root;
+		pile->line = line;
 		pile->tree = tree;
 		pile->room = room;
 		for (uint32_t node = room - 1; node > 0; node--)
-			best_of(tree, node);
+			tree[node] = best_of(&tree[2 * node], &tree[2 * node + 1]);
 	}
 	if (row >= pile->rows)
 		pile->rows = row + 1;
 	return 0;
-}
-
-bool thrum__pile_fits(const struct thrum__pile *pile, const struct thrum__seat *seats, uint32_t row,
-	int64_t start, int64_t end)
-{
-	return row >= pile->room || fits(seats, pile->root[row], start, end);
 }
 
 static bool is_free(const struct thrum__slack *slack, int64_t start, int64_t end)
@@ -233,29 +315,40 @@ static bool is_free(const struct thrum__slack *slack, int64_t start, int64_t end
 	return slack->start >= end || slack->end <= start;
 }
 
-static uint32_t find(const struct thrum__pile *pile, const struct thrum__seat *seats, uint32_t from,
+static bool may_have_gap(const struct thrum__slack *slack, int64_t start, int64_t end)
+{
+	return slack->gap >= end - start && slack->late >= end;
+}
+
+bool thrum__pile_fits(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
+	int64_t start, int64_t end)
+{
+	if (row >= pile->room || is_free(&pile->tree[pile->room + row], start, end))
+		return true;
+	settle(pile, seats, row);
+	return fits(seats, pile->line[row].root, start, end);
+}
+
+static uint32_t find(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t from,
 	int64_t start, int64_t end)
 {
 	const struct thrum__slack *tree = pile->tree;
-	int64_t length = end - start;
 	unsigned tries = TRIES;
 
 	if (from >= pile->room)
 		return from;
 	for (uint32_t node = pile->room + from; node; node++) {
-		while (is_free(&tree[node], start, end) || (tries && tree[node].gap >= length)) {
+		while (is_free(&tree[node], start, end) ||
+			(tries && may_have_gap(&tree[node], start, end))) {
 			if (node < pile->room) {
 				node *= 2;
 				if (!is_free(&tree[node], start, end) &&
-					!(tries && tree[node].gap >= length))
+					!(tries && may_have_gap(&tree[node], start, end)))
 					node++;
 				continue;
 			}
-			uint32_t row = node - pile->room;
-
-			if (is_free(&tree[node], start, end) ||
-				fits(seats, pile->root[row], start, end))
-				return row;
+			if (thrum__pile_fits(pile, seats, node - pile->room, start, end))
+				return node - pile->room;
 			tries--;
 			break;
 		}
@@ -268,8 +361,8 @@ static uint32_t find(const struct thrum__pile *pile, const struct thrum__seat *s
 	return pile->room;
 }
 
-uint32_t thrum__pile_find(const struct thrum__pile *pile, const struct thrum__seat *seats,
-	uint32_t from, uint32_t skip, int64_t start, int64_t end)
+uint32_t thrum__pile_find(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t from,
+	uint32_t skip, int64_t start, int64_t end)
 {
 	uint32_t row = find(pile, seats, from, start, end);
 
@@ -279,15 +372,42 @@ uint32_t thrum__pile_find(const struct thrum__pile *pile, const struct thrum__se
 void thrum__pile_insert(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
 	uint32_t unit)
 {
+	struct thrum__line *line = &pile->line[row];
+
+	if (pile->tree[pile->room + row].end <= seats[unit].start) {
+		append(pile, seats, row, unit);
+		climb(pile->tree, pile->room + row);
+		return;
+	}
+	settle(pile, seats, row);
 	seats[unit].left = seats[unit].right = THRUM__NONE;
 	pull(seats, unit);
-	pile->root[row] = insert(seats, pile->root[row], unit);
+	line->root = insert(seats, line->root, unit);
 	update(pile, seats, row);
+}
+
+bool thrum__pile_stretch(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
+	uint32_t unit, int64_t end)
+{
+	if (pile->line[row].tail != unit)
+		return false;
+	seats[unit].end = end;
+	pile->tree[pile->room + row].end = end;
+	climb(pile->tree, pile->room + row);
+	return true;
 }
 
 void thrum__pile_remove(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
 	uint32_t unit)
 {
-	pile->root[row] = take(seats, pile->root[row], unit);
+	struct thrum__line *line = &pile->line[row];
+
+	if (line->root == THRUM__NONE) {
+		take_off(pile, seats, row, unit);
+		climb(pile->tree, pile->room + row);
+		return;
+	}
+	settle(pile, seats, row);
+	line->root = take(seats, line->root, unit);
 	update(pile, seats, row);
 }

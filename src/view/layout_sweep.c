@@ -155,13 +155,12 @@ void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__mode
 	uint32_t until = 0;
 
 	for (uint32_t i = 0; i < cells->kept_count; i++)
-		if (!model->tasks.block[cells->kept[i]] && cells->kept[i] >= until)
+		if (!model->tasks.block[cells->kept[i]])
 			until = cells->kept[i] + 1;
 	until <<= THRUM__BLOCK_SHIFT;
 	for (uint32_t i = 0; until && i < cells->kept_count; i++)
 		if (!model->tasks.block[cells->kept[i]])
 			forget_block(layout, model, cells->kept[i], until);
-	for (uint32_t i = cells->kept_count; until && i-- > 0;)
-		if (!model->tasks.block[cells->kept[i]])
-			thrum__cells_drop(cells, i);
+	if (until)
+		thrum__cells_forget(cells, model);
 }

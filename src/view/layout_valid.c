@@ -5,13 +5,24 @@
 /* Deeper than any AVL tree of 2^32 nodes. */
 #define DEPTH 64
 
+static bool check_unit(const struct thrum__layout *layout, uint32_t group, uint32_t row,
+	uint32_t at)
+{
+	const struct thrum__seat *seat = &layout->placer->seats[at];
+
+	return layout->units[at].row == row && layout->units[at].group == group &&
+		layout->units[at].task != THRUM__NONE && seat->end > seat->start &&
+		seat->start <= thrum__bounded(layout->units[at].start) &&
+		seat->end >= thrum__bounded(layout->units[at].end);
+}
+
 /* Walks a row in the order of time; returns how many units it holds, or NONE when it is wrong. */
 static uint32_t check_row(const struct thrum__layout *layout, uint32_t group, uint32_t row)
 {
 	const struct thrum__seat *seats = layout->placer->seats;
-	uint32_t stack[DEPTH], depth = 0, count = 0;
-	uint32_t at = layout->placer->piles[group].root[row];
-	int64_t end = INT64_MIN;
+	const struct thrum__pile *pile = &layout->placer->piles[group];
+	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[row].root;
+	int64_t end = INT64_MIN, before = INT64_MAX;
 
 	while (at != THRUM__NONE || depth > 0) {
 		for (; at != THRUM__NONE; at = seats[at].left) {
@@ -20,15 +31,18 @@ static uint32_t check_row(const struct thrum__layout *layout, uint32_t group, ui
 			stack[depth++] = at;
 		}
 		at = stack[--depth];
-		if (layout->units[at].row != row || layout->units[at].group != group ||
-			layout->units[at].task == THRUM__NONE || seats[at].start < end ||
-			seats[at].end <= seats[at].start ||
-			seats[at].start > thrum__bounded(layout->units[at].start) ||
-			seats[at].end < thrum__bounded(layout->units[at].end) ||
+		if (!check_unit(layout, group, row, at) || seats[at].start < end ||
 			++count > layout->unit_count)
 			return THRUM__NONE;
 		end = seats[at].end;
 		at = seats[at].right;
+	}
+	for (at = pile->line[row].tail; at != THRUM__NONE; at = seats[at].left) {
+		if (at >= layout->unit_count || !check_unit(layout, group, row, at) ||
+			seats[at].end > before || seats[at].start < end ||
+			++count > layout->unit_count)
+			return THRUM__NONE;
+		before = seats[at].start;
 	}
 	return count;
 }

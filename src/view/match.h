@@ -14,10 +14,14 @@ struct thrum__match {
 	char *wanted; /* in lower case */
 	size_t size;
 	bool ends_in_number; /* then words that end in one may be it, or not */
-	uint8_t *strings;    /* by string: 0 unknown, 1 no, 2 yes */
+	/* Of a tag as "name 404" or "name=404": what the name is to end in, and how the value is
+	 * to begin; without a name what the value is to contain. NULL: it's in no value. */
+	char *value;
+	size_t name_size;
+	uint8_t *strings; /* by string: what is known of it */
 	uint32_t string_room;
-	uint32_t
-		cells[THRUM__MATCH_CELLS]; /* by a hash of the key: key + 1 twice, and the answer */
+	/* By a hash of the key: key + 1 twice, and the answer. */
+	uint32_t cells[THRUM__MATCH_CELLS];
 };
 
 /* Returns 0 or -THRUM_E_MEMORY. To be freed with thrum__match_finish. */
@@ -29,7 +33,11 @@ bool thrum__match_text(const struct thrum__match *, const char *text, size_t siz
 /* One of the model's; NONE is empty. */
 bool thrum__match_string(struct thrum__match *, const struct thrum__model *, uint32_t string);
 
-/* The words that stand for a task: thrum__view_task_words. */
+/* A label, a log line, or a tag as "name 404", which may be searched for as "name=404", too. */
+bool thrum__match_note(struct thrum__match *, const struct thrum__model *, uint32_t note);
+
+/* The words that stand for a task (thrum__view_task_words), its kind, its call site, and why it
+ * failed. */
 bool thrum__match_task(struct thrum__match *, const struct thrum__model *, uint32_t task);
 
 /* Answers of before, by any number below 2^30. *answer is set where it is known. */

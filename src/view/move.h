@@ -27,6 +27,10 @@ THRUM__MUST_USE int thrum__view_show_row(struct thrum__view *, uint32_t row);
 THRUM__MUST_USE int thrum__view_show_task(struct thrum__view *, uint32_t task);
 THRUM__MUST_USE int thrum__view_show_finding(struct thrum__view *, uint32_t finding);
 
+/* From the selected task along an arrow: CREATOR, AWAITED, WAKER. Where there is no further one,
+ * and when one has come back, to the next of several. Returns as thrum__view_command. */
+THRUM__MUST_USE int thrum__view_follow_arrow(struct thrum__view *, int command);
+
 /* How many of the units that the search found come before one, and itself, as next-match goes. */
 uint32_t thrum__view_found_before(const struct thrum__view *, uint32_t unit);
 

@@ -10,6 +10,9 @@
 /* For a label: who has many notes near by is named otherwise. */
 #define THRUM__NOTES_LOOKED_AT 16
 
+/* "bind", or "task" of those that the trace never saw created. */
+const char *thrum__kind_name(const struct thrum__model *, uint32_t task);
+
 /* "bind 12". Returns as snprintf. */
 size_t thrum__kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
@@ -30,6 +33,13 @@ uint32_t thrum__first_label(const struct thrum__paint *, uint32_t unit);
 
 /* The label that a unit has at a time, if it was set not long before; or NONE. */
 uint32_t thrum__label_at(const struct thrum__paint *, uint32_t unit, int64_t time);
+
+/* Whether a label is its task's first, and so its name; in mirage's traces later ones are log
+ * lines. */
+bool thrum__is_first_label(const struct thrum__model *, uint32_t note);
+
+/* The name that a unit has at a time: the last that one of its chain got before; or NONE. */
+uint32_t thrum__name_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
 /* The task of a unit's chain that ran last before a time. */
 uint32_t thrum__task_at(const struct thrum__paint *, uint32_t unit, int64_t time);

@@ -7,6 +7,7 @@
 #include "view/names.h"
 
 #define CHAIN_LOOKED_AT 4
+#define BEFORE_LOOKED_AT 256 /* notes: of what is named at the left edge */
 
 int64_t thrum__end_of_line(const struct thrum__paint *p, uint32_t unit)
 {
@@ -18,11 +19,10 @@ size_t thrum__first_in_sight(const struct thrum__paint *p, uint32_t row, size_t 
 	const int kind = THRUM__TRACK_UNITS;
 	size_t at = thrum__track_seek(p->tracks, kind, row, p->from, end);
 
-	if (at > 0) {
+	if (at > thrum__track_first(p->tracks, kind, row)) {
 		uint32_t unit = thrum__track_item(p->tracks, kind, at - 1);
 
-		if (thrum__layout_row(p->layout, unit) == row &&
-			thrum__end_of_line(p, unit) >= p->from)
+		if (thrum__end_of_line(p, unit) >= p->from)
 			at--;
 	}
 	return at;
@@ -98,8 +98,9 @@ uint32_t thrum__label_at(const struct thrum__paint *p, uint32_t unit, int64_t ti
 	const int kind = THRUM__TRACK_NOTES;
 	uint32_t row = thrum__layout_row(p->layout, unit);
 	size_t end, at = thrum__track_seek(p->tracks, kind, row, time, &end);
+	size_t first = thrum__track_first(p->tracks, kind, row);
 
-	for (int i = 0; i < THRUM__NOTES_LOOKED_AT && at > 0; i++) {
+	for (int i = 0; i < THRUM__NOTES_LOOKED_AT && at > first; i++) {
 		uint32_t note = thrum__track_item(p->tracks, kind, --at);
 
 		if (is_label_of(p, note, unit))
@@ -108,12 +109,42 @@ uint32_t thrum__label_at(const struct thrum__paint *p, uint32_t unit, int64_t ti
 	return THRUM__NONE;
 }
 
+bool thrum__is_first_label(const struct thrum__model *model, uint32_t note)
+{
+	for (int i = 0; i < THRUM__NOTES_LOOKED_AT; i++) {
+		note = THRUM__NOTE(model, note, prev);
+		if (!thrum__has_row(&model->notes, note))
+			return true;
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_LABEL)
+			return false;
+	}
+	return false;
+}
+
+uint32_t thrum__name_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	uint32_t row = thrum__layout_row(p->layout, unit), said = THRUM__NONE;
+	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_NOTES, row, time, &end);
+	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_NOTES, row);
+
+	for (int i = 0; i < BEFORE_LOOKED_AT && at > first; i++) {
+		uint32_t note = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, --at);
+
+		if (!is_label_of(p, note, unit))
+			continue;
+		if (!p->model->is_mirage || thrum__is_first_label(p->model, note))
+			return THRUM__NOTE(p->model, note, text);
+		said = said == THRUM__NONE ? THRUM__NOTE(p->model, note, text) : said;
+	}
+	return thrum__first_label(p, unit) == THRUM__NONE ? said : THRUM__NONE;
+}
+
 uint32_t thrum__task_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
 	uint32_t row = thrum__layout_row(p->layout, unit), task;
 	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_RUNS, row, time, &end);
 
-	if (at > 0) {
+	if (at > thrum__track_first(p->tracks, THRUM__TRACK_RUNS, row)) {
 		task = THRUM__RUN(p->model, thrum__track_item(p->tracks, THRUM__TRACK_RUNS, at - 1),
 			task);
 		if (thrum__layout_unit(p->layout, task) == unit)

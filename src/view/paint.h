@@ -17,6 +17,23 @@ struct thrum__boxes {
 	uint32_t count, room;
 };
 
+/* Which counter was painted, and on which scale: y_base is y of the value `base`. */
+struct thrum__counter_place {
+	uint32_t counter;
+	int colour;
+	double base, top;
+	float y_base, y_top;
+};
+
+/* The strip's columns. They hold until the view is updated or the strip gets another size: of a big
+ * trace, to ask for them takes longer than the rest of a frame. */
+struct thrum__strip_columns {
+	bool is_known;
+	int64_t start, end;
+	float width, height;
+	uint16_t grey[THRUM__BINS_MAX], blue[THRUM__BINS_MAX];
+};
+
 /* Kept from frame to frame, so that a frame allocates nothing. */
 struct thrum__paint_memory {
 	struct thrum__boxes boxes;
@@ -24,6 +41,9 @@ struct thrum__paint_memory {
 	uint32_t scratch_room;
 	uint64_t *seen; /* bits; anybody's within one function */
 	uint32_t seen_room;
+	struct thrum__counter_place counters[THRUM__COUNTERS_SHOWN_MAX]; /* for the pointer */
+	uint32_t counter_count;
+	struct thrum__strip_columns strip;
 };
 
 struct thrum__paint {
@@ -141,6 +161,10 @@ static inline float thrum__paint_line(const struct thrum__row_box *box)
 {
 	return (float)(int)(box->line + 0.5f);
 }
+
+/* The first of a model's spans, suspensions or gaps that starts after a time; they are in order but
+ * for what is told at its end. */
+uint32_t thrum__first_stretch(const struct thrum__rows *, int64_t time);
 
 /* The memory's scratch with room for so many; NULL, and the list failed, without memory. */
 uint32_t *thrum__paint_scratch(struct thrum__paint *, uint32_t count);

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/paint.h"
+#include "view/counters.h"
 
 #define COLUMN_LOOKED_AT 8 /* values of one pixel column that are looked at, at most */
 #define ALIKE 10           /* magnitudes that differ less share a scale */
 #define LABEL_HEIGHT 30
 #define ROOM_BELOW 24
 #define SCALE_STEPS 3
+#define POINTS 6       /* of a line, in each column of pixels, at most */
+#define KNOWN_LEAST 16 /* px */
+#define GAPS_LOOKED_AT 2000
 #define NAME_MAX 200 /* bytes */
 
 /* A column of pixels in which a counter changes. */
@@ -27,19 +30,21 @@ struct column {
 
 struct shown {
 	const char *name;
+	uint32_t counter;
 	size_t name_size;
 	struct column *columns;
 	uint32_t column_count;
 	int64_t first, min, max, last; /* at the window's beginning; in it; at its end */
 	uint32_t group;
+	bool is_known; /* at the window's beginning; from then on: no event is lost since */
 	int colour, dash;
 	float y; /* of its last value */
 };
 
 /* One scale, in a band of the picture. */
 struct scale {
-	double base, top, step;
-	float y_base, y_top;
+	struct thrum__counter_place place; /* of any of its counters */
+	double step;
 };
 
 struct counters {
@@ -47,6 +52,7 @@ struct counters {
 	uint32_t columns_max;        /* of a counter */
 	struct column *columns;      /* of all; in the scratch memory, as are */
 	struct thrum__point *points; /* of a line */
+	uint8_t *lost;               /* by pixel: whether some lane lost events there */
 	struct shown shown[THRUM__COUNTERS_SHOWN_MAX];
 	uint32_t count;
 	struct scale scales[THRUM__COUNTERS_SHOWN_MAX];
@@ -54,36 +60,6 @@ struct counters {
 };
 
 /* ---- Values by pixel columns -------------------------------------------------------------- */
-
-/* The first value at or after a time, from value `low` on. */
-static uint32_t seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
-{
-	uint32_t high = low, step = 1;
-
-	/* It is mostly near. */
-	while (high < counter->values.count && THRUM__VALUE(counter, high, time) < time) {
-		low = high + 1;
-		high = counter->values.count - high > step ? high + step : counter->values.count;
-		step *= 2;
-	}
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (THRUM__VALUE(counter, middle, time) < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* What is known at a place: the value before it. */
-static int64_t value_before(const struct thrum__counter *counter, uint32_t at)
-{
-	if (at > counter->values.first)
-		return THRUM__VALUE(counter, at - 1, value);
-	return at < counter->values.count ? counter->start : counter->last;
-}
 
 /* The column of pixels in which value `at` lies; false behind the window's end. Of many values in
  * one column some are looked at, always with the last. */
@@ -97,7 +73,7 @@ static bool column_of(const struct thrum__paint *p, const struct thrum__counter 
 	c->x = floorf(thrum__paint_x(p, THRUM__VALUE(counter, at, time)));
 	if (c->x > p->right)
 		return false;
-	end = seek(counter, at, thrum__time_axis_time(p->time, c->x + 1));
+	end = thrum__counter_seek(counter, at, thrum__time_axis_time(p->time, c->x + 1));
 	if (end <= at)
 		end = at + 1;
 	step = (end - at + COLUMN_LOOKED_AT - 1) / COLUMN_LOOKED_AT;
@@ -117,7 +93,7 @@ static bool column_of(const struct thrum__paint *p, const struct thrum__counter 
 static void show(struct counters *c, const struct thrum__counter *counter)
 {
 	struct shown *shown = &c->shown[c->count];
-	uint32_t at = seek(counter, counter->values.first, c->p->from);
+	uint32_t at = thrum__counter_seek(counter, counter->values.first, c->p->from);
 	struct column *column;
 
 	*shown = (struct shown){.columns = c->columns + c->count * c->columns_max,
@@ -126,7 +102,9 @@ static void show(struct counters *c, const struct thrum__counter *counter)
 	shown->dash = (const int[]){THRUM__DASH_SOLID, THRUM__DASH_7_3, THRUM__DASH_2_2,
 		THRUM__DASH_9_3_2_3}[(c->count + c->count / 4) % 4];
 	shown->name = thrum__model_string(c->p->model, counter->name, &shown->name_size);
-	shown->first = shown->min = shown->max = shown->last = value_before(counter, at);
+	shown->counter = (uint32_t)(counter - c->p->model->counters);
+	shown->is_known = thrum__counter_at(c->p->model, counter, c->p->from, &shown->first);
+	shown->min = shown->max = shown->last = shown->first;
 	for (column = shown->columns;
 		shown->column_count < c->columns_max && column_of(c->p, counter, at, column);
 		column++) {
@@ -229,40 +207,20 @@ static void make_scale(struct counters *c, uint32_t group)
 	/* Numbers so large that they are a double's only roughly have a coarser scale. */
 	scale->step = thrum__paint_step(
 		fmax((max - min) / SCALE_STEPS, fmax(fabs(min), fabs(max)) * 1e-14));
-	scale->base = floor(min / scale->step) * scale->step;
-	scale->top = ceil(max / scale->step) * scale->step;
-	if (scale->top <= scale->base)
-		scale->top = scale->base + scale->step;
-	scale->y_base = c->p->bottom - ROOM_BELOW - height * part * (float)group;
-	scale->y_top = c->p->bottom - height * part * (float)(group + 1);
+	scale->place.base = floor(min / scale->step) * scale->step;
+	scale->place.top = ceil(max / scale->step) * scale->step;
+	if (scale->place.top <= scale->place.base)
+		scale->place.top = scale->place.base + scale->step;
+	scale->place.y_base = c->p->bottom - ROOM_BELOW - height * part * (float)group;
+	scale->place.y_top = c->p->bottom - height * part * (float)(group + 1);
 }
 
 static float y_of(const struct scale *scale, double value)
 {
-	double part = (value - scale->base) / (scale->top - scale->base);
-
-	return roundf(scale->y_base - (float)part * (scale->y_base - scale->y_top));
+	return thrum__counter_y(&scale->place, value);
 }
 
 /* ---- Painting ----------------------------------------------------------------------------- */
-
-/* 1234567 to "1 234 567". */
-static void value_words(int64_t value, char *to, size_t size)
-{
-	char digits[24];
-	size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64,
-		value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-	size_t used = 0;
-
-	if (value < 0)
-		used = (size_t)snprintf(to, size, "−");
-	for (size_t i = 0; i < count && used + 2 < size; i++) {
-		if (i > 0 && (count - i) % 3 == 0)
-			to[used++] = ' ';
-		to[used++] = digits[i];
-	}
-	to[used] = '\0';
-}
 
 /* By hand: printf's decimal point depends on the program's locale. `value` is less than a million.
  */
@@ -291,7 +249,7 @@ static void scale_words(double value, double step, char *to, size_t size)
 	while (fabs(value) < units[i].unit && units[i].unit > 1)
 		i++;
 	if (units[i].unit == 1 && fabs(value) < 1e6)
-		value_words((int64_t)value, to, size);
+		thrum__counter_words((int64_t)value, to, size);
 	else
 		put_decimal(value / units[i].unit,
 			step < units[i].unit / 10 ? 2 : step < units[i].unit, units[i].word, to,
@@ -302,10 +260,10 @@ static void paint_scale(struct counters *c, uint32_t group)
 {
 	const struct scale *scale = &c->scales[group];
 	struct thrum__paint *p = c->p;
-	int steps = (int)((scale->top - scale->base) / scale->step + 0.5);
+	int steps = (int)((scale->place.top - scale->place.base) / scale->step + 0.5);
 
 	for (int i = 0; i <= steps; i++) {
-		double value = scale->base + i * scale->step;
+		double value = scale->place.base + i * scale->step;
 		float y = y_of(scale, value);
 		bool is_free = true;
 		char words[40];
@@ -324,35 +282,96 @@ static void paint_scale(struct counters *c, uint32_t group)
 	}
 }
 
+/* A line that is being drawn, up to where it is known, or known again. */
+struct pen {
+	struct counters *c;
+	struct shown *shown;
+	size_t count; /* of c->points */
+};
+
+static void put(struct pen *pen, float x, float y)
+{
+	pen->c->points[pen->count++] = (struct thrum__point){x, y};
+}
+
+/* Ends what was drawn so far; what is not known is but dots. */
+static void lift(struct pen *pen)
+{
+	struct thrum__list *list = pen->c->p->list;
+	struct shown *shown = pen->shown;
+
+	if (pen->count > 1 && shown->is_known) {
+		thrum__list_poly(list, THRUM__Z_CASING, THRUM__COLOUR_BG, pen->c->points,
+			pen->count, 5, THRUM__DASH_SOLID);
+		thrum__list_poly(list, THRUM__Z_COUNTER, shown->colour, pen->c->points, pen->count,
+			2, shown->dash);
+	} else if (pen->count > 1) {
+		thrum__list_poly(list, THRUM__Z_COUNTER, shown->colour, pen->c->points, pen->count,
+			1, THRUM__DASH_1_3);
+	}
+	pen->count = 0;
+}
+
+/* The first pixel from x on, up to an end, in which something is lost; or the end. */
+static float lost_from(const struct counters *c, float x, float end)
+{
+	const uint8_t *lost = x < end ? memchr(c->lost + (int)x, 1, (size_t)(end - x)) : NULL;
+
+	return lost ? (float)(lost - c->lost) : end;
+}
+
+static void go_level(struct pen *pen, float x, float y, float end)
+{
+	float lost = pen->shown->is_known ? lost_from(pen->c, x, end) : end;
+
+	if (lost < end) {
+		put(pen, lost, y);
+		lift(pen);
+		pen->shown->is_known = false;
+		put(pen, lost, y);
+	}
+	put(pen, end, y);
+}
+
+/* A value is known again where nothing more is lost soon: dots between dashes tell nothing. */
+static void step(struct pen *pen, const struct column *column, float x)
+{
+	const struct scale *scale = &pen->c->scales[pen->shown->group];
+	float soon = fminf(x + KNOWN_LEAST, pen->c->p->right);
+
+	if (!pen->shown->is_known && lost_from(pen->c, x, soon) == soon) {
+		lift(pen);
+		pen->shown->is_known = true;
+	} else if (column->min != column->max) {
+		put(pen, x, y_of(scale, (double)column->min));
+		put(pen, x, y_of(scale, (double)column->max));
+	}
+	put(pen, x, y_of(scale, (double)column->last));
+}
+
 static void paint_line(struct counters *c, struct shown *shown)
 {
 	const struct scale *scale = &c->scales[shown->group];
-	struct thrum__paint *p = c->p;
-	struct thrum__point *to = c->points;
-	float y = y_of(scale, (double)shown->first);
+	struct pen pen = {c, shown, 0};
+	float x = 0, y = y_of(scale, (double)shown->first);
 
-	*to++ = (struct thrum__point){0, y};
+	put(&pen, x, y);
 	for (uint32_t i = 0; i < shown->column_count; i++) {
 		const struct column *column = &shown->columns[i];
-		float x = column->x < 0 ? 0 : column->x;
 		float last = y_of(scale, (double)column->last);
+		float next = fmaxf(column->x, 0);
 
-		if (column->min == column->max && last == y)
+		if (shown->is_known && column->min == column->max && last == y &&
+			lost_from(c, x, next) == next)
 			continue;
-		*to++ = (struct thrum__point){x, y};
-		if (column->min != column->max) {
-			*to++ = (struct thrum__point){x, y_of(scale, (double)column->min)};
-			*to++ = (struct thrum__point){x, y_of(scale, (double)column->max)};
-		}
-		*to++ = (struct thrum__point){x, last};
+		go_level(&pen, x, y, next);
+		step(&pen, column, next);
+		x = next;
 		y = last;
 	}
-	*to++ = (struct thrum__point){p->right, y};
+	go_level(&pen, x, y, c->p->right);
+	lift(&pen);
 	shown->y = y;
-	thrum__list_poly(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, c->points,
-		(size_t)(to - c->points), 5, THRUM__DASH_SOLID);
-	thrum__list_poly(p->list, THRUM__Z_COUNTER, shown->colour, c->points,
-		(size_t)(to - c->points), 2, shown->dash);
 }
 
 /* A path's last part says most: the others go first where there is no room. */
@@ -380,8 +399,10 @@ static void paint_name(struct counters *c, const struct shown *shown, float y)
 	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
 		sizeof name);
 
-	value_words(shown->last, value, sizeof value);
-	if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
+	thrum__counter_words(shown->last, value, sizeof value);
+	if (!shown->is_known)
+		strcpy(value, "not known");
+	else if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
 		scale_words((double)shown->last, 1, value, sizeof value);
 	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 1, p->right + 45,
 		shown->y, 2, THRUM__DASH_SOLID);
@@ -427,10 +448,34 @@ static bool reserve(struct counters *c)
 	_Static_assert(sizeof *c->columns % sizeof(*c->points) == 0, "both in one table");
 	c->columns_max = (uint32_t)c->p->right + 8;
 	scratch = thrum__paint_scratch(c->p,
-		(THRUM__COUNTERS_SHOWN_MAX * column + 4 * point) * c->columns_max + 2 * point);
+		(THRUM__COUNTERS_SHOWN_MAX * column + POINTS * point + 1) * c->columns_max);
 	c->columns = (void *)scratch;
 	c->points = (void *)(scratch + THRUM__COUNTERS_SHOWN_MAX * column * c->columns_max);
+	c->lost = (void *)(c->points + POINTS * (size_t)c->columns_max);
 	return scratch != NULL;
+}
+
+static void find_lost(struct counters *c)
+{
+	const struct thrum__paint *p = c->p;
+	const struct thrum__rows *gaps = &p->model->gaps;
+	uint32_t end = thrum__first_stretch(gaps, p->to), i = thrum__first_stretch(gaps, p->from);
+	uint32_t every;
+
+	/* One that reaches into the window may have begun long before. */
+	i = i - gaps->first > GAPS_LOOKED_AT / 2 ? i - GAPS_LOOKED_AT / 2 : gaps->first;
+	every = 1 + (end - i) / GAPS_LOOKED_AT;
+	memset(c->lost, 0, c->columns_max);
+	for (; i < end; i += every) {
+		float x1, x2;
+
+		if (!thrum__has_row(gaps, i) || THRUM__GAP(p->model, i, end) < p->from)
+			continue;
+		x1 = fmaxf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, start)), 0);
+		x2 = fminf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, end)), p->right);
+		if (x1 <= x2)
+			memset(c->lost + (int)x1, 1, (size_t)((int)x2 - (int)x1) + 1);
+	}
 }
 
 static void paint_gutter(struct thrum__paint *p)
@@ -447,6 +492,7 @@ void thrum__paint_counters(struct thrum__paint *p)
 {
 	struct counters c = {.p = p};
 
+	p->memory->counter_count = 0;
 	if (!p->state->counters || p->right >= p->width || !reserve(&c))
 		return;
 	choose(&c);
@@ -454,9 +500,18 @@ void thrum__paint_counters(struct thrum__paint *p)
 	for (uint32_t i = 0; i < c.scale_count; i++)
 		make_scale(&c, i);
 	paint_gutter(p);
+	find_lost(&c);
 	for (uint32_t i = 0; i < c.count; i++)
 		paint_line(&c, &c.shown[i]);
 	for (uint32_t i = 0; i < c.scale_count; i++)
 		paint_scale(&c, i);
 	paint_names(&c);
+	for (uint32_t i = 0; i < c.count; i++) {
+		struct thrum__counter_place *place = &p->memory->counters[i];
+
+		*place = c.scales[c.shown[i].group].place;
+		place->counter = c.shown[i].counter;
+		place->colour = c.shown[i].colour;
+	}
+	p->memory->counter_count = c.count;
 }

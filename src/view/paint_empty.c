@@ -33,12 +33,10 @@ static bool row_is_empty(const struct thrum__paint *p, uint32_t row, struct near
 			return false;
 		nearer(nearest, start, start - p->to, false);
 	}
-	if (at > 0) {
+	if (at > thrum__track_first(p->tracks, kind, row)) {
 		uint32_t unit = thrum__track_item(p->tracks, kind, at - 1);
 		int64_t last = thrum__end_of_line(p, unit);
 
-		if (thrum__layout_row(p->layout, unit) != row)
-			return true;
 		if (last >= p->from)
 			return false;
 		nearer(nearest, last, p->from - last, true);

@@ -177,20 +177,28 @@ static void end_of_trace(struct ruler *r)
 {
 	struct thrum__paint *p = r->p;
 	int64_t end = p->model ? p->model->end : 0, step = 1;
-	char words[64] = "ends ";
+	const char *how = "ends";
+	int colour = THRUM__COLOUR_INK;
+	char words[80];
 	float x = thrum__paint_x(p, end), width;
+	int size;
 
 	r->limit = p->right;
 	if (end <= 0 || x < 0 || x > p->right)
 		return;
 	while (step <= end / 1000)
 		step *= 10;
-	thrum__moment_words(end, step, words + 5, sizeof words - 5);
+	if (p->view && p->view->ending.words[0]) {
+		how = p->view->ending.words;
+		colour = p->view->ending.colour;
+	}
+	size = snprintf(words, sizeof words, "%s ", how);
+	thrum__moment_words(end, step, words + size, sizeof words - (size_t)size);
 	width = measure(r, words, THRUM__FONT_BASE);
 	x = x + 4 < p->right - width - 6 ? x + 4 : p->right - width - 6;
 	if (x < 0)
 		return;
-	put(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, THRUM__COLOUR_INK);
+	put(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, colour);
 	r->limit = x - LABEL_GAP + 4;
 }
 

@@ -94,10 +94,9 @@ static void offer_unit(struct names *n, uint32_t box, uint32_t unit, float limit
 	else
 		c.string = thrum__first_label(p, unit);
 	if (c.x < 0 && !c.is_named) {
-		uint32_t label = thrum__label_at(p, unit, p->from);
+		uint32_t label = thrum__name_at(p, unit, p->from);
 
-		/* In mirage's traces later labels are log lines. */
-		if (label != THRUM__NONE && (!p->model->is_mirage || c.string == THRUM__NONE))
+		if (label != THRUM__NONE)
 			c.string = label;
 		c.task = thrum__task_at(p, unit, p->from);
 		if (c.string == THRUM__NONE && thrum__has_row(&p->model->tasks, c.task))
@@ -133,19 +132,6 @@ static void gather_units(struct names *n, uint32_t box)
 }
 
 /* ---- Log lines and later names ------------------------------------------------------------ */
-
-/* Whether a label is its task's first. */
-static bool is_first_label(const struct thrum__paint *p, uint32_t note)
-{
-	for (int i = 0; i < THRUM__NOTES_LOOKED_AT; i++) {
-		note = THRUM__NOTE(p->model, note, prev);
-		if (!thrum__has_row(&p->model->notes, note))
-			return true;
-		if (THRUM__NOTE(p->model, note, kind) == THRUM__NOTE_LABEL)
-			return false;
-	}
-	return false;
-}
 
 /* How many notes from a position on say the same of one unit. */
 static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t end, uint32_t note,
@@ -185,7 +171,7 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 	int64_t time = THRUM__NOTE(p->model, note, time);
 	bool is_name = THRUM__NOTE(p->model, note, kind) == THRUM__NOTE_LABEL &&
 		!thrum__is_main_context(p->model, THRUM__NOTE(p->model, note, task)) &&
-		is_first_label(p, note);
+		thrum__is_first_label(p->model, note);
 	struct candidate c = {.x = thrum__paint_x(p, time),
 		.box = box,
 		.unit = unit,

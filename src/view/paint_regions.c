@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* What lies behind the rows: folds, the lanes' spans, suspensions and gaps, the selected row. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "view/paint.h"
+#include "view/names.h"
 
 #define LOOKED_AT_MAX 2000 /* stretches of a kind; of more, some of them evenly */
 #define LOOK_BACK 1024     /* so far back a long one that reaches into the window is looked for */
@@ -14,7 +15,9 @@
 #define LATTICE_POINTS 3000 /* of one lattice */
 #define POINTS_MAX 30000    /* of all */
 #define LATTICE_WIDTH 48    /* px: of a wide gap only its ends are hatched */
-#define FEW 80              /* of so many stretches each is seen, however short */
+#define FOUND_MAX 2000
+#define FOUND_LEAST 6 /* px: so wide and high that one is seen */
+#define FEW 80        /* of so many stretches each is seen, however short */
 
 struct regions {
 	struct thrum__paint *p;
@@ -149,8 +152,7 @@ static bool make_lanes(struct regions *r)
 	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
-/* The first that starts after a time; they are in order but for what is told at its end. */
-static uint32_t first_after(const struct thrum__rows *rows, int64_t time)
+uint32_t thrum__first_stretch(const struct thrum__rows *rows, int64_t time)
 {
 	uint32_t low = rows->first, high = rows->count;
 
@@ -190,7 +192,8 @@ static void paint_stretch(struct regions *r, const struct thrum__rows *rows, uin
 static void paint_stretches(struct regions *r, const struct thrum__rows *rows,
 	void (*paint)(struct regions *, struct piece *))
 {
-	uint32_t end = first_after(rows, r->p->to), i = first_after(rows, r->p->from);
+	uint32_t end = thrum__first_stretch(rows, r->p->to),
+		 i = thrum__first_stretch(rows, r->p->from);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
 
 	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
@@ -364,13 +367,16 @@ static void paint_lattice(struct regions *r, const struct piece *piece, float x,
 static void paint_gap(struct regions *r, struct piece *piece)
 {
 	struct thrum__paint *p = r->p;
-	char name[48];
+	char name[96], words[64];
 	int size;
 
 	/* However short it was: what is lost must be seen. */
 	if (piece->x2 < piece->x1 + HATCH)
 		piece->x2 = piece->x1 + HATCH;
-	if (piece->count > 0)
+	thrum__duration_words(piece->end - piece->start, 3, words, sizeof words);
+	if (piece->start <= 0)
+		size = snprintf(name, sizeof name, "first %s lost", words);
+	else if (piece->count > 0)
 		size = snprintf(name, sizeof name, "%llu lost", (unsigned long long)piece->count);
 	else
 		size = snprintf(name, sizeof name, "lost");
@@ -404,6 +410,32 @@ static void paint_selected(struct thrum__paint *p)
 	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
 }
 
+/* In rows that are too low for names, where they would say it. */
+static void paint_found(struct thrum__paint *p)
+{
+	uint32_t left = FOUND_MAX, every = 1 + p->view->found / FOUND_MAX, seen = 0;
+
+	for (uint32_t i = 0; p->view->found > 0 && i < p->layout->unit_count && left > 0; i++) {
+		const struct thrum__row_box *box;
+		float x1, x2, height;
+
+		if (!(p->view->looks[i] & THRUM__LOOK_FOUND) || seen++ % every != 0)
+			continue;
+		box = thrum__paint_box(p, i);
+		if (!box || !thrum__paint_is_dense(box))
+			continue;
+		x1 = floorf(thrum__paint_clamped(p, p->layout->units[i].start));
+		x2 = thrum__paint_clamped(p, thrum__end_of_line(p, i));
+		height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height;
+		if (x2 < 0 || x1 > p->right)
+			continue;
+		thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
+			floorf(box->y + (box->height - height) / 2),
+			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
+		left--;
+	}
+}
+
 void thrum__paint_regions(struct thrum__paint *p)
 {
 	struct regions r = {.p = p};
@@ -414,5 +446,6 @@ void thrum__paint_regions(struct thrum__paint *p)
 		paint_stretches(&r, &p->model->suspensions, paint_suspension);
 		paint_stretches(&r, &p->model->gaps, paint_gap);
 	}
+	paint_found(p);
 	paint_selected(p);
 }

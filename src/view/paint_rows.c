@@ -433,6 +433,7 @@ static void paint_failures(struct rows *r)
 void thrum__paint_rows(struct thrum__paint *p)
 {
 	struct rows r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
+	bool is_live = p->view->ending.is_live;
 
 	find_bands(&r);
 	paint_units(&r);
@@ -440,6 +441,7 @@ void thrum__paint_rows(struct thrum__paint *p)
 	paint_runs(&r);
 	paint_failures(&r);
 	if (p->model->end >= p->from && p->model->end <= p->to)
-		thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_MUTED, r.end_x, p->top,
-			p->bottom, 1, THRUM__DASH_SOLID);
+		thrum__list_upright(p->list, THRUM__Z_GRID,
+			is_live ? THRUM__COLOUR_SEL : THRUM__COLOUR_MUTED, r.end_x, p->top,
+			p->bottom, is_live ? 2 : 1, THRUM__DASH_SOLID);
 }

@@ -57,17 +57,12 @@ uint16_t thrum__paint_busy(double share, float room)
 	return (uint16_t)(share <= 0 ? 0 : height < 4 ? 4 : height);
 }
 
-static void activity(const struct strip *s)
+static void ask_columns(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count,
+	float room)
 {
 	const struct thrum__tracks *tracks = s->p->tracks;
-	uint32_t count = (uint32_t)((s->right - s->left) / THRUM__BIN), most = 1;
-	uint32_t alive[THRUM__BINS_MAX];
-	uint16_t grey[THRUM__BINS_MAX], blue[THRUM__BINS_MAX];
-	float room = s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT;
-	float base = s->top + s->height - THRUM__STRIP_FOOT;
+	uint32_t alive[THRUM__BINS_MAX], most = 1;
 
-	if (count > THRUM__BINS_MAX)
-		count = THRUM__BINS_MAX;
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t from = time_of(s, s->left + (float)(i * THRUM__BIN));
 		int64_t to = time_of(s, s->left + (float)((i + 1) * THRUM__BIN));
@@ -75,14 +70,35 @@ static void activity(const struct strip *s)
 
 		alive[i] = thrum__tracks_alive(tracks, from + (to - from) / 2);
 		most = alive[i] > most ? alive[i] : most;
-		blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0, room);
+		columns->blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0,
+			room);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
-	thrum__paint_columns(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FADED, s->left, base, grey,
-		count);
+		columns->grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
+}
+
+static void activity(const struct strip *s)
+{
+	struct thrum__strip_columns *columns = &s->p->memory->strip;
+	float width = s->right - s->left;
+	uint32_t count = (uint32_t)(width / THRUM__BIN);
+	float base = s->top + s->height - THRUM__STRIP_FOOT;
+
+	if (count > THRUM__BINS_MAX)
+		count = THRUM__BINS_MAX;
+	if (!columns->is_known || columns->start != s->start || columns->end != s->end ||
+		columns->width != width || columns->height != s->height) {
+		ask_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
+		columns->is_known = true;
+		columns->start = s->start;
+		columns->end = s->end;
+		columns->width = width;
+		columns->height = s->height;
+	}
+	thrum__paint_columns(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FADED, s->left, base,
+		columns->grey, count);
 	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
-		blue, count);
+		columns->blue, count);
 }
 
 static void times(const struct strip *s, float frame_left, float frame_right)

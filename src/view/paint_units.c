@@ -37,7 +37,7 @@ static void look_into(struct thrum__units_walk *w, const struct thrum__stretch *
 	const struct thrum__paint *p = w->p;
 	int64_t from = stretch->start > p->from ? stretch->start : p->from;
 	uint32_t left = w->looked_at < w->allowance ? w->allowance - w->looked_at : 0;
-	size_t first = thrum__track_seek(p->tracks, THRUM__TRACK_UNITS, w->row, INT64_MIN, &w->end);
+	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_UNITS, w->row);
 
 	w->until = stretch->end < p->to ? stretch->end : p->to;
 	w->wide = thrum__paint_span(p, 2);

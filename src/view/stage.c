@@ -67,16 +67,13 @@ void thrum__stage_relate(struct thrum__stage *stage)
 
 	for (uint32_t i = 0; i < stage->count; i++) {
 		struct thrum__view *view = stage->parts[i].view;
-		struct thrum__view_state plain;
+		int64_t offset = stage->parts[i].offset, begin, end;
 
 		view->companions.count = 0;
 		view->reach.from = view->reach.to = 0;
-		thrum__view_state_default(view, &plain);
-		from = plain.from + stage->parts[i].offset < from
-			? plain.from + stage->parts[i].offset
-			: from;
-		to = plain.to + stage->parts[i].offset > to ? plain.to + stage->parts[i].offset
-							    : to;
+		thrum__view_whole(view, &begin, &end);
+		from = begin + offset < from ? begin + offset : from;
+		to = end + offset > to ? end + offset : to;
 	}
 	for (uint32_t i = 0; stage->is_linked && i < stage->count; i++) {
 		const struct thrum__part *part = &stage->parts[i];

@@ -175,6 +175,10 @@ size_t thrum__stage_part_words(const struct thrum__stage *, uint32_t part, char 
 size_t thrum__stage_finding_words(const struct thrum__stage *, uint32_t part, char *to,
 	size_t size);
 
+/* What files made of a part are called, without an ending: "net" of "net.ctf", "trace" of what came
+ * from standard input. As snprintf. */
+size_t thrum__stage_file_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);
+
 /*
  * Everything that another must have to see the same, as one line fit for a URL's fragment: the
  * first part's state as thrum__view_state_print gives it, "link=0", "panel=tasks", and of further

@@ -123,6 +123,9 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_PREVIOUS_MATCH:
 	case THRUM__COMMAND_NEXT_ALIKE:
 	case THRUM__COMMAND_PREVIOUS_ALIKE:
+	case THRUM__COMMAND_CREATOR:
+	case THRUM__COMMAND_AWAITED:
+	case THRUM__COMMAND_WAKER:
 	case THRUM__COMMAND_FINDING:
 	case THRUM__COMMAND_BACK: return true;
 	default: return false;
@@ -182,14 +185,48 @@ static int clear(struct thrum__stage *stage)
 		: changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 }
 
+static bool has_next(const struct thrum__view *view, int command)
+{
+	uint32_t unit = thrum__layout_unit(view->layout, view->selected), at = 0;
+
+	if (command == THRUM__COMMAND_FINDING)
+		return view->findings.count > 0;
+	if (unit != THRUM__NONE && view->looks[unit] & THRUM__LOOK_FOUND)
+		at = thrum__view_found_before(view, unit);
+	return command == THRUM__COMMAND_NEXT_MATCH ? at < view->found : view->found > 0 && at != 1;
+}
+
+/* Whose next match or finding it is: from one's last, or where it has none, on to another's. */
+static uint32_t part_with_next(struct thrum__stage *stage, int command)
+{
+	bool is_back = command == THRUM__COMMAND_PREVIOUS_MATCH;
+	bool is_match = is_back || command == THRUM__COMMAND_NEXT_MATCH;
+
+	if ((!is_match && command != THRUM__COMMAND_FINDING) ||
+		has_next(stage->parts[stage->focus].view, command))
+		return stage->focus;
+	for (uint32_t i = 1; i < stage->count; i++) {
+		uint32_t part = (stage->focus + (is_back ? stage->count - i : i)) % stage->count;
+		struct thrum__view *view = stage->parts[part].view;
+
+		if (is_match ? view->found == 0 : view->findings.count == 0)
+			continue;
+		/* From its beginning, or end. */
+		return is_match && thrum__view_select(view, THRUM__NONE) < 0 ? stage->focus : part;
+	}
+	return stage->focus;
+}
+
 int thrum__stage_command(struct thrum__stage *stage, int command)
 {
-	uint32_t part = stage->focus, selected;
-	struct thrum__view *view = stage->parts[part].view;
+	uint32_t part, selected;
+	struct thrum__view *view;
 	int status;
 
 	if (stage->count == 0)
 		return 0;
+	part = part_with_next(stage, command);
+	view = stage->parts[part].view;
 	if (command == THRUM__COMMAND_CLEAR)
 		return clear(stage);
 	thrum__stage_motion_from(stage);
@@ -320,15 +357,15 @@ void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__sc
 void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__scroll *scroll)
 {
 	const struct thrum__view *view;
-	struct thrum__view_state plain;
+	int64_t from, to;
 
 	*scroll = (struct thrum__scroll){0};
 	if (stage->count == 0)
 		return;
 	view = stage->parts[stage->focus].view;
-	thrum__view_state_default(view, &plain);
-	scroll->all = (double)(plain.to - plain.from);
-	scroll->at = (double)(view->state.from - plain.from);
+	thrum__view_whole(view, &from, &to);
+	scroll->all = (double)(to - from);
+	scroll->at = (double)(view->state.from - from);
 	scroll->page = (double)(view->state.to - view->state.from);
 	within(scroll);
 }
@@ -348,17 +385,16 @@ int thrum__stage_set_row(struct thrum__stage *stage, double at)
 
 int thrum__stage_set_time(struct thrum__stage *stage, double at)
 {
-	struct thrum__view_state plain;
 	struct thrum__view *view;
-	int64_t from, span;
+	int64_t from, to, span;
 
 	if (stage->count == 0 || isnan(at))
 		return 0;
 	thrum__stage_motion_stop(stage);
 	view = stage->parts[stage->focus].view;
-	thrum__view_state_default(view, &plain);
+	thrum__view_whole(view, &from, &to);
 	span = view->state.to - view->state.from;
-	from = plain.from + (int64_t)fmin(fmax(at, 0), (double)THRUM__END_MAX);
+	from += (int64_t)fmin(fmax(at, 0), (double)THRUM__END_MAX);
 	thrum__view_window(view, from, from + span);
 	return moved(stage, stage->focus, 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What the stage paints itself: heads, the crosshair, what is measured, the row that blinks. */
+#include <math.h>
 #include <string.h>
 
 #include "view/paint.h"
@@ -88,6 +89,31 @@ static void measure(const struct thrum__stage *stage, const struct thrum__metric
 	duration(stage, metrics, list, left, right, y);
 }
 
+struct thrum__counter_below thrum__stage_counter_below(const struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	const struct thrum__view *view = stage->parts[own->pointer_part].view;
+
+	if (!own->has_crosshair)
+		return (struct thrum__counter_below){0};
+	return thrum__counter_nearest(view, thrum__time_axis_time(&view->time, own->x),
+		own->y - thrum__stage_view_top(stage, own->pointer_part));
+}
+
+static void mark_counter(const struct thrum__stage *stage, struct thrum__list *list)
+{
+	struct thrum__counter_below below = thrum__stage_counter_below(stage);
+	float x = floorf(stage->own->x);
+	float y = below.y + thrum__stage_view_top(stage, stage->own->pointer_part);
+
+	if (!below.place)
+		return;
+	thrum__list_rect(list, THRUM__Z_FRAME, THRUM__COLOUR_BG, x - 5, y - 5, 10, 10);
+	if (below.is_known)
+		thrum__list_rect(list, THRUM__Z_FRAME_MARK, below.place->colour, x - 3, y - 3, 6,
+			6);
+}
+
 void thrum__stage_paint_over(struct thrum__stage *stage, const struct thrum__metrics *metrics,
 	struct thrum__list *list)
 {
@@ -99,6 +125,7 @@ void thrum__stage_paint_over(struct thrum__stage *stage, const struct thrum__met
 		upright(stage, list, own->pointer_part,
 			thrum__time_axis_time(&stage->parts[own->pointer_part].view->time, own->x),
 			THRUM__COLOUR_MUTED);
+	mark_counter(stage, list);
 }
 
 void thrum__stage_paint_blink(const struct thrum__stage *stage, struct thrum__list *list)

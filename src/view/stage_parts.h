@@ -3,6 +3,7 @@
 #ifndef VIEW_STAGE_PARTS_H
 #define VIEW_STAGE_PARTS_H
 
+#include "view/counters.h"
 #include "view/move.h"
 #include "view/stage.h"
 
@@ -105,6 +106,8 @@ int thrum__stage_go_window(struct thrum__stage *, uint32_t part, int64_t from, i
 
 void thrum__stage_paint_over(struct thrum__stage *, const struct thrum__metrics *,
 	struct thrum__list *);
+/* The counter whose line is nearest to the pointer, if it is over the rows. */
+struct thrum__counter_below thrum__stage_counter_below(const struct thrum__stage *);
 void thrum__stage_paint_blink(const struct thrum__stage *, struct thrum__list *);
 
 /* ---- Pointer (stage_pointer.c) ------------------------------------------------------------- */

@@ -7,12 +7,14 @@
 #include "view/stage_parts.h"
 #include "view/state.h"
 
-/* A stage has the strip, unless it is turned off. */
+/* A stage has the strip, unless it is turned off. The theme is whose the stage is: an address that
+ * is given to somebody else doesn't say it, but may. */
 static void plain_of(const struct thrum__stage *stage, uint32_t part,
 	struct thrum__view_state *state)
 {
 	thrum__view_state_default(stage->parts[part].view, state);
 	state->strip = true;
+	state->theme = stage->parts[0].view->state.theme;
 }
 
 size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size_t size)

@@ -85,6 +85,23 @@ static void put_task(struct words *words, const struct thrum__model *model, uint
 	put(words, "  %.*s", (int)size, text);
 }
 
+static void put_counter(struct words *words, const struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	struct thrum__counter_below below = thrum__stage_counter_below(stage);
+	const struct thrum__model *model = stage->parts[own->pointer_part].view->model;
+	char name[200], value[40];
+	const char *path;
+	size_t size;
+
+	if (!below.place)
+		return;
+	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
+	size = thrum__text_clean(path, size, name, sizeof name);
+	thrum__counter_words(below.value, value, sizeof value);
+	put(words, "  ·  %.*s %s", (int)size, name, below.is_known ? value : "not known");
+}
+
 size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	const struct thrum__stage_private *own = stage->own;
@@ -108,6 +125,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	task = thrum__stage_pick(stage, own->x, own->y, NULL);
 	if (task != THRUM__NONE)
 		put_task(&words, view->model, task);
+	put_counter(&words, stage);
 	return words.length;
 }
 
@@ -164,6 +182,26 @@ size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t par
 	return words.length;
 }
 
+size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+	const char *name = part < stage->count ? stage->parts[part].name : "";
+	char clean[200];
+	size_t length = thrum__text_clean(name, strlen(name), clean, sizeof clean), stem = length;
+
+	while (stem > 0 && clean[stem - 1] != '.')
+		stem--;
+	length = stem > 1 ? stem - 1 : length;
+	for (size_t i = 0; i < length; i++)
+		if (clean[i] == '/')
+			clean[i] = '-'; /* a process may have that in its name */
+	if (strcmp(name, "standard input") == 0 || (length == 1 && clean[0] == '-'))
+		length = 0;
+	put(&words, "%.*s", length > 0 ? (int)length : 5, length > 0 ? clean : "trace");
+	return words.length;
+}
+
 uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
 {
 	uint32_t found = 0, before = 0;
@@ -202,20 +240,6 @@ size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, siz
 	return words.length;
 }
 
-static const struct {
-	const char *word;
-	double ns;
-} units[] = {
-	{"ns", 1},
-	{"us", 1e3},
-	{"µs", 1e3}, /* the micro sign, */
-	{"μs", 1e3}, /* and the Greek letter */
-	{"ms", 1e6},
-	{"min", 60e9},
-	{"s", 1e9},
-	{"h", 3600e9},
-};
-
 struct amount {
 	double number, unit; /* unit: 0 where none is said */
 };
@@ -230,6 +254,7 @@ static const char *read_amount(const char *text, struct amount *amount)
 {
 	const char *at = skip(text), *start = at;
 	double scale = 1;
+	size_t size;
 
 	*amount = (struct amount){0};
 	for (; *at >= '0' && *at <= '9'; at++)
@@ -240,15 +265,8 @@ static const char *read_amount(const char *text, struct amount *amount)
 		while (*++at >= '0' && *at <= '9')
 			amount->number += (*at - '0') * (scale /= 10);
 	at = skip(at);
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		size_t size = strlen(units[i].word);
-
-		if (strncmp(at, units[i].word, size) != 0)
-			continue;
-		amount->unit = units[i].ns;
-		return skip(at + size);
-	}
-	return at;
+	amount->unit = (double)thrum__time_unit(at, &size);
+	return skip(at + size);
 }
 
 static const char *after_word(const char *text, const char *word)

@@ -21,6 +21,33 @@ unsigned thrum__table_column(const struct thrum__table_form *form, const char *n
 	return column;
 }
 
+static bool has(const unsigned *columns, unsigned count, unsigned column)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (columns[i] == column)
+			return true;
+	return false;
+}
+
+unsigned thrum__table_columns(const struct thrum__table_form *form,
+	unsigned columns[THRUM__COLUMNS_MAX])
+{
+	const char *const lists[] = {form->first, form->shown};
+	unsigned count = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *name = lists[i]; *name; name += strspn(name, " ")) {
+			size_t size = strcspn(name, " ");
+			unsigned column = thrum__table_column(form, name, size);
+
+			if (column < form->count && count < THRUM__COLUMNS_MAX &&
+				!has(columns, count, column))
+				columns[count++] = column;
+			name += size;
+		}
+	return count;
+}
+
 bool thrum__column_descends(const struct thrum__column *column)
 {
 	switch (column->type) {

@@ -19,6 +19,9 @@
 	X(COUNTERS, "counter") \
 	X(RUNS, "run") /* the longest */
 
+/* What a field that narrows the tasks says while it is empty. */
+#define THRUM__TABLE_FILTER "Filter by name, kind, state"
+
 enum thrum__table_what {
 #define THRUM__X(NAME, word) THRUM__TABLE_##NAME,
 	THRUM__TABLES(THRUM__X)
@@ -45,9 +48,11 @@ struct thrum__column {
 
 struct thrum__table_form {
 	const char *name;
+	const char *title; /* what people call all of them */
 	const struct thrum__column *columns;
 	unsigned count;
-	const char *shown; /* what people want to see first: names, with spaces between */
+	const char *shown; /* what people want to see: names, with spaces between */
+	const char *first; /* the same: of these, where there is room for a few only */
 	const char *order; /* by which it is sorted first; NULL: as it is */
 };
 
@@ -74,6 +79,11 @@ struct thrum__cell {
 };
 
 const struct thrum__table_form *thrum__table_form(int kind);
+
+/* The columns that a narrow panel shows, in order; returns how many: at most THRUM__COLUMNS_MAX. */
+#define THRUM__COLUMNS_MAX 32
+unsigned thrum__table_columns(const struct thrum__table_form *,
+	unsigned columns[THRUM__COLUMNS_MAX]);
 
 /* The column of a name, or form->count. */
 unsigned thrum__table_column(const struct thrum__table_form *, const char *name, size_t size);

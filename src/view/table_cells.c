@@ -80,24 +80,30 @@ static const struct thrum__column run_columns[] = {{"task", THRUM__CELL_ID},
 	{"start", THRUM__CELL_MOMENT}, DURATION("length")};
 /* clang-format on */
 
-#define FORM(word, columns, shown, order) \
+#define TALLY_FIRST "tasks running-total life-p50 life-p99"
+
+#define FORM(word, title, columns, shown, first, order) \
 	{ \
-		word, columns, COUNT_OF(columns), shown, order \
+		word, title, columns, COUNT_OF(columns), shown, first, order \
 	}
 
 static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
-	[THRUM__TABLE_TASKS] = FORM("task", task_columns,
+	[THRUM__TABLE_TASKS] = FORM("task", "Tasks", task_columns,
 		"task label kind state start life running waiting parent became failure site",
-		NULL),
-	[THRUM__TABLE_LABELS] = FORM("label", label_columns, "label kind " TALLY_SHOWN,
-		"running-total"),
-	[THRUM__TABLE_KINDS] = FORM("kind", kind_columns, "kind " TALLY_SHOWN, "running-total"),
-	[THRUM__TABLE_SITES] = FORM("site", site_columns, "site " TALLY_SHOWN, "running-total"),
-	[THRUM__TABLE_LANES] = FORM("lane", lane_columns,
-		"lane name use reason count total share max lost", "lane"),
-	[THRUM__TABLE_COUNTERS] = FORM("counter", counter_columns,
-		"counter values last min max rate", NULL),
-	[THRUM__TABLE_RUNS] = FORM("run", run_columns, "length start task label kind lane", NULL),
+		"label life state start", NULL),
+	[THRUM__TABLE_LABELS] = FORM("label", "Labels", label_columns, "label kind " TALLY_SHOWN,
+		"label kind " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_KINDS] = FORM("kind", "Kinds", kind_columns, "kind " TALLY_SHOWN,
+		"kind " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_SITES] = FORM("site", "Call sites", site_columns, "site " TALLY_SHOWN,
+		"site " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_LANES] = FORM("lane", "Lanes", lane_columns,
+		"lane name use reason count total share max lost", "name use total share reason",
+		"lane"),
+	[THRUM__TABLE_COUNTERS] = FORM("counter", "Counters", counter_columns,
+		"counter values last min max rate", "", NULL),
+	[THRUM__TABLE_RUNS] = FORM("run", "Longest runs", run_columns,
+		"length start task label kind lane", "label length start", NULL),
 };
 
 const struct thrum__table_form *thrum__table_form(int kind)

@@ -6,13 +6,11 @@
 #include "view/match.h"
 #include "view/table_parts.h"
 
-#define KINDS 256 /* what a task can be, by one byte */
-
 struct narrow {
 	struct thrum__match match;
 	bool by_text;
-	bool is_number;                                   /* the text can be part of an id */
-	bool states[5], stuck, preexisting, kinds[KINDS]; /* whose words contain it */
+	bool is_number;                     /* the text can be part of an id */
+	bool states[5], stuck, preexisting; /* whose words contain it */
 	const struct thrum__chart *chart;
 	int64_t least, less_than; /* of the chart's measure */
 };
@@ -58,40 +56,29 @@ static void find_words(struct narrow *narrow)
 {
 	for (int i = 0; i < 5; i++)
 		narrow->states[i] = has_word(narrow, thrum__state_name(i));
-	for (int i = 0; i < KINDS; i++)
-		narrow->kinds[i] = has_word(narrow, thrum_kind_name(i));
 	narrow->stuck = has_word(narrow, "stuck");
 	narrow->preexisting = has_word(narrow, "preexisting");
 }
 
-/* Of its kind and state. */
+/* Of its state. */
 static bool has_words(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
 {
-	bool is_preexisting = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
-
 	return narrow->states[THRUM__TASK(model, task, state)] ||
-		(is_preexisting ? narrow->preexisting
-				: narrow->kinds[THRUM__TASK(model, task, kind)]) ||
+		(narrow->preexisting &&
+			THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) ||
 		(narrow->stuck && thrum__task_is_stuck(model, task));
 }
 
-/* Beside kinds, which match_task's answers are kept by. */
-#define SITE_KEY (1u << 29)
-
-static bool has_site(struct narrow *narrow, const struct thrum__table *table, uint32_t task)
+static bool has_note(struct narrow *narrow, const struct thrum__model *model, uint32_t task)
 {
-	uint32_t key = SITE_KEY | THRUM__TASK(table->model, task, site);
-	struct thrum__cell cell;
-	bool answer;
+	uint32_t note = THRUM__TASK(model, task, note);
 
-	if (THRUM__TASK(table->model, task, site) == 0)
-		return false;
-	if (thrum__match_is_known(&narrow->match, key, &answer))
-		return answer;
-	thrum__table_item_cell(table, task, thrum__table_column(table->form, "site", 4), &cell);
-	answer = thrum__match_text(&narrow->match, cell.text, cell.size);
-	thrum__match_remember(&narrow->match, key, answer);
-	return answer;
+	while (thrum__has_row(&model->notes, note)) {
+		if (thrum__match_note(&narrow->match, model, note))
+			return true;
+		note = THRUM__NOTE(model, note, prev);
+	}
+	return false;
 }
 
 static bool is_task_wanted(const void *context, const struct thrum__table *table, uint32_t task)
@@ -102,11 +89,9 @@ static bool is_task_wanted(const void *context, const struct thrum__table *table
 
 	if (narrow->chart && !is_in_chart(narrow->chart, narrow, task))
 		return false;
-	if (!narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
+	return !narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
 		(narrow->is_number && has_id(narrow, model, task)) ||
-		has_words(narrow, model, task) || has_site(narrow, table, task))
-		return true;
-	return thrum__match_string(&narrow->match, model, THRUM__TASK(model, task, failure));
+		has_words(narrow, model, task) || has_note(narrow, model, task);
 }
 
 /* ---- Other tables -------------------------------------------------------------------------- */

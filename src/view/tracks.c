@@ -410,6 +410,12 @@ static int note_tasks(const struct source *source)
 int thrum__tracks_create(const struct thrum__model *model, const struct thrum__layout *layout,
 	struct thrum__tracks **tracks)
 {
+	return thrum__tracks_make(model, layout, NULL, NULL, tracks);
+}
+
+int thrum__tracks_make(const struct thrum__model *model, const struct thrum__layout *layout,
+	bool (*progress)(void *context, double part), void *context, struct thrum__tracks **tracks)
+{
 	struct thrum__tracks *made = calloc(1, sizeof(*made));
 	struct source source = {made, model, layout};
 	int error;
@@ -419,8 +425,12 @@ int thrum__tracks_create(const struct thrum__model *model, const struct thrum__l
 	made->rows = layout->rows;
 	made->end = thrum__bounded(model->end);
 	error = note_tasks(&source);
-	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++)
+	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++) {
 		error = make_track(&source, kind);
+		if (!error && progress &&
+			!progress(context, (kind + 1) / (THRUM__TRACK_KINDS + 2.0)))
+			error = 1;
+	}
 	if (!error)
 		error = make_union(made, model);
 	if (!error)

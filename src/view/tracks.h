@@ -22,6 +22,9 @@ struct thrum__tracks;
 
 THRUM__MUST_USE int thrum__tracks_create(const struct thrum__model *, const struct thrum__layout *,
 	struct thrum__tracks **);
+/* The same, with `progress` as in thrum__layout_update; when it returns false the result is 1. */
+THRUM__MUST_USE int thrum__tracks_make(const struct thrum__model *, const struct thrum__layout *,
+	bool (*progress)(void *context, double part), void *context, struct thrum__tracks **);
 
 /*
  * Follows what model and layout got and lost since; to be called after each update of the layout.
@@ -68,6 +71,9 @@ bool thrum__walk_next(struct thrum__walk *, struct thrum__stretch *);
  * start (time) is at or after `time`. O(log n). */
 size_t thrum__track_seek(const struct thrum__tracks *, int kind, uint32_t row, int64_t time,
 	size_t *end);
+/* Where such a row's items begin: who goes back from a position stops there, since other rows' and
+ * forgotten ones lie before. */
+size_t thrum__track_first(const struct thrum__tracks *, int kind, uint32_t row);
 uint32_t thrum__track_item(const struct thrum__tracks *, int kind, size_t position);
 int64_t thrum__track_time(const struct thrum__tracks *, int kind, size_t position);
 

@@ -12,6 +12,11 @@ size_t thrum__track_seek(const struct thrum__tracks *tracks, int kind, uint32_t 
 				  : 0;
 }
 
+size_t thrum__track_first(const struct thrum__tracks *tracks, int kind, uint32_t row)
+{
+	return row < tracks->rows ? tracks->track[kind].row[row].first : 0;
+}
+
 uint32_t thrum__track_item(const struct thrum__tracks *tracks, int kind, size_t position)
 {
 	return tracks->track[kind].item[position];

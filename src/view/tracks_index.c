@@ -86,7 +86,7 @@ static void redo_level(struct thrum__track *track, unsigned level, uint32_t a, u
 	}
 }
 
-static void redo_gaps(struct thrum__track *track, uint32_t from, uint32_t to)
+void thrum__track_redo_gaps(struct thrum__track *track, uint32_t from, uint32_t to)
 {
 	for (unsigned level = 0; level < track->gap_levels; level++) {
 		from >>= THRUM__FAN_SHIFT;
@@ -231,7 +231,7 @@ void thrum__track_redo(struct thrum__track *track, uint32_t row, uint32_t from)
 	if (before + 2 == extent->last)
 		thrum__track_widen(track, before);
 	else
-		redo_gaps(track, before, extent->last - 1);
+		thrum__track_redo_gaps(track, before, extent->last - 1);
 }
 
 int thrum__track_index(struct thrum__track *track)

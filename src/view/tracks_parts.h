@@ -121,6 +121,8 @@ size_t thrum__track_memory(const struct thrum__track *);
 THRUM__MUST_USE int thrum__track_grow(struct thrum__track *, uint64_t count);
 /* Makes sums and gaps of a row right again that changed from a position on. */
 void thrum__track_redo(struct thrum__track *, uint32_t row, uint32_t from);
+/* The same of gaps alone: those behind positions from … to. */
+void thrum__track_redo_gaps(struct thrum__track *, uint32_t from, uint32_t to);
 /* The gap behind a position became so wide. */
 void thrum__track_widen(struct thrum__track *, uint32_t position);
 

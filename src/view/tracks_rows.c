@@ -192,12 +192,32 @@ uint32_t thrum__track_open(struct thrum__track *track, uint32_t row, uint32_t be
 	return at;
 }
 
+/* The items before a position come one on, over it. Sums are those from where the row once began:
+ * behind the position they stay. */
+static void close_front(struct thrum__track *track, struct thrum__extent *extent, uint32_t position)
+{
+	uint32_t first = extent->first++;
+	int64_t gone = track->end ? track->end[position] - track->start[position] : 0;
+
+	if (position == first)
+		return;
+	copy(track, first + 1, first, position - first);
+	for (uint32_t at = (first | THRUM__FAN_MASK) + 1; track->end && at <= position;
+		at += THRUM__FAN) {
+		int64_t *sum = &track->before[at >> THRUM__FAN_SHIFT];
+
+		*sum = (int64_t)((uint64_t)*sum + (uint64_t)gone -
+			(uint64_t)(track->end[at] - track->start[at]));
+	}
+	thrum__track_redo_gaps(track, extent->first, position);
+}
+
 void thrum__track_close(struct thrum__track *track, uint32_t row, uint32_t position)
 {
 	struct thrum__extent *extent = &track->row[row];
 
-	if (position == extent->first) {
-		extent->first++;
+	if (position - extent->first < extent->last - position) {
+		close_front(track, extent, position);
 	} else {
 		copy(track, position, position + 1, --extent->last - position);
 		if (position < extent->last)

@@ -28,17 +28,31 @@ static uint32_t first_at(const struct thrum__times_chunk *chunk, int64_t time)
 	return from;
 }
 
+static int64_t last_of(const struct thrum__times *times, uint32_t chunk)
+{
+	return times->chunk[chunk]->time[times->chunk[chunk]->count - 1];
+}
+
 /* The first chunk whose last time is at or after a time; or how many there are. No chunk is empty.
- */
+ * Mostly it is the first, or one of the last: from there steps double. */
 static uint32_t chunk_at(const struct thrum__times *times, int64_t time)
 {
 	uint32_t from = 0, to = times->chunks;
 
+	if (to == 0 || last_of(times, 0) >= time)
+		return 0;
+	for (uint32_t step = 1; from == 0; step *= 2) {
+		uint32_t at = to > step ? to - step : 0;
+
+		if (last_of(times, at) < time)
+			from = at + 1;
+		else
+			to = at;
+	}
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
-		const struct thrum__times_chunk *chunk = times->chunk[middle];
 
-		if (chunk->time[chunk->count - 1] < time)
+		if (last_of(times, middle) < time)
 			from = middle + 1;
 		else
 			to = middle;

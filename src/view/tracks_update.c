@@ -174,11 +174,7 @@ static void trim_track(const struct thrum__change *c, int kind)
 
 static void trim(const struct thrum__change *c)
 {
-	struct thrum__cells *cells = &c->tracks->task_row;
-
-	for (uint32_t i = cells->kept_count; i-- > 0;)
-		if (!c->model->tasks.block[cells->kept[i]])
-			thrum__cells_drop(cells, i);
+	thrum__cells_forget(&c->tracks->task_row, c->model);
 	if (c->past->forgotten == c->model->forgotten)
 		return;
 	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)

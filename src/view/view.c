@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* A view: made from a model, and painted. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "view/move.h"
 #include "view/paint.h"
@@ -10,6 +12,8 @@
 #define MARGIN_RIGHT 20
 
 #define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
+#define LOST_MOST 4         /* a beginning that is lost may take this part of the first window */
+#define LOST_SHOWN 40       /* and else is seen as such a part of the rest */
 #define FOLD_PAUSE 4        /* part of the window: with a longer pause it is folded too */
 #define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
 #define LOUD_ROW 20         /* pixels */
@@ -20,9 +24,24 @@
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-int thrum__view_create(const struct thrum__model *model, const struct thrum__view_options *options,
-	bool (*progress)(void *context), void *context, struct thrum__view **view)
+/* A part of what is to be done, which is told as a part of all. */
+struct part {
+	bool (*progress)(void *context, double part);
+	void *context;
+	double from, to;
+};
+
+static bool tell_part(void *context, double part)
 {
+	const struct part *of = context;
+
+	return !of->progress || of->progress(of->context, of->from + part * (of->to - of->from));
+}
+
+int thrum__view_create(const struct thrum__model *model, const struct thrum__view_options *options,
+	bool (*progress)(void *context, double part), void *context, struct thrum__view **view)
+{
+	struct part layout = {progress, context, 0, 0.3}, tracks = {progress, context, 0.3, 0.8};
 	struct thrum__view *made = calloc(1, sizeof *made);
 	int status;
 
@@ -41,9 +60,9 @@ int thrum__view_create(const struct thrum__model *model, const struct thrum__vie
 		status = thrum__layout_create(!options || !options->no_simplify,
 			options && options->by_lane, &made->layout);
 	if (status == 0)
-		status = thrum__layout_update(made->layout, model, progress, context);
+		status = thrum__layout_update(made->layout, model, tell_part, &layout);
 	if (status == 0)
-		status = thrum__tracks_create(model, made->layout, &made->tracks);
+		status = thrum__tracks_make(model, made->layout, tell_part, &tracks, &made->tracks);
 	if (status == 0)
 		status = thrum__findings_make(model, &made->findings);
 	if (status == 0) {
@@ -78,21 +97,63 @@ void thrum__view_destroy(struct thrum__view *view)
 	free(view);
 }
 
-void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
+void thrum__view_whole(const struct thrum__view *view, int64_t *from, int64_t *to)
 {
 	int64_t end = view->model->end;
 
-	*state = (struct thrum__view_state){
-		.to = end > THRUM__END_MAX ? THRUM__END_MAX
-			: end > 0          ? end
-					   : 1,
-		.findings = true,
-	};
+	*from = 0;
+	*to = end > THRUM__END_MAX ? THRUM__END_MAX : end > 0 ? end : 1;
 	if (view->reach.to > view->reach.from) {
-		state->from = view->reach.from;
-		state->to = view->reach.to;
+		*from = view->reach.from;
+		*to = view->reach.to;
 	}
-	state->focus_y = 0.5f;
+}
+
+/* Of a ring that wrapped little but the end is there: that, from where the busiest lane is kept on,
+ * with a little of what is lost before. */
+static int64_t kept_from(const struct thrum__view *view, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = view->model;
+	const struct thrum__lane *busiest = NULL;
+
+	if (!model->is_cut || view->companions.count > 0)
+		return from;
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (!busiest || model->lanes[i].events > busiest->events)
+			busiest = &model->lanes[i];
+	if (!busiest || busiest->first >= to || busiest->first - from <= (to - from) / LOST_MOST)
+		return from;
+	return busiest->first - (to - busiest->first) / LOST_SHOWN;
+}
+
+void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
+{
+	*state = (struct thrum__view_state){.findings = true, .focus_y = 0.5f};
+	thrum__view_whole(view, &state->from, &state->to);
+	state->from = kept_from(view, state->from, state->to);
+}
+
+void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info *info, bool follows,
+	const char *signal)
+{
+	const char *state = info->state ? info->state : "";
+	bool is_recording = strcmp(state, "recording") == 0,
+	     is_killed = strcmp(state, "killed") == 0;
+	const char *words = is_killed && !signal ? "killed at"
+		: is_recording && follows        ? "now"
+		: is_recording                   ? "breaks off at"
+		: strcmp(state, "snapshot") == 0 ? "snapshot at"
+						 : "";
+
+	view->ending.is_live = is_recording && follows;
+	view->ending.colour = is_killed ? THRUM__COLOUR_BAD
+		: view->ending.is_live  ? THRUM__COLOUR_SEL
+					: THRUM__COLOUR_INK;
+	if (is_killed && signal)
+		snprintf(view->ending.words, sizeof view->ending.words, "ended by SIG%s at",
+			signal);
+	else
+		strcpy(view->ending.words, words);
 }
 
 /* ---- Projections --------------------------------------------------------------------------- */
@@ -142,7 +203,6 @@ static int set_time(struct thrum__view *view, float right)
 {
 	const struct thrum__view_state *state = &view->state;
 	int64_t busy = busy_of_all(view);
-	struct thrum__view_state plain;
 	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
 		has_long_pause(view);
 	struct thrum__fold_rule rule = {
@@ -153,9 +213,7 @@ static int set_time(struct thrum__view *view, float right)
 	};
 	int status;
 
-	thrum__view_state_default(view, &plain);
-	rule.begin = plain.from;
-	rule.end = plain.to;
+	thrum__view_whole(view, &rule.begin, &rule.end);
 	status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
 		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
 	/* So many bands that each is but a hair? */

@@ -48,6 +48,13 @@ struct thrum__view_state {
 	uint8_t counter_count;
 };
 
+/* From task to task, by a command, as the index-th of its ends. */
+#define THRUM__ARROWS_MAX 64
+struct thrum__arrow {
+	int command;
+	uint32_t from, to, index;
+};
+
 struct thrum__view {
 	const struct thrum__model *model;
 	struct thrum__layout *layout;
@@ -61,6 +68,11 @@ struct thrum__view {
 	} reach;          /* the time that all of them have, in this one's; empty: its trace's */
 	bool hides_strip; /* whatever the state says: there is no room, or another has it */
 	bool hides_legend;
+	struct {
+		char words[32]; /* "ended by SIGKILL at"; "": it just ends */
+		uint8_t colour;
+		bool is_live;
+	} ending;         /* thrum__view_ending */
 	uint32_t hovered; /* task, or NONE: thrum__view_hover */
 	/* Made from the state by thrum__view_settle: */
 	uint32_t selected; /* task, or NONE */
@@ -75,6 +87,7 @@ struct thrum__view {
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything is, in this window */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
+	struct thrum__arrow arrow;          /* along which one went last */
 	struct thrum__view_state *history;  /* where one was, for BACK: a ring */
 	uint32_t history_count;
 };
@@ -95,13 +108,21 @@ struct thrum__view_options {
 
 /*
  * Lays out, makes tracks and findings, and fits the window to the trace. The model must stay until
- * the view is destroyed. *view is to be destroyed with thrum__view_destroy. `progress` as in
- * thrum__layout_update; when it returns false the result is 1 and *view is not set.
+ * the view is destroyed. *view is to be destroyed with thrum__view_destroy. `progress` (may be
+ * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *view is not
+ * set.
  */
 THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
-	const struct thrum__view_options *, bool (*progress)(void *context), void *context,
-	struct thrum__view **);
+	const struct thrum__view_options *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__view **);
 void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
+
+/*
+ * What the ruler says of the trace's end, whatever ended it. `follows`: what its program goes on to
+ * record will be seen. `signal`: "KILL", if one is known to have ended the program, or NULL.
+ */
+void thrum__view_ending(struct thrum__view *, const struct thrum_trace_info *, bool follows,
+	const char *signal);
 
 /*
  * After the model grew or forgot (and then before anything else is done with the view): layout,
@@ -110,10 +131,17 @@ void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
  * destroyed.
  */
 THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
-/* Looks for findings anew: O(tasks + edges), so once a second is enough. */
+/* Looks for findings anew: O(tasks + edges). */
 THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
+/* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
+ * long the last time: a second at least, and 19 times as long, so that they cost a twentieth. */
+int64_t thrum__view_findings_pause(int64_t took);
 
-/* What a new view shows: the whole trace, everything on auto. */
+/* All the time that there is to see: the trace's, or the reach. */
+void thrum__view_whole(const struct thrum__view *, int64_t *from, int64_t *to);
+
+/* What a new view shows: the whole trace, but for a beginning that is lost and would take more than
+ * a quarter of it; everything on auto. */
 void thrum__view_state_default(const struct thrum__view *, struct thrum__view_state *);
 
 /* Makes looks and selected from the state; to be called after `state` was changed by hand. */
@@ -171,6 +199,9 @@ THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *te
 	X(PREVIOUS_MATCH, "previous-match", "N", "previous match") \
 	X(NEXT_ALIKE, "next-alike", ".", "next task of the same label") \
 	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task of the same label") \
+	X(CREATOR, "creator", "[", "go to who created the selected task") \
+	X(AWAITED, "awaited", "]", "go to what it waits for; again: on, or the next") \
+	X(WAKER, "waker", "u", "go to who resolved or woke it") \
 	X(RELATED, "related", "l", "fade what isn't related") \
 	X(COUNTERS, "counters", "c Space", "counters") \
 	X(FINDING, "finding", "b", "next finding") \
@@ -241,6 +272,8 @@ size_t thrum__view_task_words(const struct thrum__model *, uint32_t task, char *
 size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size);
 /* A moment, just precise enough for a step. */
 size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size);
+/* The ns of the unit that a text begins with ("ms", "min"), and its size; 0: of none. */
+int64_t thrum__time_unit(const char *text, size_t *size);
 /* A count in words: "1,234". Returns its size. */
 #define THRUM__NUMBER_ROOM 32
 size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM]);

@@ -169,7 +169,8 @@ static int show_next(struct thrum__view *view, int direction,
 	return 0;
 }
 
-/* Centres the selection; when it fills the window already, or there is none, shows all. */
+/* Centres the selection; when it fills the window already, or there is none, shows all; of which a
+ * part may be what is worth seeing first. */
 static int fit(struct thrum__view *view)
 {
 	uint32_t unit = view->selected == THRUM__NONE
@@ -189,8 +190,11 @@ static int fit(struct thrum__view *view)
 		if (view->state.from != before.from || view->state.to != before.to)
 			return 1;
 	}
-	view->state.from = plain.from;
-	view->state.to = plain.to;
+	thrum__view_whole(view, &view->state.from, &view->state.to);
+	if (view->state.from == before.from && view->state.to == before.to) {
+		view->state.from = plain.from;
+		view->state.to = plain.to;
+	}
 	view->state.row = plain.row;
 	view->state.row_height = plain.row_height;
 	return 1;
@@ -341,6 +345,9 @@ int thrum__view_command(struct thrum__view *view, int command)
 	case THRUM__COMMAND_PREVIOUS_MATCH: return show_next(view, -1, is_match);
 	case THRUM__COMMAND_NEXT_ALIKE: return show_next(view, 1, is_alike);
 	case THRUM__COMMAND_PREVIOUS_ALIKE: return show_next(view, -1, is_alike);
+	case THRUM__COMMAND_CREATOR:
+	case THRUM__COMMAND_AWAITED:
+	case THRUM__COMMAND_WAKER: return thrum__view_follow_arrow(view, command);
 	case THRUM__COMMAND_RELATED: return toggle_related(view);
 	case THRUM__COMMAND_COUNTERS:
 		state->counters = !state->counters;

@@ -6,6 +6,7 @@
 
 #include "view/match.h"
 #include "view/move.h"
+#include "view/paint.h"
 #include "view/pieces.h"
 
 /* ---- Findings -------------------------------------------------------------------------------- */
@@ -49,6 +50,13 @@ int thrum__view_update_findings(struct thrum__view *view)
 	return thrum__view_settle(view);
 }
 
+int64_t thrum__view_findings_pause(int64_t took)
+{
+	const int64_t second = 1000000000;
+
+	return took > second / 19 ? 19 * took : second;
+}
+
 /* ---- Looks ----------------------------------------------------------------------------------- */
 
 static void look(struct thrum__view *view, uint32_t task, int bits)
@@ -83,8 +91,7 @@ static void look_at_new(struct thrum__view *view, struct thrum__match *match)
 			THRUM__EDGE(model, i, kind) == THRUM__EDGE_FAIL)
 			look(view, THRUM__EDGE(model, i, to), THRUM__LOOK_FAILED);
 	for (uint32_t i = view->seen_notes; match->size > 0 && i < model->notes.count; i++)
-		if (thrum__has_row(&model->notes, i) &&
-			thrum__match_string(match, model, THRUM__NOTE(model, i, text)))
+		if (thrum__has_row(&model->notes, i) && thrum__match_note(match, model, i))
 			look(view, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
 }
 
@@ -138,6 +145,7 @@ int thrum__view_update(struct thrum__view *view)
 		status = thrum__tracks_update(view->tracks, view->model, view->layout);
 	if (status != 0)
 		return status;
+	view->memory->strip.is_known = false;
 	drop_findings(view);
 	status = view->layout->is_shifted ? thrum__view_settle(view) : follow_looks(view);
 	view->seen_edges = view->model->edges.count;

@@ -36,8 +36,7 @@ static int look_for(struct thrum__view *view)
 		return error;
 	}
 	for (uint32_t i = model->notes.first; i < model->notes.count; i++)
-		if (thrum__has_row(&model->notes, i) &&
-			thrum__match_string(&match, model, THRUM__NOTE(model, i, text)))
+		if (thrum__has_row(&model->notes, i) && thrum__match_note(&match, model, i))
 			look(view, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
 	/* Whose label is forgotten, or who has none: by the words that stand for it. */
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)

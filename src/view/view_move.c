@@ -15,20 +15,10 @@ static int64_t clamp_time(double time)
 						  : (int64_t)time;
 }
 
-/* All that can be seen. */
-static void reach_of(const struct thrum__view *view, int64_t *begin, int64_t *end)
-{
-	struct thrum__view_state plain;
-
-	thrum__view_state_default(view, &plain);
-	*begin = plain.from;
-	*end = plain.to;
-}
-
 /* How far one goes over folds: not beyond what can be seen, but where one already is. */
 static void ends_of(const struct thrum__view *view, int64_t *begin, int64_t *end)
 {
-	reach_of(view, begin, end);
+	thrum__view_whole(view, begin, end);
 	*begin = view->state.from < *begin ? view->state.from : *begin;
 	*end = view->state.to > *end ? view->state.to : *end;
 }
@@ -136,7 +126,7 @@ void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 {
 	int64_t begin, end, span = to - from, all;
 
-	reach_of(view, &begin, &end);
+	thrum__view_whole(view, &begin, &end);
 	all = end - begin;
 	if (span < NARROWEST) {
 		from -= (NARROWEST - span) / 2;
@@ -306,7 +296,7 @@ static void shift_time(struct thrum__view *view, double dx)
 	double scale = view->time.scale;
 	int64_t begin, end;
 
-	reach_of(view, &begin, &end);
+	thrum__view_whole(view, &begin, &end);
 	if (dx > 0 ? state->from > begin : state->to < end)
 		thrum__view_window(view, after(view, scale, state->from, -dx),
 			after(view, scale, state->to, -dx));

@@ -79,6 +79,23 @@ size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
 	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
+int64_t thrum__time_unit(const char *text, size_t *size)
+{
+	static const struct unit all[] = {{1, "ns"}, {1000, "us"},
+		{1000, "µs"}, /* the micro sign, */
+		{1000, "μs"}, /* and the Greek letter */
+		{1000000, "ms"}, {INT64_C(60000000000), "min"}, {1000000000, "s"},
+		{INT64_C(3600000000000), "h"}};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		*size = strlen(all[i].word);
+		if (strncmp(text, all[i].word, *size) == 0)
+			return all[i].ns;
+	}
+	*size = 0;
+	return 0;
+}
+
 size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
 {
 	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;
@@ -103,7 +120,7 @@ bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
 		THRUM__TASK(model, task, id) == 0;
 }
 
-static const char *kind_name(const struct thrum__model *model, uint32_t task)
+const char *thrum__kind_name(const struct thrum__model *model, uint32_t task)
 {
 	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
 		? "task"
@@ -115,7 +132,7 @@ size_t thrum__kind_and_id(const struct thrum__model *model, uint32_t task, char 
 {
 	uint64_t id = THRUM__TASK(model, task, id);
 	bool is_negative = model->signed_ids && (int64_t)id < 0;
-	const char *kind = kind_name(model, task);
+	const char *kind = thrum__kind_name(model, task);
 	char digits[24], *at = digits + sizeof digits - 1;
 	size_t kind_size = strlen(kind), id_size;
 
@@ -145,8 +162,8 @@ size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *
 		return (size_t)snprintf(to, size, "a forgotten task");
 	site = thrum__model_site(model, task);
 	if (site && site->function[0] && !thrum__is_main_context(model, task))
-		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32, kind_name(model, task),
-			site->function, site->line);
+		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
+			thrum__kind_name(model, task), site->function, site->line);
 	return thrum__kind_and_id(model, task, to, size);
 }
 

@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, is_quiet, page, program, record, shown
+from common import check, exported, is_quiet, page, program, record, shown
 
 
 class Recorded:
@@ -59,7 +59,7 @@ def live(desktop):
         first = seen_end(viewer.window())
         viewer.wait("new events come", lambda window: seen_end(window) > first + 300)
         viewer.click("pause")
-        time.sleep(0.4)
+        viewer.settle()
         paused = seen_end(viewer.window())
         time.sleep(0.4)
         check(seen_end(viewer.window()) == paused, "paused it goes on")
@@ -69,6 +69,7 @@ def live(desktop):
         recorded.process.send_signal(signal.SIGKILL)
         viewer.wait_seen("message")
         check(viewer.window().is_seen("picture"), "the picture is gone")
+        check("ended by SIGKILL at" in exported(viewer), "the ruler doesn't tell the end")
         is_quiet(viewer)
 
 
@@ -103,7 +104,7 @@ def snapshots(desktop):
         file = os.path.join(viewer.folder, "snapshot.thrum")
         viewer.click("menu")
         viewer.click("menu-Save-a-Snapshot…")
-        viewer.wait("a dialog is there", lambda _: len(viewer.windows()) == 2)
+        viewer.wait_dialog()
         viewer.key("ctrl+a")
         viewer.type(file)
         viewer.key("Return")

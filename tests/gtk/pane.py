@@ -56,6 +56,13 @@ def statistics(desktop):
     viewer.click("tasks-all")
     viewer.wait("the range is cleared", lambda window: not window.is_seen("tasks-all"))
     page(viewer, "statistics", "chart")
+    viewer.drag("chart", (0.6, 0.5), (0.99, 0.5))
+    viewer.key("Escape")
+    viewer.wait("no range", lambda window: not window.is_seen("chart-show"))
+    viewer.key("Left", "shift+Left")
+    viewer.wait_seen("chart-show")
+    viewer.key("Escape")
+    viewer.wait("no range any more", lambda window: not window.is_seen("chart-show"))
     for _ in range(5):
         viewer.click("statistics-of")
         viewer.key("Down", "Return")

@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import (SECOND, check, find, is_quiet, record, selected, shown, wait_selected,
+from common import (SECOND, check, exported, find, is_quiet, record, selected, shown, wait_selected,
                     window_of)
 
 
@@ -35,6 +35,7 @@ def zooms(desktop):
     viewer = shown(desktop)
     viewer.point("picture", 0.5, 0.5)
     viewer.wait("a time is told", lambda window: "·" in window.status)
+    viewer.settle()
     before = viewer.window().status.split(" · ")[0]
     viewer.wheel("picture", 2)
     viewer.wait("the window is smaller", lambda window: window_of(window.state))
@@ -124,18 +125,7 @@ def two_traces(desktop):
 
 def exports(desktop):
     viewer = shown(desktop)
-    file = os.path.join(viewer.folder, "picture.svg")
-    viewer.click("export")
-    viewer.key("ctrl+a")
-    viewer.type(file)
-    viewer.key("Return")
-    until = time.monotonic() + driver.PATIENCE
-    while not os.path.exists(file) and time.monotonic() < until:
-        time.sleep(0.05)
-    check(os.path.exists(file), "nothing was exported")
-    time.sleep(0.1)
-    with open(file, encoding="utf-8") as text:
-        check("client" in text.read(), "the picture has no client")
+    check("client" in exported(viewer), "the picture has no client")
     is_quiet(viewer)
 
 

@@ -104,6 +104,34 @@ static unsigned count_of(const struct charted *c, int colour)
 	return count;
 }
 
+static void keys_move_the_edges(void **state)
+{
+	struct charted c;
+	unsigned first, last;
+
+	(void)state;
+	begin(&c, story, NULL);
+	first = c.chart.histogram.first;
+	last = c.chart.histogram.last;
+	assert_true(last >= first + 3);
+	assert_false(thrum__chart_key(&c.chart, "Escape", false));
+	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", false));
+	assert_true(c.chart.from == last && c.chart.to == last);
+	assert_false(thrum__chart_key(&c.chart, "ArrowRight", false));
+	assert_false(thrum__chart_key(&c.chart, "ArrowRight", true));
+	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", true));
+	assert_true(c.chart.from == last - 1 && c.chart.to == last);
+	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", false));
+	assert_false(thrum__chart_key(&c.chart, "ArrowLeft", false));
+	assert_true(c.chart.from == last - 1 && c.chart.to == last - 1);
+	assert_true(thrum__chart_key(&c.chart, "Escape", false));
+	assert_true(c.chart.from > c.chart.to);
+	assert_true(thrum__chart_key(&c.chart, "ArrowRight", true));
+	assert_true(c.chart.from == first && c.chart.to == first);
+	assert_false(thrum__chart_key(&c.chart, "x", false));
+	end(&c);
+}
+
 static void columns_are_chosen(void **state)
 {
 	struct charted c;
@@ -214,6 +242,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_chosen),
+		cmocka_unit_test(keys_move_the_edges),
 		cmocka_unit_test(tables_are_narrowed),
 		cmocka_unit_test(all_tasks),
 		cmocka_unit_test(nothing_to_show),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What is seen of a trace while it is read. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include "layout_helper.h"
 #include "view/coarse.h"
+#include "view/view.h"
 
 #define WIDTH 1000
 #define HEIGHT 600
@@ -247,6 +249,44 @@ static void of_a_model(void **state)
 	free(events);
 }
 
+struct progress {
+	double part;
+	unsigned told, until; /* until so many were told */
+};
+
+static bool note_part(void *context, double part)
+{
+	struct progress *progress = context;
+
+	assert_true(part >= progress->part && part <= 1);
+	progress->part = part;
+	return ++progress->told < progress->until;
+}
+
+/* What follows reading tells how far it is, and can be ended there. */
+static void laying_out_tells_its_progress(void **state)
+{
+	struct thrum_event *events = layout_events(5, 60000, 2);
+	struct thrum__model *model = layout_model(events, 60000);
+	struct progress all = {.until = UINT_MAX};
+	struct thrum__view *view = NULL;
+
+	assert_int_equal(thrum__view_create(model, NULL, note_part, &all, &view), 0);
+	thrum__view_destroy(view);
+	assert_true(all.told >= 10);
+	assert_true(all.part > 0.6);
+	for (unsigned until = 1; until <= all.told; until++) {
+		struct progress some = {.until = until};
+
+		view = NULL;
+		assert_int_equal(thrum__view_create(model, NULL, note_part, &some, &view), 1);
+		assert_null(view);
+		assert_int_equal(some.told, until);
+	}
+	thrum__model_destroy(model);
+	free(events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +296,7 @@ int main(void)
 		cmocka_unit_test(bursts),
 		cmocka_unit_test(extremes),
 		cmocka_unit_test(of_a_model),
+		cmocka_unit_test(laying_out_tells_its_progress),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

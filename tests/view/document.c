@@ -98,7 +98,7 @@ static void counters_and_those_who_wait(void **state)
 		"section: Log\n"
 		"line: net/open 0 → 5 -- [1.200 ms]\n"
 		"line: net/open 5 → 6 -- [2.200 ms]\n"));
-	assert_non_null(strstr(text, "line: [timer 18446744073709551615] -- [3.0 µs]\n"));
+	assert_non_null(strstr(text, "line: [timer 18446744073709551615] -- [3.000 µs]\n"));
 	text = read_task(&r, 3);
 	assert_non_null(strstr(text, "section: Waited for by\nline: [GET /9] -- [4.5 µs]\n"));
 	assert_non_null(strstr(text, "pair State: resolved\n"));
@@ -194,8 +194,8 @@ static void long_lists(void **state)
 	for (const char *line = text; (line = strstr(line, "\nline: ")); line++)
 		said++;
 	assert_int_equal(said, THRUM__DETAILS_MOST);
-	assert_non_null(strstr(text, "line: line 4999 -- [5.0 µs]\n"));
-	assert_non_null(strstr(text, "line: c 4998 → 4999 -- [5.0 µs]\n"));
+	assert_non_null(strstr(text, "line: line 4999 -- [4.999 µs]\n"));
+	assert_non_null(strstr(text, "line: c 4998 → 4999 -- [4.999 µs]\n"));
 	assert_null(strstr(text, "line: line 4949 "));
 	end(&r);
 	free(lines);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "marks_helper.h"
 #include "picture_helper.h"
 #include "story.h"
 
@@ -82,6 +83,56 @@ static void ruler_near_zero_is_absolute(void **state)
 	assert_true(says(&labels.all[1], "500 ns"));
 	assert_true(says(&labels.all[2], "1.0 µs"));
 	assert_true(says(&labels.all[labels.count - 1], "ends 10.0 µs"));
+	picture_finish(&picture);
+}
+
+static struct written last_label(struct picture *picture)
+{
+	struct labels labels;
+
+	picture_paint(picture, 1600, 300);
+	labels = ruler(picture, 1600);
+	return labels.all[labels.count - 1];
+}
+
+static void ruler_says_how_it_ended(void **state)
+{
+	static const struct {
+		const char *state, *signal, *words;
+		bool follows;
+		int colour;
+	} cases[] = {
+		{"stopped", NULL, "ends 10.0 µs", false, THRUM__COLOUR_INK},
+		{"stopped", "KILL", "ends 10.0 µs", true, THRUM__COLOUR_INK},
+		{"killed", "KILL", "ended by SIGKILL at 10.0 µs", true, THRUM__COLOUR_BAD},
+		{"killed", NULL, "killed at 10.0 µs", false, THRUM__COLOUR_BAD},
+		{"recording", NULL, "now 10.0 µs", true, THRUM__COLOUR_SEL},
+		{"recording", NULL, "breaks off at 10.0 µs", false, THRUM__COLOUR_INK},
+		{"snapshot", NULL, "snapshot at 10.0 µs", false, THRUM__COLOUR_INK},
+		{NULL, NULL, "ends 10.0 µs", false, THRUM__COLOUR_INK},
+	};
+	struct picture picture;
+
+	picture_init(&picture, LANE "10000 log 2 \"end\n", false);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct thrum_trace_info info = {.state = cases[i].state};
+		bool is_live = cases[i].colour == THRUM__COLOUR_SEL;
+		struct written label;
+		float x;
+
+		thrum__view_ending(picture.view, &info, cases[i].follows, cases[i].signal);
+		label = last_label(&picture);
+		assert_true(says(&label, cases[i].words));
+		assert_int_equal(label.colour, cases[i].colour);
+		/* What goes on has an edge that is seen. */
+		x = floorf((float)thrum__time_axis_x(&picture.view->time, 10000) + 0.5f);
+		assert_int_equal(picture_has_rect(&picture, THRUM__COLOUR_SEL, NAN, NAN, 2,
+					 300 - THRUM__RULER),
+			is_live);
+		assert_int_equal(picture_has_rect(&picture, THRUM__COLOUR_MUTED, x, NAN, 1,
+					 300 - THRUM__RULER),
+			!is_live);
+	}
 	picture_finish(&picture);
 }
 
@@ -156,6 +207,41 @@ static float end_of_line(const struct picture *picture, int colour, float width)
 	}
 	fail_msg("no such line");
 	return 0;
+}
+
+/* Up to where a counter is known, and from where on again. */
+static void lost_time_interrupts_counters(void **state)
+{
+	struct marks marks;
+
+	(void)state;
+	marks_init(&marks,
+		story_model("0 @0 create - 1 thread\n"
+			    "0 @1 create - 2 thread\n"
+			    "100 @0 counter 1 =5 \"heap\n"
+			    "400 @1 switch 2\n"
+			    "500 @1 lost =9 \"overwritten\n"
+			    "600 @0 counter 1 =7 \"heap\n"
+			    "1000 @0 log 1 \"end\n",
+			false));
+	marks.view->state.counters = true;
+	marks_frame(&marks, 0, 1000, 0);
+	assert_int_equal(marks_count(&marks, THRUM__Z_CASING, THRUM__OP_POLY, THRUM__COLOUR_BG, -1),
+		2);
+	assert_int_equal(marks_count(&marks, THRUM__Z_COUNTER, THRUM__OP_POLY, THRUM__COLOUR_C1,
+				 THRUM__DASH_1_3),
+		1);
+	assert_true(marks_has_text(&marks, "7"));
+	/* The window begins, and ends, where nobody knows. */
+	marks_frame(&marks, 510, 590, 0);
+	assert_int_equal(marks_count(&marks, THRUM__Z_CASING, THRUM__OP_POLY, THRUM__COLOUR_BG, -1),
+		0);
+	assert_true(marks_has_text(&marks, "not known"));
+	marks_frame(&marks, 700, 900, 0);
+	assert_int_equal(marks_count(&marks, THRUM__Z_COUNTER, THRUM__OP_POLY, THRUM__COLOUR_C1,
+				 THRUM__DASH_1_3),
+		0);
+	marks_finish(&marks);
 }
 
 static void alike_counters_share_a_scale(void **state)
@@ -337,9 +423,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ruler_near_zero_is_absolute),
+		cmocka_unit_test(ruler_says_how_it_ended),
 		cmocka_unit_test(ruler_says_the_unit_once),
 		cmocka_unit_test(folds_say_how_long),
 		cmocka_unit_test(rulers_of_all_sizes),
+		cmocka_unit_test(lost_time_interrupts_counters),
 		cmocka_unit_test(alike_counters_share_a_scale),
 		cmocka_unit_test(many_values_cost_pixels),
 		cmocka_unit_test(extreme_values_are_painted),

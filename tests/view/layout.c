@@ -332,7 +332,59 @@ static void what_is_forgotten_leaves(void **state)
 	}
 }
 
-static bool never(void *context)
+/* How many rows a server takes whose 100 requests alive each have a child, when it is looked at
+ * every so many steps. */
+static uint32_t rows_of_server(unsigned each)
+{
+	struct thrum_event first = {.type = THRUM_EVENT_CREATE,
+		.other = 1,
+		.flags = THRUM_EVENT_HAS_OTHER};
+	struct thrum__model *model = layout_model(&first, 1);
+	struct thrum__layout *layout = layout_of(model, true);
+	int64_t time = 0;
+
+	for (uint64_t step = 1; step <= 8000; step++) {
+		struct thrum_event events[4];
+		unsigned count = 0;
+
+		for (unsigned i = 0; i < (step > 100 ? 4 : 2); i++) {
+			uint64_t id = 2 * step + i % 2 - (i < 2 ? 0 : 200);
+
+			events[count++] = (struct thrum_event){
+				.type = i < 2 ? THRUM_EVENT_CREATE : THRUM_EVENT_RESOLVE,
+				.time = time += 1000,
+				.task = i == 1 ? id - 1 : 1,
+				.other = id,
+				.kind = THRUM_KIND_PROMISE,
+				.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER,
+			};
+		}
+		assert_int_equal(thrum__model_append(model, events, count), 0);
+		if (step % each)
+			continue;
+		thrum__model_forget(model, time - 8000000);
+		assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
+		assert_true(step % 1000 || thrum__layout_is_valid(layout, model));
+	}
+	uint32_t rows = layout->rows;
+
+	thrum__layout_destroy(layout);
+	thrum__model_destroy(model);
+	return rows;
+}
+
+static void rows_are_few_however_often_one_looks(void **state)
+{
+	(void)state;
+	for (unsigned each = 10; each <= 2000; each *= 4) {
+		uint32_t rows = rows_of_server(each);
+
+		printf("each %u steps: %u rows\n", each, (unsigned)rows);
+		assert_in_range(rows, 201, 400);
+	}
+}
+
+static bool never(void *context, double part)
 {
 	++*(unsigned *)context;
 	return false;
@@ -370,6 +422,7 @@ int main(void)
 		cmocka_unit_test(what_has_a_row_keeps_it),
 		cmocka_unit_test(a_chain_that_grows_keeps_its_row),
 		cmocka_unit_test(what_is_forgotten_leaves),
+		cmocka_unit_test(rows_are_few_however_often_one_looks),
 		cmocka_unit_test(can_be_interrupted),
 	};
 

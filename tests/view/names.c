@@ -113,6 +113,81 @@ static void chain_speaks_once(void **state)
 	picture_finish(&picture);
 }
 
+/* What ran before is forgotten: nobody asks it for a name. */
+static void what_is_forgotten_names_nobody(void **state)
+{
+	static char lines[300000];
+	struct picture picture;
+	size_t at = (size_t)sprintf(lines, "0 create - 1 thread\n0 create 1 2 bind\n");
+
+	(void)state;
+	for (int i = 1; i < 5000; i++)
+		at += (size_t)sprintf(lines + at, "%d switch 2\n%d switch 1\n", i * 100,
+			i * 100 + 50);
+	picture_init(&picture, lines, false);
+	for (int64_t from = 120000; from < 500000; from += 10000) {
+		thrum__model_forget(picture.model, from + 1);
+		assert_int_equal(thrum__view_update(picture.view), 0);
+		picture.view->state.from = from - 110000;
+		picture.view->state.to = 500000;
+		picture_paint(&picture, 1000, 300);
+		assert_int_equal(picture_find(&picture, "‹ bind 2", NULL), 1);
+	}
+	picture_finish(&picture);
+}
+
+/* In rows without names, where the found are. */
+static void found_is_marked_in_dense_rows(void **state)
+{
+	struct picture picture;
+	char lines[8000];
+	size_t at = (size_t)sprintf(lines, "0 create - 1 thread\n0 switch 1\n");
+	float x;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		at += (size_t)sprintf(lines + at, "%d create 1 %d promise\n%d label %d \"w%d\n",
+			10 + i, 2 + i, 10 + i, 2 + i, i);
+	sprintf(lines + at, "500 resolve 1 79\n1000 log 1 \"end\n");
+	picture_init(&picture, lines, false);
+	assert_int_equal(thrum__view_search(picture.view, "w77"), 0);
+	picture.view->state.row_height = 4;
+	picture_paint(&picture, 1000, 500);
+	x = (float)thrum__time_axis_x(&picture.view->time, 87);
+	assert_true(picture_has_rect(&picture, THRUM__COLOUR_HIT, floorf(x) - 1, NAN, NAN, 6));
+	picture_finish(&picture);
+}
+
+/* Whose beginning is out of sight is called as it was last, whatever was logged since. */
+static void pinned_names_are_of_their_time(void **state)
+{
+	struct picture picture;
+	char lines[2000];
+	size_t at = (size_t)sprintf(lines,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 bind\n"
+		"0 label 2 \"loop\n300 create 2 3 bind\n"
+		"300 label 3 \"tail\n310 become 2 3\n");
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		at += (size_t)sprintf(lines + at, "%d log 3 \"line %d\n", 320 + i, i);
+	sprintf(lines + at, "400 label 3 \"more\n1000 resolve 1 3\n");
+	for (int is_mirage = 0; is_mirage < 2; is_mirage++) {
+		picture_init(&picture, lines, is_mirage);
+		picture.view->state.from = 100;
+		picture_paint(&picture, 1000, 300);
+		assert_int_equal(picture_find(&picture, "‹ loop", NULL), 1);
+		picture.view->state.from = 390;
+		picture_paint(&picture, 1000, 300);
+		assert_int_equal(picture_find(&picture, "‹ tail", NULL), 1);
+		/* Mirage's later labels of a task are log lines. */
+		picture.view->state.from = 500;
+		picture_paint(&picture, 1000, 300);
+		assert_int_equal(picture_find(&picture, is_mirage ? "‹ tail" : "‹ more", NULL), 1);
+		picture_finish(&picture);
+	}
+}
+
 static void found_and_chosen_stand_out(void **state)
 {
 	struct picture picture;
@@ -352,6 +427,9 @@ int main(void)
 		cmocka_unit_test(equal_log_lines_are_counted),
 		cmocka_unit_test(later_name_stands_where_it_was_set),
 		cmocka_unit_test(chain_speaks_once),
+		cmocka_unit_test(what_is_forgotten_names_nobody),
+		cmocka_unit_test(found_is_marked_in_dense_rows),
+		cmocka_unit_test(pinned_names_are_of_their_time),
 		cmocka_unit_test(found_and_chosen_stand_out),
 		cmocka_unit_test(names_on_low_rows_hide_no_runs),
 		cmocka_unit_test(chosen_is_named_in_low_rows),

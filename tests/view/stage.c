@@ -383,6 +383,86 @@ static void search_and_counters(void **state)
 	assert_int_equal(thrum__stage_counter(show->stage, 0, 7, true), 0);
 }
 
+/* Of several traces, matches and findings are gone through as if they were one. */
+static void next_is_of_any_trace(void **state)
+{
+	struct show show;
+
+	(void)state;
+	show_init(&show, 0);
+	show_add(&show,
+		"0 create - 1 thread\n0 label 1 \"a 1\n0 create 1 2 promise\n"
+		"0 label 2 \"a 2\n100 log 1 \"end\n");
+	show_add(&show, "0 create - 1 thread\n100 log 1 \"end\n");
+	show_add(&show,
+		"0 create - 5 thread\n0 label 5 \"a 5\n0 create 5 6 promise\n"
+		"0 label 6 \"a 6\n0 should-resolve 6\n1 create 5 7 promise\n"
+		"1 should-resolve 7\n2 try-read 7 6\n90000000 log 5 \"end\n");
+	assert_int_equal(show.stage->parts[0].view->findings.count, 0);
+	assert_true(show.stage->parts[2].view->findings.count > 0);
+	assert_true(thrum__stage_command(show.stage, THRUM__COMMAND_FINDING) > 0);
+	assert_int_equal(show.stage->focus, 2);
+	show.stage->focus = 0;
+	thrum__stage_search(show.stage, "a ");
+	for (uint64_t i = 0; i < 10; i++) {
+		static const uint64_t ids[] = {1, 2, 5, 6};
+
+		if (i < 6)
+			thrum__stage_command(show.stage, THRUM__COMMAND_NEXT_MATCH);
+		else
+			thrum__stage_command(show.stage, THRUM__COMMAND_PREVIOUS_MATCH);
+		show_settle(&show);
+		assert_int_equal(show_state(&show, show.stage->focus)->selected,
+			ids[(i < 6 ? i : 10 - i) % 4]);
+	}
+	show_finish(&show);
+}
+
+static int marks_in(const struct thrum__list *list)
+{
+	int count = 0;
+
+	for (uint32_t i = 0; i < list->batch_count; i++)
+		count += list->batches[i].style.colour == THRUM__COLOUR_C1 ||
+			list->batches[i].style.colour == THRUM__COLOUR_C2;
+	return count;
+}
+
+/* Of several lines the nearest one is told, with what it is at the pointer's time. */
+static void counters_below_the_pointer(void **state)
+{
+	struct show show;
+	char words[200];
+	int64_t time = 50;
+
+	(void)state;
+	show_init(&show, 0);
+	show_add(&show,
+		"0 create - 1 thread\n0 create - 2 thread\n"
+		"20 counter 1 =5000 \"net/bytes\n"
+		"40 counter 1 =2 \"net/packets\n60 counter 1 =1234567 \"net/bytes\n"
+		"100 log 1 \"end\n");
+	thrum__stage_move(show.stage, show_x(&show, 0, time), 300, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_null(strstr(words, "net/"));
+	thrum__stage_command(show.stage, THRUM__COMMAND_COUNTERS);
+	show_settle(&show);
+	thrum__stage_move(show.stage, show_x(&show, 0, time), STAGE_HEIGHT - 30, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/bytes 5 000"));
+	thrum__stage_move(show.stage, show_x(&show, 0, 80), STAGE_HEIGHT - 30, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/bytes 1 234 567"));
+	thrum__stage_move(show.stage, show_x(&show, 0, 80), 60, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/packets 2"));
+	/* And its line is marked there. */
+	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 0);
+	show_frame(&show, 20);
+	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 1);
+	show_finish(&show);
+}
+
 /* ---- Motion -------------------------------------------------------------------------------- */
 
 static void motion_ends_exactly_at_its_target(void **state)
@@ -619,6 +699,8 @@ int main(void)
 		WITH(one, clicks_select_and_clear),
 		WITH(one, hovering_shows_what_is_related_after_a_while),
 		WITH(one, search_and_counters),
+		cmocka_unit_test(next_is_of_any_trace),
+		cmocka_unit_test(counters_below_the_pointer),
 		WITH(one, motion_ends_exactly_at_its_target),
 		WITH(one, a_press_stops_motion_where_it_is),
 		WITH(one, keys_add_up_while_moving),

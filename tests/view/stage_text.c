@@ -18,7 +18,7 @@ static void what_is_printed_is_read_back(void **state)
 	static const char *const texts[] = {
 		"",
 		"legend=1&strip=0",
-		"t=1000000..2000000&theme=1&sel=12&find=worker%201&panel=tasks",
+		"t=1000000..2000000&sel=12&find=worker%201&panel=tasks",
 		"t=1000000..2000000&row=2.500&fold=1&2.row=4.000&2.squeeze=1&2.sel=13",
 		"counters=1&counter=net/bytes&2.fisheye=1&2.counter=net/packets",
 		"t=1..200&2.t=300..400&2.fold=2&link=0&panel=a%26b",
@@ -61,6 +61,38 @@ static void a_single_view_reads_it_too(void **state)
 		0);
 	assert_int_equal(view->state.from, 1000000);
 	assert_int_equal(thrum__view_state_parse(view, "panels=tasks", NULL), -THRUM_E_ARGUMENT);
+}
+
+static void files_are_named(void **state)
+{
+	static const struct {
+		char name[24];
+		const char *file;
+	} cases[] = {{"net.ctf", "net"}, {"a.b.thrum", "a.b"}, {"-", "trace"}, {"-.ctf", "trace"},
+		{"standard input", "trace"}, {"", "trace"}, {".ctf", ".ctf"}, {"a/b 12", "a-b 12"}};
+	struct show *show = *state;
+	char *name = show->stage->parts[0].name, words[64];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		show->stage->parts[0].name = (char *)cases[i].name;
+		thrum__stage_file_words(show->stage, 0, words, sizeof words);
+		assert_string_equal(words, cases[i].file);
+	}
+	show->stage->parts[0].name = name;
+}
+
+static void the_theme_is_whose_the_stage_is(void **state)
+{
+	struct show *show = *state;
+
+	thrum__stage_theme(show->stage, THRUM__THEME_DARK);
+	show_expect(show, "");
+	show_set(show, "sel=12");
+	assert_int_equal(show_state(show, 1)->theme, THRUM__THEME_DARK);
+	show_set(show, "sel=12&theme=2");
+	assert_int_equal(show_state(show, 0)->theme, THRUM__THEME_CONTRAST);
+	assert_int_equal(show_state(show, 1)->theme, THRUM__THEME_CONTRAST);
+	show_expect(show, "sel=12");
 }
 
 /* What the first says of time, folds, theme and search holds for the second. */
@@ -299,6 +331,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(two, what_is_printed_is_read_back),
 		WITH(one, a_single_view_reads_it_too),
+		WITH(two, files_are_named),
+		WITH(two, the_theme_is_whose_the_stage_is),
 		WITH(two, the_second_has_what_all_have),
 		WITH(two, dragged_heights_travel),
 		WITH(two, bad_addresses_change_nothing),

@@ -165,6 +165,96 @@ static void search_finds_names_and_lines(void **state)
 	assert_int_equal(f->view->found, 0);
 }
 
+/* Of a ring whose beginning is lost, what is kept is seen first; "fit" goes to all and back. */
+static void what_is_kept_is_seen_first(void **state)
+{
+	struct thrum__model *model = story_model("0 @0 create - 1 thread\n"
+						 "0 @1 create - 2 thread\n"
+						 "80000 @2 create - 3 thread\n"
+						 "81000 @2 switch 3\n"
+						 "90000 @2 log 3 \"busy\n"
+						 "100000 @0 log 1 \"end\n",
+		false);
+	struct thrum__view *view;
+	struct thrum__view_state plain;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(view->state.from, 0); /* nothing is lost: it is idle, no more */
+	model->is_cut = true;
+	thrum__view_state_default(view, &plain);
+	assert_int_equal(plain.from, 79500);
+	assert_int_equal(plain.to, 100000);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
+	assert_int_equal(view->state.from, 79500); /* it was all */
+	assert_int_equal(thrum__view_state_print(view, text, sizeof text), 0);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
+	thrum__view_state_print(view, text, sizeof text);
+	assert_string_equal(text, "t=0..100000");
+	model->lanes[2].first = 20000;
+	thrum__view_state_default(view, &plain);
+	assert_int_equal(plain.from, 0);
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+}
+
+static uint32_t found_in(const char *lines, const char *text)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__view *view;
+	uint32_t found;
+
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__view_search(view, text), 0);
+	found = view->found;
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+	return found;
+}
+
+static void search_finds_tags_kinds_and_reasons(void **state)
+{
+	static const char lines[] = "0 create - 1 thread\n"
+				    "0 create 1 2 request\n"
+				    "0 create 1 3 request\n"
+				    "0 create 1 4 timer\n"
+				    "0 label 2 \"GET /a\n"
+				    "0 label 3 \"GET /b\n"
+				    "1 tag 2 =200 \"http/status\n"
+				    "2 tag 3 =404 \"http/status\n"
+				    "3 tag 4 =-40 \"offset\n"
+				    "4 fail 1 2 \"connection reset\n"
+				    "9 log 3 \"end\n";
+	static const struct {
+		const char *text;
+		uint32_t found;
+	} cases[] = {
+		{"http/status", 2},
+		{"http/status 404", 1},
+		{"Status=404", 1},
+		{"status=", 2},
+		{"status 4", 1},
+		{"tus 40", 1},
+		{"status 04", 0},
+		{"404", 1},
+		{"404 ", 0},
+		{"offset -40", 1},
+		{"offset 40", 0},
+		{"=-4", 1},
+		{"request", 2},
+		{"quest", 0},
+		{"reset", 1},
+		{"timer", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (found_in(lines, cases[i].text) != cases[i].found)
+			fail_msg("\"%s\" is found %u times", cases[i].text,
+				found_in(lines, cases[i].text));
+}
+
 static void do_it(struct fixture *f, const char *key)
 {
 	int command = thrum__command_of_key(key);
@@ -189,6 +279,62 @@ static void matches_go_round(void **state)
 	assert_int_equal(f->view->state.selected, 4);
 	do_it(f, "Escape");
 	expect(f, "");
+}
+
+static void arrows_lead_to_tasks(void **state)
+{
+	static const struct {
+		const char *key;
+		uint64_t from, to; /* from 0: where one is; to 0: nowhere */
+	} steps[] = {
+		{"[", 5, 3},
+		{"[", 0, 1},
+		{"[", 0, 0}, /* who created it, and so on */
+		{"]", 5, 4},
+		{"]", 0, 2},
+		{"]", 0, 6}, /* on, and then the others of the last */
+		{"]", 5, 4},
+		{"]", 5, 3},
+		{"]", 5, 4}, /* come back: the next of several */
+		{"u", 5, 6},
+		{"u", 4, 2},
+		{"u", 1, 0},
+	};
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 switch 1\n"
+						 "10 create 1 2 promise\n"
+						 "20 create 1 3 promise\n"
+						 "30 create 1 4 promise\n"
+						 "40 create 3 5 promise\n"
+						 "45 create 1 6 promise\n"
+						 "50 try-read 5 3\n"
+						 "60 try-read 4 6\n61 try-read 4 2\n"
+						 "70 try-read 5 4\n"
+						 "80 resolve 2 4\n90 resolve 6 5\n"
+						 "100 log 1 \"end\n",
+		false);
+	struct thrum__view *view;
+
+	(void)state;
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__view_command(view, thrum__command_of_key("[")), 0);
+	assert_int_equal(thrum__view_project(view, 800, 400), 0);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		uint32_t task = steps[i].from ? story_task(model, steps[i].from) : view->selected;
+		int command = thrum__command_of_key(steps[i].key);
+
+		assert_int_equal(thrum__view_select(view, task), 0);
+		assert_int_equal(thrum__view_command(view, command), steps[i].to != 0);
+		if (steps[i].to)
+			assert_int_equal(view->state.selected, steps[i].to);
+	}
+	/* The arrow's moment is in sight. */
+	view->state.from = 30;
+	view->state.to = 32;
+	assert_int_equal(thrum__view_select(view, story_task(model, 5)), 0);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_WAKER), 1);
+	assert_true(view->state.from <= 90 && view->state.to >= 90);
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
 }
 
 static void back_goes_back(void **state)
@@ -431,6 +577,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_short_room_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(search_finds_names_and_lines, set_up, tear_down),
+		cmocka_unit_test(arrows_lead_to_tasks),
+		cmocka_unit_test(what_is_kept_is_seen_first),
+		cmocka_unit_test(search_finds_tags_kinds_and_reasons),
 		cmocka_unit_test_setup_teardown(matches_go_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(back_goes_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(related_are_those_with_a_part_in_it, set_up,

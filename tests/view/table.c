@@ -214,6 +214,24 @@ static void lanes(void **state)
 	end(&c);
 }
 
+static void panels_show_the_best_first(void **state)
+{
+	for (int kind = 0; kind < THRUM__TABLE_COUNT; kind++) {
+		const struct thrum__table_form *form = thrum__table_form(kind);
+		unsigned columns[THRUM__COLUMNS_MAX], count = thrum__table_columns(form, columns);
+		char names[400] = "";
+
+		for (unsigned i = 0; i < count; i++) {
+			assert_true(columns[i] < form->count);
+			for (unsigned k = 0; k < i; k++)
+				assert_int_not_equal(columns[i], columns[k]);
+			strcat(strcat(names, i > 0 ? " " : ""), form->columns[columns[i]].name);
+		}
+		assert_memory_equal(names, form->first, strlen(form->first));
+		assert_int_equal(strlen(names), strlen(form->shown));
+	}
+}
+
 static void numbers_for_people(void **state)
 {
 	struct case_of c;
@@ -329,6 +347,7 @@ int main(void)
 		cmocka_unit_test(searches),
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(lanes),
+		cmocka_unit_test(panels_show_the_best_first),
 		cmocka_unit_test(numbers_for_people),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(forgets),

@@ -42,6 +42,9 @@ export function record(name, program, ...words) {
 export const hanging = () => record("arp", "arp", "--bug", "--seed", "3");
 export const good = () => record("arp-good", "arp", "--bug", "--seed", "1");
 
+/** One whose program was killed. */
+export const killed = () => record("killed", "server", "--requests", "50", "--die");
+
 /** A trace of exactly known times: each of 40 requests begins 2 µs after the one before. */
 export const steady = () =>
   written("steady.ctf", () => server(40, ["GET /one", "GET /two", "PUT /three"]));

@@ -25,12 +25,15 @@ test("light and dark follow the system, at once", async (open) => {
   await until("it has high contrast", async () => (await ground(view)) === contrast);
 });
 
-test("a theme can be chosen, and travels with the address", async (open) => {
+test("a theme can be chosen, stays, and is in no address but may be", async (open) => {
   const view = await opened(open, page(hanging()));
   await view.getByText("View", { exact: true }).click();
   await view.getByRole("radio", { name: "Dark" }).click();
   await until("it is dark", async () => (await ground(view)) === dark);
-  const hash = `#${await address(view)}`;
+  expect(!(await address(view)).has("theme"), "the address says no theme");
+  await view.reload();
+  await until("it is dark again", async () => (await ground(view)) === dark);
+  const hash = "#theme=1";
   const again = await opened(open, page(hanging()), { hash });
   same(await ground(again), dark, "the ground of who got the link");
   const page_ground = await again.evaluate(() => getComputedStyle(document.body).backgroundColor);

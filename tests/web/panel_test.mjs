@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and what is saved.
 import { readFileSync } from "node:fs";
-import { big, hanging, page, steady } from "./fixtures.mjs";
+import { big, hanging, killed, page, steady } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import { drag, opened, place, reaches, tab } from "./page.mjs";
 
@@ -46,12 +46,16 @@ test("a finding tells its steps, and shows them", async (open) => {
 test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   const view = await opened(open, page(hanging()));
   await openTasks(view);
+  const titles = await panel(view).getByRole("columnheader").allTextContents();
+  same(titles.slice(0, 4), ["label", "life", "state", "start"], "what people look for is first");
+  const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
+  same(await filter.getAttribute("placeholder"), "Filter by name, kind, state", "its hint");
   const header = panel(view).getByRole("columnheader", { name: /running/i });
   const before = (await texts(view)).join();
   await header.getByRole("button").click();
   await until("it is sorted", async () => (await texts(view)).join() !== before);
   expect(/ascending|descending/.test(await header.getAttribute("aria-sort")), "it says so");
-  await panel(view).getByRole("searchbox", { name: "Filter tasks" }).fill("FLIGHT");
+  await filter.fill("FLIGHT");
   await until("only some are left", async () => {
     const left = (await texts(view)).slice(1);
     return left.length === 2 && left.every((text) => text.includes("flight"));
@@ -98,10 +102,25 @@ test("statistics, and a histogram's range that narrows the list", async (open) =
   await tab(view, /Statistics/).click();
   await rows(view).filter({ hasText: "GET /one" }).first().click();
   await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();
-  const chart = panel(view).getByRole("img", { name: /Histogram: 14 tasks/ });
+  const chart = panel(view).getByRole("slider", { name: "Histogram" });
+  await until("it is said", async () =>
+    /^14 tasks/.test(await chart.getAttribute("aria-valuetext")),
+  );
   const { x, y, width, height } = await chart.boundingBox();
   await drag(view, [x + width * 0.5, y + height / 2], [x + width - 1, y + height / 2]);
   await panel(view).getByText("12 tasks, 1 µs to 2 µs").waitFor();
+  // Keys do the same: from the last column, its beginning moves to the left.
+  const said = (words) =>
+    until(words, async () => (await chart.getAttribute("aria-valuetext")).startsWith(words));
+  await chart.press("Escape");
+  await said("14 tasks");
+  await chart.press("ArrowLeft");
+  await said("12 tasks");
+  await chart.press("Shift+ArrowLeft");
+  await said("14 tasks, 500 ns");
+  await chart.press("Escape");
+  await chart.press("ArrowLeft");
+  await said("12 tasks");
   await panel(view).getByRole("button", { name: "Show in list" }).click();
   await view.getByRole("tab", { name: /Tasks/, selected: true }).waitFor();
   await until("only some are left", async () => {
@@ -124,7 +143,7 @@ async function save(view, name) {
 test("saves the picture as SVG and PNG", async (open) => {
   const view = await opened(open, page(hanging()));
   const [svgName, svg] = await save(view, /SVG/);
-  expect(svgName.endsWith(".svg"), `${svgName} is its name`);
+  expect(/^[^.]+\.svg$/.test(svgName), `${svgName} is its name`);
   const blank = await view.context().newPage(); // one without our policy, which is for the page
   const broken = await blank.evaluate((text) => {
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
@@ -138,6 +157,12 @@ test("saves the picture as SVG and PNG", async (open) => {
   const { width, height } = await place(view);
   const twice = [width, height].map((length) => Math.round(length * 2));
   same([png.readUInt32BE(16), png.readUInt32BE(20)], twice, "its size");
+});
+
+test("the ruler tells that a trace breaks off", async (open) => {
+  const view = await opened(open, page(killed()));
+  const [, svg] = await save(view, /SVG/);
+  expect(/>breaks off at [0-9.]+ m?s</.test(svg.toString()), "it is told at its end");
 });
 
 test("saves the table as CSV", async (open) => {

@@ -28,6 +28,17 @@ export interface Command {
   help: string;
 }
 
+/** What stands around tables and the chart. */
+export interface Words {
+  filter: string;
+  all: string;
+  hint: string;
+  list: string;
+  measures: string[];
+  /** What people call tables: all but the tasks can be chosen as statistics. */
+  tables: Record<TableName, string>;
+}
+
 export interface Column {
   name: string;
   right: boolean;
@@ -82,13 +93,14 @@ export interface TableHead {
 
 export interface Source {
   name: string;
-  /** Base64 of gzip, as embedded; or the bytes of an opened file. */
-  blocks: string[] | ArrayBuffer;
+  /** How many of the embedded blocks that were sent ahead; or the bytes of an opened file. */
+  blocks: number | ArrayBuffer;
 }
 
 export type ToWorker =
   | { is: "start"; canvas: OffscreenCanvas; theme: string; moves: boolean }
   | { is: "core"; module: WebAssembly.Module } // at any time: "start" waits for it
+  | { is: "block"; text: string } // of an embedded trace, base64 of gzip: at any time before "open"
   | { is: "open"; sources: Source[]; state: string; add: boolean }
   | { is: "size"; width: number; height: number; scale: number }
   | {
@@ -139,11 +151,13 @@ export type ToWorker =
       width: number;
       scale: number;
       choose?: [number, number] | null;
+      key?: string;
+      shift?: boolean;
     }
   | { is: "export"; what: "svg" | "png" | "csv"; part: number; table?: TableName };
 
 export type FromWorker =
-  | { is: "ready"; commands: Command[] }
+  | { is: "ready"; commands: Command[]; words: Words }
   | { is: "progress"; what: string; part: number } // part: 0 … 1
   | { is: "failed"; name: string; message: string; hint: string }
   | { is: "warned"; name: string; message: string } // lost, damaged: shown, but the trace is there

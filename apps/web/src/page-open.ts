@@ -3,29 +3,40 @@
 import type { Source } from "./messages";
 import { byId, listen } from "./page-dom";
 import { notice } from "./page-notices";
-import { now } from "./page-wire";
+import { now, post } from "./page-wire";
 
 interface Embedded {
   title: string;
   view: string;
-  traces: { name: string; blocks: number }[];
+  traces: Source[];
 }
 
-/** The traces that `thrum html` put in; null: a page without any. Their text is let go. */
-export function embedded(): { title: string; view: string; sources: Source[] } | null {
+/** Sends the traces' blocks ahead; the last one that is there may not be all there yet. */
+function sendBlocks(isLast: boolean) {
+  for (const block of document.querySelectorAll("script.block"))
+    if (isLast || block.nextElementSibling) {
+      post({ is: "block", text: block.textContent ?? "" });
+      block.remove();
+    }
+}
+
+/** Calls `then` when the whole page was read. The worker unpacks meanwhile what was. */
+export function whenRead(then: () => void) {
+  const finish = () => {
+    watch.disconnect();
+    sendBlocks(true);
+    then();
+  };
+  const watch = new MutationObserver(() => sendBlocks(false));
+  watch.observe(document.body, { childList: true });
+  if (document.readyState === "loading") listen(document, "DOMContentLoaded", finish);
+  else finish();
+}
+
+/** The traces that `thrum html` put in; null: a page without any. */
+export function embedded(): Embedded | null {
   const list = document.getElementById("traces");
-  if (!list?.textContent) return null;
-  const { title, view, traces } = JSON.parse(list.textContent) as Embedded;
-  const blocks = [...document.querySelectorAll("script.block")].map((block) => {
-    const text = block.textContent ?? "";
-    block.remove();
-    return text;
-  });
-  const sources = traces.map((trace) => ({
-    name: trace.name,
-    blocks: blocks.splice(0, trace.blocks),
-  }));
-  return { title, view, sources };
+  return list?.textContent ? (JSON.parse(list.textContent) as Embedded) : null;
 }
 
 async function read(files: File[]): Promise<Source[]> {

@@ -11,6 +11,21 @@ const QUERIES = {
 };
 
 let chosen = ""; // "": as the system
+try {
+  chosen = sessionStorage.getItem("theme") ?? "";
+} catch {
+  // Who embeds the page may forbid it.
+}
+
+/** Until the page is closed; addresses don't say it. */
+function choose(theme: string) {
+  chosen = theme;
+  try {
+    sessionStorage.setItem("theme", theme);
+  } catch {
+    // Then a page that is loaded again looks as the system does.
+  }
+}
 
 function systemTheme(): string {
   if (QUERIES.forced.matches) return QUERIES.dark.matches ? "contrast" : "light";
@@ -23,6 +38,7 @@ export const look = () => ({ theme: chosen || systemTheme(), moves: !QUERIES.sti
 
 function apply() {
   document.documentElement.dataset.theme = look().theme;
+  for (const radio of radios()) radio.checked = radio.value === chosen;
 }
 
 function radios(): HTMLInputElement[] {
@@ -38,13 +54,12 @@ export function makeTheme() {
   for (const query of Object.values(QUERIES)) listen(query, "change", tell);
   for (const radio of radios())
     listen(radio, "change", () => {
-      chosen = radio.value;
+      choose(radio.value);
       tell();
     });
   onChange(({ theme }) => {
     if (!theme || theme === look().theme) return;
-    chosen = theme; // an address brought it
-    for (const radio of radios()) radio.checked = radio.value === theme;
+    choose(theme); // an address brought it
     apply();
   });
 }

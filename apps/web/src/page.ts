@@ -8,7 +8,7 @@ import { byId, isNarrow, listen, make } from "./page-dom";
 import { makeHeader } from "./page-header";
 import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page-input";
 import { clearNotices, notice } from "./page-notices";
-import { embedded, listenToFiles } from "./page-open";
+import { embedded, listenToFiles, whenRead } from "./page-open";
 import { look, makeTheme } from "./page-theme";
 import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, setTab } from "./panel";
@@ -123,7 +123,7 @@ function openEmbedded() {
   byId("open-button").hidden = !!found;
   if (!found) return show("empty");
   now.title = found.title;
-  open(found.sources, addressState() || found.view, false);
+  open(found.traces, addressState() || found.view, false);
 }
 
 function run() {
@@ -143,9 +143,7 @@ function run() {
   listen(window, "resize", tellSize); // the scale, too
   // What the address says is of the traces that are there, if any are.
   listenToFiles((sources, add) => open(sources, now.parts.length ? "" : addressState(), add));
-  // The traces stand behind this script: they may not all have been read yet.
-  if (document.readyState === "loading") listen(document, "DOMContentLoaded", openEmbedded);
-  else openEmbedded();
+  whenRead(openEmbedded); // the traces stand behind this script
 }
 
 run();

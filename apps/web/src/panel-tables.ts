@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: ISC
 // The tabs "Tasks" and "Statistics": tables, and the histogram whose range narrows the tasks.
 import { button, byId, count, listen, make, throttled } from "./page-dom";
-import type { TableName } from "./messages";
+import type { TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { VirtualTable } from "./table";
 
 const CHART_HEIGHT = 96;
 const ALL = -1; // the chart's tally: all tasks
 
-const GROUPS: [TableName, string][] = [
-  ["label", "Label"],
-  ["kind", "Kind"],
-  ["site", "Call site"],
-  ["lane", "Lane"],
-  ["counter", "Counter"],
-  ["run", "Longest runs"],
-];
-const MEASURES = ["Life", "Running", "Waiting"];
-
-function choice<T>(words: string, from: T[], name: (each: T) => string, act: (each: T) => void) {
-  const select = make("select", {}, ...from.map((each) => make("option", {}, name(each))));
-  listen(select, "change", () => act(from[select.selectedIndex]!));
+/** A choice whose names come with "ready". */
+function choice(words: string, names: (words: Words) => string[], act: (index: number) => void) {
+  const select = make("select");
+  on("ready", (message) => {
+    if (select.options.length > 0) return; // another worker, which says the same
+    select.append(...names(message.words).map((name) => make("option", {}, name)));
+  });
+  listen(select, "change", () => act(select.selectedIndex));
   return make("label", {}, words, " ", select);
 }
+
+/** The tables that can be chosen as statistics. */
+const groups = ({ tables }: Words) =>
+  (Object.keys(tables) as TableName[]).filter((name) => name !== "task");
 
 /** Words for what the chart chose; "": all. Tells whether the list of tasks is to show only those,
  *  or (not `isWanted`) to follow where it does already. */
@@ -48,10 +47,10 @@ function makeTasks(): Narrow {
   const filter = make("input", {
     type: "search",
     "aria-label": "Filter tasks",
-    placeholder: "Filter",
     autocomplete: "off",
     spellcheck: "false",
   });
+  on("ready", ({ words }) => (filter.placeholder = words.filter));
   const shown = make("output", { class: "aside" });
   const narrowed = button("", () => narrow("", true), { class: "chip", hidden: "" });
   const narrow = (words: string, isWanted: boolean) => {
@@ -94,19 +93,32 @@ interface Chart {
 }
 
 function makeChart(narrow: Narrow, openTasks: () => void): Chart {
-  const canvas = make("canvas", { role: "img", "aria-label": "Histogram" });
+  const canvas = make("canvas", {
+    role: "slider",
+    tabindex: "0",
+    "aria-label": "Histogram",
+    "aria-valuenow": "0", // a range: its words say more
+  });
   const title = make("h2");
   const words = make("output", {});
-  const list = button("Show in list", () => {
+  const list = button("", () => {
     narrow(chosen(), true);
     openTasks();
   });
   const chosen = () => `${title.textContent}: ${words.value}`;
-  const hint = make("p", { class: "aside" }, "Drag over the columns to choose a range.");
-  const measure = choice("Measure", MEASURES, String, (name) => {
-    shown.measure = MEASURES.indexOf(name);
-    setRange(false);
-    ask(null);
+  const hint = make("p", { class: "aside" });
+  const measure = choice(
+    "Measure",
+    ({ measures }) => measures,
+    (index) => {
+      shown.measure = index;
+      setRange(false);
+      ask(null);
+    },
+  );
+  on("ready", ({ words }) => {
+    list.textContent = words.list;
+    hint.textContent = words.hint;
   });
   const element = make(
     "section",
@@ -123,11 +135,11 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
   };
   let from: number | null = null; // where a drag began
 
-  const ask = (choose?: [number, number] | null) => {
+  const ask = (choose?: [number, number] | null, key?: string, shift?: boolean) => {
     const width = canvas.clientWidth;
     if (width === 0 || !isShown()) return;
     const scale = window.devicePixelRatio;
-    post({ is: "chart", part: now.focus, ...shown, width, scale, choose });
+    post({ is: "chart", part: now.focus, ...shown, width, scale, choose, key, shift });
   };
   const drag = (event: PointerEvent) => {
     const x = event.clientX - canvas.getBoundingClientRect().left;
@@ -145,10 +157,18 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
   listen(canvas, "pointermove", (event) => {
     if (canvas.hasPointerCapture(event.pointerId)) drag(event);
   });
+  listen(canvas, "keydown", (event) => {
+    const moves = event.key === "ArrowLeft" || event.key === "ArrowRight";
+    if (!moves && (event.key !== "Escape" || !hint.hidden)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    ask(undefined, event.key, event.shiftKey);
+    setRange(moves);
+  });
   on("chart", (message) => {
     canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(message.picture);
     words.value = message.words;
-    canvas.setAttribute("aria-label", `Histogram: ${message.words}`);
+    canvas.setAttribute("aria-valuetext", message.words);
     narrow(list.hidden ? "" : chosen(), false);
   });
   const askAgain = throttled(50, () => ask());
@@ -175,12 +195,16 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
       } else if (row.task >= 0) post({ is: "go", part: now.focus, task: row.task });
     },
   });
-  const groups = choice(
-    "By",
-    GROUPS,
-    ([, words]) => words,
-    ([group]) => {
-      name = group;
+  let words: Words;
+  on("ready", (message) => {
+    words = message.words;
+    reset.textContent = words.all;
+  });
+  const of = choice(
+    "Of",
+    (known) => groups(known).map((each) => known.tables[each]),
+    (index) => {
+      name = groups(words)[index]!;
       table.reset({}, name);
       all();
     },
@@ -190,13 +214,9 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
     table.markTally(tally);
     reset.hidden = tally === ALL;
   };
-  const all = () => show(ALL, "All tasks");
-  const reset = button("All tasks", all);
-  byId("statistics").append(
-    make("div", { class: "row" }, groups, reset),
-    table.element,
-    chart.element,
-  );
+  const all = () => show(ALL, words.all);
+  const reset = button("", all);
+  byId("statistics").append(make("div", { class: "row" }, of, reset), table.element, chart.element);
   on("table", ({ head }) => table.answer(head));
   on("rows", ({ part, table: of, first, rows }) => {
     if (table.isIts(part, of)) table.answerRows(first, rows);

@@ -150,7 +150,7 @@ export class VirtualTable {
     this.#titles.replaceChildren(
       ...this.#shown.map((index) => {
         const column = head.columns[index]!;
-        const title = make("button", { type: "button" }, column.name);
+        const title = make("button", { type: "button" }, column.name.replaceAll("-", " "));
         title.dataset.column = `${this.#id}-${index}`;
         listen(title, "click", () => {
           const isSorted = index === head.sorted;

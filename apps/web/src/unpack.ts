@@ -35,7 +35,17 @@ export function fromBase85(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes.buffer, 0, bytes.byteLength - digit(0));
 }
 
+/** Without a Blob, whose bytes would go to another process and back. */
+export function unzipped(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return packed.pipeThrough(new DecompressionStream("gzip"));
+}
+
 export function gunzip(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+  return new Response(unzipped(bytes)).arrayBuffer();
 }

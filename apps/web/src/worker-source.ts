@@ -2,7 +2,9 @@
 // Where a trace's bytes come from. They stay outside of the core's memory, which the model needs.
 
 import type { Source } from "./messages";
-import { fromBase64, gunzip } from "./unpack";
+import { fromBase64, unzipped } from "./unpack";
+
+const WRONG_MOST = 16; // places that look like the beginning of another member and aren't
 
 /** Bytes in pieces, which are read at any place. */
 export class Bytes {
@@ -43,31 +45,78 @@ export class Bytes {
   }
 }
 
-async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  const reader = unzipped(packed).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return pieces;
+    pieces.push(value);
+  }
+}
+
+/** Where the next member of a gzip file may begin (RFC 1952, 2.3), or the end. */
+function nextMember(bytes: Uint8Array, at: number): number {
+  while ((at = bytes.indexOf(0x1f, at)) >= 0) {
+    if (bytes[at + 1] === 0x8b && bytes[at + 2] === 8 && bytes[at + 3]! < 32) return at;
+    at++;
+  }
+  return bytes.length;
+}
+
+/**
+ * Browsers unpack one member and nothing else. Where it ends they don't say: what is unpacked, with
+ * its checksum, up to where another may begin was one.
+ */
+async function inflateMembers(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  let wrong = 0;
+  for (let start = 0, end = 0; start < packed.length;) {
+    end = nextMember(packed, end + 1);
+    try {
+      pieces.push(...(await inflate(packed.subarray(start, end))));
+      start = end;
+    } catch (error) {
+      if (end === packed.length || ++wrong > WRONG_MOST) throw error;
+    }
+  }
+  return pieces;
+}
+
+async function unpacked(pieces: Promise<Uint8Array[]>): Promise<Uint8Array[]> {
   try {
-    return new Uint8Array(await gunzip(packed));
+    return await pieces;
   } catch (error) {
     if (error instanceof RangeError) throw error; // memory
-    throw new Error("it can't be unpacked: cut short, damaged, or several in one");
+    throw new Error("it can't be unpacked: cut short, or damaged");
   }
+}
+
+async function unpackFile(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return [bytes];
+  return inflate(bytes).catch(() => inflateMembers(bytes));
+}
+
+const ahead: Promise<Uint8Array[]>[] = []; // of embedded traces
+
+/** Begins to unpack a block of an embedded trace. */
+export function unpackAhead(text: string): void {
+  const block = (async () => inflate(fromBase64(text)))();
+  block.catch(() => undefined); // it is told when the block is needed
+  ahead.push(block);
 }
 
 /** An embedded trace's blocks are gzip each; an opened file may be gzip as a whole. */
 export async function unpack(
-  source: Source,
+  { blocks }: Source,
   progress: (what: string, part: number) => void,
 ): Promise<Bytes> {
-  const { blocks } = source;
-  if (!Array.isArray(blocks)) {
-    const bytes = new Uint8Array(blocks);
-    const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    return new Bytes([isPacked ? await inflate(bytes) : bytes]);
+  if (typeof blocks !== "number")
+    return new Bytes(await unpacked(unpackFile(new Uint8Array(blocks))));
+  const pieces: Uint8Array[][] = [];
+  for (const block of ahead.splice(0, blocks)) {
+    progress("Unpacking", pieces.length / blocks);
+    pieces.push(await unpacked(block));
   }
-  const pieces: Uint8Array[] = [];
-  for (let i = 0; i < blocks.length; i++) {
-    progress("Unpacking", i / blocks.length);
-    pieces.push(await inflate(fromBase64(blocks[i]!)));
-    blocks[i] = ""; // not needed any more
-  }
-  return new Bytes(pieces);
+  return new Bytes(pieces.flat());
 }

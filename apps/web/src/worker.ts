@@ -2,10 +2,19 @@
 // The worker: has the core and the canvas for good. Input goes to the core, which says what it
 // changed; lists are painted once a frame while anything changes.
 
-import type { Changes, Command, Document, FromWorker, Row, TableHead, ToWorker } from "./messages";
+import type {
+  Changes,
+  Command,
+  Document,
+  FromWorker,
+  Row,
+  TableHead,
+  ToWorker,
+  Words,
+} from "./messages";
 import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
-import { unpack } from "./worker-source";
+import { unpack, unpackAhead } from "./worker-source";
 
 // enum thrum__changed, and answers.c's
 const CHANGED_PICTURE = 1;
@@ -249,14 +258,16 @@ class Viewer {
     post({ is: "rows", part, table, first, rows: this.core.json<Row[]>() });
   }
 
-  drawChart({ part, tally, measure, width, scale, choose }: Message<"chart">): void {
+  drawChart(message: Message<"chart">): void {
+    const { part, tally, measure, width, scale, choose, key, shift } = message;
     const { core } = this;
     if (core.call("core_chart", part, tally, measure, width) < 0) return;
     if (choose !== undefined) {
       const [x0, x1] = choose ?? [0, -1];
       core.call("core_choose", part, width, x0, x1);
-      core.call("core_chart", part, tally, measure, width);
     }
+    if (key) core.callText("core_chart_key", key, part, Number(shift));
+    core.call("core_chart", part, tally, measure, width);
     const words = core.answer();
     const list = core.call("core_chart_list") >>> 0;
     const height = new Float32Array(core.memory.buffer, list, 4)[3] ?? 0;
@@ -271,7 +282,7 @@ class Viewer {
   async export({ what, part, table }: Message<"export">): Promise<void> {
     const { core } = this;
     core.call("core_name", part);
-    const base = core.answer() || "thrum";
+    const base = core.answer();
     if (what === "png") {
       const context = contextOf(new OffscreenCanvas(1, 1));
       this.paint(context, PNG_SCALE);
@@ -354,6 +365,7 @@ class Viewer {
         return this.drawChart(message);
       case "start":
       case "core":
+      case "block":
         return;
     }
   }
@@ -372,7 +384,9 @@ async function start(message: Message<"start">): Promise<Viewer> {
   const viewer = new Viewer(core, painter, contextOf(message.canvas));
   viewer.theme(message);
   core.call("core_commands");
-  post({ is: "ready", commands: core.json<Command[]>() });
+  const commands = core.json<Command[]>();
+  core.call("core_words");
+  post({ is: "ready", commands, words: core.json<Words>() });
   return viewer;
 }
 
@@ -393,5 +407,6 @@ async function take(message: ToWorker): Promise<void> {
 
 onmessage = (event: MessageEvent<ToWorker>) => {
   if (event.data.is === "core") compile(event.data.module);
+  else if (event.data.is === "block") unpackAhead(event.data.text);
   else last = last.then(() => take(event.data));
 };

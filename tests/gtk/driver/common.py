@@ -4,7 +4,6 @@
 import os
 import re
 import subprocess
-import time
 
 import desktop as driver
 
@@ -30,9 +29,7 @@ def record(desktop, name="lost_reply", *arguments):
 
 
 def is_quiet(viewer):
-    # GTK 4.8 says that of its own menus.
-    said = "\n".join(line for line in viewer.output().splitlines()
-                     if line and "Broken accounting of active state" not in line)
+    said = viewer.output()
     check("WARNING" not in said and "CRITICAL" not in said, f"it says: {said}")
 
 
@@ -60,17 +57,30 @@ def wait_selected(viewer, task):
     viewer.wait(f"task {task} is selected", lambda window: selected(window.state) == task)
 
 
+def exported(viewer):
+    """The picture, as SVG."""
+    file = os.path.join(viewer.folder, "picture.svg")
+    viewer.click("export")
+    viewer.wait_dialog()
+    viewer.key("ctrl+a")
+    viewer.type(file)
+    viewer.key("Return")
+    viewer.wait("it is exported", lambda _: os.path.exists(file))
+    viewer.settle()
+    with open(file, encoding="utf-8") as text:
+        return text.read()
+
+
 def find(viewer, words):
     """A place on the picture where the status line names a task so."""
     (left, top), (right, bottom) = viewer.at("picture", 0, 0), viewer.at("picture", 1.0, 1.0)
-    for part in range(10, 100, 2):
-        for across in 0.1, 0.5, 0.9:
+    for across in 0.1, 0.5, 0.9:
+        for part in range(10, 100, 3):
             viewer.desktop.xdotool("mousemove", round(left + across * (right - left)),
-                                   round(top + part / 100 * (bottom - top)), "sleep", 0.08)
+                                   round(top + part / 100 * (bottom - top)))
+            viewer.take_in()
             if words in viewer.window().status:
-                time.sleep(0.1)
-                if words in viewer.window().status:
-                    return across, part / 100
+                return across, part / 100
     raise AssertionError(f"\"{words}\" is nowhere: {viewer.window().status}")
 
 

@@ -81,19 +81,13 @@ class Desktop:
         return viewer
 
 
-def busy(pid):
-    """How long a process has run; None: it runs now."""
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return None if fields[0] == "R" else int(fields[11]) + int(fields[12])
-
-
 class Window:
     """A window as it was last told by the viewer."""
 
     def __init__(self, title):
         self.title, self.places, self.texts = title, {}, {}
         self.state = self.status = ""
+        self.is_active = False
 
     def is_seen(self, name):
         return name in self.places
@@ -111,18 +105,22 @@ class Viewer:
             stdout=self.said, stderr=subprocess.STDOUT,
             env=dict(desktop.environment, THRUM_GTK_PLACES=self.file, **environment))
 
-    def windows(self):
-        """All, in no order; as a dictionary by title."""
-        found, window = {}, None
+    def told(self):
+        """What the viewer says: the number of its turn, and its windows by title."""
+        turn, found, window = 0, {}, None
         try:
             with open(self.file, encoding="utf-8") as file:
                 lines = file.read().splitlines()
         except OSError:
-            return found
+            return turn, found
         for line in lines:
             word, _, rest = line.partition(" ")
-            if word == "window":
+            if word == "turn":
+                turn = int(rest)
+            elif word == "window":
                 window = found.setdefault(rest, Window(rest))
+            elif word == "active":
+                window.is_active = True
             elif word == "state":
                 window.state = rest
             elif word == "status":
@@ -132,7 +130,11 @@ class Viewer:
                 if len(parts) >= 5 and parts[4] == "yes":
                     window.places[word] = tuple(int(part) for part in parts[:4])
                     window.texts[word] = parts[5] if len(parts) > 5 else ""
-        return found
+        return turn, found
+
+    def windows(self):
+        """All, in no order; as a dictionary by title."""
+        return self.told()[1]
 
     def window(self, title=" – thrum"):
         """The window in whose title that is; of the viewer's own, any."""
@@ -173,22 +175,36 @@ class Viewer:
         return self.wait("the trace is shown", lambda window: window.is_seen("words") and
                          window.places.get("picture", (0, 0, 0))[2] > 100 and window.status)
 
+    def wait_dialog(self):
+        """Until a second window is there, with all it has."""
+        self.wait("a dialog is there", lambda _: len(self.windows()) == 2)
+        self.wait("the dialog has the keyboard", lambda window: not window.is_active)
+        self.settle()
+
     def output(self):
         self.said.flush()
         with open(self.said.name, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def settle(self):
-        """Until viewer and display have nothing to do, as far as that comes soon; a person sees
-        what was made of a click before the next. Viewers write their places every 50 ms."""
-        quiet, before = 0, None
-        for _ in range(50):
-            now = [busy(process.pid) for process in (self.process, self.desktop.server)]
-            quiet = quiet + 1 if now == before and None not in now else 0
-            if quiet == 5:
-                return
-            before = now
+    def take_in(self):
+        """Until all input that was given is taken in, and told; False: the viewer is gone."""
+        first = self.told()[0]
+        until = time.monotonic() + PATIENCE
+        while self.told()[0] <= first + 1 and time.monotonic() < until:
+            if self.process.poll() is not None:
+                return False
             time.sleep(0.02)
+        return True
+
+    def settle(self):
+        """Until nothing moves, either; a person sees what was made of a click before the next."""
+        quiet, before = 0, None
+        until = time.monotonic() + PATIENCE
+        while quiet < 2 and time.monotonic() < until and self.take_in():
+            now = [(title, window.places, window.is_active)
+                   for title, window in self.windows().items()]
+            quiet = quiet + 1 if now == before else 0
+            before = now
 
     # ---- What a person does
 
@@ -217,8 +233,15 @@ class Viewer:
         self.desktop.xdotool("mousemove", *self.at(name, x, y))
 
     def click(self, name, x=0.5, y=0.5, button=1, times=1):
-        self.desktop.xdotool("mousemove", *self.at(name, x, y), "sleep", 0.05, "click",
-                             "--repeat", times, "--delay", 60, button)
+        self.point(name, x, y)
+        self.take_in()
+        if times == 1:
+            # GTK 4.8 forgets a press when it finds the button up before the release has come.
+            self.desktop.xdotool("mousedown", button)
+            self.take_in()
+            self.desktop.xdotool("mouseup", button)
+        else:
+            self.desktop.xdotool("click", "--repeat", times, "--delay", 60, button)
 
     def wheel(self, name, steps, x=0.5, y=0.5):
         """Upwards; downwards if negative."""
@@ -231,12 +254,18 @@ class Viewer:
                              *middle, "sleep", 0.05, "mousemove", *end, "sleep", 0.05,
                              "mouseup", 1)
 
-    def key(self, *keys):
+    def wait_active(self):
+        """Until the window manager has given the keyboard to one of its windows."""
         self.settle()
+        self.wait("it has the keyboard", lambda _: any(
+            window.is_active for window in self.windows().values()))
+
+    def key(self, *keys):
+        self.wait_active()
         self.desktop.xdotool("key", "--delay", 30, *keys)
 
     def type(self, text):
-        self.settle()
+        self.wait_active()
         self.desktop.xdotool("type", "--delay", 15, text)
 
     def end(self):

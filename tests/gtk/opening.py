@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The desktop viewer while it opens what is big, and what is dropped on it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
+# pylint: disable=wrong-import-position
+import desktop as driver
+from common import check, is_quiet, program, record
+
+SIZES = (3, 9)  # millions of events: what opens too soon is tried with more
+RUN = bytes((0x0B, 0x62, 0xB8))  # the colour of what runs, in light
+
+
+def big(desktop, millions):
+    file = os.path.join(desktop.folder, f"many-{millions}.thrum")
+    if not os.path.exists(file):
+        subprocess.run([program("tests", "gtk", "programs", "many"), file, str(millions)],
+                       check=True)
+    return file
+
+
+def is_loading(viewer):
+    """Waits until the progress is told; False: it is shown already."""
+    return viewer.wait("it opens", lambda window: "loading" if window.is_seen("cancel") else
+                       "shown" if window.is_seen("picture") else None) == "loading"
+
+
+def with_big(desktop, case, traces=1):
+    """Does it with a viewer that is opening; what is big depends on the machine."""
+    for millions in SIZES:
+        viewer = desktop.view("--stacked", *[big(desktop, millions)] * traces)
+        if is_loading(viewer) and case(viewer):
+            return
+        viewer.end()
+    print(f"skipped: {SIZES[-1]} million events are opened too soon here")
+
+
+def is_idle(pid):
+    """Whether a process uses less than a tenth of a processor for a while."""
+    ticks = []
+    for wait in 0.4, 0:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            ticks.append(sum(map(int, file.read().rpartition(")")[2].split()[11:13])))
+        time.sleep(wait)
+    return ticks[1] - ticks[0] < 4
+
+
+def cancel(viewer):
+    """At once: settling would wait for what is to be cancelled. False: too late."""
+    found = viewer.find("cancel")
+    if not found:
+        return False
+    left, top, width, height = found[1]
+    corner = viewer.shape()[1:3]
+    viewer.desktop.xdotool("mousemove", corner[0] + left + width // 2,
+                           corner[1] + top + height // 2, "sleep", 0.05, "click", 1)
+    seen = viewer.wait("it is cancelled, or shown", lambda window: [
+        name for name in ("empty-open", "picture") if window.is_seen(name)])
+    if "picture" in seen:
+        return False
+    check(not viewer.window().is_seen("loading"), "it still says that it opens")
+    viewer.wait("what was cancelled ends", lambda _: is_idle(viewer.process.pid))
+    is_quiet(viewer)
+    return True
+
+
+def cancels(desktop):
+    with_big(desktop, cancel)
+
+
+def blue(desktop, left, top, width, height):
+    """How many pixels of a part of the screen have the colour of what runs."""
+    pixels = subprocess.run(["import", "-window", "root", "-crop", f"{width}x{height}+{left}+{top}",
+                             "-depth", "8", "rgb:-"], env=desktop.environment, check=True,
+                            capture_output=True, timeout=driver.PATIENCE).stdout
+    return sum(pixels[i:i + 3] == RUN for i in range(0, len(pixels), 3 * 7))
+
+
+def coarse(viewer):
+    """Each trace has its picture, one above the other. False: too late."""
+    corner = viewer.shape()[1:3]
+    words = ""
+    while True:
+        window = viewer.window()
+        if not window.is_seen("coarse"):
+            return False
+        words = window.texts.get("loading-words", words)
+        left, top, width, height = window.places["coarse"]
+        both = [blue(viewer.desktop, corner[0] + left, corner[1] + top + part * height // 2,
+                     width, height // 2) for part in range(2)]
+        if min(both) > 100:
+            check(re.search(r"many-\d+\.thrum: (.* of .*|laying out)", words), words)
+            return True
+
+
+def shows_coarse_pictures(desktop):
+    if not shutil.which("import"):
+        print("skipped: ImageMagick isn't installed")
+        return
+    with_big(desktop, coarse, 2)
+
+
+def opens_what_is_dropped(desktop):
+    """A drop gives files by URI, as a file manager that starts the viewer does."""
+    file = Path(record(desktop)).rename(Path(desktop.folder) / "with space.thrum")
+    viewer = desktop.view(file.as_uri())
+    viewer.wait_shown()
+    check("with space.thrum" in viewer.window().title, viewer.window().title)
+    is_quiet(viewer)
+
+
+driver.run([cancels, shows_coarse_pictures, opens_what_is_dropped])

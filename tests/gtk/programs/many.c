@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/* many FILE MILLIONS: a recording of so many million events, by a clock of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <thrum.h>
+
+#define SHARED 8 /* tasks that are alive at a time */
+#define EVENTS 4 /* of each */
+
+static uint64_t now;
+
+static uint64_t read_clock(void *context)
+{
+	(void)context;
+	return now += 1000;
+}
+
+int main(int argc, char **argv)
+{
+	/* Of 16 ns to a tick, so that its sixteenths are ns. */
+	struct thrum_clock clock = {read_clock, NULL, 62500000};
+	unsigned long millions = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	struct thrum_config config = {.file = argv[1], .size = millions << 25, .clock = &clock};
+	thrum_task tasks[SHARED] = {0};
+
+	if (millions == 0 || thrum_start(&config) < 0)
+		return 1;
+	for (unsigned long i = 0; i < millions * 1000000 / EVENTS; i++) {
+		thrum_task *task = &tasks[i % SHARED];
+
+		if (i >= SHARED)
+			thrum_task_resolve(*task);
+		*task = thrum_task_create(THRUM_KIND_TASK, "one of many");
+		thrum_task_switch(*task);
+		thrum_task_switch(THRUM_TASK_NONE);
+	}
+	thrum_stop();
+	return 0;
+}
