@@ -141,6 +141,43 @@ static uint32_t take(struct thrum__seat *seats, uint32_t root, uint32_t unit)
 	return balance(seats, root);
 }
 
+/* One tree of all before a unit, the unit, and all behind it. Blelloch, Ferizovic, Sun, "Just Join
+ * for Parallel Ordered Sets", 2016. */
+static uint32_t join(struct thrum__seat *seats, uint32_t left, uint32_t unit, uint32_t right)
+{
+	int lean = height(seats, left) - height(seats, right);
+
+	if (lean > 1) {
+		seats[left].right = join(seats, seats[left].right, unit, right);
+		return balance(seats, left);
+	}
+	if (lean < -1) {
+		seats[right].left = join(seats, left, unit, seats[right].left);
+		return balance(seats, right);
+	}
+	seats[unit].left = left;
+	seats[unit].right = right;
+	pull(seats, unit);
+	return unit;
+}
+
+/* Drops what is gone, up to the first that isn't. */
+static uint32_t shed(struct thrum__seat *seats, uint32_t root)
+{
+	uint32_t left;
+
+	for (;;) {
+		if (root == THRUM__NONE)
+			return THRUM__NONE;
+		left = shed(seats, seats[root].left);
+		if (left != THRUM__NONE || !seats[root].is_gone)
+			break;
+		seats[root].is_gone = false;
+		root = seats[root].right;
+	}
+	return left == seats[root].left ? root : join(seats, left, root, seats[root].right);
+}
+
 static bool fits(const struct thrum__seat *seats, uint32_t root, int64_t start, int64_t end)
 {
 	int64_t before = INT64_MIN, after = INT64_MAX;
@@ -187,20 +224,28 @@ static void climb(struct thrum__slack *tree, uint32_t node)
 	}
 }
 
-/* To be called when a row's tree has changed, and it has no list. */
+/* To be called when something was taken out of a row, or put into its tree. The widest gap may be
+ * told too wide while there is a list. */
 static void update(struct thrum__pile *pile, const struct thrum__seat *seats, uint32_t row)
 {
 	struct thrum__slack *slack = &pile->tree[pile->room + row];
-	uint32_t root = pile->line[row].root, last = root;
+	const struct thrum__line *line = &pile->line[row];
+	const struct thrum__seat *root = line->root != THRUM__NONE ? &seats[line->root] : NULL;
+	uint32_t last = line->tail != THRUM__NONE ? line->tail : line->root;
 
-	*slack = EMPTY;
-	if (root != THRUM__NONE) {
-		const struct thrum__seat *seat = &seats[root];
-
-		while (seats[last].right != THRUM__NONE)
+	if (last == THRUM__NONE) {
+		*slack = EMPTY;
+	} else {
+		while (line->tail == THRUM__NONE && seats[last].right != THRUM__NONE)
 			last = seats[last].right;
-		*slack = (struct thrum__slack){seat->first, seat->last, seat->gap,
-			seats[last].start};
+		slack->start = root ? root->first : seats[line->head].start;
+		slack->end = seats[last].end;
+		slack->late = seats[last].start;
+		if (line->tail == THRUM__NONE)
+			slack->gap = root->gap;
+		else if (root)
+			slack->gap = greater(slack->gap,
+				greater(root->gap, seats[line->head].start - root->last));
 	}
 	climb(pile->tree, pile->room + row);
 }
@@ -241,7 +286,7 @@ static void append(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t
 	line->tail = unit;
 }
 
-/* Takes a unit out of a row that is but a list. */
+/* Takes a unit out of a row's list. */
 static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
 	uint32_t unit)
 {
@@ -257,16 +302,8 @@ static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32
 		line->tail = before;
 	else
 		seats[after].left = before;
-	if (line->head == THRUM__NONE) {
-		*slack = EMPTY;
-	} else if (before == THRUM__NONE) {
-		slack->start = seats[after].start;
-	} else if (after == THRUM__NONE) {
-		slack->end = seats[before].end;
-		slack->late = seats[before].start;
-	} else {
+	if (before != THRUM__NONE && after != THRUM__NONE)
 		slack->gap = greater(slack->gap, seats[after].start - seats[before].end);
-	}
 }
 
 void thrum__pile_finish(struct thrum__pile *pile)
@@ -374,6 +411,7 @@ void thrum__pile_insert(struct thrum__pile *pile, struct thrum__seat *seats, uin
 {
 	struct thrum__line *line = &pile->line[row];
 
+	seats[unit].is_gone = false;
 	if (pile->tree[pile->room + row].end <= seats[unit].start) {
 		append(pile, seats, row, unit);
 		climb(pile->tree, pile->room + row);
@@ -402,12 +440,23 @@ void thrum__pile_remove(struct thrum__pile *pile, struct thrum__seat *seats, uin
 {
 	struct thrum__line *line = &pile->line[row];
 
-	if (line->root == THRUM__NONE) {
+	if (line->root == THRUM__NONE || seats[unit].start >= seats[line->root].last)
 		take_off(pile, seats, row, unit);
-		climb(pile->tree, pile->room + row);
-		return;
+	else
+		line->root = take(seats, line->root, unit);
+	update(pile, seats, row);
+}
+
+void thrum__pile_shed(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row)
+{
+	struct thrum__line *line = &pile->line[row];
+	uint32_t unit;
+
+	line->root = shed(seats, line->root);
+	while (unit = line->head,
+		line->root == THRUM__NONE && unit != THRUM__NONE && seats[unit].is_gone) {
+		take_off(pile, seats, row, unit);
+		seats[unit].is_gone = false;
 	}
-	settle(pile, seats, row);
-	line->root = take(seats, line->root, unit);
 	update(pile, seats, row);
 }

@@ -16,6 +16,7 @@ struct thrum__seat {
 	int64_t gap;         /* of the subtree: the widest free stretch between two */
 	uint32_t left, right;
 	uint8_t height;
+	bool is_gone; /* set before thrum__pile_shed */
 };
 
 /* How free rows are: of a row, or the best of many, each by its own. */
@@ -59,5 +60,7 @@ bool thrum__pile_stretch(struct thrum__pile *, struct thrum__seat *seats, uint32
 	uint32_t unit, int64_t end);
 void thrum__pile_remove(struct thrum__pile *, struct thrum__seat *seats, uint32_t row,
 	uint32_t unit);
+/* Takes those out of a row that are gone, up to the first that isn't: they are gone no more. */
+void thrum__pile_shed(struct thrum__pile *, struct thrum__seat *seats, uint32_t row);
 
 #endif

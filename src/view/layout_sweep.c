@@ -91,12 +91,14 @@ int thrum__layout_sweep(struct thrum__layout *layout)
 
 /* ---- What is forgotten ----------------------------------------------------------------------- */
 
-/* A chain whose last task is forgotten is over. */
+/* A chain whose last task is forgotten is over. It has its row until that is cleared. */
 static void end_chain(struct thrum__layout *layout, uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task;
 
-	thrum__layout_stand(layout, unit);
+	if (!layout->placer->logs)
+		thrum__layout_stand(layout, unit);
+	layout->placer->seats[unit].is_gone = layout->units[unit].row != THRUM__NONE;
 	while (task != THRUM__NONE) {
 		uint32_t *cell = thrum__cell(&layout->tasks, task);
 
@@ -149,6 +151,26 @@ static void forget_block(struct thrum__layout *layout, const struct thrum__model
 	}
 }
 
+/* What is over is mostly the beginning of a row, and goes at once. */
+static void clear_rows(struct thrum__layout *layout)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	for (uint32_t i = 0; i < layout->changed_count; i++) {
+		uint32_t number = layout->changed[i];
+		struct thrum__unit *unit = &layout->units[number];
+		struct thrum__pile *pile = &placer->piles[unit->group];
+
+		if (unit->task != THRUM__NONE || unit->row == THRUM__NONE)
+			continue;
+		if (placer->seats[number].is_gone)
+			thrum__pile_shed(pile, placer->seats, unit->row);
+		if (placer->seats[number].is_gone)
+			thrum__pile_remove(pile, placer->seats, unit->row, number);
+		unit->row = THRUM__NONE;
+	}
+}
+
 void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__cells *cells = &layout->tasks;
@@ -161,6 +183,8 @@ void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__mode
 	for (uint32_t i = 0; until && i < cells->kept_count; i++)
 		if (!model->tasks.block[cells->kept[i]])
 			forget_block(layout, model, cells->kept[i], until);
-	if (until)
+	if (until) {
+		clear_rows(layout);
 		thrum__cells_forget(cells, model);
+	}
 }

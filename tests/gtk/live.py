@@ -20,9 +20,7 @@ class Recorded:
 
     def __init__(self, desktop):
         self.file = os.path.join(desktop.folder, "live.thrum")
-        server = program("examples", "server", "server")
-        self.command = [server, "--seconds", "60"] if os.path.exists(server) else [
-            program("tests", "thrum", "programs", "steady")]
+        self.command = [program("tests", "thrum", "programs", "steady")]
 
     def __enter__(self):
         self.process = subprocess.Popen(
