@@ -61,7 +61,8 @@ def cancel(viewer):
     left, top, width, height = found[1]
     corner = viewer.shape()[1:3]
     viewer.desktop.xdotool("mousemove", corner[0] + left + width // 2,
-                           corner[1] + top + height // 2, "sleep", 0.05, "click", 1)
+                           corner[1] + top + height // 2)
+    viewer.press()
     seen = viewer.wait("it is cancelled, or shown", lambda window: [
         name for name in ("empty-open", "picture") if window.is_seen(name)])
     if "picture" in seen:

@@ -236,12 +236,16 @@ class Viewer:
         self.point(name, x, y)
         self.take_in()
         if times == 1:
-            # GTK 4.8 forgets a press when it finds the button up before the release has come.
-            self.desktop.xdotool("mousedown", button)
-            self.take_in()
-            self.desktop.xdotool("mouseup", button)
+            self.press(button)
         else:
             self.desktop.xdotool("click", "--repeat", times, "--delay", 60, button)
+
+    def press(self, button=1):
+        """Where the pointer is. GTK 4.8 forgets a press when it finds the button up before the
+        release has come."""
+        self.desktop.xdotool("mousedown", button)
+        self.take_in()
+        self.desktop.xdotool("mouseup", button)
 
     def wheel(self, name, steps, x=0.5, y=0.5):
         """Upwards; downwards if negative."""
