@@ -63,19 +63,39 @@ const struct thrum__model *pane_model(AppPane *self)
 
 /* ---- Filling ------------------------------------------------------------------------------- */
 
-/* Numbers are made anew only here: tables and chart must follow at once, the old ones are gone. */
-static void fill(AppPane *self)
+static bool is_page(AppPane *self, const char *word)
+{
+	const char *page = gtk_stack_get_visible_child_name(GTK_STACK(self->stack));
+
+	return page && strcmp(page, word) == 0;
+}
+
+/* Numbers are made anew only here: nothing may keep the old ones, which are gone. */
+static void take_stats(AppPane *self)
 {
 	const struct thrum__stats *stats = self->part < self->count
 		? app_trace_stats(self->traces[self->part])
 		: NULL;
 
-	if (stats != self->stats) {
-		self->stats = stats;
-		pane_statistics_fill(self);
+	if (stats == self->stats)
+		return;
+	self->stats = stats;
+	pane_table_let_go(self->statistics);
+	pane_table_let_go(self->tasks);
+	pane_chart_fill(self);
+	pane_tasks_tell(self);
+}
+
+/* What nobody sees is filled when it is turned to. */
+static void fill(AppPane *self)
+{
+	take_stats(self);
+	if (is_page(self, "details"))
+		pane_details_fill(self);
+	else if (is_page(self, "tasks") && !pane_table_get(self->tasks))
 		pane_tasks_fill(self);
-	}
-	pane_details_fill(self);
+	else if (is_page(self, "statistics") && !pane_table_get(self->statistics))
+		pane_statistics_fill(self);
 }
 
 static gboolean fill_now(gpointer data)
@@ -107,9 +127,12 @@ static void fill_soon(AppPane *self)
 static void empty(AppPane *self)
 {
 	self->count = self->part = 0;
-	self->task = THRUM__NONE;
+	self->task = self->chosen = THRUM__NONE;
 	self->is_new = true;
-	fill(self);
+	take_stats(self);
+	pane_details_fill(self);
+	pane_tasks_fill(self);
+	pane_statistics_fill(self);
 }
 
 static void choose_part(AppPane *self, unsigned part)
@@ -196,6 +219,7 @@ static void page_changed(GtkStack *stack, GParamSpec *property, gpointer data)
 {
 	const char *word = gtk_stack_get_visible_child_name(stack);
 
+	fill_soon(data);
 	if (word)
 		g_signal_emit(data, signals[SIGNAL_PAGE], 0, word);
 }
@@ -279,7 +303,7 @@ static void add_head(AppPane *self)
 static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_hover, self};
-	self->task = THRUM__NONE;
+	self->task = self->chosen = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
 	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");

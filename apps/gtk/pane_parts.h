@@ -24,7 +24,9 @@ struct _AppPane {
 	/* Tasks */
 	PaneTable *tasks;
 	GtkWidget *tasks_scroller, *filter, *filtered, *unnarrow;
+	GtkSelectionModel *tasks_selection; /* the view's; NULL: there is none yet */
 	GtkStackPage *tasks_tab;
+	uint32_t chosen; /* among the tasks, or NONE */
 	/* Statistics */
 	PaneTable *statistics;
 	GtkWidget *statistics_scroller, *what, *measure;
@@ -49,11 +51,12 @@ void pane_go_finding(AppPane *, uint32_t finding);
 const struct thrum__view *pane_view(AppPane *);
 const struct thrum__model *pane_model(AppPane *);
 
-/* A page is made once, and filled when what it shows has changed. */
+/* A page is made once, and filled when what it shows has changed and it is seen. */
 void pane_details_init(AppPane *);
 void pane_details_fill(AppPane *);
 void pane_tasks_init(AppPane *);
 void pane_tasks_fill(AppPane *);
+void pane_tasks_tell(AppPane *);   /* how many there are: seen on every page */
 void pane_tasks_narrow(AppPane *); /* by filter and chart */
 void pane_statistics_init(AppPane *);
 void pane_statistics_fill(AppPane *);

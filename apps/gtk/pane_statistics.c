@@ -70,7 +70,7 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 	/* The old view goes first: its columns aren't those of the new rows. */
 	self->statistics_selection = NULL;
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->statistics_scroller), NULL);
-	pane_table_set(self->statistics, chosen_table(self), self->stats);
+	pane_table_set(self->statistics, chosen_table(self), self->stats, NULL, "");
 	make_view(self);
 	gtk_widget_set_visible(self->chart_box, has_labels);
 	gtk_widget_set_visible(self->measure, has_labels);
@@ -81,14 +81,16 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 void pane_statistics_fill(AppPane *self)
 {
 	/* Rows move when there is more: none is chosen by that. */
-	if (self->statistics_selection)
+	if (self->statistics_selection) {
 		g_signal_handlers_block_by_func(self->statistics_selection, row_chosen, self);
-	pane_table_set(self->statistics, chosen_table(self), self->stats);
-	if (self->statistics_selection)
+		gtk_single_selection_set_selected(
+			GTK_SINGLE_SELECTION(self->statistics_selection),
+			GTK_INVALID_LIST_POSITION);
 		g_signal_handlers_unblock_by_func(self->statistics_selection, row_chosen, self);
-	else
+	}
+	pane_table_set(self->statistics, chosen_table(self), self->stats, NULL, "");
+	if (!self->statistics_selection)
 		make_view(self);
-	pane_chart_fill(self);
 }
 
 static void measure_chosen(GtkDropDown *measure, GParamSpec *property, gpointer data)

@@ -15,6 +15,10 @@ struct _PaneTable {
 	GObject parent;
 	struct thrum__table table; /* form NULL: empty */
 	int kind;
+	unsigned sorted; /* by which column; kept while there is no table */
+	bool is_sorted, descending;
+	guint told;        /* how many rows views know of */
+	GHashTable *bound; /* list item → its struct column: the cells that say something */
 };
 
 static GType get_item_type(GListModel *list)
@@ -24,7 +28,7 @@ static GType get_item_type(GListModel *list)
 
 static guint get_n_items(GListModel *list)
 {
-	return PANE_TABLE(list)->table.count;
+	return PANE_TABLE(list)->told;
 }
 
 /* The rows have nothing of their own: a place in the table is all that cells need. */
@@ -46,6 +50,7 @@ G_DEFINE_TYPE_WITH_CODE(PaneTable, pane_table, G_TYPE_OBJECT,
 static void pane_table_finalize(GObject *object)
 {
 	thrum__table_finish(&PANE_TABLE(object)->table);
+	g_hash_table_unref(PANE_TABLE(object)->bound);
 	G_OBJECT_CLASS(pane_table_parent_class)->finalize(object);
 }
 
@@ -56,47 +61,13 @@ static void pane_table_class_init(PaneTableClass *class)
 
 static void pane_table_init(PaneTable *self)
 {
+	self->bound = g_hash_table_new(NULL, NULL);
 }
 
 PaneTable *pane_table_new(void)
 {
 	return g_object_new(PANE_TYPE_TABLE, NULL);
 }
-
-void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats)
-{
-	struct thrum__table old = self->table;
-	bool was_sorted = old.form && self->kind == kind && old.sorted < old.form->count;
-
-	self->table = (struct thrum__table){0};
-	self->kind = kind;
-	if (stats && thrum__table_init(&self->table, kind, stats) == 0) {
-		/* Without memory it has the form's order. */
-		if (was_sorted &&
-			(old.sorted != self->table.sorted ||
-				old.descending != self->table.descending) &&
-			thrum__table_sort(&self->table, old.sorted, old.descending) < 0)
-			g_debug("no memory to sort");
-	}
-	g_list_model_items_changed(G_LIST_MODEL(self), 0, old.count, self->table.count);
-	thrum__table_finish(&old);
-}
-
-void pane_table_narrow(PaneTable *self, const struct thrum__chart *chart, const char *text)
-{
-	uint32_t count = self->table.count;
-
-	if (!self->table.form || thrum__table_narrow(&self->table, chart, text) < 0)
-		return;
-	g_list_model_items_changed(G_LIST_MODEL(self), 0, count, self->table.count);
-}
-
-const struct thrum__table *pane_table_get(PaneTable *self)
-{
-	return self->table.form ? &self->table : NULL;
-}
-
-/* ---- Sorting ------------------------------------------------------------------------------- */
 
 /* What a column's header and cells need to know. */
 struct column {
@@ -112,6 +83,152 @@ struct sorting {
 	int asked, primary;            /* -1: none */
 	bool is_setting;
 };
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+	const struct column *column = data;
+	const struct thrum__column *of =
+		&thrum__table_form(column->table->kind)->columns[column->index];
+	GtkWidget *label = gtk_label_new(NULL);
+
+	gtk_label_set_xalign(GTK_LABEL(label), thrum__column_is_right(of) ? 1 : 0);
+	/* Of a number that is cut nobody can read anything. */
+	if (!thrum__column_is_right(of))
+		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
+	gtk_list_item_set_child(item, label);
+}
+
+/* What has no label is called by its kind, as in the picture. */
+static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__cell *cell)
+{
+	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
+		strcmp(self->table.form->columns[column].name, "label") == 0;
+}
+
+static void write_cell(GtkListItem *item, const struct column *column)
+{
+	const PaneTable *self = column->table;
+	const struct thrum__table *table = &self->table; /* empty cells: forgotten since */
+	GtkWidget *label = gtk_list_item_get_child(item);
+	guint row = gtk_list_item_get_position(item);
+	char text[THRUM__CELL_ROOM + 1] = "";
+	struct thrum__cell cell = {0};
+	bool has_kind = false;
+
+	if (table->form && row < table->count) {
+		thrum__table_words(table, row, column->index, &cell);
+		has_kind = is_unnamed(self, column->index, &cell);
+		if (has_kind) {
+			cell.text = cell.room;
+			cell.size = MIN(sizeof cell.room - 1,
+				thrum__view_task_words(table->model, table->rows[row], cell.room,
+					sizeof cell.room));
+		}
+		text[thrum__text_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
+	}
+	if (has_kind)
+		gtk_widget_add_css_class(label, "unnamed");
+	else
+		gtk_widget_remove_css_class(label, "unnamed");
+	if (strcmp(gtk_label_get_text(GTK_LABEL(label)), text) != 0)
+		gtk_label_set_text(GTK_LABEL(label), text);
+}
+
+static void bind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+	const struct column *column = data;
+
+	g_hash_table_insert(column->table->bound, item, data);
+	write_cell(item, column);
+}
+
+static void unbind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+	const struct column *column = data;
+
+	g_hash_table_remove(column->table->bound, item);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* All rows are others. */
+static void replace(PaneTable *self)
+{
+	guint old = self->told;
+
+	self->told = self->table.count;
+	g_list_model_items_changed(G_LIST_MODEL(self), 0, old, self->told);
+}
+
+/* Two hundred rows of widgets cost GTK a third of a second; new words in them hardly anything. */
+static void renew(PaneTable *self)
+{
+	guint old = self->told, same = MIN(old, self->table.count);
+	GHashTableIter iter;
+	gpointer item, column;
+
+	self->told = self->table.count;
+	if (self->told != old)
+		g_list_model_items_changed(G_LIST_MODEL(self), same, old - same, self->told - same);
+	g_hash_table_iter_init(&iter, self->bound);
+	while (g_hash_table_iter_next(&iter, &item, &column))
+		write_cell(item, column);
+}
+
+/* The order outlives the rows. */
+static void finish(PaneTable *self)
+{
+	if (self->table.form) {
+		self->sorted = self->table.sorted;
+		self->descending = self->table.descending;
+		self->is_sorted = self->sorted < self->table.form->count;
+	}
+	thrum__table_finish(&self->table);
+}
+
+/* Without memory it has the form's order, or all rows. */
+static void arrange(PaneTable *self, const struct thrum__chart *chart, const char *text)
+{
+	struct thrum__table *table = &self->table;
+
+	if (self->is_sorted &&
+		(self->sorted != table->sorted || self->descending != table->descending) &&
+		thrum__table_sort(table, self->sorted, self->descending) < 0)
+		g_debug("no memory to sort");
+	if ((chart || *text) && thrum__table_narrow(table, chart, text) < 0)
+		g_debug("no memory to narrow");
+}
+
+void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats,
+	const struct thrum__chart *chart, const char *text)
+{
+	finish(self);
+	self->is_sorted = self->is_sorted && self->kind == kind;
+	self->kind = kind;
+	if (stats && thrum__table_init(&self->table, kind, stats) == 0)
+		arrange(self, chart, text);
+	renew(self);
+}
+
+void pane_table_let_go(PaneTable *self)
+{
+	finish(self);
+}
+
+void pane_table_narrow(PaneTable *self, const struct thrum__chart *chart, const char *text)
+{
+	if (self->table.form && thrum__table_narrow(&self->table, chart, text) == 0)
+		replace(self);
+}
+
+const struct thrum__table *pane_table_get(PaneTable *self)
+{
+	return self->table.form ? &self->table : NULL;
+}
+
+/* ---- Sorting ------------------------------------------------------------------------------- */
 
 /*
  * GTK 4.8 tells nobody by which column its view is sorted. But its sorter asks that column's first:
@@ -134,7 +251,7 @@ static void sort(struct sorting *sorting, unsigned column, bool descending)
 	if (!table->form || (table->sorted == column && table->descending == descending) ||
 		thrum__table_sort(table, column, descending) < 0)
 		return;
-	g_list_model_items_changed(G_LIST_MODEL(self), 0, table->count, table->count);
+	replace(self);
 }
 
 static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
@@ -168,52 +285,7 @@ static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
 	sort(sorting, (unsigned)sorting->asked, order == GTK_ORDERING_LARGER);
 }
 
-/* ---- Cells --------------------------------------------------------------------------------- */
-
-static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-	const struct column *column = data;
-	const struct thrum__column *of = &column->table->table.form->columns[column->index];
-	GtkWidget *label = gtk_label_new(NULL);
-
-	gtk_label_set_xalign(GTK_LABEL(label), thrum__column_is_right(of) ? 1 : 0);
-	/* Of a number that is cut nobody can read anything. */
-	if (!thrum__column_is_right(of))
-		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
-	gtk_list_item_set_child(item, label);
-}
-
-/* What has no label is called by its kind, as in the picture. */
-static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__cell *cell)
-{
-	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
-		strcmp(self->table.form->columns[column].name, "label") == 0;
-}
-
-static void bind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
-{
-	const struct column *column = data;
-	const PaneTable *self = column->table;
-	const struct thrum__table *table = &self->table; /* empty cells: forgotten since */
-	GtkWidget *label = gtk_list_item_get_child(item);
-	guint row = gtk_list_item_get_position(item);
-	char text[THRUM__CELL_ROOM + 1] = "";
-	struct thrum__cell cell = {0};
-
-	if (table->form && row < table->count) {
-		thrum__table_words(table, row, column->index, &cell);
-		gtk_widget_remove_css_class(label, "unnamed");
-		if (is_unnamed(self, column->index, &cell)) {
-			cell.text = cell.room;
-			cell.size = MIN(sizeof cell.room - 1,
-				thrum__view_task_words(table->model, table->rows[row], cell.room,
-					sizeof cell.room));
-			gtk_widget_add_css_class(label, "unnamed");
-		}
-		text[thrum__text_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
-	}
-	gtk_label_set_text(GTK_LABEL(label), text);
-}
+/* ---- Columns ------------------------------------------------------------------------------- */
 
 static GtkListItemFactory *make_factory(const struct column *column)
 {
@@ -221,6 +293,7 @@ static GtkListItemFactory *make_factory(const struct column *column)
 
 	g_signal_connect(factory, "setup", G_CALLBACK(set_up_cell), (gpointer)column);
 	g_signal_connect(factory, "bind", G_CALLBACK(bind_cell), (gpointer)column);
+	g_signal_connect(factory, "unbind", G_CALLBACK(unbind_cell), (gpointer)column);
 	return factory;
 }
 

@@ -12,14 +12,22 @@ G_DECLARE_FINAL_TYPE(PaneTable, pane_table, PANE, TABLE, GObject)
 
 PaneTable *pane_table_new(void);
 
-/* Makes the table anew, with the order of before if it is of the same kind. Stats must stay until
- * the next call; NULL: empty. */
-void pane_table_set(PaneTable *, int kind, const struct thrum__stats *);
+/*
+ * Makes the table anew, with the order of before if it is of the same kind, and narrows it as
+ * below. Stats must stay until the next call; NULL: empty. Rows that a view has stay and say what is
+ * there now: of a trace that grows one goes on reading where one was. What is selected stays a
+ * place, too.
+ */
+void pane_table_set(PaneTable *, int kind, const struct thrum__stats *, const struct thrum__chart *,
+	const char *text);
 
-/* The rows that a chart and a text leave. */
+/* Lets go of the stats; views go on showing what they show, until the next call of the above. */
+void pane_table_let_go(PaneTable *);
+
+/* The rows that a chart and a text leave; NULL: all. */
 void pane_table_narrow(PaneTable *, const struct thrum__chart *, const char *text);
 
-/* NULL when it is empty. */
+/* NULL when it is empty, or has let go. */
 const struct thrum__table *pane_table_get(PaneTable *);
 
 /* A view of it with a sortable column for each that is shown; to be made anew for another kind.

@@ -21,11 +21,14 @@ static void say_count(AppPane *self)
 	g_free(label);
 }
 
+static const struct thrum__chart *range(AppPane *self)
+{
+	return pane_chart_has_range(self) ? &self->chart : NULL;
+}
+
 void pane_tasks_narrow(AppPane *self)
 {
-	bool has_range = pane_chart_has_range(self);
-
-	pane_table_narrow(self->tasks, has_range ? &self->chart : NULL,
+	pane_table_narrow(self->tasks, range(self),
 		gtk_editable_get_text(GTK_EDITABLE(self->filter)));
 	say_count(self);
 }
@@ -65,44 +68,65 @@ static void selected(GtkSingleSelection *selection, GParamSpec *property, gpoint
 {
 	AppPane *self = data;
 
+	self->chosen = task_of(self, gtk_single_selection_get_selected(selection));
 	if (gtk_widget_get_mapped(self->tasks_scroller))
-		pane_hover_task(self, task_of(self, gtk_single_selection_get_selected(selection)));
+		pane_hover_task(self, self->chosen);
 }
 
-static GtkWidget *make_view(AppPane *self)
+/* Of newer statistics the chosen task may be elsewhere. */
+static void choose_again(AppPane *self)
+{
+	const struct thrum__table *table = pane_table_get(self->tasks);
+	guint row = 0;
+
+	while (row < table->count && thrum__table_task(table, row) != self->chosen)
+		row++;
+	g_signal_handlers_block_by_func(self->tasks_selection, selected, self);
+	gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(self->tasks_selection),
+		self->chosen != THRUM__NONE && row < table->count ? row
+								  : GTK_INVALID_LIST_POSITION);
+	g_signal_handlers_unblock_by_func(self->tasks_selection, selected, self);
+}
+
+static void make_view(AppPane *self)
 {
 	GtkWidget *view = pane_table_view(self->tasks);
-	GtkSelectionModel *rows = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
 
+	self->tasks_selection = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
 	gtk_widget_set_name(view, "tasks");
 	gtk_column_view_set_single_click_activate(GTK_COLUMN_VIEW(view), TRUE);
 	g_signal_connect(view, "activate", G_CALLBACK(activated), self);
-	g_signal_connect_object(rows, "notify::selected", G_CALLBACK(selected), self, 0);
-	return view;
+	g_signal_connect_object(self->tasks_selection, "notify::selected", G_CALLBACK(selected),
+		self, 0);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->tasks_scroller), view);
 }
 
 /* ---- The page ------------------------------------------------------------------------------ */
 
-void pane_tasks_fill(AppPane *self)
+void pane_tasks_tell(AppPane *self)
 {
-	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->tasks_scroller);
-	GtkAdjustment *at = gtk_scrolled_window_get_vadjustment(scroller);
-	double row = gtk_adjustment_get_value(at);
 	char room[THRUM__NUMBER_ROOM], *title = g_strdup("Tasks");
 
-	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats);
-	if (pane_table_get(self->tasks)) {
+	if (self->stats) {
 		g_free(title);
 		title = g_strdup_printf("Tasks %s",
-			trace_words_count(pane_table_get(self->tasks)->count, room));
-		if (!gtk_scrolled_window_get_child(scroller))
-			gtk_scrolled_window_set_child(scroller, make_view(self));
-		pane_tasks_narrow(self);
-		/* Of a trace that grows one goes on reading where one was. */
-		gtk_adjustment_set_value(at, row);
+			trace_words_count(thrum__table_items(self->stats, THRUM__TABLE_TASKS),
+				room));
 	}
 	gtk_stack_page_set_title(self->tasks_tab, title);
 	g_free(title);
+}
+
+void pane_tasks_fill(AppPane *self)
+{
+	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats, range(self),
+		gtk_editable_get_text(GTK_EDITABLE(self->filter)));
+	if (!pane_table_get(self->tasks))
+		return;
+	if (!self->tasks_selection)
+		make_view(self);
+	choose_again(self);
+	say_count(self);
 }
 
 void pane_tasks_init(AppPane *self)

@@ -80,6 +80,9 @@ struct thrum__cell {
 
 const struct thrum__table_form *thrum__table_form(int kind);
 
+/* How many rows there are before a filter. */
+uint32_t thrum__table_items(const struct thrum__stats *, int kind);
+
 /* The columns that a narrow panel shows, in order; returns how many: at most THRUM__COLUMNS_MAX. */
 #define THRUM__COLUMNS_MAX 32
 unsigned thrum__table_columns(const struct thrum__table_form *,

@@ -6,7 +6,6 @@
 #include "view/table.h"
 
 /* How many rows a table has at most; items are numbered from 0. */
-uint32_t thrum__table_items(const struct thrum__stats *, int kind);
 
 /* The model hasn't forgotten it since the statistics were made. */
 bool thrum__table_has(const struct thrum__table *, uint32_t item);
