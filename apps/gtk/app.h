@@ -47,6 +47,9 @@ struct thrum__model *app_trace_model(AppTrace *);    /* NULL until it is shown *
 struct thrum__view *app_trace_take_view(AppTrace *); /* once */
 const struct thrum_trace_info *app_trace_info(AppTrace *);
 const struct thrum__stats *app_trace_stats(AppTrace *); /* made anew when the model grew; or NULL */
+/* Whether newer ones wait for a pause, since they would hold up following. *end: up to when there
+ * are some, or INT64_MIN. */
+bool app_trace_stats_wait(AppTrace *, int64_t *end);
 void app_trace_pause(AppTrace *, bool is_paused);
 void app_trace_keep(AppTrace *, int64_t ns); /* forget what is older; 0: keep all */
 /* Copies what is recorded now, in a thread; then calls `done`, which calls the second. */

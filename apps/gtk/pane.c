@@ -70,6 +70,25 @@ static bool is_page(AppPane *self, const char *word)
 	return page && strcmp(page, word) == 0;
 }
 
+/* That numbers are old, and what to do. */
+static void say_waiting(AppPane *self)
+{
+	AppTrace *trace = self->part < self->count ? self->traces[self->part] : NULL;
+	char moment[THRUM__NUMBER_ROOM] = "", *text;
+	int64_t end = INT64_MIN;
+	bool waits = trace && app_trace_stats_wait(trace, &end);
+
+	if (end != INT64_MIN)
+		thrum__duration_words(end, 3, moment, sizeof moment);
+	text = *moment ? g_strdup_printf("Counted up to %s; pause to count on.", moment)
+		       : g_strdup("Pause to count.");
+	gtk_label_set_text(GTK_LABEL(self->waiting), text);
+	gtk_widget_set_tooltip_text(self->waiting,
+		"Counting takes so long now that something the program says would be lost");
+	gtk_widget_set_visible(self->waiting, waits);
+	g_free(text);
+}
+
 /* Numbers are made anew only here: nothing may keep the old ones, which are gone. */
 static void take_stats(AppPane *self)
 {
@@ -77,6 +96,7 @@ static void take_stats(AppPane *self)
 		? app_trace_stats(self->traces[self->part])
 		: NULL;
 
+	say_waiting(self);
 	if (stats == self->stats)
 		return;
 	self->stats = stats;
@@ -295,9 +315,16 @@ static void add_head(AppPane *self)
 	gtk_widget_set_visible(self->chooser, FALSE);
 	g_signal_connect(self->chooser, "notify::selected", G_CALLBACK(was_chosen), self);
 	gtk_widget_add_css_class(tabs, "tabs");
+	self->waiting = gtk_label_new(NULL);
+	gtk_widget_set_name(self->waiting, "pane-waiting");
+	gtk_widget_add_css_class(self->waiting, "waiting");
+	gtk_label_set_wrap(GTK_LABEL(self->waiting), TRUE);
+	gtk_label_set_xalign(GTK_LABEL(self->waiting), 0);
+	gtk_widget_set_visible(self->waiting, FALSE);
 	gtk_box_append(GTK_BOX(tabs), switcher);
 	gtk_box_append(GTK_BOX(self->box), tabs);
 	gtk_box_append(GTK_BOX(self->box), self->chooser);
+	gtk_box_append(GTK_BOX(self->box), self->waiting);
 }
 
 static void app_pane_init(AppPane *self)

@@ -25,6 +25,8 @@
 	".pane .details > * { padding: 0 16px; }" \
 	".pane .title { font-size: 15px; font-weight: 600; padding: 12px 0 2px; }" \
 	".pane .remark { color: @muted; padding-bottom: 6px; }" \
+	".pane .waiting { color: @muted; font-size: 11px; padding: 6px 16px;" \
+	"  border-bottom: 1px solid @rule; }" \
 	".pane .key { color: @muted; padding: 2px 0; }" \
 	".pane .value, .pane .line, .pane .aside { padding: 2px 0;" \
 	"  font-feature-settings: \"tnum\"; }" \

@@ -11,6 +11,7 @@
 struct _AppPane {
 	GtkWidget parent;
 	GtkWidget *box, *stack, *chooser; /* chooser: of the trace, where there are several */
+	GtkWidget *waiting;               /* says that numbers are old */
 	struct thrum__stage *stage;
 	AppTrace *traces[THRUM__STAGE_MAX];
 	unsigned count, part;

@@ -18,11 +18,19 @@
 
 #define PROGRESS_MS 50
 #define FOLLOW_MS 100
+#define BEHIND_US 200000 /* so often what was read is shown while there is more */
 #define SLICE_US 6000 /* of a frame's 16 ms */
 #define FORGET_US G_USEC_PER_SEC
 #define LONGEST_RUNS 1000
-/* Of the time since the last time, at most one part in so many goes into new statistics. */
+/*
+ * Statistics cost by all that there is, and nothing is read meanwhile: what the program overwrites
+ * in that time is lost. So they take one part in so many of the time at most, and no longer than
+ * the program may do without us; but a little longer when there are none yet.
+ */
 #define STATS_PART 20
+#define STATS_US 250000
+#define FIRST_STATS_US 1500000
+#define STATS_US_MB 4000 /* what a megabyte of the model costs, until it was measured */
 
 struct _AppTrace {
 	GObject parent;
@@ -38,8 +46,10 @@ struct _AppTrace {
 	struct thrum_error_info error;
 	bool is_behind; /* there is more to read than the last slice took */
 	bool is_measuring;
-	uint64_t stats_events; /* the model's when they were made */
-	int64_t stats_forgotten, stats_begin, stats_next;
+	bool stats_wait; /* for a pause */
+	double stats_us_mb;
+	uint64_t stats_events; /* the model's when they were made, as the next */
+	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
 	int64_t keep, forget_next;
 	uint64_t told_events; /* with the last "grown" */
 	int64_t told_forgotten, told_next;
@@ -98,7 +108,7 @@ static int read_slice(AppTrace *self)
 }
 
 /* What was forgotten must be so everywhere before the next frame; of what came, frames may show
- * less: so they are told ten times a second only. */
+ * less: so they are told when there is nothing more to read, and meanwhile five times a second. */
 static void tell_grown(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
@@ -112,7 +122,7 @@ static void tell_grown(AppTrace *self)
 		return;
 	self->told_events = self->model->events;
 	self->told_forgotten = self->model->forgotten;
-	self->told_next = now + FOLLOW_MS * 1000;
+	self->told_next = now + BEHIND_US;
 	g_signal_emit(self, signals[SIGNAL_GROWN], 0);
 }
 
@@ -320,19 +330,32 @@ static void measure_in_thread(GTask *task, gpointer source, gpointer data,
 	g_task_return_pointer(task, stats, free_stats);
 }
 
+static double model_mb(const AppTrace *self)
+{
+	return (double)thrum__model_memory(self->model) / 1e6 + 1;
+}
+
 static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 {
 	AppTrace *self = APP_TRACE(source);
 	int64_t now = g_get_monotonic_time();
 
 	self->is_measuring = false;
+	self->stats_us_mb = (double)(now - self->stats_begin) / model_mb(self);
 	free_stats(self->measured);
 	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->stats_next = now + STATS_PART * (now - self->stats_begin);
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
 }
 
-/* While a program runs they are never quite new: making them costs by all that there is. */
+/* Whether making them now would hold up following too long. */
+static bool stats_wait(const AppTrace *self)
+{
+	return self->state == APP_TRACE_LIVE &&
+		self->stats_us_mb * model_mb(self) > (self->stats ? STATS_US : FIRST_STATS_US);
+}
+
+/* While a program runs they are never quite new. */
 static void measure(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
@@ -343,10 +366,14 @@ static void measure(AppTrace *self)
 			self->stats_forgotten == self->model->forgotten) ||
 		(self->state == APP_TRACE_LIVE && now < self->stats_next))
 		return;
+	self->stats_wait = stats_wait(self);
+	if (self->stats_wait)
+		return;
 	self->is_measuring = true;
 	self->stats_begin = now;
 	self->stats_events = self->model->events;
 	self->stats_forgotten = self->model->forgotten;
+	self->stats_end = self->model->end;
 	task = g_task_new(self, NULL, was_measured, NULL);
 	g_task_run_in_thread(task, measure_in_thread);
 	g_object_unref(task);
@@ -363,6 +390,12 @@ const struct thrum__stats *app_trace_stats(AppTrace *self)
 	}
 	measure(self);
 	return self->stats;
+}
+
+bool app_trace_stats_wait(AppTrace *self, int64_t *end)
+{
+	*end = self->stats ? self->stats_end : INT64_MIN;
+	return self->stats_wait && self->state == APP_TRACE_LIVE;
 }
 
 /* ---- The object ---------------------------------------------------------------------------- */
@@ -403,6 +436,7 @@ static void app_trace_init(AppTrace *self)
 {
 	self->cancellable = g_cancellable_new();
 	self->message = g_string_new(NULL);
+	self->stats_us_mb = STATS_US_MB;
 	g_mutex_init(&self->coarse_lock);
 }
 

@@ -25,18 +25,6 @@
 
 #define HALF_CORE 0.5 /* s a second */
 
-struct server {
-	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
-	int64_t time, step; /* ns */
-	int64_t next_findings;
-	uint64_t steps;
-	struct thrum_event events[COUNTED];
-	char texts[COUNTED][24];
-	size_t count;
-};
-
 enum part {
 	APPEND,
 	FORGET,
@@ -44,6 +32,19 @@ enum part {
 	FINDINGS,
 	FRAME,
 	PARTS
+};
+
+struct server {
+	struct thrum__model *model;
+	struct thrum__view *view;
+	struct thrum__list list;
+	int64_t time, step; /* ns */
+	int64_t next_findings;
+	uint64_t steps;
+	double parts[PARTS]; /* s */
+	struct thrum_event events[COUNTED];
+	char texts[COUNTED][24];
+	size_t count;
 };
 
 static double now(void)
@@ -64,10 +65,21 @@ static void need(int status)
 
 /* ---- The server ------------------------------------------------------------------------------ */
 
+static void lap(double *start, double *part)
+{
+	double time = now();
+
+	*part += time - *start;
+	*start = time;
+}
+
 static void flush(struct server *s)
 {
+	double start = now();
+
 	need(thrum__model_append(s->model, s->events, s->count));
 	s->count = 0;
+	lap(&start, &s->parts[APPEND]);
 }
 
 static struct thrum_event *say(struct server *s, int type, uint64_t task, uint64_t other)
@@ -146,14 +158,6 @@ static void step(struct server *s)
 
 /* ---- Following ------------------------------------------------------------------------------- */
 
-static void lap(double *start, double *part)
-{
-	double time = now();
-
-	*part += time - *start;
-	*start = time;
-}
-
 static void find(struct server *s)
 {
 	double start = now();
@@ -164,28 +168,26 @@ static void find(struct server *s)
 	s->next_findings = s->time + thrum__view_findings_pause((int64_t)((now() - start) * 1e9));
 }
 
-static void slice(struct server *s, int64_t end, bool has_frames, bool is_second,
-	double parts[PARTS])
+static void slice(struct server *s, int64_t end, bool has_frames, bool is_second)
 {
 	double start;
 
 	while (s->time < end)
 		step(s);
-	start = now();
 	flush(s);
-	lap(&start, &parts[APPEND]);
+	start = now();
 	if (is_second)
 		thrum__model_forget(s->model, s->time - KEEP);
-	lap(&start, &parts[FORGET]);
+	lap(&start, &s->parts[FORGET]);
 	need(thrum__view_update(s->view));
-	lap(&start, &parts[UPDATE]);
+	lap(&start, &s->parts[UPDATE]);
 	find(s);
-	lap(&start, &parts[FINDINGS]);
+	lap(&start, &s->parts[FINDINGS]);
 	if (has_frames) {
 		s->view->state.from = s->time - KEEP / 2;
 		s->view->state.to = s->time;
 		need(thrum__view_frame(s->view, 1600, 900, &thrum__metrics_plain, &s->list));
-		lap(&start, &parts[FRAME]);
+		lap(&start, &s->parts[FRAME]);
 	}
 }
 
@@ -210,10 +212,13 @@ static double resident(void)
 }
 
 /* What a second cost, of so many until then. */
-static void report(const struct server *s, unsigned until, unsigned seconds, double cost,
-	const double parts[PARTS])
+static void report(const struct server *s, unsigned until, unsigned seconds)
 {
-	double n = 1e3 / seconds;
+	const double *parts = s->parts;
+	double n = 1e3 / seconds, cost = 0;
+
+	for (int i = 0; i < PARTS; i++)
+		cost += parts[i];
 
 	printf("%6u %8.1f %7.1f %7.1f %7.1f %7.1f %9.1f %s %8.1f %8.1f %8.1f %8.1f %7u\n", until,
 		n * parts[APPEND], n * parts[FORGET], n * parts[UPDATE], n * parts[FINDINGS],
@@ -242,13 +247,13 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 		"view MB", "sum", "resident", "rows");
 	for (unsigned time = 1; time <= times; time++) {
 		bool is_told = time == 1 || time == times || time == 10 || time == 60;
-		double parts[PARTS] = {0}, begin = now();
 
+		memset(s->parts, 0, sizeof s->parts);
 		for (int i = 1; i <= (int)seconds * slices; i++)
 			slice(s, SECOND * seconds * (time - 1) + SECOND * i / slices,
-				has_frames && is_told, i % slices == 0, parts);
+				has_frames && is_told, i % slices == 0);
 		if (is_told)
-			report(s, time * seconds, seconds, now() - begin, parts);
+			report(s, time * seconds, seconds);
 	}
 	thrum__list_finish(&s->list);
 	thrum__view_destroy(s->view);

@@ -13,13 +13,6 @@ struct source {
 	const struct thrum__layout *layout;
 };
 
-static uint32_t row_of(const struct thrum__tracks *tracks, uint32_t task)
-{
-	const uint32_t *cell = thrum__cell(&tracks->task_row, task);
-
-	return cell ? *cell : THRUM__NONE;
-}
-
 static const struct thrum__rows *rows_of(const struct thrum__model *model, int kind)
 {
 	return kind == THRUM__TRACK_RUNS     ? &model->runs
@@ -47,8 +40,8 @@ static uint32_t place_unit(const struct thrum__model *model, const struct thrum_
 {
 	const struct thrum__unit *u = &layout->units[unit];
 
-	*start = thrum__bounded(u->start);
-	*end = thrum__bounded(thrum__tracks_lasts(model, layout, unit) ? model->end : u->end);
+	*start = u->start;
+	*end = thrum__tracks_lasts(model, layout, unit) ? model->end : u->end;
 	return u->row == THRUM__NONE ? THRUM__NONE : thrum__layout_row(layout, unit);
 }
 
@@ -56,8 +49,8 @@ static uint32_t place_unit(const struct thrum__model *model, const struct thrum_
 static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thrum__model *model,
 	uint32_t edge, int side)
 {
-	uint32_t row = row_of(tracks, THRUM__EDGE(model, edge, from));
-	uint32_t other = row_of(tracks, THRUM__EDGE(model, edge, to));
+	uint32_t row = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, from));
+	uint32_t other = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, to));
 
 	return !side ? row : other == row ? THRUM__NONE : other;
 }
@@ -71,11 +64,11 @@ static inline uint32_t place(const struct source *source, int kind, uint32_t i, 
 	uint32_t row = THRUM__NONE;
 
 	switch (kind) {
-	case THRUM__TRACK_UNITS: return place_unit(model, source->layout, i, start, end);
+	case THRUM__TRACK_UNITS: row = place_unit(model, source->layout, i, start, end); break;
 	case THRUM__TRACK_RUNS:
 		*start = THRUM__RUN(model, i, start);
 		*end = run_end(model, i);
-		row = row_of(tracks, THRUM__RUN(model, i, task));
+		row = thrum__tracks_row(tracks, THRUM__RUN(model, i, task));
 		break;
 	case THRUM__TRACK_EDGES:
 		*start = *end = THRUM__EDGE(model, i, time);
@@ -83,12 +76,12 @@ static inline uint32_t place(const struct source *source, int kind, uint32_t i, 
 		break;
 	case THRUM__TRACK_NOTES:
 		*start = *end = THRUM__NOTE(model, i, time);
-		row = row_of(tracks, THRUM__NOTE(model, i, task));
+		row = thrum__tracks_row(tracks, THRUM__NOTE(model, i, task));
 		break;
 	default:
 		*start = *end = THRUM__TASK(model, i, end);
 		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
-			row = row_of(tracks, i);
+			row = thrum__tracks_row(tracks, i);
 	}
 	row = *end < model->forgotten ? THRUM__NONE : row;
 	*start = thrum__bounded(*start);
@@ -338,7 +331,8 @@ end:
 	return error;
 }
 
-/* The beginnings and the ends of all units, each by themselves in order. */
+/* The beginnings and the ends of all units, each by themselves in order; but of what is older only
+ * how many there are. */
 static int make_lives(const struct source *source)
 {
 	struct thrum__tracks *tracks = source->tracks;
@@ -346,19 +340,26 @@ static int make_lives(const struct source *source)
 	struct thrum__piece *pieces = (uint64_t)track->count * 2 < SIZE_MAX / sizeof(*pieces)
 		? malloc((2 * (size_t)track->count + 1) * sizeof(*pieces))
 		: NULL;
-	uint32_t ends = 0;
+	int64_t before = thrum__bounded(source->model->forgotten);
+	uint32_t starts = 0, ends = 0;
 	int error = pieces ? 0 : -THRUM_E_MEMORY;
 
-	for (uint32_t i = 0; i < track->count && !error; i++)
-		pieces[i].start = track->start[i];
+	for (uint32_t i = 0; i < track->count && !error; i++) {
+		if (track->start[i] < before)
+			tracks->older++;
+		else
+			pieces[starts++].start = track->start[i];
+	}
 	if (!error)
-		error = thrum__times_fill(&tracks->starts, pieces, track->count);
+		error = thrum__times_add(&tracks->starts, pieces, starts);
 	for (uint32_t i = 0; i < track->count && !error; i++)
 		if (!thrum__tracks_lasts(source->model, source->layout, track->item[i]))
 			pieces[ends++].start = track->end[i];
 	tracks->lasting = track->count - ends;
 	if (!error)
-		error = thrum__times_fill(&tracks->ends, pieces, ends);
+		error = thrum__times_add(&tracks->ends, pieces, ends);
+	thrum__times_count(&tracks->starts);
+	thrum__times_count(&tracks->ends);
 	free(pieces);
 	return error;
 }

@@ -2,7 +2,7 @@
 /*
  * Tracks: what lies in each row, sorted by time, with summaries, so that a frame costs by pixels
  * and not by events. Made from model and layout; read only until made anew or updated. What ended
- * before model->forgotten is left out, but for units.
+ * before model->forgotten is left out.
  */
 #ifndef VIEW_TRACKS_H
 #define VIEW_TRACKS_H

@@ -177,5 +177,5 @@ uint32_t thrum__tracks_alive(const struct thrum__tracks *tracks, int64_t time)
 
 	if (time > tracks->end)
 		ended += tracks->lasting;
-	return thrum__times_until(&tracks->starts, time) - ended;
+	return tracks->older + thrum__times_until(&tracks->starts, time) - ended;
 }

@@ -12,44 +12,65 @@
 /* Room for two more, and as many behind all. */
 static struct thrum__arrival *reserve(struct thrum__batch *batch)
 {
-	struct thrum__arrival *grown = thrum__grown(batch->arrivals, &batch->room,
-		2 * (batch->count + 2ull), sizeof(*grown));
+	struct thrum__arrival *grown = batch->arrivals;
 
-	if (grown)
-		batch->arrivals = grown;
-	return grown;
+	if (2 * (batch->count + 2ull) > batch->room)
+		grown = thrum__grown(batch->arrivals, &batch->room, 2 * (batch->count + 2ull),
+			sizeof(*grown));
+	if (!grown)
+		return NULL;
+	batch->arrivals = grown;
+	return grown + batch->count;
 }
 
 int thrum__change_await_unit(const struct thrum__change *c, uint32_t unit)
 {
-	struct thrum__arrival *grown = reserve(&c->past->batch);
+	struct thrum__arrival *new = reserve(&c->past->batch);
 	const struct thrum__unit *u = &c->layout->units[unit];
 	uint32_t row = u->task == THRUM__NONE || u->row == THRUM__NONE
 		? c->past->units[unit].row
 		: thrum__layout_row(c->layout, unit);
 
-	if (!grown)
+	if (!new)
 		return -THRUM_E_MEMORY;
-	grown[c->past->batch.count++] = (struct thrum__arrival){.item = unit,
-		.row = row == THRUM__NONE ? 0 : row};
+	*new = (struct thrum__arrival){.item = unit, .row = row == THRUM__NONE ? 0 : row};
+	c->past->batch.count++;
 	return 0;
 }
 
 int thrum__change_await(const struct thrum__change *c, int kind, uint32_t item)
 {
-	struct thrum__batch *batch = &c->past->batch;
-	struct thrum__arrival *grown = reserve(batch);
+	struct thrum__arrival *new = reserve(&c->past->batch);
 
-	if (!grown)
+	if (!new)
 		return -THRUM_E_MEMORY;
-	for (int side = 0; side < (kind == THRUM__TRACK_EDGES ? 2 : 1); side++) {
-		struct thrum__arrival *new = &grown[batch->count];
+	new->item = item;
+	new->row = thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, 0, &new->start,
+		&new->end);
+	c->past->batch.count += new->row != THRUM__NONE;
+	return 0;
+}
 
-		new->item = item;
-		new->row = thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, side,
-			&new->start, &new->end);
-		batch->count += new->row != THRUM__NONE;
-	}
+int thrum__change_await_edge(const struct thrum__change *c, uint32_t edge)
+{
+	struct thrum__arrival *new = reserve(&c->past->batch);
+	int64_t time = THRUM__EDGE(c->model, edge, time);
+	uint32_t row, other;
+
+	if (!new)
+		return -THRUM_E_MEMORY;
+	if (time < c->model->forgotten)
+		return 0;
+	time = thrum__bounded(time);
+	row = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, from));
+	other = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, to));
+	*new = (struct thrum__arrival){time, time, edge, row};
+	new += row != THRUM__NONE;
+	c->past->batch.count += row != THRUM__NONE;
+	if (other == row || other == THRUM__NONE)
+		return 0;
+	*new = (struct thrum__arrival){time, time, edge, other};
+	c->past->batch.count++;
 	return 0;
 }
 
@@ -77,24 +98,65 @@ static int deal(struct thrum__batch *batch, uint32_t rows)
 	return 0;
 }
 
-/* Those of one block. */
-static int settle(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
-	uint32_t count)
+/* Of units that changed: those that come. */
+static int change_units(const struct thrum__change *c, struct thrum__arrival *arrivals,
+	uint32_t *count)
 {
-	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT, kept = 0;
+	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		bool is_new = false;
+	for (uint32_t i = 0; i < *count; i++) {
+		if (thrum__change_unit(c, arrivals[i].item, &arrivals[kept]))
+			return -THRUM_E_MEMORY;
+		kept += arrivals[kept].row != THRUM__NONE;
+	}
+	*count = kept;
+	return 0;
+}
 
-		if (kind == THRUM__TRACK_UNITS) {
-			if (thrum__change_unit(c, arrivals[i].item))
-				return -THRUM_E_MEMORY;
-		} else if (thrum__change_insert(c, kind, &arrivals[i], &is_new))
+/* Puts items into the sixteen rows of a block; *count: of what wasn't there. */
+static int insert_all(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
+	uint32_t *count)
+{
+	struct thrum__track *track = &c->tracks->track[kind];
+	uint32_t first = arrivals[0].row & ~THRUM__FAN_MASK, kept = 0;
+	uint32_t more[THRUM__FAN] = {0}, old[THRUM__FAN];
+
+	for (uint32_t i = 0; i < *count; i++)
+		more[arrivals[i].row - first]++;
+	for (uint32_t i = 0; i < THRUM__FAN; i++) {
+		if (more[i] == 0)
+			continue;
+		if (thrum__track_reserve(track, first + i, more[i]))
+			return -THRUM_E_MEMORY;
+		old[i] = track->row[first + i].last - track->row[first + i].first;
+	}
+	for (uint32_t i = 0; i < *count; i++) {
+		bool is_new = thrum__track_append(track, arrivals[i].row, &arrivals[i]);
+
+		if (!is_new && thrum__change_insert(c, kind, &arrivals[i], &is_new))
 			return -THRUM_E_MEMORY;
 		arrivals[kept] = arrivals[i];
 		kept += is_new;
 	}
-	return kept == 0 ? 0 : thrum__blocks_bring(&c->tracks->track[kind], block, arrivals, kept);
+	for (uint32_t i = 0; i < THRUM__FAN; i++)
+		if (more[i] > 0)
+			thrum__track_follow(track, first + i, track->row[first + i].first + old[i]);
+	*count = kept;
+	return 0;
+}
+
+/* Those of one block. */
+static int settle(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
+	uint32_t count)
+{
+	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT;
+	int error = kind == THRUM__TRACK_UNITS ? change_units(c, arrivals, &count) : 0;
+
+	if (!error && count > 0)
+		error = insert_all(c, kind, arrivals, &count);
+	return error || count == 0
+		? error
+		: thrum__blocks_bring(&c->tracks->track[kind], block, arrivals, count);
 }
 
 int thrum__change_settle(const struct thrum__change *c, int kind)

@@ -11,15 +11,24 @@ void *thrum__tracks_allocate(uint64_t count, size_t size)
 	return count >= SIZE_MAX / size ? NULL : malloc((size_t)(count + 1) * size);
 }
 
-int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size)
+/* The new part isn't touched: pages that nobody uses cost nothing. */
+static int lengthen(void **array, uint64_t count, size_t size)
 {
-	char *grown = count < SIZE_MAX / size ? realloc(*array, (size_t)(count + 1) * size) : NULL;
+	void *grown = count < SIZE_MAX / size ? realloc(*array, (size_t)(count + 1) * size) : NULL;
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
-	memset(grown + old * size, 0, (size_t)(count + 1 - old) * size);
 	*array = grown;
 	return 0;
+}
+
+int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size)
+{
+	int error = lengthen(array, count, size);
+
+	if (!error)
+		memset((char *)*array + old * size, 0, (size_t)(count + 1 - old) * size);
+	return error;
 }
 
 void thrum__track_finish(struct thrum__track *track)
@@ -63,32 +72,59 @@ static uint32_t nodes_of(uint32_t room, unsigned level)
 
 static int64_t gap_behind(const struct thrum__track *track, uint32_t i)
 {
-	return i + 1 < track->count ? track->start[i + 1] - thrum__track_end(track, i) : 0;
+	return track->start[i + 1] - thrum__track_end(track, i);
 }
 
-/* Makes the nodes a … b of a level. Behind a row's last item is what was there once: searching
- * doesn't go beyond it, and a gap that is too wide costs it some steps only. */
+/* The gaps behind positions from … to - 1, as far as a lowest node has them. */
+static void widen_node(struct thrum__track *track, uint32_t from, uint32_t to)
+{
+	int64_t *node = &track->gap[0][from >> THRUM__FAN_SHIFT], wide = *node;
+
+	for (; from < to; from++) {
+		int64_t gap = gap_behind(track, from);
+
+		wide = gap > wide ? gap : wide;
+	}
+	*node = wide;
+}
+
+/* Makes the lowest nodes of the gaps behind positions from … to - 1, to which their row goes. Those
+ * that other rows, or what nobody uses yet, have a part of keep what was there once: a gap that is
+ * too wide costs searching some steps only. */
+static void redo_lowest(struct thrum__track *track, uint32_t from, uint32_t to)
+{
+	for (uint32_t next; from < to; from = next) {
+		next = (from | THRUM__FAN_MASK) + 1;
+		if ((from & THRUM__FAN_MASK) == 0 && next <= to)
+			track->gap[0][from >> THRUM__FAN_SHIFT] = 0;
+		widen_node(track, from, next <= to ? next : to);
+	}
+}
+
+/* Makes the nodes a … b of a level that isn't the lowest. */
 static void redo_level(struct thrum__track *track, unsigned level, uint32_t a, uint32_t b)
 {
-	uint32_t below = level ? nodes_of(track->room, level - 1) : track->count;
+	uint32_t below = nodes_of(track->room, level - 1);
 
 	for (uint32_t node = a; node <= b; node++) {
 		uint32_t i = node << THRUM__FAN_SHIFT;
 		uint32_t end = below - i < THRUM__FAN ? below : i + THRUM__FAN;
 		int64_t wide = 0;
 
-		for (; i < end; i++) {
-			int64_t gap = level ? track->gap[level - 1][i] : gap_behind(track, i);
-
-			wide = gap > wide ? gap : wide;
-		}
+		for (; i < end; i++)
+			wide = track->gap[level - 1][i] > wide ? track->gap[level - 1][i] : wide;
 		track->gap[level][node] = wide;
 	}
 }
 
 void thrum__track_redo_gaps(struct thrum__track *track, uint32_t from, uint32_t to)
 {
-	for (unsigned level = 0; level < track->gap_levels; level++) {
+	redo_lowest(track, from, to);
+	if (from >= to)
+		return;
+	from >>= THRUM__FAN_SHIFT;
+	to = (to - 1) >> THRUM__FAN_SHIFT;
+	for (unsigned level = 1; level < track->gap_levels; level++) {
 		from >>= THRUM__FAN_SHIFT;
 		to >>= THRUM__FAN_SHIFT;
 		redo_level(track, level, from, to);
@@ -189,15 +225,15 @@ int thrum__track_grow(struct thrum__track *track, uint64_t count)
 	room = room < 256 ? 256 : room;
 	if (room >= UINT32_MAX - THRUM__FAN)
 		return -THRUM_E_MEMORY;
-	int error = thrum__tracks_extend(&start, old, room, sizeof(*track->start));
+	int error = lengthen(&start, room, sizeof(*track->start));
 
 	if (!error && item)
-		error = thrum__tracks_extend(&item, old, room, sizeof(*track->item));
+		error = lengthen(&item, room, sizeof(*track->item));
 	if (!error && end)
-		error = thrum__tracks_extend(&end, old, room, sizeof(*track->end));
+		error = lengthen(&end, room, sizeof(*track->end));
 	if (!error && end)
-		error = thrum__tracks_extend(&before, (old >> THRUM__FAN_SHIFT) + 1ull,
-			(room >> THRUM__FAN_SHIFT) + 1ull, sizeof(*track->before));
+		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1,
+			sizeof(*track->before));
 	track->start = start;
 	track->end = end;
 	track->item = item;
@@ -214,8 +250,9 @@ int thrum__track_grow(struct thrum__track *track, uint64_t count)
 		return error;
 	track->room = (uint32_t)room;
 	for (; track->gap_levels < level; track->gap_levels++)
-		redo_level(track, track->gap_levels, 0,
-			nodes_of(track->room, track->gap_levels) - 1);
+		if (track->gap_levels > 0)
+			redo_level(track, track->gap_levels, 0,
+				nodes_of(track->room, track->gap_levels) - 1);
 	return 0;
 }
 
@@ -234,33 +271,47 @@ void thrum__track_redo(struct thrum__track *track, uint32_t row, uint32_t from)
 		thrum__track_redo_gaps(track, before, extent->last - 1);
 }
 
+void thrum__track_follow(struct thrum__track *track, uint32_t row, uint32_t from)
+{
+	const struct thrum__extent *extent = &track->row[row];
+	uint32_t before = from > extent->first ? from - 1 : from;
+
+	if (track->end)
+		redo_sums(track, extent, before);
+	for (uint32_t i = before; i + 1 < extent->last; i++)
+		thrum__track_widen(track, i);
+}
+
 int thrum__track_index(struct thrum__track *track)
 {
 	uint32_t nodes = 0;
 
 	track->room = track->count;
 	for (unsigned level = 0; level == 0 || nodes > 1; level++) {
-		nodes = nodes_of(track->room, level);
-		track->gap[level] = thrum__tracks_allocate(nodes, sizeof(*track->gap[level]));
-		if (!track->gap[level])
-			return -THRUM_E_MEMORY;
-		track->gap_levels = level + 1;
-		if (nodes > 0)
-			redo_level(track, level, 0, nodes - 1);
-	}
-	if (!track->end)
-		return 0;
-	track->before = thrum__tracks_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
-		sizeof(*track->before));
-	if (!track->before)
-		return -THRUM_E_MEMORY;
-	uint64_t sum = 0;
+		void *gap = NULL;
 
-	for (uint32_t i = 0; i < track->count; i++) {
-		if ((i & THRUM__FAN_MASK) == 0)
-			track->before[i >> THRUM__FAN_SHIFT] = (int64_t)sum;
-		sum += (uint64_t)(track->end[i] - track->start[i]);
+		nodes = nodes_of(track->room, level);
+		if (thrum__tracks_extend(&gap, 0, nodes, sizeof(*track->gap[level])))
+			return -THRUM_E_MEMORY;
+		track->gap[level] = gap;
+		track->gap_levels = level + 1;
 	}
+	if (track->end)
+		track->before = thrum__tracks_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
+			sizeof(*track->before));
+	if (track->end && !track->before)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < track->rows; i++) {
+		const struct thrum__extent *row = &track->row[i];
+
+		if (row->first == row->last)
+			continue;
+		redo_lowest(track, row->first, row->last - 1);
+		if (track->end)
+			redo_sums(track, row, row->first);
+	}
+	for (unsigned level = 1; level < track->gap_levels; level++)
+		redo_level(track, level, 0, nodes_of(track->room, level) - 1);
 	return 0;
 }
 

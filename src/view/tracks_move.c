@@ -271,38 +271,75 @@ int thrum__change_task(const struct thrum__change *c, uint32_t task)
 
 /* ---- A unit ---------------------------------------------------------------------------------- */
 
+static int note_time(struct thrum__fresh *fresh, int64_t time)
+{
+	struct thrum__piece *grown = thrum__grown(fresh->pieces, &fresh->room,
+		2 * (fresh->count + 1ull), sizeof(*grown));
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	fresh->pieces = grown;
+	grown[fresh->count++].start = time;
+	return 0;
+}
+
+int thrum__change_times(struct thrum__fresh *fresh, struct thrum__times *times)
+{
+	int error = thrum__times_add(times, fresh->pieces, fresh->count);
+
+	fresh->count = 0;
+	thrum__times_count(times);
+	return error;
+}
+
+static bool is_old(const struct thrum__change *c, int64_t time)
+{
+	return time < thrum__bounded(c->model->forgotten);
+}
+
+/* A unit isn't any more what it was. Of what was old, only numbers are left. */
 static int take_unit(const struct thrum__change *c, uint32_t unit)
 {
+	struct thrum__tracks *tracks = c->tracks;
 	struct thrum__placed *past = &c->past->units[unit];
 
 	if (past->row == THRUM__NONE)
 		return 0;
-	thrum__times_remove(&c->tracks->starts, past->start);
-	if (past->end == THRUM__OPEN)
-		c->tracks->lasting--;
+	if (is_old(c, past->start))
+		tracks->older--;
 	else
-		thrum__times_remove(&c->tracks->ends, past->end);
-	return take(c, THRUM__TRACK_UNITS, past->row, unit, past->start);
+		thrum__times_remove(&tracks->starts, past->start);
+	if (past->end == THRUM__OPEN)
+		tracks->lasting--;
+	else if (is_old(c, past->end))
+		tracks->older++;
+	else
+		thrum__times_remove(&tracks->ends, past->end);
+	return past->end != THRUM__OPEN && is_old(c, past->end)
+		? 0
+		: take(c, THRUM__TRACK_UNITS, past->row, unit, past->start);
 }
 
-static int put_unit(const struct thrum__change *c, uint32_t unit, const struct thrum__placed *now,
-	int64_t end)
+static int note_unit(const struct thrum__change *c, const struct thrum__placed *now)
 {
-	int error = thrum__times_add(&c->tracks->starts, now->start);
+	int error = 0;
 
+	if (is_old(c, now->start))
+		c->tracks->older++;
+	else
+		error = note_time(&c->past->starts, now->start);
 	if (now->end == THRUM__OPEN)
 		c->tracks->lasting++;
 	else if (!error)
-		error = thrum__times_add(&c->tracks->ends, now->end);
-	return error ? error : put(c, THRUM__TRACK_UNITS, now->row, unit, now->start, end);
+		error = note_time(&c->past->ends, now->end);
+	return error;
 }
 
-static int end_unit(const struct thrum__change *c, uint32_t unit, const struct thrum__placed *now,
-	int64_t end)
+static int end_unit(const struct thrum__change *c, uint32_t unit, uint32_t at,
+	const struct thrum__placed *now, int64_t end)
 {
 	struct thrum__track *track = &c->tracks->track[THRUM__TRACK_UNITS];
 	struct thrum__placed *past = &c->past->units[unit];
-	uint32_t at = find(c, THRUM__TRACK_UNITS, now->row, now->start, unit);
 	int64_t old = track->end[at];
 	int error = 0;
 
@@ -310,7 +347,7 @@ static int end_unit(const struct thrum__change *c, uint32_t unit, const struct t
 		if (past->end != THRUM__OPEN)
 			thrum__times_remove(&c->tracks->ends, past->end);
 		if (now->end != THRUM__OPEN)
-			error = thrum__times_add(&c->tracks->ends, now->end);
+			error = note_time(&c->past->ends, now->end);
 		c->tracks->lasting += now->end == THRUM__OPEN;
 		c->tracks->lasting -= past->end == THRUM__OPEN;
 	}
@@ -319,11 +356,13 @@ static int end_unit(const struct thrum__change *c, uint32_t unit, const struct t
 	return error || end <= old ? error : thrum__blocks_add(track, now->row, old, end, unit, 0);
 }
 
-int thrum__change_unit(const struct thrum__change *c, uint32_t unit)
+int thrum__change_unit(const struct thrum__change *c, uint32_t unit, struct thrum__arrival *new)
 {
+	const struct thrum__track *track = &c->tracks->track[THRUM__TRACK_UNITS];
 	const struct thrum__layout *layout = c->layout;
 	struct thrum__placed *past = &c->past->units[unit], now = {.row = THRUM__NONE};
-	bool has_moved;
+	uint32_t at = 0;
+	bool has_moved, is_there = false;
 	int64_t end = 0;
 	int error = 0;
 
@@ -332,12 +371,18 @@ int thrum__change_unit(const struct thrum__change *c, uint32_t unit)
 			0, &now.start, &end);
 	now.end = thrum__tracks_lasts(c->model, layout, unit) ? THRUM__OPEN : end;
 	has_moved = now.row != past->row;
+	new->row = THRUM__NONE;
 	if (!has_moved && now.row != THRUM__NONE && now.start == past->start) {
-		error = end_unit(c, unit, &now, end);
+		at = find(c, THRUM__TRACK_UNITS, now.row, now.start, unit);
+		is_there = is_at(track, now.row, at, unit);
+	}
+	if (is_there) {
+		error = end_unit(c, unit, at, &now, end);
 	} else {
 		error = take_unit(c, unit);
+		*new = (struct thrum__arrival){now.start, end, unit, now.row};
 		if (!error && now.row != THRUM__NONE)
-			error = put_unit(c, unit, &now, end);
+			error = note_unit(c, &now);
 	}
 	*past = now;
 	for (uint32_t task = layout->units[unit].task; has_moved && task != THRUM__NONE && !error;

@@ -90,8 +90,10 @@ struct thrum__tracks {
 	 */
 	struct thrum__track all;
 	int64_t since;
-	struct thrum__times starts, ends; /* of units; the ends of those that don't last */
-	uint32_t lasting;                 /* units */
+	/* Of units, from model->forgotten on; the ends of those that don't last. */
+	struct thrum__times starts, ends;
+	uint32_t older;   /* units that began before */
+	uint32_t lasting; /* units */
 	uint8_t *wanted;                  /* bits by row: something in it never resolves */
 	int64_t end;                      /* the model's */
 	uint32_t rows;
@@ -105,9 +107,17 @@ static inline int64_t thrum__track_end(const struct thrum__track *track, uint32_
 	return track->end ? track->end[position] : track->start[position];
 }
 
+/* The row of a task, or NONE. */
+static inline uint32_t thrum__tracks_row(const struct thrum__tracks *tracks, uint32_t task)
+{
+	const uint32_t *cell = thrum__cell(&tracks->task_row, task);
+
+	return cell ? *cell : THRUM__NONE;
+}
+
 /* Allocates count + 1 elements, or NULL. */
 void *thrum__tracks_allocate(uint64_t count, size_t size);
-/* Makes an array as long, the new part zeros. */
+/* Makes an array as long; the new part is zeros. */
 THRUM__MUST_USE int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size);
 
 /* ---- One track: tracks_index.c --------------------------------------------------------------- */
@@ -121,7 +131,9 @@ size_t thrum__track_memory(const struct thrum__track *);
 THRUM__MUST_USE int thrum__track_grow(struct thrum__track *, uint64_t count);
 /* Makes sums and gaps of a row right again that changed from a position on. */
 void thrum__track_redo(struct thrum__track *, uint32_t row, uint32_t from);
-/* The same of gaps alone: those behind positions from … to. */
+/* The same where nothing changed but that all from a position on came behind the others. */
+void thrum__track_follow(struct thrum__track *, uint32_t row, uint32_t from);
+/* The same of gaps alone: those behind positions from … to - 1, to which their row goes. */
 void thrum__track_redo_gaps(struct thrum__track *, uint32_t from, uint32_t to);
 /* The gap behind a position became so wide. */
 void thrum__track_widen(struct thrum__track *, uint32_t position);
@@ -141,6 +153,11 @@ uint32_t thrum__track_end_at(const struct thrum__track *, uint32_t from, uint32_
 
 /* ---- Rows that change: tracks_rows.c --------------------------------------------------------- */
 
+/* Makes room for so many items behind a row's last. */
+THRUM__MUST_USE int thrum__track_reserve(struct thrum__track *, uint32_t row, uint32_t count);
+/* Puts an item behind a row's last, as most that is new, where there is room; to be followed. False:
+ * it begins before the last has ended. */
+bool thrum__track_append(struct thrum__track *, uint32_t row, const struct thrum__arrival *);
 /* Opens a place in front of a position of a row, to be filled in and redone. NONE: no memory. */
 uint32_t thrum__track_open(struct thrum__track *, uint32_t row, uint32_t behind_first);
 void thrum__track_close(struct thrum__track *, uint32_t row, uint32_t position);
@@ -170,10 +187,11 @@ bool thrum__blocks_trim(struct thrum__track *, unsigned level, uint32_t block, i
 
 /* ---- tracks_times.c -------------------------------------------------------------------------- */
 
-/* From what isn't sorted, which it sorts. */
-THRUM__MUST_USE int thrum__times_fill(struct thrum__times *, struct thrum__piece *, size_t count);
-THRUM__MUST_USE int thrum__times_add(struct thrum__times *, int64_t time);
+/* More times, the starts of pieces, which it sorts; behind them must be room for as many. */
+THRUM__MUST_USE int thrum__times_add(struct thrum__times *, struct thrum__piece *, size_t count);
 void thrum__times_remove(struct thrum__times *, int64_t time);
+/* Drops those before a time; returns how many. */
+uint32_t thrum__times_trim(struct thrum__times *, int64_t before);
 /* To be called after changes, before asking. */
 void thrum__times_count(struct thrum__times *);
 /* How many are at most `time`. */

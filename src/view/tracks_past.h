@@ -17,6 +17,12 @@ struct thrum__batch {
 	uint32_t count, room, block_room;
 };
 
+/* Times that came up in an update. */
+struct thrum__fresh {
+	struct thrum__piece *pieces; /* room for twice as many */
+	uint32_t count, room;
+};
+
 struct thrum__tracks_past {
 	uint32_t updates; /* the layout's */
 	uint32_t runs, edges, notes, tasks;
@@ -26,6 +32,7 @@ struct thrum__tracks_past {
 	struct thrum__placed *units;
 	uint32_t unit_count, unit_room;
 	struct thrum__batch batch;
+	struct thrum__fresh starts, ends; /* of units */
 };
 
 struct thrum__change {
@@ -41,10 +48,14 @@ struct thrum__change {
 
 /* Notes that an item is new, to be put where it belongs with all others of its kind. */
 THRUM__MUST_USE int thrum__change_await(const struct thrum__change *, int kind, uint32_t item);
+/* The same of an edge, in the rows of both its ends. */
+THRUM__MUST_USE int thrum__change_await_edge(const struct thrum__change *, uint32_t edge);
 /* The same of a unit that changed. */
 THRUM__MUST_USE int thrum__change_await_unit(const struct thrum__change *, uint32_t unit);
 /* Puts what was awaited. */
 THRUM__MUST_USE int thrum__change_settle(const struct thrum__change *, int kind);
+/* Times become part of those that are known. */
+THRUM__MUST_USE int thrum__change_times(struct thrum__fresh *, struct thrum__times *);
 
 /* ---- tracks_move.c --------------------------------------------------------------------------- */
 
@@ -62,6 +73,8 @@ void thrum__change_trim_runs(const struct thrum__change *, uint32_t row);
 THRUM__MUST_USE int thrum__change_failure(const struct thrum__change *, uint32_t task);
 /* A task is in another row: what it did goes with it. */
 THRUM__MUST_USE int thrum__change_task(const struct thrum__change *, uint32_t task);
-THRUM__MUST_USE int thrum__change_unit(const struct thrum__change *, uint32_t unit);
+/* A unit changed. One that comes into a row where it wasn't is only told: *row isn't NONE. */
+THRUM__MUST_USE int thrum__change_unit(const struct thrum__change *, uint32_t unit,
+	struct thrum__arrival *);
 
 #endif

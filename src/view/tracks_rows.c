@@ -59,12 +59,11 @@ static int take(struct thrum__track *track, unsigned power, struct thrum__slot *
 		slot->base = base;
 		return 0;
 	}
-	int error = thrum__track_grow(track, (uint64_t)track->count + slot->room);
-
+	if (thrum__track_grow(track, (uint64_t)track->count + slot->room))
+		return -THRUM_E_MEMORY;
 	slot->base = track->count;
-	if (!error)
-		track->count += slot->room;
-	return error;
+	track->count += slot->room;
+	return 0;
 }
 
 static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_t count)
@@ -76,8 +75,9 @@ static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_
 		memmove(track->end + to, track->end + from, count * sizeof(*track->end));
 }
 
-/* Moves a row to the beginning of its slot, or of another with room for half as many more. */
-static int move(struct thrum__track *track, uint32_t row, bool to_other)
+/* Moves a row to the beginning of its slot, or of another; so many more are to fit, and there half
+ * as many again. */
+static int move(struct thrum__track *track, uint32_t row, uint32_t more, bool to_other)
 {
 	struct thrum__extent *extent = &track->row[row];
 	struct thrum__slot slot = track->slot[row];
@@ -86,7 +86,7 @@ static int move(struct thrum__track *track, uint32_t row, bool to_other)
 	if (to_other) {
 		unsigned power = POWER_LEAST;
 
-		while (1u << power < count + count / 2)
+		while (1u << power < count + more + (count + more) / 2)
 			power++;
 		int error = take(track, power, &slot);
 
@@ -102,18 +102,17 @@ static int move(struct thrum__track *track, uint32_t row, bool to_other)
 	return 0;
 }
 
-/* Makes room behind a row's last item. */
-static int make_room(struct thrum__track *track, uint32_t row)
+int thrum__track_reserve(struct thrum__track *track, uint32_t row, uint32_t more)
 {
 	const struct thrum__extent *extent = &track->row[row];
 	const struct thrum__slot *slot = &track->slot[row];
-	uint32_t count = extent->last - extent->first;
+	uint64_t count = (uint64_t)(extent->last - extent->first) + more;
 
-	if (slot->room && extent->last < slot->base + slot->room)
+	if (slot->room && (uint64_t)extent->last + more <= (uint64_t)slot->base + slot->room)
 		return 0;
 	if (count >= UINT32_MAX / 4)
 		return -THRUM_E_MEMORY;
-	return move(track, row, count >= slot->room - slot->room / 5);
+	return move(track, row, more, count > slot->room - slot->room / 5);
 }
 
 /* ---- All rows -------------------------------------------------------------------------------- */
@@ -132,7 +131,7 @@ static int pack_array(const struct thrum__track *track, void *array, size_t size
 	memcpy(&from, array, sizeof(from));
 	if (!from)
 		return 0;
-	packed = to = calloc((size_t)room + 1, size);
+	packed = to = thrum__tracks_allocate(room, size);
 	if (!packed)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < track->rows; i++) {
@@ -180,11 +179,28 @@ int thrum__track_pack(struct thrum__track *track)
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
+bool thrum__track_append(struct thrum__track *track, uint32_t row, const struct thrum__arrival *new)
+{
+	struct thrum__extent *extent = &track->row[row];
+	uint32_t at = extent->last;
+
+	if (at > extent->first &&
+		(track->start[at - 1] >= new->start || thrum__track_end(track, at - 1) > new->start))
+		return false;
+	extent->last++;
+	track->start[at] = new->start;
+	if (track->item)
+		track->item[at] = new->item;
+	if (track->end)
+		track->end[at] = new->end;
+	return true;
+}
+
 uint32_t thrum__track_open(struct thrum__track *track, uint32_t row, uint32_t behind_first)
 {
 	struct thrum__extent *extent = &track->row[row];
 
-	if (make_room(track, row))
+	if (thrum__track_reserve(track, row, 1))
 		return THRUM__NONE;
 	uint32_t at = extent->first + behind_first;
 
@@ -209,7 +225,7 @@ static void close_front(struct thrum__track *track, struct thrum__extent *extent
 		*sum = (int64_t)((uint64_t)*sum + (uint64_t)gone -
 			(uint64_t)(track->end[at] - track->start[at]));
 	}
-	thrum__track_redo_gaps(track, extent->first, position);
+	thrum__track_redo_gaps(track, extent->first, position + 1);
 }
 
 void thrum__track_close(struct thrum__track *track, uint32_t row, uint32_t position)
@@ -238,7 +254,7 @@ uint32_t thrum__track_trim(struct thrum__track *track, uint32_t row, int64_t bef
 		extent->first = extent->last = track->slot[row].base;
 	/* Others may need the room; when there is no memory to move, it stays. */
 	if (count > 0 && track->slot[row].room / SHRINK > extent->last - extent->first &&
-		move(track, row, true))
+		move(track, row, 0, true))
 		return count;
 	return count;
 }
@@ -249,10 +265,18 @@ int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end)
 	uint32_t at = extent->last, next;
 
 	/* Mostly it is behind all. */
-	if (at > extent->first && all->end[at - 1] >= start)
+	if (at == extent->first || all->end[at - 1] < start) {
+		if (thrum__track_reserve(all, 0, 1))
+			return -THRUM_E_MEMORY;
+		thrum__track_append(all, 0, &(struct thrum__arrival){.start = start, .end = end});
+		thrum__track_follow(all, 0, extent->last - 1);
+		return 0;
+	}
+	at--;
+	if (all->start[at] > start)
 		at = thrum__track_end_at(all, extent->first, at, start);
 	next = at;
-	if (at == extent->last || all->start[at] > end) {
+	if (all->start[at] > end) {
 		at = thrum__track_open(all, 0, at - extent->first);
 		if (at == THRUM__NONE)
 			return -THRUM_E_MEMORY;

@@ -78,23 +78,8 @@ static struct thrum__times_chunk *add_chunk(struct thrum__times *times, uint32_t
 	return chunk;
 }
 
-int thrum__times_fill(struct thrum__times *times, struct thrum__piece *pieces, size_t count)
-{
-	struct thrum__times_chunk *chunk = NULL;
-
-	thrum__pieces_sort(pieces, pieces + count, count);
-	for (size_t i = 0; i < count; i++) {
-		if (!chunk || chunk->count == CHUNK)
-			chunk = add_chunk(times, times->chunks);
-		if (!chunk)
-			return -THRUM_E_MEMORY;
-		chunk->time[chunk->count++] = pieces[i].start;
-	}
-	thrum__times_count(times);
-	return 0;
-}
-
-int thrum__times_add(struct thrum__times *times, int64_t time)
+/* Amid others. */
+static int insert(struct thrum__times *times, int64_t time)
 {
 	uint32_t at = chunk_at(times, time);
 	struct thrum__times_chunk *chunk;
@@ -122,6 +107,29 @@ int thrum__times_add(struct thrum__times *times, int64_t time)
 	return 0;
 }
 
+int thrum__times_add(struct thrum__times *times, struct thrum__piece *pieces, size_t count)
+{
+	struct thrum__times_chunk *last = times->chunks ? times->chunk[times->chunks - 1] : NULL;
+	size_t i = 0;
+
+	if (count == 0)
+		return 0;
+	thrum__pieces_sort(pieces, pieces + count, count);
+	for (; last && i < count && pieces[i].start < last_of(times, times->chunks - 1); i++)
+		if (insert(times, pieces[i].start))
+			return -THRUM_E_MEMORY;
+	if (last)
+		last = times->chunk[times->chunks - 1];
+	for (; i < count; i++) {
+		if (!last || last->count == CHUNK)
+			last = add_chunk(times, times->chunks);
+		if (!last)
+			return -THRUM_E_MEMORY;
+		last->time[last->count++] = pieces[i].start;
+	}
+	return 0;
+}
+
 void thrum__times_remove(struct thrum__times *times, int64_t time)
 {
 	uint32_t number = chunk_at(times, time), at;
@@ -136,6 +144,28 @@ void thrum__times_remove(struct thrum__times *times, int64_t time)
 	free(chunk);
 	memmove(times->chunk + number, times->chunk + number + 1,
 		(--times->chunks - number) * sizeof(*times->chunk));
+}
+
+uint32_t thrum__times_trim(struct thrum__times *times, int64_t before)
+{
+	uint32_t gone = 0, count = 0, at;
+
+	while (gone < times->chunks && last_of(times, gone) < before) {
+		count += times->chunk[gone]->count;
+		free(times->chunk[gone++]);
+	}
+	if (times->chunks == 0)
+		return 0;
+	times->chunks -= gone;
+	memmove(times->chunk, times->chunk + gone, times->chunks * sizeof(*times->chunk));
+	if (times->chunks == 0)
+		return count;
+	struct thrum__times_chunk *chunk = times->chunk[0];
+
+	at = first_at(chunk, before);
+	chunk->count -= at;
+	memmove(chunk->time, chunk->time + at, chunk->count * sizeof(int64_t));
+	return count + at;
 }
 
 void thrum__times_count(struct thrum__times *times)

@@ -20,6 +20,8 @@ void thrum__past_free(struct thrum__tracks_past *past)
 	free(past->units);
 	free(past->batch.arrivals);
 	free(past->batch.first);
+	free(past->starts.pieces);
+	free(past->ends.pieces);
 	free(past);
 }
 
@@ -27,7 +29,8 @@ size_t thrum__past_memory(const struct thrum__tracks_past *past)
 {
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
 			past->unit_room * sizeof(*past->units) +
-			past->batch.room * sizeof(*past->batch.arrivals)
+			past->batch.room * sizeof(*past->batch.arrivals) +
+			(past->starts.room + past->ends.room) * sizeof(struct thrum__piece)
 		    : 0;
 }
 
@@ -174,13 +177,17 @@ static void trim_track(const struct thrum__change *c, int kind)
 
 static void trim(const struct thrum__change *c)
 {
-	thrum__cells_forget(&c->tracks->task_row, c->model);
+	struct thrum__tracks *tracks = c->tracks;
+	int64_t before = thrum__bounded(c->model->forgotten);
+
+	thrum__cells_forget(&tracks->task_row, c->model);
 	if (c->past->forgotten == c->model->forgotten)
 		return;
 	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
-		if (kind != THRUM__TRACK_UNITS)
-			trim_track(c, kind);
-	thrum__track_trim(&c->tracks->all, 0, thrum__bounded(c->model->forgotten));
+		trim_track(c, kind);
+	thrum__track_trim(&tracks->all, 0, before);
+	tracks->older += thrum__times_trim(&tracks->starts, before);
+	tracks->older -= thrum__times_trim(&tracks->ends, before);
 }
 
 /* ---- What is new ----------------------------------------------------------------------------- */
@@ -230,7 +237,7 @@ static int add_run(const struct thrum__change *c, uint32_t run)
 static int add_edge(const struct thrum__change *c, uint32_t edge)
 {
 	uint32_t to = THRUM__EDGE(c->model, edge, to);
-	int error = thrum__change_await(c, THRUM__TRACK_EDGES, edge);
+	int error = thrum__change_await_edge(c, edge);
 
 	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
 		thrum__has_row(&c->model->tasks, to))
@@ -312,8 +319,10 @@ static int move_all(const struct thrum__change *c)
 	}
 	if (!error)
 		error = thrum__change_settle(c, THRUM__TRACK_UNITS);
-	thrum__times_count(&c->tracks->starts);
-	thrum__times_count(&c->tracks->ends);
+	if (!error)
+		error = thrum__change_times(&c->past->starts, &c->tracks->starts);
+	if (!error)
+		error = thrum__change_times(&c->past->ends, &c->tracks->ends);
 	return error;
 }
 

@@ -53,8 +53,9 @@ int thrum__view_update_findings(struct thrum__view *view)
 int64_t thrum__view_findings_pause(int64_t took)
 {
 	const int64_t second = 1000000000;
+	int64_t times = took > second / 4 ? 99 : 19;
 
-	return took > second / 19 ? 19 * took : second;
+	return took > second / 19 ? times * took : second;
 }
 
 /* ---- Looks ----------------------------------------------------------------------------------- */
@@ -63,8 +64,19 @@ static void look(struct thrum__view *view, uint32_t task, int bits)
 {
 	uint32_t unit = thrum__layout_unit(view->layout, task);
 
-	if (unit != THRUM__NONE)
-		view->looks[unit] |= (uint8_t)bits;
+	if (unit == THRUM__NONE)
+		return;
+	if (bits & ~view->looks[unit] & THRUM__LOOK_FOUND) {
+		view->found++;
+		thrum__found_add(view, unit);
+	}
+	view->looks[unit] |= (uint8_t)bits;
+}
+
+static void forget_look(struct thrum__view *view, uint32_t unit)
+{
+	view->found -= (view->looks[unit] & THRUM__LOOK_FOUND) != 0;
+	view->looks[unit] = 0;
 }
 
 static void look_at_task(struct thrum__view *view, struct thrum__match *match, uint32_t task)
@@ -119,7 +131,9 @@ static int follow_looks(struct thrum__view *view)
 	error = thrum__match_init(&match, view->state.search);
 	for (uint32_t i = 0; i < layout->changed_count; i++)
 		if (layout->units[layout->changed[i]].task == THRUM__NONE)
-			view->looks[layout->changed[i]] = 0;
+			forget_look(view, layout->changed[i]);
+		else if (view->looks[layout->changed[i]] & THRUM__LOOK_FOUND)
+			thrum__found_add(view, layout->changed[i]);
 	for (uint32_t i = 0; i < layout->adopted_count && error == 0; i++)
 		if (thrum__layout_unit(layout, layout->adopted[i]) != THRUM__NONE)
 			look_at_task(view, &match, layout->adopted[i]);
@@ -130,9 +144,6 @@ static int follow_looks(struct thrum__view *view)
 		: THRUM__NONE;
 	look(view, view->selected, THRUM__LOOK_SELECTED);
 	thrum__view_hover(view, view->hovered);
-	view->found = 0;
-	for (uint32_t i = 0; match.size > 0 && i < layout->unit_count; i++)
-		view->found += (view->looks[i] & THRUM__LOOK_FOUND) != 0;
 	thrum__match_finish(&match);
 	return error;
 }
