@@ -232,8 +232,7 @@ int thrum__track_grow(struct thrum__track *track, uint64_t count)
 	if (!error && end)
 		error = lengthen(&end, room, sizeof(*track->end));
 	if (!error && end)
-		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1,
-			sizeof(*track->before));
+		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1, sizeof(*track->before));
 	track->start = start;
 	track->end = end;
 	track->item = item;

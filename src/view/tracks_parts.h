@@ -94,8 +94,8 @@ struct thrum__tracks {
 	struct thrum__times starts, ends;
 	uint32_t older;   /* units that began before */
 	uint32_t lasting; /* units */
-	uint8_t *wanted;                  /* bits by row: something in it never resolves */
-	int64_t end;                      /* the model's */
+	uint8_t *wanted;  /* bits by row: something in it never resolves */
+	int64_t end;      /* the model's */
 	uint32_t rows;
 	struct thrum__cells task_row;    /* by task, or NONE */
 	struct thrum__tracks_past *past; /* what updates compare with, or NULL */
@@ -155,8 +155,8 @@ uint32_t thrum__track_end_at(const struct thrum__track *, uint32_t from, uint32_
 
 /* Makes room for so many items behind a row's last. */
 THRUM__MUST_USE int thrum__track_reserve(struct thrum__track *, uint32_t row, uint32_t count);
-/* Puts an item behind a row's last, as most that is new, where there is room; to be followed. False:
- * it begins before the last has ended. */
+/* Puts an item behind a row's last, as most that is new, where there is room; to be followed.
+ * False: it begins before the last has ended. */
 bool thrum__track_append(struct thrum__track *, uint32_t row, const struct thrum__arrival *);
 /* Opens a place in front of a position of a row, to be filled in and redone. NONE: no memory. */
 uint32_t thrum__track_open(struct thrum__track *, uint32_t row, uint32_t behind_first);

@@ -185,7 +185,8 @@ bool thrum__track_append(struct thrum__track *track, uint32_t row, const struct 
 	uint32_t at = extent->last;
 
 	if (at > extent->first &&
-		(track->start[at - 1] >= new->start || thrum__track_end(track, at - 1) > new->start))
+		(track->start[at - 1] >= new->start ||
+			thrum__track_end(track, at - 1) > new->start))
 		return false;
 	extent->last++;
 	track->start[at] = new->start;
