@@ -32,6 +32,7 @@ struct source {
 	char path[PATH_MAX];
 	struct thrum__input input;
 	uint64_t size;
+	bool is_killed; /* its program, while it recorded */
 };
 
 struct html {
@@ -53,16 +54,21 @@ static int source_failed(const struct source *source, int result)
 	return input_failed(source->path, &error);
 }
 
-/* What is still recorded to is copied first: the page holds one moment. */
+/* What is still recorded to is copied first: the page holds one moment. That nobody records to it
+ * any more is for the page to know, too, which can't ask. */
 static int take_snapshot(struct source *source)
 {
 	struct thrum__input copy;
 	struct thrum__header header;
 	int fd, result;
 
-	if (thrum__input_header(&source->input, &header, NULL) < 0 ||
-		!thrum__is_recorded_to(&header))
+	if (thrum__input_header(&source->input, &header, NULL) < 0)
 		return STATUS_OK;
+	if (!thrum__is_recorded_to(&header)) {
+		source->is_killed = atomic_load(&header.state) == THRUM__RECORDING &&
+			header.pid != 0;
+		return STATUS_OK;
+	}
 	fd = thrum__temporary_file();
 	if (fd < 0)
 		return source_failed(source, fd);
@@ -200,7 +206,7 @@ static void put_head(const struct html *html, struct output *out)
 		put_text(out, name_of(&html->sources[i]));
 		output_text(out, ",\"blocks\":");
 		output_bytes(out, number, (size_t)(put_unsigned(number, blocks) - number));
-		output_text(out, "}");
+		output_text(out, html->sources[i].is_killed ? ",\"state\":\"killed\"}" : "}");
 	}
 	output_text(out, "]}</script>\n");
 }

@@ -81,7 +81,7 @@ static int open_part(struct render *render, const char *argument)
 	input_warn(&part->load.input);
 	if (thrum__view_create(part->load.model, &options, NULL, NULL, &part->view) < 0)
 		return load_no_memory();
-	thrum__view_ending(part->view, part->load.input.info, false, NULL);
+	thrum__view_ending(part->view, part->load.input.info, THRUM__NOT_FOLLOWED, NULL);
 	return STATUS_OK;
 }
 

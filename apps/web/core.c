@@ -203,9 +203,11 @@ static int keep_info(struct part *part, const struct thrum_trace_info *info)
 	return 0;
 }
 
+#define LATER_FINDINGS 1000000 /* events: more are shown before findings are looked for */
+
 static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_error_info *error)
 {
-	static const struct thrum__view_options options = {.by_lane = true};
+	struct thrum__view_options options = {.by_lane = true};
 	struct thrum__view *view;
 	int result = thrum__model_create(trace, &part->model);
 
@@ -214,12 +216,14 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 			(void *)thrum_trace_info(trace), error);
 	if (result == 0)
 		result = keep_info(part, thrum_trace_info(trace));
+	part->lacks_findings = options.no_findings = result == 0 &&
+		part->model->events > LATER_FINDINGS;
 	if (result == 0)
 		result = thrum__view_create(part->model, &options, show_arranging, NULL, &view);
 	if (result == 0)
 		result = thrum__stage_add(core.stage, view, core_text);
 	if (result == 0)
-		thrum__view_ending(view, &part->info, false, NULL);
+		thrum__view_ending(view, &part->info, THRUM__NOT_FOLLOWED, NULL);
 	return result;
 }
 
@@ -263,8 +267,8 @@ static int add_part(struct thrum_trace *trace, struct thrum_error_info *error)
 
 /*
  * Reads what page_read gives, and adds it to the stage below what is there, or in place of that;
- * what isn't a trace leaves it there. The name is the text. Returns 0; or an error, and the answer
- * is {message, hint}.
+ * what isn't a trace leaves it there. The name is the text. Returns 0; 1: its findings are to be
+ * asked for (core_find); or an error, and the answer is {message, hint}.
  */
 EXPORT(core_open) int core_open(bool adds)
 {
@@ -282,7 +286,33 @@ EXPORT(core_open) int core_open(bool adds)
 	}
 	if (result < 0)
 		tell_failure(result, &error);
-	return result;
+	return result < 0 ? result : core.parts[core.stage->count - 1].lacks_findings;
+}
+
+/* Looks for the findings that aren't known yet: to be called when their trace is shown. Returns
+ * what changed, as input does. */
+EXPORT(core_find) int core_find(void)
+{
+	for (size_t i = 0; i < core.stage->count; i++) {
+		if (core.parts[i].lacks_findings &&
+			thrum__view_update_findings(core.stage->parts[i].view) < 0)
+			return -THRUM_E_MEMORY;
+		core.parts[i].lacks_findings = false;
+	}
+	return THRUM__CHANGED_PICTURE;
+}
+
+/* The state of the trace opened last, as it was found where its process can be looked for, is the
+ * text. Only of what breaks off do the bytes not tell it. */
+EXPORT(core_found_state) void core_found_state(void)
+{
+	struct part *part = core_part(core.stage->count - 1);
+
+	if (!part || strcmp(part->info.state, "recording") != 0 || strcmp(core_text, "killed") != 0)
+		return;
+	part->info.state = "killed";
+	thrum__view_ending(core.stage->parts[core.stage->count - 1].view, &part->info,
+		THRUM__NOT_FOLLOWED, NULL);
 }
 
 /* ---- Input: as thrum__stage_… ---------------------------------------------------------------- */

@@ -24,12 +24,14 @@ struct part {
 	struct thrum__model *model;
 	struct thrum_trace_info info; /* its texts are in `texts` */
 	char *texts;
-	bool has_stats; /* made when first asked for */
+	bool lacks_findings; /* until core_find */
+	bool has_stats;      /* made when first asked for */
 	struct thrum__stats stats;
 	bool has_table[THRUM__TABLE_COUNT]; /* likewise */
 	struct thrum__table table[THRUM__TABLE_COUNT];
-	bool has_chart;
+	bool has_chart, has_counted; /* by which tasks can be narrowed */
 	struct thrum__chart chart;
+	struct thrum__counted counted;
 };
 
 struct core {

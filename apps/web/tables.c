@@ -54,6 +54,7 @@ static void put_head(struct json *out, const struct thrum__table *table, unsigne
 		json_key_string(out, "name", column->name);
 		json_key_bool(out, "right", thrum__column_is_right(column));
 		json_key_integer(out, "place", place_of(table->form, i));
+		json_key_bool(out, "counts", thrum__table_counts(table->form, i));
 		json_put(out, "}");
 	}
 	json_put(out, "]");
@@ -91,16 +92,46 @@ EXPORT(core_kind) int core_kind(unsigned part)
 	return table_of(part) ? kind_of(core_text) : -1;
 }
 
-/* Leaves in a table what contains the text; of the tasks, those in the chart's columns. */
-EXPORT(core_narrow) int core_narrow(unsigned number, int kind, bool by_chart)
+/* What tasks are narrowed by beside a text: messages.ts has their names in this order. */
+enum narrowed_by {
+	BY_TEXT,
+	BY_CHART,
+	BY_COUNT,
+};
+
+/* Leaves in a table what contains the text; of the tasks, those in the chart's columns, or that the
+ * number counts that core_count was about. */
+EXPORT(core_narrow) int core_narrow(unsigned number, int kind, int by)
 {
 	struct part *part = core_part(number);
+	struct thrum__table *table;
 
 	if (!part || kind < 0 || kind >= THRUM__TABLE_COUNT || !part->has_table[kind])
 		return -THRUM_E_MEMORY;
-	return thrum__table_narrow(&part->table[kind],
-		by_chart && part->has_chart && kind == THRUM__TABLE_TASKS ? &part->chart : NULL,
+	table = &part->table[kind];
+	if (kind == THRUM__TABLE_TASKS && by == BY_COUNT && part->has_counted)
+		return thrum__table_narrow_to_counted(table, &part->counted, core_text);
+	return thrum__table_narrow(table,
+		kind == THRUM__TABLE_TASKS && by == BY_CHART && part->has_chart ? &part->chart
+										: NULL,
 		core_text);
+}
+
+/* Remembers what a number counts, in the table whose name is the text. The answer says it: no JSON.
+ */
+EXPORT(core_count) void core_count(unsigned number, uint32_t row, unsigned column)
+{
+	const struct thrum__table *table = table_of(number);
+	struct part *part = core_part(number);
+	char words[THRUM__CELL_ROOM + 100];
+
+	json_clear(&core.out);
+	if (!table || row >= table->count || !thrum__table_counts(table->form, column))
+		return;
+	part->counted = thrum__table_counted(table, row, column);
+	part->has_counted = true;
+	thrum__counted_words(table, row, column, words, sizeof words);
+	json_put(&core.out, words);
 }
 
 /* The row of a task in the table whose name is the text, or -1. O(rows) */
@@ -127,7 +158,7 @@ static void put_row(struct json *out, const struct thrum__table *table, uint32_t
 	for (unsigned i = 0; i < table->form->count; i++) {
 		thrum__table_words(table, row, i, &cell);
 		json_next(out);
-		json_text(out, cell.is_empty ? "" : cell.text, cell.is_empty ? 0 : cell.size);
+		json_text(out, cell.text, cell.size);
 	}
 	json_put(out, "]");
 	json_key_integer(out, "task", task == THRUM__NONE ? -1 : (int64_t)task);

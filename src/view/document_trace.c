@@ -98,7 +98,20 @@ static bool has_ended(const struct thrum_trace_info *info)
 		strcmp(state, "snapshot") != 0;
 }
 
-/* As many as the table of tasks has rows; tallies have none of the lanes' own. */
+/* The lanes' own, which are in no tally. */
+static uint64_t count_idle(const struct thrum__stats *stats)
+{
+	const uint32_t *of = stats->by[THRUM__BY_KIND].of;
+	uint64_t count = 0;
+	uint32_t i = thrum__stats_next(stats, 0);
+
+	for (; i < stats->task_count; i = thrum__stats_next(stats, i + 1))
+		count += thrum__has_row(&stats->model->tasks, i) &&
+			of[thrum__stats_place(stats, i)] == THRUM__NONE;
+	return count;
+}
+
+/* All of the moment when statistics were made, so that states add up to tasks. */
 static void write_states(struct about *a)
 {
 	static const struct {
@@ -108,14 +121,10 @@ static void write_states(struct about *a)
 		{THRUM__STATE_CANCELLED, " cancelled"}, {THRUM__STATE_PENDING, " pending"},
 		{THRUM__STATE_FAILED, " failed"}};
 	const struct thrum__tallies *kinds = &a->stats->by[THRUM__BY_KIND];
-	const struct thrum__model *model = a->stats->model;
-	uint64_t tasks = 0, states[5] = {0}, stuck = 0, idle;
+	uint64_t idle = count_idle(a->stats), tasks = idle, states[5] = {0}, stuck = 0;
 
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
-		tasks += thrum__has_row(&model->tasks, i);
-	idle = tasks;
 	for (uint32_t i = 0; i < kinds->count; i++) {
-		idle -= kinds->tallies[i].tasks;
+		tasks += kinds->tallies[i].tasks;
 		stuck += kinds->tallies[i].stuck;
 		for (int state = 0; state < 5; state++)
 			states[state] += kinds->tallies[i].state[state];
@@ -130,9 +139,7 @@ static void write_states(struct about *a)
 		write_state(a, stuck, " never resolved", true);
 	else
 		write_state(a, stuck, " pending that should resolve", false);
-	/* Stats may be of a moment before. */
-	if (idle <= tasks)
-		write_state(a, idle, " for when no other runs", false);
+	write_state(a, idle, " for when no other runs", false);
 }
 
 static void write_content(struct about *a)

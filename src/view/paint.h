@@ -3,6 +3,7 @@
 #ifndef VIEW_PAINT_H
 #define VIEW_PAINT_H
 
+#include "view/found.h"
 #include "view/view.h"
 
 #define THRUM__STRIP_MARGIN 12
@@ -32,6 +33,8 @@ struct thrum__strip_columns {
 	int64_t start, end;
 	float width, height;
 	uint16_t grey[THRUM__BINS_MAX], blue[THRUM__BINS_MAX];
+	bool knows_found; /* only until another search */
+	uint8_t found[THRUM__BINS_MAX];
 };
 
 /* Kept from frame to frame, so that a frame allocates nothing. */
@@ -44,6 +47,7 @@ struct thrum__paint_memory {
 	struct thrum__counter_place counters[THRUM__COUNTERS_SHOWN_MAX]; /* for the pointer */
 	uint32_t counter_count;
 	struct thrum__strip_columns strip;
+	struct thrum__found found;
 };
 
 struct thrum__paint {

@@ -410,29 +410,60 @@ static void paint_selected(struct thrum__paint *p)
 	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
 }
 
-/* In rows that are too low for names, where they would say it. */
-static void paint_found(struct thrum__paint *p)
+static void paint_found_unit(struct thrum__paint *p, const struct thrum__row_box *box,
+	const struct thrum__found_unit *found)
 {
-	uint32_t left = FOUND_MAX, every = 1 + p->view->found / FOUND_MAX, seen = 0;
+	float height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height, x1, x2;
 
-	for (uint32_t i = 0; p->view->found > 0 && i < p->layout->unit_count && left > 0; i++) {
-		const struct thrum__row_box *box;
-		float x1, x2, height;
-
-		if (!(p->view->looks[i] & THRUM__LOOK_FOUND) || seen++ % every != 0)
-			continue;
-		box = thrum__paint_box(p, i);
-		if (!box || !thrum__paint_is_dense(box))
-			continue;
-		x1 = floorf(thrum__paint_clamped(p, p->layout->units[i].start));
-		x2 = thrum__paint_clamped(p, thrum__end_of_line(p, i));
-		height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height;
-		if (x2 < 0 || x1 > p->right)
-			continue;
+	if (!thrum__found_holds(p->view, found))
+		return;
+	x1 = floorf(thrum__paint_clamped(p, found->start));
+	x2 = thrum__paint_clamped(p, thrum__end_of_line(p, found->unit));
+	if (x2 >= 0 && x1 <= p->right)
 		thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
 			floorf(box->y + (box->height - height) / 2),
 			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
-		left--;
+}
+
+/* Those of a dense box that may be in sight; of several rows, whatever their times are. */
+static uint32_t first_found(const struct thrum__paint *p, const struct thrum__found *found,
+	const struct thrum__row_box *box, uint32_t *end)
+{
+	bool is_one = box->rows == 1;
+	int64_t to = is_one ? p->to + thrum__paint_span(p, 1) : INT64_MAX;
+	uint32_t first;
+
+	if (!thrum__paint_is_dense(box))
+		return *end = 0;
+	first = thrum__found_seek(found, box->row, is_one ? p->from : INT64_MIN);
+	*end = thrum__found_seek(found, box->row + box->rows - 1, to);
+	/* Units of a row don't overlap: of those before, only the last may reach into sight. */
+	return is_one && first > 0 && found->all[first - 1].row == box->row ? first - 1 : first;
+}
+
+/* In rows that are too low for names, where they would say it. Of many, some in each row. */
+static void paint_found(struct thrum__paint *p)
+{
+	const struct thrum__found *found = thrum__found_of(p->view);
+	const struct thrum__row_box *boxes = p->rows->boxes, *box;
+	uint32_t seen = 0, every, i, end;
+
+	if (!found) {
+		p->list->failed = true;
+		return;
+	}
+	for (uint32_t b = 0; b < p->rows->count; b++) {
+		i = first_found(p, found, &boxes[b], &end);
+		seen += end - i;
+	}
+	every = 1 + seen / FOUND_MAX;
+	for (uint32_t b = 0; b < p->rows->count && seen > 0; b++)
+		for (i = first_found(p, found, &boxes[b], &end); i < end; i += every)
+			paint_found_unit(p, &boxes[b], &found->all[i]);
+	for (i = found->sorted; i < found->count; i++) {
+		box = thrum__row_axis_find(p->rows, found->all[i].row);
+		if (box && thrum__paint_is_dense(box))
+			paint_found_unit(p, box, &found->all[i]);
 	}
 }
 
@@ -446,6 +477,7 @@ void thrum__paint_regions(struct thrum__paint *p)
 		paint_stretches(&r, &p->model->suspensions, paint_suspension);
 		paint_stretches(&r, &p->model->gaps, paint_gap);
 	}
-	paint_found(p);
+	if (p->view->found > 0)
+		paint_found(p);
 	paint_selected(p);
 }

@@ -2,7 +2,8 @@
 /*
  * The strip: the whole trace, always linear, so that it says where one is even when the picture
  * folds. Grey: tasks alive; blue: the share of time running, as its square root, so that
- * microseconds show; flags: findings; the frame: what the picture shows.
+ * microseconds show; flags: findings; underlined colour: where found tasks begin; the frame: what
+ * the picture shows.
  */
 #include <math.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 #define FLAGS_MAX 64
 #define TIMES_MAX 8
+#define FOUND_TOP 14 /* just above the columns */
+#define FOUND_HEIGHT 4
+#define FOUND_LINE 2
 
 struct strip {
 	struct thrum__paint *p;
@@ -77,6 +81,56 @@ static void ask_columns(const struct strip *s, struct thrum__strip_columns *colu
 		columns->grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
 }
 
+/* Each is three bins wide: so a single one is seen. */
+static void ask_found(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count)
+{
+	enum {
+		BEGINS = 1,
+		IS_NEAR = 2
+	};
+	const struct thrum__view *view = s->p->view;
+	const struct thrum__found *found = thrum__found_of(view);
+
+	columns->knows_found = true;
+	memset(columns->found, 0, sizeof columns->found);
+	if (!found)
+		s->p->list->failed = true;
+	for (uint32_t i = 0; found && i < found->count; i++) {
+		uint32_t at = (uint32_t)(x_of(s, found->all[i].start) - s->left) / THRUM__BIN;
+
+		at = at < count ? at : count - 1;
+		if (columns->found[at] == 0 && thrum__found_holds(view, &found->all[i]))
+			columns->found[at] = BEGINS;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (!(columns->found[i] & BEGINS))
+			continue;
+		columns->found[i > 0 ? i - 1 : 0] |= IS_NEAR;
+		columns->found[i + 1 < count ? i + 1 : i] |= IS_NEAR;
+	}
+}
+
+/* As a found name looks. */
+static void paint_found(const struct strip *s, const uint8_t *found, uint32_t count)
+{
+	const float top = s->top + FOUND_TOP;
+
+	for (uint32_t i = 0, from = 0; i <= count; i++) {
+		float x = s->left + (float)(from * THRUM__BIN);
+		float width = (float)((i - from) * THRUM__BIN);
+
+		if (i < count && found[i])
+			continue;
+		if (i > from) {
+			thrum__list_rect(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_HIT, x, top,
+				width, FOUND_HEIGHT);
+			thrum__list_rect(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, x,
+				top + FOUND_HEIGHT, width, FOUND_LINE);
+		}
+		from = i + 1;
+	}
+}
+
 static void activity(const struct strip *s)
 {
 	struct thrum__strip_columns *columns = &s->p->memory->strip;
@@ -90,6 +144,7 @@ static void activity(const struct strip *s)
 		columns->width != width || columns->height != s->height) {
 		ask_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
 		columns->is_known = true;
+		columns->knows_found = false;
 		columns->start = s->start;
 		columns->end = s->end;
 		columns->width = width;
@@ -99,6 +154,11 @@ static void activity(const struct strip *s)
 		columns->grey, count);
 	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
 		columns->blue, count);
+	if (s->p->view->found == 0)
+		return;
+	if (!columns->knows_found)
+		ask_found(s, columns, count);
+	paint_found(s, columns->found, count);
 }
 
 static void times(const struct strip *s, float frame_left, float frame_right)

@@ -130,4 +130,32 @@ void thrum__table_words(const struct thrum__table *, uint32_t row, unsigned colu
 /* The task that a row is about, or NONE. */
 uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
 
+/* ---- Tasks behind a number ----------------------------------------------------------------- */
+
+/* What a number in a table of tallies counts. */
+struct thrum__counted {
+	int by; /* enum thrum__by */
+	uint32_t tally;
+	unsigned what; /* all, those of a state, or stuck ones */
+};
+
+/* Whether a column's numbers count tasks. */
+bool thrum__table_counts(const struct thrum__table_form *, unsigned column);
+
+/* Of a row in such a column. */
+struct thrum__counted thrum__table_counted(const struct thrum__table *, uint32_t row,
+	unsigned column);
+
+/* Whether the number counts a task. */
+bool thrum__counted_has(const struct thrum__counted *, const struct thrum__stats *, uint32_t task);
+
+/* "GET /index.html: 12 pending". As snprintf. */
+size_t thrum__counted_words(const struct thrum__table *, uint32_t row, unsigned column, char *to,
+	size_t size);
+
+/* Leaves in a table of tasks those that are counted and of which some text or the id contains
+ * `text`, as thrum__table_narrow does. */
+THRUM__MUST_USE int thrum__table_narrow_to_counted(struct thrum__table *,
+	const struct thrum__counted *, const char *text);
+
 #endif

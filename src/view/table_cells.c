@@ -250,12 +250,18 @@ static void tally_cell(const struct thrum__tally *tally, unsigned column, struct
 	}
 }
 
+/* Columns before those that all tallies have. */
+static unsigned own_columns(int by)
+{
+	return by == THRUM__BY_LABEL ? 2 : 1;
+}
+
 static void tallies_cell(const struct thrum__table *table, int by, uint32_t item, unsigned column,
 	struct thrum__cell *cell)
 {
 	const struct thrum__tallies *tallies = &table->stats->by[by];
 	const struct thrum__tally *tally = &tallies->tallies[item];
-	unsigned common = by == THRUM__BY_LABEL ? 2 : 1;
+	unsigned common = own_columns(by);
 	const char *label;
 	size_t size;
 
@@ -377,4 +383,57 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	case THRUM__TABLE_COUNTERS: counter_cell(table, item, column, cell); break;
 	default: run_cell(table, item, column, cell);
 	}
+}
+
+/* ---- Tasks behind a number ----------------------------------------------------------------- */
+
+/* What the rows of a table are tallies by, or -1. */
+static int tallied_by(const struct thrum__table_form *form)
+{
+	switch (form - forms) {
+	case THRUM__TABLE_LABELS: return THRUM__BY_LABEL;
+	case THRUM__TABLE_KINDS: return THRUM__BY_KIND;
+	case THRUM__TABLE_SITES: return THRUM__BY_SITE;
+	default: return -1;
+	}
+}
+
+bool thrum__table_counts(const struct thrum__table_form *form, unsigned column)
+{
+	int by = tallied_by(form);
+
+	return by >= 0 && column >= own_columns(by) && column <= own_columns(by) + TALLY_STUCK;
+}
+
+struct thrum__counted thrum__table_counted(const struct thrum__table *table, uint32_t row,
+	unsigned column)
+{
+	int by = tallied_by(table->form);
+
+	return (struct thrum__counted){by, table->rows[row], column - own_columns(by)};
+}
+
+bool thrum__counted_has(const struct thrum__counted *counted, const struct thrum__stats *stats,
+	uint32_t task)
+{
+	if (!thrum__stats_has(stats, task) ||
+		stats->by[counted->by].of[thrum__stats_place(stats, task)] != counted->tally)
+		return false;
+	if (counted->what == TALLY_STUCK)
+		return thrum__task_is_stuck(stats->model, task);
+	return counted->what == TALLY_TASKS ||
+		THRUM__TASK(stats->model, task, state) == counted->what - TALLY_STATES;
+}
+
+size_t thrum__counted_words(const struct thrum__table *table, uint32_t row, unsigned column,
+	char *to, size_t size)
+{
+	struct thrum__cell name, number;
+	bool is_one;
+
+	thrum__table_words(table, row, 0, &name);
+	thrum__table_words(table, row, column, &number);
+	is_one = number.number == 1 && column == own_columns(tallied_by(table->form));
+	return (size_t)snprintf(to, size, "%.*s: %.*s %s", (int)name.size, name.text,
+		(int)number.size, number.text, is_one ? "task" : table->form->columns[column].name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows that contain a text, and tasks that a chart's chosen columns stand for. */
+/* Rows that contain a text, and tasks that a chart's chosen columns or a number stand for. */
 #include <string.h>
 
 #include "view/chart.h"
@@ -11,6 +11,7 @@ struct narrow {
 	bool by_text;
 	bool is_number;                     /* the text can be part of an id */
 	bool states[5], stuck, preexisting; /* whose words contain it */
+	const struct thrum__counted *counted;
 	const struct thrum__chart *chart;
 	int64_t least, less_than; /* of the chart's measure */
 };
@@ -89,6 +90,8 @@ static bool is_task_wanted(const void *context, const struct thrum__table *table
 
 	if (narrow->chart && !is_in_chart(narrow->chart, narrow, task))
 		return false;
+	if (narrow->counted && !thrum__counted_has(narrow->counted, table->stats, task))
+		return false;
 	return !narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
 		(narrow->is_number && has_id(narrow, model, task)) ||
 		has_words(narrow, model, task) || has_note(narrow, model, task);
@@ -118,14 +121,15 @@ static bool is_row_wanted(const void *context, const struct thrum__table *table,
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *chart,
-	const char *text)
+static int narrow_to(struct thrum__table *table, const struct thrum__chart *chart,
+	const struct thrum__counted *counted, const char *text)
 {
 	bool is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
 	struct narrow narrow =
 			      {
 				      .by_text = *text != '\0',
 				      .is_number = text[strspn(text, "-0123456789")] == '\0',
+				      .counted = counted,
 				      .chart = chart,
 				      .least = INT64_MIN,
 				      .less_than = INT64_MAX,
@@ -143,4 +147,16 @@ int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *c
 	error = thrum__table_filter(table, is_tasks ? is_task_wanted : is_row_wanted, &context);
 	thrum__match_finish(&narrow.match);
 	return error;
+}
+
+int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *chart,
+	const char *text)
+{
+	return narrow_to(table, chart, NULL, text);
+}
+
+int thrum__table_narrow_to_counted(struct thrum__table *table, const struct thrum__counted *counted,
+	const char *text)
+{
+	return narrow_to(table, NULL, counted, text);
 }

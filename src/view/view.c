@@ -63,7 +63,7 @@ int thrum__view_create(const struct thrum__model *model, const struct thrum__vie
 		status = thrum__layout_update(made->layout, model, tell_part, &layout);
 	if (status == 0)
 		status = thrum__tracks_make(model, made->layout, tell_part, &tracks, &made->tracks);
-	if (status == 0)
+	if (status == 0 && !(options && options->no_findings))
 		status = thrum__findings_make(model, &made->findings);
 	if (status == 0) {
 		thrum__view_state_default(made, &made->state);
@@ -85,6 +85,7 @@ void thrum__view_destroy(struct thrum__view *view)
 		free(view->memory->boxes.rects);
 		free(view->memory->scratch);
 		free(view->memory->seen);
+		free(view->memory->found.all);
 	}
 	free(view->memory);
 	free(view->history);
@@ -133,19 +134,23 @@ void thrum__view_state_default(const struct thrum__view *view, struct thrum__vie
 	state->from = kept_from(view, state->from, state->to);
 }
 
-void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info *info, bool follows,
-	const char *signal)
+void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info *info,
+	enum thrum__following following, const char *signal)
 {
+	static const char *const cut[] = {
+		[THRUM__NOT_FOLLOWED] = "breaks off at",
+		[THRUM__FOLLOWED] = "now",
+		[THRUM__PAUSED] = "paused at",
+	};
 	const char *state = info->state ? info->state : "";
 	bool is_recording = strcmp(state, "recording") == 0,
 	     is_killed = strcmp(state, "killed") == 0;
 	const char *words = is_killed && !signal ? "killed at"
-		: is_recording && follows        ? "now"
-		: is_recording                   ? "breaks off at"
+		: is_recording                   ? cut[following]
 		: strcmp(state, "snapshot") == 0 ? "snapshot at"
 						 : "";
 
-	view->ending.is_live = is_recording && follows;
+	view->ending.is_live = is_recording && following == THRUM__FOLLOWED;
 	view->ending.colour = is_killed ? THRUM__COLOUR_BAD
 		: view->ending.is_live  ? THRUM__COLOUR_SEL
 					: THRUM__COLOUR_INK;

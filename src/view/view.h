@@ -104,6 +104,7 @@ enum thrum__look {
 struct thrum__view_options {
 	bool by_lane; /* group rows by lane where there are several */
 	bool no_simplify;
+	bool no_findings; /* none yet: thrum__view_update_findings makes them */
 };
 
 /*
@@ -117,12 +118,17 @@ THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
 	void *context, struct thrum__view **);
 void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
 
-/*
- * What the ruler says of the trace's end, whatever ended it. `follows`: what its program goes on to
- * record will be seen. `signal`: "KILL", if one is known to have ended the program, or NULL.
- */
-void thrum__view_ending(struct thrum__view *, const struct thrum_trace_info *, bool follows,
-	const char *signal);
+/* Whether what a trace's program goes on to record will be seen. */
+enum thrum__following {
+	THRUM__NOT_FOLLOWED,
+	THRUM__FOLLOWED,
+	THRUM__PAUSED, /* not for now */
+};
+
+/* What the ruler says of the trace's end, whatever ended it. `signal`: "KILL", if one is known to
+ * have ended the program, or NULL. */
+void thrum__view_ending(struct thrum__view *, const struct thrum_trace_info *,
+	enum thrum__following, const char *signal);
 
 /*
  * After the model grew or forgot (and then before anything else is done with the view): layout,
@@ -134,7 +140,8 @@ THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
 /* Looks for findings anew: O(tasks + edges). */
 THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
 /* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
- * long the last time: a second at least, and 19 times as long, so that they cost a twentieth. */
+ * long the last time: a second at least, and 19 times as long, so that they cost a twentieth; 99
+ * times what holds him up for more than a quarter of a second. */
 int64_t thrum__view_findings_pause(int64_t took);
 
 /* All the time that there is to see: the trace's, or the reach. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "view/match.h"
-#include "view/view.h"
+#include "view/paint.h"
 
 #define AWAITED_MAX 1000 /* tasks along what the selected one waits for */
 #define HOVERED_MAX 4096 /* edges of what is hovered */
@@ -166,6 +166,7 @@ int thrum__view_settle(struct thrum__view *view)
 	view->found = 0;
 	for (uint32_t i = 0; i < view->layout->unit_count; i++)
 		view->found += (view->looks[i] & THRUM__LOOK_FOUND) != 0;
+	view->memory->found.is_known = view->memory->strip.knows_found = false;
 	return error;
 }
 

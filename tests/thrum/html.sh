@@ -60,7 +60,8 @@ for number, trace in enumerate(told["traces"]):
 	with open(str(number), "wb") as file:
 		file.write(b"".join(gzip.decompress(base64.b64decode(block)) for block in own))
 assert not blocks, "blocks of no trace"
-print(told["title"], told["view"], *[trace["name"] for trace in told["traces"]], sep="\n")
+names = [" ".join([trace["name"], trace.get("state", "")]).strip() for trace in told["traces"]]
+print(told["title"], told["view"], *names, sep="\n")
 EOF
 }
 
@@ -83,13 +84,18 @@ cmp once.html twice.html || wrong "the same trace gives two pages"
 unpack once.html >list || wrong "once.html can't be unpacked"
 cmp ops.ctf 0 || wrong "once.html: another trace"
 
+# begin FILE: a program that records to it, as $pid.
+begin() {
+	THRUM_TRACE=$here/$1 THRUM_SIZE=16M "$BUILD/tests/thrum/programs/steady" >"$1.ready" &
+	pid=$!
+	for ((i = 0; i < 500; i++)); do
+		[[ ! -s $1.ready ]] || break
+		sleep 0.01
+	done
+}
+
 # What is still written to is taken as it is now; large traces are several blocks.
-THRUM_TRACE=$here/steady.thrum THRUM_SIZE=16M "$BUILD/tests/thrum/programs/steady" >ready &
-pid=$!
-for ((i = 0; i < 500; i++)); do
-	[[ ! -s ready ]] || break
-	sleep 0.01
-done
+begin steady.thrum
 "$THRUM" html $pid -o live.html || wrong "html PID fails"
 kill $pid
 wait $pid 2>/dev/null
@@ -100,5 +106,14 @@ unpack live.html >list || wrong "live.html can't be unpacked"
 "$THRUM" html steady.thrum -o large.html || wrong "html of a large trace fails"
 [[ $(grep -c 'class="block"' large.html) -ge 4 ]] || wrong "large.html: one block"
 unpack large.html >list || wrong "large.html can't be unpacked"
+grep -qx steady.thrum list || wrong "large.html: says $(<list)"
 cmp steady.thrum 0 || wrong "large.html: another trace"
+
+# Only here can be found out what became of the program.
+begin killed.thrum
+kill -KILL $pid
+wait $pid 2>/dev/null
+"$THRUM" html killed.thrum -o killed.html || wrong "html of a killed program's trace fails"
+unpack killed.html >list || wrong "killed.html can't be unpacked"
+grep -qx 'killed.thrum killed' list || wrong "killed.html: says $(<list)"
 exit $failed

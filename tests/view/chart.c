@@ -187,6 +187,69 @@ static void tables_are_narrowed(void **state)
 	end(&c);
 }
 
+/* Each count of tasks in the statistics stands for as many rows of the list. */
+static void counts_are_of_tasks(void **state)
+{
+	struct charted c;
+	uint32_t checked = 0;
+
+	(void)state;
+	begin(&c, story, NULL);
+	for (int kind = THRUM__TABLE_TASKS; kind < THRUM__TABLE_COUNT; kind++) {
+		struct thrum__table table;
+
+		assert_int_equal(thrum__table_init(&table, kind, &c.stats), 0);
+		for (uint32_t i = 0; i < table.count * table.form->count; i++) {
+			uint32_t row = i / table.form->count;
+			unsigned column = i % table.form->count;
+			struct thrum__counted counted;
+			struct thrum__cell cell;
+
+			if (!thrum__table_counts(table.form, column))
+				continue;
+			counted = thrum__table_counted(&table, row, column);
+			thrum__table_cell(&table, row, column, &cell);
+			assert_int_equal(thrum__table_narrow_to_counted(&c.table, &counted, ""), 0);
+			assert_int_equal(c.table.count, cell.number);
+			checked += cell.number > 0;
+		}
+		thrum__table_finish(&table);
+	}
+	assert_int_equal(checked, 15);
+	end(&c);
+}
+
+static void counts_have_words(void **state)
+{
+	struct charted c;
+	struct thrum__table table;
+	struct thrum__counted counted;
+	unsigned tasks, resolved;
+	char words[100];
+
+	(void)state;
+	begin(&c, story, NULL);
+	assert_int_equal(thrum__table_init(&table, THRUM__TABLE_LABELS, &c.stats), 0);
+	tasks = thrum__table_column(table.form, "tasks", 5);
+	resolved = thrum__table_column(table.form, "resolved", 8);
+	assert_int_equal(thrum__table_sort(&table, 0, false), 0);
+	thrum__counted_words(&table, 0, tasks, words, sizeof words);
+	assert_string_equal(words, "a: 3 tasks");
+	thrum__counted_words(&table, 1, tasks, words, sizeof words);
+	assert_string_equal(words, "b: 1 task");
+	thrum__counted_words(&table, 0, resolved, words, sizeof words);
+	assert_string_equal(words, "a: 3 resolved");
+	assert_int_equal(thrum__counted_words(&table, 0, resolved, words, 3), 13);
+	thrum__counted_words(&table, table.count - 1, tasks, words, sizeof words);
+	assert_string_equal(words, "(no label): 1 task");
+	/* With a text beside it. */
+	counted = thrum__table_counted(&table, 0, tasks);
+	assert_int_equal(thrum__table_narrow_to_counted(&c.table, &counted, "3"), 0);
+	assert_int_equal(c.table.count, 1);
+	thrum__table_finish(&table);
+	end(&c);
+}
+
 static void all_tasks(void **state)
 {
 	struct charted c;
@@ -244,6 +307,8 @@ int main(void)
 		cmocka_unit_test(columns_are_chosen),
 		cmocka_unit_test(keys_move_the_edges),
 		cmocka_unit_test(tables_are_narrowed),
+		cmocka_unit_test(counts_are_of_tasks),
+		cmocka_unit_test(counts_have_words),
 		cmocka_unit_test(all_tasks),
 		cmocka_unit_test(nothing_to_show),
 		cmocka_unit_test(odd_sizes),

@@ -325,6 +325,32 @@ static void a_trace(void **state)
 	end(&r);
 }
 
+/* What came since the statistics were made isn't in them: tasks are those whose states are told. */
+static void a_trace_that_grows(void **state)
+{
+	struct thrum_event events[20] = {{0}};
+	char before[1000];
+	struct read r;
+
+	(void)state;
+	begin(&r, story, false);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	snprintf(before, sizeof before, "%s", strstr(document_show(&r.document), "pair Tasks"));
+	for (uint64_t i = 0; i < 20; i++)
+		events[i] = (struct thrum_event){.time = r.model->end + 1,
+			.type = THRUM_EVENT_CREATE,
+			.kind = i % 2 ? THRUM_KIND_THREAD : THRUM_KIND_PROMISE,
+			.other = 1000 + i,
+			.flags = THRUM_EVENT_HAS_OTHER,
+			.text = ""};
+	assert_int_equal(thrum__model_append(r.model, events, 20), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	document_check(&r.document, r.model);
+	assert_string_equal(strstr(document_show(&r.document), "pair Tasks"), before);
+	assert_non_null(strstr(document_show(&r.document), "pair Events: 40\n"));
+	end(&r);
+}
+
 static void read_all(const char *name, const struct thrum__model *model)
 {
 	struct thrum__document document = {0};
@@ -372,6 +398,7 @@ int main(void)
 		cmocka_unit_test(no_such_task),
 		cmocka_unit_test(random_traces),
 		cmocka_unit_test(a_trace),
+		cmocka_unit_test(a_trace_that_grows),
 		cmocka_unit_test(real_traces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,17 +99,20 @@ static void ruler_says_how_it_ended(void **state)
 {
 	static const struct {
 		const char *state, *signal, *words;
-		bool follows;
+		enum thrum__following following;
 		int colour;
 	} cases[] = {
-		{"stopped", NULL, "ends 10.0 µs", false, THRUM__COLOUR_INK},
-		{"stopped", "KILL", "ends 10.0 µs", true, THRUM__COLOUR_INK},
-		{"killed", "KILL", "ended by SIGKILL at 10.0 µs", true, THRUM__COLOUR_BAD},
-		{"killed", NULL, "killed at 10.0 µs", false, THRUM__COLOUR_BAD},
-		{"recording", NULL, "now 10.0 µs", true, THRUM__COLOUR_SEL},
-		{"recording", NULL, "breaks off at 10.0 µs", false, THRUM__COLOUR_INK},
-		{"snapshot", NULL, "snapshot at 10.0 µs", false, THRUM__COLOUR_INK},
-		{NULL, NULL, "ends 10.0 µs", false, THRUM__COLOUR_INK},
+		{"stopped", NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
+		{"stopped", "KILL", "ends 10.0 µs", THRUM__FOLLOWED, THRUM__COLOUR_INK},
+		{"killed", "KILL", "ended by SIGKILL at 10.0 µs", THRUM__FOLLOWED,
+			THRUM__COLOUR_BAD},
+		{"killed", NULL, "killed at 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_BAD},
+		{"recording", NULL, "now 10.0 µs", THRUM__FOLLOWED, THRUM__COLOUR_SEL},
+		{"recording", NULL, "breaks off at 10.0 µs", THRUM__NOT_FOLLOWED,
+			THRUM__COLOUR_INK},
+		{"recording", NULL, "paused at 10.0 µs", THRUM__PAUSED, THRUM__COLOUR_INK},
+		{"snapshot", NULL, "snapshot at 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
+		{NULL, NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
 	};
 	struct picture picture;
 
@@ -120,7 +123,7 @@ static void ruler_says_how_it_ended(void **state)
 		struct written label;
 		float x;
 
-		thrum__view_ending(picture.view, &info, cases[i].follows, cases[i].signal);
+		thrum__view_ending(picture.view, &info, cases[i].following, cases[i].signal);
 		label = last_label(&picture);
 		assert_true(says(&label, cases[i].words));
 		assert_int_equal(label.colour, cases[i].colour);

@@ -141,6 +141,25 @@ static void hang_folded(void **state)
 	check(hang, "legend=1", "hang");
 }
 
+/* It is the same when its finding is looked for only then. */
+static void hang_found_later(void **state)
+{
+	const struct thrum__view_options options = {.by_lane = true, .no_findings = true};
+	struct picture picture;
+
+	picture_init(&picture, hang, false);
+	thrum__view_destroy(picture.view);
+	assert_int_equal(thrum__view_create(picture.model, &options, NULL, NULL, &picture.view), 0);
+	assert_int_equal(thrum__view_state_parse(picture.view, "legend=1", NULL), 0);
+	picture_paint(&picture, 1000, 400);
+	assert_int_equal(picture.view->findings.count, 0);
+	assert_int_equal(thrum__view_update_findings(picture.view), 0);
+	assert_int_equal(picture.view->findings.count, 1);
+	picture_paint(&picture, 1000, 400);
+	compare(&picture, "hang");
+	picture_finish(&picture);
+}
+
 static void hang_linear_with_all(void **state)
 {
 	check(hang, "fold=2&strip=1&counters=1&theme=1", "hang-linear");
@@ -165,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hang_folded),
+		cmocka_unit_test(hang_found_later),
 		cmocka_unit_test(hang_linear_with_all),
 		cmocka_unit_test(hang_related),
 		cmocka_unit_test(ends_of_each_kind),

@@ -50,6 +50,8 @@ export const steady = () =>
   written("steady.ctf", () => server(40, ["GET /one", "GET /two", "PUT /three"]));
 export const big = () =>
   written("big.ctf", () => server(50_000, ["GET /one", "GET /two", "PUT /three"]));
+/** So big that it is shown before findings are looked for; it has one. */
+export const huge = () => written("huge.ctf", () => server(105_000, ["GET /one"], true));
 
 /** Counters, which the others have none of. */
 export const counting = () =>

@@ -53,9 +53,9 @@ function ids(...list) {
 
 /**
  * A server's: each task is created by the main context, runs, waits for one of its own, runs again
- * and ends. Labels are those given, in turn.
+ * and ends. Labels are those given, in turn. In the end, two may wait for each other.
  */
-export function server(count, labels) {
+export function server(count, labels, locks = false) {
   const events = [[1000, "switch", 0]];
   for (let i = 0; i < count; i++) {
     const time = 1000 + i * 2000;
@@ -73,5 +73,13 @@ export function server(count, labels) {
       [time + 995 + (i % 7) * 100, "switch", 0],
     );
   }
+  const [time, one, two] = [1000 + count * 2000, 1 + 2 * count, 2 + 2 * count];
+  if (locks)
+    events.push(
+      [time, "create", 0, one, "bind"],
+      [time, "create", 0, two, "bind"],
+      [time, "wait", one, two],
+      [time, "wait", two, one],
+    );
   return trace(events);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and what is saved.
 import { readFileSync } from "node:fs";
-import { big, hanging, killed, page, steady } from "./fixtures.mjs";
+import { big, hanging, huge, killed, page, steady, viewer } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
-import { drag, opened, place, reaches, tab } from "./page.mjs";
+import { drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
 const panel = (view) => view.getByRole("complementary");
 const rows = (view) => panel(view).getByRole("row");
@@ -100,7 +100,7 @@ test("the panel gets wider, and the picture narrower", async (open) => {
 test("statistics, and a histogram's range that narrows the list", async (open) => {
   const view = await opened(open, page(steady()));
   await tab(view, /Statistics/).click();
-  await rows(view).filter({ hasText: "GET /one" }).first().click();
+  await rows(view).filter({ hasText: "GET /one" }).first().locator("td").first().click();
   await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();
   const chart = panel(view).getByRole("slider", { name: "Histogram" });
   await until("it is said", async () =>
@@ -133,6 +133,27 @@ test("statistics, and a histogram's range that narrows the list", async (open) =
   await until("all are there again", async () => (await rows(view).count()) > 15);
 });
 
+test("a count in the statistics leads to its tasks", async (open) => {
+  const view = await opened(open, page(steady()));
+  await tab(view, /Statistics/).click();
+  const row = rows(view).filter({ hasText: "GET /two" }).first();
+  await row.getByRole("link", { name: "13", exact: true }).first().click();
+  await view.getByRole("tab", { name: /Tasks/, selected: true }).waitFor();
+  await until("only those are left", async () => {
+    const left = (await texts(view)).slice(1);
+    return left.length === 13 && left.every((text) => text.includes("GET /two"));
+  });
+  // What the chart does meanwhile is another matter.
+  await tab(view, /Statistics/).click();
+  await rows(view).filter({ hasText: "GET /one" }).first().locator("td").first().click();
+  await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();
+  await tab(view, /Tasks/).click();
+  const all = panel(view).getByRole("button", { name: "GET /two: 13 tasks: show all tasks" });
+  await until("they still are", async () => (await texts(view)).length === 14);
+  await all.click();
+  await until("all are there again", async () => (await rows(view).count()) > 15);
+});
+
 async function save(view, name) {
   await view.getByText("Export", { exact: true }).click();
   const button = view.getByRole("button", { name });
@@ -159,10 +180,29 @@ test("saves the picture as SVG and PNG", async (open) => {
   same([png.readUInt32BE(16), png.readUInt32BE(20)], twice, "its size");
 });
 
-test("the ruler tells that a trace breaks off", async (open) => {
+test("the ruler tells that a trace's program was killed", async (open) => {
   const view = await opened(open, page(killed()));
   const [, svg] = await save(view, /SVG/);
+  expect(/>killed at [0-9.]+ m?s</.test(svg.toString()), "it is told at its end");
+});
+
+test("the ruler tells that a trace breaks off, whatever became of its program", async (open) => {
+  const view = await open(viewer());
+  await view.locator("#files").setInputFiles(killed());
+  await shown(view);
+  const [, svg] = await save(view, /SVG/);
   expect(/>breaks off at [0-9.]+ m?s</.test(svg.toString()), "it is told at its end");
+});
+
+test("findings of a small trace are there when it is shown, of a big one they come", async (open) => {
+  const findings = (view) => view.locator("#findings").innerText();
+  const small = await opened(open, page(hanging()));
+  expect(/^findings 1/i.test(await findings(small)), "the small one has its finding at once");
+  const view = await opened(open, page(huge()));
+  await until("the big one's are told", async () => /^findings 1/i.test(await findings(view)));
+  await view.locator("#words .bad", { hasText: "1 finding" }).waitFor();
+  await view.getByRole("button", { name: "Show me" }).click();
+  await reaches(view, "its tasks are seen", (at, span) => at.has("sel") && span?.[0] > 0);
 });
 
 test("saves the table as CSV", async (open) => {

@@ -44,7 +44,13 @@ export interface Column {
   right: boolean;
   /** Where it stands among those that are shown; -1: it isn't. */
   place: number;
+  /** Its numbers count tasks, which can be listed. */
+  counts: boolean;
 }
+
+/** What tasks are narrowed by, beside a text: the chart's label and range, or a number ("count"). */
+export const NARROWED_BY = ["", "chart", "count"] as const;
+export type NarrowedBy = (typeof NARROWED_BY)[number];
 
 /** One trace on the stage. */
 export interface Part {
@@ -95,6 +101,8 @@ export interface Source {
   name: string;
   /** How many of the embedded blocks that were sent ahead; or the bytes of an opened file. */
   blocks: number | ArrayBuffer;
+  /** Of an embedded one: what only the machine that recorded it can know of its end. */
+  state?: string;
 }
 
 export type ToWorker =
@@ -131,7 +139,6 @@ export type ToWorker =
       what: "task" | "finding" | "trace";
       index: number;
     }
-  // chart: only tasks of the chart's label and range
   | {
       is: "table";
       part: number;
@@ -139,8 +146,9 @@ export type ToWorker =
       sort?: number;
       descending?: boolean;
       text?: string;
-      chart?: boolean;
+      by?: NarrowedBy;
     }
+  | { is: "count"; part: number; table: TableName; row: number; column: number }
   | { is: "where"; part: number; table: TableName; task: number } // asks for a task's row
   | { is: "rows"; part: number; table: TableName; first: number; count: number }
   | {
@@ -169,6 +177,7 @@ export type FromWorker =
   | { is: "table"; head: TableHead }
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
   | { is: "where"; part: number; table: TableName; row: number } // -1: not in it
+  | { is: "count"; words: string } // what a number counts
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "file"; name: string; type: string; bytes: Blob };
 

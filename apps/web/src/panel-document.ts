@@ -171,8 +171,11 @@ function findingCard(index: number): HTMLElement {
   return card;
 }
 
+let shownFindings = 0; // how many
+
 function showFindings() {
   const count = now.parts[now.focus]?.findings ?? 0;
+  shownFindings = count;
   const section = byId("findings");
   section.hidden = count === 0;
   section.replaceChildren(make("h2", { class: "small" }, `Findings ${count}`));
@@ -198,7 +201,8 @@ export function makeDetails() {
     showFindings();
     showDetails();
   });
-  onChange(({ selected }) => {
+  onChange(({ parts, selected }) => {
+    if (parts && isShown() && parts[now.focus]?.findings !== shownFindings) showFindings();
     if (selected !== undefined && isShown()) showDetails();
   });
   listenToLinks(byId("panel"));

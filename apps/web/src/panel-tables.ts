@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The tabs "Tasks" and "Statistics": tables, and the histogram whose range narrows the tasks.
 import { button, byId, count, listen, make, throttled } from "./page-dom";
-import type { TableName, Words } from "./messages";
+import type { NarrowedBy, TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { VirtualTable } from "./table";
 
@@ -23,9 +23,9 @@ function choice(words: string, names: (words: Words) => string[], act: (index: n
 const groups = ({ tables }: Words) =>
   (Object.keys(tables) as TableName[]).filter((name) => name !== "task");
 
-/** Words for what the chart chose; "": all. Tells whether the list of tasks is to show only those,
- *  or (not `isWanted`) to follow where it does already. */
-type Narrow = (words: string, isWanted: boolean) => void;
+/** Words for what the chart or a number stands for; "": all. Tells whether the list of tasks is to
+ *  show only those, or (not `isWanted`) to follow where it does already. */
+type Narrow = (words: string, by: NarrowedBy, isWanted: boolean) => void;
 
 /** The list of tasks. */
 function makeTasks(): Narrow {
@@ -52,13 +52,15 @@ function makeTasks(): Narrow {
   });
   on("ready", ({ words }) => (filter.placeholder = words.filter));
   const shown = make("output", { class: "aside" });
-  const narrowed = button("", () => narrow("", true), { class: "chip", hidden: "" });
-  const narrow = (words: string, isWanted: boolean) => {
-    if (!isWanted && narrowed.hidden) return;
+  let narrowedBy: NarrowedBy = "";
+  const narrowed = button("", () => narrow("", "", true), { class: "chip", hidden: "" });
+  const narrow: Narrow = (words, by, isWanted) => {
+    if (!isWanted && by !== narrowedBy) return;
+    narrowedBy = words === "" ? "" : by;
     narrowed.hidden = words === "";
     narrowed.textContent = `${words} ×`;
     narrowed.setAttribute("aria-label", `${words}: show all tasks`);
-    table.ask({ chart: words !== "" });
+    table.ask({ by: narrowedBy });
   };
   listen(filter, "input", () => table.ask({ text: filter.value }));
   listen(filter, "keydown", (event) => {
@@ -79,7 +81,8 @@ function makeTasks(): Narrow {
   });
   onTrace(() => {
     narrowed.hidden = true;
-    table.reset({ chart: false });
+    narrowedBy = "";
+    table.reset({ by: "" });
   });
   onChange(({ selected }) => {
     if (selected !== undefined && isShown()) follow();
@@ -102,7 +105,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
   const title = make("h2");
   const words = make("output", {});
   const list = button("", () => {
-    narrow(chosen(), true);
+    narrow(chosen(), "chart", true);
     openTasks();
   });
   const chosen = () => `${title.textContent}: ${words.value}`;
@@ -169,7 +172,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
     canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(message.picture);
     words.value = message.words;
     canvas.setAttribute("aria-valuetext", message.words);
-    narrow(list.hidden ? "" : chosen(), false);
+    narrow(list.hidden ? "" : chosen(), "chart", false);
   });
   const askAgain = throttled(50, () => ask());
   new ResizeObserver(askAgain).observe(canvas);
@@ -191,9 +194,14 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
   const table = new VirtualTable("Statistics", name, {
     choose: (row) => {
       if (name === "label") {
-        show(row.tally, row.cells[0] || "(no label)");
+        show(row.tally, row.cells[0]!);
       } else if (row.task >= 0) post({ is: "go", part: now.focus, task: row.task });
     },
+    count: (row, column) => post({ is: "count", part: now.focus, table: name, row, column }),
+  });
+  on("count", ({ words }) => {
+    narrow(words, "count", true);
+    openTasks();
   });
   let words: Words;
   on("ready", (message) => {

@@ -2,7 +2,7 @@
 // A table whose rows are asked for as they come into sight: as quick with a million rows as with
 // ten. Sorting and narrowing are the worker's.
 import { listen, make, throttled } from "./page-dom";
-import type { Row, TableHead, TableName } from "./messages";
+import type { NarrowedBy, Row, TableHead, TableName } from "./messages";
 import { now, post } from "./page-wire";
 
 const BLOCK = 128; // rows are asked for in blocks of this many
@@ -13,13 +13,15 @@ export interface Asked {
   sort?: number;
   descending?: boolean;
   text?: string;
-  chart?: boolean;
+  by?: NarrowedBy;
 }
 
 interface Listeners {
   choose(row: Row): void;
   hover?(row: Row | null): void;
   head?(head: TableHead): void;
+  /** A number that counts tasks was clicked. */
+  count?(row: number, column: number): void;
 }
 
 let tables = 0;
@@ -247,8 +249,11 @@ export class VirtualTable {
     this.#shown.forEach((column, place) => {
       const cell = element.cells[place] ?? element.insertCell();
       const words = row?.cells[column] ?? "";
-      cell.className = this.head?.columns[column]?.right ? "right" : "left";
-      if (cell.textContent !== words) cell.textContent = words;
+      const { right, counts } = this.head!.columns[column]!;
+      const isLink = counts && words !== "" && words !== "0";
+      cell.className = right ? "right" : "left";
+      if (cell.textContent === words && isLink === !!cell.firstElementChild) return;
+      cell.replaceChildren(isLink ? make("span", { role: "link" }, words) : words);
     });
     const isSelected =
       !!row &&
@@ -284,7 +289,10 @@ export class VirtualTable {
     if (!row) return;
     this.#active = this.#indexOf(event);
     this.draw();
-    this.#listeners.choose(row);
+    const count = (event.target as Element).closest("[role=link]")?.closest("td");
+    if (!count) return this.#listeners.choose(row);
+    event.stopPropagation(); // the panel's links go elsewhere
+    this.#listeners.count?.(this.#active, this.#shown[count.cellIndex]!);
   }
 
   #key(event: KeyboardEvent) {

@@ -2,15 +2,16 @@
 // The worker: has the core and the canvas for good. Input goes to the core, which says what it
 // changed; lists are painted once a frame while anything changes.
 
-import type {
-  Changes,
-  Command,
-  Document,
-  FromWorker,
-  Row,
-  TableHead,
-  ToWorker,
-  Words,
+import {
+  type Changes,
+  type Command,
+  type Document,
+  type FromWorker,
+  NARROWED_BY,
+  type Row,
+  type TableHead,
+  type ToWorker,
+  type Words,
 } from "./messages";
 import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
@@ -25,6 +26,7 @@ const EVERYTHING = 31 | CHANGED_PARTS;
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
 const PROGRESS_MS = 50;
+const PAINTED_MS = 100;
 const CSV_ROWS = 5000; // at a time
 
 type Context = OffscreenCanvasRenderingContext2D;
@@ -74,6 +76,13 @@ class Ruler {
     return width;
   }
 }
+
+/** When a frame is seen; or soon, where nobody looks at the page. */
+const painted = (): Promise<void> =>
+  new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, PAINTED_MS);
+  });
 
 class Viewer {
   private width = 0;
@@ -160,13 +169,17 @@ class Viewer {
     const { core } = this;
     const failures: FromWorker[] = []; // told at the end: they end the opening
     let adds = message.add;
+    let lacksFindings = false;
     for (const source of message.sources) {
       const { name } = source;
       try {
-        if (core.open(name, await unpack(source, progress), adds) < 0)
+        const result = core.open(name, await unpack(source, progress), adds);
+        if (result < 0)
           failures.push({ is: "failed", name, ...core.json<{ message: string; hint: string }>() });
         else {
           adds = true;
+          lacksFindings ||= result > 0;
+          if (source.state) core.callText("core_found_state", source.state);
           this.warn(name);
         }
       } catch (error) {
@@ -179,6 +192,11 @@ class Viewer {
     this.isNew = true;
     this.changed(EVERYTHING);
     this.frame(); // at once
+    if (!lacksFindings) return;
+    await painted();
+    const bits = core.call("core_find");
+    this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
+    this.frame(); // before what the page asks for now that it is shown
   }
 
   private warn(name: string): void {
@@ -233,14 +251,19 @@ class Viewer {
     post({ is: "document", id, document: this.core.json<Document>() });
   }
 
-  table({ part, table, sort, descending, text, chart }: Message<"table">): void {
+  table({ part, table, sort, descending, text, by }: Message<"table">): void {
     const { core } = this;
     const kind = core.callText("core_kind", table, part);
-    if (text !== undefined || chart !== undefined)
-      this.call("core_narrow", text ?? "", part, kind, Number(chart ?? false));
+    if (text !== undefined || by !== undefined)
+      this.call("core_narrow", text ?? "", part, kind, NARROWED_BY.indexOf(by ?? ""));
     const order = descending === undefined ? -1 : Number(descending);
     this.call("core_table", table, part, sort ?? -1, order);
     post({ is: "table", head: core.json<TableHead>() });
+  }
+
+  count({ part, table, row, column }: Message<"count">): void {
+    this.core.callText("core_count", table, part, row, column);
+    post({ is: "count", words: this.core.answer() });
   }
 
   where({ part, table, task }: Message<"where">): void {
@@ -357,6 +380,8 @@ class Viewer {
         return this.document(message);
       case "table":
         return this.table(message);
+      case "count":
+        return this.count(message);
       case "where":
         return this.where(message);
       case "rows":
