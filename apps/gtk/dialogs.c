@@ -183,10 +183,13 @@ void dialog_keys(AppWindow *window)
 
 void dialog_about(AppWindow *window)
 {
+	GtkIconTheme *icons = gtk_icon_theme_get_for_display(gdk_display_get_default());
+	const char *icon = gtk_window_get_default_icon_name(); /* where it is installed */
+
 	gtk_show_about_dialog(GTK_WINDOW(window), "program-name", "thrum", "version", THRUM_VERSION,
 		"comments", "Shows what the tasks of an asynchronous program do", "license-type",
-		GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name", "io.github.thrum.Thrum",
-		NULL);
+		GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name",
+		gtk_icon_theme_has_icon(icons, icon) ? icon : NULL, NULL);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */

@@ -83,8 +83,7 @@ void pane_statistics_fill(AppPane *self)
 	/* Rows move when there is more: none is chosen by that. */
 	if (self->statistics_selection) {
 		g_signal_handlers_block_by_func(self->statistics_selection, row_chosen, self);
-		gtk_single_selection_set_selected(
-			GTK_SINGLE_SELECTION(self->statistics_selection),
+		gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(self->statistics_selection),
 			GTK_INVALID_LIST_POSITION);
 		g_signal_handlers_unblock_by_func(self->statistics_selection, row_chosen, self);
 	}

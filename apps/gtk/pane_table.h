@@ -14,8 +14,8 @@ PaneTable *pane_table_new(void);
 
 /*
  * Makes the table anew, with the order of before if it is of the same kind, and narrows it as
- * below. Stats must stay until the next call; NULL: empty. Rows that a view has stay and say what is
- * there now: of a trace that grows one goes on reading where one was. What is selected stays a
+ * below. Stats must stay until the next call; NULL: empty. Rows that a view has stay and say what
+ * is there now: of a trace that grows one goes on reading where one was. What is selected stays a
  * place, too.
  */
 void pane_table_set(PaneTable *, int kind, const struct thrum__stats *, const struct thrum__chart *,

@@ -73,18 +73,36 @@ static void selected(GtkSingleSelection *selection, GParamSpec *property, gpoint
 		pane_hover_task(self, self->chosen);
 }
 
-/* Of newer statistics the chosen task may be elsewhere. */
+/* In other rows, or in another order, the chosen task may be elsewhere, or not be there for now. */
 static void choose_again(AppPane *self)
 {
 	const struct thrum__table *table = pane_table_get(self->tasks);
-	guint row = 0;
+	guint row = 0, count = table && self->chosen != THRUM__NONE ? table->count : 0;
 
-	while (row < table->count && thrum__table_task(table, row) != self->chosen)
+	while (row < count && thrum__table_task(table, row) != self->chosen)
 		row++;
 	g_signal_handlers_block_by_func(self->tasks_selection, selected, self);
 	gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(self->tasks_selection),
-		self->chosen != THRUM__NONE && row < table->count ? row
-								  : GTK_INVALID_LIST_POSITION);
+		row < count ? row : GTK_INVALID_LIST_POSITION);
+	g_signal_handlers_unblock_by_func(self->tasks_selection, selected, self);
+}
+
+/* That its row goes doesn't mean that a person has chosen another. */
+static void rows_change(GListModel *rows, guint at, guint removed, guint added, gpointer data)
+{
+	AppPane *self = data;
+
+	if (self->tasks_selection)
+		g_signal_handlers_block_by_func(self->tasks_selection, selected, self);
+}
+
+static void rows_have_changed(GListModel *rows, guint at, guint removed, guint added, gpointer data)
+{
+	AppPane *self = data;
+
+	if (!self->tasks_selection)
+		return;
+	choose_again(self);
 	g_signal_handlers_unblock_by_func(self->tasks_selection, selected, self);
 }
 
@@ -135,6 +153,9 @@ void pane_tasks_init(AppPane *self)
 	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_VERTICAL, 4);
 
 	self->tasks = pane_table_new();
+	/* Before the view's model hears of it, and after. */
+	g_signal_connect(self->tasks, "items-changed", G_CALLBACK(rows_change), self);
+	g_signal_connect_after(self->tasks, "items-changed", G_CALLBACK(rows_have_changed), self);
 	self->filter = gtk_search_entry_new();
 	g_object_set(self->filter, "placeholder-text", THRUM__TABLE_FILTER, NULL);
 	gtk_widget_set_name(self->filter, "tasks-filter");

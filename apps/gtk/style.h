@@ -14,7 +14,8 @@
 	".bar .name { font-size: 15px; font-weight: 600; }\n" \
 	".muted, .bar .words { color: @muted; }\n" \
 	".bad, .bar .findings { color: @bad; }\n" \
-	".live { color: @sel; font-weight: 600; }\n" \
+	".bar .words { margin-right: -4px; }\n" /* a point, then the findings */ \
+	".live { color: @sel; font-weight: 600; margin-left: 4px; }\n" \
 	/* Controls */ \
 	".thrum button.control, .thrum .control > button, .thrum .search {" \
 	" min-height: 26px; min-width: 0; padding: 0 10px; border: 1px solid @create;" \
@@ -30,6 +31,10 @@
 	" outline: 2px solid @sel; outline-offset: 1px; }\n" \
 	".thrum .control > button arrow { min-width: 12px; min-height: 12px; -gtk-icon-size: 12px;" \
 	" margin-left: 2px; }\n" \
+	".thrum .joined > button.control { border-radius: 0; margin-left: -1px; padding: 0 9px; }\n" \
+	".thrum .joined > button.control:first-child { border-radius: 4px 0 0 4px;" \
+	" margin-left: 0; }\n" \
+	".thrum .joined > button.control:last-child { border-radius: 0 4px 4px 0; }\n" \
 	".thrum .search { padding: 0 6px 0 8px; }\n" \
 	".thrum .search:focus-within { border-color: @sel; outline: 1px solid @sel;" \
 	" outline-offset: 0; }\n" \
@@ -56,7 +61,7 @@
 	".thrum .empty .title { font-size: 15px; font-weight: 600; }\n" \
 	".thrum stage { background: @bg; outline: none; }\n" \
 	".thrum stage:focus-visible { outline: 2px solid @sel; outline-offset: -2px; }\n" \
-	".thrum stage:drop(active) { box-shadow: inset 0 0 0 2px @sel; }\n" \
+	".thrum:drop(active) .ground { outline: 2px solid @sel; outline-offset: -2px; }\n" \
 	".thrum .status { min-height: 25px; padding: 0 12px; background: @panel; color: @muted;" \
 	" border-top: 1px solid @rule; font-size: 11px; }\n" \
 	".thrum paned > separator { min-width: 1px; min-height: 1px; margin: 0; padding: 0;" \

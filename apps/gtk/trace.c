@@ -19,7 +19,7 @@
 #define PROGRESS_MS 50
 #define FOLLOW_MS 100
 #define BEHIND_US 200000 /* so often what was read is shown while there is more */
-#define SLICE_US 6000 /* of a frame's 16 ms */
+#define SLICE_US 6000    /* of a frame's 16 ms */
 #define FORGET_US G_USEC_PER_SEC
 #define LONGEST_RUNS 1000
 /*

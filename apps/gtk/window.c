@@ -6,10 +6,12 @@
 
 #include "loading.h"
 #include "settings.h"
+#include "shelf.h"
 #include "theme.h"
 
 #define PANE_WIDTH 341    /* with its border */
 #define MESSAGE_HEIGHT 80 /* px, at most */
+#define SEEN_LEAST 20     /* characters of what the status says is seen */
 
 G_DEFINE_TYPE(AppWindow, app_window, GTK_TYPE_APPLICATION_WINDOW)
 
@@ -334,20 +336,24 @@ static GtkWidget *make_picture(AppWindow *window)
 	return overlay;
 }
 
-static void add_key(GtkWidget *box, int command, const char *words)
+/* The earlier ones go first where there is little room. */
+static void add_key(GtkWidget *shelf, int command, const char *words)
 {
 	g_autofree char *key = g_strdup(thrum__command_keys(command));
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
 	GtkWidget *cap = window_label(strtok(key, " "), "cap");
 
 	gtk_widget_set_valign(cap, GTK_ALIGN_CENTER);
-	gtk_widget_set_margin_start(cap, 12);
+	gtk_widget_set_margin_start(box, 12);
 	gtk_box_append(GTK_BOX(box), cap);
 	gtk_box_append(GTK_BOX(box), window_label(words, NULL));
+	shelf_rank(box, THRUM__COMMAND_COUNT - (unsigned)command);
+	gtk_box_append(GTK_BOX(shelf), box);
 }
 
 static GtkWidget *make_status(AppWindow *window)
 {
-	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+	GtkWidget *box = shelf_new(4);
 
 	gtk_widget_add_css_class(box, "status");
 	window->pointer_words = window_label("", NULL);
@@ -356,6 +362,7 @@ static GtkWidget *make_status(AppWindow *window)
 	gtk_widget_set_name(window->seen_words, "seen-words");
 	gtk_label_set_ellipsize(GTK_LABEL(window->pointer_words), PANGO_ELLIPSIZE_END);
 	gtk_label_set_ellipsize(GTK_LABEL(window->seen_words), PANGO_ELLIPSIZE_END);
+	gtk_label_set_width_chars(GTK_LABEL(window->seen_words), SEEN_LEAST);
 	gtk_widget_set_margin_end(window->pointer_words, 12);
 	gtk_widget_set_hexpand(window->seen_words, TRUE);
 	gtk_box_append(GTK_BOX(box), window->pointer_words);
@@ -433,6 +440,8 @@ static GtkWidget *make_left(AppWindow *window)
 	gtk_stack_add_named(stack, make_empty(), "empty");
 	gtk_stack_add_named(stack, window->coarse, "loading");
 	gtk_stack_add_named(stack, make_picture(window), "picture");
+	gtk_widget_add_css_class(window->stack, "ground");
+	gtk_widget_set_name(window->stack, "ground");
 	gtk_widget_set_vexpand(window->stack, TRUE);
 	gtk_box_append(GTK_BOX(box), make_message(window));
 	gtk_box_append(GTK_BOX(box), window->stack);

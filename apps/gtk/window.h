@@ -30,7 +30,7 @@ struct _AppWindow {
 
 	GtkWidget *mark, *title, *words, *findings, *live; /* the bar (window_bar.c) */
 	GtkWidget *search, *search_box, *search_count, *search_key;
-	GtkWidget *fold, *pause, *counters, *counter_list;
+	GtkWidget *zoom, *fold, *pause, *counters, *counter_list;
 
 	GtkWidget *progress, *loading, *loading_words; /* below it */
 	GtkWidget *coarse; /* in the picture's place, until there is one: loading.h */

@@ -390,7 +390,8 @@ static void add_submenu(GMenu *menu, const char *label, GMenu *submenu)
 GMenuModel *window_make_menu(void)
 {
 	static const char *const files[] = {"Open…", "win.open", "Open Stacked…",
-		"win.open-stacked", "Attach…", "win.attach", "Reload", "win.reload", NULL};
+		"win.open-stacked", "Attach…", "win.attach", "Reload", "win.reload", "Export…",
+		"win.export", NULL};
 	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
 		"win.snapshot", NULL};
 	static const char *const view[] = {"Go to Time…", "win.go-to", "Duration…", "win.duration",

@@ -2,10 +2,23 @@
 /* The bar at the top: what is shown, search, and what is needed often. */
 #include <string.h>
 
+#include "shelf.h"
 #include "theme.h"
 #include "window.h"
 
 #define TITLE_LEAST 12 /* characters of it that are seen */
+#define WORDS_LEAST 8  /* of them, or none */
+
+/* What goes where there is little room: the last first. */
+enum {
+	STAYS,
+	GOES_COUNTERS,
+	GOES_FOLD,
+	GOES_NAME,
+	GOES_ZOOM,
+	GOES_EXPORT, /* which the menu has, too */
+	GOES_WORDS,
+};
 
 static void did(AppWindow *window, int changed)
 {
@@ -210,7 +223,7 @@ static GtkWidget *make_counters(AppWindow *window)
 	return made;
 }
 
-/* ---- The bar ------------------------------------------------------------------------------- */
+/* ---- Buttons ------------------------------------------------------------------------------- */
 
 static void add(GtkWidget *bar, GtkWidget *child, const char *name, const char *class)
 {
@@ -231,6 +244,99 @@ static GtkWidget *add_button(GtkWidget *bar, const char *text, const char *name,
 	return button;
 }
 
+/* "Zoom in": to be freed with g_free. */
+static char *words_of(int command)
+{
+	const char *help = thrum__command_help(command);
+
+	return g_strdup_printf("%c%s", g_ascii_toupper(*help), help + 1);
+}
+
+/* What a command's button says to those who linger. */
+static void explain(GtkWidget *button, int command)
+{
+	g_autofree char *words = words_of(command);
+	g_auto(GStrv) keys = g_strsplit(thrum__command_keys(command), " ", 2);
+	g_autofree char *tooltip = g_strdup_printf("%s (%s)", words, keys[0]);
+
+	gtk_widget_set_tooltip_text(button, tooltip);
+}
+
+/* ---- Zooming: as long as a button is held -------------------------------------------------- */
+
+#define HELD_MS 400 /* until it repeats: longer than GTK shows a button pressed by a key */
+#define REPEAT_MS 170
+
+struct hold {
+	AppWindow *window;
+	int command;
+	unsigned timer;
+};
+
+static void do_held(struct hold *hold)
+{
+	app_picture_command(APP_PICTURE(hold->window->picture), hold->command);
+}
+
+static gboolean repeat(void *data)
+{
+	do_held(data);
+	return G_SOURCE_CONTINUE;
+}
+
+static gboolean begin_repeating(void *data)
+{
+	struct hold *hold = data;
+
+	do_held(hold);
+	hold->timer = g_timeout_add(REPEAT_MS, repeat, hold);
+	return G_SOURCE_REMOVE;
+}
+
+/* Of pointer, finger and key alike. */
+static void on_held(GtkWidget *button, GtkStateFlags before, struct hold *hold)
+{
+	bool is_held = gtk_widget_get_state_flags(button) & GTK_STATE_FLAG_ACTIVE;
+
+	if (is_held == ((before & GTK_STATE_FLAG_ACTIVE) != 0))
+		return;
+	g_clear_handle_id(&hold->timer, g_source_remove);
+	if (!is_held)
+		return;
+	do_held(hold);
+	hold->timer = g_timeout_add(HELD_MS, begin_repeating, hold);
+}
+
+static void let_go(void *data, GClosure *closure)
+{
+	struct hold *hold = data;
+
+	g_clear_handle_id(&hold->timer, g_source_remove);
+	g_free(hold);
+}
+
+static void add_zoom(AppWindow *window, const char *sign, const char *name, int command)
+{
+	GtkWidget *button = add_button(window->zoom, sign, name, NULL);
+	struct hold *hold = g_new0(struct hold, 1);
+	g_autofree char *words = words_of(command);
+
+	*hold = (struct hold){window, command, 0};
+	explain(button, command);
+	app_call(button, words);
+	g_signal_connect_data(button, "state-flags-changed", G_CALLBACK(on_held), hold, let_go, 0);
+}
+
+static void make_zoom(AppWindow *window)
+{
+	window->zoom = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+	add_zoom(window, "−", "zoom-out", THRUM__COMMAND_ZOOM_OUT);
+	add_zoom(window, "+", "zoom-in", THRUM__COMMAND_ZOOM_IN);
+	explain(add_button(window->zoom, "Fit", "fit", "win.fit"), THRUM__COMMAND_FIT);
+}
+
+/* ---- The bar ------------------------------------------------------------------------------- */
+
 static void on_fold(GtkToggleButton *fold, AppWindow *window)
 {
 	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_FOLD);
@@ -238,7 +344,7 @@ static void on_fold(GtkToggleButton *fold, AppWindow *window)
 
 static void add_words(AppWindow *window, GtkWidget *bar)
 {
-	GtkWidget *words = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
+	GtkWidget *name = window_label("thrum", NULL);
 	GtkWidget *space = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
 
 	window->mark = make_mark();
@@ -246,49 +352,78 @@ static void add_words(AppWindow *window, GtkWidget *bar)
 	window->words = window_label("", NULL);
 	window->findings = window_label("", NULL);
 	window->live = window_label("live", NULL);
-	gtk_label_set_ellipsize(GTK_LABEL(window->title), PANGO_ELLIPSIZE_MIDDLE);
 	gtk_label_set_ellipsize(GTK_LABEL(window->words), PANGO_ELLIPSIZE_END);
+	gtk_label_set_width_chars(GTK_LABEL(window->words), WORDS_LEAST);
 	gtk_widget_set_hexpand(space, TRUE);
+	shelf_rank(name, GOES_NAME);
+	shelf_rank(window->words, GOES_WORDS);
 	add(bar, window->mark, NULL, NULL);
-	add(bar, window_label("thrum", NULL), NULL, "name");
+	add(bar, name, NULL, "name");
 	add(bar, window->title, "title", NULL);
-	add(words, window->words, "words", "words");
-	add(words, window->findings, "findings", "findings");
-	gtk_box_append(GTK_BOX(bar), words);
+	add(bar, window->words, "words", "words");
+	add(bar, window->findings, "findings", "findings");
 	add(bar, window->live, "live", "live");
 	gtk_box_append(GTK_BOX(bar), space);
 }
 
-static void add_controls(AppWindow *window, GtkWidget *bar)
+static gboolean focus_again(void *data)
+{
+	g_autoptr(AppWindow) window = data;
+	GtkWidget *focus = gtk_window_get_focus(GTK_WINDOW(window));
+
+	if (window->stage && (!focus || !gtk_widget_get_mapped(focus)))
+		gtk_widget_grab_focus(window->picture);
+	return G_SOURCE_REMOVE;
+}
+
+/* GTK leaves the keyboard with what was chosen in a submenu, which nobody sees any more. */
+static void on_menu_closed(GtkPopover *popover, AppWindow *window)
+{
+	g_idle_add(focus_again, g_object_ref(window));
+}
+
+static GtkWidget *make_menu(AppWindow *window)
 {
 	GtkWidget *menu = gtk_menu_button_new();
-	GMenuModel *model;
+	GMenuModel *model = window_make_menu();
+	GtkPopover *popover;
 
+	gtk_menu_button_set_label(GTK_MENU_BUTTON(menu), "Menu");
+	gtk_menu_button_set_primary(GTK_MENU_BUTTON(menu), TRUE);
+	gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(menu), model);
+	g_object_unref(model);
+	popover = gtk_menu_button_get_popover(GTK_MENU_BUTTON(menu));
+	gtk_popover_set_has_arrow(popover, FALSE);
+	g_signal_connect(popover, "closed", G_CALLBACK(on_menu_closed), window);
+	return menu;
+}
+
+static void add_controls(AppWindow *window, GtkWidget *bar)
+{
 	gtk_box_append(GTK_BOX(bar), make_search(window));
 	window->pause = gtk_toggle_button_new_with_label("Pause");
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(window->pause), "win.pause");
 	add(bar, window->pause, "pause", "control");
-	add_button(bar, "Fit", "fit", "win.fit");
+	make_zoom(window);
+	shelf_rank(window->zoom, GOES_ZOOM);
+	add(bar, window->zoom, NULL, "joined");
 	window->fold = gtk_toggle_button_new_with_label("Idle folded");
+	explain(window->fold, THRUM__COMMAND_FOLD);
 	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
+	shelf_rank(window->fold, GOES_FOLD);
 	add(bar, window->fold, "fold", "control");
 	window->counters = make_counters(window);
+	shelf_rank(window->counters, GOES_COUNTERS);
 	add(bar, window->counters, "counters", "control");
-	add_button(bar, "Export", "export", "win.export");
-	gtk_menu_button_set_label(GTK_MENU_BUTTON(menu), "Menu");
-	gtk_menu_button_set_primary(GTK_MENU_BUTTON(menu), TRUE);
-	model = window_make_menu();
-	gtk_menu_button_set_menu_model(GTK_MENU_BUTTON(menu), model);
-	g_object_unref(model);
-	gtk_popover_set_has_arrow(gtk_menu_button_get_popover(GTK_MENU_BUTTON(menu)), FALSE);
-	add(bar, menu, "menu", "control");
+	shelf_rank(add_button(bar, "Export", "export", "win.export"), GOES_EXPORT);
+	add(bar, make_menu(window), "menu", "control");
 	add(bar, gtk_window_controls_new(GTK_PACK_END), NULL, NULL);
 }
 
 GtkWidget *window_make_bar(AppWindow *window)
 {
 	GtkWidget *handle = gtk_window_handle_new();
-	GtkWidget *bar = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *bar = shelf_new(8);
 
 	gtk_widget_add_css_class(handle, "bar");
 	add_words(window, bar);
@@ -303,7 +438,7 @@ static void update_words(AppWindow *window)
 {
 	g_autoptr(GString) title = g_string_new(NULL);
 	char text[200] = "", findings[80] = "";
-	bool is_live = false;
+	bool is_live = false, is_short;
 
 	for (unsigned i = 0; i < window->count; i++) {
 		g_string_append_printf(title, "%s%s", i > 0 ? ", " : "",
@@ -311,9 +446,11 @@ static void update_words(AppWindow *window)
 		is_live |= app_trace_state(window->traces[i]) == APP_TRACE_LIVE;
 	}
 	gtk_label_set_text(GTK_LABEL(window->title), title->str);
-	/* Where there is little room the other words go first. */
-	gtk_label_set_width_chars(GTK_LABEL(window->title),
-		(int)MIN(g_utf8_strlen(title->str, -1), TITLE_LEAST));
+	/* For GTK characters are wider than most are. */
+	is_short = g_utf8_strlen(title->str, -1) <= TITLE_LEAST;
+	gtk_label_set_width_chars(GTK_LABEL(window->title), is_short ? -1 : TITLE_LEAST);
+	gtk_label_set_ellipsize(GTK_LABEL(window->title),
+		is_short ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_MIDDLE);
 	if (window->count > 0) {
 		thrum__stage_part_words(window->stage, window->stage->focus, text, sizeof text);
 		thrum__stage_finding_words(window->stage, window->stage->focus, findings,
@@ -344,6 +481,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 
 	if (changes == 0 || changes & (THRUM__CHANGED_STATUS | THRUM__CHANGED_SELECTION))
 		update_words(window);
+	gtk_widget_set_sensitive(window->zoom, is_shown);
 	gtk_widget_set_sensitive(window->fold, is_shown);
 	gtk_widget_set_visible(window->counters, has_counters(window));
 	gtk_widget_set_sensitive(window->search_box, is_shown);

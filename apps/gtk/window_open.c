@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "frames.h"
 #include "loading.h"
 #include "theme.h"
 #include "trace_words.h"
@@ -185,6 +186,15 @@ static void look_for_findings(AppWindow *window, unsigned part)
 	app_pane_trace_grew(APP_PANE(window->pane), part);
 }
 
+static void note(AppTrace *trace)
+{
+	const struct thrum__model *model = app_trace_model(trace);
+	const struct thrum_trace_info *info = app_trace_info(trace);
+
+	frames_note(info->start + model->end, model->events,
+		info->lost_total + info->gaps + info->damaged);
+}
+
 static void on_grown(AppTrace *trace, AppWindow *window)
 {
 	int part = find(window, trace);
@@ -198,6 +208,7 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 		run_out(window, trace);
 		return;
 	}
+	note(trace);
 	look_for_findings(window, (unsigned)part);
 	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
 	app_picture_did(APP_PICTURE(window->picture), changed | THRUM__CHANGED_STATUS);
@@ -228,7 +239,9 @@ static void tell_ending(AppWindow *window, unsigned part)
 	enum app_trace_state state = app_trace_state(trace);
 
 	thrum__view_ending(window->stage->parts[part].view, app_trace_info(trace),
-		state == APP_TRACE_LIVE || state == APP_TRACE_PAUSED,
+		state == APP_TRACE_LIVE             ? THRUM__FOLLOWED
+			: state == APP_TRACE_PAUSED ? THRUM__PAUSED
+						    : THRUM__NOT_FOLLOWED,
 		trace_words_signal(app_trace_info(trace)));
 	thrum__stage_refresh(window->stage);
 }

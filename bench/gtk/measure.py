@@ -6,6 +6,7 @@ costs when nothing happens, and when it follows a program; on a display without 
 import glob
 import os
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -50,14 +51,21 @@ class Frames:
         self.count = len(self.all())
 
     def all(self):
+        """Of each what the viewer writes (apps/gtk/frames.h)."""
         if not os.path.exists(self.file):
             return []
         with open(self.file, encoding="ascii") as lines:
-            return [tuple(int(word) / 1000 for word in line.split()) for line in lines]
+            return [tuple(map(int, line.split())) for line in lines if line.endswith("\n")]
 
     def new(self):
         """In ms, sorted: from beginning to end; and CPU time."""
-        return [sorted(times) for times in zip(*self.all()[self.count:])]
+        return [sorted(time / 1000 for time in times)
+                for times in list(zip(*self.all()[self.count:]))[:2]]
+
+    def updates(self):
+        """Those that showed more than the one before: when, up to when, events, lost places."""
+        frames = [frame[2:] for frame in self.all()[self.count:]]
+        return [frame for before, frame in zip(frames, frames[1:]) if frame[1] > before[1]]
 
 
 def show(desktop, file):
@@ -126,26 +134,43 @@ def idle(desktop, file, took):
     return used / 5 * 100
 
 
+def say_behind(updates, recorded, last):
+    """How far what is shown is behind what was recorded: so many events, the last at `last`."""
+    behind = sorted((at - until) / 1e6 for at, until, _, _ in updates if at <= last)
+    at, until, events, _ = [update for update in updates if update[0] <= last][-1]
+    row(f"an update is behind, median of {len(behind)}", statistics.median(behind))
+    row("an update is behind, 99 of 100 within", behind[len(behind) * 99 // 100], 500)
+    row("behind when it was killed", (last - until) / 1e6, 500)
+    row("behind when it was killed, events", recorded - events, unit="")
+    at, until, events, lost = updates[-1]
+    row("all is shown after", max(at - last, 0) / 1e6, 500)
+    row("its last moment, by both clocks, differs by", abs(until - last) / 1e6)
+    row("events recorded", recorded, unit="")
+    row("of these never shown", max(recorded - events, 0), 0, "")
+    row("places where some are lost", lost, 0, "")
+
+
 def follow(desktop, rate, limit):
     """A program that records so many events a second."""
     file = os.path.join(desktop.folder, "flood.thrum")
     program = subprocess.Popen([os.path.join(BUILD, "bench", "gtk", "flood"), file, str(rate)])
-    while not os.path.exists(file):
-        time.sleep(0.01)
-    viewer = desktop.view(file)
+    time.sleep(1.5)  # until its clock is known well
+    record = os.path.join(desktop.folder, "frames")
+    viewer = desktop.view(file, THRUM_GTK_FRAMES=record)
     viewer.wait_shown()
     viewer.point("menu")
     print(f"following {rate:,} events/s")
     time.sleep(2)
+    frames = Frames(record)
     before, begin = cpu(viewer.process.pid), time.monotonic()
     time.sleep(8)
     used = (cpu(viewer.process.pid) - before) / (time.monotonic() - begin)
     row("CPU, of one core", used * 100, limit, "%")
     program.kill()
     program.wait()
-    begin = time.monotonic()
     viewer.wait_seen("message")
-    row("behind when it was killed, at most", (time.monotonic() - begin) * 1000, 500)
+    with open(file + ".said", "rb") as said:
+        say_behind(frames.updates(), *struct.unpack("QQ", said.read()))
     viewer.end()
     desktop.viewers.remove(viewer)
 

@@ -4,6 +4,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, exported, is_quiet, page, program, record, shown
+from common import (TABS, check, coloured, exported, is_quiet, page, program, record, selected,
+                    shown, wait_selected)
+
+CHOSEN = bytes((0xE6, 0xF0, 0xFB))  # the ground of a chosen row, in light
 
 
 class Recorded:
@@ -61,8 +65,10 @@ def live(desktop):
         paused = seen_end(viewer.window())
         time.sleep(0.4)
         check(seen_end(viewer.window()) == paused, "paused it goes on")
+        check("paused at" in exported(viewer), "the ruler doesn't tell the pause")
         viewer.click("pause")
         viewer.wait("it goes on", lambda window: seen_end(window) > paused)
+        check(">now " in exported(viewer), "the ruler doesn't tell that it goes on")
         check(not viewer.window().is_seen("message"), "what is live has a message")
         recorded.process.send_signal(signal.SIGKILL)
         viewer.wait_seen("message")
@@ -93,6 +99,73 @@ def keeps_the_last(desktop):
     finally:
         process.kill()
         process.wait()
+
+
+def chosen_rows(viewer):
+    """Pixels of the list of tasks that are a chosen row's; None: can't be told."""
+    if not shutil.which("import"):
+        return None
+    left, top = viewer.at("tasks", 2, 2)
+    return coloured(viewer.desktop, CHOSEN, left, top, *viewer.window().places["tasks"][2:])
+
+
+def has_chart(window):
+    return " tasks, " in window.texts.get("chart-words", "")
+
+
+def turn_quickly(viewer, *pages):
+    """Turns to one page after the other, without waiting until all is still."""
+    places = {name: viewer.at("pane-pages", TABS[name]) for name, _ in pages}
+    for name, inside in pages:
+        viewer.desktop.xdotool("mousemove", *places[name])
+        viewer.press()
+        viewer.wait(f"{name} are seen", lambda window, inside=inside: window.is_seen(inside))
+
+
+def turns_pages(desktop):
+    """While many events come: what isn't seen keeps nothing that is gone, what was chosen and asked
+    for stays."""
+    # A sanitizer and our own checks after each update cost too much for more.
+    rate = 20000 if os.environ["SANITIZE"] == "none" else 2000
+    file = os.path.join(desktop.folder, "flood.thrum")
+    process = subprocess.Popen([program("bench", "gtk", "flood"), file, str(rate)])
+    try:
+        time.sleep(1)
+        viewer = shown(desktop, file)
+        page(viewer, "tasks", "tasks")
+        viewer.click("tasks", 40, 12)
+        viewer.click("tasks-filter")
+        viewer.type("item/7")
+        viewer.wait_seen("tasks-count")
+        viewer.click("tasks", 40, 42)
+        task = viewer.wait("a row is chosen", lambda window: selected(window.state))
+        page(viewer, "statistics", "chart")
+        # On a slow machine statistics may wait until the program is paused.
+        viewer.wait("statistics are told", lambda window: has_chart(window) or
+                    window.is_seen("pane-waiting"))
+        has_range = has_chart(viewer.window())
+        if has_range:
+            viewer.drag("chart", (0.1, 0.5), (0.99, 0.5))
+            viewer.wait_seen("chart-show")
+        for _ in range(3):
+            turn_quickly(viewer, *[("details", "pane-details"), ("tasks", "tasks"),
+                                   ("statistics", "chart"), ("tasks", "tasks")] * 2)
+            viewer.point("menu")
+            if has_range:
+                viewer.wait_seen("tasks-all")
+            check(viewer.window().texts["tasks-filter"] == "item/7", "the filter is gone")
+            wait_selected(viewer, task)
+            rows = chosen_rows(viewer)
+            check(rows is None or rows > 200, "no row is chosen any more")
+        count = viewer.window().texts["tasks-count"]
+        viewer.wait("rows come", lambda window: window.texts["tasks-count"] != count or
+                    window.is_seen("pane-waiting"))
+        is_quiet(viewer)
+        viewer.end()
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(file)
 
 
 def snapshots(desktop):
@@ -184,4 +257,5 @@ def shows_the_rest(desktop):
         viewer.end()
 
 
-driver.run([live, keeps_the_last, snapshots, attaches, reloads, refuses, shows_the_rest])
+driver.run([live, keeps_the_last, turns_pages, snapshots, attaches, reloads, refuses,
+            shows_the_rest])

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, is_quiet, program, record
+from common import check, coloured, is_quiet, program, record
 
 SIZES = (3, 9)  # millions of events: what opens too soon is tried with more
 RUN = bytes((0x0B, 0x62, 0xB8))  # the colour of what runs, in light
@@ -77,14 +77,6 @@ def cancels(desktop):
     with_big(desktop, cancel)
 
 
-def blue(desktop, left, top, width, height):
-    """How many pixels of a part of the screen have the colour of what runs."""
-    pixels = subprocess.run(["import", "-window", "root", "-crop", f"{width}x{height}+{left}+{top}",
-                             "-depth", "8", "rgb:-"], env=desktop.environment, check=True,
-                            capture_output=True, timeout=driver.PATIENCE).stdout
-    return sum(pixels[i:i + 3] == RUN for i in range(0, len(pixels), 3 * 7))
-
-
 def coarse(viewer):
     """Each trace has its picture, one above the other. False: too late."""
     corner = viewer.shape()[1:3]
@@ -95,8 +87,9 @@ def coarse(viewer):
             return False
         words = window.texts.get("loading-words", words)
         left, top, width, height = window.places["coarse"]
-        both = [blue(viewer.desktop, corner[0] + left, corner[1] + top + part * height // 2,
-                     width, height // 2) for part in range(2)]
+        both = [coloured(viewer.desktop, RUN, corner[0] + left,
+                         corner[1] + top + part * height // 2, width, height // 2)
+                for part in range(2)]
         if min(both) > 100:
             check(re.search(r"many-\d+\.thrum: (.* of .*|laying out)", words), words)
             return True
@@ -109,8 +102,8 @@ def shows_coarse_pictures(desktop):
     with_big(desktop, coarse, 2)
 
 
-def opens_what_is_dropped(desktop):
-    """A drop gives files by URI, as a file manager that starts the viewer does."""
+def opens_by_uri(desktop):
+    """As a file manager names what it starts the viewer with."""
     file = Path(record(desktop)).rename(Path(desktop.folder) / "with space.thrum")
     viewer = desktop.view(file.as_uri())
     viewer.wait_shown()
@@ -118,4 +111,37 @@ def opens_what_is_dropped(desktop):
     is_quiet(viewer)
 
 
-driver.run([cancels, shows_coarse_pictures, opens_what_is_dropped])
+def drop(viewer, file, what, condition):
+    """Drags a file from another program's window to the viewer's, and waits until it is taken."""
+    desktop = viewer.desktop
+    left, top = viewer.at("ground")
+    with subprocess.Popen([program("tests", "gtk", "programs", "gtk_offer"), Path(file).as_uri()],
+                          env=desktop.environment) as offer:
+        try:
+            number = viewer.wait("there is something to drag", lambda _: desktop.xdotool(
+                "search", "--onlyvisible", "--name", "^offer$").strip())
+            desktop.xdotool("windowmove", "--sync", number, 0, 0)
+            desktop.xdotool("mousemove", 60, 40, "mousedown", 1)
+            for place in (70, 50), (90, 60), (left, top), (left + 5, top + 5):
+                desktop.xdotool("mousemove", *place, "sleep", 0.2)
+            desktop.xdotool("mouseup", 1)
+            viewer.wait(what, condition)
+        finally:
+            offer.kill()
+
+
+def takes_what_is_dropped(desktop):
+    viewer = desktop.view()
+    drop(viewer, record(desktop), "it is opened",
+         lambda window: window.is_seen("picture") and "lost_reply" in window.title)
+    text = os.path.join(desktop.folder, "text.txt")
+    with open(text, "w", encoding="ascii") as file:
+        file.write("this is no trace\n" * 400)
+    drop(viewer, text, "it is refused", lambda window: "text.txt: neither a recording" in
+         window.texts.get("message-words", ""))
+    check("lost_reply" in viewer.window().title and viewer.window().is_seen("picture"),
+          "what was shown is gone")
+    is_quiet(viewer)
+
+
+driver.run([cancels, shows_coarse_pictures, opens_by_uri, takes_what_is_dropped])

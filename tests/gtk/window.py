@@ -65,6 +65,76 @@ def zooms(desktop):
     is_quiet(viewer)
 
 
+def length(state):
+    start, end = window_of(state) or (0, 5 * SECOND)
+    return end - start
+
+
+def buttons(desktop):
+    viewer = shown(desktop)
+    viewer.click("zoom-in")
+    viewer.wait("+ zooms in", lambda window: length(window.state) < 5 * SECOND)
+    viewer.settle()
+    once = length(viewer.window().state)
+    viewer.point("zoom-in")
+    desktop.xdotool("mousedown", 1)
+    viewer.wait("held it goes on", lambda window: length(window.state) < once / 50)
+    desktop.xdotool("mouseup", 1)
+    viewer.settle()
+    held = length(viewer.window().state)
+    time.sleep(0.5)
+    check(length(viewer.window().state) == held, "it goes on without being held")
+    viewer.click("zoom-out")
+    viewer.wait("− zooms out", lambda window: length(window.state) > held)
+    viewer.key("Left")
+    viewer.wait("keys are the picture's still", lambda window: length(window.state) > held)
+    viewer.click("fit")
+    viewer.wait("Fit shows all", lambda window: window_of(window.state) is None)
+    is_quiet(viewer)
+
+
+BAR = ["title", "words", "findings", "search", "zoom-out", "zoom-in", "fit", "fold", "export",
+       "menu"]
+
+
+def right(window, name):
+    left, _, width, _ = window.places[name]
+    return left + width
+
+
+def resize(viewer, wanted):
+    """Until the window has the width, or its least, and its pane reaches the right side."""
+    def look(window):
+        number, _, _, width, _ = viewer.shape()
+        if (width == wanted or wanted < width < 800) and 0 <= width - right(window, "pane") < 10:
+            return True
+        # One that comes while the window changes by itself is lost.
+        viewer.desktop.xdotool("windowsize", number, wanted, 700)
+        time.sleep(0.2)
+        return False
+    viewer.wait(f"it is {wanted} wide", look)
+    viewer.settle()
+
+
+def makes_room(desktop):
+    """In a narrow window what is needed least goes; nothing is cut or lies on something else."""
+    viewer = shown(desktop)
+    seen = []
+    for width in 1200, 800, 200, 1201:
+        resize(viewer, width)
+        window = viewer.window()
+        seen.append([name for name in BAR if window.is_seen(name)])
+        for before, name in zip(seen[-1], seen[-1][1:]):
+            check(window.places[name][0] >= right(window, before) - 1,
+                  f"{name} lies on {before}, at {width}")
+        check(right(window, "menu") < viewer.shape()[3], f"the menu is cut at {width}")
+    check(seen[0] == BAR == seen[3], f"at 1200 there is {seen[0]}, again {seen[3]}")
+    check("words" not in seen[1] and "menu" in seen[1] and "findings" in seen[1],
+          f"at 800 there is {seen[1]}")
+    check("search" in seen[2] and "menu" in seen[2], f"at least there is {seen[2]}")
+    is_quiet(viewer)
+
+
 def searches(desktop):
     viewer = shown(desktop)
     viewer.key("slash")
@@ -96,6 +166,17 @@ def menu(desktop):
     wait_selected(viewer, 3)
     viewer.click("picture", *place, times=2)
     viewer.wait("a double click fades the rest", lambda window: "related" in window.state)
+    is_quiet(viewer)
+
+
+def chooses_a_theme(desktop):
+    viewer = shown(desktop)
+    viewer.click("menu")
+    viewer.click("menu-Theme")
+    viewer.click("menu-Dark")
+    viewer.wait("the menu is gone", lambda window: not window.is_seen("menu-Dark"))
+    viewer.key("plus")
+    viewer.wait("keys are the picture's again", lambda window: window_of(window.state))
     is_quiet(viewer)
 
 
@@ -138,4 +219,5 @@ def state(desktop):
     is_quiet(viewer)
 
 
-driver.run([opens, zooms, searches, menu, goes_to_a_time, two_traces, exports, state])
+driver.run([opens, zooms, buttons, makes_room, searches, menu, chooses_a_theme, goes_to_a_time,
+            two_traces, exports, state])

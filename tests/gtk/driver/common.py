@@ -68,7 +68,17 @@ def exported(viewer):
     viewer.wait("it is exported", lambda _: os.path.exists(file))
     viewer.settle()
     with open(file, encoding="utf-8") as text:
-        return text.read()
+        picture = text.read()
+    os.unlink(file)  # so that nothing is to be replaced the next time
+    return picture
+
+
+def coloured(desktop, colour, left, top, width, height):
+    """How many of every seventh pixel of a part of the screen have a colour; needs ImageMagick."""
+    pixels = subprocess.run(["import", "-window", "root", "-crop", f"{width}x{height}+{left}+{top}",
+                             "-depth", "8", "rgb:-"], env=desktop.environment, check=True,
+                            capture_output=True, timeout=driver.PATIENCE).stdout
+    return sum(pixels[i:i + 3] == colour for i in range(0, len(pixels), 3 * 7))
 
 
 def find(viewer, words):
@@ -84,8 +94,10 @@ def find(viewer, words):
     raise AssertionError(f"\"{words}\" is nowhere: {viewer.window().status}")
 
 
+TABS = {"details": 0.15, "tasks": 0.5, "statistics": 0.85}
+
+
 def page(viewer, name, inside):
     """Turns to a page of the pane by its tab."""
-    tab = {"details": 0.15, "tasks": 0.5, "statistics": 0.85}[name]
-    viewer.click("pane-pages", tab)
+    viewer.click("pane-pages", TABS[name])
     viewer.wait_seen(inside)

@@ -209,16 +209,18 @@ class Viewer:
     # ---- What a person does
 
     def shape(self, title="."):
-        """A window on the screen: its number, left, top, width, height."""
+        """A window on the screen, the largest: its number, left, top, width, height."""
         def look(_):
+            found = []  # tooltips are windows, too
             # Windows that go meanwhile make xdotool fail.
             for number in self.desktop.xdotool("search", "--all", "--onlyvisible", "--pid",
                                                self.process.pid, "--name", title).split():
                 told = dict(line.split("=") for line in self.desktop.xdotool(
                     "getwindowgeometry", "--shell", number).splitlines())
                 if int(told.get("WIDTH", 0)) > 50:
-                    return [int(told[name]) for name in ("WINDOW", "X", "Y", "WIDTH", "HEIGHT")]
-            return None
+                    found.append([int(told[name])
+                                  for name in ("WINDOW", "X", "Y", "WIDTH", "HEIGHT")])
+            return max(found, key=lambda shape: shape[3] * shape[4], default=None)
         return self.wait(f"window {title} is on the screen", look)
 
     def at(self, name, x=0.5, y=0.5):
