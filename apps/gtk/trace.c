@@ -12,6 +12,7 @@
 #include <glib/gstdio.h>
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "trace_words.h"
@@ -19,6 +20,7 @@
 #define PROGRESS_MS 50
 #define FOLLOW_MS 100
 #define BEHIND_US 200000 /* so often what was read is shown while there is more */
+#define REST_US 20000    /* whoever takes so long to show it does it half as often */
 #define SLICE_US 6000    /* of a frame's 16 ms */
 #define FORGET_US G_USEC_PER_SEC
 #define LONGEST_RUNS 1000
@@ -45,9 +47,11 @@ struct _AppTrace {
 	struct thrum__stats *stats, *measured; /* measured: newer, not asked for yet */
 	struct thrum_error_info error;
 	bool is_behind; /* there is more to read than the last slice took */
+	bool rests;     /* leaves out a look: then frames cost less */
 	bool is_measuring;
 	bool stats_wait; /* for a pause */
-	double stats_us_mb;
+	double stats_us;    /* processor's time that the last ones took; of the thread */
+	double stats_us_mb; /* the same of a megabyte */
 	uint64_t stats_events; /* the model's when they were made, as the next */
 	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
 	int64_t keep, forget_next;
@@ -124,6 +128,7 @@ static void tell_grown(AppTrace *self)
 	self->told_forgotten = self->model->forgotten;
 	self->told_next = now + BEHIND_US;
 	g_signal_emit(self, signals[SIGNAL_GROWN], 0);
+	self->rests = g_get_monotonic_time() - now > REST_US;
 }
 
 static void end(AppTrace *self, bool has_failed)
@@ -174,8 +179,10 @@ static gboolean look(gpointer data)
 {
 	AppTrace *self = data;
 
-	if (!self->follow_idle && !self->is_measuring)
+	if (!self->rests && !self->follow_idle && !self->is_measuring)
 		follow(self);
+	else
+		self->rests = false;
 	return G_SOURCE_CONTINUE;
 }
 
@@ -320,13 +327,24 @@ static void free_stats(void *data)
 	g_free(stats);
 }
 
+/* How busy the machine is doesn't count. */
+static double thread_us(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
 static void measure_in_thread(GTask *task, gpointer source, gpointer data,
 	GCancellable *cancellable)
 {
 	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
+	double begin = thread_us();
 
 	if (thrum__stats_make(APP_TRACE(source)->model, true, LONGEST_RUNS, stats) < 0)
 		g_clear_pointer(&stats, g_free);
+	APP_TRACE(source)->stats_us = thread_us() - begin;
 	g_task_return_pointer(task, stats, free_stats);
 }
 
@@ -341,7 +359,7 @@ static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 	int64_t now = g_get_monotonic_time();
 
 	self->is_measuring = false;
-	self->stats_us_mb = (double)(now - self->stats_begin) / model_mb(self);
+	self->stats_us_mb = self->stats_us / model_mb(self);
 	free_stats(self->measured);
 	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->stats_next = now + STATS_PART * (now - self->stats_begin);

@@ -15,6 +15,8 @@
 
 /* How many rows with wide gaps at other times are tried until only sure ones count. */
 #define TRIES 24
+/* How much of a list, from its end, is looked at until it joins the tree. */
+#define LOOKS 32
 
 static const struct thrum__slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
@@ -286,6 +288,23 @@ static void append(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t
 	line->tail = unit;
 }
 
+/* The last of a row's list that starts at a time or before, and what is behind it; or NONE: it may
+ * be anywhere. */
+static uint32_t in_list(const struct thrum__line *line, const struct thrum__seat *seats,
+	int64_t start, uint32_t *after)
+{
+	uint32_t at = line->tail;
+
+	*after = THRUM__NONE;
+	for (unsigned i = 0; at != THRUM__NONE && seats[at].start > start; i++) {
+		if (i == LOOKS)
+			return THRUM__NONE;
+		*after = at;
+		at = seats[at].left;
+	}
+	return at;
+}
+
 /* Takes a unit out of a row's list. */
 static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
 	uint32_t unit)
@@ -360,8 +379,14 @@ static bool may_have_gap(const struct thrum__slack *slack, int64_t start, int64_
 bool thrum__pile_fits(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
 	int64_t start, int64_t end)
 {
+	uint32_t before, after;
+
 	if (row >= pile->room || is_free(&pile->tree[pile->room + row], start, end))
 		return true;
+	before = in_list(&pile->line[row], seats, start, &after);
+	if (before != THRUM__NONE)
+		return seats[before].end <= start &&
+			(after == THRUM__NONE || seats[after].start >= end);
 	settle(pile, seats, row);
 	return fits(seats, pile->line[row].root, start, end);
 }
@@ -410,11 +435,20 @@ void thrum__pile_insert(struct thrum__pile *pile, struct thrum__seat *seats, uin
 	uint32_t unit)
 {
 	struct thrum__line *line = &pile->line[row];
+	uint32_t before, after;
 
 	seats[unit].is_gone = false;
 	if (pile->tree[pile->room + row].end <= seats[unit].start) {
 		append(pile, seats, row, unit);
 		climb(pile->tree, pile->room + row);
+		return;
+	}
+	before = in_list(line, seats, seats[unit].start, &after);
+	/* The widest gap may be told too wide. */
+	if (before != THRUM__NONE && after != THRUM__NONE) {
+		seats[unit].left = before;
+		seats[unit].right = after;
+		seats[before].right = seats[after].left = unit;
 		return;
 	}
 	settle(pile, seats, row);

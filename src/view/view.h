@@ -140,7 +140,7 @@ THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
 /* Looks for findings anew: O(tasks + edges). */
 THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
 /* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
- * long the last time: a second at least, and 19 times as long, so that they cost a twentieth; 99
+ * long the last time: a second at least, and 39 times as long, so that they cost a fortieth; 99
  * times what holds him up for more than a quarter of a second. */
 int64_t thrum__view_findings_pause(int64_t took);
 

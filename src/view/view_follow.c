@@ -53,9 +53,9 @@ int thrum__view_update_findings(struct thrum__view *view)
 int64_t thrum__view_findings_pause(int64_t took)
 {
 	const int64_t second = 1000000000;
-	int64_t times = took > second / 4 ? 99 : 19;
+	int64_t pause = (took > second / 4 ? 99 : 39) * took;
 
-	return took > second / 19 ? times * took : second;
+	return pause > second ? pause : second;
 }
 
 /* ---- Looks ----------------------------------------------------------------------------------- */
