@@ -49,9 +49,9 @@ struct _AppTrace {
 	bool is_behind; /* there is more to read than the last slice took */
 	bool rests;     /* leaves out a look: then frames cost less */
 	bool is_measuring;
-	bool stats_wait; /* for a pause */
-	double stats_us;    /* processor's time that the last ones took; of the thread */
-	double stats_us_mb; /* the same of a megabyte */
+	bool stats_wait;       /* for a pause */
+	double stats_us;       /* processor's time that the last ones took; of the thread */
+	double stats_us_mb;    /* the same of a megabyte */
 	uint64_t stats_events; /* the model's when they were made, as the next */
 	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
 	int64_t keep, forget_next;
@@ -381,11 +381,10 @@ static void measure(AppTrace *self)
 
 	if (self->is_measuring ||
 		(self->stats_begin > 0 && self->stats_events == self->model->events &&
-			self->stats_forgotten == self->model->forgotten) ||
-		(self->state == APP_TRACE_LIVE && now < self->stats_next))
+			self->stats_forgotten == self->model->forgotten))
 		return;
 	self->stats_wait = stats_wait(self);
-	if (self->stats_wait)
+	if (self->stats_wait || (self->state == APP_TRACE_LIVE && now < self->stats_next))
 		return;
 	self->is_measuring = true;
 	self->stats_begin = now;

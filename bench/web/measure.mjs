@@ -41,16 +41,17 @@ function page(name, ...traces) {
 async function show(browser, file, seconds = 120) {
   const view = await browser.newPage({ viewport: { width, height } });
   await view.goto(pathToFileURL(file).href, { waitUntil: "commit" });
+  const alerts = view.getByRole("alert").filter({ hasText: /\w/ });
+  const refused = async () => (await alerts.allInnerTexts())[0]?.replaceAll(/\s+/g, " ");
   const time = await until(
     "it is shown",
-    async () => {
-      const failed = await view.getByRole("alert").filter({ hasText: /\w/ }).allInnerTexts();
-      if (failed.length > 0) return failed[0].replaceAll(/\s+/g, " ");
-      return view.evaluate(() => performance.getEntriesByName("shown")[0]?.startTime);
-    },
+    async () =>
+      (await refused()) ??
+      (await view.evaluate(() => performance.getEntriesByName("shown")[0]?.startTime)),
     seconds * 1000,
   );
-  return [view, time];
+  await view.waitForTimeout(100); // a page without a trace is shown, too, before it says why
+  return [view, (await refused()) ?? time];
 }
 
 /** From now on, the worker times each of its frames. */

@@ -168,6 +168,29 @@ def turns_pages(desktop):
         os.unlink(file)
 
 
+def counts_later(desktop):
+    """What takes so long to count that following stood still waits for a pause."""
+    if os.environ["SANITIZE"] != "none":
+        print("counts_later: left out: there, so big a trace takes minutes to open")
+        return
+    file = os.path.join(desktop.folder, "many.thrum")
+    process = subprocess.Popen([program("tests", "gtk", "programs", "many"), file, "6", "on"],
+                               stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        viewer = shown(desktop, file)
+        viewer.wait("it waits", lambda window: re.match(
+            r"Counted up to .* s; pause to count on\.", window.texts.get("pane-waiting", "")))
+        viewer.click("pause")
+        viewer.wait("it counts", lambda window: not window.is_seen("pane-waiting"))
+        is_quiet(viewer)
+        viewer.end()
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(file)
+
+
 def snapshots(desktop):
     with Recorded(desktop) as recorded:
         viewer = shown(desktop, recorded.file)
@@ -257,5 +280,5 @@ def shows_the_rest(desktop):
         viewer.end()
 
 
-driver.run([live, keeps_the_last, turns_pages, snapshots, attaches, reloads, refuses,
+driver.run([live, keeps_the_last, turns_pages, counts_later, snapshots, attaches, reloads, refuses,
             shows_the_rest])

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* many FILE MILLIONS: a recording of so many million events, by a clock of its own. */
+/* many FILE MILLIONS [on]: a recording of so many million events, by a clock of its own; "on" goes
+ * on, slowly, once it has said that they are recorded. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <thrum.h>
+#include <time.h>
 
 #define SHARED 8 /* tasks that are alive at a time */
 #define EVENTS 4 /* of each */
@@ -15,11 +19,22 @@ static uint64_t read_clock(void *context)
 	return now += 1000;
 }
 
+static void go_on(void)
+{
+	puts("recorded");
+	fflush(stdout);
+	for (;;) {
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		thrum_task_resolve(thrum_task_create(THRUM_KIND_TASK, "one more"));
+	}
+}
+
 int main(int argc, char **argv)
 {
+	bool goes_on = argc == 4;
 	/* Of 16 ns to a tick, so that its sixteenths are ns. */
 	struct thrum_clock clock = {read_clock, NULL, 62500000};
-	unsigned long millions = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	unsigned long millions = argc >= 3 ? strtoul(argv[2], NULL, 10) : 0;
 	struct thrum_config config = {.file = argv[1], .size = millions << 25, .clock = &clock};
 	thrum_task tasks[SHARED] = {0};
 
@@ -34,6 +49,8 @@ int main(int argc, char **argv)
 		thrum_task_switch(*task);
 		thrum_task_switch(THRUM_TASK_NONE);
 	}
+	if (goes_on)
+		go_on();
 	thrum_stop();
 	return 0;
 }
