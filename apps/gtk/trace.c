@@ -26,11 +26,13 @@
 #define LONGEST_RUNS 1000
 /*
  * Statistics cost by all that there is, and nothing is read meanwhile: what the program overwrites
- * in that time is lost. So they take one part in so many of the time at most, and no longer than
- * the program may do without us; but a little longer when there are none yet.
+ * in that time is lost. So they take one part in so many of the time at most, and at once no more
+ * than a twentieth of the time in which the program fills its recording; but a little more when there
+ * are none yet.
  */
 #define STATS_PART 20
-#define STATS_US 250000
+#define STATS_LEAST_US 250000
+#define STATS_MOST_US 2000000
 #define FIRST_STATS_US 1500000
 #define STATS_US_MB 4000 /* what a megabyte of the model costs, until it was measured */
 
@@ -55,6 +57,9 @@ struct _AppTrace {
 	uint64_t stats_events; /* the model's when they were made, as the next */
 	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
 	int64_t keep, forget_next;
+	int64_t shown_end; /* the model's when it was shown, and the bytes that were read until then
+			    */
+	uint64_t shown_bytes;
 	uint64_t told_events; /* with the last "grown" */
 	int64_t told_forgotten, told_next;
 	guint progress_timer, follow_timer, follow_idle;
@@ -252,6 +257,8 @@ static void show(AppTrace *self)
 	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
 	bool is_live = strcmp(info->state, "recording") == 0;
 
+	self->shown_end = self->model->end;
+	self->shown_bytes = info->content_bytes;
 	trace_words_lost(info, self->message);
 	if (strcmp(info->state, "killed") == 0)
 		trace_words_end(info, self->message);
@@ -366,11 +373,24 @@ static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
 }
 
+/* How long the program may do without us. */
+static double stats_most_us(const AppTrace *self)
+{
+	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+	double us = (double)(self->model->end - self->shown_end) / 1e3;
+	double bytes = (double)(info->content_bytes - self->shown_bytes);
+	double least = self->stats ? STATS_LEAST_US : FIRST_STATS_US;
+
+	/* In the first second nobody knows how much it says. */
+	return us < 1e6 ? least
+			: CLAMP(us / bytes * (double)info->file_size / 20, least, STATS_MOST_US);
+}
+
 /* Whether making them now would hold up following too long. */
 static bool stats_wait(const AppTrace *self)
 {
 	return self->state == APP_TRACE_LIVE &&
-		self->stats_us_mb * model_mb(self) > (self->stats ? STATS_US : FIRST_STATS_US);
+		self->stats_us_mb * model_mb(self) > stats_most_us(self);
 }
 
 /* While a program runs they are never quite new. */
