@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""The desktop viewer's side pane while a program goes on."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
+# pylint: disable=wrong-import-position
+import desktop as driver
+from common import TABS, check, coloured, is_quiet, page, program, selected, shown, wait_selected
+
+CHOSEN = bytes((0xE6, 0xF0, 0xFB))  # the ground of a chosen row, in light
+
+
+def chosen_rows(viewer):
+    """Pixels of the list of tasks that are a chosen row's; None: can't be told."""
+    if not shutil.which("import"):
+        return None
+    left, top = viewer.at("tasks", 2, 2)
+    return coloured(viewer.desktop, CHOSEN, left, top, *viewer.window().places["tasks"][2:])
+
+
+def has_chart(window):
+    return " tasks, " in window.texts.get("chart-words", "")
+
+
+def turn_quickly(viewer, *pages):
+    """Turns to one page after the other, without waiting until all is still."""
+    places = {name: viewer.at("pane-pages", TABS[name]) for name, _ in pages}
+    for name, inside in pages:
+        viewer.desktop.xdotool("mousemove", *places[name])
+        viewer.press()
+        viewer.wait(f"{name} are seen", lambda window, inside=inside: window.is_seen(inside))
+
+
+def turns_pages(desktop):
+    """While many events come: what isn't seen keeps nothing that is gone, what was chosen and asked
+    for stays."""
+    # A sanitizer and our own checks after each update cost too much for more.
+    rate = 20000 if os.environ["SANITIZE"] == "none" else 2000
+    file = os.path.join(desktop.folder, "flood.thrum")
+    process = subprocess.Popen([program("bench", "gtk", "flood"), file, str(rate)])
+    try:
+        time.sleep(1)
+        viewer = shown(desktop, file)
+        page(viewer, "tasks", "tasks")
+        viewer.click("tasks", 40, 12)
+        viewer.click("tasks-filter")
+        viewer.type("item/7")
+        viewer.wait_seen("tasks-count")
+        viewer.click("tasks", 40, 42)
+        task = viewer.wait("a row is chosen", lambda window: selected(window.state))
+        page(viewer, "statistics", "chart")
+        # On a slow machine statistics may wait until the program is paused.
+        viewer.wait("statistics are told", lambda window: has_chart(window) or
+                    window.is_seen("pane-waiting"))
+        has_range = has_chart(viewer.window())
+        if has_range:
+            viewer.drag("chart", (0.1, 0.5), (0.99, 0.5))
+            viewer.wait_seen("chart-show")
+        for _ in range(3):
+            turn_quickly(viewer, *[("details", "pane-details"), ("tasks", "tasks"),
+                                   ("statistics", "chart"), ("tasks", "tasks")] * 2)
+            viewer.point("menu")
+            if has_range:
+                viewer.wait_seen("tasks-all")
+            check(viewer.window().texts["tasks-filter"] == "item/7", "the filter is gone")
+            wait_selected(viewer, task)
+            rows = chosen_rows(viewer)
+            check(rows is None or rows > 200, "no row is chosen any more")
+        count = viewer.window().texts["tasks-count"]
+        viewer.wait("rows come", lambda window: window.texts["tasks-count"] != count or
+                    window.is_seen("pane-waiting"))
+        is_quiet(viewer)
+        viewer.end()
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(file)
+
+
+def counts_later(desktop):
+    """What takes so long to count that following stood still waits for a pause."""
+    if os.environ["SANITIZE"] != "none":
+        print("counts_later: left out: there, so big a trace takes minutes to open")
+        return
+    file = os.path.join(desktop.folder, "many.thrum")
+    process = subprocess.Popen([program("tests", "gtk", "programs", "many"), file, "6", "on"],
+                               stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        viewer = shown(desktop, file)
+        viewer.wait("it waits", lambda window: re.match(
+            r"Counted up to .* s; pause to count on\.", window.texts.get("pane-waiting", "")))
+        viewer.click("pause")
+        viewer.wait("it counts", lambda window: not window.is_seen("pane-waiting"))
+        is_quiet(viewer)
+        viewer.end()
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(file)
+
+
+driver.run([turns_pages, counts_later])
