@@ -27,8 +27,8 @@
 /*
  * Statistics cost by all that there is, and nothing is read meanwhile: what the program overwrites
  * in that time is lost. So they take one part in so many of the time at most, and at once no more
- * than a twentieth of the time in which the program fills its recording; but a little more when there
- * are none yet.
+ * than a twentieth of the time in which the program fills its recording; but a little more when
+ * there are none yet.
  */
 #define STATS_PART 20
 #define STATS_LEAST_US 250000
