@@ -42,7 +42,7 @@ def turns_pages(desktop):
     """While many events come: what isn't seen keeps nothing that is gone, what was chosen and asked
     for stays."""
     # A sanitizer and our own checks after each update cost too much for more.
-    rate = 20000 if os.environ["SANITIZE"] == "none" else 2000
+    rate, rounds = (20000, 3) if os.environ["SANITIZE"] == "none" else (2000, 1)
     file = os.path.join(desktop.folder, "flood.thrum")
     process = subprocess.Popen([program("bench", "gtk", "flood"), file, str(rate)])
     try:
@@ -63,7 +63,7 @@ def turns_pages(desktop):
         if has_range:
             viewer.drag("chart", (0.1, 0.5), (0.99, 0.5))
             viewer.wait_seen("chart-show")
-        for _ in range(3):
+        for _ in range(rounds):
             turn_quickly(viewer, *[("details", "pane-details"), ("tasks", "tasks"),
                                    ("statistics", "chart"), ("tasks", "tasks")] * 2)
             viewer.point("menu")
