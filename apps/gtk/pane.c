@@ -75,17 +75,17 @@ static void say_waiting(AppPane *self)
 {
 	AppTrace *trace = self->part < self->count ? self->traces[self->part] : NULL;
 	char moment[THRUM__NUMBER_ROOM] = "", *text;
-	int64_t end = INT64_MIN;
+	int64_t end;
 	bool waits = trace && app_trace_stats_wait(trace, &end);
 
+	gtk_widget_set_visible(self->waiting, waits);
+	if (!waits)
+		return;
 	if (end != INT64_MIN)
 		thrum__duration_words(end, 3, moment, sizeof moment);
 	text = *moment ? g_strdup_printf("Counted up to %s; pause to count on.", moment)
 		       : g_strdup("Pause to count.");
 	gtk_label_set_text(GTK_LABEL(self->waiting), text);
-	gtk_widget_set_tooltip_text(self->waiting,
-		"Counting takes so long now that something the program says would be lost");
-	gtk_widget_set_visible(self->waiting, waits);
 	g_free(text);
 }
 
@@ -320,6 +320,8 @@ static void add_head(AppPane *self)
 	gtk_widget_add_css_class(self->waiting, "waiting");
 	gtk_label_set_wrap(GTK_LABEL(self->waiting), TRUE);
 	gtk_label_set_xalign(GTK_LABEL(self->waiting), 0);
+	gtk_widget_set_tooltip_text(self->waiting,
+		"Counting takes so long now that something the program says would be lost");
 	gtk_widget_set_visible(self->waiting, FALSE);
 	gtk_box_append(GTK_BOX(tabs), switcher);
 	gtk_box_append(GTK_BOX(self->box), tabs);

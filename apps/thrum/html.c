@@ -64,11 +64,9 @@ static int take_snapshot(struct source *source)
 
 	if (thrum__input_header(&source->input, &header, NULL) < 0)
 		return STATUS_OK;
-	if (!thrum__is_recorded_to(&header)) {
-		source->is_killed = atomic_load(&header.state) == THRUM__RECORDING &&
-			header.pid != 0;
+	source->is_killed = thrum__was_killed(&header);
+	if (!thrum__is_recorded_to(&header))
 		return STATUS_OK;
-	}
 	fd = thrum__temporary_file();
 	if (fd < 0)
 		return source_failed(source, fd);

@@ -28,6 +28,8 @@ int thrum__input_header(const struct thrum__input *, struct thrum__header *,
 
 /* Whether somebody may still write to it. */
 bool thrum__is_recorded_to(const struct thrum__header *);
+/* Whether its process is gone without having stopped it. */
+bool thrum__was_killed(const struct thrum__header *);
 /* Copies a recording to an empty regular file, packet by packet under the reader's protocol. */
 int thrum__input_copy(const struct thrum__input *, int to, uint64_t *overwritten);
 

@@ -106,6 +106,12 @@ bool thrum__is_recorded_to(const struct thrum__header *header)
 		thrum__process_lives(header->pid, header->process_start);
 }
 
+bool thrum__was_killed(const struct thrum__header *header)
+{
+	return atomic_load(&header->state) == THRUM__RECORDING && header->pid != 0 &&
+		!thrum__process_lives(header->pid, header->process_start);
+}
+
 /* First the header: if this is interrupted in between, the file is only longer than it has to be.
  */
 static int trim(int fd, uint64_t file_size, struct thrum__header *header)

@@ -5,8 +5,8 @@
  * rows the best of each of the three: so it goes straight to the first row that is free before or
  * behind, or that has a gap wide enough; only whether that gap lies at the right time has to be
  * looked up.
- * What is put behind all of a row, as in a trace that grows, only joins a list: it comes into the
- * tree when something is to be put between.
+ * What is put behind all of a row, as in a trace that grows, only joins a list, and so does what is
+ * put between its last ones; the list comes into the tree when something lies farther back.
  */
 #include "view/layout_rows.h"
 

@@ -12,30 +12,17 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, exported, is_quiet, page, program, record, shown
+from common import check, exported, is_quiet, page, program, record, recorded, shown
 
 
-class Recorded:
-    """A program that records, as long as the with lasts."""
+def live_file(desktop):
+    return os.path.join(desktop.folder, "live.thrum")
 
-    def __init__(self, desktop):
-        self.file = os.path.join(desktop.folder, "live.thrum")
-        self.command = [program("tests", "thrum", "programs", "steady")]
 
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=dict(os.environ, THRUM_TRACE=self.file, THRUM_SIZE="4M"))
-        until = time.monotonic() + driver.PATIENCE
-        while not os.path.exists(self.file) and time.monotonic() < until:
-            time.sleep(0.02)
-        time.sleep(0.2)
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        os.unlink(self.file)
+def steady(desktop):
+    file = live_file(desktop)
+    return recorded(file, [program("tests", "thrum", "programs", "steady")], THRUM_TRACE=file,
+                    THRUM_SIZE="4M")
 
 
 def seen_end(window):
@@ -52,8 +39,8 @@ def seen_length(window):
 
 
 def live(desktop):
-    with Recorded(desktop) as recorded:
-        viewer = shown(desktop, str(recorded.process.pid))
+    with steady(desktop) as process:
+        viewer = shown(desktop, str(process.pid))
         first = seen_end(viewer.window())
         viewer.wait("new events come", lambda window: seen_end(window) > first + 300)
         viewer.click("pause")
@@ -66,7 +53,7 @@ def live(desktop):
         viewer.wait("it goes on", lambda window: seen_end(window) > paused)
         check(">now " in exported(viewer), "the ruler doesn't tell that it goes on")
         check(not viewer.window().is_seen("message"), "what is live has a message")
-        recorded.process.send_signal(signal.SIGKILL)
+        process.send_signal(signal.SIGKILL)
         viewer.wait_seen("message")
         check(viewer.window().is_seen("picture"), "the picture is gone")
         check("ended by SIGKILL at" in exported(viewer), "the ruler doesn't tell the end")
@@ -76,12 +63,7 @@ def live(desktop):
 def keeps_the_last(desktop):
     """Of a program for which a second is 20 ms, whose first ones are forgotten."""
     file = os.path.join(desktop.folder, "hurry.thrum")
-    process = subprocess.Popen([program("tests", "gtk", "programs", "hurry"), file])
-    try:
-        until = time.monotonic() + driver.PATIENCE
-        while not os.path.exists(file) and time.monotonic() < until:
-            time.sleep(0.02)
-        time.sleep(0.2)
+    with recorded(file, [program("tests", "gtk", "programs", "hurry"), file]):
         viewer = shown(desktop, file)
         viewer.wait("15 s are seen", lambda window: seen_end(window) > 15000)
         viewer.click("menu")
@@ -92,14 +74,11 @@ def keeps_the_last(desktop):
                     8000 < seen_length(window) < 13000)
         is_quiet(viewer)
         viewer.end()
-    finally:
-        process.kill()
-        process.wait()
 
 
 def snapshots(desktop):
-    with Recorded(desktop) as recorded:
-        viewer = shown(desktop, recorded.file)
+    with steady(desktop):
+        viewer = shown(desktop, live_file(desktop))
         first = seen_end(viewer.window())
         file = os.path.join(viewer.folder, "snapshot.thrum")
         viewer.click("menu")
@@ -118,11 +97,11 @@ def snapshots(desktop):
 
 
 def attaches(desktop):
-    with Recorded(desktop) as recorded:
+    with steady(desktop) as process:
         viewer = desktop.view()
         viewer.wait_seen("empty-attach")
         viewer.click("empty-attach")
-        row = f"process-{recorded.process.pid}"
+        row = f"process-{process.pid}"
         viewer.click(row)
         viewer.wait("it is followed", lambda window: seen_end(window) > 0)
         is_quiet(viewer)

@@ -12,7 +12,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import TABS, check, coloured, is_quiet, page, program, selected, shown, wait_selected
+from common import (TABS, check, coloured, is_quiet, page, program, recorded, selected, shown,
+                    wait_selected)
 
 CHOSEN = bytes((0xE6, 0xF0, 0xFB))  # the ground of a chosen row, in light
 
@@ -44,8 +45,7 @@ def turns_pages(desktop):
     # A sanitizer and our own checks after each update cost too much for more.
     rate, rounds = (20000, 3) if os.environ["SANITIZE"] == "none" else (2000, 1)
     file = os.path.join(desktop.folder, "flood.thrum")
-    process = subprocess.Popen([program("bench", "gtk", "flood"), file, str(rate)])
-    try:
+    with recorded(file, [program("bench", "gtk", "flood"), file, str(rate)]):
         time.sleep(1)
         viewer = shown(desktop, file)
         page(viewer, "tasks", "tasks")
@@ -77,10 +77,6 @@ def turns_pages(desktop):
                     window.is_seen("pane-waiting"))
         is_quiet(viewer)
         viewer.end()
-    finally:
-        process.kill()
-        process.wait()
-        os.unlink(file)
 
 
 def counts_later(desktop):
@@ -89,9 +85,8 @@ def counts_later(desktop):
         print("counts_later: left out: there, so big a trace takes minutes to open")
         return
     file = os.path.join(desktop.folder, "many.thrum")
-    process = subprocess.Popen([program("tests", "gtk", "programs", "many"), file, "6", "on"],
-                               stdout=subprocess.PIPE)
-    try:
+    with recorded(file, [program("tests", "gtk", "programs", "many"), file, "6", "on"],
+                  subprocess.PIPE) as process:
         process.stdout.readline()
         viewer = shown(desktop, file)
         viewer.wait("it waits", lambda window: re.match(
@@ -100,10 +95,6 @@ def counts_later(desktop):
         viewer.wait("it counts", lambda window: not window.is_seen("pane-waiting"))
         is_quiet(viewer)
         viewer.end()
-    finally:
-        process.kill()
-        process.wait()
-        os.unlink(file)
 
 
 driver.run([turns_pages, counts_later])

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: ISC
 """What the tests of the desktop viewer have in common: traces, and what its state says."""
 
+import contextlib
 import os
 import re
 import subprocess
+import time
 
 import desktop as driver
 
@@ -26,6 +28,23 @@ def record(desktop, name="lost_reply", *arguments):
     if not os.path.exists(file):
         subprocess.run([program("tests", "why", "programs", name), file, *arguments], check=False)
     return file
+
+
+@contextlib.contextmanager
+def recorded(file, command, stdout=subprocess.DEVNULL, **environment):
+    """A program that records to the file, as long as the with lasts; its process."""
+    process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL,
+                               env=dict(os.environ, **environment))
+    try:
+        until = time.monotonic() + driver.PATIENCE
+        while not os.path.exists(file) and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        os.unlink(file)
 
 
 def is_quiet(viewer):
