@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "analyse/compare.h"
-#include "analyse/finding.h"
-#include "analyse/flame.h"
-#include "analyse/stats.h"
+#include "analyse/diff/diff.h"
+#include "analyse/slow/flame.h"
+#include "analyse/stats/stats.h"
+#include "analyse/why/finding.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/chart.h"
-#include "view/document.h"
-#include "view/stage.h"
+#include "base/utf8.h"
+#include "report/chart.h"
+#include "report/document/document.h"
+#include "stage/stage.h"
 
 #define PARTS 3
 #define ACTIONS 60

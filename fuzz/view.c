@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/view.h"
+#include "scene/scene.h"
 
 #define LOOKS 4 /* at the input's end */
 

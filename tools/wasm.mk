@@ -2,11 +2,11 @@
 # The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
 # What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
 # small.
-HOT = src/format/% src/read/% src/model/% src/view/layout% src/view/tracks% src/view/list.c \
-	src/analyse/sort.c src/analyse/keys.c src/analyse/label.c
-SOURCES := $(shell tools/sources | \
-	grep -E '^(src/(format|read|model|analyse|view)|apps/web)/[^/]*\.c$$') \
-	src/canvas/canvas.c src/canvas/svg.c
+HOT = src/base/% src/format/% src/read/% src/model/% src/timeline/% src/draw/list.c src/analyse/label.c
+ROOMS = base format read model analyse words timeline scene stage report
+SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c src/$(room)/*/*.c)) \
+	$(addprefix src/draw/,list.c list_print.c theme.c canvas.c svg.c) \
+	$(wildcard apps/web/*.c)
 OBJECTS = $(SOURCES:%.c=$(FOLDER)/%.o)
 
 FLAGS = --target=wasm32-wasi -std=c11 -Wall -Wextra -Wno-unused-parameter \

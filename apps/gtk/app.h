@@ -8,10 +8,10 @@
 
 #include <gtk/gtk.h>
 
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 #include "model/model.h"
-#include "view/coarse.h"
-#include "view/stage.h"
+#include "scene/coarse.h"
+#include "stage/stage.h"
 
 /* ---- A trace (trace.c): opened and read in a thread, followed while it is written
  * ---------------- */

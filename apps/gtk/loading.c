@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "canvas/paint.h"
+#include "draw/replay.h"
 #include "theme.h"
 
 struct loading {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The chart of how long tasks took. A range that is dragged in it narrows the list of tasks. */
+#include "base/utf8.h"
 #include "pane_parts.h"
 
 bool pane_chart_has_range(AppPane *self)

@@ -5,7 +5,7 @@
 
 #include <gtk/gtk.h>
 
-#include "view/document.h"
+#include "report/document/document.h"
 
 /* What its links do. */
 struct pane_links {

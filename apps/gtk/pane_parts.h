@@ -4,7 +4,7 @@
 #define PANE_PARTS_H
 
 #include "app.h"
-#include "canvas/paint.h"
+#include "draw/replay.h"
 #include "pane_document.h"
 #include "pane_table.h"
 

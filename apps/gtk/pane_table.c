@@ -2,10 +2,11 @@
 /* GTK asks for the rows that are in sight; what they say is asked of the view's table when it is
  * shown. So a million rows cost what thirty cost. */
 #include "pane_table.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
-#include "view/view.h"
+#include "scene/scene.h"
 
 /* Of texts; numbers take what they need. */
 #define FIRST_WIDTH 116

@@ -5,7 +5,7 @@
 
 #include <gtk/gtk.h>
 
-#include "view/chart.h"
+#include "report/chart.h"
 
 #define PANE_TYPE_TABLE (pane_table_get_type())
 G_DECLARE_FINAL_TYPE(PaneTable, pane_table, PANE, TABLE, GObject)

@@ -2,7 +2,7 @@
 /* The picture: asks the stage for frames, only while something changes, and paints them. */
 #include "picture.h"
 
-#include "canvas/canvas.h"
+#include "draw/canvas.h"
 #include "frames.h"
 
 G_DEFINE_TYPE(AppPicture, app_picture, GTK_TYPE_WIDGET)

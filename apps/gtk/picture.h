@@ -4,7 +4,7 @@
 #define PICTURE_H
 
 #include "app.h"
-#include "canvas/paint.h"
+#include "draw/replay.h"
 
 struct _AppPicture {
 	GtkWidget parent;

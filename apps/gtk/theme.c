@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "theme.h"
 
+#include "draw/theme.h"
 #include "settings.h"
 #include "style.h"
-#include "view/theme.h"
 
 #define PORTAL "org.freedesktop.portal"
 #define APPEARANCE "org.freedesktop.appearance"

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <thrum/trace.h>
 
-#include "view/view.h"
+#include "scene/scene.h"
 
 /* "1,234". Returns the room. */
 const char *trace_words_count(uint64_t count, char room[THRUM__NUMBER_ROOM]);

@@ -2,6 +2,7 @@
 /* Actions of a window, their keys, and the menus. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "settings.h"
 #include "theme.h"
 #include "window.h"

@@ -2,6 +2,7 @@
 /* The bar at the top: what is shown, search, and what is needed often. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "shelf.h"
 #include "theme.h"
 #include "window.h"

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "scene/scene.h"
 #include "text.h"
-#include "view/view.h"
 
 #define STATUS_DIFFERS 1
 #define WORDS 200

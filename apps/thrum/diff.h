@@ -3,7 +3,7 @@
 #ifndef DIFF_H
 #define DIFF_H
 
-#include "analyse/compare.h"
+#include "analyse/diff/diff.h"
 #include "load.h"
 
 struct diff {

@@ -6,8 +6,8 @@
 
 #include "diff.h"
 #include "picture.h"
-#include "view/layout.h"
-#include "view/stage.h"
+#include "stage/stage.h"
+#include "timeline/layout/layout.h"
 
 #define WIDTH 1600 /* px */
 #define ROW 42

@@ -8,9 +8,9 @@
 
 #include "load.h"
 #include "match.h"
+#include "scene/scene.h"
 #include "table.h"
 #include "text.h"
-#include "view/view.h"
 
 #define BAR_COLUMNS 50
 #define BOUND_COLUMNS 8 /* "< 200 µs" */

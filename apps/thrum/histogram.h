@@ -3,7 +3,7 @@
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 #include "output.h"
 
 /*

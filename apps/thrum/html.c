@@ -14,8 +14,8 @@
 #include "progress.h"
 #include "read/read.h"
 #include "source/input.h"
+#include "stage/stage.h"
 #include "text.h"
-#include "view/stage.h"
 
 /* The page without traces, which apps/web makes; not there when it could not be built. */
 extern const char thrum_page_start[] __attribute__((weak)), thrum_page_end[] __attribute__((weak));

@@ -3,8 +3,8 @@
 #ifndef PICTURE_H
 #define PICTURE_H
 
-#include "canvas/canvas.h"
 #include "command.h"
+#include "draw/canvas.h"
 
 enum picture_format {
 	PICTURE_SVG,

@@ -12,8 +12,8 @@
 
 #include "load.h"
 #include "picture.h"
+#include "stage/stage.h"
 #include "text.h"
-#include "view/stage.h"
 
 enum {
 	PROJECTION_AUTO,

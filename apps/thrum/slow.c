@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/path_slow.h"
+#include "analyse/slow/slow.h"
 #include "load.h"
 #include "match.h"
 #include "output.h"
+#include "scene/scene.h"
 #include "slow_flame.h"
 #include "text.h"
-#include "view/view.h"
 
 #define WORDS 200  /* bytes of a task's words */
 #define COLUMNS 60 /* that are shown of them */

@@ -11,8 +11,8 @@
 #include "load.h"
 #include "output.h"
 #include "picture.h"
+#include "report/flame.h"
 #include "text.h"
-#include "view/flame.h"
 
 #define WIDTH 1200 /* px */
 

@@ -3,7 +3,7 @@
 #ifndef SLOW_FLAME_H
 #define SLOW_FLAME_H
 
-#include "analyse/path_slow.h"
+#include "analyse/slow/slow.h"
 
 /* The paths of all lives as a picture (NULL: none) and as folded stacks, "a;b;c NS" a line, which
  * other tools take (NULL: none); "-" is standard output. Returns STATUS_OK, or another after a

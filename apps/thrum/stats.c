@@ -7,9 +7,9 @@
 
 #include "histogram.h"
 #include "load.h"
+#include "scene/scene.h"
 #include "table.h"
 #include "text.h"
-#include "view/view.h"
 
 struct stats_options {
 	int format, color, by; /* by: -1: all */

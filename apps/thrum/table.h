@@ -4,7 +4,7 @@
 #define TABLE_H
 
 #include "output.h"
-#include "view/table.h"
+#include "report/table/table.h"
 
 enum table_format {
 	TABLE_TEXT,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "view/view.h"
+#include "scene/scene.h"
 
 #define NS_PER_S INT64_C(1000000000)
 

@@ -12,9 +12,9 @@
 #include "load.h"
 #include "match.h"
 #include "output.h"
+#include "scene/scene.h"
 #include "slow.h"
 #include "text.h"
-#include "view/view.h"
 #include "why.h"
 
 struct why_options {

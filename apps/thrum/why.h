@@ -3,7 +3,7 @@
 #ifndef WHY_H
 #define WHY_H
 
-#include "analyse/finding.h"
+#include "analyse/why/finding.h"
 #include "output.h"
 
 enum why_format {

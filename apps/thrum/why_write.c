@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "analyse/graph.h"
+#include "scene/scene.h"
 #include "text.h"
-#include "view/view.h"
 #include "why.h"
 
 #define NAME_COLUMNS 40

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core.h"
-#include "view/document.h"
+#include "report/document/document.h"
 
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */

@@ -17,7 +17,7 @@ const LIMIT = 200_000; // bytes of a page without traces
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const wasm = readFileSync(corePath);
 
-/** The tokens of src/view/theme.h, from the core itself. */
+/** The tokens of src/draw/theme.h, from the core itself. */
 async function tokens() {
   const nothing = () => 0;
   const { instance } = await WebAssembly.instantiate(wasm, {

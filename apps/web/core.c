@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "canvas/canvas.h"
+#include "draw/canvas.h"
 #include "read/read.h"
 
 struct core core;

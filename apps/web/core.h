@@ -13,8 +13,8 @@
 #define CORE_H
 
 #include "json.h"
-#include "view/chart.h"
-#include "view/stage.h"
+#include "report/chart.h"
+#include "stage/stage.h"
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
 #define IMPORT(name) __attribute__((import_module("page"), import_name(#name)))

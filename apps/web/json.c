@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 #include "json.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/list.h"
+#include "draw/list.h"
 
 void json_clear(struct json *json)
 {

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "../model/model.h"
-#include "view/view.h"
+#include "scene/scene.h"
 
 #define WIDTH 1600
 #define HEIGHT 900

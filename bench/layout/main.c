@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "view/pieces.h"
-#include "view/tracks.h"
+#include "timeline/index/index.h"
+#include "timeline/pieces.h"
 
 struct life {
 	int64_t start, end; /* OPEN: never */

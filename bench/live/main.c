@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "view/cells.h"
-#include "view/tracks.h"
-#include "view/view.h"
+#include "scene/scene.h"
+#include "timeline/cells.h"
+#include "timeline/index/index.h"
 
 #define KEEP INT64_C(10000000000)
 #define SECOND INT64_C(1000000000)

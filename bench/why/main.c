@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "../model/model.h"
-#include "analyse/finding.h"
+#include "analyse/why/finding.h"
 #include "model/model.h"
 
 #define ROUNDS 3

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/compare.h"
+#include "analyse/diff/diff.h"
 #include "story.h"
 
 struct pair {

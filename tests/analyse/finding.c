@@ -8,7 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "analyse/finding.h"
+#include "analyse/why/finding.h"
 #include "story.h"
 
 #define CONDITION \

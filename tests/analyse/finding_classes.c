@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/finding.h"
+#include "analyse/why/finding.h"
 #include "story.h"
 
 #define MS "000000 " /* behind a number: so many ms */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/flame.h"
+#include "analyse/slow/flame.h"
 #include "story.h"
 
 /* Two requests; the first waits 60 for a disk and runs 10, the second waits 20 and runs 10. */

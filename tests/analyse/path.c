@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/flame.h"
+#include "analyse/slow/flame.h"
 #include "story.h"
 
 /* A path as "FROM-TO DOING STACK [OTHER]" lines; it must have no holes. */

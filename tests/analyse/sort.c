@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/keys.h"
-#include "analyse/sort.h"
+#include "base/keys.h"
+#include "base/sort.h"
 
 #define MOST 1000
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/stats.h"
+#include "analyse/stats/stats.h"
 #include "story.h"
 
 struct case_of {

@@ -7,29 +7,34 @@ import re
 import sys
 import tempfile
 
-# What a folder may include beside itself and include/. DEVELOPERS.md shows the same table.
+# What a folder may include beside itself and include/. DESIGN.md shows the same table.
 MAY = {
+    "base": (),
     "port": (),
     "format": (),
     "record": ("format", "port"),
     "promise": (),
-    "read": ("format",),
-    "source": ("port", "format", "read"),
-    "model": ("read",),
-    "analyse": ("model",),
-    "view": ("model", "analyse"),
-    "canvas": ("view",),
+    "read": ("base", "format"),
+    "source": ("base", "port", "format", "read"),
+    "model": ("base", "read"),
+    "analyse": ("base", "model"),
+    "words": ("base", "model", "analyse"),
+    "draw": ("base",),
+    "timeline": ("base", "model"),
+    "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
+    "stage": ("base", "model", "words", "draw", "scene"),
+    "report": ("base", "model", "analyse", "words", "draw"),
 }
-# Headers that belong to a library other than libc, and the layers that may have them.
+# Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
     "uv.h": ("promise",),
-    "cairo.h": ("canvas",),
-    "cairo-pdf.h": ("canvas",),
-    "pango/pangocairo.h": ("canvas",),
+    "cairo.h": ("draw",),
+    "cairo-pdf.h": ("draw",),
+    "pango/pangocairo.h": ("draw",),
     "gtk/gtk.h": (),
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
-PURE = ("format", "read", "model", "analyse", "view")
+PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")
@@ -107,10 +112,10 @@ def self_test():
         ("src/read/x.c", "#  include <sys/mman.h>"),
         ("src/source/x.c", '#include "record/lane.h"'),
         ("src/model/x.c", '#include "format/format.h"'),
-        ("src/analyse/x.c", '#include "view/view.h"'),
-        ("src/view/x.c", '#include "read/read.h"'),
-        ("src/canvas/x.c", '#include "model/model.h"'),
-        ("src/view/x.c", "#include <pango/pangocairo.h>"),
+        ("src/analyse/why/x.c", '#include "scene/scene.h"'),
+        ("src/scene/paint/x.c", '#include "read/read.h"'),
+        ("src/draw/x.c", '#include "model/model.h"'),
+        ("src/scene/x.c", "#include <pango/pangocairo.h>"),
         ("src/record/x.h", '#include "lane.h"'),
         ("src/record/x.h", '#include "../read/read.h"'),
         ("src/record/x.h", "#include <format/format.h>"),
@@ -126,7 +131,7 @@ def self_test():
         ("src/record/x.c", '#include "port/port.h"'),
         ("src/source/x.c", '#include "read/read.h"'),
         ("src/promise/x.c", "#include <uv.h>"),
-        ("src/view/x.c", '#include "thrum/trace.h"'),
+        ("src/stage/x.c", '#include "thrum/trace.h"'),
     )
     for cases, expected in ((wrong, 1), (right, 0)):
         for path, line in cases:

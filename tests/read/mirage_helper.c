@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "mirage_helper.h"
-#include "read/mirage_packets.h"
+#include "read/mirage/packets.h"
 
 struct mirage_text mirage_load(const char *folder, const char *name, const char *suffix)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Paints display lists (src/view/list.h) straight from the core's memory. Where their members lie is
+// Paints display lists (src/draw/list.h) straight from the core's memory. Where their members lie is
 // asserted in core.c, so that what is read here can't go stale.
 
 import type { Core, Tokens } from "./worker-core";

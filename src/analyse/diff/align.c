@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks of two recordings to groups that both have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/diff/parts.h"
+#include "analyse/label.h"
+
+#define FLAT (UINT32_MAX - 1) /* as a parent: aligned by kind and pattern alone */
+#define DEPTH_MAX 16          /* labelled creators above: deeper ones stand beside each other */
+
+const char *thrum__group_name(const struct thrum__comparison *comparison, uint32_t group,
+	size_t *size)
+{
+	return thrum__keys_text(&comparison->groups, group, size);
+}
+
+static unsigned kind_of(const struct thrum__comparison *comparison, uint32_t group)
+{
+	return (unsigned)(comparison->groups.keys[group].number & 0xff);
+}
+
+const char *thrum__group_kind(const struct thrum__comparison *comparison, uint32_t group)
+{
+	return thrum_kind_name((int)kind_of(comparison, group));
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* By task, the string of its first label: the last may say how far it got. */
+static void find_labels(const struct thrum__model *model, uint32_t *label, int64_t *named)
+{
+	for (uint32_t note = model->notes.first; note < model->notes.count; note++) {
+		uint32_t task;
+
+		if (!thrum__has_row(&model->notes, note) ||
+			THRUM__NOTE(model, note, kind) != THRUM__NOTE_LABEL)
+			continue;
+		task = THRUM__NOTE(model, note, task);
+		if (!thrum__has_row(&model->tasks, task) || label[task] != THRUM__NONE)
+			continue;
+		label[task] = THRUM__NOTE(model, note, text);
+		named[task] = THRUM__NOTE(model, note, time);
+	}
+}
+
+/* What runs when no other task does, whatever its label, is no part of the structure. */
+static bool is_ground(const struct thrum__model *model, uint32_t task)
+{
+	return (THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) ||
+		(model->is_mirage && THRUM__TASK(model, task, id) == 0);
+}
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsigned kind,
+	const char *pattern, size_t size, uint32_t *group)
+{
+	uint64_t number = (uint64_t)parent << 8 | kind;
+
+	if (thrum__keys_add(&comparison->groups, number, pattern, size, group) < 0)
+		return -THRUM_E_MEMORY;
+	while (comparison->parent_room < comparison->groups.count) {
+		uint32_t *grown = thrum__grow(comparison->parents, &comparison->parent_room,
+			sizeof(*grown));
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		comparison->parents = grown;
+	}
+	comparison->parents[*group] = parent == FLAT ? THRUM__NONE : parent;
+	return 0;
+}
+
+/* The group among a parent and what is above it that has this kind and pattern: what creates its
+ * like in turn, a loop, is one. *depth: how many are above. */
+static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t parent,
+	unsigned kind, const char *pattern, size_t size, unsigned *depth)
+{
+	*depth = 0;
+	for (; parent != THRUM__NONE; parent = comparison->parents[parent]) {
+		const struct thrum__key *key = &comparison->groups.keys[parent];
+
+		++*depth;
+		if ((key->number & 0xff) == kind && key->size == size &&
+			memcmp(comparison->groups.text + key->text, pattern, size) == 0)
+			return parent;
+	}
+	return THRUM__NONE;
+}
+
+/* A task's group and the labelled task above it. Creators come before what they create. */
+static int group_task(struct thrum__comparison *comparison, struct thrum__aligned *side,
+	uint32_t task, uint32_t label, uint32_t *nearest)
+{
+	const struct thrum__model *model = side->model;
+	uint32_t creator = THRUM__TASK(model, task, creator), parent, above;
+	unsigned kind = THRUM__TASK(model, task, kind), depth;
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	const char *text;
+	size_t size;
+
+	above = creator < task ? nearest[creator] : THRUM__NONE;
+	side->above[task] = nearest[task] = above;
+	if (label == THRUM__NONE || is_ground(model, task))
+		return 0;
+	text = thrum__model_string(model, label, &size);
+	size = thrum__label_pattern(text, size, pattern);
+	if (size == 0)
+		return 0;
+	nearest[task] = task;
+	parent = above == THRUM__NONE ? THRUM__NONE : side->group[above];
+	side->group[task] = find_above(comparison, parent, kind, pattern, size, &depth);
+	if (side->group[task] != THRUM__NONE)
+		return 0;
+	if (depth >= DEPTH_MAX)
+		parent = comparison->parents[parent];
+	return group_of(comparison, parent, kind, pattern, size, &side->group[task]);
+}
+
+static int group_tasks(struct thrum__comparison *comparison, struct thrum__aligned *side)
+{
+	uint32_t *label = malloc(((size_t)side->count + 1) * sizeof(*label));
+	uint32_t *nearest = malloc(((size_t)side->count + 1) * sizeof(*nearest));
+	int error = label && nearest ? 0 : -THRUM_E_MEMORY;
+
+	for (uint32_t task = 0; task < side->count && error == 0; task++) {
+		label[task] = nearest[task] = THRUM__NONE;
+		side->group[task] = side->above[task] = THRUM__NONE;
+	}
+	if (error == 0)
+		find_labels(side->model, label, side->named);
+	for (uint32_t task = side->model->tasks.first; task < side->count && error == 0; task++)
+		if (thrum__has_row(&side->model->tasks, task))
+			error = group_task(comparison, side, task, label[task], nearest);
+	free(label);
+	free(nearest);
+	return error;
+}
+
+/* ---- What only one has --------------------------------------------------------------------- */
+
+enum {
+	IN_GOOD = 1,
+	IN_BAD = 2,
+	IN_BOTH = 3,
+};
+
+bool thrum__group_is_in_both(const struct thrum__comparison *comparison, uint32_t group)
+{
+	return comparison->in[group] == IN_BOTH;
+}
+
+static void mark(const struct thrum__aligned *side, uint8_t bit, uint8_t *in)
+{
+	for (uint32_t task = 0; task < side->count; task++)
+		if (side->group[task] != THRUM__NONE)
+			in[side->group[task]] |= bit;
+}
+
+/* The group of a group's kind and pattern, wherever it is. */
+static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_t *flat)
+{
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+	const char *text = thrum__group_name(comparison, group, &size);
+
+	memcpy(pattern, text, size);
+	return group_of(comparison, FLAT, kind_of(comparison, group), pattern, size, flat);
+}
+
+/* By group, the one that it is flattened to; and, of those, who has any such tasks. */
+static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, uint32_t count,
+	uint32_t *flat)
+{
+	uint8_t *everywhere;
+
+	for (uint32_t group = 0; group < count; group++)
+		if (flat_of(comparison, group, &flat[group]) < 0)
+			return -THRUM_E_MEMORY;
+	everywhere = calloc((size_t)comparison->groups.count + 1, 1);
+	if (!everywhere)
+		return -THRUM_E_MEMORY;
+	for (uint32_t group = 0; group < count; group++)
+		everywhere[flat[group]] |= in[group];
+	comparison->in = everywhere;
+	return 0;
+}
+
+static int flatten_both(struct thrum__comparison *comparison, struct thrum__aligned *aligned)
+{
+	uint32_t count = comparison->groups.count;
+	uint8_t *in = calloc((size_t)count + 1, 1);
+	uint32_t *flat = calloc((size_t)count + 1, sizeof(*flat));
+	int error = in && flat ? 0 : -THRUM_E_MEMORY;
+
+	if (error == 0) {
+		mark(&aligned[THRUM__GOOD], IN_GOOD, in);
+		mark(&aligned[THRUM__BAD], IN_BAD, in);
+		error = find_flat(comparison, in, count, flat);
+	}
+	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
+		for (uint32_t task = 0; task < aligned[side].count; task++) {
+			uint32_t *group = &aligned[side].group[task];
+
+			if (*group != THRUM__NONE && in[*group] != IN_BOTH)
+				*group = flat[*group];
+		}
+	free(in);
+	free(flat);
+	return error;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+static int make_side(struct thrum__aligned *side, const struct thrum__model *model)
+{
+	size_t room = (size_t)model->tasks.count + 1;
+
+	*side = (struct thrum__aligned){
+		.model = model,
+		.count = model->tasks.count,
+		.group = malloc(room * sizeof(*side->group)),
+		.above = malloc(room * sizeof(*side->above)),
+		.named = calloc(room, sizeof(*side->named)),
+		.is_later = calloc(room, sizeof(*side->is_later)),
+		.waited = malloc(room * sizeof(*side->waited)),
+		.signalled = malloc(room * sizeof(*side->signalled)),
+		.items = calloc(room, sizeof(*side->items)),
+		.room = calloc(2 * room, sizeof(*side->room)),
+	};
+	return side->group && side->above && side->named && side->is_later && side->waited &&
+			side->signalled && side->items && side->room
+		? 0
+		: -THRUM_E_MEMORY;
+}
+
+void thrum__aligned_free(struct thrum__aligned *side)
+{
+	free(side->group);
+	free(side->above);
+	free(side->named);
+	free(side->is_later);
+	free(side->waited);
+	free(side->signalled);
+	free(side->items);
+	free(side->room);
+	*side = (struct thrum__aligned){0};
+}
+
+/* The labelled tasks by group, and within one by time; chains within a group are one task. */
+static void order(struct thrum__aligned *side)
+{
+	const struct thrum__model *model = side->model;
+
+	for (uint32_t task = 0; task < side->count; task++) {
+		uint32_t became;
+
+		if (side->group[task] == THRUM__NONE)
+			continue;
+		became = THRUM__TASK(model, task, became);
+		if (became < side->count && side->group[became] == side->group[task])
+			side->is_later[became] = true;
+	}
+	for (uint32_t task = 0; task < side->count; task++)
+		if (side->group[task] != THRUM__NONE && !side->is_later[task])
+			side->items[side->labelled++] = (struct thrum__sort_item){side->group[task],
+				task};
+	thrum__sort(side->items, side->room, side->labelled, NULL, NULL);
+}
+
+int thrum__compare_align(struct thrum__comparison *comparison,
+	struct thrum__aligned aligned[THRUM__SIDES])
+{
+	int error = 0;
+
+	for (int side = 0; side < THRUM__SIDES; side++)
+		if (make_side(&aligned[side], comparison->model[side]) < 0)
+			error = -THRUM_E_MEMORY;
+	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
+		error = group_tasks(comparison, &aligned[side]);
+	if (error == 0)
+		error = flatten_both(comparison, aligned);
+	for (int side = 0; side < THRUM__SIDES && error == 0; side++) {
+		order(&aligned[side]);
+		error = thrum__compare_moments(&aligned[side]);
+		comparison->tasks[side] = aligned[side].labelled;
+	}
+	return error;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: ISC */
+/* Group by group: what is so in one recording and not in the other. */
+#include "analyse/diff/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/diff/parts.h"
+#include "analyse/stats/parts.h"
+
+#define DIFFERENCES_MAX 10000
+#define Z_SQUARED 16.0 /* of the normal distribution: once in about 15,000 times by chance */
+#define FEW 3          /* tasks that each tell something */
+#define SLOWER 150     /* percent of GOOD's median: less is noise between two runs */
+#define CLEAR 70       /* percent of pairs: so many must say the same */
+#define LATE 2         /* times GOOD's longest life: who is pending for longer never ends */
+
+const char *thrum__difference_name(int kind)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) word,
+		THRUM__DIFFERENCES(THRUM__X)
+#undef THRUM__X
+	};
+
+	return kind >= 0 && kind < THRUM__DIFFERENCE_KINDS ? names[kind] : "unknown";
+}
+
+/* ---- Chance -------------------------------------------------------------------------------- */
+
+/* Twice Mann and Whitney's U of b: pairs in which b's is greater, ties half; and the sum of t³ - t
+ * of the ties. */
+static double double_u(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
+	double *ties)
+{
+	double twice = 0;
+
+	*ties = 0;
+	for (size_t i = 0, j = 0; i < a_count || j < b_count;) {
+		int64_t value = j == b_count || (i < a_count && a[i] < b[j]) ? a[i] : b[j];
+		size_t a_first = i, b_first = j;
+		double here;
+
+		while (i < a_count && a[i] == value)
+			i++;
+		while (j < b_count && b[j] == value)
+			j++;
+		twice += (double)(j - b_first) * (double)(a_first + i);
+		here = (double)(i - a_first) + (double)(j - b_first);
+		*ties += here * here * here - here;
+	}
+	return twice;
+}
+
+int thrum__rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
+	unsigned *longer)
+{
+	double n = (double)a_count, m = (double)b_count, all = n + m, ties, off, variance;
+	double twice = double_u(a, a_count, b, b_count, &ties);
+
+	*longer = 50;
+	if (a_count == 0 || b_count == 0)
+		return 0;
+	*longer = (unsigned)(50 * twice / (n * m) + 0.5);
+	off = twice / 2 - n * m / 2;
+	variance = n * m / 12 * (all + 1 - ties / (all * (all - 1)));
+	if (variance <= 0 || off * off < Z_SQUARED * variance)
+		return 0;
+	return off > 0 ? 1 : -1;
+}
+
+bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few)
+{
+	const struct thrum__difference_side *good = &side[THRUM__GOOD], *bad = &side[THRUM__BAD];
+	double n = good->of, m = bad->of, p, off, variance;
+
+	if (good->of == 0 || bad->of == 0 || (double)bad->count / m <= (double)good->count / n)
+		return false;
+	if (few && good->count == 0 && (good->of <= FEW || bad->count >= bad->of - bad->count))
+		return true;
+	p = ((double)good->count + (double)bad->count) / (n + m);
+	off = (double)bad->count / m - (double)good->count / n;
+	variance = p * (1 - p) * (1 / n + 1 / m);
+	return variance > 0 && off * off >= Z_SQUARED * variance;
+}
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+struct thrum__difference *thrum__compare_add(struct thrum__comparison *comparison, int kind,
+	uint32_t group, bool *failed)
+{
+	struct thrum__difference *difference;
+
+	if (comparison->count >= DIFFERENCES_MAX)
+		return NULL;
+	if (comparison->count == comparison->room) {
+		difference = thrum__grow(comparison->differences, &comparison->room,
+			sizeof(*difference));
+		if (!difference) {
+			*failed = true;
+			return NULL;
+		}
+		comparison->differences = difference;
+	}
+	difference = &comparison->differences[comparison->count++];
+	*difference = (struct thrum__difference){.kind = (uint8_t)kind, .group = group};
+	for (int side = 0; side < THRUM__SIDES; side++)
+		difference->side[side] = (struct thrum__difference_side){.task = THRUM__NONE,
+			.before = THRUM__NONE,
+			.first = -1,
+			.second = -1,
+			.by = {THRUM__NONE, THRUM__NONE}};
+	return difference;
+}
+
+/* A group's tasks in one recording. */
+struct members {
+	const struct thrum__aligned *in;
+	const struct thrum__sort_item *items;
+	uint32_t count;
+	int64_t *lives; /* of those that ended, sorted */
+	size_t life_count;
+};
+
+struct comparing {
+	struct thrum__comparison *comparison;
+	struct thrum__aligned aligned[THRUM__SIDES];
+	struct members members[THRUM__SIDES];
+	int64_t *lives[THRUM__SIDES]; /* room for all */
+	bool failed;
+};
+
+static void measure(struct members *members)
+{
+	const struct thrum__model *model = members->in->model;
+	struct thrum__sort_item *items = members->in->room;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		uint32_t task = members->items[i].item;
+		int64_t end = thrum__path_end(model, task), start = THRUM__TASK(model, task, start);
+
+		if (end != THRUM__OPEN && end >= start &&
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
+			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
+				task};
+	}
+	thrum__sort(items, items + count, count, NULL, NULL);
+	for (size_t i = 0; i < count; i++)
+		members->lives[i] = items[i].key;
+	members->life_count = count;
+}
+
+/* What may be so with a task. */
+typedef bool is_so(const struct comparing *, const struct members *, uint32_t task);
+static bool always(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	(void)c;
+	(void)members;
+	(void)task;
+	return true;
+}
+
+static bool has_both(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	(void)c;
+	return members->in->waited[task].time != THRUM__OPEN &&
+		members->in->signalled[task].time != THRUM__OPEN;
+}
+
+static bool is_signalled_first(const struct comparing *c, const struct members *members,
+	uint32_t task)
+{
+	return has_both(c, members, task) &&
+		members->in->signalled[task].time < members->in->waited[task].time;
+}
+
+static bool is_waited_for(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	(void)c;
+	return THRUM__TASK(members->in->model, task, kind) == THRUM_KIND_CONDITION &&
+		members->in->waited[task].time != THRUM__OPEN;
+}
+
+static bool is_unsignalled(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	return is_waited_for(c, members, task) && members->in->signalled[task].time == THRUM__OPEN;
+}
+
+static int state_of(const struct members *members, uint32_t task)
+{
+	const struct thrum__model *model = members->in->model;
+
+	return THRUM__TASK(model, thrum__model_heir(model, task), state);
+}
+
+/* Pending for much longer than any that ended in GOOD took: not merely in flight. */
+static bool is_endless(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	const struct members *good = &c->members[THRUM__GOOD];
+	const struct thrum__model *model = members->in->model;
+	int64_t longest = good->life_count > 0 ? good->lives[good->life_count - 1] : 0;
+
+	return good->life_count > 0 && state_of(members, task) == THRUM__STATE_PENDING &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
+		thrum__span_of_time(THRUM__TASK(model, task, start), model->end) / LATE > longest;
+}
+
+static bool has_failed(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	(void)c;
+	return state_of(members, task) == THRUM__STATE_FAILED;
+}
+
+static bool is_cancelled(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	(void)c;
+	return state_of(members, task) == THRUM__STATE_CANCELLED;
+}
+
+static const struct {
+	uint8_t kind;
+	is_so *is_so, *counts;
+	bool is_never_chance; /* one in BAD is enough when GOOD has none */
+} questions[] = {
+	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both, false},
+	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for, false},
+	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, always, true},
+	{THRUM__DIFFERENCE_FAILS, has_failed, always, false},
+	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, always, false},
+};
+
+/* ---- Differences --------------------------------------------------------------------------- */
+
+/* How many it is so with; the example is BAD's first with whom it is, GOOD's first without. */
+static struct thrum__difference_side count_side(const struct comparing *c, unsigned question,
+	int which)
+{
+	const struct members *members = &c->members[which];
+	struct thrum__difference_side side = {.task = THRUM__NONE};
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		uint32_t task = members->items[i].item;
+		bool so;
+
+		if (!questions[question].counts(c, members, task))
+			continue;
+		so = questions[question].is_so(c, members, task);
+		side.of++;
+		side.count += so;
+		if (side.task == THRUM__NONE && so == (which == THRUM__BAD))
+			side.task = task;
+	}
+	return side;
+}
+
+static int64_t moment(int64_t time)
+{
+	return time == THRUM__OPEN ? -1 : time;
+}
+
+/* The moments of an example. */
+static void show(const struct members *members, int kind, struct thrum__difference_side *side)
+{
+	uint32_t task = side->task;
+
+	side->before = side->by[0] = side->by[1] = THRUM__NONE;
+	side->first = side->second = -1;
+	if (task == THRUM__NONE)
+		return;
+	if (kind == THRUM__DIFFERENCE_SIGNAL_FIRST || kind == THRUM__DIFFERENCE_NO_SIGNAL) {
+		side->first = moment(members->in->signalled[task].time);
+		side->second = moment(members->in->waited[task].time);
+		side->by[0] = members->in->signalled[task].by;
+		side->by[1] = members->in->waited[task].by;
+		return;
+	}
+	side->first = THRUM__TASK(members->in->model, task, start);
+	side->second = moment(thrum__path_end(members->in->model, task));
+}
+
+static void ask(struct comparing *c, uint32_t group, unsigned question)
+{
+	struct thrum__difference_side side[THRUM__SIDES];
+	struct thrum__difference *difference;
+	int kind = questions[question].kind;
+
+	for (int which = 0; which < THRUM__SIDES; which++)
+		side[which] = count_side(c, question, which);
+	if (!(questions[question].is_never_chance && side[THRUM__GOOD].count == 0 &&
+		    side[THRUM__BAD].count > 0) &&
+		!thrum__share_differs(side, true))
+		return;
+	difference = thrum__compare_add(c->comparison, kind, group, &c->failed);
+	if (!difference)
+		return;
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		show(&c->members[which], kind, &side[which]);
+		difference->side[which] = side[which];
+	}
+	difference->time = side[THRUM__BAD].first >= 0 ? side[THRUM__BAD].first
+						       : side[THRUM__BAD].second;
+}
+
+static void compare_times(struct comparing *c, uint32_t group)
+{
+	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
+	struct thrum__difference *difference;
+	unsigned longer;
+	int result = thrum__rank_test(good->lives, good->life_count, bad->lives, bad->life_count,
+		&longer);
+	double a, b;
+
+	if (result == 0)
+		return;
+	a = (double)good->lives[(good->life_count - 1) / 2];
+	b = (double)bad->lives[(bad->life_count - 1) / 2];
+	if ((result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER ||
+		(result > 0 ? longer : 100 - longer) < CLEAR)
+		return;
+	difference = thrum__compare_add(c->comparison,
+		result > 0 ? THRUM__DIFFERENCE_SLOWER : THRUM__DIFFERENCE_FASTER, group,
+		&c->failed);
+	if (!difference)
+		return;
+	difference->longer = longer;
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		const struct members *members = &c->members[which];
+		struct thrum__difference_side *side = &difference->side[which];
+
+		side->task = members->items[0].item;
+		show(members, difference->kind, side);
+		side->count = side->of = (uint32_t)members->life_count;
+		side->p50 = members->lives[(members->life_count - 1) / 2];
+		side->p90 = members->lives[(members->life_count * 90 + 99) / 100 - 1];
+	}
+	difference->time = difference->side[THRUM__BAD].first;
+}
+
+/* A group that one recording hasn't; unless that ended before it would have come. */
+static void compare_presence(struct comparing *c, uint32_t group)
+{
+	int which = c->members[THRUM__GOOD].count > 0 ? THRUM__GOOD : THRUM__BAD;
+	const struct members *members = &c->members[which];
+	const struct thrum__model *other = c->members[!which].in->model;
+	uint32_t task = members->items[0].item;
+	struct thrum__difference *difference;
+
+	if (members->in->named[task] > other->end || thrum__group_is_in_both(c->comparison, group))
+		return;
+	difference = thrum__compare_add(c->comparison,
+		which == THRUM__GOOD ? THRUM__DIFFERENCE_MISSING : THRUM__DIFFERENCE_ADDED, group,
+		&c->failed);
+	if (!difference)
+		return;
+	difference->side[which].task = task;
+	show(members, difference->kind, &difference->side[which]);
+	difference->side[which].count = difference->side[which].of = members->count;
+	difference->time = members->in->named[task];
+}
+
+static void compare_group(struct comparing *c, uint32_t group)
+{
+	if (c->members[THRUM__GOOD].count == 0 || c->members[THRUM__BAD].count == 0) {
+		compare_presence(c, group);
+		return;
+	}
+	c->comparison->common++;
+	for (int which = 0; which < THRUM__SIDES; which++)
+		measure(&c->members[which]);
+	for (unsigned i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		ask(c, group, i);
+	compare_times(c, group);
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* Both recordings' tasks are sorted by group. */
+static void compare_groups(struct comparing *c)
+{
+	uint32_t at[THRUM__SIDES] = {0};
+
+	for (;;) {
+		int64_t group = INT64_MAX;
+
+		for (int which = 0; which < THRUM__SIDES; which++) {
+			const struct thrum__aligned *in = &c->aligned[which];
+
+			if (at[which] < in->labelled && in->items[at[which]].key < group)
+				group = in->items[at[which]].key;
+		}
+		if (group == INT64_MAX || c->failed)
+			return;
+		for (int which = 0; which < THRUM__SIDES; which++) {
+			const struct thrum__aligned *in = &c->aligned[which];
+			uint32_t from = at[which];
+
+			while (at[which] < in->labelled && in->items[at[which]].key == group)
+				at[which]++;
+			c->members[which] = (struct members){in, in->items + from, at[which] - from,
+				c->lives[which], 0};
+		}
+		compare_group(c, (uint32_t)group);
+	}
+}
+
+static int put_in_order(struct thrum__comparison *comparison)
+{
+	size_t count = comparison->count;
+	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__difference *ordered = calloc(count + 1, sizeof(*ordered));
+
+	comparison->first = THRUM__NONE;
+	if (!items || !ordered) {
+		free(items);
+		free(ordered);
+		return -THRUM_E_MEMORY;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = (struct thrum__sort_item){comparison->differences[i].time, i};
+	thrum__sort(items, items + count, count, NULL, NULL);
+	for (size_t i = 0; i < count; i++)
+		items[i].key = comparison->differences[items[i].item].kind;
+	thrum__sort(items, items + count, count, NULL, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_order;
+
+		ordered[i] = comparison->differences[items[i].item];
+		is_order = ordered[i].kind == THRUM__DIFFERENCE_SIGNAL_FIRST ||
+			ordered[i].kind == THRUM__DIFFERENCE_ENDS_LATER;
+		if (is_order &&
+			(comparison->first == THRUM__NONE ||
+				ordered[i].time < ordered[comparison->first].time))
+			comparison->first = i;
+	}
+	free(items);
+	free(comparison->differences);
+	comparison->differences = ordered;
+	comparison->room = (uint32_t)count + 1;
+	return 0;
+}
+
+int thrum__compare(const struct thrum__model *good, const struct thrum__model *bad,
+	struct thrum__comparison *comparison)
+{
+	struct thrum__comparison made = {.model = {good, bad}};
+	struct comparing c = {.comparison = &made};
+	int error = thrum__compare_align(&made, c.aligned);
+
+	for (int which = 0; which < THRUM__SIDES && error == 0; which++) {
+		c.lives[which] = calloc((size_t)c.aligned[which].labelled + 1,
+			sizeof(*c.lives[which]));
+		error = c.lives[which] ? 0 : -THRUM_E_MEMORY;
+	}
+	if (error == 0) {
+		compare_groups(&c);
+		error = c.failed ? -THRUM_E_MEMORY : thrum__compare_order(&made, c.aligned);
+	}
+	if (error == 0)
+		error = put_in_order(&made);
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		free(c.lives[which]);
+		thrum__aligned_free(&c.aligned[which]);
+	}
+	if (error < 0)
+		thrum__comparison_free(&made);
+	else
+		*comparison = made;
+	return error;
+}
+
+void thrum__comparison_free(struct thrum__comparison *comparison)
+{
+	thrum__keys_free(&comparison->groups);
+	free(comparison->parents);
+	free(comparison->in);
+	free(comparison->differences);
+	*comparison = (struct thrum__comparison){0};
+}

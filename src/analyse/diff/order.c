@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* What comes before what: signals and waits of conditions, and tasks below the same creator. */
+#include <stdlib.h>
+
+#include "analyse/diff/parts.h"
+
+#define READS_MAX 64 /* readers of a task that are looked at */
+
+/* ---- Conditions ---------------------------------------------------------------------------- */
+
+static void note(struct thrum__moment *moment, int64_t time, uint32_t by)
+{
+	if (time < moment->time)
+		*moment = (struct thrum__moment){time, by};
+}
+
+/* A mirage-profile signal is a wait when the condition then creates the waiter. */
+static void commit(struct thrum__moment *to, struct thrum__moment *pending)
+{
+	if (pending->time != THRUM__OPEN)
+		note(to, pending->time, pending->by);
+	pending->time = THRUM__OPEN;
+}
+
+static void note_edge(struct thrum__aligned *side, uint32_t edge, struct thrum__moment *pending)
+{
+	const struct thrum__model *model = side->model;
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	int64_t time = THRUM__EDGE(model, edge, time);
+
+	switch (THRUM__EDGE(model, edge, kind)) {
+	case THRUM__EDGE_WAIT:
+		if (to < side->count)
+			note(&side->waited[to], time, from);
+		break;
+	case THRUM__EDGE_SIGNAL:
+		if (to >= side->count)
+			break;
+		commit(&side->signalled[to], &pending[to]);
+		if (model->is_mirage)
+			pending[to] = (struct thrum__moment){time, from};
+		else
+			note(&side->signalled[to], time, from);
+		break;
+	case THRUM__EDGE_RESOLVE:
+		if (from < side->count)
+			commit(&side->signalled[from], &pending[from]);
+		break;
+	default: break;
+	}
+}
+
+/* Edges and creations in the order of time, since in mirage-profile's traces one tells what the
+ * other meant. */
+int thrum__compare_moments(struct thrum__aligned *side)
+{
+	const struct thrum__model *model = side->model;
+	struct thrum__moment *pending = malloc(((size_t)side->count + 1) * sizeof(*pending));
+	uint32_t task = model->tasks.first;
+
+	if (!pending)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < side->count; i++)
+		side->waited[i] = side->signalled[i] = pending[i] =
+			(struct thrum__moment){THRUM__OPEN, THRUM__NONE};
+	for (uint32_t edge = model->edges.first; edge <= model->edges.count; edge++) {
+		bool is_edge = thrum__has_row(&model->edges, edge);
+
+		if (!is_edge && edge < model->edges.count)
+			continue;
+		for (; task < side->count; task++) {
+			uint32_t creator;
+
+			if (!thrum__has_row(&model->tasks, task))
+				continue;
+			if (is_edge &&
+				THRUM__TASK(model, task, created) > THRUM__EDGE(model, edge, time))
+				break;
+			creator = THRUM__TASK(model, task, creator);
+			if (creator < side->count)
+				commit(&side->waited[creator], &pending[creator]);
+		}
+		if (is_edge)
+			note_edge(side, edge, pending);
+	}
+	for (uint32_t i = 0; i < side->count; i++)
+		commit(&side->signalled[i], &pending[i]);
+	free(pending);
+	return 0;
+}
+
+/* ---- Tasks below the same creator ---------------------------------------------------------- */
+
+/* By group, within the tasks below one creator. */
+struct sibling {
+	uint32_t before; /* the group that came just before it in GOOD; NONE: none */
+	uint32_t stamp;  /* of which creator `task` is */
+	uint32_t task;   /* its first */
+	bool is_known;   /* `before` is set */
+	struct thrum__difference_side side[THRUM__SIDES];
+};
+
+static int compare_starts(const void *context, uint32_t a, uint32_t b)
+{
+	const struct thrum__model *model = context;
+	int64_t x = THRUM__TASK(model, a, start), y = THRUM__TASK(model, b, start);
+
+	return x < y ? -1 : x > y;
+}
+
+/* Whether `task` was created by who had read the result of `before`, or is its own work. */
+static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(model, task, creator), edge;
+
+	if (!thrum__has_row(&model->tasks, creator))
+		return false;
+	before = thrum__model_heir(model, before);
+	creator = thrum__model_heir(model, creator);
+	edge = THRUM__TASK(model, before, edge_in);
+	for (int i = 0; i < READS_MAX && thrum__has_row(&model->edges, edge); i++) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			thrum__has_row(&model->tasks, from) &&
+			thrum__model_heir(model, from) == creator)
+			return true;
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return creator == before;
+}
+
+/* One that begins after another of the same creator: does it begin after that one's end? */
+static void note_pair(const struct thrum__model *model, int which, uint32_t before, uint32_t task,
+	struct sibling *sibling)
+{
+	struct thrum__difference_side *side = &sibling->side[which];
+	int64_t end = thrum__path_end(model, before), start = THRUM__TASK(model, task, start);
+	bool overlaps = start < end;
+
+	side->of++;
+	side->count += overlaps;
+	/* GOOD's example is any; if there is a cause, one that shows it. BAD's is the first. */
+	if (side->task != THRUM__NONE &&
+		(which == THRUM__BAD ? !overlaps || side->count > 1
+				     : !is_caused(model, before, task)))
+		return;
+	*side = (struct thrum__difference_side){.task = task,
+		.before = before,
+		.first = end,
+		.second = start,
+		.count = side->count,
+		.of = side->of};
+}
+
+/* The tasks below one creator, in the order of their starts. */
+static void note_siblings(const struct thrum__aligned *aligned, int which,
+	const struct thrum__sort_item *items, size_t count, uint32_t stamp,
+	struct sibling *siblings)
+{
+	const struct thrum__model *model = aligned->model;
+	uint32_t last = THRUM__NONE;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t task = items[i].item, group = aligned->group[task];
+		struct sibling *sibling = &siblings[group];
+
+		if (sibling->stamp == stamp)
+			continue;
+		sibling->stamp = stamp;
+		sibling->task = task;
+		if (which == THRUM__GOOD && !sibling->is_known) {
+			sibling->before = last;
+			sibling->is_known = true;
+		}
+		last = group;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t task = items[i].item, group = aligned->group[task];
+		uint32_t before = siblings[group].before;
+
+		if (siblings[group].task == task && before != THRUM__NONE &&
+			siblings[before].stamp == stamp)
+			note_pair(model, which, siblings[before].task, task, &siblings[group]);
+	}
+}
+
+static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp,
+	struct sibling *siblings)
+{
+	struct thrum__sort_item *items = aligned->room, *room = aligned->room + aligned->labelled;
+
+	for (uint32_t i = 0; i < aligned->labelled; i++) {
+		uint32_t task = aligned->items[i].item;
+
+		items[i] = (struct thrum__sort_item){(int64_t)aligned->above[task], task};
+	}
+	thrum__sort(items, room, aligned->labelled, compare_starts, aligned->model);
+	for (uint32_t i = 0, end; i < aligned->labelled; i = end) {
+		for (end = i; end < aligned->labelled && items[end].key == items[i].key;)
+			end++;
+		note_siblings(aligned, which, items + i, end - i, ++*stamp, siblings);
+	}
+}
+
+int thrum__compare_order(struct thrum__comparison *comparison,
+	struct thrum__aligned aligned[THRUM__SIDES])
+{
+	uint32_t count = comparison->groups.count, stamp = 0;
+	struct sibling *siblings = calloc((size_t)count + 1, sizeof(*siblings));
+	bool failed = false;
+
+	if (!siblings)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++) {
+		siblings[i].before = THRUM__NONE;
+		siblings[i].side[THRUM__GOOD].task = siblings[i].side[THRUM__BAD].task =
+			THRUM__NONE;
+	}
+	note_side(&aligned[THRUM__GOOD], THRUM__GOOD, &stamp, siblings);
+	note_side(&aligned[THRUM__BAD], THRUM__BAD, &stamp, siblings);
+	for (uint32_t group = 0; group < count && !failed; group++) {
+		const struct thrum__difference_side *good = &siblings[group].side[THRUM__GOOD];
+		const struct thrum__difference_side *bad = &siblings[group].side[THRUM__BAD];
+		struct thrum__difference *difference;
+
+		/* Without a cause, two that happen to follow each other are no order. */
+		if (good->of == 0 || good->count > 0 || bad->count == 0 ||
+			!thrum__share_differs(siblings[group].side,
+				is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))
+			continue;
+		difference = thrum__compare_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, group,
+			&failed);
+		if (!difference)
+			break;
+		difference->side[THRUM__GOOD] = *good;
+		difference->side[THRUM__BAD] = *bad;
+		difference->other_group = siblings[group].before;
+		difference->time = bad->second;
+	}
+	free(siblings);
+	return failed ? -THRUM_E_MEMORY : 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: ISC */
+/* Paths to sums by frame, and these to boxes. */
+#include "analyse/slow/flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/stats/parts.h"
+
+#define PARTS_MAX 4000000 /* of all paths: a trace may be made to have long ones only */
+
+/* By frame. */
+struct sum {
+	int64_t runs, waits; /* its own; frames of READY and LATE have only waits */
+	int64_t time;        /* with all below */
+	int64_t next;        /* where the next box below it goes */
+};
+
+struct pile {
+	struct sum *sums;
+	uint32_t room;
+};
+
+static int add_path(struct pile *pile, const struct thrum__paths *paths,
+	const struct thrum__path *path)
+{
+	while (pile->room < paths->frame_count) {
+		uint32_t room = pile->room;
+		struct sum *grown = thrum__grow(pile->sums, &room, sizeof(*grown));
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		memset(grown + pile->room, 0, (room - pile->room) * sizeof(*grown));
+		pile->sums = grown;
+		pile->room = room;
+	}
+	for (uint32_t i = 0; i < path->count; i++) {
+		const struct thrum__path_part *stretch = &path->stretches[i];
+		struct sum *sum = &pile->sums[stretch->frame];
+		int64_t *to = stretch->doing == THRUM__DOING_RUNS ? &sum->runs : &sum->waits;
+
+		*to = thrum__add_time(*to, stretch->to - stretch->from);
+	}
+	return 0;
+}
+
+static int add_paths(struct pile *pile, struct thrum__paths *paths,
+	const struct thrum__lives *lives, struct thrum__flame *flame)
+{
+	uint32_t step = lives->count / THRUM__FLAME_TASKS + 1;
+	uint64_t parts = 0;
+
+	flame->of = lives->count;
+	for (uint32_t i = 0; i < lives->count && parts < PARTS_MAX; i += step) {
+		struct thrum__path path;
+		int error = thrum__path_make(paths, lives->items[i].item, &path);
+
+		if (error == 0) {
+			error = add_path(pile, paths, &path);
+			parts += path.count;
+			thrum__path_free(&path);
+		}
+		if (error < 0)
+			return error;
+		flame->tasks++;
+	}
+	return 0;
+}
+
+/* ---- Boxes --------------------------------------------------------------------------------- */
+
+static int compare_names(const void *context, uint32_t a, uint32_t b)
+{
+	const struct thrum__paths *paths = context;
+	size_t a_size, b_size;
+	const char *x = thrum__frame_name(paths, a, &a_size);
+	const char *y = thrum__frame_name(paths, b, &b_size);
+	int order = memcmp(x, y, a_size < b_size ? a_size : b_size);
+
+	return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
+}
+
+/* Where a box of that time goes below a frame; NONE: on the ground. */
+static int64_t place(struct pile *pile, uint32_t parent, int64_t time, int64_t *ground)
+{
+	int64_t *next = parent == THRUM__NONE ? ground : &pile->sums[parent].next;
+	int64_t at = *next;
+
+	*next = thrum__add_time(at, time);
+	return at;
+}
+
+static void add_boxes(struct pile *pile, const struct thrum__paths *paths, uint32_t index,
+	struct thrum__flame *flame)
+{
+	const struct thrum__frame *frame = &paths->frames[index];
+	struct sum *sum = &pile->sums[index];
+	struct thrum__flame_box box = {.frame = index,
+		.doing = frame->doing == THRUM__DOING_RUNS ? THRUM__DOING_WAITS : frame->doing,
+		.depth = frame->depth,
+		.time = sum->time,
+		.self = sum->waits};
+
+	if (sum->time == 0)
+		return;
+	box.from = place(pile, frame->parent, sum->time, &flame->total);
+	sum->next = box.from;
+	flame->boxes[flame->count++] = box;
+	if (box.depth > flame->depth)
+		flame->depth = box.depth;
+	if (sum->runs == 0)
+		return;
+	/* Its own running lies below it, at the left. */
+	box.doing = THRUM__DOING_RUNS;
+	box.depth++;
+	box.time = box.self = sum->runs;
+	box.from = place(pile, index, sum->runs, &flame->total);
+	flame->boxes[flame->count++] = box;
+	if (box.depth > flame->depth)
+		flame->depth = box.depth;
+}
+
+static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
+	struct thrum__flame *flame)
+{
+	size_t count = paths->frame_count < pile->room ? paths->frame_count : pile->room;
+	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+
+	flame->boxes = calloc(2 * count + 1, sizeof(*flame->boxes));
+	if (!items || !flame->boxes) {
+		free(items);
+		return -THRUM_E_MEMORY;
+	}
+	/* A frame's number is greater than its parent's. */
+	for (size_t i = count; i-- > 0;) {
+		uint32_t parent = paths->frames[i].parent;
+		struct sum *sum = &pile->sums[i];
+
+		sum->time = thrum__add_time(sum->time, thrum__add_time(sum->runs, sum->waits));
+		if (parent != THRUM__NONE)
+			pile->sums[parent].time = thrum__add_time(pile->sums[parent].time,
+				sum->time);
+		items[i] = (struct thrum__sort_item){paths->frames[i].depth, (uint32_t)i};
+	}
+	thrum__sort(items, items + count, count, compare_names, paths);
+	for (size_t i = 0; i < count; i++)
+		add_boxes(pile, paths, items[i].item, flame);
+	free(items);
+	return 0;
+}
+
+int thrum__flame_make(struct thrum__paths *paths, const struct thrum__lives *lives,
+	struct thrum__flame *flame)
+{
+	struct thrum__flame made = {0};
+	struct pile pile = {0};
+	int error = add_paths(&pile, paths, lives, &made);
+
+	if (error == 0)
+		error = make_boxes(&pile, paths, &made);
+	free(pile.sums);
+	if (error < 0)
+		thrum__flame_free(&made);
+	else
+		*flame = made;
+	return error;
+}
+
+void thrum__flame_free(struct thrum__flame *flame)
+{
+	free(flame->boxes);
+	*flame = (struct thrum__flame){0};
+}

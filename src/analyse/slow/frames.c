@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: ISC */
+/* What paths look up: the model's rows by task and lane, and the frames of stacks. */
+#include <stdlib.h>
+
+#include "analyse/label.h"
+#include "analyse/slow/parts.h"
+
+const char *thrum__doing_name(int doing)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) word,
+		THRUM__DOINGS(THRUM__X)
+#undef THRUM__X
+	};
+
+	return doing >= 0 && doing < THRUM__DOING_COUNT ? names[doing] : "unknown";
+}
+
+/* ---- Rows by what they belong to ----------------------------------------------------------- */
+
+/* Whose a row is; NONE: nobody's. */
+typedef uint32_t owner_of(const struct thrum__model *, uint32_t row);
+
+static uint32_t wait_of(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ? THRUM__EDGE(model, edge, from)
+								  : THRUM__NONE;
+}
+
+static uint32_t get_of(const struct thrum__model *model, uint32_t edge)
+{
+	uint8_t kind = THRUM__EDGE(model, edge, kind);
+
+	return kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK ? THRUM__EDGE(model, edge, from)
+								    : THRUM__NONE;
+}
+
+static uint32_t act_of(const struct thrum__model *model, uint32_t edge)
+{
+	uint8_t kind = THRUM__EDGE(model, edge, kind);
+
+	return kind == THRUM__EDGE_SIGNAL || kind == THRUM__EDGE_UNLOCK
+		? THRUM__EDGE(model, edge, to)
+		: THRUM__NONE;
+}
+
+static uint32_t run_of(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, task);
+}
+
+static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, lane);
+}
+
+/* A counting sort; each owner's rows stay in their order, which is that of time. */
+static int slice(const struct thrum__model *model, const struct thrum__rows *rows, uint32_t owners,
+	owner_of *owner, struct thrum__slices *slices)
+{
+	uint32_t total = 0;
+
+	slices->first = calloc((size_t)owners + 2, sizeof(*slices->first));
+	if (!slices->first)
+		return -THRUM_E_MEMORY;
+	for (uint32_t row = rows->first; row < rows->count; row++) {
+		uint32_t of = thrum__has_row(rows, row) ? owner(model, row) : THRUM__NONE;
+
+		if (of < owners) {
+			slices->first[of + 2]++;
+			total++;
+		}
+	}
+	slices->rows = calloc((size_t)total + 1, sizeof(*slices->rows));
+	if (!slices->rows)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 2; i < owners + 2; i++)
+		slices->first[i] += slices->first[i - 1];
+	/* first[i + 1] is where i's next row goes, and so ends as where i + 1's begin. */
+	for (uint32_t row = rows->first; row < rows->count; row++) {
+		uint32_t of = thrum__has_row(rows, row) ? owner(model, row) : THRUM__NONE;
+
+		if (of < owners)
+			slices->rows[slices->first[of + 1]++] = row;
+	}
+	return 0;
+}
+
+static void slices_free(struct thrum__slices *slices)
+{
+	free(slices->first);
+	free(slices->rows);
+}
+
+static int find_ends(struct thrum__paths *paths)
+{
+	const struct thrum__model *model = paths->model;
+	uint32_t tasks = model->tasks.count;
+
+	paths->resolved = malloc(((size_t)tasks + 1) * sizeof(*paths->resolved));
+	if (!paths->resolved)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = 0; task < tasks; task++)
+		paths->resolved[task] = THRUM__NONE;
+	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
+		uint8_t kind;
+		uint32_t to;
+
+		if (!thrum__has_row(&model->edges, edge))
+			continue;
+		kind = THRUM__EDGE(model, edge, kind);
+		to = THRUM__EDGE(model, edge, to);
+		if ((kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
+			    kind == THRUM__EDGE_CANCEL) &&
+			to < tasks && paths->resolved[to] == THRUM__NONE)
+			paths->resolved[to] = edge;
+	}
+	return 0;
+}
+
+int thrum__paths_init(struct thrum__paths *paths, const struct thrum__model *model)
+{
+	struct thrum__paths made = {.model = model};
+	uint32_t tasks = model->tasks.count;
+
+	if (find_ends(&made) < 0 || slice(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
+		slice(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
+		slice(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
+		slice(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
+		slice(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
+		thrum__paths_finish(&made);
+		return -THRUM_E_MEMORY;
+	}
+	*paths = made;
+	return 0;
+}
+
+void thrum__paths_finish(struct thrum__paths *paths)
+{
+	slices_free(&paths->waits);
+	slices_free(&paths->gets);
+	slices_free(&paths->acts);
+	slices_free(&paths->runs);
+	slices_free(&paths->lane_runs);
+	thrum__keys_free(&paths->keys);
+	thrum__keys_free(&paths->names);
+	free(paths->frames);
+	free(paths->resolved);
+	*paths = (struct thrum__paths){0};
+}
+
+/* ---- Frames -------------------------------------------------------------------------------- */
+
+/* Kinds that only hand on what others give, and say nothing without a label. */
+static bool is_plumbing(unsigned kind)
+{
+	switch (kind) {
+	case THRUM_KIND_WAIT:
+	case THRUM_KIND_BIND:
+	case THRUM_KIND_TRY:
+	case THRUM_KIND_CHOOSE:
+	case THRUM_KIND_PICK:
+	case THRUM_KIND_JOIN:
+	case THRUM_KIND_MAP:
+	case THRUM_KIND_ON_SUCCESS:
+	case THRUM_KIND_ON_FAILURE:
+	case THRUM_KIND_ON_TERMINATION:
+	case THRUM_KIND_ON_ANY:
+	case THRUM_KIND_IGNORE_RESULT: return true;
+	default: return false;
+	}
+}
+
+/* The pattern of a task's name; of one without, its kind. */
+static size_t name_of(const struct thrum__model *model, uint32_t task,
+	char name[THRUM__LABEL_PATTERN_MAX], bool *is_plain)
+{
+	size_t size = 0;
+	const char *text;
+
+	*is_plain = false;
+	if (!thrum__has_row(&model->tasks, task))
+		return thrum__label_pattern("others", 6, name);
+	text = thrum__model_task_name(model, task, &size);
+	if (size == 0) {
+		*is_plain = is_plumbing(THRUM__TASK(model, task, kind));
+		text = thrum_kind_name(THRUM__TASK(model, task, kind));
+		while (text[size])
+			size++;
+	}
+	return thrum__label_pattern(text, size, name);
+}
+
+/* The frame that already says the same: that name below that parent's name. */
+static uint32_t find_alike(const struct thrum__paths *paths, uint32_t parent, uint32_t name)
+{
+	const struct thrum__frame *frames = paths->frames;
+	uint32_t above = frames[parent].name;
+
+	for (uint32_t i = parent; frames[i].parent != THRUM__NONE; i = frames[i].parent)
+		if (frames[i].name == name && frames[frames[i].parent].name == above)
+			return i;
+	return THRUM__NONE;
+}
+
+static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint32_t *frame)
+{
+	uint64_t number = (uint64_t)added.parent << 32 | added.name;
+
+	if (thrum__keys_add(&paths->keys, number, "", 0, frame) < 0)
+		return -THRUM_E_MEMORY;
+	if (*frame < paths->frame_count)
+		return 0;
+	if (paths->frame_count == paths->frame_room) {
+		struct thrum__frame *grown = thrum__grow(paths->frames, &paths->frame_room,
+			sizeof(*grown));
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		paths->frames = grown;
+	}
+	paths->frames[paths->frame_count++] = added;
+	return 0;
+}
+
+int thrum__frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t task, int doing,
+	uint32_t *frame)
+{
+	struct thrum__frame added = {.parent = parent, .task = task, .doing = (uint8_t)doing};
+	char name[THRUM__LABEL_PATTERN_MAX];
+	uint32_t alike = THRUM__NONE;
+	bool is_plain;
+	size_t size = name_of(paths->model, task, name, &is_plain);
+
+	if (thrum__keys_add(&paths->names, (unsigned)doing, name, size, &added.name) < 0)
+		return -THRUM_E_MEMORY;
+	if (parent != THRUM__NONE) {
+		added.depth = paths->frames[parent].depth + 1;
+		if (doing == THRUM__DOING_RUNS)
+			alike = is_plain ? parent : find_alike(paths, parent, added.name);
+		if (added.depth >= THRUM__STACK_DEPTH && alike == THRUM__NONE)
+			alike = parent;
+	}
+	if (alike == THRUM__NONE)
+		return add_frame(paths, added, frame);
+	*frame = alike;
+	return 0;
+}
+
+const char *thrum__frame_name(const struct thrum__paths *paths, uint32_t frame, size_t *size)
+{
+	return thrum__keys_text(&paths->names, paths->frames[frame].name, size);
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Paths, backwards. A piece is a task and a time still to be told; it is told from its end to what
+ * it last waited for, and leaves two pieces: what was awaited, and its own time before the wait. No
+ * recursion: pieces lie on a stack, the latest on top.
+ */
+#include "analyse/slow/path.h"
+
+#include <stdlib.h>
+
+#include "analyse/slow/parts.h"
+#include "base/sort.h"
+
+#define PIECES_MAX 20000 /* of a path: more is no path that anybody reads */
+#define LOOK_BACK 256    /* waits looked at to find what ended last; others' runs in a stretch */
+#define CHAIN_MAX 4096   /* tasks that become each other, looked at */
+#define GETS_MAX 16      /* reads looked at to find the one that ended a wait */
+
+struct piece {
+	uint32_t task, frame;
+	uint32_t depth; /* how many wait for it on this path */
+	int64_t from, to;
+};
+
+struct walk {
+	struct thrum__paths *paths;
+	const struct thrum__model *model;
+	struct thrum__path *path;
+	struct piece *pieces;
+	uint32_t count, room, pushed;
+	uint32_t waiting[THRUM__STACK_DEPTH + 1]; /* by depth: the piece's task's heir */
+	bool failed;
+};
+
+/* What a task waited for last, and who ended that. */
+struct wait {
+	uint32_t task; /* NONE: nothing known */
+	uint32_t by;   /* who ended it, or NONE */
+	int64_t from, to;
+};
+
+int64_t thrum__path_end(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t heir = thrum__model_heir(model, task);
+
+	return THRUM__TASK(model, heir, state) == THRUM__STATE_PENDING
+		? THRUM__OPEN
+		: THRUM__TASK(model, heir, end);
+}
+
+/* ---- Looking up ---------------------------------------------------------------------------- */
+
+static int64_t edge_time(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, time);
+}
+
+static int64_t run_start(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, start);
+}
+
+/* How many of an owner's rows are before `time`, as an index behind them. */
+static uint32_t before(const struct thrum__model *model, const struct thrum__slices *slices,
+	uint32_t owner, int64_t time, int64_t (*time_of)(const struct thrum__model *, uint32_t))
+{
+	uint32_t low = slices->first[owner], high = slices->first[owner + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (time_of(model, slices->rows[middle]) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether to follow a task: not the lanes' own, nor mirage-profile's main context. */
+static bool is_followed(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__has_row(&model->tasks, task) &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) &&
+		!(model->is_mirage && THRUM__TASK(model, task, id) == 0);
+}
+
+/* The last signal or release of a thing up to `to`, but after `from`; NONE: none. */
+static uint32_t last_act(const struct walk *walk, uint32_t thing, int64_t from, int64_t to)
+{
+	const struct thrum__slices *acts = &walk->paths->acts;
+	uint32_t i = before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
+
+	if (i == acts->first[thing] || edge_time(walk->model, acts->rows[i - 1]) <= from)
+		return THRUM__NONE;
+	return acts->rows[i - 1];
+}
+
+/* Who ended a task: a condition only passes on a signal (mirage-profile). */
+static uint32_t ended_by(const struct walk *walk, uint32_t task, int64_t from)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t edge = walk->paths->resolved[task], by, act;
+
+	if (edge == THRUM__NONE)
+		return THRUM__NONE;
+	by = THRUM__EDGE(model, edge, from);
+	if (!thrum__has_row(&model->tasks, by) ||
+		THRUM__TASK(model, by, kind) != THRUM_KIND_CONDITION)
+		return by;
+	act = last_act(walk, by, from, edge_time(model, edge));
+	return act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
+}
+
+/* ---- What was waited for ------------------------------------------------------------------- */
+
+static bool is_waiting(const struct walk *walk, uint32_t depth, uint32_t heir)
+{
+	for (uint32_t i = 0; i <= depth; i++)
+		if (walk->waiting[i] == heir)
+			return true;
+	return false;
+}
+
+/* Of something that lasts, such as a lock: when this one's wait for it was over, and by whom. */
+static bool end_of_lasting(const struct walk *walk, uint32_t edge, int64_t to, struct wait *wait)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *gets = &walk->paths->gets;
+	uint32_t task = THRUM__EDGE(model, edge, from), thing = THRUM__EDGE(model, edge, to), act;
+	int64_t since = edge_time(model, edge), got = THRUM__OPEN;
+	uint32_t i = before(model, gets, task, since, edge_time), end = gets->first[task + 1];
+
+	for (uint32_t looked = 0; i < end && looked < GETS_MAX; i++, looked++) {
+		if (edge_time(model, gets->rows[i]) > to)
+			break;
+		if (THRUM__EDGE(model, gets->rows[i], to) == thing) {
+			got = edge_time(model, gets->rows[i]);
+			break;
+		}
+	}
+	act = last_act(walk, thing, since, got < to ? got : to);
+	if (act == THRUM__NONE && got == THRUM__OPEN)
+		return false;
+	wait->to = act == THRUM__NONE ? got : edge_time(model, act);
+	wait->by = act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
+	return true;
+}
+
+/* A wait as an edge tells it, if it was over by `to` and not before `from`. */
+static bool is_over(const struct walk *walk, uint32_t edge, int64_t from, int64_t to,
+	struct wait *wait)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t task = THRUM__EDGE(model, edge, to), heir;
+
+	if (!thrum__has_row(&model->tasks, task))
+		return false;
+	heir = thrum__model_heir(model, task);
+	*wait = (struct wait){.task = task, .by = THRUM__NONE, .from = edge_time(model, edge)};
+	wait->to = thrum__path_end(model, task);
+	if (wait->to <= to)
+		wait->by = ended_by(walk, heir, wait->from);
+	else if (!end_of_lasting(walk, edge, to, wait))
+		return false;
+	if (wait->from < from)
+		wait->from = from;
+	return wait->to <= to && wait->to > wait->from;
+}
+
+static bool is_cancelled(const struct walk *walk, uint32_t task)
+{
+	return THRUM__TASK(walk->model, thrum__model_heir(walk->model, task), state) ==
+		THRUM__STATE_CANCELLED;
+}
+
+/* Whether `a` rather than `b` let a task go on: what ended last; but what lost a race is cancelled
+ * after that was won. */
+static bool is_better(const struct walk *walk, const struct wait *a, const struct wait *b)
+{
+	bool a_lost = is_cancelled(walk, a->task), b_lost = is_cancelled(walk, b->task);
+
+	if (a_lost && !b_lost)
+		return a->from >= b->to;
+	if (b_lost && !a_lost)
+		return b->from < a->to;
+	return a->to > b->to;
+}
+
+/* Of all that the piece's task waited for, what let it go on. */
+static struct wait last_wait(const struct walk *walk, const struct piece *piece)
+{
+	const struct thrum__slices *waits = &walk->paths->waits;
+	struct wait best = {.task = THRUM__NONE}, wait;
+	uint32_t i = before(walk->model, waits, piece->task, piece->to, edge_time);
+
+	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
+		uint32_t edge = waits->rows[--i];
+
+		if (!is_over(walk, edge, piece->from, piece->to, &wait) ||
+			is_waiting(walk, piece->depth, thrum__model_heir(walk->model, wait.task)))
+			continue;
+		if (best.task == THRUM__NONE || is_better(walk, &wait, &best))
+			best = wait;
+	}
+	return best;
+}
+
+/* ---- Telling ------------------------------------------------------------------------------- */
+
+/* In any order: they are put into that of time in the end. */
+static void tell(struct walk *walk, const struct piece *piece, int64_t from, int64_t to, int doing,
+	uint32_t other)
+{
+	struct thrum__path *path = walk->path;
+	struct thrum__path_part *grown;
+	uint32_t frame = piece->frame;
+
+	if (from >= to || walk->failed)
+		return;
+	if (doing >= THRUM__DOING_READY &&
+		thrum__frame_find(walk->paths, frame, other, doing, &frame) < 0)
+		walk->failed = true;
+	if (path->count == path->room) {
+		grown = thrum__grow(path->stretches, &path->room, sizeof(*grown));
+		if (grown)
+			path->stretches = grown;
+		else
+			walk->failed = true;
+	}
+	if (!walk->failed)
+		path->stretches[path->count++] = (struct thrum__path_part){from, to, frame,
+			piece->task, other, (uint8_t)doing};
+}
+
+/* What the lane did while the task could have run: others' runs; where nobody ran, it waits. */
+static void tell_lane(struct walk *walk, const struct piece *piece, uint32_t lane, int64_t from,
+	int64_t to, int doing)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *runs = &walk->paths->lane_runs;
+	uint32_t i, looked = 0;
+
+	if (lane >= model->lane_count) {
+		tell(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+		return;
+	}
+	i = before(model, runs, lane, to, run_start);
+	for (; i > runs->first[lane] && from < to && looked < LOOK_BACK; looked++) {
+		uint32_t run = runs->rows[--i];
+		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+
+		if (end <= from)
+			break;
+		end = end < to ? end : to;
+		start = start > from ? start : from;
+		tell(walk, piece, end, to, THRUM__DOING_WAITS, THRUM__NONE);
+		tell(walk, piece, start, end, doing, THRUM__RUN(model, run, task));
+		to = start < to ? start : to;
+	}
+	if (looked == LOOK_BACK)
+		tell(walk, piece, from, to, doing, THRUM__NONE);
+	else
+		tell(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+}
+
+/* When a task is due, if that lies in a time; else `to`. */
+static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t from, int64_t to)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	for (int i = 0; i < 16 && thrum__has_row(&model->notes, note); i++) {
+		int64_t due = THRUM__NOTE(model, note, value);
+
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
+			return due > from && due < to ? due : to;
+		note = THRUM__NOTE(model, note, prev);
+	}
+	return to;
+}
+
+static void push(struct walk *walk, struct piece piece)
+{
+	if (piece.from >= piece.to || walk->failed)
+		return;
+	if (walk->pushed++ == PIECES_MAX)
+		walk->path->is_cut = true;
+	if (walk->path->is_cut) {
+		tell(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+		return;
+	}
+	if (walk->count == walk->room) {
+		struct piece *grown = thrum__grow(walk->pieces, &walk->room, sizeof(*grown));
+
+		if (!grown) {
+			walk->failed = true;
+			return;
+		}
+		walk->pieces = grown;
+	}
+	walk->pieces[walk->count++] = piece;
+}
+
+/* A task and all that it became, each with its part of the time. */
+static void push_chain(struct walk *walk, struct piece piece)
+{
+	const struct thrum__model *model = walk->model;
+	int64_t to = piece.to;
+
+	for (int i = 0; i < CHAIN_MAX && piece.from < to; i++) {
+		uint32_t next = THRUM__TASK(model, piece.task, state) == THRUM__STATE_BECAME
+			? THRUM__TASK(model, piece.task, became)
+			: THRUM__NONE;
+		int64_t end = THRUM__TASK(model, piece.task, end);
+
+		piece.to = thrum__has_row(&model->tasks, next) && end < to ? end : to;
+		push(walk, piece);
+		if (piece.to == to)
+			return;
+		piece.from = piece.to > piece.from ? piece.to : piece.from;
+		piece.task = next;
+	}
+	/* A longer one: its last part is told by where it got to. */
+	piece.to = to;
+	push(walk, piece);
+}
+
+static void push_below(struct walk *walk, const struct piece *piece, uint32_t task, int64_t from,
+	int64_t to)
+{
+	struct piece below = {.task = task, .depth = piece->depth + 1, .from = from, .to = to};
+
+	if (thrum__frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS, &below.frame) < 0)
+		walk->failed = true;
+	push_chain(walk, below);
+}
+
+/* Whether who ended something tells more than the wait itself. */
+static bool explains(const struct walk *walk, const struct piece *piece, uint32_t by)
+{
+	return is_followed(walk->model, by) && piece->depth + 1 < THRUM__STACK_DEPTH &&
+		!is_waiting(walk, piece->depth, thrum__model_heir(walk->model, by));
+}
+
+/*
+ * The end of a piece's own time, in which it didn't run. `is_awake`: it had got what it waited for.
+ * Else whoever ended it may tell what it took.
+ */
+static void tell_tail(struct walk *walk, const struct piece *piece, int64_t from, bool is_awake)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t lane = THRUM__TASK(model, piece->task, lane), by = THRUM__NONE;
+	uint32_t edge = walk->paths->resolved[piece->task];
+	int64_t due;
+
+	if (is_awake) {
+		tell_lane(walk, piece, lane, from, piece->to, THRUM__DOING_READY);
+		return;
+	}
+	if (edge != THRUM__NONE && edge_time(model, edge) == piece->to)
+		by = ended_by(walk, piece->task, from);
+	if (explains(walk, piece, by)) {
+		push_below(walk, piece, by, from, piece->to);
+		return;
+	}
+	due = due_of(model, piece->task, from, piece->to);
+	tell_lane(walk, piece, lane, due, piece->to, THRUM__DOING_LATE);
+	tell(walk, piece, from, due, THRUM__DOING_WAITS, THRUM__NONE);
+}
+
+/* The piece's own time, from its last wait on. */
+static void tell_own(struct walk *walk, struct piece piece, bool is_awake)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *runs = &walk->paths->runs;
+	uint32_t i = before(model, runs, piece.task, piece.to, run_start);
+	bool is_tail = true;
+
+	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {
+		uint32_t run = runs->rows[--i];
+		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+
+		if (end <= piece.from)
+			break;
+		start = start > piece.from ? start : piece.from;
+		end = end < piece.to ? end : piece.to;
+		if (is_tail && end < piece.to)
+			tell_tail(walk, &piece, end, false);
+		else
+			tell_lane(walk, &piece, THRUM__RUN(model, run, lane), end, piece.to,
+				THRUM__DOING_READY);
+		tell(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
+		piece.to = start;
+		is_tail = false;
+	}
+	if (piece.from >= piece.to)
+		return;
+	if (is_tail)
+		tell_tail(walk, &piece, piece.from, is_awake);
+	else if (is_awake)
+		tell_lane(walk, &piece, THRUM__TASK(model, piece.task, lane), piece.from, piece.to,
+			THRUM__DOING_READY);
+	else
+		tell(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+}
+
+/* ---- Walking ------------------------------------------------------------------------------- */
+
+/* What was awaited, below the piece whose wait that was. */
+static void push_awaited(struct walk *walk, const struct piece *piece, const struct wait *wait)
+{
+	struct piece thing = {.task = wait->task,
+		.depth = piece->depth + 1,
+		.from = wait->from,
+		.to = wait->to};
+
+	if (thrum__path_end(walk->model, wait->task) <= wait->to ||
+		!explains(walk, piece, wait->by)) {
+		push_below(walk, piece, wait->task, wait->from, wait->to);
+		return;
+	}
+	/* A lock and the like: in its frame, who held it. */
+	if (thrum__frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
+		    &thing.frame) < 0)
+		walk->failed = true;
+	thing.depth = piece->depth;
+	push_below(walk, &thing, wait->by, wait->from, wait->to);
+}
+
+/* The time before a task was there belongs to who created it. */
+static void tell_before(struct walk *walk, const struct piece *piece, int64_t to)
+{
+	uint32_t creator = THRUM__TASK(walk->model, piece->task, creator);
+
+	if (piece->depth > 0 && explains(walk, piece, creator))
+		push_below(walk, piece, creator, piece->from, to);
+	else
+		tell(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
+}
+
+static void tell_piece(struct walk *walk, struct piece piece)
+{
+	const struct thrum__model *model = walk->model;
+	struct piece earlier = piece;
+	struct wait wait;
+	int64_t created = THRUM__TASK(model, piece.task, created);
+
+	walk->waiting[piece.depth] = thrum__model_heir(model, piece.task);
+	if (created > piece.from) {
+		tell_before(walk, &piece, created < piece.to ? created : piece.to);
+		piece.from = earlier.from = created;
+		if (piece.from >= piece.to)
+			return;
+	}
+	wait = last_wait(walk, &piece);
+	if (wait.task == THRUM__NONE || piece.depth + 1 >= THRUM__STACK_DEPTH) {
+		tell_own(walk, piece, false);
+		return;
+	}
+	piece.from = wait.to;
+	tell_own(walk, piece, true);
+	earlier.to = wait.from;
+	push(walk, earlier);
+	push_awaited(walk, &piece, &wait);
+}
+
+/* Into the order of time; what goes on becomes one. */
+static int put_in_order(struct thrum__path *path)
+{
+	size_t count = path->count;
+	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__path_part *ordered = calloc(count + 1, sizeof(*ordered));
+	uint32_t kept = 0;
+
+	if (!items || !ordered) {
+		free(items);
+		free(ordered);
+		return -THRUM_E_MEMORY;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = (struct thrum__sort_item){path->stretches[i].from, i};
+	thrum__sort(items, items + count, count, NULL, NULL);
+	for (size_t i = 0; i < count; i++) {
+		const struct thrum__path_part *next = &path->stretches[items[i].item];
+		struct thrum__path_part *last = kept > 0 ? &ordered[kept - 1] : NULL;
+
+		if (last && last->to == next->from && last->frame == next->frame &&
+			last->doing == next->doing && last->task == next->task &&
+			last->other == next->other)
+			last->to = next->to;
+		else
+			ordered[kept++] = *next;
+	}
+	free(items);
+	free(path->stretches);
+	path->stretches = ordered;
+	path->count = kept;
+	path->room = (uint32_t)count + 1;
+	return 0;
+}
+
+int thrum__path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)
+{
+	const struct thrum__model *model = paths->model;
+	int64_t end = thrum__path_end(model, task);
+	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, task, start)};
+	struct walk walk = {.paths = paths, .model = model, .path = &made};
+	struct piece whole = {.task = task};
+
+	/* Late events may be before all others: a length must stay within 64 bits. */
+	made.from = whole.from = made.from > 0 ? made.from : 0;
+	made.to = whole.to = end < model->end ? end : model->end;
+	if (thrum__frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
+		return -THRUM_E_MEMORY;
+	push_chain(&walk, whole);
+	while (walk.count > 0 && !walk.failed)
+		tell_piece(&walk, walk.pieces[--walk.count]);
+	free(walk.pieces);
+	if (walk.failed || put_in_order(&made) < 0) {
+		thrum__path_free(&made);
+		return -THRUM_E_MEMORY;
+	}
+	*path = made;
+	return 0;
+}
+
+void thrum__path_free(struct thrum__path *path)
+{
+	free(path->stretches);
+	*path = (struct thrum__path){0};
+}

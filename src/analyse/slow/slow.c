@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/* Which task was slow, and where its time went that the usual one's didn't. */
+#include "analyse/slow/slow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/stats/parts.h"
+
+/* ---- Lives --------------------------------------------------------------------------------- */
+
+static bool has_life(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__has_row(&model->tasks, task) &&
+		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LANE | THRUM__TASK_PREEXISTING));
+}
+
+int thrum__lives_make(const struct thrum__model *model,
+	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
+	struct thrum__lives *lives)
+{
+	size_t room = model->tasks.count;
+	struct thrum__sort_item *items = calloc(2 * room + 1, sizeof(*items));
+	bool *is_later = calloc(room + 1, sizeof(*is_later)), *wanted = calloc(room + 1, 1);
+	uint32_t count = 0;
+
+	if (!items || !is_later || !wanted) {
+		free(items);
+		free(is_later);
+		free(wanted);
+		return -THRUM_E_MEMORY;
+	}
+	for (uint32_t task = model->tasks.first; task < room; task++) {
+		const char *label;
+		size_t size;
+
+		if (!has_life(model, task))
+			continue;
+		label = thrum__model_task_name(model, task, &size);
+		wanted[task] = is_wanted(context, label, size);
+		if (wanted[task] && THRUM__TASK(model, task, became) < room)
+			is_later[THRUM__TASK(model, task, became)] = true;
+	}
+	for (uint32_t task = model->tasks.first; task < room; task++) {
+		int64_t end = wanted[task] ? thrum__path_end(model, task) : THRUM__OPEN;
+		int64_t start = wanted[task] ? THRUM__TASK(model, task, start) : 0;
+
+		if (wanted[task] && !is_later[task] && end != THRUM__OPEN && end >= start)
+			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
+				task};
+	}
+	thrum__sort(items, items + room, count, NULL, NULL);
+	free(is_later);
+	free(wanted);
+	*lives = (struct thrum__lives){items, count};
+	return 0;
+}
+
+void thrum__lives_free(struct thrum__lives *lives)
+{
+	free(lives->items);
+	*lives = (struct thrum__lives){0};
+}
+
+static size_t pattern_of(const struct thrum__model *model, uint32_t task,
+	char pattern[THRUM__LABEL_PATTERN_MAX])
+{
+	size_t size;
+	const char *label = thrum__model_task_name(model, task, &size);
+
+	return thrum__label_pattern(label, size, pattern);
+}
+
+void thrum__lives_keep_alike(const struct thrum__model *model, struct thrum__lives *lives,
+	uint32_t task)
+{
+	char wanted[THRUM__LABEL_PATTERN_MAX], pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size = pattern_of(model, task, wanted);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < lives->count; i++)
+		if (pattern_of(model, lives->items[i].item, pattern) == size &&
+			memcmp(pattern, wanted, size) == 0)
+			lives->items[kept++] = lives->items[i];
+	lives->count = kept;
+}
+
+const struct thrum__sort_item *thrum__lives_at(const struct thrum__lives *lives, unsigned percent)
+{
+	uint64_t rank = ((uint64_t)lives->count * percent + 99) / 100;
+
+	return &lives->items[rank > 0 ? rank - 1 : 0];
+}
+
+/* ---- Shares -------------------------------------------------------------------------------- */
+
+/* The share of a stretch's frame and doing. */
+static struct thrum__share *share_of(struct thrum__shares *shares, struct thrum__keys *keys,
+	const struct thrum__path_part *stretch)
+{
+	uint64_t number = (uint64_t)stretch->frame << 8 | stretch->doing;
+	uint32_t index;
+
+	if (thrum__keys_add(keys, number, "", 0, &index) < 0)
+		return NULL;
+	if (index == shares->room) {
+		struct thrum__share *grown = thrum__grow(shares->shares, &shares->room,
+			sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		shares->shares = grown;
+	}
+	if (index == shares->count)
+		shares->shares[shares->count++] = (struct thrum__share){.frame = stretch->frame,
+			.doing = stretch->doing,
+			.stretch = THRUM__NONE};
+	return &shares->shares[index];
+}
+
+static int64_t length_of(const struct thrum__path_part *stretch)
+{
+	return stretch->to - stretch->from;
+}
+
+static bool add(const struct thrum__path *path, struct thrum__shares *shares,
+	struct thrum__keys *keys)
+{
+	for (uint32_t i = 0; i < path->count; i++) {
+		const struct thrum__path_part *stretch = &path->stretches[i];
+		struct thrum__share *share = share_of(shares, keys, stretch);
+
+		if (!share)
+			return false;
+		if (share->stretch == THRUM__NONE)
+			share->first = stretch->from - path->from;
+		if (share->stretch == THRUM__NONE ||
+			length_of(stretch) > length_of(&path->stretches[share->stretch]))
+			share->stretch = i;
+		share->time += length_of(stretch);
+		share->count++;
+	}
+	return true;
+}
+
+static bool add_usual(const struct thrum__path *path, struct thrum__shares *shares,
+	struct thrum__keys *keys)
+{
+	for (uint32_t i = 0; i < path->count; i++) {
+		struct thrum__share *share = share_of(shares, keys, &path->stretches[i]);
+
+		if (!share)
+			return false;
+		share->usual += length_of(&path->stretches[i]);
+	}
+	return true;
+}
+
+int thrum__shares_make(const struct thrum__path *path, const struct thrum__path *usual,
+	struct thrum__shares *shares)
+{
+	struct thrum__shares made = {0};
+	struct thrum__keys keys = {0};
+	bool done = add(path, &made, &keys) && add_usual(usual, &made, &keys);
+
+	thrum__keys_free(&keys);
+	if (!done) {
+		thrum__shares_free(&made);
+		return -THRUM_E_MEMORY;
+	}
+	*shares = made;
+	return 0;
+}
+
+void thrum__shares_free(struct thrum__shares *shares)
+{
+	free(shares->shares);
+	*shares = (struct thrum__shares){0};
+}

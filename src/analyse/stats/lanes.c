@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: ISC */
+/* What lanes did with their time, the longest runs, and counters' rates. */
+#include <stdlib.h>
+
+#include "analyse/stats/parts.h"
+#include "base/sort.h"
+
+const char *thrum__lane_use_name(int kind)
+{
+	switch (kind) {
+#define THRUM__X(NAME, word) \
+	case THRUM__LANE_##NAME: return word;
+		THRUM__LANE_USES(THRUM__X)
+#undef THRUM__X
+	default: return "unknown";
+	}
+}
+
+static int64_t length_of(const struct thrum__model *model, int64_t start, int64_t end)
+{
+	return thrum__span_of_time(start, end == THRUM__OPEN ? model->end : end);
+}
+
+int64_t thrum__run_length(const struct thrum__model *model, uint32_t run)
+{
+	return length_of(model, THRUM__RUN(model, run, start), THRUM__RUN(model, run, end));
+}
+
+/* ---- Uses ---------------------------------------------------------------------------------- */
+
+/* Adds stretches to the lane's use of this kind and text. */
+static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one, uint32_t text)
+{
+	struct thrum__lane_use *use;
+	const char *string;
+	size_t size;
+	uint32_t i;
+
+	string = thrum__model_string(stats->model, text, &size);
+	if (thrum__keys_add(&stats->use_keys, (uint64_t)one->lane << 8 | one->kind, string, size,
+		    &i) < 0)
+		return -THRUM_E_MEMORY;
+	if (i == stats->use_room) {
+		use = thrum__grow(stats->uses, &stats->use_room, sizeof(*use));
+		if (!use)
+			return -THRUM_E_MEMORY;
+		stats->uses = use;
+	}
+	use = &stats->uses[i];
+	if (i == stats->use_count) {
+		*use = (struct thrum__lane_use){.lane = one->lane, .kind = one->kind};
+		stats->use_count++;
+	}
+	use->count += one->count;
+	use->total = thrum__add_time(use->total, one->total);
+	use->max = use->max < one->max ? one->max : use->max;
+	use->lost += one->lost;
+	return 0;
+}
+
+static int add_stretches(struct thrum__stats *stats, const struct thrum__rows *rows, uint8_t kind)
+{
+	for (uint32_t i = rows->first; i < rows->count; i++) {
+		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		uint32_t at = i & THRUM__BLOCK_MASK;
+		struct thrum__lane_use use = {.kind = kind, .count = 1};
+
+		if (!block)
+			continue;
+		use.lane = block->lane[at];
+		use.max = use.total = length_of(stats->model, block->start[at], block->end[at]);
+		use.lost = kind == THRUM__LANE_GAP ? block->count[at] : 0;
+		if (add_use(stats, &use, block->text[at]) < 0)
+			return -THRUM_E_MEMORY;
+	}
+	return 0;
+}
+
+int64_t thrum__lane_share(const struct thrum__model *model, const struct thrum__lane_use *use)
+{
+	const struct thrum__lane *lane;
+	int64_t all;
+
+	if (use->lane >= model->lane_count)
+		return 0;
+	lane = &model->lanes[use->lane];
+	all = thrum__span_of_time(lane->first, lane->last);
+	if (all == 0)
+		return 0;
+	return (int64_t)((double)use->total * 100000 / (double)all + 0.5);
+}
+
+/* ---- Longest runs -------------------------------------------------------------------------- */
+
+/* The longest so far, as a heap: first the one to give way next. */
+struct heap {
+	const struct thrum__model *model;
+	struct thrum__sort_item *items; /* key: length; item: run */
+	uint32_t count, most;
+};
+
+/* Of runs that took as long, the later one gives way. */
+static bool gives_way(const struct thrum__sort_item *a, const struct thrum__sort_item *b)
+{
+	return a->key != b->key ? a->key < b->key : a->item > b->item;
+}
+
+static void sift_up(struct heap *heap, uint32_t i, struct thrum__sort_item item)
+{
+	for (; i > 0 && gives_way(&item, &heap->items[(i - 1) / 2]); i = (i - 1) / 2)
+		heap->items[i] = heap->items[(i - 1) / 2];
+	heap->items[i] = item;
+}
+
+static void sift_down(struct heap *heap, struct thrum__sort_item item)
+{
+	uint32_t i = 0;
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child + 1 < heap->count &&
+			gives_way(&heap->items[child + 1], &heap->items[child]))
+			child++;
+		if (child >= heap->count || !gives_way(&heap->items[child], &item))
+			break;
+		heap->items[i] = heap->items[child];
+		i = child;
+	}
+	heap->items[i] = item;
+}
+
+static int compare_runs(const void *context, uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static void offer(struct heap *heap, int64_t length, uint32_t run)
+{
+	struct thrum__sort_item item = {length, run};
+
+	if (heap->count < heap->most)
+		sift_up(heap, heap->count++, item);
+	else if (heap->most > 0 && gives_way(&heap->items[0], &item))
+		sift_down(heap, item);
+}
+
+static bool is_own(const struct thrum__model *model, uint32_t task)
+{
+	return !thrum__has_row(&model->tasks, task) ||
+		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
+}
+
+static void measure_runs(const struct thrum__model *model, struct heap *heap,
+	struct thrum__lane_use *sums)
+{
+	for (uint32_t run = model->runs.first; run < model->runs.count; run++) {
+		struct thrum__lane_use *use;
+		int64_t length;
+		uint32_t lane;
+		bool own;
+
+		if (!thrum__has_row(&model->runs, run))
+			continue;
+		lane = THRUM__RUN(model, run, lane);
+		if (lane >= model->lane_count)
+			continue;
+		own = is_own(model, THRUM__RUN(model, run, task));
+		length = thrum__run_length(model, run);
+		use = &sums[(size_t)lane * 2 + own];
+		use->count++;
+		use->total = thrum__add_time(use->total, length);
+		use->max = use->max < length ? length : use->max;
+		if (!own)
+			offer(heap, length, run);
+	}
+}
+
+static int add_runs(struct thrum__stats *stats, struct heap *heap)
+{
+	const struct thrum__model *model = stats->model;
+	struct thrum__lane_use *sums = calloc((size_t)model->lane_count * 2 + 1, sizeof(*sums));
+	int error = sums ? 0 : -THRUM_E_MEMORY;
+
+	if (error == 0)
+		measure_runs(model, heap, sums);
+	for (uint32_t i = 0; i < model->lane_count * 2 && error == 0; i++) {
+		sums[i].lane = i / 2;
+		sums[i].kind = i % 2 ? THRUM__LANE_OWN : THRUM__LANE_RUNNING;
+		if (sums[i].count > 0)
+			error = add_use(stats, &sums[i], THRUM__NONE);
+	}
+	free(sums);
+	return error;
+}
+
+static int keep_longest(struct thrum__stats *stats, const struct heap *heap)
+{
+	struct thrum__sort_item *room = calloc((size_t)heap->count + 1, sizeof(*room));
+
+	stats->longest = calloc((size_t)heap->count + 1, sizeof(*stats->longest));
+	if (!room || !stats->longest) {
+		free(room);
+		return -THRUM_E_MEMORY;
+	}
+	stats->longest_count = heap->count;
+	for (uint32_t i = 0; i < heap->count; i++)
+		heap->items[i].key = -heap->items[i].key;
+	thrum__sort(heap->items, room, heap->count, compare_runs, NULL);
+	for (uint32_t i = 0; i < heap->count; i++)
+		stats->longest[i] = heap->items[i].item;
+	free(room);
+	return 0;
+}
+
+int thrum__stats_lanes(struct thrum__stats *stats, uint32_t longest)
+{
+	const struct thrum__model *model = stats->model;
+	uint32_t runs = model->runs.count - model->runs.first;
+	struct heap heap = {.model = model, .most = longest < runs ? longest : runs};
+	int error = -THRUM_E_MEMORY;
+
+	heap.items = calloc((size_t)heap.most + 1, sizeof(*heap.items));
+	if (heap.items)
+		error = add_runs(stats, &heap);
+	if (error == 0)
+		error = keep_longest(stats, &heap);
+	free(heap.items);
+	if (error == 0)
+		error = add_stretches(stats, &model->suspensions, THRUM__LANE_SUSPENDED);
+	if (error == 0)
+		error = add_stretches(stats, &model->spans, THRUM__LANE_SPAN);
+	if (error == 0)
+		error = add_stretches(stats, &model->gaps, THRUM__LANE_GAP);
+	return error;
+}
+
+/* ---- Counters ------------------------------------------------------------------------------ */
+
+bool thrum__counter_rate(const struct thrum__counter *counter, int64_t *rate)
+{
+	const struct thrum__rows *rows = &counter->values;
+	double change, ns;
+
+	if (!thrum__has_value(rows, rows->first))
+		return false;
+	ns = (double)THRUM__VALUE(counter, rows->count - 1, time) -
+		(double)THRUM__VALUE(counter, rows->first, time);
+	if (ns <= 0)
+		return false;
+	change = ((double)THRUM__VALUE(counter, rows->count - 1, value) -
+			 (double)THRUM__VALUE(counter, rows->first, value)) *
+		1e12 / ns;
+	if (change > 9e18)
+		*rate = INT64_MAX;
+	else if (change < -9e18)
+		*rate = -INT64_MAX;
+	else
+		*rate = (int64_t)(change < 0 ? change - 0.5 : change + 0.5);
+	return true;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: ISC */
+/* Counting and measuring tasks. What lanes did: stats_lanes.c. */
+#include "analyse/stats/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/stats/parts.h"
+#include "base/sort.h"
+
+/* Instead of a kind: what the trace never saw created. */
+#define PREEXISTING 256
+
+int64_t thrum__span_of_time(int64_t from, int64_t to)
+{
+	int64_t length;
+
+	if (to <= from)
+		return 0;
+	return __builtin_sub_overflow(to, from, &length) ? INT64_MAX : length;
+}
+
+int64_t thrum__add_time(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static unsigned kind_of(const struct thrum__model *model, uint32_t task)
+{
+	if (THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
+		return PREEXISTING;
+	return THRUM__TASK(model, task, kind);
+}
+
+const char *thrum__task_kind(const struct thrum__model *model, uint32_t task)
+{
+	unsigned kind = kind_of(model, task);
+
+	return kind == PREEXISTING ? "preexisting" : thrum_kind_name((int)kind);
+}
+
+bool thrum__task_is_stuck(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
+		thrum__model_is_stuck(model, task);
+}
+
+/* ---- Tallies ------------------------------------------------------------------------------- */
+
+static int key_of(struct thrum__tallies *tallies, const struct thrum__model *model, int by,
+	uint32_t task, uint32_t *tally)
+{
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	const char *label;
+	size_t size = 0;
+
+	switch (by) {
+	case THRUM__BY_LABEL:
+		label = thrum__model_string(model, THRUM__TASK(model, task, name), &size);
+		size = thrum__label_pattern(label, size, pattern);
+		return thrum__keys_add(&tallies->keys, kind_of(model, task), pattern, size, tally);
+	case THRUM__BY_KIND:
+		return thrum__keys_add(&tallies->keys, kind_of(model, task), "", 0, tally);
+	default:
+		if (!thrum__model_site(model, task))
+			return 0;
+		return thrum__keys_add(&tallies->keys, THRUM__TASK(model, task, site), "", 0,
+			tally);
+	}
+}
+
+static struct thrum__tally *tally_at(struct thrum__tallies *tallies, uint32_t index, uint32_t task)
+{
+	if (index == tallies->room) {
+		struct thrum__tally *grown = thrum__grow(tallies->tallies, &tallies->room,
+			sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		tallies->tallies = grown;
+	}
+	if (index == tallies->count) {
+		tallies->tallies[index] = (struct thrum__tally){.sample = task};
+		tallies->count++;
+	}
+	return &tallies->tallies[index];
+}
+
+static int count_task(struct thrum__stats *stats, int by, uint32_t task)
+{
+	struct thrum__tallies *tallies = &stats->by[by];
+	const struct thrum__model *model = stats->model;
+	uint8_t state = THRUM__TASK(model, task, state);
+	struct thrum__tally *tally;
+	uint32_t index = THRUM__NONE;
+	int error = key_of(tallies, model, by, task, &index);
+
+	tallies->of[thrum__stats_place(stats, task)] = index;
+	if (error < 0 || index == THRUM__NONE)
+		return error;
+	tally = tally_at(tallies, index, task);
+	if (!tally)
+		return -THRUM_E_MEMORY;
+	tally->tasks++;
+	if (state < sizeof(tally->state) / sizeof(tally->state[0]))
+		tally->state[state]++;
+	tally->stuck += thrum__task_is_stuck(model, task);
+	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
+		tally->spread[measure].count +=
+			stats->measure[measure][thrum__stats_place(stats, task)] >= 0;
+	return 0;
+}
+
+static bool counts(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__has_row(&model->tasks, task) &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
+}
+
+static int count_tasks(struct thrum__stats *stats)
+{
+	for (int by = 0; by < THRUM__TALLIES; by++) {
+		struct thrum__tallies *tallies = &stats->by[by];
+
+		tallies->of = calloc((size_t)stats->places + 1, sizeof(*tallies->of));
+		if (!tallies->of)
+			return -THRUM_E_MEMORY;
+		for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
+			task = thrum__stats_next(stats, task + 1)) {
+			tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
+			if (counts(stats->model, task) && count_task(stats, by, task) < 0)
+				return -THRUM_E_MEMORY;
+		}
+	}
+	return 0;
+}
+
+/* ---- Measures ------------------------------------------------------------------------------ */
+
+static int64_t start_of(const struct thrum__stats *stats, uint32_t task)
+{
+	return stats->simplify ? THRUM__TASK(stats->model, task, start)
+			       : THRUM__TASK(stats->model, task, created);
+}
+
+static bool has_life(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, state) != THRUM__STATE_PENDING &&
+		THRUM__TASK(model, task, end) != THRUM__OPEN &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING);
+}
+
+/* What each task ran: all of it in `running`, within its life, for now, in `waiting`. */
+static void measure_runs(struct thrum__stats *stats)
+{
+	const struct thrum__model *model = stats->model;
+	int64_t *running = stats->measure[THRUM__MEASURE_RUNNING];
+	int64_t *within = stats->measure[THRUM__MEASURE_WAITING];
+
+	for (uint32_t run = model->runs.first; run < model->runs.count; run++) {
+		int64_t start, end, begin, length;
+		uint32_t task, place;
+
+		if (!thrum__has_row(&model->runs, run))
+			continue;
+		task = THRUM__RUN(model, run, task);
+		if (!thrum__has_row(&model->tasks, task))
+			continue;
+		place = thrum__stats_place(stats, task);
+		length = thrum__run_length(model, run);
+		running[place] = thrum__add_time(running[place], length);
+		start = THRUM__RUN(model, run, start);
+		begin = start_of(stats, task);
+		end = THRUM__TASK(model, task, end);
+		if (start < begin || length > thrum__span_of_time(start, end))
+			length = thrum__span_of_time(start < begin ? begin : start,
+				end < start + length ? end : start + length);
+		within[place] = thrum__add_time(within[place], length);
+	}
+}
+
+static void measure_tasks(struct thrum__stats *stats)
+{
+	const struct thrum__model *model = stats->model;
+	int64_t **measure = stats->measure;
+
+	measure_runs(stats);
+	for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
+		task = thrum__stats_next(stats, task + 1)) {
+		uint32_t i = thrum__stats_place(stats, task);
+		int64_t life, within = measure[THRUM__MEASURE_WAITING][i];
+
+		measure[THRUM__MEASURE_LIFE][i] = measure[THRUM__MEASURE_WAITING][i] = -1;
+		if (!counts(model, task))
+			measure[THRUM__MEASURE_RUNNING][i] = -1;
+		else if (has_life(model, task)) {
+			life = thrum__span_of_time(start_of(stats, task),
+				THRUM__TASK(model, task, end));
+			measure[THRUM__MEASURE_LIFE][i] = life;
+			/* A task that ran on two lanes at a time may have run more than it lived.
+			 */
+			measure[THRUM__MEASURE_WAITING][i] = within < life ? life - within : 0;
+		}
+	}
+}
+
+/* ---- Spreads ------------------------------------------------------------------------------- */
+
+static uint64_t rank(uint64_t count, unsigned percent)
+{
+	return (count * percent + 99) / 100;
+}
+
+/* The next value, from the least up; it is the nth. */
+static void add_value(struct thrum__spread *spread, uint64_t nth, int64_t value)
+{
+	spread->total = thrum__add_time(spread->total, value);
+	if (nth == 1)
+		spread->min = value;
+	if (nth == rank(spread->count, 50))
+		spread->p50 = value;
+	if (nth == rank(spread->count, 90))
+		spread->p90 = value;
+	if (nth == rank(spread->count, 99))
+		spread->p99 = value;
+	if (nth == spread->count) {
+		spread->max = value;
+		spread->mean = spread->total / (int64_t)spread->count;
+	}
+}
+
+static int spread_tallies(struct thrum__tallies *tallies, int measure, const int64_t *values,
+	const struct thrum__sort_item *items, size_t count)
+{
+	uint32_t *seen = calloc((size_t)tallies->count + 1, sizeof(*seen));
+
+	if (!seen)
+		return -THRUM_E_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t place = items[i].item, tally = tallies->of[place];
+
+		if (tally != THRUM__NONE)
+			add_value(&tallies->tallies[tally].spread[measure], ++seen[tally],
+				values[place]);
+	}
+	free(seen);
+	return 0;
+}
+
+/* All values of a measure are sorted once; each tally then gets its own in order. */
+static int spread_measure(struct thrum__stats *stats, int measure, struct thrum__sort_item *items,
+	struct thrum__sort_item *room)
+{
+	const int64_t *values = stats->measure[measure];
+	size_t count = 0;
+
+	for (uint32_t place = 0; place < stats->places; place++)
+		if (values[place] >= 0)
+			items[count++] = (struct thrum__sort_item){values[place], place};
+	thrum__sort(items, room, count, NULL, NULL);
+	for (int by = 0; by < THRUM__TALLIES; by++)
+		if (spread_tallies(&stats->by[by], measure, values, items, count) < 0)
+			return -THRUM_E_MEMORY;
+	return 0;
+}
+
+static int spread_all(struct thrum__stats *stats)
+{
+	struct thrum__sort_item *items = calloc((size_t)stats->places + 1, sizeof(*items));
+	struct thrum__sort_item *room = calloc((size_t)stats->places + 1, sizeof(*room));
+	int error = items && room ? 0 : -THRUM_E_MEMORY;
+
+	for (int measure = 0; measure < THRUM__MEASURE_COUNT && error == 0; measure++)
+		error = spread_measure(stats, measure, items, room);
+	free(items);
+	free(room);
+	return error;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* What was forgotten costs nothing. */
+static int place_tasks(struct thrum__stats *stats)
+{
+	const struct thrum__model *model = stats->model;
+	uint32_t blocks = (stats->task_count + THRUM__BLOCK_MASK) >> THRUM__BLOCK_SHIFT;
+
+	stats->place = calloc((size_t)blocks + 1, sizeof(*stats->place));
+	if (!stats->place)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t rest = stats->task_count - (i << THRUM__BLOCK_SHIFT);
+
+		stats->place[i] = THRUM__NONE;
+		if (!model->tasks.block[i])
+			continue;
+		stats->place[i] = stats->places;
+		stats->places += rest < THRUM__BLOCK ? rest : THRUM__BLOCK;
+	}
+	return 0;
+}
+
+static int make(struct thrum__stats *stats, uint32_t longest)
+{
+	if (place_tasks(stats) < 0)
+		return -THRUM_E_MEMORY;
+	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++) {
+		stats->measure[measure] = calloc((size_t)stats->places + 1,
+			sizeof(**stats->measure));
+		if (!stats->measure[measure])
+			return -THRUM_E_MEMORY;
+	}
+	measure_tasks(stats);
+	if (count_tasks(stats) < 0 || spread_all(stats) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__stats_lanes(stats, longest);
+}
+
+int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t longest,
+	struct thrum__stats *stats)
+{
+	struct thrum__stats made = {.model = model,
+		.task_count = model->tasks.count,
+		.simplify = simplify};
+	int error = make(&made, longest);
+
+	if (error < 0)
+		thrum__stats_free(&made);
+	else
+		*stats = made;
+	return error;
+}
+
+void thrum__stats_free(struct thrum__stats *stats)
+{
+	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
+		free(stats->measure[measure]);
+	free(stats->place);
+	for (int by = 0; by < THRUM__TALLIES; by++) {
+		free(stats->by[by].tallies);
+		free(stats->by[by].of);
+		thrum__keys_free(&stats->by[by].keys);
+	}
+	free(stats->uses);
+	free(stats->longest);
+	thrum__keys_free(&stats->use_keys);
+	*stats = (struct thrum__stats){0};
+}

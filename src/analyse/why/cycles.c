@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+/* Deadlocks: circles of tasks that wait for each other. */
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+
+#define UNSEEN 0
+#define DONE UINT32_MAX
+#define CYCLE_MAX 256 /* tasks; so that many circles in one another don't take for ever */
+
+struct frame {
+	uint32_t task;
+	unsigned next;           /* of its waits, the one to follow next */
+	struct thrum__wait wait; /* that is followed */
+};
+
+struct stack {
+	struct frame *frames;
+	uint32_t count, room;
+	const struct thrum__places *places;
+	uint32_t *place; /* by place of tasks: UNSEEN, its frame's index + 1, or DONE */
+};
+
+static uint32_t *place_of(const struct stack *stack, uint32_t task)
+{
+	return &stack->place[thrum__place(stack->places, task)];
+}
+
+static int push(struct stack *stack, uint32_t task)
+{
+	if (stack->count == stack->room) {
+		struct frame *grown = thrum__grow(stack->frames, &stack->room, sizeof *grown);
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		stack->frames = grown;
+	}
+	stack->frames[stack->count++] = (struct frame){.task = task};
+	*place_of(stack, task) = stack->count;
+	return 0;
+}
+
+/* Whether a task does nothing but wait. One that runs may do so in the middle of its run; a lane's
+ * own may go on with other tasks. */
+static bool is_blocked(const struct thrum__model *model, uint32_t task,
+	const struct thrum__wait *wait)
+{
+	int64_t since = wait->since;
+	uint32_t run = THRUM__TASK(model, task, run);
+	int runs = 0;
+
+	if (!thrum__task_is_lane(model, task))
+		return !thrum__task_is_running(model, task) ||
+			THRUM__TASK(model, task, edge_out) == wait->edge;
+	for (; thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
+		run = THRUM__RUN(model, run, prev))
+		if (++runs > 1)
+			return false;
+	return true;
+}
+
+static int certainty(const struct thrum__search *search, const struct frame *frames, uint32_t count)
+{
+	const struct thrum__model *model = search->model;
+	int64_t first = THRUM__OPEN;
+	int sure = THRUM__CERTAIN;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thrum__wait *wait = &frames[i].wait;
+		int64_t since = wait->since;
+		uint32_t edge = THRUM__NONE;
+
+		if (wait->next != wait->on) {
+			thrum__holder_of(model, wait->on, &edge);
+			if (thrum__has_row(&model->edges, edge))
+				since = THRUM__EDGE(model, edge, time);
+			/* Another unit of it may become free. */
+			if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_SEMAPHORE &&
+				sure > THRUM__LIKELY)
+				sure = THRUM__LIKELY;
+		}
+		if (since < first)
+			first = since;
+		if (thrum__finding_is_unsure(search, frames[i].task))
+			sure = THRUM__POSSIBLE;
+	}
+	return thrum__finding_certainty(search, sure, first);
+}
+
+static void add_steps(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct frame *frame)
+{
+	const struct thrum__wait *wait = &frame->wait;
+	uint32_t edge = THRUM__NONE;
+
+	thrum__finding_step(finding, THRUM__STEP_WAITS_IN_CYCLE, frame->task, wait->on, wait->since,
+		wait->edge);
+	if (wait->next == wait->on)
+		return;
+	thrum__holder_of(model, wait->on, &edge);
+	thrum__finding_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
+		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
+}
+
+/* The last to wait closed the circle: it comes last, as in the story. */
+static uint32_t first_of(const struct frame *frames, uint32_t count)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		if (frames[i].wait.since > frames[last].wait.since)
+			last = i;
+	return (last + 1) % count;
+}
+
+static void tell(struct thrum__search *search, const struct frame *frames, uint32_t count)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__finding *finding;
+	uint32_t first = first_of(frames, count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_blocked(model, frames[i].task, &frames[i].wait))
+			return;
+	finding = thrum__finding_add(search, THRUM__FINDING_DEADLOCK,
+		certainty(search, frames, count), frames[first].task);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct frame *frame = &frames[(first + i) % count];
+
+		*thrum__cause(search, frame->task) = finding ? search->findings->count - 1
+							     : THRUM__CAUSE_HEALTHY;
+		thrum__finding_mark(search, frame->task, THRUM__MARK_STUCK);
+		if (finding)
+			add_steps(finding, model, frame);
+	}
+	if (finding)
+		finding->count = count;
+}
+
+/* Goes one wait further, or back. */
+static int step(struct thrum__search *search, struct stack *stack)
+{
+	struct frame *top = &stack->frames[stack->count - 1];
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__waits_of(search->model, top->task, waits);
+	uint32_t next, place;
+
+	/* Of a choice, any wait that ends is enough. */
+	if (top->next >= count || (count > 1 && thrum__task_is_choice(search->model, top->task))) {
+		*place_of(stack, top->task) = DONE;
+		stack->count--;
+		return 0;
+	}
+	top->wait = waits[top->next++];
+	next = top->wait.next;
+	if (next == THRUM__NONE || top->wait.is_link)
+		return 0;
+	place = *place_of(stack, next);
+	if (place == UNSEEN)
+		return push(stack, next);
+	if (place != DONE && stack->count - place < CYCLE_MAX &&
+		*thrum__cause(search, next) == THRUM__NONE)
+		tell(search, &stack->frames[place - 1], stack->count - place + 1);
+	return 0;
+}
+
+int thrum__find_cycles(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct stack stack = {.places = &search->findings->places};
+	int error;
+
+	stack.place = calloc(stack.places->count, sizeof *stack.place);
+	error = stack.place ? 0 : -THRUM_E_MEMORY;
+
+	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
+		if (!thrum__has_row(&model->tasks, task))
+			task |= THRUM__BLOCK_MASK;
+		else if (!thrum__task_is_pending(model, task) || *place_of(&stack, task) != UNSEEN)
+			continue;
+		else
+			error = push(&stack, task);
+		while (stack.count > 0 && error == 0)
+			error = step(search, &stack);
+	}
+	free(stack.place);
+	free(stack.frames);
+	return error;
+}

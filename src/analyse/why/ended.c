@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What ended, and those who waited don't know: failures that nobody read, tasks that were cancelled
+ * under somebody's feet.
+ */
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+
+#define LOOK_BACK 64
+#define ANCESTORS_MAX 16
+#define SLACK 10000000 /* ns; what happened just before the end may still be heard of */
+
+/* Of each call site: whether results of its tasks are read at all. */
+struct habits {
+	uint32_t *ended, *read;
+};
+
+static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kind)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == kind)
+			return edge;
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
+{
+	return edge == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, edge, from);
+}
+
+static bool is_recent(const struct thrum__model *model, int64_t time)
+{
+	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
+
+	return time >= model->end - slack;
+}
+
+/* ---- Who didn't notice --------------------------------------------------------------------- */
+
+uint32_t thrum__ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
+{
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	uint32_t edge = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
+
+	if (!thrum__task_is_pending(model, task) || thrum__task_is_lane(model, task) ||
+		!thrum__has_row(&model->edges, edge) ||
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+		thrum__waits_of(model, task, waits) > 0)
+		return THRUM__NONE;
+	uint32_t source = THRUM__EDGE(model, edge, to);
+
+	if (!thrum__has_row(&model->tasks, source))
+		return THRUM__NONE;
+	source = thrum__model_heir(model, source);
+	if (thrum__task_is_pending(model, source))
+		return THRUM__NONE;
+	*since = THRUM__TASK(model, source, end);
+	/* It ran since then: it looked, or goes on with something else. */
+	if (*since < THRUM__EDGE(model, edge, time) ||
+		(thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, end) > *since))
+		return THRUM__NONE;
+	return edge;
+}
+
+static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wait, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t source = thrum__model_heir(model, THRUM__EDGE(model, wait, to));
+	bool is_cancelled = THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED;
+	uint32_t edge = edge_to(model, source,
+		is_cancelled ? THRUM__EDGE_CANCEL : THRUM__EDGE_FAIL);
+	struct thrum__finding *finding = thrum__finding_add(search,
+		is_cancelled ? THRUM__FINDING_CANCELLED : THRUM__FINDING_FAILED_UNSEEN,
+		thrum__finding_certainty(search, THRUM__LIKELY, since), source);
+
+	if (!finding)
+		return;
+	thrum__finding_step(finding, is_cancelled ? THRUM__STEP_CANCELLED : THRUM__STEP_FAILED,
+		source, from_of(model, edge), since, edge);
+	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, task, source,
+		THRUM__EDGE(model, wait, time), wait);
+	*thrum__cause(search, task) = search->findings->count - 1;
+	thrum__finding_mark(search, task, THRUM__MARK_BEHIND);
+}
+
+static void look_at_waiter(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t since = 0;
+	uint32_t wait = thrum__ready_since(model, task, &since);
+	int state;
+
+	if (wait == THRUM__NONE || is_recent(model, since))
+		return;
+	state = THRUM__TASK(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)), state);
+	if (state == THRUM__STATE_CANCELLED || state == THRUM__STATE_FAILED)
+		add_hanging(search, task, wait, since);
+}
+
+/* ---- Failed unseen ------------------------------------------------------------------------- */
+
+/* Whether a task that ended was read, or somebody knew of it otherwise. */
+static bool is_seen(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		switch (THRUM__EDGE(model, edge, kind)) {
+		case THRUM__EDGE_READ: return true;
+		case THRUM__EDGE_WAIT:
+			/* It ended, so it was told. */
+			if (thrum__has_row(&model->tasks, from) &&
+				!thrum__task_is_pending(model, from) && from != task)
+				return true;
+			break;
+		default: break;
+		}
+	}
+	return false;
+}
+
+static uint32_t failer_of(const struct thrum__model *model, uint32_t task)
+{
+	return from_of(model, edge_to(model, task, THRUM__EDGE_FAIL));
+}
+
+/* Who lets a task of its own making fail knows of it; so does who waits for it. */
+static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t failer = failer_of(model, task);
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	if (failer == THRUM__NONE || failer == task)
+		return false;
+	if (failer == THRUM__TASK(model, task, creator))
+		return !thrum__task_is_lane(model, failer);
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, from) == failer)
+			return true;
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return false;
+}
+
+static int learn_habits(const struct thrum__model *model, struct habits *habits)
+{
+	habits->ended = calloc((size_t)UINT16_MAX + 1, sizeof *habits->ended);
+	habits->read = calloc((size_t)UINT16_MAX + 1, sizeof *habits->read);
+	if (!habits->ended || !habits->read)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
+		if (!thrum__has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
+			continue;
+		habits->ended[THRUM__TASK(model, task, site)]++;
+		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task);
+	}
+	return 0;
+}
+
+/* Whether those of the same call site that went well weren't read either. */
+static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
+	uint32_t task)
+{
+	uint16_t site = THRUM__TASK(model, task, site);
+
+	return site > 0 && habits->ended[site] > 0 && habits->read[site] == 0;
+}
+
+static struct thrum__finding *find_alike(struct thrum__search *search, int class, uint32_t task)
+{
+	struct thrum__findings *findings = search->findings;
+	uint32_t key = thrum__peers_key(&search->peers, task);
+
+	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
+		if (findings->findings[i].class == class &&
+			thrum__peers_key(&search->peers, findings->findings[i].task) == key)
+			return &findings->findings[i];
+	return NULL;
+}
+
+static void add_unseen(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__finding *finding = find_alike(search, THRUM__FINDING_FAILED_UNSEEN, task);
+	uint32_t edge = edge_to(model, task, THRUM__EDGE_FAIL);
+	uint32_t creator = THRUM__TASK(model, task, creator);
+	int64_t end = THRUM__TASK(model, task, end);
+
+	if (finding) {
+		finding->count++;
+		return;
+	}
+	/* The reading may be what is lost. */
+	finding = thrum__finding_add(search, THRUM__FINDING_FAILED_UNSEEN,
+		thrum__finding_certainty(search, THRUM__LIKELY, end), task);
+	if (!finding)
+		return;
+	finding->count = 1;
+	thrum__finding_step(finding, THRUM__STEP_FAILED, task, from_of(model, edge), end, edge);
+	if (thrum__has_row(&model->tasks, creator))
+		thrum__finding_step(finding, THRUM__STEP_UNREAD, creator, task,
+			THRUM__TASK(model, task, created), THRUM__NONE);
+}
+
+static bool is_unseen(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE && !is_seen(model, task) &&
+		!is_known_to_its_failer(model, task) &&
+		!is_recent(model, THRUM__TASK(model, task, end));
+}
+
+/* ---- Cancelled ----------------------------------------------------------------------------- */
+
+/* Whether it's for `who` to cancel a task: its own, or below it. */
+static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t who)
+{
+	for (int i = 0; i < ANCESTORS_MAX && thrum__has_row(&model->tasks, task); i++) {
+		if (task == who || thrum__model_heir(model, task) == who)
+			return true;
+		task = THRUM__TASK(model, task, creator);
+	}
+	return false;
+}
+
+/* Of a task that ended, the last that it read before, if that was cancelled: then it ended because
+ * of that. Else itself. */
+static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ;
+		i++)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	if (!thrum__has_row(&model->edges, edge) ||
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
+		!thrum__has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
+		return task;
+	source = thrum__model_heir(model, THRUM__EDGE(model, edge, to));
+	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
+}
+
+/* A should-resolve task that was cancelled by a stranger, or ended because of that. */
+static void look_at_cancelled(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t cancelled = first_cancelled(model, task), by;
+	struct thrum__finding *finding;
+
+	if (THRUM__TASK(model, cancelled, state) != THRUM__STATE_CANCELLED)
+		return;
+	uint32_t cancel = edge_to(model, cancelled, THRUM__EDGE_CANCEL);
+
+	by = from_of(model, cancel);
+	/* The losers of a choice are meant to end. */
+	if (by == THRUM__NONE || thrum__task_is_choice(model, by) ||
+		is_below(model, cancelled, by) || is_below(model, task, by) ||
+		find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
+		return;
+	/* It may be meant so. */
+	finding = thrum__finding_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);
+	if (!finding)
+		return;
+	thrum__finding_step(finding, THRUM__STEP_CANCELLED, cancelled, by,
+		THRUM__EDGE(model, cancel, time), cancel);
+	if (task != cancelled)
+		thrum__finding_step(finding, THRUM__STEP_ENDS_TOO, task, cancelled,
+			THRUM__TASK(model, task, end),
+			edge_to(model, task,
+				THRUM__TASK(model, task, state) == THRUM__STATE_FAILED
+					? THRUM__EDGE_FAIL
+					: THRUM__EDGE_CANCEL));
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+static int find_unseen(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct habits habits = {0};
+	int error = 0;
+
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count && error == 0;
+		task = thrum__next_task(model, task + 1)) {
+		if (!thrum__has_row(&model->tasks, task) || !is_unseen(search, task))
+			continue;
+		if (!habits.ended)
+			error = learn_habits(model, &habits);
+		if (error == 0 && !is_read_by_nobody(model, &habits, task))
+			add_unseen(search, task);
+	}
+	free(habits.ended);
+	free(habits.read);
+	return error;
+}
+
+int thrum__find_ended(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
+		if (!thrum__has_row(&model->tasks, task))
+			continue;
+		switch (THRUM__TASK(model, task, state)) {
+		case THRUM__STATE_PENDING: look_at_waiter(search, task); break;
+		case THRUM__STATE_FAILED:
+		case THRUM__STATE_CANCELLED:
+			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+				look_at_cancelled(search, task);
+			break;
+		default: break;
+		}
+	}
+	return find_unseen(search);
+}

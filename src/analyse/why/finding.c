@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/why/finding.h"
+
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+
+static const char *word(const char *const *words, int count, int i)
+{
+	return i >= 0 && i < count ? words[i] : "unknown";
+}
+
+const char *thrum__finding_name(int class)
+{
+#define THRUM__X(NAME, word) word,
+	static const char *const words[] = {THRUM__FINDINGS(THRUM__X)};
+
+	return word(words, THRUM__FINDING_CLASSES, class);
+}
+
+const char *thrum__step_name(int kind)
+{
+	static const char *const words[] = {THRUM__STEPS(THRUM__X)};
+#undef THRUM__X
+
+	return word(words, THRUM__STEP_KINDS, kind);
+}
+
+const char *thrum__certainty_name(int certainty)
+{
+	static const char *const words[] = {"possible", "likely", "certain"};
+
+	return word(words, THRUM__CERTAIN + 1, certainty);
+}
+
+/* ---- For the searches ---------------------------------------------------------------------- */
+
+struct thrum__finding *thrum__finding_add(struct thrum__search *search, int class, int certainty,
+	uint32_t task)
+{
+	struct thrum__finding *finding;
+
+	if (search->each[class] == THRUM__FINDINGS_EACH)
+		return NULL;
+	search->each[class]++;
+	finding = &search->findings->findings[search->findings->count++];
+	*finding = (struct thrum__finding){
+		.class = (uint8_t) class,
+		.certainty = (uint8_t)certainty,
+		.task = task,
+		.until = search->model->end,
+	};
+	return finding;
+}
+
+void thrum__finding_step(struct thrum__finding *finding, int kind, uint32_t task, uint32_t other,
+	int64_t time, uint32_t edge)
+{
+	if (finding->step_count == THRUM__STEPS_MAX)
+		return;
+	finding->steps[finding->step_count++] = (struct thrum__step){
+		.kind = (uint8_t)kind,
+		.task = task,
+		.other = other,
+		.time = time,
+		.edge = edge,
+	};
+}
+
+int thrum__finding_certainty(const struct thrum__search *search, int certainty, int64_t since)
+{
+	return search->gap > since ? THRUM__POSSIBLE : certainty;
+}
+
+bool thrum__finding_is_unsure(const struct thrum__search *search, uint32_t task)
+{
+	return !(THRUM__TASK(search->model, task, flags) & THRUM__TASK_REMEMBERED) &&
+		thrum__model_is_unsure(search->model, task);
+}
+
+void thrum__finding_mark(struct thrum__search *search, uint32_t task, int mark)
+{
+	const struct thrum__model *model = search->model;
+
+	while (thrum__has_row(&model->tasks, task)) {
+		uint8_t *old =
+			&search->findings->mark[thrum__place(&search->findings->places, task)];
+
+		if (*old >= mark)
+			return;
+		*old = (uint8_t)mark;
+		task = THRUM__TASK(model, task, became);
+	}
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* The usual of each finding's like. */
+static int compare_with_peers(struct thrum__search *search)
+{
+	struct thrum__findings *findings = search->findings;
+	int error = 0;
+
+	for (uint32_t i = 0; i < findings->count && error == 0; i++) {
+		struct thrum__finding *finding = &findings->findings[i];
+		uint32_t task = finding->class == THRUM__FINDING_OUTSIDE ? finding->steps[0].task
+									 : finding->task;
+		const struct thrum__peer *peer = thrum__peers_of(&search->peers, task);
+
+		if (!peer || peer->ended == 0)
+			continue;
+		finding->peers = peer->ended;
+		finding->longest = peer->longest;
+		error = thrum__peers_usual(&search->peers, task, &finding->usual);
+	}
+	return error;
+}
+
+static int search_all(struct thrum__search *search)
+{
+	int error = thrum__find_cycles(search);
+
+	if (error == 0)
+		error = thrum__find_ended(search);
+	if (error == 0)
+		error = thrum__find_starved(search);
+	if (error == 0)
+		error = thrum__find_stuck(search);
+	if (error == 0)
+		error = thrum__find_leaks(search);
+	return error < 0 ? error : compare_with_peers(search);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct thrum__finding *x = a, *y = b;
+
+	if (x->certainty != y->certainty)
+		return x->certainty > y->certainty ? -1 : 1;
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->step_count != y->step_count)
+		return x->step_count > y->step_count ? -1 : 1; /* explains more */
+	if (x->steps[0].time != y->steps[0].time)
+		return x->steps[0].time < y->steps[0].time ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static int prepare(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__findings *findings = search->findings;
+	int error = thrum__places_make(model, &findings->places);
+
+	if (error < 0)
+		return error;
+	findings->mark = calloc(findings->places.count, 1);
+	findings->findings = calloc(THRUM__FINDINGS_EACH * THRUM__FINDING_CLASSES,
+		sizeof *findings->findings);
+	search->cause = malloc(findings->places.count * sizeof *search->cause);
+	if (!findings->mark || !findings->findings || !search->cause)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < findings->places.count; i++)
+		search->cause[i] = THRUM__NONE;
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (model->lanes[i].lost_until > search->gap)
+			search->gap = model->lanes[i].lost_until;
+	return thrum__peers_make(model, &findings->places, &search->peers);
+}
+
+int thrum__findings_make(const struct thrum__model *model, struct thrum__findings *findings)
+{
+	struct thrum__findings made = {0};
+	struct thrum__search search = {.model = model, .findings = &made, .gap = -1};
+	int error = prepare(&search);
+
+	if (error == 0)
+		error = search_all(&search);
+	thrum__peers_free(&search.peers);
+	free(search.cause);
+	if (error < 0) {
+		thrum__findings_free(&made);
+		return error;
+	}
+	qsort(made.findings, made.count, sizeof *made.findings, compare); /* few */
+	*findings = made;
+	return 0;
+}
+
+void thrum__findings_free(struct thrum__findings *findings)
+{
+	free(findings->findings);
+	free(findings->mark);
+	thrum__places_free(&findings->places);
+	*findings = (struct thrum__findings){0};
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks of one label or call site, of which more and more are pending. */
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+
+#define LEAK_MIN 8 /* pending ones that are older than such ever became */
+#define PARTS 4    /* of the time from first to last: there are more after each */
+
+struct growth {
+	int64_t first, last;     /* when the first and the last of all were created */
+	uint32_t live[PARTS];    /* after each part of the time */
+	uint32_t pending;        /* that are old, and have no other reason to hang */
+	uint32_t oldest, newest; /* of the pending */
+};
+
+/* Things live as long as their owner; handles and timers may be pending for ever. */
+static bool may_leak(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return !thrum__task_is_object(model, task) && !thrum__task_is_lane(model, task) &&
+		kind != THRUM_KIND_HANDLE && kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
+}
+
+static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
+	uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__peers_of(&search->peers, task);
+
+	if (!peer || peer->pending < LEAK_MIN || !may_leak(search->model, task))
+		return NULL;
+	return &all[thrum__peers_key(&search->peers, task)];
+}
+
+static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
+	int64_t part = (growth->last - growth->first) / PARTS;
+
+	for (int i = 0; i < PARTS; i++) {
+		int64_t time = i == PARTS - 1 ? growth->last : growth->first + part * (i + 1);
+
+		growth->live[i] += created <= time && end > time;
+	}
+	if (end != THRUM__OPEN || thrum__peers_is_young(&search->peers, task) ||
+		*thrum__cause(search, task) < search->findings->count)
+		return;
+	if (growth->pending++ == 0)
+		growth->oldest = task;
+	growth->newest = task;
+}
+
+static void tell(struct thrum__search *search, const struct growth *growth)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__finding *finding;
+	uint32_t grown = growth->live[PARTS - 1] - growth->live[PARTS - 2];
+
+	/* What is made once, at the start, isn't growth. */
+	if (growth->pending < LEAK_MIN ||
+		growth->last - growth->first < (model->end - growth->first) / PARTS)
+		return;
+	for (int i = 1; i < PARTS; i++)
+		if (growth->live[i] <= growth->live[i - 1])
+			return;
+	finding = thrum__finding_add(search, THRUM__FINDING_LEAK,
+		thrum__finding_certainty(search,
+			growth->pending >= 2 * LEAK_MIN && grown > 1 ? THRUM__LIKELY
+								     : THRUM__POSSIBLE,
+			growth->first),
+		growth->oldest);
+	if (!finding)
+		return;
+	finding->count = growth->pending;
+	thrum__finding_step(finding, THRUM__STEP_FIRST_PENDING, growth->oldest,
+		THRUM__TASK(model, growth->oldest, creator),
+		THRUM__TASK(model, growth->oldest, created), THRUM__NONE);
+	thrum__finding_step(finding, THRUM__STEP_LAST_PENDING, growth->newest,
+		THRUM__TASK(model, growth->newest, creator),
+		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
+}
+
+int thrum__find_leaks(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t keys = search->peers.keys.count;
+	struct growth *all, *growth;
+
+	all = calloc((size_t)keys + 1, sizeof *all);
+	if (!all)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < keys; i++)
+		all[i].first = THRUM__OPEN;
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
+		i = thrum__next_task(model, i + 1)) {
+		if (!thrum__has_row(&model->tasks, i)) {
+			i |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		growth = growth_of(search, all, i);
+		if (!growth)
+			continue;
+		int64_t created = THRUM__TASK(model, i, created);
+
+		growth->first = created < growth->first ? created : growth->first;
+		growth->last = created > growth->last ? created : growth->last;
+	}
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
+		i = thrum__next_task(model, i + 1))
+		if (thrum__has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
+			count_live(search, growth, i);
+	for (uint32_t i = 0; i < keys; i++)
+		tell(search, &all[i]);
+	free(all);
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/why/peers.h"
+
+#include <stdlib.h>
+
+#include "analyse/label.h"
+#include "base/sort.h"
+
+/* The key of the last task of each name: most names' tasks are of one kind and site. */
+struct memory {
+	uint64_t *number;
+	uint32_t *key;
+	uint32_t room;
+};
+
+static int remember(struct memory *memory, uint32_t name, uint64_t number, uint32_t key)
+{
+	if (name >= memory->room) {
+		uint32_t room = name < UINT32_MAX / 4 ? name * 2 + 64 : UINT32_MAX - 1;
+		void *numbers = realloc(memory->number, room * sizeof *memory->number), *keys;
+
+		if (!numbers)
+			return -THRUM_E_MEMORY;
+		memory->number = numbers;
+		keys = realloc(memory->key, room * sizeof *memory->key);
+		if (!keys)
+			return -THRUM_E_MEMORY;
+		memory->key = keys;
+		for (uint32_t i = memory->room; i < room; i++)
+			memory->number[i] = UINT64_MAX;
+		memory->room = room;
+	}
+	memory->number[name] = number;
+	memory->key[name] = key;
+	return 0;
+}
+
+static int key_of(struct thrum__peers *peers, struct memory *memory, uint32_t task, uint32_t *key)
+{
+	const struct thrum__model *model = peers->model;
+	uint32_t name = THRUM__TASK(model, task, name);
+	uint64_t number = THRUM__TASK(model, task, kind) |
+		(uint64_t)THRUM__TASK(model, task, site) << 8;
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	const char *label;
+	size_t size;
+	int error;
+
+	/* Kinds alone say too little. */
+	if (name == THRUM__NONE && number <= UINT8_MAX)
+		return 0;
+	if (name < memory->room && memory->number[name] == number) {
+		*key = memory->key[name];
+		return 0;
+	}
+	label = thrum__model_string(model, name, &size);
+	size = thrum__label_pattern(label, size, pattern);
+	error = thrum__keys_add(&peers->keys, number, pattern, size, key);
+	if (error == 0 && name != THRUM__NONE)
+		error = remember(memory, name, number, *key);
+	return error;
+}
+
+static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
+{
+	const struct thrum__model *model = peers->model;
+	uint32_t room = peers->room;
+	struct thrum__peer *peer;
+	int64_t life;
+
+	if (key >= room) {
+		struct thrum__peer *grown = thrum__grow(peers->all, &peers->room, sizeof *grown);
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		peers->all = grown;
+		for (uint32_t i = room; i < peers->room; i++)
+			grown[i] = (struct thrum__peer){0};
+	}
+	peer = &peers->all[key];
+	switch (THRUM__TASK(model, task, state)) {
+	case THRUM__STATE_PENDING: peer->pending++; return 0;
+	case THRUM__STATE_CANCELLED: return 0;
+	default: break;
+	}
+	peer->ended++;
+	life = THRUM__TASK(model, task, end) - THRUM__TASK(model, task, created);
+	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
+		peer->longest = life;
+	return 0;
+}
+
+static int count_tasks(struct thrum__peers *peers)
+{
+	const struct thrum__model *model = peers->model;
+	struct memory memory = {0};
+	int error = 0;
+
+	for (uint32_t i = 0; i < peers->places->count; i++)
+		peers->of[i] = THRUM__NONE;
+	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
+		uint32_t *key = &peers->of[thrum__place(peers->places, task)];
+
+		if (!thrum__has_row(&model->tasks, task))
+			task |= THRUM__BLOCK_MASK;
+		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
+			error = key_of(peers, &memory, task, key);
+		if (error == 0 && *key != THRUM__NONE)
+			error = count_task(peers, task, *key);
+	}
+	free(memory.number);
+	free(memory.key);
+	return error;
+}
+
+int thrum__peers_make(const struct thrum__model *model, const struct thrum__places *places,
+	struct thrum__peers *peers)
+{
+	int error;
+
+	*peers = (struct thrum__peers){.model = model, .places = places};
+	peers->of = malloc(places->count * sizeof *peers->of);
+	error = peers->of ? count_tasks(peers) : -THRUM_E_MEMORY;
+	if (error < 0)
+		thrum__peers_free(peers);
+	return error;
+}
+
+void thrum__peers_free(struct thrum__peers *peers)
+{
+	thrum__keys_free(&peers->keys);
+	free(peers->all);
+	free(peers->of);
+	*peers = (struct thrum__peers){0};
+}
+
+const struct thrum__peer *thrum__peers_of(const struct thrum__peers *peers, uint32_t task)
+{
+	uint32_t key = thrum__peers_key(peers, task);
+
+	return key == THRUM__NONE ? NULL : &peers->all[key];
+}
+
+bool thrum__peers_is_young(const struct thrum__peers *peers, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__peers_of(peers, task);
+
+	return peer && peer->ended > 0 &&
+		peers->model->end - THRUM__TASK(peers->model, task, created) <=
+		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
+}
+
+static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)
+{
+	const struct thrum__model *model = peers->model;
+	struct thrum__sort_item *lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
+	uint32_t count = 0;
+
+	if (!lives)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = model->tasks.first; i < model->tasks.count && count < peer->ended; i++) {
+		if (thrum__peers_key(peers, i) != key ||
+			THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
+			THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED)
+			continue;
+		lives[count++] = (struct thrum__sort_item){
+			.key = THRUM__TASK(model, i, end) - THRUM__TASK(model, i, created)};
+	}
+	thrum__sort(lives, lives + peer->ended, count, NULL, NULL);
+	peer->usual = lives[count / 2].key;
+	peer->has_usual = true;
+	free(lives);
+	return 0;
+}
+
+int thrum__peers_usual(struct thrum__peers *peers, uint32_t task, int64_t *usual)
+{
+	uint32_t key = thrum__peers_key(peers, task);
+	struct thrum__peer *peer = key == THRUM__NONE ? NULL : &peers->all[key];
+	int error = 0;
+
+	*usual = 0;
+	if (!peer || peer->ended == 0)
+		return 0;
+	if (!peer->has_usual)
+		error = find_usual(peers, key, peer);
+	*usual = peer->usual;
+	return error;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/* Numbers for the tasks that a model has, for what is noted of each: so that it takes no more room
+ * when many were forgotten before. */
+#ifndef ANALYSE_WHY_PLACES_H
+#define ANALYSE_WHY_PLACES_H
+
+#include "model/model.h"
+
+struct thrum__places {
+	uint32_t *first; /* by block of tasks; 0: it was forgotten */
+	uint32_t blocks, count;
+};
+
+/* Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__places_make(const struct thrum__model *, struct thrum__places *);
+void thrum__places_free(struct thrum__places *);
+
+/* The first task from this one on that the model has; its count, if there is none. */
+static inline uint32_t thrum__next_task(const struct thrum__model *model, uint32_t task)
+{
+	if (task < model->tasks.first)
+		task = model->tasks.first;
+	while (task < model->tasks.count && !thrum__has_row(&model->tasks, task))
+		task = (task | THRUM__BLOCK_MASK) + 1;
+	return task < model->tasks.count ? task : model->tasks.count;
+}
+
+/* A task's place, less than `count`; 0 for all that had none. */
+static inline uint32_t thrum__place(const struct thrum__places *places, uint32_t task)
+{
+	uint32_t block = task >> THRUM__BLOCK_SHIFT;
+
+	return block < places->blocks && places->first[block]
+		? places->first[block] + (task & THRUM__BLOCK_MASK)
+		: 0;
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks that could go on, but another one had the lane. */
+#include "analyse/why/parts.h"
+
+#define LATE 100000000 /* ns; less is what a busy program or machine is like */
+#define RUNS_MAX 1024  /* of a lane, that are looked at for one delay */
+#define DELAYS_MAX 200 /* that are looked at */
+#define LOOK_BACK 64
+
+/* A task that was ready and didn't run. */
+struct delay {
+	uint32_t task, by; /* by: who made it ready, or NONE */
+	uint32_t lane;
+	int64_t ready, ran; /* ran: the model's end if it never did */
+	uint32_t edge;      /* of `ran`; or NONE */
+};
+
+struct hog {
+	uint32_t task;
+	int64_t start, total;
+};
+
+/* The first run, of those that began at that time or later. */
+static uint32_t run_from(const struct thrum__model *model, int64_t time)
+{
+	uint32_t low = model->runs.first, high = model->runs.count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (thrum__has_row(&model->runs, middle) &&
+			THRUM__RUN(model, middle, start) >= time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* How long a run takes of the delay's time. */
+static int64_t overlap(const struct thrum__model *model, const struct delay *delay, uint32_t run)
+{
+	int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+
+	if (THRUM__RUN(model, run, lane) != delay->lane)
+		return 0;
+	start = start > delay->ready ? start : delay->ready;
+	end = end < delay->ran ? end : delay->ran;
+	return end > start ? end - start : 0;
+}
+
+/* Who of others had the lane longest at a time. The run that goes on since before the delay may lie
+ * some rows before it. */
+static struct hog find_hog(const struct thrum__model *model, const struct delay *delay)
+{
+	uint32_t first = run_from(model, delay->ready), to = run_from(model, delay->ran);
+	uint32_t from = first - model->runs.first > RUNS_MAX ? first - RUNS_MAX : model->runs.first;
+	struct hog hog = {.task = THRUM__NONE};
+	int64_t longest = 0;
+
+	to = to - first > RUNS_MAX ? first + RUNS_MAX : to;
+	for (uint32_t run = from; run < to; run++) {
+		int64_t takes = thrum__has_row(&model->runs, run) ? overlap(model, delay, run) : 0;
+
+		if (takes > longest && THRUM__RUN(model, run, task) != delay->task) {
+			longest = takes;
+			hog.task = THRUM__RUN(model, run, task);
+		}
+	}
+	for (uint32_t run = from; run < to && hog.task != THRUM__NONE; run++) {
+		if (!thrum__has_row(&model->runs, run) ||
+			THRUM__RUN(model, run, task) != hog.task || overlap(model, delay, run) == 0)
+			continue;
+		if (hog.total == 0)
+			hog.start = THRUM__RUN(model, run, start);
+		hog.total += overlap(model, delay, run);
+	}
+	return hog;
+}
+
+static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog)
+{
+	struct thrum__findings *findings = search->findings;
+	uint32_t key = thrum__peers_key(&search->peers, hog);
+
+	for (uint32_t i = 0; i < findings->count; i++) {
+		struct thrum__finding *finding = &findings->findings[i];
+
+		if (finding->class == THRUM__FINDING_STARVED &&
+			(finding->task == hog ||
+				(key != THRUM__NONE &&
+					thrum__peers_key(&search->peers, finding->task) == key)))
+			return finding;
+	}
+	return NULL;
+}
+
+/* One finding for each that hogs: of its longest delay. */
+static void tell(struct thrum__search *search, const struct delay *delay, const struct hog *hog)
+{
+	struct thrum__finding *finding = find_of(search, hog->task);
+	int certainty = thrum__finding_certainty(search, THRUM__LIKELY, delay->ready);
+
+	if (!finding)
+		finding = thrum__finding_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
+	else if (delay->ran - delay->ready <= finding->until - finding->steps[1].time)
+		delay = NULL;
+	if (!finding)
+		return;
+	finding->count++;
+	if (!delay)
+		return;
+	finding->task = hog->task;
+	finding->until = delay->ran;
+	finding->step_count = 0;
+	thrum__finding_step(finding, THRUM__STEP_HOGS, hog->task, delay->task, hog->start,
+		THRUM__NONE);
+	thrum__finding_step(finding, THRUM__STEP_READY, delay->task, delay->by, delay->ready,
+		THRUM__NONE);
+	if (delay->edge != THRUM__NONE)
+		thrum__finding_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
+			delay->ran, delay->edge);
+}
+
+/* Whether the delay is another task's doing; then it is told. */
+static bool blame(struct thrum__search *search, const struct delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	struct hog hog = find_hog(model, delay);
+
+	/* A lane's own task also waits for work, as long as the program doesn't tell that apart. */
+	if (hog.task == THRUM__NONE || thrum__task_is_lane(model, hog.task) ||
+		hog.total < (delay->ran - delay->ready) / 5 * 4)
+		return false;
+	tell(search, delay, &hog);
+	return true;
+}
+
+/* Where a task ran at a time, as far as is known. */
+static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->runs, run); i++) {
+		if (THRUM__RUN(model, run, start) <= time)
+			return THRUM__RUN(model, run, lane);
+		run = THRUM__RUN(model, run, prev);
+	}
+	return THRUM__TASK(model, task, lane);
+}
+
+static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
+			return THRUM__EDGE(model, edge, from);
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+static bool waited(const struct thrum__model *model, uint32_t read, int64_t before)
+{
+	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
+
+	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, to) == to)
+			return THRUM__EDGE(model, edge, time) <= before;
+		edge = THRUM__EDGE(model, edge, prev_out);
+	}
+	return false;
+}
+
+/* A result that was read long after it was there, by somebody who had waited for it. */
+static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct delay *delay)
+{
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+
+	if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
+		!thrum__has_row(&model->tasks, to) || !thrum__has_row(&model->tasks, from))
+		return false;
+	*delay = (struct delay){.task = from, .edge = edge};
+	delay->ready = THRUM__TASK(model, to, end);
+	delay->ran = THRUM__EDGE(model, edge, time);
+	if (delay->ready == THRUM__OPEN || delay->ran - delay->ready < LATE ||
+		!waited(model, edge, delay->ready))
+		return false;
+	delay->lane = lane_at(model, from, delay->ran);
+	delay->by = resolver_of(model, to);
+	return true;
+}
+
+/* A timer that came, or should have come, late. */
+static bool is_late_timer(const struct thrum__model *model, uint32_t note, struct delay *delay)
+{
+	uint32_t task = THRUM__NOTE(model, note, task);
+
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE ||
+		!thrum__has_row(&model->tasks, task))
+		return false;
+	*delay = (struct delay){.task = task, .by = THRUM__NONE, .edge = THRUM__NONE};
+	delay->ready = THRUM__NOTE(model, note, value);
+	delay->ran = THRUM__TASK(model, task, end);
+	delay->lane = THRUM__TASK(model, task, lane);
+	if (delay->ran == THRUM__OPEN)
+		delay->ran = model->end;
+	return delay->ready < delay->ran && delay->ran - delay->ready >= LATE &&
+		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;
+}
+
+static bool is_late_task(const struct thrum__model *model, uint32_t task, struct delay *delay)
+{
+	uint32_t wait = thrum__ready_since(model, task, &delay->ready);
+
+	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
+		return false;
+	delay->task = task;
+	delay->by = resolver_of(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)));
+	delay->lane = lane_at(model, task, model->end);
+	delay->ran = model->end;
+	delay->edge = THRUM__NONE;
+	return true;
+}
+
+int thrum__find_starved(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	unsigned left = DELAYS_MAX;
+	struct delay delay = {0};
+
+	for (uint32_t i = model->edges.first; i < model->edges.count && left > 0; i++) {
+		if (!thrum__has_row(&model->edges, i)) {
+			i |= THRUM__BLOCK_MASK;
+		} else if (is_late_read(model, i, &delay)) {
+			blame(search, &delay);
+			left--;
+		}
+	}
+	left = DELAYS_MAX;
+	for (uint32_t i = model->notes.first; i < model->notes.count && left > 0; i++) {
+		if (!thrum__has_row(&model->notes, i)) {
+			i |= THRUM__BLOCK_MASK;
+		} else if (is_late_timer(model, i, &delay)) {
+			blame(search, &delay);
+			left--;
+		}
+	}
+	left = DELAYS_MAX;
+	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count && left > 0;
+		i = thrum__next_task(model, i + 1)) {
+		if (!thrum__has_row(&model->tasks, i) || *thrum__cause(search, i) != THRUM__NONE ||
+			!is_late_task(model, i, &delay))
+			continue;
+		left--;
+		if (blame(search, &delay))
+			*thrum__cause(search, i) = THRUM__CAUSE_HEALTHY;
+	}
+	return 0;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From each task that should have resolved and didn't: along what it waits for, to where nobody
+ * waits any more. What is there tells the class.
+ */
+#include <string.h>
+
+#include "analyse/why/parts.h"
+
+#define LOOK_BACK 64        /* notes, edges */
+#define KEPT 5              /* waits of a path, those nearest the cause */
+#define WAY_MAX 16          /* waits, that a choice is looked into */
+#define LONG_RUN 1000000000 /* ns */
+#define SLACK 10000000      /* ns by which a timer may be late */
+
+/* A way along waits, from a victim to what it hangs on. */
+struct path {
+	uint32_t victim;  /* the first of its chain */
+	uint32_t waiter;  /* the last who waits, or NONE */
+	uint32_t leaf;    /* waits for nothing that is known */
+	uint32_t reached; /* a finding that explains it already, HEALTHY, or NONE */
+	struct {
+		uint32_t task;
+		struct thrum__wait wait;
+	} kept[KEPT]; /* [i % KEPT] */
+	unsigned length;
+	bool is_unknown; /* it leads over a choice of which not all is known */
+};
+
+/* ---- Along the waits ----------------------------------------------------------------------- */
+
+/* When a timer is due; -1: unknown. */
+static int64_t due_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->notes, note); i++) {
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
+			return THRUM__NOTE(model, note, value);
+		note = THRUM__NOTE(model, note, prev);
+	}
+	return -1;
+}
+
+/* Whether a timer will still come: nobody can tell that it won't. */
+static bool is_running_timer(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t due = due_of(model, task);
+
+	if (due >= 0)
+		return due >= model->end - SLACK;
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+}
+
+/* What the ways of a choice lead to, the best to tell first. */
+enum way {
+	WAY_COMES,
+	WAY_SHOULD_RESOLVE, /* it has been pending for long */
+	WAY_YOUNG,
+	WAY_INSIDE, /* the program itself has to bring it about */
+	WAY_OUTSIDE,
+};
+
+static enum way way_of(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	bool is_young = false;
+
+	for (int i = 0; i < WAY_MAX; i++) {
+		if (is_running_timer(search, task))
+			return WAY_COMES;
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return is_young || thrum__peers_is_young(&search->peers, task)
+				? WAY_YOUNG
+				: WAY_SHOULD_RESOLVE;
+		is_young |= thrum__peers_is_young(&search->peers, task);
+		if (thrum__waits_of(model, task, waits) == 0 || waits[0].next == THRUM__NONE)
+			break;
+		task = waits[0].next;
+	}
+	if (is_young)
+		return WAY_YOUNG;
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return WAY_OUTSIDE;
+	default: return WAY_INSIDE;
+	}
+}
+
+/* Of several: any that comes ends a choice, so one that will; else what the program itself does. */
+static unsigned of_choice(const struct thrum__search *search, const struct thrum__wait *waits,
+	unsigned count)
+{
+	enum way best = WAY_OUTSIDE;
+	unsigned chosen = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		enum way way = way_of(search, waits[i].on);
+
+		if (way < best) {
+			best = way;
+			chosen = i;
+		}
+	}
+	return chosen;
+}
+
+/* The wait to follow; false: there is none. Of a join all have to come, so the oldest. What looks
+ * like a request to the outside may be one to a task that is known. */
+static bool next_wait(const struct thrum__search *search, uint32_t task, struct thrum__wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__waits_of(model, task, waits);
+
+	if (count == 0)
+		return false;
+	*wait = waits[0];
+	if (thrum__task_is_choice(model, task))
+		*wait = waits[of_choice(search, waits, count)];
+	else if (THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
+		*wait = waits[count - 1];
+	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
+		(void)thrum__link_wait(model, task, wait);
+	return true;
+}
+
+static void walk(struct thrum__search *search, struct path *path)
+{
+	uint32_t at = path->leaf;
+	struct thrum__wait wait;
+
+	while ((path->reached = *thrum__cause(search, at)) == THRUM__NONE &&
+		next_wait(search, at, &wait)) {
+		path->is_unknown |= thrum__task_is_choice(search->model, at) &&
+			THRUM__TASK(search->model, at, flags) & THRUM__TASK_REMEMBERED;
+		/* Until more is known; so circles end, those of choices and links. */
+		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
+		path->kept[path->length % KEPT].task = at;
+		path->kept[path->length++ % KEPT].wait = wait;
+		path->waiter = at;
+		path->leaf = at = wait.next == THRUM__NONE ? wait.on : wait.next;
+	}
+	if (path->reached == THRUM__NONE)
+		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
+}
+
+/* Once the cause is known: all on the way have it. */
+static void settle(struct thrum__search *search, const struct path *path, uint32_t cause)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = thrum__model_heir(model, path->victim);
+	struct thrum__wait wait;
+
+	for (unsigned i = 0; i <= path->length; i++) {
+		*thrum__cause(search, at) = cause;
+		thrum__finding_mark(search, at, THRUM__MARK_BEHIND);
+		if (i == path->length || !next_wait(search, at, &wait))
+			break;
+		thrum__finding_mark(search, wait.on, THRUM__MARK_BEHIND);
+		at = wait.next == THRUM__NONE ? wait.on : wait.next;
+	}
+}
+
+/* ---- What it hangs on ---------------------------------------------------------------------- */
+
+/* Whether it runs, and not for so long that one should ask what it does. */
+static bool is_at_work(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__task_is_running(model, task) && !thrum__task_is_lane(model, task) &&
+		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
+}
+
+/* Whether what lies at the way's end will come, as far as anybody can tell. */
+static bool is_under_way(const struct thrum__search *search, const struct path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t leaf = path->leaf;
+
+	if (path->is_unknown || thrum__peers_is_young(&search->peers, path->victim) ||
+		thrum__peers_is_young(&search->peers, thrum__model_heir(model, path->victim)))
+		return true;
+	if (thrum__task_is_object(model, leaf))
+		return false;
+	return is_running_timer(search, leaf) || thrum__peers_is_young(&search->peers, leaf) ||
+		is_at_work(model, leaf);
+}
+
+static bool is_accept(const struct thrum__model *model, uint32_t task)
+{
+	return strncmp(thrum__model_task_name(model, task, NULL), "accept", 6) == 0;
+}
+
+/* A handle may be pending for ever; but what somebody asks of one may be a request that isn't
+ * answered. Then that is the leaf. */
+static bool is_idle_handle(const struct thrum__search *search, struct path *path)
+{
+	const struct thrum__model *model = search->model;
+
+	if (THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE)
+		return false;
+	if (path->waiter == THRUM__NONE ||
+		THRUM__TASK(model, path->waiter, kind) != THRUM_KIND_REQUEST ||
+		is_accept(model, path->waiter) ||
+		thrum__peers_is_young(&search->peers, path->waiter))
+		return true;
+	path->leaf = path->waiter;
+	path->length--;
+	path->waiter = path->length > 0 ? path->kept[(path->length - 1) % KEPT].task : THRUM__NONE;
+	return false;
+}
+
+static struct thrum__wait *last_wait(struct path *path)
+{
+	return path->length > 0 ? &path->kept[(path->length - 1) % KEPT].wait : NULL;
+}
+
+/* The signal that the way's last wait came too late for; *condition whose, *since when it waits.
+ * Conditions are waited for themselves, or (mirage-profile) by a task that they create. */
+static uint32_t missed_signal(const struct thrum__search *search, struct path *path,
+	uint32_t *condition, int64_t *since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t leaf = path->leaf;
+	bool is_itself = THRUM__TASK(model, leaf, kind) == THRUM_KIND_CONDITION;
+
+	*condition = is_itself ? leaf : THRUM__TASK(model, leaf, creator);
+	if (!last_wait(path) || !thrum__has_row(&model->tasks, *condition) ||
+		THRUM__TASK(model, *condition, kind) != THRUM_KIND_CONDITION)
+		return THRUM__NONE;
+	*since = is_itself ? last_wait(path)->since : THRUM__TASK(model, leaf, created);
+	return thrum__lost_signal(model, *condition, *since);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+static void add_lost_signal(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct path *path, uint32_t signal, int64_t since)
+{
+	uint32_t condition = THRUM__EDGE(model, signal, to);
+
+	thrum__finding_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
+		THRUM__EDGE(model, signal, from), THRUM__EDGE(model, signal, time), signal);
+	thrum__finding_step(finding, THRUM__STEP_WAITS_LATE,
+		path->leaf == condition ? path->waiter : path->leaf, condition, since,
+		path->kept[(path->length - 1) % KEPT].wait.edge);
+}
+
+/* A lock that goes to others, or whose holder has ended: since when, and who had it. */
+static void add_lock(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct path *path)
+{
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE, held;
+	int64_t since = path->kept[(path->length - 1) % KEPT].wait.since;
+	uint32_t holder = thrum__holder_of(model, path->leaf, &held);
+
+	for (; thrum__has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (last == THRUM__NONE && (kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LOCK))
+			last = edge;
+		finding->count += kind == THRUM__EDGE_LOCK;
+	}
+	if (holder != THRUM__NONE && finding->count < 2)
+		thrum__finding_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
+			THRUM__EDGE(model, held, time), held);
+	else if (last != THRUM__NONE)
+		thrum__finding_step(finding, THRUM__STEP_FREE, path->leaf,
+			THRUM__EDGE(model, last, from), THRUM__EDGE(model, last, time), last);
+}
+
+static bool is_named_anew(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task)
+{
+	uint32_t before = finding->steps[finding->step_count - 1].task;
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	return *name && strcmp(name, thrum__model_task_name(model, before, NULL)) != 0;
+}
+
+/* Those on the way that have a name; others tell nobody anything. */
+static void add_between(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct path *path, unsigned from)
+{
+	uint32_t victim = thrum__model_heir(model, path->victim);
+
+	for (unsigned i = from; i > 0 && path->length - i < KEPT; i--) {
+		const struct thrum__wait *wait = &path->kept[(i - 1) % KEPT].wait;
+		uint32_t task = path->kept[(i - 1) % KEPT].task;
+
+		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
+			return;
+		if (wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link) {
+			uint32_t edge = THRUM__NONE;
+
+			thrum__holder_of(model, wait->on, &edge);
+			thrum__finding_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
+				edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time),
+				edge);
+		}
+		if (task != victim &&
+			(finding->step_count == 0 || is_named_anew(model, finding, task)))
+			thrum__finding_step(finding, THRUM__STEP_BEHIND, task, wait->on,
+				wait->since, wait->edge);
+	}
+}
+
+static void add_victim(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct path *path)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__wait wait;
+	/* Of a way longer than what is kept, the victim's own wait is looked up again. */
+	bool waits = path->length > 0 &&
+		next_wait(search, thrum__model_heir(model, path->victim), &wait);
+
+	thrum__finding_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
+		waits ? wait.since : THRUM__TASK(model, path->victim, last),
+		waits ? wait.edge : THRUM__NONE);
+}
+
+static bool is_outside(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER || due_of(model, task) >= 0;
+}
+
+/* Of what waits for nothing: who made it, if that has ended. */
+static void add_maker(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t maker = THRUM__TASK(model, task, creator);
+
+	if (thrum__has_row(&model->tasks, maker) && !thrum__task_is_lane(model, maker) &&
+		THRUM__TASK(model, maker, end) != THRUM__OPEN &&
+		THRUM__TASK(model, maker, state) != THRUM__STATE_BECAME &&
+		*thrum__model_task_name(model, maker, NULL))
+		thrum__finding_step(finding, THRUM__STEP_MAKER_ENDED, maker, task,
+			THRUM__TASK(model, maker, end), THRUM__NONE);
+}
+
+/* Of a victim that waits for nothing: who still waits for it. */
+static void add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__task_is_pending(model, from) || from == task)
+			continue;
+		thrum__finding_step(finding, THRUM__STEP_BEHIND, from, task,
+			THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+}
+
+/* The finding's first steps. Returns how many of the way's waits they cover. */
+static unsigned add_cause(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct path *path, uint32_t signal, int64_t since)
+{
+	const struct thrum__wait *wait = path->length > 0
+		? &path->kept[(path->length - 1) % KEPT].wait
+		: NULL;
+
+	if (signal != THRUM__NONE) {
+		add_lost_signal(finding, model, path, signal, since);
+		return 1;
+	}
+	if (finding->class == THRUM__FINDING_OUTSIDE) {
+		thrum__finding_step(finding, THRUM__STEP_PENDING, path->leaf, THRUM__NONE,
+			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
+		return 0;
+	}
+	if (!wait) {
+		add_maker(finding, model, path->leaf);
+		return 0;
+	}
+	if (wait->next == THRUM__NONE)
+		add_lock(finding, model, path);
+	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, path->waiter, path->leaf, wait->since,
+		wait->edge);
+	return 1;
+}
+
+/* ---- Findings ------------------------------------------------------------------------------ */
+
+static void explain(struct thrum__search *search, struct path *path)
+{
+	const struct thrum__model *model = search->model;
+	int64_t since = 0;
+	uint32_t condition, signal = missed_signal(search, path, &condition, &since);
+	int class = signal != THRUM__NONE       ? THRUM__FINDING_LOST_WAKE_UP
+		: is_outside(model, path->leaf) ? THRUM__FINDING_OUTSIDE
+						: THRUM__FINDING_NEVER_RESOLVED;
+	struct thrum__finding *finding = thrum__finding_add(search, class, THRUM__LIKELY,
+		path->victim);
+	uint32_t number = search->findings->count - 1;
+	unsigned covered;
+
+	if (!finding) {
+		settle(search, path, THRUM__CAUSE_HEALTHY);
+		return;
+	}
+	if (signal != THRUM__NONE)
+		finding->certainty = (uint8_t)thrum__finding_certainty(search, THRUM__CERTAIN,
+			THRUM__EDGE(model, signal, time));
+	covered = add_cause(finding, model, path, signal, since);
+	add_between(finding, model, path, path->length - covered);
+	add_victim(finding, search, path);
+	if (path->length == 0)
+		add_waiter(finding, model, path->leaf);
+	if (thrum__finding_is_unsure(search, path->victim) ||
+		thrum__finding_is_unsure(search, path->leaf) ||
+		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
+		thrum__task_is_running(model, path->leaf))
+		finding->certainty = THRUM__POSSIBLE;
+	settle(search, path, number);
+}
+
+/* It hangs on what is told already; if on its victim, then it is the victim now. */
+static void join(struct thrum__search *search, const struct path *path)
+{
+	struct thrum__finding *finding = &search->findings->findings[path->reached];
+	const struct thrum__model *model = search->model;
+	struct thrum__step *last = &finding->steps[finding->step_count - 1];
+
+	settle(search, path, path->reached);
+	if (finding->step_count == THRUM__STEPS_MAX ||
+		(last->kind == THRUM__STEP_NEVER_RESOLVED &&
+			thrum__model_heir(model, last->task) != path->leaf)) {
+		finding->behind++;
+		return;
+	}
+	if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1 &&
+		last[-1].task == thrum__model_heir(model, last->task)) {
+		finding->step_count--; /* what it waits for is told already */
+	} else if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1) {
+		last->kind = THRUM__STEP_BEHIND;
+		last->other = finding->steps[finding->step_count - 2].task;
+	}
+	add_victim(finding, search, path);
+	finding->task = path->victim;
+}
+
+static bool is_told(const struct thrum__search *search, uint32_t task)
+{
+	uint32_t cause = *thrum__cause(search, task);
+
+	if (cause >= search->findings->count)
+		return false;
+	for (unsigned i = 0; i < search->findings->findings[cause].step_count; i++)
+		if (thrum__model_heir(search->model,
+			    search->findings->findings[cause].steps[i].task) == task)
+			return true;
+	return false;
+}
+
+static void follow(struct thrum__search *search, uint32_t victim)
+{
+	uint32_t heir = thrum__model_heir(search->model, victim);
+	struct path path = {.victim = victim,
+		.waiter = THRUM__NONE,
+		.leaf = heir,
+		.reached = THRUM__NONE};
+
+	if (*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
+		return;
+	walk(search, &path);
+	if (path.reached == THRUM__CAUSE_HEALTHY || is_under_way(search, &path))
+		return;
+	if (path.reached != THRUM__NONE) {
+		if (path.length > 0 || !is_told(search, heir))
+			join(search, &path);
+	} else if (!is_idle_handle(search, &path) && !is_under_way(search, &path)) {
+		explain(search, &path);
+	} else {
+		return;
+	}
+	thrum__finding_mark(search, victim, THRUM__MARK_STUCK);
+}
+
+int thrum__find_stuck(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
+		task = thrum__next_task(model, task + 1)) {
+		if (!thrum__has_row(&model->tasks, task) || !thrum__model_is_stuck(model, task) ||
+			thrum__findings_mark(search->findings, task) == THRUM__MARK_STUCK)
+			continue; /* a chain's later task: told already */
+		follow(search, task);
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/* What a picture shows of a text that anybody may have written. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define ELLIPSIS "\xe2\x80\xa6"
+
+size_t thrum__text_character(const char *text, size_t size, uint32_t *character)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	uint32_t c = p[0], least = length == 4 ? 0x10000 : length == 3 ? 0x800 : 0x80;
+
+	*character = c;
+	if (c < 0x80)
+		return 1;
+	*character = 0xfffd;
+	if (c < 0xc2 || c > 0xf4 || length > size)
+		return 0;
+	c &= 0x7fu >> length;
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*character = c;
+	return length;
+}
+
+/*
+ * What is no text: controls; what reorders, joins, hides or annotates other characters (Unicode 15,
+ * general categories Cc, Cf, Zl, Zp, and the fillers, which look like nothing); non-characters.
+ */
+static bool is_shown(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+	} hidden[] = {{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, {0x34f, 0x34f}, {0x600, 0x605},
+		{0x61c, 0x61c}, {0x6dd, 0x6dd}, {0x70f, 0x70f}, {0x890, 0x891}, {0x8e2, 0x8e2},
+		{0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},
+		{0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef},
+		{0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x110bd, 0x110bd},
+		{0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+		{0xe0000, 0xe0fff}};
+
+	for (size_t i = 0; i < sizeof hidden / sizeof *hidden && hidden[i].first <= c; i++)
+		if (c <= hidden[i].last)
+			return false;
+	return (c & 0xfffe) != 0xfffe;
+}
+
+size_t thrum__text_clean(const char *text, size_t size, char *to, size_t room)
+{
+	size_t at = 0, used = 0, fits = 0; /* fits: where an ellipsis still has room */
+
+	while (at < size) {
+		uint32_t c;
+		size_t length = thrum__text_character(text + at, size - at, &c);
+		bool ok = length > 0 && is_shown(c);
+		size_t shown = ok ? length : sizeof REPLACEMENT - 1;
+
+		if (used + sizeof ELLIPSIS - 1 <= room)
+			fits = used;
+		if (used + shown > room) {
+			if (room < sizeof ELLIPSIS - 1)
+				return 0;
+			memcpy(to + fits, ELLIPSIS, sizeof ELLIPSIS - 1);
+			return fits + sizeof ELLIPSIS - 1;
+		}
+		memcpy(to + used, ok ? text + at : REPLACEMENT, shown);
+		used += shown;
+		at += length > 0 ? length : 1;
+	}
+	return used;
+}

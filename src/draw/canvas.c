@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/* What all canvases share; and what is said of those for which cairo is missing. */
+#include "draw/canvas.h"
+#include "thrum.h"
+
+struct thrum__rect thrum__canvas_size(const struct thrum__list *lists, size_t count)
+{
+	struct thrum__rect size = {0, 0, 1, 1};
+
+	for (size_t i = 0; i < count; i++) {
+		if (lists[i].x + lists[i].width > size.width)
+			size.width = lists[i].x + lists[i].width;
+		if (lists[i].y + lists[i].height > size.height)
+			size.height = lists[i].y + lists[i].height;
+	}
+	return size;
+}
+
+#ifndef HAVE_CAIRO
+bool thrum__canvas_has_cairo(void)
+{
+	return false;
+}
+
+int thrum__canvas_png(const struct thrum__list *lists, size_t count, int theme, float scale,
+	thrum__sink *sink, void *context)
+{
+	return -THRUM_E_ARGUMENT;
+}
+
+int thrum__canvas_pdf(const struct thrum__list *lists, size_t count, int theme, const char *title,
+	thrum__sink *sink, void *context)
+{
+	return -THRUM_E_ARGUMENT;
+}
+
+int thrum__canvas_metrics_make(struct thrum__metrics *metrics)
+{
+	*metrics = thrum__metrics_plain;
+	return 0;
+}
+
+void thrum__canvas_metrics_free(struct thrum__metrics *metrics)
+{
+}
+#endif

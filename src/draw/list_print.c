@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: ISC */
+/* A display list as text, for tests; and its figures. */
+#include <math.h>
+#include <string.h>
+
+#include "draw/list.h"
+
+#define NUMBER_MAX 24
+
+/* A number with at most so many decimals (0 to 2) and no needless zeros. Returns its size. */
+static size_t print_number(char to[NUMBER_MAX], float value, int decimals)
+{
+	double scale = decimals > 1 ? 100 : decimals == 1 ? 10 : 1;
+	double scaled = fabs((double)value) * scale + 0.5;
+	uint64_t rest = scaled < 1e15 ? (uint64_t)scaled : 0; /* NAN too */
+	char digits[NUMBER_MAX];
+	size_t size = 0, count = 0;
+
+	for (; decimals > 0 && rest % 10 == 0; decimals--)
+		rest /= 10;
+	if (value < 0 && rest > 0)
+		to[size++] = '-';
+	while (rest > 0 || count <= (size_t)decimals) {
+		if (decimals > 0 && count == (size_t)decimals)
+			digits[count++] = '.', decimals = 0;
+		digits[count++] = (char)('0' + rest % 10);
+		rest /= 10;
+	}
+	while (count > 0)
+		to[size++] = digits[--count];
+	return size;
+}
+
+void thrum__list_count(const struct thrum__list *list, size_t *rects, size_t *others)
+{
+	*rects = *others = 0;
+	for (uint32_t i = 0; i < list->batch_count; i++) {
+		const struct thrum__batch *batch = &list->batches[i];
+		const struct thrum__point *points = batch->items;
+
+		if (batch->style.op == THRUM__OP_RECT)
+			*rects += batch->count;
+		else if (batch->style.op != THRUM__OP_POLY)
+			*others += batch->count;
+		else
+			for (uint32_t k = 0; k < batch->count; k++)
+				*others += isnan(points[k].x) ? 1 : 0;
+	}
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+struct printer {
+	char *to;
+	size_t size, used;
+};
+
+static void put_bytes(struct printer *printer, const char *bytes, size_t size)
+{
+	if (printer->used < printer->size) {
+		size_t room = printer->size - printer->used;
+		memcpy(printer->to + printer->used, bytes, size < room ? size : room);
+	}
+	printer->used += size;
+}
+
+static void put(struct printer *printer, const char *word)
+{
+	put_bytes(printer, word, strlen(word));
+}
+
+static void put_numbers(struct printer *printer, const float *numbers, size_t count)
+{
+	char number[NUMBER_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		put(printer, " ");
+		put_bytes(printer, number, print_number(number, numbers[i], 2));
+	}
+}
+
+/* "z op colour", then what else the style says: fill, width, dash, font. */
+static void put_style(struct printer *printer, const struct thrum__style *style)
+{
+#define THRUM__X(NAME, word, ...) word,
+	static const char *const dashes[] = {THRUM__DASHES(THRUM__X)};
+#undef THRUM__X
+	static const char *const ops[] = {"rect", "line", "poly", "tri", "ring", "text"};
+	char number[NUMBER_MAX];
+
+	put_bytes(printer, number, print_number(number, style->z, 0));
+	put(printer, " ");
+	put(printer, ops[style->op]);
+	put(printer, " ");
+	put(printer, thrum__colour_name(style->colour));
+	if (style->op == THRUM__OP_RING) {
+		put(printer, " ");
+		put(printer, thrum__colour_name(style->fill));
+	}
+	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY ||
+		style->op == THRUM__OP_RING)
+		put_numbers(printer, &style->width, 1);
+	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY) {
+		put(printer, " ");
+		put(printer, dashes[style->dash]);
+	}
+	if (style->op == THRUM__OP_TEXT) {
+		put(printer, " ");
+		put(printer, thrum__font_name(style->font));
+		if (style->is_volatile)
+			put(printer, " volatile");
+	}
+}
+
+/* One item; returns how many of the batch's elements it took: of a polyline, its points. */
+static uint32_t put_item(struct printer *printer, const struct thrum__list *list,
+	const struct thrum__batch *batch, uint32_t at)
+{
+	const float *numbers = batch->items;
+	const struct thrum__text *text = batch->items;
+	const struct thrum__point *points = batch->items;
+	uint32_t count = 1;
+
+	switch (batch->style.op) {
+	case THRUM__OP_RECT:
+	case THRUM__OP_LINE: put_numbers(printer, numbers + 4 * (size_t)at, 4); break;
+	case THRUM__OP_TRI: put_numbers(printer, numbers + 6 * (size_t)at, 6); break;
+	case THRUM__OP_RING: put_numbers(printer, numbers + 3 * (size_t)at, 3); break;
+	case THRUM__OP_POLY:
+		for (; !isnan(points[at].x); at++, count++)
+			put_numbers(printer, &points[at].x, 2);
+		break;
+	default:
+		put_numbers(printer, &text[at].x, 2);
+		put(printer, " ");
+		put_bytes(printer, list->text + text[at].offset, text[at].size);
+	}
+	put(printer, "\n");
+	return count;
+}
+
+size_t thrum__list_print(const struct thrum__list *list, char *to, size_t size)
+{
+	struct printer printer = {to, size > 0 ? size - 1 : 0, 0};
+
+	for (uint32_t i = 0; i < list->batch_count; i++) {
+		const struct thrum__batch *batch = &list->batches[i];
+
+		for (uint32_t k = 0; k < batch->count;) {
+			put_style(&printer, &batch->style);
+			k += put_item(&printer, list, batch, k);
+		}
+	}
+	if (size > 0)
+		to[printer.used < size ? printer.used : size - 1] = '\0';
+	return printer.used;
+}

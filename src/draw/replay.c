@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: ISC */
+/* Replaying display lists with cairo, and texts with pango. */
+#ifdef HAVE_CAIRO
+#include <math.h>
+#include <pango/pangocairo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "draw/canvas.h"
+#include "draw/replay.h"
+#include "thrum.h"
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+struct key {
+	const char *text;
+	size_t size;
+	int font;
+};
+
+struct shaped {
+	struct key key; /* its text follows */
+	PangoLayout *layout;
+	float width, baseline;
+	char text[];
+};
+
+/* How many texts a generation holds; there are two. */
+#define GENERATION 4096
+
+struct thrum__text_cache_private {
+	/* The default font map is never freed. */
+	PangoFontMap *map;
+	PangoContext *context;
+	PangoLayout *layouts[THRUM__FONT_COUNT]; /* of each font, to copy */
+	/* What is used moves from the old ones to the young; when these are full, the old ones go
+	 * and the young become old. */
+	GHashTable *young, *old;
+};
+
+static unsigned hash_key(const void *any)
+{
+	const struct key *key = any;
+	unsigned hash = 2166136261u ^ (unsigned)key->font; /* FNV-1a */
+
+	for (size_t i = 0; i < key->size; i++)
+		hash = (hash ^ (unsigned char)key->text[i]) * 16777619u;
+	return hash;
+}
+
+static gboolean is_same_key(const void *a, const void *b)
+{
+	const struct key *one = a, *other = b;
+
+	return one->font == other->font && one->size == other->size &&
+		memcmp(one->text, other->text, one->size) == 0;
+}
+
+static void free_shaped(void *any)
+{
+	struct shaped *shaped = any;
+
+	g_object_unref(shaped->layout);
+	free(shaped);
+}
+
+static GHashTable *new_generation(void)
+{
+	return g_hash_table_new_full(hash_key, is_same_key, NULL, free_shaped);
+}
+
+static struct shaped *shape(const struct thrum__text_cache_private *own, const struct key *key)
+{
+	struct shaped *shaped = malloc(sizeof *shaped + key->size);
+	int width;
+
+	if (!shaped)
+		return NULL;
+	memcpy(shaped->text, key->text, key->size);
+	shaped->key = (struct key){shaped->text, key->size, key->font};
+	shaped->layout = pango_layout_copy(own->layouts[key->font]);
+	pango_layout_set_text(shaped->layout, key->text, (int)key->size);
+	pango_layout_get_size(shaped->layout, &width, NULL);
+	shaped->width = (float)width / PANGO_SCALE;
+	shaped->baseline = (float)pango_layout_get_baseline(shaped->layout) / PANGO_SCALE;
+	return shaped;
+}
+
+/* A text as it is painted; NULL without memory. */
+static struct shaped *find_text(struct thrum__text_cache_private *own, const char *text,
+	size_t size, int font)
+{
+	struct key key = {text, size, font};
+	struct shaped *shaped = g_hash_table_lookup(own->young, &key);
+
+	if (shaped)
+		return shaped;
+	if (!g_hash_table_steal_extended(own->old, &key, NULL, (void **)&shaped))
+		shaped = shape(own, &key);
+	if (!shaped)
+		return NULL;
+	if (g_hash_table_size(own->young) >= GENERATION) {
+		g_hash_table_destroy(own->old);
+		own->old = own->young;
+		own->young = new_generation();
+	}
+	g_hash_table_insert(own->young, &shaped->key, shaped);
+	return shaped;
+}
+
+static float width_of(void *context, const char *text, size_t size, int font)
+{
+	char clean[1024];
+	struct shaped *shaped;
+
+	/* Pango wants valid UTF-8, and the list shows no more than that. */
+	size = thrum__text_clean(text, size, clean, sizeof clean);
+	shaped = find_text(context, clean, size, font);
+	return shaped ? shaped->width : 0;
+}
+
+static PangoLayout *make_layout(PangoContext *context, int font)
+{
+	PangoFontDescription *description = pango_font_description_new();
+	PangoAttrList *attributes = pango_attr_list_new();
+	PangoLayout *layout = pango_layout_new(context);
+
+	pango_font_description_set_family_static(description,
+		"Inter,Segoe UI,Roboto,Cantarell,Noto Sans,DejaVu Sans,sans-serif");
+	pango_font_description_set_absolute_size(description, thrum__font_size(font) * PANGO_SCALE);
+	pango_font_description_set_weight(description, (PangoWeight)thrum__font_weight(font));
+	pango_layout_set_font_description(layout, description);
+	pango_font_description_free(description);
+
+	pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"));
+	pango_layout_set_attributes(layout, attributes);
+	pango_attr_list_unref(attributes);
+
+	pango_layout_set_single_paragraph_mode(layout, TRUE);
+	pango_layout_set_auto_dir(layout, FALSE);
+	return layout;
+}
+
+int thrum__text_cache_init(struct thrum__text_cache *texts)
+{
+	struct thrum__text_cache_private *own = malloc(sizeof *own);
+	cairo_font_options_t *options;
+
+	if (!own)
+		return -THRUM_E_MEMORY;
+	options = cairo_font_options_create();
+	own->map = pango_cairo_font_map_new();
+	own->context = pango_font_map_create_context(own->map);
+	/* Widths that don't depend on the scale. */
+	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+	pango_cairo_context_set_font_options(own->context, options);
+	cairo_font_options_destroy(options);
+	pango_cairo_context_set_resolution(own->context, 96);
+	pango_context_set_round_glyph_positions(own->context, FALSE);
+	for (int font = 0; font < THRUM__FONT_COUNT; font++)
+		own->layouts[font] = make_layout(own->context, font);
+	own->young = new_generation();
+	own->old = new_generation();
+	*texts = (struct thrum__text_cache){{width_of, own}, own};
+	return 0;
+}
+
+void thrum__text_cache_finish(struct thrum__text_cache *texts)
+{
+	struct thrum__text_cache_private *own = texts->own;
+
+	g_hash_table_destroy(own->young);
+	g_hash_table_destroy(own->old);
+	for (int font = 0; font < THRUM__FONT_COUNT; font++)
+		g_object_unref(own->layouts[font]);
+	g_object_unref(own->context);
+	g_object_unref(own->map);
+	free(own);
+}
+
+/* ---- Replaying ----------------------------------------------------------------------------- */
+
+static void set_colour(cairo_t *cairo, int theme, int colour)
+{
+	uint32_t rgb = thrum__theme_colour(theme, colour);
+
+	cairo_set_source_rgb(cairo, (rgb >> 16) / 255.0, (rgb >> 8 & 255) / 255.0,
+		(rgb & 255) / 255.0);
+}
+
+static void set_stroke(cairo_t *cairo, const struct thrum__style *style)
+{
+	float lengths[4];
+	double dashes[4];
+	int count = (int)thrum__dash_lengths(style->dash, lengths);
+
+	for (int i = 0; i < count; i++)
+		dashes[i] = lengths[i];
+	cairo_set_dash(cairo, dashes, count, 0);
+	cairo_set_line_width(cairo, style->width);
+}
+
+static void trace_segments(cairo_t *cairo, const struct thrum__segment *lines, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		cairo_move_to(cairo, lines[i].x1, lines[i].y1);
+		cairo_line_to(cairo, lines[i].x2, lines[i].y2);
+	}
+}
+
+static void trace_polylines(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
+{
+	bool begins = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (isnan(points[i].x))
+			begins = true;
+		else if (begins)
+			cairo_move_to(cairo, points[i].x, points[i].y), begins = false;
+		else
+			cairo_line_to(cairo, points[i].x, points[i].y);
+	}
+}
+
+static void trace_triangles(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, points += 3) {
+		cairo_move_to(cairo, points[0].x, points[0].y);
+		cairo_line_to(cairo, points[1].x, points[1].y);
+		cairo_line_to(cairo, points[2].x, points[2].y);
+		cairo_close_path(cairo);
+	}
+}
+
+/* One by one: they may overlap. */
+static void paint_rings(cairo_t *cairo, const struct thrum__batch *batch, int theme)
+{
+	const struct thrum__circle *circles = batch->items;
+
+	set_stroke(cairo, &batch->style);
+	for (uint32_t i = 0; i < batch->count; i++) {
+		cairo_new_sub_path(cairo);
+		cairo_arc(cairo, circles[i].x, circles[i].y, circles[i].radius, 0, 2 * G_PI);
+		set_colour(cairo, theme, batch->style.fill);
+		cairo_fill_preserve(cairo);
+		set_colour(cairo, theme, batch->style.colour);
+		cairo_stroke(cairo);
+	}
+}
+
+static void paint_texts(cairo_t *cairo, struct thrum__text_cache_private *own,
+	const struct thrum__list *list, const struct thrum__batch *batch, int theme)
+{
+	const struct thrum__text *items = batch->items;
+
+	set_colour(cairo, theme, batch->style.colour);
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const char *text = list->text + items[i].offset;
+		int font = batch->style.font;
+		struct shaped *shaped = find_text(own, text, items[i].size, font);
+
+		if (!shaped)
+			continue;
+		cairo_move_to(cairo, items[i].x, items[i].y - shaped->baseline);
+		pango_cairo_show_layout(cairo, shaped->layout);
+	}
+}
+
+static void paint_rects(cairo_t *cairo, const struct thrum__rect *rects, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		cairo_rectangle(cairo, rects[i].x, rects[i].y, rects[i].width, rects[i].height);
+	cairo_fill(cairo);
+}
+
+static void paint_batch(cairo_t *cairo, struct thrum__text_cache_private *texts,
+	const struct thrum__list *list, const struct thrum__batch *batch, int theme)
+{
+	set_colour(cairo, theme, batch->style.colour);
+	switch (batch->style.op) {
+	case THRUM__OP_RECT: paint_rects(cairo, batch->items, batch->count); break;
+	case THRUM__OP_LINE:
+		set_stroke(cairo, &batch->style);
+		trace_segments(cairo, batch->items, batch->count);
+		cairo_stroke(cairo);
+		break;
+	case THRUM__OP_POLY:
+		set_stroke(cairo, &batch->style);
+		trace_polylines(cairo, batch->items, batch->count);
+		cairo_stroke(cairo);
+		break;
+	case THRUM__OP_TRI:
+		trace_triangles(cairo, batch->items, batch->count);
+		cairo_fill(cairo);
+		break;
+	case THRUM__OP_RING: paint_rings(cairo, batch, theme); break;
+	default: paint_texts(cairo, texts, list, batch, theme);
+	}
+}
+
+void thrum__canvas_paint(cairo_t *cairo, const struct thrum__list *lists, size_t count, int theme,
+	struct thrum__text_cache *texts)
+{
+	set_colour(cairo, theme, THRUM__COLOUR_BG);
+	cairo_paint(cairo);
+	for (size_t i = 0; i < count; i++) {
+		cairo_save(cairo);
+		cairo_translate(cairo, lists[i].x, lists[i].y);
+		cairo_rectangle(cairo, 0, 0, lists[i].width, lists[i].height);
+		cairo_clip(cairo);
+		for (uint32_t k = 0; k < lists[i].batch_count; k++)
+			paint_batch(cairo, texts->own, &lists[i], &lists[i].batches[k], theme);
+		cairo_restore(cairo);
+	}
+}
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * SVG, by hand: cairo's has no text but outlines, and an element for each rect. Here a batch of
+ * strokes or rects is one path of relative commands, in tenths of a pixel.
+ *
+ * Labels come from strangers. The list holds valid UTF-8 without control characters, which is what
+ * XML 1.0 allows; what is left to escape are the characters of markup.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "draw/canvas.h"
+#include "thrum.h"
+
+struct svg {
+	thrum__sink *sink;
+	void *context;
+	int result; /* the first error; nothing is written after it */
+	size_t used;
+	char buffer[8192];
+};
+
+static void flush(struct svg *svg)
+{
+	if (svg->result == 0 && svg->used > 0)
+		svg->result = svg->sink(svg->context, svg->buffer, svg->used);
+	svg->used = 0;
+}
+
+static void put_bytes(struct svg *svg, const char *bytes, size_t size)
+{
+	while (size > 0) {
+		size_t room = sizeof svg->buffer - svg->used, n = size < room ? size : room;
+
+		memcpy(svg->buffer + svg->used, bytes, n);
+		svg->used += n;
+		bytes += n;
+		size -= n;
+		if (svg->used == sizeof svg->buffer)
+			flush(svg);
+	}
+}
+
+static void put(struct svg *svg, const char *text)
+{
+	put_bytes(svg, text, strlen(text));
+}
+
+static void put_escaped(struct svg *svg, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		switch (text[i]) {
+		case '<': put(svg, "&lt;"); break;
+		case '>': put(svg, "&gt;"); break;
+		case '&': put(svg, "&amp;"); break;
+		case '"': put(svg, "&quot;"); break;
+		case '\'': put(svg, "&#39;"); break;
+		default: put_bytes(svg, &text[i], 1);
+		}
+	}
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* All lengths are in tenths of a pixel: sums of rounded steps don't drift. */
+static int tenths(float v)
+{
+	return v > -1e7f && v < 1e7f ? (int)lrintf(v * 10) : 0;
+}
+
+static void put_tenths(struct svg *svg, int v)
+{
+	char digits[16];
+	size_t at = sizeof digits;
+	unsigned rest = v < 0 ? 0u - (unsigned)v : (unsigned)v;
+
+	if (rest % 10 > 0) {
+		digits[--at] = (char)('0' + rest % 10);
+		digits[--at] = '.';
+	}
+	rest /= 10;
+	do
+		digits[--at] = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (v < 0)
+		digits[--at] = '-';
+	put_bytes(svg, digits + at, sizeof digits - at);
+}
+
+static void put_attribute(struct svg *svg, const char *name, int value)
+{
+	put(svg, " ");
+	put(svg, name);
+	put(svg, "=\"");
+	put_tenths(svg, value);
+	put(svg, "\"");
+}
+
+/* Two numbers of a path: a minus divides them as well as a space. */
+static void put_pair(struct svg *svg, int x, int y)
+{
+	put_tenths(svg, x);
+	if (y >= 0)
+		put(svg, " ");
+	put_tenths(svg, y);
+}
+
+static void put_colour(struct svg *svg, const char *name, int theme, int colour)
+{
+	uint32_t rgb = thrum__theme_colour(theme, colour);
+	char hex[] = "#000000";
+
+	for (int i = 0; i < 6; i++)
+		hex[1 + i] = "0123456789abcdef"[rgb >> (20 - 4 * i) & 15];
+	put(svg, " ");
+	put(svg, name);
+	put(svg, "=\"");
+	put(svg, hex);
+	put(svg, "\"");
+}
+
+/* ---- Paths --------------------------------------------------------------------------------- */
+
+/* Where a path's pen is. */
+struct pen {
+	struct svg *svg;
+	int x, y;
+	bool moved; /* once the path has its first, absolute command */
+};
+
+static void move_to(struct pen *pen, int x, int y)
+{
+	put(pen->svg, pen->moved ? "m" : "M");
+	put_pair(pen->svg, x - (pen->moved ? pen->x : 0), y - (pen->moved ? pen->y : 0));
+	*pen = (struct pen){pen->svg, x, y, true};
+}
+
+static void line_to(struct pen *pen, int x, int y)
+{
+	if (y == pen->y) {
+		put(pen->svg, "h");
+		put_tenths(pen->svg, x - pen->x);
+	} else if (x == pen->x) {
+		put(pen->svg, "v");
+		put_tenths(pen->svg, y - pen->y);
+	} else {
+		put(pen->svg, "l");
+		put_pair(pen->svg, x - pen->x, y - pen->y);
+	}
+	pen->x = x;
+	pen->y = y;
+}
+
+static void put_rects(struct pen *pen, const struct thrum__rect *rects, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int x = tenths(rects[i].x), y = tenths(rects[i].y);
+		int width = tenths(rects[i].width), height = tenths(rects[i].height);
+
+		move_to(pen, x, y);
+		line_to(pen, x + width, y);
+		line_to(pen, x + width, y + height);
+		line_to(pen, x, y + height);
+		put(pen->svg, "z");
+		pen->x = x; /* z goes back to where the figure began */
+		pen->y = y;
+	}
+}
+
+static void put_segments(struct pen *pen, const struct thrum__segment *lines, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		move_to(pen, tenths(lines[i].x1), tenths(lines[i].y1));
+		line_to(pen, tenths(lines[i].x2), tenths(lines[i].y2));
+	}
+}
+
+static void put_polylines(struct pen *pen, const struct thrum__point *points, uint32_t count)
+{
+	bool begins = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (isnan(points[i].x)) {
+			begins = true;
+			continue;
+		}
+		(begins ? move_to : line_to)(pen, tenths(points[i].x), tenths(points[i].y));
+		begins = false;
+	}
+}
+
+static void put_triangles(struct pen *pen, const struct thrum__point *points, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, points += 3) {
+		move_to(pen, tenths(points[0].x), tenths(points[0].y));
+		line_to(pen, tenths(points[1].x), tenths(points[1].y));
+		line_to(pen, tenths(points[2].x), tenths(points[2].y));
+		put(pen->svg, "z");
+		pen->x = tenths(points[0].x);
+		pen->y = tenths(points[0].y);
+	}
+}
+
+static void put_stroke(struct svg *svg, const struct thrum__style *style, int theme)
+{
+	float lengths[4];
+	size_t count = thrum__dash_lengths(style->dash, lengths);
+
+	put_colour(svg, "stroke", theme, style->colour);
+	if (style->width != 1)
+		put_attribute(svg, "stroke-width", tenths(style->width));
+	for (size_t i = 0; i < count; i++) {
+		put(svg, i == 0 ? " stroke-dasharray=\"" : " ");
+		put_tenths(svg, tenths(lengths[i]));
+	}
+	if (count > 0)
+		put(svg, "\"");
+}
+
+static void put_path(struct svg *svg, const struct thrum__batch *batch, int theme)
+{
+	struct pen pen = {.svg = svg};
+	bool is_filled = batch->style.op == THRUM__OP_RECT || batch->style.op == THRUM__OP_TRI;
+
+	put(svg, "<path");
+	if (is_filled) {
+		put_colour(svg, "fill", theme, batch->style.colour);
+	} else {
+		put(svg, " fill=\"none\"");
+		put_stroke(svg, &batch->style, theme);
+	}
+	put(svg, " d=\"");
+	switch (batch->style.op) {
+	case THRUM__OP_RECT: put_rects(&pen, batch->items, batch->count); break;
+	case THRUM__OP_LINE: put_segments(&pen, batch->items, batch->count); break;
+	case THRUM__OP_POLY: put_polylines(&pen, batch->items, batch->count); break;
+	default: put_triangles(&pen, batch->items, batch->count);
+	}
+	put(svg, "\"/>\n");
+}
+
+/* ---- The others ---------------------------------------------------------------------------- */
+
+static void put_rings(struct svg *svg, const struct thrum__batch *batch, int theme)
+{
+	const struct thrum__circle *circles = batch->items;
+
+	put(svg, "<g");
+	put_colour(svg, "fill", theme, batch->style.fill);
+	put_stroke(svg, &batch->style, theme);
+	put(svg, ">");
+	for (uint32_t i = 0; i < batch->count; i++) {
+		put(svg, "<circle");
+		put_attribute(svg, "cx", tenths(circles[i].x));
+		put_attribute(svg, "cy", tenths(circles[i].y));
+		put_attribute(svg, "r", tenths(circles[i].radius));
+		put(svg, "/>");
+	}
+	put(svg, "</g>\n");
+}
+
+static void put_texts(struct svg *svg, const struct thrum__list *list,
+	const struct thrum__batch *batch, int theme)
+{
+	const struct thrum__text *texts = batch->items;
+
+	put(svg, "<g class=\"");
+	put(svg, thrum__font_name(batch->style.font));
+	put(svg, "\"");
+	put_colour(svg, "fill", theme, batch->style.colour);
+	put(svg, ">\n");
+	for (uint32_t i = 0; i < batch->count; i++) {
+		put(svg, "<text");
+		put_attribute(svg, "x", tenths(texts[i].x));
+		put_attribute(svg, "y", tenths(texts[i].y));
+		put(svg, ">");
+		put_escaped(svg, list->text + texts[i].offset, texts[i].size);
+		put(svg, "</text>\n");
+	}
+	put(svg, "</g>\n");
+}
+
+static void put_list(struct svg *svg, const struct thrum__list *list, int theme)
+{
+	/* An inner picture clips. */
+	put(svg, "<svg");
+	put_attribute(svg, "x", tenths(list->x));
+	put_attribute(svg, "y", tenths(list->y));
+	put_attribute(svg, "width", tenths(list->width));
+	put_attribute(svg, "height", tenths(list->height));
+	put(svg, ">\n");
+	for (uint32_t i = 0; i < list->batch_count; i++) {
+		const struct thrum__batch *batch = &list->batches[i];
+
+		if (batch->style.op == THRUM__OP_TEXT)
+			put_texts(svg, list, batch, theme);
+		else if (batch->style.op == THRUM__OP_RING)
+			put_rings(svg, batch, theme);
+		else
+			put_path(svg, batch, theme);
+	}
+	put(svg, "</svg>\n");
+}
+
+/* Within a page of HTML, styles count for all of the page: hence the class. */
+static void put_fonts(struct svg *svg)
+{
+	put(svg,
+		"<style>.thrum text{font-family:" THRUM__FACE
+		";font-variant-numeric:tabular-nums}");
+	for (int font = 0; font < THRUM__FONT_COUNT; font++) {
+		put(svg, ".thrum .");
+		put(svg, thrum__font_name(font));
+		put(svg, "{font-size:");
+		put_tenths(svg, thrum__font_size(font) * 10);
+		put(svg, "px;font-weight:");
+		put_tenths(svg, thrum__font_weight(font) * 10);
+		put(svg, "}");
+	}
+	put(svg, "</style>\n");
+}
+
+static void put_picture(struct svg *svg, const struct thrum__list *lists, size_t count, int theme,
+	const char *title)
+{
+	char clean[400];
+	struct thrum__rect size = thrum__canvas_size(lists, count);
+
+	put(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"thrum\"");
+	put_attribute(svg, "width", tenths(size.width));
+	put_attribute(svg, "height", tenths(size.height));
+	put(svg, " role=\"img\" xml:space=\"preserve\">\n<title>");
+	put_escaped(svg, clean, thrum__text_clean(title, strlen(title), clean, sizeof clean));
+	put(svg, "</title>\n");
+	put_fonts(svg);
+	put(svg, "<rect width=\"100%\" height=\"100%\"");
+	put_colour(svg, "fill", theme, THRUM__COLOUR_BG);
+	put(svg, "/>\n");
+	for (size_t i = 0; i < count; i++)
+		put_list(svg, &lists[i], theme);
+	put(svg, "</svg>\n");
+	flush(svg);
+}
+
+int thrum__canvas_svg(const struct thrum__list *lists, size_t count, int theme, const char *title,
+	thrum__sink *sink, void *context)
+{
+	struct svg *svg = malloc(sizeof *svg);
+	int result;
+
+	if (!svg)
+		return -THRUM_E_MEMORY;
+	svg->sink = sink;
+	svg->context = context;
+	svg->result = 0;
+	svg->used = 0;
+	put_picture(svg, lists, count, theme, title);
+	result = svg->result;
+	free(svg);
+	return result;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * From the bytes of a packet to events. The switch is made from the table of records: for each
+ * record the fixed part's size is checked once, then its fields are loaded, then show_NAME() makes
+ * events of them.
+ */
+#include <string.h>
+
+#include "read/thrum/reader.h"
+#include "read/thrum/show.h"
+
+/* ---- The decoder, made from the table ------------------------------------------------------ */
+
+/* Bytes that a record has at least: its fixed part, and a text's NUL or a key's length. */
+#define TASK(x) +4
+#define VALUE(x) +4
+#define DEF(x) +2
+#define SITE(x) +2
+#define KIND(x) +1
+#define CAUSE(x) +1
+#define U32(x) +4
+#define U64(x) +8
+#define TEXT(x) +1
+#define KEY(x) +1
+#define RECORD(id, NAME, name, runs, fields) NARROW_##NAME = 0 fields,
+enum {
+#include "format/records.def"
+};
+#undef RECORD
+#undef TASK
+#undef VALUE
+#define TASK(x) +8
+#define VALUE(x) +8
+#define RECORD(id, NAME, name, runs, fields) WIDE_##NAME = 0 fields,
+enum {
+#include "format/records.def"
+};
+#undef RECORD
+#undef TASK
+#undef VALUE
+#undef DEF
+#undef SITE
+#undef KIND
+#undef CAUSE
+#undef U32
+#undef U64
+#undef TEXT
+#undef KEY
+
+#define TIME_MASK ((1u << THRUM__TIME_BITS) - 1)
+
+#define CREATES(id) \
+	(id == THRUM__R_CREATE || id == THRUM__R_CREATE_WAITING || id == THRUM__R_CREATE_IN || \
+		id == THRUM__R_LANE)
+
+ALWAYS_INLINE uint16_t load16(const uint8_t *p)
+{
+	uint16_t value;
+
+	memcpy(&value, p, sizeof value);
+	return value;
+}
+
+ALWAYS_INLINE uint32_t load32(const uint8_t *p)
+{
+	uint32_t value;
+
+	memcpy(&value, p, sizeof value);
+	return value;
+}
+
+ALWAYS_INLINE uint64_t load64(const uint8_t *p)
+{
+	uint64_t value;
+
+	memcpy(&value, p, sizeof value);
+	return value;
+}
+
+static struct bad_record bad(const char *why)
+{
+	return (struct bad_record){.why = why};
+}
+
+static struct bad_record bad_id(unsigned id)
+{
+	return (struct bad_record){.why = "unknown event id", .has_id = true, .id = id};
+}
+
+static struct bad_record cut_off(void)
+{
+	return (struct bad_record){.why = "event cut off", .is_cut = true};
+}
+
+static struct bad_record bad_text(size_t left)
+{
+	return left > THRUM_TEXT_MAX ? bad("text too long") : cut_off();
+}
+
+/* The text at p, up to its NUL. */
+#define LOAD_TEXT(x) \
+	{ \
+		size_t left = (size_t)(end - p); \
+		const uint8_t *nul = memchr(p, 0, \
+			left <= THRUM_TEXT_MAX ? left : THRUM_TEXT_MAX + 1); \
+		if (UNLIKELY(!nul)) { \
+			problem = bad_text(left); \
+			goto stop; \
+		} \
+		f.x = (const char *)p; \
+		f.x##_size = (uint32_t)(nul - p); \
+		p = nul + 1; \
+	}
+
+/* A key is moved over its length, to make room for a NUL behind it: the bytes are our own. */
+#define LOAD_KEY(x) \
+	{ \
+		uint8_t *key = lane->slot->bytes + (p - lane->slot->bytes); \
+		f.x##_size = *p++; \
+		if (UNLIKELY(f.x##_size > THRUM_KEY_MAX)) { \
+			problem = bad("key too long"); \
+			goto stop; \
+		} \
+		if (UNLIKELY((size_t)(end - p) < f.x##_size)) { \
+			problem = cut_off(); \
+			goto stop; \
+		} \
+		memmove(key, p, f.x##_size); \
+		p += f.x##_size; \
+		key[f.x##_size] = 0; \
+		f.x = (const char *)key; \
+	}
+
+#define TAKE(x, loaded, size) \
+	f.x = loaded; \
+	p += size;
+#define DEF(x) TAKE(x, load16(p), 2)
+#define SITE(x) TAKE(x, load16(p), 2)
+#define KIND(x) TAKE(x, *p, 1)
+#define CAUSE(x) TAKE(x, *p, 1)
+#define U32(x) TAKE(x, load32(p), 4)
+#define U64(x) TAKE(x, load64(p), 8)
+#define TEXT(x) LOAD_TEXT(x)
+#define KEY(x) LOAD_KEY(x)
+
+#define DECODE(id, NAME, size, fields) \
+	{ \
+		if (UNLIKELY(end - p < (ptrdiff_t)(size))) { \
+			problem = cut_off(); \
+			goto stop; \
+		} \
+		fields; \
+		if (CREATES(id) && UNLIKELY(f.other == 0)) { \
+			problem = bad("created task 0"); \
+			goto stop; \
+		} \
+		e = show_##NAME(e, &s, &f); \
+		break; \
+	}
+
+/* ---- The short cut ------------------------------------------------------------------------- */
+
+/*
+ * Most records are nothing but one or two task ids. Which of these kinds comes next can't be
+ * predicted, and a processor that guessed wrong loses more time than the whole record takes. So
+ * they share one way, without branches.
+ */
+struct plain {
+	uint8_t size; /* with the header; 0: not such a record */
+	uint8_t type, flags;
+	bool by_running; /* the running task does it, to the first id; else the first id does it */
+	bool is_switch;
+};
+
+#define PLAIN_SIZE_MAX 12
+
+static const struct plain plain_records[THRUM__EXTENDED + 1] = {
+	[THRUM__R_SWITCH] = {8, THRUM_EVENT_SWITCH, 0, false, true},
+	[THRUM__R_SHOULD_RESOLVE] = {8, THRUM_EVENT_SHOULD_RESOLVE, 0, false, false},
+	[THRUM__R_WAIT] = {12, THRUM_EVENT_TRY_READ, OTHER, false, false},
+	[THRUM__R_READ] = {12, THRUM_EVENT_READ, OTHER, false, false},
+	[THRUM__R_BECOME] = {12, THRUM_EVENT_BECOME, OTHER, false, false},
+	[THRUM__R_READ_OWN] = {8, THRUM_EVENT_READ, OTHER, true, false},
+	[THRUM__R_RESOLVE] = {8, THRUM_EVENT_RESOLVE, OTHER, true, false},
+	[THRUM__R_CANCEL] = {8, THRUM_EVENT_CANCEL, OTHER, true, false},
+	[THRUM__R_LOCK] = {8, THRUM_EVENT_LOCK, OTHER, true, false},
+	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, true, false},
+};
+
+/* yes ? a : b, and no compiler makes a branch of it. */
+ALWAYS_INLINE uint64_t choose(bool yes, uint64_t a, uint64_t b)
+{
+	return b ^ ((a ^ b) & -(uint64_t)yes);
+}
+
+/* `p`: the record's fields, of which there are as many bytes as two ids have. */
+ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct scene *s,
+	const struct plain *plain, const uint8_t *p, uint64_t id_base)
+{
+	uint64_t first = id_base + load32(p), second = id_base + load32(p + 4);
+	uint64_t task = choose(plain->by_running, s->running, first);
+	uint64_t other = choose(plain->by_running, first, second);
+
+	s->running = choose(plain->is_switch, first, s->running);
+	return put(e, plain->type, plain->flags, task, choose(plain->flags, other, 0));
+}
+
+/* An extended header's time, or why it can't be right. */
+static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t last)
+{
+	if (ticks < last)
+		return "event earlier than the one before it";
+	return thrum__clock_is_plausible(r, ticks, last) ? NULL : "time beyond the recording's";
+}
+
+struct bad_record thrum__decode(struct reader *r, struct lane *lane)
+{
+	struct slot *slot = lane->slot;
+	const uint8_t *p = slot->bytes + lane->at, *end = slot->bytes + lane->content, *record = p;
+	struct thrum_event *e = slot->events + slot->count;
+	/* One more than a record needs, for a note. */
+	const struct thrum_event *full = slot->events + BATCH - EVENTS_A_RECORD - 1;
+	uint64_t last = lane->ticks, bound = lane->bound, id_base = lane->id_base, records = 0;
+	struct scene s = {.reader = r,
+		.lane = lane,
+		.running = lane->running,
+		.number = lane->number};
+	struct bad_record problem = {0};
+	struct fields f;
+
+	while (e <= full && p != end) {
+		record = p;
+		if (UNLIKELY((size_t)(end - p) < THRUM__COMPACT_SIZE)) {
+			problem = cut_off();
+			goto stop;
+		}
+		uint32_t id = load32(p);
+		const struct plain *plain = &plain_records[id % 32];
+
+		if (UNLIKELY(id % 32 == THRUM__EXTENDED)) {
+			if ((size_t)(end - p) < THRUM__EXTENDED_SIZE) {
+				problem = cut_off();
+				goto stop;
+			}
+			id = load32(p + 1);
+			s.clock = load64(p + 5);
+			problem.why = p[0] == THRUM__EXTENDED ? check_extended(r, s.clock, last)
+							      : "damaged event header";
+			if (problem.why)
+				goto stop;
+			p += THRUM__EXTENDED_SIZE;
+		} else {
+			s.clock = last + (((id >> 5) - (uint32_t)last) & TIME_MASK);
+			id %= 32;
+			p += THRUM__COMPACT_SIZE;
+		}
+		if (UNLIKELY(s.clock > bound)) {
+			problem = bad("event later than the next packet's");
+			goto stop;
+		}
+		s.time = clock_ns(&r->clock, s.clock);
+		/* Here, not with the rest: done while the processor finds out where the switch
+		 * goes. */
+		prepare(e, &s);
+		if (plain->size && end - record >= PLAIN_SIZE_MAX) {
+			e = put_plain(e, &s, plain, p, id_base);
+			p = record + plain->size;
+			last = s.clock;
+			records++;
+			continue;
+		}
+		switch (id) {
+#define TASK(x) TAKE(x, id_base + load32(p), 4)
+#define VALUE(x) TAKE(x, (int32_t)load32(p), 4)
+#define RECORD(id, NAME, name, runs, fields) \
+	case id: \
+		DECODE(id, NAME, NARROW_##NAME, fields)
+#include "format/records.def"
+#undef RECORD
+#undef TASK
+#undef VALUE
+#define TASK(x) TAKE(x, load64(p), 8)
+#define VALUE(x) TAKE(x, (int64_t)load64(p), 8)
+#define RECORD(id, NAME, name, runs, fields) \
+	case id + THRUM__WIDE: \
+		if ((int)WIDE_##NAME == (int)NARROW_##NAME) \
+			goto unknown; /* there is no wide form */ \
+		DECODE(id, NAME, WIDE_##NAME, fields)
+#include "format/records.def"
+#undef RECORD
+		default:
+		unknown:
+			problem = bad_id(id);
+			goto stop;
+		}
+		last = s.clock;
+		records++;
+	}
+	record = p;
+stop:
+	lane->at = (uint32_t)(record - slot->bytes);
+	lane->ticks = last;
+	lane->running = s.running;
+	slot->count = (size_t)(e - slot->events);
+	r->trace.info.records += records;
+	return problem;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: ISC */
+/* A lane's packets, one after the other: copying them when their turn comes, and what is missing
+ * between them. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/thrum/reader.h"
+
+/* ---- Slots --------------------------------------------------------------------------------- */
+
+struct slot *thrum__slot_take(struct reader *r)
+{
+	struct slot *slot = r->free_slots;
+
+	if (slot)
+		r->free_slots = slot->next_free;
+	else
+		slot = malloc(sizeof *slot + r->header.packet_size);
+	if (slot)
+		slot->first = slot->count = 0;
+	return slot;
+}
+
+static void slot_give_back(struct reader *r, struct lane *lane)
+{
+	lane->slot->next_free = r->free_slots;
+	r->free_slots = lane->slot;
+	lane->slot = NULL;
+}
+
+/* ---- What is not there --------------------------------------------------------------------- */
+
+void thrum__note(struct reader *r, struct slot *slot, enum thrum_event_type type, uint32_t lane,
+	uint64_t ticks, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	int size = vsnprintf(slot->note, sizeof slot->note, format, arguments);
+	va_end(arguments);
+	if (size < 0)
+		size = 0;
+	if ((size_t)size >= sizeof slot->note)
+		size = sizeof slot->note - 1;
+	/* A packet may begin before its first event, but nothing happened before the first of all.
+	 */
+	if (ticks < r->clock.base)
+		ticks = r->clock.base;
+	slot->events[slot->count++] = (struct thrum_event){
+		.time = clock_ns(&r->clock, ticks),
+		.clock = ticks,
+		.text = slot->note,
+		.text_size = (uint32_t)size,
+		.lane = lane,
+		.type = (uint8_t)type,
+		.flags = THRUM_EVENT_HAS_TEXT,
+	};
+	if (type == THRUM_EVENT_DAMAGED)
+		r->trace.info.damaged++;
+	else
+		r->trace.info.gaps++;
+}
+
+static uint64_t packet_offset(const struct reader *r, uint32_t index)
+{
+	return r->header.packet.offset + (uint64_t)index * r->header.packet_size;
+}
+
+static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks)
+{
+	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number, ticks,
+		"packet overwritten while reading");
+}
+
+/* ---- Packets ------------------------------------------------------------------------------- */
+
+/* Copies the lane's packet to its slot. Returns 1; 0: it is gone, as the batch says; or a negative
+ * enum thrum_error. */
+static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
+{
+	struct thrum__packet *packet = (struct thrum__packet *)(void *)lane->slot->bytes;
+	size_t bytes;
+	int result = thrum__packet_read(&r->trace.input, &r->header, lane->packet,
+		lane->slot->bytes, &bytes);
+
+	lane->is_cut = result == -THRUM_E_TRUNCATED && bytes >= sizeof *packet;
+	/* Its header was fine when packets were looked for, so whatever is wrong now is new. */
+	if (result == -THRUM_E_TRUNCATED || result == -THRUM_E_DAMAGED)
+		result = lane->is_cut ? 1 : THRUM__REUSED;
+	if (result < 0)
+		return result;
+	if (result != 1 || packet->ticket != lane->ticket) {
+		note_overwritten(r, lane, ticks);
+		return 0;
+	}
+	lane->content = (uint32_t)bytes;
+	/* What is followed by another packet is complete. */
+	lane->may_grow = lane->next == lane->end && r->header.state == THRUM__RECORDING;
+	return 1;
+}
+
+/* Goes on in a packet that has grown since it was read. */
+static int resume_packet(struct reader *r, struct lane *lane)
+{
+	uint32_t at = lane->content;
+	bool has_vanished = lane->has_vanished;
+	/* No event yet: then when its packet began. */
+	uint64_t ticks = lane->last ? lane->last : lane->ticks;
+
+	lane->has_grown = lane->has_vanished = lane->may_grow = false;
+	if (has_vanished) {
+		note_overwritten(r, lane, ticks);
+		return 1;
+	}
+	int result = copy_packet(r, lane, ticks);
+
+	lane->at = at;
+	if (lane->content < at)
+		lane->content = at;
+	return result;
+}
+
+/* If numbers are missing before the next packet, tells so. */
+static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet_ref *next)
+{
+	if (!lane->has_begun || next->seq <= lane->seq || next->seq == lane->seq + 1)
+		return false;
+	uint64_t missing = next->seq - lane->seq - 1;
+
+	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number,
+		next->begin > lane->last ? next->begin : lane->last, "%llu packet%s overwritten",
+		(unsigned long long)missing, missing == 1 ? "" : "s");
+	lane->seq = next->seq - 1;
+	lane->name = lane->reason = (struct span_of_text){"", 0};
+	return true;
+}
+
+/* What the decoder has to know is in the packet's header. */
+static void start_decoder(struct reader *r, struct lane *lane, const struct thrum__packet *packet)
+{
+	lane->at = sizeof *packet;
+	lane->ticks = packet->begin;
+	lane->id_base = packet->id_base;
+	lane->own = packet->own;
+	lane->running = packet->running;
+	if (packet->suspended == UINT16_MAX)
+		return; /* if anybody knows the reason, then we do, from the packet before */
+	lane->reason = (struct span_of_text){"", 0};
+	if (packet->suspended == 0)
+		return;
+	const struct definition *reason = thrum__definition(r, packet->suspended);
+
+	if (reason && reason->type == THRUM__DEFINES_TAG)
+		lane->reason = (struct span_of_text){reason->text, reason->text_size};
+}
+
+/* The time of the next packet, if that is sure to follow this one. */
+static uint64_t bound_of(const struct reader *r, const struct lane *lane)
+{
+	if (lane->next == lane->end)
+		return UINT64_MAX;
+	const struct packet_ref *next = &r->packets[r->order[lane->next]];
+	bool follows = next->seq == lane->seq + 1 &&
+		(next->own == lane->own || next->tid == lane->tid);
+
+	return follows ? next->first : UINT64_MAX;
+}
+
+static int start_packet(struct reader *r, struct lane *lane)
+{
+	uint32_t index = r->order[lane->next];
+	const struct packet_ref *next = &r->packets[index];
+
+	if (tell_of_gap(r, lane, next))
+		return 1;
+	lane->next++;
+	lane->packet = index;
+	lane->ticket = next->ticket;
+	lane->seq = next->seq;
+	lane->tid = next->tid;
+	lane->has_begun = true;
+	lane->at = lane->content = lane->counted = 0;
+	int result = copy_packet(r, lane, next->begin > lane->last ? next->begin : lane->last);
+
+	if (result != 1)
+		return result;
+	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
+	lane->bound = bound_of(r, lane);
+	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last) {
+		if (lane->ticks > lane->last)
+			lane->last = lane->ticks;
+		return 1;
+	}
+	thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+		"packet at byte %llu: begins before the end of the packet before it",
+		(unsigned long long)packet_offset(r, index));
+	lane->at = lane->content;
+	lane->may_grow = false;
+	return 1;
+}
+
+/* Copies what the decoder remembers out of a packet that is going to be forgotten. */
+static void keep_text(struct span_of_text *text, char *copy, const struct lane *lane)
+{
+	const char *bytes = (const char *)lane->slot->bytes;
+
+	if (text->text < bytes || text->text >= bytes + lane->content)
+		return;
+	memcpy(copy, text->text, text->size);
+	copy[text->size] = '\0';
+	text->text = copy;
+}
+
+static void finish_packet(struct reader *r, struct lane *lane)
+{
+	keep_text(&lane->name, lane->name_copy, lane);
+	keep_text(&lane->reason, lane->reason_copy, lane);
+	r->trace.info.content_bytes += lane->content - lane->counted;
+	lane->counted = lane->content;
+}
+
+/* ---- Batches ------------------------------------------------------------------------------- */
+
+static void decode_batch(struct reader *r, struct lane *lane)
+{
+	struct bad_record bad = thrum__decode(r, lane);
+	unsigned long long offset = packet_offset(r, lane->packet) + lane->at;
+
+	if (lane->ticks > lane->last)
+		lane->last = lane->ticks;
+	if (!bad.why || (lane->is_cut && bad.is_cut)) {
+		if (bad.why)
+			lane->at = lane->content;
+		return;
+	}
+	if (bad.has_id)
+		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+			"%s %u at byte %llu", bad.why, bad.id, offset);
+	else
+		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+			"%s at byte %llu", bad.why, offset);
+	lane->at = lane->content;
+	lane->may_grow = lane->is_cut = false;
+}
+
+/* The packet that lane is in has no more bytes: what comes after it? Returns 0 when that is
+ * nothing. */
+static int go_on(struct reader *r, struct lane *lane)
+{
+	if (lane->is_cut) {
+		lane->is_cut = false;
+		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+			"truncated at byte %llu",
+			(unsigned long long)packet_offset(r, lane->packet) + lane->content);
+		return 1;
+	}
+	finish_packet(r, lane);
+	int result = 0;
+
+	if (lane->has_vanished || lane->has_grown)
+		result = resume_packet(r, lane);
+	else if (lane->next < lane->end)
+		result = start_packet(r, lane);
+	else
+		return 0;
+	return result < 0 ? result : 1;
+}
+
+int thrum__lane_fill(struct reader *r, struct lane *lane)
+{
+	int result = 1;
+
+	if (!lane->slot)
+		lane->slot = thrum__slot_take(r);
+	if (!lane->slot)
+		return -THRUM_E_MEMORY;
+	lane->slot->first = lane->slot->count = 0;
+	while (result > 0 && lane->slot->count == 0) {
+		if (lane->at < lane->content)
+			decode_batch(r, lane);
+		else
+			result = go_on(r, lane);
+	}
+	if (result <= 0)
+		slot_give_back(r, lane);
+	return result;
+}
+
+/*
+ * While packets are looked at, others are begun: the lane's next but one may be seen though the
+ * place of the next one was looked at too early. But each packet that is older than one seen before
+ * is seen now, if it still is there. So what comes behind a gap waits until it is seen for the
+ * second time.
+ */
+static void hold_back(struct reader *r, struct lane *lane)
+{
+	uint64_t seq = lane->seq;
+	bool has_begun = lane->has_begun;
+
+	for (size_t i = lane->next; i < lane->end; i++) {
+		const struct packet_ref *ref = &r->packets[r->order[i]];
+		bool follows = has_begun ? ref->seq <= seq + 1 : ref->seq == 0;
+
+		if (!follows && !(lane->was_seen && ref->seq <= lane->seen_seq)) {
+			lane->end = i;
+			r->holds_back = true;
+			break;
+		}
+		seq = ref->seq;
+		has_begun = true;
+	}
+	lane->was_seen = lane->shown.packets > 0;
+	lane->seen_seq = lane->shown.last_seq;
+}
+
+/* Skips what was read already; finds out what became of the packet that was read last. */
+static void skip_read(struct reader *r, struct lane *lane)
+{
+	bool is_there = false;
+
+	for (; lane->next < lane->end; lane->next++) {
+		const struct packet_ref *ref = &r->packets[r->order[lane->next]];
+
+		if (ref->seq > lane->seq)
+			break;
+		if (r->order[lane->next] == lane->packet && ref->ticket == lane->ticket) {
+			is_there = true;
+			lane->has_grown = lane->may_grow && ref->content > lane->content;
+		}
+	}
+	lane->has_vanished = lane->may_grow && !is_there;
+}
+
+void thrum__lane_reposition(struct reader *r, struct lane *lane)
+{
+	if (lane->has_begun)
+		skip_read(r, lane);
+	if (r->header.state == THRUM__RECORDING && !r->is_dead)
+		hold_back(r, lane);
+	if (!lane->may_grow)
+		return;
+	/* When a packet is followed by another one it is complete, but maybe wasn't when it was
+	 * looked at. */
+	if (lane->next < lane->end && !lane->has_vanished)
+		lane->has_grown = true;
+	if (lane->slot)
+		lane->bound = bound_of(r, lane);
+}

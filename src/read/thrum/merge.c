@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The lanes' events in the order of time. A binary heap holds the lanes by the time of their next
+ * event; a lane whose next packet wasn't read yet, by the packet's time. The earliest lane gives
+ * its events up to the next lane's time in one piece, as they lie in its batch.
+ */
+#include <string.h>
+
+#include "read/thrum/reader.h"
+
+static bool is_earlier(const struct heap_entry *a, const struct heap_entry *b)
+{
+	return a->ticks != b->ticks ? a->ticks < b->ticks : a->lane < b->lane;
+}
+
+/* Lets an entry sink to its place. */
+static void sink(struct heap_entry *heap, uint32_t count, uint32_t at)
+{
+	struct heap_entry entry = heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && is_earlier(&heap[child + 1], &heap[child]))
+			child++;
+		if (is_earlier(&entry, &heap[child]))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = entry;
+}
+
+/* When the lane's next event is, at the earliest. False: there is none. */
+static bool next_time(const struct reader *r, const struct lane *lane, uint64_t *ticks)
+{
+	*ticks = lane->last;
+	if (lane->slot) {
+		if (lane->slot->first < lane->slot->count)
+			*ticks = lane->slot->events[lane->slot->first].clock;
+		return true;
+	}
+	if (lane->has_vanished || lane->has_grown)
+		return true;
+	if (lane->next == lane->end)
+		return false;
+	*ticks = r->packets[r->order[lane->next]].begin;
+	return true;
+}
+
+void thrum__merge_restart(struct reader *r)
+{
+	r->heap_count = 0;
+	for (uint32_t i = 0; i < r->lane_count; i++) {
+		uint64_t ticks;
+
+		if (next_time(r, &r->lanes[i], &ticks))
+			r->heap[r->heap_count++] = (struct heap_entry){ticks, i};
+	}
+	for (uint32_t i = r->heap_count / 2; i-- > 0;)
+		sink(r->heap, r->heap_count, i);
+}
+
+/* The earliest lane's time has changed; or it has no events any more. */
+static void update_top(struct reader *r)
+{
+	uint64_t ticks;
+
+	if (next_time(r, &r->lanes[r->heap[0].lane], &ticks))
+		r->heap[0].ticks = ticks;
+	else
+		r->heap[0] = r->heap[--r->heap_count];
+	if (r->heap_count > 1)
+		sink(r->heap, r->heap_count, 0);
+}
+
+/* The lane and the time up to which the earliest lane may give events. */
+static struct heap_entry limit_of_top(const struct reader *r)
+{
+	struct heap_entry limit = {UINT64_MAX, UINT32_MAX};
+
+	for (uint32_t i = 1; i < 3 && i < r->heap_count; i++)
+		if (is_earlier(&r->heap[i], &limit))
+			limit = r->heap[i];
+	const struct live *live = &r->live;
+
+	/* Remembered events come after those of the same time: by then it is known whether they are
+	 * needed. */
+	if (live->next < live->queued && live->queue[live->next].ticks < limit.ticks)
+		limit = (struct heap_entry){live->queue[live->next].ticks, UINT32_MAX};
+	return limit;
+}
+
+/* How many events of the earliest lane's batch come before the limit: at least one. */
+static size_t count_before(const struct slot *slot, uint32_t lane, struct heap_entry limit)
+{
+	/* At the same time the lane with the lower number goes first. */
+	uint64_t until = lane < limit.lane ? limit.ticks : limit.ticks - 1;
+	size_t i = slot->first + 1;
+
+	if (slot->events[slot->count - 1].clock <= until)
+		return slot->count - slot->first;
+	while (slot->events[i].clock <= until)
+		i++;
+	return i - slot->first;
+}
+
+/* The next packet that can't be right and was not told of yet, or a file that ends too early. */
+static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
+{
+	const struct thrum__header *h = &r->header;
+	uint64_t base = r->clock.base;
+
+	slot->count = 0;
+	for (; r->has_bad && r->bad_next < r->packet_count; r->bad_next++) {
+		size_t i = r->bad_next;
+
+		if (r->packets[i].state != PACKET_BAD)
+			continue;
+		r->packets[i].state = PACKET_TOLD;
+		thrum__note(r, slot, THRUM_EVENT_DAMAGED, 0, base, "packet at byte %llu: %s",
+			(unsigned long long)(h->packet.offset + i * h->packet_size),
+			r->packets[i].why);
+		return true;
+	}
+	r->has_bad = false;
+	r->bad_next = 0;
+	if (r->missing == 0 || r->missing_told)
+		return false;
+	r->missing_told = true;
+	thrum__note(r, slot, THRUM_EVENT_DAMAGED, 0, base,
+		"truncated at byte %llu: %llu packet%s missing",
+		(unsigned long long)r->trace.input.size(r->trace.input.owner),
+		(unsigned long long)r->missing, r->missing == 1 ? " is" : "s are");
+	return true;
+}
+
+static int give(const struct thrum_event *from, size_t how_many, const struct thrum_event **events,
+	size_t *count)
+{
+	*events = from;
+	*count = how_many;
+	return 1;
+}
+
+/* Makes sure that the earliest lane has events, or is no more in the heap. */
+static int fill_top(struct reader *r)
+{
+	struct lane *lane = &r->lanes[r->heap[0].lane];
+	int result = thrum__lane_fill(r, lane);
+
+	if (result < 0)
+		return result;
+	if (result > 0)
+		thrum__live_see(&r->live, lane->slot->events, lane->slot->count);
+	update_top(r);
+	return 0;
+}
+
+int thrum__merge_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
+	struct thrum_error_info *info)
+{
+	struct reader *r = (struct reader *)trace;
+
+	if (tell_of_bad_packet(r, r->notes))
+		return give(r->notes->events, 1, events, count);
+	for (;;) {
+		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
+		size_t remembered = thrum__live_give(r, earliest, events);
+
+		if (remembered)
+			return give(*events, remembered, events, count);
+		if (r->heap_count == 0)
+			return 0;
+		uint32_t lane = r->heap[0].lane;
+		struct slot *slot = r->lanes[lane].slot;
+
+		if (slot && slot->first < slot->count) {
+			size_t first = slot->first,
+			       given = count_before(slot, lane, limit_of_top(r));
+
+			slot->first += given;
+			update_top(r);
+			return give(slot->events + first, given, events, count);
+		}
+		int error = fill_top(r);
+
+		if (error)
+			return thrum__error_set(info, error, 0, "reading failed: %s",
+				error == -THRUM_E_MEMORY ? "out of memory"
+							 : "the operating system refused");
+	}
+}

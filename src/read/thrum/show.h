@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What each record shows: one function show_NAME() for each, which makes events of its fields. For
+ * the decoder only, which has them inlined.
+ */
+#ifndef READ_THRUM_SHOW_H
+#define READ_THRUM_SHOW_H
+
+#include <string.h>
+
+#include "read/thrum/reader.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#define EVENTS_A_RECORD 3 /* at most */
+
+/* What the fields of a record are; those that it doesn't have are never looked at. */
+struct fields {
+	uint64_t task, other, source;
+	int64_t value;
+	uint64_t monotonic, realtime;
+	const char *text;
+	uint32_t text_size, tid;
+	uint16_t def, site;
+	uint8_t kind, cause;
+	const char *key;
+	uint32_t key_size;
+};
+
+/* What a record is seen in the light of. */
+struct scene {
+	struct reader *reader;
+	struct lane *lane;
+	uint64_t clock, running;
+	int64_t time;
+	uint32_t number; /* of the lane */
+};
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+/* What all events of a record have, and nothing of what only some have. */
+ALWAYS_INLINE void prepare(struct thrum_event *e, const struct scene *s)
+{
+	e->time = s->time;
+	e->clock = s->clock;
+	e->value = 0;
+	e->text = "";
+	e->text_size = 0;
+	e->lane = s->number;
+}
+
+enum {
+	ACTS = THRUM_EVENT_HAS_TASK,
+	OTHER = THRUM_EVENT_HAS_OTHER
+};
+
+/* A prepared event becomes one of this type; returns where the next one goes. Task 0 is nobody. */
+ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags, uint64_t task,
+	uint64_t other)
+{
+	e->task = task;
+	e->other = other;
+	e->site = 0;
+	e->type = (uint8_t)type;
+	e->kind = 0;
+	e->flags = (uint8_t)(flags | (task ? ACTS : 0));
+	return e + 1;
+}
+
+ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t size)
+{
+	end[-1].text = text;
+	end[-1].text_size = size;
+	end[-1].flags |= THRUM_EVENT_HAS_TEXT;
+}
+
+ALWAYS_INLINE void set_value(struct thrum_event *end, int64_t value)
+{
+	end[-1].value = value;
+	end[-1].flags |= THRUM_EVENT_HAS_VALUE;
+}
+
+/* A definition's text; for 0 that of the NAME record before. */
+ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s, unsigned number,
+	unsigned type)
+{
+	if (UNLIKELY(number == 0)) {
+		set_text(end, s->lane->name.text, s->lane->name.size);
+		s->lane->name = (struct span_of_text){"", 0};
+		return;
+	}
+	const struct definition *d = NULL;
+
+	if (number < s->reader->definition_room)
+		d = s->reader->definitions[number];
+	if (UNLIKELY(!d))
+		d = thrum__definition(s->reader, number);
+	if (UNLIKELY(!d))
+		set_text(end, "", 0);
+	else if (UNLIKELY(d->type != type))
+		set_text(end, d->unknown, (uint32_t)strlen(d->unknown));
+	else
+		set_text(end, d->text, d->text_size);
+}
+
+ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struct scene *s,
+	const struct fields *f, uint64_t parent)
+{
+	e = put(e, THRUM_EVENT_CREATE, OTHER, parent, f->other);
+	e[-1].kind = f->kind <= THRUM_KIND_STREAM ? f->kind : THRUM_KIND_UNKNOWN;
+	e[-1].site = f->site;
+	if (f->text_size) {
+		prepare(e, s);
+		e = put(e, THRUM_EVENT_LABEL, 0, f->other, 0);
+		set_text(e, f->text, f->text_size);
+	}
+	return e;
+}
+
+/* ---- One function for each record ---------------------------------------------------------- */
+
+#define MAYBE_UNUSED __attribute__((unused))
+#define SHOW(NAME) \
+	ALWAYS_INLINE struct thrum_event *show_##NAME(struct thrum_event *e, \
+		MAYBE_UNUSED struct scene *s, MAYBE_UNUSED const struct fields *f)
+
+SHOW(SWITCH)
+{
+	s->running = f->task;
+	return put(e, THRUM_EVENT_SWITCH, 0, f->task, 0);
+}
+
+SHOW(WAIT)
+{
+	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->task, f->other);
+}
+
+SHOW(READ_OWN)
+{
+	return put(e, THRUM_EVENT_READ, OTHER, s->running, f->other);
+}
+
+SHOW(READ)
+{
+	return put(e, THRUM_EVENT_READ, OTHER, f->task, f->other);
+}
+
+SHOW(RESOLVE)
+{
+	return put(e, THRUM_EVENT_RESOLVE, OTHER, s->running, f->other);
+}
+
+SHOW(CREATE)
+{
+	return put_created(e, s, f, s->running);
+}
+
+SHOW(CREATE_WAITING)
+{
+	e = put_created(e, s, f, s->running);
+	prepare(e, s);
+	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->other, f->source);
+}
+
+SHOW(CREATE_IN)
+{
+	return put_created(e, s, f, f->task);
+}
+
+SHOW(LABEL)
+{
+	e = put(e, THRUM_EVENT_LABEL, 0, f->task, 0);
+	set_text(e, f->text, f->text_size);
+	return e;
+}
+
+SHOW(COUNTER)
+{
+	e = put(e, THRUM_EVENT_COUNTER, 0, s->running, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_COUNTER);
+	set_value(e, f->value);
+	return e;
+}
+
+SHOW(LOG)
+{
+	e = put(e, THRUM_EVENT_LOG, 0, s->running, 0);
+	set_text(e, f->text, f->text_size);
+	return e;
+}
+
+SHOW(TAG)
+{
+	e = put(e, THRUM_EVENT_TAG, 0, s->running, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
+	return e;
+}
+
+SHOW(TAG_VALUE)
+{
+	e = show_TAG(e, s, f);
+	set_value(e, f->value);
+	return e;
+}
+
+SHOW(SPAN_BEGIN)
+{
+	e = put(e, THRUM_EVENT_SPAN_BEGIN, 0, 0, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
+	return e;
+}
+
+SHOW(SPAN_END)
+{
+	e = put(e, THRUM_EVENT_SPAN_END, 0, 0, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
+	return e;
+}
+
+SHOW(SUSPEND)
+{
+	e = put(e, THRUM_EVENT_SUSPEND, 0, 0, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
+	s->lane->reason = (struct span_of_text){e[-1].text, e[-1].text_size};
+	return e;
+}
+
+SHOW(RESUME)
+{
+	e = put(e, THRUM_EVENT_RESUME, 0, 0, 0);
+	set_text(e, s->lane->reason.text, s->lane->reason.size);
+	s->lane->reason = (struct span_of_text){"", 0};
+	return e;
+}
+
+SHOW(FAIL)
+{
+	e = put(e, THRUM_EVENT_FAIL, OTHER, s->running, f->other);
+	set_text(e, f->text, f->text_size);
+	return e;
+}
+
+SHOW(CANCEL)
+{
+	return put(e, THRUM_EVENT_CANCEL, OTHER, s->running, f->other);
+}
+
+SHOW(BECOME)
+{
+	return put(e, THRUM_EVENT_BECOME, OTHER, f->task, f->other);
+}
+
+SHOW(SIGNAL)
+{
+	e = put(e, THRUM_EVENT_SIGNAL, OTHER, s->running, f->other);
+	set_value(e, f->value);
+	return e;
+}
+
+SHOW(LOCK)
+{
+	return put(e, THRUM_EVENT_LOCK, OTHER, s->running, f->other);
+}
+
+SHOW(UNLOCK)
+{
+	return put(e, THRUM_EVENT_UNLOCK, OTHER, s->running, f->other);
+}
+
+SHOW(LINK_SEND)
+{
+	e = put(e, THRUM_EVENT_LINK_SEND, 0, s->running, 0);
+	set_text(e, f->key, f->key_size);
+	return e;
+}
+
+SHOW(LINK_RECEIVE)
+{
+	e = put(e, THRUM_EVENT_LINK_RECEIVE, 0, s->running, 0);
+	set_text(e, f->key, f->key_size);
+	return e;
+}
+
+SHOW(DUE)
+{
+	e = put(e, THRUM_EVENT_DUE, 0, f->task, 0);
+	set_value(e, f->value);
+	return e;
+}
+
+SHOW(SHOULD_RESOLVE)
+{
+	return put(e, THRUM_EVENT_SHOULD_RESOLVE, 0, f->task, 0);
+}
+
+SHOW(CONTEXT)
+{
+	s->running = f->task;
+	return e;
+}
+
+SHOW(NAME)
+{
+	s->lane->name = (struct span_of_text){f->text, f->text_size};
+	return e;
+}
+
+SHOW(LANE)
+{
+	struct fields own = *f;
+
+	own.kind = THRUM_KIND_THREAD;
+	own.site = 0;
+	s->lane->own = s->running = f->other;
+	s->lane->shown.tid = f->tid;
+	return put_created(e, s, &own, 0);
+}
+
+SHOW(CATEGORY)
+{
+	e = put(e, THRUM_EVENT_CATEGORY, 0, 0, 0);
+	set_definition(e, s, f->def, THRUM__DEFINES_CATEGORY);
+	set_value(e, f->value);
+	return e;
+}
+
+SHOW(CLOCK)
+{
+	return e;
+}
+
+SHOW(LOST)
+{
+	const char *cause = thrum_lost_name(f->cause);
+
+	e = put(e, THRUM_EVENT_LOST, 0, 0, 0);
+	if (!cause)
+		cause = "unknown cause";
+	set_text(e, cause, (uint32_t)strlen(cause));
+	set_value(e, f->value);
+	return e;
+}
+
+#undef SHOW
+#undef MAYBE_UNUSED
+
+#endif

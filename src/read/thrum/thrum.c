@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: ISC */
+/* Recordings of thrum: opening, closing, refreshing; lanes and definitions by number. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/packet.h"
+#include "read/thrum/reader.h"
+
+static struct reader *reader_of(struct thrum_trace *trace)
+{
+	return (struct reader *)trace; /* its first member */
+}
+
+static bool probe(const uint8_t *head, size_t size)
+{
+	return size >= 8 && memcmp(head, THRUM__MAGIC, 8) == 0;
+}
+
+/* ---- Definitions --------------------------------------------------------------------------- */
+
+/* Copies the cell if it holds something. */
+static bool load_definition(const struct reader *r, uint32_t number, struct thrum__definition *cell)
+{
+	const struct thrum__input *input = &r->trace.input;
+	uint64_t offset = r->header.definitions.offset + (uint64_t)number * sizeof *cell;
+	uint32_t type[2];
+
+	if (number == 0 || number >= r->definition_count)
+		return false;
+	if (thrum__input_read(input, offset, type, sizeof type) != sizeof type || type[0] == 0)
+		return false;
+	/* Partner: the release store of the type, behind everything else. */
+	atomic_thread_fence(memory_order_acquire);
+	return thrum__input_read(input, offset, cell, sizeof *cell) == sizeof *cell;
+}
+
+static struct definition *make_definition(const struct reader *r, uint32_t number)
+{
+	struct definition *d = calloc(1, sizeof *d);
+	struct thrum__definition cell;
+
+	if (!d)
+		return NULL;
+	snprintf(d->unknown, sizeof d->unknown, "?%u", (unsigned)number);
+	if (!load_definition(r, number, &cell))
+		return d;
+	const char *nul = memchr(cell.text, '\0', sizeof cell.text);
+
+	if (!nul)
+		return d;
+	memcpy(d->text, cell.text, sizeof d->text);
+	d->text_size = (uint32_t)(nul - cell.text);
+	d->type = cell.type;
+	if (d->type == THRUM__DEFINES_SITE) {
+		size_t rest = sizeof cell.text - d->text_size - 1;
+
+		d->site.function = d->text;
+		d->site.file = d->text + d->text_size + 1;
+		d->site.line = cell.number;
+		if (!memchr(nul + 1, '\0', rest))
+			d->type = 0;
+	}
+	return d;
+}
+
+/* Makes the table of definitions long enough for this number. */
+static bool make_room_for_definition(struct reader *r, uint32_t number)
+{
+	uint32_t room = r->definition_room ? r->definition_room : 64;
+
+	while (room <= number)
+		room *= 2;
+	struct definition **definitions = realloc(r->definitions, room * sizeof *definitions);
+
+	if (!definitions)
+		return false;
+	memset(definitions + r->definition_room, 0,
+		(room - r->definition_room) * sizeof *definitions);
+	r->definitions = definitions;
+	r->definition_room = room;
+	return true;
+}
+
+const struct definition *thrum__definition(struct reader *r, uint32_t number)
+{
+	if (number >= THRUM__DEFINITIONS_MAX ||
+		(number >= r->definition_room && !make_room_for_definition(r, number)))
+		return NULL;
+	if (!r->definitions[number])
+		r->definitions[number] = make_definition(r, number);
+	return r->definitions[number];
+}
+
+static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, unsigned number)
+{
+	struct reader *r = reader_of((struct thrum_trace *)trace);
+	const struct definition *d = number ? thrum__definition(r, number) : NULL;
+
+	return d && d->type == THRUM__DEFINES_SITE ? &d->site : NULL;
+}
+
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+static int make_room_for_lane(struct reader *r)
+{
+	if (r->lane_count < r->lane_room)
+		return 0;
+	size_t room = r->lane_room ? (size_t)r->lane_room * 2 : 8;
+	struct lane *lanes = realloc(r->lanes, room * sizeof *lanes);
+
+	if (!lanes)
+		return -THRUM_E_MEMORY;
+	r->lanes = lanes;
+	uint32_t *by_number = realloc(r->lanes_by_number, room * sizeof *by_number);
+
+	if (!by_number)
+		return -THRUM_E_MEMORY;
+	r->lanes_by_number = by_number;
+	struct heap_entry *heap = realloc(r->heap, room * sizeof *heap);
+
+	if (!heap)
+		return -THRUM_E_MEMORY;
+	r->heap = heap;
+	r->lane_room = (uint32_t)room;
+	return 0;
+}
+
+int64_t thrum__lane_index(struct reader *r, uint64_t number)
+{
+	uint32_t low = 0, high = r->lane_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (r->lanes[r->lanes_by_number[middle]].shown.number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < r->lane_count && r->lanes[r->lanes_by_number[low]].shown.number == number)
+		return r->lanes_by_number[low];
+	int error = make_room_for_lane(r);
+
+	if (error)
+		return error;
+	uint32_t index = r->lane_count++;
+	struct lane *lane = &r->lanes[index];
+
+	memset(lane, 0, sizeof *lane);
+	lane->shown.number = number;
+	lane->number = index;
+	lane->name = lane->reason = (struct span_of_text){"", 0};
+	memmove(r->lanes_by_number + low + 1, r->lanes_by_number + low,
+		(index - low) * sizeof *r->lanes_by_number);
+	r->lanes_by_number[low] = index;
+	r->trace.info.lanes = r->lane_count;
+	return index;
+}
+
+/* Before anything is read: the lanes in the order of their numbers. */
+static int sort_lanes(struct reader *r)
+{
+	struct lane *sorted = malloc((r->lane_count + 1) * sizeof *sorted);
+
+	if (!sorted)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < r->lane_count; i++) {
+		sorted[i] = r->lanes[r->lanes_by_number[i]];
+		sorted[i].number = r->lanes_by_number[i] = i;
+	}
+	if (r->lane_count > 0)
+		memcpy(r->lanes, sorted, r->lane_count * sizeof *sorted);
+	free(sorted);
+	return 0;
+}
+
+static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, unsigned lane)
+{
+	const struct reader *r = (const struct reader *)trace;
+
+	return lane < r->lane_count ? &r->lanes[lane].shown : NULL;
+}
+
+/* ---- Closing and opening ------------------------------------------------------------------- */
+
+static void close_reader(struct thrum_trace *trace)
+{
+	struct reader *r = reader_of(trace);
+
+	for (uint32_t i = 0; i < r->lane_count; i++)
+		free(r->lanes[i].slot);
+	while (r->free_slots) {
+		struct slot *slot = r->free_slots;
+
+		r->free_slots = slot->next_free;
+		free(slot);
+	}
+	for (uint32_t i = 0; i < r->definition_room; i++)
+		free(r->definitions[i]);
+	thrum__live_finish(r);
+	free(r->notes);
+	free(r->definitions);
+	free(r->packets);
+	free(r->order);
+	free(r->lanes);
+	free(r->lanes_by_number);
+	free(r->heap);
+	free(r);
+}
+
+static int load_header(struct reader *r, struct thrum_error_info *info)
+{
+	const char *what;
+	uint64_t offset;
+	int64_t got = thrum__input_read(&r->trace.input, 0, &r->header, sizeof r->header);
+
+	if (got < 0)
+		return thrum__error_set(info, (int)got, 0, "its header can't be read");
+	if (got < (int64_t)sizeof r->header)
+		return thrum__error_set(info, -THRUM_E_TRUNCATED, (uint64_t)got,
+			"truncated at byte %llu, in the header", (unsigned long long)got);
+	int error = thrum__header_check(&r->header, &what, &offset);
+
+	if (error == -THRUM_E_VERSION)
+		return thrum__error_set(info, error, offset,
+			"written by a newer thrum: format version %u, this one reads up to %u",
+			(unsigned)r->header.version, THRUM__VERSION);
+	if (error)
+		return thrum__error_set(info, error, offset, "damaged header: %s at byte %llu",
+			what, (unsigned long long)offset);
+	/* Whatever they hold, they end. */
+	r->header.program[sizeof r->header.program - 1] = '\0';
+	r->header.host[sizeof r->header.host - 1] = '\0';
+	return 0;
+}
+
+static const char *state_name(uint32_t state)
+{
+	switch (state) {
+	case THRUM__RECORDING: return "recording";
+	case THRUM__STOPPED: return "stopped";
+	case THRUM__SNAPSHOT: return "snapshot";
+	}
+	return "";
+}
+
+static const char *clock_name(uint32_t kind)
+{
+	switch (kind) {
+	case THRUM__CLOCK_TSC: return "tsc";
+	case THRUM__CLOCK_MONOTONIC: return "monotonic";
+	case THRUM__CLOCK_GIVEN: return "given";
+	}
+	return "";
+}
+
+/* Time 0 is the earliest event of all. */
+static void set_base(struct reader *r)
+{
+	struct thrum_trace_info *info = &r->trace.info;
+	const struct thrum__reading *start = &r->header.start;
+	uint64_t base = UINT64_MAX;
+
+	for (size_t i = 0; i < r->packet_count; i++) {
+		const struct packet_ref *ref = &r->packets[i];
+
+		if (ref->state == PACKET_GOOD && ref->content > sizeof(struct thrum__packet) &&
+			ref->first < base)
+			base = ref->first;
+	}
+	base = thrum__live_earliest(r, base);
+	if (base == UINT64_MAX)
+		base = start->ticks;
+	r->clock.base = base;
+	info->clock_first = base;
+	double ns = (double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick;
+
+	info->start = 0;
+	if (start->ticket != 0 && start->realtime != 0 && ns > -0x1p62 && ns < 0x1p62)
+		info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
+}
+
+static void set_info(struct reader *r)
+{
+	struct thrum_trace_info *info = &r->trace.info;
+	const struct thrum__header *h = &r->header;
+
+	info->program = h->program;
+	info->host = h->host;
+	info->clock = clock_name(h->clock_kind);
+	info->state = state_name(h->state);
+	info->pid = h->pid;
+	info->packet_size = h->packet_size;
+}
+
+static int look_around(struct reader *r)
+{
+	r->definition_count = (uint32_t)(r->header.definitions.size /
+		sizeof(struct thrum__definition));
+	r->notes = malloc(sizeof *r->notes);
+	if (!r->notes)
+		return -THRUM_E_MEMORY;
+	thrum__clock_init(r);
+	/* The table first: what is created later is in packets that will be overwritten last. */
+	int error = thrum__live_init(r);
+
+	if (!error)
+		error = thrum__scan(r);
+	/* What is held back is seen for the second time then. */
+	if (error >= 0 && r->holds_back)
+		error = thrum__scan(r);
+	if (error < 0)
+		return error;
+	r->has_ended = r->header.state != THRUM__RECORDING;
+	error = thrum__live_find_lanes(r);
+	if (!error)
+		error = sort_lanes(r);
+	if (!error)
+		error = thrum__live_find_lanes(r);
+	set_base(r);
+	thrum__merge_restart(r);
+	return error;
+}
+
+static int open_reader(const struct thrum__input *input, struct thrum_trace **trace,
+	struct thrum_error_info *info)
+{
+	struct reader *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	r->trace.input = *input;
+	int error = load_header(r, info);
+
+	if (!error) {
+		set_info(r);
+		error = look_around(r);
+		if (error < 0)
+			thrum__error_set(info, error, 0, "reading failed");
+	}
+	if (error) {
+		close_reader(&r->trace);
+		return error;
+	}
+	*trace = &r->trace;
+	return 0;
+}
+
+/* ---- Following ----------------------------------------------------------------------------- */
+
+static int refresh(struct thrum_trace *trace, struct thrum_error_info *info)
+{
+	struct reader *r = reader_of(trace);
+
+	if (r->has_ended)
+		return 0;
+	/* Known before looking: then there is nothing new after it. */
+	r->is_dead = strcmp(trace->info.state, "killed") == 0;
+	thrum__clock_update(r);
+	int result = thrum__scan(r);
+
+	if (result < 0)
+		return thrum__error_set(info, result, 0, "reading failed");
+	if (!r->is_dead || r->header.state != THRUM__RECORDING)
+		trace->info.state = state_name(r->header.state);
+	r->has_ended = r->is_dead || r->header.state != THRUM__RECORDING;
+	thrum__merge_restart(r);
+	return result || r->has_ended ? 1 : THRUM__NOTHING_NEW;
+}
+
+const struct thrum__format thrum__format_thrum = {
+	.name = "thrum",
+	.probe = probe,
+	.open = open_reader,
+	.next = thrum__merge_next,
+	.refresh = refresh,
+	.site = get_site,
+	.lane = get_lane,
+	.close = close_reader,
+};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: ISC */
+/* The histogram as a picture, and what is chosen of it. */
+#include "report/chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words/words.h"
+
+#define MARGIN 2
+#define HEAD 16 /* px above the highest column, for its count */
+#define FOOT 22 /* below the columns, for what is chosen and the bounds */
+#define WIDEST 28
+#define LEAST 2 /* px: what is there is seen */
+#define APART 10
+#define LABEL 46 /* px that a bound's words take, with a distance */
+
+int thrum__chart_init(struct thrum__chart *chart, const struct thrum__stats *stats, uint32_t tally,
+	int measure)
+{
+	uint32_t count = stats->by[THRUM__BY_LABEL].count;
+	bool *wanted = calloc((size_t)count + 1, sizeof *wanted);
+
+	if (!wanted)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++)
+		wanted[i] = tally == THRUM__NONE || tally == i;
+	*chart = (struct thrum__chart){.stats = stats, .tally = tally, .measure = measure};
+	thrum__histogram_make(stats, wanted, measure, &chart->histogram);
+	thrum__chart_choose_none(chart);
+	free(wanted);
+	return 0;
+}
+
+/* ---- Choosing ------------------------------------------------------------------------------ */
+
+static bool is_empty(const struct thrum__chart *chart)
+{
+	return chart->histogram.first > chart->histogram.last;
+}
+
+static bool is_chosen(const struct thrum__chart *chart, unsigned column)
+{
+	return column >= chart->from && column <= chart->to;
+}
+
+/* Of a column; only where there are some. */
+static float column_width(const struct thrum__chart *chart, float width)
+{
+	float count = (float)(chart->histogram.last - chart->histogram.first + 1);
+
+	return fmaxf(1, fminf(WIDEST, floorf((width - 2 * MARGIN) / count)));
+}
+
+static unsigned column_at(const struct thrum__chart *chart, float width, float x)
+{
+	unsigned first = chart->histogram.first, last = chart->histogram.last;
+	float at = floorf((x - MARGIN) / column_width(chart, width));
+
+	return !(at > 0) ? first : at > (float)(last - first) ? last : first + (unsigned)at;
+}
+
+bool thrum__chart_choose(struct thrum__chart *chart, float width, float x0, float x1)
+{
+	unsigned from, to;
+	bool changes;
+
+	if (is_empty(chart))
+		return false;
+	from = column_at(chart, width, fminf(x0, x1));
+	to = column_at(chart, width, fmaxf(x0, x1));
+	changes = from != chart->from || to != chart->to;
+	chart->from = from;
+	chart->to = to;
+	return changes;
+}
+
+void thrum__chart_choose_none(struct thrum__chart *chart)
+{
+	chart->from = 1;
+	chart->to = 0;
+}
+
+static bool move_edge(struct thrum__chart *chart, int by, bool is_beginning)
+{
+	unsigned least = is_beginning ? chart->histogram.first : chart->from;
+	unsigned most = is_beginning ? chart->to : chart->histogram.last;
+	unsigned *edge = is_beginning ? &chart->from : &chart->to;
+
+	if (chart->from > chart->to) {
+		chart->from = chart->to = by > 0 ? chart->histogram.first : chart->histogram.last;
+		return true;
+	}
+	if (by < 0 ? *edge <= least : *edge >= most)
+		return false;
+	*edge += (unsigned)by;
+	return true;
+}
+
+bool thrum__chart_key(struct thrum__chart *chart, const char *key, bool with_shift)
+{
+	if (strcmp(key, "Escape") == 0 && chart->from <= chart->to) {
+		thrum__chart_choose_none(chart);
+		return true;
+	}
+	if (is_empty(chart))
+		return false;
+	if (strcmp(key, "ArrowLeft") == 0)
+		return move_edge(chart, -1, with_shift);
+	return strcmp(key, "ArrowRight") == 0 && move_edge(chart, 1, with_shift);
+}
+
+size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t size)
+{
+	bool chosen = chart->from <= chart->to;
+	unsigned first = chosen ? chart->from : chart->histogram.first;
+	unsigned last = chosen ? chart->to : chart->histogram.last;
+	char count[THRUM__NUMBER_ROOM], from[48], until[48];
+	uint64_t tasks = 0;
+
+	if (is_empty(chart))
+		return (size_t)snprintf(to, size, "no such times");
+	for (unsigned i = first; i <= last; i++)
+		tasks += chart->histogram.count[i];
+	thrum__number_words(tasks, count);
+	thrum__duration_words(thrum__histogram_bound(first), 1, from, sizeof from);
+	if (last + 1 >= THRUM__HISTOGRAM_COLUMNS)
+		return (size_t)snprintf(to, size, "%s %s, %s or more", count,
+			tasks == 1 ? "task" : "tasks", from);
+	thrum__duration_words(thrum__histogram_bound(last + 1), 1, until, sizeof until);
+	return (size_t)snprintf(to, size, "%s %s, %s to %s", count, tasks == 1 ? "task" : "tasks",
+		from, until);
+}
+
+/* ---- The picture --------------------------------------------------------------------------- */
+
+struct canvas {
+	const struct thrum__chart *chart;
+	const struct thrum__metrics *metrics;
+	struct thrum__list *list;
+	float width, ground; /* ground: y on which the columns stand */
+	float each;          /* a column's width */
+};
+
+static float x_of(const struct canvas *c, unsigned column)
+{
+	return MARGIN + (float)(column - c->chart->histogram.first) * c->each;
+}
+
+static float text_width(const struct canvas *c, const char *text, size_t size)
+{
+	return c->metrics->width(c->metrics->context, text, size, THRUM__FONT_SMALL);
+}
+
+static void text(const struct canvas *c, float x, float y, const char *words, size_t size)
+{
+	thrum__list_text(c->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_SMALL, x, y,
+		words, size, false);
+}
+
+/* Above the highest column, or beside it at the picture's edge. */
+static void paint_count(const struct canvas *c, unsigned column, float top)
+{
+	char words[THRUM__NUMBER_ROOM];
+	size_t size = thrum__number_words(c->chart->histogram.count[column], words);
+	float width = text_width(c, words, size);
+	float x = x_of(c, column) + (c->each - width) / 2;
+
+	text(c, fmaxf(MARGIN, fminf(x, c->width - MARGIN - width)), top - 4, words, size);
+}
+
+static void paint_columns(const struct canvas *c)
+{
+	const struct thrum__histogram *histogram = &c->chart->histogram;
+	unsigned highest = histogram->first;
+	float gap = c->each >= 4 ? 1 : 0, room = c->ground - HEAD;
+
+	for (unsigned i = histogram->first; i <= histogram->last; i++)
+		if (histogram->count[i] > histogram->count[highest])
+			highest = i;
+	for (unsigned i = histogram->first; i <= histogram->last; i++) {
+		double share = (double)histogram->count[i] / (double)histogram->count[highest];
+		float height = fmaxf(LEAST, floorf((float)share * room));
+
+		if (histogram->count[i] > 0)
+			thrum__list_rect(c->list, THRUM__Z_RUN,
+				is_chosen(c->chart, i) ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
+				x_of(c, i), c->ground - height, c->each - gap, height);
+	}
+	paint_count(c, highest, HEAD);
+}
+
+/* Every so many columns: powers of ten, or of these every second or fourth; of few, each. */
+static unsigned bounds_apart(const struct canvas *c)
+{
+	unsigned apart = 3;
+
+	if (c->chart->histogram.last - c->chart->histogram.first < apart)
+		return 1;
+	while ((float)apart * c->each < LABEL && apart < THRUM__HISTOGRAM_COLUMNS)
+		apart *= 2;
+	return apart;
+}
+
+static void paint_bounds(const struct canvas *c)
+{
+	const struct thrum__histogram *histogram = &c->chart->histogram;
+	unsigned apart = bounds_apart(c);
+	float end = -APART;
+
+	for (unsigned i = histogram->first; i <= histogram->last + 1; i++) {
+		char words[48];
+		size_t size = thrum__duration_words(thrum__histogram_bound(i), 1, words,
+			sizeof words);
+		float x = x_of(c, i), width = text_width(c, words, size);
+
+		if (i >= THRUM__HISTOGRAM_COLUMNS || i % apart != 1 % apart || x < end + APART ||
+			x + width > c->width)
+			continue;
+		thrum__list_upright(c->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, x, c->ground,
+			c->ground + 6, 1, THRUM__DASH_SOLID);
+		text(c, x, c->ground + 18, words, size);
+		end = x + width;
+	}
+}
+
+static void paint_chosen(const struct canvas *c)
+{
+	if (c->chart->from <= c->chart->to)
+		thrum__list_rect(c->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_SEL,
+			x_of(c, c->chart->from), c->ground + 2,
+			(float)(c->chart->to - c->chart->from + 1) * c->each, 2);
+}
+
+void thrum__chart_frame(const struct thrum__chart *chart, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	struct canvas c = {chart, metrics, list, width, height - FOOT, 0};
+
+	thrum__list_clear(list, width, height);
+	if (is_empty(chart)) {
+		text(&c, MARGIN, height / 2, "no such times", strlen("no such times"));
+		return;
+	}
+	c.each = column_width(chart, width);
+	if (c.ground > HEAD)
+		paint_columns(&c);
+	thrum__list_level(list, THRUM__Z_GRID, THRUM__COLOUR_RULE, MARGIN, width - MARGIN,
+		c.ground + 0.5f, 1, THRUM__DASH_SOLID);
+	paint_bounds(&c);
+	paint_chosen(&c);
+	thrum__list_sort(list);
+}

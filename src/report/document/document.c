@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/* What documents are made of: paragraphs, their pieces, clean text. */
+#include "report/document/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "report/document/parts.h"
+
+const char *thrum__role_name(int role)
+{
+#define THRUM__X(NAME, word) word,
+	static const char *const words[] = {THRUM__ROLES(THRUM__X)};
+
+	return role >= 0 && role <= THRUM__ROLE_MORE ? words[role] : "unknown";
+}
+
+const char *thrum__link_name(int link)
+{
+	static const char *const words[] = {THRUM__LINKS(THRUM__X)};
+#undef THRUM__X
+
+	return link >= 0 && link <= THRUM__LINK_TO_TIME ? words[link] : "unknown";
+}
+
+void thrum__document_init(struct thrum__document *document)
+{
+	*document = (struct thrum__document){0};
+}
+
+void thrum__document_finish(struct thrum__document *document)
+{
+	free(document->paragraphs);
+	free(document->pieces);
+	free(document->text);
+	*document = (struct thrum__document){0};
+}
+
+void thrum__write_begin(struct thrum__writer *w, const struct thrum__model *model,
+	struct thrum__document *document)
+{
+	*w = (struct thrum__writer){model, document, false};
+	document->count = document->piece_count = document->text_size = 0;
+}
+
+int thrum__write_end(struct thrum__writer *w)
+{
+	if (!w->failed)
+		return 0;
+	thrum__document_finish(w->document);
+	return -THRUM_E_MEMORY;
+}
+
+/* ---- Paragraphs ---------------------------------------------------------------------------- */
+
+struct thrum__paragraph *thrum__write_paragraph(struct thrum__writer *w, int role, const char *key)
+{
+	static struct thrum__paragraph nowhere;
+	struct thrum__document *document = w->document;
+
+	if (!w->failed && document->count == document->room) {
+		struct thrum__paragraph *paragraphs = thrum__grow(document->paragraphs,
+			&document->room, sizeof *paragraphs);
+
+		if (paragraphs)
+			document->paragraphs = paragraphs;
+		w->failed = !paragraphs;
+	}
+	if (w->failed)
+		return &nowhere;
+	document->paragraphs[document->count] = (struct thrum__paragraph){.role = (uint8_t)role,
+		.key = key,
+		.first = document->piece_count};
+	return &document->paragraphs[document->count++];
+}
+
+void thrum__write_section(struct thrum__writer *w, const char *text)
+{
+	thrum__write_paragraph(w, THRUM__ROLE_SECTION, "");
+	thrum__write_text(w, text);
+}
+
+/* ---- Pieces -------------------------------------------------------------------------------- */
+
+/* Puts it to the document's text. */
+static struct thrum__piece_of_text make_piece(struct thrum__writer *w, const char *text,
+	size_t size)
+{
+	struct thrum__document *document = w->document;
+	struct thrum__piece_of_text piece = {.offset = document->text_size};
+	/* What is not shown becomes three bytes. */
+	size_t room = size < THRUM__DOCUMENT_TEXT / 3 ? 3 * size : THRUM__DOCUMENT_TEXT;
+
+	while (!w->failed && document->text_room - document->text_size < room) {
+		char *grown = thrum__grow(document->text, &document->text_room, 1);
+
+		if (grown)
+			document->text = grown;
+		w->failed = !grown;
+	}
+	if (w->failed || size == 0)
+		return piece;
+	piece.size = (uint32_t)thrum__text_clean(text, size, document->text + piece.offset, room);
+	document->text_size += piece.size;
+	return piece;
+}
+
+static void add(struct thrum__writer *w, const char *text, size_t size, int link, int64_t target,
+	bool is_bad)
+{
+	struct thrum__document *document = w->document;
+	struct thrum__piece_of_text piece = make_piece(w, text, size);
+
+	if (!w->failed && document->piece_count == document->piece_room) {
+		struct thrum__piece_of_text *pieces = thrum__grow(document->pieces,
+			&document->piece_room, sizeof *pieces);
+
+		if (pieces)
+			document->pieces = pieces;
+		w->failed = !pieces;
+	}
+	if (w->failed)
+		return;
+	piece.link = (uint8_t)link;
+	piece.target = target;
+	piece.is_bad = is_bad;
+	document->pieces[document->piece_count++] = piece;
+	document->paragraphs[document->count - 1].count++;
+}
+
+void thrum__write_bytes(struct thrum__writer *w, const char *text, size_t size)
+{
+	add(w, text, size, THRUM__LINK_TO_NONE, 0, false);
+}
+
+void thrum__write_text(struct thrum__writer *w, const char *text)
+{
+	thrum__write_bytes(w, text, strlen(text));
+}
+
+void thrum__write_bad(struct thrum__writer *w, const char *text)
+{
+	add(w, text, strlen(text), THRUM__LINK_TO_NONE, 0, true);
+}
+
+void thrum__write_link(struct thrum__writer *w, const char *text, size_t size, int link,
+	int64_t target)
+{
+	add(w, text, size, link, target, false);
+}
+
+void thrum__write_string(struct thrum__writer *w, uint32_t string)
+{
+	size_t size;
+	const char *text = thrum__model_string(w->model, string, &size);
+
+	thrum__write_bytes(w, text, size);
+}
+
+void thrum__write_moment(struct thrum__writer *w, int64_t time)
+{
+	char words[64];
+	size_t size = thrum__event_moment_words(time, words, sizeof words);
+
+	thrum__write_link(w, words, size, THRUM__LINK_TO_TIME, time);
+}
+
+void thrum__write_duration(struct thrum__writer *w, int64_t ns)
+{
+	char words[64];
+
+	thrum__write_bytes(w, words, thrum__duration_words(ns, 4, words, sizeof words));
+}
+
+void thrum__write_number(struct thrum__writer *w, uint64_t number)
+{
+	char words[THRUM__NUMBER_ROOM];
+
+	thrum__write_bytes(w, words, thrum__number_words(number, words));
+}
+
+void thrum__write_aside(struct thrum__writer *w, const char *text, int link, int64_t target)
+{
+	struct thrum__piece_of_text aside = make_piece(w, text, strlen(text));
+
+	if (w->failed)
+		return;
+	aside.link = (uint8_t)link;
+	aside.target = target;
+	w->document->paragraphs[w->document->count - 1].aside = aside;
+}
+
+/* ---- Words --------------------------------------------------------------------------------- */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/* A finding's document: what and how sure, then the steps, cause first. The sentences are
+ * view_findings.c's. */
+#include <string.h>
+
+#include "report/document/parts.h"
+
+#define SENTENCE 1000
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Whether events may be missing from all that it tells. */
+static bool is_near_gap(const struct thrum__model *model, const struct thrum__finding *finding)
+{
+	int64_t since = INT64_MAX;
+
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].time < since)
+			since = finding->steps[i].time;
+	for (uint32_t i = model->gaps.first; i < model->gaps.count; i++)
+		if (thrum__has_row(&model->gaps, i) && THRUM__GAP(model, i, end) >= since &&
+			THRUM__GAP(model, i, start) <= finding->until)
+			return true;
+	return false;
+}
+
+/* The sentence, with links where it names tasks. */
+static void write_sentence(struct thrum__writer *w, const struct thrum__finding *finding,
+	unsigned i)
+{
+	struct thrum__mention mentions[THRUM__MENTIONS_MAX];
+	char words[SENTENCE];
+	unsigned count;
+	size_t size = thrum__step_sentence(w->model, finding, i, words, sizeof words, mentions,
+		&count);
+	size_t at = 0;
+
+	size = least(size, sizeof words - 1);
+	for (unsigned m = 0; m < count; m++) {
+		if (mentions[m].offset > at)
+			thrum__write_bytes(w, words + at, mentions[m].offset - at);
+		thrum__write_link(w, words + mentions[m].offset, mentions[m].size,
+			THRUM__LINK_TO_TASK, mentions[m].task);
+		at = mentions[m].offset + mentions[m].size;
+	}
+	if (size > at)
+		thrum__write_bytes(w, words + at, size - at);
+}
+
+/* What goes on to the end: since when, and how long. */
+static bool goes_on(int kind)
+{
+	switch (kind) {
+	case THRUM__STEP_NEVER_RESOLVED:
+	case THRUM__STEP_WAITS_FOR:
+	case THRUM__STEP_WAITS_IN_CYCLE:
+	case THRUM__STEP_HOLDS:
+	case THRUM__STEP_BEHIND: return true;
+	default: return false;
+	}
+}
+
+static void write_when(struct thrum__writer *w, const struct thrum__finding *finding,
+	const struct thrum__step *step)
+{
+	char words[160] = "";
+	size_t at = 0;
+
+	if (goes_on(step->kind)) {
+		strcpy(words, "since ");
+		at = strlen(words);
+	}
+	at += thrum__event_moment_words(step->time, words + at, sizeof words - at);
+	if (goes_on(step->kind)) {
+		strcpy(words + at, ", ");
+		at += strlen(", ");
+		thrum__duration_words(thrum__time_between(step->time, finding->until), 4,
+			words + at, sizeof words - at);
+	}
+	thrum__write_aside(w, words, THRUM__LINK_TO_TIME, step->time);
+}
+
+static void write_behind(struct thrum__writer *w, uint32_t behind)
+{
+	if (behind == 0)
+		return;
+	thrum__write_paragraph(w, THRUM__ROLE_MORE, "");
+	thrum__write_text(w, "and ");
+	thrum__write_number(w, behind);
+	thrum__write_text(w, behind == 1 ? " more hangs behind it" : " more hang behind it");
+}
+
+int thrum__document_finding(const struct thrum__model *model, const struct thrum__finding *finding,
+	struct thrum__document *document)
+{
+	struct thrum__writer w;
+	char words[SENTENCE];
+
+	thrum__write_begin(&w, model, document);
+	thrum__finding_title(model, finding, words, sizeof words);
+	thrum__write_paragraph(&w, THRUM__ROLE_TITLE, "");
+	thrum__write_bad(&w, words);
+	thrum__write_paragraph(&w, THRUM__ROLE_REMARK, "");
+	thrum__write_text(&w, thrum__certainty_name(finding->certainty));
+	thrum__write_text(&w,
+		is_near_gap(model, finding) ? " · events were lost nearby"
+					    : " · no events lost nearby");
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		thrum__write_paragraph(&w, THRUM__ROLE_STEP, "")->number = (uint8_t)(i + 1);
+		write_sentence(&w, finding, i);
+		write_when(&w, finding, &finding->steps[i]);
+	}
+	write_behind(&w, finding->behind);
+	return thrum__write_end(&w);
+}

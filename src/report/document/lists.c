@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC */
+/* The sections of a task's document: of each, the latest lines. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/document/task.h"
+
+/* The latest of many, in the order of time. */
+struct latest {
+	struct {
+		int64_t time;
+		uint32_t row, of;
+	} lines[THRUM__DETAILS_MOST];
+	unsigned count;
+	uint64_t all;
+};
+
+/* Of the same time, what is kept later comes first: lists are walked from their end. */
+static void keep(struct latest *latest, int64_t time, uint32_t row, uint32_t of)
+{
+	bool is_full = latest->count == THRUM__DETAILS_MOST;
+	unsigned at = 0;
+
+	latest->all++;
+	if (is_full && time <= latest->lines[0].time)
+		return;
+	while (at < latest->count && latest->lines[at].time < time)
+		at++;
+	if (is_full)
+		memmove(&latest->lines[0], &latest->lines[1], --at * sizeof latest->lines[0]);
+	else
+		memmove(&latest->lines[at + 1], &latest->lines[at],
+			(latest->count++ - at) * sizeof latest->lines[0]);
+	latest->lines[at].time = time;
+	latest->lines[at].row = row;
+	latest->lines[at].of = of;
+}
+
+/* The section's heading, if there is anything to say. */
+static bool begin_section(struct thrum__told *t, const char *name, const struct latest *latest)
+{
+	if (latest->all == 0)
+		return false;
+	thrum__write_section(&t->w, name);
+	if (latest->all > latest->count) {
+		thrum__write_paragraph(&t->w, THRUM__ROLE_MORE, "");
+		thrum__write_number(&t->w, latest->all - latest->count);
+		thrum__write_text(&t->w,
+			latest->all - latest->count == 1 ? " earlier one isn't shown"
+							 : " earlier ones aren't shown");
+	}
+	return true;
+}
+
+/* What lies within a millisecond differs by ns. */
+static size_t put_time(const struct latest *latest, unsigned line, char *to, size_t size)
+{
+	int64_t time = latest->lines[line].time;
+	int64_t span = thrum__time_between(latest->lines[0].time,
+		latest->lines[latest->count - 1].time);
+
+	return span > 0 && span < 1000000 ? thrum__moment_words(time, 1, to, size)
+					  : thrum__event_moment_words(time, to, size);
+}
+
+static void begin_line(struct thrum__told *t, const struct latest *latest, unsigned line)
+{
+	int64_t time = latest->lines[line].time;
+	char words[64];
+
+	thrum__write_paragraph(&t->w, THRUM__ROLE_LINE, "");
+	put_time(latest, line, words, sizeof words);
+	thrum__write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
+}
+
+/* ---- What was said ------------------------------------------------------------------------- */
+
+#define OF_NOTE THRUM__NONE /* a log line or tag; else the counter's number */
+
+static void keep_notes(const struct thrum__told *t, bool labels, struct latest *latest)
+{
+	const struct thrum__model *model = t->w.model;
+
+	for (unsigned i = t->count; i-- > 0;) {
+		uint32_t note = THRUM__TASK(model, t->tasks[i], note);
+
+		for (; thrum__has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev)) {
+			uint8_t kind = THRUM__NOTE(model, note, kind);
+
+			if (kind != THRUM__NOTE_DUE && (kind == THRUM__NOTE_LABEL) == labels)
+				keep(latest, THRUM__NOTE(model, note, time), note, OF_NOTE);
+		}
+	}
+}
+
+static bool is_of(const struct thrum__told *t, uint32_t task)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < t->count; i++)
+		is |= t->tasks[i] == task;
+	return is;
+}
+
+static void keep_values(const struct thrum__told *t, struct latest *latest)
+{
+	const struct thrum__model *model = t->w.model;
+
+	for (uint32_t i = 0; i < model->counter_count; i++) {
+		const struct thrum__counter *counter = &model->counters[i];
+
+		for (uint32_t row = counter->values.count; row-- > counter->values.first;)
+			if (thrum__has_value(&counter->values, row) &&
+				is_of(t, THRUM__VALUE(counter, row, task)))
+				keep(latest, THRUM__VALUE(counter, row, time), row, i);
+	}
+}
+
+/* "packets-sent 0 → 1" */
+static void write_value(struct thrum__told *t, const struct thrum__counter *counter, uint32_t row)
+{
+	char words[64];
+	int64_t old = counter->start;
+
+	if (row > 0 && thrum__has_value(&counter->values, row - 1))
+		old = THRUM__VALUE(counter, row - 1, value);
+	snprintf(words, sizeof words, " %" PRId64 " → %" PRId64, old,
+		THRUM__VALUE(counter, row, value));
+	thrum__write_string(&t->w, counter->name);
+	thrum__write_text(&t->w, words);
+}
+
+static void write_note(struct thrum__told *t, uint32_t note)
+{
+	const struct thrum__model *model = t->w.model;
+	char words[32];
+
+	thrum__write_string(&t->w, THRUM__NOTE(model, note, text));
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_TAG_VALUE)
+		return;
+	snprintf(words, sizeof words, " %" PRId64, THRUM__NOTE(model, note, value));
+	thrum__write_text(&t->w, words);
+}
+
+static void tell_log(struct thrum__told *t)
+{
+	struct latest latest = {.count = 0};
+
+	keep_notes(t, false, &latest);
+	keep_values(t, &latest);
+	if (!begin_section(t, "Log", &latest))
+		return;
+	for (unsigned i = 0; i < latest.count; i++) {
+		begin_line(t, &latest, i);
+		if (latest.lines[i].of == OF_NOTE)
+			write_note(t, latest.lines[i].row);
+		else
+			write_value(t, &t->w.model->counters[latest.lines[i].of],
+				latest.lines[i].row);
+	}
+}
+
+/* One is the title already. */
+static void tell_labels(struct thrum__told *t)
+{
+	struct latest latest = {.count = 0};
+
+	keep_notes(t, true, &latest);
+	if (latest.all < 2 || !begin_section(t, "Labels", &latest))
+		return;
+	for (unsigned i = 0; i < latest.count; i++) {
+		begin_line(t, &latest, i);
+		write_note(t, latest.lines[i].row);
+	}
+}
+
+/* ---- Other tasks --------------------------------------------------------------------------- */
+
+static void tell_tasks(struct thrum__told *t, const char *name, const struct latest *latest)
+{
+	if (!begin_section(t, name, latest))
+		return;
+	for (unsigned i = 0; i < latest->count; i++) {
+		begin_line(t, latest, i);
+		thrum__tell_task(t, latest->lines[i].row);
+	}
+}
+
+static void tell_created(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	struct latest latest = {.count = 0};
+
+	for (uint32_t task = model->tasks.count; task-- > model->tasks.first;)
+		if (thrum__has_row(&model->tasks, task) &&
+			is_of(t, THRUM__TASK(model, task, creator)) && !is_of(t, task))
+			keep(&latest, THRUM__TASK(model, task, created), task, 0);
+	tell_tasks(t, "Created", &latest);
+}
+
+/* Edges of a kind with who is at the other end, other than the chain itself. */
+static void tell_edges(struct thrum__told *t, const char *name, int kind, bool out)
+{
+	const struct thrum__model *model = t->w.model;
+	struct latest latest = {.count = 0};
+
+	for (unsigned i = t->count; i-- > 0;) {
+		uint32_t edge = out ? THRUM__TASK(model, t->tasks[i], edge_out)
+				    : THRUM__TASK(model, t->tasks[i], edge_in);
+
+		while (thrum__has_row(&model->edges, edge)) {
+			uint32_t other = out ? THRUM__EDGE(model, edge, to)
+					     : THRUM__EDGE(model, edge, from);
+
+			if (THRUM__EDGE(model, edge, kind) == kind && !is_of(t, other))
+				keep(&latest, THRUM__EDGE(model, edge, time), other, 0);
+			edge = out ? THRUM__EDGE(model, edge, prev_out)
+				   : THRUM__EDGE(model, edge, prev_in);
+		}
+	}
+	tell_tasks(t, name, &latest);
+}
+
+/* ---- Runs ---------------------------------------------------------------------------------- */
+
+static void write_lane(struct thrum__told *t, uint32_t lane)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t own = lane < model->lane_count ? model->lanes[lane].task : THRUM__NONE;
+	char words[32];
+
+	if (thrum__has_row(&model->tasks, own) && THRUM__TASK(model, own, name) != THRUM__NONE) {
+		thrum__write_string(&t->w, THRUM__TASK(model, own, name));
+		return;
+	}
+	snprintf(words, sizeof words, "%" PRIu32, lane);
+	thrum__write_text(&t->w, words);
+}
+
+static void tell_runs(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	struct latest latest = {.count = 0};
+	char words[64];
+
+	for (unsigned i = t->count; i-- > 0;) {
+		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
+
+		for (; thrum__has_row(&model->runs, run); run = THRUM__RUN(model, run, prev))
+			keep(&latest, THRUM__RUN(model, run, start), run, 0);
+	}
+	if (!begin_section(t, "Ran", &latest))
+		return;
+	thrum__write_paragraph(&t->w, THRUM__ROLE_HEADER, "");
+	thrum__write_text(&t->w, "when");
+	thrum__write_text(&t->w, "for");
+	thrum__write_text(&t->w, "lane");
+	for (unsigned i = 0; i < latest.count; i++) {
+		thrum__write_paragraph(&t->w, THRUM__ROLE_ROW, "");
+		thrum__write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
+			THRUM__LINK_TO_TIME, latest.lines[i].time);
+		thrum__write_duration(&t->w, thrum__run_length(model, latest.lines[i].row));
+		write_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));
+	}
+}
+
+void thrum__tell_lists(struct thrum__told *t)
+{
+	tell_log(t);
+	tell_labels(t);
+	tell_created(t);
+	tell_edges(t, "Waited for", THRUM__EDGE_WAIT, true);
+	tell_edges(t, "Waited for by", THRUM__EDGE_WAIT, false);
+	tell_edges(t, "Read by", THRUM__EDGE_READ, false);
+	tell_edges(t, "Signalled by", THRUM__EDGE_SIGNAL, false);
+	tell_runs(t);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A task's document. Tasks that became each other are one to people, and so here: what is said is
+ * of the whole chain.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "analyse/label.h"
+#include "report/document/task.h"
+#include "words/words.h"
+
+#define WAIT_CHAIN_MAX 20 /* links of one chain of waits */
+#define KINDS_SHOWN 8     /* of a chain of tasks */
+#define KINDS_LOOKED_AT 32
+
+/* ---- The chain ----------------------------------------------------------------------------- */
+
+static bool is_member(const struct thrum__told *t, uint32_t task)
+{
+	for (unsigned i = 0; i < t->count; i++)
+		if (t->tasks[i] == task)
+			return true;
+	return false;
+}
+
+/* Of those that became a task, the latest; or NONE. */
+static uint32_t before(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
+			thrum__has_row(&model->tasks, from) &&
+			THRUM__TASK(model, from, became) == task)
+			return from;
+	}
+	return THRUM__NONE;
+}
+
+static void find_chain(struct thrum__told *t, uint32_t task)
+{
+	const struct thrum__model *model = t->w.model;
+
+	/* Back, the earlier ones behind; then the other way round, and forth. */
+	for (uint32_t at = task; t->count < THRUM__CHAIN_MAX / 2 &&
+		thrum__has_row(&model->tasks, at) && !is_member(t, at);
+		at = before(model, at))
+		t->tasks[t->count++] = at;
+	for (unsigned i = 0; i < t->count / 2; i++) {
+		uint32_t other = t->tasks[i];
+
+		t->tasks[i] = t->tasks[t->count - 1 - i];
+		t->tasks[t->count - 1 - i] = other;
+	}
+	for (uint32_t at = THRUM__TASK(model, task, became); t->count < THRUM__CHAIN_MAX - 1 &&
+		thrum__has_row(&model->tasks, at) && !is_member(t, at);
+		at = THRUM__TASK(model, at, became))
+		t->tasks[t->count++] = at;
+	t->task = task;
+	t->heir = thrum__model_heir(model, task);
+	if (!is_member(t, t->heir))
+		t->tasks[t->count++] = t->heir;
+}
+
+/* ---- Tasks in words ------------------------------------------------------------------------ */
+
+/* Whether its words are those of others, too: of the same label, or place. Labels with numbers are
+ * tallied without these, and so not found: the numbers tell them apart. */
+static bool is_one_of_many(const struct thrum__told *t, uint32_t task)
+{
+	const struct thrum__tallies *labels = &t->stats->by[THRUM__BY_LABEL];
+	size_t size;
+	const char *name = thrum__model_task_name(t->w.model, task, &size);
+	uint32_t many = 0;
+
+	if (size == 0)
+		return thrum__model_site(t->w.model, task) != NULL;
+	for (unsigned kind = 0; kind < KINDS_LOOKED_AT && size <= THRUM__LABEL_PATTERN_MAX;
+		kind++) {
+		uint32_t tally = thrum__keys_find(&labels->keys, kind, name, size);
+
+		many += tally == THRUM__NONE ? 0 : labels->tallies[tally].tasks;
+	}
+	return many > 1;
+}
+
+void thrum__tell_task(struct thrum__told *t, uint32_t task)
+{
+	const struct thrum__model *model = t->w.model;
+	char words[THRUM__DOCUMENT_TEXT];
+	size_t size;
+
+	if (!thrum__has_row(&model->tasks, task)) {
+		thrum__write_text(&t->w, task == THRUM__NONE ? "nobody" : "a forgotten task");
+		return;
+	}
+	size = thrum__view_task_words(model, task, words, sizeof words - 32);
+	if (size >= sizeof words - 32)
+		size = sizeof words - 33;
+	if (is_one_of_many(t, task))
+		size += (size_t)snprintf(words + size, sizeof words - size,
+			model->signed_ids ? " %" PRId64 : " %" PRIu64,
+			THRUM__TASK(model, task, id));
+	thrum__write_link(&t->w, words, size, THRUM__LINK_TO_TASK, task);
+}
+
+static void write_pair(struct thrum__told *t, const char *key)
+{
+	thrum__write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
+}
+
+/* ---- What it is ---------------------------------------------------------------------------- */
+
+/* "bind 6 » bind 15": a link each, but for the task itself. */
+static void write_kinds(struct thrum__told *t)
+{
+	unsigned from = 0, at = 0;
+
+	while (t->tasks[at] != t->task)
+		at++;
+	if (t->count > KINDS_SHOWN)
+		from = at < KINDS_SHOWN / 2 ? 0 : at - KINDS_SHOWN / 2;
+	if (from > 0)
+		thrum__write_text(&t->w, "… » ");
+	for (unsigned i = from; i < t->count && i < from + KINDS_SHOWN; i++) {
+		char words[128];
+		size_t size = thrum__kind_and_id(t->w.model, t->tasks[i], words, sizeof words);
+
+		if (i > from)
+			thrum__write_text(&t->w, " » ");
+		if (t->tasks[i] == t->task)
+			thrum__write_bytes(&t->w, words, size);
+		else
+			thrum__write_link(&t->w, words, size, THRUM__LINK_TO_TASK, t->tasks[i]);
+	}
+	if (from + KINDS_SHOWN < t->count)
+		thrum__write_text(&t->w, " » …");
+}
+
+static void write_head(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	bool should = false;
+	char words[THRUM__DOCUMENT_TEXT], kind[128];
+	size_t size = thrum__view_task_words(model, t->task, words, sizeof words);
+
+	thrum__write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
+	thrum__write_bytes(&t->w, words, size < sizeof words ? size : sizeof words - 1);
+	for (unsigned i = 0; i < t->count; i++)
+		should |= THRUM__TASK(model, t->tasks[i], flags) & THRUM__TASK_SHOULD_RESOLVE;
+	/* What has no name is called by its kind: no need to say that twice. */
+	thrum__kind_and_id(model, t->task, kind, sizeof kind);
+	if (t->count == 1 && !should && strcmp(words, kind) == 0)
+		return;
+	thrum__write_paragraph(&t->w, THRUM__ROLE_REMARK, "");
+	write_kinds(t);
+	if (should)
+		thrum__write_text(&t->w, " · should resolve");
+}
+
+/* Whether it runs when no other does. */
+static bool is_idle(const struct thrum__told *t)
+{
+	return THRUM__TASK(t->w.model, t->heir, flags) & THRUM__TASK_LANE ||
+		thrum__is_main_context(t->w.model, t->heir);
+}
+
+static void write_state(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	int state = THRUM__TASK(model, t->heir, state);
+	bool stuck = false;
+
+	for (unsigned i = 0; i < t->count; i++)
+		stuck |= thrum__model_is_stuck(model, t->tasks[i]);
+	write_pair(t, "State");
+	if (stuck)
+		thrum__write_bad(&t->w, "never resolved");
+	else if (state == THRUM__STATE_FAILED)
+		thrum__write_bad(&t->w, "failed");
+	else if (is_idle(t))
+		thrum__write_text(&t->w, "runs when no other task does");
+	else
+		thrum__write_text(&t->w, thrum__state_name(state));
+	if (thrum__has_row(&model->tasks, t->heir) &&
+		*thrum__model_string(model, THRUM__TASK(model, t->heir, failure), NULL)) {
+		thrum__write_text(&t->w, ": ");
+		thrum__write_string(&t->w, THRUM__TASK(model, t->heir, failure));
+	}
+	if (thrum__model_is_unsure(model, t->heir))
+		thrum__write_text(&t->w, "; events are missing, so this may be wrong");
+}
+
+static void write_site(struct thrum__told *t)
+{
+	const struct thrum_trace_site *site = thrum__model_site(t->w.model, t->task);
+	char line[16];
+
+	if (!site)
+		return;
+	write_pair(t, "Site");
+	thrum__write_text(&t->w, site->function);
+	snprintf(line, sizeof line, ":%" PRIu32, site->line);
+	thrum__write_text(&t->w, *site->function ? ", " : "");
+	thrum__write_text(&t->w, site->file);
+	thrum__write_text(&t->w, line);
+}
+
+/* ---- When ---------------------------------------------------------------------------------- */
+
+static void write_beginning(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t first = t->tasks[0];
+	bool simplify = t->stats->simplify;
+	int64_t created = THRUM__TASK(model, first, created);
+	uint32_t parent = simplify ? THRUM__TASK(model, first, parent)
+				   : THRUM__TASK(model, first, creator);
+
+	write_pair(t, "Begins");
+	if (THRUM__TASK(model, first, flags) & THRUM__TASK_PREEXISTING) {
+		thrum__write_text(&t->w, "before the trace");
+		return;
+	}
+	thrum__write_moment(&t->w, t->start);
+	if (parent != THRUM__NONE) {
+		thrum__write_text(&t->w, ", from ");
+		thrum__tell_task(t, parent);
+	}
+	if (t->start == created || THRUM__TASK(model, first, creator) == THRUM__NONE)
+		return;
+	write_pair(t, "Created at");
+	thrum__write_moment(&t->w, created);
+	thrum__write_text(&t->w, " by ");
+	thrum__tell_task(t, THRUM__TASK(model, first, creator));
+}
+
+/* Who ended the chain: the edge to its last task. */
+static uint32_t ending(const struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t edge = THRUM__TASK(model, t->heir, edge_in);
+
+	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
+			kind == THRUM__EDGE_CANCEL)
+			return edge;
+	}
+	return THRUM__NONE;
+}
+
+static void write_end(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	int state = THRUM__TASK(model, t->heir, state);
+	uint32_t edge = ending(t), from;
+
+	if (THRUM__TASK(model, t->heir, end) == THRUM__OPEN) {
+		write_pair(t, "Last heard of");
+		thrum__write_moment(&t->w, THRUM__TASK(model, t->heir, last));
+		return;
+	}
+	write_pair(t, "Ends");
+	thrum__write_moment(&t->w, THRUM__TASK(model, t->heir, end));
+	from = edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
+	if (from == THRUM__NONE || state == THRUM__STATE_BECAME)
+		return;
+	write_pair(t,
+		state == THRUM__STATE_FAILED              ? "Failed by"
+			: state == THRUM__STATE_CANCELLED ? "Cancelled by"
+							  : "Resolved by");
+	if (from == t->heir)
+		thrum__write_text(&t->w, "itself");
+	else
+		thrum__tell_task(t, from);
+}
+
+/* What of a run lies within the chain's life. */
+static int64_t within(const struct thrum__told *t, uint32_t run)
+{
+	int64_t start = THRUM__RUN(t->w.model, run, start);
+	int64_t end = THRUM__RUN(t->w.model, run, end);
+
+	start = start < t->start ? t->start : start;
+	end = end > t->end ? t->end : end;
+	return end > start ? thrum__time_between(start, end) : 0;
+}
+
+static void write_times(struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	uint64_t running = 0, inside = 0; /* times of damaged traces may be anything */
+	uint32_t stretches = 0;
+
+	for (unsigned i = 0; i < t->count; i++) {
+		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
+
+		for (; thrum__has_row(&model->runs, run); run = THRUM__RUN(model, run, prev)) {
+			running += (uint64_t)thrum__run_length(model, run);
+			inside += (uint64_t)within(t, run);
+			stretches++;
+		}
+	}
+	write_pair(t, "Running");
+	if (stretches == 0)
+		thrum__write_text(&t->w, "never");
+	else
+		thrum__write_duration(&t->w, (int64_t)running);
+	if (stretches > 1) {
+		thrum__write_text(&t->w, " in ");
+		thrum__write_number(&t->w, stretches);
+		thrum__write_text(&t->w, " stretches");
+	}
+	if (is_idle(t) || t->end < t->start)
+		return;
+	write_pair(t, "Waiting");
+	thrum__write_duration(&t->w,
+		(int64_t)((uint64_t)thrum__time_between(t->start, t->end) - inside));
+}
+
+/* ---- For whom ------------------------------------------------------------------------------ */
+
+static void write_awaited(struct thrum__told *t, const struct thrum__wait *wait)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t to = wait->is_link ? wait->on : THRUM__EDGE(model, wait->edge, to);
+
+	if (to != wait->on && thrum__has_row(&model->tasks, to)) {
+		thrum__tell_task(t, to);
+		thrum__write_text(&t->w, " » ");
+	}
+	thrum__tell_task(t, wait->on);
+	if (wait->next != wait->on && wait->next != THRUM__NONE) {
+		thrum__write_text(&t->w, ", held by ");
+		thrum__tell_task(t, wait->next);
+	}
+}
+
+/* To where nobody waits any more, or in a circle. */
+static void write_chain_of_waits(struct thrum__told *t, const struct thrum__wait *first)
+{
+	struct thrum__wait waits[THRUM__WAITS_MAX] = {*first};
+	uint32_t seen[WAIT_CHAIN_MAX] = {t->heir}, at = t->heir;
+
+	for (unsigned count = 1; count < WAIT_CHAIN_MAX; count++) {
+		if (count > 1)
+			thrum__write_text(&t->w, " › ");
+		write_awaited(t, &waits[0]);
+		at = waits[0].next;
+		for (unsigned i = 0; i < count; i++) {
+			if (seen[i] == at) {
+				thrum__write_bad(&t->w, ": a circle");
+				return;
+			}
+		}
+		if (at == THRUM__NONE || thrum__waits_of(t->w.model, at, waits) == 0)
+			return;
+		seen[count] = at;
+	}
+	thrum__write_text(&t->w, " › …");
+}
+
+static void write_waits(struct thrum__told *t)
+{
+	struct thrum__wait waits[THRUM__WAITS_MAX];
+	unsigned count = 0;
+
+	if (THRUM__TASK(t->w.model, t->heir, state) == THRUM__STATE_PENDING)
+		count = thrum__waits_of(t->w.model, t->heir, waits);
+	for (unsigned i = 0; i < count; i++) {
+		write_pair(t, i == 0 ? "Waits for" : "");
+		write_chain_of_waits(t, &waits[i]);
+	}
+}
+
+/* The last that it got: whose result it read, or who signalled it. */
+static uint32_t waking(const struct thrum__told *t)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t latest = THRUM__NONE;
+
+	for (unsigned i = 0; i < t->count; i++) {
+		uint32_t edge = THRUM__TASK(model, t->tasks[i], edge_out);
+
+		while (thrum__has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
+			edge = THRUM__EDGE(model, edge, prev_out);
+		if (thrum__has_row(&model->edges, edge) && (latest == THRUM__NONE || edge > latest))
+			latest = edge;
+	}
+	return latest;
+}
+
+static void write_waker(struct thrum__told *t)
+{
+	uint32_t edge = waking(t);
+
+	if (edge == THRUM__NONE || THRUM__EDGE(t->w.model, edge, to) == t->heir)
+		return;
+	write_pair(t, "Woken by");
+	thrum__tell_task(t, THRUM__EDGE(t->w.model, edge, to));
+	thrum__write_text(&t->w, ", ");
+	thrum__write_moment(&t->w, THRUM__EDGE(t->w.model, edge, time));
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+static void begin(struct thrum__told *t, uint32_t task)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t first;
+
+	find_chain(t, task);
+	first = t->tasks[0];
+	t->start = t->stats->simplify || THRUM__TASK(model, first, flags) & THRUM__TASK_PREEXISTING
+		? THRUM__TASK(model, first, start)
+		: THRUM__TASK(model, first, created);
+	t->end = THRUM__TASK(model, t->heir, end);
+	if (t->end == THRUM__OPEN)
+		t->end = model->end;
+}
+
+int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
+	struct thrum__document *document)
+{
+	struct thrum__told t = {.stats = stats};
+
+	thrum__write_begin(&t.w, stats->model, document);
+	if (!thrum__has_row(&stats->model->tasks, task))
+		return 0;
+	begin(&t, task);
+	write_head(&t);
+	write_state(&t);
+	write_beginning(&t);
+	write_end(&t);
+	write_times(&t);
+	write_waits(&t);
+	write_waker(&t);
+	write_site(&t);
+	thrum__tell_lists(&t);
+	return thrum__write_end(&t.w);
+}

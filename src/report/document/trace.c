@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: ISC */
+/* A trace's document: whose it is, how much it holds, what is missing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/document/parts.h"
+
+#define CAUSES 16 /* of loss */
+
+struct about {
+	struct thrum__writer w;
+	const struct thrum__stats *stats;
+	const struct thrum_trace_info *info;
+};
+
+/* The empty text is none, too. */
+static void write_words(struct about *a, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return;
+	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
+	thrum__write_text(&a->w, text);
+}
+
+static void write_count(struct about *a, const char *key, uint64_t count)
+{
+	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
+	thrum__write_number(&a->w, count);
+}
+
+/* "2026-11-21 22:24:02 UTC", of ns since 1970: days to a date as in H. Hinnant's
+ * chrono-Compatible Low-Level Date Algorithms, civil_from_days. */
+static void write_date(struct about *a, const char *key, int64_t ns)
+{
+	int64_t seconds = ns / 1000000000, days = seconds / 86400;
+	int64_t era = (days + 719468) / 146097, day = (days + 719468) % 146097;
+	int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+	int64_t of_year = day - (365 * year + year / 4 - year / 100), month;
+	char words[64];
+
+	if (ns <= 0)
+		return;
+	month = (5 * of_year + 2) / 153; /* from March on */
+	day = of_year - (153 * month + 2) / 5 + 1;
+	year += era * 400 + (month >= 10);
+	month += month < 10 ? 3 : -9;
+	snprintf(words, sizeof words,
+		"%" PRId64 "-%02" PRId64 "-%02" PRId64 " %02" PRId64 ":%02" PRId64 ":%02" PRId64
+		" UTC",
+		year, month, day, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+	write_words(a, key, words);
+}
+
+/* "1.5 MB" */
+static void write_size(struct about *a, const char *key, uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	unsigned unit = 0, tenths = 0;
+	char words[64];
+
+	if (bytes == 0)
+		return;
+	while (bytes >= 1000) {
+		tenths = (unsigned)(bytes % 1000 / 100);
+		bytes /= 1000;
+		unit++;
+	}
+	if (unit == 0 || bytes >= 100)
+		snprintf(words, sizeof words, "%" PRIu64 " %s", bytes, units[unit]);
+	else
+		snprintf(words, sizeof words, "%" PRIu64 ".%u %s", bytes, tenths, units[unit]);
+	write_words(a, key, words);
+}
+
+/* ---- What it holds ------------------------------------------------------------------------- */
+
+static void write_state(struct about *a, uint64_t count, const char *state, bool is_bad)
+{
+	char words[THRUM__NUMBER_ROOM + 32];
+	size_t size = thrum__number_words(count, words);
+
+	if (count == 0)
+		return;
+	strcpy(words + size, state);
+	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
+	if (is_bad)
+		thrum__write_bad(&a->w, words);
+	else
+		thrum__write_text(&a->w, words);
+}
+
+static bool has_ended(const struct thrum_trace_info *info)
+{
+	const char *state = info && info->state ? info->state : "";
+
+	return strcmp(state, "killed") != 0 && strcmp(state, "recording") != 0 &&
+		strcmp(state, "snapshot") != 0;
+}
+
+/* The lanes' own, which are in no tally. */
+static uint64_t count_idle(const struct thrum__stats *stats)
+{
+	const uint32_t *of = stats->by[THRUM__BY_KIND].of;
+	uint64_t count = 0;
+	uint32_t i = thrum__stats_next(stats, 0);
+
+	for (; i < stats->task_count; i = thrum__stats_next(stats, i + 1))
+		count += thrum__has_row(&stats->model->tasks, i) &&
+			of[thrum__stats_place(stats, i)] == THRUM__NONE;
+	return count;
+}
+
+/* All of the moment when statistics were made, so that states add up to tasks. */
+static void write_states(struct about *a)
+{
+	static const struct {
+		uint8_t state;
+		const char *words;
+	} order[] = {{THRUM__STATE_RESOLVED, " resolved"}, {THRUM__STATE_BECAME, " became others"},
+		{THRUM__STATE_CANCELLED, " cancelled"}, {THRUM__STATE_PENDING, " pending"},
+		{THRUM__STATE_FAILED, " failed"}};
+	const struct thrum__tallies *kinds = &a->stats->by[THRUM__BY_KIND];
+	uint64_t idle = count_idle(a->stats), tasks = idle, states[5] = {0}, stuck = 0;
+
+	for (uint32_t i = 0; i < kinds->count; i++) {
+		tasks += kinds->tallies[i].tasks;
+		stuck += kinds->tallies[i].stuck;
+		for (int state = 0; state < 5; state++)
+			states[state] += kinds->tallies[i].state[state];
+	}
+	states[THRUM__STATE_PENDING] -= stuck;
+	write_count(a, "Tasks", tasks);
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		write_state(a, states[order[i].state], order[i].words,
+			order[i].state == THRUM__STATE_FAILED);
+	/* Of a program in full flight, most of these are merely under way. */
+	if (has_ended(a->info))
+		write_state(a, stuck, " never resolved", true);
+	else
+		write_state(a, stuck, " pending that should resolve", false);
+	write_state(a, idle, " for when no other runs", false);
+}
+
+static void write_content(struct about *a)
+{
+	const struct thrum__model *model = a->stats->model;
+
+	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "Duration");
+	thrum__write_duration(&a->w, model->end);
+	if (model->forgotten > 0) {
+		thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "Kept from");
+		thrum__write_moment(&a->w, model->forgotten);
+	}
+	write_count(a, "Lanes", model->lane_count);
+	write_count(a, "Events", model->events);
+	write_states(a);
+	if (model->counter_count > 0)
+		write_count(a, "Counters", model->counter_count);
+}
+
+/* ---- What is missing ----------------------------------------------------------------------- */
+
+static void write_line(struct about *a, const char *text, uint64_t count)
+{
+	char words[THRUM__NUMBER_ROOM + 1];
+
+	if (count == 0)
+		return;
+	thrum__number_words(count, words);
+	thrum__write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+	thrum__write_text(&a->w, text);
+	thrum__write_aside(&a->w, words, THRUM__LINK_TO_NONE, 0);
+}
+
+static void write_lost(struct about *a)
+{
+	const struct thrum__model *model = a->stats->model;
+	uint64_t gaps = model->gaps.count - model->gaps.first, known = 0;
+	const char *cause;
+
+	for (int i = 0; a->info && i < CAUSES; i++)
+		known += a->info->lost[i];
+	if (gaps + known + model->damaged + model->lost == 0 && !model->is_cut)
+		return;
+	thrum__write_section(&a->w, "Lost");
+	for (int i = 0; a->info && i < CAUSES && (cause = thrum_lost_name(i)); i++)
+		write_line(a, cause, a->info->lost[i]);
+	if (known == 0)
+		write_line(a, "events", model->lost);
+	write_line(a, "damaged places", model->damaged);
+	write_line(a, "stretches of a lane that are missing", gaps);
+	if (model->is_cut) {
+		thrum__write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+		thrum__write_text(&a->w, "the beginning is overwritten");
+	}
+}
+
+/* ---- Whose it is --------------------------------------------------------------------------- */
+
+static void write_origin(struct about *a)
+{
+	const struct thrum_trace_info *info = a->info;
+	char words[64];
+
+	if (!info)
+		return;
+	write_words(a, "Program", info->program);
+	if (info->pid > 0) {
+		snprintf(words, sizeof words, "%" PRId64, info->pid);
+		write_words(a, "Process", words);
+	}
+	write_words(a, "Host", info->host);
+	write_words(a, "State", info->state);
+	write_date(a, "Began", info->start);
+	write_words(a, "Format", info->format);
+	write_words(a, "Clock", info->clock);
+	write_size(a, "Size", info->file_size);
+}
+
+int thrum__document_trace(const struct thrum__stats *stats, const struct thrum_trace_info *info,
+	const char *name, struct thrum__document *document)
+{
+	struct about a = {.stats = stats, .info = info};
+
+	thrum__write_begin(&a.w, stats->model, document);
+	thrum__write_paragraph(&a.w, THRUM__ROLE_TITLE, "");
+	thrum__write_text(&a.w, name);
+	write_content(&a);
+	write_origin(&a);
+	write_lost(&a);
+	return thrum__write_end(&a.w);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: ISC */
+/* The forms of the tables, and what stands in their cells. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/table/parts.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+enum task_column {
+	TASK_TASK,
+	TASK_PARENT,
+	TASK_KIND,
+	TASK_SITE,
+	TASK_START,
+	TASK_END,
+	TASK_LAST,
+	TASK_STATE,
+	TASK_BECAME,
+	TASK_LABEL,
+	TASK_FAILURE,
+	TASK_LANE,
+	TASK_MEASURES,
+};
+
+static const struct thrum__column task_columns[] = {
+	[TASK_TASK] = {"task", THRUM__CELL_ID},
+	[TASK_PARENT] = {"parent", THRUM__CELL_ID},
+	[TASK_KIND] = {"kind", THRUM__CELL_TEXT},
+	[TASK_SITE] = {"site", THRUM__CELL_TEXT},
+	[TASK_START] = {"start", THRUM__CELL_MOMENT},
+	[TASK_END] = {"end", THRUM__CELL_MOMENT},
+	[TASK_LAST] = {"last", THRUM__CELL_MOMENT},
+	[TASK_STATE] = {"state", THRUM__CELL_TEXT},
+	[TASK_BECAME] = {"became", THRUM__CELL_ID},
+	[TASK_LABEL] = {"label", THRUM__CELL_TEXT},
+	[TASK_FAILURE] = {"failure", THRUM__CELL_TEXT},
+	[TASK_LANE] = {"lane", THRUM__CELL_ID},
+	[TASK_MEASURES + THRUM__MEASURE_LIFE] = {"life", THRUM__CELL_DURATION, true},
+	[TASK_MEASURES + THRUM__MEASURE_RUNNING] = {"running", THRUM__CELL_DURATION, true},
+	[TASK_MEASURES + THRUM__MEASURE_WAITING] = {"waiting", THRUM__CELL_DURATION, true},
+};
+
+/* Of tallies, behind what they have in common. */
+enum tally_column {
+	TALLY_TASKS,
+	TALLY_STATES,
+	TALLY_STUCK = TALLY_STATES + 5,
+	TALLY_MEASURES,
+	SPREAD_COLUMNS = 7,
+};
+
+/* clang-format off */
+#define COUNT(name) {name, THRUM__CELL_COUNT}
+#define DURATION(name) {name, THRUM__CELL_DURATION}
+#define SPREAD(word) \
+	DURATION(word "-total"), DURATION(word "-min"), DURATION(word "-mean"), \
+	DURATION(word "-p50"), DURATION(word "-p90"), DURATION(word "-p99"), DURATION(word "-max")
+#define TALLY \
+	COUNT("tasks"), COUNT("pending"), COUNT("resolved"), COUNT("failed"), COUNT("cancelled"), \
+	COUNT("became"), COUNT("stuck"), SPREAD("life"), SPREAD("running"), SPREAD("waiting")
+#define TALLY_SHOWN \
+	"tasks pending stuck failed cancelled running-total running-max life-p50 life-p99 life-max " \
+	"waiting-p50"
+
+static const struct thrum__column label_columns[] = {
+	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, TALLY};
+static const struct thrum__column kind_columns[] = {{"kind", THRUM__CELL_TEXT}, TALLY};
+static const struct thrum__column site_columns[] = {{"site", THRUM__CELL_TEXT}, TALLY};
+static const struct thrum__column lane_columns[] = {{"lane", THRUM__CELL_ID},
+	{"name", THRUM__CELL_TEXT}, {"use", THRUM__CELL_TEXT}, {"reason", THRUM__CELL_TEXT},
+	COUNT("count"), DURATION("total"), DURATION("max"), {"share", THRUM__CELL_SHARE},
+	COUNT("lost")};
+static const struct thrum__column counter_columns[] = {{"counter", THRUM__CELL_TEXT},
+	COUNT("values"), {"last", THRUM__CELL_VALUE}, {"min", THRUM__CELL_VALUE},
+	{"max", THRUM__CELL_VALUE}, {"rate", THRUM__CELL_RATE}};
+static const struct thrum__column run_columns[] = {{"task", THRUM__CELL_ID},
+	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, {"lane", THRUM__CELL_ID},
+	{"start", THRUM__CELL_MOMENT}, DURATION("length")};
+/* clang-format on */
+
+#define TALLY_FIRST "tasks running-total life-p50 life-p99"
+
+#define FORM(word, title, columns, shown, first, order) \
+	{ \
+		word, title, columns, COUNT_OF(columns), shown, first, order \
+	}
+
+static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
+	[THRUM__TABLE_TASKS] = FORM("task", "Tasks", task_columns,
+		"task label kind state start life running waiting parent became failure site",
+		"label life state start", NULL),
+	[THRUM__TABLE_LABELS] = FORM("label", "Labels", label_columns, "label kind " TALLY_SHOWN,
+		"label kind " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_KINDS] = FORM("kind", "Kinds", kind_columns, "kind " TALLY_SHOWN,
+		"kind " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_SITES] = FORM("site", "Call sites", site_columns, "site " TALLY_SHOWN,
+		"site " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_LANES] = FORM("lane", "Lanes", lane_columns,
+		"lane name use reason count total share max lost", "name use total share reason",
+		"lane"),
+	[THRUM__TABLE_COUNTERS] = FORM("counter", "Counters", counter_columns,
+		"counter values last min max rate", "", NULL),
+	[THRUM__TABLE_RUNS] = FORM("run", "Longest runs", run_columns,
+		"length start task label kind lane", "label length start", NULL),
+};
+
+const struct thrum__table_form *thrum__table_form(int kind)
+{
+	return &forms[kind];
+}
+
+uint32_t thrum__table_items(const struct thrum__stats *stats, int kind)
+{
+	switch (kind) {
+	case THRUM__TABLE_TASKS: return stats->places;
+	case THRUM__TABLE_LABELS: return stats->by[THRUM__BY_LABEL].count;
+	case THRUM__TABLE_KINDS: return stats->by[THRUM__BY_KIND].count;
+	case THRUM__TABLE_SITES: return stats->by[THRUM__BY_SITE].count;
+	case THRUM__TABLE_LANES: return stats->use_count;
+	case THRUM__TABLE_COUNTERS: return stats->model->counter_count;
+	default: return stats->longest_count;
+	}
+}
+
+/* ---- What cells are set by ----------------------------------------------------------------- */
+
+static void set_number(struct thrum__cell *cell, int64_t number)
+{
+	cell->number = number;
+	cell->is_empty = false;
+}
+
+static void set_bytes(struct thrum__cell *cell, const char *text, size_t size)
+{
+	cell->text = text;
+	cell->size = size;
+	cell->is_empty = size == 0;
+}
+
+static void set_text(struct thrum__cell *cell, const char *text)
+{
+	set_bytes(cell, text, strlen(text));
+}
+
+static void set_string(struct thrum__cell *cell, const struct thrum__model *model, uint32_t string)
+{
+	size_t size;
+	const char *text = thrum__model_string(model, string, &size);
+
+	set_bytes(cell, text, size);
+}
+
+static void set_task(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+{
+	if (thrum__has_row(&model->tasks, task))
+		set_number(cell, (int64_t)THRUM__TASK(model, task, id));
+}
+
+static void set_site(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+{
+	const struct thrum_trace_site *site = thrum__model_site(model, task);
+	int size;
+
+	if (!site)
+		return;
+	size = snprintf(cell->room, sizeof(cell->room), "%s:%" PRIu32 " %s", site->file, site->line,
+		site->function);
+	if (size < 0)
+		return;
+	set_bytes(cell, cell->room,
+		(size_t)size < sizeof(cell->room) ? (size_t)size : sizeof(cell->room) - 1);
+}
+
+static void set_label(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+{
+	set_string(cell, model, THRUM__TASK(model, task, name));
+}
+
+/* ---- By table ------------------------------------------------------------------------------ */
+
+static void task_cell(const struct thrum__table *table, uint32_t task, unsigned column,
+	struct thrum__cell *cell)
+{
+	const struct thrum__model *model = table->model;
+	bool simplify = table->stats->simplify;
+	uint32_t lane;
+
+	switch (column) {
+	case TASK_TASK: set_task(cell, model, task); break;
+	case TASK_PARENT:
+		set_task(cell, model,
+			simplify ? THRUM__TASK(model, task, parent)
+				 : THRUM__TASK(model, task, creator));
+		break;
+	case TASK_KIND: set_text(cell, thrum__task_kind(model, task)); break;
+	case TASK_SITE: set_site(cell, model, task); break;
+	case TASK_START:
+		set_number(cell,
+			simplify || (THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
+				? THRUM__TASK(model, task, start)
+				: THRUM__TASK(model, task, created));
+		break;
+	case TASK_END:
+		if (THRUM__TASK(model, task, end) != THRUM__OPEN)
+			set_number(cell, THRUM__TASK(model, task, end));
+		break;
+	case TASK_LAST: set_number(cell, THRUM__TASK(model, task, last)); break;
+	case TASK_STATE: set_text(cell, thrum__state_name(THRUM__TASK(model, task, state))); break;
+	case TASK_BECAME: set_task(cell, model, THRUM__TASK(model, task, became)); break;
+	case TASK_LABEL: set_label(cell, model, task); break;
+	case TASK_FAILURE: set_string(cell, model, THRUM__TASK(model, task, failure)); break;
+	case TASK_LANE:
+		lane = THRUM__TASK(model, task, lane);
+		if (lane != THRUM__NONE)
+			set_number(cell, lane);
+		break;
+	default:
+		set_number(cell,
+			table->stats->measure[column - TASK_MEASURES]
+					     [thrum__stats_place(table->stats, task)]);
+		cell->is_empty = cell->number < 0;
+	}
+}
+
+static int64_t spread_value(const struct thrum__spread *spread, unsigned column)
+{
+	const int64_t values[SPREAD_COLUMNS] = {spread->total, spread->min, spread->mean,
+		spread->p50, spread->p90, spread->p99, spread->max};
+
+	return values[column];
+}
+
+static void tally_cell(const struct thrum__tally *tally, unsigned column, struct thrum__cell *cell)
+{
+	const struct thrum__spread *spread;
+
+	if (column == TALLY_TASKS) {
+		set_number(cell, tally->tasks);
+	} else if (column < TALLY_STUCK) {
+		set_number(cell, tally->state[column - TALLY_STATES]);
+	} else if (column == TALLY_STUCK) {
+		set_number(cell, tally->stuck);
+	} else {
+		spread = &tally->spread[(column - TALLY_MEASURES) / SPREAD_COLUMNS];
+		if (spread->count > 0)
+			set_number(cell,
+				spread_value(spread, (column - TALLY_MEASURES) % SPREAD_COLUMNS));
+	}
+}
+
+/* Columns before those that all tallies have. */
+static unsigned own_columns(int by)
+{
+	return by == THRUM__BY_LABEL ? 2 : 1;
+}
+
+static void tallies_cell(const struct thrum__table *table, int by, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	const struct thrum__tallies *tallies = &table->stats->by[by];
+	const struct thrum__tally *tally = &tallies->tallies[item];
+	unsigned common = own_columns(by);
+	const char *label;
+	size_t size;
+
+	if (column >= common) {
+		tally_cell(tally, column - common, cell);
+	} else if (column == 0 && by == THRUM__BY_LABEL) {
+		label = thrum__keys_text(&tallies->keys, item, &size);
+		set_bytes(cell, label, size);
+	} else if (!thrum__has_row(&table->model->tasks, tally->sample)) {
+		return;
+	} else if (by == THRUM__BY_SITE) {
+		set_site(cell, table->model, tally->sample);
+	} else {
+		set_text(cell, thrum__task_kind(table->model, tally->sample));
+	}
+}
+
+static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	const struct thrum__lane_use *use = &table->stats->uses[item];
+	const struct thrum__model *model = table->model;
+	const char *reason;
+	uint32_t task;
+	size_t size;
+
+	switch (column) {
+	case 0: set_number(cell, use->lane); break;
+	case 1:
+		task = use->lane < model->lane_count ? model->lanes[use->lane].task : THRUM__NONE;
+		if (thrum__has_row(&model->tasks, task))
+			set_label(cell, model, task);
+		break;
+	case 2: set_text(cell, thrum__lane_use_name(use->kind)); break;
+	case 3:
+		reason = thrum__keys_text(&table->stats->use_keys, item, &size);
+		set_bytes(cell, reason, size);
+		break;
+	case 4: set_number(cell, use->count); break;
+	case 5: set_number(cell, use->total); break;
+	case 6: set_number(cell, use->max); break;
+	case 7: set_number(cell, thrum__lane_share(model, use)); break;
+	default:
+		set_number(cell, use->lost > INT64_MAX ? INT64_MAX : (int64_t)use->lost);
+		cell->is_empty = use->kind != THRUM__LANE_GAP;
+	}
+}
+
+static void counter_cell(const struct thrum__table *table, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	const struct thrum__counter *counter = &table->model->counters[item];
+	int64_t rate;
+
+	switch (column) {
+	case 0: set_string(cell, table->model, counter->name); break;
+	case 1: set_number(cell, counter->values.count - counter->values.first); break;
+	case 2: set_number(cell, counter->last); break;
+	case 3: set_number(cell, counter->min); break;
+	case 4: set_number(cell, counter->max); break;
+	default:
+		if (thrum__counter_rate(counter, &rate))
+			set_number(cell, rate);
+	}
+}
+
+static void run_cell(const struct thrum__table *table, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	const struct thrum__model *model = table->model;
+	uint32_t run = table->stats->longest[item];
+	uint32_t task = THRUM__RUN(model, run, task);
+	size_t size;
+	const char *name;
+
+	switch (column) {
+	case 0: set_task(cell, model, task); break;
+	case 1:
+		name = thrum__model_task_name(model, task, &size);
+		set_bytes(cell, name, size);
+		break;
+	case 2: set_text(cell, thrum__task_kind(model, task)); break;
+	case 3: set_number(cell, THRUM__RUN(model, run, lane)); break;
+	case 4: set_number(cell, THRUM__RUN(model, run, start)); break;
+	default: set_number(cell, thrum__run_length(model, run));
+	}
+}
+
+bool thrum__table_has(const struct thrum__table *table, uint32_t item)
+{
+	const struct thrum__model *model = table->model;
+
+	switch (table->form - forms) {
+	case THRUM__TABLE_TASKS: return thrum__has_row(&model->tasks, item);
+	case THRUM__TABLE_RUNS:
+		item = table->stats->longest[item];
+		return thrum__has_row(&model->runs, item) &&
+			thrum__has_row(&model->tasks, THRUM__RUN(model, item, task));
+	default: return true;
+	}
+}
+
+void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	cell->type = table->form->columns[column].type;
+	cell->is_empty = true;
+	cell->text = "";
+	cell->size = 0;
+	cell->number = 0;
+	if (!thrum__table_has(table, item))
+		return;
+	switch (table->form - forms) {
+	case THRUM__TABLE_TASKS: task_cell(table, item, column, cell); break;
+	case THRUM__TABLE_LABELS: tallies_cell(table, THRUM__BY_LABEL, item, column, cell); break;
+	case THRUM__TABLE_KINDS: tallies_cell(table, THRUM__BY_KIND, item, column, cell); break;
+	case THRUM__TABLE_SITES: tallies_cell(table, THRUM__BY_SITE, item, column, cell); break;
+	case THRUM__TABLE_LANES: lane_cell(table, item, column, cell); break;
+	case THRUM__TABLE_COUNTERS: counter_cell(table, item, column, cell); break;
+	default: run_cell(table, item, column, cell);
+	}
+}
+
+/* ---- Tasks behind a number ----------------------------------------------------------------- */
+
+/* What the rows of a table are tallies by, or -1. */
+static int tallied_by(const struct thrum__table_form *form)
+{
+	switch (form - forms) {
+	case THRUM__TABLE_LABELS: return THRUM__BY_LABEL;
+	case THRUM__TABLE_KINDS: return THRUM__BY_KIND;
+	case THRUM__TABLE_SITES: return THRUM__BY_SITE;
+	default: return -1;
+	}
+}
+
+bool thrum__table_counts(const struct thrum__table_form *form, unsigned column)
+{
+	int by = tallied_by(form);
+
+	return by >= 0 && column >= own_columns(by) && column <= own_columns(by) + TALLY_STUCK;
+}
+
+struct thrum__counted thrum__table_counted(const struct thrum__table *table, uint32_t row,
+	unsigned column)
+{
+	int by = tallied_by(table->form);
+
+	return (struct thrum__counted){by, table->rows[row], column - own_columns(by)};
+}
+
+bool thrum__counted_has(const struct thrum__counted *counted, const struct thrum__stats *stats,
+	uint32_t task)
+{
+	if (!thrum__stats_has(stats, task) ||
+		stats->by[counted->by].of[thrum__stats_place(stats, task)] != counted->tally)
+		return false;
+	if (counted->what == TALLY_STUCK)
+		return thrum__task_is_stuck(stats->model, task);
+	return counted->what == TALLY_TASKS ||
+		THRUM__TASK(stats->model, task, state) == counted->what - TALLY_STATES;
+}
+
+size_t thrum__counted_words(const struct thrum__table *table, uint32_t row, unsigned column,
+	char *to, size_t size)
+{
+	struct thrum__cell name, number;
+	bool is_one;
+
+	thrum__table_words(table, row, 0, &name);
+	thrum__table_words(table, row, column, &number);
+	is_one = number.number == 1 && column == own_columns(tallied_by(table->form));
+	return (size_t)snprintf(to, size, "%.*s: %.*s %s", (int)name.size, name.text,
+		(int)number.size, number.text, is_one ? "task" : table->form->columns[column].name);
+}

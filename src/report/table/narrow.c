@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows that contain a text, and tasks that a chart's chosen columns or a number stand for. */
+#include <string.h>
+
+#include "report/chart.h"
+#include "report/table/parts.h"
+#include "words/match.h"
+
+struct narrow {
+	struct thrum__match match;
+	bool by_text;
+	bool is_number;                     /* the text can be part of an id */
+	bool states[5], stuck, preexisting; /* whose words contain it */
+	const struct thrum__counted *counted;
+	const struct thrum__chart *chart;
+	int64_t least, less_than; /* of the chart's measure */
+};
+
+/* ---- Tasks: there may be millions ---------------------------------------------------------- */
+
+static bool is_in_chart(const struct thrum__chart *chart, const struct narrow *narrow,
+	uint32_t task)
+{
+	const struct thrum__stats *stats = chart->stats;
+	uint32_t place, tally;
+	int64_t value;
+
+	if (!thrum__stats_has(stats, task))
+		return false;
+	place = thrum__stats_place(stats, task);
+	tally = stats->by[THRUM__BY_LABEL].of[place];
+	if (tally == THRUM__NONE || (chart->tally != THRUM__NONE && chart->tally != tally))
+		return false;
+	value = stats->measure[chart->measure][place];
+	return value >= narrow->least && value < narrow->less_than;
+}
+
+static bool has_id(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
+{
+	uint64_t id = THRUM__TASK(model, task, id);
+	bool is_negative = model->signed_ids && (int64_t)id < 0;
+	char digits[24], *at = digits + sizeof digits;
+
+	for (id = is_negative ? 0 - id : id; id > 0 || at == digits + sizeof digits; id /= 10)
+		*--at = (char)('0' + id % 10);
+	if (is_negative)
+		*--at = '-';
+	return thrum__match_text(&narrow->match, at, (size_t)(digits + sizeof digits - at));
+}
+
+static bool has_word(const struct narrow *narrow, const char *word)
+{
+	return thrum__match_text(&narrow->match, word, strlen(word));
+}
+
+static void find_words(struct narrow *narrow)
+{
+	for (int i = 0; i < 5; i++)
+		narrow->states[i] = has_word(narrow, thrum__state_name(i));
+	narrow->stuck = has_word(narrow, "stuck");
+	narrow->preexisting = has_word(narrow, "preexisting");
+}
+
+/* Of its state. */
+static bool has_words(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
+{
+	return narrow->states[THRUM__TASK(model, task, state)] ||
+		(narrow->preexisting &&
+			THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) ||
+		(narrow->stuck && thrum__task_is_stuck(model, task));
+}
+
+static bool has_note(struct narrow *narrow, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	while (thrum__has_row(&model->notes, note)) {
+		if (thrum__match_note(&narrow->match, model, note))
+			return true;
+		note = THRUM__NOTE(model, note, prev);
+	}
+	return false;
+}
+
+static bool is_task_wanted(const void *context, const struct thrum__table *table, uint32_t task)
+{
+	/* What was found out is kept from task to task. */
+	struct narrow *narrow = *(struct narrow *const *)context;
+	const struct thrum__model *model = table->model;
+
+	if (narrow->chart && !is_in_chart(narrow->chart, narrow, task))
+		return false;
+	if (narrow->counted && !thrum__counted_has(narrow->counted, table->stats, task))
+		return false;
+	return !narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
+		(narrow->is_number && has_id(narrow, model, task)) ||
+		has_words(narrow, model, task) || has_note(narrow, model, task);
+}
+
+/* ---- Other tables -------------------------------------------------------------------------- */
+
+static bool is_row_wanted(const void *context, const struct thrum__table *table, uint32_t item)
+{
+	const struct narrow *narrow = *(struct narrow *const *)context;
+	struct thrum__cell cell;
+
+	for (unsigned column = 0; narrow->by_text && column < table->form->count; column++) {
+		uint8_t type = table->form->columns[column].type;
+
+		if (type != THRUM__CELL_TEXT && type != THRUM__CELL_ID)
+			continue;
+		thrum__table_item_cell(table, item, column, &cell);
+		if (cell.is_empty)
+			continue;
+		thrum__table_print(table, &cell);
+		if (thrum__match_text(&narrow->match, cell.text, cell.size))
+			return true;
+	}
+	return !narrow->by_text;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+static int narrow_to(struct thrum__table *table, const struct thrum__chart *chart,
+	const struct thrum__counted *counted, const char *text)
+{
+	bool is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
+	struct narrow narrow =
+			      {
+				      .by_text = *text != '\0',
+				      .is_number = text[strspn(text, "-0123456789")] == '\0',
+				      .counted = counted,
+				      .chart = chart,
+				      .least = INT64_MIN,
+				      .less_than = INT64_MAX,
+			      },
+		      *context = &narrow;
+	int error = thrum__match_init(&narrow.match, text);
+
+	if (error < 0)
+		return error;
+	if (chart && chart->from <= chart->to) {
+		narrow.least = thrum__histogram_bound(chart->from);
+		narrow.less_than = thrum__histogram_bound(chart->to + 1);
+	}
+	find_words(&narrow);
+	error = thrum__table_filter(table, is_tasks ? is_task_wanted : is_row_wanted, &context);
+	thrum__match_finish(&narrow.match);
+	return error;
+}
+
+int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *chart,
+	const char *text)
+{
+	return narrow_to(table, chart, NULL, text);
+}
+
+int thrum__table_narrow_to_counted(struct thrum__table *table, const struct thrum__counted *counted,
+	const char *text)
+{
+	return narrow_to(table, NULL, counted, text);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows: which there are, in which order, and how their cells are written. What the cells hold:
+ * table_cells.c. */
+#include "report/table/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sort.h"
+#include "report/table/parts.h"
+#include "words/words.h"
+
+unsigned thrum__table_column(const struct thrum__table_form *form, const char *name, size_t size)
+{
+	unsigned column = 0;
+
+	while (column < form->count &&
+		(strlen(form->columns[column].name) != size ||
+			memcmp(form->columns[column].name, name, size) != 0))
+		column++;
+	return column;
+}
+
+static bool has(const unsigned *columns, unsigned count, unsigned column)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (columns[i] == column)
+			return true;
+	return false;
+}
+
+unsigned thrum__table_columns(const struct thrum__table_form *form,
+	unsigned columns[THRUM__COLUMNS_MAX])
+{
+	const char *const lists[] = {form->first, form->shown};
+	unsigned count = 0;
+
+	for (size_t i = 0; i < 2; i++)
+		for (const char *name = lists[i]; *name; name += strspn(name, " ")) {
+			size_t size = strcspn(name, " ");
+			unsigned column = thrum__table_column(form, name, size);
+
+			if (column < form->count && count < THRUM__COLUMNS_MAX &&
+				!has(columns, count, column))
+				columns[count++] = column;
+			name += size;
+		}
+	return count;
+}
+
+bool thrum__column_descends(const struct thrum__column *column)
+{
+	switch (column->type) {
+	case THRUM__CELL_COUNT:
+	case THRUM__CELL_DURATION:
+	case THRUM__CELL_RATE:
+	case THRUM__CELL_SHARE: return true;
+	default: return false;
+	}
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static bool is_of_tasks(const struct thrum__table *table)
+{
+	return table->form == thrum__table_form(THRUM__TABLE_TASKS);
+}
+
+/* Of all tasks that ever were, those that may be there. */
+static uint32_t next_item(const struct thrum__table *table, uint32_t item)
+{
+	return is_of_tasks(table) ? thrum__stats_next(table->stats, item) : item;
+}
+
+static uint32_t end_of_items(const struct thrum__table *table)
+{
+	return is_of_tasks(table) ? table->stats->task_count : table->all;
+}
+
+static bool every(const void *context, const struct thrum__table *table, uint32_t item)
+{
+	return true;
+}
+
+int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__stats *stats)
+{
+	const struct thrum__table_form *form = thrum__table_form(kind);
+	unsigned order = form->order ? thrum__table_column(form, form->order, strlen(form->order))
+				     : form->count;
+	int error;
+
+	*table = (struct thrum__table){.form = form,
+		.model = stats->model,
+		.stats = stats,
+		.all = thrum__table_items(stats, kind),
+		.sorted = order,
+		.descending = order < form->count && thrum__column_descends(&form->columns[order])};
+	table->rows = calloc((size_t)table->all + 1, sizeof(*table->rows));
+	if (!table->rows)
+		return -THRUM_E_MEMORY;
+	error = thrum__table_filter(table, every, NULL);
+	if (error < 0)
+		thrum__table_finish(table);
+	return error;
+}
+
+void thrum__table_finish(struct thrum__table *table)
+{
+	free(table->rows);
+	*table = (struct thrum__table){0};
+}
+
+uint32_t thrum__table_task(const struct thrum__table *table, uint32_t row)
+{
+	const struct thrum__stats *stats = table->stats;
+	uint32_t item = table->rows[row];
+
+	if (!thrum__table_has(table, item))
+		return THRUM__NONE;
+	if (is_of_tasks(table))
+		return item;
+	if (table->form == thrum__table_form(THRUM__TABLE_RUNS))
+		return THRUM__RUN(table->model, stats->longest[item], task);
+	return THRUM__NONE;
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+static unsigned char lower(char c)
+{
+	return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* The first letters as a number that is ordered as they are. */
+static int64_t text_key(const char *text, size_t size)
+{
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < 8; i++)
+		key = key << 8 | (i < size ? lower(text[i]) : 0);
+	return (int64_t)(key ^ UINT64_C(1) << 63);
+}
+
+static int64_t key_of(const struct thrum__table *table, const struct thrum__cell *cell)
+{
+	if (cell->type == THRUM__CELL_TEXT)
+		return text_key(cell->text, cell->size);
+	if (cell->type == THRUM__CELL_ID && !table->model->signed_ids)
+		return (int64_t)((uint64_t)cell->number ^ UINT64_C(1) << 63);
+	return cell->number;
+}
+
+struct comparison {
+	const struct thrum__table *table;
+	unsigned column;
+	bool descending;
+};
+
+static int compare_texts(const void *context, uint32_t a, uint32_t b)
+{
+	const struct comparison *comparison = context;
+	struct thrum__cell x, y;
+	size_t size;
+	int order = 0;
+
+	thrum__table_item_cell(comparison->table, a, comparison->column, &x);
+	thrum__table_item_cell(comparison->table, b, comparison->column, &y);
+	/* Texts of which many are the same string. */
+	if (x.text == y.text && x.size == y.size)
+		return 0;
+	size = x.size < y.size ? x.size : y.size;
+	for (size_t i = 0; i < size && order == 0; i++)
+		order = lower(x.text[i]) - lower(y.text[i]);
+	if (order == 0)
+		order = x.size < y.size ? -1 : x.size > y.size;
+	return comparison->descending ? -order : order;
+}
+
+/* The rows with a key to items, those without to the end of `empty`. */
+static uint32_t split(const struct thrum__table *table, unsigned column, bool descending,
+	struct thrum__sort_item *items, uint32_t *empty)
+{
+	uint32_t count = 0, empties = 0;
+	struct thrum__cell cell;
+
+	for (uint32_t i = 0; i < table->count; i++) {
+		int64_t key;
+
+		thrum__table_item_cell(table, table->rows[i], column, &cell);
+		if (cell.is_empty) {
+			empty[empties++] = table->rows[i];
+			continue;
+		}
+		key = key_of(table, &cell);
+		items[count++] = (struct thrum__sort_item){descending ? ~key : key, table->rows[i]};
+	}
+	return count;
+}
+
+int thrum__table_sort(struct thrum__table *table, unsigned column, bool descending)
+{
+	struct comparison comparison = {table, column, descending};
+	struct thrum__sort_item *items = calloc((size_t)table->count + 1, sizeof(*items));
+	struct thrum__sort_item *room = calloc((size_t)table->count + 1, sizeof(*room));
+	uint32_t *empty = calloc((size_t)table->count + 1, sizeof(*empty));
+	int error = -THRUM_E_MEMORY;
+	uint32_t count;
+
+	if (!items || !room || !empty)
+		goto out;
+	count = split(table, column, descending, items, empty);
+	thrum__sort(items, room, count,
+		table->form->columns[column].type == THRUM__CELL_TEXT ? compare_texts : NULL,
+		&comparison);
+	for (uint32_t i = 0; i < table->count; i++)
+		table->rows[i] = i < count ? items[i].item : empty[i - count];
+	table->sorted = column;
+	table->descending = descending;
+	error = 0;
+out:
+	free(items);
+	free(room);
+	free(empty);
+	return error;
+}
+
+/* ---- Filters ------------------------------------------------------------------------------- */
+
+int thrum__table_filter(struct thrum__table *table,
+	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
+	const void *context)
+{
+	struct thrum__table filtered = *table;
+	int error = 0;
+
+	filtered.count = 0;
+	filtered.rows = calloc((size_t)table->all + 1, sizeof(*filtered.rows));
+	if (!filtered.rows)
+		return -THRUM_E_MEMORY;
+	for (uint32_t item = next_item(table, 0); item < end_of_items(table);
+		item = next_item(table, item + 1))
+		if (thrum__table_has(table, item) && is_wanted(context, table, item))
+			filtered.rows[filtered.count++] = item;
+	if (table->sorted < table->form->count)
+		error = thrum__table_sort(&filtered, table->sorted, table->descending);
+	if (error == 0) {
+		free(table->rows);
+		*table = filtered;
+	} else {
+		free(filtered.rows);
+	}
+	return error;
+}
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+void thrum__table_cell(const struct thrum__table *table, uint32_t row, unsigned column,
+	struct thrum__cell *cell)
+{
+	thrum__table_item_cell(table, table->rows[row], column, cell);
+}
+
+/* Writes a number to the end of the room, so that nothing has to be counted before. */
+static void print_number(struct thrum__cell *cell, uint64_t number, bool is_negative, bool commas)
+{
+	char *end = cell->room + sizeof(cell->room) - 1, *to = end;
+	unsigned digits = 0;
+
+	*to = '\0';
+	do {
+		if (commas && digits > 0 && digits % 3 == 0)
+			*--to = ',';
+		*--to = (char)('0' + number % 10);
+		number /= 10;
+		digits++;
+	} while (number > 0);
+	if (is_negative)
+		*--to = '-';
+	cell->text = to;
+	cell->size = (size_t)(end - to);
+}
+
+/* The same of thousandths, without zeros at the end. */
+static void print_thousandths(struct thrum__cell *cell, uint64_t number, bool is_negative,
+	bool commas, const char *unit)
+{
+	unsigned rest = (unsigned)(number % 1000);
+	size_t unit_size = strlen(unit);
+	char *to;
+
+	print_number(cell, number / 1000, is_negative, commas);
+	memmove(cell->room, cell->text, cell->size);
+	to = cell->room + cell->size;
+	if (rest > 0)
+		*to++ = '.';
+	for (unsigned digit = 100; rest > 0; rest %= digit, digit /= 10)
+		*to++ = (char)('0' + rest / digit);
+	memcpy(to, unit, unit_size + 1);
+	cell->text = cell->room;
+	cell->size = (size_t)(to - cell->room) + unit_size;
+}
+
+static uint64_t magnitude(int64_t number)
+{
+	return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+}
+
+static void print(const struct thrum__table *table, struct thrum__cell *cell, bool commas)
+{
+	int64_t number = cell->number;
+
+	switch (cell->type) {
+	case THRUM__CELL_TEXT: break;
+	case THRUM__CELL_ID:
+		if (!table->model->signed_ids)
+			print_number(cell, (uint64_t)number, false, false);
+		else
+			print_number(cell, magnitude(number), number < 0, false);
+		break;
+	case THRUM__CELL_RATE:
+		print_thousandths(cell, magnitude(number), number < 0, commas, commas ? "/s" : "");
+		break;
+	case THRUM__CELL_SHARE:
+		print_thousandths(cell, magnitude(number), number < 0, commas, commas ? " %" : "");
+		break;
+	default: print_number(cell, magnitude(number), number < 0, commas);
+	}
+}
+
+void thrum__table_print(const struct thrum__table *table, struct thrum__cell *cell)
+{
+	print(table, cell, false);
+}
+
+static void set_words(struct thrum__cell *cell, const char *text)
+{
+	cell->text = text;
+	cell->size = strlen(text);
+}
+
+/* What people read instead of a label that is missing, or of a state that says too little. */
+static void reword(const struct thrum__table *table, uint32_t item, unsigned column,
+	struct thrum__cell *cell)
+{
+	const char *name = table->form->columns[column].name;
+
+	if (!thrum__table_has(table, item))
+		return;
+	if (is_of_tasks(table)) {
+		if (cell->is_empty && strcmp(name, "label") == 0)
+			cell->text = thrum__model_task_name(table->model, item, &cell->size);
+		else if (strcmp(name, "state") == 0 && thrum__task_is_stuck(table->model, item))
+			set_words(cell, "stuck");
+	} else if (table->form == thrum__table_form(THRUM__TABLE_LABELS)) {
+		if (cell->is_empty && strcmp(name, "label") == 0)
+			set_words(cell, "(no label)");
+	}
+}
+
+/* Three digits are enough for people: 2,261,265.256 is 2,261,265, and 1.472 is 1.47. */
+static int64_t rounded(int64_t thousandths)
+{
+	int64_t size = thousandths < 0 ? -(thousandths + 1) : thousandths;
+	int64_t step = size >= 100000 ? 1000 : size >= 10000 ? 100 : 10;
+
+	if (size > INT64_MAX - step)
+		return thousandths;
+	return (thousandths + (thousandths < 0 ? -step : step) / 2) / step * step;
+}
+
+void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned column,
+	struct thrum__cell *cell)
+{
+	thrum__table_cell(table, row, column, cell);
+	if (cell->type == THRUM__CELL_TEXT)
+		reword(table, table->rows[row], column, cell);
+	if (cell->type == THRUM__CELL_TEXT || cell->is_empty)
+		return;
+	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
+		cell->number = rounded(cell->number);
+	if (cell->type == THRUM__CELL_DURATION)
+		cell->size = thrum__duration_words(cell->number, 3, cell->room, sizeof(cell->room));
+	else if (cell->type == THRUM__CELL_MOMENT)
+		cell->size = thrum__moment_words(cell->number, 1000, cell->room,
+			sizeof(cell->room));
+	else {
+		print(table, cell, true);
+		return;
+	}
+	cell->text = cell->room;
+}

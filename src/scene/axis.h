@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Projections: time to x and rows to y, and back. All are monotone; both folds and the fish-eye are
+ * nothing but other values in the same tables.
+ */
+#ifndef SCENE_AXIS_H
+#define SCENE_AXIS_H
+
+#include "timeline/index/index.h"
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+/* A stretch with the axis' one scale; what lies between two of them is folded. */
+struct thrum__segment_of_time {
+	int64_t start, end;
+	double x, x_end;
+};
+
+#define THRUM__FOLDS_MAX 256
+
+struct thrum__time_axis {
+	struct thrum__segment_of_time *segments;
+	uint32_t count;
+	double scale; /* pixels a ns, the same in every segment */
+	double band;  /* pixels of a whole band */
+	int64_t gap;  /* idle time from so many ns on is folded */
+	double x0, x1;
+	int64_t from, to; /* the window: lies on x0 … x1 */
+};
+
+/* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
+ * folded either. Its times are `offset` ns more than ours. */
+struct thrum__companion {
+	const struct thrum__tracks *tracks;
+	int64_t offset;
+};
+
+#define THRUM__COMPANIONS_MAX 15
+
+struct thrum__companions {
+	struct thrum__companion all[THRUM__COMPANIONS_MAX];
+	uint32_t count;
+};
+
+/* thrum__tracks_idle for what is idle in all of them; NULL: no companions. */
+void thrum__companions_idle(const struct thrum__tracks *, const struct thrum__companions *,
+	int64_t from, int64_t to, int64_t gap,
+	bool (*found)(void *context, int64_t start, int64_t end), void *context);
+
+/* Moves *from back to where the idle time began that it lies in, at the earliest to `begin`; *to on
+ * to where its idle time ends, at the latest to `end`. */
+void thrum__companions_widen(const struct thrum__tracks *, const struct thrum__companions *,
+	int64_t begin, int64_t end, int64_t *from, int64_t *to);
+
+struct thrum__fold_rule {
+	bool fold;          /* else linear */
+	float min_gap;      /* idle time that would take that many pixels is folded: 80 */
+	float width;        /* of a band: 64 to 80, on a phone 22, far out 9 */
+	int64_t begin, end; /* of all that is: bands end there, unless the window is wider */
+	const struct thrum__companions *companions; /* or NULL */
+};
+
+void thrum__time_axis_init(struct thrum__time_axis *);
+void thrum__time_axis_finish(struct thrum__time_axis *);
+
+/*
+ * From … to (to > from) on x0 … x1. Bands get narrower (at last 2 px) before they take more than a
+ * quarter of the width; where there are too many nevertheless, the shorter stretches aren't folded.
+ * When the window begins or ends in a folded stretch, it shows that part of the band: segments lie
+ * where they would if more were seen, the first and the last then outside of x0 … x1.
+ * Returns 0 or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__time_axis_set(struct thrum__time_axis *, const struct thrum__tracks *,
+	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *);
+
+/* Times outside are projected by the scale of the nearest segment, clamped to ±1e6 px. */
+double thrum__time_axis_x(const struct thrum__time_axis *, int64_t time);
+int64_t thrum__time_axis_time(const struct thrum__time_axis *, double x);
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+enum thrum__row_class {
+	THRUM__ROW_ROOMY,
+	THRUM__ROW_NORMAL,
+	THRUM__ROW_COMPACT,
+	THRUM__ROW_DENSE,
+	THRUM__ROW_SQUEEZED,
+};
+
+/* A row as it is seen; or, where rows are less than a pixel high, several. */
+struct thrum__row_box {
+	uint32_t row, rows;
+	float y, height; /* its top, in the picture */
+	float line;      /* y of the tasks' line */
+	float bar;       /* height of running blocks */
+	float line_width;
+	uint8_t size; /* enum thrum__row_class */
+};
+
+enum thrum__row_projection {
+	THRUM__ROWS_EVEN,
+	THRUM__ROWS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
+				 that holds for all), those that hold nothing in it aren't seen */
+	THRUM__ROWS_FISHEYE,  /* hyperbolic: all rows on the screen, the focus large */
+};
+
+struct thrum__row_axis {
+	struct thrum__row_box *boxes; /* those that are seen, from the top */
+	uint32_t count, room;
+	uint32_t total; /* rows there are */
+	float top, bottom;
+	uint8_t projection;
+	double first;                    /* even, squeezed: the row (with fraction) at the top */
+	double height;                   /* even: of a row; squeezed: of a loud one */
+	double focus, focus_y, strength; /* fish-eye; focus_y in pixels of the picture */
+};
+
+void thrum__row_axis_init(struct thrum__row_axis *);
+void thrum__row_axis_finish(struct thrum__row_axis *);
+
+/*
+ * `first` is the row at the top. `height` is an even row's height, or of a loud one's among
+ * squeezed; 0: what makes all fit, between 2 and 46 px (squeezed: loud ones 20 to 46). Time is that
+ * of the window, for telling loud rows. Returns 0 or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__row_axis_set(struct thrum__row_axis *, const struct thrum__tracks *,
+	uint32_t total, int projection, float top, float bottom, double first, double height,
+	int64_t from, int64_t to);
+
+/*
+ * The fish-eye: the row (with fraction) at focus_y is `focus`; strength is the height in pixels of
+ * the row in focus. At d rows from the focus, a row is strength / (1 + c d)² high, with c of either
+ * side such that the last row ends at the edge: hyperbolas. Where a side has less rows than room,
+ * the focus moves towards the edge, the top before the bottom.
+ */
+THRUM__MUST_USE int thrum__row_axis_fisheye(struct thrum__row_axis *, uint32_t total, float top,
+	float bottom, double focus, double focus_y, double strength);
+
+/* The box of a row; NULL when it isn't seen. O(log n). */
+const struct thrum__row_box *thrum__row_axis_find(const struct thrum__row_axis *, uint32_t row);
+
+/* y of a row's line: also of rows beyond the edges (a little outside: top - 8, bottom + 8). */
+float thrum__row_axis_line(const struct thrum__row_axis *, uint32_t row);
+
+/* The row with fraction at y, clamped to 0 … total. */
+double thrum__row_axis_row(const struct thrum__row_axis *, float y);
+
+/* Where the fish-eye's focus must be so that `row` comes to lie at y, as near as can be: the first
+ * row never leaves the top, the last never the bottom. */
+double thrum__fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
+	double strength, double row, float y);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: ISC */
+/* The coarse picture: filled from the left while a trace is read. */
+#include "scene/coarse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/paint/paint.h"
+
+#define WORDS_ABOVE 26      /* px from a chart's top to its columns, for words */
+#define WORDS_LINE 14       /* of these the base line */
+#define CHART_GAP 12        /* px above a chart */
+#define ALIVE_PART 0.7f     /* of the height */
+#define LEAST_HEIGHT 160    /* px: lower pictures have no charts */
+#define COLUMN_MAX 60000.0f /* px */
+
+/* ---- Noting -------------------------------------------------------------------------------- */
+
+static void merge(struct thrum__coarse_slot *to, const struct thrum__coarse_slot *later)
+{
+	to->end = later->end;
+	to->ran = later->ran;
+	to->alive = later->alive > to->alive ? later->alive : to->alive;
+}
+
+/* Neighbours become one; from now on slots are as long as these are on average. */
+static void halve(struct thrum__coarse *coarse)
+{
+	struct thrum__coarse_slot *slots = coarse->slots;
+
+	coarse->count /= 2;
+	for (uint32_t i = 0; i < coarse->count; i++) {
+		slots[i] = slots[2 * (size_t)i];
+		merge(&slots[i], &slots[2 * (size_t)i + 1]);
+	}
+	coarse->step = slots[coarse->count - 1].end / coarse->count;
+}
+
+static void add(struct thrum__coarse *coarse, struct thrum__coarse_slot slot)
+{
+	if (coarse->count > 0) {
+		struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
+		int64_t begin = coarse->count > 1 ? last[-1].end : 0;
+
+		/* What comes from several lanes may go back a little. */
+		if (slot.end < last->end)
+			slot.end = last->end;
+		if (slot.ran < last->ran)
+			slot.ran = last->ran;
+		if (slot.end == last->end || last->end - begin < coarse->step) {
+			merge(last, &slot);
+			return;
+		}
+	}
+	if (coarse->count == THRUM__COARSE_SLOTS)
+		halve(coarse);
+	coarse->slots[coarse->count++] = slot;
+}
+
+/* Of all lanes, up to now. */
+static int64_t ran_of(const struct thrum__model *model)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		int64_t ran = lane->ran;
+
+		if (lane->run != THRUM__NONE && lane->running != lane->task &&
+			lane->last > THRUM__RUN(model, lane->run, start))
+			ran += lane->last - THRUM__RUN(model, lane->run, start);
+		sum = ran > INT64_MAX - sum ? INT64_MAX : sum + ran;
+	}
+	return sum;
+}
+
+void thrum__coarse_note(struct thrum__coarse *coarse, const struct thrum__model *model)
+{
+	coarse->lanes = model->lane_count;
+	add(coarse, (struct thrum__coarse_slot){model->end, ran_of(model), model->pending});
+}
+
+/* ---- Painting ------------------------------------------------------------------------------ */
+
+struct courses {
+	uint32_t alive[THRUM__BINS_MAX];
+	double busy[THRUM__BINS_MAX]; /* share of the lanes' time */
+	uint32_t count, most;
+	uint16_t heights[THRUM__BINS_MAX]; /* of columns, as they were last asked for */
+};
+
+/* Along slots with a time that never goes back: the slot, and what ran until then. */
+struct cursor {
+	const struct thrum__coarse *coarse;
+	uint32_t slot;
+};
+
+static double ran_until(struct cursor *c, double time)
+{
+	const struct thrum__coarse_slot *slots = c->coarse->slots;
+	double begin, end, before;
+
+	while (c->slot + 1 < c->coarse->count && (double)slots[c->slot].end < time)
+		c->slot++;
+	begin = c->slot > 0 ? (double)slots[c->slot - 1].end : 0;
+	before = c->slot > 0 ? (double)slots[c->slot - 1].ran : 0;
+	end = (double)slots[c->slot].end;
+	return before + ((double)slots[c->slot].ran - before) * (time - begin) / (end - begin);
+}
+
+/* Of so many bins, which take all the time. */
+static void make_courses(const struct thrum__coarse *coarse, struct courses *courses)
+{
+	double all = (double)coarse->slots[coarse->count - 1].end, bin = all / courses->count;
+	double lanes = coarse->lanes > 0 ? coarse->lanes : 1, before = 0;
+	struct cursor cursor = {.coarse = coarse};
+
+	courses->most = 1;
+	for (uint32_t i = 0; i < courses->count; i++) {
+		uint32_t slot = cursor.slot;
+		double ran = ran_until(&cursor, bin * (i + 1));
+
+		courses->busy[i] = (ran - before) / bin / lanes;
+		before = ran;
+		for (courses->alive[i] = 0; slot <= cursor.slot; slot++)
+			if (coarse->slots[slot].alive > courses->alive[i])
+				courses->alive[i] = coarse->slots[slot].alive;
+		if (courses->alive[i] > courses->most)
+			courses->most = courses->alive[i];
+	}
+}
+
+static const uint16_t *alive_heights(struct courses *courses, float room)
+{
+	for (uint32_t i = 0; i < courses->count; i++)
+		courses->heights[i] = (uint16_t)((float)courses->alive[i] / (float)courses->most *
+			room);
+	return courses->heights;
+}
+
+static const uint16_t *busy_heights(struct courses *courses, float room)
+{
+	for (uint32_t i = 0; i < courses->count; i++)
+		courses->heights[i] = thrum__paint_busy(courses->busy[i], room);
+	return courses->heights;
+}
+
+static void columns(struct thrum__paint *p, int z, int colour, float base, const uint16_t *heights,
+	uint32_t count)
+{
+	thrum__paint_columns(p->list, z, colour, THRUM__STRIP_MARGIN, base, heights, count);
+}
+
+static void paint_strip(struct thrum__paint *p, struct courses *courses)
+{
+	float base = p->ruler_top - THRUM__STRIP_FOOT, room = base - THRUM__STRIP_HEAD;
+
+	columns(p, THRUM__Z_FRAME, THRUM__COLOUR_FADED, base, alive_heights(courses, room),
+		courses->count);
+	columns(p, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, base, busy_heights(courses, room),
+		courses->count);
+}
+
+/* Where a chart's columns may be, below its words. */
+static float begin_chart(struct thrum__paint *p, float top, float base, const char *words)
+{
+	float room = base - top - CHART_GAP - WORDS_ABOVE;
+
+	thrum__list_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_LABEL,
+		THRUM__STRIP_MARGIN, top + CHART_GAP + WORDS_LINE, words, strlen(words), true);
+	thrum__list_level(p->list, THRUM__Z_LINE, THRUM__COLOUR_RULE, THRUM__STRIP_MARGIN,
+		p->width - THRUM__STRIP_MARGIN, base, 1, THRUM__DASH_SOLID);
+	return room < COLUMN_MAX ? room : COLUMN_MAX;
+}
+
+static void paint_alive(struct thrum__paint *p, struct courses *courses, float top, float base)
+{
+	char words[64] = "Tasks alive: at most ";
+	float room;
+
+	thrum__number_words(courses->most, words + strlen(words));
+	room = begin_chart(p, top, base, words);
+	/* The upper edge is what the first leaves to be seen of the second. */
+	columns(p, THRUM__Z_CASING, THRUM__COLOUR_FADED, base, alive_heights(courses, room - 2),
+		courses->count);
+	for (uint32_t i = 0; i < courses->count; i++)
+		courses->heights[i] += 2;
+	columns(p, THRUM__Z_LINE, THRUM__COLOUR_PEND, base, courses->heights, courses->count);
+}
+
+static void paint_busy(struct thrum__paint *p, const struct thrum__coarse *coarse,
+	struct courses *courses, float top, float base)
+{
+	const struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
+	uint32_t lanes = coarse->lanes > 0 ? coarse->lanes : 1;
+	double share = (double)last->ran / (double)last->end / lanes;
+	char words[64];
+	float room;
+
+	share = share < 1 ? share * 100 : 100;
+	if (lanes > 1)
+		snprintf(words, sizeof words, "Running: %.*f %% of %u lanes’ time", share < 10,
+			share, (unsigned)lanes);
+	else
+		snprintf(words, sizeof words, "Running: %.*f %% of the time", share < 10, share);
+	room = begin_chart(p, top, base, words);
+	columns(p, THRUM__Z_RUN, THRUM__COLOUR_RUN, base, busy_heights(courses, room),
+		courses->count);
+}
+
+/* What is there to paint: a part of the width, if anything was read. */
+static uint32_t bins_of(const struct thrum__coarse *coarse, double part, float width)
+{
+	double bins = ((double)width - 2 * THRUM__STRIP_MARGIN) / THRUM__BIN *
+		(part < 1 ? part : 1);
+
+	if (coarse->count == 0 || coarse->slots[coarse->count - 1].end <= 0 || !(bins >= 1))
+		return 0;
+	return bins < THRUM__BINS_MAX ? (uint32_t)bins : THRUM__BINS_MAX;
+}
+
+static void paint(struct thrum__paint *p, const struct thrum__coarse *coarse, uint32_t bins)
+{
+	struct courses courses = {.count = bins};
+	float height = p->bottom - p->top, middle = p->top + height * ALIVE_PART;
+
+	make_courses(coarse, &courses);
+	paint_strip(p, &courses);
+	if (height < LEAST_HEIGHT)
+		return;
+	paint_alive(p, &courses, p->top, middle);
+	paint_busy(p, coarse, &courses, middle, p->bottom - CHART_GAP);
+}
+
+int thrum__coarse_frame(const struct thrum__coarse *coarse, double part, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	uint32_t bins = bins_of(coarse, part, width);
+	struct thrum__segment_of_time read = {.x = THRUM__STRIP_MARGIN};
+	struct thrum__time_axis axis = {.segments = &read, .count = bins > 0};
+	struct thrum__paint p = {
+		.metrics = metrics,
+		.time = &axis,
+		.list = list,
+		.width = width,
+		.height = height,
+		.ruler_top = thrum__strip_height(width),
+		.bottom = height,
+		.right = width,
+	};
+
+	p.top = p.ruler_top + THRUM__RULER;
+	thrum__list_clear(list, width, height);
+	thrum__paint_strip_ground(&p, 0, p.ruler_top);
+	if (bins > 0) {
+		read.end = coarse->slots[coarse->count - 1].end;
+		read.x_end = THRUM__STRIP_MARGIN + (double)(bins * THRUM__BIN);
+		axis.scale = (read.x_end - read.x) / (double)read.end;
+		paint(&p, coarse, bins);
+	}
+	thrum__paint_grid(&p);
+	thrum__list_sort(list);
+	return list->failed ? -THRUM_E_MEMORY : 0;
+}

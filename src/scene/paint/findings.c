@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: ISC */
+/* The chosen finding: a numbered pin for each step, the path between them, and what they say. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/paint/paint.h"
+
+#define RADIUS 9
+#define PIN_ROOM 11    /* half of what a pin keeps free */
+#define NOTE_WIDTH 320 /* at most */
+#define NARROW 600     /* pictures in which only the numbers have room */
+#define VICTIM_AT 96   /* px before the right end: the victim's line goes on to there */
+#define NOTE_X 16
+#define NOTE_Y 12
+
+struct pin {
+	float x, y;
+	bool is_seen;
+};
+
+struct note {
+	char title[160], line[200];
+	size_t title_size, line_size;
+	float width, height;
+};
+
+/* The row of a step's task; false when it has none any more. */
+static bool row_of(const struct thrum__paint *p, uint32_t task, uint32_t *row)
+{
+	uint32_t unit = thrum__layout_unit(p->layout, task);
+
+	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE)
+		return false;
+	*row = thrum__layout_row(p->layout, unit);
+	return true;
+}
+
+static struct pin place_pin(const struct thrum__paint *p, const struct thrum__step *step)
+{
+	struct pin pin = {.x = thrum__paint_x(p, step->time)};
+	uint32_t row;
+
+	if (!row_of(p, step->task, &row))
+		return pin;
+	pin.y = floorf(thrum__row_axis_line(p->rows, row)) + 0.5f;
+	if (step->kind == THRUM__STEP_NEVER_RESOLVED)
+		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
+	pin.x = floorf(pin.x) + 0.5f;
+	/* Steps of the same place stand side by side. */
+	for (int i = 0; i < THRUM__STEPS_MAX; i++)
+		if (thrum__boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
+			    2 * RADIUS))
+			pin.x += 2 * RADIUS + 4;
+	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
+		thrum__row_axis_find(p->rows, row) && pin.y > p->top - RADIUS &&
+		pin.y < p->bottom + RADIUS;
+	/* Whole, also at the edges. */
+	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
+	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
+	if (pin.is_seen)
+		thrum__boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
+			2 * PIN_ROOM);
+	return pin;
+}
+
+static void paint_pin(const struct thrum__paint *p, const struct pin *pin, unsigned number)
+{
+	bool is_cause = number == 1;
+	char digits[4];
+	size_t size = (size_t)snprintf(digits, sizeof digits, "%u", number % 1000);
+	float width = thrum__paint_width(p, digits, size, THRUM__FONT_BADGE);
+
+	thrum__list_ring(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD,
+		is_cause ? THRUM__COLOUR_BAD : THRUM__COLOUR_BG, pin->x, pin->y, RADIUS, 2);
+	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT,
+		is_cause ? THRUM__COLOUR_BG : THRUM__COLOUR_BAD, THRUM__FONT_BADGE,
+		pin->x - width / 2, pin->y + 4, digits, size, false);
+}
+
+/* Level along the row of the earlier step, then upright at the instant of the later one. */
+static void paint_path(const struct thrum__paint *p, const struct thrum__step *from,
+	const struct thrum__step *to)
+{
+	uint32_t from_row, to_row;
+	float x1, x2, y1, y2;
+
+	/* The victim is tied to what it waits for by its own red line. */
+	if (to->kind == THRUM__STEP_NEVER_RESOLVED || !row_of(p, from->task, &from_row) ||
+		!row_of(p, to->task, &to_row))
+		return;
+	x1 = fmaxf(0, thrum__paint_x(p, from->time));
+	x2 = fminf(p->right, thrum__paint_x(p, to->time));
+	y1 = thrum__row_axis_line(p->rows, from_row);
+	y2 = thrum__row_axis_line(p->rows, to_row);
+	if (x2 < 0 || x1 > p->right)
+		return;
+	/* It replaces the task's line, but not what runs on it. */
+	thrum__list_level(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
+		THRUM__DASH_SOLID);
+	thrum__list_level(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x1, x2, y1, 2,
+		THRUM__DASH_4_4);
+	thrum__list_upright(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x2, y1, y2, 2,
+		THRUM__DASH_SOLID);
+}
+
+/* ---- Notes -------------------------------------------------------------------------------- */
+
+/* One line of a note, cut to what it has room for. Returns its width. */
+static float fit(const struct thrum__paint *p, const char *words, size_t size, int font, char *to,
+	size_t to_size, size_t *fits)
+{
+	*fits = thrum__paint_fit(p, words, size, font, NOTE_WIDTH - 16, to, to_size);
+	return thrum__paint_width(p, to, *fits, font);
+}
+
+static void word(const struct thrum__paint *p, const struct thrum__finding *finding, unsigned step,
+	struct note *note)
+{
+	char words[512];
+	size_t size = thrum__step_title(p->model, finding, step, words, sizeof words);
+
+	note->width = fit(p, words, size < sizeof words ? size : sizeof words - 1,
+		THRUM__FONT_STRONG, note->title, sizeof note->title, &note->title_size);
+	size = thrum__step_line(p->model, finding, step, words, sizeof words);
+	note->width = 16 +
+		fmaxf(note->width,
+			fit(p, words, size < sizeof words ? size : sizeof words - 1,
+				THRUM__FONT_NOTE, note->line, sizeof note->line, &note->line_size));
+	note->height = note->line_size > 0 ? 37 : 22;
+}
+
+/* Whether something runs there. */
+static bool covers_run(const struct thrum__paint *p, float x, float y, const struct note *note)
+{
+	int64_t from = thrum__time_axis_time(p->time, x);
+	int64_t to = thrum__time_axis_time(p->time, x + note->width);
+
+	for (uint32_t i = 0; i < p->rows->count; i++) {
+		const struct thrum__row_box *box = &p->rows->boxes[i];
+		struct thrum__stretch stretch;
+		struct thrum__walk walk;
+
+		if (box->line + box->bar / 2 < y || box->line - box->bar / 2 > y + note->height)
+			continue;
+		thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, box->row, box->rows, from,
+			to, 1);
+		if (thrum__walk_next(&walk, &stretch))
+			return true;
+	}
+	return false;
+}
+
+/* Where a note has room: right below, right above, left below, left above, at first without hiding
+ * what runs; false: nowhere. */
+static bool place_note(const struct thrum__paint *p, const struct pin *pin, const struct note *note,
+	float *x, float *y)
+{
+	for (int i = 0; i < 8; i++) {
+		*x = i % 4 < 2 ? pin->x + NOTE_X : pin->x - NOTE_X - note->width;
+		*y = i % 2 == 0 ? pin->y + NOTE_Y : pin->y - NOTE_Y - note->height;
+		if (*x >= 4 && *x + note->width <= p->right - 4 && *y >= p->top + 2 &&
+			*y + note->height <= p->bottom - 2 &&
+			!thrum__boxes_hit(p->boxes, *x, *y, note->width, note->height) &&
+			(i >= 4 || !covers_run(p, *x, *y, note)))
+			return true;
+	}
+	return false;
+}
+
+static void paint_note(const struct thrum__paint *p, const struct pin *pin,
+	const struct thrum__finding *finding, unsigned step)
+{
+	struct note note;
+	float x, y;
+
+	word(p, finding, step, &note);
+	if (!place_note(p, pin, &note, &x, &y))
+		return;
+	thrum__boxes_add(p->boxes, x - 4, y - 4, note.width + 8, note.height + 8);
+	thrum__list_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, x, y, note.width,
+		note.height);
+	thrum__list_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD, x, y, 2, note.height);
+	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, x + 9,
+		y + 15, note.title, note.title_size, false);
+	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x + 9,
+		y + 30, note.line, note.line_size, false);
+}
+
+void thrum__paint_findings(struct thrum__paint *p)
+{
+	const struct thrum__findings *findings = &p->view->findings;
+	const struct thrum__finding *finding;
+	struct pin pins[THRUM__STEPS_MAX];
+
+	if (p->state->finding >= findings->count)
+		return;
+	finding = &findings->findings[p->state->finding];
+	/* All pins are placed before the first note, which then covers none. */
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		pins[i] = place_pin(p, &finding->steps[i]);
+		if (i > 0)
+			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
+	}
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		if (!pins[i].is_seen)
+			continue;
+		paint_pin(p, &pins[i], i + 1);
+		if (p->width >= NARROW)
+			paint_note(p, &pins[i], finding, i);
+	}
+}

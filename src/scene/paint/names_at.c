@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: ISC */
+/* Which words stand for a unit of rows where it is seen. */
+#include <math.h>
+#include <string.h>
+
+#include "scene/paint/names.h"
+#include "words/match.h"
+
+#define CHAIN_LOOKED_AT 4
+#define BEFORE_LOOKED_AT 256 /* notes: of what is named at the left edge */
+
+int64_t thrum__end_of_line(const struct thrum__paint *p, uint32_t unit)
+{
+	return thrum__layout_lasts(p->layout, unit) ? p->model->end : p->layout->units[unit].end;
+}
+
+size_t thrum__first_in_sight(const struct thrum__paint *p, uint32_t row, size_t *end)
+{
+	const int kind = THRUM__TRACK_UNITS;
+	size_t at = thrum__track_seek(p->tracks, kind, row, p->from, end);
+
+	if (at > thrum__track_first(p->tracks, kind, row)) {
+		uint32_t unit = thrum__track_item(p->tracks, kind, at - 1);
+
+		if (thrum__end_of_line(p, unit) >= p->from)
+			at--;
+	}
+	return at;
+}
+
+/* Empty and blank ones name nobody. */
+static bool is_label(const struct thrum__model *model, uint32_t note)
+{
+	const char *text;
+
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_LABEL)
+		return false;
+	text = thrum__model_string(model, THRUM__NOTE(model, note, text), NULL);
+	return text[strspn(text, " ")] != '\0';
+}
+
+static bool is_label_of(const struct thrum__paint *p, uint32_t note, uint32_t unit)
+{
+	uint32_t task = THRUM__NOTE(p->model, note, task);
+
+	return is_label(p->model, note) && thrum__layout_unit(p->layout, task) == unit;
+}
+
+/* The earliest label of a task, if it was set by then. */
+static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t until)
+{
+	const struct thrum__model *model = p->model;
+	uint32_t note = THRUM__TASK(model, task, note), found = THRUM__NONE;
+
+	for (int i = 0; thrum__has_row(&model->notes, note); i++) {
+		if (i == THRUM__NOTES_LOOKED_AT)
+			return THRUM__NONE;
+		if (is_label(model, note))
+			found = THRUM__NOTE(model, note, time) <= until
+				? THRUM__NOTE(model, note, text)
+				: THRUM__NONE;
+		note = THRUM__NOTE(model, note, prev);
+	}
+	return found;
+}
+
+uint32_t thrum__first_label(const struct thrum__paint *p, uint32_t unit)
+{
+	const struct thrum__unit *u = &p->layout->units[unit];
+	uint32_t row = thrum__layout_row(p->layout, unit), task = u->task;
+	int64_t until = thrum__time_axis_time(p->time,
+		thrum__time_axis_x(p->time, u->start) + THRUM__NAME_EARLY);
+	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_NOTES, row, u->start, &end);
+
+	if (until < u->start)
+		until = u->start;
+	for (size_t last = at + THRUM__NOTES_LOOKED_AT; at < end && at < last; at++) {
+		uint32_t note = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, at);
+
+		if (THRUM__NOTE(p->model, note, time) > until)
+			break;
+		if (is_label_of(p, note, unit))
+			return THRUM__NOTE(p->model, note, text);
+	}
+	/* Labelled before it begins here: what it became. */
+	for (int i = 0; i < CHAIN_LOOKED_AT && thrum__has_row(&p->model->tasks, task); i++) {
+		uint32_t label = early_label(p, task, until);
+
+		if (label != THRUM__NONE)
+			return label;
+		task = thrum__layout_next(p->layout, p->model, task);
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__label_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	const int kind = THRUM__TRACK_NOTES;
+	uint32_t row = thrum__layout_row(p->layout, unit);
+	size_t end, at = thrum__track_seek(p->tracks, kind, row, time, &end);
+	size_t first = thrum__track_first(p->tracks, kind, row);
+
+	for (int i = 0; i < THRUM__NOTES_LOOKED_AT && at > first; i++) {
+		uint32_t note = thrum__track_item(p->tracks, kind, --at);
+
+		if (is_label_of(p, note, unit))
+			return THRUM__NOTE(p->model, note, text);
+	}
+	return THRUM__NONE;
+}
+
+bool thrum__is_first_label(const struct thrum__model *model, uint32_t note)
+{
+	for (int i = 0; i < THRUM__NOTES_LOOKED_AT; i++) {
+		note = THRUM__NOTE(model, note, prev);
+		if (!thrum__has_row(&model->notes, note))
+			return true;
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_LABEL)
+			return false;
+	}
+	return false;
+}
+
+uint32_t thrum__name_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	uint32_t row = thrum__layout_row(p->layout, unit), said = THRUM__NONE;
+	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_NOTES, row, time, &end);
+	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_NOTES, row);
+
+	for (int i = 0; i < BEFORE_LOOKED_AT && at > first; i++) {
+		uint32_t note = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, --at);
+
+		if (!is_label_of(p, note, unit))
+			continue;
+		if (!p->model->is_mirage || thrum__is_first_label(p->model, note))
+			return THRUM__NOTE(p->model, note, text);
+		said = said == THRUM__NONE ? THRUM__NOTE(p->model, note, text) : said;
+	}
+	return thrum__first_label(p, unit) == THRUM__NONE ? said : THRUM__NONE;
+}
+
+uint32_t thrum__task_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	uint32_t row = thrum__layout_row(p->layout, unit), task;
+	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_RUNS, row, time, &end);
+
+	if (at > thrum__track_first(p->tracks, THRUM__TRACK_RUNS, row)) {
+		task = THRUM__RUN(p->model, thrum__track_item(p->tracks, THRUM__TRACK_RUNS, at - 1),
+			task);
+		if (thrum__layout_unit(p->layout, task) == unit)
+			return task;
+	}
+	return p->layout->units[unit].task;
+}
+
+void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
+{
+	const struct thrum__time_axis *axis = p->time;
+	const float end = x + width;
+	uint32_t low = 0, high = axis->count; /* the first stretch that ends behind x */
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (axis->segments[middle].x_end <= (double)x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* By pieces: up to a stretch's beginning the ground is a fold's, then not, up to its end.
+	 */
+	for (uint32_t i = low; x < end; i++) {
+		bool is_last = i + 1 >= axis->count;
+		float begins = i > 0 && i < axis->count ? (float)axis->segments[i].x : x;
+		float ends = is_last ? end : fminf(end, (float)axis->segments[i].x_end);
+
+		if (begins > x)
+			thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
+				fminf(begins, end) - x, height);
+		x = fmaxf(x, begins);
+		if (ends > x)
+			thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
+				height);
+		x = fmaxf(x, ends);
+	}
+}
+
+bool thrum__name_is_found(const struct thrum__paint *p, const char *text, size_t size)
+{
+	size_t wanted_size = strlen(p->state->search);
+
+	return wanted_size > 0 && thrum__text_contains(text, size, p->state->search, wanted_size);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: ISC */
+/* What the painters share: texts that fit, places that are taken, times as pixels. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "scene/paint/paint.h"
+
+#define FIT_MAX 512 /* bytes of a text that are looked at */
+#define FEWEST 5    /* characters that a cut text keeps */
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+float thrum__paint_width(const struct thrum__paint *p, const char *text, size_t size, int font)
+{
+	return size == 0 ? 0 : p->metrics->width(p->metrics->context, text, size, font);
+}
+
+/* Where character n of a clean text begins, or its end. */
+static size_t offset_of(const char *text, size_t size, size_t n)
+{
+	size_t at = 0;
+
+	while (at < size && n-- > 0)
+		for (at++; at < size && ((unsigned char)text[at] & 0xc0) == 0x80;)
+			at++;
+	return at;
+}
+
+/* Puts an ellipsis behind the first `size` bytes, which are followed by room for it. */
+static size_t ellipsis(char *text, size_t size)
+{
+	while (size > 0 && strchr(" ._-", text[size - 1]))
+		size--;
+	memcpy(text + size, ELLIPSIS, sizeof ELLIPSIS - 1);
+	return size + sizeof ELLIPSIS - 1;
+}
+
+size_t thrum__paint_fit(const struct thrum__paint *p, const char *text, size_t size, int font,
+	float room, char *to, size_t to_size)
+{
+	char clean[FIT_MAX], cut[FIT_MAX + sizeof ELLIPSIS];
+	size_t low = FEWEST, high, used = 0;
+
+	if (to_size == 0)
+		return 0;
+	to[0] = '\0';
+	size = thrum__text_clean(text, size, clean, sizeof clean);
+	if (size < to_size && thrum__paint_width(p, clean, size, font) <= room) {
+		memcpy(to, clean, size);
+		to[size] = '\0';
+		return size;
+	}
+	/* The most characters that fit lie in low - 1 … high - 1. */
+	for (high = size; low < high;) {
+		size_t middle = low + (high - low) / 2, end = offset_of(clean, size, middle), n;
+
+		memcpy(cut, clean, end);
+		n = ellipsis(cut, end);
+		if (end < size && n < to_size && thrum__paint_width(p, cut, n, font) <= room) {
+			memcpy(to, cut, n);
+			used = n;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	to[used] = '\0';
+	return used;
+}
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+bool thrum__boxes_hit(const struct thrum__boxes *boxes, float x, float y, float width, float height)
+{
+	for (uint32_t i = 0; i < boxes->count; i++) {
+		const struct thrum__rect *r = &boxes->rects[i];
+
+		if (x < r->x + r->width && r->x < x + width && y < r->y + r->height &&
+			r->y < y + height)
+			return true;
+	}
+	return false;
+}
+
+void thrum__boxes_add(struct thrum__boxes *boxes, float x, float y, float width, float height)
+{
+	if (boxes->count == boxes->room) {
+		uint32_t room = boxes->room ? boxes->room * 2 : 64;
+		struct thrum__rect *rects = realloc(boxes->rects, room * sizeof *rects);
+
+		/* Without memory names overlap; that is no reason to show none. */
+		if (!rects)
+			return;
+		boxes->rects = rects;
+		boxes->room = room;
+	}
+	boxes->rects[boxes->count++] = (struct thrum__rect){x, y, width, height};
+}
+
+uint32_t *thrum__paint_scratch(struct thrum__paint *p, uint32_t count)
+{
+	struct thrum__paint_memory *memory = p->memory;
+
+	if (memory->scratch_room < count) {
+		uint32_t *scratch = count <= UINT32_MAX / sizeof *scratch
+			? realloc(memory->scratch, count * sizeof *scratch)
+			: NULL;
+
+		if (!scratch) {
+			p->list->failed = true;
+			return NULL;
+		}
+		memory->scratch = scratch;
+		memory->scratch_room = count;
+	}
+	return memory->scratch;
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+int64_t thrum__paint_span(const struct thrum__paint *p, float pixels)
+{
+	double ns = p->time->scale > 0 ? (double)pixels / p->time->scale : 0;
+
+	return ns < 1 ? 1 : ns < 4e18 ? (int64_t)ns : (int64_t)4e18;
+}
+
+float thrum__paint_clamped(const struct thrum__paint *p, int64_t time)
+{
+	float x = thrum__paint_x(p, time == THRUM__OPEN ? p->model->end : time);
+
+	return x < -4 ? -4 : x > p->right + 4 ? p->right + 4 : x;
+}
+
+const struct thrum__row_box *thrum__paint_box(const struct thrum__paint *p, uint32_t unit)
+{
+	const struct thrum__layout *layout = p->layout;
+
+	if (unit >= layout->unit_count || layout->units[unit].task == THRUM__NONE ||
+		layout->units[unit].row == THRUM__NONE)
+		return NULL;
+	return thrum__row_axis_find(p->rows, thrum__layout_row(layout, unit));
+}
+
+float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	struct thrum__stretch run;
+	struct thrum__walk walk;
+
+	/* Units of a row don't overlap, so whoever runs in it at that time is this one. */
+	thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, thrum__layout_row(p->layout, unit),
+		1, time, time, thrum__paint_span(p, 2));
+	while (thrum__walk_next(&walk, &run) && run.start <= time)
+		if (run.end >= time)
+			return thrum__paint_clamped(p, run.end) -
+				thrum__paint_clamped(p, run.start);
+	return 0;
+}
+
+bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_t time)
+{
+	return thrum__paint_run_width(p, unit, time) > 4;
+}
+
+/* ---- How much there is ---------------------------------------------------------------------- */
+
+#define ROWS_TRIED 32
+
+static uint32_t count_stretches(const struct thrum__paint *p, int kind,
+	const struct thrum__row_box *box, int64_t gap, uint32_t enough)
+{
+	struct thrum__stretch stretch;
+	struct thrum__walk walk;
+	uint32_t count = 0;
+
+	thrum__walk_begin(&walk, p->tracks, kind, box->row, box->rows, p->from, p->to, gap);
+	while (count < enough && thrum__walk_next(&walk, &stretch))
+		count++;
+	return count;
+}
+
+float thrum__paint_coarseness(const struct thrum__paint *p, int kind, float least, uint32_t most)
+{
+	uint32_t every = 1 + p->rows->count / ROWS_TRIED, enough = most / every + 1;
+	float pixels = least;
+
+	for (; pixels < p->width; pixels *= 2) {
+		int64_t gap = thrum__paint_span(p, pixels);
+		uint32_t count = 0;
+
+		for (uint32_t i = every / 2; i < p->rows->count && count < enough; i += every)
+			count += count_stretches(p, kind, &p->rows->boxes[i], gap, enough - count);
+		if (count < enough)
+			break;
+	}
+	return pixels;
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: ISC */
+/* What lies behind the rows: folds, the lanes' spans, suspensions and gaps, the selected row. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/paint/names.h"
+
+#define LOOKED_AT_MAX 2000 /* stretches of a kind; of more, some of them evenly */
+#define LOOK_BACK 1024     /* so far back a long one that reaches into the window is looked for */
+#define NAMES_MAX 60
+#define HATCH 6             /* px between lines */
+#define RECTS_MAX 1500      /* of a kind */
+#define NESTED_MAX 3        /* levels of spans within spans whose ends are shown */
+#define LATTICE_POINTS 3000 /* of one lattice */
+#define POINTS_MAX 30000    /* of all */
+#define LATTICE_WIDTH 48    /* px: of a wide gap only its ends are hatched */
+#define FOUND_MAX 2000
+#define FOUND_LEAST 6 /* px: so wide and high that one is seen */
+#define FEW 80        /* of so many stretches each is seen, however short */
+
+struct regions {
+	struct thrum__paint *p;
+	uint32_t *group_of; /* by lane */
+	uint32_t *painted;  /* by group, and of all: x + 16 up to where a kind is painted */
+	uint32_t names, uprights;
+	size_t points;
+	int visible; /* groups, or 1 */
+	int grain;   /* px: pieces begin and end at multiples */
+	bool are_few;
+};
+
+/* A stretch of a lane, as it is on the screen. */
+struct piece {
+	float x1, x2, top, bottom;
+	int64_t start, end;
+	uint64_t count;
+	uint32_t text;
+	uint32_t *painted;
+	bool is_lane;  /* not the whole height */
+	bool has_room; /* above the line of the lane's first row */
+};
+
+/* ---- Folds --------------------------------------------------------------------------------- */
+
+static void paint_tear(struct thrum__paint *p, float x)
+{
+	struct thrum__point points[256];
+	size_t count = 0;
+
+	for (float y = p->top - 3; count < 256 && y < p->bottom + 6; y += 6, count++)
+		points[count] = (struct thrum__point){x + (count % 2 ? 1.5f : -1.5f), y};
+	/* One that is higher than that many teeth goes on straight. */
+	if (count == 256)
+		points[255].y = p->bottom;
+	thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_FADED, points, count, 1,
+		THRUM__DASH_SOLID);
+}
+
+static void paint_folds(struct thrum__paint *p)
+{
+	const struct thrum__time_axis *time = p->time;
+
+	for (uint32_t i = 0; i <= time->count && time->count > 0; i++) {
+		float x1 = (float)(i > 0 ? time->segments[i - 1].x_end : time->x0);
+		float x2 = (float)(i < time->count ? time->segments[i].x : time->x1);
+
+		if (x2 - x1 < 1)
+			continue;
+		thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, x1, p->top, x2 - x1,
+			p->bottom - p->top);
+		if (x2 - x1 < 24)
+			continue;
+		paint_tear(p, x1);
+		paint_tear(p, x2);
+	}
+}
+
+/* ---- Where a lane is ----------------------------------------------------------------------- */
+
+/* y where a row begins, or would. */
+static float row_top(const struct thrum__paint *p, uint32_t row)
+{
+	const struct thrum__row_axis *rows = p->rows;
+	uint32_t low = 0, high = rows->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rows->boxes[middle].row < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < rows->count)
+		return rows->boxes[low].y;
+	return rows->count ? rows->boxes[low - 1].y + rows->boxes[low - 1].height : p->bottom;
+}
+
+static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piece)
+{
+	const struct thrum__paint *p = r->p;
+	const struct thrum__layout *layout = p->layout;
+	uint32_t group = lane < p->model->lane_count ? r->group_of[lane] : THRUM__NONE;
+	const struct thrum__row_box *box;
+
+	piece->top = p->top;
+	piece->bottom = p->bottom;
+	piece->painted = &r->painted[layout->group_count];
+	piece->is_lane = piece->has_room = false;
+	if (layout->group_count < 2 || lane >= p->model->lane_count)
+		return true;
+	if (group == THRUM__NONE)
+		return false;
+	piece->painted = &r->painted[group];
+	piece->is_lane = true;
+	piece->top = row_top(p, layout->groups[group].first_row);
+	piece->bottom = row_top(p, layout->groups[group].first_row + layout->groups[group].rows);
+	if (piece->bottom > p->bottom)
+		piece->bottom = p->bottom;
+	box = thrum__row_axis_find(p->rows, layout->groups[group].first_row);
+	piece->has_room = box && box->size <= THRUM__ROW_NORMAL;
+	return piece->bottom - piece->top >= 1;
+}
+
+static bool make_lanes(struct regions *r)
+{
+	const struct thrum__layout *layout = r->p->layout;
+	uint32_t lanes = r->p->model->lane_count;
+
+	r->group_of = thrum__paint_scratch(r->p, lanes + layout->group_count + 1);
+	if (!r->group_of)
+		return false;
+	r->painted = r->group_of + lanes;
+	memset(r->group_of, 0xff, lanes * sizeof *r->group_of);
+	for (uint32_t i = 0; i < layout->group_count; i++) {
+		const struct thrum__group *group = &layout->groups[i];
+
+		if (group->lane < lanes)
+			r->group_of[group->lane] = i;
+		r->visible += row_top(r->p, group->first_row + group->rows) -
+				row_top(r->p, group->first_row) >=
+			1;
+	}
+	r->visible += r->visible == 0;
+	return true;
+}
+
+/* ---- Stretches ------------------------------------------------------------------------------ */
+
+#define STRETCH(rows, i, member) \
+	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
+			->member[(i)&THRUM__BLOCK_MASK])
+
+uint32_t thrum__first_stretch(const struct thrum__rows *rows, int64_t time)
+{
+	uint32_t low = rows->first, high = rows->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (thrum__has_row(rows, middle) && STRETCH(rows, middle, start) > time)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void paint_stretch(struct regions *r, const struct thrum__rows *rows, uint32_t i,
+	void (*paint)(struct regions *, struct piece *))
+{
+	struct thrum__paint *p = r->p;
+	struct piece piece;
+
+	if (!thrum__has_row(rows, i))
+		return;
+	piece.start = STRETCH(rows, i, start);
+	piece.end = STRETCH(rows, i, end);
+	if (piece.end == THRUM__OPEN)
+		piece.end = p->model->end;
+	if (piece.start > p->to || piece.end < p->from ||
+		!find_lane(r, STRETCH(rows, i, lane), &piece))
+		return;
+	piece.x1 = thrum__paint_clamped(p, piece.start);
+	piece.x2 = thrum__paint_clamped(p, piece.end);
+	piece.count = STRETCH(rows, i, count);
+	piece.text = STRETCH(rows, i, text);
+	paint(r, &piece);
+}
+
+static void paint_stretches(struct regions *r, const struct thrum__rows *rows,
+	void (*paint)(struct regions *, struct piece *))
+{
+	uint32_t end = thrum__first_stretch(rows, r->p->to),
+		 i = thrum__first_stretch(rows, r->p->from);
+	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
+
+	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
+	i = i - rows->first > LOOK_BACK ? i - LOOK_BACK : rows->first;
+	r->are_few = count <= FEW;
+	r->grain = count < RECTS_MAX ? 1 : 1 + r->visible * (int)r->p->width / RECTS_MAX;
+	for (; i < end; i += every)
+		paint_stretch(r, rows, i, paint);
+}
+
+/* What of a piece is not painted yet by one of its kind in its lane; false: nothing. */
+static bool take(const struct regions *r, struct piece *piece)
+{
+	int x1 = ((int)(piece->x1 + 16) / r->grain) * r->grain;
+	int x2 = ((int)(piece->x2 + 16) / r->grain) * r->grain;
+
+	if (x1 < (int)*piece->painted)
+		x1 = (int)*piece->painted;
+	if (x2 <= x1)
+		x2 = ((int)(piece->x1 + 16) / r->grain + 1) * r->grain;
+	if (x2 <= x1)
+		return false;
+	piece->x1 = (float)(x1 - 16);
+	piece->x2 = (float)(x2 - 16);
+	*piece->painted = (uint32_t)x2;
+	return true;
+}
+
+/*
+ * At the bottom of the picture, where no rows are, or of the lane; `level`: how many lines above.
+ * Level -1: above the line of the lane's first row, if there is room.
+ */
+static void paint_name(struct regions *r, const struct piece *piece, const char *name, size_t size,
+	int font, int colour, int level)
+{
+	struct thrum__paint *p = r->p;
+	float width = thrum__paint_width(p, name, size, font), x = piece->x1 + 3;
+	float y = level < 0 ? piece->top + 9 : piece->bottom - 5 - 12 * (float)level;
+
+	if (x < 6)
+		x = 6;
+	if (y - 12 < piece->top - 4 || y > piece->bottom || x + width > p->right ||
+		r->names >= NAMES_MAX || thrum__boxes_hit(p->boxes, x - 4, y - 10, width + 8, 13))
+		return;
+	r->names++;
+	thrum__boxes_add(p->boxes, x - 2, y - 10, width + 4, 13);
+	if (colour != THRUM__COLOUR_GC_INK)
+		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x - 3, y - 10, width + 6,
+			13);
+	thrum__list_text(p->list, THRUM__Z_LABEL, colour, font, x, y, name, size, false);
+}
+
+/* ---- Spans --------------------------------------------------------------------------------- */
+
+static void paint_span_name(struct regions *r, const struct piece *piece)
+{
+	struct thrum__paint *p = r->p;
+	char name[64], words[32];
+	size_t size, n;
+	const char *text = thrum__model_string(p->model, piece->text, &size);
+
+	/* Within a lane only the outermost one, and only where rows have room above their lines. */
+	if (piece->count > (piece->is_lane ? 0 : 8) || (piece->is_lane && !piece->has_room))
+		return;
+	thrum__duration_words(piece->end - piece->start, 3, words, sizeof words);
+	n = thrum__paint_fit(p, text, size, THRUM__FONT_SMALL, 120, name, sizeof name - 16);
+	n += (size_t)snprintf(name + n, sizeof name - n, "%s%.14s", n > 0 ? " " : "", words);
+	paint_name(r, piece, name, n, THRUM__FONT_SMALL, THRUM__COLOUR_GC_INK,
+		piece->is_lane ? -1 : (int)piece->count);
+}
+
+static void paint_span(struct regions *r, struct piece *piece)
+{
+	struct thrum__paint *p = r->p;
+
+	/* Were many of them wider than they are, all time would seem to be theirs. */
+	if (!r->are_few && piece->x2 - piece->x1 < 1)
+		return;
+	if (piece->x2 < piece->x1 + 2)
+		piece->x2 = piece->x1 + 2;
+	if (piece->x2 - piece->x1 > (r->are_few ? 4 : 8))
+		paint_span_name(r, piece);
+	/* Spans within spans show where they begin and end. */
+	if (piece->count > 0 && piece->count <= NESTED_MAX && piece->x2 - piece->x1 > 8 &&
+		r->uprights++ < RECTS_MAX / 2) {
+		thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x1,
+			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
+		thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x2,
+			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
+	}
+	if (take(r, piece))
+		thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_GC, piece->x1, piece->top,
+			piece->x2 - piece->x1, piece->bottom - piece->top);
+}
+
+/* ---- Suspensions --------------------------------------------------------------------------- */
+
+/* Waiting for work is what lanes do most of the time; folds and empty rows tell that. */
+static bool is_stated(const char *reason, size_t size)
+{
+	static const char ordinary[] = "wait for work";
+
+	return size > 0 && !(size == sizeof ordinary - 1 && memcmp(reason, ordinary, size) == 0);
+}
+
+static void paint_suspension(struct regions *r, struct piece *piece)
+{
+	struct thrum__paint *p = r->p;
+	size_t size;
+	const char *reason = thrum__model_string(p->model, piece->text, &size);
+	char name[64];
+	int x, step;
+
+	if (!is_stated(reason, size))
+		return;
+	if (piece->x2 - piece->x1 > 24) {
+		size = thrum__paint_fit(p, reason, size, THRUM__FONT_SMALL,
+			piece->x2 - piece->x1 - 6, name, sizeof name);
+		if (size > 0)
+			paint_name(r, piece, name, size, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED, 0);
+	}
+	/* Lines at multiples, so that neighbours join, and a short one has one too. */
+	step = HATCH * (1 + r->visible * (int)p->width / HATCH / RECTS_MAX);
+	x = ((int)piece->x1 + 16) / step * step;
+	if (x < (int)*piece->painted)
+		x = (int)*piece->painted;
+	for (; (float)(x - 16) < piece->x2; x += step)
+		thrum__list_upright(p->list, THRUM__Z_REGION, THRUM__COLOUR_SUSP, (float)(x - 16),
+			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
+	*piece->painted = (uint32_t)x;
+}
+
+/* ---- Gaps ---------------------------------------------------------------------------------- */
+
+/* One polyline: in each column zigzag down, and back up the other way. */
+static void paint_lattice(struct regions *r, const struct piece *piece, float x, float width)
+{
+	struct thrum__paint *p = r->p;
+	float height = piece->bottom - piece->top, cell = HATCH;
+	struct thrum__point points[256];
+	int columns, lines;
+	size_t count = 0;
+
+	if (r->points > POINTS_MAX)
+		return;
+	while (2 * width * height / (cell * cell) > LATTICE_POINTS)
+		cell *= 2;
+	columns = width > cell ? (int)(width / cell + 0.5f) : 1;
+	lines = height > cell ? (int)(height / cell + 0.5f) : 1;
+	r->points += 2 * (size_t)columns * (size_t)(lines + 1);
+	for (int c = 0; c < columns; c++) {
+		for (int k = 0; k <= 2 * lines + 1; k++) {
+			int line = k <= lines ? k : 2 * lines + 1 - k;
+			int side = k <= lines ? line % 2 : 1 - line % 2;
+
+			if (count == sizeof points / sizeof *points) {
+				thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP,
+					points, count, 1, THRUM__DASH_SOLID);
+				points[0] = points[count - 1];
+				count = 1;
+			}
+			points[count++] = (struct thrum__point){x +
+					width * (float)(c + side) / (float)columns,
+				piece->top + height * (float)line / (float)lines};
+		}
+	}
+	thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP, points, count, 1,
+		THRUM__DASH_SOLID);
+}
+
+static void paint_gap(struct regions *r, struct piece *piece)
+{
+	struct thrum__paint *p = r->p;
+	char name[96], words[64];
+	int size;
+
+	/* However short it was: what is lost must be seen. */
+	if (piece->x2 < piece->x1 + HATCH)
+		piece->x2 = piece->x1 + HATCH;
+	thrum__duration_words(piece->end - piece->start, 3, words, sizeof words);
+	if (piece->start <= 0)
+		size = snprintf(name, sizeof name, "first %s lost", words);
+	else if (piece->count > 0)
+		size = snprintf(name, sizeof name, "%llu lost", (unsigned long long)piece->count);
+	else
+		size = snprintf(name, sizeof name, "lost");
+	paint_name(r, piece, name, (size_t)size, THRUM__FONT_NOTE, THRUM__COLOUR_INK, 0);
+	if (!take(r, piece))
+		return;
+	thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, piece->x1, piece->top,
+		piece->x2 - piece->x1, piece->bottom - piece->top);
+	if (piece->x2 - piece->x1 < 3 * LATTICE_WIDTH) {
+		paint_lattice(r, piece, piece->x1, piece->x2 - piece->x1);
+	} else {
+		paint_lattice(r, piece, piece->x1, LATTICE_WIDTH);
+		paint_lattice(r, piece, piece->x2 - LATTICE_WIDTH, LATTICE_WIDTH);
+	}
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
+static void paint_selected(struct thrum__paint *p)
+{
+	uint32_t task = p->view->selected, unit;
+	const struct thrum__row_box *box;
+	float height;
+
+	unit = thrum__layout_unit(p->layout, task);
+	box = thrum__paint_box(p, unit);
+	if (!box)
+		return;
+	height = box->height < 3 ? 3 : box->height;
+	thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, 0, box->y, p->right, height);
+	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
+}
+
+static void paint_found_unit(struct thrum__paint *p, const struct thrum__row_box *box,
+	const struct thrum__found_unit *found)
+{
+	float height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height, x1, x2;
+
+	if (!thrum__found_holds(p->view, found))
+		return;
+	x1 = floorf(thrum__paint_clamped(p, found->start));
+	x2 = thrum__paint_clamped(p, thrum__end_of_line(p, found->unit));
+	if (x2 >= 0 && x1 <= p->right)
+		thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
+			floorf(box->y + (box->height - height) / 2),
+			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
+}
+
+/* Those of a dense box that may be in sight; of several rows, whatever their times are. */
+static uint32_t first_found(const struct thrum__paint *p, const struct thrum__found *found,
+	const struct thrum__row_box *box, uint32_t *end)
+{
+	bool is_one = box->rows == 1;
+	int64_t to = is_one ? p->to + thrum__paint_span(p, 1) : INT64_MAX;
+	uint32_t first;
+
+	if (!thrum__paint_is_dense(box))
+		return *end = 0;
+	first = thrum__found_seek(found, box->row, is_one ? p->from : INT64_MIN);
+	*end = thrum__found_seek(found, box->row + box->rows - 1, to);
+	/* Units of a row don't overlap: of those before, only the last may reach into sight. */
+	return is_one && first > 0 && found->all[first - 1].row == box->row ? first - 1 : first;
+}
+
+/* In rows that are too low for names, where they would say it. Of many, some in each row. */
+static void paint_found(struct thrum__paint *p)
+{
+	const struct thrum__found *found = thrum__found_of(p->view);
+	const struct thrum__row_box *boxes = p->rows->boxes, *box;
+	uint32_t seen = 0, every, i, end;
+
+	if (!found) {
+		p->list->failed = true;
+		return;
+	}
+	for (uint32_t b = 0; b < p->rows->count; b++) {
+		i = first_found(p, found, &boxes[b], &end);
+		seen += end - i;
+	}
+	every = 1 + seen / FOUND_MAX;
+	for (uint32_t b = 0; b < p->rows->count && seen > 0; b++)
+		for (i = first_found(p, found, &boxes[b], &end); i < end; i += every)
+			paint_found_unit(p, &boxes[b], &found->all[i]);
+	for (i = found->sorted; i < found->count; i++) {
+		box = thrum__row_axis_find(p->rows, found->all[i].row);
+		if (box && thrum__paint_is_dense(box))
+			paint_found_unit(p, box, &found->all[i]);
+	}
+}
+
+void thrum__paint_regions(struct thrum__paint *p)
+{
+	struct regions r = {.p = p};
+
+	paint_folds(p);
+	if (make_lanes(&r)) {
+		paint_stretches(&r, &p->model->spans, paint_span);
+		paint_stretches(&r, &p->model->suspensions, paint_suspension);
+		paint_stretches(&r, &p->model->gaps, paint_gap);
+	}
+	if (p->view->found > 0)
+		paint_found(p);
+	paint_selected(p);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The strip: the whole trace, always linear, so that it says where one is even when the picture
+ * folds. Grey: tasks alive; blue: the share of time running, as its square root, so that
+ * microseconds show; flags: findings; underlined colour: where found tasks begin; the frame: what
+ * the picture shows.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "scene/paint/paint.h"
+
+#define FLAGS_MAX 64
+#define TIMES_MAX 8
+#define FOUND_TOP 14 /* just above the columns */
+#define FOUND_HEIGHT 4
+#define FOUND_LINE 2
+
+struct strip {
+	struct thrum__paint *p;
+	float top, height, left, right; /* left, right: of the time */
+	double scale;                   /* px a ns */
+	int64_t start, end;
+};
+
+static float x_of(const struct strip *s, int64_t time)
+{
+	float x = s->left + (float)(((double)time - (double)s->start) * s->scale);
+
+	return x < s->left ? s->left : x > s->right ? s->right : x;
+}
+
+static int64_t time_of(const struct strip *s, float x)
+{
+	double time = (double)s->start + (double)(x - s->left) / s->scale;
+
+	return time >= (double)s->end ? s->end : (int64_t)time;
+}
+
+void thrum__paint_columns(struct thrum__list *list, int z, int colour, float left, float base,
+	const uint16_t *heights, uint32_t count)
+{
+	uint32_t from = 0;
+
+	/* Equal neighbours are one rect. */
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count && heights[i] == heights[from])
+			continue;
+		if (heights[from] > 0)
+			thrum__list_rect(list, z, colour, left + (float)(from * THRUM__BIN),
+				base - heights[from], (float)((i - from) * THRUM__BIN),
+				heights[from]);
+		from = i;
+	}
+}
+
+uint16_t thrum__paint_busy(double share, float room)
+{
+	float height = (float)sqrt(share < 1 ? share : 1) * room;
+
+	return (uint16_t)(share <= 0 ? 0 : height < 4 ? 4 : height);
+}
+
+static void ask_columns(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count,
+	float room)
+{
+	const struct thrum__tracks *tracks = s->p->tracks;
+	uint32_t alive[THRUM__BINS_MAX], most = 1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t from = time_of(s, s->left + (float)(i * THRUM__BIN));
+		int64_t to = time_of(s, s->left + (float)((i + 1) * THRUM__BIN));
+		double busy = (double)thrum__tracks_busy(tracks, from, to);
+
+		alive[i] = thrum__tracks_alive(tracks, from + (to - from) / 2);
+		most = alive[i] > most ? alive[i] : most;
+		columns->blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0,
+			room);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		columns->grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
+}
+
+/* Each is three bins wide: so a single one is seen. */
+static void ask_found(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count)
+{
+	enum {
+		BEGINS = 1,
+		IS_NEAR = 2
+	};
+	const struct thrum__view *view = s->p->view;
+	const struct thrum__found *found = thrum__found_of(view);
+
+	columns->knows_found = true;
+	memset(columns->found, 0, sizeof columns->found);
+	if (!found)
+		s->p->list->failed = true;
+	for (uint32_t i = 0; found && i < found->count; i++) {
+		uint32_t at = (uint32_t)(x_of(s, found->all[i].start) - s->left) / THRUM__BIN;
+
+		at = at < count ? at : count - 1;
+		if (columns->found[at] == 0 && thrum__found_holds(view, &found->all[i]))
+			columns->found[at] = BEGINS;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (!(columns->found[i] & BEGINS))
+			continue;
+		columns->found[i > 0 ? i - 1 : 0] |= IS_NEAR;
+		columns->found[i + 1 < count ? i + 1 : i] |= IS_NEAR;
+	}
+}
+
+/* As a found name looks. */
+static void paint_found(const struct strip *s, const uint8_t *found, uint32_t count)
+{
+	const float top = s->top + FOUND_TOP;
+
+	for (uint32_t i = 0, from = 0; i <= count; i++) {
+		float x = s->left + (float)(from * THRUM__BIN);
+		float width = (float)((i - from) * THRUM__BIN);
+
+		if (i < count && found[i])
+			continue;
+		if (i > from) {
+			thrum__list_rect(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_HIT, x, top,
+				width, FOUND_HEIGHT);
+			thrum__list_rect(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, x,
+				top + FOUND_HEIGHT, width, FOUND_LINE);
+		}
+		from = i + 1;
+	}
+}
+
+static void activity(const struct strip *s)
+{
+	struct thrum__strip_columns *columns = &s->p->memory->strip;
+	float width = s->right - s->left;
+	uint32_t count = (uint32_t)(width / THRUM__BIN);
+	float base = s->top + s->height - THRUM__STRIP_FOOT;
+
+	if (count > THRUM__BINS_MAX)
+		count = THRUM__BINS_MAX;
+	if (!columns->is_known || columns->start != s->start || columns->end != s->end ||
+		columns->width != width || columns->height != s->height) {
+		ask_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
+		columns->is_known = true;
+		columns->knows_found = false;
+		columns->start = s->start;
+		columns->end = s->end;
+		columns->width = width;
+		columns->height = s->height;
+	}
+	thrum__paint_columns(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FADED, s->left, base,
+		columns->grey, count);
+	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
+		columns->blue, count);
+	if (s->p->view->found == 0)
+		return;
+	if (!columns->knows_found)
+		ask_found(s, columns, count);
+	paint_found(s, columns->found, count);
+}
+
+static void times(const struct strip *s, float frame_left, float frame_right)
+{
+	struct thrum__paint *p = s->p;
+	float width = s->right - s->left, parts = width / 150;
+	double span = (double)s->end - (double)s->start, step, at;
+
+	parts = parts < 2 ? 2 : parts > 6 ? 6 : parts;
+	step = thrum__paint_step(span / (double)parts);
+	at = ceil((double)s->start / step) * step;
+	for (int i = 0; i < TIMES_MAX && at <= (double)s->end; i++, at += step) {
+		float x = x_of(s, (int64_t)at), end;
+		char words[48];
+
+		thrum__moment_words((int64_t)at, step < 1e18 ? (int64_t)step : INT64_MAX, words,
+			sizeof words);
+		end = x + 4 + thrum__paint_width(p, words, strlen(words), THRUM__FONT_SMALL);
+		thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, x, s->top + 5,
+			s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
+		if (end + 4 > p->width || (frame_left > x - 6 && frame_left < end + 6) ||
+			(frame_right > x - 6 && frame_right < end + 6))
+			continue;
+		thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+			THRUM__FONT_SMALL, x + 4, s->top + 14, words, strlen(words), false);
+	}
+}
+
+/* The window's place. */
+static void frame(const struct strip *s, float left, float right)
+{
+	struct thrum__list *list = s->p->list;
+	const int z = THRUM__Z_FRAME_TEXT, sel = THRUM__COLOUR_SEL;
+	const float bottom = s->top + s->height, middle = s->top + s->height / 2;
+	const float sides[2] = {left, right};
+
+	thrum__list_level(list, z, sel, left, right, s->top + 2, 2, THRUM__DASH_SOLID);
+	thrum__list_level(list, z, sel, left, right, bottom - 3, 2, THRUM__DASH_SOLID);
+	for (int i = 0; i < 2; i++) {
+		thrum__list_upright(list, z, sel, sides[i], s->top + 1, bottom - 2, 2,
+			THRUM__DASH_SOLID);
+		thrum__list_rect(list, z, sel, sides[i] - 3, middle - 7, 6, 14);
+	}
+}
+
+static void flags(const struct strip *s)
+{
+	const struct thrum__findings *findings = &s->p->view->findings;
+	float last = -1;
+	uint32_t painted = 0;
+
+	for (uint32_t i = 0; i < findings->count && painted < FLAGS_MAX; i++) {
+		float x = floorf(x_of(s, findings->findings[i].steps[0].time)) + 0.5f;
+		const struct thrum__point head[3] = {{x - 5, s->top + 13}, {x + 5, s->top + 13},
+			{x, s->top + 21}};
+
+		if (x == last)
+			continue;
+		thrum__list_upright(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, x,
+			s->top + 14, s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
+		thrum__list_triangle(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, head);
+		last = x;
+		painted++;
+	}
+}
+
+static struct strip strip_of(const struct thrum__model *model, float width)
+{
+	struct strip s = {
+		.left = THRUM__STRIP_MARGIN,
+		.right = width - THRUM__STRIP_MARGIN,
+		.start = model->forgotten,
+		.end = model->end,
+	};
+
+	if (s.end > s.start && s.right > s.left + THRUM__BIN)
+		s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
+	return s;
+}
+
+static void window_of(const struct strip *s, int64_t from, int64_t to, float *left, float *right)
+{
+	*left = x_of(s, from) - 2;
+	*right = x_of(s, to);
+	if (*right < *left + 8)
+		*right = *left + 8;
+}
+
+bool thrum__strip_window(const struct thrum__view *view, float width, float *left, float *right)
+{
+	struct strip s = strip_of(view->model, width);
+
+	window_of(&s, view->state.from, view->state.to, left, right);
+	return s.scale > 0;
+}
+
+int64_t thrum__strip_time(const struct thrum__view *view, float width, float x)
+{
+	struct strip s = strip_of(view->model, width);
+
+	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
+}
+
+double thrum__strip_scale(const struct thrum__view *view, float width)
+{
+	return strip_of(view->model, width).scale;
+}
+
+void thrum__paint_strip_ground(struct thrum__paint *p, float top, float height)
+{
+	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
+	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
+		top + height - 1, 1, THRUM__DASH_SOLID);
+}
+
+void thrum__paint_strip(struct thrum__paint *p, float top, float height)
+{
+	struct strip s = strip_of(p->model, p->width);
+	float left, right;
+
+	s.p = p;
+	s.top = top;
+	s.height = height;
+
+	thrum__paint_strip_ground(p, top, height);
+	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
+		return;
+	activity(&s);
+	window_of(&s, p->state->from, p->state->to, &left, &right);
+	times(&s, left, right);
+	frame(&s, left, right);
+	flags(&s);
+}

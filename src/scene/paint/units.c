@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The units of a row as far as they can be told apart. Tracks merge what lies close together into
+ * stretches; in one of these a wide unit may follow a narrow one at once. As units of a row don't
+ * overlap, one that is at least `wide` is the last that starts within any `wide` ns: so a look at
+ * the last ones finds them all, in steps that are bounded by pixels.
+ */
+#include "scene/paint/paint.h"
+
+void thrum__units_begin(struct thrum__units_walk *w, const struct thrum__paint *p,
+	const struct thrum__row_box *box, float gap, uint32_t allowance)
+{
+	*w = (struct thrum__units_walk){.p = p,
+		.row = box->row,
+		.rows = box->rows,
+		.allowance = allowance};
+	thrum__walk_begin(&w->walk, p->tracks, THRUM__TRACK_UNITS, box->row, box->rows, p->from,
+		p->to, thrum__paint_span(p, gap));
+}
+
+static const struct thrum__unit *unit_at(const struct thrum__units_walk *w, size_t position)
+{
+	return &w->p->layout->units[thrum__track_item(w->p->tracks, THRUM__TRACK_UNITS, position)];
+}
+
+static int64_t end_of(const struct thrum__units_walk *w, const struct thrum__unit *u)
+{
+	const struct thrum__layout *layout = w->p->layout;
+
+	return thrum__layout_lasts(layout, (uint32_t)(u - layout->units)) ? w->p->model->end
+									  : u->end;
+}
+
+/* Goes to the first unit of a stretch that is in the window. */
+static void look_into(struct thrum__units_walk *w, const struct thrum__stretch *stretch)
+{
+	const struct thrum__paint *p = w->p;
+	int64_t from = stretch->start > p->from ? stretch->start : p->from;
+	uint32_t left = w->looked_at < w->allowance ? w->allowance - w->looked_at : 0;
+	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_UNITS, w->row);
+
+	w->until = stretch->end < p->to ? stretch->end : p->to;
+	w->wide = thrum__paint_span(p, 2);
+	if (stretch->count > left) {
+		float pixels = thrum__paint_clamped(p, w->until) - thrum__paint_clamped(p, from);
+
+		w->wide = thrum__paint_span(p, 2 + 2 * pixels / (float)(left + 1));
+	}
+	w->at = thrum__track_seek(p->tracks, THRUM__TRACK_UNITS, w->row, from, &w->end);
+	if (w->at > first && end_of(w, unit_at(w, w->at - 1)) >= from)
+		w->at--;
+}
+
+static void step(struct thrum__units_walk *w, int64_t start)
+{
+	int64_t beyond = start > INT64_MAX - w->wide ? INT64_MAX : start + w->wide;
+	size_t next = w->at + 1;
+
+	/* Most often the next unit is beyond already. */
+	if (next < w->end && unit_at(w, next)->start < beyond)
+		next = thrum__track_seek(w->p->tracks, THRUM__TRACK_UNITS, w->row, beyond,
+			       &w->end) -
+			1;
+	w->at = next > w->at ? next : w->at + 1;
+	w->looked_at++;
+}
+
+/* The next wide unit, or the narrow ones before it; false when the stretch is at its end. */
+static bool next_within(struct thrum__units_walk *w, struct thrum__units_seen *seen)
+{
+	uint32_t count = 0;
+
+	for (; w->at < w->end; count++) {
+		const struct thrum__unit *u = unit_at(w, w->at);
+		int64_t end = end_of(w, u);
+		bool is_wide = end - u->start >= w->wide;
+		size_t before = w->at;
+
+		if (u->start > w->until || (is_wide && count > 0))
+			break;
+		if (count == 0)
+			*seen = (struct thrum__units_seen){(uint32_t)(u - w->p->layout->units),
+				(uint32_t)(u - w->p->layout->units), u->start, end};
+		else
+			seen->unit = THRUM__NONE;
+		if (end > seen->end)
+			seen->end = end;
+		step(w, u->start);
+		if (is_wide)
+			return true;
+		if (w->at > before + 1)
+			seen->unit = THRUM__NONE;
+	}
+	if (w->at < w->end && unit_at(w, w->at)->start > w->until)
+		w->at = w->end;
+	return count > 0;
+}
+
+bool thrum__units_next(struct thrum__units_walk *w, struct thrum__units_seen *seen)
+{
+	struct thrum__stretch stretch;
+
+	while (!next_within(w, seen)) {
+		if (!thrum__walk_next(&w->walk, &stretch))
+			return false;
+		*seen = (struct thrum__units_seen){THRUM__NONE, stretch.item, stretch.start,
+			stretch.end};
+		if (stretch.count == 1)
+			seen->unit = stretch.item;
+		else if (w->rows == 1) {
+			look_into(w, &stretch);
+			continue;
+		}
+		w->looked_at++;
+		return true;
+	}
+	return true;
+}

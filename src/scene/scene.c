@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: ISC */
+/* A view: made from a model, and painted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/move.h"
+#include "scene/paint/paint.h"
+
+/* Room at the sides, so that a beginning at 0 and the arrow of what is alive at the end show. */
+#define MARGIN_LEFT 8
+#define MARGIN_RIGHT 20
+
+#define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
+#define LOST_MOST 4         /* a beginning that is lost may take this part of the first window */
+#define LOST_SHOWN 40       /* and else is seen as such a part of the rest */
+#define FOLD_PAUSE 4        /* part of the window: with a longer pause it is folded too */
+#define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
+#define LOUD_ROW 20         /* pixels */
+#define QUIET_ROW 3
+#define SQUEEZED_MOST 1.5 /* pictures high: more scrolling isn't worth it */
+#define CROWDED 8         /* units that begin in the window, for each row */
+#define DENSE_BAR 8
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+/* A part of what is to be done, which is told as a part of all. */
+struct part {
+	bool (*progress)(void *context, double part);
+	void *context;
+	double from, to;
+};
+
+static bool tell_part(void *context, double part)
+{
+	const struct part *of = context;
+
+	return !of->progress || of->progress(of->context, of->from + part * (of->to - of->from));
+}
+
+int thrum__view_create(const struct thrum__model *model, const struct thrum__view_options *options,
+	bool (*progress)(void *context, double part), void *context, struct thrum__view **view)
+{
+	struct part layout = {progress, context, 0, 0.3}, tracks = {progress, context, 0.3, 0.8};
+	struct thrum__view *made = calloc(1, sizeof *made);
+	int status;
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	made->model = model;
+	made->selected = made->hovered = THRUM__NONE;
+	made->seen_edges = model->edges.count;
+	made->seen_notes = model->notes.count;
+	thrum__time_axis_init(&made->time);
+	thrum__row_axis_init(&made->rows);
+	made->memory = calloc(1, sizeof *made->memory);
+	made->history = calloc(THRUM__HISTORY, sizeof *made->history);
+	status = made->memory && made->history ? 0 : -THRUM_E_MEMORY;
+	if (status == 0)
+		status = thrum__layout_create(!options || !options->no_simplify,
+			options && options->by_lane, &made->layout);
+	if (status == 0)
+		status = thrum__layout_update(made->layout, model, tell_part, &layout);
+	if (status == 0)
+		status = thrum__tracks_make(model, made->layout, tell_part, &tracks, &made->tracks);
+	if (status == 0 && !(options && options->no_findings))
+		status = thrum__findings_make(model, &made->findings);
+	if (status == 0) {
+		thrum__view_state_default(made, &made->state);
+		status = thrum__view_settle(made);
+	}
+	if (status != 0) {
+		thrum__view_destroy(made);
+		return status;
+	}
+	*view = made;
+	return 0;
+}
+
+void thrum__view_destroy(struct thrum__view *view)
+{
+	if (!view)
+		return;
+	if (view->memory) {
+		free(view->memory->boxes.rects);
+		free(view->memory->scratch);
+		free(view->memory->seen);
+		free(view->memory->found.all);
+	}
+	free(view->memory);
+	free(view->history);
+	free(view->looks);
+	thrum__time_axis_finish(&view->time);
+	thrum__row_axis_finish(&view->rows);
+	thrum__findings_free(&view->findings);
+	thrum__tracks_destroy(view->tracks);
+	thrum__layout_destroy(view->layout);
+	free(view);
+}
+
+void thrum__view_whole(const struct thrum__view *view, int64_t *from, int64_t *to)
+{
+	int64_t end = view->model->end;
+
+	*from = 0;
+	*to = end > THRUM__END_MAX ? THRUM__END_MAX : end > 0 ? end : 1;
+	if (view->reach.to > view->reach.from) {
+		*from = view->reach.from;
+		*to = view->reach.to;
+	}
+}
+
+/* Of a ring that wrapped little but the end is there: that, from where the busiest lane is kept on,
+ * with a little of what is lost before. */
+static int64_t kept_from(const struct thrum__view *view, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = view->model;
+	const struct thrum__lane *busiest = NULL;
+
+	if (!model->is_cut || view->companions.count > 0)
+		return from;
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (!busiest || model->lanes[i].events > busiest->events)
+			busiest = &model->lanes[i];
+	if (!busiest || busiest->first >= to || busiest->first - from <= (to - from) / LOST_MOST)
+		return from;
+	return busiest->first - (to - busiest->first) / LOST_SHOWN;
+}
+
+void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
+{
+	*state = (struct thrum__view_state){.findings = true, .focus_y = 0.5f};
+	thrum__view_whole(view, &state->from, &state->to);
+	state->from = kept_from(view, state->from, state->to);
+}
+
+void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info *info,
+	enum thrum__following following, const char *signal)
+{
+	static const char *const cut[] = {
+		[THRUM__NOT_FOLLOWED] = "breaks off at",
+		[THRUM__FOLLOWED] = "now",
+		[THRUM__PAUSED] = "paused at",
+	};
+	const char *state = info->state ? info->state : "";
+	bool is_recording = strcmp(state, "recording") == 0,
+	     is_killed = strcmp(state, "killed") == 0;
+	const char *words = is_killed && !signal ? "killed at"
+		: is_recording                   ? cut[following]
+		: strcmp(state, "snapshot") == 0 ? "snapshot at"
+						 : "";
+
+	view->ending.is_live = is_recording && following == THRUM__FOLLOWED;
+	view->ending.colour = is_killed ? THRUM__COLOUR_BAD
+		: view->ending.is_live  ? THRUM__COLOUR_SEL
+					: THRUM__COLOUR_INK;
+	if (is_killed && signal)
+		snprintf(view->ending.words, sizeof view->ending.words, "ended by SIG%s at",
+			signal);
+	else
+		strcpy(view->ending.words, words);
+}
+
+/* ---- Projections --------------------------------------------------------------------------- */
+
+static bool is_on(int fold, bool automatic)
+{
+	return fold == THRUM__FOLD_ON || (fold == THRUM__FOLD_AUTO && automatic);
+}
+
+/* How long anything ran in the window: the most of what stands one above the other. */
+static int64_t busy_of_all(const struct thrum__view *view)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t most = thrum__tracks_busy(view->tracks, state->from, state->to);
+
+	for (uint32_t i = 0; i < view->companions.count; i++) {
+		const struct thrum__companion *other = &view->companions.all[i];
+		int64_t busy = thrum__tracks_busy(other->tracks, state->from + other->offset,
+			state->to + other->offset);
+
+		most = busy > most ? busy : most;
+	}
+	return most;
+}
+
+static bool stop(void *context, int64_t start, int64_t end)
+{
+	bool *found = context;
+
+	*found = true;
+	return false;
+}
+
+/* Whether a pause takes much of the window: the beginning of a ring is lost, say. */
+static bool has_long_pause(const struct thrum__view *view)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t span = state->to - state->from;
+	bool found = false;
+
+	thrum__companions_idle(view->tracks, &view->companions, state->from, state->to,
+		span / FOLD_PAUSE + 1, stop, &found);
+	return found;
+}
+
+static int set_time(struct thrum__view *view, float right)
+{
+	const struct thrum__view_state *state = &view->state;
+	int64_t busy = busy_of_all(view);
+	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
+		has_long_pause(view);
+	struct thrum__fold_rule rule = {
+		.companions = &view->companions,
+		.fold = busy > 0 && is_on(state->fold, is_idle),
+		.min_gap = THRUM__FOLD_GAP,
+		.width = right < THRUM__NARROW ? 22 : 72,
+	};
+	int status;
+
+	thrum__view_whole(view, &rule.begin, &rule.end);
+	status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
+		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
+	/* So many bands that each is but a hair? */
+	view->is_folded = view->time.count > 1;
+	return status;
+}
+
+/* The rows from the top that have something in the window: how many pixels they take when those in
+ * which nothing happens are squeezed, and how many units begin in them. */
+struct crowd {
+	uint32_t rows;
+	double units, needed;
+};
+
+static struct crowd look_at_rows(const struct thrum__view *view)
+{
+	const struct thrum__tracks *tracks = view->tracks;
+	int64_t from = view->state.from, to = view->state.to;
+	uint32_t row = view->state.row > 0 ? (uint32_t)view->state.row : 0;
+	struct crowd crowd = {0};
+	size_t end;
+
+	while (crowd.rows < ROWS_LOOKED_AT) {
+		row = thrum__tracks_next_row(tracks, row, from, to);
+		if (row >= view->layout->rows)
+			break;
+		crowd.rows++;
+		crowd.units += (double)(thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, to,
+						&end) -
+			thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, from, &end));
+		crowd.needed += thrum__tracks_is_loud(tracks, row, from, to) ? LOUD_ROW : QUIET_ROW;
+		row++;
+	}
+	return crowd;
+}
+
+/* Where units are many, their ends and names would hide what runs: as in rows that are too low. */
+static void make_dense(struct thrum__row_axis *rows)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct thrum__row_box *box = &rows->boxes[i];
+
+		if (box->size != THRUM__ROW_COMPACT)
+			continue;
+		box->size = THRUM__ROW_DENSE;
+		box->line_width = 1;
+		box->bar = box->bar > DENSE_BAR ? DENSE_BAR : box->bar;
+	}
+}
+
+static int set_rows(struct thrum__view *view, float top, float bottom)
+{
+	const struct thrum__view_state *state = &view->state;
+	uint32_t rows = view->layout->rows;
+	float room = bottom - top;
+	struct crowd crowd = look_at_rows(view);
+	bool is_crowded = crowd.units > CROWDED * crowd.rows;
+	int status;
+
+	if (state->fisheye) {
+		view->is_squeezed = false;
+		return thrum__row_axis_fisheye(&view->rows, rows, top, bottom, state->row,
+			top + state->focus_y * room,
+			state->row_height > 0 ? state->row_height : THRUM__FISHEYE_ROW);
+	}
+	view->is_squeezed = is_on(state->squeeze,
+		!is_crowded && (float)rows * LOUD_ROW > room &&
+			crowd.needed < SQUEEZED_MOST * room);
+	status = thrum__row_axis_set(&view->rows, view->tracks, rows,
+		view->is_squeezed ? THRUM__ROWS_SQUEEZED : THRUM__ROWS_EVEN, top, bottom,
+		state->row, state->row_height, state->from, state->to);
+	if (is_crowded && state->row_height == 0)
+		make_dense(&view->rows);
+	return status;
+}
+
+/* ---- Painting ------------------------------------------------------------------------------ */
+
+static void paint(struct thrum__paint *p)
+{
+	if (p->layout->unit_count == 0) {
+		thrum__paint_empty(p);
+		return;
+	}
+	thrum__paint_regions(p);
+	thrum__paint_grid(p);
+	thrum__paint_rows(p);
+	thrum__paint_creations(p);
+	thrum__paint_edges(p);
+	thrum__paint_counters(p);
+	if (p->state->findings)
+		thrum__paint_findings(p);
+	thrum__paint_names(p);
+	thrum__paint_empty(p);
+}
+
+float thrum__view_strip_height(const struct thrum__view *view, float width)
+{
+	return !view->state.strip || view->hides_strip ? 0 : thrum__strip_height(width);
+}
+
+static bool has_legend(const struct thrum__view *view)
+{
+	return view->state.legend && !view->hides_legend;
+}
+
+/* Where the rows end. Of several views on one scale each has the gutter, or none. */
+static float right_of(const struct thrum__view *view, float width)
+{
+	bool has_counters = view->model->counter_count > 0 || view->companions.count > 0;
+
+	return view->state.counters && has_counters && width > 3 * THRUM__GUTTER
+		? width - THRUM__GUTTER
+		: width;
+}
+
+int thrum__view_project(struct thrum__view *view, float width, float height)
+{
+	float top = thrum__view_strip_height(view, width) + THRUM__RULER;
+	float bottom = has_legend(view) ? height - THRUM__LEGEND : height;
+	int status;
+
+	view->width = width;
+	view->height = height;
+	status = set_time(view, right_of(view, width));
+	return status != 0 ? status : set_rows(view, top + THRUM__PAD, bottom - THRUM__PAD);
+}
+
+int thrum__view_frame(struct thrum__view *view, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	const struct thrum__view_state *state = &view->state;
+	struct thrum__paint p = {
+		.view = view,
+		.model = view->model,
+		.layout = view->layout,
+		.tracks = view->tracks,
+		.state = state,
+		.metrics = metrics,
+		.time = &view->time,
+		.rows = &view->rows,
+		.list = list,
+		.boxes = &view->memory->boxes,
+		.memory = view->memory,
+		.width = width,
+		.height = height,
+		.ruler_top = thrum__view_strip_height(view, width),
+		.bottom = has_legend(view) ? height - THRUM__LEGEND : height,
+		.right = right_of(view, width),
+	};
+	int status = thrum__view_project(view, width, height);
+
+	p.top = p.ruler_top + THRUM__RULER;
+	thrum__list_clear(list, width, height);
+	if (status != 0)
+		return status;
+	p.from = thrum__time_axis_time(&view->time, 0);
+	p.to = thrum__time_axis_time(&view->time, p.right);
+	p.boxes->count = 0;
+	paint(&p);
+	if (p.ruler_top > 0)
+		thrum__paint_strip(&p, 0, p.ruler_top);
+	if (has_legend(view))
+		thrum__paint_legend(&p);
+	thrum__list_sort(list);
+	return list->failed ? -THRUM_E_MEMORY : 0;
+}
+
+int thrum__view_strip(struct thrum__view *view, float width, float height,
+	const struct thrum__metrics *metrics, struct thrum__list *list)
+{
+	struct thrum__paint p = {
+		.view = view,
+		.model = view->model,
+		.layout = view->layout,
+		.tracks = view->tracks,
+		.state = &view->state,
+		.metrics = metrics,
+		.time = &view->time,
+		.rows = &view->rows,
+		.list = list,
+		.boxes = &view->memory->boxes,
+		.memory = view->memory,
+		.width = width,
+		.height = height,
+		.right = width,
+		.from = view->state.from,
+		.to = view->state.to,
+	};
+
+	thrum__list_clear(list, width, height);
+	thrum__paint_strip(&p, 0, height);
+	thrum__list_sort(list);
+	return list->failed ? -THRUM_E_MEMORY : 0;
+}

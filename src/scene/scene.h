@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The view: what is seen of one model, as a state that fits into a line of text, and the display
+ * list that it gives. Selection, search, picking, commands and their keys are here once, for every
+ * front end. Several traces are several views, one above the other, with a common time (link).
+ */
+#ifndef SCENE_SCENE_H
+#define SCENE_SCENE_H
+
+#include "analyse/why/finding.h"
+#include "draw/list.h"
+#include "scene/axis.h"
+#include "words/words.h"
+
+#define THRUM__SEARCH_MAX 128
+#define THRUM__COUNTERS_SHOWN_MAX 8
+#define THRUM__COUNTERS_BY_DEFAULT 4 /* the first ones, where none is chosen */
+#define THRUM__HISTORY 64            /* states that BACK remembers */
+#define THRUM__FISHEYE_ROW 40        /* pixels: the row in focus, where the state doesn't say */
+#define THRUM__PAD 10                /* above and below the rows */
+#define THRUM__TIME_MAX (INT64_MAX / 4)
+#define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
+
+enum thrum__fold {
+	THRUM__FOLD_AUTO, /* on where under 2 % of the window is busy */
+	THRUM__FOLD_ON,
+	THRUM__FOLD_OFF,
+};
+
+/* All that a link or script must carry so that another sees the same. Plain data, copyable. */
+struct thrum__view_state {
+	int64_t from, to; /* the window; to > from */
+	double row;       /* the row at the top, with fraction; fish-eye: the row in focus */
+	float row_height; /* of even rows, or of loud ones; 0: what fits */
+	float focus_y;    /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
+	uint8_t fold;     /* enum thrum__fold */
+	uint8_t squeeze;  /* enum thrum__fold: quiet rows */
+	bool fisheye;
+	bool legend, strip; /* the key line at the bottom, the overview at the top */
+	bool related_only;  /* fade what isn't related to the selection */
+	bool findings;      /* pins and notes of the finding `finding` */
+	bool counters;      /* the gutter and the lines of counter_shown; none chosen: the first */
+	uint8_t theme;
+	uint32_t finding;  /* which one, from 0 */
+	uint64_t selected; /* a task's id */
+	bool has_selected;
+	char search[THRUM__SEARCH_MAX]; /* part of a name, case doesn't matter; "" none */
+	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64];
+	uint8_t counter_count;
+};
+
+/* From task to task, by a command, as the index-th of its ends. */
+#define THRUM__ARROWS_MAX 64
+struct thrum__arrow {
+	int command;
+	uint32_t from, to, index;
+};
+
+struct thrum__view {
+	const struct thrum__model *model;
+	struct thrum__layout *layout;
+	struct thrum__tracks *tracks;
+	struct thrum__findings findings;
+	struct thrum__view_state state;
+	/* By whoever shows several views: */
+	struct thrum__companions companions;
+	struct {
+		int64_t from, to;
+	} reach;          /* the time that all of them have, in this one's; empty: its trace's */
+	bool hides_strip; /* whatever the state says: there is no room, or another has it */
+	bool hides_legend;
+	struct {
+		char words[32]; /* "ended by SIGKILL at"; "": it just ends */
+		uint8_t colour;
+		bool is_live;
+	} ending;         /* thrum__view_ending */
+	uint32_t hovered; /* task, or NONE: thrum__view_hover */
+	/* Made from the state by thrum__view_settle: */
+	uint32_t selected; /* task, or NONE */
+	uint8_t *looks;    /* by unit: bits of enum thrum__look */
+	uint32_t look_room;
+	uint32_t seen_edges, seen_notes; /* of the model, at the last update */
+	uint32_t found;                  /* how many units the search found */
+	bool is_related; /* some unit is THRUM__LOOK_RELATED, the others are to fade */
+	/* Made by the last frame, for picking and commands: */
+	struct thrum__time_axis time;
+	struct thrum__row_axis rows;
+	float width, height;
+	bool is_folded, is_squeezed;        /* whether anything is, in this window */
+	struct thrum__paint_memory *memory; /* kept from frame to frame */
+	struct thrum__arrow arrow;          /* along which one went last */
+	struct thrum__view_state *history;  /* where one was, for BACK: a ring */
+	uint32_t history_count;
+};
+
+enum thrum__look {
+	THRUM__LOOK_SELECTED = 1,
+	THRUM__LOOK_FOUND = 2,
+	THRUM__LOOK_RELATED = 4,
+	THRUM__LOOK_STUCK = 8,   /* a finding's victim: red, 4 wide */
+	THRUM__LOOK_BEHIND = 16, /* on the way to the cause: red, 2 wide */
+	THRUM__LOOK_FAILED = 32,
+};
+
+struct thrum__view_options {
+	bool by_lane; /* group rows by lane where there are several */
+	bool no_simplify;
+	bool no_findings; /* none yet: thrum__view_update_findings makes them */
+};
+
+/*
+ * Lays out, makes tracks and findings, and fits the window to the trace. The model must stay until
+ * the view is destroyed. *view is to be destroyed with thrum__view_destroy. `progress` (may be
+ * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *view is not
+ * set.
+ */
+THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
+	const struct thrum__view_options *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__view **);
+void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
+
+/* Whether what a trace's program goes on to record will be seen. */
+enum thrum__following {
+	THRUM__NOT_FOLLOWED,
+	THRUM__FOLLOWED,
+	THRUM__PAUSED, /* not for now */
+};
+
+/* What the ruler says of the trace's end, whatever ended it. `signal`: "KILL", if one is known to
+ * have ended the program, or NULL. */
+void thrum__view_ending(struct thrum__view *, const struct thrum_trace_info *,
+	enum thrum__following, const char *signal);
+
+/*
+ * After the model grew or forgot (and then before anything else is done with the view): layout,
+ * tracks and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
+ * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the view can only be
+ * destroyed.
+ */
+THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
+/* Looks for findings anew: O(tasks + edges). */
+THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
+/* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
+ * long the last time: a second at least, and 39 times as long, so that they cost a fortieth; 99
+ * times what holds him up for more than a quarter of a second. */
+int64_t thrum__view_findings_pause(int64_t took);
+
+/* All the time that there is to see: the trace's, or the reach. */
+void thrum__view_whole(const struct thrum__view *, int64_t *from, int64_t *to);
+
+/* What a new view shows: the whole trace, but for a beginning that is lost and would take more than
+ * a quarter of it; everything on auto. */
+void thrum__view_state_default(const struct thrum__view *, struct thrum__view_state *);
+
+/* Makes looks and selected from the state; to be called after `state` was changed by hand. */
+THRUM__MUST_USE int thrum__view_settle(struct thrum__view *);
+
+/*
+ * The picture at a size in CSS pixels, into the list (which is cleared first). Bounded by pixels:
+ * at 1600 × 900 at most 3,000 texts and strokes, 20,000 rects, 40 batches.
+ */
+THRUM__MUST_USE int thrum__view_frame(struct thrum__view *, float width, float height,
+	const struct thrum__metrics *, struct thrum__list *);
+
+/* The projections of such a frame alone, for asking what would be where. */
+THRUM__MUST_USE int thrum__view_project(struct thrum__view *, float width, float height);
+
+/* The strip's height in a picture of this width: 0 where it isn't shown. */
+float thrum__view_strip_height(const struct thrum__view *, float width);
+
+/* The strip of the whole trace, always linear, with the window's place on it. Part of the frame
+ * where state.strip is set; front ends with a strip of their own call this. */
+THRUM__MUST_USE int thrum__view_strip(struct thrum__view *, float width, float height,
+	const struct thrum__metrics *, struct thrum__list *);
+
+/* ---- State as text ------------------------------------------------------------------------- */
+
+/*
+ * The state as "t=0..69514000&row=3.5&sel=15&find=ring", fit for a URL's fragment: only what
+ * differs from the default; percent-escaped. Returns the length as snprintf does. A state read back
+ * is the same state.
+ */
+size_t thrum__view_state_print(const struct thrum__view *, char *to, size_t size);
+
+/* Reads it; keys may come in any order, missing ones are default; what is a stage's and not a
+ * view's (panel, link) is left out. Returns 0, or
+ * -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
+THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *text,
+	struct thrum_error_info *);
+
+/* ---- Commands and keys --------------------------------------------------------------------- */
+
+/* X(NAME, word, keys, help): keys as of a browser's KeyboardEvent.key, several with spaces. */
+#define THRUM__COMMANDS(X) \
+	X(ZOOM_IN, "zoom-in", "+ = w", "zoom in") \
+	X(ZOOM_OUT, "zoom-out", "- s", "zoom out") \
+	X(LEFT, "left", "ArrowLeft a", "go left") \
+	X(RIGHT, "right", "ArrowRight d", "go right") \
+	X(UP, "up", "ArrowUp", "go up") \
+	X(DOWN, "down", "ArrowDown", "go down") \
+	X(FIT, "fit", "f", "centre the selection, then fit the whole trace") \
+	X(FOLD, "fold", "i", "fold idle time") \
+	X(SQUEEZE, "squeeze", "r", "fold quiet rows") \
+	X(FISHEYE, "fisheye", "e", "fish-eye") \
+	X(SEARCH, "search", "/", "find a task or log line") \
+	X(NEXT_MATCH, "next-match", "n", "next match") \
+	X(PREVIOUS_MATCH, "previous-match", "N", "previous match") \
+	X(NEXT_ALIKE, "next-alike", ".", "next task of the same label") \
+	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task of the same label") \
+	X(CREATOR, "creator", "[", "go to who created the selected task") \
+	X(AWAITED, "awaited", "]", "go to what it waits for; again: on, or the next") \
+	X(WAKER, "waker", "u", "go to who resolved or woke it") \
+	X(RELATED, "related", "l", "fade what isn't related") \
+	X(COUNTERS, "counters", "c Space", "counters") \
+	X(FINDING, "finding", "b", "next finding") \
+	X(DETAILS, "details", "Enter", "details") \
+	X(GO_TO_TIME, "go-to-time", "g", "go to a time") \
+	X(BACK, "back", "Backspace", "back to where you were") \
+	X(LEGEND, "legend", "k", "key line") \
+	X(CLEAR, "clear", "Escape", "clear search and selection") \
+	X(HELP, "help", "?", "all keys")
+
+enum thrum__command {
+#define THRUM__X(NAME, ...) THRUM__COMMAND_##NAME,
+	THRUM__COMMANDS(THRUM__X)
+#undef THRUM__X
+	THRUM__COMMAND_COUNT,
+};
+
+/* Whether idle time, or quiet rows, are to be folded: as said, or, on auto, as the last frame did.
+ */
+bool thrum__view_folds(const struct thrum__view *);
+bool thrum__view_squeezes(const struct thrum__view *);
+
+const char *thrum__command_name(int command);
+const char *thrum__command_keys(int command);
+const char *thrum__command_help(int command);
+/* The command of a key, or of a name; -1: none. */
+int thrum__command_of_key(const char *key);
+int thrum__command_find(const char *name);
+
+/*
+ * Does it; returns 1 when the picture changed, 0 when there was nothing to do, 2 when the front end
+ * has to (search, details, go-to-time, help), or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__view_command(struct thrum__view *, int command);
+
+/* Zooms by a factor (> 1: in) with what is at x, y staying there. */
+void thrum__view_zoom(struct thrum__view *, float x, float y, double factor);
+/* Moves the window by pixels; fish-eye: what was at y is then at y + dy. */
+void thrum__view_drag(struct thrum__view *, float x, float y, float dx, float dy);
+
+/* ---- Picking and selecting ----------------------------------------------------------------- */
+
+struct thrum__pick {
+	int64_t time;  /* at x */
+	uint32_t unit; /* NONE: ground */
+	uint32_t task; /* of the unit at that time, or NONE */
+	uint32_t row;
+};
+
+/* What is at a place of the last frame, at most `slack` pixels away. */
+void thrum__view_pick(const struct thrum__view *, float x, float y, float slack,
+	struct thrum__pick *);
+
+/* NONE clears. */
+THRUM__MUST_USE int thrum__view_select(struct thrum__view *, uint32_t task);
+
+/* Shows the edges of a task's unit, and what is related to it, as selecting it would; NONE: of the
+ * selected one again. Looks at no more than some thousand edges. */
+void thrum__view_hover(struct thrum__view *, uint32_t task);
+
+/* Case of ASCII doesn't matter; matches names and log lines. Invalid UTF-8 is fine. */
+THRUM__MUST_USE int thrum__view_search(struct thrum__view *, const char *text);
+
+#endif

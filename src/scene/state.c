@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: ISC */
+/* The view's state as a line of text, and back. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/state.h"
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static void put_byte(struct thrum__line *line, char c)
+{
+	if (line->length + 1 < line->size) {
+		line->to[line->length] = c;
+		line->to[line->length + 1] = 0;
+	}
+	line->length++;
+}
+
+static void put(struct thrum__line *line, const char *text)
+{
+	while (*text)
+		put_byte(line, *text++);
+}
+
+static bool is_plain(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		(c && strchr("-._~/:", c));
+}
+
+static void put_escaped(struct thrum__line *line, const char *text)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	for (; *text; text++) {
+		if (is_plain(*text)) {
+			put_byte(line, *text);
+			continue;
+		}
+		put_byte(line, '%');
+		put_byte(line, digits[(unsigned char)*text >> 4]);
+		put_byte(line, digits[(unsigned char)*text & 15]);
+	}
+}
+
+static void put_key(struct thrum__line *line, const char *prefix, const char *key)
+{
+	if (line->length > 0)
+		put_byte(line, '&');
+	put(line, prefix);
+	put(line, key);
+	put_byte(line, '=');
+}
+
+void thrum__line_number(struct thrum__line *line, const char *prefix, const char *key,
+	int64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%" PRId64, number);
+	put_key(line, prefix, key);
+	put(line, text);
+}
+
+void thrum__line_text(struct thrum__line *line, const char *prefix, const char *key,
+	const char *text)
+{
+	put_key(line, prefix, key);
+	put_escaped(line, text);
+}
+
+/* More than a picture shows. */
+static int64_t thousandths_of(double value)
+{
+	return (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
+}
+
+/* By hand, since printf's point is the locale's. */
+static void put_fraction(struct thrum__line *line, const char *prefix, const char *key,
+	double value, double plain)
+{
+	int64_t thousandths = thousandths_of(value);
+	uint64_t absolute = thousandths < 0 ? 0 - (uint64_t)thousandths : (uint64_t)thousandths;
+	char text[48];
+
+	if (thousandths == thousandths_of(plain))
+		return;
+	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", thousandths < 0 ? "-" : "",
+		absolute / 1000, (unsigned)(absolute % 1000));
+	put_key(line, prefix, key);
+	put(line, text);
+}
+
+_Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
+
+/* The members that are one small number each: key, member, its default. */
+#define SMALL_MEMBERS(X) \
+	X("fold", fold, 2) \
+	X("squeeze", squeeze, 2) \
+	X("fisheye", fisheye, 1) \
+	X("legend", legend, 1) \
+	X("strip", strip, 1) \
+	X("related", related_only, 1) \
+	X("findings", findings, 1) \
+	X("counters", counters, 1) \
+	X("theme", theme, 2) \
+	X("finding", finding, 1000000)
+
+void thrum__state_put(struct thrum__line *line, const char *prefix,
+	const struct thrum__view_state *state, const struct thrum__view_state *plain)
+{
+	char text[48];
+
+	if (state->from != plain->from || state->to != plain->to) {
+		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
+		thrum__line_text(line, prefix, "t", text);
+	}
+	put_fraction(line, prefix, "row", state->row, plain->row);
+	put_fraction(line, prefix, "height", state->row_height, plain->row_height);
+	put_fraction(line, prefix, "focus", state->focus_y, plain->focus_y);
+#define PUT(key, member, max) \
+	if (state->member != plain->member) \
+		thrum__line_number(line, prefix, key, state->member);
+	SMALL_MEMBERS(PUT)
+#undef PUT
+	if (state->has_selected)
+		thrum__line_number(line, prefix, "sel", (int64_t)state->selected);
+	if (strcmp(state->search, plain->search) != 0)
+		thrum__line_text(line, prefix, "find", state->search);
+	for (unsigned i = 0; i < state->counter_count; i++)
+		thrum__line_text(line, prefix, "counter", state->counter_shown[i]);
+}
+
+size_t thrum__view_state_print(const struct thrum__view *view, char *to, size_t size)
+{
+	struct thrum__line line = {to, size, 0};
+	struct thrum__view_state plain;
+
+	if (size > 0)
+		to[0] = 0;
+	thrum__view_state_default(view, &plain);
+	thrum__state_put(&line, "", &view->state, &plain);
+	return line.length;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static bool read_number(const char *text, int64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return errno == 0 && end != text && *end == 0;
+}
+
+bool thrum__state_small(const char *text, int64_t max, int64_t *number)
+{
+	return read_number(text, number) && *number >= 0 && *number <= max;
+}
+
+static bool read_fraction(const char *text, double *value)
+{
+	bool is_negative = *text == '-';
+	double scale = 1, read = 0;
+	const char *start = text += is_negative;
+
+	while (*text >= '0' && *text <= '9')
+		read = read * 10 + (*text++ - '0');
+	if (text == start || text - start > 15)
+		return false;
+	if (*text == '.')
+		while (*++text >= '0' && *text <= '9')
+			read += (*text - '0') * (scale /= 10);
+	*value = is_negative ? -read : read;
+	return *text == 0;
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9'    ? c - '0'
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10
+		: c >= 'a' && c <= 'f' ? c - 'a' + 10
+				       : -1;
+}
+
+bool thrum__state_text(const char *text, char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (; *text; text++) {
+		char c = *text;
+
+		if (c == '%') {
+			int high = hex(text[1]), low = high < 0 ? -1 : hex(text[2]);
+
+			if (low < 0 || high + low == 0)
+				return false;
+			c = (char)(high << 4 | low);
+			text += 2;
+		}
+		if (n + 1 >= size)
+			return false;
+		to[n++] = c;
+	}
+	to[n] = 0;
+	return true;
+}
+
+static bool read_window(const char *text, struct thrum__view_state *state)
+{
+	const char *dots = strstr(text, "..");
+	char from[32];
+	int64_t a, b;
+
+	if (!dots || (size_t)(dots - text) >= sizeof from)
+		return false;
+	memcpy(from, text, (size_t)(dots - text));
+	from[dots - text] = 0;
+	if (!read_number(from, &a) || !read_number(dots + 2, &b) || a >= b ||
+		a < -THRUM__TIME_MAX || b > THRUM__TIME_MAX)
+		return false;
+	state->from = a;
+	state->to = b;
+	return true;
+}
+
+const char *thrum__state_take(void *context, const char *key, const char *value)
+{
+	struct thrum__view_state *state = context;
+	double fraction;
+	int64_t number;
+
+	if (strcmp(key, "t") == 0)
+		return read_window(value, state) ? NULL : "t is FROM..TO in ns";
+#define READ_FRACTION(name, member, min, max) \
+	if (strcmp(key, name) == 0) { \
+		if (!read_fraction(value, &fraction) || fraction < min || fraction > max) \
+			return name " is a number from " #min " to " #max; \
+		state->member = fraction; \
+		return NULL; \
+	}
+	READ_FRACTION("row", row, 0, 4294967295.0)
+	READ_FRACTION("height", row_height, 0, 400)
+	READ_FRACTION("focus", focus_y, 0, 1)
+#undef READ_FRACTION
+#define READ(name, member, max) \
+	if (strcmp(key, name) == 0) { \
+		if (!thrum__state_small(value, max, &number)) \
+			return name " is a number from 0 to " #max; \
+		state->member = number; \
+		return NULL; \
+	}
+	SMALL_MEMBERS(READ)
+#undef READ
+	if (strcmp(key, "sel") == 0) {
+		if (!read_number(value, &number))
+			return "sel is a task's id";
+		state->selected = (uint64_t)number;
+		state->has_selected = true;
+		return NULL;
+	}
+	if (strcmp(key, "find") == 0)
+		return thrum__state_text(value, state->search, sizeof state->search)
+			? NULL
+			: "find is a text of at most 127 bytes";
+	if (strcmp(key, "counter") == 0) {
+		if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
+			return "there are at most 8 counters";
+		return thrum__state_text(value, state->counter_shown[state->counter_count++],
+			       sizeof state->counter_shown[0])
+			? NULL
+			: "counter is a name of at most 63 bytes";
+	}
+	return "there is no such key";
+}
+
+static int refuse(struct thrum_error_info *error, size_t offset, const char *message)
+{
+	if (error) {
+		error->code = -THRUM_E_ARGUMENT;
+		error->offset = offset;
+		snprintf(error->message, sizeof error->message, "view state: %s", message);
+	}
+	return -THRUM_E_ARGUMENT;
+}
+
+int thrum__state_pairs(const char *text,
+	const char *(*take)(void *context, const char *key, const char *value), void *context,
+	struct thrum_error_info *error)
+{
+	size_t at = 0;
+
+	while (text[at]) {
+		char pair[3 * THRUM__SEARCH_MAX + 32];
+		size_t size = strcspn(text + at, "&");
+		const char *problem;
+		char *value;
+
+		if (size >= sizeof pair)
+			return refuse(error, at, "too long");
+		memcpy(pair, text + at, size);
+		pair[size] = 0;
+		value = strchr(pair, '=');
+		if (!value)
+			return refuse(error, at, "expected KEY=VALUE");
+		*value++ = 0;
+		problem = take(context, pair, value);
+		if (problem)
+			return refuse(error, at, problem);
+		at += size + (text[at + size] == '&');
+	}
+	return 0;
+}
+
+/* A stage's address holds for its first view, too. */
+static const char *take_of_view(void *state, const char *key, const char *value)
+{
+	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
+		return NULL;
+	return thrum__state_take(state, key, value);
+}
+
+int thrum__view_state_parse(struct thrum__view *view, const char *text,
+	struct thrum_error_info *error)
+{
+	struct thrum__view_state state, before = view->state;
+	int status;
+
+	thrum__view_state_default(view, &state);
+	status = thrum__state_pairs(text, take_of_view, &state, error);
+	if (status != 0)
+		return status;
+	view->state = state;
+	status = thrum__view_settle(view);
+	if (status != 0)
+		view->state = before;
+	return status;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: ISC */
+/* Counters on and off, one by one. */
+#include <string.h>
+
+#include "stage/parts.h"
+
+static const char *name_of(const struct thrum__view *view, uint32_t counter, size_t *size)
+{
+	return thrum__model_string(view->model, view->model->counters[counter].name, size);
+}
+
+/* Which of those that were chosen is this one; counter_count: none. */
+static uint32_t place_of(const struct thrum__view *view, uint32_t counter)
+{
+	const struct thrum__view_state *state = &view->state;
+	const char *name = name_of(view, counter, NULL);
+	uint32_t i = 0;
+
+	while (i < state->counter_count &&
+		strncmp(name, state->counter_shown[i], sizeof state->counter_shown[i] - 1) != 0)
+		i++;
+	return i;
+}
+
+bool thrum__stage_has_counter(const struct thrum__stage *stage, uint32_t part, uint32_t counter)
+{
+	const struct thrum__view *view;
+
+	if (part >= stage->count || counter >= stage->parts[part].view->model->counter_count)
+		return false;
+	view = stage->parts[part].view;
+	if (!view->state.counters)
+		return false;
+	return view->state.counter_count > 0 ? place_of(view, counter) < view->state.counter_count
+					     : counter < THRUM__COUNTERS_BY_DEFAULT;
+}
+
+/* False: there is no room. */
+static bool choose(struct thrum__view *view, uint32_t counter)
+{
+	struct thrum__view_state *state = &view->state;
+	size_t size;
+	const char *name = name_of(view, counter, &size);
+	char *to;
+
+	if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
+		return false;
+	to = state->counter_shown[state->counter_count++];
+	memset(to, 0, sizeof state->counter_shown[0]);
+	memcpy(to, name,
+		size < sizeof state->counter_shown[0] ? size : sizeof state->counter_shown[0] - 1);
+	return true;
+}
+
+/* Those that are shown when none is chosen, by their names. */
+static void choose_default(struct thrum__view *view)
+{
+	for (uint32_t i = 0; i < view->model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT; i++)
+		choose(view, i);
+}
+
+static void forget(struct thrum__view_state *state, uint32_t place)
+{
+	memmove(state->counter_shown[place], state->counter_shown[place + 1],
+		(state->counter_count - place - 1u) * sizeof state->counter_shown[0]);
+	state->counter_count--;
+}
+
+int thrum__stage_counter(struct thrum__stage *stage, uint32_t part, uint32_t counter, bool is_on)
+{
+	struct thrum__view_state *state;
+	struct thrum__view *view;
+
+	if (part >= stage->count || counter >= stage->parts[part].view->model->counter_count ||
+		thrum__stage_has_counter(stage, part, counter) == is_on)
+		return 0;
+	view = stage->parts[part].view;
+	state = &view->state;
+	if (!state->counters)
+		state->counter_count = 0;
+	else if (state->counter_count == 0)
+		choose_default(view);
+	if (is_on && !choose(view, counter))
+		return 0;
+	if (!is_on)
+		forget(state, place_of(view, counter));
+	state->counters = state->counter_count > 0;
+	return thrum__stage_share(stage, part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: ISC */
+/* Going over the stage: wheel and touch, commands, links, scroll bars. */
+#include <math.h>
+#include <string.h>
+
+#include "stage/parts.h"
+
+#define ZOOM_STEP 1.5 /* for STEP px of a wheel */
+#define STEP 100
+#define FARTHEST 10000 /* px in one event */
+
+/* ---- Wheel and touch ----------------------------------------------------------------------- */
+
+static float bounded(float pixels)
+{
+	return pixels > FARTHEST     ? FARTHEST
+		: pixels > -FARTHEST ? pixels
+		: isnan(pixels)      ? 0
+				     : -FARTHEST;
+}
+
+/* Ends motion; finds who is meant, whose axes are then those of its state. Returns 1; 0: nobody; or
+ * -THRUM_E_MEMORY. */
+static int begin(struct thrum__stage *stage, float y, uint32_t *part)
+{
+	if (stage->count == 0 || stage->own->width == 0)
+		return 0;
+	thrum__stage_motion_stop(stage);
+	*part = thrum__stage_at(stage, y);
+	return thrum__stage_project(stage) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+static int moved(struct thrum__stage *stage, uint32_t part, int status)
+{
+	if (status == 0)
+		status = thrum__stage_share(stage, part);
+	return status < 0 ? status : THRUM__MOVED;
+}
+
+/* What is at x stays there. On the strip: what is in the middle. */
+static int zoom(struct thrum__stage *stage, uint32_t part, float x, float y, double factor)
+{
+	struct thrum__view *view = stage->parts[part].view;
+	const struct thrum__time_axis *axis = &view->time;
+	bool is_above = y <
+		thrum__stage_view_top(stage, part) + thrum__view_strip_height(view, view->width);
+	double at = is_above ? (axis->x0 + axis->x1) / 2 : fmin(fmax(x, axis->x0), axis->x1);
+	int64_t time = thrum__time_axis_time(axis, at);
+	int status;
+
+	thrum__view_zoom(view, (float)at, 0, factor);
+	status = thrum__view_project(view, view->width, view->height);
+	return status < 0 ? status : thrum__view_hold_time(view, time, at, axis->scale);
+}
+
+int thrum__stage_wheel(struct thrum__stage *stage, float x, float y, float dx, float dy,
+	unsigned with)
+{
+	bool is_shifted = (with & THRUM__WITH_SHIFT) && !(with & THRUM__WITH_CONTROL);
+	uint32_t part;
+	int status;
+
+	dx = bounded(dx);
+	dy = bounded(dy);
+	/* Some turn a wheel with shift into one that goes sideways. */
+	if (is_shifted)
+		return thrum__stage_pan(stage, x, y, 0, dy != 0 ? dy : dx);
+	if (dx != 0 && fabsf(dx) > fabsf(dy))
+		return thrum__stage_pan(stage, x, y, dx, 0);
+	status = begin(stage, y, &part);
+	if (status <= 0)
+		return status;
+	if (with & THRUM__WITH_CONTROL)
+		status = zoom(stage, part, x, y, exp(-(double)dy / STEP));
+	else
+		status = zoom(stage, part, x, y, pow(ZOOM_STEP, -(double)dy / STEP));
+	return moved(stage, part, status);
+}
+
+int thrum__stage_pan(struct thrum__stage *stage, float x, float y, float dx, float dy)
+{
+	uint32_t part;
+	int status = begin(stage, y, &part);
+
+	if (status <= 0)
+		return status;
+	thrum__view_drag(stage->parts[part].view, x, y - thrum__stage_view_top(stage, part),
+		-bounded(dx), -bounded(dy));
+	return moved(stage, part, 0);
+}
+
+int thrum__stage_pinch(struct thrum__stage *stage, float x, float y, float dx, float dy,
+	double factor)
+{
+	struct thrum__view *view;
+	uint32_t part;
+	int status = begin(stage, y, &part);
+
+	if (status <= 0)
+		return status;
+	view = stage->parts[part].view;
+	stage->own->drag = THRUM__DRAG_NOTHING; /* the first finger's press is no click any more */
+	thrum__view_drag(view, x, y - thrum__stage_view_top(stage, part), bounded(dx), bounded(dy));
+	status = thrum__view_project(view, view->width, view->height);
+	if (status == 0 && factor > 0 && isfinite(factor))
+		status = zoom(stage, part, x + bounded(dx), y, factor);
+	return moved(stage, part, status);
+}
+
+/* ---- Commands ------------------------------------------------------------------------------ */
+
+static bool goes_somewhere(int command)
+{
+	switch (command) {
+	case THRUM__COMMAND_ZOOM_IN:
+	case THRUM__COMMAND_ZOOM_OUT:
+	case THRUM__COMMAND_LEFT:
+	case THRUM__COMMAND_RIGHT:
+	case THRUM__COMMAND_UP:
+	case THRUM__COMMAND_DOWN:
+	case THRUM__COMMAND_FIT:
+	case THRUM__COMMAND_NEXT_MATCH:
+	case THRUM__COMMAND_PREVIOUS_MATCH:
+	case THRUM__COMMAND_NEXT_ALIKE:
+	case THRUM__COMMAND_PREVIOUS_ALIKE:
+	case THRUM__COMMAND_CREATOR:
+	case THRUM__COMMAND_AWAITED:
+	case THRUM__COMMAND_WAKER:
+	case THRUM__COMMAND_FINDING:
+	case THRUM__COMMAND_BACK: return true;
+	default: return false;
+	}
+}
+
+static void blink(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	if (!stage->is_animated)
+		return;
+	stage->own->blink_part = part;
+	stage->own->blink_task = task;
+	stage->own->blink_start = NAN;
+}
+
+/* A command's or a link's: animated, where it goes somewhere. */
+static int go(struct thrum__stage *stage, uint32_t part, int status)
+{
+	if (status <= 0)
+		return status;
+	status = thrum__stage_share(stage, part);
+	return status < 0 ? status : THRUM__MOVED;
+}
+
+static uint32_t selected_in(const struct thrum__stage *stage, uint32_t part)
+{
+	return stage->parts[part].view->selected;
+}
+
+/* After thrum__stage_motion_from and a call that went somewhere: to a task, where is_target. */
+static int went(struct thrum__stage *stage, uint32_t part, int status, bool is_target)
+{
+	int changed = go(stage, part, status);
+
+	if (changed <= 0)
+		return changed;
+	if (is_target) {
+		blink(stage, part, selected_in(stage, part));
+		changed |= THRUM__CHANGED_SELECTION;
+	}
+	thrum__stage_motion_begin(stage);
+	return changed | thrum__stage_focus(stage, part);
+}
+
+static int clear(struct thrum__stage *stage)
+{
+	bool had_measure = stage->own->has_measure;
+	int changed;
+
+	stage->own->has_measure = false;
+	changed = go(stage, stage->focus,
+		thrum__view_command(stage->parts[stage->focus].view, THRUM__COMMAND_CLEAR));
+	if (changed > 0)
+		changed |= THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
+	return changed < 0 || !had_measure
+		? changed
+		: changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
+}
+
+static bool has_next(const struct thrum__view *view, int command)
+{
+	uint32_t unit = thrum__layout_unit(view->layout, view->selected), at = 0;
+
+	if (command == THRUM__COMMAND_FINDING)
+		return view->findings.count > 0;
+	if (unit != THRUM__NONE && view->looks[unit] & THRUM__LOOK_FOUND)
+		at = thrum__view_found_before(view, unit);
+	return command == THRUM__COMMAND_NEXT_MATCH ? at < view->found : view->found > 0 && at != 1;
+}
+
+/* Whose next match or finding it is: from one's last, or where it has none, on to another's. */
+static uint32_t part_with_next(struct thrum__stage *stage, int command)
+{
+	bool is_back = command == THRUM__COMMAND_PREVIOUS_MATCH;
+	bool is_match = is_back || command == THRUM__COMMAND_NEXT_MATCH;
+
+	if ((!is_match && command != THRUM__COMMAND_FINDING) ||
+		has_next(stage->parts[stage->focus].view, command))
+		return stage->focus;
+	for (uint32_t i = 1; i < stage->count; i++) {
+		uint32_t part = (stage->focus + (is_back ? stage->count - i : i)) % stage->count;
+		struct thrum__view *view = stage->parts[part].view;
+
+		if (is_match ? view->found == 0 : view->findings.count == 0)
+			continue;
+		/* From its beginning, or end. */
+		return is_match && thrum__view_select(view, THRUM__NONE) < 0 ? stage->focus : part;
+	}
+	return stage->focus;
+}
+
+int thrum__stage_command(struct thrum__stage *stage, int command)
+{
+	uint32_t part, selected;
+	struct thrum__view *view;
+	int status;
+
+	if (stage->count == 0)
+		return 0;
+	part = part_with_next(stage, command);
+	view = stage->parts[part].view;
+	if (command == THRUM__COMMAND_CLEAR)
+		return clear(stage);
+	thrum__stage_motion_from(stage);
+	if (stage->own->is_moving)
+		thrum__stage_refresh(stage); /* on from the target */
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	selected = view->selected;
+	status = thrum__view_command(view, command);
+	if (status == 2)
+		return THRUM__STAGE_YOURS;
+	if (!goes_somewhere(command)) {
+		thrum__stage_motion_stop(stage);
+		status = go(stage, part, status);
+	} else {
+		/* Back is where one was, whatever is in sight there. */
+		status = went(stage, part, status,
+			view->selected != selected && command != THRUM__COMMAND_BACK);
+	}
+	return status > 0 && command == THRUM__COMMAND_BACK
+		? status | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH
+		: status;
+}
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	struct thrum__view *view;
+
+	if (part >= stage->count)
+		return 0;
+	view = stage->parts[part].view;
+	if (!thrum__has_row(&view->model->tasks, task)) {
+		if (thrum__view_select(view, THRUM__NONE) < 0)
+			return -THRUM_E_MEMORY;
+		stage->own->is_painted = false;
+		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
+	}
+	thrum__stage_motion_from(stage);
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	return went(stage, part, thrum__view_show_task(view, task), true);
+}
+
+int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t finding)
+{
+	if (part >= stage->count)
+		return 0;
+	thrum__stage_motion_from(stage);
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	return went(stage, part, thrum__view_show_finding(stage->parts[part].view, finding), true);
+}
+
+int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
+{
+	struct thrum__view *view = stage->parts[part].view;
+
+	thrum__stage_motion_from(stage);
+	thrum__view_remember(view);
+	thrum__view_window_around(view, from, to, 0);
+	return went(stage, part, 1, false);
+}
+
+int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time)
+{
+	int64_t half;
+
+	if (part >= stage->count)
+		return 0;
+	half = (stage->parts[part].view->state.to - stage->parts[part].view->state.from) / 2;
+	time = time > THRUM__END_MAX     ? THRUM__END_MAX
+		: time < -THRUM__END_MAX ? -THRUM__END_MAX
+					 : time;
+	return thrum__stage_go_window(stage, part, time - half, time + half);
+}
+
+/* ---- What all have ------------------------------------------------------------------------- */
+
+int thrum__stage_search(struct thrum__stage *stage, const char *text)
+{
+	for (uint32_t i = 0; i < stage->count; i++)
+		if (thrum__view_search(stage->parts[i].view, text) < 0)
+			return -THRUM_E_MEMORY;
+	stage->own->is_painted = false;
+	return THRUM__MOVED | THRUM__CHANGED_SEARCH;
+}
+
+int thrum__stage_theme(struct thrum__stage *stage, int theme)
+{
+	if (theme < 0 || theme >= THRUM__THEME_COUNT)
+		return 0;
+	for (uint32_t i = 0; i < stage->count; i++)
+		stage->parts[i].view->state.theme = (uint8_t)theme;
+	stage->own->is_painted = false;
+	return THRUM__CHANGED_PICTURE | THRUM__CHANGED_ADDRESS;
+}
+
+/* ---- Scroll bars --------------------------------------------------------------------------- */
+
+static void within(struct thrum__scroll *scroll)
+{
+	scroll->page = fmin(fmax(scroll->page, 0), scroll->all);
+	scroll->at = fmin(fmax(scroll->at, 0), scroll->all - scroll->page);
+}
+
+void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__scroll *scroll)
+{
+	const struct thrum__row_axis *rows;
+	const struct thrum__row_box *last;
+
+	*scroll = (struct thrum__scroll){0};
+	if (stage->count == 0)
+		return;
+	rows = &stage->parts[stage->focus].view->rows;
+	scroll->all = scroll->page = rows->total;
+	if (rows->projection == THRUM__ROWS_FISHEYE || rows->count == 0)
+		return;
+	last = &rows->boxes[rows->count - 1];
+	scroll->at = rows->first;
+	scroll->page = last->y + last->height < rows->bottom
+		? rows->total - rows->first
+		: thrum__row_axis_row(rows, rows->bottom) - rows->first;
+	within(scroll);
+}
+
+void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__scroll *scroll)
+{
+	const struct thrum__view *view;
+	int64_t from, to;
+
+	*scroll = (struct thrum__scroll){0};
+	if (stage->count == 0)
+		return;
+	view = stage->parts[stage->focus].view;
+	thrum__view_whole(view, &from, &to);
+	scroll->all = (double)(to - from);
+	scroll->at = (double)(view->state.from - from);
+	scroll->page = (double)(view->state.to - view->state.from);
+	within(scroll);
+}
+
+int thrum__stage_set_row(struct thrum__stage *stage, double at)
+{
+	struct thrum__view *view;
+
+	if (stage->count == 0 || isnan(at))
+		return 0;
+	thrum__stage_motion_stop(stage);
+	view = stage->parts[stage->focus].view;
+	view->state.row = fmin(fmax(at, 0), view->layout->rows > 0 ? view->layout->rows - 1 : 0);
+	thrum__stage_refresh(stage);
+	return THRUM__MOVED;
+}
+
+int thrum__stage_set_time(struct thrum__stage *stage, double at)
+{
+	struct thrum__view *view;
+	int64_t from, to, span;
+
+	if (stage->count == 0 || isnan(at))
+		return 0;
+	thrum__stage_motion_stop(stage);
+	view = stage->parts[stage->focus].view;
+	thrum__view_whole(view, &from, &to);
+	span = view->state.to - view->state.from;
+	from += (int64_t)fmin(fmax(at, 0), (double)THRUM__END_MAX);
+	thrum__view_window(view, from, from + span);
+	return moved(stage, stage->focus, 0);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: ISC */
+/* The pointer on the stage: what is below it, dragging, clicking, hovering. */
+#include <math.h>
+
+#include "scene/paint/paint.h"
+#include "stage/parts.h"
+
+#define DIVIDER 4    /* px above and below */
+#define EDGE 6       /* px: of the window's frame on the strip */
+#define EDGE_LEAST 6 /* px between the edges, inside the frame, that drag it whole */
+
+/* ---- What is where ------------------------------------------------------------------------- */
+
+struct place {
+	uint32_t part;
+	int over; /* enum thrum__over */
+	int drag; /* enum thrum__drag: what a press there begins */
+	float y;  /* in the part's view */
+};
+
+static float slack_of(unsigned with)
+{
+	return with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : THRUM__SLACK;
+}
+
+/* Which of the frame's edges on the strip is meant. */
+static int strip_drag(const struct thrum__view *view, float width, float x, unsigned with)
+{
+	float slack = with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : EDGE, inside = slack;
+	float left, right;
+
+	if (!thrum__strip_window(view, width, &left, &right))
+		return THRUM__DRAG_NOTHING;
+	if (right - left < 2 * slack + EDGE_LEAST)
+		inside = fmaxf((right - left - EDGE_LEAST) / 2, 0);
+	if (x >= left - slack && x <= left + inside)
+		return THRUM__DRAG_STRIP_LEFT;
+	if (x >= right - inside && x <= right + slack)
+		return THRUM__DRAG_STRIP_RIGHT;
+	return THRUM__DRAG_STRIP;
+}
+
+static struct place place_at(const struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct place place = {.over = THRUM__OVER_GROUND, .drag = THRUM__DRAG_NOTHING};
+	const struct thrum__view *view;
+	struct thrum__pick pick;
+	float strip;
+
+	if (stage->count == 0 || !(fabsf(x) < 1e6f) || !(fabsf(y) < 1e6f))
+		return place;
+	place.part = thrum__stage_at(stage, y + DIVIDER);
+	if (place.part > 0 && fabsf(y - stage->parts[place.part].top) <= DIVIDER) {
+		place.over = THRUM__OVER_DIVIDER;
+		place.drag = THRUM__DRAG_DIVIDER;
+		return place;
+	}
+	place.part = thrum__stage_at(stage, y);
+	view = stage->parts[place.part].view;
+	place.y = y - thrum__stage_view_top(stage, place.part);
+	strip = thrum__view_strip_height(view, stage->own->width);
+	if (place.y < 0) {
+		return place; /* the head */
+	} else if (place.y < strip) {
+		place.drag = strip_drag(view, stage->own->width, x, with);
+		place.over = place.drag == THRUM__DRAG_STRIP_LEFT ||
+				place.drag == THRUM__DRAG_STRIP_RIGHT
+			? THRUM__OVER_STRIP_EDGE
+			: THRUM__OVER_STRIP;
+	} else if (place.y < strip + THRUM__RULER) {
+		place.over = THRUM__OVER_RULER;
+		place.drag = THRUM__DRAG_RULER;
+	} else if (place.y < view->rows.bottom + THRUM__PAD && x <= thrum__stage_right(view)) {
+		thrum__view_pick(view, x, place.y, slack_of(with), &pick);
+		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
+		place.drag = THRUM__DRAG_NOT_YET;
+	}
+	return place;
+}
+
+int thrum__stage_over(const struct thrum__stage *stage, float x, float y)
+{
+	return place_at(stage, x, y, 0).over;
+}
+
+static void pick_at(const struct thrum__stage *stage, const struct place *place, float x,
+	unsigned with, struct thrum__pick *pick)
+{
+	*pick = (struct thrum__pick){.unit = THRUM__NONE, .task = THRUM__NONE};
+	if (place->over == THRUM__OVER_TASK)
+		thrum__view_pick(stage->parts[place->part].view, x, place->y, slack_of(with), pick);
+}
+
+uint32_t thrum__stage_pick(const struct thrum__stage *stage, float x, float y, uint32_t *part)
+{
+	struct place place = place_at(stage, x, y, 0);
+	struct thrum__pick pick;
+
+	pick_at(stage, &place, x, 0, &pick);
+	if (part)
+		*part = place.part;
+	return pick.task;
+}
+
+/* ---- Hovering ------------------------------------------------------------------------------ */
+
+void thrum__stage_forget_pointer(struct thrum__stage *stage)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	own->is_inside = own->has_crosshair = own->is_hover_shown = false;
+	own->drag = THRUM__DRAG_NONE;
+	own->pointer_part = own->drag_part = own->hover_part = 0;
+	own->hover_task = THRUM__NONE;
+	for (uint32_t i = 0; i < stage->count; i++)
+		thrum__view_hover(stage->parts[i].view, THRUM__NONE);
+}
+
+int thrum__stage_hover(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	if (own->hover_task == task && own->hover_part == part)
+		return 0;
+	if (own->is_hover_shown) {
+		thrum__view_hover(stage->parts[own->hover_part].view, THRUM__NONE);
+		own->is_hover_shown = own->is_painted = false;
+	}
+	own->hover_part = part;
+	own->hover_task = task;
+	own->hover_start = NAN;
+	return THRUM__CHANGED_PICTURE;
+}
+
+int thrum__stage_hover_task(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	return part < stage->count ? thrum__stage_hover(stage, part, task) : 0;
+}
+
+static int hover(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct thrum__stage_private *own = stage->own;
+	struct place place = place_at(stage, x, y, with);
+	bool is_touch = with & THRUM__WITH_TOUCH;
+	uint32_t task = THRUM__NONE;
+	struct thrum__pick pick;
+
+	own->is_inside = true;
+	own->x = x;
+	own->y = y;
+	own->pointer_part = place.part;
+	own->has_crosshair = !is_touch &&
+		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER);
+	pick_at(stage, &place, x, with, &pick);
+	/* A chain is one thing, whichever of its tasks is below. */
+	if (pick.unit != THRUM__NONE && !is_touch)
+		task = stage->parts[place.part].view->layout->units[pick.unit].task;
+	return thrum__stage_hover(stage, place.part, task) | THRUM__CHANGED_PICTURE |
+		THRUM__CHANGED_STATUS;
+}
+
+int thrum__stage_leave(struct thrum__stage *stage)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	own->is_inside = own->has_crosshair = false;
+	own->drag = THRUM__DRAG_NONE;
+	return thrum__stage_hover(stage, own->hover_part, THRUM__NONE) | THRUM__CHANGED_PICTURE |
+		THRUM__CHANGED_STATUS;
+}
+
+/* ---- Pressing ------------------------------------------------------------------------------ */
+
+int thrum__stage_focus(struct thrum__stage *stage, uint32_t part)
+{
+	if (stage->focus == part)
+		return 0;
+	stage->focus = part;
+	stage->own->is_painted = false;
+	return THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION | THRUM__CHANGED_STATUS;
+}
+
+static void grab(struct thrum__stage *stage, const struct place *place, float x, float y)
+{
+	struct thrum__stage_private *own = stage->own;
+	const struct thrum__view *view = stage->parts[place->part].view;
+
+	own->drag = place->drag;
+	own->drag_part = place->part;
+	own->press_x = x;
+	own->press_y = y;
+	own->grabbed_time = thrum__time_axis_time(&view->time, x);
+	own->grabbed_row = thrum__row_axis_row(&view->rows, place->y);
+	own->grabbed_scale = view->time.scale;
+	own->grabbed = (struct thrum__spot){view->state.from, view->state.to, view->state.row};
+}
+
+/* Outside of the frame on the strip: it comes there. */
+static int centre_strip(struct thrum__stage *stage, const struct place *place, float x)
+{
+	struct thrum__view *view = stage->parts[place->part].view;
+	int64_t span = view->state.to - view->state.from, from;
+	float left, right;
+
+	if (place->drag != THRUM__DRAG_STRIP ||
+		!thrum__strip_window(view, stage->own->width, &left, &right) ||
+		(x >= left && x <= right))
+		return 0;
+	from = thrum__strip_time(view, stage->own->width, x) - span / 2;
+	thrum__view_window(view, from, from + span);
+	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
+}
+
+/* Not NAN, either. */
+static bool is_sane(float x, float y)
+{
+	return fabsf(x) < 1e6f && fabsf(y) < 1e6f;
+}
+
+int thrum__stage_press(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct thrum__stage_private *own = stage->own;
+	int changed = THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS, moved;
+	struct place place;
+
+	if (stage->count == 0 || !is_sane(x, y))
+		return 0;
+	thrum__stage_motion_stop(stage);
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	place = place_at(stage, x, y, with);
+	changed |= thrum__stage_focus(stage, place.part) |
+		thrum__stage_hover(stage, own->hover_part, THRUM__NONE);
+	moved = centre_strip(stage, &place, x);
+	if (moved < 0)
+		return moved;
+	grab(stage, &place, x, y);
+	own->has_measure = own->has_crosshair = false;
+	if ((with & THRUM__WITH_SHIFT) &&
+		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER)) {
+		own->drag = THRUM__DRAG_MEASURE;
+		own->measure_part = place.part;
+		own->measure_from = own->measure_to = own->grabbed_time;
+		own->measure_y = place.y;
+	}
+	return changed | moved;
+}
+
+/* ---- Dragging ------------------------------------------------------------------------------ */
+
+static int drag_picture(struct thrum__stage *stage, struct thrum__view *view, float x, float y)
+{
+	const struct thrum__stage_private *own = stage->own;
+	int status = thrum__stage_project(stage);
+
+	if (status == 0)
+		status = thrum__view_hold_time(view, own->grabbed_time, x, own->grabbed_scale);
+	if (status == 0 && own->drag == THRUM__DRAG_PICTURE)
+		status = thrum__view_hold_row(view, own->grabbed_row,
+			y - thrum__stage_view_top(stage, own->drag_part));
+	return status;
+}
+
+static void drag_strip(struct thrum__stage *stage, struct thrum__view *view, float x)
+{
+	const struct thrum__stage_private *own = stage->own;
+	double scale = thrum__strip_scale(view, own->width), ns;
+	int64_t from = own->grabbed.from, to = own->grabbed.to, by;
+
+	if (!(scale > 0))
+		return;
+	ns = (double)(x - own->press_x) / scale;
+	by = ns > 1e18 ? (int64_t)1e18 : ns < -1e18 ? -(int64_t)1e18 : (int64_t)ns;
+	if (own->drag != THRUM__DRAG_STRIP_RIGHT)
+		from += by;
+	if (own->drag != THRUM__DRAG_STRIP_LEFT)
+		to += by;
+	/* An edge stops at the other. */
+	if (from > to && own->drag == THRUM__DRAG_STRIP_LEFT)
+		from = to;
+	else if (to < from)
+		to = from;
+	thrum__view_window(view, from, to);
+}
+
+static int drag_to(struct thrum__stage *stage, float x, float y)
+{
+	struct thrum__stage_private *own = stage->own;
+	struct thrum__view *view = stage->parts[own->drag_part].view;
+	int status = 0;
+
+	switch (own->drag) {
+	case THRUM__DRAG_PICTURE:
+	case THRUM__DRAG_RULER: status = drag_picture(stage, view, x, y); break;
+	case THRUM__DRAG_STRIP:
+	case THRUM__DRAG_STRIP_LEFT:
+	case THRUM__DRAG_STRIP_RIGHT: drag_strip(stage, view, x); break;
+	case THRUM__DRAG_MEASURE:
+		own->measure_to = thrum__time_axis_time(&view->time, x);
+		own->has_measure = true;
+		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
+	case THRUM__DRAG_DIVIDER:
+		thrum__stage_divide(stage, own->drag_part, y);
+		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_ADDRESS;
+	default: return 0;
+	}
+	if (status == 0)
+		status = thrum__stage_share(stage, own->drag_part);
+	return status < 0 ? status : THRUM__MOVED;
+}
+
+int thrum__stage_move(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	if (stage->count == 0 || !is_sane(x, y))
+		return 0;
+	if (own->drag == THRUM__DRAG_NONE)
+		return hover(stage, x, y, with);
+	if (own->drag == THRUM__DRAG_NOT_YET &&
+		hypotf(x - own->press_x, y - own->press_y) > slack_of(with))
+		own->drag = THRUM__DRAG_PICTURE;
+	own->x = x;
+	own->y = y;
+	return drag_to(stage, x, y);
+}
+
+static int select_at(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct place place = place_at(stage, x, y, with);
+	struct thrum__view *view = stage->parts[place.part].view;
+	struct thrum__pick pick;
+
+	pick_at(stage, &place, x, with, &pick);
+	if (pick.task == view->selected)
+		return 0;
+	/* Without a selection there is nothing to fade for; the next begins plain. */
+	if (pick.task == THRUM__NONE)
+		view->state.related_only = false;
+	if (thrum__view_select(view, pick.task) < 0)
+		return -THRUM_E_MEMORY;
+	stage->own->is_painted = false;
+	return THRUM__MOVED | THRUM__CHANGED_SELECTION;
+}
+
+int thrum__stage_release(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct thrum__stage_private *own = stage->own;
+	int drag = own->drag, changed = 0;
+
+	own->drag = THRUM__DRAG_NONE;
+	if (drag == THRUM__DRAG_NOT_YET && stage->count > 0)
+		changed = select_at(stage, own->press_x, own->press_y, with);
+	if (changed < 0 || (with & THRUM__WITH_TOUCH) || stage->count == 0 || !is_sane(x, y))
+		return changed;
+	return changed | hover(stage, x, y, with);
+}
+
+int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsigned with)
+{
+	struct place place;
+	struct thrum__view *view;
+	int changed, shared;
+
+	if (stage->count == 0 || !is_sane(x, y))
+		return 0;
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	place = place_at(stage, x, y, with);
+	view = stage->parts[place.part].view;
+	if (place.drag != THRUM__DRAG_NOT_YET)
+		return 0;
+	changed = select_at(stage, x, y, with);
+	shared = changed < 0 ? changed : thrum__view_command(view, THRUM__COMMAND_RELATED);
+	if (shared < 0)
+		return shared;
+	stage->own->is_painted = false;
+	return changed | THRUM__MOVED;
+}

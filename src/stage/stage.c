@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: ISC */
+/* The stage's parts: what they have in common, how high they are, and their frame. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/paint/paint.h"
+#include "stage/parts.h"
+
+#define PART_LEAST 120  /* px */
+#define STRIP_FROM 260  /* px: lower parts have no strip */
+#define MARGIN_RIGHT 20 /* px behind a view's time axis, as thrum__view_frame leaves */
+#define HOVER_MS 120
+#define BLINK_MS 300
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+int thrum__stage_create(struct thrum__stage **stage)
+{
+	struct thrum__stage *made = calloc(1, sizeof *made);
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	made->own = calloc(1, sizeof *made->own);
+	if (!made->own) {
+		free(made);
+		return -THRUM_E_MEMORY;
+	}
+	made->is_linked = made->is_animated = true;
+	made->own->blink_task = THRUM__NONE;
+	thrum__stage_forget_pointer(made);
+	for (uint32_t i = 0; i < 2 * THRUM__STAGE_MAX + 1; i++)
+		thrum__list_init(&made->lists[i]);
+	*stage = made;
+	return 0;
+}
+
+void thrum__stage_destroy(struct thrum__stage *stage)
+{
+	if (!stage)
+		return;
+	for (uint32_t i = 0; i < stage->count; i++) {
+		thrum__view_destroy(stage->parts[i].view);
+		free(stage->parts[i].name);
+	}
+	for (uint32_t i = 0; i < 2 * THRUM__STAGE_MAX + 1; i++)
+		thrum__list_finish(&stage->lists[i]);
+	free(stage->own);
+	free(stage);
+}
+
+void thrum__stage_refresh(struct thrum__stage *stage)
+{
+	stage->own->is_projected = stage->own->is_painted = false;
+}
+
+static int64_t bounded(int64_t time)
+{
+	return time < -THRUM__TIME_MAX   ? -THRUM__TIME_MAX
+		: time > THRUM__TIME_MAX ? THRUM__TIME_MAX
+					 : time;
+}
+
+void thrum__stage_relate(struct thrum__stage *stage)
+{
+	int64_t from = INT64_MAX, to = INT64_MIN;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__view *view = stage->parts[i].view;
+		int64_t offset = stage->parts[i].offset, begin, end;
+
+		view->companions.count = 0;
+		view->reach.from = view->reach.to = 0;
+		thrum__view_whole(view, &begin, &end);
+		from = begin + offset < from ? begin + offset : from;
+		to = end + offset > to ? end + offset : to;
+	}
+	for (uint32_t i = 0; stage->is_linked && i < stage->count; i++) {
+		const struct thrum__part *part = &stage->parts[i];
+		struct thrum__companions *companions = &part->view->companions;
+
+		part->view->reach.from = bounded(from - part->offset);
+		part->view->reach.to = bounded(to - part->offset);
+		for (uint32_t k = 0; k < stage->count; k++)
+			if (k != i && companions->count < THRUM__COMPANIONS_MAX)
+				companions->all[companions->count++] =
+					(struct thrum__companion){stage->parts[k].view->tracks,
+						part->offset - stage->parts[k].offset};
+	}
+	thrum__stage_refresh(stage);
+}
+
+static void fit_all(struct thrum__stage *stage)
+{
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__view *view = stage->parts[i].view;
+		struct thrum__view_state plain;
+
+		thrum__view_state_default(view, &plain);
+		view->state.from = plain.from;
+		view->state.to = plain.to;
+	}
+}
+
+void thrum__stage_share_height(struct thrum__stage *stage)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < stage->count; i++)
+		all += stage->parts[i].view->layout->rows + 1.0;
+	for (uint32_t i = 0; i < stage->count; i++)
+		stage->parts[i].share = (float)((stage->parts[i].view->layout->rows + 1.0) / all);
+}
+
+/* After parts came or went. */
+static void arrange(struct thrum__stage *stage)
+{
+	stage->own->is_moving = false;
+	stage->own->blink_task = THRUM__NONE;
+	stage->own->has_measure = stage->own->has_own_heights = false;
+	thrum__stage_forget_pointer(stage);
+	thrum__stage_share_height(stage);
+	thrum__stage_relate(stage);
+}
+
+static int add(struct thrum__stage *stage, struct thrum__view *view, const char *name)
+{
+	struct thrum__part *part = &stage->parts[stage->count];
+	char *copy;
+
+	if (stage->count == THRUM__STAGE_MAX)
+		return -THRUM_E_SIZE;
+	copy = malloc(strlen(name) + 1);
+	if (!copy)
+		return -THRUM_E_MEMORY;
+	strcpy(copy, name);
+	*part = (struct thrum__part){.view = view, .name = copy};
+	view->state.strip = true;
+	stage->count++;
+	arrange(stage);
+	fit_all(stage);
+	return stage->count > 1 ? thrum__stage_share(stage, 0) : 0;
+}
+
+int thrum__stage_link(struct thrum__stage *stage, bool is_linked)
+{
+	if (stage->is_linked == is_linked)
+		return 0;
+	thrum__stage_motion_stop(stage);
+	stage->is_linked = is_linked;
+	thrum__stage_relate(stage);
+	if (stage->count > 0 && thrum__stage_share(stage, stage->focus) < 0)
+		return -THRUM_E_MEMORY;
+	return THRUM__MOVED;
+}
+
+int thrum__stage_add(struct thrum__stage *stage, struct thrum__view *view, const char *name)
+{
+	uint32_t count = stage->count;
+	int status = add(stage, view, name);
+
+	if (status < 0 && stage->count > count)
+		thrum__stage_remove(stage, count);
+	else if (status < 0)
+		thrum__view_destroy(view);
+	return status;
+}
+
+void thrum__stage_remove(struct thrum__stage *stage, uint32_t part)
+{
+	if (part >= stage->count)
+		return;
+	thrum__view_destroy(stage->parts[part].view);
+	free(stage->parts[part].name);
+	stage->count--;
+	memmove(&stage->parts[part], &stage->parts[part + 1],
+		(stage->count - part) * sizeof *stage->parts);
+	if (stage->focus > part || stage->focus == stage->count)
+		stage->focus -= stage->focus > 0;
+	arrange(stage);
+	fit_all(stage);
+}
+
+void thrum__stage_align(struct thrum__stage *stage, uint32_t part, int64_t offset)
+{
+	if (part >= stage->count)
+		return;
+	stage->parts[part].offset = offset > THRUM__END_MAX ? THRUM__END_MAX
+		: offset < -THRUM__END_MAX                  ? -THRUM__END_MAX
+							    : offset;
+	arrange(stage);
+	fit_all(stage);
+}
+
+int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, int64_t length)
+{
+	struct thrum__view *view;
+	struct thrum__view_state before, after;
+	int64_t span;
+	int status;
+
+	if (part >= stage->count)
+		return 0;
+	view = stage->parts[part].view;
+	thrum__view_state_default(view, &before);
+	thrum__view_hover(view, THRUM__NONE);
+	if (stage->own->hover_part == part)
+		stage->own->is_hover_shown = false;
+	status = thrum__view_update(view);
+	if (status != 0)
+		return status;
+	if (!stage->own->has_own_heights)
+		thrum__stage_share_height(stage);
+	thrum__stage_relate(stage);
+	thrum__view_state_default(view, &after);
+	if (!follow || view->state.to < before.to)
+		return 0;
+	span = length > 0 ? length : view->state.to - view->state.from;
+	if (span > THRUM__END_MAX)
+		span = THRUM__END_MAX;
+	view->state.to = after.to;
+	view->state.from = after.to - span;
+	return thrum__stage_share(stage, part);
+}
+
+/* ---- What parts have in common ------------------------------------------------------------- */
+
+void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,
+	const struct thrum__view_state *source, struct thrum__view_state *state)
+{
+	int64_t offset = stage->parts[from].offset - stage->parts[to].offset;
+
+	state->theme = source->theme;
+	state->legend = source->legend;
+	state->strip = source->strip;
+	memcpy(state->search, source->search, sizeof state->search);
+	if (!stage->is_linked)
+		return;
+	state->from = bounded(source->from + offset);
+	state->to = bounded(source->to + offset);
+	if (state->to <= state->from) {
+		state->from -= state->from == THRUM__TIME_MAX;
+		state->to = state->from + 1;
+	}
+	state->fold = source->fold;
+	state->squeeze = source->squeeze;
+	state->counters = source->counters;
+}
+
+int thrum__stage_share(struct thrum__stage *stage, uint32_t part)
+{
+	const struct thrum__view_state *source = &stage->parts[part].view->state;
+	int status = 0;
+
+	for (uint32_t i = 0; i < stage->count && status == 0; i++) {
+		struct thrum__view *view = stage->parts[i].view;
+		bool finds_other = strcmp(view->state.search, source->search) != 0;
+
+		if (i == part)
+			continue;
+		thrum__stage_inherit(stage, part, i, source, &view->state);
+		if (finds_other)
+			status = thrum__view_settle(view);
+	}
+	thrum__stage_refresh(stage);
+	return status;
+}
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+static float head_of(const struct thrum__stage *stage)
+{
+	return stage->count > 1 ? THRUM__HEAD : 0;
+}
+
+float thrum__stage_view_top(const struct thrum__stage *stage, uint32_t part)
+{
+	return stage->parts[part].top + head_of(stage);
+}
+
+uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
+{
+	uint32_t part = 0;
+
+	while (part + 1 < stage->count && y >= stage->parts[part + 1].top)
+		part++;
+	return part;
+}
+
+float thrum__stage_right(const struct thrum__view *view)
+{
+	float right = (float)view->time.x1 + MARGIN_RIGHT;
+
+	return right < view->width ? right : view->width;
+}
+
+/* Whole pixels, so that all lines stay sharp. */
+void thrum__stage_place(struct thrum__stage *stage, float width, float height)
+{
+	float least = fminf(PART_LEAST, height / (float)stage->count), top = 0, given = 0;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__part *part = &stage->parts[i];
+		bool is_last = i + 1 == stage->count;
+
+		given += least + part->share * (height - least * (float)stage->count);
+		part->top = top;
+		part->height = is_last ? height - top : floorf(given + 0.5f) - top;
+		top += part->height;
+		part->view->hides_legend = !is_last;
+		part->view->hides_strip = part->height - head_of(stage) < STRIP_FROM;
+	}
+	stage->own->width = width;
+	stage->own->height = height;
+}
+
+void thrum__stage_divide(struct thrum__stage *stage, uint32_t part, float y)
+{
+	struct thrum__part *above = &stage->parts[part - 1], *below = &stage->parts[part];
+	float count = (float)stage->count, least = fminf(PART_LEAST, stage->own->height / count);
+	float rest = stage->own->height - least * count, both = above->share + below->share;
+
+	if (!(rest > 0))
+		return;
+	above->share = fminf(fmaxf((y - above->top - least) / rest, 0), both);
+	below->share = both - above->share;
+	stage->own->has_own_heights = true;
+	thrum__stage_refresh(stage);
+	thrum__stage_place(stage, stage->own->width, stage->own->height);
+}
+
+int thrum__stage_project(struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	int status = 0;
+
+	if (own->is_projected || own->width == 0)
+		return 0;
+	for (uint32_t i = 0; i < stage->count && status == 0; i++)
+		status = thrum__view_project(stage->parts[i].view, own->width,
+			stage->parts[i].height - head_of(stage));
+	stage->own->is_projected = status == 0;
+	return status;
+}
+
+/* ---- The frame ----------------------------------------------------------------------------- */
+
+/* What lies below the pointer long enough is shown with what is related. Returns whether that is
+ * still to come. */
+static bool show_hovered(struct thrum__stage *stage, double now)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	if (own->hover_task == THRUM__NONE || own->is_hover_shown)
+		return false;
+	if (isnan(own->hover_start))
+		own->hover_start = now;
+	if (now - own->hover_start < HOVER_MS)
+		return true;
+	own->is_hover_shown = true;
+	thrum__view_hover(stage->parts[own->hover_part].view, own->hover_task);
+	own->is_painted = false;
+	return false;
+}
+
+/* Whether the row where one went to still blinks. */
+static bool blinks(struct thrum__stage *stage, double now)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	if (own->blink_task == THRUM__NONE)
+		return false;
+	if (isnan(own->blink_start))
+		own->blink_start = now;
+	if (now - own->blink_start < BLINK_MS)
+		return true;
+	own->blink_task = THRUM__NONE;
+	own->is_painted = false;
+	return false;
+}
+
+static int paint_parts(struct thrum__stage *stage, const struct thrum__metrics *metrics)
+{
+	struct thrum__stage_private *own = stage->own;
+	struct thrum__list *list = stage->lists;
+	int status = 0;
+
+	for (uint32_t i = 0; i < stage->count && stage->count > 1; i++, list++) {
+		const struct thrum__part *part = &stage->parts[i];
+
+		thrum__stage_head(list, part->top, own->width, i == 0, i == stage->focus,
+			part->name);
+		status = list->failed ? -THRUM_E_MEMORY : status;
+	}
+	for (uint32_t i = 0; i < stage->count && status == 0; i++, list++) {
+		const struct thrum__part *part = &stage->parts[i];
+
+		status = thrum__view_frame(part->view, own->width, part->height - head_of(stage),
+			metrics, list);
+		list->x = 0;
+		list->y = thrum__stage_view_top(stage, i);
+		if (i == own->blink_part && own->blink_task != THRUM__NONE)
+			thrum__stage_paint_blink(stage, list);
+	}
+	stage->list_count = (uint32_t)(list - stage->lists) + 1;
+	return status;
+}
+
+/* The states are put where the motion is, and back. */
+static int paint_moving(struct thrum__stage *stage, const struct thrum__metrics *metrics,
+	double now, bool *is_moving)
+{
+	struct thrum__spot targets[THRUM__STAGE_MAX];
+	int status;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__view_state *state = &stage->parts[i].view->state;
+
+		targets[i] = (struct thrum__spot){state->from, state->to, state->row};
+	}
+	*is_moving = thrum__stage_motion_at(stage, now);
+	status = paint_parts(stage, metrics);
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__view_state *state = &stage->parts[i].view->state;
+
+		state->from = targets[i].from;
+		state->to = targets[i].to;
+		state->row = targets[i].row;
+	}
+	return status;
+}
+
+int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
+	const struct thrum__metrics *metrics, double now)
+{
+	struct thrum__stage_private *own = stage->own;
+	struct thrum__list *over;
+	bool is_hovering, is_blinking, is_moving = false;
+	int status = 0;
+
+	if (width != own->width || height != own->height)
+		own->is_painted = own->is_projected = false;
+	if (stage->count > 0)
+		thrum__stage_place(stage, width, height);
+	is_hovering = show_hovered(stage, now);
+	is_blinking = blinks(stage, now);
+	if (own->is_moving || !own->is_painted) {
+		status = paint_moving(stage, metrics, now, &is_moving);
+		if (status != 0)
+			return status;
+		own->is_projected = own->is_painted = !is_moving;
+	}
+	over = &stage->lists[stage->list_count - 1];
+	over->x = over->y = 0;
+	thrum__list_clear(over, width, height);
+	thrum__stage_paint_over(stage, metrics, over);
+	thrum__list_sort(over);
+	if (over->failed)
+		return -THRUM_E_MEMORY;
+	return is_moving || is_hovering || is_blinking;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/* All that the stage shows as one line of text, and back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/state.h"
+#include "stage/parts.h"
+
+/* A stage has the strip, unless it is turned off. The theme is whose the stage is: an address that
+ * is given to somebody else doesn't say it, but may. */
+static void plain_of(const struct thrum__stage *stage, uint32_t part,
+	struct thrum__view_state *state)
+{
+	thrum__view_state_default(stage->parts[part].view, state);
+	state->strip = true;
+	state->theme = stage->parts[0].view->state.theme;
+}
+
+size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct thrum__line line = {to, size, 0};
+	struct thrum__view_state plain;
+	char prefix[16];
+
+	if (size > 0)
+		to[0] = 0;
+	for (uint32_t i = 0; i < stage->count; i++) {
+		plain_of(stage, i, &plain);
+		prefix[0] = 0;
+		if (i > 0)
+			snprintf(prefix, sizeof prefix, "%u.", (unsigned)i + 1);
+		if (i > 0)
+			thrum__stage_inherit(stage, 0, i, &stage->parts[0].view->state, &plain);
+		thrum__state_put(&line, prefix, &stage->parts[i].view->state, &plain);
+		/* Not rounded up: together they are never more than there is. */
+		if (i > 0 && stage->own->has_own_heights)
+			thrum__line_number(&line, prefix, "share",
+				(int64_t)(stage->parts[i].share * 1000 + 0.01f));
+	}
+	if (!stage->is_linked)
+		thrum__line_number(&line, "", "link", 0);
+	if (stage->panel[0])
+		thrum__line_text(&line, "", "panel", stage->panel);
+	return line.length;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/* What further parts say counts on top of what the first says; and both on what is linked. */
+enum round {
+	OF_STAGE,
+	OF_FIRST,
+	OF_OTHERS,
+};
+
+struct reading {
+	struct thrum__stage *stage;
+	struct thrum__view_state states[THRUM__STAGE_MAX];
+	char panel[THRUM__PANEL_MAX];
+	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
+	bool has_shares, is_linked;
+	int round; /* enum round */
+};
+
+/* The part of "2.KEY", from 0, and its key; 0 for those without a number. */
+static uint32_t part_of(const char **key)
+{
+	const char *digits = *key;
+	uint32_t part = 0;
+
+	while (*digits >= '0' && *digits <= '9' && part < 1000)
+		part = part * 10 + (uint32_t)(*digits++ - '0');
+	if (*digits != '.' || digits == *key || part < 2)
+		return 0;
+	*key = digits + 1;
+	return part - 1;
+}
+
+static const char *take_share(struct reading *reading, uint32_t part, const char *value)
+{
+	int64_t sum = 0;
+
+	if (!thrum__state_small(value, 1000, &reading->shares[part]))
+		return "share is a number from 0 to 1000";
+	for (uint32_t i = 1; i < THRUM__STAGE_MAX; i++)
+		sum += reading->shares[i];
+	reading->has_shares = true;
+	return sum > 1000 ? "all shares together are at most 1000" : NULL;
+}
+
+static const char *take(void *context, const char *key, const char *value)
+{
+	struct reading *reading = context;
+	uint32_t part = part_of(&key);
+	bool is_link = part == 0 && strcmp(key, "link") == 0;
+	bool is_panel = part == 0 && strcmp(key, "panel") == 0;
+	bool is_share = part > 0 && strcmp(key, "share") == 0;
+	int64_t number;
+
+	if (part > 0 && part >= reading->stage->count)
+		return "there is no such trace";
+	if (reading->round !=
+		(is_link || is_panel || is_share ? OF_STAGE
+				: part == 0      ? OF_FIRST
+						 : OF_OTHERS))
+		return NULL;
+	if (is_share)
+		return take_share(reading, part, value);
+	if (is_link) {
+		if (!thrum__state_small(value, 1, &number))
+			return "link is 0 or 1";
+		reading->is_linked = number != 0;
+		return NULL;
+	}
+	if (is_panel)
+		return thrum__state_text(value, reading->panel, sizeof reading->panel)
+			? NULL
+			: "panel is a word of at most 15 bytes";
+	return thrum__state_take(&reading->states[part], key, value);
+}
+
+static int read_all(struct reading *reading, const char *text, struct thrum_error_info *error)
+{
+	struct thrum__stage *stage = reading->stage;
+	int status = thrum__state_pairs(text, take, reading, error);
+
+	if (status != 0)
+		return status;
+	stage->is_linked = reading->is_linked;
+	thrum__stage_relate(stage);
+	for (uint32_t i = 0; i < stage->count; i++)
+		plain_of(stage, i, &reading->states[i]);
+	reading->round = OF_FIRST;
+	status = thrum__state_pairs(text, take, reading, error);
+	for (uint32_t i = 1; i < stage->count; i++)
+		thrum__stage_inherit(stage, 0, i, &reading->states[0], &reading->states[i]);
+	reading->round = OF_OTHERS;
+	return status != 0 ? status : thrum__state_pairs(text, take, reading, error);
+}
+
+static int put_states(struct thrum__stage *stage, const struct thrum__view_state *states)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < stage->count && status == 0; i++) {
+		stage->parts[i].view->state = states[i];
+		status = thrum__view_settle(stage->parts[i].view);
+	}
+	return status;
+}
+
+static void put_shares(struct thrum__stage *stage, const struct reading *reading)
+{
+	int64_t left = 1000;
+
+	stage->own->has_own_heights = reading->has_shares;
+	if (!reading->has_shares) {
+		thrum__stage_share_height(stage);
+		return;
+	}
+	for (uint32_t i = 1; i < stage->count; i++) {
+		stage->parts[i].share = (float)reading->shares[i] / 1000;
+		left -= reading->shares[i];
+	}
+	stage->parts[0].share = (float)left / 1000;
+}
+
+int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
+	struct thrum_error_info *error)
+{
+	struct reading *reading = calloc(1, sizeof *reading);
+	bool was_linked = stage->is_linked;
+	int status;
+
+	if (!reading)
+		return -THRUM_E_MEMORY;
+	reading->stage = stage;
+	reading->is_linked = true;
+	status = read_all(reading, text, error);
+	if (status == 0) {
+		thrum__stage_motion_stop(stage);
+		memcpy(stage->panel, reading->panel, sizeof stage->panel);
+		put_shares(stage, reading);
+		status = put_states(stage, reading->states);
+	} else {
+		stage->is_linked = was_linked;
+		thrum__stage_relate(stage);
+	}
+	free(reading);
+	thrum__stage_refresh(stage);
+	return status < 0 ? status
+			  : THRUM__MOVED | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: ISC */
+/* What the stage says: the status line, a part's head; and what a person says to go somewhere. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "stage/parts.h"
+
+struct words {
+	char *to;
+	size_t size, length;
+};
+
+static void put(struct words *words, const char *format, ...)
+{
+	size_t at = words->length < words->size ? words->length : words->size;
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(words->to ? words->to + at : NULL, words->size - at, format, arguments);
+	va_end(arguments);
+	words->length += n > 0 ? (size_t)n : 0;
+}
+
+static struct words words_in(char *to, size_t size)
+{
+	if (size > 0)
+		to[0] = 0;
+	return (struct words){to, size, 0};
+}
+
+static void put_count(struct words *words, uint64_t count, const char *one)
+{
+	char digits[THRUM__NUMBER_ROOM];
+
+	thrum__number_words(count, digits);
+	put(words, "%s %s%s", digits, one, count == 1 ? "" : "s");
+}
+
+static void put_duration(struct words *words, int64_t ns, int digits)
+{
+	char text[64];
+
+	thrum__duration_words(ns, digits, text, sizeof text);
+	put(words, "%s", text);
+}
+
+/* ns a pixel */
+static int64_t step_of(const struct thrum__view *view)
+{
+	double step = view->time.scale > 0 ? 1 / view->time.scale : 1;
+
+	return step < 1 ? 1 : step < 1e18 ? (int64_t)step : (int64_t)1e18;
+}
+
+/* ---- The status line ----------------------------------------------------------------------- */
+
+static void put_measured(struct words *words, const struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	int64_t from = own->measure_from, to = own->measure_to;
+
+	if (from > to) {
+		from = own->measure_to;
+		to = own->measure_from;
+	}
+	put(words, "measured ");
+	put_duration(words, to - from, 4);
+	put(words, ", ");
+	put_duration(words,
+		thrum__tracks_busy(stage->parts[own->measure_part].view->tracks, from, to), 3);
+	put(words, " of it running");
+}
+
+/* Names are any bytes. */
+static void put_task(struct words *words, const struct thrum__model *model, uint32_t task)
+{
+	char name[400], text[200];
+	size_t size = thrum__view_task_words(model, task, name, sizeof name);
+
+	size = thrum__text_clean(name, size < sizeof name ? size : sizeof name - 1, text,
+		sizeof text);
+	put(words, "  %.*s", (int)size, text);
+}
+
+static void put_counter(struct words *words, const struct thrum__stage *stage)
+{
+	const struct thrum__stage_private *own = stage->own;
+	struct thrum__counter_below below = thrum__stage_counter_below(stage);
+	const struct thrum__model *model = stage->parts[own->pointer_part].view->model;
+	char name[200], value[40];
+	const char *path;
+	size_t size;
+
+	if (!below.place)
+		return;
+	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
+	size = thrum__text_clean(path, size, name, sizeof name);
+	thrum__counter_words(below.value, value, sizeof value);
+	put(words, "  ·  %.*s %s", (int)size, name, below.is_known ? value : "not known");
+}
+
+size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	const struct thrum__stage_private *own = stage->own;
+	struct words words = words_in(to, size);
+	const struct thrum__view *view;
+	char text[64];
+	uint32_t task;
+
+	if (stage->count == 0)
+		return 0;
+	if (own->has_measure) {
+		put_measured(&words, stage);
+		return words.length;
+	}
+	view = stage->parts[own->pointer_part].view;
+	if (!own->has_crosshair)
+		return 0;
+	thrum__moment_words(thrum__time_axis_time(&view->time, own->x), step_of(view), text,
+		sizeof text);
+	put(&words, "%s", text);
+	task = thrum__stage_pick(stage, own->x, own->y, NULL);
+	if (task != THRUM__NONE)
+		put_task(&words, view->model, task);
+	put_counter(&words, stage);
+	return words.length;
+}
+
+size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__view *view;
+	int64_t step, from, end;
+	char text[64];
+
+	if (stage->count == 0)
+		return 0;
+	view = stage->parts[stage->focus].view;
+	step = step_of(view);
+	from = view->state.from > 0 ? view->state.from : 0;
+	end = view->state.to;
+	thrum__moment_words(from, step, text, sizeof text);
+	put(&words, "seen: %s … ", text);
+	thrum__moment_words(end, step, text, sizeof text);
+	put(&words, "%s", text);
+	if (view->is_folded)
+		put(&words, ", idle folded");
+	if (view->is_squeezed)
+		put(&words, ", quiet rows folded");
+	if (view->state.fisheye)
+		put(&words, ", fish-eye");
+	if (view->is_related)
+		put(&words, ", unrelated faded");
+	return words.length;
+}
+
+size_t thrum__stage_part_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__model *model;
+
+	if (part >= stage->count)
+		return 0;
+	model = stage->parts[part].view->model;
+	put_count(&words, model->tasks.count, "task");
+	put(&words, " · ");
+	put_duration(&words, model->end, 4);
+	return words.length;
+}
+
+size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+
+	if (part < stage->count && stage->parts[part].view->findings.count > 0)
+		put_count(&words, stage->parts[part].view->findings.count, "finding");
+	return words.length;
+}
+
+size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, char *to,
+	size_t size)
+{
+	struct words words = words_in(to, size);
+	const char *name = part < stage->count ? stage->parts[part].name : "";
+	char clean[200];
+	size_t length = thrum__text_clean(name, strlen(name), clean, sizeof clean), stem = length;
+
+	while (stem > 0 && clean[stem - 1] != '.')
+		stem--;
+	length = stem > 1 ? stem - 1 : length;
+	for (size_t i = 0; i < length; i++)
+		if (clean[i] == '/')
+			clean[i] = '-'; /* a process may have that in its name */
+	if (strcmp(name, "standard input") == 0 || (length == 1 && clean[0] == '-'))
+		length = 0;
+	put(&words, "%.*s", length > 0 ? (int)length : 5, length > 0 ? clean : "trace");
+	return words.length;
+}
+
+uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
+{
+	uint32_t found = 0, before = 0;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__view *view = stage->parts[i].view;
+		uint32_t selected = thrum__layout_unit(view->layout, view->selected);
+
+		if (i == stage->focus && selected != THRUM__NONE &&
+			(view->looks[selected] & THRUM__LOOK_FOUND))
+			before = found + thrum__view_found_before(view, selected);
+		found += view->found;
+	}
+	if (at)
+		*at = before;
+	return found;
+}
+
+/* ---- Going by words ------------------------------------------------------------------------ */
+
+size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct words words = words_in(to, size);
+	const struct thrum__view_state *state;
+	int64_t from, span;
+	char text[64];
+
+	if (stage->count == 0)
+		return 0;
+	state = &stage->parts[stage->focus].view->state;
+	from = state->from > 0 ? state->from : 0;
+	span = state->to - from > 0 ? state->to - from : 1;
+	thrum__moment_words(from, span / 100, text, sizeof text);
+	put(&words, "%s + ", text);
+	put_duration(&words, span, 3);
+	return words.length;
+}
+
+struct amount {
+	double number, unit; /* unit: 0 where none is said */
+};
+
+static const char *skip(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* Returns what follows, or NULL: no number. By hand, since strtod's point is the locale's. */
+static const char *read_amount(const char *text, struct amount *amount)
+{
+	const char *at = skip(text), *start = at;
+	double scale = 1;
+	size_t size;
+
+	*amount = (struct amount){0};
+	for (; *at >= '0' && *at <= '9'; at++)
+		amount->number = amount->number * 10 + (*at - '0');
+	if (at == start)
+		return NULL;
+	if (*at == '.' && at[1] >= '0' && at[1] <= '9')
+		while (*++at >= '0' && *at <= '9')
+			amount->number += (*at - '0') * (scale /= 10);
+	at = skip(at);
+	amount->unit = (double)thrum__time_unit(at, &size);
+	return skip(at + size);
+}
+
+static const char *after_word(const char *text, const char *word)
+{
+	size_t size = strlen(word);
+
+	return strncmp(text, word, size) == 0 ? text + size : NULL;
+}
+
+/* What stands between two times: a range's sign, or +. Returns what follows, or NULL. */
+static const char *read_joint(const char *text, bool *is_span)
+{
+	static const char *const ranges[] = {"..", "…", "–", "-"};
+	const char *rest = after_word(text, "+");
+
+	*is_span = rest != NULL;
+	for (size_t i = 0; !rest && i < sizeof ranges / sizeof *ranges; i++)
+		rest = after_word(text, ranges[i]);
+	return rest;
+}
+
+static int refuse(struct thrum_error_info *error, const char *text, const char *at,
+	const char *message)
+{
+	if (error) {
+		error->code = -THRUM_E_ARGUMENT;
+		error->offset = (uint64_t)(at - text);
+		snprintf(error->message, sizeof error->message, "%s", message);
+	}
+	return -THRUM_E_ARGUMENT;
+}
+
+static double ns_of(const struct amount *amount, const struct amount *other)
+{
+	double unit = amount->unit > 0 ? amount->unit : other->unit > 0 ? other->unit : 1e6;
+
+	return floor(amount->number * unit + 0.5);
+}
+
+int thrum__stage_go_text(struct thrum__stage *stage, const char *text,
+	struct thrum_error_info *error)
+{
+	static const char expected[] =
+		"expected a time such as 5.1 ms, 5.1 ms .. 6 ms, or 5.1 ms + 20 µs; "
+		"units are ns, µs, ms, s, min, h";
+	struct amount first, second = {0};
+	const char *at = read_amount(text, &first), *joint = NULL;
+	bool is_span = false;
+	double from, to;
+
+	if (!at)
+		return refuse(error, text, text, expected);
+	if (*at) {
+		joint = read_joint(at, &is_span);
+		if (!joint)
+			return refuse(error, text, at, expected);
+		at = read_amount(joint, &second);
+		if (!at || *at)
+			return refuse(error, text, at ? at : joint, expected);
+	}
+	from = ns_of(&first, &second);
+	to = is_span ? from + ns_of(&second, &first) : ns_of(&second, &first);
+	if (!(from < (double)THRUM__END_MAX) || (joint && !(to < (double)THRUM__END_MAX)))
+		return refuse(error, text, text, "no trace is as long as that");
+	if (joint && (int64_t)to <= (int64_t)from)
+		return refuse(error, text, joint, "the second time has to be later than the first");
+	if (stage->count == 0)
+		return 0;
+	return joint ? thrum__stage_go_window(stage, stage->focus, (int64_t)from, (int64_t)to)
+		     : thrum__stage_go_time(stage, stage->focus, (int64_t)from);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What an update brings into rows, many items at once: dealt out by blocks of sixteen rows, so that
+ * what is touched is near, and blocks get few stretches rather than many items.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+#include "base/array.h"
+#include "timeline/follow/parts.h"
+
+/* Room for two more, and as many behind all. */
+static struct thrum__arrival *reserve(struct thrum__batch *batch)
+{
+	struct thrum__arrival *grown = batch->arrivals;
+
+	if (2 * (batch->count + 2ull) > batch->room)
+		grown = thrum__grown(batch->arrivals, &batch->room, 2 * (batch->count + 2ull),
+			sizeof(*grown));
+	if (!grown)
+		return NULL;
+	batch->arrivals = grown;
+	return grown + batch->count;
+}
+
+int thrum__change_await_unit(const struct thrum__change *c, uint32_t unit)
+{
+	struct thrum__arrival *new = reserve(&c->past->batch);
+	const struct thrum__unit *u = &c->layout->units[unit];
+	uint32_t row = u->task == THRUM__NONE || u->row == THRUM__NONE
+		? c->past->units[unit].row
+		: thrum__layout_row(c->layout, unit);
+
+	if (!new)
+		return -THRUM_E_MEMORY;
+	*new = (struct thrum__arrival){.item = unit, .row = row == THRUM__NONE ? 0 : row};
+	c->past->batch.count++;
+	return 0;
+}
+
+int thrum__change_await(const struct thrum__change *c, int kind, uint32_t item)
+{
+	struct thrum__arrival *new = reserve(&c->past->batch);
+
+	if (!new)
+		return -THRUM_E_MEMORY;
+	new->item = item;
+	new->row = thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, 0, &new->start,
+		&new->end);
+	c->past->batch.count += new->row != THRUM__NONE;
+	return 0;
+}
+
+int thrum__change_await_edge(const struct thrum__change *c, uint32_t edge)
+{
+	struct thrum__arrival *new = reserve(&c->past->batch);
+	int64_t time = THRUM__EDGE(c->model, edge, time);
+	uint32_t row, other;
+
+	if (!new)
+		return -THRUM_E_MEMORY;
+	if (time < c->model->forgotten)
+		return 0;
+	time = thrum__bounded(time);
+	row = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, from));
+	other = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, to));
+	*new = (struct thrum__arrival){time, time, edge, row};
+	new += row != THRUM__NONE;
+	c->past->batch.count += row != THRUM__NONE;
+	if (other == row || other == THRUM__NONE)
+		return 0;
+	*new = (struct thrum__arrival){time, time, edge, other};
+	c->past->batch.count++;
+	return 0;
+}
+
+/* Behind the arrivals as they came: those of one block after those of another. */
+static int deal(struct thrum__batch *batch, uint32_t rows)
+{
+	uint32_t blocks = (rows >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
+	struct thrum__arrival *a = batch->arrivals;
+	uint32_t *first = thrum__grown(batch->first, &batch->block_room, blocks, sizeof(*first));
+
+	if (!first)
+		return -THRUM_E_MEMORY;
+	batch->first = first;
+	memset(first, 0, blocks * sizeof(*first));
+	for (uint32_t i = 0; i < batch->count; i++)
+		first[a[i].row >> THRUM__FAN_SHIFT]++;
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t count = first[i];
+
+		first[i] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < batch->count; i++)
+		a[first[a[i].row >> THRUM__FAN_SHIFT]++] = a[i];
+	return 0;
+}
+
+/* Of units that changed: those that come. */
+static int change_units(const struct thrum__change *c, struct thrum__arrival *arrivals,
+	uint32_t *count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < *count; i++) {
+		if (thrum__change_unit(c, arrivals[i].item, &arrivals[kept]))
+			return -THRUM_E_MEMORY;
+		kept += arrivals[kept].row != THRUM__NONE;
+	}
+	*count = kept;
+	return 0;
+}
+
+/* Puts items into the sixteen rows of a block; *count: of what wasn't there. */
+static int insert_all(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
+	uint32_t *count)
+{
+	struct thrum__track *track = &c->tracks->track[kind];
+	uint32_t first = arrivals[0].row & ~THRUM__FAN_MASK, kept = 0;
+	uint32_t more[THRUM__FAN] = {0}, old[THRUM__FAN];
+
+	for (uint32_t i = 0; i < *count; i++)
+		more[arrivals[i].row - first]++;
+	for (uint32_t i = 0; i < THRUM__FAN; i++) {
+		if (more[i] == 0)
+			continue;
+		if (thrum__track_reserve(track, first + i, more[i]))
+			return -THRUM_E_MEMORY;
+		old[i] = track->row[first + i].last - track->row[first + i].first;
+	}
+	for (uint32_t i = 0; i < *count; i++) {
+		bool is_new = thrum__track_append(track, arrivals[i].row, &arrivals[i]);
+
+		if (!is_new && thrum__change_insert(c, kind, &arrivals[i], &is_new))
+			return -THRUM_E_MEMORY;
+		arrivals[kept] = arrivals[i];
+		kept += is_new;
+	}
+	for (uint32_t i = 0; i < THRUM__FAN; i++)
+		if (more[i] > 0)
+			thrum__track_follow(track, first + i, track->row[first + i].first + old[i]);
+	*count = kept;
+	return 0;
+}
+
+/* Those of one block. */
+static int settle(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
+	uint32_t count)
+{
+	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT;
+	int error = kind == THRUM__TRACK_UNITS ? change_units(c, arrivals, &count) : 0;
+
+	if (!error && count > 0)
+		error = insert_all(c, kind, arrivals, &count);
+	return error || count == 0
+		? error
+		: thrum__blocks_bring(&c->tracks->track[kind], block, arrivals, count);
+}
+
+int thrum__change_settle(const struct thrum__change *c, int kind)
+{
+	struct thrum__batch *batch = &c->past->batch;
+	uint32_t count = batch->count, last;
+	int error = count ? deal(batch, c->tracks->rows) : 0;
+
+	for (uint32_t i = count; i < 2 * count && !error; i = last) {
+		uint32_t block = batch->arrivals[i].row >> THRUM__FAN_SHIFT;
+
+		for (last = i + 1;
+			last < 2 * count && batch->arrivals[last].row >> THRUM__FAN_SHIFT == block;
+			last++)
+			;
+		error = settle(c, kind, batch->arrivals + i, last - i);
+	}
+	batch->count = 0;
+	return error;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tracks that follow a trace which grows and forgets. First what is old goes; then rows get what
+ * their tasks did before and bring along; at last comes what is new. Whatever moves all rows makes
+ * all anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+#include "base/array.h"
+#include "timeline/follow/parts.h"
+
+#define PACK_EACH 32 /* updates */
+
+void thrum__past_free(struct thrum__tracks_past *past)
+{
+	if (!past)
+		return;
+	free(past->open);
+	free(past->units);
+	free(past->batch.arrivals);
+	free(past->batch.first);
+	free(past->starts.pieces);
+	free(past->ends.pieces);
+	free(past);
+}
+
+size_t thrum__past_memory(const struct thrum__tracks_past *past)
+{
+	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
+			past->unit_room * sizeof(*past->units) +
+			past->batch.room * sizeof(*past->batch.arrivals) +
+			(past->starts.room + past->ends.room) * sizeof(struct thrum__piece)
+		    : 0;
+}
+
+/* ---- What to compare with -------------------------------------------------------------------- */
+
+static int note_open(struct thrum__tracks_past *past, uint32_t run)
+{
+	uint32_t *grown = thrum__grown(past->open, &past->open_room, past->open_count + 1ull,
+		sizeof(*grown));
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	past->open = grown;
+	grown[past->open_count++] = run;
+	return 0;
+}
+
+static int make_units(struct thrum__tracks_past *past, const struct thrum__layout *layout)
+{
+	struct thrum__placed *grown = thrum__grown(past->units, &past->unit_room,
+		layout->unit_count, sizeof(*grown));
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	past->units = grown;
+	while (past->unit_count < layout->unit_count)
+		grown[past->unit_count++] = (struct thrum__placed){.row = THRUM__NONE};
+	return 0;
+}
+
+static int add_rows(struct thrum__tracks *tracks, uint32_t rows)
+{
+	void *wanted = tracks->wanted;
+	int error = 0;
+
+	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++) {
+		error = thrum__track_add_rows(&tracks->track[kind], rows);
+		if (!error)
+			error = thrum__blocks_grow(tracks, &tracks->track[kind]);
+	}
+	if (!error)
+		error = thrum__tracks_extend(&wanted, tracks->rows / 8 + 1u, rows / 8 + 1u, 1);
+	tracks->wanted = wanted;
+	tracks->rows = error ? tracks->rows : rows;
+	return error;
+}
+
+static void count_model(struct thrum__tracks_past *past, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	past->updates = layout->updates;
+	past->runs = model->runs.count;
+	past->edges = model->edges.count;
+	past->notes = model->notes.count;
+	past->tasks = layout->task_count;
+	past->forgotten = model->forgotten;
+}
+
+/* Of tracks that were just made. */
+static int remember(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	struct thrum__tracks_past *past = tracks->past = calloc(1, sizeof(*past));
+	int error = past ? make_units(past, layout) : -THRUM_E_MEMORY;
+
+	for (uint32_t i = 0; i < layout->unit_count && !error; i++) {
+		struct thrum__placed *placed = &past->units[i];
+
+		if (layout->units[i].task == THRUM__NONE)
+			continue;
+		placed->row = thrum__tracks_place(tracks, model, layout, THRUM__TRACK_UNITS, i, 0,
+			&placed->start, &placed->end);
+		if (thrum__tracks_lasts(model, layout, i))
+			placed->end = THRUM__OPEN;
+	}
+	for (uint32_t i = 0; i < model->lane_count && !error; i++)
+		if (thrum__has_row(&model->runs, model->lanes[i].run))
+			error = note_open(past, model->lanes[i].run);
+	if (!error)
+		error = add_rows(tracks, tracks->rows);
+	if (!error)
+		error = thrum__track_add_rows(&tracks->all, 1);
+	if (!error)
+		count_model(past, model, layout);
+	return error;
+}
+
+static int make_anew(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	struct thrum__tracks *made;
+	int error = thrum__tracks_create(model, layout, &made);
+
+	if (error)
+		return error;
+	error = remember(made, model, layout);
+	thrum__tracks_finish(tracks);
+	*tracks = *made;
+	free(made);
+	return error;
+}
+
+/* ---- What is old ----------------------------------------------------------------------------- */
+
+static uint32_t trim_rows(const struct thrum__change *c, int kind, uint32_t from, uint32_t to)
+{
+	struct thrum__track *track = &c->tracks->track[kind];
+	uint32_t count = 0;
+
+	for (; from < to; from++) {
+		count += thrum__track_trim(track, from, thrum__bounded(c->model->forgotten));
+		if (kind == THRUM__TRACK_RUNS)
+			thrum__change_trim_runs(c, from);
+	}
+	return count;
+}
+
+static void trim_track(const struct thrum__change *c, int kind)
+{
+	struct thrum__track *track = &c->tracks->track[kind];
+	int64_t before = thrum__bounded(c->model->forgotten);
+
+	if (track->levels == 0)
+		trim_rows(c, kind, 0, track->rows);
+	for (unsigned number = 0; number < track->levels; number++) {
+		struct thrum__level *level = &track->level[number];
+		uint32_t below = number ? track->level[number - 1].blocks : track->rows;
+
+		for (uint32_t i = 0; i < level->blocks; i++) {
+			uint32_t first = i << THRUM__FAN_SHIFT;
+			uint32_t end = below - first < THRUM__FAN ? below : first + THRUM__FAN;
+			uint32_t items = 0;
+
+			if (!thrum__blocks_trim(track, number, i, before))
+				continue;
+			for (uint32_t node = first; number && node < end; node++)
+				items += track->level[number - 1].block[node].items;
+			if (number == 0)
+				items = level->block[i].items - trim_rows(c, kind, first, end);
+			level->block[i].items = items;
+		}
+	}
+}
+
+static void trim(const struct thrum__change *c)
+{
+	struct thrum__tracks *tracks = c->tracks;
+	int64_t before = thrum__bounded(c->model->forgotten);
+
+	thrum__cells_forget(&tracks->task_row, c->model);
+	if (c->past->forgotten == c->model->forgotten)
+		return;
+	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+		trim_track(c, kind);
+	thrum__track_trim(&tracks->all, 0, before);
+	tracks->older += thrum__times_trim(&tracks->starts, before);
+	tracks->older -= thrum__times_trim(&tracks->ends, before);
+}
+
+/* ---- What is new ----------------------------------------------------------------------------- */
+
+/* A run that has ended is part of the union. */
+static int unite(const struct thrum__change *c, uint32_t run)
+{
+	int64_t start = thrum__bounded(THRUM__RUN(c->model, run, start));
+	int64_t end = thrum__bounded(THRUM__RUN(c->model, run, end));
+
+	return thrum__tracks_is_own(c->model, run) || end < c->model->forgotten
+		? 0
+		: thrum__track_unite(&c->tracks->all, start, end > start ? end : start);
+}
+
+static int follow_open(const struct thrum__change *c)
+{
+	struct thrum__tracks_past *past = c->past;
+	uint32_t count = past->open_count;
+	int error = 0;
+
+	past->open_count = 0;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		uint32_t run = past->open[i];
+
+		if (!thrum__has_row(&c->model->runs, run))
+			continue;
+		error = thrum__change_run(c, run);
+		if (THRUM__RUN(c->model, run, end) == THRUM__OPEN)
+			past->open[past->open_count++] = run;
+		else if (!error)
+			error = unite(c, run);
+	}
+	return error;
+}
+
+static int add_run(const struct thrum__change *c, uint32_t run)
+{
+	int error = thrum__change_await(c, THRUM__TRACK_RUNS, run);
+
+	if (error)
+		return error;
+	return THRUM__RUN(c->model, run, end) == THRUM__OPEN ? note_open(c->past, run)
+							     : unite(c, run);
+}
+
+static int add_edge(const struct thrum__change *c, uint32_t edge)
+{
+	uint32_t to = THRUM__EDGE(c->model, edge, to);
+	int error = thrum__change_await_edge(c, edge);
+
+	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
+		thrum__has_row(&c->model->tasks, to))
+		error = thrum__change_put(c, THRUM__TRACK_FAILURES, to);
+	return error;
+}
+
+/* Whoever failed, and then became another: before it moves. */
+static int unfail(const struct thrum__change *c, uint32_t edge)
+{
+	uint32_t task = THRUM__EDGE(c->model, edge, from);
+
+	return THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_BECOME &&
+			thrum__has_row(&c->model->tasks, task) &&
+			THRUM__TASK(c->model, task, failure) != THRUM__NONE
+		? thrum__change_failure(c, task)
+		: 0;
+}
+
+static int add_note(const struct thrum__change *c, uint32_t note)
+{
+	return thrum__change_await(c, THRUM__TRACK_NOTES, note);
+}
+
+static int for_rest(const struct thrum__change *c, const struct thrum__rows *rows, uint32_t from,
+	int (*add)(const struct thrum__change *, uint32_t))
+{
+	int error = 0;
+
+	for (uint32_t i = from; i < rows->count && !error; i++) {
+		if (thrum__has_row(rows, i))
+			error = add(c, i);
+		else
+			i |= THRUM__BLOCK_MASK;
+	}
+	return error;
+}
+
+static int add_new(const struct thrum__change *c)
+{
+	const struct thrum__model *model = c->model;
+	int error = for_rest(c, &model->runs, c->past->runs, add_run);
+
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_RUNS);
+	if (!error)
+		error = for_rest(c, &model->edges, c->past->edges, add_edge);
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_EDGES);
+	if (!error)
+		error = for_rest(c, &model->notes, c->past->notes, add_note);
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_NOTES);
+	c->tracks->since = INT64_MAX;
+	for (uint32_t i = 0; i < c->past->open_count; i++) {
+		uint32_t run = c->past->open[i];
+		int64_t start = thrum__bounded(THRUM__RUN(model, run, start));
+
+		if (start < c->tracks->since && !thrum__tracks_is_own(model, run))
+			c->tracks->since = start;
+	}
+	return error;
+}
+
+/* ---- What moved ------------------------------------------------------------------------------ */
+
+static int move_all(const struct thrum__change *c)
+{
+	const struct thrum__layout *layout = c->layout;
+	int error = 0;
+
+	for (uint32_t i = 0; i < layout->adopted_count && !error; i++)
+		error = thrum__change_task(c, layout->adopted[i]);
+	memset(c->tracks->wanted, 0, c->tracks->rows / 8 + 1u);
+	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
+		error = thrum__change_await_unit(c, layout->changed[i]);
+		if (layout->units[layout->changed[i]].task != THRUM__NONE)
+			thrum__tracks_want(c->tracks, c->model, layout, layout->changed[i]);
+	}
+	if (!error)
+		error = thrum__change_settle(c, THRUM__TRACK_UNITS);
+	if (!error)
+		error = thrum__change_times(&c->past->starts, &c->tracks->starts);
+	if (!error)
+		error = thrum__change_times(&c->past->ends, &c->tracks->ends);
+	return error;
+}
+
+static int pack(struct thrum__tracks *tracks)
+{
+	int error = thrum__track_pack(&tracks->all);
+
+	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++)
+		error = thrum__track_pack(&tracks->track[kind]);
+	return error;
+}
+
+int thrum__tracks_update(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	struct thrum__change c = {tracks, tracks->past, model, layout};
+	int error;
+
+	if (!c.past || layout->is_shifted || layout->updates != c.past->updates + 1 ||
+		layout->rows < tracks->rows)
+		return make_anew(tracks, model, layout);
+	error = layout->rows > tracks->rows ? add_rows(tracks, layout->rows) : 0;
+	if (!error)
+		error = thrum__cells_follow(&tracks->task_row, model, c.past->tasks);
+	if (!error)
+		error = make_units(c.past, layout);
+	if (!error)
+		error = follow_open(&c);
+	trim(&c);
+	if (!error)
+		error = for_rest(&c, &model->edges, c.past->edges, unfail);
+	tracks->end = thrum__bounded(model->end);
+	if (!error)
+		error = move_all(&c);
+	if (!error)
+		error = add_new(&c);
+	if (!error && layout->updates % PACK_EACH == 0)
+		error = pack(tracks);
+	count_model(c.past, model, layout);
+	return error;
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What lies in 16, 256, … rows together. Each block merges the sixteen below it; where that gives
+ * more stretches than a screen tells apart, the narrowest gaps are closed.
+ */
+#include "base/array.h"
+#include "timeline/index/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+#define SUMS_LEAST 16 /* a block of so few items keeps all */
+#define SUMS_MOST 96
+#define ROW_MOST (2 * SUMS_MOST) /* a row that has more is thinned out first */
+#define CLASSES 512              /* of gaps: eight for each power of two */
+
+/* What one block is made from and in. */
+struct thrum__maker {
+	struct thrum__sum input[THRUM__FAN * ROW_MOST];
+	struct thrum__sum sums[THRUM__FAN * ROW_MOST];
+	struct thrum__piece pieces[2 * THRUM__FAN * ROW_MOST];
+	uint32_t count; /* of the input */
+	uint32_t items; /* that it stands for */
+};
+
+/* ---- Closing narrow gaps --------------------------------------------------------------------- */
+
+static unsigned class_of(int64_t gap)
+{
+	if (gap < 8)
+		return gap > 0 ? (unsigned)gap : 0;
+	unsigned power = 63 - (unsigned)__builtin_clzll((unsigned long long)gap);
+
+	return power * 8 + (unsigned)(gap >> (power - 3) & 7);
+}
+
+/* The narrowest gap of a class. */
+static int64_t gap_of(unsigned class)
+{
+	return class < 24 ? (int64_t)(class < 8 ? class : 8)
+			  : (int64_t)(8 + class % 8) << (class / 8 - 3);
+}
+
+/* The class from which on gaps are to be left, so that they divide into `most` at most. */
+static unsigned narrowest(const uint32_t *gaps, uint32_t most)
+{
+	uint32_t left = 1;
+
+	for (unsigned class = CLASSES; class -- > 0;) {
+		if (left + gaps[class] > most)
+			return class + 1;
+		left += gaps[class];
+	}
+	return 0;
+}
+
+static void add(struct thrum__sum *to, const struct thrum__sum *sum)
+{
+	double busy = (double)(to->end - to->start) * (double)to->share;
+	int64_t fresh_from = sum->start > to->end ? sum->start : to->end;
+
+	if (sum->end > to->end) {
+		busy += (double)(sum->end - fresh_from) * (double)sum->share;
+		to->end = sum->end;
+	}
+	to->count = to->count > UINT32_MAX - sum->count ? UINT32_MAX : to->count + sum->count;
+	if (to->end > to->start)
+		to->share = (float)(busy / (double)(to->end - to->start));
+}
+
+/* ---- What a block is made from --------------------------------------------------------------- */
+
+/* A row's items; of many, stretches with the widest gaps between them. */
+static void take_row(const struct thrum__track *track, struct thrum__maker *maker, uint32_t from,
+	uint32_t to)
+{
+	uint32_t gaps[CLASSES] = {0};
+	int64_t gap = 0;
+
+	maker->items += to - from;
+	if (to - from > ROW_MOST) {
+		for (uint32_t i = from + 1; i < to; i++)
+			gaps[class_of(track->start[i] - thrum__track_end(track, i - 1))]++;
+		gap = gap_of(narrowest(gaps, SUMS_MOST));
+	}
+	for (uint32_t last; from < to; from = last + 1) {
+		struct thrum__sum sum = {.start = track->start[from], .item = track->item[from]};
+
+		last = gap > 0 ? thrum__track_gap(track, from, to, gap) : from;
+		sum.end = thrum__track_end(track, last);
+		sum.count = last - from + 1;
+		if (sum.count == 1)
+			sum.share = 1;
+		else if (track->end && sum.end > sum.start)
+			sum.share = (float)((double)thrum__track_busy(track, from, last + 1) /
+				(double)(sum.end - sum.start));
+		maker->input[maker->count++] = sum;
+	}
+}
+
+/* The sums of a block of the level below. */
+static void take_block(const struct thrum__level *level, struct thrum__maker *maker, uint32_t block)
+{
+	const struct thrum__row_block *from = &level->block[block];
+
+	if (from->count == 0) /* then there may be no sums at all */
+		return;
+	maker->items += from->items;
+	memcpy(maker->input + maker->count, level->sums + from->first,
+		from->count * sizeof(*maker->input));
+	maker->count += from->count;
+}
+
+/* Closes the narrowest gaps, so that at most so many are left; returns how many, and up to where
+ * gaps were closed. */
+static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most, int64_t *closed)
+{
+	uint32_t gaps[CLASSES] = {0}, kept = 0;
+
+	if (count <= most)
+		return count;
+	for (uint32_t i = 1; i < count; i++)
+		gaps[class_of(sums[i].start - sums[i - 1].end)]++;
+	unsigned narrow = narrowest(gaps, most);
+
+	*closed = narrow ? gap_of(narrow) - 1 : 0;
+	for (uint32_t i = 1; i < count; i++) {
+		if (class_of(sums[i].start - sums[kept].end) < narrow)
+			add(&sums[kept], &sums[i]);
+		else
+			sums[++kept] = sums[i];
+	}
+	return kept + 1;
+}
+
+/* Makes sums of the input, which comes in sixteen sorted lists; returns how many. */
+static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *closed)
+{
+	struct thrum__sum *sums = maker->sums;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < maker->count; i++)
+		maker->pieces[i] = (struct thrum__piece){.start = maker->input[i].start, .item = i};
+	thrum__pieces_sort(maker->pieces, maker->pieces + maker->count, maker->count);
+	for (uint32_t i = 0; i < maker->count; i++) {
+		const struct thrum__sum *sum = &maker->input[maker->pieces[i].item];
+
+		if (count > 0 && sum->start <= sums[count - 1].end)
+			add(&sums[count - 1], sum);
+		else
+			sums[count++] = *sum;
+	}
+	return thin(sums, count, most, closed);
+}
+
+/* ---- All blocks ------------------------------------------------------------------------------ */
+
+/* Gives a block room for so many sums, which it doesn't keep. */
+static int make_room(struct thrum__level *level, struct thrum__row_block *block, uint32_t room)
+{
+	struct thrum__sum *sums = thrum__grown(level->sums, &level->room,
+		(uint64_t)level->used + room, sizeof(*sums));
+
+	if (!sums)
+		return -THRUM_E_MEMORY;
+	level->sums = sums;
+	block->first = level->used;
+	block->room = room;
+	level->used += room;
+	return 0;
+}
+
+static int make_block(struct thrum__maker *maker, struct thrum__track *track, unsigned number,
+	uint32_t at)
+{
+	struct thrum__level *level = &track->level[number];
+	struct thrum__row_block *block = &level->block[at];
+	uint32_t nodes = number ? track->level[number - 1].blocks : track->rows;
+	uint32_t node = at << THRUM__FAN_SHIFT;
+	uint32_t end = nodes - node < THRUM__FAN ? nodes : node + THRUM__FAN;
+
+	maker->count = maker->items = 0;
+	block->narrow = 0;
+	for (; node < end; node++) {
+		if (number)
+			take_block(&track->level[number - 1], maker, node);
+		else
+			take_row(track, maker, track->row[node].first, track->row[node].last);
+	}
+	uint32_t most = number ? SUMS_MOST : maker->items / THRUM__FAN;
+	uint32_t count = merge_block(maker,
+		most < SUMS_LEAST          ? SUMS_LEAST
+			: most > SUMS_MOST ? SUMS_MOST
+					   : most,
+		&block->narrow);
+
+	if (count > block->room && make_room(level, block, count))
+		return -THRUM_E_MEMORY;
+	if (count > 0)
+		memcpy(level->sums + block->first, maker->sums, count * sizeof(*maker->sums));
+	block->count = count;
+	block->items = maker->items;
+	block->gone = 0;
+	return 0;
+}
+
+static struct thrum__maker *maker_of(struct thrum__tracks *tracks)
+{
+	if (!tracks->maker)
+		tracks->maker = malloc(sizeof(*tracks->maker));
+	return tracks->maker;
+}
+
+int thrum__blocks_grow(struct thrum__tracks *tracks, struct thrum__track *track)
+{
+	uint32_t nodes = track->rows;
+
+	for (unsigned number = 0; nodes >= THRUM__FAN; number++) {
+		struct thrum__level *level = &track->level[number];
+		uint32_t blocks = (nodes - 1) / THRUM__FAN + 1, room = level->block_room;
+		bool is_new = number == track->levels;
+
+		if (blocks > room || is_new) {
+			void *grown = level->block;
+
+			if (thrum__tracks_extend(&grown, room, blocks, sizeof(*level->block)))
+				return -THRUM_E_MEMORY;
+			level->block = grown;
+			level->block_room = blocks;
+		}
+		level->blocks = blocks;
+		track->levels += is_new;
+		for (uint32_t i = 0; is_new && i < blocks; i++)
+			if (!maker_of(tracks) || make_block(tracks->maker, track, number, i))
+				return -THRUM_E_MEMORY;
+		nodes = blocks;
+	}
+	return 0;
+}
+
+/* ---- Blocks that change ---------------------------------------------------------------------- */
+
+/* The first sum of a block that ends at or after a time. */
+static uint32_t sum_at(const struct thrum__level *level, const struct thrum__row_block *block,
+	int64_t time)
+{
+	uint32_t from = block->first, to = block->first + block->count;
+
+	/* Mostly it is the last that is asked for, or what comes behind. */
+	if (to - from > 1 && level->sums[to - 2].end < time)
+		from = to - 1;
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (level->sums[middle].end < time)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static void drop(struct thrum__level *level, struct thrum__row_block *block, uint32_t at)
+{
+	struct thrum__sum *sum = &level->sums[at];
+
+	block->count--;
+	memmove(sum, sum + 1, (block->first + block->count - at) * sizeof(*sum));
+}
+
+/* A sum that others don't touch. */
+static int insert(struct thrum__level *level, struct thrum__row_block *block, uint32_t at,
+	const struct thrum__sum *sum)
+{
+	if (block->count == block->room && block->room >= ROW_MOST) {
+		block->count = thin(level->sums + block->first, block->count, SUMS_MOST,
+			&block->narrow);
+		at = sum_at(level, block, sum->start);
+		/* It may lie where a gap was closed. */
+		if (at < block->first + block->count && level->sums[at].start <= sum->end) {
+			add(&level->sums[at], sum);
+			return 0;
+		}
+	} else if (block->count == block->room) {
+		uint32_t room = block->room < SUMS_LEAST ? SUMS_LEAST : 2 * block->room;
+		uint32_t old = block->first;
+
+		if (make_room(level, block, room < ROW_MOST ? room : ROW_MOST))
+			return -THRUM_E_MEMORY;
+		memcpy(level->sums + block->first, level->sums + old,
+			block->count * sizeof(*level->sums));
+		at += block->first - old;
+	}
+	memmove(level->sums + at + 1, level->sums + at,
+		(block->first + block->count - at) * sizeof(*level->sums));
+	level->sums[at] = *sum;
+	block->count++;
+	return 0;
+}
+
+static int add_to(struct thrum__level *level, struct thrum__row_block *block, struct thrum__sum sum)
+{
+	uint32_t at = sum_at(level, block, sum.start - block->narrow);
+
+	block->items += sum.count;
+	if (at == block->first + block->count || level->sums[at].start > sum.end + block->narrow) {
+		sum.count = sum.count ? sum.count : 1;
+		return insert(level, block, at, &sum);
+	}
+	struct thrum__sum *to = &level->sums[at];
+
+	if (sum.start < to->start) {
+		struct thrum__sum old = *to;
+
+		*to = sum;
+		sum = old;
+	}
+	add(to, &sum);
+	while (at + 1 < block->first + block->count && to[1].start <= to->end + block->narrow) {
+		add(to, &to[1]);
+		drop(level, block, at + 1);
+	}
+	return 0;
+}
+
+static int add_to_all(struct thrum__track *track, uint32_t block, const struct thrum__sum *sum)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < track->levels && !error; i++) {
+		error = add_to(&track->level[i], &track->level[i].block[block], *sum);
+		block >>= THRUM__FAN_SHIFT;
+	}
+	return error;
+}
+
+int thrum__blocks_add(struct thrum__track *track, uint32_t row, int64_t start, int64_t end,
+	uint32_t item, uint32_t count)
+{
+	return add_to_all(track, row >> THRUM__FAN_SHIFT,
+		&(struct thrum__sum){start, end, count, item, 1});
+}
+
+int thrum__blocks_bring(struct thrum__track *track, uint32_t block,
+	const struct thrum__arrival *arrivals, uint32_t count)
+{
+	const struct thrum__level *level = &track->level[0];
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && track->levels > 0 && !error;) {
+		int64_t narrow = level->block[block].narrow;
+		const struct thrum__arrival *a = &arrivals[i++];
+		struct thrum__sum sum = {a->start, a->end, 1, a->item, 1};
+
+		for (; i < count && arrivals[i].start >= sum.start &&
+			arrivals[i].start <= sum.end + narrow;
+			i++) {
+			a = &arrivals[i];
+			add(&sum, &(struct thrum__sum){a->start, a->end, 1, a->item, 1});
+		}
+		error = add_to_all(track, block, &sum);
+	}
+	return error;
+}
+
+/* What stands for a sum when its first item left: the earliest that is in it; or false. */
+static bool find_first(const struct thrum__track *track, unsigned number, uint32_t at,
+	const struct thrum__sum *sum, struct thrum__sum *found)
+{
+	uint32_t nodes = number ? track->level[number - 1].blocks : track->rows;
+	uint32_t node = at << THRUM__FAN_SHIFT;
+	uint32_t end = nodes - node < THRUM__FAN ? nodes : node + THRUM__FAN;
+
+	*found = (struct thrum__sum){.start = INT64_MAX};
+	for (; node < end; node++) {
+		struct thrum__sum first = {.start = INT64_MAX};
+
+		if (number) {
+			const struct thrum__level *level = &track->level[number - 1];
+			uint32_t i = sum_at(level, &level->block[node], sum->start);
+
+			if (i < level->block[node].first + level->block[node].count)
+				first = level->sums[i];
+		} else {
+			const struct thrum__extent *row = &track->row[node];
+			uint32_t i = row->first;
+
+			/* When what is old goes, it is the row's first. */
+			if (i < row->last && thrum__track_end(track, i) < sum->start)
+				i = thrum__track_end_at(track, i, row->last, sum->start);
+			if (i < row->last)
+				first = (struct thrum__sum){.start = track->start[i],
+					.item = track->item[i]};
+		}
+		if (first.start < found->start)
+			*found = first;
+	}
+	return found->start <= sum->end;
+}
+
+static void remove_from(struct thrum__track *track, unsigned number, uint32_t at, int64_t start,
+	uint32_t item)
+{
+	struct thrum__level *level = &track->level[number];
+	struct thrum__row_block *block = &level->block[at];
+	uint32_t i = sum_at(level, block, start);
+	struct thrum__sum *sum, first;
+
+	block->items -= block->items > 0;
+	if (i == block->first + block->count || level->sums[i].start > start)
+		return;
+	sum = &level->sums[i];
+	sum->count -= sum->count > 1 && sum->count < UINT32_MAX;
+	if (sum->item != item)
+		block->gone++;
+	else if (!find_first(track, number, at, sum, &first))
+		drop(level, block, i);
+	else {
+		sum->item = first.item;
+		sum->start = first.start > sum->start ? first.start : sum->start;
+	}
+}
+
+int thrum__blocks_remove(struct thrum__tracks *tracks, struct thrum__track *track, uint32_t row,
+	int64_t start, uint32_t item)
+{
+	for (unsigned i = 0; i < track->levels; i++) {
+		row >>= THRUM__FAN_SHIFT;
+		remove_from(track, i, row, start, item);
+		const struct thrum__row_block *block = &track->level[i].block[row];
+
+		if (block->gone > SUMS_LEAST && block->gone > block->items / 4 &&
+			(!maker_of(tracks) || make_block(tracks->maker, track, i, row)))
+			return -THRUM_E_MEMORY;
+	}
+	return 0;
+}
+
+bool thrum__blocks_trim(struct thrum__track *track, unsigned number, uint32_t at, int64_t before)
+{
+	struct thrum__level *level = &track->level[number];
+	struct thrum__row_block *block = &level->block[at];
+	uint32_t i = sum_at(level, block, before), gone = i - block->first;
+
+	if (block->count == 0 || (gone == 0 && level->sums[i].start >= before))
+		return false;
+	block->count -= gone;
+	/* What became sparse is told apart again. */
+	if (block->count < SUMS_LEAST)
+		block->narrow /= 2;
+	memmove(level->sums + block->first, level->sums + i, block->count * sizeof(*level->sums));
+	if (block->count > 0 && level->sums[block->first].start < before)
+		level->sums[block->first].start = before;
+	return true;
+}

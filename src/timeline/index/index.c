@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: ISC */
+/* Making tracks: by counting sort, since the model's columns are in the order of time but for late
+ * events. And what is asked of them beside walking. */
+#include "base/array.h"
+#include "timeline/index/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+struct source {
+	struct thrum__tracks *tracks;
+	const struct thrum__model *model;
+	const struct thrum__layout *layout;
+};
+
+static const struct thrum__rows *rows_of(const struct thrum__model *model, int kind)
+{
+	return kind == THRUM__TRACK_RUNS     ? &model->runs
+		: kind == THRUM__TRACK_EDGES ? &model->edges
+		: kind == THRUM__TRACK_NOTES ? &model->notes
+					     : &model->tasks;
+}
+
+static int64_t run_end(const struct thrum__model *model, uint32_t run)
+{
+	int64_t end = THRUM__RUN(model, run, end);
+
+	return thrum__bounded(end == THRUM__OPEN ? model->end : end);
+}
+
+bool thrum__tracks_lasts(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit)
+{
+	return thrum__layout_lasts(layout, unit) &&
+		thrum__bounded(layout->units[unit].end) <= thrum__bounded(model->end);
+}
+
+static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit, int64_t *start, int64_t *end)
+{
+	const struct thrum__unit *u = &layout->units[unit];
+
+	*start = u->start;
+	*end = thrum__tracks_lasts(model, layout, unit) ? model->end : u->end;
+	return u->row == THRUM__NONE ? THRUM__NONE : thrum__layout_row(layout, unit);
+}
+
+/* An edge is in the row of either end: once, where that is one. */
+static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thrum__model *model,
+	uint32_t edge, int side)
+{
+	uint32_t row = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, from));
+	uint32_t other = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, to));
+
+	return !side ? row : other == row ? THRUM__NONE : other;
+}
+
+/* Inlined, so that dealing out knows the kind. */
+static inline uint32_t place(const struct source *source, int kind, uint32_t i, int side,
+	int64_t *start, int64_t *end)
+{
+	const struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__model *model = source->model;
+	uint32_t row = THRUM__NONE;
+
+	switch (kind) {
+	case THRUM__TRACK_UNITS: row = place_unit(model, source->layout, i, start, end); break;
+	case THRUM__TRACK_RUNS:
+		*start = THRUM__RUN(model, i, start);
+		*end = run_end(model, i);
+		row = thrum__tracks_row(tracks, THRUM__RUN(model, i, task));
+		break;
+	case THRUM__TRACK_EDGES:
+		*start = *end = THRUM__EDGE(model, i, time);
+		row = place_edge(tracks, model, i, side);
+		break;
+	case THRUM__TRACK_NOTES:
+		*start = *end = THRUM__NOTE(model, i, time);
+		row = thrum__tracks_row(tracks, THRUM__NOTE(model, i, task));
+		break;
+	default:
+		*start = *end = THRUM__TASK(model, i, end);
+		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
+			row = thrum__tracks_row(tracks, i);
+	}
+	row = *end < model->forgotten ? THRUM__NONE : row;
+	*start = thrum__bounded(*start);
+	*end = thrum__bounded(*end);
+	return row;
+}
+
+uint32_t thrum__tracks_place(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
+	int64_t *end)
+{
+	return place(&(struct source){tracks, model, layout}, kind, item, side, start, end);
+}
+
+/* Sorts what came late, and cuts what overlaps. */
+static int tidy(struct thrum__track *track)
+{
+	struct thrum__piece *pieces = NULL;
+	uint32_t room = 0;
+
+	for (uint32_t row = 0; row < track->rows; row++) {
+		uint32_t first = track->row[row].first, count = track->row[row].last - first, i = 1;
+		int64_t *start = track->start + first,
+			*end = track->end ? track->end + first : NULL;
+		uint32_t *item = track->item + first;
+
+		while (i < count && start[i - 1] <= start[i])
+			i++;
+		if (i < count) {
+			struct thrum__piece *grown = thrum__grown(pieces, &room, 2ull * count,
+				sizeof(*pieces));
+
+			if (!grown) {
+				free(pieces);
+				return -THRUM_E_MEMORY;
+			}
+			pieces = grown;
+			for (i = 0; i < count; i++)
+				pieces[i] = (struct thrum__piece){start[i], end ? end[i] : start[i],
+					item[i]};
+			thrum__pieces_sort(pieces, pieces + count, count);
+			for (i = 0; i < count; i++) {
+				start[i] = pieces[i].start;
+				item[i] = pieces[i].item;
+				if (end)
+					end[i] = pieces[i].end;
+			}
+		}
+		for (i = 0; end && i < count; i++) {
+			if (i > 0 && start[i] < end[i - 1])
+				start[i] = end[i - 1];
+			if (end[i] < start[i])
+				end[i] = start[i];
+		}
+	}
+	free(pieces);
+	return 0;
+}
+
+/* Counts the items of each row; or puts them one by one where they belong. */
+static inline void deal_kind(const struct source *source, int kind, struct thrum__track *track,
+	bool counts)
+{
+	const struct thrum__rows *rows = kind == THRUM__TRACK_UNITS ? NULL
+								    : rows_of(source->model, kind);
+	uint32_t i = rows ? rows->first : 0;
+	uint32_t end = rows ? rows->count : source->layout->unit_count;
+
+	for (; i < end; i++) {
+		if (rows && !thrum__has_row(rows, i)) {
+			i |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		for (int side = 0; side < (kind == THRUM__TRACK_EDGES ? 2 : 1); side++) {
+			int64_t from, to;
+			uint32_t row = place(source, kind, i, side, &from, &to);
+
+			if (row == THRUM__NONE)
+				continue;
+			uint32_t at = track->row[row].last++;
+
+			if (counts)
+				continue;
+			track->start[at] = from;
+			track->item[at] = i;
+			if (track->end)
+				track->end[at] = to;
+		}
+	}
+}
+
+static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
+{
+	switch (kind) {
+	case THRUM__TRACK_UNITS: deal_kind(source, THRUM__TRACK_UNITS, track, counts); break;
+	case THRUM__TRACK_RUNS: deal_kind(source, THRUM__TRACK_RUNS, track, counts); break;
+	case THRUM__TRACK_EDGES: deal_kind(source, THRUM__TRACK_EDGES, track, counts); break;
+	case THRUM__TRACK_NOTES: deal_kind(source, THRUM__TRACK_NOTES, track, counts); break;
+	default: deal_kind(source, THRUM__TRACK_FAILURES, track, counts);
+	}
+}
+
+static int make_track(const struct source *source, int kind)
+{
+	struct thrum__tracks *tracks = source->tracks;
+	struct thrum__track *track = &tracks->track[kind];
+	bool is_long = kind == THRUM__TRACK_UNITS || kind == THRUM__TRACK_RUNS;
+	uint64_t sum = 0;
+
+	track->rows = track->row_room = tracks->rows;
+	track->row = calloc(tracks->rows + 1ull, sizeof(*track->row));
+	if (!track->row)
+		return -THRUM_E_MEMORY;
+	deal(source, kind, track, true);
+	for (uint32_t row = 0; row < tracks->rows; row++) {
+		uint32_t count = track->row[row].last;
+
+		track->row[row] = (struct thrum__extent){(uint32_t)sum, (uint32_t)sum};
+		sum += count;
+	}
+	if (sum >= UINT32_MAX)
+		return -THRUM_E_MEMORY;
+	track->count = (uint32_t)sum;
+	track->start = thrum__tracks_allocate(sum, sizeof(*track->start));
+	track->item = thrum__tracks_allocate(sum, sizeof(*track->item));
+	if (is_long)
+		track->end = thrum__tracks_allocate(sum, sizeof(*track->end));
+	if (!track->start || !track->item || (is_long && !track->end))
+		return -THRUM_E_MEMORY;
+	deal(source, kind, track, false);
+
+	int error = tidy(track);
+
+	if (!error)
+		error = thrum__track_index(track);
+	return error ? error : thrum__blocks_grow(tracks, track);
+}
+
+/* ---- Of all rows ----------------------------------------------------------------------------- */
+
+bool thrum__tracks_is_own(const struct thrum__model *model, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task);
+
+	return thrum__has_row(&model->tasks, task) &&
+		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
+}
+
+struct unions {
+	struct thrum__piece *pieces, *late;
+	uint32_t count, room, late_count, late_room;
+};
+
+static bool unite(struct unions *all, int64_t start, int64_t end)
+{
+	struct thrum__piece *last = all->count ? &all->pieces[all->count - 1] : NULL;
+
+	if (last && start >= last->start && start <= last->end) {
+		if (end > last->end)
+			last->end = end;
+		return true;
+	}
+	bool is_late = last && start < last->start;
+	struct thrum__piece **list = is_late ? &all->late : &all->pieces;
+	uint32_t *count = is_late ? &all->late_count : &all->count;
+	struct thrum__piece *grown = thrum__grown(*list, is_late ? &all->late_room : &all->room,
+		*count + 1ull, sizeof(*grown));
+
+	if (!grown)
+		return false;
+	*list = grown;
+	grown[(*count)++] = (struct thrum__piece){.start = start, .end = end};
+	return true;
+}
+
+/* The union of those that have ended; one that is open goes to the end. */
+static bool unite_runs(struct thrum__tracks *tracks, const struct thrum__model *model,
+	struct unions *all)
+{
+	tracks->since = INT64_MAX;
+	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
+		if (!thrum__has_row(&model->runs, i)) {
+			i |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		int64_t start = thrum__bounded(THRUM__RUN(model, i, start)),
+			end = run_end(model, i);
+
+		if (thrum__tracks_is_own(model, i) || end < model->forgotten)
+			continue;
+		if (THRUM__RUN(model, i, end) == THRUM__OPEN)
+			tracks->since = start < tracks->since ? start : tracks->since;
+		else if (!unite(all, start, end > start ? end : start))
+			return false;
+	}
+	return true;
+}
+
+/* What came late is merged with the others in a second go, in which nothing is late. */
+static bool unite_late(struct unions *all)
+{
+	struct unions again = {0};
+	size_t count = (size_t)all->count + all->late_count;
+	struct thrum__piece *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
+		? malloc(2 * count * sizeof(*pieces))
+		: NULL;
+	bool is_fine = pieces != NULL;
+
+	if (is_fine) {
+		memcpy(pieces, all->pieces, all->count * sizeof(*pieces));
+		memcpy(pieces + all->count, all->late, all->late_count * sizeof(*pieces));
+		thrum__pieces_sort(pieces, pieces + count, count);
+	}
+	for (size_t i = 0; i < count && is_fine; i++)
+		is_fine = unite(&again, pieces[i].start, pieces[i].end);
+	free(pieces);
+	free(all->pieces);
+	free(all->late);
+	*all = again;
+	return is_fine;
+}
+
+static int make_union(struct thrum__tracks *tracks, const struct thrum__model *model)
+{
+	struct unions all = {0};
+	struct thrum__track *track = &tracks->all;
+	int error = -THRUM_E_MEMORY;
+
+	if (!unite_runs(tracks, model, &all) || (all.late_count && !unite_late(&all)))
+		goto end;
+	track->rows = track->row_room = 1;
+	track->count = all.count;
+	track->row = calloc(2, sizeof(*track->row));
+	track->start = thrum__tracks_allocate(all.count, sizeof(*track->start));
+	track->end = thrum__tracks_allocate(all.count, sizeof(*track->end));
+	if (!track->row || !track->start || !track->end)
+		goto end;
+	track->row[0].last = all.count;
+	for (uint32_t i = 0; i < all.count; i++) {
+		track->start[i] = all.pieces[i].start;
+		track->end[i] = all.pieces[i].end;
+	}
+	error = thrum__track_index(track);
+end:
+	free(all.pieces);
+	free(all.late);
+	return error;
+}
+
+/* The beginnings and the ends of all units, each by themselves in order; but of what is older only
+ * how many there are. */
+static int make_lives(const struct source *source)
+{
+	struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__track *track = &tracks->track[THRUM__TRACK_UNITS];
+	struct thrum__piece *pieces = (uint64_t)track->count * 2 < SIZE_MAX / sizeof(*pieces)
+		? malloc((2 * (size_t)track->count + 1) * sizeof(*pieces))
+		: NULL;
+	int64_t before = thrum__bounded(source->model->forgotten);
+	uint32_t starts = 0, ends = 0;
+	int error = pieces ? 0 : -THRUM_E_MEMORY;
+
+	for (uint32_t i = 0; i < track->count && !error; i++) {
+		if (track->start[i] < before)
+			tracks->older++;
+		else
+			pieces[starts++].start = track->start[i];
+	}
+	if (!error)
+		error = thrum__times_add(&tracks->starts, pieces, starts);
+	for (uint32_t i = 0; i < track->count && !error; i++)
+		if (!thrum__tracks_lasts(source->model, source->layout, track->item[i]))
+			pieces[ends++].start = track->end[i];
+	tracks->lasting = track->count - ends;
+	if (!error)
+		error = thrum__times_add(&tracks->ends, pieces, ends);
+	thrum__times_count(&tracks->starts);
+	thrum__times_count(&tracks->ends);
+	free(pieces);
+	return error;
+}
+
+void thrum__tracks_want(struct thrum__tracks *tracks, const struct thrum__model *model,
+	const struct thrum__layout *layout, uint32_t unit)
+{
+	const struct thrum__unit *u = &layout->units[unit];
+
+	if (u->row == THRUM__NONE || !thrum__layout_lasts(layout, unit) ||
+		!thrum__model_is_stuck(model, thrum__model_heir(model, u->task)))
+		return;
+	uint32_t row = thrum__layout_row(layout, unit);
+
+	tracks->wanted[row / 8] |= (uint8_t)(1u << row % 8);
+}
+
+static int mark_wanted(const struct source *source)
+{
+	struct thrum__tracks *tracks = source->tracks;
+
+	tracks->wanted = calloc(tracks->rows / 8 + 1u, 1);
+	for (uint32_t i = 0; tracks->wanted && i < source->layout->unit_count; i++)
+		thrum__tracks_want(tracks, source->model, source->layout, i);
+	return tracks->wanted ? 0 : -THRUM_E_MEMORY;
+}
+
+/* In which row each task is. */
+static int note_tasks(const struct source *source)
+{
+	struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__rows *tasks = &source->model->tasks;
+
+	tracks->task_row.width = 1;
+	int error = thrum__cells_follow(&tracks->task_row, source->model, tasks->first);
+
+	for (uint32_t i = tasks->first; i < source->layout->task_count && !error; i++) {
+		uint32_t unit = thrum__layout_unit(source->layout, i);
+
+		if (!thrum__has_row(tasks, i))
+			i |= THRUM__BLOCK_MASK;
+		else if (unit != THRUM__NONE && source->layout->units[unit].row != THRUM__NONE)
+			*thrum__cell(&tracks->task_row, i) = thrum__layout_row(source->layout,
+				unit);
+	}
+	return error;
+}
+
+int thrum__tracks_create(const struct thrum__model *model, const struct thrum__layout *layout,
+	struct thrum__tracks **tracks)
+{
+	return thrum__tracks_make(model, layout, NULL, NULL, tracks);
+}
+
+int thrum__tracks_make(const struct thrum__model *model, const struct thrum__layout *layout,
+	bool (*progress)(void *context, double part), void *context, struct thrum__tracks **tracks)
+{
+	struct thrum__tracks *made = calloc(1, sizeof(*made));
+	struct source source = {made, model, layout};
+	int error;
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	made->rows = layout->rows;
+	made->end = thrum__bounded(model->end);
+	error = note_tasks(&source);
+	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++) {
+		error = make_track(&source, kind);
+		if (!error && progress &&
+			!progress(context, (kind + 1) / (THRUM__TRACK_KINDS + 2.0)))
+			error = 1;
+	}
+	if (!error)
+		error = make_union(made, model);
+	if (!error)
+		error = make_lives(&source);
+	if (!error)
+		error = mark_wanted(&source);
+	if (error) {
+		thrum__tracks_destroy(made);
+		return error;
+	}
+	*tracks = made;
+	return 0;
+}
+
+void thrum__tracks_finish(struct thrum__tracks *tracks)
+{
+	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+		thrum__track_finish(&tracks->track[kind]);
+	thrum__track_finish(&tracks->all);
+	thrum__times_finish(&tracks->starts);
+	thrum__times_finish(&tracks->ends);
+	thrum__cells_finish(&tracks->task_row);
+	thrum__past_free(tracks->past);
+	free(tracks->wanted);
+	free(tracks->maker);
+}
+
+void thrum__tracks_destroy(struct thrum__tracks *tracks)
+{
+	if (!tracks)
+		return;
+	thrum__tracks_finish(tracks);
+	free(tracks);
+}
+
+size_t thrum__tracks_memory(const struct thrum__tracks *tracks)
+{
+	size_t sum = sizeof(*tracks) + thrum__track_memory(&tracks->all) +
+		thrum__times_memory(&tracks->starts) + thrum__times_memory(&tracks->ends) +
+		thrum__cells_memory(&tracks->task_row) + thrum__past_memory(tracks->past) +
+		tracks->rows / 8;
+
+	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+		sum += thrum__track_memory(&tracks->track[kind]);
+	return sum;
+}

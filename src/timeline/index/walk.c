@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/* Walking over stretches of one row, or of many as if they were one. */
+#include "timeline/index/parts.h"
+
+/* Puts what comes next in a row or block into its cursor, and moves that behind it. */
+static void advance(struct thrum__walk *walk, unsigned i)
+{
+	const struct thrum__track *track = &walk->tracks->track[walk->kind];
+	struct thrum__stretch *next = &walk->cursor[i].next;
+	uint32_t at = walk->cursor[i].at;
+
+	if (at >= walk->cursor[i].end) {
+		next->count = 0;
+		return;
+	}
+	if (walk->level > 0) {
+		const struct thrum__sum *sum = &track->level[walk->level - 1].sums[at];
+
+		*next = (struct thrum__stretch){
+			.start = sum->start,
+			.end = sum->end,
+			.busy = (int64_t)((double)(sum->end - sum->start) * (double)sum->share),
+			.count = sum->count,
+			.item = sum->item,
+		};
+		walk->cursor[i].at = at + 1;
+		return;
+	}
+	uint32_t last = thrum__track_gap(track, at, walk->cursor[i].end, walk->gap);
+
+	*next = (struct thrum__stretch){
+		.start = track->start[at],
+		.end = thrum__track_end(track, last),
+		.count = last - at + 1ull,
+		.item = track->item[at],
+	};
+	if (last == at)
+		next->busy = next->end - next->start;
+	else if (track->end)
+		next->busy = thrum__track_busy(track, at, last + 1);
+	walk->cursor[i].at = last + 1;
+}
+
+static uint32_t sum_at(const struct thrum__sum *sums, uint32_t from, uint32_t to, bool by_end,
+	int64_t time)
+{
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if ((by_end ? sums[middle].end : sums[middle].start) < time)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Adds a row, or a block, to what is walked over, if there is anything in from … to. */
+static void add(struct thrum__walk *walk, const struct thrum__track *track, uint32_t node,
+	int64_t from, int64_t to)
+{
+	const struct thrum__level *level = walk->level ? &track->level[walk->level - 1] : NULL;
+	uint32_t at = level ? level->block[node].first : track->row[node].first;
+	uint32_t end = level ? at + level->block[node].count : track->row[node].last;
+	int64_t behind = to < INT64_MAX ? to + 1 : to;
+
+	if (level) {
+		at = sum_at(level->sums, at, end, true, from);
+		end = sum_at(level->sums, at, end, false, behind);
+	} else {
+		at = thrum__track_end_at(track, at, end, from);
+		end = thrum__track_start_at(track, at, end, behind);
+	}
+	if (at >= end)
+		return;
+	walk->cursor[walk->count].at = at;
+	walk->cursor[walk->count].end = end;
+	advance(walk, walk->count++);
+}
+
+void thrum__walk_begin(struct thrum__walk *walk, const struct thrum__tracks *tracks, int kind,
+	uint32_t row, uint32_t rows, int64_t from, int64_t to, int64_t gap)
+{
+	const struct thrum__track *track = &tracks->track[kind];
+	unsigned shift = 0;
+
+	walk->tracks = tracks;
+	walk->kind = kind;
+	walk->gap = gap;
+	walk->level = 0;
+	walk->count = 0;
+	if (row >= tracks->rows)
+		return;
+	if (rows > tracks->rows - row)
+		rows = tracks->rows - row;
+	for (; rows >> shift >= THRUM__FAN && walk->level < track->levels; walk->level++)
+		shift += THRUM__FAN_SHIFT;
+	uint32_t first = row >> shift, end = (row + rows) >> shift;
+
+	if (row + rows == tracks->rows)
+		end = ((tracks->rows - 1) >> shift) + 1;
+	for (; first < end && walk->count < THRUM__BLOCK_CURSORS; first++)
+		add(walk, track, first, from, to);
+}
+
+static unsigned earliest(const struct thrum__walk *walk)
+{
+	unsigned best = walk->count;
+
+	for (unsigned i = 0; i < walk->count; i++)
+		if (walk->cursor[i].next.count &&
+			(best == walk->count ||
+				walk->cursor[i].next.start < walk->cursor[best].next.start))
+			best = i;
+	return best;
+}
+
+bool thrum__walk_next(struct thrum__walk *walk, struct thrum__stretch *stretch)
+{
+	unsigned i = earliest(walk);
+
+	if (i == walk->count)
+		return false;
+	*stretch = walk->cursor[i].next;
+	advance(walk, i);
+	if (walk->count == 1 && walk->level == 0)
+		return true;
+	while ((i = earliest(walk)) < walk->count) {
+		const struct thrum__stretch *next = &walk->cursor[i].next;
+
+		if (next->start >= stretch->end && next->start - stretch->end >= walk->gap)
+			break;
+		if (next->end > stretch->end) {
+			int64_t from = next->start > stretch->end ? next->start : stretch->end;
+
+			/* Of what both have in common, nothing is counted twice. */
+			stretch->busy += next->start == from
+				? next->busy
+				: (int64_t)((double)next->busy * (double)(next->end - from) /
+					  (double)(next->end - next->start));
+			stretch->end = next->end;
+		}
+		stretch->count += next->count;
+		advance(walk, i);
+	}
+	return true;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tasks to units, units to rows. Parents come before their children, and of these the latest first:
+ * so the line that creates a child passes only siblings that begin later, and crosses none. Each
+ * takes the first row below its parent's that is free for as long as it lives. When its parent has
+ * ended by then, the parent's row is free again, and rows from one above it are good: a loop whose
+ * iterations create each other goes back and forth between two rows rather than walk down. The
+ * parent's own row is left to the edge between the two.
+ */
+#include "base/array.h"
+#include "timeline/layout/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <thrum.h>
+
+/* How many ended ancestors are asked for one that is alive: bounds the climb of long chains. */
+#define CLIMB 64
+/* Progress is told, and asked whether to go on, every so many units. */
+#define STEP 1024
+#define CHECKED_MOST 200000
+
+int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **layout)
+{
+	struct thrum__layout *made = calloc(1, sizeof(*made));
+	struct thrum__placer *placer = calloc(1, sizeof(*placer));
+
+	if (!made || !placer) {
+		free(made);
+		free(placer);
+		return -THRUM_E_MEMORY;
+	}
+	placer->by_lane = by_lane;
+	made->simplify = simplify;
+	made->tasks.width = THRUM__CELL_WIDTH;
+	made->placer = placer;
+	*layout = made;
+	return 0;
+}
+
+void thrum__layout_destroy(struct thrum__layout *layout)
+{
+	if (!layout)
+		return;
+	struct thrum__placer *placer = layout->placer;
+
+	for (uint32_t i = 0; i < layout->group_count; i++)
+		thrum__pile_finish(&placer->piles[i]);
+	free(placer->piles);
+	free(placer->extra);
+	free(placer->seats);
+	free(placer->group_of_lane);
+	free(placer->open);
+	free(placer->fresh);
+	free(placer->free);
+	free(placer);
+	free(layout->units);
+	free(layout->changed);
+	free(layout->adopted);
+	thrum__cells_finish(&layout->tasks);
+	free(layout->groups);
+	free(layout);
+}
+
+bool thrum__layout_lasts(const struct thrum__layout *layout, uint32_t unit)
+{
+	return layout->placer->extra[unit].lasts;
+}
+
+uint32_t thrum__layout_next(const struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t task)
+{
+	const uint32_t *cell = thrum__cell(&layout->tasks, task);
+	uint32_t next = cell && cell[THRUM__CELL_UNIT] != THRUM__NONE ? cell[THRUM__CELL_NEXT]
+								      : THRUM__NONE;
+
+	(void)model;
+	return next != THRUM__NONE && thrum__layout_unit(layout, next) == cell[THRUM__CELL_UNIT]
+		? next
+		: THRUM__NONE;
+}
+
+size_t thrum__layout_memory(const struct thrum__layout *layout)
+{
+	const struct thrum__placer *placer = layout->placer;
+	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
+		3 * sizeof(uint32_t);
+	size_t sum = sizeof(*layout) + sizeof(*placer) + placer->unit_room * unit +
+		thrum__cells_memory(&layout->tasks) +
+		((size_t)placer->adopted_room + placer->open_room) * sizeof(uint32_t);
+
+	for (uint32_t i = 0; i < layout->group_count; i++)
+		sum += placer->piles[i].room *
+			(sizeof(*placer->piles[i].line) + 2 * sizeof(*placer->piles[i].tree));
+	return sum;
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static int group_of(struct thrum__layout *layout, const struct thrum__model *model, uint32_t lane,
+	uint32_t *group)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	if (!placer->by_lane || lane >= model->lane_count)
+		lane = 0;
+	if (lane >= placer->lanes) {
+		uint32_t *grown = thrum__grown(placer->group_of_lane, &placer->lane_room,
+			lane + 1ull, sizeof(*grown));
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		placer->group_of_lane = grown;
+		while (placer->lanes <= lane)
+			grown[placer->lanes++] = THRUM__NONE;
+	}
+	if (placer->group_of_lane[lane] == THRUM__NONE) {
+		uint32_t count = layout->group_count, room = placer->group_room;
+		struct thrum__group *groups = realloc(layout->groups,
+			(count + 1) * sizeof(*groups));
+
+		if (!groups)
+			return -THRUM_E_MEMORY;
+		layout->groups = groups;
+		struct thrum__pile *piles = thrum__grown(placer->piles, &room, count + 1ull,
+			sizeof(*piles));
+
+		if (!piles)
+			return -THRUM_E_MEMORY;
+		placer->piles = piles;
+		placer->group_room = room;
+		groups[count] = (struct thrum__group){.lane = lane};
+		piles[count] = (struct thrum__pile){0};
+		placer->group_of_lane[lane] = count;
+		layout->group_count++;
+	}
+	*group = placer->group_of_lane[lane];
+	return 0;
+}
+
+/* Where the groups lie in the picture: in the order of the lanes. */
+static void stack_groups(struct thrum__layout *layout)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	layout->rows = 0;
+	for (uint32_t lane = 0; lane < placer->lanes; lane++) {
+		uint32_t i = placer->group_of_lane[lane];
+
+		if (i == THRUM__NONE)
+			continue;
+		layout->groups[i].lane = layout->group_count > 1 ? lane : THRUM__NONE;
+		layout->is_shifted |= layout->groups[i].first_row != layout->rows;
+		layout->groups[i].first_row = layout->rows;
+		layout->groups[i].rows = placer->piles[i].rows;
+		layout->rows += placer->piles[i].rows;
+	}
+}
+
+/* ---- One unit's row -------------------------------------------------------------------------- */
+
+/*
+ * Whether an ancestor is to be seen beside the unit. One that ends as the unit takes over, so that
+ * both share but an eighth of either's life, isn't: the turns of a loop are like that.
+ */
+static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uint32_t unit)
+{
+	const struct thrum__seat *old = &layout->placer->seats[ancestor];
+	const struct thrum__seat *new = &layout->placer->seats[unit];
+	int64_t shared = old->end - new->start;
+
+	return shared > 0 &&
+		(shared > (old->end - old->start) / 8 || shared > (new->end - new->start) / 8);
+}
+
+/* The nearest ancestor that is alive beside the unit, or NONE. */
+static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
+{
+	uint32_t at = layout->units[unit].parent;
+
+	for (int i = 0; i < CLIMB && at != THRUM__NONE && !is_beside(layout, at, unit); i++)
+		at = layout->units[at].task == THRUM__NONE ? layout->units[at].parent
+							   : layout->placer->extra[at].anchor;
+	return at != THRUM__NONE && layout->units[at].row != THRUM__NONE &&
+			layout->units[at].group == layout->units[unit].group
+		? at
+		: THRUM__NONE;
+}
+
+/* The first row that is free for the unit, by the rules at the top. */
+static uint32_t row_for(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit)
+{
+	struct thrum__placer *placer = layout->placer;
+	const struct thrum__unit *u = &layout->units[unit];
+	const struct thrum__seat *seat = &placer->seats[unit];
+	struct thrum__pile *pile = &placer->piles[u->group];
+	struct thrum__extra *extra = &placer->extra[unit];
+	uint32_t from = 0, skip = THRUM__NONE;
+
+	if (extra->wish != THRUM__NONE &&
+		thrum__pile_fits(pile, placer->seats, extra->wish, seat->start, seat->end))
+		return extra->wish;
+	/* The top row is the lane's own task's. */
+	if (!model->is_mirage && !extra->is_lane)
+		from = 1;
+	extra->anchor = extra->is_lane ? THRUM__NONE : anchor_of(layout, unit);
+	if (extra->anchor != THRUM__NONE)
+		from = layout->units[extra->anchor].row + 1;
+	if (u->parent != THRUM__NONE && !extra->is_lane && extra->anchor != u->parent &&
+		layout->units[u->parent].group == u->group &&
+		layout->units[u->parent].row != THRUM__NONE) {
+		skip = layout->units[u->parent].row;
+		if (skip > from + 1)
+			from = skip - 1;
+	}
+	return thrum__pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
+}
+
+static int sit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+{
+	struct thrum__unit *u = &layout->units[unit];
+	struct thrum__pile *pile = &layout->placer->piles[u->group];
+	uint32_t row = row_for(layout, model, unit);
+	int error = thrum__pile_reserve(pile, row);
+
+	if (error)
+		return error;
+	thrum__pile_insert(pile, layout->placer->seats, row, unit);
+	u->row = row;
+	layout->placer->extra[unit].wish = THRUM__NONE;
+	thrum__layout_touch(layout, unit);
+	return 0;
+}
+
+void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
+{
+	struct thrum__unit *u = &layout->units[unit];
+
+	if (u->row == THRUM__NONE)
+		return;
+	thrum__pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->row, unit);
+	layout->placer->extra[unit].wish = u->row;
+	u->row = THRUM__NONE;
+	thrum__layout_touch(layout, unit);
+}
+
+/* ---- An update ------------------------------------------------------------------------------- */
+
+/*
+ * Units that had a row and live longer or shorter than was thought: first those that need less,
+ * then those that need more. The latter stand up when their row has no room, and are placed with
+ * the new ones.
+ */
+static int fit_open(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	for (int grows = 0; grows < 2; grows++) {
+		for (uint32_t i = 0; i < placer->open_count; i++) {
+			uint32_t unit = placer->open[i], row = layout->units[unit].row;
+			struct thrum__pile *pile = &placer->piles[layout->units[unit].group];
+			struct thrum__seat *seat = &placer->seats[unit];
+			int64_t start, end;
+
+			if (row == THRUM__NONE)
+				continue;
+			thrum__layout_occupied(layout, model, unit, &start, &end);
+			if ((start == seat->start && end == seat->end) ||
+				(!grows && (start < seat->start || end > seat->end)))
+				continue;
+			if (start == seat->start &&
+				thrum__pile_stretch(pile, placer->seats, row, unit, end))
+				continue;
+			thrum__layout_stand(layout, unit);
+			seat->start = start;
+			seat->end = end;
+			if (thrum__pile_fits(pile, placer->seats, row, start, end)) {
+				int error = sit(layout, model, unit);
+
+				if (error)
+					return error;
+			} else if (!placer->extra[unit].is_fresh) {
+				placer->extra[unit].is_fresh = true;
+				placer->fresh[placer->fresh_count++] = unit;
+			}
+		}
+	}
+	return 0;
+}
+
+static void turn(uint32_t *units, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		uint32_t unit = units[i];
+
+		units[i] = units[count - 1 - i];
+		units[count - 1 - i] = unit;
+	}
+}
+
+/*
+ * Of units by their start, those that are alive together are placed latest first, so that lines of
+ * creations cross none; but before those that begin after an end: else each row's free stretch
+ * would lie in its middle, and be hard to find.
+ */
+static void order(struct thrum__layout *layout, const struct thrum__model *model, uint32_t *stack,
+	uint32_t count)
+{
+	turn(stack, count);
+	for (uint32_t last = count, i; last > 0; last = i) {
+		int64_t until = INT64_MAX;
+
+		for (i = last; i > 0; i--) {
+			int64_t start, end;
+
+			thrum__layout_occupied(layout, model, stack[i - 1], &start, &end);
+			if (start >= until)
+				break;
+			until = end < until ? end : until;
+		}
+		turn(stack + i, last - i);
+	}
+}
+
+/* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
+ * lanes' own; those without a parent, the earliest first; children of units that have rows. The
+ * others go into their parents' lists, the earliest first. */
+static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t *stack)
+{
+	struct thrum__placer *placer = layout->placer;
+	struct thrum__extra *extra = placer->extra;
+	const struct thrum__unit *units = layout->units;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < placer->fresh_count; i++) {
+		uint32_t unit = placer->fresh[i];
+
+		if (!placer->extra[unit].is_lane && units[unit].parent != THRUM__NONE &&
+			units[units[unit].parent].row != THRUM__NONE)
+			stack[depth++] = unit;
+	}
+	order(layout, model, stack, depth);
+	for (int lanes = 0; lanes < 2; lanes++)
+		for (uint32_t i = placer->fresh_count; i-- > 0;) {
+			uint32_t unit = placer->fresh[i], parent = units[unit].parent;
+
+			if (placer->extra[unit].is_lane != lanes)
+				continue;
+			if (parent == THRUM__NONE || lanes) {
+				stack[depth++] = unit;
+			} else if (units[parent].row == THRUM__NONE) {
+				extra[unit].sibling = extra[parent].child;
+				extra[parent].child = unit;
+			}
+		}
+	return depth;
+}
+
+static int place_one(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+{
+	struct thrum__placer *placer = layout->placer;
+	struct thrum__unit *u = &layout->units[unit];
+	struct thrum__seat *seat = &placer->seats[unit];
+
+	if (placer->extra[unit].wish == THRUM__NONE) {
+		if (u->parent == THRUM__NONE || placer->extra[unit].is_lane) {
+			int error = group_of(layout, model, THRUM__TASK(model, u->task, lane),
+				&u->group);
+
+			if (error)
+				return error;
+		} else {
+			u->group = layout->units[u->parent].group;
+		}
+	}
+	thrum__layout_occupied(layout, model, unit, &seat->start, &seat->end);
+	return sit(layout, model, unit);
+}
+
+/* Places what is on the stack, and its children. */
+static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
+	void *context)
+{
+	const struct thrum__extra *extra = layout->placer->extra;
+	int error = 0;
+
+	for (uint32_t done = 1; depth > 0 && !error; done++) {
+		uint32_t unit = stack[--depth], child = extra[unit].child;
+
+		if (layout->units[unit].row != THRUM__NONE)
+			continue;
+		error = place_one(layout, model, unit);
+		for (; child != THRUM__NONE; child = extra[child].sibling)
+			stack[depth++] = child;
+		if (!error && done % STEP == 0 && progress &&
+			!progress(context, done / (double)layout->placer->fresh_count))
+			error = 1;
+	}
+	return error;
+}
+
+static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
+	bool (*progress)(void *context, double part), void *context)
+{
+	struct thrum__placer *placer = layout->placer;
+	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
+	int error = stack ? 0 : -THRUM_E_MEMORY;
+
+	if (!error)
+		error = place_all(layout, model, stack, push_roots(layout, model, stack), progress,
+			context);
+	/* What is left are circles, which begin anywhere. */
+	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
+		uint32_t unit = placer->fresh[i];
+
+		if (layout->units[unit].row != THRUM__NONE)
+			continue;
+		layout->units[unit].parent = THRUM__NONE;
+		stack[0] = unit;
+		error = place_all(layout, model, stack, 1, progress, context);
+	}
+	free(stack);
+	return error;
+}
+
+int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
+	bool (*progress)(void *context, double part), void *context)
+{
+	for (uint32_t i = 0; i < layout->changed_count; i++)
+		layout->placer->extra[layout->changed[i]].is_changed = false;
+	layout->changed_count = layout->adopted_count = 0;
+	layout->is_shifted = layout->updates++ == 0;
+
+	int error = thrum__layout_collect(layout, model);
+
+	if (!error)
+		error = fit_open(layout, model);
+	if (!error)
+		error = thrum__layout_gather(layout);
+	if (!error)
+		error = place_fresh(layout, model, progress, context);
+	int kept = thrum__layout_keep_open(layout, model);
+
+	stack_groups(layout);
+	if (!kept && layout->updates > 1)
+		kept = thrum__layout_sweep(layout);
+#if THRUM_DEBUG >= 3
+	/* Of more than that it takes minutes, in which nobody can cancel. */
+	if (!error && !kept && layout->unit_count < CHECKED_MOST &&
+		!thrum__layout_is_valid(layout, model))
+		abort();
+#endif
+	return error ? error : kept;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC */
+/* Whose child a unit is, and what goes when the model forgets. */
+#include "timeline/layout/parts.h"
+
+#include <stdlib.h>
+#include <thrum.h>
+
+/* A sweep looks at all units: so it waits until so large a part of them asks for it. */
+#define SWEEP_PART 8
+#define LEFT_MOST 1024
+
+/* ---- Parents --------------------------------------------------------------------------------- */
+
+void thrum__layout_find_parent(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit)
+{
+	uint32_t task = layout->units[unit].task, old = layout->units[unit].parent;
+	uint32_t parent = thrum__layout_unit(layout,
+		layout->simplify ? THRUM__TASK(model, task, parent)
+				 : THRUM__TASK(model, task, creator));
+
+	if (parent == unit)
+		parent = THRUM__NONE;
+	layout->units[unit].parent = parent;
+	/* A new unit has no children but those that come behind it. */
+	layout->placer->odd += parent != old && parent != THRUM__NONE &&
+		(parent > unit || layout->placer->extra[unit].is_open);
+}
+
+/* What a unit is part of by now; halves the way for who comes next. */
+static uint32_t living(struct thrum__unit *units, uint32_t unit)
+{
+	while (unit != THRUM__NONE && units[unit].task == THRUM__NONE) {
+		uint32_t next = units[unit].parent;
+
+		if (next != THRUM__NONE && units[next].task == THRUM__NONE)
+			units[unit].parent = units[next].parent;
+		unit = next;
+	}
+	return unit;
+}
+
+/* Points parents that became part of another unit to that, and cuts circles open. */
+static int cut_circles(struct thrum__layout *layout)
+{
+	struct thrum__unit *units = layout->units;
+	uint32_t *walk = calloc(layout->unit_count + 1ull, sizeof(*walk));
+
+	if (!walk)
+		return -THRUM_E_MEMORY;
+	for (uint32_t unit = 0; unit < layout->unit_count; unit++) {
+		uint32_t at = unit;
+
+		while (units[at].task != THRUM__NONE && walk[at] == 0) {
+			walk[at] = unit + 1;
+			uint32_t parent = living(units, units[at].parent);
+
+			if (parent != THRUM__NONE && walk[parent] == unit + 1)
+				parent = THRUM__NONE;
+			units[at].parent = parent;
+			if (parent == THRUM__NONE)
+				break;
+			at = parent;
+		}
+	}
+	free(walk);
+	return 0;
+}
+
+int thrum__layout_sweep(struct thrum__layout *layout)
+{
+	struct thrum__placer *placer = layout->placer;
+	bool is_first = layout->updates == 1;
+	uint64_t wanted = (uint64_t)placer->odd + placer->dead;
+
+	if (wanted == 0 || (!is_first && wanted * SWEEP_PART < layout->unit_count))
+		return 0;
+	int error = cut_circles(layout);
+
+	if (error)
+		return error;
+	for (uint32_t unit = 0; unit < layout->unit_count; unit++)
+		placer->extra[unit].anchor = living(layout->units, placer->extra[unit].anchor);
+	placer->odd = placer->dead = placer->free_count = 0;
+	/* The lowest are taken first. */
+	for (uint32_t unit = layout->unit_count; unit-- > 0;)
+		if (layout->units[unit].task == THRUM__NONE)
+			placer->free[placer->free_count++] = unit;
+	return 0;
+}
+
+/* ---- What is forgotten ----------------------------------------------------------------------- */
+
+/* A chain whose last task is forgotten is over. It has its row until that is cleared. */
+static void end_chain(struct thrum__layout *layout, uint32_t unit)
+{
+	uint32_t task = layout->units[unit].task;
+
+	if (!layout->placer->logs)
+		thrum__layout_stand(layout, unit);
+	layout->placer->seats[unit].is_gone = layout->units[unit].row != THRUM__NONE;
+	while (task != THRUM__NONE) {
+		uint32_t *cell = thrum__cell(&layout->tasks, task);
+
+		if (!cell)
+			break;
+		cell[THRUM__CELL_UNIT] = THRUM__NONE;
+		thrum__layout_log(layout, task);
+		task = cell[THRUM__CELL_NEXT];
+	}
+	layout->units[unit].task = layout->units[unit].parent = THRUM__NONE;
+	layout->placer->dead++;
+	thrum__layout_touch(layout, unit);
+}
+
+/* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its
+ * tasks: behind so many from `until` on nothing is looked for. */
+static void shorten(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
+	uint32_t until)
+{
+	uint32_t *link = &layout->units[unit].task, at = *link;
+
+	for (unsigned left = LEFT_MOST; at != THRUM__NONE && left > 0;) {
+		uint32_t *cell = thrum__cell(&layout->tasks, at);
+
+		if (thrum__has_row(&model->tasks, at)) {
+			*link = at;
+			link = &cell[THRUM__CELL_NEXT];
+			left -= at >= until;
+		}
+		at = cell ? cell[THRUM__CELL_NEXT] : THRUM__NONE;
+	}
+	*link = at;
+}
+
+static void forget_block(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t number, uint32_t until)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	for (uint32_t i = 0; i < THRUM__BLOCK; i++) {
+		uint32_t unit = thrum__layout_unit(layout, (number << THRUM__BLOCK_SHIFT) + i);
+
+		if (unit == THRUM__NONE || placer->extra[unit].pruned == layout->updates)
+			continue;
+		placer->extra[unit].pruned = layout->updates;
+		if (thrum__has_row(&model->tasks, placer->extra[unit].tail))
+			shorten(layout, model, unit, until);
+		else
+			end_chain(layout, unit);
+	}
+}
+
+/* What is over is mostly the beginning of a row, and goes at once. */
+static void clear_rows(struct thrum__layout *layout)
+{
+	struct thrum__placer *placer = layout->placer;
+
+	for (uint32_t i = 0; i < layout->changed_count; i++) {
+		uint32_t number = layout->changed[i];
+		struct thrum__unit *unit = &layout->units[number];
+		struct thrum__pile *pile = &placer->piles[unit->group];
+
+		if (unit->task != THRUM__NONE || unit->row == THRUM__NONE)
+			continue;
+		if (placer->seats[number].is_gone)
+			thrum__pile_shed(pile, placer->seats, unit->row);
+		if (placer->seats[number].is_gone)
+			thrum__pile_remove(pile, placer->seats, unit->row, number);
+		unit->row = THRUM__NONE;
+	}
+}
+
+void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__cells *cells = &layout->tasks;
+	uint32_t until = 0;
+
+	for (uint32_t i = 0; i < cells->kept_count; i++)
+		if (!model->tasks.block[cells->kept[i]])
+			until = cells->kept[i] + 1;
+	until <<= THRUM__BLOCK_SHIFT;
+	for (uint32_t i = 0; until && i < cells->kept_count; i++)
+		if (!model->tasks.block[cells->kept[i]])
+			forget_block(layout, model, cells->kept[i], until);
+	if (until) {
+		clear_rows(layout);
+		thrum__cells_forget(cells, model);
+	}
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* The layout's walker: whether everything is as layout.h says. */
+#include "timeline/layout/parts.h"
+
+/* Deeper than any AVL tree of 2^32 nodes. */
+#define DEPTH 64
+
+static bool check_unit(const struct thrum__layout *layout, uint32_t group, uint32_t row,
+	uint32_t at)
+{
+	const struct thrum__seat *seat = &layout->placer->seats[at];
+
+	return layout->units[at].row == row && layout->units[at].group == group &&
+		layout->units[at].task != THRUM__NONE && seat->end > seat->start &&
+		seat->start <= thrum__bounded(layout->units[at].start) &&
+		seat->end >= thrum__bounded(layout->units[at].end);
+}
+
+/* Walks a row in the order of time; returns how many units it holds, or NONE when it is wrong. */
+static uint32_t check_row(const struct thrum__layout *layout, uint32_t group, uint32_t row)
+{
+	const struct thrum__seat *seats = layout->placer->seats;
+	const struct thrum__pile *pile = &layout->placer->piles[group];
+	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[row].root;
+	int64_t end = INT64_MIN, before = INT64_MAX;
+
+	while (at != THRUM__NONE || depth > 0) {
+		for (; at != THRUM__NONE; at = seats[at].left) {
+			if (depth == DEPTH || at >= layout->unit_count)
+				return THRUM__NONE;
+			stack[depth++] = at;
+		}
+		at = stack[--depth];
+		if (!check_unit(layout, group, row, at) || seats[at].start < end ||
+			++count > layout->unit_count)
+			return THRUM__NONE;
+		end = seats[at].end;
+		at = seats[at].right;
+	}
+	for (at = pile->line[row].tail; at != THRUM__NONE; at = seats[at].left) {
+		if (at >= layout->unit_count || !check_unit(layout, group, row, at) ||
+			seats[at].end > before || seats[at].start < end ||
+			++count > layout->unit_count)
+			return THRUM__NONE;
+		before = seats[at].start;
+	}
+	return count;
+}
+
+static bool check_rows(const struct thrum__layout *layout)
+{
+	uint32_t placed = 0, seen = 0;
+
+	for (uint32_t i = 0; i < layout->unit_count; i++)
+		placed += layout->units[i].row != THRUM__NONE;
+	for (uint32_t group = 0; group < layout->group_count; group++) {
+		const struct thrum__group *g = &layout->groups[group];
+
+		if (g->rows != layout->placer->piles[group].rows ||
+			g->first_row + (uint64_t)g->rows > layout->rows)
+			return false;
+		for (uint32_t row = 0; row < g->rows; row++) {
+			uint32_t count = check_row(layout, group, row);
+
+			if (count == THRUM__NONE)
+				return false;
+			seen += count;
+		}
+	}
+	return seen == placed;
+}
+
+static bool check_chains(const struct thrum__layout *layout, const struct thrum__model *model)
+{
+	uint32_t seen = 0, there = 0;
+
+	for (uint32_t i = 0; i < layout->unit_count; i++) {
+		uint32_t task = layout->units[i].task;
+
+		for (; task != THRUM__NONE; task = thrum__layout_next(layout, model, task))
+			if (!thrum__has_row(&model->tasks, task) ||
+				thrum__layout_unit(layout, task) != i ||
+				++seen > layout->task_count)
+				return false;
+	}
+	for (uint32_t task = 0; task < layout->task_count; task++)
+		there += thrum__layout_unit(layout, task) != THRUM__NONE;
+	return seen == there;
+}
+
+static bool check_parents(const struct thrum__layout *layout)
+{
+	/* Not yet swept? */
+	if (layout->placer->odd || layout->placer->dead)
+		return true;
+	/* Brent: the tortoise waits while the hare runs, twice as long each time. */
+	for (uint32_t i = 0; i < layout->unit_count; i++) {
+		uint32_t tortoise = i, hare = i, steps = 0, limit = 2;
+
+		if (layout->units[i].task == THRUM__NONE)
+			continue;
+		/* From roots' near children the way is short; of the others one in 64 will do. */
+		for (uint32_t way = 0; way < 64 || i % 64 == 0; way++) {
+			hare = layout->units[hare].parent;
+			if (hare == THRUM__NONE)
+				break;
+			if (hare == tortoise || hare >= layout->unit_count ||
+				layout->units[hare].task == THRUM__NONE)
+				return false;
+			if (++steps == limit) {
+				tortoise = hare;
+				steps = 0;
+				limit *= 2;
+			}
+		}
+	}
+	return true;
+}
+
+bool thrum__layout_is_valid(const struct thrum__layout *layout, const struct thrum__model *model)
+{
+	return layout->task_count <= model->tasks.count && check_rows(layout) &&
+		check_chains(layout, model) && check_parents(layout);
+}

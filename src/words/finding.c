@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Words for people: what a finding and its steps say. In the texts $ and a letter stand for
+ *
+ *	$t the step's task        $l how long after the step before   $n the finding's count
+ *	$o the step's other       $s from the step to the end         $p how many are alike
+ *	$w who began to wait      $u what is usual of these           $m the longest of them
+ *	$r why it failed          $i the number of the step before
+ *
+ * and what is in brackets is left out where there is no other, or it is the task itself.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "words/words.h"
+
+#define WORDS 200
+
+/* Steps say one of these: what their kind does, or what suits better. */
+enum say {
+	FREE_NEVER = THRUM__STEP_KINDS,
+	FREE_ONCE,
+	CIRCLE_CLOSED,
+	PENDING_ALONE,
+	PENDING_ONE,
+	NOBODY_RESOLVES,
+	SAYS,
+};
+
+/* A note's title and line in the picture, and a whole sentence. */
+static const struct {
+	const char *title, *line, *sentence;
+} texts[SAYS] = {
+	[THRUM__STEP_SIGNAL_LOST] = {"Signal lost", "“$t” is signalled and nobody waits",
+		"$t is signalled[ by $o]; nobody waits."},
+	[THRUM__STEP_WAITS_LATE] = {"Waits $l too late", "no signal comes after this",
+		"$l later $w begins to wait for it. No signal comes after."},
+	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves that before the trace ends",
+		"$t waits for $o to the end of the trace."},
+	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
+		"it waits behind $i, to the end of the trace",
+		"$t waits behind it to the end of the trace."},
+	[NOBODY_RESOLVES] = {"“$t” never resolves", "nobody resolves it before the trace ends",
+		"Nobody resolves $t before the trace ends."},
+	[THRUM__STEP_HOLDS] = {"Holds “$o”", "and doesn't give it back",
+		"$t holds $o and doesn't give it back."},
+	[THRUM__STEP_FREE] = {"“$t” goes to others", "it was taken $n times since the wait began",
+		"$t goes to others: it was taken $n times since the wait began[, last by $o]."},
+	[FREE_ONCE] = {"“$t” goes to others", "it was taken $n time since the wait began",
+		"$t goes to others: it was taken $n time since the wait began[, by $o]."},
+	[FREE_NEVER] = {"“$t” is free", "but nobody who waits for it gets it",
+		"$t is free, but nobody who waits for it gets it[; $o had it last]."},
+	[THRUM__STEP_WAITS_IN_CYCLE] = {"Waits for “$o”", "to the end of the trace",
+		"$t waits for $o."},
+	[CIRCLE_CLOSED] = {"Waits for “$o”", "and so the circle is closed",
+		"$t waits for $o, and so the circle is closed."},
+	[THRUM__STEP_PENDING] = {"No answer for $s", "$p others like it took $u, at most $m",
+		"No answer to $t for $s; $p others like it took $u, at most $m."},
+	[PENDING_ONE] = {"No answer for $s", "the one other like it took $m",
+		"No answer to $t for $s; the one other like it took $m."},
+	[PENDING_ALONE] = {"No answer for $s", "it is still pending when the trace ends",
+		"No answer to $t for $s; it is still pending when the trace ends."},
+	[THRUM__STEP_HOGS] = {"Runs for $s", "others have to wait",
+		"$t runs for $s; others have to wait."},
+	[THRUM__STEP_READY] = {"“$t” is ready", "what it waited for is there, the lane isn't",
+		"$t is ready[, thanks to $o]: what it waited for is there, the lane isn't."},
+	[THRUM__STEP_RUNS_LATE] = {"“$t” runs at last", "too late", "$l later $t runs at last."},
+	[THRUM__STEP_CANCELLED] = {"“$t” is cancelled", "[by “$o”]", "$t is cancelled[ by $o]."},
+	[THRUM__STEP_ENDS_TOO] = {"“$t” ends, too", "though it should resolve: it waited for “$o”",
+		"$t ends, too, though it should resolve: it waited for $o."},
+	[THRUM__STEP_FAILED] = {"“$t” fails", "$r", "$t fails[, by $o]: $r."},
+	[THRUM__STEP_UNREAD] = {"Nobody reads it", "“$t” made it and goes on",
+		"$t made it and goes on; nobody reads it."},
+	[THRUM__STEP_MAKER_ENDED] = {"Has ended", "it made “$o” and didn’t resolve it",
+		"$t made $o and has ended without resolving it."},
+	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs as well",
+		"$t waits for $o, so it hangs as well."},
+	[THRUM__STEP_FIRST_PENDING] = {"The first of $n", "still pending",
+		"$t is the first of $n that are still pending."},
+	[THRUM__STEP_LAST_PENDING] = {"The last of $n", "still pending", "$t is the last of them."},
+};
+
+static int say_of(const struct thrum__finding *finding, unsigned i)
+{
+	int kind = finding->steps[i].kind;
+
+	switch (kind) {
+	case THRUM__STEP_FREE:
+		return finding->count == 0 ? FREE_NEVER : finding->count == 1 ? FREE_ONCE : kind;
+	case THRUM__STEP_WAITS_IN_CYCLE: return i + 1 >= finding->step_count ? CIRCLE_CLOSED : kind;
+	case THRUM__STEP_PENDING:
+		return finding->peers == 0    ? PENDING_ALONE
+			: finding->peers == 1 ? PENDING_ONE
+					      : kind;
+	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
+	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;
+	}
+}
+
+/* ---- Filling in ---------------------------------------------------------------------------- */
+
+struct filling {
+	const struct thrum__model *model;
+	const struct thrum__finding *finding;
+	const struct thrum__step *step;
+	char *to;
+	size_t size, length; /* length: of the whole, however much fits */
+	struct thrum__mention *mentions;
+	unsigned mention_count;
+};
+
+static void put(struct filling *f, const char *text, size_t size)
+{
+	if (f->length + 1 < f->size) {
+		size_t room = f->size - 1 - f->length;
+
+		memcpy(f->to + f->length, text, size < room ? size : room);
+	}
+	f->length += size;
+}
+
+static void put_task(struct filling *f, uint32_t task)
+{
+	char words[WORDS];
+	size_t size = thrum__view_task_words(f->model, task, words, sizeof words);
+
+	size = size < sizeof words ? size : sizeof words - 1;
+	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX && f->length + size < f->size &&
+		thrum__has_row(&f->model->tasks, task))
+		f->mentions[f->mention_count++] = (struct thrum__mention){(uint32_t)f->length,
+			(uint32_t)size, task};
+	put(f, words, size);
+}
+
+static void put_duration(struct filling *f, int64_t ns)
+{
+	char words[64];
+
+	put(f, words, thrum__duration_words(ns, 3, words, sizeof words));
+}
+
+static void put_number(struct filling *f, uint64_t number)
+{
+	char words[THRUM__NUMBER_ROOM];
+
+	put(f, words, thrum__number_words(number, words));
+}
+
+static void put_failure(struct filling *f)
+{
+	const char *reason = "";
+	char words[WORDS];
+
+	if (thrum__has_row(&f->model->tasks, f->step->task))
+		reason = thrum__model_string(f->model,
+			THRUM__TASK(f->model, f->step->task, failure), NULL);
+	put(f, words,
+		(size_t)snprintf(words, sizeof words, *reason ? "“%.150s”" : "no reason is given",
+			reason));
+}
+
+/* Who waits for a step's task: of mirage's conditions, that is one of the condition's own. */
+static uint32_t waiter_of(const struct filling *f)
+{
+	const struct thrum__model *model = f->model;
+	uint32_t edge = f->step->edge;
+	bool is_known = thrum__has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+		thrum__has_row(&model->tasks, THRUM__EDGE(model, edge, from));
+
+	return is_known ? THRUM__EDGE(model, edge, from) : f->step->task;
+}
+
+static void put_mark(struct filling *f, char mark)
+{
+	const struct thrum__finding *finding = f->finding;
+	const struct thrum__step *step = f->step;
+	unsigned before = step > finding->steps ? (unsigned)(step - finding->steps) - 1 : 0;
+
+	switch (mark) {
+	case 't': put_task(f, step->task); break;
+	case 'o': put_task(f, step->other); break;
+	case 'w': put_task(f, waiter_of(f)); break;
+	case 'l':
+		put_duration(f, thrum__time_between(finding->steps[before].time, step->time));
+		;
+		break;
+	case 's': put_duration(f, thrum__time_between(step->time, finding->until)); break;
+	case 'u': put_duration(f, finding->usual); break;
+	case 'm': put_duration(f, finding->longest); break;
+	case 'n': put_number(f, finding->count); break;
+	case 'p': put_number(f, finding->peers); break;
+	case 'i': put_number(f, before + 1); break;
+	default: put_failure(f);
+	}
+}
+
+static size_t fill(struct filling *f, const char *text)
+{
+	bool has_other = f->step->other != THRUM__NONE && f->step->other != f->step->task;
+
+	while (*text) {
+		size_t size = strcspn(text, "$[]");
+
+		if (*text == '[' && !has_other) {
+			text += strcspn(text, "]");
+		} else if (*text == '$') {
+			put_mark(f, text[1]);
+			text += 2;
+		} else if (size == 0) {
+			text++;
+		} else {
+			put(f, text, size);
+			text += size;
+		}
+	}
+	if (f->size > 0)
+		f->to[f->length < f->size ? f->length : f->size - 1] = '\0';
+	return f->length;
+}
+
+/* ---- Findings and steps -------------------------------------------------------------------- */
+
+static size_t fill_step(const struct thrum__model *model, const struct thrum__finding *finding,
+	unsigned i, const char *text, char *to, size_t size)
+{
+	struct filling f = {model, finding, &finding->steps[i], to, size, 0, NULL, 0};
+
+	return fill(&f, text);
+}
+
+/* What is about the finding's task. */
+static size_t fill_about(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task, const char *text, char *to, size_t size)
+{
+	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
+	struct filling f = {model, finding, &about, to, size, 0, NULL, 0};
+
+	return fill(&f, text);
+}
+
+size_t thrum__finding_words(const struct thrum__model *model, const struct thrum__finding *finding,
+	char *to, size_t size)
+{
+	static const char *const words[] = {
+		[THRUM__FINDING_LOST_WAKE_UP] =
+			"“$t” never resolves: the signal it needs came before the wait",
+		[THRUM__FINDING_DEADLOCK] = "deadlock: “$t” waits for itself in the end",
+		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
+		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside",
+		[THRUM__FINDING_STARVED] = "“$t” has the lane while others are ready",
+		[THRUM__FINDING_CANCELLED] = "“$t” is cancelled while somebody waits for it",
+		[THRUM__FINDING_FAILED_UNSEEN] = "“$t” fails, and nobody looks",
+		[THRUM__FINDING_LEAK] = "tasks like “$t” only become more",
+	};
+
+	return fill_about(model, finding, finding->task, words[finding->class], to, size);
+}
+
+size_t thrum__finding_title(const struct thrum__model *model, const struct thrum__finding *finding,
+	char *to, size_t size)
+{
+	switch (finding->class) {
+	case THRUM__FINDING_LOST_WAKE_UP:
+		return fill_about(model, finding, finding->steps[0].task, "Lost wake-up on “$t”",
+			to, size);
+	case THRUM__FINDING_DEADLOCK:
+		return fill_about(model, finding, finding->task,
+			"Deadlock: “$t” waits for itself in the end", to, size);
+	case THRUM__FINDING_LEAK:
+		return fill_about(model, finding, finding->task, "Tasks like “$t” only become more",
+			to, size);
+	default: return thrum__finding_words(model, finding, to, size);
+	}
+}
+
+size_t thrum__step_title(const struct thrum__model *model, const struct thrum__finding *finding,
+	unsigned i, char *to, size_t size)
+{
+	return fill_step(model, finding, i, texts[say_of(finding, i)].title, to, size);
+}
+
+size_t thrum__step_line(const struct thrum__model *model, const struct thrum__finding *finding,
+	unsigned i, char *to, size_t size)
+{
+	return fill_step(model, finding, i, texts[say_of(finding, i)].line, to, size);
+}
+
+size_t thrum__step_sentence(const struct thrum__model *model, const struct thrum__finding *finding,
+	unsigned i, char *to, size_t size, struct thrum__mention mentions[THRUM__MENTIONS_MAX],
+	unsigned *count)
+{
+	struct filling f = {model, finding, &finding->steps[i], to, size, 0, mentions, 0};
+	size_t length = fill(&f, texts[say_of(finding, i)].sentence);
+
+	*count = f.mention_count;
+	return length;
+}

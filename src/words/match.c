@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: ISC */
+#include "words/match.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "words/words.h"
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* Of ids, which may be negative. */
+static bool is_digit(char c)
+{
+	return c == '-' || (c >= '0' && c <= '9');
+}
+
+bool thrum__text_contains(const char *text, size_t size, const char *wanted, size_t wanted_size)
+{
+	char first = lower(*wanted);
+
+	if (wanted_size == 0)
+		return true;
+	for (size_t i = 0; i + wanted_size <= size; i++) {
+		size_t same = 1;
+
+		if (lower(text[i]) != first)
+			continue;
+		while (same < wanted_size && lower(text[i + same]) == lower(wanted[same]))
+			same++;
+		if (same == wanted_size)
+			return true;
+	}
+	return false;
+}
+
+/* Values have no spaces: the last one is what divides name and value. */
+static void find_value(struct thrum__match *match)
+{
+	char *value = match->wanted + match->size;
+
+	while (value > match->wanted && value[-1] != ' ' && value[-1] != '=')
+		value--;
+	match->name_size = (size_t)(value - match->wanted);
+	for (const char *at = value; *at; at++)
+		if (!is_digit(*at))
+			return;
+	match->value = value;
+}
+
+int thrum__match_init(struct thrum__match *match, const char *wanted)
+{
+	*match = (struct thrum__match){.size = strlen(wanted)};
+	match->wanted = malloc(match->size + 1);
+	if (!match->wanted)
+		return -THRUM_E_MEMORY;
+	for (size_t i = 0; i <= match->size; i++)
+		match->wanted[i] = lower(wanted[i]);
+	match->ends_in_number = match->size > 0 && is_digit(wanted[match->size - 1]);
+	find_value(match);
+	return 0;
+}
+
+void thrum__match_finish(struct thrum__match *match)
+{
+	free(match->wanted);
+	free(match->strings);
+}
+
+bool thrum__match_text(const struct thrum__match *match, const char *text, size_t size)
+{
+	return thrum__text_contains(text, size, match->wanted, match->size);
+}
+
+/* What is kept of a string. */
+enum {
+	IS_KNOWN = 1,
+	IS_FOUND = 2,
+	IS_EMPTY = 4,
+	IS_NAME = 8, /* ends as the name of a tag is to end whose value is searched for */
+};
+
+static int look_at(const struct thrum__match *match, const char *text, size_t size)
+{
+	size_t name_size = match->name_size;
+	bool is_name = match->value && name_size > 0 && size + 1 >= name_size &&
+		thrum__text_contains(text + size + 1 - name_size, name_size - 1, match->wanted,
+			name_size - 1);
+
+	return IS_KNOWN | (thrum__match_text(match, text, size) ? IS_FOUND : 0) |
+		(size == 0 ? IS_EMPTY : 0) | (is_name ? IS_NAME : 0);
+}
+
+static int bits_of(struct thrum__match *match, const struct thrum__model *model, uint32_t string)
+{
+	const char *text;
+	uint8_t *grown;
+	size_t size;
+	int bits;
+
+	if (string < match->string_room && match->strings[string])
+		return match->strings[string];
+	text = thrum__model_string(model, string, &size);
+	bits = look_at(match, text, size);
+	if (string == THRUM__NONE)
+		return bits;
+	if (string >= match->string_room) {
+		uint32_t room = match->string_room;
+
+		grown = thrum__grown(match->strings, &room, (uint64_t)string + 1, 1);
+		if (!grown)
+			return bits; /* and won't be known */
+		memset(grown + match->string_room, 0, room - match->string_room);
+		match->strings = grown;
+		match->string_room = room;
+	}
+	match->strings[string] = (uint8_t)bits;
+	return bits;
+}
+
+bool thrum__match_string(struct thrum__match *match, const struct thrum__model *model,
+	uint32_t string)
+{
+	return bits_of(match, model, string) & IS_FOUND;
+}
+
+/* ---- What was found out -------------------------------------------------------------------- */
+
+static uint32_t cell_of(uint32_t key)
+{
+	return key * 0x9e3779b1u >> 16 & (THRUM__MATCH_CELLS - 1);
+}
+
+bool thrum__match_is_known(const struct thrum__match *match, uint32_t key, bool *answer)
+{
+	uint32_t cell = match->cells[cell_of(key)];
+
+	*answer = cell & 1;
+	return cell >> 1 == key + 1;
+}
+
+void thrum__match_remember(struct thrum__match *match, uint32_t key, bool answer)
+{
+	match->cells[cell_of(key)] = (key + 1) << 1 | answer;
+}
+
+/* ---- Notes --------------------------------------------------------------------------------- */
+
+#define DIGITS 20 /* of an int64_t, with its sign */
+
+/* By hand: a search looks at each of a million. */
+static bool match_value(const struct thrum__match *match, int64_t value)
+{
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	size_t wanted_size = match->size - match->name_size, size;
+	char digits[DIGITS], *at = digits + DIGITS;
+
+	do
+		*--at = (char)('0' + left % 10);
+	while ((left /= 10) > 0);
+	if (value < 0)
+		*--at = '-';
+	size = (size_t)(digits + DIGITS - at);
+	if (match->name_size == 0)
+		return thrum__text_contains(at, size, match->value, wanted_size);
+	return size >= wanted_size && memcmp(at, match->value, wanted_size) == 0;
+}
+
+bool thrum__match_note(struct thrum__match *match, const struct thrum__model *model, uint32_t note)
+{
+	uint32_t text = THRUM__NOTE(model, note, text);
+	int bits = bits_of(match, model, text);
+
+	if (bits & IS_FOUND || !match->value)
+		return bits & IS_FOUND;
+	return (bits & IS_NAME || match->name_size == 0) &&
+		THRUM__NOTE(model, note, kind) == THRUM__NOTE_TAG_VALUE &&
+		match_value(match, THRUM__NOTE(model, note, value));
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+#define UNNAMED_KEY (1u << 28) /* beside those of key_of */
+
+static uint32_t key_of(const struct thrum__model *model, uint32_t task)
+{
+	return (uint32_t)THRUM__TASK(model, task, site) << 9 |
+		(uint32_t)THRUM__TASK(model, task, kind) << 1 |
+		((THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) != 0);
+}
+
+/* Words of a task without a name are its kind with its call site or its id. What doesn't end in a
+ * number is found in them whatever the id, or never. */
+static bool match_kind(struct thrum__match *match, const struct thrum__model *model, uint32_t task)
+{
+	const struct thrum_trace_site *site = thrum__model_site(model, task);
+	uint32_t key = UNNAMED_KEY | key_of(model, task);
+	bool is_alike = (!match->ends_in_number || (site && *site->function)) &&
+		!thrum__is_main_context(model, task);
+	char words[200];
+	size_t size;
+	bool answer;
+
+	if (is_alike && thrum__match_is_known(match, key, &answer))
+		return answer;
+	size = thrum__kind_words(model, task, words, sizeof words);
+	answer = thrum__match_text(match, words, size < sizeof words ? size : sizeof words - 1);
+	if (is_alike)
+		thrum__match_remember(match, key, answer);
+	return answer;
+}
+
+/* Its kind, and its call site as a table writes it. */
+static bool match_origin(struct thrum__match *match, const struct thrum__model *model,
+	uint32_t task)
+{
+	const struct thrum_trace_site *site;
+	uint32_t key = key_of(model, task);
+	const char *kind;
+	char words[200];
+	int size;
+	bool answer;
+
+	if (thrum__match_is_known(match, key, &answer))
+		return answer;
+	kind = thrum__kind_name(model, task);
+	site = thrum__model_site(model, task);
+	size = !site ? 0
+		     : snprintf(words, sizeof words, "%s:%" PRIu32 " %s", site->file, site->line,
+			       site->function);
+	/* A kind from its beginning: who looks for "read" wants no threads. */
+	answer = (match->size <= strlen(kind) && memcmp(kind, match->wanted, match->size) == 0) ||
+		(size > 0 && thrum__match_text(match, words, strlen(words)));
+	thrum__match_remember(match, key, answer);
+	return answer;
+}
+
+bool thrum__match_task(struct thrum__match *match, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t name = THRUM__TASK(model, task, name), failure = THRUM__TASK(model, task, failure);
+	int bits;
+
+	if (name == THRUM__NONE)
+		name = THRUM__TASK(model, task, inherited);
+	bits = bits_of(match, model, name);
+	return bits & IS_FOUND || (bits & IS_EMPTY && match_kind(match, model, task)) ||
+		match_origin(match, model, task) ||
+		(failure != THRUM__NONE && thrum__match_string(match, model, failure));
+}

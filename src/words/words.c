@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/* Words for people: durations, moments, tasks. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "words/words.h"
+
+static const struct unit {
+	int64_t ns;
+	const char *word;
+} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}, {1, "ns"}};
+
+static const struct unit *unit_of(uint64_t ns)
+{
+	const struct unit *unit = units;
+
+	while (unit->ns > 1 && ns < (uint64_t)unit->ns)
+		unit++;
+	return unit;
+}
+
+/* By hand: printf's decimal point depends on the program's locale. */
+static size_t decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
+	bool trims, char *to, size_t size)
+{
+	uint64_t scale = 1, whole = ns / (uint64_t)unit->ns, rest = ns % (uint64_t)unit->ns;
+	const char *sign = is_negative ? "−" : "";
+
+	for (int i = 0; i < decimals; i++)
+		scale *= 10;
+	rest = (rest * scale + (uint64_t)unit->ns / 2) / (uint64_t)unit->ns;
+	if (rest >= scale) {
+		whole++;
+		rest = 0;
+	}
+	while (trims && decimals > 0 && rest % 10 == 0) {
+		rest /= 10;
+		decimals--;
+	}
+	if (decimals == 0)
+		return (size_t)snprintf(to, size, "%s%" PRIu64 " %s", sign, whole, unit->word);
+	return (size_t)snprintf(to, size, "%s%" PRIu64 ".%0*" PRIu64 " %s", sign, whole, decimals,
+		rest, unit->word);
+}
+
+static uint64_t magnitude(int64_t ns)
+{
+	return ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+}
+
+size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size)
+{
+	uint64_t absolute = magnitude(ns);
+	const struct unit *unit = unit_of(absolute);
+	int decimals = digits - 1;
+
+	for (uint64_t whole = absolute / (uint64_t)unit->ns; whole >= 10; whole /= 10)
+		decimals--;
+	if (unit->ns == 1 || decimals < 0)
+		decimals = 0;
+	/* 999.7 ms in three digits are 1 s. */
+	if (unit > units && decimals == 0 &&
+		(absolute + (uint64_t)unit->ns / 2) / (uint64_t)unit->ns == 1000)
+		unit--;
+	return decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
+}
+
+size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
+{
+	uint64_t absolute = magnitude(ns);
+	const struct unit *unit = unit_of(absolute + (uint64_t)(step > 0 ? step / 2 : 0));
+	int decimals = 0;
+
+	if (ns == 0)
+		return (size_t)snprintf(to, size, "0");
+	for (int64_t resolved = unit->ns; resolved > step && resolved > 1; resolved /= 10)
+		decimals++;
+	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
+}
+
+int64_t thrum__time_unit(const char *text, size_t *size)
+{
+	static const struct unit all[] = {{1, "ns"}, {1000, "us"},
+		{1000, "µs"}, /* the micro sign, */
+		{1000, "μs"}, /* and the Greek letter */
+		{1000000, "ms"}, {INT64_C(60000000000), "min"}, {1000000000, "s"},
+		{INT64_C(3600000000000), "h"}};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		*size = strlen(all[i].word);
+		if (strncmp(text, all[i].word, *size) == 0)
+			return all[i].ns;
+	}
+	*size = 0;
+	return 0;
+}
+
+size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
+{
+	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;
+	size_t count = 0;
+
+	do {
+		if (count > 0 && count % 3 == 0)
+			*--at = ',';
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+		count++;
+	} while (number > 0);
+	count = (size_t)(digits + sizeof digits - at);
+	memcpy(to, at, count);
+	to[count] = '\0';
+	return count;
+}
+
+bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
+{
+	return model->is_mirage && thrum__has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, id) == 0;
+}
+
+const char *thrum__kind_name(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
+		? "task"
+		: thrum_kind_name(THRUM__TASK(model, task, kind));
+}
+
+/* By hand: a search looks at each of a million tasks. */
+size_t thrum__kind_and_id(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+{
+	uint64_t id = THRUM__TASK(model, task, id);
+	bool is_negative = model->signed_ids && (int64_t)id < 0;
+	const char *kind = thrum__kind_name(model, task);
+	char digits[24], *at = digits + sizeof digits - 1;
+	size_t kind_size = strlen(kind), id_size;
+
+	if (thrum__is_main_context(model, task))
+		return (size_t)snprintf(to, size, "main context");
+	*at = '\0';
+	id = is_negative ? 0 - id : id;
+	do
+		*--at = (char)('0' + id % 10);
+	while ((id /= 10) > 0);
+	if (is_negative)
+		*--at = '-';
+	*--at = ' ';
+	id_size = (size_t)(digits + sizeof digits - 1 - at);
+	if (kind_size + id_size >= size)
+		return (size_t)snprintf(to, size, "%s%s", kind, at);
+	memcpy(to, kind, kind_size);
+	memcpy(to + kind_size, at, id_size + 1);
+	return kind_size + id_size;
+}
+
+size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+{
+	const struct thrum_trace_site *site;
+
+	if (!thrum__has_row(&model->tasks, task))
+		return (size_t)snprintf(to, size, "a forgotten task");
+	site = thrum__model_site(model, task);
+	if (site && site->function[0] && !thrum__is_main_context(model, task))
+		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
+			thrum__kind_name(model, task), site->function, site->line);
+	return thrum__kind_and_id(model, task, to, size);
+}
+
+size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
+{
+	const char *name = "";
+	size_t length = 0;
+
+	if (thrum__has_row(&model->tasks, task))
+		name = thrum__model_task_name(model, task, &length);
+	if (length == 0)
+		return thrum__kind_words(model, task, to, size);
+	if (size > 0) {
+		size_t fits = length < size ? length : size - 1;
+
+		memcpy(to, name, fits);
+		to[fits] = 0;
+	}
+	return length;
+}
+
+size_t thrum__event_moment_words(int64_t time, char *to, size_t size)
+{
+	bool is_short = time > -1000000 && time < 1000000;
+
+	return thrum__moment_words(time, is_short ? 100 : 1000, to, size);
+}

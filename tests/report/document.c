@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: ISC */
+/* Documents of tasks and traces. Those of findings: document_finding.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document_helper.h"
+#include "laid_out.h"
+#include "story.h"
+
+struct read {
+	struct thrum__model *model;
+	struct thrum__stats stats;
+	struct thrum__document document;
+};
+
+static void begin(struct read *r, const char *lines, bool is_mirage)
+{
+	r->model = story_model(lines, is_mirage);
+	assert_int_equal(thrum__stats_make(r->model, true, 10, &r->stats), 0);
+	thrum__document_init(&r->document);
+}
+
+static const char *read_task(struct read *r, uint64_t id)
+{
+	assert_int_equal(thrum__document_task(&r->stats, story_task(r->model, id), &r->document),
+		0);
+	document_check(&r->document, r->model);
+	return document_show(&r->document);
+}
+
+static void end(struct read *r)
+{
+	thrum__document_finish(&r->document);
+	thrum__stats_free(&r->stats);
+	thrum__model_destroy(r->model);
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+static const char story[] =
+	"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+	"1000 create 1 2 request\n1000 label 2 \"GET /9\n"
+	"2000 create 1 3 request\n2000 label 3 \"get /10\n"
+	"3000 create 1 -1 timer\n"
+	"3500 create 1 5 bind\n"
+	"4000 switch 2\n4500 try-read 2 3\n5000 switch 1\n5200 log 2 \"half-way\n"
+	"6000 fail 1 2 \"connection reset\n"
+	"7000 switch 3\n1000000 resolve 1 3\n1000000 switch 1\n"
+	"1200000 counter 1 =5 \"net/open\n2200000 counter 1 =6 \"net/open\n"
+	"2300000 become 5 3\n";
+
+static void a_task_that_failed(void **state)
+{
+	struct read r;
+
+	(void)state;
+	begin(&r, story, false);
+	assert_string_equal(read_task(&r, 2),
+		"title: GET /9\n"
+		"remark: request 2\n"
+		"pair State: !failed!: connection reset\n"
+		"pair Begins: [1.0 µs], from [main]\n"
+		"pair Ends: [6.0 µs]\n"
+		"pair Failed by: [main]\n"
+		"pair Running: 1 µs\n"
+		"pair Waiting: 4 µs\n"
+		"section: Log\n"
+		"line: half-way -- [5.2 µs]\n"
+		"section: Waited for\n"
+		"line: [get /10] -- [4.5 µs]\n"
+		"section: Ran\n"
+		"header: |when|for|lane\n"
+		"row: |[4.0 µs]|1 µs|main\n");
+	assert_int_equal(document_find(&r.document, "main")->target, story_task(r.model, 1));
+	assert_int_equal(document_find(&r.document, "get /10")->target, story_task(r.model, 3));
+	assert_int_equal(document_find(&r.document, "get /10")->link, THRUM__LINK_TO_TASK);
+	assert_int_equal(document_find(&r.document, "4.5 µs")->target, 4500);
+	assert_int_equal(document_find(&r.document, "4.5 µs")->link, THRUM__LINK_TO_TIME);
+	end(&r);
+}
+
+static void counters_and_those_who_wait(void **state)
+{
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r, story, false);
+	text = read_task(&r, 1);
+	assert_non_null(strstr(text,
+		"section: Log\n"
+		"line: net/open 0 → 5 -- [1.200 ms]\n"
+		"line: net/open 5 → 6 -- [2.200 ms]\n"));
+	assert_non_null(strstr(text, "line: [timer 18446744073709551615] -- [3.000 µs]\n"));
+	text = read_task(&r, 3);
+	assert_non_null(strstr(text, "section: Waited for by\nline: [GET /9] -- [4.5 µs]\n"));
+	assert_non_null(strstr(text, "pair State: resolved\n"));
+	end(&r);
+}
+
+/* What became each other is told as one, from each of them. */
+static void a_chain(void **state)
+{
+	static const char lines[] = "0 create - 1 thread\n0 switch 1\n"
+				    "1000 create 1 2 bind\n1000 should-resolve 2\n"
+				    "2000 create 2 3 bind\n2000 label 3 \"later\n"
+				    "2500 log 2 \"early\n"
+				    "3000 become 2 3\n"
+				    "4000 create 1 4 request\n4000 try-read 3 4\n"
+				    "5000 log 1 \"end\n";
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r, lines, false);
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text,
+		"remark: bind 2 » [bind 3] · should resolve\n"
+		"pair State: !never resolved!\n"
+		"pair Begins: [1.0 µs], from [thread 1]\n"));
+	assert_non_null(strstr(text, "pair Waits for: [request 4]\n"));
+	assert_non_null(strstr(text, "line: early -- [2.5 µs]\n"));
+	text = read_task(&r, 3);
+	assert_non_null(strstr(text,
+		"title: later\n"
+		"remark: [bind 2] » bind 3 · should resolve\n"
+		"pair State: !never resolved!\n"));
+	assert_non_null(strstr(text, "line: early -- [2.5 µs]\n"));
+	end(&r);
+}
+
+static void chains_of_waits(void **state)
+{
+	static const char lines[] = "0 create - 1 thread\n0 switch 1\n"
+				    "10 create 1 2 promise\n10 create 1 3 promise\n"
+				    "10 create 1 4 promise\n10 create 1 5 promise\n"
+				    "20 label 4 \"sleep\n20 label 5 \"sleep\n"
+				    "30 try-read 2 3\n31 try-read 3 4\n"
+				    "50 create 1 6 promise\n50 create 1 7 promise\n"
+				    "60 try-read 6 7\n61 try-read 7 6\n";
+	struct read r;
+
+	(void)state;
+	begin(&r, lines, false);
+	/* There are two of that name. */
+	assert_non_null(strstr(read_task(&r, 2), "pair Waits for: [promise 3] › [sleep 4]\n"));
+	assert_non_null(strstr(read_task(&r, 6),
+		"pair Waits for: [promise 7] › [promise 6]!: a circle!\n"));
+	end(&r);
+}
+
+static void who_woke_it(void **state)
+{
+	static const char lines[] = "0 create - 1 thread\n0 switch 1\n"
+				    "10 create 1 2 promise\n10 create 1 3 timer\n"
+				    "20 try-read 2 3\n30 resolve 1 3\n40 switch 2\n40 read 2 3\n"
+				    "50 resolve 2 2\n60 cancel 1 9\n60 switch 1\n";
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r, lines, false);
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "pair Woken by: [timer 3], [40 ns]\n"));
+	assert_non_null(strstr(text, "pair Resolved by: itself\n"));
+	assert_non_null(strstr(read_task(&r, 9), "pair State: cancelled\n"));
+	assert_non_null(strstr(document_show(&r.document), "pair Begins: before the trace\n"));
+	end(&r);
+}
+
+/* Long lists are cut, the latest stay. */
+static void long_lists(void **state)
+{
+	char *lines = malloc(1 << 20);
+	size_t at = (size_t)sprintf(lines, "0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n");
+	unsigned said = 0;
+	struct read r;
+	const char *text;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		at += (size_t)sprintf(lines + at, "%d log 2 \"line %d\n%d counter 2 =%d \"c\n", i,
+			i, i, i);
+	begin(&r, lines, false);
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "section: Log\nmore: 9,900 earlier ones aren't shown\n"));
+	for (const char *line = text; (line = strstr(line, "\nline: ")); line++)
+		said++;
+	assert_int_equal(said, THRUM__DETAILS_MOST);
+	assert_non_null(strstr(text, "line: line 4999 -- [4.999 µs]\n"));
+	assert_non_null(strstr(text, "line: c 4998 → 4999 -- [4.999 µs]\n"));
+	assert_null(strstr(text, "line: line 4949 "));
+	end(&r);
+	free(lines);
+}
+
+/* ---- What anybody may have written --------------------------------------------------------- */
+
+static void hostile_texts(void **state)
+{
+	static const char bad[] = "a\n\x1b[31m\0\xe2\x80\xae\xff\xc3$t[$o]%s";
+	const size_t size = 100000;
+	char *huge = malloc(size + 1);
+	struct thrum__model *model;
+	struct story told;
+	struct read r;
+
+	(void)state;
+	for (size_t i = 0; i < size; i++)
+		huge[i] = bad[i % (sizeof bad - 1)];
+	huge[size] = '\0';
+	story_init(&told,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 7 promise\n"
+		"1 label 7 \"x\n2 label 7 \"x\n3 log 7 \"x\n4 counter 7 =1 \"x\n5 fail 1 7 \"x\n");
+	for (size_t i = 0; i < told.count; i++) {
+		if (told.events[i].text_size == 0)
+			continue;
+		told.events[i].text = huge + i;
+		told.events[i].text_size = (uint32_t)(size - i);
+	}
+	assert_int_equal(thrum__model_create(NULL, &model), 0);
+	assert_int_equal(thrum__model_append(model, told.events, told.count), 0);
+	r.model = model;
+	assert_int_equal(thrum__stats_make(model, true, 10, &r.stats), 0);
+	thrum__document_init(&r.document);
+	read_task(&r, 7);
+	assert_true(r.document.pieces[0].size > THRUM__DOCUMENT_TEXT - 8);
+	assert_non_null(strstr(document_show(&r.document), "a\uFFFD\uFFFD[31m\uFFFD"));
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, huge, &r.document), 0);
+	document_check(&r.document, model);
+	end(&r);
+	story_finish(&told);
+	free(huge);
+}
+
+static void no_such_task(void **state)
+{
+	struct read r;
+
+	(void)state;
+	begin(&r, story, false);
+	read_task(&r, 2);
+	assert_int_equal(thrum__document_task(&r.stats, 12345, &r.document), 0);
+	assert_int_equal(r.document.count, 0);
+	assert_int_equal(thrum__document_task(&r.stats, THRUM__NONE, &r.document), 0);
+	assert_int_equal(r.document.count, 0);
+	end(&r);
+}
+
+/* Whatever happens in whatever order, to the end of its doubts. */
+static void random_traces(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct thrum_event *events = layout_events(seed, 2000, 1 + (uint32_t)seed % 3);
+		struct read r = {.model = layout_model(events, 2000)};
+
+		assert_int_equal(thrum__stats_make(r.model, seed % 3 == 0, 10, &r.stats), 0);
+		for (uint32_t task = 0; task < r.model->tasks.count; task++) {
+			assert_int_equal(thrum__document_task(&r.stats, task, &r.document), 0);
+			document_check(&r.document, r.model);
+		}
+		end(&r);
+		free(events);
+	}
+}
+
+/* ---- Traces -------------------------------------------------------------------------------- */
+
+static void a_trace(void **state)
+{
+	const struct thrum_trace_info info = {.format = "thrum",
+		.program = "server",
+		.host = "",
+		.clock = "tsc",
+		.state = "killed",
+		.start = INT64_C(1709164799000000000),
+		.pid = 4711,
+		.file_size = 1234567,
+		.lost = {[1] = 1200}};
+	struct read r;
+	char wanted[1000];
+
+	(void)state;
+	begin(&r, story, false);
+	assert_int_equal(thrum__document_trace(&r.stats, &info, "a.thrum", &r.document), 0);
+	document_check(&r.document, r.model);
+	snprintf(wanted, sizeof wanted,
+		"title: a.thrum\n"
+		"pair Duration: 2.3 ms\n"
+		"pair Lanes: 1\n"
+		"pair Events: 20\n"
+		"pair Tasks: 5\n"
+		"pair : 1 resolved\n"
+		"pair : 1 became others\n"
+		"pair : 1 pending\n"
+		"pair : !1 failed!\n"
+		"pair : 1 for when no other runs\n"
+		"pair Counters: 1\n"
+		"pair Program: server\n"
+		"pair Process: 4711\n"
+		"pair State: killed\n"
+		"pair Began: 2024-02-28 23:59:59 UTC\n"
+		"pair Format: thrum\n"
+		"pair Clock: tsc\n"
+		"pair Size: 1.2 MB\n"
+		"section: Lost\n"
+		"line: %s -- 1,200\n",
+		thrum_lost_name(1));
+	assert_string_equal(document_show(&r.document), wanted);
+	/* Nothing is known. */
+	assert_int_equal(thrum__document_trace(&r.stats, &(struct thrum_trace_info){0}, "",
+				 &r.document),
+		0);
+	document_check(&r.document, r.model);
+	assert_null(strstr(document_show(&r.document), "pair Program"));
+	assert_null(strstr(document_show(&r.document), "section"));
+	end(&r);
+}
+
+/* What came since the statistics were made isn't in them: tasks are those whose states are told. */
+static void a_trace_that_grows(void **state)
+{
+	struct thrum_event events[20] = {{0}};
+	char before[1000];
+	struct read r;
+
+	(void)state;
+	begin(&r, story, false);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	snprintf(before, sizeof before, "%s", strstr(document_show(&r.document), "pair Tasks"));
+	for (uint64_t i = 0; i < 20; i++)
+		events[i] = (struct thrum_event){.time = r.model->end + 1,
+			.type = THRUM_EVENT_CREATE,
+			.kind = i % 2 ? THRUM_KIND_THREAD : THRUM_KIND_PROMISE,
+			.other = 1000 + i,
+			.flags = THRUM_EVENT_HAS_OTHER,
+			.text = ""};
+	assert_int_equal(thrum__model_append(r.model, events, 20), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	document_check(&r.document, r.model);
+	assert_string_equal(strstr(document_show(&r.document), "pair Tasks"), before);
+	assert_non_null(strstr(document_show(&r.document), "pair Events: 40\n"));
+	end(&r);
+}
+
+static void read_all(const char *name, const struct thrum__model *model)
+{
+	struct thrum__document document = {0};
+	struct thrum__findings findings;
+	struct thrum__stats stats;
+
+	assert_int_equal(thrum__stats_make(model, true, 10, &stats), 0);
+	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	for (uint32_t task = 0; task < model->tasks.count; task++) {
+		assert_int_equal(thrum__document_task(&stats, task, &document), 0);
+		document_check(&document, model);
+		assert_true(document.count > 0);
+	}
+	for (uint32_t i = 0; i < findings.count; i++) {
+		assert_int_equal(thrum__document_finding(model, &findings.findings[i], &document),
+			0);
+		document_check(&document, model);
+	}
+	assert_int_equal(thrum__document_trace(&stats, NULL, name, &document), 0);
+	document_check(&document, model);
+	thrum__document_finish(&document);
+	thrum__findings_free(&findings);
+	thrum__stats_free(&stats);
+}
+
+static void real_traces(void **state)
+{
+	(void)state;
+	if (layout_each_trace(read_all) == 0) {
+		printf("skipped: no real traces (THRUM_MIRAGE_DATA)\n");
+		skip();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_task_that_failed),
+		cmocka_unit_test(counters_and_those_who_wait),
+		cmocka_unit_test(a_chain),
+		cmocka_unit_test(chains_of_waits),
+		cmocka_unit_test(who_woke_it),
+		cmocka_unit_test(long_lists),
+		cmocka_unit_test(hostile_texts),
+		cmocka_unit_test(no_such_task),
+		cmocka_unit_test(random_traces),
+		cmocka_unit_test(a_trace),
+		cmocka_unit_test(a_trace_that_grows),
+		cmocka_unit_test(real_traces),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

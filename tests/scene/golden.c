@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Whole frames of small traces, as text, compared with golden/NAME.list. After a wanted change:
+ * UPDATE=1 SOURCE=. build/tests/view-golden, and look at the diff.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "picture_helper.h"
+
+/* A reply comes before anybody waits for it: a lost wake-up, with idle time to fold. */
+static const char hang[] = "0 create - 1 thread\n"
+			   "0 label 1 \"loop\n"
+			   "0 switch 1\n"
+			   "500 create 1 2 condition\n"
+			   "550 label 2 \"arp-reply\n"
+			   "1700 create 1 3 promise\n"
+			   "1720 label 3 \"main\n"
+			   "1740 should-resolve 3\n"
+			   "2000 switch 3\n"
+			   "2500 create 3 4 timer\n"
+			   "2550 label 4 \"sleep\n"
+			   "2600 try-read 3 4\n"
+			   "2700 counter 3 =1 \"packets-sent\n"
+			   "2800 log 3 \"transmit\n"
+			   "3000 switch 1\n"
+			   "3600 suspend \"wait for work\n"
+			   "2000000 resume \"wait for work\n"
+			   "2000400 create 1 5 promise\n"
+			   "2000500 label 5 \"receive\n"
+			   "2001000 switch 5\n"
+			   "2001500 signal 5 2 =0\n"
+			   "2002000 resolve 5 5\n"
+			   "2002100 switch 1\n"
+			   "2002500 suspend \"wait for work\n"
+			   "5000000 resume \"wait for work\n"
+			   "5000300 resolve 1 4\n"
+			   "5000600 switch 3\n"
+			   "5000700 read 3 4\n"
+			   "5001200 create 3 6 bind\n"
+			   "5001300 try-read 6 2\n"
+			   "5001500 try-read 3 6\n"
+			   "5001700 switch 1\n"
+			   "5002500 suspend \"wait for work\n"
+			   "5009000 resume \"wait for work\n"
+			   "5009500 log 1 \"tick\n";
+
+/* What ends in each way, on two lanes, with a span, a gap and a counter. */
+static const char ends[] = "0 @0 create - 1 thread\n"
+			   "0 @0 label 1 \"first\n"
+			   "0 @1 create - 2 thread\n"
+			   "0 @1 label 2 \"second\n"
+			   "10 @0 switch 1\n"
+			   "10 @1 switch 2\n"
+			   "100 @0 create 1 3 promise\n"
+			   "120 @0 create 1 4 promise\n"
+			   "140 @0 create 1 5 promise\n"
+			   "160 @0 create 1 6 promise\n"
+			   "180 @0 create 1 7 promise\n"
+			   "200 @0 switch 3\n"
+			   "250 @1 span-begin \"parse\n"
+			   "260 @0 create 3 8 bind\n"
+			   "280 @0 become 3 8\n"
+			   "300 @0 switch 1\n"
+			   "400 @0 resolve 1 4\n"
+			   "420 @0 fail 1 5 \"no route\n"
+			   "440 @0 cancel 1 6\n"
+			   "450 @1 span-end \"parse\n"
+			   "460 @1 lost =127 \"overwritten\n"
+			   "500 @0 switch 8\n"
+			   "520 @0 read 8 4\n"
+			   "600 @0 resolve 8 8\n"
+			   "620 @0 switch 1\n"
+			   "640 @0 counter 1 =100 \"queue\n"
+			   "720 @0 counter 1 =50 \"queue\n"
+			   "900 @1 create 2 9 promise\n"
+			   "900 @1 label 9 \"<script>\n"
+			   "1000 @0 log 1 \"end\n";
+
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = test_calloc(1, 1 << 18);
+
+	if (file) {
+		(void)!fread(text, 1, (1 << 18) - 1, file);
+		fclose(file);
+	}
+	return text;
+}
+
+static void compare(const struct picture *picture, const char *name)
+{
+	size_t size = thrum__list_print(&picture->list, NULL, 0) + 1;
+	char *printed = test_malloc(size), *wanted, path[4096];
+	const char *source = getenv("SOURCE");
+
+	thrum__list_print(&picture->list, printed, size);
+	snprintf(path, sizeof path, "%s/tests/scene/golden/%s.list", source ? source : ".", name);
+	if (getenv("UPDATE")) {
+		FILE *file = fopen(path, "w");
+
+		assert_non_null(file);
+		fputs(printed, file);
+		fclose(file);
+	}
+	wanted = read_file(path);
+	if (strcmp(printed, wanted) != 0) {
+		size_t line = 1, i = 0;
+
+		for (; printed[i] == wanted[i]; i++)
+			line += printed[i] == '\n';
+		fail_msg("%s: line %zu is not as before", path, line);
+	}
+	test_free(wanted);
+	test_free(printed);
+}
+
+static void check(const char *story, const char *state, const char *name)
+{
+	struct thrum_error_info error = {.message = ""};
+	struct picture picture;
+
+	picture_init(&picture, story, false);
+	if (thrum__view_state_parse(picture.view, state, &error) != 0)
+		fail_msg("%s", error.message);
+	picture_paint(&picture, 1000, 400);
+	compare(&picture, name);
+	picture_finish(&picture);
+}
+
+static void hang_folded(void **state)
+{
+	check(hang, "legend=1", "hang");
+}
+
+/* It is the same when its finding is looked for only then. */
+static void hang_found_later(void **state)
+{
+	const struct thrum__view_options options = {.by_lane = true, .no_findings = true};
+	struct picture picture;
+
+	picture_init(&picture, hang, false);
+	thrum__view_destroy(picture.view);
+	assert_int_equal(thrum__view_create(picture.model, &options, NULL, NULL, &picture.view), 0);
+	assert_int_equal(thrum__view_state_parse(picture.view, "legend=1", NULL), 0);
+	picture_paint(&picture, 1000, 400);
+	assert_int_equal(picture.view->findings.count, 0);
+	assert_int_equal(thrum__view_update_findings(picture.view), 0);
+	assert_int_equal(picture.view->findings.count, 1);
+	picture_paint(&picture, 1000, 400);
+	compare(&picture, "hang");
+	picture_finish(&picture);
+}
+
+static void hang_linear_with_all(void **state)
+{
+	check(hang, "fold=2&strip=1&counters=1&theme=1", "hang-linear");
+}
+
+static void hang_related(void **state)
+{
+	check(hang, "sel=3&related=1", "hang-related");
+}
+
+static void ends_of_each_kind(void **state)
+{
+	check(ends, "fold=2&counters=1", "ends");
+}
+
+static void ends_through_the_fisheye(void **state)
+{
+	check(ends, "fold=2&fisheye=1&row=3&find=script", "ends-fisheye");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hang_folded),
+		cmocka_unit_test(hang_found_later),
+		cmocka_unit_test(hang_linear_with_all),
+		cmocka_unit_test(hang_related),
+		cmocka_unit_test(ends_of_each_kind),
+		cmocka_unit_test(ends_through_the_fisheye),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE /* strtok_r */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "scene/scene.h"
+#include "story.h"
+
+static const char trace[] = "0 create - 1 thread\n"
+			    "0 label 1 \"loop\n"
+			    "0 switch 1\n"
+			    "10 create 1 2 promise\n"
+			    "10 label 2 \"first\n"
+			    "20 create 1 3 promise\n"
+			    "20 label 3 \"Second\n"
+			    "30 counter 1 =5 \"net/bytes\n"
+			    "40 create 1 4 promise\n"
+			    "40 label 4 \"second\n"
+			    "100 switch 2\n"
+			    "150 switch 1\n"
+			    "500 resolve 1 2\n"
+			    "900 try-read 4 3\n"
+			    "200000 switch 3\n"
+			    "200400 switch 1\n"
+			    "700000 switch 4\n"
+			    "700900 switch 1\n"
+			    "1000000 log 1 \"end\n";
+
+struct fixture {
+	struct thrum__model *model;
+	struct thrum__view *view;
+	struct thrum__list list;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = test_calloc(1, sizeof *f);
+
+	f->model = story_model(trace, false);
+	thrum__list_init(&f->list);
+	*state = f;
+	return thrum__view_create(f->model, NULL, NULL, NULL, &f->view);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	thrum__list_finish(&f->list);
+	thrum__view_destroy(f->view);
+	thrum__model_destroy(f->model);
+	test_free(f);
+	return 0;
+}
+
+static void frame(struct fixture *f)
+{
+	assert_int_equal(thrum__view_frame(f->view, 1000, 600, &thrum__metrics_plain, &f->list), 0);
+}
+
+static void set(struct fixture *f, const char *text)
+{
+	struct thrum_error_info error = {0};
+
+	if (thrum__view_state_parse(f->view, text, &error) != 0)
+		fail_msg("%s", error.message);
+}
+
+static void expect(struct fixture *f, const char *text)
+{
+	char printed[1024];
+
+	assert_true(thrum__view_state_print(f->view, printed, sizeof printed) < sizeof printed);
+	assert_string_equal(printed, text);
+}
+
+static void default_is_empty(void **state)
+{
+	expect(*state, "");
+	set(*state, "");
+	expect(*state, "");
+}
+
+static void what_is_printed_is_read_back(void **state)
+{
+	static const char text[] =
+		"t=-5..70000&row=3.500&height=22.000&focus=0.250&fold=2&squeeze=1&fisheye=1&legend=1"
+		"&strip=1&related=1&findings=0&counters=1&theme=2&finding=3&sel=3"
+		"&find=%C3%A9%26%3D%25%20x&counter=net/bytes&counter=a%23b";
+
+	set(*state, text);
+	expect(*state, text);
+}
+
+static void a_short_room_is_told(void **state)
+{
+	struct fixture *f = *state;
+	char small[8];
+
+	set(f, "t=10..20&theme=1");
+	assert_int_equal(thrum__view_state_print(f->view, small, sizeof small), 16);
+	assert_string_equal(small, "t=10..2");
+	assert_int_equal(thrum__view_state_print(f->view, NULL, 0), 16);
+}
+
+static void bad_states_change_nothing(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t offset;
+	} bad[] = {
+		{"t=20..10", 0},
+		{"t=1..", 0},
+		{"t=..", 0},
+		{"t=1", 0},
+		{"theme=1&t=0..99999999999999999999", 8},
+		{"theme=3", 0},
+		{"theme=-1", 0},
+		{"theme=", 0},
+		{"theme", 0},
+		{"legend=1&colour=red", 9},
+		{"row=-1", 0},
+		{"row=1e5", 0},
+		{"row=nan", 0},
+		{"find=%4", 0},
+		{"find=%00", 0},
+		{"find=%zz", 0},
+		{"&", 0},
+		{"counter=a&counter=a&counter=a&counter=a&counter=a&counter=a&counter=a&counter=a"
+		 "&counter=a",
+			80},
+	};
+	struct fixture *f = *state;
+
+	set(f, "t=10..20");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct thrum_error_info error = {0};
+		int status = thrum__view_state_parse(f->view, bad[i].text, &error);
+
+		if (status != -THRUM_E_ARGUMENT || error.offset != bad[i].offset)
+			fail_msg("%s: %d at %d", bad[i].text, status, (int)error.offset);
+		assert_true(error.message[0]);
+		expect(f, "t=10..20");
+	}
+}
+
+static void search_finds_names_and_lines(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(thrum__view_search(f->view, "SECOND"), 0);
+	assert_int_equal(f->view->found, 2);
+	assert_int_equal(thrum__view_search(f->view, "end"), 0);
+	assert_int_equal(f->view->found, 1);
+	assert_int_equal(thrum__view_search(f->view, "nowhere"), 0);
+	assert_int_equal(f->view->found, 0);
+	assert_int_equal(thrum__view_search(f->view, ""), 0);
+	assert_int_equal(f->view->found, 0);
+}
+
+/* Of a ring whose beginning is lost, what is kept is seen first; "fit" goes to all and back. */
+static void what_is_kept_is_seen_first(void **state)
+{
+	struct thrum__model *model = story_model("0 @0 create - 1 thread\n"
+						 "0 @1 create - 2 thread\n"
+						 "80000 @2 create - 3 thread\n"
+						 "81000 @2 switch 3\n"
+						 "90000 @2 log 3 \"busy\n"
+						 "100000 @0 log 1 \"end\n",
+		false);
+	struct thrum__view *view;
+	struct thrum__view_state plain;
+	char text[64];
+
+	(void)state;
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(view->state.from, 0); /* nothing is lost: it is idle, no more */
+	model->is_cut = true;
+	thrum__view_state_default(view, &plain);
+	assert_int_equal(plain.from, 79500);
+	assert_int_equal(plain.to, 100000);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
+	assert_int_equal(view->state.from, 79500); /* it was all */
+	assert_int_equal(thrum__view_state_print(view, text, sizeof text), 0);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
+	thrum__view_state_print(view, text, sizeof text);
+	assert_string_equal(text, "t=0..100000");
+	model->lanes[2].first = 20000;
+	thrum__view_state_default(view, &plain);
+	assert_int_equal(plain.from, 0);
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+}
+
+static uint32_t found_in(const char *lines, const char *text)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__view *view;
+	uint32_t found;
+
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__view_search(view, text), 0);
+	found = view->found;
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+	return found;
+}
+
+static void search_finds_tags_kinds_and_reasons(void **state)
+{
+	static const char lines[] = "0 create - 1 thread\n"
+				    "0 create 1 2 request\n"
+				    "0 create 1 3 request\n"
+				    "0 create 1 4 timer\n"
+				    "0 label 2 \"GET /a\n"
+				    "0 label 3 \"GET /b\n"
+				    "1 tag 2 =200 \"http/status\n"
+				    "2 tag 3 =404 \"http/status\n"
+				    "3 tag 4 =-40 \"offset\n"
+				    "4 fail 1 2 \"connection reset\n"
+				    "9 log 3 \"end\n";
+	static const struct {
+		const char *text;
+		uint32_t found;
+	} cases[] = {
+		{"http/status", 2},
+		{"http/status 404", 1},
+		{"Status=404", 1},
+		{"status=", 2},
+		{"status 4", 1},
+		{"tus 40", 1},
+		{"status 04", 0},
+		{"404", 1},
+		{"404 ", 0},
+		{"offset -40", 1},
+		{"offset 40", 0},
+		{"=-4", 1},
+		{"request", 2},
+		{"quest", 0},
+		{"reset", 1},
+		{"timer", 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (found_in(lines, cases[i].text) != cases[i].found)
+			fail_msg("\"%s\" is found %u times", cases[i].text,
+				found_in(lines, cases[i].text));
+}
+
+static void do_it(struct fixture *f, const char *key)
+{
+	int command = thrum__command_of_key(key);
+
+	assert_true(command >= 0);
+	frame(f);
+	assert_int_equal(thrum__view_command(f->view, command), 1);
+}
+
+static void matches_go_round(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(thrum__view_search(f->view, "second"), 0);
+	do_it(f, "n");
+	assert_int_equal(f->view->state.selected, 3);
+	do_it(f, "n");
+	assert_int_equal(f->view->state.selected, 4);
+	do_it(f, "n");
+	assert_int_equal(f->view->state.selected, 3);
+	do_it(f, "N");
+	assert_int_equal(f->view->state.selected, 4);
+	do_it(f, "Escape");
+	expect(f, "");
+}
+
+static void arrows_lead_to_tasks(void **state)
+{
+	static const struct {
+		const char *key;
+		uint64_t from, to; /* from 0: where one is; to 0: nowhere */
+	} steps[] = {
+		{"[", 5, 3},
+		{"[", 0, 1},
+		{"[", 0, 0}, /* who created it, and so on */
+		{"]", 5, 4},
+		{"]", 0, 2},
+		{"]", 0, 6}, /* on, and then the others of the last */
+		{"]", 5, 4},
+		{"]", 5, 3},
+		{"]", 5, 4}, /* come back: the next of several */
+		{"u", 5, 6},
+		{"u", 4, 2},
+		{"u", 1, 0},
+	};
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 switch 1\n"
+						 "10 create 1 2 promise\n"
+						 "20 create 1 3 promise\n"
+						 "30 create 1 4 promise\n"
+						 "40 create 3 5 promise\n"
+						 "45 create 1 6 promise\n"
+						 "50 try-read 5 3\n"
+						 "60 try-read 4 6\n61 try-read 4 2\n"
+						 "70 try-read 5 4\n"
+						 "80 resolve 2 4\n90 resolve 6 5\n"
+						 "100 log 1 \"end\n",
+		false);
+	struct thrum__view *view;
+
+	(void)state;
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__view_command(view, thrum__command_of_key("[")), 0);
+	assert_int_equal(thrum__view_project(view, 800, 400), 0);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		uint32_t task = steps[i].from ? story_task(model, steps[i].from) : view->selected;
+		int command = thrum__command_of_key(steps[i].key);
+
+		assert_int_equal(thrum__view_select(view, task), 0);
+		assert_int_equal(thrum__view_command(view, command), steps[i].to != 0);
+		if (steps[i].to)
+			assert_int_equal(view->state.selected, steps[i].to);
+	}
+	/* The arrow's moment is in sight. */
+	view->state.from = 30;
+	view->state.to = 32;
+	assert_int_equal(thrum__view_select(view, story_task(model, 5)), 0);
+	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_WAKER), 1);
+	assert_true(view->state.from <= 90 && view->state.to >= 90);
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+}
+
+static void back_goes_back(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "t=0..100");
+	assert_int_equal(thrum__view_search(f->view, "second"), 0);
+	do_it(f, "n");
+	do_it(f, "Backspace");
+	expect(f, "t=0..100&find=second");
+}
+
+static void related_are_those_with_a_part_in_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct thrum__layout *layout = f->view->layout;
+
+	set(f, "sel=4&related=1");
+	assert_true(f->view->is_related);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 4))] &
+		THRUM__LOOK_SELECTED);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 3))] &
+		THRUM__LOOK_RELATED);
+	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 1))] &
+		THRUM__LOOK_RELATED);
+	assert_false(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 2))] &
+		THRUM__LOOK_RELATED);
+}
+
+static void zooming_keeps_what_is_under_the_pointer(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int fold = THRUM__FOLD_ON; fold <= THRUM__FOLD_OFF; fold++) {
+		f->view->state.from = 0;
+		f->view->state.to = 1000000;
+		f->view->state.fold = (uint8_t)fold;
+		for (int i = 0; i < 8; i++) {
+			int64_t before;
+
+			frame(f);
+			before = thrum__time_axis_time(&f->view->time, 400);
+			thrum__view_zoom(f->view, 400, 300, 1.5);
+			frame(f);
+			if (fabs(thrum__time_axis_x(&f->view->time, before) - 400) > 20)
+				fail_msg("step %d of %d: %" PRId64 " went to %f", i, fold, before,
+					thrum__time_axis_x(&f->view->time, before));
+		}
+	}
+}
+
+static void zooming_out_again_shows_all(void **state)
+{
+	struct fixture *f = *state;
+
+	frame(f);
+	thrum__view_zoom(f->view, 400, 300, 300);
+	for (int i = 0; i < 60; i++) {
+		frame(f);
+		thrum__view_zoom(f->view, 400, 300, 1 / 1.5);
+	}
+	assert_true(f->view->state.from <= 0);
+	assert_true(f->view->state.to >= f->model->end);
+}
+
+static void dragging_moves_by_pixels(void **state)
+{
+	struct fixture *f = *state;
+	int64_t time;
+
+	set(f, "t=1000..2000&fold=2");
+	frame(f);
+	time = thrum__time_axis_time(&f->view->time, 500);
+	thrum__view_drag(f->view, 500, 300, 100, 0);
+	frame(f);
+	assert_true(thrum__time_axis_x(&f->view->time, time) > 598);
+	assert_true(thrum__time_axis_x(&f->view->time, time) < 602);
+}
+
+static void picking_finds_what_was_painted(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__pick pick;
+	uint32_t task = story_task(f->model, 3);
+
+	set(f, "t=0..1000&fold=2");
+	frame(f);
+	thrum__view_pick(f->view, (float)thrum__time_axis_x(&f->view->time, 300),
+		thrum__row_axis_line(&f->view->rows,
+			thrum__layout_row(f->view->layout,
+				thrum__layout_unit(f->view->layout, task))),
+		4, &pick);
+	assert_int_equal(pick.task, task);
+	thrum__view_pick(f->view, 500, 5, 2, &pick);
+	assert_int_equal(pick.unit, THRUM__NONE);
+}
+
+static void keys_are_unique_and_named(void **state)
+{
+	for (int i = 0; i < THRUM__COMMAND_COUNT; i++) {
+		char keys[64], *rest;
+
+		assert_int_equal(thrum__command_find(thrum__command_name(i)), i);
+		assert_true(strlen(thrum__command_help(i)) > 3);
+		strcpy(keys, thrum__command_keys(i));
+		for (char *key = strtok_r(keys, " ", &rest); key; key = strtok_r(NULL, " ", &rest))
+			assert_int_equal(thrum__command_of_key(key), i);
+	}
+	assert_int_equal(thrum__command_of_key("F12"), -1);
+	assert_int_equal(thrum__command_of_key(""), -1);
+	assert_int_equal(thrum__command_find("dance"), -1);
+	assert_null(thrum__command_name(-1));
+	assert_null(thrum__command_name(THRUM__COMMAND_COUNT));
+}
+
+static void every_command_can_be_done_at_any_time(void **state)
+{
+	struct fixture *f = *state;
+
+	frame(f);
+	for (unsigned i = 0; i < 4 * THRUM__COMMAND_COUNT; i++) {
+		int command = (int)(i * 7 % THRUM__COMMAND_COUNT);
+
+		assert_true(thrum__view_command(f->view, command) >= 0);
+		frame(f);
+		assert_true(f->view->state.to > f->view->state.from);
+	}
+}
+
+/* What came later is seen, found and selected like the rest; where one was looking stays. */
+static void a_growing_trace_is_followed(void **state)
+{
+	struct story story;
+	struct fixture f = {0};
+	size_t half = 9;
+
+	(void)state;
+	story_init(&story, trace);
+	thrum__list_init(&f.list);
+	assert_int_equal(thrum__model_create(NULL, &f.model), 0);
+	assert_int_equal(thrum__model_append(f.model, story.events, half), 0);
+	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	set(&f, "t=0..35&find=second");
+	frame(&f);
+	assert_int_equal(f.view->found, 1);
+	for (size_t i = half; i < story.count; i++) {
+		assert_int_equal(thrum__model_append(f.model, &story.events[i], 1), 0);
+		frame(&f); /* between two updates it shows what it knows */
+		if (i % 3 == 0)
+			assert_int_equal(thrum__view_update(f.view), 0);
+	}
+	assert_int_equal(thrum__view_update(f.view), 0);
+	frame(&f);
+	assert_int_equal(f.view->found, 2);
+	expect(&f, "t=0..35&find=second");
+	assert_int_equal(thrum__view_select(f.view, story_task(f.model, 4)), 0);
+	assert_true(f.view->state.has_selected);
+	frame(&f);
+	thrum__list_finish(&f.list);
+	thrum__view_destroy(f.view);
+	thrum__model_destroy(f.model);
+	story_finish(&story);
+}
+
+/* Times as a damaged trace may have them. */
+static void centuries_are_cut(void **state)
+{
+	struct fixture f = {.model = story_model("0 create - 1 thread\n"
+						 "0 switch 1\n"
+						 "10 create 1 2 promise\n"
+						 "10 should-resolve 2\n"
+						 "9223372036854775000 create 1 3 promise\n"
+						 "9223372036854775300 log 3 \"end\n",
+				    false)};
+	struct thrum_error_info error;
+	char printed[1024];
+
+	(void)state;
+	thrum__list_init(&f.list);
+	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	frame(&f);
+	for (unsigned i = 0; i < 8 * THRUM__COMMAND_COUNT; i++) {
+		int command = (int)(i * 7 % THRUM__COMMAND_COUNT);
+
+		if (i % 5 == 0)
+			assert_int_equal(thrum__view_select(f.view, i % 3), 0);
+		assert_true(thrum__view_command(f.view, command) >= 0);
+		frame(&f);
+		assert_true(f.view->state.to > f.view->state.from);
+		thrum__view_state_print(f.view, printed, sizeof printed);
+		assert_int_equal(thrum__view_state_parse(f.view, printed, &error), 0);
+	}
+	thrum__list_finish(&f.list);
+	thrum__view_destroy(f.view);
+	thrum__model_destroy(f.model);
+}
+
+static void words(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *duration;
+	} durations[] = {
+		{0, "0 ns"},
+		{999, "999 ns"},
+		{1000, "1 µs"},
+		{999499, "999 µs"},
+		{999500, "1 ms"},
+		{999999999, "1 s"},
+		{1234, "1.23 µs"},
+		{5091234, "5.09 ms"},
+		{627300, "627 µs"},
+		{59400000, "59.4 ms"},
+		{-2500, "−2.5 µs"},
+		{5898599766, "5.9 s"},
+		{INT64_MIN, "−9223372037 s"},
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+		thrum__duration_words(durations[i].ns, 3, text, sizeof text);
+		assert_string_equal(text, durations[i].duration);
+	}
+	thrum__moment_words(0, 1000, text, sizeof text);
+	assert_string_equal(text, "0");
+	thrum__moment_words(5100000, 2000, text, sizeof text);
+	assert_string_equal(text, "5.100 ms");
+	thrum__moment_words(40000000, 5000000, text, sizeof text);
+	assert_string_equal(text, "40 ms");
+	thrum__moment_words(6000, 2000, text, sizeof text);
+	assert_string_equal(text, "6 µs");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(default_is_empty, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_printed_is_read_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_short_room_is_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(search_finds_names_and_lines, set_up, tear_down),
+		cmocka_unit_test(arrows_lead_to_tasks),
+		cmocka_unit_test(what_is_kept_is_seen_first),
+		cmocka_unit_test(search_finds_tags_kinds_and_reasons),
+		cmocka_unit_test_setup_teardown(matches_go_round, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(back_goes_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(related_are_those_with_a_part_in_it, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(zooming_keeps_what_is_under_the_pointer, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(zooming_out_again_shows_all, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(dragging_moves_by_pixels, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(picking_finds_what_was_painted, set_up, tear_down),
+		cmocka_unit_test(keys_are_unique_and_named),
+		cmocka_unit_test_setup_teardown(every_command_can_be_done_at_any_time, set_up,
+			tear_down),
+		cmocka_unit_test(a_growing_trace_is_followed),
+		cmocka_unit_test(centuries_are_cut),
+		cmocka_unit_test(words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/* The strip's columns are kept from frame to frame: only as long as they are right. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scene/paint/paint.h"
+#include "support/story.h"
+
+/* What is told last is earlier than the end, which stays. */
+static const char trace[] = "0 create - 1 thread\n"
+			    "0 switch 1\n"
+			    "10 create 1 2 promise\n"
+			    "900 resolve 1 2\n"
+			    "1000 switch -\n"
+			    "100 @1 create - 3 thread\n"
+			    "100 @1 switch 3\n"
+			    "200 @1 create 3 4 promise\n"
+			    "500 @1 resolve 3 4\n"
+			    "600 @1 switch -\n";
+#define FIRST 5
+
+static char *strip(struct thrum__view *view, float width, float height)
+{
+	struct thrum__list list;
+
+	thrum__list_init(&list);
+	assert_int_equal(thrum__view_strip(view, width, height, &thrum__metrics_plain, &list), 0);
+	size_t size = thrum__list_print(&list, NULL, 0) + 1;
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	thrum__list_print(&list, text, size);
+	thrum__list_finish(&list);
+	return text;
+}
+
+static void same(struct thrum__view *kept, struct thrum__view *fresh, float width, float height)
+{
+	char *one = strip(kept, width, height), *other = strip(fresh, width, height);
+
+	assert_string_equal(one, other);
+	free(one);
+	free(other);
+}
+
+static void columns_are_those_of_now(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__view *kept, *fresh;
+	struct story story;
+
+	story_init(&story, trace);
+	assert_int_equal(thrum__model_create(NULL, &model), 0);
+	assert_int_equal(thrum__model_append(model, story.events, FIRST), 0);
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &kept), 0);
+	char *before = strip(kept, 1000, THRUM__STRIP);
+
+	assert_int_equal(thrum__model_append(model, story.events + FIRST, story.count - FIRST), 0);
+	assert_int_equal(thrum__view_update(kept), 0);
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &fresh), 0);
+	char *after = strip(kept, 1000, THRUM__STRIP);
+
+	assert_string_not_equal(before, after);
+	same(kept, fresh, 1000, THRUM__STRIP);
+	same(kept, fresh, 1000, THRUM__STRIP);
+	same(kept, fresh, 700, THRUM__STRIP);
+	same(kept, fresh, 700, THRUM__STRIP + 20);
+	assert_int_equal(thrum__view_search(kept, "promise"), 0);
+	assert_int_equal(thrum__view_search(fresh, "promise"), 0);
+	same(kept, fresh, 700, THRUM__STRIP + 20);
+	free(before);
+	free(after);
+	thrum__view_destroy(kept);
+	thrum__view_destroy(fresh);
+	thrum__model_destroy(model);
+	story_finish(&story);
+}
+
+/* Where tasks that are found have their marks, as a line of text: "from-to from-to". */
+static void found_marks(struct thrum__view *view, char *to)
+{
+	struct thrum__list list;
+	uint32_t lines = 0, marks = 0;
+
+	thrum__list_init(&list);
+	*to = '\0';
+	assert_int_equal(thrum__view_strip(view, 1024, THRUM__STRIP, &thrum__metrics_plain, &list),
+		0);
+	for (uint32_t i = 0; i < list.batch_count; i++) {
+		const struct thrum__rect *rects = list.batches[i].items;
+
+		lines += list.batches[i].style.colour == THRUM__COLOUR_INK ? list.batches[i].count
+									   : 0;
+		if (list.batches[i].style.colour != THRUM__COLOUR_HIT)
+			continue;
+		marks += list.batches[i].count;
+		for (uint32_t j = 0; j < list.batches[i].count; j++)
+			to += sprintf(to, j > 0 ? " %.0f-%.0f" : "%.0f-%.0f", (double)rects[j].x,
+				(double)(rects[j].x + rects[j].width));
+	}
+	assert_int_equal(lines, marks);
+	thrum__list_finish(&list);
+}
+
+/* One pixel a ns, from 12 on. */
+static void found_are_marked_where_they_begin(void **state)
+{
+	static const struct {
+		const char *text, *marks;
+	} cases[] = {
+		{"", ""},
+		{"no such task", ""},
+		{"alone", "310-316"},
+		{"pair", "110-122"},         /* so near that their marks are one */
+		{"edge", "12-16 1008-1012"}, /* within the strip */
+		{"alone", "310-316"},
+	};
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "0 switch 1\n"
+						 "0 create 1 2 promise\n"
+						 "0 label 2 \"edge\n"
+						 "100 create 1 3 promise\n"
+						 "100 label 3 \"pair\n"
+						 "106 create 1 4 promise\n"
+						 "106 label 4 \"pair\n"
+						 "300 create 1 5 promise\n"
+						 "300 label 5 \"alone\n"
+						 "999 create 1 6 promise\n"
+						 "999 label 6 \"edge\n"
+						 "1000 log 1 \"end\n",
+		false);
+	struct thrum__view *view;
+	char marks[1000];
+
+	(void)state;
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(thrum__view_search(view, cases[i].text), 0);
+		found_marks(view, marks);
+		assert_string_equal(marks, cases[i].marks);
+		found_marks(view, marks); /* as it is remembered */
+		assert_string_equal(marks, cases[i].marks);
+	}
+	thrum__view_destroy(view);
+	thrum__model_destroy(model);
+}
+
+/* What comes later and is found gets its mark; the older ones move on, until they are forgotten. */
+static void marks_follow_a_trace(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__view *kept, *fresh;
+	struct thrum_event event = {.kind = THRUM_KIND_PROMISE, .text = ""};
+	char marks[8000], wanted[8000];
+
+	(void)state;
+	assert_int_equal(thrum__model_create(NULL, &model), 0);
+	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &kept), 0);
+	assert_int_equal(thrum__view_search(kept, "promise"), 0);
+	for (uint64_t id = 1; id < 200; id++) {
+		event.time = (int64_t)id * id;
+		event.type = THRUM_EVENT_CREATE;
+		event.other = id;
+		event.flags = THRUM_EVENT_HAS_OTHER;
+		assert_int_equal(thrum__model_append(model, &event, 1), 0);
+		event.type = THRUM_EVENT_RESOLVE;
+		event.task = id;
+		event.flags |= THRUM_EVENT_HAS_TASK;
+		assert_int_equal(thrum__model_append(model, &event, 1), 0);
+		thrum__model_forget(model, event.time - 20000);
+		assert_int_equal(thrum__view_update(kept), 0);
+		if (id % 10 != 0)
+			continue;
+		assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &fresh), 0);
+		assert_int_equal(thrum__view_search(fresh, "promise"), 0);
+		found_marks(kept, marks);
+		found_marks(fresh, wanted);
+		assert_string_equal(marks, wanted);
+		assert_true(strlen(marks) > 0);
+		thrum__view_destroy(fresh);
+	}
+	thrum__view_destroy(kept);
+	thrum__model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_are_those_of_now),
+		cmocka_unit_test(found_are_marked_where_they_begin),
+		cmocka_unit_test(marks_follow_a_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

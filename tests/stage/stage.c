@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: ISC */
+/* The stage: what pointer, wheel, commands and links do to what is seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "laid_out.h"
+#include "stage_helper.h"
+#include "story.h"
+
+static int64_t time_at(struct show *show, uint32_t part, float x)
+{
+	return thrum__time_axis_time(&show->stage->parts[part].view->time, x);
+}
+
+#define NEAR(a, b, by) \
+	do { \
+		double a_ = (double)(a), b_ = (double)(b); \
+		if (!(fabs(a_ - b_) <= (double)(by))) \
+			fail_msg("%s is %g, %s is %g", #a, a_, #b, b_); \
+	} while (0)
+
+/* ---- Dragging ------------------------------------------------------------------------------ */
+
+/* In all projections. */
+static const char *const views[] = {
+	"t=1000000..2000000&fold=2&squeeze=2&height=30.000&row=5.000",
+	"t=1050000..3100000&fold=1&squeeze=2&height=30.000&row=5.000",
+	"t=1000000..2050000&fold=1&squeeze=1&row=3.000&height=40.000",
+	"t=1000000..2000000&fold=2&fisheye=1&row=20.000",
+};
+
+static void what_is_grabbed_stays_below_the_pointer(void **state)
+{
+	static const float ways[][2] = {{-200, -90}, {130, 60}, {-333, 40}, {60, -77}};
+	struct show *show = *state;
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+			struct thrum__view *view = show->stage->parts[0].view;
+			float x = 500, y = 400, y2 = y + ways[k][1];
+			int64_t time;
+			double row;
+
+			show_set(show, views[i]);
+			time = time_at(show, 0, x);
+			row = thrum__row_axis_row(&view->rows, y);
+			show_drag(show, x, y, x + ways[k][0], y2, 0);
+			if (fabs((double)show_x(show, 0, time) - (double)(x + ways[k][0])) > 1)
+				fail_msg("%s, %zu: grabbed at %g, is at %g", views[i], k,
+					(double)(x + ways[k][0]), (double)show_x(show, 0, time));
+			if (fabs(thrum__row_axis_row(&view->rows, y2) - row) > 0.1)
+				fail_msg("%s, %zu: row %g became %g", views[i], k, row,
+					thrum__row_axis_row(&view->rows, y2));
+		}
+}
+
+static void the_ruler_pans_time_only(void **state)
+{
+	struct show *show = *state;
+	int64_t time;
+
+	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000&row=5.000");
+	time = time_at(show, 0, 500);
+	show_drag(show, 500, 60, 350, 160, 0);
+	NEAR(show_x(show, 0, time), 350, 1);
+	assert_true(show_state(show, 0)->row == 5);
+}
+
+static void rows_stop_at_the_last(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__row_axis *rows = &show->stage->parts[0].view->rows;
+
+	show_set(show, "fold=2&squeeze=2");
+	show_drag(show, 500, 400, 500, 300, 0);
+	assert_true(show_state(show, 0)->row == 0);
+	show_set(show, "fold=2&squeeze=2&height=60.000");
+	for (int i = 0; i < 20; i++)
+		show_drag(show, 500, 700, 500, 120, 0);
+	NEAR(rows->boxes[rows->count - 1].y + rows->boxes[rows->count - 1].height, rows->bottom, 1);
+}
+
+static void the_strip_moves_and_resizes_the_window(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view_state *s = show_state(show, 0);
+	const double scale = (STAGE_WIDTH - 24) / 5e6; /* px a ns */
+	const float y = 30, left = 12 + (float)(1e6 * scale), right = 12 + (float)(2e6 * scale);
+
+	/* Inside: by as much as the pointer. */
+	show_set(show, "t=1000000..2000000");
+	show_drag(show, (left + right) / 2, y, (left + right) / 2 + 100, y, 0);
+	NEAR(s->from, 1e6 + 100 / scale, 2 / scale);
+	assert_int_equal(s->to - s->from, 1000000);
+	/* Edges. */
+	show_set(show, "t=1000000..2000000");
+	show_drag(show, left - 3, y, left + 47, y, 0);
+	NEAR(s->from, 1e6 + 50 / scale, 2 / scale);
+	assert_int_equal(s->to, 2000000);
+	show_set(show, "t=1000000..2000000");
+	show_drag(show, right + 3, y, right + 103, y, 0);
+	NEAR(s->to, 2e6 + 100 / scale, 2 / scale);
+	assert_int_equal(s->from, 1000000);
+	/* One edge stops at the other. */
+	show_drag(show, left, y, right + 300, y, 0);
+	assert_true(s->to > s->from && s->to - s->from < 100);
+	/* Outside: it comes there, and then with. */
+	show_set(show, "t=1000000..2000000");
+	show_drag(show, 700, y, 750, y, 0);
+	NEAR((s->from + s->to) / 2, (750 - 12) / scale, 2 / scale);
+	assert_int_equal(s->to - s->from, 1000000);
+}
+
+static void shapes_tell_what_can_be_done(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__stage *stage = show->stage;
+	const float left = 12 + (float)(1e6 * (STAGE_WIDTH - 24) / 5e6);
+
+	show_set(show, "t=1000000..2000000&fold=2");
+	assert_int_equal(thrum__stage_press(show->stage, NAN, 300, 0), 0);
+	assert_int_equal(thrum__stage_release(show->stage, 300, INFINITY, 0), 0);
+	assert_int_equal(thrum__stage_over(stage, left, 30), THRUM__OVER_STRIP_EDGE);
+	assert_int_equal(thrum__stage_over(stage, left + 60, 30), THRUM__OVER_STRIP);
+	assert_int_equal(thrum__stage_over(stage, 500, 70), THRUM__OVER_RULER);
+	assert_int_equal(thrum__stage_over(stage, 500, show_y(show, 0, 0)), THRUM__OVER_TASK);
+	assert_int_equal(thrum__stage_over(stage, 500, 799), THRUM__OVER_GROUND);
+	assert_int_equal(thrum__stage_over(stage, NAN, 1e30f), THRUM__OVER_GROUND);
+}
+
+static void shift_measures(void **state)
+{
+	struct show *show = *state;
+	char words[200];
+	size_t rects, others, plain;
+
+	show_set(show, "t=1000000..2000000&fold=2");
+	show_frame(show, 0);
+	thrum__list_count(&show->stage->lists[1], &plain, &others);
+	assert_int_equal(show->stage->list_count, 2);
+	assert_int_equal(plain + others, 0);
+	show_drag(show, show_x(show, 0, 1100000), 300, show_x(show, 0, 1350000), 320,
+		THRUM__WITH_SHIFT);
+	thrum__list_count(&show->stage->lists[1], &rects, &others);
+	assert_true(rects >= 4); /* two uprights, a level line, the words' ground */
+	assert_int_equal(others, 1);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, "measured 25"));
+	assert_non_null(strstr(words, "running"));
+	show_expect(show, "t=1000000..2000000&fold=2"); /* it neither pans nor selects */
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_CLEAR) > 0);
+	show_settle(show);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_null(strstr(words, "measured"));
+}
+
+/* ---- Wheel and touch ----------------------------------------------------------------------- */
+
+static void zooming_keeps_the_time_below_the_pointer(void **state)
+{
+	struct show *show = *state;
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+		show_set(show, views[i]);
+		for (int step = 0; step < 6; step++) {
+			int64_t time = time_at(show, 0, 370);
+
+			thrum__stage_wheel(show->stage, 370, 300, 0, -100, 0);
+			thrum__stage_wheel(show->stage, 370, 300, 0, -100, 0);
+			show_frame(show, 16);
+			if (fabs((double)show_x(show, 0, time) - 370) > 1)
+				fail_msg("%s, step %d: is at %g", views[i], step,
+					(double)show_x(show, 0, time));
+		}
+	}
+}
+
+/* Whichever bands come into sight and go, and how much of them is seen. */
+static void over_folds_nothing_slips(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__view_state *s = show_state(show, 0);
+	uint64_t random = 7;
+	int checked = 0;
+
+	for (int i = 0; i < 600; i++) {
+		float x = 20 + (float)layout_random(&random, 940);
+		float to = 20 + (float)layout_random(&random, 940);
+		bool is_drag = i % 3;
+		int64_t time;
+
+		if (i % 20 == 0) {
+			show_set(show, "fold=1&squeeze=2&t=1050000..4300000");
+			thrum__stage_wheel(show->stage, x, 300, 0,
+				-(float)layout_random(&random, 1000), 0);
+			show_frame(show, 16);
+		}
+		time = time_at(show, 0, x);
+		if (is_drag)
+			show_drag(show, x, 75, to, 75, 0);
+		else
+			thrum__stage_wheel(show->stage, x, 300, 0,
+				(float)layout_random(&random, 300) - 150, 0);
+		show_frame(show, 16);
+		if (s->from <= 0 || s->to >= 5000000)
+			continue;
+		checked++;
+		if (fabsf(show_x(show, 0, time) - (is_drag ? to : x)) > 1)
+			fail_msg("step %d, %s from %g to %g, is at %g, %lld..%lld", i,
+				is_drag ? "drag" : "wheel", (double)x, (double)(is_drag ? to : x),
+				(double)show_x(show, 0, time), (long long)s->from,
+				(long long)s->to);
+	}
+	assert_true(checked > 300);
+}
+
+/* At a larger scale more is folded, here each of the pauses: that mustn't take the room again. */
+static void zooming_in_gets_nearer_over_folds(void **state)
+{
+	struct show *show = *state;
+	char story[2000];
+	int n = snprintf(story, sizeof story, "0 create - 1 thread\n0 create 1 2 task\n");
+	const struct thrum__time_axis *time;
+
+	for (int i = 0; i < 14; i++)
+		n += snprintf(story + n, sizeof story - (size_t)n, "%d switch 2\n%d switch 1\n",
+			i * 1000000, i * 1000000 + 2000);
+	snprintf(story + n, sizeof story - (size_t)n, "1000000000 log 1 \"end\n");
+	show_add(show, story);
+	thrum__stage_remove(show->stage, 0);
+	time = &show->stage->parts[0].view->time;
+	for (float x = 20; x < 960; x += 11) {
+		show_set(show, "");
+		for (int step = 0; step < 8; step++) {
+			const struct thrum__view_state *s = show_state(show, 0);
+			int64_t before = s->to - s->from;
+			double scale = time->scale;
+
+			thrum__stage_wheel(show->stage, x, 300, 0, -100, 0);
+			show_frame(show, 16);
+			if (s->to - s->from >= before && time->scale <= scale)
+				fail_msg("step %d at %g: still %lld ns", step, (double)x,
+					(long long)before);
+		}
+	}
+}
+
+static void several_turns_between_two_frames_add_up(void **state)
+{
+	struct show *show = *state;
+
+	show_set(show, "t=1000000..2000000&fold=2");
+	for (int i = 0; i < 3; i++)
+		thrum__stage_wheel(show->stage, 500, 300, 0, -100, 0);
+	NEAR(show_state(show, 0)->to - show_state(show, 0)->from, 1e6 / (1.5 * 1.5 * 1.5), 1000);
+}
+
+static void wheels_go_sideways_and_through_rows(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view_state *s = show_state(show, 0);
+
+	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000");
+	thrum__stage_wheel(show->stage, 500, 300, 0, 60, THRUM__WITH_SHIFT);
+	NEAR(s->row, 2, 0.01);
+	assert_int_equal(s->from, 1000000);
+	thrum__stage_wheel(show->stage, 500, 300, 0, -30, THRUM__WITH_SHIFT);
+	NEAR(s->row, 1, 0.01);
+	thrum__stage_wheel(show->stage, 500, 300, 97.2f, 0, 0);
+	NEAR(s->from, 1100000, 200);
+	assert_int_equal(s->to - s->from, 1000000);
+	thrum__stage_pan(show->stage, 500, 300, -97.2f, 30);
+	NEAR(s->from, 1000000, 200);
+	NEAR(s->row, 2, 0.01);
+	thrum__stage_wheel(show->stage, NAN, 300, NAN, NAN, 0);
+	NEAR(s->to - s->from, 1000000, 1);
+}
+
+static void pinching_keeps_both_fingers(void **state)
+{
+	struct show *show = *state;
+	int64_t time;
+
+	show_set(show, "t=1000000..2000000&fold=2");
+	time = time_at(show, 0, 400);
+	thrum__stage_press(show->stage, 350, 300, THRUM__WITH_TOUCH);
+	thrum__stage_pinch(show->stage, 400, 300, 30, 0, 2);
+	thrum__stage_release(show->stage, 380, 300, THRUM__WITH_TOUCH);
+	show_frame(show, 16);
+	NEAR(show_x(show, 0, time), 430, 1);
+	NEAR(show_state(show, 0)->to - show_state(show, 0)->from, 500000, 100);
+	assert_false(show_state(show, 0)->has_selected);
+}
+
+/* ---- Selecting ----------------------------------------------------------------------------- */
+
+static void clicks_select_and_clear(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view_state *s = show_state(show, 0);
+	float x, y;
+
+	show_set(show, "fold=1&legend=1");
+	x = show_x(show, 0, 1001500);
+	y = show_y(show, 0, 1);
+	show_drag(show, x, y, x + 1, y + 1, 0);
+	assert_true(s->has_selected);
+	assert_true(s->selected != 1);
+	assert_false(s->related_only);
+	assert_true(thrum__stage_double_press(show->stage, x, y, 0) > 0);
+	assert_true(s->related_only && s->has_selected);
+	assert_true(thrum__stage_double_press(show->stage, x, y, 0) > 0);
+	assert_false(s->related_only);
+	show_drag(show, 500, 799, 500, 799, 0); /* on the legend: nothing */
+	assert_true(s->has_selected);
+	show_drag(show, 2, y, 2, y, 0); /* left of the beginning */
+	assert_false(s->has_selected);
+}
+
+static void hovering_shows_what_is_related_after_a_while(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view *view = show->stage->parts[0].view;
+	float x, y;
+
+	show_set(show, "fold=1");
+	x = show_x(show, 0, 1001500);
+	y = show_y(show, 0, 1);
+	assert_true(thrum__stage_move(show->stage, x, y, 0) & THRUM__CHANGED_STATUS);
+	assert_int_equal(show_frame(show, 16), 1);
+	assert_int_equal(show_frame(show, 100), 1);
+	assert_int_equal(view->hovered, THRUM__NONE);
+	assert_int_equal(show_frame(show, 20), 0);
+	assert_int_not_equal(view->hovered, THRUM__NONE);
+	thrum__stage_leave(show->stage);
+	assert_int_equal(view->hovered, THRUM__NONE);
+	/* A finger hovers nowhere. */
+	thrum__stage_move(show->stage, x, y, THRUM__WITH_TOUCH);
+	show_settle(show);
+	show_frame(show, 500);
+	assert_int_equal(view->hovered, THRUM__NONE);
+	/* A link does. */
+	thrum__stage_hover_task(show->stage, 0, 3);
+	show_settle(show);
+	assert_int_equal(view->hovered, 3);
+}
+
+static void search_and_counters(void **state)
+{
+	struct show *show = *state;
+	uint32_t at;
+
+	assert_true(thrum__stage_search(show->stage, "worker 1") & THRUM__CHANGED_SEARCH);
+	assert_int_equal(thrum__stage_found(show->stage, &at), 11);
+	assert_int_equal(at, 0);
+	for (uint32_t i = 1; i <= 3; i++) {
+		assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_NEXT_MATCH) &
+			THRUM__CHANGED_SELECTION);
+		show_settle(show);
+		thrum__stage_found(show->stage, &at);
+		assert_int_equal(at, i);
+	}
+	assert_true(
+		thrum__stage_command(show->stage, THRUM__COMMAND_CLEAR) & THRUM__CHANGED_SEARCH);
+	assert_false(thrum__stage_has_counter(show->stage, 0, 0));
+	assert_true(thrum__stage_counter(show->stage, 0, 1, true) > 0);
+	assert_false(thrum__stage_has_counter(show->stage, 0, 0));
+	assert_true(thrum__stage_has_counter(show->stage, 0, 1));
+	assert_true(thrum__stage_counter(show->stage, 0, 1, false) > 0);
+	assert_false(show_state(show, 0)->counters);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_COUNTERS) > 0);
+	assert_true(thrum__stage_has_counter(show->stage, 0, 0));
+	assert_true(thrum__stage_counter(show->stage, 0, 0, false) > 0);
+	assert_false(thrum__stage_has_counter(show->stage, 0, 0));
+	assert_true(thrum__stage_has_counter(show->stage, 0, 1));
+	assert_int_equal(thrum__stage_counter(show->stage, 0, 7, true), 0);
+}
+
+/* Of several traces, matches and findings are gone through as if they were one. */
+static void next_is_of_any_trace(void **state)
+{
+	struct show show;
+
+	(void)state;
+	show_init(&show, 0);
+	show_add(&show,
+		"0 create - 1 thread\n0 label 1 \"a 1\n0 create 1 2 promise\n"
+		"0 label 2 \"a 2\n100 log 1 \"end\n");
+	show_add(&show, "0 create - 1 thread\n100 log 1 \"end\n");
+	show_add(&show,
+		"0 create - 5 thread\n0 label 5 \"a 5\n0 create 5 6 promise\n"
+		"0 label 6 \"a 6\n0 should-resolve 6\n1 create 5 7 promise\n"
+		"1 should-resolve 7\n2 try-read 7 6\n90000000 log 5 \"end\n");
+	assert_int_equal(show.stage->parts[0].view->findings.count, 0);
+	assert_true(show.stage->parts[2].view->findings.count > 0);
+	assert_true(thrum__stage_command(show.stage, THRUM__COMMAND_FINDING) > 0);
+	assert_int_equal(show.stage->focus, 2);
+	show.stage->focus = 0;
+	thrum__stage_search(show.stage, "a ");
+	for (uint64_t i = 0; i < 10; i++) {
+		static const uint64_t ids[] = {1, 2, 5, 6};
+
+		if (i < 6)
+			thrum__stage_command(show.stage, THRUM__COMMAND_NEXT_MATCH);
+		else
+			thrum__stage_command(show.stage, THRUM__COMMAND_PREVIOUS_MATCH);
+		show_settle(&show);
+		assert_int_equal(show_state(&show, show.stage->focus)->selected,
+			ids[(i < 6 ? i : 10 - i) % 4]);
+	}
+	show_finish(&show);
+}
+
+static int marks_in(const struct thrum__list *list)
+{
+	int count = 0;
+
+	for (uint32_t i = 0; i < list->batch_count; i++)
+		count += list->batches[i].style.colour == THRUM__COLOUR_C1 ||
+			list->batches[i].style.colour == THRUM__COLOUR_C2;
+	return count;
+}
+
+/* Of several lines the nearest one is told, with what it is at the pointer's time. */
+static void counters_below_the_pointer(void **state)
+{
+	struct show show;
+	char words[200];
+	int64_t time = 50;
+
+	(void)state;
+	show_init(&show, 0);
+	show_add(&show,
+		"0 create - 1 thread\n0 create - 2 thread\n"
+		"20 counter 1 =5000 \"net/bytes\n"
+		"40 counter 1 =2 \"net/packets\n60 counter 1 =1234567 \"net/bytes\n"
+		"100 log 1 \"end\n");
+	thrum__stage_move(show.stage, show_x(&show, 0, time), 300, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_null(strstr(words, "net/"));
+	thrum__stage_command(show.stage, THRUM__COMMAND_COUNTERS);
+	show_settle(&show);
+	thrum__stage_move(show.stage, show_x(&show, 0, time), STAGE_HEIGHT - 30, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/bytes 5 000"));
+	thrum__stage_move(show.stage, show_x(&show, 0, 80), STAGE_HEIGHT - 30, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/bytes 1 234 567"));
+	thrum__stage_move(show.stage, show_x(&show, 0, 80), 60, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  net/packets 2"));
+	/* And its line is marked there. */
+	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 0);
+	show_frame(&show, 20);
+	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 1);
+	show_finish(&show);
+}
+
+/* ---- Motion -------------------------------------------------------------------------------- */
+
+static void motion_ends_exactly_at_its_target(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view *view = show->stage->parts[0].view;
+	int64_t last = 5000000;
+	char target[200], now[200];
+
+	show_set(show, "fold=2&squeeze=2");
+	assert_true(thrum__stage_go_text(show->stage, "2 ms .. 2.1 ms", NULL) > 0);
+	thrum__stage_state_print(show->stage, target, sizeof target);
+	assert_string_equal(target, "t=2000000..2100000&fold=2&squeeze=2");
+	for (double ms = 0; ms < THRUM__MOTION_MS; ms += 16) {
+		assert_int_equal(show_frame(show, ms > 0 ? 16 : 0), 1);
+		assert_true(view->time.to - view->time.from <= last);
+		last = view->time.to - view->time.from;
+		thrum__stage_state_print(show->stage, now, sizeof now);
+		assert_string_equal(now, target);
+	}
+	assert_true(last > 100000 && last < 200000);
+	assert_int_equal(show_frame(show, 16), 0);
+	assert_int_equal(view->time.from, 2000000);
+	assert_int_equal(view->time.to, 2100000);
+}
+
+static void a_press_stops_motion_where_it_is(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view *view = show->stage->parts[0].view;
+	int64_t from, to;
+
+	show_set(show, "fold=2&squeeze=2");
+	thrum__stage_go_text(show->stage, "2 ms .. 2.1 ms", NULL);
+	show_frame(show, 0);
+	show_frame(show, 40);
+	from = view->time.from;
+	to = view->time.to;
+	assert_true(to - from > 200000 && to - from < 4000000);
+	thrum__stage_press(show->stage, 500, 300, 0);
+	assert_int_equal(show_frame(show, 16), 0);
+	assert_int_equal(view->state.from, from);
+	assert_int_equal(view->state.to, to);
+}
+
+static void keys_add_up_while_moving(void **state)
+{
+	struct show *show = *state;
+
+	show_set(show, "t=1000000..2000000&fold=2");
+	for (int i = 0; i < 3; i++) {
+		thrum__stage_command(show->stage, THRUM__COMMAND_ZOOM_IN);
+		show_frame(show, 30);
+	}
+	show_settle(show);
+	NEAR(show_state(show, 0)->to - show_state(show, 0)->from, 1e6 / (1.5 * 1.5 * 1.5), 1000);
+}
+
+static void without_animation_it_jumps(void **state)
+{
+	struct show *show = *state;
+
+	show->stage->is_animated = false;
+	thrum__stage_go_task(show->stage, 0, 20);
+	assert_int_equal(show_frame(show, 0), 0);
+	assert_true(show_state(show, 0)->has_selected);
+}
+
+static void links_go_to_tasks(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view *view = show->stage->parts[0].view;
+	uint32_t row;
+
+	show_set(show, "t=4000000..4900000&fold=2&squeeze=1&height=40.000");
+	assert_true(thrum__stage_go_task(show->stage, 0, 30) & THRUM__CHANGED_SELECTION);
+	assert_int_equal(show_frame(show, 0), 1);
+	show_settle(show);
+	row = thrum__layout_row(view->layout, thrum__layout_unit(view->layout, 30));
+	assert_non_null(thrum__row_axis_find(&view->rows, row));
+	assert_int_equal(view->selected, 30);
+	assert_true(thrum__stage_go_task(show->stage, 0, THRUM__NONE) & THRUM__CHANGED_SELECTION);
+	assert_int_equal(view->selected, THRUM__NONE);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
+	show_settle(show);
+	assert_int_equal(show_state(show, 0)->from, 4000000);
+	assert_int_equal(thrum__stage_go_finding(show->stage, 0, 99), 0);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_SEARCH),
+		THRUM__STAGE_YOURS);
+}
+
+/* ---- Two ----------------------------------------------------------------------------------- */
+
+static void linked_parts_move_as_one(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view_state *a = show_state(show, 0), *b = show_state(show, 1);
+
+	thrum__stage_align(show->stage, 1, 300000);
+	show_settle(show);
+	assert_int_equal(b->from, -300000);
+	assert_int_equal(b->to, 5000000);
+	assert_int_equal(a->to, 5300000);
+	show_set(show, "t=1000000..2000000");
+	assert_int_equal(b->from, 700000);
+	assert_int_equal(b->to, 1700000);
+	thrum__stage_wheel(show->stage, 500, show_y(show, 1, 3), 0, -200, 0);
+	show_frame(show, 16);
+	assert_int_equal(a->from - 300000, b->from);
+	assert_int_equal(a->to - 300000, b->to);
+	assert_true(a->to - a->from < 500000);
+	for (int64_t t = a->from; t < a->to; t += 10000)
+		NEAR(show_x(show, 0, t), show_x(show, 1, t - 300000), 0.01);
+	thrum__stage_command(show->stage, THRUM__COMMAND_FOLD);
+	show_settle(show);
+	assert_int_equal(a->fold, b->fold);
+	for (int64_t t = a->from; t < a->to; t += 10000)
+		NEAR(show_x(show, 0, t), show_x(show, 1, t - 300000), 0.01);
+}
+
+static void free_parts_move_alone(void **state)
+{
+	struct show *show = *state;
+	struct thrum__view_state *a = show_state(show, 0), *b = show_state(show, 1);
+
+	show_set(show, "t=1000000..2000000&link=0");
+	assert_int_equal(b->from, 0);
+	thrum__stage_wheel(show->stage, 500, show_y(show, 1, 3), 0, -100, 0);
+	assert_int_equal(a->from, 1000000);
+	assert_true(b->to - b->from < 4000000);
+	assert_true(thrum__stage_link(show->stage, true) > 0);
+	assert_int_equal(b->from, 1000000);
+}
+
+static void dividers_give_other_heights(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__part *parts = show->stage->parts;
+	float middle = parts[1].top;
+
+	NEAR(parts[0].height, parts[1].height, 1);
+	NEAR(parts[0].height + parts[1].height, STAGE_HEIGHT, 0.1);
+	assert_int_equal(thrum__stage_over(show->stage, 500, middle), THRUM__OVER_DIVIDER);
+	show_drag(show, 500, middle, 500, middle + 150, 0);
+	NEAR(parts[1].top, middle + 150, 1);
+	NEAR(parts[0].height + parts[1].height, STAGE_HEIGHT, 0.1);
+	show_drag(show, 500, parts[1].top, 500, 5000, 0);
+	NEAR(parts[1].height, 120, 1);
+	assert_int_equal(show->stage->list_count, 5);
+	assert_true(show->stage->lists[1].y == parts[1].top);
+	assert_true(show->stage->lists[3].y == parts[1].top + THRUM__HEAD);
+}
+
+static void a_press_focuses(void **state)
+{
+	struct show *show = *state;
+	struct thrum__scroll rows, time;
+
+	assert_int_equal(show->stage->focus, 0);
+	assert_true(thrum__stage_press(show->stage, 500, 700, 0) & THRUM__CHANGED_SELECTION);
+	thrum__stage_release(show->stage, 500, 700, 0);
+	assert_int_equal(show->stage->focus, 1);
+	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&2.height=50.000&2.row=3.000");
+	thrum__stage_scroll_rows(show->stage, &rows);
+	assert_true(rows.at == 3 && rows.all == 41 && rows.page > 3 && rows.page < 8);
+	thrum__stage_set_row(show->stage, 7);
+	assert_true(show_state(show, 1)->row == 7 && show_state(show, 0)->row == 0);
+	thrum__stage_scroll_time(show->stage, &time);
+	assert_true(time.all == 5e6 && time.at == 1e6 && time.page == 1e6);
+	thrum__stage_set_time(show->stage, 2e6);
+	assert_int_equal(show_state(show, 0)->from, 2000000);
+	thrum__stage_remove(show->stage, 1);
+	show_settle(show);
+	assert_int_equal(show->stage->focus, 0);
+	assert_int_equal(show->stage->list_count, 2);
+	thrum__stage_remove(show->stage, 0);
+	show_settle(show);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_FIT), 0);
+	assert_int_equal(thrum__stage_press(show->stage, 1, 1, 0), 0);
+	assert_int_equal(thrum__stage_move(show->stage, 1, 1, 0), 0);
+	assert_int_equal(thrum__stage_release(show->stage, 1, 1, 0), 0);
+	assert_int_equal(thrum__stage_wheel(show->stage, 1, 1, 1, 1, 0), 0);
+}
+
+/* ---- Growing ------------------------------------------------------------------------------- */
+
+static void the_window_follows_the_end(void **state)
+{
+	static const char more[] = "6000000 log 1 \"more\n";
+	struct show *show = *state;
+	struct thrum__view_state *s = show_state(show, 0);
+	struct story story;
+
+	show_set(show, "t=4000000..5000000&fold=2");
+	story_init(&story, more);
+	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+	assert_int_equal(s->from, 5000000);
+	assert_int_equal(s->to, 6000000);
+	story.events[0].time = 7000000;
+	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 200000), 0);
+	assert_int_equal(s->from, 6800000);
+	show_settle(show);
+	/* Where one looks elsewhere, or doesn't want it, nothing moves. */
+	story.events[0].time = 8000000;
+	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, false, 0), 0);
+	assert_int_equal(s->to, 7000000);
+	story.events[0].time = 9000000;
+	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+	assert_int_equal(s->to, 7000000);
+	show_settle(show);
+	story_finish(&story);
+}
+
+int main(void)
+{
+#define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, show_##set_up, show_end)
+	const struct CMUnitTest tests[] = {
+		WITH(one, what_is_grabbed_stays_below_the_pointer),
+		WITH(one, the_ruler_pans_time_only),
+		WITH(one, rows_stop_at_the_last),
+		WITH(one, the_strip_moves_and_resizes_the_window),
+		WITH(one, shapes_tell_what_can_be_done),
+		WITH(one, shift_measures),
+		WITH(one, zooming_keeps_the_time_below_the_pointer),
+		WITH(one, over_folds_nothing_slips),
+		WITH(one, several_turns_between_two_frames_add_up),
+		WITH(one, zooming_in_gets_nearer_over_folds),
+		WITH(one, wheels_go_sideways_and_through_rows),
+		WITH(one, pinching_keeps_both_fingers),
+		WITH(one, clicks_select_and_clear),
+		WITH(one, hovering_shows_what_is_related_after_a_while),
+		WITH(one, search_and_counters),
+		cmocka_unit_test(next_is_of_any_trace),
+		cmocka_unit_test(counters_below_the_pointer),
+		WITH(one, motion_ends_exactly_at_its_target),
+		WITH(one, a_press_stops_motion_where_it_is),
+		WITH(one, keys_add_up_while_moving),
+		WITH(one, without_animation_it_jumps),
+		WITH(one, links_go_to_tasks),
+		WITH(two, linked_parts_move_as_one),
+		WITH(two, free_parts_move_alone),
+		WITH(two, dividers_give_other_heights),
+		WITH(two, a_press_focuses),
+		WITH(one, the_window_follows_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
