@@ -7,7 +7,7 @@ import os
 HERE = os.path.dirname(os.path.abspath(__file__))
 (FRAME, GROW, FORGET, ADD, REMOVE, POINT, DRAG, WHEEL, COMMAND, LINK, SEARCH, TYPE,
  PANEL) = range(13)
-CREATE, LABEL, SHOULD, READ, TRY_READ, RESOLVE, SWITCH, SIGNAL = 0, 1, 2, 3, 4, 6, 10, 11
+CREATE, LABEL, SHOULD, READ, WAIT, RESOLVE, SWITCH, SIGNAL = 0, 1, 2, 3, 4, 6, 10, 11
 ROUNDS, FOLLOW, FINDINGS = 128, 16, 64
 
 
@@ -43,7 +43,7 @@ def typed(text):
 BEGIN = bytes((0xff, 5 << 3 | 4, 1))
 TASKS = grow(0, *(event(CREATE, 1, task) for task in range(2, 8)),
              *(event(LABEL, task) for task in range(2, 8)), event(SHOULD, 3),
-             event(TRY_READ, 3, 4), event(SIGNAL, 5, 4), how=FINDINGS)
+             event(WAIT, 3, 4), event(SIGNAL, 5, 4), how=FINDINGS)
 SEEDS = {
     "dragged": BEGIN + frame() + drag(400, 300, 200, 350) + frame() + wheel(2, 300, 300, 0, -300)
     + frame() + wheel(0, 300, 300, 100, 20) + drag(300, 20, 500, 20) + frame() + wheel(

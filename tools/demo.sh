@@ -40,7 +40,7 @@ check() {
 	fi
 	# The request waits for one promise, that for another one, and so on to the lookup.
 	awk -F "$tab" -v request="$request" -v lookup="$lookup" '
-		$3 == "try-read" { waits[$4] = waits[$4] " " $5 }
+		$3 == "wait" { waits[$4] = waits[$4] " " $5 }
 		$3 == "become" { waits[$4] = waits[$4] " " $5 }
 		($3 == "resolve" || $3 == "cancel" || $3 == "fail") && $5 == lookup { ended = 1 }
 		function reaches(task, depth, next_ones, n, i) {
@@ -110,7 +110,7 @@ show "thrum dump $recording | head -n 25"
 head -n 25 "$folder/dump" | sed 's/^/  /'
 
 say "The last lines, up to the kill. Each loop runs the tasks that libuv calls back for (switch), says \
-what they got (read, resolve) and what they wait for (try-read), and sleeps (suspend)."
+what they got (read, resolve) and what they wait for (wait), and sleeps (suspend)."
 show "thrum dump $recording | tail -n 15"
 tail -n 15 "$folder/dump" | sed 's/^/  /'
 

@@ -4,7 +4,7 @@
  * meanwhile. For the model checker spin; tools/verify.sh runs it.
  *
  * It describes src/record/pool.c (the ring of packets, the stack of parked lanes), the parts of
- * src/record/lane.c that decide who has which lane and packet, and try_read() in
+ * src/record/lane.c that decide who has which lane and packet, and read_once() in
  * src/format/packet.c. Names are those of the code. One statement, or one d_step, is one access to
  * shared memory; between any two of them everything else may happen.
  *
@@ -587,7 +587,7 @@ proctype death()
 }
 #endif
 
-/* ---- The reader: try_read() in packet.c ----------------------------------------------------- */
+/* ---- The reader: read_once() in packet.c ----------------------------------------------------- */
 
 proctype reader()
 {

@@ -119,6 +119,16 @@ static bool add_id(struct id_list *list, uint64_t id)
 	return true;
 }
 
+/* A choice's number, also by the name that it had once; -1: there is none. */
+static int find_in_set(const struct option *option, const char *item, size_t size)
+{
+	const char *old = option->old_name, *now = option->new_name;
+
+	if (old && strlen(old) == size && memcmp(old, item, size) == 0)
+		return find_choice(option->choices, now, strlen(now));
+	return find_choice(option->choices, item, size);
+}
+
 /* One of the values between commas. */
 static bool set_item(const struct option *option, const char *item, size_t size, void *to)
 {
@@ -127,7 +137,7 @@ static bool set_item(const struct option *option, const char *item, size_t size,
 
 	if (option->kind == OPTION_IDS)
 		return parse_id(item, size, &id) && add_id(to, id);
-	choice = find_choice(option->choices, item, size);
+	choice = find_in_set(option, item, size);
 	if (choice < 0)
 		return false;
 	*set |= UINT64_C(1) << choice;

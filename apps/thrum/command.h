@@ -38,8 +38,9 @@ struct option {
 	enum option_kind kind;
 	size_t offset;     /* of what it sets in the command's struct of options */
 	const char *value; /* what stands for its value in the help; NULL: the choices themselves */
-	const char *choices; /* "text|tsv|json" */
-	const char *help;    /* may have several lines */
+	const char *choices;             /* "text|tsv|json" */
+	const char *help;                /* may have several lines */
+	const char *old_name, *new_name; /* of OPTION_SET: a choice's former name is understood */
 };
 
 struct command {

@@ -217,8 +217,9 @@ static const struct option options_of_dump[] = {
 		"events of this task, whichever part it has in them\n"
 		"(may be repeated, or be a list: 3,17)"},
 	{"event", 'e', OPTION_SET, OFFSET(events), "NAME", event_names + 1,
-		"events of this name, such as create, try-read, fail\n"
-		"(likewise; man thrum explains them all)"},
+		"events of this name, such as create, wait, fail\n"
+		"(likewise; man thrum explains them all)",
+		.old_name = "try-read", .new_name = "wait"},
 	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane (likewise)"},
 	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
 		"times as the recording's clock gives them"},

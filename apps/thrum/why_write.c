@@ -222,7 +222,7 @@ static void write_who(struct output *out, const struct thrum__model *model, cons
 static const char *event_of(int kind)
 {
 	static const uint8_t types[THRUM__EDGE_KINDS] = {
-		[THRUM__EDGE_WAIT] = THRUM_EVENT_TRY_READ,
+		[THRUM__EDGE_WAIT] = THRUM_EVENT_WAIT,
 		[THRUM__EDGE_READ] = THRUM_EVENT_READ,
 		[THRUM__EDGE_RESOLVE] = THRUM_EVENT_RESOLVE,
 		[THRUM__EDGE_FAIL] = THRUM_EVENT_FAIL,

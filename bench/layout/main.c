@@ -121,7 +121,7 @@ static struct thrum_event event_of(int type, int64_t time, uint64_t task, uint64
 /* What a task does when it begins, beside that: up to `deeds` events. */
 static void work(struct thrum__model *model, int64_t time, uint32_t task, unsigned deeds)
 {
-	static const int TYPES[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_TRY_READ, THRUM_EVENT_READ};
+	static const int TYPES[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_WAIT, THRUM_EVENT_READ};
 
 	for (unsigned i = 0; i < deeds; i++) {
 		uint32_t other = task > 20 ? task - draw(20) : 1;

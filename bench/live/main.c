@@ -136,7 +136,7 @@ static void step(struct server *s)
 	say_text(s, THRUM_EVENT_LABEL, id, "GET /item/", new);
 	say(s, THRUM_EVENT_SWITCH, id, 0);
 	say(s, THRUM_EVENT_CREATE, id, id + 1);
-	say(s, new % 4 ? THRUM_EVENT_TRY_READ : THRUM_EVENT_BECOME, id, id + 1);
+	say(s, new % 4 ? THRUM_EVENT_WAIT : THRUM_EVENT_BECOME, id, id + 1);
 	say(s, THRUM_EVENT_SWITCH, 1, 0);
 	if (new % 100 == 0)
 		say_text(s, THRUM_EVENT_LOG, 2 + new / 100 % CONNECTIONS, "alive ", new);

@@ -52,7 +52,7 @@ static void mixed(struct shape *s, struct thrum_event *e)
 	} else if (percent < 40) {
 		set(e, THRUM_EVENT_SWITCH, one_of(s, 50), 0);
 	} else if (percent < 60) {
-		set(e, THRUM_EVENT_TRY_READ, one_of(s, 50), one_of(s, 50));
+		set(e, THRUM_EVENT_WAIT, one_of(s, 50), one_of(s, 50));
 	} else if (percent < 70) {
 		set(e, THRUM_EVENT_RESOLVE, one_of(s, 50), one_of(s, 50));
 	} else if (percent < 90) {
@@ -87,7 +87,7 @@ static void chain_backwards(struct shape *s, struct thrum_event *e)
 
 static void live(struct shape *s, struct thrum_event *e)
 {
-	static const uint8_t types[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_TRY_READ, THRUM_EVENT_READ};
+	static const uint8_t types[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_WAIT, THRUM_EVENT_READ};
 
 	if (s->ids < 100000)
 		create(s, e, one_of(s, 1000), THRUM_KIND_PROMISE);

@@ -42,7 +42,7 @@ struct thrum_error_info {
 	X(LABEL, "label")   /* [task, text] */ \
 	X(SHOULD_RESOLVE, "should-resolve") /* [task] */ \
 	X(READ, "read")                     /* [task reads other] */ \
-	X(TRY_READ, "try-read")             /* [task waits for other] */ \
+	X(WAIT, "wait")                     /* [task waits for other] */ \
 	X(READ_LATER, "read-later")         /* [task, other] mirage-profile only */ \
 	X(RESOLVE, "resolve")               /* [task resolves other] */ \
 	X(FAIL, "fail")                     /* [task makes other fail; text: the reason] */ \

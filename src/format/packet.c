@@ -66,7 +66,7 @@ static bool has_sane_sizes(const struct thrum__header *header, struct word_pair 
 }
 
 /* One try, which THRUM__REUSED makes worth repeating. */
-static int try_read(const struct thrum__input *input, const struct thrum__header *header,
+static int read_once(const struct thrum__input *input, const struct thrum__header *header,
 	uint64_t offset, uint8_t *to, size_t limit, size_t *bytes)
 {
 	struct word_pair before, sizes, after;
@@ -113,7 +113,7 @@ int thrum__packet_peek(const struct thrum__input *input, const struct thrum__hea
 
 	*bytes = 0;
 	for (int i = 0; i < TRIES && result == THRUM__REUSED; i++)
-		result = try_read(input, header, offset, to, limit, bytes);
+		result = read_once(input, header, offset, to, limit, bytes);
 	return result;
 }
 

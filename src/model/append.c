@@ -235,7 +235,7 @@ static void should_resolve(struct thrum__moment *s)
 
 /* ---- Edges --------------------------------------------------------------------------------- */
 
-static void try_read(struct thrum__moment *s)
+static void take_wait(struct thrum__moment *s)
 {
 	uint32_t from = actor(s), to = other(s);
 
@@ -301,7 +301,7 @@ static void dispatch(struct thrum__moment *s)
 	case THRUM_EVENT_LABEL: label(s); break;
 	case THRUM_EVENT_SHOULD_RESOLVE: should_resolve(s); break;
 	case THRUM_EVENT_READ: read_result(s); break;
-	case THRUM_EVENT_TRY_READ: try_read(s); break;
+	case THRUM_EVENT_WAIT: take_wait(s); break;
 	case THRUM_EVENT_READ_LATER: act_on(s, THRUM__EDGE_READ_LATER, 0); break;
 	case THRUM_EVENT_RESOLVE:
 	case THRUM_EVENT_FAIL:

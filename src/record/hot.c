@@ -96,7 +96,7 @@ ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane 
 /* ---- Waits, reads, resolves -------------------------------------------------------------------
  */
 
-ALWAYS_INLINE bool try_wait(enum clock clock, thrum_task waiter, thrum_task source)
+ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task source)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -115,17 +115,17 @@ ALWAYS_INLINE bool try_wait(enum clock clock, thrum_task waiter, thrum_task sour
 
 static NOINLINE void wait_otherwise(thrum_task waiter, thrum_task source)
 {
-	if (waiter && source && !try_wait(ANY, waiter, source))
+	if (waiter && source && !fast_wait(ANY, waiter, source))
 		thrum__write_wait(waiter, source);
 }
 
 void thrum__wait(thrum_task waiter, thrum_task source)
 {
-	if (UNLIKELY(!try_wait(TSC, waiter, source)))
+	if (UNLIKELY(!fast_wait(TSC, waiter, source)))
 		wait_otherwise(waiter, source);
 }
 
-ALWAYS_INLINE bool try_read(enum clock clock, thrum_task reader, thrum_task source)
+ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task source)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -148,7 +148,7 @@ ALWAYS_INLINE bool try_read(enum clock clock, thrum_task reader, thrum_task sour
 
 static NOINLINE void read_otherwise(thrum_task reader, thrum_task source)
 {
-	if (reader && source && !try_read(ANY, reader, source))
+	if (reader && source && !fast_read(ANY, reader, source))
 		thrum__write(&(struct thrum__record){.type = THRUM__R_READ,
 			.task = reader,
 			.other = source});
@@ -156,11 +156,11 @@ static NOINLINE void read_otherwise(thrum_task reader, thrum_task source)
 
 void thrum__read(thrum_task reader, thrum_task source)
 {
-	if (UNLIKELY(!try_read(TSC, reader, source)))
+	if (UNLIKELY(!fast_read(TSC, reader, source)))
 		read_otherwise(reader, source);
 }
 
-ALWAYS_INLINE bool try_resolve(enum clock clock, thrum_task task)
+ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -179,13 +179,13 @@ ALWAYS_INLINE bool try_resolve(enum clock clock, thrum_task task)
 
 static NOINLINE void resolve_otherwise(thrum_task task)
 {
-	if (task && !try_resolve(ANY, task))
+	if (task && !fast_resolve(ANY, task))
 		thrum__write_end(&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
 }
 
 void thrum__resolve(thrum_task task)
 {
-	if (UNLIKELY(!try_resolve(TSC, task)))
+	if (UNLIKELY(!fast_resolve(TSC, task)))
 		resolve_otherwise(task);
 }
 
@@ -194,7 +194,7 @@ void thrum__resolve(thrum_task task)
 
 /* When the event could be written, the thread has a lane of this recording and a task of its own.
  */
-ALWAYS_INLINE bool try_switch(enum clock clock, thrum_task task)
+ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -216,7 +216,7 @@ static NOINLINE void switch_otherwise(thrum_task task)
 {
 	struct thread *thread = &thrum__thread;
 
-	if (try_switch(ANY, task))
+	if (fast_switch(ANY, task))
 		return;
 	thrum__thread_attach(thread);
 	if (!task)
@@ -228,7 +228,7 @@ static NOINLINE void switch_otherwise(thrum_task task)
 
 void thrum__switch(thrum_task task)
 {
-	if (UNLIKELY(!try_switch(TSC, task)))
+	if (UNLIKELY(!fast_switch(TSC, task)))
 		switch_otherwise(task);
 }
 
@@ -246,7 +246,7 @@ thrum_task thrum__enter(thrum_task task)
 {
 	thrum_task before = thrum__current();
 
-	if (UNLIKELY(!try_switch(TSC, task)))
+	if (UNLIKELY(!fast_switch(TSC, task)))
 		switch_otherwise(task);
 	return before;
 }
@@ -262,7 +262,7 @@ static size_t medium_size(const char *text)
 	return end ? (size_t)(end - text) + 1 : 0;
 }
 
-ALWAYS_INLINE bool try_log(enum clock clock, const char *text)
+ALWAYS_INLINE bool fast_log(enum clock clock, const char *text)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -289,13 +289,13 @@ static NOINLINE void log_otherwise(const char *text)
 {
 	if (!text)
 		text = "";
-	if (!try_log(ANY, text))
+	if (!fast_log(ANY, text))
 		thrum__write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
 }
 
 void thrum__log(const char *text)
 {
-	if (UNLIKELY(!text) || UNLIKELY(!try_log(TSC, text)))
+	if (UNLIKELY(!text) || UNLIKELY(!fast_log(TSC, text)))
 		log_otherwise(text);
 }
 
@@ -330,7 +330,7 @@ ALWAYS_INLINE bool creation_fits(const struct lane *lane, const struct creation 
 }
 
 /* The new task's id; 0: nothing was done. c.type is a constant in the first variant. */
-ALWAYS_INLINE thrum_task try_create(enum clock clock, struct thrum_site *site, struct creation c)
+ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, struct creation c)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -396,14 +396,14 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 
 	/* Mostly it is just that the lane has used up its ids, or that the label isn't short. */
 	thrum__refill_ids(&thrum__thread);
-	thrum_task task = try_create(ANY, site, c);
+	thrum_task task = fast_create(ANY, site, c);
 
 	return task ? task : thrum__write_create(site, &c);
 }
 
 thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 {
-	thrum_task task = try_create(TSC, site,
+	thrum_task task = fast_create(TSC, site,
 		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
 
 	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, label, 0);
@@ -411,7 +411,7 @@ thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 
 thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind, const char *label)
 {
-	thrum_task task = try_create(TSC, site,
+	thrum_task task = fast_create(TSC, site,
 		(struct creation){.type = THRUM__R_CREATE_IN,
 			.kind = (uint8_t)kind,
 			.label = label,
@@ -424,7 +424,7 @@ thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind
 thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *label,
 	thrum_task source)
 {
-	thrum_task task = try_create(TSC, site,
+	thrum_task task = fast_create(TSC, site,
 		(struct creation){.type = THRUM__R_CREATE_WAITING,
 			.kind = (uint8_t)kind,
 			.label = label,
@@ -439,7 +439,8 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 /* ---- Counters ---------------------------------------------------------------------------------
  */
 
-ALWAYS_INLINE bool try_counter(enum clock clock, const struct thrum_counter *counter, int64_t value)
+ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *counter,
+	int64_t value)
 {
 	struct thread *thread = &thrum__thread;
 	struct lane *lane = thread->lane[0];
@@ -461,13 +462,13 @@ ALWAYS_INLINE bool try_counter(enum clock clock, const struct thrum_counter *cou
 
 static NOINLINE void counter_otherwise(struct thrum_counter *counter, int64_t value)
 {
-	if (!try_counter(ANY, counter, value))
+	if (!fast_counter(ANY, counter, value))
 		thrum__write_counter(counter, value);
 }
 
 void thrum__counter_event(struct thrum_counter *counter, int64_t value)
 {
-	if (UNLIKELY(!try_counter(TSC, counter, value)))
+	if (UNLIKELY(!fast_counter(TSC, counter, value)))
 		counter_otherwise(counter, value);
 }
 
@@ -496,6 +497,6 @@ void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
 		return;
 	int64_t value = counter_value(counter);
 
-	if (UNLIKELY(!try_counter(TSC, counter, value)))
+	if (UNLIKELY(!fast_counter(TSC, counter, value)))
 		counter_otherwise(counter, value);
 }

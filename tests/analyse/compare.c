@@ -58,7 +58,7 @@ static void check(const char *good, const char *bad, bool is_mirage, const char 
 
 static const char waits_first[] = START "20 create 1 3 promise\n"
 					"20 label 3 \"asker\n"
-					"30 try-read 3 2\n"
+					"30 wait 3 2\n"
 					"50 signal 1 2 =1\n"
 					"51 read 3 2\n"
 					"60 resolve 3 3\n"
@@ -66,7 +66,7 @@ static const char waits_first[] = START "20 create 1 3 promise\n"
 static const char signals_first[] = START "20 signal 1 2 =0\n"
 					  "30 create 1 3 promise\n"
 					  "30 label 3 \"asker\n"
-					  "40 try-read 3 2\n"
+					  "40 wait 3 2\n"
 					  "300 log 1 \"end\n";
 
 static void a_signal_precedes_the_wait(void **state)
@@ -114,7 +114,7 @@ static void nobody_signals(void **state)
 	check(waits_first,
 		START "20 create 1 3 promise\n"
 		      "20 label 3 \"asker\n"
-		      "30 try-read 3 2\n"
+		      "30 wait 3 2\n"
 		      "300 log 1 \"end\n",
 		false, "no signal reply #, never ends asker");
 }
@@ -137,7 +137,7 @@ static void ids_and_times_are_no_difference(void **state)
 		"1010 label 40 \"reply 77\n"
 		"1020 create 7 30 promise\n"
 		"1020 label 30 \"asker\n"
-		"1030 try-read 30 40\n"
+		"1030 wait 30 40\n"
 		"1050 signal 7 40 =1\n"
 		"1051 read 30 40\n"
 		"1063 resolve 30 30\n",
@@ -150,7 +150,7 @@ static void ids_and_times_are_no_difference(void **state)
 	"0 label 2 \"main\n" \
 	"5 create 2 3 request\n" \
 	"5 label 3 \"open\n" \
-	"6 try-read 2 3\n"
+	"6 wait 2 3\n"
 
 static void what_read_a_result_comes_after_it(void **state)
 {
@@ -271,8 +271,8 @@ static unsigned next_random(unsigned *seed)
 
 static void random_story(unsigned seed, char *to, size_t size)
 {
-	static const char *const verbs[] = {"try-read", "read", "resolve", "become", "signal",
-		"fail", "cancel"};
+	static const char *const verbs[] = {"wait", "read", "resolve", "become", "signal", "fail",
+		"cancel"};
 	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n");
 	unsigned tasks = 1;
 

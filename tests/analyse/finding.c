@@ -45,7 +45,7 @@ static void signal_before_wait(void **state)
 {
 	struct thrum__finding finding;
 	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
-					 "50 try-read 3 2\n"
+					 "50 wait 3 2\n"
 					 "90 log 1 \"end\n",
 		false, &finding);
 
@@ -63,7 +63,7 @@ static void signal_before_wait(void **state)
 static void signal_after_wait_is_no_lost_one(void **state)
 {
 	struct thrum__finding finding;
-	uint32_t count = found(CONDITION "30 try-read 3 2\n"
+	uint32_t count = found(CONDITION "30 wait 3 2\n"
 					 "50 signal 1 2 =1\n"
 					 "90 log 1 \"end\n",
 		false, &finding);
@@ -77,7 +77,7 @@ static void a_later_heard_signal_clears_the_lost_one(void **state)
 {
 	struct thrum__finding finding;
 	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
-					 "50 try-read 3 2\n"
+					 "50 wait 3 2\n"
 					 "60 signal 1 2 =1\n",
 		false, &finding);
 
@@ -98,7 +98,7 @@ static void mirage_signal_before_wait(void **state)
 			       "50 signal 2 1\n"
 			       "51 create 1 3 task\n"
 			       "52 switch 2\n"
-			       "53 try-read 2 3\n"
+			       "53 wait 2 3\n"
 			       "60 switch 0\n"
 			       "90 switch -1\n",
 		true, &finding);
@@ -120,7 +120,7 @@ static void many_mirage_signals_take_no_square(void **state)
 					"1 create 0 1 condition\n"
 					"1 create 0 2 bind\n"
 					"1 should-resolve 2\n"
-					"2 try-read 2 1\n";
+					"2 wait 2 1\n";
 	char *lines = test_malloc(sizeof beginning + (size_t)COUNT * LINE), *to = lines;
 	struct thrum__finding finding;
 	clock_t before;
@@ -144,9 +144,9 @@ static void chain_behind_what_is_never_resolved(void **state)
 						 "11 create 1 3 promise\n"
 						 "12 create 1 4 request\n"
 						 "13 create 1 5 promise\n"
-						 "20 try-read 2 3\n"
-						 "21 try-read 3 4\n"
-						 "30 try-read 5 4\n",
+						 "20 wait 2 3\n"
+						 "21 wait 3 4\n"
+						 "30 wait 5 4\n",
 		false);
 	struct thrum__findings findings = find(model);
 	const struct thrum__finding *finding = findings.findings;
@@ -172,9 +172,9 @@ static void a_cycle_ends(void **state)
 			       "1 create 1 2 promise\n"
 			       "1 create 1 3 promise\n"
 			       "1 should-resolve 2\n"
-			       "2 try-read 2 3\n"
-			       "3 try-read 3 2\n"
-			       "4 try-read 2 2\n",
+			       "2 wait 2 3\n"
+			       "3 wait 3 2\n"
+			       "4 wait 2 2\n",
 				 false, &finding),
 		1);
 }
@@ -183,7 +183,7 @@ static void healthy_is_silent(void **state)
 {
 	struct thrum__finding finding;
 
-	assert_int_equal(found(CONDITION "30 try-read 3 2\n"
+	assert_int_equal(found(CONDITION "30 wait 3 2\n"
 					 "50 signal 1 2 =1\n"
 					 "60 read 3 2\n"
 					 "70 resolve 1 3\n",

@@ -48,11 +48,11 @@ static void expect_none(const char *lines)
 	     "1" MS "create 1 5 fiber\n" \
 	     "2" MS "lock 4 2\n" \
 	     "3" MS "lock 5 3\n" \
-	     "4" MS "try-read 4 3\n"
+	     "4" MS "wait 4 3\n"
 
 static void deadlock(void **state)
 {
-	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "try-read 5 2\n"
+	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "wait 5 2\n"
 							 "900" MS "log 1 \"end\n",
 		1, THRUM__FINDING_DEADLOCK);
 
@@ -66,7 +66,7 @@ static void deadlock(void **state)
 
 static void deadlock_after_a_gap_is_possible(void **state)
 {
-	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "try-read 5 2\n"
+	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "wait 5 2\n"
 							 "6" MS "lost =3 \"full\n"
 							 "900" MS "log 1 \"end\n",
 		1, THRUM__FINDING_DEADLOCK);
@@ -78,7 +78,7 @@ static void no_deadlock(void **state)
 {
 	expect_none(TWO_LOCKS "5" MS "unlock 5 3\n"
 			      "5" MS "lock 4 3\n"
-			      "6" MS "try-read 5 2\n"
+			      "6" MS "wait 5 2\n"
 			      "900" MS "log 1 \"end\n");
 }
 
@@ -90,7 +90,7 @@ static void no_deadlock(void **state)
 	     "10" MS "label 3 \"query 2\n" \
 	     "10" MS "create 1 4 promise\n" \
 	     "10" MS "should-resolve 4\n" \
-	     "10" MS "try-read 4 3\n"
+	     "10" MS "wait 4 3\n"
 
 static void outside(void **state)
 {
@@ -113,11 +113,11 @@ static void idle_timer_and_handle(void **state)
 			 "1" MS "due 2 =5000000000\n"
 			 "1" MS "create 1 3 promise\n"
 			 "1" MS "should-resolve 3\n"
-			 "1" MS "try-read 3 2\n"
+			 "1" MS "wait 3 2\n"
 			 "1" MS "create 1 4 handle\n"
 			 "1" MS "create 1 5 promise\n"
 			 "1" MS "should-resolve 5\n"
-			 "1" MS "try-read 5 4\n"
+			 "1" MS "wait 5 4\n"
 			 "900" MS "log 1 \"end\n");
 }
 
@@ -125,7 +125,7 @@ static void idle_timer_and_handle(void **state)
 	MAIN "1" MS "create 1 2 promise\n" \
 	     "1" MS "create 1 3 fiber\n" \
 	     "1" MS "create 1 4 task\n" \
-	     "2" MS "try-read 3 2\n"
+	     "2" MS "wait 3 2\n"
 
 static void starved(void **state)
 {
@@ -174,7 +174,7 @@ static void failed_unseen(void **state)
 	MAIN "1" MS "create 1 2 task\n" \
 	     "1" MS "create 1 3 promise\n" \
 	     "1" MS "create 1 4 task\n" \
-	     "2" MS "try-read 3 2\n"
+	     "2" MS "wait 3 2\n"
 
 static void cancelled(void **state)
 {

@@ -17,7 +17,7 @@
 	"0 label 2 \"GET 1\n" \
 	"0 create 1 3 request\n" \
 	"0 label 3 \"disk\n" \
-	"0 try-read 2 3\n" \
+	"0 wait 2 3\n" \
 	"60 resolve 1 3\n" \
 	"60 switch 2\n" \
 	"70 resolve 2 2\n" \
@@ -26,7 +26,7 @@
 	"100 label 4 \"GET 2\n" \
 	"100 create 1 5 request\n" \
 	"100 label 5 \"disk\n" \
-	"100 try-read 4 5\n" \
+	"100 wait 4 5\n" \
 	"120 resolve 1 5\n" \
 	"120 switch 4\n" \
 	"130 resolve 4 4\n"

@@ -78,7 +78,7 @@ static void waits_for_a_timer_then_for_its_lane(void **state)
 			"10 label 4 \"hog\n"
 			"10 switch 2\n"
 			"15 create 2 3 timer\n"
-			"20 try-read 2 3\n"
+			"20 wait 2 3\n"
 			"20 switch 1\n"
 			"100 resolve 1 3\n"
 			"100 switch 4\n"
@@ -101,10 +101,10 @@ static void waits_for_who_holds_a_lock(void **state)
 			"11 create 3 5 request\n"
 			"11 label 5 \"disk\n"
 			"12 lock 3 2\n"
-			"15 try-read 3 5\n"
+			"15 wait 3 5\n"
 			"20 create 1 4 task\n"
 			"20 label 4 \"reader\n"
-			"20 try-read 4 2\n"
+			"20 wait 4 2\n"
 			"90 resolve 1 5\n"
 			"90 switch 3\n"
 			"95 unlock 3 2\n"
@@ -125,7 +125,7 @@ static void waits_for_who_signals_a_condition(void **state)
 			"10 label 3 \"consumer\n"
 			"12 create 1 4 task\n"
 			"12 label 4 \"producer\n"
-			"15 try-read 3 2\n"
+			"15 wait 3 2\n"
 			"40 switch 4\n"
 			"60 signal 4 2 =1\n"
 			"61 switch 3\n"
@@ -146,7 +146,7 @@ static void a_chain_is_one(void **state)
 			"10 switch 2\n"
 			"20 create 2 3 bind\n"
 			"21 create 2 4 timer\n"
-			"22 try-read 3 4\n"
+			"22 wait 3 4\n"
 			"30 become 2 3\n"
 			"30 switch 1\n"
 			"80 resolve 1 4\n"
@@ -167,8 +167,8 @@ static void what_lost_a_race_is_not_what_was_waited_for(void **state)
 			"10 label 3 \"timeout\n"
 			"10 create 1 4 request\n"
 			"10 label 4 \"answer\n"
-			"10 try-read 2 4\n"
-			"10 try-read 2 3\n"
+			"10 wait 2 4\n"
+			"10 wait 2 3\n"
 			"50 resolve 1 4\n"
 			"50 switch 2\n"
 			"52 cancel 2 3\n"
@@ -204,7 +204,7 @@ static void mirage_waiters_follow_the_signal(void **state)
 		   "20 signal 2 1\n"
 		   "21 create 1 3 task\n"
 		   "22 switch 2\n"
-		   "23 try-read 2 3\n"
+		   "23 wait 2 3\n"
 		   "25 create 0 4 bind\n"
 		   "25 label 4 \"driver\n"
 		   "30 switch -1\n"
@@ -227,8 +227,8 @@ static void cycles_end(void **state)
 {
 	check_path(LANE "10 create 1 2 promise\n"
 			"10 create 1 3 promise\n"
-			"20 try-read 2 3\n"
-			"30 try-read 3 2\n"
+			"20 wait 2 3\n"
+			"30 wait 3 2\n"
 			"50 resolve 2 3\n"
 			"50 resolve 3 2\n",
 		false, 2, "10-20 waits promise\n20-50 waits promise;promise\n");
@@ -244,8 +244,8 @@ static unsigned next_random(unsigned *seed)
 
 static size_t random_story(unsigned seed, char *to, size_t size)
 {
-	static const char *const verbs[] = {"try-read", "read", "resolve", "become", "signal",
-		"lock", "unlock", "fail", "cancel"};
+	static const char *const verbs[] = {"wait", "read", "resolve", "become", "signal", "lock",
+		"unlock", "fail", "cancel"};
 	static const char *const kinds[] = {"promise", "bind", "timer", "lock", "condition"};
 	size_t used = (size_t)snprintf(to, size, LANE);
 	unsigned tasks = 1;

@@ -155,7 +155,7 @@ static void append_round(struct thrum__model *m, uint64_t round, const char *nam
 		EVENT(CREATE, time, PAIR(1, id), .kind = THRUM_KIND_REQUEST),
 		EVENT(LABEL, time, TASK(id), .text = name, .text_size = (uint32_t)strlen(name)),
 		EVENT(SWITCH, time + 1, TASK(id)),
-		EVENT(TRY_READ, time + 2, PAIR(id, 1)),
+		EVENT(WAIT, time + 2, PAIR(id, 1)),
 		EVENT(COUNTER, time + 3, TEXT("requests"), .value = (int64_t)round),
 		EVENT(SWITCH, time + 4, TASK(1)),
 		EVENT(RESOLVE, time + 5, PAIR(1, id)),
@@ -212,7 +212,7 @@ static void what_is_waited_for_is_not_forgotten(void **state)
 {
 	struct thrum__model *m = story_model("0 create - 1 promise\n"
 					     "0 create - 2 promise\n"
-					     "1 try-read 1 2\n",
+					     "1 wait 1 2\n",
 		false);
 	uint32_t wait;
 

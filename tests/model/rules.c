@@ -114,9 +114,8 @@ static void states_and_ends(void **state)
 
 static void a_creation_may_come_after_what_needs_it(void **state)
 {
-	struct thrum__model *m = MODEL(false, THREAD(0, 1),
-		EVENT(TRY_READ, 5, PAIR(1, 2), .lane = 1), CREATE(6, 1, 2, PROMISE),
-		CREATE(9, 1, 2, TASK),
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(WAIT, 5, PAIR(1, 2), .lane = 1),
+		CREATE(6, 1, 2, PROMISE), CREATE(9, 1, 2, TASK),
 		EVENT(CREATE, 3, PAIR(1, 3), .kind = THRUM_KIND_TIMER, .lane = 1));
 
 	assert_int_equal(OF(m, 2, kind), THRUM_KIND_PROMISE);
@@ -192,8 +191,8 @@ static void mirage_needs_no_first_switch(void **state)
 static void a_bind_begins_where_it_wakes(void **state)
 {
 	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
-		CREATE(2, 0, 2, BIND), EVENT(TRY_READ, 3, PAIR(2, 1)), CREATE(4, 0, 3, TASK),
-		EVENT(TRY_READ, 4, PAIR(3, 1)), EVENT(RESOLVE, 9, PAIR(0, 1)),
+		CREATE(2, 0, 2, BIND), EVENT(WAIT, 3, PAIR(2, 1)), CREATE(4, 0, 3, TASK),
+		EVENT(WAIT, 4, PAIR(3, 1)), EVENT(RESOLVE, 9, PAIR(0, 1)),
 		EVENT(READ, 10, PAIR(2, 1)), EVENT(READ, 11, PAIR(3, 1)));
 
 	assert_int_equal(OF(m, 2, created), 2);
@@ -211,9 +210,9 @@ static void a_bind_begins_where_it_was_created_if_it_showed_itself(void **state)
 		CREATE(2, 0, 2, BIND), EVENT(LABEL, 3, TASK(2), TEXT("x")),
 		EVENT(READ, 10, PAIR(2, 1)),
 		/* Somebody waits for it; who then reads it at once has only waited. */
-		CREATE(12, 0, 3, BIND), CREATE(12, 0, 4, BIND), EVENT(TRY_READ, 13, PAIR(4, 3)),
+		CREATE(12, 0, 3, BIND), CREATE(12, 0, 4, BIND), EVENT(WAIT, 13, PAIR(4, 3)),
 		EVENT(READ, 20, PAIR(3, 1)), CREATE(22, 0, 5, MAP), CREATE(22, 0, 6, MAP),
-		EVENT(TRY_READ, 23, PAIR(6, 5)), EVENT(READ, 30, PAIR(5, 1)),
+		EVENT(WAIT, 23, PAIR(6, 5)), EVENT(READ, 30, PAIR(5, 1)),
 		EVENT(READ, 31, PAIR(6, 5)),
 		/* It is what its creator becomes. */
 		CREATE(40, 4, 7, TRY), EVENT(READ, 50, PAIR(7, 1)), EVENT(BECOME, 51, PAIR(4, 7)));
@@ -233,8 +232,8 @@ static void a_bind_begins_where_it_was_created_if_it_showed_itself(void **state)
 static void only_those_count_who_waited_before_it_woke(void **state)
 {
 	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
-		CREATE(2, 0, 2, BIND), EVENT(TRY_READ, 3, PAIR(8, 2)), EVENT(READ, 10, PAIR(2, 1)),
-		EVENT(TRY_READ, 11, PAIR(9, 2)), EVENT(READ, 12, PAIR(9, 2)));
+		CREATE(2, 0, 2, BIND), EVENT(WAIT, 3, PAIR(8, 2)), EVENT(READ, 10, PAIR(2, 1)),
+		EVENT(WAIT, 11, PAIR(9, 2)), EVENT(READ, 12, PAIR(9, 2)));
 
 	assert_int_equal(OF(m, 2, start), 2);
 	thrum__model_destroy(m);
@@ -244,10 +243,9 @@ static void parents_make_no_circle(void **state)
 {
 	/* Each wakes by the other, at one moment, when nobody waits for it any more. */
 	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(0, 0, 1, BIND),
-		CREATE(0, 0, 2, BIND), EVENT(TRY_READ, 0, PAIR(0, 1)),
-		EVENT(TRY_READ, 0, PAIR(9, 2)), EVENT(READ, 0, PAIR(1, 2)),
-		EVENT(READ, 0, PAIR(2, 1)), EVENT(READ, 0, PAIR(0, 1)), EVENT(READ, 0, PAIR(9, 2)),
-		CREATE(0, 5, 5, BIND), EVENT(READ, 0, PAIR(5, 5)));
+		CREATE(0, 0, 2, BIND), EVENT(WAIT, 0, PAIR(0, 1)), EVENT(WAIT, 0, PAIR(9, 2)),
+		EVENT(READ, 0, PAIR(1, 2)), EVENT(READ, 0, PAIR(2, 1)), EVENT(READ, 0, PAIR(0, 1)),
+		EVENT(READ, 0, PAIR(9, 2)), CREATE(0, 5, 5, BIND), EVENT(READ, 0, PAIR(5, 5)));
 
 	assert_int_equal(id_of(m, OF(m, 1, parent)), 2);
 	assert_int_not_equal(id_of(m, OF(m, 2, parent)), 1);

@@ -64,7 +64,7 @@ static void draw_events(uint64_t *seed, struct thrum_event *events, size_t count
 		const char *text = texts[draw(seed, sizeof texts / sizeof *texts)];
 		/* Reads and waits decide about where tasks begin: they are to be many. */
 		static const uint8_t often[] = {THRUM_EVENT_CREATE, THRUM_EVENT_READ,
-			THRUM_EVENT_TRY_READ, THRUM_EVENT_BECOME, THRUM_EVENT_SWITCH};
+			THRUM_EVENT_WAIT, THRUM_EVENT_BECOME, THRUM_EVENT_SWITCH};
 		uint64_t type = draw(seed, 2) ? often[draw(seed, sizeof often)]
 					      : draw(seed, THRUM_EVENT_TYPES + 2);
 

@@ -224,7 +224,7 @@ static void test_trace(void **state)
 	assert_int_equal(waiter->kind, THRUM_KIND_WAIT);
 	assert_int_equal(waiter->end, THRUM_EVENT_RESOLVE);
 	assert_non_null(waiter->file);
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, id, condition_task->id), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, id, condition_task->id), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_READ, id, condition_task->id), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_SIGNAL, 0, condition_task->id), 3);
 	for (size_t i = 0, nth = 0; i < seen.events; i++)

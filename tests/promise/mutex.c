@@ -185,7 +185,7 @@ static void test_trace(void **state)
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_LOCK, 0, task), 2);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_LOCK, waiter, task), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_UNLOCK, 0, task), 2);
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, waiter, task), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, waiter, task), 1);
 	assert_int_equal(seen_id(&seen, waiter)->end, THRUM_EVENT_RESOLVE);
 	seen_free(&seen);
 }

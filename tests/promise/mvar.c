@@ -130,7 +130,7 @@ static void test_trace(void **state)
 	world_finish(&world);
 	seen = seen_all();
 	task = seen_task(&seen, THRUM_KIND_MAILBOX, "box")->id;
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, taker, task), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, taker, task), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_RESOLVE, 0, taker), 1);
 	seen_free(&seen);
 }

@@ -105,7 +105,7 @@ static void test_trace(void **state)
 	world_finish(&world);
 	seen = seen_all();
 	task = seen_task(&seen, THRUM_KIND_SEMAPHORE, "tables")->id;
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, waiter, task), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, waiter, task), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_LOCK, waiter, task), 1);
 	seen_free(&seen);
 }

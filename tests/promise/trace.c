@@ -120,25 +120,25 @@ static const struct {
 	const char *lines;
 } stories[] = {
 	{"bind", run_bind,
-		"0 create 1 task; 1 label t; 0 create 2 bind; 2 try-read 1; 2 label b; "
+		"0 create 1 task; 1 label t; 0 create 2 bind; 2 wait 1; 2 label b; "
 		"0 resolve 1; 2 switch; 2 read 1; 2 resolve 2; 0 switch"},
 	{"become", run_become,
-		"0 create 1 task; 0 create 2 task; 0 create 3 bind; 3 try-read 1; 0 resolve 1; "
-		"3 switch; 3 read 1; 3 become 2; 0 switch; 0 create 4 on_success; 4 try-read 2; "
+		"0 create 1 task; 0 create 2 task; 0 create 3 bind; 3 wait 1; 0 resolve 1; "
+		"3 switch; 3 read 1; 3 become 2; 0 switch; 0 create 4 on_success; 4 wait 2; "
 		"0 resolve 2; 4 switch; 4 read 2; 4 log here; 4 resolve 4; 0 switch"},
 	{"fail", run_fail,
-		"0 create 1 task; 0 create 2 bind; 2 try-read 1; 0 fail 1 because; 2 switch; "
+		"0 create 1 task; 0 create 2 bind; 2 wait 1; 0 fail 1 because; 2 switch; "
 		"2 read 1; 2 fail 2 because; 0 switch"},
 	{"cancel", run_cancel,
-		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 try-read 2; 3 try-read 1; "
+		"0 create 1 task; 0 create 2 wait; 0 create 3 pick; 3 wait 2; 3 wait 1; "
 		"0 resolve 2; 3 switch; 3 read 2; 3 cancel 1; 3 resolve 3; 0 switch"},
 	{"async", run_async,
 		"0 create 1 async; 1 label a; 1 switch; 1 fail 1 no luck; "
 		"1 log unhandled failure: no luck; 0 switch; 0 create 2 task; 0 create 3 async; "
-		"3 label b; 3 switch; 3 try-read 2; 0 switch; 0 resolve 2; 3 switch; 3 read 2; "
+		"3 label b; 3 switch; 3 wait 2; 0 switch; 0 resolve 2; 3 switch; 3 read 2; "
 		"3 resolve 3; 0 switch"},
 	{"a callback with nothing to do ends", run_idle_callback,
-		"0 create 1 task; 0 create 2 on_failure; 2 try-read 1; 0 resolve 1; 2 switch; "
+		"0 create 1 task; 0 create 2 on_failure; 2 wait 1; 0 resolve 1; 2 switch; "
 		"2 read 1; 2 resolve 2; 0 switch"},
 	{"what has ended is no task", run_ended, ""},
 };
@@ -164,7 +164,7 @@ static bool names_other(int type)
 	switch (type) {
 	case THRUM_EVENT_CREATE:
 	case THRUM_EVENT_READ:
-	case THRUM_EVENT_TRY_READ:
+	case THRUM_EVENT_WAIT:
 	case THRUM_EVENT_RESOLVE:
 	case THRUM_EVENT_FAIL:
 	case THRUM_EVENT_CANCEL:

@@ -156,7 +156,7 @@ static void test_trace(void **state)
 	process_task = seen_task(&seen, THRUM_KIND_HANDLE, "process /bin/sh");
 	wait = seen_task(&seen, THRUM_KIND_REQUEST, "process wait");
 	assert_int_equal(process_task->end, THRUM_EVENT_RESOLVE);
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, wait->id, process_task->id), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, wait->id, process_task->id), 1);
 	assert_int_equal(seen_task(&seen, THRUM_KIND_REQUEST, "signal USR1")->end,
 		THRUM_EVENT_RESOLVE);
 	seen_free(&seen);

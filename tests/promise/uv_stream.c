@@ -400,8 +400,8 @@ static void test_trace(void **state)
 	read = seen_task(&seen, THRUM_KIND_REQUEST, "read");
 	write = seen_task(&seen, THRUM_KIND_REQUEST, "write");
 	assert_int_equal(handle->parent, connect->id);
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, accept->id, listener->id), 1);
-	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, write->id, handle->id), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, accept->id, listener->id), 1);
+	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, write->id, handle->id), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_RESOLVE, read->id, read->id), 1);
 	for (size_t i = 0; i < seen.tasks; i++) {
 		if (seen.task[i].kind == THRUM_KIND_THREAD)

@@ -61,7 +61,7 @@ static const char *word(const struct thrum_event *event)
 	case THRUM_EVENT_FAIL: return "fails";
 	case THRUM_EVENT_BECOME: return "becomes";
 	case THRUM_EVENT_SHOULD_RESOLVE: return "label";
-	case THRUM_EVENT_TRY_READ: return "try_read";
+	case THRUM_EVENT_WAIT: return "try_read";
 	case THRUM_EVENT_READ_LATER: return "read_later";
 	default: return thrum_event_name(event->type);
 	}

@@ -58,12 +58,12 @@ static const char with_tasks[] = "0 0 create 1 2 - promise at 4\n"
 				 "10 0 create 1 3 - unknown\n"
 				 "20 0 create 1 4 - wait\n"
 				 "20 0 label 4 - - w\n"
-				 "20 0 try-read 4 2 - -\n"
+				 "20 0 wait 4 2 - -\n"
 				 "30 0 create 2 5 - try\n"
 				 "30 0 label 5 - - in\n"
 				 "30 0 create - 6 - choose\n"
 				 "40 0 switch 4 - - -\n"
-				 "50 0 try-read 4 2 - -\n"
+				 "50 0 wait 4 2 - -\n"
 				 "60 0 read 4 2 - -\n"
 				 "70 0 read 5 2 - -\n"
 				 "80 0 resolve 4 4 - -\n"
@@ -104,7 +104,7 @@ static void adds_the_base_of_ids(void **state)
 	ADD(track, 1, R(WAIT), .task = FAR, .other = FAR + UINT32_MAX);
 	thrum_helper_assert_events(&recording,
 		"0 0 switch 1099511627778 - - -\n"
-		"10 0 try-read 1099511627776 1103806595071 - -\n");
+		"10 0 wait 1099511627776 1103806595071 - -\n");
 	recording_finish(&recording);
 }
 
@@ -340,7 +340,7 @@ static void refines_the_clock(void **state)
 static void names_things(void **state)
 {
 	(void)state;
-	assert_string_equal(thrum_event_name(THRUM_EVENT_TRY_READ), "try-read");
+	assert_string_equal(thrum_event_name(THRUM_EVENT_WAIT), "wait");
 	assert_string_equal(thrum_event_name(THRUM_EVENT_TYPES), "unknown");
 	assert_string_equal(thrum_event_name(-1), "unknown");
 	assert_string_equal(thrum_kind_name(THRUM_KIND_ON_SUCCESS), "on_success");

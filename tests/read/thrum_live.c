@@ -84,7 +84,7 @@ static void remembers_what_is_overwritten(void **state)
 		"100 0 should-resolve* 70 - - -\n"
 		"150 2 log 6 - - between\n"
 		"200 1 create* - 71 - promise\n"
-		"300 0 try-read* 70 71 - -\n"
+		"300 0 wait* 70 71 - -\n"
 		"1000 0 log 1 - - now\n");
 	/* They are no records. */
 	assert_int_equal(thrum_trace_info(trace)->records, 2);
@@ -124,10 +124,10 @@ static void tells_nothing_twice(void **state)
 		"100 0 label 71 - - new\n"
 		"150 0 create 1 72 - promise\n"
 		"150 0 label 72 - - at once\n"
-		"150 0 try-read 72 70 - -\n"
-		"150 0 try-read* 71 70 - -\n"
-		"160 0 try-read 70 71 - -\n"
-		"200 0 try-read* 70 71 - -\n"
+		"150 0 wait 72 70 - -\n"
+		"150 0 wait* 71 70 - -\n"
+		"160 0 wait 70 71 - -\n"
+		"200 0 wait* 70 71 - -\n"
 		"300 0 log 1 - - end\n");
 	recording_finish(&recording);
 }

@@ -116,7 +116,7 @@ static int records_itself(void)
 		return 32;
 	bool found = events_find_text(&events, THRUM_EVENT_LOG, "the child's own") &&
 		events_find_text(&events, THRUM_EVENT_LABEL, "own") &&
-		events.info.pid == getpid() && events_count(&events, THRUM_EVENT_TRY_READ) == 0;
+		events.info.pid == getpid() && events_count(&events, THRUM_EVENT_WAIT) == 0;
 
 	events_free(&events);
 	return found ? 0 : 33;

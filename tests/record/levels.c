@@ -206,7 +206,7 @@ static void ids_alone(void **state)
 
 		if (e->flags & THRUM_EVENT_REMEMBERED)
 			continue;
-		assert_true(e->type != THRUM_EVENT_SWITCH && e->type != THRUM_EVENT_TRY_READ);
+		assert_true(e->type != THRUM_EVENT_SWITCH && e->type != THRUM_EVENT_WAIT);
 		assert_true(e->task != second && e->task != third && e->task != fourth);
 		assert_true(e->other != second && e->other != third && e->other != fourth);
 	}
@@ -264,7 +264,7 @@ static void creation_without_its_wait(void **state)
 	thrum_task task = thrum_task_create_waiting(THRUM_KIND_BIND, "bind", 77);
 	struct events events = finish();
 
-	assert_int_equal(events_count(&events, THRUM_EVENT_TRY_READ), 0);
+	assert_int_equal(events_count(&events, THRUM_EVENT_WAIT), 0);
 	assert_int_equal(events_find_text(&events, THRUM_EVENT_LABEL, "bind")->task, task);
 	events_free(&events);
 }

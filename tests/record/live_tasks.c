@@ -93,10 +93,10 @@ static void who_waits_is_remembered(void **state)
 	assert_string_equal(find_remembered(&events, THRUM_EVENT_LABEL, waiter)->text, "last name");
 	assert_non_null(find_remembered(&events, THRUM_EVENT_SHOULD_RESOLVE, waiter));
 	assert_null(find(&events, THRUM_EVENT_SHOULD_RESOLVE, parent));
-	assert_int_equal(find_remembered(&events, THRUM_EVENT_TRY_READ, waiter)->other, source);
-	assert_int_equal(find_remembered(&events, THRUM_EVENT_TRY_READ, other)->other, source);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_WAIT, waiter)->other, source);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_WAIT, other)->other, source);
 	assert_int_equal(find(&events, THRUM_EVENT_CREATE, other)->kind, THRUM_KIND_MAP);
-	assert_null(find(&events, THRUM_EVENT_TRY_READ, parent));
+	assert_null(find(&events, THRUM_EVENT_WAIT, parent));
 	events_free(&events);
 }
 

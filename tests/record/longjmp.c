@@ -66,7 +66,7 @@ static void check(const void *memory)
 	for (size_t i = 0; i < events.count; i++) {
 		const struct thrum_event *e = &events.list[i];
 
-		if (e->type == THRUM_EVENT_TRY_READ && e->task == 1000)
+		if (e->type == THRUM_EVENT_WAIT && e->task == 1000)
 			assert_int_equal(e->other, 2000 + next++);
 		if (e->type != THRUM_EVENT_LOG)
 			continue;

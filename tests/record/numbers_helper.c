@@ -104,7 +104,7 @@ static void see(struct numbers *numbers, const struct thrum_event *event)
 		numbers->lanes[lane].thread = UINT32_MAX;
 		numbers->lanes[lane].lost = 0;
 		numbers->lanes[lane].anything = false;
-	} else if (event->type == THRUM_EVENT_TRY_READ) {
+	} else if (event->type == THRUM_EVENT_WAIT) {
 		see_number(numbers, lane, (uint32_t)event->task - NUMBERS_WHO,
 			(uint32_t)event->other);
 	}

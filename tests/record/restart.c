@@ -70,7 +70,7 @@ static void check(const struct events *events)
 			last[e->lane] = 0;
 		if (e->flags & THRUM_EVENT_REMEMBERED)
 			continue;
-		if (e->type == THRUM_EVENT_TRY_READ) {
+		if (e->type == THRUM_EVENT_WAIT) {
 			assert_in_range(e->task, 1000000, 1000000 + THREADS - 1);
 			assert_true(!who[e->lane] || who[e->lane] == e->task);
 			assert_true(!last[e->lane] || e->other == last[e->lane] + 1);

@@ -145,8 +145,7 @@ static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i
 	uint64_t id = MAIN_NUMBERED + i;
 
 	switch (kind) {
-	case STEP_WAIT:
-		return e->type == THRUM_EVENT_TRY_READ && e->task == id && e->other == id + 1;
+	case STEP_WAIT: return e->type == THRUM_EVENT_WAIT && e->task == id && e->other == id + 1;
 	case STEP_READ: return e->type == THRUM_EVENT_READ && e->task == id && e->other == id + 1;
 	case STEP_READ_OWN:
 		return e->type == THRUM_EVENT_READ && e->other == id && e->task < HANDLER;
@@ -155,7 +154,7 @@ static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i
 	case STEP_SWITCH: return e->type == THRUM_EVENT_SWITCH && e->task == id;
 	case STEP_CREATE: return e->type == THRUM_EVENT_LABEL && e->task == created[i];
 	case STEP_CREATE_IN: return e->type == THRUM_EVENT_CREATE && e->task == id;
-	case STEP_CREATE_WAITING: return e->type == THRUM_EVENT_TRY_READ && e->other == id;
+	case STEP_CREATE_WAITING: return e->type == THRUM_EVENT_WAIT && e->other == id;
 	case STEP_LOG: return e->type == THRUM_EVENT_LOG && is_text_of(e, i) && e->task < HANDLER;
 	case STEP_COUNTER: return e->type == THRUM_EVENT_COUNTER && e->value == i;
 	case STEP_TAG: return e->type == THRUM_EVENT_TAG && e->value == i;
@@ -166,7 +165,7 @@ static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i
 /* The number of the trap whose event this is, or -1. */
 static int64_t trap_of(const struct thrum_event *e)
 {
-	if (e->type == THRUM_EVENT_TRY_READ && e->task == HANDLER)
+	if (e->type == THRUM_EVENT_WAIT && e->task == HANDLER)
 		return (int64_t)e->other - NUMBERED;
 	if (e->type == THRUM_EVENT_RESOLVE && e->other >= NUMBERED)
 		return (int64_t)e->other - NUMBERED;

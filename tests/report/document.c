@@ -44,17 +44,16 @@ static void end(struct read *r)
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
-static const char story[] =
-	"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
-	"1000 create 1 2 request\n1000 label 2 \"GET /9\n"
-	"2000 create 1 3 request\n2000 label 3 \"get /10\n"
-	"3000 create 1 -1 timer\n"
-	"3500 create 1 5 bind\n"
-	"4000 switch 2\n4500 try-read 2 3\n5000 switch 1\n5200 log 2 \"half-way\n"
-	"6000 fail 1 2 \"connection reset\n"
-	"7000 switch 3\n1000000 resolve 1 3\n1000000 switch 1\n"
-	"1200000 counter 1 =5 \"net/open\n2200000 counter 1 =6 \"net/open\n"
-	"2300000 become 5 3\n";
+static const char story[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+			    "1000 create 1 2 request\n1000 label 2 \"GET /9\n"
+			    "2000 create 1 3 request\n2000 label 3 \"get /10\n"
+			    "3000 create 1 -1 timer\n"
+			    "3500 create 1 5 bind\n"
+			    "4000 switch 2\n4500 wait 2 3\n5000 switch 1\n5200 log 2 \"half-way\n"
+			    "6000 fail 1 2 \"connection reset\n"
+			    "7000 switch 3\n1000000 resolve 1 3\n1000000 switch 1\n"
+			    "1200000 counter 1 =5 \"net/open\n2200000 counter 1 =6 \"net/open\n"
+			    "2300000 become 5 3\n";
 
 static void a_task_that_failed(void **state)
 {
@@ -113,7 +112,7 @@ static void a_chain(void **state)
 				    "2000 create 2 3 bind\n2000 label 3 \"later\n"
 				    "2500 log 2 \"early\n"
 				    "3000 become 2 3\n"
-				    "4000 create 1 4 request\n4000 try-read 3 4\n"
+				    "4000 create 1 4 request\n4000 wait 3 4\n"
 				    "5000 log 1 \"end\n";
 	struct read r;
 	const char *text;
@@ -142,9 +141,9 @@ static void chains_of_waits(void **state)
 				    "10 create 1 2 promise\n10 create 1 3 promise\n"
 				    "10 create 1 4 promise\n10 create 1 5 promise\n"
 				    "20 label 4 \"sleep\n20 label 5 \"sleep\n"
-				    "30 try-read 2 3\n31 try-read 3 4\n"
+				    "30 wait 2 3\n31 wait 3 4\n"
 				    "50 create 1 6 promise\n50 create 1 7 promise\n"
-				    "60 try-read 6 7\n61 try-read 7 6\n";
+				    "60 wait 6 7\n61 wait 7 6\n";
 	struct read r;
 
 	(void)state;
@@ -160,7 +159,7 @@ static void who_woke_it(void **state)
 {
 	static const char lines[] = "0 create - 1 thread\n0 switch 1\n"
 				    "10 create 1 2 promise\n10 create 1 3 timer\n"
-				    "20 try-read 2 3\n30 resolve 1 3\n40 switch 2\n40 read 2 3\n"
+				    "20 wait 2 3\n30 resolve 1 3\n40 switch 2\n40 read 2 3\n"
 				    "50 resolve 2 2\n60 cancel 1 9\n60 switch 1\n";
 	struct read r;
 	const char *text;

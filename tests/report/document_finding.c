@@ -19,7 +19,7 @@ static const char story[] = "0 create - 1 thread\n0 switch 1\n"
 			    "1000 create 1 2 promise\n1000 label 2 \"a\n"
 			    "1000 create 1 3 promise\n1000 label 3 \"b\n"
 			    "1000 create 1 4 promise\n2000 fail 1 4 \"too [late] for $t\n"
-			    "3000 try-read 3 2\n"
+			    "3000 wait 3 2\n"
 			    "100000000 log 1 \"end\n";
 
 static const struct {

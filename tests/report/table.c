@@ -13,18 +13,17 @@
 #include "report/table/table.h"
 #include "story.h"
 
-static const char story[] =
-	"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
-	"1000 create 1 2 request\n1000 label 2 \"GET /9\n"
-	"2000 create 1 3 request\n2000 label 3 \"get /10\n"
-	"3000 create 1 -1 timer\n"
-	"3500 create 1 5 bind\n"
-	"4000 switch 2\n4500 try-read 2 3\n5000 switch 1\n5200 log 2 \"half-way\n"
-	"6000 fail 1 2 \"connection reset\n"
-	"7000 switch 3\n1000000 resolve 1 3\n1000000 switch 1\n"
-	"1200000 counter 1 =5 \"net/open\n2200000 counter 1 =6 \"net/open\n"
-	"2200000 suspend \"epoll\n3000000 resume \"epoll\n"
-	"3100000 become 5 3\n";
+static const char story[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+			    "1000 create 1 2 request\n1000 label 2 \"GET /9\n"
+			    "2000 create 1 3 request\n2000 label 3 \"get /10\n"
+			    "3000 create 1 -1 timer\n"
+			    "3500 create 1 5 bind\n"
+			    "4000 switch 2\n4500 wait 2 3\n5000 switch 1\n5200 log 2 \"half-way\n"
+			    "6000 fail 1 2 \"connection reset\n"
+			    "7000 switch 3\n1000000 resolve 1 3\n1000000 switch 1\n"
+			    "1200000 counter 1 =5 \"net/open\n2200000 counter 1 =6 \"net/open\n"
+			    "2200000 suspend \"epoll\n3000000 resume \"epoll\n"
+			    "3100000 become 5 3\n";
 
 struct case_of {
 	struct thrum__model *model;

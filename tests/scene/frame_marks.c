@@ -326,7 +326,7 @@ static void extreme_values_are_painted(void **state)
 	"20 label 3 \"main\n" \
 	"20 should-resolve 3\n" \
 	"300 signal 1 2 =0\n" \
-	"500 try-read 3 2\n" \
+	"500 wait 3 2\n" \
 	"900 log 1 \"end\n"
 
 static void finding_has_pins_and_notes(void **state)

@@ -266,7 +266,7 @@ static void kinds_of_edges_have_forms(void **state)
 		int dash; /* of the shaft; -1: a rect */
 		int shaft;
 	} forms[] = {
-		{"500 try-read 3 2\n", RING, C(PEND), 1, THRUM__DASH_1_3, C(PEND)},
+		{"500 wait 3 2\n", RING, C(PEND), 1, THRUM__DASH_1_3, C(PEND)},
 		{"500 read 3 2\n", POLY, C(EDGE), 1, -1, C(EDGE)},
 		{"500 resolve 3 2\n", TRI, C(EDGE), 1, -1, C(EDGE)},
 		{"500 fail 3 2 \"why\n", TRI, C(BAD), 1, -1, C(BAD)},

@@ -105,7 +105,7 @@ static struct thrum__model *tall(void)
 		size += (size_t)snprintf(story + size, sizeof story - size,
 			"%d create 1 %d promise\n", i, i);
 	for (int i = 2; i <= 20; i++)
-		size += (size_t)snprintf(story + size, sizeof story - size, "%d try-read %d 1\n",
+		size += (size_t)snprintf(story + size, sizeof story - size, "%d wait %d 1\n",
 			600 + 10 * i, i);
 	snprintf(story + size, sizeof story - size, "1000 log 1 \"end\n");
 	return story_model(story, false);

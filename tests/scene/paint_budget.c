@@ -57,7 +57,7 @@ static void live(struct crowd *c, uint32_t alive, uint32_t pause, bool fails)
 		switch (dice(c, 8)) {
 		case 0:
 		case 1: add(c, THRUM_EVENT_CREATE, task, ++c->ids, ""); break;
-		case 2: add(c, THRUM_EVENT_TRY_READ, task, c->ids, ""); break;
+		case 2: add(c, THRUM_EVENT_WAIT, task, c->ids, ""); break;
 		case 3: add(c, THRUM_EVENT_READ, task, c->ids, ""); break;
 		case 4: add(c, THRUM_EVENT_SIGNAL, task, c->ids, ""); break;
 		case 5:
@@ -81,7 +81,7 @@ static void serve(struct crowd *c)
 
 		c->now += 1 + dice(c, 1000);
 		add(c, THRUM_EVENT_CREATE, loop, ++c->ids, "");
-		add(c, THRUM_EVENT_TRY_READ, loop, c->ids, "");
+		add(c, THRUM_EVENT_WAIT, loop, c->ids, "");
 		add(c, THRUM_EVENT_SWITCH, c->ids, 0, "");
 		c->now += 1 + dice(c, dice(c, 10) ? 500 : 50000);
 		add(c, dice(c, 50) ? THRUM_EVENT_RESOLVE : THRUM_EVENT_FAIL, c->ids, c->ids, "");

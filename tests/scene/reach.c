@@ -52,7 +52,7 @@ static void make_events(struct fixture *f, struct thrum_event *events)
 			events[i].other = ids > 40 ? ids - 30 - draw(f, 10) : recent;
 			break;
 		case 2:
-			events[i].type = THRUM_EVENT_TRY_READ;
+			events[i].type = THRUM_EVENT_WAIT;
 			events[i].other = 1 + draw(f, (uint32_t)ids);
 			break;
 		default: events[i].type = THRUM_EVENT_SWITCH;

@@ -397,7 +397,7 @@ static void next_is_of_any_trace(void **state)
 	show_add(&show,
 		"0 create - 5 thread\n0 label 5 \"a 5\n0 create 5 6 promise\n"
 		"0 label 6 \"a 6\n0 should-resolve 6\n1 create 5 7 promise\n"
-		"1 should-resolve 7\n2 try-read 7 6\n90000000 log 5 \"end\n");
+		"1 should-resolve 7\n2 wait 7 6\n90000000 log 5 \"end\n");
 	assert_int_equal(show.stage->parts[0].view->findings.count, 0);
 	assert_true(show.stage->parts[2].view->findings.count > 0);
 	assert_true(thrum__stage_command(show.stage, THRUM__COMMAND_FINDING) > 0);

@@ -24,7 +24,7 @@ uint32_t layout_random(uint64_t *seed, uint32_t below)
 struct thrum_event *layout_events(uint64_t seed, uint32_t count, uint32_t lanes)
 {
 	static const uint8_t TYPES[] = {THRUM_EVENT_CREATE, THRUM_EVENT_CREATE, THRUM_EVENT_SWITCH,
-		THRUM_EVENT_SWITCH, THRUM_EVENT_TRY_READ, THRUM_EVENT_READ, THRUM_EVENT_RESOLVE,
+		THRUM_EVENT_SWITCH, THRUM_EVENT_WAIT, THRUM_EVENT_READ, THRUM_EVENT_RESOLVE,
 		THRUM_EVENT_RESOLVE, THRUM_EVENT_FAIL, THRUM_EVENT_BECOME, THRUM_EVENT_LOG,
 		THRUM_EVENT_SUSPEND, THRUM_EVENT_RESUME, THRUM_EVENT_SHOULD_RESOLVE};
 	struct thrum_event *events = calloc(count, sizeof(*events));

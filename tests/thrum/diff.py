@@ -12,7 +12,7 @@ import tempfile
 
 KINDS = {"bind": 2, "condition": 8, "promise": 15}
 OPS = {"create": 0, "read": 1, "resolve": 2, "fail": 3, "become": 4, "label": 5, "switch": 7,
-       "signal": 9, "try-read": 10}
+       "signal": 9, "wait": 10}
 UUID = bytes.fromhex("05883b8d521a487bb397456ab150680c")
 
 
@@ -72,7 +72,7 @@ GOOD = START + """
 1100 signal 2 1
 1101 create 1 4 promise
 1102 switch 2
-1103 try-read 2 4
+1103 wait 2 4
 1200 switch 3
 1201 signal 3 1
 1202 resolve 1 4
@@ -91,7 +91,7 @@ BAD = START + """
 1201 signal 2 1
 1202 create 1 4 promise
 1203 switch 2
-1204 try-read 2 4
+1204 wait 2 4
 1300 switch 0
 9000 switch 0
 """

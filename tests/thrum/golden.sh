@@ -53,6 +53,9 @@ programs=$BUILD/tests/thrum/programs
 same every.text dump "$here/every.thrum"
 same every.tsv dump --format=tsv "$here/every.thrum"
 same every.json dump --format=json "$here/every.thrum"
+# An event's former name is understood.
+"$THRUM" dump --event=wait "$here/every.thrum" >"$here/waits"
+"$THRUM" dump --event=try-read "$here/every.thrum" | cmp - "$here/waits" || failed=1
 same every.clock dump --clock --format=tsv --duration=2us "$here/every.thrum"
 same every.clock.text dump --clock --duration=2us "$here/every.thrum"
 same wrap.text dump --end=3.0097011s "$here/wrap.thrum"

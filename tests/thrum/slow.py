@@ -20,7 +20,7 @@ def requests():
         end = at + (5000 if i == 9 else 100)
         lines += [f"{at} create 0 {task} bind", f"{at} label {task} GET /{i}",
                   f"{at} create 0 {disk} promise", f"{at} label {disk} disk; sector {i}",
-                  f"{at} try-read {task} {disk}", f"{end} resolve 0 {disk}",
+                  f"{at} wait {task} {disk}", f"{end} resolve 0 {disk}",
                   f"{end} read {task} {disk}", f"{end} switch {task}",
                   f"{end + 50} resolve {task} {task}", f"{end + 50} switch 0"]
     return "\n".join(lines)

@@ -86,7 +86,7 @@ const struct thrum__mirage_op thrum__mirage_ops[THRUM__MIRAGE_OPS] = {
 	{0, 0, THRUM_EVENT_SWITCH, THRUM_EVENT_HAS_TASK, 17, 0, 0, 0},
 	{0, 0, THRUM_EVENT_GC, THRUM_EVENT_HAS_VALUE, 17, 0, 0, 1},
 	{ALL, 0, THRUM_EVENT_SIGNAL, PAIR, 25, 0, 0, 1}, /* and switches to it */
-	{ALL, 0, THRUM_EVENT_TRY_READ, PAIR, 25, 0, 0, 0},
+	{ALL, 0, THRUM_EVENT_WAIT, PAIR, 25, 0, 0, 0},
 	{0, ALL, THRUM_EVENT_COUNTER, NUMBER, 25, 1, 0, 0},
 	{ALL, 0, THRUM_EVENT_READ_LATER, PAIR, 25, 0, 0, 0},
 	{ALL, 0, THRUM_EVENT_SIGNAL, PAIR, 25, 0, 0, 1}, /* without a switch */

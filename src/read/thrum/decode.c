@@ -177,7 +177,7 @@ struct plain {
 static const struct plain plain_records[THRUM__EXTENDED + 1] = {
 	[THRUM__R_SWITCH] = {8, THRUM_EVENT_SWITCH, 0, false, true},
 	[THRUM__R_SHOULD_RESOLVE] = {8, THRUM_EVENT_SHOULD_RESOLVE, 0, false, false},
-	[THRUM__R_WAIT] = {12, THRUM_EVENT_TRY_READ, OTHER, false, false},
+	[THRUM__R_WAIT] = {12, THRUM_EVENT_WAIT, OTHER, false, false},
 	[THRUM__R_READ] = {12, THRUM_EVENT_READ, OTHER, false, false},
 	[THRUM__R_BECOME] = {12, THRUM_EVENT_BECOME, OTHER, false, false},
 	[THRUM__R_READ_OWN] = {8, THRUM_EVENT_READ, OTHER, true, false},

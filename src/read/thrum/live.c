@@ -181,7 +181,7 @@ void thrum__live_see(struct live *live, const struct thrum_event *e, size_t coun
 
 			if (i >= 0)
 				live->seen[i] |= SEEN_CREATE;
-		} else if (e->type == THRUM_EVENT_TRY_READ) {
+		} else if (e->type == THRUM_EVENT_WAIT) {
 			int64_t i = find(live, e->task);
 
 			if (i >= 0 && live->tasks[i].waiting == e->other &&
@@ -249,7 +249,7 @@ static void add_creation(struct reader *r, size_t *count, const struct remembere
 
 static void add_wait(struct reader *r, size_t *count, const struct remembered *moment)
 {
-	struct thrum_event *e = add(r, count, moment, THRUM_EVENT_TRY_READ);
+	struct thrum_event *e = add(r, count, moment, THRUM_EVENT_WAIT);
 
 	e->other = r->live.tasks[moment->task].waiting;
 	e->flags |= THRUM_EVENT_HAS_OTHER;

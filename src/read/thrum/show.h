@@ -133,7 +133,7 @@ SHOW(SWITCH)
 
 SHOW(WAIT)
 {
-	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->task, f->other);
+	return put(e, THRUM_EVENT_WAIT, OTHER, f->task, f->other);
 }
 
 SHOW(READ_OWN)
@@ -160,7 +160,7 @@ SHOW(CREATE_WAITING)
 {
 	e = put_created(e, s, f, s->running);
 	prepare(e, s);
-	return put(e, THRUM_EVENT_TRY_READ, OTHER, f->other, f->source);
+	return put(e, THRUM_EVENT_WAIT, OTHER, f->other, f->source);
 }
 
 SHOW(CREATE_IN)

@@ -149,9 +149,9 @@ class Lane:
         elif name in ("create", "create_waiting"):
             self.add_create(clock, running, fields, fields["kind"])
             if name == "create_waiting":
-                self.add(clock, "try-read", other, fields["source"])
+                self.add(clock, "wait", other, fields["source"])
         elif name in ("wait", "read", "become"):
-            self.add(clock, {"wait": "try-read"}.get(name, name), task, other)
+            self.add(clock, name, task, other)
         elif name == "read_own":
             self.add(clock, "read", running, other)
         elif name in ("resolve", "cancel", "lock", "unlock"):
@@ -252,7 +252,7 @@ def compare_with_remembered(theirs, ours):
     if missing:
         sys.exit(f"thrum dump lacks {sum(missing.values())} rows: {sorted(missing)[:3]}")
     more = ours - theirs
-    wrong = [row for row in more if row[1] not in ("create", "label", "should-resolve", "try-read")]
+    wrong = [row for row in more if row[1] not in ("create", "label", "should-resolve", "wait")]
     if wrong:
         sys.exit(f"babeltrace2 lacks {len(wrong)} rows: {sorted(wrong)[:3]}")
     return sum(more.values())
