@@ -41,7 +41,7 @@ static void check_path(struct thrum__paths *paths, uint32_t task)
 {
 	struct thrum__path path;
 
-	require(thrum__path_make(paths, task, &path) == 0);
+	require(thrum__slow_path_make(paths, task, &path) == 0);
 	for (uint32_t i = 0; i < path.count; i++) {
 		const struct thrum__path_part *part = &path.stretches[i];
 
@@ -49,7 +49,7 @@ static void check_path(struct thrum__paths *paths, uint32_t task)
 		require(part->from == (i > 0 ? part[-1].to : path.from));
 	}
 	require(path.count == 0 || path.stretches[path.count - 1].to == path.to);
-	thrum__path_free(&path);
+	thrum__slow_path_free(&path);
 }
 
 static void check_paths(const struct thrum__model *model)
@@ -58,18 +58,18 @@ static void check_paths(const struct thrum__model *model)
 	struct thrum__lives lives;
 	struct thrum__flame flame;
 
-	require(thrum__paths_init(&paths, model) == 0);
-	require(thrum__lives_make(model, any, NULL, &lives) == 0);
+	require(thrum__slow_paths_init(&paths, model) == 0);
+	require(thrum__slow_lives_make(model, any, NULL, &lives) == 0);
 	for (uint32_t i = 0; i < lives.count && i < 100; i++)
 		check_path(&paths, lives.items[i].item);
-	require(thrum__flame_make(&paths, &lives, &flame) == 0);
+	require(thrum__slow_flame_make(&paths, &lives, &flame) == 0);
 	for (uint32_t i = 0; i < flame.count; i++)
 		require(flame.boxes[i].from >= 0 && flame.boxes[i].time >= 0 &&
 			flame.boxes[i].self <= flame.boxes[i].time &&
 			flame.boxes[i].depth <= flame.depth);
-	thrum__flame_free(&flame);
-	thrum__lives_free(&lives);
-	thrum__paths_finish(&paths);
+	thrum__slow_flame_free(&flame);
+	thrum__slow_lives_free(&lives);
+	thrum__slow_paths_finish(&paths);
 }
 
 /* A finding names tasks that there are, and begins with a cause. */
@@ -77,7 +77,7 @@ static void check_findings(const struct thrum__model *model)
 {
 	struct thrum__findings findings;
 
-	require(thrum__findings_make(model, &findings) == 0);
+	require(thrum__why_make(model, &findings) == 0);
 	for (uint32_t i = 0; i < findings.count; i++) {
 		const struct thrum__finding *finding = &findings.findings[i];
 
@@ -86,16 +86,16 @@ static void check_findings(const struct thrum__model *model)
 		for (unsigned s = 0; s < finding->step_count; s++)
 			require(finding->steps[s].task < model->tasks.count);
 	}
-	thrum__findings_free(&findings);
+	thrum__why_free(&findings);
 }
 
 static void check_comparison(const struct thrum__model *good, const struct thrum__model *bad)
 {
 	struct thrum__comparison comparison;
 
-	require(thrum__compare(good, bad, &comparison) == 0);
+	require(thrum__diff_make(good, bad, &comparison) == 0);
 	require(good != bad || comparison.count == 0);
-	thrum__comparison_free(&comparison);
+	thrum__diff_free(&comparison);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t total = 0;
 	int64_t last = 0;
 	int more;
-	if (!thrum__format_mirage.probe(data, size) ||
+	if (!thrum__mirage_format.probe(data, size) ||
 		thrum_trace_open_memory(data, size, &trace, &info) < 0)
 		return 0;
 	while ((more = thrum_trace_next(trace, &events, &count, &info)) > 0) {

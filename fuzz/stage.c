@@ -136,7 +136,7 @@ static bool is_clean(const char *text, size_t size)
 	uint32_t character;
 
 	for (size_t i = 0, n; i < size; i += n) {
-		n = thrum__text_character(text + i, size - i, &character);
+		n = thrum__base_utf8_decode(text + i, size - i, &character);
 		if (n == 0 || character < 32)
 			return false;
 	}
@@ -166,7 +166,7 @@ static void check_words(const struct thrum__stage *stage)
 	}
 }
 
-static void check_scroll(const struct thrum__scroll *scroll)
+static void check_scroll(const struct thrum__stage_scroll *scroll)
 {
 	require(scroll->at >= 0 && scroll->page >= 0 &&
 		scroll->at + scroll->page <= scroll->all * 1.000001);
@@ -174,15 +174,15 @@ static void check_scroll(const struct thrum__scroll *scroll)
 
 static void check_stage(struct thrum__stage *stage)
 {
-	struct thrum__scroll scroll;
+	struct thrum__stage_scroll scroll;
 	uint32_t at, part = 0;
 
 	require(stage->count == 0 || stage->focus < stage->count);
 	for (uint32_t i = 0; i < stage->count; i++) {
-		const struct thrum__view *view = stage->parts[i].view;
+		const struct thrum__scene *scene = stage->parts[i].scene;
 
-		require(view->state.from < view->state.to && view->time.from <= view->time.to);
-		require(view->state.row >= 0 && isfinite(view->state.row));
+		require(scene->state.from < scene->state.to && scene->time.from <= scene->time.to);
+		require(scene->state.row >= 0 && isfinite(scene->state.row));
 		require(stage->parts[i].share >= 0 && stage->parts[i].share <= 1.001f);
 	}
 	thrum__stage_scroll_rows(stage, &scroll);
@@ -207,12 +207,12 @@ static void check_address(struct thrum__stage *stage)
 	require(strcmp(before, after) == 0);
 }
 
-static void check_list(const struct thrum__list *list)
+static void check_list(const struct thrum__draw_list *list)
 {
 	require(!list->failed);
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
-		const struct thrum__text *text = batch->items;
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_text *text = batch->items;
 
 		for (uint32_t k = 0; batch->style.op == THRUM__OP_TEXT && k < batch->count; k++)
 			require(isfinite(text[k].x) && text[k].offset <= list->text_size &&
@@ -222,21 +222,21 @@ static void check_list(const struct thrum__list *list)
 }
 
 static void check_piece(const struct thrum__document *document, const struct thrum__model *model,
-	const struct thrum__piece_of_text *piece)
+	const struct thrum__document_piece *piece)
 {
 	require(piece->offset <= document->text_size &&
 		piece->size <= document->text_size - piece->offset &&
 		piece->size <= THRUM__DOCUMENT_TEXT);
 	require(is_clean(document->text + piece->offset, piece->size));
 	require(piece->link != THRUM__LINK_TO_TASK ||
-		thrum__has_row(&model->tasks, (uint32_t)piece->target));
+		thrum__model_has_row(&model->tasks, (uint32_t)piece->target));
 }
 
 static void check_document(const struct thrum__document *document, const struct thrum__model *model)
 {
 	require(document->count > 0 && document->paragraphs[0].role == THRUM__ROLE_TITLE);
 	for (uint32_t i = 0; i < document->count; i++) {
-		const struct thrum__paragraph *paragraph = &document->paragraphs[i];
+		const struct thrum__document_paragraph *paragraph = &document->paragraphs[i];
 
 		require(paragraph->first <= document->piece_count &&
 			paragraph->count <= document->piece_count - paragraph->first);
@@ -330,7 +330,7 @@ static void do_grow(struct play *p)
 	append(p, part);
 	require(thrum__stage_update(p->stage, part, how & 16, how & 32 ? moment(p) : 0) == 0);
 	if (how & 64)
-		require(thrum__view_update_findings(p->stage->parts[part].view) == 0);
+		require(thrum__scene_update_findings(p->stage->parts[part].scene) == 0);
 }
 
 static void do_forget(struct play *p)
@@ -345,7 +345,7 @@ static void do_forget(struct play *p)
 
 static void do_add(struct play *p)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	uint32_t part = p->stage->count;
 
 	if (part == PARTS)
@@ -354,8 +354,8 @@ static void do_add(struct play *p)
 	p->times[part] = 0;
 	any_rounds(p, part);
 	append(p, part);
-	require(thrum__view_create(p->models[part], NULL, NULL, NULL, &view) == 0);
-	require(thrum__stage_add(p->stage, view, words[byte(p) % WORDS]) == 0);
+	require(thrum__scene_create(p->models[part], NULL, NULL, NULL, &scene) == 0);
+	require(thrum__stage_add(p->stage, scene, words[byte(p) % WORDS]) == 0);
 }
 
 static void do_remove(struct play *p)
@@ -429,7 +429,7 @@ static void do_frame(struct play *p)
 		height = HEIGHT;
 	}
 	p->now += byte(p);
-	status = thrum__stage_frame(p->stage, width, height, &thrum__metrics_plain, p->now);
+	status = thrum__stage_frame(p->stage, width, height, &thrum__draw_metrics_plain, p->now);
 	require(status == 0 || status == 1);
 	for (uint32_t i = 0; i < p->stage->list_count; i++)
 		check_list(&p->stage->lists[i]);
@@ -486,7 +486,7 @@ static void do_type(struct play *p)
 
 static void any_document(struct play *p, uint32_t part, const struct thrum__stats *stats)
 {
-	const struct thrum__view *view = p->stage->parts[part].view;
+	const struct thrum__scene *scene = p->stage->parts[part].scene;
 	const struct thrum_trace_info info = {.format = "thrum",
 		.program = words[2],
 		.host = "",
@@ -500,11 +500,11 @@ static void any_document(struct play *p, uint32_t part, const struct thrum__stat
 	if (how % 4 == 0)
 		require(thrum__document_trace(stats, &info, words[how / 4 % WORDS], &document) ==
 			0);
-	else if (how % 4 == 1 && view->findings.count > 0)
+	else if (how % 4 == 1 && scene->findings.count > 0)
 		require(thrum__document_finding(stats->model,
-				&view->findings.findings[how / 4 % view->findings.count],
+				&scene->findings.findings[how / 4 % scene->findings.count],
 				&document) == 0);
-	else if (thrum__has_row(&stats->model->tasks, task))
+	else if (thrum__model_has_row(&stats->model->tasks, task))
 		require(thrum__document_task(stats, task, &document) == 0);
 	if (document.count > 0)
 		check_document(&document, stats->model);
@@ -513,13 +513,13 @@ static void any_document(struct play *p, uint32_t part, const struct thrum__stat
 
 static void check_rows(const struct thrum__table *table)
 {
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	require(table->count <= table->all);
 	for (uint32_t row = 0; row < table->count && row < 5; row++) {
 		uint32_t task = thrum__table_task(table, row);
 
-		require(task == THRUM__NONE || thrum__has_row(&table->model->tasks, task));
+		require(task == THRUM__NONE || thrum__model_has_row(&table->model->tasks, task));
 		for (unsigned i = 0; i < table->form->count; i++) {
 			thrum__table_words(table, row, i, &cell);
 			thrum__table_print(table, &cell);
@@ -531,18 +531,19 @@ static void any_table(struct play *p, const struct thrum__stats *stats)
 {
 	uint32_t how = byte(p), tallies = stats->by[THRUM__BY_LABEL].count;
 	uint32_t tally = tallies > 0 && how & 1 ? how / 2 % tallies : THRUM__NONE;
-	struct thrum__list list;
-	struct thrum__chart chart;
+	struct thrum__draw_list list;
+	struct thrum__report_chart chart;
 	struct thrum__table table;
 	uint32_t all;
 
-	thrum__list_init(&list);
-	require(thrum__chart_init(&chart, stats, tally, (int)(how % THRUM__MEASURE_COUNT)) == 0);
+	thrum__draw_list_init(&list);
+	require(thrum__report_chart_init(&chart, stats, tally, (int)(how % THRUM__MEASURE_COUNT)) ==
+		0);
 	if (how & 64)
-		thrum__chart_choose(&chart, 300, pixels(p, 300), pixels(p, 300));
-	CHECK_WORDS(thrum__chart_words, &chart);
-	thrum__chart_frame(&chart, pixels(p, 300), THRUM__CHART_HEIGHT, &thrum__metrics_plain,
-		&list);
+		thrum__report_chart_choose(&chart, 300, pixels(p, 300), pixels(p, 300));
+	CHECK_WORDS(thrum__report_chart_words, &chart);
+	thrum__report_chart_frame(&chart, pixels(p, 300), THRUM__CHART_HEIGHT,
+		&thrum__draw_metrics_plain, &list);
 	check_list(&list);
 	require(thrum__table_init(&table, (int)byte(p) % THRUM__TABLE_COUNT, stats) == 0);
 	all = table.count;
@@ -551,7 +552,7 @@ static void any_table(struct play *p, const struct thrum__stats *stats)
 	check_rows(&table);
 	require(thrum__table_narrow(&table, NULL, "") == 0 && table.count == all);
 	thrum__table_finish(&table);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 static void do_panel(struct play *p)

@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t edits = EDITS * sizeof(struct edit);
 	struct thrum_trace *trace;
 
-	if (size <= edits + sizeof(struct thrum__header) || !thrum__format_thrum.probe(data, size))
+	if (size <= edits + sizeof(struct thrum__header) ||
+		!thrum__read_thrum_format.probe(data, size))
 		return 0;
 	size -= edits;
 	uint8_t *bytes = malloc(size);

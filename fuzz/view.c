@@ -29,17 +29,17 @@ static void require(bool condition)
 }
 
 /* A list's items lie where a canvas can take them; its texts are within it. */
-static void check_list(const struct thrum__list *list)
+static void check_list(const struct thrum__draw_list *list)
 {
 	size_t rects, others;
 
 	require(!list->failed);
-	thrum__list_count(list, &rects, &others);
+	thrum__draw_list_count(list, &rects, &others);
 	require(rects <= 60000 && others <= 12000);
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
-		const struct thrum__rect *rect = batch->items;
-		const struct thrum__text *text = batch->items;
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_rect *rect = batch->items;
+		const struct thrum__draw_text *text = batch->items;
 
 		require(batch->count > 0);
 		for (uint32_t k = 0; k < batch->count; k++) {
@@ -53,13 +53,13 @@ static void check_list(const struct thrum__list *list)
 	}
 }
 
-static void set_state(struct thrum__view *view, const struct look *look)
+static void set_state(struct thrum__scene *scene, const struct look *look)
 {
-	struct thrum__view_state *state = &view->state;
-	int64_t end = view->model->end;
-	uint32_t tasks = view->model->tasks.count;
+	struct thrum__scene_state *state = &scene->state;
+	int64_t end = scene->model->end;
+	uint32_t tasks = scene->model->tasks.count;
 
-	thrum__view_state_default(view, state);
+	thrum__scene_state_default(scene, state);
 	/* Mostly windows in which something is. */
 	if (look->flags & 1 && end > 0) {
 		state->from = (int64_t)((uint64_t)look->from % (uint64_t)end);
@@ -74,51 +74,52 @@ static void set_state(struct thrum__view *view, const struct look *look)
 	state->counters = look->flags & 8;
 	state->related_only = look->flags & 16;
 	if (look->flags & 32 && tasks > 0 &&
-		thrum__has_row(&view->model->tasks, look->task % tasks)) {
+		thrum__model_has_row(&scene->model->tasks, look->task % tasks)) {
 		state->has_selected = true;
-		state->selected = THRUM__TASK(view->model, look->task % tasks, id);
+		state->selected = THRUM__TASK(scene->model, look->task % tasks, id);
 	}
 	if (look->flags & 64)
 		memcpy(state->search, "e", 2);
 }
 
-static void paint(struct thrum__view *view, const struct look *look, struct thrum__list *list)
+static void paint(struct thrum__scene *scene, const struct look *look,
+	struct thrum__draw_list *list)
 {
 	float width = (float)(look->width % 2000 + 1), height = (float)(look->height % 1500 + 1);
-	struct thrum__pick pick;
+	struct thrum__scene_pick pick;
 	char text[2048];
 
-	set_state(view, look);
-	require(thrum__view_settle(view) == 0);
-	require(thrum__view_frame(view, width, height, &thrum__metrics_plain, list) == 0);
+	set_state(scene, look);
+	require(thrum__scene_settle(scene) == 0);
+	require(thrum__scene_frame(scene, width, height, &thrum__draw_metrics_plain, list) == 0);
 	check_list(list);
-	thrum__view_pick(view, width / 2, height / 2, 4, &pick);
-	require(pick.unit == THRUM__NONE || pick.unit < view->layout->unit_count);
-	require(thrum__view_command(view, look->command % THRUM__COMMAND_COUNT) >= 0);
-	require(thrum__view_frame(view, width, height, &thrum__metrics_plain, list) == 0);
+	thrum__scene_pick(scene, width / 2, height / 2, 4, &pick);
+	require(pick.unit == THRUM__NONE || pick.unit < scene->layout->unit_count);
+	require(thrum__scene_command(scene, look->command % THRUM__COMMAND_COUNT) >= 0);
+	require(thrum__scene_frame(scene, width, height, &thrum__draw_metrics_plain, list) == 0);
 	check_list(list);
 	/* A state that was printed can be read. */
-	if (thrum__view_state_print(view, text, sizeof text) < sizeof text)
-		require(thrum__view_state_parse(view, text, NULL) == 0);
+	if (thrum__scene_state_print(scene, text, sizeof text) < sizeof text)
+		require(thrum__scene_state_parse(scene, text, NULL) == 0);
 }
 
 static void look_at(struct thrum_trace *trace, const struct look *looks)
 {
 	struct thrum__model *model;
-	struct thrum__view_options options = {.by_lane = looks[0].flags & 128};
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene_options options = {.by_lane = looks[0].flags & 128};
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 
 	require(thrum__model_create(trace, &model) == 0);
 	require(thrum__model_load(model, trace, NULL, NULL, NULL) == 0);
 	require(thrum__model_is_valid(model));
-	require(thrum__view_create(model, &options, NULL, NULL, &view) == 0);
-	require(thrum__layout_is_valid(view->layout, model));
-	thrum__list_init(&list);
+	require(thrum__scene_create(model, &options, NULL, NULL, &scene) == 0);
+	require(thrum__layout_is_valid(scene->layout, model));
+	thrum__draw_list_init(&list);
 	for (int i = 0; i < LOOKS; i++)
-		paint(view, &looks[i], &list);
-	thrum__list_finish(&list);
-	thrum__view_destroy(view);
+		paint(scene, &looks[i], &list);
+	thrum__draw_list_finish(&list);
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 }
 

@@ -413,7 +413,7 @@ inline write_event(lane)
 #define ROOM EVENTS
 #endif
 
-/* thrum__lane_take and thrum__lane_write */
+/* thrum__record_lane_take and thrum__record_lane_write */
 inline record(lane)
 {
 	if

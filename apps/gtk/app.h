@@ -42,9 +42,9 @@ const char *app_trace_message(AppTrace *);
 /* How far reading is: "12 MB of 1.2 GB". To be freed with g_free. */
 char *app_trace_progress_words(AppTrace *);
 /* What was read so far, until there is a view. */
-void app_trace_coarse(AppTrace *, struct thrum__coarse *to);
-struct thrum__model *app_trace_model(AppTrace *);    /* NULL until it is shown */
-struct thrum__view *app_trace_take_view(AppTrace *); /* once */
+void app_trace_coarse(AppTrace *, struct thrum__scene_coarse *to);
+struct thrum__model *app_trace_model(AppTrace *);     /* NULL until it is shown */
+struct thrum__scene *app_trace_take_view(AppTrace *); /* once */
 const struct thrum_trace_info *app_trace_info(AppTrace *);
 const struct thrum__stats *app_trace_stats(AppTrace *); /* made anew when the model grew; or NULL */
 /* Whether newer ones wait for a pause, since they would hold up following. *end: up to when there
@@ -73,7 +73,7 @@ static inline void app_call(GtkWidget *widget, const char *name)
 #define APP_TYPE_PICTURE (app_picture_get_type())
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
 
-/* Signal "changed" (unsigned bits of enum thrum__changed), "command" (int: the front end's own),
+/* Signal "changed" (unsigned bits of enum thrum__stage_changed), "command" (int: the front end's own),
  * "menu" (double x, y). */
 GtkWidget *app_picture_new(struct thrum__stage *);
 /* What a stage call returned: asks for a frame, and emits "changed". */

@@ -173,8 +173,8 @@ void dialog_keys(AppWindow *window)
 	gtk_grid_set_column_spacing(GTK_GRID(grid), 12);
 	set_margins(grid, 20);
 	for (int command = 0; command < THRUM__COMMAND_COUNT; command++)
-		add_command(GTK_GRID(grid), row++, thrum__command_keys(command),
-			thrum__command_help(command));
+		add_command(GTK_GRID(grid), row++, thrum__scene_command_keys(command),
+			thrum__scene_command_help(command));
 	add_command(GTK_GRID(grid), row++, "G", "say how long a stretch is seen");
 	for (const struct window_key *entry = window_keys; entry->action; entry++)
 		add_accelerator(GTK_GRID(grid), row++, entry);

@@ -8,20 +8,20 @@
 
 struct loading {
 	struct {
-		struct thrum__coarse coarse;
+		struct thrum__scene_coarse coarse;
 		double part; /* of it was read, 0 … 1 */
 		char *name;
 	} traces[THRUM__STAGE_MAX];
 	unsigned count;
-	struct thrum__text_cache texts;
-	struct thrum__list lists[2 * THRUM__STAGE_MAX];
+	struct thrum__draw_text_cache texts;
+	struct thrum__draw_list lists[2 * THRUM__STAGE_MAX];
 };
 
 /* Returns how many lists there are; without memory there is less to see. */
 static size_t make_lists(struct loading *loading, float width, float height)
 {
 	float head = loading->count > 1 ? THRUM__HEAD : 0, top = 0;
-	struct thrum__list *list = loading->lists;
+	struct thrum__draw_list *list = loading->lists;
 
 	for (unsigned i = 0; i < loading->count; i++) {
 		float next = floorf(height * (float)(i + 1) / (float)loading->count);
@@ -29,8 +29,8 @@ static size_t make_lists(struct loading *loading, float width, float height)
 		if (head > 0)
 			thrum__stage_head(list++, top, width, i == 0, false,
 				loading->traces[i].name);
-		if (thrum__coarse_frame(&loading->traces[i].coarse, loading->traces[i].part, width,
-			    next - top - head, &loading->texts.metrics, list) < 0)
+		if (thrum__scene_coarse_frame(&loading->traces[i].coarse, loading->traces[i].part,
+			    width, next - top - head, &loading->texts.metrics, list) < 0)
 			break;
 		list->x = 0;
 		list->y = top + head;
@@ -45,16 +45,16 @@ static void draw(GtkDrawingArea *area, cairo_t *cairo, int width, int height, vo
 	struct loading *loading = data;
 	size_t count = make_lists(loading, (float)width, (float)height);
 
-	thrum__canvas_paint(cairo, loading->lists, count, theme_now(), &loading->texts);
+	thrum__draw_replay(cairo, loading->lists, count, theme_now(), &loading->texts);
 }
 
 static void destroy(void *data)
 {
 	struct loading *loading = data;
 
-	thrum__text_cache_finish(&loading->texts);
+	thrum__draw_text_cache_finish(&loading->texts);
 	for (size_t i = 0; i < G_N_ELEMENTS(loading->lists); i++)
-		thrum__list_finish(&loading->lists[i]);
+		thrum__draw_list_finish(&loading->lists[i]);
 	for (size_t i = 0; i < THRUM__STAGE_MAX; i++)
 		g_free(loading->traces[i].name);
 	g_free(loading);
@@ -66,10 +66,10 @@ GtkWidget *loading_new(void)
 	GtkWidget *area = gtk_drawing_area_new();
 
 	/* As everywhere in GTK. */
-	if (thrum__text_cache_init(&loading->texts) < 0)
+	if (thrum__draw_text_cache_init(&loading->texts) < 0)
 		g_error("out of memory");
 	for (size_t i = 0; i < G_N_ELEMENTS(loading->lists); i++)
-		thrum__list_init(&loading->lists[i]);
+		thrum__draw_list_init(&loading->lists[i]);
 	g_object_set_data(G_OBJECT(area), "loading", loading);
 	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, loading, destroy);
 	return area;

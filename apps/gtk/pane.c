@@ -50,9 +50,9 @@ static void follow_hover(void *data, uint32_t task)
 	pane_hover_task(data, task);
 }
 
-const struct thrum__view *pane_view(AppPane *self)
+const struct thrum__scene *pane_view(AppPane *self)
 {
-	return self->stage && self->part < self->stage->count ? self->stage->parts[self->part].view
+	return self->stage && self->part < self->stage->count ? self->stage->parts[self->part].scene
 							      : NULL;
 }
 
@@ -82,7 +82,7 @@ static void say_waiting(AppPane *self)
 	if (!waits)
 		return;
 	if (end != INT64_MIN)
-		thrum__duration_words(end, 3, moment, sizeof moment);
+		thrum__words_duration(end, 3, moment, sizeof moment);
 	text = *moment ? g_strdup_printf("Counted up to %s; pause to count on.", moment)
 		       : g_strdup("Pause to count.");
 	gtk_label_set_text(GTK_LABEL(self->waiting), text);

@@ -13,7 +13,7 @@ bool pane_chart_has_range(AppPane *self)
 /* Of newer statistics a label may have another number. */
 static uint32_t find_tally(AppPane *self)
 {
-	const struct thrum__keys *keys = &self->stats->by[THRUM__BY_LABEL].keys;
+	const struct thrum__base_keys *keys = &self->stats->by[THRUM__BY_LABEL].keys;
 	gsize size, other_size;
 	const char *label;
 
@@ -21,7 +21,7 @@ static uint32_t find_tally(AppPane *self)
 		return THRUM__NONE;
 	label = g_bytes_get_data(self->chart_label, &size);
 	for (uint32_t i = 0; i < keys->count; i++) {
-		const char *other = thrum__keys_text(keys, i, &other_size);
+		const char *other = thrum__base_keys_text(keys, i, &other_size);
 
 		if (keys->keys[i].number == self->chart_kind && other_size == size &&
 			(size == 0 || memcmp(other, label, size) == 0))
@@ -38,11 +38,11 @@ static void say(AppPane *self)
 	const char *label;
 
 	if (self->has_chart)
-		thrum__chart_words(&self->chart, words, sizeof words);
+		thrum__report_chart_words(&self->chart, words, sizeof words);
 	if (self->chart_label) {
 		label = g_bytes_get_data(self->chart_label, &size);
-		text[thrum__text_clean(size > 0 ? label : "(no label)", size > 0 ? size : 10, text,
-			THRUM__CELL_ROOM)] = '\0';
+		text[thrum__base_utf8_clean(size > 0 ? label : "(no label)", size > 0 ? size : 10,
+			text, THRUM__CELL_ROOM)] = '\0';
 	}
 	gtk_label_set_text(GTK_LABEL(self->chart_title), text);
 	gtk_label_set_text(GTK_LABEL(self->chart_words), words);
@@ -60,7 +60,8 @@ void pane_chart_fill(AppPane *self)
 	if (self->has_chart && self->chart.measure != (int)measure)
 		from = 1, to = 0;
 	self->has_chart = self->stats && measure < THRUM__MEASURE_COUNT &&
-		thrum__chart_init(&self->chart, self->stats, find_tally(self), (int)measure) == 0;
+		thrum__report_chart_init(&self->chart, self->stats, find_tally(self),
+			(int)measure) == 0;
 	self->chart.from = from;
 	self->chart.to = to;
 	say(self);
@@ -72,9 +73,9 @@ void pane_chart_choose(AppPane *self, uint32_t row)
 
 	g_clear_pointer(&self->chart_label, g_bytes_unref);
 	if (row != THRUM__NONE) {
-		const struct thrum__keys *keys = &self->stats->by[THRUM__BY_LABEL].keys;
+		const struct thrum__base_keys *keys = &self->stats->by[THRUM__BY_LABEL].keys;
 		size_t size;
-		const char *label = thrum__keys_text(keys, table->rows[row], &size);
+		const char *label = thrum__base_keys_text(keys, table->rows[row], &size);
 
 		self->chart_label = g_bytes_new(label, size);
 		self->chart_kind = keys->keys[table->rows[row]].number;
@@ -85,7 +86,7 @@ void pane_chart_choose(AppPane *self, uint32_t row)
 
 void pane_chart_clear(AppPane *self)
 {
-	thrum__chart_choose_none(&self->chart);
+	thrum__report_chart_choose_none(&self->chart);
 	say(self);
 }
 
@@ -95,7 +96,7 @@ static void choose(AppPane *self, float x)
 {
 	float width = (float)gtk_widget_get_width(self->chart_area);
 
-	if (self->has_chart && thrum__chart_choose(&self->chart, width, self->chart_from, x))
+	if (self->has_chart && thrum__report_chart_choose(&self->chart, width, self->chart_from, x))
 		say(self);
 }
 
@@ -133,7 +134,7 @@ static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
 
 	if (!self->has_chart || (!is_arrow && key != GDK_KEY_Escape))
 		return FALSE;
-	if (!thrum__chart_key(&self->chart,
+	if (!thrum__report_chart_key(&self->chart,
 		    key == GDK_KEY_Left            ? "ArrowLeft"
 			    : key == GDK_KEY_Right ? "ArrowRight"
 						   : "Escape",
@@ -149,14 +150,14 @@ static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
 static void draw(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
 	AppPane *self = data;
-	int theme = self->stage && self->stage->count > 0 ? self->stage->parts[0].view->state.theme
+	int theme = self->stage && self->stage->count > 0 ? self->stage->parts[0].scene->state.theme
 							  : THRUM__THEME_LIGHT;
 
 	if (!self->has_chart)
 		return;
-	thrum__chart_frame(&self->chart, (float)width, (float)height, &self->chart_texts.metrics,
-		&self->chart_list);
-	thrum__canvas_paint(cr, &self->chart_list, 1, theme, &self->chart_texts);
+	thrum__report_chart_frame(&self->chart, (float)width, (float)height,
+		&self->chart_texts.metrics, &self->chart_list);
+	thrum__draw_replay(cr, &self->chart_list, 1, theme, &self->chart_texts);
 }
 
 static GtkWidget *make_area(AppPane *self)
@@ -196,11 +197,11 @@ GtkWidget *pane_chart_new(AppPane *self)
 {
 	GtkWidget *foot = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 
-	thrum__list_init(&self->chart_list);
+	thrum__draw_list_init(&self->chart_list);
 	/* Without memory for texts the chart has none. */
-	if (thrum__text_cache_init(&self->chart_texts) < 0)
-		self->chart_texts.metrics = thrum__metrics_plain;
-	thrum__chart_choose_none(&self->chart);
+	if (thrum__draw_text_cache_init(&self->chart_texts) < 0)
+		self->chart_texts.metrics = thrum__draw_metrics_plain;
+	thrum__report_chart_choose_none(&self->chart);
 	self->chart_title = make_label("chart-of", "key");
 	self->chart_words = make_label("chart-words", "remark");
 	gtk_widget_set_hexpand(self->chart_words, TRUE);
@@ -221,6 +222,6 @@ GtkWidget *pane_chart_new(AppPane *self)
 void pane_chart_finish(AppPane *self)
 {
 	g_clear_pointer(&self->chart_label, g_bytes_unref);
-	thrum__list_finish(&self->chart_list);
-	thrum__text_cache_finish(&self->chart_texts);
+	thrum__draw_list_finish(&self->chart_list);
+	thrum__draw_text_cache_finish(&self->chart_texts);
 }

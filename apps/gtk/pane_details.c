@@ -12,11 +12,12 @@ static bool is_there(const struct thrum__model *model, const struct thrum__findi
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		const struct thrum__step *step = &finding->steps[i];
 
-		if (!thrum__has_row(&model->tasks, step->task) ||
-			(step->other != THRUM__NONE && !thrum__has_row(&model->tasks, step->other)))
+		if (!thrum__model_has_row(&model->tasks, step->task) ||
+			(step->other != THRUM__NONE &&
+				!thrum__model_has_row(&model->tasks, step->other)))
 			return false;
 	}
-	return thrum__has_row(&model->tasks, finding->task);
+	return thrum__model_has_row(&model->tasks, finding->task);
 }
 
 /* Without a task: all. */
@@ -63,14 +64,14 @@ static GtkWidget *make_heading(const char *format, uint32_t number, const char *
 
 static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__model *model)
 {
-	const struct thrum__view *view = pane_view(self);
+	const struct thrum__scene *scene = pane_view(self);
 	GtkWidget *cards = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
 	struct thrum__document document;
 	uint32_t count = 0;
 
 	thrum__document_init(&document);
-	for (uint32_t i = 0; view && i < view->findings.count; i++) {
-		const struct thrum__finding *finding = &view->findings.findings[i];
+	for (uint32_t i = 0; scene && i < scene->findings.count; i++) {
+		const struct thrum__finding *finding = &scene->findings.findings[i];
 
 		if (!concerns(finding, self->task) || !is_there(model, finding) ||
 			count++ >= FINDINGS_SHOWN ||
@@ -103,7 +104,7 @@ static bool is_known(AppPane *self, const struct thrum__model *model)
 {
 	return self->stats &&
 		(self->task == THRUM__NONE ||
-			(thrum__has_row(&model->tasks, self->task) &&
+			(thrum__model_has_row(&model->tasks, self->task) &&
 				self->task < self->stats->task_count));
 }
 

@@ -67,22 +67,22 @@ static void watch_links(GtkWidget *label, const struct pane_links *links)
 
 /* Texts of a trace become markup here and nowhere else. */
 static bool add_piece(GString *markup, const struct thrum__document *document,
-	const struct thrum__piece_of_text *piece)
+	const struct thrum__document_piece *piece)
 {
 	char *text = g_markup_escape_text(document->text + piece->offset, (gssize)piece->size);
 	bool is_link = piece->link != THRUM__LINK_TO_NONE;
 
 	if (is_link)
 		g_string_append_printf(markup, "<a href=\"%s:%" PRId64 "\">%s</a>",
-			thrum__link_name(piece->link), piece->target, text);
+			thrum__document_link_name(piece->link), piece->target, text);
 	else
 		g_string_append(markup, text);
 	g_free(text);
 	return is_link;
 }
 
-static GtkWidget *make_label(const struct making *making, const struct thrum__piece_of_text *pieces,
-	uint32_t count, const char *class)
+static GtkWidget *make_label(const struct making *making,
+	const struct thrum__document_piece *pieces, uint32_t count, const char *class)
 {
 	GString *markup = g_string_new(NULL);
 	GtkWidget *label = gtk_label_new(NULL);
@@ -104,8 +104,8 @@ static GtkWidget *make_label(const struct making *making, const struct thrum__pi
 	return label;
 }
 
-static GtkWidget *make_text(const struct making *making, const struct thrum__paragraph *paragraph,
-	const char *class)
+static GtkWidget *make_text(const struct making *making,
+	const struct thrum__document_paragraph *paragraph, const char *class)
 {
 	return make_label(making, making->document->pieces + paragraph->first, paragraph->count,
 		class);
@@ -123,7 +123,7 @@ static GtkWidget *make_plain(const char *text, const char *class)
 
 /* ---- Paragraphs ---------------------------------------------------------------------------- */
 
-static void add_pair(struct making *making, const struct thrum__paragraph *paragraph)
+static void add_pair(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 	GtkWidget *key = make_plain(paragraph->key, "key");
@@ -139,7 +139,7 @@ static void add_pair(struct making *making, const struct thrum__paragraph *parag
 	gtk_box_append(GTK_BOX(making->box), row);
 }
 
-static void add_line(struct making *making, const struct thrum__paragraph *paragraph)
+static void add_line(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 	GtkWidget *text = make_text(making, paragraph, "line");
@@ -155,7 +155,7 @@ static void add_line(struct making *making, const struct thrum__paragraph *parag
 	gtk_box_append(GTK_BOX(making->box), row);
 }
 
-static void add_step(struct making *making, const struct thrum__paragraph *paragraph)
+static void add_step(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 	GtkWidget *texts = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), *disc;
@@ -176,7 +176,7 @@ static void add_step(struct making *making, const struct thrum__paragraph *parag
 	gtk_box_append(GTK_BOX(making->box), row);
 }
 
-static void add_row(struct making *making, const struct thrum__paragraph *paragraph)
+static void add_row(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	const char *class = paragraph->role == THRUM__ROLE_HEADER ? "key" : "line";
 
@@ -195,7 +195,7 @@ static void add_row(struct making *making, const struct thrum__paragraph *paragr
 	making->rows++;
 }
 
-static void add_paragraph(struct making *making, const struct thrum__paragraph *paragraph)
+static void add_paragraph(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	if (paragraph->role == THRUM__ROLE_ROW || paragraph->role == THRUM__ROLE_HEADER) {
 		add_row(making, paragraph);
@@ -208,7 +208,7 @@ static void add_paragraph(struct making *making, const struct thrum__paragraph *
 	case THRUM__ROLE_STEP: add_step(making, paragraph); break;
 	default:
 		gtk_box_append(GTK_BOX(making->box),
-			make_text(making, paragraph, thrum__role_name(paragraph->role)));
+			make_text(making, paragraph, thrum__document_role_name(paragraph->role)));
 	}
 }
 

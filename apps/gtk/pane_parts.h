@@ -33,14 +33,14 @@ struct _AppPane {
 	GtkWidget *statistics_scroller, *what, *measure;
 	GtkSelectionModel *statistics_selection; /* the view's; NULL: there is none yet */
 	/* The chart on that page */
-	struct thrum__chart chart;
+	struct thrum__report_chart chart;
 	bool has_chart;
 	uint64_t chart_kind;
 	GBytes *chart_label; /* whose tasks it shows, with their kind; NULL: all */
 	GtkWidget *chart_box, *chart_area, *chart_title, *chart_words, *chart_show;
 	float chart_from; /* where a drag began */
-	struct thrum__list chart_list;
-	struct thrum__text_cache chart_texts;
+	struct thrum__draw_list chart_list;
+	struct thrum__draw_text_cache chart_texts;
 };
 
 /* The pane's signals. */
@@ -49,7 +49,7 @@ void pane_hover_task(AppPane *, uint32_t task);
 void pane_go_finding(AppPane *, uint32_t finding);
 
 /* What is shown of the part, or NULL. */
-const struct thrum__view *pane_view(AppPane *);
+const struct thrum__scene *pane_view(AppPane *);
 const struct thrum__model *pane_model(AppPane *);
 
 /* A page is made once, and filled when what it shows has changed and it is seen. */

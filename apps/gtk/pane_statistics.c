@@ -41,7 +41,7 @@ static void row_activated(GtkColumnView *view, guint row, gpointer data)
 	const struct thrum__table *table = pane_table_get(self->statistics);
 	uint32_t task = table && row < table->count ? thrum__table_task(table, row) : THRUM__NONE;
 
-	if (task != THRUM__NONE && thrum__has_row(&table->model->tasks, task))
+	if (task != THRUM__NONE && thrum__model_has_row(&table->model->tasks, task))
 		pane_go_task(self, task);
 }
 

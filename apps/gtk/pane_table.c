@@ -90,19 +90,19 @@ struct sorting {
 static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
 	const struct column *column = data;
-	const struct thrum__column *of =
+	const struct thrum__table_column *of =
 		&thrum__table_form(column->table->kind)->columns[column->index];
 	GtkWidget *label = gtk_label_new(NULL);
 
-	gtk_label_set_xalign(GTK_LABEL(label), thrum__column_is_right(of) ? 1 : 0);
+	gtk_label_set_xalign(GTK_LABEL(label), thrum__table_column_is_right(of) ? 1 : 0);
 	/* Of a number that is cut nobody can read anything. */
-	if (!thrum__column_is_right(of))
+	if (!thrum__table_column_is_right(of))
 		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
 	gtk_list_item_set_child(item, label);
 }
 
 /* What has no label is called by its kind, as in the picture. */
-static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__cell *cell)
+static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__table_cell *cell)
 {
 	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
 		strcmp(self->table.form->columns[column].name, "label") == 0;
@@ -115,7 +115,7 @@ static void write_cell(GtkListItem *item, const struct column *column)
 	GtkWidget *label = gtk_list_item_get_child(item);
 	guint row = gtk_list_item_get_position(item);
 	char text[THRUM__CELL_ROOM + 1] = "";
-	struct thrum__cell cell = {0};
+	struct thrum__table_cell cell = {0};
 	bool has_kind = false;
 
 	if (table->form && row < table->count) {
@@ -124,10 +124,10 @@ static void write_cell(GtkListItem *item, const struct column *column)
 		if (has_kind) {
 			cell.text = cell.room;
 			cell.size = MIN(sizeof cell.room - 1,
-				thrum__view_task_words(table->model, table->rows[row], cell.room,
+				thrum__words_task(table->model, table->rows[row], cell.room,
 					sizeof cell.room));
 		}
-		text[thrum__text_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
+		text[thrum__base_utf8_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
 	}
 	if (has_kind)
 		gtk_widget_add_css_class(label, "unnamed");
@@ -190,7 +190,7 @@ static void finish(PaneTable *self)
 }
 
 /* Without memory it has the form's order, or all rows. */
-static void arrange(PaneTable *self, const struct thrum__chart *chart, const char *text)
+static void arrange(PaneTable *self, const struct thrum__report_chart *chart, const char *text)
 {
 	struct thrum__table *table = &self->table;
 
@@ -203,7 +203,7 @@ static void arrange(PaneTable *self, const struct thrum__chart *chart, const cha
 }
 
 void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats,
-	const struct thrum__chart *chart, const char *text)
+	const struct thrum__report_chart *chart, const char *text)
 {
 	finish(self);
 	self->is_sorted = self->is_sorted && self->kind == kind;
@@ -218,7 +218,7 @@ void pane_table_let_go(PaneTable *self)
 	finish(self);
 }
 
-void pane_table_narrow(PaneTable *self, const struct thrum__chart *chart, const char *text)
+void pane_table_narrow(PaneTable *self, const struct thrum__report_chart *chart, const char *text)
 {
 	if (self->table.form && thrum__table_narrow(&self->table, chart, text) == 0)
 		replace(self);
@@ -278,7 +278,7 @@ static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
 	sorting->primary = sorting->asked;
 	/* Of durations and counts one wants the greatest first. */
 	if (is_new && order == GTK_ORDERING_SMALLER &&
-		thrum__column_descends(&form->columns[sorting->asked])) {
+		thrum__table_column_descends(&form->columns[sorting->asked])) {
 		gtk_column_view_sort_by_column(sorting->view, sorting->columns[sorting->asked],
 			GTK_SORT_DESCENDING);
 		return;
@@ -300,7 +300,7 @@ static GtkListItemFactory *make_factory(const struct column *column)
 
 static void add_column(struct sorting *sorting, unsigned index)
 {
-	const struct thrum__column *of = &sorting->table->table.form->columns[index];
+	const struct thrum__table_column *of = &sorting->table->table.form->columns[index];
 	struct column *column = g_new(struct column, 1);
 	GtkColumnViewColumn *made;
 	GtkSorter *sorter;

@@ -18,14 +18,14 @@ PaneTable *pane_table_new(void);
  * is there now: of a trace that grows one goes on reading where one was. What is selected stays a
  * place, too.
  */
-void pane_table_set(PaneTable *, int kind, const struct thrum__stats *, const struct thrum__chart *,
-	const char *text);
+void pane_table_set(PaneTable *, int kind, const struct thrum__stats *,
+	const struct thrum__report_chart *, const char *text);
 
 /* Lets go of the stats; views go on showing what they show, until the next call of the above. */
 void pane_table_let_go(PaneTable *);
 
 /* The rows that a chart and a text leave; NULL: all. */
-void pane_table_narrow(PaneTable *, const struct thrum__chart *, const char *text);
+void pane_table_narrow(PaneTable *, const struct thrum__report_chart *, const char *text);
 
 /* NULL when it is empty, or has let go. */
 const struct thrum__table *pane_table_get(PaneTable *);

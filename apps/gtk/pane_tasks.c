@@ -12,7 +12,7 @@ static void say_count(AppPane *self)
 	uint32_t count = table ? table->count : 0;
 
 	if (has_range)
-		thrum__chart_words(&self->chart, words, sizeof words);
+		thrum__report_chart_words(&self->chart, words, sizeof words);
 	gtk_button_set_label(GTK_BUTTON(self->unnarrow), words);
 	gtk_widget_set_visible(self->unnarrow, has_range);
 	label = g_strdup_printf("%s task%s", trace_words_count(count, room), count == 1 ? "" : "s");
@@ -21,7 +21,7 @@ static void say_count(AppPane *self)
 	g_free(label);
 }
 
-static const struct thrum__chart *range(AppPane *self)
+static const struct thrum__report_chart *range(AppPane *self)
 {
 	return pane_chart_has_range(self) ? &self->chart : NULL;
 }
@@ -52,8 +52,9 @@ static uint32_t task_of(AppPane *self, guint row)
 	const struct thrum__table *table = pane_table_get(self->tasks);
 	uint32_t task = table && row < table->count ? thrum__table_task(table, row) : THRUM__NONE;
 
-	return task != THRUM__NONE && thrum__has_row(&table->model->tasks, task) ? task
-										 : THRUM__NONE;
+	return task != THRUM__NONE && thrum__model_has_row(&table->model->tasks, task)
+		? task
+		: THRUM__NONE;
 }
 
 static void activated(GtkColumnView *view, guint row, gpointer data)

@@ -84,8 +84,8 @@ static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	cairo = gtk_snapshot_append_cairo(snapshot,
 		&GRAPHENE_RECT_INIT(0, 0, (float)gtk_widget_get_width(widget),
 			(float)gtk_widget_get_height(widget)));
-	thrum__canvas_paint(cairo, stage->lists, stage->list_count,
-		stage->parts[0].view->state.theme, &picture->texts);
+	thrum__draw_replay(cairo, stage->lists, stage->list_count,
+		stage->parts[0].scene->state.theme, &picture->texts);
 	cairo_destroy(cairo);
 }
 
@@ -101,14 +101,13 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 static int write_picture(const struct thrum__stage *stage, const char *file, GByteArray *bytes)
 {
 	g_autofree char *title = g_path_get_basename(stage->parts[0].name);
-	int theme = stage->parts[0].view->state.theme;
+	int theme = stage->parts[0].scene->state.theme;
 
 	if (g_str_has_suffix(file, ".png"))
-		return thrum__canvas_png(stage->lists, stage->list_count, theme, 2, take_bytes,
+		return thrum__draw_png(stage->lists, stage->list_count, theme, 2, take_bytes,
 			bytes);
-	return (g_str_has_suffix(file, ".pdf") ? thrum__canvas_pdf
-					       : thrum__canvas_svg)(stage->lists, stage->list_count,
-		theme, title, take_bytes, bytes);
+	return (g_str_has_suffix(file, ".pdf") ? thrum__draw_pdf : thrum__draw_svg)(stage->lists,
+		stage->list_count, theme, title, take_bytes, bytes);
 }
 
 bool app_picture_export(AppPicture *picture, const char *file, GError **error)
@@ -143,7 +142,7 @@ bool app_picture_export(AppPicture *picture, const char *file, GError **error)
 
 static void finalize(GObject *object)
 {
-	thrum__text_cache_finish(&APP_PICTURE(object)->texts);
+	thrum__draw_text_cache_finish(&APP_PICTURE(object)->texts);
 	G_OBJECT_CLASS(app_picture_parent_class)->finalize(object);
 }
 
@@ -172,7 +171,7 @@ static void app_picture_init(AppPicture *picture)
 	gtk_widget_set_vexpand(GTK_WIDGET(picture), TRUE);
 	gtk_widget_set_overflow(GTK_WIDGET(picture), GTK_OVERFLOW_HIDDEN);
 	/* As everywhere in GTK. */
-	if (thrum__text_cache_init(&picture->texts) < 0)
+	if (thrum__draw_text_cache_init(&picture->texts) < 0)
 		g_error("out of memory");
 	picture_listen(picture);
 	frames_measure(GTK_WIDGET(picture));

@@ -9,9 +9,9 @@
 struct _AppPicture {
 	GtkWidget parent;
 	struct thrum__stage *stage;
-	struct thrum__text_cache texts;
+	struct thrum__draw_text_cache texts;
 	unsigned tick;    /* while a frame is wanted: its callback; or 0 */
-	unsigned changes; /* enum thrum__changed, of which nobody was told yet */
+	unsigned changes; /* enum thrum__stage_changed, of which nobody was told yet */
 	double x, y;      /* of the pointer */
 	unsigned with;    /* its modifiers */
 	bool is_dragging, is_double, is_pinching;

@@ -34,8 +34,8 @@ static void load_tokens(void)
 	g_autoptr(GString) css = g_string_new(NULL);
 
 	for (int i = 0; i < THRUM__COLOUR_COUNT; i++)
-		g_string_append_printf(css, "@define-color %s #%06x;\n", thrum__colour_name(i),
-			thrum__theme_colour(theme.now, i));
+		g_string_append_printf(css, "@define-color %s #%06x;\n", thrum__draw_colour_name(i),
+			thrum__draw_theme_colour(theme.now, i));
 	gtk_css_provider_load_from_data(theme.tokens, css->str, -1);
 }
 

@@ -9,7 +9,7 @@
 
 /* To be called once, before the first window; `changed` is called when the theme has changed. */
 void theme_init(void (*changed)(void));
-int theme_now(void);    /* enum thrum__theme */
+int theme_now(void);    /* enum thrum__draw_theme */
 int theme_chosen(void); /* the same, or THEME_SYSTEM */
 void theme_choose(int theme);
 

@@ -45,7 +45,7 @@ struct _AppTrace {
 	GCancellable *cancellable;
 	struct thrum_trace *trace;
 	struct thrum__model *model;
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	struct thrum__stats *stats, *measured; /* measured: newer, not asked for yet */
 	struct thrum_error_info error;
 	bool is_behind; /* there is more to read than the last slice took */
@@ -65,7 +65,7 @@ struct _AppTrace {
 	guint progress_timer, follow_timer, follow_idle;
 	/* Shared with the thread that reads: */
 	GMutex coarse_lock;
-	struct thrum__coarse coarse; /* of what was read */
+	struct thrum__scene_coarse coarse; /* of what was read */
 	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
 	gint percent_laid_out;  /* atomic */
 };
@@ -207,7 +207,7 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	g_atomic_int_set(&self->kib_read, (gint)MIN(info->content_bytes >> 10, G_MAXINT));
 	g_atomic_int_set(&self->kib_all, (gint)MIN((info->file_size >> 10) + 1, G_MAXINT));
 	g_mutex_lock(&self->coarse_lock);
-	thrum__coarse_note(&self->coarse, model);
+	thrum__scene_coarse_note(&self->coarse, model);
 	g_mutex_unlock(&self->coarse_lock);
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
@@ -222,7 +222,7 @@ static bool note_laid_out(void *context, double part)
 
 static int read_all(AppTrace *self)
 {
-	struct thrum__view_options options = {0};
+	struct thrum__scene_options options = {0};
 	char file[PATH_MAX];
 	int result;
 
@@ -244,7 +244,7 @@ static int read_all(AppTrace *self)
 	g_atomic_int_set(&self->kib_read, G_MAXINT);
 	/* As everywhere; but where lanes grow, all that lies below a lane would be made anew. */
 	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
-	return thrum__view_create(self->model, &options, note_laid_out, self, &self->view);
+	return thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
 }
 
 static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -445,7 +445,7 @@ static void app_trace_finalize(GObject *object)
 	g_clear_handle_id(&self->progress_timer, g_source_remove);
 	free_stats(self->stats);
 	free_stats(self->measured);
-	thrum__view_destroy(self->view);
+	thrum__scene_destroy(self->scene);
 	thrum__model_destroy(self->model);
 	thrum_trace_close(self->trace);
 	g_object_unref(self->cancellable);
@@ -530,7 +530,7 @@ char *app_trace_progress_words(AppTrace *self)
 	return trace_words_progress(read, all);
 }
 
-void app_trace_coarse(AppTrace *self, struct thrum__coarse *to)
+void app_trace_coarse(AppTrace *self, struct thrum__scene_coarse *to)
 {
 	g_mutex_lock(&self->coarse_lock);
 	*to = self->coarse;
@@ -542,9 +542,9 @@ struct thrum__model *app_trace_model(AppTrace *self)
 	return is_there(self) ? self->model : NULL;
 }
 
-struct thrum__view *app_trace_take_view(AppTrace *self)
+struct thrum__scene *app_trace_take_view(AppTrace *self)
 {
-	return is_there(self) ? g_steal_pointer(&self->view) : NULL;
+	return is_there(self) ? g_steal_pointer(&self->scene) : NULL;
 }
 
 const struct thrum_trace_info *app_trace_info(AppTrace *self)

@@ -8,7 +8,7 @@
 
 const char *trace_words_count(uint64_t count, char room[THRUM__NUMBER_ROOM])
 {
-	thrum__number_words(count, room);
+	thrum__words_number(count, room);
 	return room;
 }
 

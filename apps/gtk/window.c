@@ -51,7 +51,8 @@ char *window_status(AppWindow *window)
 
 /* ---- What follows the stage ---------------------------------------------------------------- */
 
-static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar, const struct thrum__scroll *scroll)
+static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar,
+	const struct thrum__stage_scroll *scroll)
 {
 	gtk_adjustment_configure(adjustment, scroll->at, 0, scroll->all, scroll->page / 10,
 		scroll->page * 0.9, scroll->page);
@@ -62,7 +63,7 @@ static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar, const struct thru
 static void place_bar(AppWindow *window)
 {
 	const struct thrum__stage *stage = window->stage;
-	const struct thrum__part *part = &stage->parts[stage->focus];
+	const struct thrum__stage_part *part = &stage->parts[stage->focus];
 	int top = (int)part->top + THRUM__RULER + THRUM__STRIP;
 	int bottom = gtk_widget_get_height(window->picture) - (int)(part->top + part->height);
 
@@ -74,7 +75,7 @@ static void place_bar(AppWindow *window)
 
 static void update_bars(AppWindow *window)
 {
-	struct thrum__scroll rows, time;
+	struct thrum__stage_scroll rows, time;
 
 	thrum__stage_scroll_rows(window->stage, &rows);
 	thrum__stage_scroll_time(window->stage, &time);
@@ -89,7 +90,7 @@ static void update_selection(AppWindow *window)
 {
 	unsigned part = window->stage->focus;
 
-	app_pane_show(APP_PANE(window->pane), part, window->stage->parts[part].view->selected);
+	app_pane_show(APP_PANE(window->pane), part, window->stage->parts[part].scene->selected);
 }
 
 static void update_status(AppWindow *window)
@@ -202,7 +203,7 @@ static gboolean on_key(GtkEventController *keys, unsigned key, unsigned code, Gd
 		return TRUE;
 	}
 	key_name(key, name);
-	command = thrum__command_of_key(name);
+	command = thrum__scene_command_of_key(name);
 	if (command < 0)
 		return FALSE;
 	app_picture_command(APP_PICTURE(window->picture), command);
@@ -339,7 +340,7 @@ static GtkWidget *make_picture(AppWindow *window)
 /* The earlier ones go first where there is little room. */
 static void add_key(GtkWidget *shelf, int command, const char *words)
 {
-	g_autofree char *key = g_strdup(thrum__command_keys(command));
+	g_autofree char *key = g_strdup(thrum__scene_command_keys(command));
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
 	GtkWidget *cap = window_label(strtok(key, " "), "cap");
 

@@ -159,7 +159,7 @@ ACTION(on_theme)
 	const char *name = g_variant_get_string(value, NULL);
 
 	/* -1, no theme's name, is the system's. */
-	theme_choose(thrum__theme_find(name));
+	theme_choose(thrum__draw_theme_find(name));
 	settings_set("theme", theme_chosen());
 	/* Also from the system's to the same. */
 	g_simple_action_set_state(action, value);
@@ -216,8 +216,8 @@ static const struct thrum__model *menu_model(AppWindow *window)
 
 	if (window->menu_part >= window->stage->count)
 		return NULL;
-	model = window->stage->parts[window->menu_part].view->model;
-	return thrum__has_row(&model->tasks, window->menu_task) ? model : NULL;
+	model = window->stage->parts[window->menu_part].scene->model;
+	return thrum__model_has_row(&model->tasks, window->menu_task) ? model : NULL;
 }
 
 ACTION(on_select)
@@ -233,7 +233,7 @@ ACTION(on_related)
 
 	if (!menu_model(window))
 		return;
-	if (!window->stage->parts[window->menu_part].view->state.related_only)
+	if (!window->stage->parts[window->menu_part].scene->state.related_only)
 		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_RELATED);
 	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
@@ -246,10 +246,11 @@ static uint32_t waker(AppWindow *window)
 
 	if (!model)
 		return THRUM__NONE;
-	while (thrum__has_row(&model->edges, edge) &&
+	while (thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
 		edge = THRUM__EDGE(model, edge, prev_out);
-	return thrum__has_row(&model->edges, edge) ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
+	return thrum__model_has_row(&model->edges, edge) ? THRUM__EDGE(model, edge, to)
+							 : THRUM__NONE;
 }
 
 ACTION(on_go_waker)
@@ -270,9 +271,9 @@ ACTION(on_copy_name)
 
 	if (!model)
 		return;
-	size = thrum__view_task_words(model, window->menu_task, words, sizeof words);
+	size = thrum__words_task(model, window->menu_task, words, sizeof words);
 	size = MIN(size, sizeof words - 1);
-	text[thrum__text_clean(words, size, text, sizeof text - 1)] = '\0';
+	text[thrum__base_utf8_clean(words, size, text, sizeof text - 1)] = '\0';
 	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), text);
 }
 
@@ -292,7 +293,7 @@ void window_popup(AppWindow *window, double x, double y)
 	if (window->count == 0)
 		return;
 	window->menu_part = stage->focus;
-	window->menu_task = stage->parts[stage->focus].view->selected;
+	window->menu_task = stage->parts[stage->focus].scene->selected;
 	if (x >= 0) {
 		uint32_t part;
 
@@ -395,7 +396,7 @@ GMenuModel *window_make_menu(void)
 		"win.export", NULL};
 	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
 		"win.snapshot", NULL};
-	static const char *const view[] = {"Go to Time…", "win.go-to", "Duration…", "win.duration",
+	static const char *const scene[] = {"Go to Time…", "win.go-to", "Duration…", "win.duration",
 		"Link Time", "win.link", "Side Pane", "win.pane", "Animations", "win.animations",
 		"Copy View", "win.copy-view", "Paste View", "win.paste-view", NULL};
 	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
@@ -412,7 +413,7 @@ GMenuModel *window_make_menu(void)
 	add_section(menu, files);
 	add_submenu(menu, "Recent", recent);
 	add_section(menu, live);
-	add_section(menu, view);
+	add_section(menu, scene);
 	add_submenu(menu, "Theme", theme);
 	add_section(menu, help);
 	return G_MENU_MODEL(menu);
@@ -424,7 +425,8 @@ static GVariant *theme_name(void)
 {
 	int chosen = theme_chosen();
 
-	return g_variant_new_string(chosen == THEME_SYSTEM ? "system" : thrum__theme_name(chosen));
+	return g_variant_new_string(
+		chosen == THEME_SYSTEM ? "system" : thrum__draw_theme_name(chosen));
 }
 
 void window_update_actions(AppWindow *window)

@@ -44,7 +44,7 @@ static void draw_mark(GtkDrawingArea *area, cairo_t *cairo, int width, int heigh
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(threads); i++) {
-		uint32_t rgb = thrum__theme_colour(theme_now(), threads[i].colour);
+		uint32_t rgb = thrum__draw_theme_colour(theme_now(), threads[i].colour);
 
 		cairo_set_source_rgb(cairo, (rgb >> 16) / 255.0, (rgb >> 8 & 255) / 255.0,
 			(rgb & 255) / 255.0);
@@ -72,7 +72,7 @@ static void on_search(GtkEditable *search, AppWindow *window)
 	const char *text = gtk_editable_get_text(search);
 
 	/* What a state said is in the stage already. */
-	if (window->count > 0 && strcmp(text, window->stage->parts[0].view->state.search) != 0)
+	if (window->count > 0 && strcmp(text, window->stage->parts[0].scene->state.search) != 0)
 		did(window, thrum__stage_search(window->stage, text));
 }
 
@@ -100,7 +100,7 @@ static GtkWidget *make_search(AppWindow *window)
 	window->search = gtk_text_new();
 	window->search_box = box;
 	window->search_count = window_label("", "count");
-	window->search_key = window_label(thrum__command_keys(THRUM__COMMAND_SEARCH), "cap");
+	window->search_key = window_label(thrum__scene_command_keys(THRUM__COMMAND_SEARCH), "cap");
 	gtk_widget_add_css_class(box, "search");
 	gtk_widget_set_name(box, "search");
 	gtk_widget_set_name(window->search, "search-text");
@@ -127,7 +127,7 @@ static GtkWidget *make_search(AppWindow *window)
 
 static void update_search(AppWindow *window)
 {
-	const char *text = window->stage->parts[0].view->state.search;
+	const char *text = window->stage->parts[0].scene->state.search;
 	uint32_t at, found = thrum__stage_found(window->stage, &at);
 	char count[40] = "";
 
@@ -170,7 +170,7 @@ static void on_counter(GtkCheckButton *check, AppWindow *window)
 
 static void add_counters(AppWindow *window, unsigned part)
 {
-	const struct thrum__model *model = window->stage->parts[part].view->model;
+	const struct thrum__model *model = window->stage->parts[part].scene->model;
 
 	for (unsigned i = 0; i < model->counter_count && i < COUNTERS_MOST; i++) {
 		char text[200];
@@ -179,7 +179,7 @@ static void add_counters(AppWindow *window, unsigned part)
 		g_autofree char *id = g_strdup_printf("counter-%u-%u", part + 1, i + 1);
 		GtkWidget *check;
 
-		text[thrum__text_clean(name, size, text, sizeof text - 1)] = '\0';
+		text[thrum__base_utf8_clean(name, size, text, sizeof text - 1)] = '\0';
 		check = gtk_check_button_new_with_label(text);
 		gtk_widget_set_name(check, id);
 		gtk_check_button_set_active(GTK_CHECK_BUTTON(check),
@@ -248,7 +248,7 @@ static GtkWidget *add_button(GtkWidget *bar, const char *text, const char *name,
 /* "Zoom in": to be freed with g_free. */
 static char *words_of(int command)
 {
-	const char *help = thrum__command_help(command);
+	const char *help = thrum__scene_command_help(command);
 
 	return g_strdup_printf("%c%s", g_ascii_toupper(*help), help + 1);
 }
@@ -257,7 +257,7 @@ static char *words_of(int command)
 static void explain(GtkWidget *button, int command)
 {
 	g_autofree char *words = words_of(command);
-	g_auto(GStrv) keys = g_strsplit(thrum__command_keys(command), " ", 2);
+	g_auto(GStrv) keys = g_strsplit(thrum__scene_command_keys(command), " ", 2);
 	g_autofree char *tooltip = g_strdup_printf("%s (%s)", words, keys[0]);
 
 	gtk_widget_set_tooltip_text(button, tooltip);
@@ -471,7 +471,7 @@ static void update_words(AppWindow *window)
 static bool has_counters(const AppWindow *window)
 {
 	for (unsigned i = 0; i < window->stage->count; i++)
-		if (window->stage->parts[i].view->model->counter_count > 0)
+		if (window->stage->parts[i].scene->model->counter_count > 0)
 			return true;
 	return false;
 }
@@ -489,7 +489,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	if (!is_shown)
 		return;
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),
-		thrum__view_folds(window->stage->parts[window->stage->focus].view));
+		thrum__scene_folds(window->stage->parts[window->stage->focus].scene));
 	if (changes & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))
 		update_search(window);
 }

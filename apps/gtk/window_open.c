@@ -172,14 +172,14 @@ static void look_for_findings(AppWindow *window, unsigned part)
 	if (window->findings_next[part] == INT64_MAX ||
 		(begin < window->findings_next[part] && !has_ended))
 		return;
-	if (thrum__view_update_findings(window->stage->parts[part].view) < 0) {
+	if (thrum__scene_update_findings(window->stage->parts[part].scene) < 0) {
 		run_out(window, trace);
 		return;
 	}
 	end = g_get_monotonic_time();
 	window->findings_next[part] = has_ended
 		? INT64_MAX
-		: end + thrum__view_findings_pause((end - begin) * 1000) / 1000;
+		: end + thrum__scene_findings_pause((end - begin) * 1000) / 1000;
 	thrum__stage_refresh(window->stage);
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
@@ -238,7 +238,7 @@ static void tell_ending(AppWindow *window, unsigned part)
 	AppTrace *trace = window->traces[part];
 	enum app_trace_state state = app_trace_state(trace);
 
-	thrum__view_ending(window->stage->parts[part].view, app_trace_info(trace),
+	thrum__scene_set_ending(window->stage->parts[part].scene, app_trace_info(trace),
 		state == APP_TRACE_LIVE             ? THRUM__FOLLOWED
 			: state == APP_TRACE_PAUSED ? THRUM__PAUSED
 						    : THRUM__NOT_FOLLOWED,
@@ -248,11 +248,11 @@ static void tell_ending(AppWindow *window, unsigned part)
 
 static bool add_to_stage(AppWindow *window, AppTrace *trace)
 {
-	struct thrum__view *view = app_trace_take_view(trace);
+	struct thrum__scene *scene = app_trace_take_view(trace);
 
-	if (!view || thrum__stage_add(window->stage, view, app_trace_name(trace)) < 0) {
+	if (!scene || thrum__stage_add(window->stage, scene, app_trace_name(trace)) < 0) {
 		window_fail(window, "%s: %s", app_trace_name(trace),
-			view ? "there is no room for more traces in one window" : "out of memory");
+			scene ? "there is no room for more traces in one window" : "out of memory");
 		return false;
 	}
 	window->findings_next[window->count] = 0;
@@ -285,7 +285,7 @@ void app_window_set_state(AppWindow *window, const char *state)
 		changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION |
 			THRUM__CHANGED_SEARCH);
 	if (strstr(state, "theme="))
-		theme_choose(window->stage->parts[0].view->state.theme);
+		theme_choose(window->stage->parts[0].scene->state.theme);
 	window_theme_changed(window);
 	if (window->stage->panel[0]) {
 		gtk_widget_set_visible(window->pane, TRUE);

@@ -57,18 +57,18 @@ static void put_time(struct writer *w, int64_t ns, int digits)
 {
 	char words[48];
 
-	output_bytes(&w->out, words, thrum__duration_words(ns, digits, words, sizeof(words)));
+	output_bytes(&w->out, words, thrum__words_duration(ns, digits, words, sizeof(words)));
 }
 
 static void put_group(struct writer *w, uint32_t group)
 {
 	size_t size;
-	const char *name = thrum__group_name(&w->diff->comparison, group, &size);
+	const char *name = thrum__diff_group_name(&w->diff->comparison, group, &size);
 
 	put(w, "“");
 	output_display(&w->out, name, size, COLUMNS);
 	put(w, "” (");
-	put(w, thrum__group_kind(&w->diff->comparison, group));
+	put(w, thrum__diff_group_kind(&w->diff->comparison, group));
 	put(w, ")");
 }
 
@@ -79,11 +79,11 @@ static void put_task(struct writer *w, int side, uint32_t task)
 	char words[WORDS];
 	size_t size;
 
-	if (!thrum__has_row(&model->tasks, task)) {
+	if (!thrum__model_has_row(&model->tasks, task)) {
 		put(w, "nobody known");
 		return;
 	}
-	size = thrum__view_task_words(model, task, words, sizeof(words));
+	size = thrum__words_task(model, task, words, sizeof(words));
 	size = size < sizeof(words) ? size : sizeof(words) - 1;
 	put(w, "“");
 	output_display(&w->out, words, size, COLUMNS);
@@ -318,7 +318,7 @@ static void put_json_id(struct writer *w, const char *key, int side, uint32_t ta
 {
 	const struct thrum__model *model = w->diff->comparison.model[side];
 
-	if (!thrum__has_row(&model->tasks, task))
+	if (!thrum__model_has_row(&model->tasks, task))
 		return;
 	put_key(w, key);
 	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
@@ -334,7 +334,7 @@ static void put_json_time(struct writer *w, const char *key, int64_t time)
 static void put_json_label(struct writer *w, const char *key, uint32_t group)
 {
 	size_t size;
-	const char *name = thrum__group_name(&w->diff->comparison, group, &size);
+	const char *name = thrum__diff_group_name(&w->diff->comparison, group, &size);
 
 	put_key(w, key);
 	put(w, "\"");
@@ -375,13 +375,13 @@ static void write_json(struct writer *w)
 		const struct thrum__difference *d = &c->differences[i];
 
 		put(w, "{\"difference\":\"");
-		put(w, thrum__difference_name(d->kind));
+		put(w, thrum__diff_name(d->kind));
 		put(w, "\",\"first\":");
 		put(w, i == c->first ? "true" : "false");
 		put_json_label(w, "label", d->group);
 		put_key(w, "kind");
 		put(w, "\"");
-		put(w, thrum__group_kind(c, d->group));
+		put(w, thrum__diff_group_kind(c, d->group));
 		put(w, "\"");
 		if (d->kind == THRUM__DIFFERENCE_ENDS_LATER)
 			put_json_label(w, "before", d->other_group);
@@ -415,7 +415,7 @@ static int compare(struct diff *diff, const struct diff_options *options)
 {
 	int status = STATUS_OK;
 
-	if (thrum__compare(diff->load[THRUM__GOOD].model, diff->load[THRUM__BAD].model,
+	if (thrum__diff_make(diff->load[THRUM__GOOD].model, diff->load[THRUM__BAD].model,
 		    &diff->comparison) < 0)
 		return load_no_memory();
 	if (options->render)
@@ -424,7 +424,7 @@ static int compare(struct diff *diff, const struct diff_options *options)
 		status = write_all(diff, options);
 	else if (status == STATUS_OK && differ(&diff->comparison))
 		status = STATUS_DIFFERS;
-	thrum__comparison_free(&diff->comparison);
+	thrum__diff_free(&diff->comparison);
 	return status;
 }
 

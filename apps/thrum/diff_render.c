@@ -15,7 +15,7 @@
 #define PART_MAX 700
 
 struct part {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	const struct thrum__difference_side *side; /* NULL: there is nothing to mark */
 	const char *name;
 	float top, height;
@@ -24,9 +24,9 @@ struct part {
 struct drawing {
 	const struct diff *diff;
 	const struct thrum__difference *difference; /* the one that is marked, or NULL */
-	struct thrum__metrics metrics;
+	struct thrum__draw_metrics metrics;
 	struct part parts[THRUM__SIDES];
-	struct thrum__list lists[2 * THRUM__SIDES]; /* a part's head, the part */
+	struct thrum__draw_list lists[2 * THRUM__SIDES]; /* a part's head, the part */
 	size_t list_count;
 };
 
@@ -71,36 +71,36 @@ static int64_t window_end(const struct drawing *drawing)
 
 static void paint_head(struct drawing *drawing, int side)
 {
-	struct thrum__list *list = &drawing->lists[drawing->list_count++];
+	struct thrum__draw_list *list = &drawing->lists[drawing->list_count++];
 	const struct part *part = &drawing->parts[side];
 	char text[300];
 
 	snprintf(text, sizeof(text), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
 		part->name);
-	thrum__list_init(list);
+	thrum__draw_list_init(list);
 	thrum__stage_head(list, part->top - THRUM__HEAD, WIDTH, side == 0, false, text);
 }
 
 /* An upright through all rows, and its name below the ruler. */
 static void paint_mark(const struct drawing *drawing, const struct part *part, int64_t time,
-	const char *name, float y, struct thrum__list *list)
+	const char *name, float y, struct thrum__draw_list *list)
 {
-	const struct thrum__metrics *metrics = &drawing->metrics;
-	float x = (float)thrum__time_axis_x(&part->view->time, time);
+	const struct thrum__draw_metrics *metrics = &drawing->metrics;
+	float x = (float)thrum__scene_time_axis_x(&part->scene->time, time);
 	float width = metrics->width(metrics->context, name, strlen(name), THRUM__FONT_STRONG) + 8;
 	float left = x + width + 4 > WIDTH ? x - width - 2 : x + 3;
 
 	if (x < 0 || x > WIDTH)
 		return;
-	thrum__list_upright(list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x, THRUM__RULER,
+	thrum__draw_vertical(list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x, THRUM__RULER,
 		part->height, 2, THRUM__DASH_4_4);
-	thrum__list_rect(list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, left, y, width, 16);
-	thrum__list_text(list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, left + 4,
+	thrum__draw_rect(list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, left, y, width, 16);
+	thrum__draw_text(list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, left + 4,
 		y + 12, name, strlen(name), false);
 }
 
 static void paint_marks(const struct drawing *drawing, const struct part *part,
-	struct thrum__list *list)
+	struct thrum__draw_list *list)
 {
 	const struct thrum__difference_side *side = part->side;
 
@@ -112,19 +112,19 @@ static void paint_marks(const struct drawing *drawing, const struct part *part,
 	if (is_moment(side->second))
 		paint_mark(drawing, part, side->second, mark_name(drawing->difference, true),
 			THRUM__RULER + 20, list);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 }
 
 static int paint_part(struct drawing *drawing, int side)
 {
 	struct part *part = &drawing->parts[side];
-	struct thrum__list *list;
+	struct thrum__draw_list *list;
 
 	paint_head(drawing, side);
 	list = &drawing->lists[drawing->list_count++];
-	thrum__list_init(list);
+	thrum__draw_list_init(list);
 	list->y = part->top;
-	if (thrum__view_frame(part->view, WIDTH, part->height, &drawing->metrics, list) < 0)
+	if (thrum__scene_frame(part->scene, WIDTH, part->height, &drawing->metrics, list) < 0)
 		return load_no_memory();
 	paint_marks(drawing, part, list);
 	return list->failed ? load_no_memory() : STATUS_OK;
@@ -134,18 +134,18 @@ static int paint_part(struct drawing *drawing, int side)
 
 static int make_part(struct drawing *drawing, int side)
 {
-	static const struct thrum__view_options options = {.by_lane = true};
+	static const struct thrum__scene_options options = {.by_lane = true};
 	const struct thrum__model *model = drawing->diff->load[side].model;
 	const char *path = drawing->diff->load[side].input.path, *name = strrchr(path, '/');
 	struct part *part = &drawing->parts[side];
 
 	part->name = name ? name + 1 : path;
-	if (thrum__view_create(model, &options, NULL, NULL, &part->view) < 0)
+	if (thrum__scene_create(model, &options, NULL, NULL, &part->scene) < 0)
 		return load_no_memory();
 	if (drawing->difference && drawing->difference->side[side].task != THRUM__NONE) {
 		part->side = &drawing->difference->side[side];
-		part->view->state.has_selected = true;
-		part->view->state.selected = THRUM__TASK(model, part->side->task, id);
+		part->scene->state.has_selected = true;
+		part->scene->state.selected = THRUM__TASK(model, part->side->task, id);
 	}
 	return STATUS_OK;
 }
@@ -157,17 +157,17 @@ static int settle(struct drawing *drawing)
 
 	for (int side = 0; side < THRUM__SIDES; side++) {
 		struct part *part = &drawing->parts[side];
-		struct thrum__view_state *state = &part->view->state;
-		float height = (float)part->view->layout->rows * ROW + THRUM__RULER + 16;
+		struct thrum__scene_state *state = &part->scene->state;
+		float height = (float)part->scene->layout->rows * ROW + THRUM__RULER + 16;
 
 		state->from = 0;
 		state->to = end;
 		/* Folded is what is idle in both, so that moments are at the same place. */
-		part->view->companions = (struct thrum__companions){
-			.all = {{drawing->parts[!side].view->tracks, 0}},
+		part->scene->companions = (struct thrum__scene_companions){
+			.all = {{drawing->parts[!side].scene->tracks, 0}},
 			.count = 1,
 		};
-		if (thrum__view_settle(part->view) < 0)
+		if (thrum__scene_settle(part->scene) < 0)
 			return load_no_memory();
 		part->height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
 		part->top = top + THRUM__HEAD;
@@ -189,16 +189,16 @@ static int draw(struct drawing *drawing, const struct picture *picture, const ch
 	if (status == STATUS_OK)
 		status = picture_write(picture, drawing->lists, drawing->list_count, file);
 	for (int side = 0; side < THRUM__SIDES; side++)
-		thrum__view_destroy(drawing->parts[side].view);
+		thrum__scene_destroy(drawing->parts[side].scene);
 	for (size_t i = 0; i < drawing->list_count; i++)
-		thrum__list_finish(&drawing->lists[i]);
+		thrum__draw_list_finish(&drawing->lists[i]);
 	return status;
 }
 
 int diff_render(const struct diff *diff, const char *file)
 {
 	const struct thrum__comparison *comparison = &diff->comparison;
-	struct drawing drawing = {.diff = diff, .metrics = thrum__metrics_plain};
+	struct drawing drawing = {.diff = diff, .metrics = thrum__draw_metrics_plain};
 	struct picture picture = {.format = picture_format_of(file),
 		.theme = THRUM__THEME_LIGHT,
 		.scale = 1,
@@ -209,7 +209,7 @@ int diff_render(const struct diff *diff, const char *file)
 		complain("%s: end it in .svg, .png or .pdf", file);
 		return STATUS_USAGE;
 	}
-	if (picture.format != PICTURE_SVG && !thrum__canvas_has_cairo()) {
+	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
 		complain("this thrum was built without cairo and pango, and writes only SVG");
 		return STATUS_FAILED;
 	}
@@ -218,10 +218,10 @@ int diff_render(const struct diff *diff, const char *file)
 				? 0
 				: comparison->first];
 	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
-	if (picture.format != PICTURE_SVG && thrum__canvas_metrics_make(&drawing.metrics) < 0)
+	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&drawing.metrics) < 0)
 		return load_no_memory();
 	status = draw(&drawing, &picture, file);
 	if (picture.format != PICTURE_SVG)
-		thrum__canvas_metrics_free(&drawing.metrics);
+		thrum__draw_metrics_free(&drawing.metrics);
 	return status;
 }

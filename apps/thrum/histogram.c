@@ -49,7 +49,7 @@ static char *put_bound(char *to, unsigned column, bool utf8)
 
 	if (column >= THRUM__HISTOGRAM_COLUMNS)
 		return put_spaces(to, BOUND_COLUMNS);
-	size = thrum__duration_words(thrum__histogram_bound(column), 1, words, sizeof(words));
+	size = thrum__words_duration(thrum__stats_histogram_bound(column), 1, words, sizeof(words));
 	mu = strstr(words, "µ");
 	columns = size - (mu != NULL);
 	if (columns < BOUND_COLUMNS)
@@ -153,9 +153,9 @@ static void write_columns(struct output *out, int measure, const struct thrum__h
 		to = put_string(to, json ? "{\"measure\":\"" : "");
 		to = put_string(to, measures[measure]);
 		to = put_string(to, json ? "\",\"from\":" : "\t");
-		to = put_signed(to, thrum__histogram_bound(i));
+		to = put_signed(to, thrum__stats_histogram_bound(i));
 		to = put_string(to, json ? ",\"to\":" : "\t");
-		to = put_signed(to, thrum__histogram_bound(i + 1));
+		to = put_signed(to, thrum__stats_histogram_bound(i + 1));
 		to = put_string(to, json ? ",\"count\":" : "\t");
 		to = put_unsigned(to, histogram->count[i]);
 		to = put_string(to, json ? "}\n" : "\n");
@@ -173,7 +173,7 @@ static uint32_t choose(const struct thrum__tallies *tallies, const char *label, 
 
 	for (uint32_t i = 0; i < tallies->count; i++) {
 		size_t size;
-		const char *pattern = thrum__keys_text(&tallies->keys, i, &size);
+		const char *pattern = thrum__base_keys_text(&tallies->keys, i, &size);
 
 		wanted[i] = pattern_matches(label, pattern, size);
 		count += wanted[i];
@@ -198,7 +198,7 @@ int histogram_write(struct output *out, const struct thrum__stats *stats, const 
 	if (format == TABLE_TSV)
 		output_text(out, "measure\tfrom\tto\tcount\n");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		thrum__histogram_make(stats, wanted, order[i], &histogram);
+		thrum__stats_histogram_make(stats, wanted, order[i], &histogram);
 		if (format == TABLE_TEXT) {
 			output_text(out, i > 0 ? "\n" : "");
 			write_text(out, order[i], &histogram, color);

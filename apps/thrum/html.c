@@ -24,7 +24,7 @@ extern const char thrum_page_start[] __attribute__((weak)), thrum_page_end[] __a
 static const char place[] = "<!--data-->";
 
 struct html_options {
-	const char *output, *view, *title;
+	const char *output, *scene, *title;
 	bool viewer;
 };
 
@@ -62,22 +62,22 @@ static int take_snapshot(struct source *source)
 	struct thrum__header header;
 	int fd, result;
 
-	if (thrum__input_header(&source->input, &header, NULL) < 0)
+	if (thrum__source_header(&source->input, &header, NULL) < 0)
 		return STATUS_OK;
-	source->is_killed = thrum__was_killed(&header);
-	if (!thrum__is_recorded_to(&header))
+	source->is_killed = thrum__source_was_killed(&header);
+	if (!thrum__source_is_recorded_to(&header))
 		return STATUS_OK;
-	fd = thrum__temporary_file();
+	fd = thrum__source_temporary_file();
 	if (fd < 0)
 		return source_failed(source, fd);
-	result = thrum__input_copy(&source->input, fd, NULL);
+	result = thrum__source_copy(&source->input, fd, NULL);
 	if (result == 0)
-		result = thrum__input_of(fd, &copy);
+		result = thrum__source_input_of(fd, &copy);
 	else
 		close(fd);
 	if (result < 0)
 		return source_failed(source, result);
-	thrum__input_close(source->input.owner);
+	thrum__source_close(source->input.owner);
 	source->input = copy;
 	return STATUS_OK;
 }
@@ -91,14 +91,14 @@ static int open_source(struct html *html, const char *argument)
 
 	if (status != STATUS_OK)
 		return status;
-	if (thrum__input_open(source->path, &source->input, &error) < 0)
+	if (thrum__source_open(source->path, &source->input, &error) < 0)
 		return input_failed(source->path, &error);
 	html->count++;
 	status = take_snapshot(source);
 	if (status != STATUS_OK)
 		return status;
 	/* What the page couldn't open isn't put into it. */
-	if (thrum__trace_open_input(&source->input, NULL, &trace, &error) < 0)
+	if (thrum__read_open(&source->input, NULL, &trace, &error) < 0)
 		return input_failed(source->path, &error);
 	thrum_trace_close(trace);
 	source->size = source->input.size(source->input.owner);
@@ -112,7 +112,7 @@ static int read_model(struct source *source, struct thrum__model **model)
 {
 	struct thrum_error_info error = {0};
 	struct thrum_trace *trace;
-	int result = thrum__trace_open_input(&source->input, NULL, &trace, &error);
+	int result = thrum__read_open(&source->input, NULL, &trace, &error);
 
 	if (result < 0)
 		return input_failed(source->path, &error);
@@ -127,11 +127,11 @@ static int read_model(struct source *source, struct thrum__model **model)
 
 static int add_part(struct thrum__stage *stage, const struct thrum__model *model)
 {
-	static const struct thrum__view_options options = {.by_lane = true};
-	struct thrum__view *view;
+	static const struct thrum__scene_options options = {.by_lane = true};
+	struct thrum__scene *scene;
 
-	if (thrum__view_create(model, &options, NULL, NULL, &view) < 0 ||
-		thrum__stage_add(stage, view, "") < 0)
+	if (thrum__scene_create(model, &options, NULL, NULL, &scene) < 0 ||
+		thrum__stage_add(stage, scene, "") < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }
@@ -144,7 +144,7 @@ static int check_view(struct html *html)
 	struct thrum__stage *stage;
 	int status = STATUS_OK;
 
-	if (!html->options.view)
+	if (!html->options.scene)
 		return STATUS_OK;
 	if (thrum__stage_create(&stage) < 0)
 		return load_no_memory();
@@ -153,7 +153,7 @@ static int check_view(struct html *html)
 		if (status == STATUS_OK)
 			status = add_part(stage, models[i]);
 	}
-	if (status == STATUS_OK && thrum__stage_state_parse(stage, html->options.view, &error) < 0)
+	if (status == STATUS_OK && thrum__stage_state_parse(stage, html->options.scene, &error) < 0)
 		status = complain_usage(html->command, "--view: %s", error.message);
 	thrum__stage_destroy(stage);
 	for (size_t i = 0; i < html->count; i++)
@@ -195,7 +195,7 @@ static void put_head(const struct html *html, struct output *out)
 	output_text(out, "<script type=\"application/json\" id=\"traces\">{\"title\":");
 	put_text(out, html->options.title ? html->options.title : "");
 	output_text(out, ",\"view\":");
-	put_text(out, html->options.view ? html->options.view : "");
+	put_text(out, html->options.scene ? html->options.scene : "");
 	output_text(out, ",\"traces\":[");
 	for (size_t i = 0; i < html->count; i++) {
 		uint64_t blocks = (html->sources[i].size + PACK_BLOCK - 1) / PACK_BLOCK;
@@ -218,7 +218,7 @@ static int put_source(struct html *html, const struct source *source, struct out
 		at += PACK_BLOCK) {
 		uint64_t rest = source->size - at;
 		size_t size = rest < PACK_BLOCK ? (size_t)rest : PACK_BLOCK;
-		int64_t got = thrum__input_read(&source->input, at, block, size);
+		int64_t got = thrum__format_input_read(&source->input, at, block, size);
 
 		progress_show(&html->progress, html->done + at, html->all);
 		if (got < 0) {
@@ -283,7 +283,7 @@ static int check(const struct html *html, int count)
 		return complain_usage(command, "html wants -o FILE");
 	if (options->viewer && count > 0)
 		return complain_usage(command, "--viewer is a page without traces");
-	if (options->viewer && options->view)
+	if (options->viewer && options->scene)
 		return complain_usage(command, "--view wants a trace");
 	if (!options->viewer && count == 0)
 		return complain_usage(command, "html wants a trace, or --viewer");
@@ -313,7 +313,7 @@ static int make(struct html *html, int count, char **arguments)
 	if (status == STATUS_OK)
 		status = file_write(html->options.output, write_page, html);
 	for (size_t i = 0; i < html->count; i++)
-		thrum__input_close(html->sources[i].input.owner);
+		thrum__source_close(html->sources[i].input.owner);
 	return status;
 }
 
@@ -339,7 +339,7 @@ static const struct option options_of_html[] = {
 		"where to; - is standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's (if not given, the traces' names)"},
-	{"view", 0, OPTION_STRING, OPTION(view), "STATE", NULL,
+	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"what to show first, as a viewer gives it in its link"},
 	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,
 		"without a trace: opens what is dropped on it"},

@@ -16,7 +16,7 @@ bool label_matches(const char *wanted, const char *label, size_t size)
 		return true;
 	if (!strchr(wanted, '#'))
 		return false;
-	pattern[thrum__label_pattern(label, size, pattern)] = '\0';
+	pattern[thrum__analyse_label_pattern(label, size, pattern)] = '\0';
 	return fnmatch(wanted, pattern, FNM_CASEFOLD) == 0;
 }
 
@@ -24,7 +24,7 @@ bool pattern_matches(const char *wanted, const char *pattern, size_t size)
 {
 	char text[THRUM__LABEL_PATTERN_MAX + 1];
 
-	if (thrum__label_pattern(wanted, strlen(wanted), text) == size &&
+	if (thrum__analyse_label_pattern(wanted, strlen(wanted), text) == size &&
 		memcmp(text, pattern, size) == 0)
 		return true;
 	memcpy(text, pattern, size);

@@ -107,7 +107,7 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return out->error ? -THRUM_E_SYSTEM : 0;
 }
 
-static int draw(const struct picture *picture, const struct thrum__list *lists, size_t count,
+static int draw(const struct picture *picture, const struct thrum__draw_list *lists, size_t count,
 	const char *path, int fd)
 {
 	struct output out;
@@ -116,12 +116,11 @@ static int draw(const struct picture *picture, const struct thrum__list *lists, 
 	if (output_open(&out, fd) < 0)
 		return STATUS_FAILED;
 	if (picture->format == PICTURE_PNG)
-		result = thrum__canvas_png(lists, count, picture->theme, picture->scale, take_bytes,
+		result = thrum__draw_png(lists, count, picture->theme, picture->scale, take_bytes,
 			&out);
 	else
-		result = (picture->format == PICTURE_PDF ? thrum__canvas_pdf
-							 : thrum__canvas_svg)(lists, count,
-			picture->theme, picture->title, take_bytes, &out);
+		result = (picture->format == PICTURE_PDF ? thrum__draw_pdf : thrum__draw_svg)(lists,
+			count, picture->theme, picture->title, take_bytes, &out);
 	output_flush(&out);
 	error = out.error;
 	out.error = 0;
@@ -150,7 +149,7 @@ int file_write(const char *file, int (*write)(void *context, const char *path, i
 
 struct drawing {
 	const struct picture *picture;
-	const struct thrum__list *lists;
+	const struct thrum__draw_list *lists;
 	size_t count;
 };
 
@@ -161,7 +160,7 @@ static int write_drawing(void *context, const char *path, int fd)
 	return draw(drawing->picture, drawing->lists, drawing->count, path, fd);
 }
 
-int picture_write(const struct picture *picture, const struct thrum__list *lists, size_t count,
+int picture_write(const struct picture *picture, const struct thrum__draw_list *lists, size_t count,
 	const char *file)
 {
 	struct drawing drawing = {picture, lists, count};

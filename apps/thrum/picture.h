@@ -35,7 +35,7 @@ int file_write(const char *file, int (*write)(void *context, const char *path, i
  * Writes to a file, replacing an older one but neither a symbolic link nor a trace; or with "-" to
  * standard output. Returns STATUS_OK, or STATUS_FAILED after a message.
  */
-int picture_write(const struct picture *, const struct thrum__list *lists, size_t count,
+int picture_write(const struct picture *, const struct thrum__draw_list *lists, size_t count,
 	const char *file);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 #define SCALE_MAX 8
 
 struct render_options {
-	const char *output, *view, *align, *counters, *highlight;
+	const char *output, *scene, *align, *counters, *highlight;
 	int64_t start, duration; /* duration 0: to the end */
 	uint64_t width, height, scale;
 	int theme, projection, format;
@@ -39,7 +39,7 @@ struct render_options {
 /* One trace and its part of the picture. */
 struct part {
 	struct load load;
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	int64_t zero; /* the moment that is aligned with the other traces' */
 	float top, height;
 };
@@ -48,10 +48,10 @@ struct render {
 	const struct command *command;
 	struct render_options options;
 	enum picture_format format;
-	struct thrum__metrics metrics;
+	struct thrum__draw_metrics metrics;
 	struct part parts[TRACES_MAX];
-	size_t count;                             /* of parts that are to be closed */
-	struct thrum__list lists[2 * TRACES_MAX]; /* a part's head, the part */
+	size_t count;                                  /* of parts that are to be closed */
+	struct thrum__draw_list lists[2 * TRACES_MAX]; /* a part's head, the part */
 	size_t list_count;
 };
 
@@ -71,7 +71,7 @@ static int fault(const struct part *part, const char *format, const char *what)
 
 static int open_part(struct render *render, const char *argument)
 {
-	static const struct thrum__view_options options = {.by_lane = true};
+	static const struct thrum__scene_options options = {.by_lane = true};
 	struct part *part = &render->parts[render->count];
 	int status = load_trace(render->command, argument, &part->load);
 
@@ -79,20 +79,20 @@ static int open_part(struct render *render, const char *argument)
 		return status;
 	render->count++;
 	input_warn(&part->load.input);
-	if (thrum__view_create(part->load.model, &options, NULL, NULL, &part->view) < 0)
+	if (thrum__scene_create(part->load.model, &options, NULL, NULL, &part->scene) < 0)
 		return load_no_memory();
-	thrum__view_ending(part->view, part->load.input.info, THRUM__NOT_FOLLOWED, NULL);
+	thrum__scene_set_ending(part->scene, part->load.input.info, THRUM__NOT_FOLLOWED, NULL);
 	return STATUS_OK;
 }
 
 static void close_all(struct render *render)
 {
 	for (size_t i = 0; i < render->count; i++) {
-		thrum__view_destroy(render->parts[i].view);
+		thrum__scene_destroy(render->parts[i].scene);
 		load_finish(&render->parts[i].load);
 	}
 	for (size_t i = 0; i < render->list_count; i++)
-		thrum__list_finish(&render->lists[i]);
+		thrum__draw_list_finish(&render->lists[i]);
 	free(render->options.tasks.ids);
 }
 
@@ -107,15 +107,15 @@ static bool find_label(const struct thrum__model *model, const char *label, int6
 		uint32_t task;
 		const char *text;
 
-		if (!thrum__has_row(&model->notes, i) ||
+		if (!thrum__model_has_row(&model->notes, i) ||
 			THRUM__NOTE(model, i, kind) != THRUM__NOTE_LABEL)
 			continue;
 		text = thrum__model_string(model, THRUM__NOTE(model, i, text), &size);
 		task = THRUM__NOTE(model, i, task);
 		if (size != wanted || memcmp(text, label, size) != 0)
 			continue;
-		*time = thrum__has_row(&model->tasks, task) ? THRUM__TASK(model, task, start)
-							    : THRUM__NOTE(model, i, time);
+		*time = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, start)
+								  : THRUM__NOTE(model, i, time);
 		return true;
 	}
 	return false;
@@ -132,10 +132,10 @@ static int64_t limited(int64_t time)
 /* What --view gives each, or the length of traces that are equally long. */
 static bool has_one_window(const struct render *render)
 {
-	const struct thrum__view_state *first = &render->parts[0].view->state, *other;
+	const struct thrum__scene_state *first = &render->parts[0].scene->state, *other;
 
 	for (size_t i = 1; i < render->count; i++) {
-		other = &render->parts[i].view->state;
+		other = &render->parts[i].scene->state;
 		if (other->from != first->from || other->to != first->to)
 			return false;
 	}
@@ -150,7 +150,7 @@ static int set_times(struct render *render)
 	bool to_label = options->align && strcmp(options->align, "start") != 0;
 
 	/* The window of --view, or with which one trace begins, stays unless a time is given. */
-	if ((options->view || render->count == 1) && !options->align &&
+	if ((options->scene || render->count == 1) && !options->align &&
 		options->start == INT64_MIN && options->duration == 0 && has_one_window(render))
 		return STATUS_OK;
 	for (size_t i = 0; i < render->count; i++) {
@@ -170,8 +170,8 @@ static int set_times(struct render *render)
 	if (from >= to)
 		return fault(&render->parts[0], "%s", "the trace ends before --start");
 	for (size_t i = 0; i < render->count; i++) {
-		render->parts[i].view->state.from = from + render->parts[i].zero;
-		render->parts[i].view->state.to = to + render->parts[i].zero;
+		render->parts[i].scene->state.from = from + render->parts[i].zero;
+		render->parts[i].scene->state.to = to + render->parts[i].zero;
 	}
 	return STATUS_OK;
 }
@@ -181,14 +181,14 @@ static void set_companions(struct render *render)
 {
 	for (size_t i = 0; i < render->count; i++) {
 		struct part *part = &render->parts[i];
-		struct thrum__companions *companions = &part->view->companions;
+		struct thrum__scene_companions *companions = &part->scene->companions;
 
 		for (size_t j = 0; j < render->count; j++) {
 			const struct part *other = &render->parts[j];
 
 			if (j != i)
 				companions->all[companions->count++] =
-					(struct thrum__companion){other->view->tracks,
+					(struct thrum__scene_companion){other->scene->tracks,
 						other->zero - part->zero};
 		}
 	}
@@ -211,7 +211,7 @@ static bool has_counter(const struct thrum__model *model, const char *name, size
 /* "NAME,NAME…". Of several traces not each has to have each. */
 static int set_counters(struct part *part, const char *names, bool must_be)
 {
-	struct thrum__view_state *state = &part->view->state;
+	struct thrum__scene_state *state = &part->scene->state;
 
 	state->counters = true;
 	state->counter_count = 0;
@@ -233,7 +233,7 @@ static int set_counters(struct part *part, const char *names, bool must_be)
 	}
 }
 
-static void set_projection(const struct render *render, struct thrum__view_state *state)
+static void set_projection(const struct render *render, struct thrum__scene_state *state)
 {
 	switch (render->options.projection) {
 	case PROJECTION_LINEAR: state->fold = THRUM__FOLD_OFF; break;
@@ -245,7 +245,7 @@ static void set_projection(const struct render *render, struct thrum__view_state
 
 static int set_selected(struct part *part, const struct id_list *ids, bool must_be)
 {
-	struct thrum__view_state *state = &part->view->state;
+	struct thrum__scene_state *state = &part->scene->state;
 
 	state->has_selected = false;
 	for (size_t i = 0; i < ids->count; i++) {
@@ -266,16 +266,16 @@ static int set_selected(struct part *part, const struct id_list *ids, bool must_
 /* The view selects one task; the others are to stand out like it. */
 static void look_at_others(struct part *part, const struct id_list *ids)
 {
-	struct thrum__view *view = part->view;
+	struct thrum__scene *scene = part->scene;
 
 	for (size_t i = 0; i < ids->count; i++) {
 		uint32_t task = thrum__model_find(part->load.model, ids->ids[i]), unit;
 
-		if (task == THRUM__NONE || task >= view->layout->task_count)
+		if (task == THRUM__NONE || task >= scene->layout->task_count)
 			continue;
-		unit = thrum__layout_unit(view->layout, task);
+		unit = thrum__layout_unit(scene->layout, task);
 		if (unit != THRUM__NONE)
-			view->looks[unit] |= THRUM__LOOK_SELECTED;
+			scene->looks[unit] |= THRUM__LOOK_SELECTED;
 	}
 }
 
@@ -283,12 +283,12 @@ static void look_at_others(struct part *part, const struct id_list *ids)
 static int set_state(struct render *render, struct part *part)
 {
 	const struct render_options *options = &render->options;
-	struct thrum__view_state *state = &part->view->state;
+	struct thrum__scene_state *state = &part->scene->state;
 	struct thrum_error_info error = {0};
 	bool is_only = render->count == 1;
 	int status = STATUS_OK;
 
-	if (options->view && thrum__view_state_parse(part->view, options->view, &error) < 0)
+	if (options->scene && thrum__scene_state_parse(part->scene, options->scene, &error) < 0)
 		return complain_usage(render->command, "--view: %s", error.message);
 	set_projection(render, state);
 	if (options->theme != UNSET)
@@ -312,10 +312,10 @@ static int settle(struct render *render, struct part *part)
 {
 	const struct render_options *options = &render->options;
 
-	if (thrum__view_settle(part->view) < 0)
+	if (thrum__scene_settle(part->scene) < 0)
 		return load_no_memory();
 	look_at_others(part, &options->tasks);
-	if (options->highlight && part->view->found == 0)
+	if (options->highlight && part->scene->found == 0)
 		(void)fault(part, "nothing is called \"%s\"", options->highlight);
 	return STATUS_OK;
 }
@@ -329,19 +329,20 @@ static int settle(struct render *render, struct part *part)
 /* Of squeezed rows only those are seen that the window holds: they may need less than all. */
 static int shrink(struct render *render, struct part *part)
 {
-	const struct thrum__row_axis *rows = &part->view->rows;
-	struct thrum__list list;
+	const struct thrum__scene_row_axis *rows = &part->scene->rows;
+	struct thrum__draw_list list;
 	int result;
 
-	thrum__list_init(&list);
-	result = thrum__view_frame(part->view, (float)render->options.width, part->height,
+	thrum__draw_list_init(&list);
+	result = thrum__scene_frame(part->scene, (float)render->options.width, part->height,
 		&render->metrics, &list);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 	if (result < 0)
 		return load_no_memory();
 	if (rows->projection == THRUM__ROWS_SQUEEZED) {
-		const struct thrum__row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1]
-								    : NULL;
+		const struct thrum__scene_row_box *last = rows->count > 0
+			? &rows->boxes[rows->count - 1]
+			: NULL;
 		float end = last ? last->y + last->height : rows->top;
 		float spare = rows->bottom - end, most = part->height - PART_MIN;
 
@@ -358,8 +359,8 @@ static int place_parts(struct render *render)
 
 	for (size_t i = 0; i < render->count; i++) {
 		struct part *part = &render->parts[i];
-		const struct thrum__view_state *state = &part->view->state;
-		float height = (float)part->view->layout->rows * ROW + THRUM__RULER + 16;
+		const struct thrum__scene_state *state = &part->scene->state;
+		float height = (float)part->scene->layout->rows * ROW + THRUM__RULER + 16;
 
 		height += state->strip ? THRUM__STRIP : 0;
 		height += state->legend ? THRUM__LEGEND : 0;
@@ -379,43 +380,44 @@ static int place_parts(struct render *render)
 
 static void paint_head(struct render *render, const struct part *part)
 {
-	struct thrum__list *list = &render->lists[render->list_count++];
+	struct thrum__draw_list *list = &render->lists[render->list_count++];
 	const char *path = part->load.input.path, *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
-	thrum__list_init(list);
+	thrum__draw_list_init(list);
 	thrum__stage_head(list, part->top - THRUM__HEAD, (float)render->options.width,
 		part == render->parts, false, name);
 }
 
 /* Whether some row of the selected task is on the picture. */
-static bool is_selected_seen(const struct thrum__view *view, uint32_t *row)
+static bool is_selected_seen(const struct thrum__scene *scene, uint32_t *row)
 {
-	uint32_t unit = view->selected == THRUM__NONE
+	uint32_t unit = scene->selected == THRUM__NONE
 		? THRUM__NONE
-		: thrum__layout_unit(view->layout, view->selected);
+		: thrum__layout_unit(scene->layout, scene->selected);
 
 	if (unit == THRUM__NONE)
 		return true;
-	*row = thrum__layout_row(view->layout, unit);
-	return thrum__row_axis_find(&view->rows, *row) != NULL;
+	*row = thrum__layout_row(scene->layout, unit);
+	return thrum__scene_row_axis_find(&scene->rows, *row) != NULL;
 }
 
 static int paint_part(struct render *render, struct part *part)
 {
-	struct thrum__list *list = &render->lists[render->list_count++];
+	struct thrum__draw_list *list = &render->lists[render->list_count++];
 	float width = (float)render->options.width;
 	uint32_t row;
 	int result;
 
-	thrum__list_init(list);
+	thrum__draw_list_init(list);
 	list->y = part->top;
-	result = thrum__view_frame(part->view, width, part->height, &render->metrics, list);
-	if (result == 0 && !is_selected_seen(part->view, &row)) {
-		uint32_t half = part->view->rows.count / 2;
+	result = thrum__scene_frame(part->scene, width, part->height, &render->metrics, list);
+	if (result == 0 && !is_selected_seen(part->scene, &row)) {
+		uint32_t half = part->scene->rows.count / 2;
 
-		part->view->state.row = row > half ? row - half : 0;
-		result = thrum__view_frame(part->view, width, part->height, &render->metrics, list);
+		part->scene->state.row = row > half ? row - half : 0;
+		result = thrum__scene_frame(part->scene, width, part->height, &render->metrics,
+			list);
 	}
 	return result < 0 ? load_no_memory() : STATUS_OK;
 }
@@ -440,7 +442,7 @@ static int write_picture(struct render *render)
 	const char *path = render->parts[0].load.input.path, *name = strrchr(path, '/');
 	struct picture picture = {
 		.format = render->format,
-		.theme = render->parts[0].view->state.theme,
+		.theme = render->parts[0].scene->state.theme,
 		.scale = (float)render->options.scale,
 		.title = title,
 	};
@@ -458,8 +460,8 @@ static int draw(struct render *render, int argc, char **argv)
 
 	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
 	if (render->format == PICTURE_SVG)
-		render->metrics = thrum__metrics_plain;
-	else if (thrum__canvas_metrics_make(&render->metrics) < 0)
+		render->metrics = thrum__draw_metrics_plain;
+	else if (thrum__draw_metrics_make(&render->metrics) < 0)
 		return load_no_memory();
 	for (int i = 0; i < argc && status == STATUS_OK; i++)
 		status = open_part(render, argv[i]);
@@ -474,7 +476,7 @@ static int draw(struct render *render, int argc, char **argv)
 	if (status == STATUS_OK)
 		status = paint(render);
 	if (render->format != PICTURE_SVG)
-		thrum__canvas_metrics_free(&render->metrics);
+		thrum__draw_metrics_free(&render->metrics);
 	return status == STATUS_OK ? write_picture(render) : status;
 }
 
@@ -500,7 +502,7 @@ static int check(struct render *render)
 		return complain_usage(command, "--duration can't be negative");
 	if (render->format == PICTURE_SVG)
 		return STATUS_OK;
-	if (!thrum__canvas_has_cairo()) {
+	if (!thrum__draw_has_cairo()) {
 		complain("this thrum was built without cairo and pango, and writes only SVG");
 		return STATUS_FAILED;
 	}
@@ -566,7 +568,7 @@ static const struct option options_of_render[] = {
 		"with a line that explains the marks"},
 	{"strip", 0, OPTION_FLAG, OPTION(strip), NULL, NULL,
 		"with the whole trace as a strip at the top"},
-	{"view", 0, OPTION_STRING, OPTION(view), "STATE", NULL,
+	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"what a viewer shows, as it gives it in its link"},
 	{0},
 };

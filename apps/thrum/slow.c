@@ -24,7 +24,7 @@ struct slow {
 	const struct thrum__model *model;
 	struct thrum__paths paths;
 	struct thrum__lives lives;
-	const struct thrum__sort_item *slowest, *usual; /* of `lives` */
+	const struct thrum__base_sort_item *slowest, *usual; /* of `lives` */
 	struct thrum__path path, usual_path;
 	struct thrum__shares shares;
 	struct output out;
@@ -40,11 +40,11 @@ static void write_task(struct slow *slow, uint32_t task, bool with_id)
 	char words[WORDS];
 	size_t size;
 
-	if (!thrum__has_row(&slow->model->tasks, task)) {
+	if (!thrum__model_has_row(&slow->model->tasks, task)) {
 		output_text(&slow->out, "others");
 		return;
 	}
-	size = thrum__view_task_words(slow->model, task, words, sizeof(words));
+	size = thrum__words_task(slow->model, task, words, sizeof(words));
 	size = size < sizeof(words) ? size : sizeof(words) - 1;
 	output_text(&slow->out, "“");
 	output_display(&slow->out, words, size, COLUMNS);
@@ -61,7 +61,7 @@ static void write_duration(struct output *out, int64_t ns)
 {
 	char words[48];
 
-	output_bytes(out, words, thrum__duration_words(ns, 3, words, sizeof(words)));
+	output_bytes(out, words, thrum__words_duration(ns, 3, words, sizeof(words)));
 }
 
 static void write_style(struct slow *slow, const char *style)
@@ -82,7 +82,7 @@ static void write_stack(struct slow *slow, uint32_t frame, const char *between)
 			frames[count++] = frame;
 	for (uint32_t i = count; i-- > 0;) {
 		size_t size;
-		const char *name = thrum__frame_name(&slow->paths, frames[i], &size);
+		const char *name = thrum__slow_frame_name(&slow->paths, frames[i], &size);
 
 		output_display(&slow->out, name, size, COLUMNS);
 		output_text(&slow->out, i > 0 ? between : "");
@@ -146,7 +146,7 @@ static void write_column(struct slow *slow, int64_t ns, bool is_signed)
 	if (is_signed)
 		*to++ = ns < 0 ? '-' : '+';
 	size = (size_t)(to - words);
-	size += thrum__duration_words(ns < 0 ? -ns : ns, 3, to, sizeof(words) - size);
+	size += thrum__words_duration(ns < 0 ? -ns : ns, 3, to, sizeof(words) - size);
 	columns = size - (strstr(words, "µ") != NULL);
 	slow->out.at = put_spaces(output_room(&slow->out, 16), columns < 10 ? 10 - columns : 1);
 	output_bytes(&slow->out, words, size);
@@ -301,7 +301,7 @@ static void write_frames(struct slow *slow, uint32_t frame)
 			frames[count++] = frame;
 	while (count-- > 0) {
 		size_t size;
-		const char *name = thrum__frame_name(&slow->paths, frames[count], &size);
+		const char *name = thrum__slow_frame_name(&slow->paths, frames[count], &size);
 
 		output_text(&slow->out, "\"");
 		output_put(&slow->out, name, size, put_json, 6);
@@ -312,7 +312,7 @@ static void write_frames(struct slow *slow, uint32_t frame)
 static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 {
 	output_text(&slow->out, "{\"doing\":\"");
-	output_text(&slow->out, thrum__doing_name(doing));
+	output_text(&slow->out, thrum__slow_doing_name(doing));
 	output_text(&slow->out, "\",\"stack\":[");
 	write_frames(slow, frame);
 	output_text(&slow->out, "]");
@@ -331,7 +331,7 @@ static void write_json_path(struct slow *slow)
 		write_number(slow, part->to);
 		output_text(&slow->out, ",\"task\":");
 		write_id(slow, part->task);
-		if (thrum__has_row(&slow->model->tasks, part->other)) {
+		if (thrum__model_has_row(&slow->model->tasks, part->other)) {
 			output_text(&slow->out, ",\"other\":");
 			write_id(slow, part->other);
 		}
@@ -402,17 +402,17 @@ static int make(struct slow *slow, const char *path)
 {
 	static const unsigned percents[] = {100, 99, 90};
 
-	if (thrum__lives_make(slow->model, is_wanted, slow, &slow->lives) < 0)
+	if (thrum__slow_lives_make(slow->model, is_wanted, slow, &slow->lives) < 0)
 		return load_no_memory();
 	if (slow->lives.count == 0)
 		return no_such_label(slow, path);
-	slow->slowest = thrum__lives_at(&slow->lives, percents[slow->options->percentile]);
-	thrum__lives_keep_alike(slow->model, &slow->lives, slow->slowest->item);
-	slow->slowest = thrum__lives_at(&slow->lives, percents[slow->options->percentile]);
-	slow->usual = thrum__lives_at(&slow->lives, 50);
-	if (thrum__path_make(&slow->paths, slow->slowest->item, &slow->path) < 0 ||
-		thrum__path_make(&slow->paths, slow->usual->item, &slow->usual_path) < 0 ||
-		thrum__shares_make(&slow->path, &slow->usual_path, &slow->shares) < 0)
+	slow->slowest = thrum__slow_lives_at(&slow->lives, percents[slow->options->percentile]);
+	thrum__slow_lives_keep_alike(slow->model, &slow->lives, slow->slowest->item);
+	slow->slowest = thrum__slow_lives_at(&slow->lives, percents[slow->options->percentile]);
+	slow->usual = thrum__slow_lives_at(&slow->lives, 50);
+	if (thrum__slow_path_make(&slow->paths, slow->slowest->item, &slow->path) < 0 ||
+		thrum__slow_path_make(&slow->paths, slow->usual->item, &slow->usual_path) < 0 ||
+		thrum__slow_shares_make(&slow->path, &slow->usual_path, &slow->shares) < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }
@@ -436,18 +436,18 @@ static int answer(struct slow *slow, const char *path)
 		(options->folded && strcmp(options->folded, "-") == 0);
 	int status;
 
-	if (thrum__paths_init(&slow->paths, slow->model) < 0)
+	if (thrum__slow_paths_init(&slow->paths, slow->model) < 0)
 		return load_no_memory();
 	status = make(slow, path);
 	if (status == STATUS_OK && (options->flame || options->folded))
 		status = slow_flame(&slow->paths, &slow->lives, options->flame, options->folded);
 	if (status == STATUS_OK && !is_taken)
 		status = write_answer(slow);
-	thrum__shares_free(&slow->shares);
-	thrum__path_free(&slow->path);
-	thrum__path_free(&slow->usual_path);
-	thrum__lives_free(&slow->lives);
-	thrum__paths_finish(&slow->paths);
+	thrum__slow_shares_free(&slow->shares);
+	thrum__slow_path_free(&slow->path);
+	thrum__slow_path_free(&slow->usual_path);
+	thrum__slow_lives_free(&slow->lives);
+	thrum__slow_paths_finish(&slow->paths);
 	return status;
 }
 

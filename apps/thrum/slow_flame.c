@@ -40,7 +40,7 @@ static void write_stack(struct output *out, const struct thrum__paths *paths, ui
 		frames[count++] = frame;
 	while (count-- > 0) {
 		size_t size;
-		const char *name = thrum__frame_name(paths, frames[count], &size);
+		const char *name = thrum__slow_frame_name(paths, frames[count], &size);
 
 		if (paths->frames[frames[count]].doing != THRUM__DOING_RUNS)
 			output_text(out, "[lane runs] ");
@@ -87,28 +87,28 @@ static int draw(const struct thrum__paths *paths, const struct thrum__flame *fla
 		.theme = THRUM__THEME_LIGHT,
 		.scale = 1,
 		.title = "thrum: flame graph"};
-	struct thrum__metrics metrics = thrum__metrics_plain;
-	struct thrum__list list;
+	struct thrum__draw_metrics metrics = thrum__draw_metrics_plain;
+	struct thrum__draw_list list;
 	int status;
 
 	if (picture.format == PICTURE_UNKNOWN) {
 		complain("%s: end it in .svg, .png or .pdf", file);
 		return STATUS_USAGE;
 	}
-	if (picture.format != PICTURE_SVG && !thrum__canvas_has_cairo()) {
+	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
 		complain("this thrum was built without cairo and pango, and writes only SVG");
 		return STATUS_FAILED;
 	}
 	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
-	if (picture.format != PICTURE_SVG && thrum__canvas_metrics_make(&metrics) < 0)
+	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&metrics) < 0)
 		return load_no_memory();
-	thrum__list_init(&list);
-	status = thrum__flame_frame(paths, flame, WIDTH, &metrics, &list) < 0
+	thrum__draw_list_init(&list);
+	status = thrum__report_flame_frame(paths, flame, WIDTH, &metrics, &list) < 0
 		? load_no_memory()
 		: picture_write(&picture, &list, 1, file);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 	if (picture.format != PICTURE_SVG)
-		thrum__canvas_metrics_free(&metrics);
+		thrum__draw_metrics_free(&metrics);
 	return status;
 }
 
@@ -119,12 +119,12 @@ int slow_flame(struct thrum__paths *paths, const struct thrum__lives *lives, con
 	struct folded context = {paths, &flame};
 	int status = STATUS_OK;
 
-	if (thrum__flame_make(paths, lives, &flame) < 0)
+	if (thrum__slow_flame_make(paths, lives, &flame) < 0)
 		return load_no_memory();
 	if (picture)
 		status = draw(paths, &flame, picture);
 	if (folded && status == STATUS_OK)
 		status = file_write(folded, write_folded, &context);
-	thrum__flame_free(&flame);
+	thrum__slow_flame_free(&flame);
 	return status;
 }

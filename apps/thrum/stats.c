@@ -78,14 +78,14 @@ static void write_summary(struct output *out, const char *path, const struct thr
 	to = put_display(words, sizeof(words) - 1, path, strlen(path), 120, &columns);
 	*to = '\0';
 	write_bold(out, words, color);
-	thrum__duration_words(stats->model->end, 3, words, sizeof(words));
+	thrum__words_duration(stats->model->end, 3, words, sizeof(words));
 	output_text(out, ": ");
 	output_text(out, words);
 	if (tasks == 0)
 		output_text(out, ", no tasks");
 	write_number_of(out, tasks, tasks == 1 ? "task" : "tasks");
 	for (int state = 0; state < 5; state++)
-		write_number_of(out, states[state], thrum__state_name(state));
+		write_number_of(out, states[state], thrum__model_state_name(state));
 	write_number_of(out, stuck, "stuck");
 	output_text(out, "\n");
 }

@@ -22,7 +22,7 @@ static void write_tsv_names(struct output *out, const struct thrum__table_form *
 
 static void write_tsv_row(struct output *out, const struct thrum__table *table, uint32_t row)
 {
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (unsigned column = 0; column < table->form->count; column++) {
 		if (table->form->columns[column].is_extra)
@@ -41,7 +41,7 @@ static void write_tsv_row(struct output *out, const struct thrum__table *table, 
 static void write_json_row(struct output *out, const struct thrum__table *table, uint32_t row)
 {
 	const char *before = "{\"";
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (unsigned column = 0; column < table->form->count; column++) {
 		bool is_text = table->form->columns[column].type == THRUM__CELL_TEXT;
@@ -85,7 +85,7 @@ static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned column,
 	size_t *columns)
 {
 	bool is_label = strcmp(sheet->table->form->columns[column].name, "label") == 0;
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	thrum__table_words(sheet->table, row, column, &cell);
 	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size,
@@ -116,7 +116,7 @@ static void measure(struct sheet *sheet, uint32_t most)
 static bool is_used(const struct thrum__table *table, unsigned column, uint32_t most)
 {
 	bool is_count = table->form->columns[column].type == THRUM__CELL_COUNT;
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (uint32_t row = 0; row < most; row++) {
 		thrum__table_cell(table, row, column, &cell);
@@ -146,20 +146,20 @@ static void choose_columns(struct sheet *sheet, uint32_t most)
 /* "life-p50" to "life p50" */
 static void write_names(struct sheet *sheet)
 {
-	const struct thrum__column *columns = sheet->table->form->columns;
+	const struct thrum__table_column *columns = sheet->table->form->columns;
 	char line[COLUMNS_MAX * 2 * OTHER_WIDTH], *to = line;
 
 	for (unsigned i = 0; i < sheet->count; i++) {
-		const struct thrum__column *column = &columns[sheet->columns[i].column];
+		const struct thrum__table_column *column = &columns[sheet->columns[i].column];
 		size_t spaces = sheet->columns[i].width - strlen(column->name);
 
 		if (to > line)
 			to = put_spaces(to, 2);
-		if (thrum__column_is_right(column))
+		if (thrum__table_column_is_right(column))
 			to = put_spaces(to, spaces);
 		for (const char *p = column->name; *p; p++)
 			*to++ = *p == '-' ? ' ' : *p;
-		if (!thrum__column_is_right(column))
+		if (!thrum__table_column_is_right(column))
 			to = put_spaces(to, spaces);
 	}
 	while (to > line && to[-1] == ' ')
@@ -189,7 +189,7 @@ static void write_row(struct sheet *sheet, uint32_t row)
 	size_t gap = 0; /* spaces before the next text: none at the line's end */
 
 	for (unsigned i = 0; i < sheet->count; i++) {
-		const struct thrum__column *column =
+		const struct thrum__table_column *column =
 			&sheet->table->form->columns[sheet->columns[i].column];
 		bool is_state = strcmp(column->name, "state") == 0;
 		size_t columns, size, spaces;
@@ -198,7 +198,7 @@ static void write_row(struct sheet *sheet, uint32_t row)
 		gap += i > 0 ? 2 : 0;
 		size = put_cell(sheet, row, sheet->columns[i].column, text, &columns);
 		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
-		if (thrum__column_is_right(column))
+		if (thrum__table_column_is_right(column))
 			gap += spaces;
 		if (size > 0) {
 			sheet->out->at = put_spaces(output_room(sheet->out, gap), gap);
@@ -208,7 +208,7 @@ static void write_row(struct sheet *sheet, uint32_t row)
 		output_text(sheet->out, code ? code : "");
 		output_bytes(sheet->out, text, size);
 		output_text(sheet->out, code ? "\033[0m" : "");
-		if (!thrum__column_is_right(column))
+		if (!thrum__table_column_is_right(column))
 			gap += spaces;
 	}
 	output_text(sheet->out, "\n");

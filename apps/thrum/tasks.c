@@ -55,9 +55,9 @@ static bool is_wanted(const void *context, const struct thrum__table *table, uin
 	size_t size;
 
 	if (options->states && !(options->states >> THRUM__TASK(model, task, state) & 1) &&
-		!((options->states >> STUCK & 1) && thrum__task_is_stuck(model, task)))
+		!((options->states >> STUCK & 1) && thrum__stats_task_is_stuck(model, task)))
 		return false;
-	if (options->kinds && !has_kind(options->kinds, thrum__task_kind(model, task)))
+	if (options->kinds && !has_kind(options->kinds, thrum__stats_task_kind(model, task)))
 		return false;
 	if (!options->label)
 		return true;
@@ -67,7 +67,7 @@ static bool is_wanted(const void *context, const struct thrum__table *table, uin
 
 static int make_table(struct thrum__table *table, const struct tasks_options *options)
 {
-	const struct thrum__column *column;
+	const struct thrum__table_column *column;
 	bool descends;
 
 	/* Filtered first: that leaves less to sort. */
@@ -77,7 +77,7 @@ static int make_table(struct thrum__table *table, const struct tasks_options *op
 	if (options->sort < 0)
 		return STATUS_OK;
 	column = &table->form->columns[options->sort];
-	descends = thrum__column_descends(column) != options->reverse;
+	descends = thrum__table_column_descends(column) != options->reverse;
 	return thrum__table_sort(table, (unsigned)options->sort, descends) < 0 ? load_no_memory()
 									       : STATUS_OK;
 }

@@ -78,7 +78,7 @@ char *put_spaces(char *to, size_t count)
 char *put_count(char *to, uint64_t n)
 {
 	char words[THRUM__NUMBER_ROOM];
-	size_t size = thrum__number_words(n, words);
+	size_t size = thrum__words_number(n, words);
 
 	memcpy(to, words, size);
 	return to + size;
@@ -242,7 +242,7 @@ bool parse_time(const char *text, int64_t *ns)
 	}
 	text += *text == ' ';
 	if (*text)
-		unit = thrum__time_unit(text, &size);
+		unit = thrum__words_time_unit(text, &size);
 	if (unit == 0 || text[size] || __builtin_mul_overflow((int64_t)whole, unit, &sum) ||
 		!add_decimals(decimals, unit, &sum))
 		return false;

@@ -55,13 +55,13 @@ static bool has_task(const struct thrum__model *model, const struct thrum__findi
 static bool leads_to(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task)
 {
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
 	task = thrum__model_heir(model, task);
 	for (uint32_t i = 0; i < model->tasks.count; i++) {
 		if (has_task(model, finding, task))
 			return true;
-		if (thrum__waits_of(model, task, waits) == 0)
+		if (thrum__analyse_waits_of(model, task, waits) == 0)
 			return false;
 		task = waits[0].next == THRUM__NONE ? waits[0].on : waits[0].next;
 	}
@@ -79,11 +79,12 @@ static uint32_t filter(const struct thrum__model *model, struct thrum__findings 
 
 	*task = THRUM__NONE;
 	for (uint32_t i = model->tasks.first; is_kept && i < model->tasks.count; i++) {
-		if (!thrum__has_row(&model->tasks, i) || !is_meant(model, wanted, i))
+		if (!thrum__model_has_row(&model->tasks, i) || !is_meant(model, wanted, i))
 			continue;
 		/* One that goes on is asked about, not one that is done. */
 		if (meant++ == 0 ||
-			(!thrum__task_is_pending(model, *task) && thrum__task_is_pending(model, i)))
+			(!thrum__analyse_task_is_pending(model, *task) &&
+				thrum__analyse_task_is_pending(model, i)))
 			*task = i;
 		for (uint32_t f = 0; f < findings->count; f++)
 			is_kept[f] |= leads_to(model, &findings->findings[f], i);
@@ -127,7 +128,7 @@ static int explain(const struct load *load, const struct why_options *options)
 	uint32_t task = THRUM__NONE;
 	int status = STATUS_OK;
 
-	if (thrum__findings_make(load->model, &findings) < 0)
+	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
 	if (options->task && filter(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task is \"%.100s\"", load->input.path, options->task);
@@ -137,7 +138,7 @@ static int explain(const struct load *load, const struct why_options *options)
 		status = write_findings(load, &findings, options, task);
 	if (status != STATUS_FAILED)
 		input_warn(&load->input);
-	thrum__findings_free(&findings);
+	thrum__why_free(&findings);
 	return status;
 }
 

@@ -23,14 +23,14 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	char words[400];
 	size_t size;
 
-	if (!thrum__has_row(&model->tasks, task)) {
+	if (!thrum__model_has_row(&model->tasks, task)) {
 		output_text(out, "a forgotten task");
 		return;
 	}
 	write_id(out, model, task);
 	thrum__model_task_name(model, task, &size);
 	if (size > 0)
-		thrum__view_task_words(model, task, words, sizeof words);
+		thrum__words_task(model, task, words, sizeof words);
 	else
 		strcpy(words, thrum_kind_name(THRUM__TASK(model, task, kind)));
 	output_text(out, " ");
@@ -40,7 +40,7 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 /* file.c:12 function */
 static size_t put_site(const struct thrum__model *model, uint32_t task, char *to, size_t size)
 {
-	const struct thrum_trace_site *site = thrum__has_row(&model->tasks, task)
+	const struct thrum_trace_site *site = thrum__model_has_row(&model->tasks, task)
 		? thrum__model_site(model, task)
 		: NULL;
 
@@ -82,10 +82,10 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	write_time(out, step->time);
 	output_text(out, "  ");
 	write_task(out, model, step->task);
-	thrum__step_title(model, finding, i, words, sizeof words);
+	thrum__words_step_title(model, finding, i, words, sizeof words);
 	output_text(out, ": ");
 	output_display(out, words, strlen(words), 120);
-	thrum__step_line(model, finding, i, words, sizeof words);
+	thrum__words_step_line(model, finding, i, words, sizeof words);
 	if (*words) {
 		output_text(out, "; ");
 		output_display(out, words, strlen(words), 160);
@@ -109,11 +109,11 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 
 	output_text(out, is_next ? "\n" : "");
 	output_text(out, color ? "\033[1;31m" : "");
-	output_text(out, thrum__finding_name(finding->class));
+	output_text(out, thrum__why_class_name(finding->class));
 	output_text(out, color ? "\033[0m (" : " (");
-	output_text(out, thrum__certainty_name(finding->certainty));
+	output_text(out, thrum__why_certainty_name(finding->certainty));
 	output_text(out, "): ");
-	thrum__finding_words(model, finding, words, sizeof words);
+	thrum__words_finding(model, finding, words, sizeof words);
 	output_display(out, words, strlen(words), 200);
 	if (finding->behind > 0) {
 		output_text(out, "; ");
@@ -131,9 +131,9 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 
 static void write_waits(struct output *out, const struct thrum__model *model, uint32_t task)
 {
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
-	for (int i = 0; i < CHAIN_MAX && thrum__waits_of(model, task, waits) > 0; i++) {
+	for (int i = 0; i < CHAIN_MAX && thrum__analyse_waits_of(model, task, waits) > 0; i++) {
 		write_time(out, waits[0].since);
 		output_text(out, "  ");
 		write_task(out, model, task);
@@ -162,7 +162,7 @@ void why_write_nothing(struct output *out, const struct thrum__model *model, uin
 	output_text(out, "nothing is wrong with ");
 	write_task(out, model, heir);
 	output_text(out, ", which is ");
-	output_text(out, thrum__state_name(THRUM__TASK(model, heir, state)));
+	output_text(out, thrum__model_state_name(THRUM__TASK(model, heir, state)));
 	output_text(out, "\n");
 	write_waits(out, model, heir);
 }
@@ -207,7 +207,7 @@ static void write_who(struct output *out, const struct thrum__model *model, cons
 	const char *name;
 	size_t size;
 
-	if (!thrum__has_row(&model->tasks, task))
+	if (!thrum__model_has_row(&model->tasks, task))
 		return;
 	write_key(out, key);
 	out->at = put_id(output_room(out, NUMBER_ROOM), THRUM__TASK(model, task, id),
@@ -241,12 +241,12 @@ static const char *event_of(int kind)
 static void write_json_step(struct output *out, const struct thrum__model *model,
 	const struct thrum__step *step)
 {
-	const char *name = thrum__step_name(step->kind);
+	const char *name = thrum__why_step_name(step->kind);
 
 	output_text(out, "{");
 	write_text(out, "step", name, strlen(name));
 	write_number(out, "time", step->time);
-	if (thrum__has_row(&model->edges, step->edge)) {
+	if (thrum__model_has_row(&model->edges, step->edge)) {
 		const char *event = event_of(THRUM__EDGE(model, step->edge, kind));
 
 		write_text(out, "event", event, strlen(event));
@@ -260,14 +260,14 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 void why_write_json(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding)
 {
-	const char *class = thrum__finding_name(finding->class);
-	const char *certainty = thrum__certainty_name(finding->certainty);
+	const char *class = thrum__why_class_name(finding->class);
+	const char *certainty = thrum__why_certainty_name(finding->certainty);
 	char words[600];
 
 	output_text(out, "{");
 	write_text(out, "class", class, strlen(class));
 	write_text(out, "certainty", certainty, strlen(certainty));
-	thrum__finding_words(model, finding, words, sizeof words);
+	thrum__words_finding(model, finding, words, sizeof words);
 	write_text(out, "text", words, strlen(words));
 	write_who(out, model, "task", finding->task);
 	write_number(out, "behind", finding->behind);

@@ -47,9 +47,9 @@ EXPORT(core_commands) void core_commands(void)
 	for (int i = 0; i < THRUM__COMMAND_COUNT; i++) {
 		json_next(out);
 		json_put(out, "{");
-		json_key_string(out, "name", thrum__command_name(i));
-		json_key_string(out, "keys", thrum__command_keys(i));
-		json_key_string(out, "help", thrum__command_help(i));
+		json_key_string(out, "name", thrum__scene_command_name(i));
+		json_key_string(out, "keys", thrum__scene_command_keys(i));
+		json_key_string(out, "help", thrum__scene_command_help(i));
 		json_put(out, "}");
 	}
 	json_put(out, "]");
@@ -85,11 +85,11 @@ EXPORT(core_words) void core_words(void)
 
 static void put_colours(struct json *out, int theme)
 {
-	json_key(out, thrum__theme_name(theme));
+	json_key(out, thrum__draw_theme_name(theme));
 	json_put(out, "[");
 	for (int i = 0; i < THRUM__COLOUR_COUNT; i++) {
 		json_next(out);
-		json_integer(out, thrum__theme_colour(theme, i));
+		json_integer(out, thrum__draw_theme_colour(theme, i));
 	}
 	json_put(out, "]");
 }
@@ -106,7 +106,7 @@ EXPORT(core_tokens) void core_tokens(void)
 	json_put(out, "[");
 	for (int i = 0; i < THRUM__COLOUR_COUNT; i++) {
 		json_next(out);
-		json_string(out, thrum__colour_name(i));
+		json_string(out, thrum__draw_colour_name(i));
 	}
 	json_put(out, "]");
 	json_key(out, "themes");
@@ -119,8 +119,8 @@ EXPORT(core_tokens) void core_tokens(void)
 	for (int i = 0; i < THRUM__FONT_COUNT; i++) {
 		json_next(out);
 		json_put(out, "{");
-		json_key_integer(out, "size", thrum__font_size(i));
-		json_key_integer(out, "weight", thrum__font_weight(i));
+		json_key_integer(out, "size", thrum__draw_font_size(i));
+		json_key_integer(out, "weight", thrum__draw_font_weight(i));
 		json_put(out, "}");
 	}
 	json_put(out, "]");
@@ -128,7 +128,7 @@ EXPORT(core_tokens) void core_tokens(void)
 	json_put(out, "[");
 	for (int i = 0; i < THRUM__DASH_COUNT; i++) {
 		float lengths[4];
-		size_t count = thrum__dash_lengths(i, lengths);
+		size_t count = thrum__draw_dash_lengths(i, lengths);
 
 		json_next(out);
 		json_put(out, "[");
@@ -144,7 +144,8 @@ EXPORT(core_tokens) void core_tokens(void)
 /* ---- What has changed ------------------------------------------------------------------------ */
 
 /* The worker sends on what differs from the last time. */
-#define CHANGED_PARTS 64 /* beside enum thrum__changed: in parts, their counters, what is on */
+#define CHANGED_PARTS \
+	64 /* beside enum thrum__stage_changed: in parts, their counters, what is on */
 
 static void put_counters(struct json *out, unsigned number)
 {
@@ -173,7 +174,7 @@ static void put_parts(struct json *out)
 	json_key(out, "parts");
 	json_put(out, "[");
 	for (unsigned i = 0; i < core.stage->count; i++) {
-		const struct thrum__part *part = &core.stage->parts[i];
+		const struct thrum__stage_part *part = &core.stage->parts[i];
 		const struct thrum__model *model = core.parts[i].model;
 
 		json_next(out);
@@ -184,7 +185,7 @@ static void put_parts(struct json *out)
 		thrum__stage_finding_words(core.stage, i, words, sizeof words);
 		json_key_string(out, "findingWords", words);
 		json_key_integer(out, "tasks", model->tasks.count - model->tasks.first);
-		json_key_integer(out, "findings", part->view->findings.count);
+		json_key_integer(out, "findings", part->scene->findings.count);
 		put_counters(out, i);
 		json_put(out, "}");
 	}
@@ -197,7 +198,7 @@ static void put_search(struct json *out)
 
 	json_key(out, "search");
 	json_put(out, "{");
-	json_key_string(out, "text", core.stage->parts[core.stage->focus].view->state.search);
+	json_key_string(out, "text", core.stage->parts[core.stage->focus].scene->state.search);
 	json_key_integer(out, "found", found);
 	json_key_integer(out, "at", at);
 	json_put(out, "}");
@@ -234,13 +235,13 @@ static void put_address(struct json *out)
 
 static void put_on(struct json *out)
 {
-	const struct thrum__view *view = core.stage->parts[core.stage->focus].view;
-	const struct thrum__view_state *state = &view->state;
+	const struct thrum__scene *scene = core.stage->parts[core.stage->focus].scene;
+	const struct thrum__scene_state *state = &scene->state;
 	const struct {
 		int command;
 		bool is_on;
-	} all[] = {{THRUM__COMMAND_FOLD, thrum__view_folds(view)},
-		{THRUM__COMMAND_SQUEEZE, thrum__view_squeezes(view)},
+	} all[] = {{THRUM__COMMAND_FOLD, thrum__scene_folds(scene)},
+		{THRUM__COMMAND_SQUEEZE, thrum__scene_squeezes(scene)},
 		{THRUM__COMMAND_FISHEYE, state->fisheye},
 		{THRUM__COMMAND_RELATED, state->related_only},
 		{THRUM__COMMAND_COUNTERS, state->counters}, {THRUM__COMMAND_LEGEND, state->legend}};
@@ -251,14 +252,14 @@ static void put_on(struct json *out)
 		if (!all[i].is_on)
 			continue;
 		json_next(out);
-		json_string(out, thrum__command_name(all[i].command));
+		json_string(out, thrum__scene_command_name(all[i].command));
 	}
 	json_put(out, "]");
 }
 
 static void put_rows(struct json *out)
 {
-	struct thrum__scroll scroll;
+	struct thrum__stage_scroll scroll;
 
 	thrum__stage_scroll_rows(core.stage, &scroll);
 	json_key(out, "rows");
@@ -280,20 +281,20 @@ static void put_picture(struct json *out)
 		[THRUM__OVER_STRIP_EDGE] = "strip-edge",
 		[THRUM__OVER_RULER] = "ruler",
 		[THRUM__OVER_DIVIDER] = "divider"};
-	const struct thrum__view *view = core.stage->parts[core.stage->focus].view;
+	const struct thrum__scene *scene = core.stage->parts[core.stage->focus].scene;
 
 	json_key_integer(out, "focus", core.stage->focus);
 	json_key_integer(out, "selected",
-		view->selected == THRUM__NONE ? -1 : (int64_t)view->selected);
+		scene->selected == THRUM__NONE ? -1 : (int64_t)scene->selected);
 	json_key_bool(out, "linked", core.stage->is_linked);
-	json_key_string(out, "theme", thrum__theme_name(view->state.theme));
+	json_key_string(out, "theme", thrum__draw_theme_name(scene->state.theme));
 	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
 	json_key_string(out, "panel", core.stage->panel);
 	put_on(out);
 	put_rows(out);
 }
 
-/* Changes, by bits of enum thrum__changed and CHANGED_PARTS. */
+/* Changes, by bits of enum thrum__stage_changed and CHANGED_PARTS. */
 EXPORT(core_changes) void core_changes(int bits)
 {
 	struct json *out = &core.out;
@@ -361,7 +362,7 @@ EXPORT(core_warning) void core_warning(void)
 /* ---- Documents ------------------------------------------------------------------------------- */
 
 static void put_piece(struct json *out, const struct thrum__document *document,
-	const struct thrum__piece_of_text *piece)
+	const struct thrum__document_piece *piece)
 {
 	json_put(out, "{");
 	json_key(out, "text");
@@ -380,11 +381,11 @@ static void put_piece(struct json *out, const struct thrum__document *document,
 }
 
 static void put_paragraph(struct json *out, const struct thrum__document *document,
-	const struct thrum__paragraph *paragraph)
+	const struct thrum__document_paragraph *paragraph)
 {
 	json_next(out);
 	json_put(out, "{");
-	json_key_string(out, "role", thrum__role_name(paragraph->role));
+	json_key_string(out, "role", thrum__document_role_name(paragraph->role));
 	if (paragraph->key && *paragraph->key)
 		json_key_string(out, "key", paragraph->key);
 	if (paragraph->number > 0)
@@ -413,20 +414,20 @@ static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
 	const struct thrum__stats *stats = core_stats(number);
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 
 	if (!stats)
 		return -THRUM_E_MEMORY;
-	view = core.stage->parts[number].view;
+	scene = core.stage->parts[number].scene;
 	if (what == DOCUMENT_TRACE)
 		return thrum__document_trace(stats, &core.parts[number].info,
 			core.stage->parts[number].name, document);
 	if (what == DOCUMENT_FINDING)
-		return index < view->findings.count
-			? thrum__document_finding(stats->model, &view->findings.findings[index],
+		return index < scene->findings.count
+			? thrum__document_finding(stats->model, &scene->findings.findings[index],
 				  document)
 			: 0;
-	return thrum__has_row(&stats->model->tasks, index)
+	return thrum__model_has_row(&stats->model->tasks, index)
 		? thrum__document_task(stats, index, document)
 		: 0;
 }

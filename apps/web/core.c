@@ -25,26 +25,26 @@ IMPORT(measure) float page_measure(const char *text, size_t size, int font);
 #define AT(type, member, place) \
 	_Static_assert(offsetof(struct type, member) == (place), "painter.ts reads " #type)
 
-AT(thrum__list, x, 0);
-AT(thrum__list, y, 4);
-AT(thrum__list, width, 8);
-AT(thrum__list, height, 12);
-AT(thrum__list, batches, 16);
-AT(thrum__list, batch_count, 20);
-AT(thrum__list, text, 32);
-_Static_assert(sizeof(struct thrum__list) == 48, "painter.ts reads thrum__list");
-AT(thrum__batch, style.op, 0);
-AT(thrum__batch, style.colour, 2);
-AT(thrum__batch, style.fill, 3);
-AT(thrum__batch, style.dash, 4);
-AT(thrum__batch, style.font, 5);
-AT(thrum__batch, style.width, 8);
-AT(thrum__batch, count, 12);
-AT(thrum__batch, items, 20);
-_Static_assert(sizeof(struct thrum__batch) == 24, "painter.ts reads thrum__batch");
-_Static_assert(sizeof(struct thrum__rect) == 16 && sizeof(struct thrum__segment) == 16 &&
-		sizeof(struct thrum__point) == 8 && sizeof(struct thrum__circle) == 12 &&
-		sizeof(struct thrum__text) == 16,
+AT(thrum__draw_list, x, 0);
+AT(thrum__draw_list, y, 4);
+AT(thrum__draw_list, width, 8);
+AT(thrum__draw_list, height, 12);
+AT(thrum__draw_list, batches, 16);
+AT(thrum__draw_list, batch_count, 20);
+AT(thrum__draw_list, text, 32);
+_Static_assert(sizeof(struct thrum__draw_list) == 48, "painter.ts reads thrum__draw_list");
+AT(thrum__draw_batch, style.op, 0);
+AT(thrum__draw_batch, style.colour, 2);
+AT(thrum__draw_batch, style.fill, 3);
+AT(thrum__draw_batch, style.dash, 4);
+AT(thrum__draw_batch, style.font, 5);
+AT(thrum__draw_batch, style.width, 8);
+AT(thrum__draw_batch, count, 12);
+AT(thrum__draw_batch, items, 20);
+_Static_assert(sizeof(struct thrum__draw_batch) == 24, "painter.ts reads thrum__draw_batch");
+_Static_assert(sizeof(struct thrum__draw_rect) == 16 && sizeof(struct thrum__draw_segment) == 16 &&
+		sizeof(struct thrum__draw_point) == 8 && sizeof(struct thrum__draw_circle) == 12 &&
+		sizeof(struct thrum__draw_text) == 16,
 	"painter.ts reads items");
 _Static_assert(THRUM__OP_RECT == 0 && THRUM__OP_LINE == 1 && THRUM__OP_POLY == 2 &&
 		THRUM__OP_TRI == 3 && THRUM__OP_RING == 4 && THRUM__OP_TEXT == 5,
@@ -144,7 +144,7 @@ EXPORT(core_animate) void core_animate(bool is_animated)
 /* The theme's name is the text. */
 EXPORT(core_theme) int core_theme(void)
 {
-	int theme = thrum__theme_find(core_text);
+	int theme = thrum__draw_theme_find(core_text);
 
 	core.theme = theme < 0 ? THRUM__THEME_LIGHT : theme;
 	return thrum__stage_theme(core.stage, core.theme);
@@ -152,7 +152,7 @@ EXPORT(core_theme) int core_theme(void)
 
 EXPORT(core_theme_now) int core_theme_now(void)
 {
-	return core.stage->count > 0 ? core.stage->parts[0].view->state.theme : core.theme;
+	return core.stage->count > 0 ? core.stage->parts[0].scene->state.theme : core.theme;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -207,8 +207,8 @@ static int keep_info(struct part *part, const struct thrum_trace_info *info)
 
 static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_error_info *error)
 {
-	struct thrum__view_options options = {.by_lane = true};
-	struct thrum__view *view;
+	struct thrum__scene_options options = {.by_lane = true};
+	struct thrum__scene *scene;
 	int result = thrum__model_create(trace, &part->model);
 
 	if (result == 0)
@@ -219,11 +219,11 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 	part->lacks_findings = options.no_findings = result == 0 &&
 		part->model->events > LATER_FINDINGS;
 	if (result == 0)
-		result = thrum__view_create(part->model, &options, show_arranging, NULL, &view);
+		result = thrum__scene_create(part->model, &options, show_arranging, NULL, &scene);
 	if (result == 0)
-		result = thrum__stage_add(core.stage, view, core_text);
+		result = thrum__stage_add(core.stage, scene, core_text);
 	if (result == 0)
-		thrum__view_ending(view, &part->info, THRUM__NOT_FOLLOWED, NULL);
+		thrum__scene_set_ending(scene, &part->info, THRUM__NOT_FOLLOWED, NULL);
 	return result;
 }
 
@@ -275,7 +275,7 @@ EXPORT(core_open) int core_open(bool adds)
 	struct thrum__input input = {NULL, read_input, input_size};
 	struct thrum_error_info error = {0};
 	struct thrum_trace *trace;
-	int result = thrum__trace_open_input(&input, NULL, &trace, &error);
+	int result = thrum__read_open(&input, NULL, &trace, &error);
 
 	if (result == 0) {
 		if (!adds)
@@ -295,7 +295,7 @@ EXPORT(core_find) int core_find(void)
 {
 	for (size_t i = 0; i < core.stage->count; i++) {
 		if (core.parts[i].lacks_findings &&
-			thrum__view_update_findings(core.stage->parts[i].view) < 0)
+			thrum__scene_update_findings(core.stage->parts[i].scene) < 0)
 			return -THRUM_E_MEMORY;
 		core.parts[i].lacks_findings = false;
 	}
@@ -311,7 +311,7 @@ EXPORT(core_found_state) void core_found_state(void)
 	if (!part || strcmp(part->info.state, "recording") != 0 || strcmp(core_text, "killed") != 0)
 		return;
 	part->info.state = "killed";
-	thrum__view_ending(core.stage->parts[core.stage->count - 1].view, &part->info,
+	thrum__scene_set_ending(core.stage->parts[core.stage->count - 1].scene, &part->info,
 		THRUM__NOT_FOLLOWED, NULL);
 }
 
@@ -359,7 +359,7 @@ EXPORT(core_pinch) int core_pinch(float x, float y, float dx, float dy, double f
 /* A command's name is the text. */
 EXPORT(core_command) int core_command(void)
 {
-	int command = thrum__command_find(core_text);
+	int command = thrum__scene_command_find(core_text);
 
 	return command < 0 ? 0 : thrum__stage_command(core.stage, command);
 }
@@ -450,7 +450,7 @@ EXPORT(core_frame) int core_frame(float w, float h, double now)
 				      : thrum__stage_frame(core.stage, w, h, &core.metrics, now);
 }
 
-EXPORT(core_lists) const struct thrum__list *core_lists(void)
+EXPORT(core_lists) const struct thrum__draw_list *core_lists(void)
 {
 	return core.stage->lists;
 }
@@ -470,6 +470,6 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 EXPORT(core_svg) int core_svg(void)
 {
 	json_clear(&core.out);
-	return thrum__canvas_svg(core.stage->lists, core.stage->list_count, core_theme_now(),
+	return thrum__draw_svg(core.stage->lists, core.stage->list_count, core_theme_now(),
 		core.stage->count > 0 ? core.stage->parts[0].name : "", take_bytes, NULL);
 }

@@ -30,18 +30,18 @@ struct part {
 	bool has_table[THRUM__TABLE_COUNT]; /* likewise */
 	struct thrum__table table[THRUM__TABLE_COUNT];
 	bool has_chart, has_counted; /* by which tasks can be narrowed */
-	struct thrum__chart chart;
-	struct thrum__counted counted;
+	struct thrum__report_chart chart;
+	struct thrum__table_counted_value counted;
 };
 
 struct core {
 	struct thrum__stage *stage;
 	struct part parts[THRUM__STAGE_MAX]; /* as stage->parts */
-	struct thrum__metrics metrics;
+	struct thrum__draw_metrics metrics;
 	float x, y; /* where the pointer was last */
 	int theme;
 	struct json out;
-	struct thrum__list chart;
+	struct thrum__draw_list chart;
 };
 
 extern struct core core;

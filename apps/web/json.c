@@ -87,7 +87,7 @@ void json_bool(struct json *json, bool value)
 void json_text(struct json *json, const char *text, size_t size)
 {
 	char clean[JSON_TEXT];
-	size_t length = thrum__text_clean(text, size, clean, sizeof clean), from = 0;
+	size_t length = thrum__base_utf8_clean(text, size, clean, sizeof clean), from = 0;
 
 	json_put(json, "\"");
 	for (size_t i = 0; i < length; i++) {

@@ -30,7 +30,7 @@ void json_integer(struct json *, int64_t);
 void json_number(struct json *, double);
 void json_bool(struct json *, bool);
 
-/* Any bytes, as what is fit to be shown: see thrum__text_clean; cut to JSON_TEXT bytes. */
+/* Any bytes, as what is fit to be shown: see thrum__base_utf8_clean; cut to JSON_TEXT bytes. */
 #define JSON_TEXT 4000
 void json_text(struct json *, const char *text, size_t size);
 void json_string(struct json *, const char *text);

@@ -47,12 +47,12 @@ static void put_head(struct json *out, const struct thrum__table *table, unsigne
 	json_key(out, "columns");
 	json_put(out, "[");
 	for (unsigned i = 0; i < table->form->count; i++) {
-		const struct thrum__column *column = &table->form->columns[i];
+		const struct thrum__table_column *column = &table->form->columns[i];
 
 		json_next(out);
 		json_put(out, "{");
 		json_key_string(out, "name", column->name);
-		json_key_bool(out, "right", thrum__column_is_right(column));
+		json_key_bool(out, "right", thrum__table_column_is_right(column));
 		json_key_integer(out, "place", place_of(table->form, i));
 		json_key_bool(out, "counts", thrum__table_counts(table->form, i));
 		json_put(out, "}");
@@ -79,7 +79,7 @@ EXPORT(core_table) int core_table(unsigned part, int column, int descending)
 		return -THRUM_E_MEMORY;
 	if (column >= 0 && (unsigned)column < table->form->count)
 		result = thrum__table_sort(table, (unsigned)column,
-			descending < 0 ? thrum__column_descends(&table->form->columns[column])
+			descending < 0 ? thrum__table_column_descends(&table->form->columns[column])
 				       : descending > 0);
 	json_clear(&core.out);
 	put_head(&core.out, table, part);
@@ -130,7 +130,7 @@ EXPORT(core_count) void core_count(unsigned number, uint32_t row, unsigned colum
 		return;
 	part->counted = thrum__table_counted(table, row, column);
 	part->has_counted = true;
-	thrum__counted_words(table, row, column, words, sizeof words);
+	thrum__table_counted_words(table, row, column, words, sizeof words);
 	json_put(&core.out, words);
 }
 
@@ -149,7 +149,7 @@ static void put_row(struct json *out, const struct thrum__table *table, uint32_t
 {
 	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS);
 	uint32_t task = thrum__table_task(table, row);
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	json_next(out);
 	json_put(out, "{");
@@ -199,7 +199,7 @@ static void put_field(struct json *out, const char *text, size_t size)
 
 static void put_record(struct json *out, const struct thrum__table *table, uint32_t row)
 {
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (unsigned i = 0; i < table->form->count; i++) {
 		json_put(out, i > 0 ? "," : "");
@@ -251,12 +251,13 @@ EXPORT(core_chart) int core_chart(unsigned number, int tally, int measure, float
 		(tally >= 0 && wanted >= stats->by[THRUM__BY_LABEL].count))
 		return -THRUM_E_ARGUMENT;
 	if (!part->has_chart || part->chart.tally != wanted || part->chart.measure != measure)
-		result = thrum__chart_init(&part->chart, stats, wanted, measure);
+		result = thrum__report_chart_init(&part->chart, stats, wanted, measure);
 	if (result < 0)
 		return result;
 	part->has_chart = true;
-	thrum__chart_frame(&part->chart, width, THRUM__CHART_HEIGHT, &core.metrics, &core.chart);
-	thrum__chart_words(&part->chart, words, sizeof words);
+	thrum__report_chart_frame(&part->chart, width, THRUM__CHART_HEIGHT, &core.metrics,
+		&core.chart);
+	thrum__report_chart_words(&part->chart, words, sizeof words);
 	json_put(&core.out, words);
 	return 0;
 }
@@ -269,9 +270,9 @@ EXPORT(core_choose) void core_choose(unsigned number, float width, float x0, flo
 	if (!part || !part->has_chart)
 		return;
 	if (x1 < 0)
-		thrum__chart_choose_none(&part->chart);
+		thrum__report_chart_choose_none(&part->chart);
 	else
-		(void)thrum__chart_choose(&part->chart, width, x0, x1);
+		(void)thrum__report_chart_choose(&part->chart, width, x0, x1);
 }
 
 /* A key in the chart, named by the text; whether that changed something. */
@@ -279,10 +280,11 @@ EXPORT(core_chart_key) bool core_chart_key(unsigned number, bool with_shift)
 {
 	struct part *part = core_part(number);
 
-	return part && part->has_chart && thrum__chart_key(&part->chart, core_text, with_shift);
+	return part && part->has_chart &&
+		thrum__report_chart_key(&part->chart, core_text, with_shift);
 }
 
-EXPORT(core_chart_list) const struct thrum__list *core_chart_list(void)
+EXPORT(core_chart_list) const struct thrum__draw_list *core_chart_list(void)
 {
 	return &core.chart;
 }

@@ -69,15 +69,15 @@ struct worst {
 	size_t rects, others, batches;
 };
 
-static void take_frame(struct thrum__view *view, struct thrum__list *list, double *time,
+static void take_frame(struct thrum__scene *scene, struct thrum__draw_list *list, double *time,
 	struct worst *worst)
 {
 	size_t rects, others;
 	double start = now();
 
-	need(thrum__view_frame(view, WIDTH, HEIGHT, &thrum__metrics_plain, list));
+	need(thrum__scene_frame(scene, WIDTH, HEIGHT, &thrum__draw_metrics_plain, list));
 	*time = now() - start;
-	thrum__list_count(list, &rects, &others);
+	thrum__draw_list_count(list, &rects, &others);
 	worst->rects = rects > worst->rects ? rects : worst->rects;
 	worst->others = others > worst->others ? others : worst->others;
 	worst->batches = list->batch_count > worst->batches ? list->batch_count : worst->batches;
@@ -91,26 +91,26 @@ static int compare(const void *a, const void *b)
 }
 
 /* A window of the whole trace, or of a tenth of it, …, down to some events, anywhere. */
-static void set_window(struct thrum__view *view, int frame)
+static void set_window(struct thrum__scene *scene, int frame)
 {
-	struct thrum__view_state *state = &view->state;
-	double end = (double)view->model->end, span = end;
+	struct thrum__scene_state *state = &scene->state;
+	double end = (double)scene->model->end, span = end;
 
 	for (int i = frame % 7; i > 0; i--)
 		span /= 10;
 	state->from = (int64_t)(random_part() * (end - span));
 	state->to = state->from + (int64_t)span + 10;
-	state->row = random_part() * view->layout->rows * (frame % 3) / 3;
+	state->row = random_part() * scene->layout->rows * (frame % 3) / 3;
 }
 
-static void measure(struct thrum__view *view, struct thrum__list *list, const char *name)
+static void measure(struct thrum__scene *scene, struct thrum__draw_list *list, const char *name)
 {
 	struct worst worst = {0};
 	double high;
 
 	for (int i = 0; i < FRAMES; i++) {
-		set_window(view, i);
-		take_frame(view, list, &worst.times[i], &worst);
+		set_window(scene, i);
+		take_frame(scene, list, &worst.times[i], &worst);
 	}
 	qsort(worst.times, FRAMES, sizeof *worst.times, compare);
 	high = worst.times[FRAMES - 1];
@@ -122,57 +122,57 @@ static void measure(struct thrum__view *view, struct thrum__list *list, const ch
 		worst.batches <= BATCHES_LIMIT ? "ok" : "OVER");
 }
 
-static void measure_all(struct thrum__view *view, struct thrum__list *list)
+static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *list)
 {
-	struct thrum__view_state plain = view->state;
+	struct thrum__scene_state plain = scene->state;
 
 	printf("  %-22s %8s %8s %8s %4s %8s %4s %8s %4s %6s\n", "ms a frame", "median", "p95",
 		"worst", "", "rects", "", "others", "", "batches");
-	measure(view, list, "as it comes");
-	view->state = plain;
-	view->state.fold = view->state.squeeze = THRUM__FOLD_OFF;
-	measure(view, list, "linear, rows that fit");
-	view->state.row_height = 24;
-	measure(view, list, "linear, 24 px rows");
-	view->state = plain;
-	view->state.fold = view->state.squeeze = THRUM__FOLD_ON;
-	measure(view, list, "folded, squeezed");
-	view->state = plain;
-	view->state.fisheye = true;
-	measure(view, list, "fish-eye");
-	view->state = plain;
-	view->state.counters = view->state.strip = view->state.legend = true;
-	measure(view, list, "with all there is");
-	view->state = plain;
-	need(thrum__view_search(view, "label"));
-	need(thrum__view_select(view, view->layout->units[view->layout->unit_count / 2].task));
-	view->state.related_only = true;
-	need(thrum__view_settle(view));
-	plain = view->state;
-	measure(view, list, "selected, found, faded");
+	measure(scene, list, "as it comes");
+	scene->state = plain;
+	scene->state.fold = scene->state.squeeze = THRUM__FOLD_OFF;
+	measure(scene, list, "linear, rows that fit");
+	scene->state.row_height = 24;
+	measure(scene, list, "linear, 24 px rows");
+	scene->state = plain;
+	scene->state.fold = scene->state.squeeze = THRUM__FOLD_ON;
+	measure(scene, list, "folded, squeezed");
+	scene->state = plain;
+	scene->state.fisheye = true;
+	measure(scene, list, "fish-eye");
+	scene->state = plain;
+	scene->state.counters = scene->state.strip = scene->state.legend = true;
+	measure(scene, list, "with all there is");
+	scene->state = plain;
+	need(thrum__scene_search(scene, "label"));
+	need(thrum__scene_select(scene, scene->layout->units[scene->layout->unit_count / 2].task));
+	scene->state.related_only = true;
+	need(thrum__scene_settle(scene));
+	plain = scene->state;
+	measure(scene, list, "selected, found, faded");
 }
 
 static void bench(const struct shape *shape)
 {
 	double times[3], start = now(), first;
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct worst worst = {0};
 	struct thrum__model *model = make_model(*shape);
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 
 	times[0] = now() - start;
 	start = now();
-	need(thrum__view_create(model, NULL, NULL, NULL, &view));
+	need(thrum__scene_create(model, NULL, NULL, NULL, &scene));
 	times[1] = now() - start;
-	thrum__list_init(&list);
-	take_frame(view, &list, &first, &worst);
+	thrum__draw_list_init(&list);
+	take_frame(scene, &list, &first, &worst);
 	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " rows\n", shape->name,
-		model->events, model->tasks.count - model->tasks.first, view->layout->rows);
+		model->events, model->tasks.count - model->tasks.first, scene->layout->rows);
 	printf("  model %.0f ms, layout and tracks %.0f ms, first frame %.1f ms %s\n", times[0],
 		times[1], first, first <= FIRST_LIMIT ? "ok" : "OVER");
-	measure_all(view, &list);
-	thrum__list_finish(&list);
-	thrum__view_destroy(view);
+	measure_all(scene, &list);
+	thrum__draw_list_finish(&list);
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 }
 

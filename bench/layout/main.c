@@ -136,18 +136,18 @@ static struct thrum__model *model_of(void (*shape)(struct life *, uint32_t), uin
 	unsigned deeds)
 {
 	struct life *lives = need(malloc(count * sizeof(*lives)));
-	struct thrum__piece *moments = need(malloc(4ull * count * sizeof(*moments)));
+	struct thrum__timeline_piece *moments = need(malloc(4ull * count * sizeof(*moments)));
 	struct thrum__model *model;
 	uint32_t n = 0;
 
 	shape(lives, count);
 	/* A moment's end tells whether it is one. */
 	for (uint32_t i = 0; i < count; i++)
-		moments[n++] = (struct thrum__piece){lives[i].start, 0, i};
+		moments[n++] = (struct thrum__timeline_piece){lives[i].start, 0, i};
 	for (uint32_t i = 0; i < count; i++)
 		if (lives[i].end != THRUM__OPEN)
-			moments[n++] = (struct thrum__piece){lives[i].end, 1, i};
-	thrum__pieces_sort(moments, moments + 2ull * count, n);
+			moments[n++] = (struct thrum__timeline_piece){lives[i].end, 1, i};
+	thrum__timeline_pieces_sort(moments, moments + 2ull * count, n);
 	if (thrum__model_create(NULL, &model))
 		need(NULL);
 	for (uint32_t i = 0; i < n; i++) {
@@ -177,8 +177,8 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 	size_t bytes = 0;
 
 	for (int i = 0; i < rounds; i++) {
-		struct thrum__layout *layout;
-		struct thrum__tracks *tracks;
+		struct thrum__format_lay_out *layout;
+		struct thrum__index *tracks;
 		double start = seconds();
 
 		if (thrum__layout_create(true, true, &layout) ||
@@ -186,7 +186,7 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 			need(NULL);
 		double middle = seconds();
 
-		if (thrum__tracks_create(model, layout, &tracks))
+		if (thrum__index_create(model, layout, &tracks))
 			need(NULL);
 		double end = seconds();
 
@@ -195,8 +195,8 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 		if (i == 0 || end - middle < tracks_best)
 			tracks_best = end - middle;
 		rows = layout->rows;
-		bytes = thrum__tracks_memory(tracks);
-		thrum__tracks_destroy(tracks);
+		bytes = thrum__index_memory(tracks);
+		thrum__index_destroy(tracks);
 		thrum__layout_destroy(layout);
 	}
 	size_t items = (size_t)model->tasks.count + model->runs.count + 2ull * model->edges.count;

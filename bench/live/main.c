@@ -36,8 +36,8 @@ enum part {
 
 struct server {
 	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 	int64_t time, step; /* ns */
 	int64_t next_findings;
 	uint64_t steps;
@@ -164,8 +164,8 @@ static void find(struct server *s)
 
 	if (s->time < s->next_findings)
 		return;
-	need(thrum__view_update_findings(s->view));
-	s->next_findings = s->time + thrum__view_findings_pause((int64_t)((now() - start) * 1e9));
+	need(thrum__scene_update_findings(s->scene));
+	s->next_findings = s->time + thrum__scene_findings_pause((int64_t)((now() - start) * 1e9));
 }
 
 static void slice(struct server *s, int64_t end, bool has_frames, bool is_second)
@@ -179,22 +179,22 @@ static void slice(struct server *s, int64_t end, bool has_frames, bool is_second
 	if (is_second)
 		thrum__model_forget(s->model, s->time - KEEP);
 	lap(&start, &s->parts[FORGET]);
-	need(thrum__view_update(s->view));
+	need(thrum__scene_update(s->scene));
 	lap(&start, &s->parts[UPDATE]);
 	find(s);
 	lap(&start, &s->parts[FINDINGS]);
 	if (has_frames) {
-		s->view->state.from = s->time - KEEP / 2;
-		s->view->state.to = s->time;
-		need(thrum__view_frame(s->view, 1600, 900, &thrum__metrics_plain, &s->list));
+		s->scene->state.from = s->time - KEEP / 2;
+		s->scene->state.to = s->time;
+		need(thrum__scene_frame(s->scene, 1600, 900, &thrum__draw_metrics_plain, &s->list));
 		lap(&start, &s->parts[FRAME]);
 	}
 }
 
 static size_t memory(const struct server *s)
 {
-	return thrum__model_memory(s->model) + thrum__layout_memory(s->view->layout) +
-		thrum__tracks_memory(s->view->tracks);
+	return thrum__model_memory(s->model) + thrum__layout_memory(s->scene->layout) +
+		thrum__index_memory(s->scene->tracks);
 }
 
 /* MB of the process; 0: unknown. */
@@ -225,19 +225,19 @@ static void report(const struct server *s, unsigned until, unsigned seconds)
 		n * parts[FRAME], n * cost, cost / seconds <= HALF_CORE ? "ok  " : "OVER",
 		(double)thrum__model_memory(s->model) / 1e6,
 		(double)(memory(s) - thrum__model_memory(s->model)) / 1e6, (double)memory(s) / 1e6,
-		resident(), (unsigned)s->view->layout->rows);
+		resident(), (unsigned)s->scene->layout->rows);
 	fflush(stdout);
 }
 
 /* So many times some seconds; frames are made in those that are reported. */
 static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, bool has_frames)
 {
-	struct thrum__view_options options = {.by_lane = true};
+	struct thrum__scene_options options = {.by_lane = true};
 	struct server *s = calloc(1, sizeof *s);
 
 	need(s ? thrum__model_create(NULL, &s->model) : -THRUM_E_MEMORY);
-	need(thrum__view_create(s->model, &options, NULL, NULL, &s->view));
-	thrum__list_init(&s->list);
+	need(thrum__scene_create(s->model, &options, NULL, NULL, &s->scene));
+	thrum__draw_list_init(&s->list);
 	s->step = SECOND / (int64_t)rate;
 	start(s);
 	printf("\n%llu events/s, %d updates a second%s\n"
@@ -255,8 +255,8 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 		if (is_told)
 			report(s, time * seconds, seconds);
 	}
-	thrum__list_finish(&s->list);
-	thrum__view_destroy(s->view);
+	thrum__draw_list_finish(&s->list);
+	thrum__scene_destroy(s->scene);
 	thrum__model_destroy(s->model);
 	free(s);
 }

@@ -79,7 +79,7 @@ static struct thrum__header *make_header(unsigned events)
 	if (!h)
 		return NULL;
 	memset(h, 0, size);
-	if (thrum__layout(h, size) != 0) {
+	if (thrum__format_lay_out(h, size) != 0) {
 		errno = EINVAL;
 		free(h);
 		return NULL;
@@ -136,8 +136,8 @@ bool make_recording(const char *file, unsigned events)
 			p = begin_packet(h, (uint32_t)p->seq + 1, mix.ticks);
 			at = sizeof *p;
 		}
-		at += thrum__encode_header((uint8_t *)p + at, record.type, mix.ticks, last);
-		at += thrum__encode_fields((uint8_t *)p + at, &record, 0, false);
+		at += thrum__format_encode_header((uint8_t *)p + at, record.type, mix.ticks, last);
+		at += thrum__format_encode_fields((uint8_t *)p + at, &record, 0, false);
 		last = mix.ticks;
 	}
 	atomic_store(&p->content_size, (uint32_t)at * 8);

@@ -31,9 +31,9 @@ static uint64_t file_size(void *owner)
 }
 
 /* Whether a record of a creation carries a label: whether its text is longer than a NUL. */
-static bool is_labelled(const struct thrum__scan *scan)
+static bool is_labelled(const struct thrum__format_scan *scan)
 {
-	const struct thrum__record_info *info = &thrum__records[scan->id];
+	const struct thrum__record_info *info = &thrum__format_records[scan->id];
 	size_t fixed = scan->fields - scan->offset;
 
 	for (unsigned i = 0; info->fields[i].type != THRUM__F_TEXT; i++) {
@@ -47,7 +47,7 @@ static bool is_labelled(const struct thrum__scan *scan)
 }
 
 /* How many rows of `thrum dump` a record makes. */
-static unsigned count_rows(const struct thrum__scan *scan)
+static unsigned count_rows(const struct thrum__format_scan *scan)
 {
 	switch (scan->id) {
 	case THRUM__R_CREATE:
@@ -63,10 +63,10 @@ static unsigned count_rows(const struct thrum__scan *scan)
 
 static void add_packet(struct sizes *sizes, const uint8_t *packet, size_t bytes)
 {
-	struct thrum__scan scan;
+	struct thrum__format_scan scan;
 
-	thrum__scan_init(&scan, packet, bytes);
-	while (thrum__scan_next(&scan) == 1) {
+	thrum__format_scan_init(&scan, packet, bytes);
+	while (thrum__format_scan_next(&scan) == 1) {
 		unsigned id = scan.id + (scan.wide ? THRUM__WIDE : 0);
 
 		sizes->records[id]++;
@@ -92,7 +92,7 @@ static void tell(const struct sizes *sizes)
 	for (unsigned id = 0; id < IDS; id++) {
 		if (sizes->records[id] == 0)
 			continue;
-		snprintf(name, sizeof name, "%s%s", thrum__records[id % THRUM__WIDE].name,
+		snprintf(name, sizeof name, "%s%s", thrum__format_records[id % THRUM__WIDE].name,
 			id >= THRUM__WIDE ? " (wide)" : "");
 		tell_line(name, sizes->records[id], sizes->bytes[id]);
 		records += sizes->records[id];
@@ -115,7 +115,7 @@ int bench_sizes(const char *recording)
 	size_t bytes;
 
 	if (!file || fread(&header, 1, sizeof header, file) != sizeof header ||
-		thrum__header_check(&header, &what, &offset) ||
+		thrum__format_check_header(&header, &what, &offset) ||
 		!(packet = malloc(header.packet_size))) {
 		fprintf(stderr, "record: %s: not a recording that can be read\n", recording);
 		if (file)
@@ -123,7 +123,7 @@ int bench_sizes(const char *recording)
 		return 2;
 	}
 	for (uint32_t i = 0; i < header.packets; i++) {
-		if (thrum__packet_read(&input, &header, i, packet, &bytes) == 1)
+		if (thrum__format_packet_read(&input, &header, i, packet, &bytes) == 1)
 			add_packet(&sizes, packet, bytes);
 	}
 	free(packet);

@@ -57,12 +57,12 @@ static void measure(const struct shape *shape)
 		struct thrum__findings findings;
 
 		between = cpu_seconds();
-		if (thrum__findings_make(model, &findings))
+		if (thrum__why_make(model, &findings))
 			fail();
 		finding[i] = cpu_seconds() - between;
 		making[i] = between - before;
 		count = findings.count;
-		thrum__findings_free(&findings);
+		thrum__why_free(&findings);
 		thrum__model_destroy(model);
 	}
 	qsort(making, ROUNDS, sizeof *making, compare);

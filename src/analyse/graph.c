@@ -5,7 +5,7 @@
 #define PASSED_OVER 64 /* times that others get a lock before it is strange */
 #define HEIRS_MAX 16   /* steps from who took a lock to who goes on for it */
 
-bool thrum__task_is_object(const struct thrum__model *model, uint32_t task)
+bool thrum__analyse_task_is_object(const struct thrum__model *model, uint32_t task)
 {
 	switch (THRUM__TASK(model, task, kind)) {
 	case THRUM_KIND_CONDITION:
@@ -17,7 +17,7 @@ bool thrum__task_is_object(const struct thrum__model *model, uint32_t task)
 	}
 }
 
-bool thrum__task_is_choice(const struct thrum__model *model, uint32_t task)
+bool thrum__analyse_task_is_choice(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
 
@@ -31,21 +31,22 @@ static bool is_lock(const struct thrum__model *model, uint32_t task)
 	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
 }
 
-bool thrum__task_is_running(const struct thrum__model *model, uint32_t task)
+bool thrum__analyse_task_is_running(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
 
-	return thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, end) == THRUM__OPEN;
+	return thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, end) == THRUM__OPEN;
 }
 
-uint32_t thrum__task_from(const struct thrum__model *model, int64_t time)
+uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time)
 {
 	uint32_t low = model->tasks.first, high = model->tasks.count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__has_row(&model->tasks, middle) &&
+		if (thrum__model_has_row(&model->tasks, middle) &&
 			THRUM__TASK(model, middle, created) >= time)
 			high = middle;
 		else
@@ -56,12 +57,12 @@ uint32_t thrum__task_from(const struct thrum__model *model, int64_t time)
 
 /* ---- Locks --------------------------------------------------------------------------------- */
 
-uint32_t thrum__holder_of(const struct thrum__model *model, uint32_t lock, uint32_t *edge)
+uint32_t thrum__analyse_holder_of(const struct thrum__model *model, uint32_t lock, uint32_t *edge)
 {
 	bool is_semaphore = THRUM__TASK(model, lock, kind) == THRUM_KIND_SEMAPHORE;
 	uint32_t at = THRUM__TASK(model, lock, edge_in), released = 0;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at); i++) {
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at); i++) {
 		int kind = THRUM__EDGE(model, at, kind);
 
 		if (kind == THRUM__EDGE_UNLOCK && !is_semaphore)
@@ -80,7 +81,7 @@ static uint32_t reader_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t at = THRUM__TASK(model, task, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at); i++) {
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at); i++) {
 		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_READ)
 			return THRUM__EDGE(model, at, from);
 		at = THRUM__EDGE(model, at, prev_in);
@@ -88,12 +89,12 @@ static uint32_t reader_of(const struct thrum__model *model, uint32_t task)
 	return THRUM__NONE;
 }
 
-uint32_t thrum__successor_of(const struct thrum__model *model, uint32_t task)
+uint32_t thrum__analyse_successor_of(const struct thrum__model *model, uint32_t task)
 {
-	for (unsigned i = 0; i < HEIRS_MAX && thrum__has_row(&model->tasks, task); i++) {
+	for (unsigned i = 0; i < HEIRS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
 		uint32_t heir = thrum__model_heir(model, task);
 
-		if (thrum__task_is_pending(model, heir))
+		if (thrum__analyse_task_is_pending(model, heir))
 			return heir;
 		task = reader_of(model, heir);
 	}
@@ -107,7 +108,7 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 {
 	uint32_t at = THRUM__TASK(model, sender, edge_out), found = THRUM__NONE;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, at) &&
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at) &&
 		THRUM__EDGE(model, at, time) >= since;
 		i++) {
 		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK)
@@ -121,9 +122,10 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
  * resolve, or else the first; while that is pending. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
-	uint32_t task = thrum__task_from(model, time), first = THRUM__NONE;
+	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->tasks, task); i++, task++) {
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->tasks, task);
+		i++, task++) {
 		bool should = THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE;
 
 		if (THRUM__TASK(model, task, creator) != receiver ||
@@ -136,7 +138,7 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 	if (first == THRUM__NONE)
 		return first;
 	first = thrum__model_heir(model, first);
-	return thrum__task_is_pending(model, first) ? first : THRUM__NONE;
+	return thrum__analyse_task_is_pending(model, first) ? first : THRUM__NONE;
 }
 
 /* Of the chain that a task ends, as far as each made the next, the first. */
@@ -144,7 +146,7 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t creator = THRUM__TASK(model, task, creator);
 
-	for (int i = 0; i < HEIRS_MAX && thrum__has_row(&model->tasks, creator) &&
+	for (int i = 0; i < HEIRS_MAX && thrum__model_has_row(&model->tasks, creator) &&
 		thrum__model_heir(model, creator) == thrum__model_heir(model, task);
 		i++) {
 		task = creator;
@@ -153,21 +155,22 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 	return task;
 }
 
-unsigned thrum__link_wait(const struct thrum__model *model, uint32_t task, struct thrum__wait *wait)
+unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait *wait)
 {
 	uint32_t first = first_of_chain(model, task), next;
 	int64_t since = THRUM__TASK(model, first, created);
 	uint32_t creator = THRUM__TASK(model, first, creator);
 	uint32_t edge = first_link(model, task, since);
 
-	if (edge == THRUM__NONE && thrum__has_row(&model->tasks, creator))
+	if (edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
 		edge = first_link(model, creator, since);
 	if (edge == THRUM__NONE)
 		return 0;
 	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
 	if (next == THRUM__NONE || next == task)
 		return 0;
-	*wait = (struct thrum__wait){.on = next,
+	*wait = (struct thrum__analyse_wait){.on = next,
 		.next = next,
 		.edge = edge,
 		.since = since,
@@ -182,7 +185,7 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 {
 	uint32_t at = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
 
-	for (; thrum__has_row(&model->edges, at) && at != wait;
+	for (; thrum__model_has_row(&model->edges, at) && at != wait;
 		at = THRUM__EDGE(model, at, prev_out)) {
 		int kind = THRUM__EDGE(model, at, kind);
 
@@ -190,11 +193,12 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 			THRUM__EDGE(model, at, to) == on)
 			return true;
 	}
-	return !thrum__task_is_lane(model, task) && thrum__has_row(&model->runs, run) &&
+	return !thrum__analyse_task_is_lane(model, task) &&
+		thrum__model_has_row(&model->runs, run) &&
 		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
 }
 
-static bool is_known(const struct thrum__wait *waits, unsigned count, uint32_t on)
+static bool is_known(const struct thrum__analyse_wait *waits, unsigned count, uint32_t on)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (waits[i].on == on)
@@ -209,7 +213,7 @@ static bool is_passed_over(const struct thrum__model *model, uint32_t lock, int6
 	uint32_t edge = THRUM__TASK(model, lock, edge_in);
 	unsigned taken = 0;
 
-	for (; taken < PASSED_OVER && thrum__has_row(&model->edges, edge) &&
+	for (; taken < PASSED_OVER && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) > since;
 		edge = THRUM__EDGE(model, edge, prev_in))
 		taken += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
@@ -224,36 +228,38 @@ static uint32_t who_ends(const struct thrum__model *model, uint32_t on, int64_t 
 		return on;
 	if (is_passed_over(model, on, since))
 		return THRUM__NONE;
-	holder = thrum__holder_of(model, on, &edge);
-	return holder == THRUM__NONE ? THRUM__NONE : thrum__successor_of(model, holder);
+	holder = thrum__analyse_holder_of(model, on, &edge);
+	return holder == THRUM__NONE ? THRUM__NONE : thrum__analyse_successor_of(model, holder);
 }
 
-unsigned thrum__waits_of(const struct thrum__model *model, uint32_t task,
-	struct thrum__wait waits[THRUM__WAITS_MAX])
+unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX])
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 	unsigned count = 0;
 
-	if (!thrum__task_is_pending(model, task) || thrum__task_is_object(model, task))
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_object(model, task))
 		return 0;
-	for (unsigned i = 0;
-		i < LOOK_BACK && count < THRUM__WAITS_MAX && thrum__has_row(&model->edges, edge);
+	for (unsigned i = 0; i < LOOK_BACK && count < THRUM__WAITS_MAX &&
+		thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
 		uint32_t to = THRUM__EDGE(model, edge, to), on;
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__has_row(&model->tasks, to))
+			!thrum__model_has_row(&model->tasks, to))
 			continue;
 		on = thrum__model_heir(model, to);
-		if (!thrum__task_is_pending(model, on) || is_known(waits, count, on) ||
-			(thrum__task_is_object(model, on) && is_over(model, task, edge, on)))
+		if (!thrum__analyse_task_is_pending(model, on) || is_known(waits, count, on) ||
+			(thrum__analyse_task_is_object(model, on) &&
+				is_over(model, task, edge, on)))
 			continue;
-		waits[count++] = (struct thrum__wait){.on = on,
+		waits[count++] = (struct thrum__analyse_wait){.on = on,
 			.next = who_ends(model, on, THRUM__EDGE(model, edge, time)),
 			.edge = edge,
 			.since = THRUM__EDGE(model, edge, time)};
 	}
-	if (count == 0 && !thrum__task_is_lane(model, task))
-		count = thrum__link_wait(model, task, waits);
+	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
+		count = thrum__analyse_link_wait(model, task, waits);
 	return count;
 }

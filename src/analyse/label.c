@@ -75,7 +75,8 @@ static size_t whole_characters(const char *text, size_t size)
 	return size;
 }
 
-size_t thrum__label_pattern(const char *label, size_t size, char to[THRUM__LABEL_PATTERN_MAX])
+size_t thrum__analyse_label_pattern(const char *label, size_t size,
+	char to[THRUM__LABEL_PATTERN_MAX])
 {
 	struct pattern pattern = {to, 0};
 	bool behind = false; /* an id and "-" */

@@ -18,6 +18,7 @@
  * Cut at THRUM__LABEL_PATTERN_MAX bytes, not within a character, and of no more than four times as
  * much of the label. Returns the pattern's size; no NUL.
  */
-size_t thrum__label_pattern(const char *label, size_t size, char to[THRUM__LABEL_PATTERN_MAX]);
+size_t thrum__analyse_label_pattern(const char *label, size_t size,
+	char to[THRUM__LABEL_PATTERN_MAX]);
 
 #endif

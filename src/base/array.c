@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-void *thrum__grown(void *array, uint32_t *room, uint64_t count, size_t size)
+void *thrum__base_grow_by_half(void *array, uint32_t *room, uint64_t count, size_t size)
 {
 	uint64_t wanted = (uint64_t)*room + *room / 2;
 

@@ -8,6 +8,6 @@
 
 /* The array with room for `count` elements, grown by half at least, or NULL: out of memory, and the
  * old one is as it was. *room is set. */
-void *thrum__grown(void *array, uint32_t *room, uint64_t count, size_t size);
+void *thrum__base_grow_by_half(void *array, uint32_t *room, uint64_t count, size_t size);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/) from a start that differs from run to run, so
  * that no trace can be made whose keys all meet in one cell. */
-static uint64_t hash_of(const struct thrum__keys *keys, uint64_t number, const char *text,
+static uint64_t hash_of(const struct thrum__base_keys *keys, uint64_t number, const char *text,
 	size_t size)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ keys->seed;
@@ -20,17 +20,17 @@ static uint64_t hash_of(const struct thrum__keys *keys, uint64_t number, const c
 	return hash ^ hash >> 32;
 }
 
-static uint32_t *cell_of(const struct thrum__keys *keys, uint64_t hash)
+static uint32_t *cell_of(const struct thrum__base_keys *keys, uint64_t hash)
 {
 	return &keys->cells[hash & ((uint64_t)keys->room * 2 - 1)];
 }
 
-static uint32_t *next_cell(const struct thrum__keys *keys, uint32_t *cell)
+static uint32_t *next_cell(const struct thrum__base_keys *keys, uint32_t *cell)
 {
 	return cell + 1 == keys->cells + (size_t)keys->room * 2 ? keys->cells : cell + 1;
 }
 
-void *thrum__grow(void *array, uint32_t *room, size_t each)
+void *thrum__base_grow(void *array, uint32_t *room, size_t each)
 {
 	size_t grown = *room > 0 ? (size_t)*room * 2 : ROOM_MIN;
 
@@ -42,10 +42,10 @@ void *thrum__grow(void *array, uint32_t *room, size_t each)
 	return array;
 }
 
-static int grow(struct thrum__keys *keys)
+static int grow(struct thrum__base_keys *keys)
 {
 	uint32_t room = keys->room;
-	struct thrum__key *grown = thrum__grow(keys->keys, &room, sizeof(*grown));
+	struct thrum__base_key *grown = thrum__base_grow(keys->keys, &room, sizeof(*grown));
 	uint32_t *cells;
 
 	if (!grown)
@@ -67,7 +67,7 @@ static int grow(struct thrum__keys *keys)
 	return 0;
 }
 
-static int add_text(struct thrum__keys *keys, const char *text, size_t size)
+static int add_text(struct thrum__base_keys *keys, const char *text, size_t size)
 {
 	if (size > keys->text_room - keys->text_size) {
 		size_t room = keys->text_room;
@@ -89,13 +89,13 @@ static int add_text(struct thrum__keys *keys, const char *text, size_t size)
 }
 
 /* The cell of a key, or the free one where it would be. */
-static uint32_t *seek(const struct thrum__keys *keys, uint64_t hash, uint64_t number,
+static uint32_t *seek(const struct thrum__base_keys *keys, uint64_t hash, uint64_t number,
 	const char *text, size_t size)
 {
 	uint32_t *cell;
 
 	for (cell = cell_of(keys, hash); *cell; cell = next_cell(keys, cell)) {
-		const struct thrum__key *key = &keys->keys[*cell - 1];
+		const struct thrum__base_key *key = &keys->keys[*cell - 1];
 
 		if (key->hash == hash && key->number == number && key->size == size &&
 			(size == 0 || memcmp(keys->text + key->text, text, size) == 0))
@@ -104,8 +104,8 @@ static uint32_t *seek(const struct thrum__keys *keys, uint64_t hash, uint64_t nu
 	return cell;
 }
 
-uint32_t thrum__keys_find(const struct thrum__keys *keys, uint64_t number, const char *text,
-	size_t size)
+uint32_t thrum__base_keys_find(const struct thrum__base_keys *keys, uint64_t number,
+	const char *text, size_t size)
 {
 	if (keys->count == 0)
 		return UINT32_MAX;
@@ -113,8 +113,8 @@ uint32_t thrum__keys_find(const struct thrum__keys *keys, uint64_t number, const
 	return *seek(keys, hash_of(keys, number, text, size), number, text, size) - 1;
 }
 
-int thrum__keys_add(struct thrum__keys *keys, uint64_t number, const char *text, size_t size,
-	uint32_t *index)
+int thrum__base_keys_add(struct thrum__base_keys *keys, uint64_t number, const char *text,
+	size_t size, uint32_t *index)
 {
 	size_t at = keys->text_size;
 	uint64_t hash;
@@ -132,22 +132,22 @@ int thrum__keys_add(struct thrum__keys *keys, uint64_t number, const char *text,
 	}
 	if (add_text(keys, text, size) < 0)
 		return -THRUM_E_MEMORY;
-	keys->keys[keys->count] = (struct thrum__key){hash, number, at, size};
+	keys->keys[keys->count] = (struct thrum__base_key){hash, number, at, size};
 	*index = keys->count++;
 	*cell = keys->count;
 	return 0;
 }
 
-const char *thrum__keys_text(const struct thrum__keys *keys, uint32_t index, size_t *size)
+const char *thrum__base_keys_text(const struct thrum__base_keys *keys, uint32_t index, size_t *size)
 {
 	*size = keys->keys[index].size;
 	return *size > 0 ? keys->text + keys->keys[index].text : "";
 }
 
-void thrum__keys_free(struct thrum__keys *keys)
+void thrum__base_keys_free(struct thrum__base_keys *keys)
 {
 	free(keys->keys);
 	free(keys->cells);
 	free(keys->text);
-	*keys = (struct thrum__keys){0};
+	*keys = (struct thrum__base_keys){0};
 }

@@ -12,18 +12,18 @@ struct order {
 	const void *context;
 };
 
-static bool is_after(const struct order *order, const struct thrum__sort_item *a,
-	const struct thrum__sort_item *b)
+static bool is_after(const struct order *order, const struct thrum__base_sort_item *a,
+	const struct thrum__base_sort_item *b)
 {
 	if (a->key != b->key)
 		return a->key > b->key;
 	return order->compare && order->compare(order->context, a->item, b->item) > 0;
 }
 
-static void insert(const struct order *order, struct thrum__sort_item *items, size_t count)
+static void insert(const struct order *order, struct thrum__base_sort_item *items, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
-		struct thrum__sort_item item = items[i];
+		struct thrum__base_sort_item item = items[i];
 		size_t j = i;
 
 		for (; j > 0 && is_after(order, &items[j - 1], &item); j--)
@@ -33,8 +33,8 @@ static void insert(const struct order *order, struct thrum__sort_item *items, si
 }
 
 /* Of from[0 … middle - 1] and from[middle … count - 1], each in order. */
-static void merge(const struct order *order, const struct thrum__sort_item *from, size_t middle,
-	size_t count, struct thrum__sort_item *to)
+static void merge(const struct order *order, const struct thrum__base_sort_item *from,
+	size_t middle, size_t count, struct thrum__base_sort_item *to)
 {
 	size_t a = 0, b = middle;
 
@@ -49,11 +49,12 @@ static void merge(const struct order *order, const struct thrum__sort_item *from
 	}
 }
 
-void thrum__sort(struct thrum__sort_item *items, struct thrum__sort_item *room, size_t count,
-	int (*compare)(const void *context, uint32_t a, uint32_t b), const void *context)
+void thrum__base_sort(struct thrum__base_sort_item *items, struct thrum__base_sort_item *room,
+	size_t count, int (*compare)(const void *context, uint32_t a, uint32_t b),
+	const void *context)
 {
 	const struct order order = {compare, context};
-	struct thrum__sort_item *from = items, *to = room, *swap;
+	struct thrum__base_sort_item *from = items, *to = room, *swap;
 
 	for (size_t i = 0; i < count; i += SHORT)
 		insert(&order, items + i, count - i < SHORT ? count - i : SHORT);

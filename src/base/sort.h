@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct thrum__sort_item {
+struct thrum__base_sort_item {
 	int64_t key;
 	uint32_t item;
 };
@@ -16,7 +16,8 @@ struct thrum__sort_item {
  * `compare` (NULL: none) as qsort's. `room` is as large as `items`. A merge sort: O(n log n)
  * always, O(n) of what is in order.
  */
-void thrum__sort(struct thrum__sort_item *items, struct thrum__sort_item *room, size_t count,
-	int (*compare)(const void *context, uint32_t a, uint32_t b), const void *context);
+void thrum__base_sort(struct thrum__base_sort_item *items, struct thrum__base_sort_item *room,
+	size_t count, int (*compare)(const void *context, uint32_t a, uint32_t b),
+	const void *context);
 
 #endif

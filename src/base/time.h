@@ -9,7 +9,7 @@
  * overflow. */
 #define THRUM__FARTHEST (INT64_C(1) << 61)
 
-static inline int64_t thrum__bounded(int64_t time)
+static inline int64_t thrum__base_time_clamp(int64_t time)
 {
 	return time < -THRUM__FARTHEST   ? -THRUM__FARTHEST
 		: time > THRUM__FARTHEST ? THRUM__FARTHEST
@@ -17,7 +17,7 @@ static inline int64_t thrum__bounded(int64_t time)
 }
 
 /* Times of damaged traces may be anything. */
-static inline int64_t thrum__time_between(int64_t from, int64_t to)
+static inline int64_t thrum__base_time_between(int64_t from, int64_t to)
 {
 	return (int64_t)((uint64_t)to - (uint64_t)from);
 }

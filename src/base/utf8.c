@@ -8,7 +8,7 @@
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define ELLIPSIS "\xe2\x80\xa6"
 
-size_t thrum__text_character(const char *text, size_t size, uint32_t *character)
+size_t thrum__base_utf8_decode(const char *text, size_t size, uint32_t *character)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -54,13 +54,13 @@ static bool is_shown(uint32_t c)
 	return (c & 0xfffe) != 0xfffe;
 }
 
-size_t thrum__text_clean(const char *text, size_t size, char *to, size_t room)
+size_t thrum__base_utf8_clean(const char *text, size_t size, char *to, size_t room)
 {
 	size_t at = 0, used = 0, fits = 0; /* fits: where an ellipsis still has room */
 
 	while (at < size) {
 		uint32_t c;
-		size_t length = thrum__text_character(text + at, size - at, &c);
+		size_t length = thrum__base_utf8_decode(text + at, size - at, &c);
 		bool ok = length > 0 && is_shown(c);
 		size_t shown = ok ? length : sizeof REPLACEMENT - 1;
 

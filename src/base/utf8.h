@@ -10,10 +10,10 @@
  * The character at `text` (size > 0): how many bytes of it are valid UTF-8, 0 when it isn't;
  * *character is then U+FFFD.
  */
-size_t thrum__text_character(const char *text, size_t size, uint32_t *character);
+size_t thrum__base_utf8_decode(const char *text, size_t size, uint32_t *character);
 
 /* A text without what can't be shown, in at most `room` bytes; what is longer ends in "…".
  * Returns its size. */
-size_t thrum__text_clean(const char *text, size_t size, char *to, size_t room);
+size_t thrum__base_utf8_clean(const char *text, size_t size, char *to, size_t room);
 
 #endif

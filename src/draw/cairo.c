@@ -12,7 +12,7 @@
 #include "draw/replay.h"
 #include "thrum.h"
 
-bool thrum__canvas_has_cairo(void)
+bool thrum__draw_has_cairo(void)
 {
 	return true;
 }
@@ -20,7 +20,7 @@ bool thrum__canvas_has_cairo(void)
 /* ---- Surfaces ------------------------------------------------------------------------------ */
 
 struct output {
-	thrum__sink *sink;
+	thrum__draw_sink *sink;
 	void *context;
 	int result;
 };
@@ -44,28 +44,28 @@ static int result_of(const struct output *output, cairo_status_t status)
 
 /* Paints on a surface; lengths are CSS pixels times `scale`. */
 static cairo_status_t paint_surface(cairo_surface_t *surface, double scale,
-	const struct thrum__list *lists, size_t count, int theme)
+	const struct thrum__draw_list *lists, size_t count, int theme)
 {
 	cairo_t *cairo = cairo_create(surface);
 	cairo_status_t status = cairo_status(cairo);
-	struct thrum__text_cache texts;
+	struct thrum__draw_text_cache texts;
 
-	if (status == CAIRO_STATUS_SUCCESS && thrum__text_cache_init(&texts) < 0)
+	if (status == CAIRO_STATUS_SUCCESS && thrum__draw_text_cache_init(&texts) < 0)
 		status = CAIRO_STATUS_NO_MEMORY;
 	if (status == CAIRO_STATUS_SUCCESS) {
 		cairo_scale(cairo, scale, scale);
-		thrum__canvas_paint(cairo, lists, count, theme, &texts);
-		thrum__text_cache_finish(&texts);
+		thrum__draw_replay(cairo, lists, count, theme, &texts);
+		thrum__draw_text_cache_finish(&texts);
 		status = cairo_status(cairo);
 	}
 	cairo_destroy(cairo);
 	return status;
 }
 
-int thrum__canvas_png(const struct thrum__list *lists, size_t count, int theme, float scale,
-	thrum__sink *sink, void *context)
+int thrum__draw_png(const struct thrum__draw_list *lists, size_t count, int theme, float scale,
+	thrum__draw_sink *sink, void *context)
 {
-	struct thrum__rect size = thrum__canvas_size(lists, count);
+	struct thrum__draw_rect size = thrum__draw_size(lists, count);
 	struct output output = {sink, context, 0};
 	cairo_surface_t *surface;
 	cairo_status_t status;
@@ -85,17 +85,17 @@ int thrum__canvas_png(const struct thrum__list *lists, size_t count, int theme, 
 
 #define POINTS 0.75 /* of 1/72 inch in a CSS pixel of 1/96 */
 
-int thrum__canvas_pdf(const struct thrum__list *lists, size_t count, int theme, const char *title,
-	thrum__sink *sink, void *context)
+int thrum__draw_pdf(const struct thrum__draw_list *lists, size_t count, int theme,
+	const char *title, thrum__draw_sink *sink, void *context)
 {
-	struct thrum__rect size = thrum__canvas_size(lists, count);
+	struct thrum__draw_rect size = thrum__draw_size(lists, count);
 	struct output output = {sink, context, 0};
 	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(write_bytes, &output,
 		(double)size.width * POINTS, (double)size.height * POINTS);
 	cairo_status_t status;
 	char clean[400 + 1];
 
-	clean[thrum__text_clean(title, strlen(title), clean, sizeof clean - 1)] = '\0';
+	clean[thrum__base_utf8_clean(title, strlen(title), clean, sizeof clean - 1)] = '\0';
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, clean);
 	status = paint_surface(surface, POINTS, lists, count, theme);
 	cairo_surface_finish(surface);
@@ -107,20 +107,20 @@ int thrum__canvas_pdf(const struct thrum__list *lists, size_t count, int theme, 
 
 /* ---- Metrics ------------------------------------------------------------------------------- */
 
-int thrum__canvas_metrics_make(struct thrum__metrics *metrics)
+int thrum__draw_metrics_make(struct thrum__draw_metrics *metrics)
 {
-	struct thrum__text_cache texts;
-	int result = thrum__text_cache_init(&texts);
+	struct thrum__draw_text_cache texts;
+	int result = thrum__draw_text_cache_init(&texts);
 
 	if (result == 0)
 		*metrics = texts.metrics;
 	return result;
 }
 
-void thrum__canvas_metrics_free(struct thrum__metrics *metrics)
+void thrum__draw_metrics_free(struct thrum__draw_metrics *metrics)
 {
-	struct thrum__text_cache texts = {*metrics, metrics->context};
+	struct thrum__draw_text_cache texts = {*metrics, metrics->context};
 
-	thrum__text_cache_finish(&texts);
+	thrum__draw_text_cache_finish(&texts);
 }
 #endif

@@ -3,9 +3,9 @@
 #include "draw/canvas.h"
 #include "thrum.h"
 
-struct thrum__rect thrum__canvas_size(const struct thrum__list *lists, size_t count)
+struct thrum__draw_rect thrum__draw_size(const struct thrum__draw_list *lists, size_t count)
 {
-	struct thrum__rect size = {0, 0, 1, 1};
+	struct thrum__draw_rect size = {0, 0, 1, 1};
 
 	for (size_t i = 0; i < count; i++) {
 		if (lists[i].x + lists[i].width > size.width)
@@ -17,30 +17,30 @@ struct thrum__rect thrum__canvas_size(const struct thrum__list *lists, size_t co
 }
 
 #ifndef HAVE_CAIRO
-bool thrum__canvas_has_cairo(void)
+bool thrum__draw_has_cairo(void)
 {
 	return false;
 }
 
-int thrum__canvas_png(const struct thrum__list *lists, size_t count, int theme, float scale,
-	thrum__sink *sink, void *context)
+int thrum__draw_png(const struct thrum__draw_list *lists, size_t count, int theme, float scale,
+	thrum__draw_sink *sink, void *context)
 {
 	return -THRUM_E_ARGUMENT;
 }
 
-int thrum__canvas_pdf(const struct thrum__list *lists, size_t count, int theme, const char *title,
-	thrum__sink *sink, void *context)
+int thrum__draw_pdf(const struct thrum__draw_list *lists, size_t count, int theme,
+	const char *title, thrum__draw_sink *sink, void *context)
 {
 	return -THRUM_E_ARGUMENT;
 }
 
-int thrum__canvas_metrics_make(struct thrum__metrics *metrics)
+int thrum__draw_metrics_make(struct thrum__draw_metrics *metrics)
 {
-	*metrics = thrum__metrics_plain;
+	*metrics = thrum__draw_metrics_plain;
 	return 0;
 }
 
-void thrum__canvas_metrics_free(struct thrum__metrics *metrics)
+void thrum__draw_metrics_free(struct thrum__draw_metrics *metrics)
 {
 }
 #endif

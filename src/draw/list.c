@@ -7,23 +7,23 @@
 #include "base/utf8.h"
 #include "draw/list.h"
 
-void thrum__list_init(struct thrum__list *list)
+void thrum__draw_list_init(struct thrum__draw_list *list)
 {
 	memset(list, 0, sizeof *list);
 }
 
-void thrum__list_finish(struct thrum__list *list)
+void thrum__draw_list_finish(struct thrum__draw_list *list)
 {
 	for (uint32_t i = 0; i < list->batch_room; i++)
 		free(list->batches[i].items);
 	free(list->batches);
 	free(list->text);
-	thrum__list_init(list);
+	thrum__draw_list_init(list);
 }
 
 #define SIZE_MOST 1e6f /* px: so that places fit an int */
 
-void thrum__list_clear(struct thrum__list *list, float width, float height)
+void thrum__draw_list_clear(struct thrum__draw_list *list, float width, float height)
 {
 	/* The batches behind the count keep their items' memory. */
 	for (uint32_t i = 0; i < list->batch_count; i++)
@@ -36,7 +36,7 @@ void thrum__list_clear(struct thrum__list *list, float width, float height)
 	list->height = height > 0 ? fminf(height, SIZE_MOST) : 0;
 }
 
-size_t thrum__dash_lengths(int dash, float lengths[4])
+size_t thrum__draw_dash_lengths(int dash, float lengths[4])
 {
 #define THRUM__X(NAME, ...) {__VA_ARGS__},
 	static const struct {
@@ -59,16 +59,16 @@ size_t thrum__dash_lengths(int dash, float lengths[4])
 static size_t item_size(int op)
 {
 	switch (op) {
-	case THRUM__OP_RECT: return sizeof(struct thrum__rect);
-	case THRUM__OP_LINE: return sizeof(struct thrum__segment);
-	case THRUM__OP_POLY: return sizeof(struct thrum__point);
-	case THRUM__OP_TRI: return 3 * sizeof(struct thrum__point);
-	case THRUM__OP_RING: return sizeof(struct thrum__circle);
-	default: return sizeof(struct thrum__text);
+	case THRUM__OP_RECT: return sizeof(struct thrum__draw_rect);
+	case THRUM__OP_LINE: return sizeof(struct thrum__draw_segment);
+	case THRUM__OP_POLY: return sizeof(struct thrum__draw_point);
+	case THRUM__OP_TRI: return 3 * sizeof(struct thrum__draw_point);
+	case THRUM__OP_RING: return sizeof(struct thrum__draw_circle);
+	default: return sizeof(struct thrum__draw_text);
 	}
 }
 
-static bool same_style(const struct thrum__style *a, const struct thrum__style *b)
+static bool same_style(const struct thrum__draw_style *a, const struct thrum__draw_style *b)
 {
 	return a->op == b->op && a->z == b->z && a->colour == b->colour && a->fill == b->fill &&
 		a->dash == b->dash && a->font == b->font && a->is_volatile == b->is_volatile &&
@@ -95,7 +95,8 @@ static bool grow(void *table, uint32_t *room, uint64_t wanted, size_t size)
 }
 
 /* The batch of a style. There are few styles, and mostly it is the last one again. */
-static struct thrum__batch *find_batch(struct thrum__list *list, const struct thrum__style *style)
+static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
+	const struct thrum__draw_style *style)
 {
 	uint32_t before = list->batch_room;
 
@@ -119,9 +120,9 @@ static struct thrum__batch *find_batch(struct thrum__list *list, const struct th
 }
 
 /* Room for `count` items of a style, which are then in the list; NULL when there is none. */
-static void *add(struct thrum__list *list, const struct thrum__style *style, size_t count)
+static void *add(struct thrum__draw_list *list, const struct thrum__draw_style *style, size_t count)
 {
-	struct thrum__batch *batch = find_batch(list, style);
+	struct thrum__draw_batch *batch = find_batch(list, style);
 	size_t size = item_size(style->op);
 
 	if (!batch) {
@@ -143,11 +144,11 @@ static void *add(struct thrum__list *list, const struct thrum__style *style, siz
 	return (char *)batch->items + (batch->count - count) * size;
 }
 
-void thrum__list_sort(struct thrum__list *list)
+void thrum__draw_list_sort(struct thrum__draw_list *list)
 {
 	/* Stable, and nearly sorted as painters come in the order of z. */
 	for (uint32_t i = 1; i < list->batch_count; i++) {
-		struct thrum__batch batch = list->batches[i];
+		struct thrum__draw_batch batch = list->batches[i];
 		uint32_t at = i;
 
 		for (; at > 0 && list->batches[at - 1].style.z > batch.style.z; at--)
@@ -156,7 +157,7 @@ void thrum__list_sort(struct thrum__list *list)
 	}
 	/* Empty are only those for which there was no memory. */
 	for (uint32_t i = 0; i < list->batch_count;) {
-		struct thrum__batch batch = list->batches[i];
+		struct thrum__draw_batch batch = list->batches[i];
 
 		if (batch.count > 0) {
 			i++;
@@ -201,20 +202,20 @@ static float larger(float a, float b)
 }
 
 /* Whether a box is finite and has something in the list's rectangle. */
-static bool is_seen(const struct thrum__list *list, float x1, float y1, float x2, float y2)
+static bool is_seen(const struct thrum__draw_list *list, float x1, float y1, float x2, float y2)
 {
 	return isfinite(x1) && isfinite(y1) && isfinite(x2) && isfinite(y2) && x2 >= 0 &&
 		x1 <= list->width && y2 >= 0 && y1 <= list->height && x1 <= x2 && y1 <= y2;
 }
 
 /* The whole pixels of x1 … x2, at least one. */
-static void add_rect(struct thrum__list *list, int z, int colour, float x1, float y1, float x2,
+static void add_rect(struct thrum__draw_list *list, int z, int colour, float x1, float y1, float x2,
 	float y2)
 {
-	struct thrum__style style = {.op = THRUM__OP_RECT,
+	struct thrum__draw_style style = {.op = THRUM__OP_RECT,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour};
-	struct thrum__rect *rect;
+	struct thrum__draw_rect *rect;
 
 	if (!is_seen(list, x1, y1, x2, y2))
 		return;
@@ -224,11 +225,11 @@ static void add_rect(struct thrum__list *list, int z, int colour, float x1, floa
 	y2 = whole(clip(y2, 0, list->height));
 	rect = add(list, &style, 1);
 	if (rect)
-		*rect = (struct thrum__rect){x1, y1, larger(1, x2 - x1), larger(1, y2 - y1)};
+		*rect = (struct thrum__draw_rect){x1, y1, larger(1, x2 - x1), larger(1, y2 - y1)};
 }
 
-void thrum__list_rect(struct thrum__list *list, int z, int colour, float x, float y, float width,
-	float height)
+void thrum__draw_rect(struct thrum__draw_list *list, int z, int colour, float x, float y,
+	float width, float height)
 {
 	add_rect(list, z, colour, x, y, x + larger(0, width), y + larger(0, height));
 }
@@ -246,7 +247,7 @@ static float line_edge(float at, float width)
 static float dash_start(float from, int dash)
 {
 	float lengths[4], period = 0;
-	size_t count = thrum__dash_lengths(dash, lengths);
+	size_t count = thrum__draw_dash_lengths(dash, lengths);
 
 	for (size_t i = 0; i < count; i++)
 		period += lengths[i];
@@ -255,10 +256,10 @@ static float dash_start(float from, int dash)
 }
 
 /* A dashed line in x from `from` to `to` at `at`; of an upright one the caller swaps x and y. */
-static void add_dashed(struct thrum__list *list, const struct thrum__style *style,
-	struct thrum__segment line)
+static void add_dashed(struct thrum__draw_list *list, const struct thrum__draw_style *style,
+	struct thrum__draw_segment line)
 {
-	struct thrum__segment *item;
+	struct thrum__draw_segment *item;
 
 	if (!is_seen(list, line.x1, line.y1, line.x2, line.y2))
 		return;
@@ -267,10 +268,10 @@ static void add_dashed(struct thrum__list *list, const struct thrum__style *styl
 		*item = line;
 }
 
-void thrum__list_level(struct thrum__list *list, int z, int colour, float x1, float x2, float y,
-	float width, int dash)
+void thrum__draw_horizontal(struct thrum__draw_list *list, int z, int colour, float x1, float x2,
+	float y, float width, int dash)
 {
-	struct thrum__style style = {.op = THRUM__OP_LINE,
+	struct thrum__draw_style style = {.op = THRUM__OP_LINE,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.dash = (uint8_t)dash,
@@ -286,13 +287,13 @@ void thrum__list_level(struct thrum__list *list, int z, int colour, float x1, fl
 	top += width / 2;
 	left = dash_start(left, dash);
 	add_dashed(list, &style,
-		(struct thrum__segment){left, top, smaller(right, list->width), top});
+		(struct thrum__draw_segment){left, top, smaller(right, list->width), top});
 }
 
-void thrum__list_upright(struct thrum__list *list, int z, int colour, float x, float y1, float y2,
-	float width, int dash)
+void thrum__draw_vertical(struct thrum__draw_list *list, int z, int colour, float x, float y1,
+	float y2, float width, int dash)
 {
-	struct thrum__style style = {.op = THRUM__OP_LINE,
+	struct thrum__draw_style style = {.op = THRUM__OP_LINE,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.dash = (uint8_t)dash,
@@ -308,17 +309,17 @@ void thrum__list_upright(struct thrum__list *list, int z, int colour, float x, f
 	left += width / 2;
 	top = dash_start(top, dash);
 	add_dashed(list, &style,
-		(struct thrum__segment){left, top, left, smaller(bottom, list->height)});
+		(struct thrum__draw_segment){left, top, left, smaller(bottom, list->height)});
 }
 
-void thrum__list_line(struct thrum__list *list, int z, int colour, float x1, float y1, float x2,
-	float y2, float width)
+void thrum__draw_line(struct thrum__draw_list *list, int z, int colour, float x1, float y1,
+	float x2, float y2, float width)
 {
-	struct thrum__style style = {.op = THRUM__OP_LINE,
+	struct thrum__draw_style style = {.op = THRUM__OP_LINE,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.width = width};
-	struct thrum__segment *item;
+	struct thrum__draw_segment *item;
 
 	if (!isfinite(x1 + x2) || !isfinite(y1 + y2) ||
 		!is_seen(list, smaller(x1, x2) - width, smaller(y1, y2) - width,
@@ -326,11 +327,11 @@ void thrum__list_line(struct thrum__list *list, int z, int colour, float x1, flo
 		return;
 	item = add(list, &style, 1);
 	if (item)
-		*item = (struct thrum__segment){x1, y1, x2, y2};
+		*item = (struct thrum__draw_segment){x1, y1, x2, y2};
 }
 
 /* Whether points are all finite, and something of their box is in sight. */
-static bool are_seen(const struct thrum__list *list, const struct thrum__point *points,
+static bool are_seen(const struct thrum__draw_list *list, const struct thrum__draw_point *points,
 	size_t count, float slack)
 {
 	float x1 = INFINITY, y1 = INFINITY, x2 = -INFINITY, y2 = -INFINITY;
@@ -348,15 +349,15 @@ static bool are_seen(const struct thrum__list *list, const struct thrum__point *
 
 #define OUTSIDE 64 /* px: so far do polylines go on outside of what is seen */
 
-void thrum__list_poly(struct thrum__list *list, int z, int colour,
-	const struct thrum__point *points, size_t count, float width, int dash)
+void thrum__draw_polyline(struct thrum__draw_list *list, int z, int colour,
+	const struct thrum__draw_point *points, size_t count, float width, int dash)
 {
-	struct thrum__style style = {.op = THRUM__OP_POLY,
+	struct thrum__draw_style style = {.op = THRUM__OP_POLY,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.dash = (uint8_t)dash,
 		.width = width};
-	struct thrum__point *to;
+	struct thrum__draw_point *to;
 
 	if (count < 2 || !are_seen(list, points, count, width))
 		return;
@@ -368,51 +369,51 @@ void thrum__list_poly(struct thrum__list *list, int z, int colour,
 		to[i].x = clip(points[i].x, -OUTSIDE, list->width + OUTSIDE);
 		to[i].y = clip(points[i].y, -OUTSIDE, list->height + OUTSIDE);
 	}
-	to[count] = (struct thrum__point){NAN, 0};
+	to[count] = (struct thrum__draw_point){NAN, 0};
 }
 
-void thrum__list_triangle(struct thrum__list *list, int z, int colour,
-	const struct thrum__point points[3])
+void thrum__draw_triangle(struct thrum__draw_list *list, int z, int colour,
+	const struct thrum__draw_point points[3])
 {
-	struct thrum__style style = {.op = THRUM__OP_TRI,
+	struct thrum__draw_style style = {.op = THRUM__OP_TRI,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour};
-	struct thrum__point *to = are_seen(list, points, 3, 0) ? add(list, &style, 1) : NULL;
+	struct thrum__draw_point *to = are_seen(list, points, 3, 0) ? add(list, &style, 1) : NULL;
 
 	if (to)
 		memcpy(to, points, 3 * sizeof *to);
 }
 
-void thrum__list_ring(struct thrum__list *list, int z, int colour, int fill, float x, float y,
+void thrum__draw_ring(struct thrum__draw_list *list, int z, int colour, int fill, float x, float y,
 	float radius, float width)
 {
-	struct thrum__style style = {.op = THRUM__OP_RING,
+	struct thrum__draw_style style = {.op = THRUM__OP_RING,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.fill = (uint8_t)fill,
 		.width = width};
 	float room = radius + width;
-	struct thrum__circle *item;
+	struct thrum__draw_circle *item;
 
 	if (!is_seen(list, x - room, y - room, x + room, y + room))
 		return;
 	item = add(list, &style, 1);
 	if (item)
-		*item = (struct thrum__circle){x, y, radius};
+		*item = (struct thrum__draw_circle){x, y, radius};
 }
 
 #define TEXT_MAX 400 /* bytes that are shown of a text; no picture has room for more */
 
-void thrum__list_text(struct thrum__list *list, int z, int colour, int font, float x, float y,
+void thrum__draw_text(struct thrum__draw_list *list, int z, int colour, int font, float x, float y,
 	const char *text, size_t size, bool is_volatile)
 {
-	struct thrum__style style = {.op = THRUM__OP_TEXT,
+	struct thrum__draw_style style = {.op = THRUM__OP_TEXT,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour,
 		.font = (uint8_t)font,
 		.is_volatile = is_volatile};
-	float height = (float)thrum__font_size(font) * 2;
-	struct thrum__text *item;
+	float height = (float)thrum__draw_font_size(font) * 2;
+	struct thrum__draw_text *item;
 
 	/* How far it goes to the right nobody knows here. */
 	if (size == 0 || !isfinite(x) || !is_seen(list, x, y - height, list->width, y + height))
@@ -425,7 +426,7 @@ void thrum__list_text(struct thrum__list *list, int z, int colour, int font, flo
 	item = add(list, &style, 1);
 	if (!item)
 		return;
-	size = thrum__text_clean(text, size, list->text + list->text_size, TEXT_MAX);
-	*item = (struct thrum__text){x, y, list->text_size, (uint32_t)size};
+	size = thrum__base_utf8_clean(text, size, list->text + list->text_size, TEXT_MAX);
+	*item = (struct thrum__draw_text){x, y, list->text_size, (uint32_t)size};
 	list->text_size += (uint32_t)size;
 }

@@ -31,12 +31,12 @@ static size_t print_number(char to[NUMBER_MAX], float value, int decimals)
 	return size;
 }
 
-void thrum__list_count(const struct thrum__list *list, size_t *rects, size_t *others)
+void thrum__draw_list_count(const struct thrum__draw_list *list, size_t *rects, size_t *others)
 {
 	*rects = *others = 0;
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
-		const struct thrum__point *points = batch->items;
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_point *points = batch->items;
 
 		if (batch->style.op == THRUM__OP_RECT)
 			*rects += batch->count;
@@ -80,7 +80,7 @@ static void put_numbers(struct printer *printer, const float *numbers, size_t co
 }
 
 /* "z op colour", then what else the style says: fill, width, dash, font. */
-static void put_style(struct printer *printer, const struct thrum__style *style)
+static void put_style(struct printer *printer, const struct thrum__draw_style *style)
 {
 #define THRUM__X(NAME, word, ...) word,
 	static const char *const dashes[] = {THRUM__DASHES(THRUM__X)};
@@ -92,10 +92,10 @@ static void put_style(struct printer *printer, const struct thrum__style *style)
 	put(printer, " ");
 	put(printer, ops[style->op]);
 	put(printer, " ");
-	put(printer, thrum__colour_name(style->colour));
+	put(printer, thrum__draw_colour_name(style->colour));
 	if (style->op == THRUM__OP_RING) {
 		put(printer, " ");
-		put(printer, thrum__colour_name(style->fill));
+		put(printer, thrum__draw_colour_name(style->fill));
 	}
 	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY ||
 		style->op == THRUM__OP_RING)
@@ -106,19 +106,19 @@ static void put_style(struct printer *printer, const struct thrum__style *style)
 	}
 	if (style->op == THRUM__OP_TEXT) {
 		put(printer, " ");
-		put(printer, thrum__font_name(style->font));
+		put(printer, thrum__draw_font_name(style->font));
 		if (style->is_volatile)
 			put(printer, " volatile");
 	}
 }
 
 /* One item; returns how many of the batch's elements it took: of a polyline, its points. */
-static uint32_t put_item(struct printer *printer, const struct thrum__list *list,
-	const struct thrum__batch *batch, uint32_t at)
+static uint32_t put_item(struct printer *printer, const struct thrum__draw_list *list,
+	const struct thrum__draw_batch *batch, uint32_t at)
 {
 	const float *numbers = batch->items;
-	const struct thrum__text *text = batch->items;
-	const struct thrum__point *points = batch->items;
+	const struct thrum__draw_text *text = batch->items;
+	const struct thrum__draw_point *points = batch->items;
 	uint32_t count = 1;
 
 	switch (batch->style.op) {
@@ -139,12 +139,12 @@ static uint32_t put_item(struct printer *printer, const struct thrum__list *list
 	return count;
 }
 
-size_t thrum__list_print(const struct thrum__list *list, char *to, size_t size)
+size_t thrum__draw_list_print(const struct thrum__draw_list *list, char *to, size_t size)
 {
 	struct printer printer = {to, size > 0 ? size - 1 : 0, 0};
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
+		const struct thrum__draw_batch *batch = &list->batches[i];
 
 		for (uint32_t k = 0; k < batch->count;) {
 			put_style(&printer, &batch->style);

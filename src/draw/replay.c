@@ -29,7 +29,7 @@ struct shaped {
 /* How many texts a generation holds; there are two. */
 #define GENERATION 4096
 
-struct thrum__text_cache_private {
+struct thrum__draw_text_cache_private {
 	/* The default font map is never freed. */
 	PangoFontMap *map;
 	PangoContext *context;
@@ -70,7 +70,7 @@ static GHashTable *new_generation(void)
 	return g_hash_table_new_full(hash_key, is_same_key, NULL, free_shaped);
 }
 
-static struct shaped *shape(const struct thrum__text_cache_private *own, const struct key *key)
+static struct shaped *shape(const struct thrum__draw_text_cache_private *own, const struct key *key)
 {
 	struct shaped *shaped = malloc(sizeof *shaped + key->size);
 	int width;
@@ -88,7 +88,7 @@ static struct shaped *shape(const struct thrum__text_cache_private *own, const s
 }
 
 /* A text as it is painted; NULL without memory. */
-static struct shaped *find_text(struct thrum__text_cache_private *own, const char *text,
+static struct shaped *find_text(struct thrum__draw_text_cache_private *own, const char *text,
 	size_t size, int font)
 {
 	struct key key = {text, size, font};
@@ -115,7 +115,7 @@ static float width_of(void *context, const char *text, size_t size, int font)
 	struct shaped *shaped;
 
 	/* Pango wants valid UTF-8, and the list shows no more than that. */
-	size = thrum__text_clean(text, size, clean, sizeof clean);
+	size = thrum__base_utf8_clean(text, size, clean, sizeof clean);
 	shaped = find_text(context, clean, size, font);
 	return shaped ? shaped->width : 0;
 }
@@ -128,8 +128,9 @@ static PangoLayout *make_layout(PangoContext *context, int font)
 
 	pango_font_description_set_family_static(description,
 		"Inter,Segoe UI,Roboto,Cantarell,Noto Sans,DejaVu Sans,sans-serif");
-	pango_font_description_set_absolute_size(description, thrum__font_size(font) * PANGO_SCALE);
-	pango_font_description_set_weight(description, (PangoWeight)thrum__font_weight(font));
+	pango_font_description_set_absolute_size(description,
+		thrum__draw_font_size(font) * PANGO_SCALE);
+	pango_font_description_set_weight(description, (PangoWeight)thrum__draw_font_weight(font));
 	pango_layout_set_font_description(layout, description);
 	pango_font_description_free(description);
 
@@ -142,9 +143,9 @@ static PangoLayout *make_layout(PangoContext *context, int font)
 	return layout;
 }
 
-int thrum__text_cache_init(struct thrum__text_cache *texts)
+int thrum__draw_text_cache_init(struct thrum__draw_text_cache *texts)
 {
-	struct thrum__text_cache_private *own = malloc(sizeof *own);
+	struct thrum__draw_text_cache_private *own = malloc(sizeof *own);
 	cairo_font_options_t *options;
 
 	if (!own)
@@ -164,13 +165,13 @@ int thrum__text_cache_init(struct thrum__text_cache *texts)
 		own->layouts[font] = make_layout(own->context, font);
 	own->young = new_generation();
 	own->old = new_generation();
-	*texts = (struct thrum__text_cache){{width_of, own}, own};
+	*texts = (struct thrum__draw_text_cache){{width_of, own}, own};
 	return 0;
 }
 
-void thrum__text_cache_finish(struct thrum__text_cache *texts)
+void thrum__draw_text_cache_finish(struct thrum__draw_text_cache *texts)
 {
-	struct thrum__text_cache_private *own = texts->own;
+	struct thrum__draw_text_cache_private *own = texts->own;
 
 	g_hash_table_destroy(own->young);
 	g_hash_table_destroy(own->old);
@@ -185,17 +186,17 @@ void thrum__text_cache_finish(struct thrum__text_cache *texts)
 
 static void set_colour(cairo_t *cairo, int theme, int colour)
 {
-	uint32_t rgb = thrum__theme_colour(theme, colour);
+	uint32_t rgb = thrum__draw_theme_colour(theme, colour);
 
 	cairo_set_source_rgb(cairo, (rgb >> 16) / 255.0, (rgb >> 8 & 255) / 255.0,
 		(rgb & 255) / 255.0);
 }
 
-static void set_stroke(cairo_t *cairo, const struct thrum__style *style)
+static void set_stroke(cairo_t *cairo, const struct thrum__draw_style *style)
 {
 	float lengths[4];
 	double dashes[4];
-	int count = (int)thrum__dash_lengths(style->dash, lengths);
+	int count = (int)thrum__draw_dash_lengths(style->dash, lengths);
 
 	for (int i = 0; i < count; i++)
 		dashes[i] = lengths[i];
@@ -203,7 +204,7 @@ static void set_stroke(cairo_t *cairo, const struct thrum__style *style)
 	cairo_set_line_width(cairo, style->width);
 }
 
-static void trace_segments(cairo_t *cairo, const struct thrum__segment *lines, uint32_t count)
+static void trace_segments(cairo_t *cairo, const struct thrum__draw_segment *lines, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		cairo_move_to(cairo, lines[i].x1, lines[i].y1);
@@ -211,7 +212,7 @@ static void trace_segments(cairo_t *cairo, const struct thrum__segment *lines, u
 	}
 }
 
-static void trace_polylines(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
+static void trace_polylines(cairo_t *cairo, const struct thrum__draw_point *points, uint32_t count)
 {
 	bool begins = true;
 
@@ -225,7 +226,7 @@ static void trace_polylines(cairo_t *cairo, const struct thrum__point *points, u
 	}
 }
 
-static void trace_triangles(cairo_t *cairo, const struct thrum__point *points, uint32_t count)
+static void trace_triangles(cairo_t *cairo, const struct thrum__draw_point *points, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++, points += 3) {
 		cairo_move_to(cairo, points[0].x, points[0].y);
@@ -236,9 +237,9 @@ static void trace_triangles(cairo_t *cairo, const struct thrum__point *points, u
 }
 
 /* One by one: they may overlap. */
-static void paint_rings(cairo_t *cairo, const struct thrum__batch *batch, int theme)
+static void paint_rings(cairo_t *cairo, const struct thrum__draw_batch *batch, int theme)
 {
-	const struct thrum__circle *circles = batch->items;
+	const struct thrum__draw_circle *circles = batch->items;
 
 	set_stroke(cairo, &batch->style);
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -251,10 +252,10 @@ static void paint_rings(cairo_t *cairo, const struct thrum__batch *batch, int th
 	}
 }
 
-static void paint_texts(cairo_t *cairo, struct thrum__text_cache_private *own,
-	const struct thrum__list *list, const struct thrum__batch *batch, int theme)
+static void paint_texts(cairo_t *cairo, struct thrum__draw_text_cache_private *own,
+	const struct thrum__draw_list *list, const struct thrum__draw_batch *batch, int theme)
 {
-	const struct thrum__text *items = batch->items;
+	const struct thrum__draw_text *items = batch->items;
 
 	set_colour(cairo, theme, batch->style.colour);
 	for (uint32_t i = 0; i < batch->count; i++) {
@@ -269,15 +270,15 @@ static void paint_texts(cairo_t *cairo, struct thrum__text_cache_private *own,
 	}
 }
 
-static void paint_rects(cairo_t *cairo, const struct thrum__rect *rects, uint32_t count)
+static void paint_rects(cairo_t *cairo, const struct thrum__draw_rect *rects, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		cairo_rectangle(cairo, rects[i].x, rects[i].y, rects[i].width, rects[i].height);
 	cairo_fill(cairo);
 }
 
-static void paint_batch(cairo_t *cairo, struct thrum__text_cache_private *texts,
-	const struct thrum__list *list, const struct thrum__batch *batch, int theme)
+static void paint_batch(cairo_t *cairo, struct thrum__draw_text_cache_private *texts,
+	const struct thrum__draw_list *list, const struct thrum__draw_batch *batch, int theme)
 {
 	set_colour(cairo, theme, batch->style.colour);
 	switch (batch->style.op) {
@@ -301,8 +302,8 @@ static void paint_batch(cairo_t *cairo, struct thrum__text_cache_private *texts,
 	}
 }
 
-void thrum__canvas_paint(cairo_t *cairo, const struct thrum__list *lists, size_t count, int theme,
-	struct thrum__text_cache *texts)
+void thrum__draw_replay(cairo_t *cairo, const struct thrum__draw_list *lists, size_t count,
+	int theme, struct thrum__draw_text_cache *texts)
 {
 	set_colour(cairo, theme, THRUM__COLOUR_BG);
 	cairo_paint(cairo);

@@ -13,16 +13,17 @@ typedef struct _cairo cairo_t; /* as cairo.h says it */
  * Shaped texts, kept from frame to frame: shaping costs more than painting. Holds those that were
  * last used, a few thousand. It measures, too: *metrics may be copied and lives as long as this.
  */
-struct thrum__text_cache {
-	struct thrum__metrics metrics;
-	struct thrum__text_cache_private *own;
+struct thrum__draw_text_cache {
+	struct thrum__draw_metrics metrics;
+	struct thrum__draw_text_cache_private *own;
 };
 
-__attribute__((warn_unused_result)) int thrum__text_cache_init(struct thrum__text_cache *);
-void thrum__text_cache_finish(struct thrum__text_cache *);
+__attribute__((warn_unused_result)) int thrum__draw_text_cache_init(
+	struct thrum__draw_text_cache *);
+void thrum__draw_text_cache_finish(struct thrum__draw_text_cache *);
 
 /* Paints lists, one upon the other at their places, on the theme's ground. */
-void thrum__canvas_paint(cairo_t *, const struct thrum__list *lists, size_t count, int theme,
-	struct thrum__text_cache *);
+void thrum__draw_replay(cairo_t *, const struct thrum__draw_list *lists, size_t count, int theme,
+	struct thrum__draw_text_cache *);
 
 #endif

@@ -15,7 +15,7 @@
 #include "thrum.h"
 
 struct svg {
-	thrum__sink *sink;
+	thrum__draw_sink *sink;
 	void *context;
 	int result; /* the first error; nothing is written after it */
 	size_t used;
@@ -109,7 +109,7 @@ static void put_pair(struct svg *svg, int x, int y)
 
 static void put_colour(struct svg *svg, const char *name, int theme, int colour)
 {
-	uint32_t rgb = thrum__theme_colour(theme, colour);
+	uint32_t rgb = thrum__draw_theme_colour(theme, colour);
 	char hex[] = "#000000";
 
 	for (int i = 0; i < 6; i++)
@@ -153,7 +153,7 @@ static void line_to(struct pen *pen, int x, int y)
 	pen->y = y;
 }
 
-static void put_rects(struct pen *pen, const struct thrum__rect *rects, uint32_t count)
+static void put_rects(struct pen *pen, const struct thrum__draw_rect *rects, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		int x = tenths(rects[i].x), y = tenths(rects[i].y);
@@ -169,7 +169,7 @@ static void put_rects(struct pen *pen, const struct thrum__rect *rects, uint32_t
 	}
 }
 
-static void put_segments(struct pen *pen, const struct thrum__segment *lines, uint32_t count)
+static void put_segments(struct pen *pen, const struct thrum__draw_segment *lines, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		move_to(pen, tenths(lines[i].x1), tenths(lines[i].y1));
@@ -177,7 +177,7 @@ static void put_segments(struct pen *pen, const struct thrum__segment *lines, ui
 	}
 }
 
-static void put_polylines(struct pen *pen, const struct thrum__point *points, uint32_t count)
+static void put_polylines(struct pen *pen, const struct thrum__draw_point *points, uint32_t count)
 {
 	bool begins = true;
 
@@ -191,7 +191,7 @@ static void put_polylines(struct pen *pen, const struct thrum__point *points, ui
 	}
 }
 
-static void put_triangles(struct pen *pen, const struct thrum__point *points, uint32_t count)
+static void put_triangles(struct pen *pen, const struct thrum__draw_point *points, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++, points += 3) {
 		move_to(pen, tenths(points[0].x), tenths(points[0].y));
@@ -203,10 +203,10 @@ static void put_triangles(struct pen *pen, const struct thrum__point *points, ui
 	}
 }
 
-static void put_stroke(struct svg *svg, const struct thrum__style *style, int theme)
+static void put_stroke(struct svg *svg, const struct thrum__draw_style *style, int theme)
 {
 	float lengths[4];
-	size_t count = thrum__dash_lengths(style->dash, lengths);
+	size_t count = thrum__draw_dash_lengths(style->dash, lengths);
 
 	put_colour(svg, "stroke", theme, style->colour);
 	if (style->width != 1)
@@ -219,7 +219,7 @@ static void put_stroke(struct svg *svg, const struct thrum__style *style, int th
 		put(svg, "\"");
 }
 
-static void put_path(struct svg *svg, const struct thrum__batch *batch, int theme)
+static void put_path(struct svg *svg, const struct thrum__draw_batch *batch, int theme)
 {
 	struct pen pen = {.svg = svg};
 	bool is_filled = batch->style.op == THRUM__OP_RECT || batch->style.op == THRUM__OP_TRI;
@@ -243,9 +243,9 @@ static void put_path(struct svg *svg, const struct thrum__batch *batch, int them
 
 /* ---- The others ---------------------------------------------------------------------------- */
 
-static void put_rings(struct svg *svg, const struct thrum__batch *batch, int theme)
+static void put_rings(struct svg *svg, const struct thrum__draw_batch *batch, int theme)
 {
-	const struct thrum__circle *circles = batch->items;
+	const struct thrum__draw_circle *circles = batch->items;
 
 	put(svg, "<g");
 	put_colour(svg, "fill", theme, batch->style.fill);
@@ -261,13 +261,13 @@ static void put_rings(struct svg *svg, const struct thrum__batch *batch, int the
 	put(svg, "</g>\n");
 }
 
-static void put_texts(struct svg *svg, const struct thrum__list *list,
-	const struct thrum__batch *batch, int theme)
+static void put_texts(struct svg *svg, const struct thrum__draw_list *list,
+	const struct thrum__draw_batch *batch, int theme)
 {
-	const struct thrum__text *texts = batch->items;
+	const struct thrum__draw_text *texts = batch->items;
 
 	put(svg, "<g class=\"");
-	put(svg, thrum__font_name(batch->style.font));
+	put(svg, thrum__draw_font_name(batch->style.font));
 	put(svg, "\"");
 	put_colour(svg, "fill", theme, batch->style.colour);
 	put(svg, ">\n");
@@ -282,7 +282,7 @@ static void put_texts(struct svg *svg, const struct thrum__list *list,
 	put(svg, "</g>\n");
 }
 
-static void put_list(struct svg *svg, const struct thrum__list *list, int theme)
+static void put_list(struct svg *svg, const struct thrum__draw_list *list, int theme)
 {
 	/* An inner picture clips. */
 	put(svg, "<svg");
@@ -292,7 +292,7 @@ static void put_list(struct svg *svg, const struct thrum__list *list, int theme)
 	put_attribute(svg, "height", tenths(list->height));
 	put(svg, ">\n");
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
+		const struct thrum__draw_batch *batch = &list->batches[i];
 
 		if (batch->style.op == THRUM__OP_TEXT)
 			put_texts(svg, list, batch, theme);
@@ -312,27 +312,27 @@ static void put_fonts(struct svg *svg)
 		";font-variant-numeric:tabular-nums}");
 	for (int font = 0; font < THRUM__FONT_COUNT; font++) {
 		put(svg, ".thrum .");
-		put(svg, thrum__font_name(font));
+		put(svg, thrum__draw_font_name(font));
 		put(svg, "{font-size:");
-		put_tenths(svg, thrum__font_size(font) * 10);
+		put_tenths(svg, thrum__draw_font_size(font) * 10);
 		put(svg, "px;font-weight:");
-		put_tenths(svg, thrum__font_weight(font) * 10);
+		put_tenths(svg, thrum__draw_font_weight(font) * 10);
 		put(svg, "}");
 	}
 	put(svg, "</style>\n");
 }
 
-static void put_picture(struct svg *svg, const struct thrum__list *lists, size_t count, int theme,
-	const char *title)
+static void put_picture(struct svg *svg, const struct thrum__draw_list *lists, size_t count,
+	int theme, const char *title)
 {
 	char clean[400];
-	struct thrum__rect size = thrum__canvas_size(lists, count);
+	struct thrum__draw_rect size = thrum__draw_size(lists, count);
 
 	put(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"thrum\"");
 	put_attribute(svg, "width", tenths(size.width));
 	put_attribute(svg, "height", tenths(size.height));
 	put(svg, " role=\"img\" xml:space=\"preserve\">\n<title>");
-	put_escaped(svg, clean, thrum__text_clean(title, strlen(title), clean, sizeof clean));
+	put_escaped(svg, clean, thrum__base_utf8_clean(title, strlen(title), clean, sizeof clean));
 	put(svg, "</title>\n");
 	put_fonts(svg);
 	put(svg, "<rect width=\"100%\" height=\"100%\"");
@@ -344,8 +344,8 @@ static void put_picture(struct svg *svg, const struct thrum__list *lists, size_t
 	flush(svg);
 }
 
-int thrum__canvas_svg(const struct thrum__list *lists, size_t count, int theme, const char *title,
-	thrum__sink *sink, void *context)
+int thrum__draw_svg(const struct thrum__draw_list *lists, size_t count, int theme,
+	const char *title, thrum__draw_sink *sink, void *context)
 {
 	struct svg *svg = malloc(sizeof *svg);
 	int result;

@@ -6,7 +6,7 @@
 #include "draw/list.h"
 #include "draw/theme.h"
 
-uint32_t thrum__theme_colour(int theme, int colour)
+uint32_t thrum__draw_theme_colour(int theme, int colour)
 {
 #define THRUM__X(NAME, word, ...) {__VA_ARGS__},
 	static const uint32_t table[THRUM__COLOUR_COUNT][THRUM__THEME_COUNT] = {
@@ -18,7 +18,7 @@ uint32_t thrum__theme_colour(int theme, int colour)
 	return table[colour][theme];
 }
 
-const char *thrum__colour_name(int colour)
+const char *thrum__draw_colour_name(int colour)
 {
 #define THRUM__X(NAME, word, ...) word,
 	static const char *const names[] = {THRUM__COLOURS(THRUM__X)};
@@ -29,12 +29,12 @@ const char *thrum__colour_name(int colour)
 
 static const char *const theme_names[] = {"light", "dark", "contrast"};
 
-const char *thrum__theme_name(int theme)
+const char *thrum__draw_theme_name(int theme)
 {
 	return theme >= 0 && theme < THRUM__THEME_COUNT ? theme_names[theme] : "unknown";
 }
 
-int thrum__theme_find(const char *name)
+int thrum__draw_theme_find(const char *name)
 {
 	for (int theme = 0; theme < THRUM__THEME_COUNT; theme++)
 		if (strcmp(name, theme_names[theme]) == 0)
@@ -56,17 +56,17 @@ static const struct font *find_font(int font)
 	return &fonts[font >= 0 && font < THRUM__FONT_COUNT ? font : THRUM__FONT_LABEL];
 }
 
-int thrum__font_size(int font)
+int thrum__draw_font_size(int font)
 {
 	return find_font(font)->size;
 }
 
-int thrum__font_weight(int font)
+int thrum__draw_font_weight(int font)
 {
 	return find_font(font)->weight;
 }
 
-const char *thrum__font_name(int font)
+const char *thrum__draw_font_name(int font)
 {
 	return find_font(font)->name;
 }
@@ -90,7 +90,7 @@ static float plain_width(void *context, const char *text, size_t size, int font)
 	(void)context;
 	for (size_t at = 0; at < size;) {
 		uint32_t c;
-		size_t length = thrum__text_character(text + at, size - at, &c);
+		size_t length = thrum__base_utf8_decode(text + at, size - at, &c);
 
 		if (c >= 0x20 && c < 0x7f)
 			sum += widths[c - 0x20];
@@ -100,9 +100,9 @@ static float plain_width(void *context, const char *text, size_t size, int font)
 			sum += c == 0x2026 ? 82 : 62; /* the ellipsis, and the rest on average */
 		at += length > 0 ? length : 1;
 	}
-	width = (float)sum * (float)thrum__font_size(font) / 100;
+	width = (float)sum * (float)thrum__draw_font_size(font) / 100;
 	/* Bolder is wider. */
-	return thrum__font_weight(font) > 400 ? width * 1.025f : width;
+	return thrum__draw_font_weight(font) > 400 ? width * 1.025f : width;
 }
 
-const struct thrum__metrics thrum__metrics_plain = {plain_width, NULL};
+const struct thrum__draw_metrics thrum__draw_metrics_plain = {plain_width, NULL};

@@ -36,14 +36,14 @@
 	X(C3, "c3", 0x7a2e6e, 0xe58fd6, 0xffa6f2) \
 	X(C4, "c4", 0x2f3640, 0xd5dbe3, 0xffffff)
 
-enum thrum__colour {
+enum thrum__draw_colour {
 #define THRUM__X(NAME, ...) THRUM__COLOUR_##NAME,
 	THRUM__COLOURS(THRUM__X)
 #undef THRUM__X
 	THRUM__COLOUR_COUNT,
 };
 
-enum thrum__theme {
+enum thrum__draw_theme {
 	THRUM__THEME_LIGHT,
 	THRUM__THEME_DARK,
 	THRUM__THEME_CONTRAST,
@@ -51,10 +51,10 @@ enum thrum__theme {
 };
 
 /* 0xrrggbb; black for what is out of range. */
-uint32_t thrum__theme_colour(int theme, int colour);
-const char *thrum__colour_name(int colour);
-const char *thrum__theme_name(int theme); /* "light", "dark", "contrast" */
-int thrum__theme_find(const char *name);  /* or -1 */
+uint32_t thrum__draw_theme_colour(int theme, int colour);
+const char *thrum__draw_colour_name(int colour);
+const char *thrum__draw_theme_name(int theme); /* "light", "dark", "contrast" */
+int thrum__draw_theme_find(const char *name);  /* or -1 */
 
 /* X(NAME, word, pixels, weight) */
 #define THRUM__FONTS(X) \
@@ -66,7 +66,7 @@ int thrum__theme_find(const char *name);  /* or -1 */
 	X(BADGE, "badge", 11, 700)   /* a finding's number */ \
 	X(SMALL, "small", 10, 400)   /* spans, scales */
 
-enum thrum__font {
+enum thrum__draw_font {
 #define THRUM__X(NAME, ...) THRUM__FONT_##NAME,
 	THRUM__FONTS(THRUM__X)
 #undef THRUM__X
@@ -76,18 +76,18 @@ enum thrum__font {
 #define THRUM__FACE \
 	"Inter, \"Segoe UI\", Roboto, Cantarell, \"Noto Sans\", \"DejaVu Sans\", sans-serif"
 
-int thrum__font_size(int font);
-int thrum__font_weight(int font);
-const char *thrum__font_name(int font);
+int thrum__draw_font_size(int font);
+int thrum__draw_font_weight(int font);
+const char *thrum__draw_font_name(int font);
 
 /* Measures texts for a front end: the width in pixels of UTF-8 without control characters. */
-struct thrum__metrics {
+struct thrum__draw_metrics {
 	float (*width)(void *context, const char *text, size_t size, int font);
 	void *context;
 };
 
 /* Widths that depend on nothing, for tests and where nothing better is known: close to Inter's. */
-extern const struct thrum__metrics thrum__metrics_plain;
+extern const struct thrum__draw_metrics thrum__draw_metrics_plain;
 
 /* Lengths in pixels */
 enum {

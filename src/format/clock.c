@@ -9,7 +9,7 @@
 /* ns between two readings from which on they tell the frequency better than the header does. */
 #define DISTANCE_MIN UINT64_C(100000000)
 
-uint64_t thrum__multiply_divide(uint64_t a, uint64_t b, uint64_t c)
+uint64_t thrum__format_multiply_divide(uint64_t a, uint64_t b, uint64_t c)
 {
 	/* high:low = a * b, by halves */
 	uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX);
@@ -40,14 +40,14 @@ static int read_reading(const struct thrum__input *input, uint64_t offset,
 	for (int tries = 0; tries < 3; tries++) {
 		struct thrum__reading reading;
 		uint32_t before[2], after[2]; /* eight bytes are read at once, four needn't be */
-		int64_t got = thrum__input_read(input, offset, before, sizeof before);
+		int64_t got = thrum__format_input_read(input, offset, before, sizeof before);
 		/* Partner: the release store of the ticket. */
 		atomic_thread_fence(memory_order_acquire);
 		if (got == sizeof before)
-			got = thrum__input_read(input, offset, &reading, sizeof reading);
+			got = thrum__format_input_read(input, offset, &reading, sizeof reading);
 		atomic_thread_fence(memory_order_acquire);
 		if (got == sizeof reading)
-			got = thrum__input_read(input, offset, after, sizeof after);
+			got = thrum__format_input_read(input, offset, after, sizeof after);
 		if (got != sizeof after)
 			return got < 0 ? (int)got : 0;
 		if (before[0] == after[0]) {
@@ -59,7 +59,7 @@ static int read_reading(const struct thrum__input *input, uint64_t offset,
 	return 0;
 }
 
-int thrum__header_read_clocks(const struct thrum__input *input, struct thrum__header *header)
+int thrum__format_read_clocks(const struct thrum__input *input, struct thrum__header *header)
 {
 	struct thrum__reading *readings[] = {&header->start, &header->latest[0],
 		&header->latest[1]};
@@ -70,7 +70,7 @@ int thrum__header_read_clocks(const struct thrum__input *input, struct thrum__he
 	return error;
 }
 
-const struct thrum__reading *thrum__header_latest(const struct thrum__header *header)
+const struct thrum__reading *thrum__format_latest_clock(const struct thrum__header *header)
 {
 	const struct thrum__reading *latest = &header->start;
 	for (int i = 0; i < 2; i++) {
@@ -85,18 +85,19 @@ const struct thrum__reading *thrum__header_latest(const struct thrum__header *he
 /* The header's frequency, or what two readings far from each other say if that is not absurd. */
 static uint64_t frequency(const struct thrum__header *header)
 {
-	const struct thrum__reading *start = &header->start, *latest = thrum__header_latest(header);
+	const struct thrum__reading *start = &header->start,
+				    *latest = thrum__format_latest_clock(header);
 	uint64_t known = header->clock_frequency;
 	if (atomic_load(&start->ticket) == 0 || !latest || latest->ticks < start->ticks ||
 		latest->monotonic < start->monotonic ||
 		latest->monotonic - start->monotonic < DISTANCE_MIN)
 		return known;
-	uint64_t measured = thrum__multiply_divide(latest->ticks - start->ticks, SECOND,
+	uint64_t measured = thrum__format_multiply_divide(latest->ticks - start->ticks, SECOND,
 		latest->monotonic - start->monotonic);
 	return measured / 2 < known && measured > known / 2 ? measured : known;
 }
 
-void thrum__metadata_set_clock(struct thrum__metadata *metadata, const struct thrum__header *header)
+void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thrum__header *header)
 {
 	const struct thrum__reading *start = &header->start;
 	uint64_t second = frequency(header);
@@ -106,7 +107,7 @@ void thrum__metadata_set_clock(struct thrum__metadata *metadata, const struct th
 	if (atomic_load(&start->ticket) == 0)
 		return;
 	/* Wall time at the first reading, less the clock's own then; both in seconds and ticks. */
-	uint64_t wall = thrum__multiply_divide(start->realtime % SECOND, second, SECOND);
+	uint64_t wall = thrum__format_multiply_divide(start->realtime % SECOND, second, SECOND);
 	uint64_t clock = start->ticks % second;
 	metadata->offset_s = (int64_t)(start->realtime / SECOND) - (int64_t)(start->ticks / second);
 	if (wall < clock) {

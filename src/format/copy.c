@@ -31,7 +31,7 @@ struct copy {
 	const struct thrum__input *input;
 	const struct thrum__output *output;
 	struct thrum__header from, to;
-	struct thrum__index index;
+	struct thrum__format_index index;
 	uint8_t *buffer; /* for a packet, or three chunks of a table */
 	uint64_t overwritten;
 };
@@ -39,7 +39,7 @@ struct copy {
 /* Reads exactly so much; what is behind a truncated file's end reads as zeros. */
 static int read_all(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
 {
-	int64_t got = thrum__input_read(input, offset, to, size);
+	int64_t got = thrum__format_input_read(input, offset, to, size);
 	if (got < 0)
 		return (int)got;
 	memset((uint8_t *)to + got, 0, size - (size_t)got);
@@ -81,7 +81,7 @@ static void settle_waits(const uint8_t *before, uint8_t *cells, const uint8_t *a
 	struct thrum__live_task *tasks = (void *)cells;
 
 	for (size_t i = 0; i < size / sizeof *tasks; i++)
-		thrum__live_task_settle(&tasks[i], &first[i], &last[i]);
+		thrum__format_settle_live_task(&tasks[i], &first[i], &last[i]);
 }
 
 /* Copies a table of cells, each valid while its first word is not 0 and stays the same. */
@@ -131,11 +131,12 @@ static int copy_bytes(struct copy *copy, struct thrum__section from, struct thru
  * is, so that the copy tells of it too; one that the file ends in ends there. Returns 1; 0: it is
  * gone; or a negative enum thrum_error.
  */
-static int take_packet(struct copy *copy, const struct thrum__index_entry *entry)
+static int take_packet(struct copy *copy, const struct thrum__format_index_entry *entry)
 {
 	uint32_t size = copy->from.packet_size;
 	size_t bytes = 0;
-	int result = thrum__index_read(entry, copy->input, &copy->from, copy->buffer, &bytes);
+	int result = thrum__format_index_read(entry, copy->input, &copy->from, copy->buffer,
+		&bytes);
 	if (result == THRUM__REUSED)
 		return 0;
 	if (result == -THRUM_E_DAMAGED) {
@@ -156,7 +157,7 @@ static int take_packet(struct copy *copy, const struct thrum__index_entry *entry
 
 static int copy_packets(struct copy *copy)
 {
-	thrum__index_sort_by_begin(&copy->index);
+	thrum__format_index_sort_by_begin(&copy->index);
 	for (size_t i = 0; i < copy->index.count; i++) {
 		int result = take_packet(copy, &copy->index.entries[i]);
 		if (result < 0)
@@ -206,7 +207,7 @@ static int write_header(struct copy *copy)
 	uint64_t lost[16];
 	int error = read_all(copy->input, offsetof(struct thrum__header, lost), lost, sizeof lost);
 	if (error == 0)
-		error = thrum__header_read_clocks(copy->input, to);
+		error = thrum__format_read_clocks(copy->input, to);
 	if (error != 0)
 		return error;
 
@@ -231,7 +232,7 @@ static int write_header(struct copy *copy)
 static int copy_parts(struct copy *copy)
 {
 	const struct thrum__header *from = &copy->from, *to = &copy->to;
-	int error = thrum__index_init(&copy->index, copy->input, from);
+	int error = thrum__format_index_init(&copy->index, copy->input, from);
 	if (error == 0)
 		error = copy_cells(copy, from->live_tasks, to->live_tasks,
 			sizeof(struct thrum__live_task));
@@ -260,7 +261,7 @@ static bool has_tables(const struct thrum__input *input, const struct thrum__hea
 	return true;
 }
 
-int thrum__recording_copy(const struct thrum__input *input, const struct thrum__output *output,
+int thrum__format_copy(const struct thrum__input *input, const struct thrum__output *output,
 	uint64_t *overwritten)
 {
 	struct copy copy = {.input = input, .output = output};
@@ -268,7 +269,7 @@ int thrum__recording_copy(const struct thrum__input *input, const struct thrum__
 	uint64_t offset;
 	int error = read_all(input, 0, &copy.from, sizeof copy.from);
 	if (error == 0)
-		error = thrum__header_check(&copy.from, &what, &offset);
+		error = thrum__format_check_header(&copy.from, &what, &offset);
 	if (error == 0 && !has_tables(input, &copy.from))
 		error = -THRUM_E_TRUNCATED;
 	if (error != 0)
@@ -280,7 +281,7 @@ int thrum__recording_copy(const struct thrum__input *input, const struct thrum__
 	error = copy_parts(&copy);
 	if (error == 0 && overwritten)
 		*overwritten = copy.overwritten;
-	thrum__index_finish(&copy.index);
+	thrum__format_index_finish(&copy.index);
 	free(copy.buffer);
 	return error;
 }

@@ -7,7 +7,7 @@
 #define RUNNING
 #define NOBODY
 
-bool thrum__record_is_wide(const struct thrum__record *r, uint64_t id_base)
+bool thrum__format_record_is_wide(const struct thrum__record *r, uint64_t id_base)
 {
 	uint64_t far = 0; /* bits above the 32nd: some field doesn't fit */
 
@@ -63,10 +63,11 @@ static uint8_t *put_value(uint8_t *p, int64_t value, bool wide)
 
 static uint8_t *put_text(uint8_t *p, const char *text)
 {
-	return p + thrum__copy_text((char *)p, text, THRUM_TEXT_MAX) + 1;
+	return p + thrum__format_copy_text((char *)p, text, THRUM_TEXT_MAX) + 1;
 }
 
-size_t thrum__encode_fields(uint8_t *to, const struct thrum__record *r, uint64_t id_base, bool wide)
+size_t thrum__format_encode_fields(uint8_t *to, const struct thrum__record *r, uint64_t id_base,
+	bool wide)
 {
 	uint8_t *p = to;
 
@@ -90,7 +91,7 @@ size_t thrum__encode_fields(uint8_t *to, const struct thrum__record *r, uint64_t
 	return (size_t)(p - to);
 }
 
-size_t thrum__encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last)
+size_t thrum__format_encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last)
 {
 	if (id < THRUM__EXTENDED && ticks - last < UINT64_C(1) << THRUM__TIME_BITS) {
 		uint32_t compact = (uint32_t)ticks << 5 | id;
@@ -111,7 +112,7 @@ static bool continues_character(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-size_t thrum__copy_text(char *to, const char *from, size_t max)
+size_t thrum__format_copy_text(char *to, const char *from, size_t max)
 {
 	static const char ellipsis[] = "\xe2\x80\xa6";
 	const char *end = memchr(from, '\0', max + 1);

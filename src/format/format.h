@@ -155,8 +155,8 @@ _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
 /*
  * The wait of a cell that was copied three times in a row: left out if it changed meanwhile.
  */
-void thrum__live_task_settle(struct thrum__live_task *cell, const struct thrum__live_task *before,
-	const struct thrum__live_task *after);
+void thrum__format_settle_live_task(struct thrum__live_task *cell,
+	const struct thrum__live_task *before, const struct thrum__live_task *after);
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 
@@ -217,32 +217,33 @@ struct thrum__record {
 };
 
 /* Whether a record's fields need the wide form in a packet of this id_base. */
-bool thrum__record_is_wide(const struct thrum__record *, uint64_t id_base);
+bool thrum__format_record_is_wide(const struct thrum__record *, uint64_t id_base);
 
 /* Writes the fields; returns how many bytes, at most THRUM__BODY_MAX. */
-size_t thrum__encode_fields(uint8_t *to, const struct thrum__record *, uint64_t id_base, bool wide);
+size_t thrum__format_encode_fields(uint8_t *to, const struct thrum__record *, uint64_t id_base,
+	bool wide);
 
 /*
  * Writes an event's header: compact when `id` and the time since `last` (the event before, or the
  * packet's begin) allow. Returns 4 or 13.
  */
-size_t thrum__encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last);
+size_t thrum__format_encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last);
 
 /* Cuts what is longer than `max` bytes between two UTF-8 characters, ending in an ellipsis. Copies
  * at most max bytes and a NUL; returns the length. */
-size_t thrum__copy_text(char *to, const char *from, size_t max);
+size_t thrum__format_copy_text(char *to, const char *from, size_t max);
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 
 /* Fills in sizes and sections for a recording of `size` bytes. Returns 0, or -THRUM_E_SIZE. */
-int thrum__layout(struct thrum__header *, uint64_t size);
+int thrum__format_lay_out(struct thrum__header *, uint64_t size);
 
 /*
  * Checks a header found in a file or a block of `size` bytes: every section lies within it, sizes
  * are sane. A file may be shorter than the header says (truncated): packets are then cut off by the
  * reader. Returns 0 or -THRUM_E_FORMAT, _VERSION, _DAMAGED; *what names the culprit, statically.
  */
-int thrum__header_check(const struct thrum__header *, const char **what, uint64_t *offset);
+int thrum__format_check_header(const struct thrum__header *, const char **what, uint64_t *offset);
 
 /* ---- Bytes in and out: how format/ and read/ reach what they don't own ---------------------- */
 
@@ -271,8 +272,8 @@ struct thrum__output {
  * thrum_error: -THRUM_E_TRUNCATED (the file ends before it does; what is there is copied and *bytes
  * says how much), -THRUM_E_DAMAGED (magic or sizes). *bytes: the content's bytes, header included.
  */
-int thrum__packet_read(const struct thrum__input *, const struct thrum__header *, uint32_t index,
-	uint8_t *to, size_t *bytes);
+int thrum__format_packet_read(const struct thrum__input *, const struct thrum__header *,
+	uint32_t index, uint8_t *to, size_t *bytes);
 #define THRUM__REUSED 2
 
 /*
@@ -280,7 +281,7 @@ int thrum__packet_read(const struct thrum__input *, const struct thrum__header *
  * only, oldest first. *overwritten: packets that were reused while they were copied; they are also
  * added to the copy's lost[THRUM__LOST_OVERWRITTEN]. Returns 0 or a negative enum thrum_error.
  */
-int thrum__recording_copy(const struct thrum__input *, const struct thrum__output *,
+int thrum__format_copy(const struct thrum__input *, const struct thrum__output *,
 	uint64_t *overwritten);
 
 /* ---- CTF metadata --------------------------------------------------------------------------- */
@@ -300,7 +301,7 @@ struct thrum__metadata {
  * Writes the metadata text to `to`, at most `size` bytes with the ending NUL, and returns how long
  * it is (without NUL) if there were room enough, as snprintf does.
  */
-size_t thrum__metadata_write(char *to, size_t size, const struct thrum__metadata *);
+size_t thrum__format_write_metadata(char *to, size_t size, const struct thrum__metadata *);
 #define THRUM__METADATA_SIZE 16384u
 
 #endif

@@ -51,7 +51,7 @@ static int refuse(int error, const char *name, size_t at, const char **what, uin
 	return error;
 }
 
-int thrum__header_check(const struct thrum__header *h, const char **what, uint64_t *offset)
+int thrum__format_check_header(const struct thrum__header *h, const char **what, uint64_t *offset)
 {
 #define REQUIRE(condition, error, name, member) \
 	do { \

@@ -6,7 +6,7 @@
 #include "format/index.h"
 
 /* Appends the packet, if there is one at `index`. *room: of the entries. */
-static int add(struct thrum__index *list, size_t *room, const struct thrum__packet *packet,
+static int add(struct thrum__format_index *list, size_t *room, const struct thrum__packet *packet,
 	uint32_t index)
 {
 	uint32_t ticket = atomic_load_explicit(&packet->ticket, memory_order_relaxed);
@@ -14,21 +14,22 @@ static int add(struct thrum__index *list, size_t *room, const struct thrum__pack
 		return 0;
 	if (list->count == *room) {
 		size_t more = *room ? *room * 2 : 64;
-		struct thrum__index_entry *entries = realloc(list->entries, more * sizeof *entries);
+		struct thrum__format_index_entry *entries = realloc(list->entries,
+			more * sizeof *entries);
 		if (!entries)
 			return -THRUM_E_MEMORY;
 		list->entries = entries;
 		*room = more;
 	}
-	list->entries[list->count++] = (struct thrum__index_entry){packet->begin, packet->lane,
-		packet->seq, ticket, index};
+	list->entries[list->count++] = (struct thrum__format_index_entry){packet->begin,
+		packet->lane, packet->seq, ticket, index};
 	return 0;
 }
 
-int thrum__index_init(struct thrum__index *index, const struct thrum__input *input,
+int thrum__format_index_init(struct thrum__format_index *index, const struct thrum__input *input,
 	const struct thrum__header *header)
 {
-	struct thrum__index list = {NULL, 0};
+	struct thrum__format_index list = {NULL, 0};
 	size_t room = 0;
 	uint32_t used = atomic_load_explicit(&header->packets_used, memory_order_relaxed);
 	for (uint32_t i = 0; i < used && i < header->packets; i++) {
@@ -50,10 +51,10 @@ int thrum__index_init(struct thrum__index *index, const struct thrum__input *inp
 	return 0;
 }
 
-void thrum__index_finish(struct thrum__index *index)
+void thrum__format_index_finish(struct thrum__format_index *index)
 {
 	free(index->entries);
-	*index = (struct thrum__index){NULL, 0};
+	*index = (struct thrum__format_index){NULL, 0};
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -63,36 +64,37 @@ static int compare(uint64_t a, uint64_t b)
 
 static int compare_begin(const void *left, const void *right)
 {
-	const struct thrum__index_entry *a = left, *b = right;
+	const struct thrum__format_index_entry *a = left, *b = right;
 	int order = compare(a->begin, b->begin);
 	return order ? order : compare(a->index, b->index);
 }
 
 static int compare_lane(const void *left, const void *right)
 {
-	const struct thrum__index_entry *a = left, *b = right;
+	const struct thrum__format_index_entry *a = left, *b = right;
 	int order = compare(a->lane, b->lane);
 	if (order == 0)
 		order = compare(a->seq, b->seq);
 	return order ? order : compare(a->index, b->index);
 }
 
-void thrum__index_sort_by_begin(struct thrum__index *index)
+void thrum__format_index_sort_by_begin(struct thrum__format_index *index)
 {
 	if (index->count > 0)
 		qsort(index->entries, index->count, sizeof *index->entries, compare_begin);
 }
 
-void thrum__index_sort_by_lane(struct thrum__index *index)
+void thrum__format_index_sort_by_lane(struct thrum__format_index *index)
 {
 	if (index->count > 0)
 		qsort(index->entries, index->count, sizeof *index->entries, compare_lane);
 }
 
-int thrum__index_read(const struct thrum__index_entry *entry, const struct thrum__input *input,
-	const struct thrum__header *header, uint8_t *to, size_t *bytes)
+int thrum__format_index_read(const struct thrum__format_index_entry *entry,
+	const struct thrum__input *input, const struct thrum__header *header, uint8_t *to,
+	size_t *bytes)
 {
-	int result = thrum__packet_read(input, header, entry->index, to, bytes);
+	int result = thrum__format_packet_read(input, header, entry->index, to, bytes);
 	if (result == 1) {
 		uint32_t ticket;
 		memcpy(&ticket, to + offsetof(struct thrum__packet, ticket), sizeof ticket);

@@ -29,7 +29,7 @@ static struct thrum__section take(uint64_t *end, uint64_t size)
 	return section;
 }
 
-int thrum__layout(struct thrum__header *h, uint64_t size)
+int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 {
 	size = size / PAGE * PAGE;
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)

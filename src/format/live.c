@@ -2,8 +2,8 @@
 /* Live tasks as they are read. */
 #include "format/format.h"
 
-void thrum__live_task_settle(struct thrum__live_task *cell, const struct thrum__live_task *before,
-	const struct thrum__live_task *after)
+void thrum__format_settle_live_task(struct thrum__live_task *cell,
+	const struct thrum__live_task *before, const struct thrum__live_task *after)
 {
 	bool same = before->waiting == after->waiting && before->waited == after->waited &&
 		before->waiting_lane == after->waiting_lane;

@@ -327,7 +327,7 @@ static void put_event(struct text *text, unsigned id, const struct thrum__record
 	put(text, " }; };\n");
 }
 
-size_t thrum__metadata_write(char *to, size_t size, const struct thrum__metadata *metadata)
+size_t thrum__format_write_metadata(char *to, size_t size, const struct thrum__metadata *metadata)
 {
 	struct text text = {to, size, 0};
 	put_trace(&text, metadata);
@@ -335,11 +335,11 @@ size_t thrum__metadata_write(char *to, size_t size, const struct thrum__metadata
 	put_enumerations(&text, metadata);
 	put_stream(&text);
 	for (unsigned id = 0; id < THRUM__WIDE; id++) {
-		const struct thrum__record_info *record = &thrum__records[id];
+		const struct thrum__record_info *record = &thrum__format_records[id];
 		if (!record->name)
 			continue;
 		put_event(&text, id, record, false);
-		if (thrum__record_has_wide(record))
+		if (thrum__format_record_has_wide(record))
 			put_event(&text, id + THRUM__WIDE, record, true);
 	}
 	if (size > 0)

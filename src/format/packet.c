@@ -18,7 +18,8 @@ struct word_pair {
 	uint32_t first, second;
 };
 
-int64_t thrum__input_read(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
+int64_t thrum__format_input_read(const struct thrum__input *input, uint64_t offset, void *to,
+	size_t size)
 {
 	size_t done = 0;
 
@@ -37,7 +38,7 @@ int64_t thrum__input_read(const struct thrum__input *input, uint64_t offset, voi
 
 static int read_pair(const struct thrum__input *input, uint64_t offset, struct word_pair *pair)
 {
-	int64_t got = thrum__input_read(input, offset, pair, sizeof *pair);
+	int64_t got = thrum__format_input_read(input, offset, pair, sizeof *pair);
 
 	/* Partner: the release stores of ticket and content size. What is read next is not older.
 	 */
@@ -84,7 +85,7 @@ static int read_once(const struct thrum__input *input, const struct thrum__heade
 
 	if (size > limit)
 		size = limit;
-	int64_t got = thrum__input_read(input, offset, to, size);
+	int64_t got = thrum__format_input_read(input, offset, to, size);
 
 	if (got < 0)
 		return (int)got;
@@ -105,7 +106,7 @@ static int read_once(const struct thrum__input *input, const struct thrum__heade
 	return (size_t)got < size ? -THRUM_E_TRUNCATED : 1;
 }
 
-int thrum__packet_peek(const struct thrum__input *input, const struct thrum__header *header,
+int thrum__format_packet_peek(const struct thrum__input *input, const struct thrum__header *header,
 	uint32_t index, uint8_t *to, size_t limit, size_t *bytes)
 {
 	uint64_t offset = header->packet.offset + (uint64_t)index * header->packet_size;
@@ -117,8 +118,8 @@ int thrum__packet_peek(const struct thrum__input *input, const struct thrum__hea
 	return result;
 }
 
-int thrum__packet_read(const struct thrum__input *input, const struct thrum__header *header,
+int thrum__format_packet_read(const struct thrum__input *input, const struct thrum__header *header,
 	uint32_t index, uint8_t *to, size_t *bytes)
 {
-	return thrum__packet_peek(input, header, index, to, header->packet_size, bytes);
+	return thrum__format_packet_peek(input, header, index, to, header->packet_size, bytes);
 }

@@ -6,13 +6,14 @@
 #include "format/format.h"
 
 /*
- * As thrum__packet_read, but copies no more than the first `limit` bytes of the content, at least
+ * As thrum__format_packet_read, but copies no more than the first `limit` bytes of the content, at least
  * the packet's header.
  */
-int thrum__packet_peek(const struct thrum__input *, const struct thrum__header *, uint32_t index,
-	uint8_t *to, size_t limit, size_t *bytes);
+int thrum__format_packet_peek(const struct thrum__input *, const struct thrum__header *,
+	uint32_t index, uint8_t *to, size_t limit, size_t *bytes);
 
 /* Reads `size` bytes unless the input ends; returns how many, or a negative enum thrum_error. */
-int64_t thrum__input_read(const struct thrum__input *, uint64_t offset, void *to, size_t size);
+int64_t thrum__format_input_read(const struct thrum__input *, uint64_t offset, void *to,
+	size_t size);
 
 #endif

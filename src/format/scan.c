@@ -6,22 +6,22 @@
 
 #define TIME_RANGE (UINT64_C(1) << THRUM__TIME_BITS)
 
-void thrum__scan_init(struct thrum__scan *scan, const uint8_t *packet, size_t bytes)
+void thrum__format_scan_init(struct thrum__format_scan *scan, const uint8_t *packet, size_t bytes)
 {
-	*scan = (struct thrum__scan){.packet = packet,
+	*scan = (struct thrum__format_scan){.packet = packet,
 		.next = sizeof(struct thrum__packet),
 		.end = bytes};
 	memcpy(&scan->ticks, packet + offsetof(struct thrum__packet, begin), sizeof scan->ticks);
 }
 
-static int damaged(struct thrum__scan *scan, const char *why)
+static int damaged(struct thrum__format_scan *scan, const char *why)
 {
 	scan->damage = why;
 	return -THRUM_E_DAMAGED;
 }
 
 /* Reads the event's header at scan->next; returns its size, 0 when it doesn't fit. */
-static size_t read_header(const struct thrum__scan *scan, uint32_t *id, uint64_t *ticks)
+static size_t read_header(const struct thrum__format_scan *scan, uint32_t *id, uint64_t *ticks)
 {
 	const uint8_t *at = scan->packet + scan->next;
 	size_t left = scan->end - scan->next;
@@ -65,7 +65,7 @@ static size_t field_size(enum thrum__field_type type, bool wide, const uint8_t *
 	return 0;
 }
 
-int thrum__scan_next(struct thrum__scan *scan)
+int thrum__format_scan_next(struct thrum__format_scan *scan)
 {
 	if (scan->next >= scan->end)
 		return 0;
@@ -75,14 +75,14 @@ int thrum__scan_next(struct thrum__scan *scan)
 	if (header == 0)
 		return damaged(scan, "an event's header is cut off");
 	bool wide = id >= THRUM__WIDE;
-	if (id >= 2 * THRUM__WIDE || !thrum__records[id % THRUM__WIDE].name ||
-		(wide && !thrum__record_has_wide(&thrum__records[id % THRUM__WIDE])))
+	if (id >= 2 * THRUM__WIDE || !thrum__format_records[id % THRUM__WIDE].name ||
+		(wide && !thrum__format_record_has_wide(&thrum__format_records[id % THRUM__WIDE])))
 		return damaged(scan, "an event of an unknown kind");
 	if (ticks < scan->ticks)
 		return damaged(scan, "time runs back");
 
 	size_t at = scan->next + header;
-	const struct thrum__record_info *record = &thrum__records[id % THRUM__WIDE];
+	const struct thrum__record_info *record = &thrum__format_records[id % THRUM__WIDE];
 	for (int i = 0; record->fields[i].type != THRUM__F_END; i++) {
 		size_t size = field_size(record->fields[i].type, wide, scan->packet + at,
 			scan->end - at);

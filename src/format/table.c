@@ -14,11 +14,11 @@
 #define KEY(x) {THRUM__F_KEY, #x},
 #define RECORD(id, NAME, name, runs, fields) [id] = {name, {fields{THRUM__F_END, NULL}}},
 
-const struct thrum__record_info thrum__records[THRUM__WIDE] = {
+const struct thrum__record_info thrum__format_records[THRUM__WIDE] = {
 #include "format/records.def"
 };
 
-bool thrum__record_has_wide(const struct thrum__record_info *record)
+bool thrum__format_record_has_wide(const struct thrum__record_info *record)
 {
 	for (int i = 0; record->fields[i].type != THRUM__F_END; i++) {
 		if (record->fields[i].type == THRUM__F_TASK ||

@@ -33,9 +33,9 @@ struct thrum__record_info {
 };
 
 /* By id, the narrow one; ids from THRUM__WIDE on are the same records' wide forms. */
-extern const struct thrum__record_info thrum__records[THRUM__WIDE];
+extern const struct thrum__record_info thrum__format_records[THRUM__WIDE];
 
 /* Whether a record has a wide form: whether it has a task or a value. */
-bool thrum__record_has_wide(const struct thrum__record_info *);
+bool thrum__format_record_has_wide(const struct thrum__record_info *);
 
 #endif

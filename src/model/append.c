@@ -20,7 +20,7 @@ static int note_site(struct thrum__model *m, const struct thrum_trace *trace, ui
 	if (!site)
 		return 0;
 	void *all = sites->all;
-	int error = thrum__array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
+	int error = thrum__model_array_grow(&all, &sites->room, number + 1u, sizeof *sites->all);
 
 	sites->all = all;
 	if (error)
@@ -41,11 +41,11 @@ static int note_site(struct thrum__model *m, const struct thrum_trace *trace, ui
 }
 
 /* Makes room for the event's lane. */
-static int add_lane(struct thrum__moment *s)
+static int add_lane(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	uint32_t i = m->lane_count;
-	int error = thrum__lanes_grow(m, s->event->lane);
+	int error = thrum__model_lanes_grow(m, s->event->lane);
 
 	for (; s->trace && i < m->lane_count; i++) {
 		const struct thrum_trace_lane *there = thrum_trace_lane(s->trace, i);
@@ -61,30 +61,31 @@ static int add_lane(struct thrum__moment *s)
 
 /* ---- Who and what -------------------------------------------------------------------------- */
 
-static inline uint32_t actor(struct thrum__moment *s)
+static inline uint32_t actor(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 
 	if (!(e->flags & THRUM_EVENT_HAS_TASK) || e->task == s->nobody)
 		return THRUM__NONE;
-	return thrum__task_of(s, e->task);
+	return thrum__model_task_of(s, e->task);
 }
 
-static bool has_other(const struct thrum__moment *s)
+static bool has_other(const struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 
 	return e->flags & THRUM_EVENT_HAS_OTHER && e->other != s->nobody;
 }
 
-static inline uint32_t other(struct thrum__moment *s)
+static inline uint32_t other(struct thrum__model_input *s)
 {
-	return has_other(s) ? thrum__task_of(s, s->event->other) : THRUM__NONE;
+	return has_other(s) ? thrum__model_task_of(s, s->event->other) : THRUM__NONE;
 }
 
-uint32_t thrum__text_of(struct thrum__moment *s)
+uint32_t thrum__model_text_of(struct thrum__model_input *s)
 {
-	uint32_t text = thrum__strings_add(s->model->strings, s->event->text, s->event->text_size);
+	uint32_t text = thrum__model_strings_add(s->model->strings, s->event->text,
+		s->event->text_size);
 
 	if (text == THRUM__NONE)
 		s->model->failed = true;
@@ -92,34 +93,34 @@ uint32_t thrum__text_of(struct thrum__moment *s)
 }
 
 /* The running task does this: where that isn't known, now it is. */
-static uint32_t runner(struct thrum__moment *s)
+static uint32_t runner(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s);
 
 	if (s->lane->is_unknown && task != THRUM__NONE &&
 		!(s->event->flags & THRUM_EVENT_REMEMBERED))
-		thrum__lane_run(s, task);
+		thrum__model_lane_run(s, task);
 	return task;
 }
 
 /* Task `task` runs from now on. */
-static void switch_to(struct thrum__moment *s, uint32_t task)
+static void switch_to(struct thrum__model_input *s, uint32_t task)
 {
 	if (task != THRUM__NONE || !s->model->is_mirage) {
-		thrum__lane_run(s, task == THRUM__NONE ? s->lane->task : task);
+		thrum__model_lane_run(s, task == THRUM__NONE ? s->lane->task : task);
 	} else if (s->lane->suspended == THRUM__NONE) {
-		thrum__lane_run(s, THRUM__NONE);
-		thrum__lane_suspend(s, THRUM__NONE);
+		thrum__model_lane_run(s, THRUM__NONE);
+		thrum__model_lane_suspend(s, THRUM__NONE);
 	}
 }
 
 /* ---- Notes --------------------------------------------------------------------------------- */
 
-static void note(struct thrum__moment *s, enum thrum__note_kind kind, uint32_t task, uint32_t text,
-	int64_t value)
+static void note(struct thrum__model_input *s, enum thrum__note_kind kind, uint32_t task,
+	uint32_t text, int64_t value)
 {
 	struct thrum__model *m = s->model;
-	uint32_t row = thrum__rows_add(m, &m->notes, sizeof(struct thrum__notes),
+	uint32_t row = thrum__model_rows_add(m, &m->notes, sizeof(struct thrum__notes),
 		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
@@ -134,27 +135,27 @@ static void note(struct thrum__moment *s, enum thrum__note_kind kind, uint32_t t
 		return;
 	THRUM__NOTE(m, row, prev) = THRUM__TASK(m, task, note);
 	THRUM__TASK(m, task, note) = row;
-	thrum__task_hear(m, task, s->time);
+	thrum__model_task_hear(m, task, s->time);
 }
 
-static void label(struct thrum__moment *s)
+static void label(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s), text;
 
 	if (task == THRUM__NONE)
 		return;
-	text = thrum__text_of(s);
+	text = thrum__model_text_of(s);
 	/* mirage-profile knows labels only: all but a task's first are what it logs. */
 	if (s->model->is_mirage && THRUM__TASK(s->model, task, name) != THRUM__NONE) {
 		note(s, THRUM__NOTE_LOG, task, text, 0);
 		return;
 	}
 	THRUM__TASK(s->model, task, name) = text;
-	thrum__task_hold(s->model, task);
+	thrum__model_task_hold(s->model, task);
 	note(s, THRUM__NOTE_LABEL, task, text, 0);
 }
 
-static void due(struct thrum__moment *s)
+static void due(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s);
 	int64_t delay = s->event->value;
@@ -164,7 +165,7 @@ static void due(struct thrum__moment *s)
 			delay > THRUM__OPEN - s->time ? THRUM__OPEN : s->time + delay);
 }
 
-static void log_or_tag(struct thrum__moment *s)
+static void log_or_tag(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 	enum thrum__note_kind kind = e->type == THRUM_EVENT_LOG ? THRUM__NOTE_LOG
@@ -172,24 +173,24 @@ static void log_or_tag(struct thrum__moment *s)
 								: THRUM__NOTE_TAG;
 	uint32_t task = runner(s);
 
-	note(s, kind, task, thrum__text_of(s), e->value);
+	note(s, kind, task, thrum__model_text_of(s), e->value);
 }
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
-static void create(struct thrum__moment *s)
+static void create(struct thrum__model_input *s)
 {
 	/* Elsewhere the creator may be named, and another one run. */
 	uint32_t creator = s->model->is_mirage ? runner(s) : actor(s);
 
 	if (!has_other(s) || s->model->failed)
 		return;
-	thrum__task_create(s, creator);
+	thrum__model_task_create(s, creator);
 	if (s->event->site && s->trace && note_site(s->model, s->trace, s->event->site))
 		s->model->failed = true;
 }
 
-static void end(struct thrum__moment *s)
+static void end(struct thrum__model_input *s)
 {
 	static const struct {
 		uint8_t edge, state;
@@ -203,29 +204,29 @@ static void end(struct thrum__moment *s)
 
 	if (to == THRUM__NONE)
 		return;
-	thrum__edge_add(s, ends[s->event->type].edge, from, to, 0);
+	thrum__model_edge_add(s, ends[s->event->type].edge, from, to, 0);
 	if (s->event->type == THRUM_EVENT_FAIL && THRUM__TASK(m, to, state) == THRUM__STATE_PENDING)
-		THRUM__TASK(m, to, failure) = thrum__text_of(s);
-	thrum__task_end(s, to, ends[s->event->type].state);
+		THRUM__TASK(m, to, failure) = thrum__model_text_of(s);
+	thrum__model_task_end(s, to, ends[s->event->type].state);
 }
 
-static void become(struct thrum__moment *s)
+static void become(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	uint32_t task = actor(s);
 
 	if (task == THRUM__NONE || !has_other(s))
 		return;
-	thrum__task_become(s, task, s->event->other);
+	thrum__model_task_become(s, task, s->event->other);
 	if (m->is_mirage && s->lane->running == task && !m->failed) {
 		uint32_t heir = thrum__model_heir(m, task);
 
 		if (heir != task)
-			thrum__lane_run(s, heir);
+			thrum__model_lane_run(s, heir);
 	}
 }
 
-static void should_resolve(struct thrum__moment *s)
+static void should_resolve(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s);
 
@@ -235,15 +236,15 @@ static void should_resolve(struct thrum__moment *s)
 
 /* ---- Edges --------------------------------------------------------------------------------- */
 
-static void take_wait(struct thrum__moment *s)
+static void take_wait(struct thrum__model_input *s)
 {
 	uint32_t from = actor(s), to = other(s);
 
 	if (to != THRUM__NONE)
-		thrum__task_wait(s, from, to);
+		thrum__model_task_wait(s, from, to);
 }
 
-static void read_result(struct thrum__moment *s)
+static void read_result(struct thrum__model_input *s)
 {
 	uint32_t from = actor(s), to = other(s);
 
@@ -251,49 +252,49 @@ static void read_result(struct thrum__moment *s)
 		return;
 	if (s->model->is_mirage)
 		switch_to(s, from);
-	thrum__task_read(s, from, to);
+	thrum__model_task_read(s, from, to);
 }
 
-static void act_on(struct thrum__moment *s, enum thrum__edge_kind kind, int64_t value)
+static void act_on(struct thrum__model_input *s, enum thrum__edge_kind kind, int64_t value)
 {
 	uint32_t from = runner(s), to = other(s);
 
 	if (to == THRUM__NONE || s->model->failed)
 		return;
-	thrum__edge_add(s, kind, from, to, value);
-	thrum__task_hear(s->model, to, s->time);
+	thrum__model_edge_add(s, kind, from, to, value);
+	thrum__model_task_hear(s->model, to, s->time);
 	if (kind == THRUM__EDGE_SIGNAL && s->model->is_mirage)
-		thrum__lane_run(s, to);
+		thrum__model_lane_run(s, to);
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */
 
-static void lost_or_damaged(struct thrum__moment *s)
+static void lost_or_damaged(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 	bool is_lost = e->type == THRUM_EVENT_LOST;
 	bool has_count = is_lost && e->flags & THRUM_EVENT_HAS_VALUE && e->value > 0;
-	uint32_t cause = thrum__text_of(s);
+	uint32_t cause = thrum__model_text_of(s);
 
 	s->model->damaged += !is_lost;
-	thrum__lane_gap(s, s->lane->last, cause, has_count ? (uint64_t)e->value : 0);
+	thrum__model_lane_gap(s, s->lane->last, cause, has_count ? (uint64_t)e->value : 0);
 }
 
 /* What is overwritten before a lane's first event. */
-static void cut_beginning(struct thrum__moment *s)
+static void cut_beginning(struct thrum__model_input *s)
 {
 	static const char cause[] = "overwritten";
-	uint32_t text = thrum__strings_add(s->model->strings, cause, sizeof cause - 1);
+	uint32_t text = thrum__model_strings_add(s->model->strings, cause, sizeof cause - 1);
 
 	s->lane->is_cut = false;
 	s->model->failed |= text == THRUM__NONE;
 	if (s->now > 0)
-		thrum__lane_gap(s, 0, text, 0);
+		thrum__model_lane_gap(s, 0, text, 0);
 }
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
-static void dispatch(struct thrum__moment *s)
+static void dispatch(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 	switch (e->type) {
@@ -312,26 +313,26 @@ static void dispatch(struct thrum__moment *s)
 		act_on(s, THRUM__EDGE_SIGNAL, e->flags & THRUM_EVENT_HAS_VALUE ? e->value : -1);
 		break;
 	case THRUM_EVENT_DUE: due(s); break;
-	case THRUM_EVENT_SUSPEND: thrum__lane_suspend(s, thrum__text_of(s)); break;
-	case THRUM_EVENT_RESUME: thrum__lane_resume(s); break;
+	case THRUM_EVENT_SUSPEND: thrum__model_lane_suspend(s, thrum__model_text_of(s)); break;
+	case THRUM_EVENT_RESUME: thrum__model_lane_resume(s); break;
 	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, 0); break;
 	case THRUM_EVENT_UNLOCK: act_on(s, THRUM__EDGE_UNLOCK, 0); break;
-	case THRUM_EVENT_LINK_SEND: thrum__links_send(s, runner(s)); break;
-	case THRUM_EVENT_LINK_RECEIVE: thrum__links_receive(s, runner(s)); break;
+	case THRUM_EVENT_LINK_SEND: thrum__model_links_send(s, runner(s)); break;
+	case THRUM_EVENT_LINK_RECEIVE: thrum__model_links_receive(s, runner(s)); break;
 	case THRUM_EVENT_LOG:
 	case THRUM_EVENT_TAG: log_or_tag(s); break;
-	case THRUM_EVENT_SPAN_BEGIN: thrum__lane_span_begin(s); break;
-	case THRUM_EVENT_SPAN_END: thrum__lane_span_end(s); break;
-	case THRUM_EVENT_GC: thrum__lane_gc(s); break;
+	case THRUM_EVENT_SPAN_BEGIN: thrum__model_lane_span_begin(s); break;
+	case THRUM_EVENT_SPAN_END: thrum__model_lane_span_end(s); break;
+	case THRUM_EVENT_GC: thrum__model_lane_gc(s); break;
 	case THRUM_EVENT_COUNTER:
-	case THRUM_EVENT_INCREASE: thrum__value_add(s, runner(s)); break;
+	case THRUM_EVENT_INCREASE: thrum__model_value_add(s, runner(s)); break;
 	case THRUM_EVENT_LOST:
 	case THRUM_EVENT_DAMAGED: lost_or_damaged(s); break;
 	default: break; /* what is recorded, CATEGORY says; that is no task's */
 	}
 }
 
-static void append(struct thrum__moment *s)
+static void append(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
@@ -364,7 +365,7 @@ static void append(struct thrum__moment *s)
 int thrum__model_append_from(struct thrum__model *m, const struct thrum_trace *trace,
 	const struct thrum_event *events, size_t count)
 {
-	struct thrum__moment s = {
+	struct thrum__model_input s = {
 		.model = m,
 		.trace = trace,
 		.event = events,

@@ -8,7 +8,7 @@
 #include "model/parts.h"
 
 /* Rows of block i that are there; 0 for the last one, which still fills. */
-static uint32_t full(const struct thrum__rows *rows, uint32_t i, unsigned shift)
+static uint32_t full(const struct thrum__model_rows *rows, uint32_t i, unsigned shift)
 {
 	return rows->block[i] && ((uint64_t)i + 1) << shift <= rows->count ? 1u << shift : 0;
 }
@@ -30,14 +30,14 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 		uint32_t count = full(rows, i, THRUM__BLOCK_SHIFT); \
 \
 		if (count && are_old(block->member, count, before)) \
-			thrum__rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
+			thrum__model_rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
 	}
 
 #define KEPT_MAX 256 /* blocks, the oldest: some 7 MB, however many tasks hang */
 
 static bool is_pending(const struct thrum__model *m, uint32_t task)
 {
-	return thrum__has_row(&m->tasks, task) &&
+	return thrum__model_has_row(&m->tasks, task) &&
 		THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
 }
 
@@ -66,7 +66,7 @@ static void forget_edges(struct thrum__model *m, int64_t before)
 		if (kept < KEPT_MAX && has_waits(m, block, count))
 			kept++;
 		else
-			thrum__rows_free_block(&m->edges, i, THRUM__BLOCK_SHIFT);
+			thrum__model_rows_free_block(&m->edges, i, THRUM__BLOCK_SHIFT);
 	}
 }
 
@@ -82,7 +82,7 @@ static void forget_rows(struct thrum__model *m, int64_t before)
 
 static void forget_values(struct thrum__counter *counter, int64_t before)
 {
-	struct thrum__rows *rows = &counter->values;
+	struct thrum__model_rows *rows = &counter->values;
 
 	/* From the front only: what is left shall have the value before it in `start`. */
 	for (uint32_t i = rows->first >> THRUM__VALUES_SHIFT; i < rows->blocks; i++) {
@@ -93,7 +93,7 @@ static void forget_values(struct thrum__counter *counter, int64_t before)
 			return;
 		counter->start = block->value[count - 1];
 		counter->is_relative = false;
-		thrum__rows_free_block(rows, i, THRUM__VALUES_SHIFT);
+		thrum__model_rows_free_block(rows, i, THRUM__VALUES_SHIFT);
 	}
 }
 
@@ -132,8 +132,8 @@ static void free_tasks(struct thrum__model *m, uint32_t number)
 	const struct thrum__tasks *block = m->tasks.block[number];
 
 	for (uint32_t i = 0; i < THRUM__BLOCK; i++)
-		thrum__ids_remove(m->ids, block->id[i], (number << THRUM__BLOCK_SHIFT) + i);
-	thrum__rows_free_block(&m->tasks, number, THRUM__BLOCK_SHIFT);
+		thrum__model_ids_remove(m->ids, block->id[i], (number << THRUM__BLOCK_SHIFT) + i);
+	thrum__model_rows_free_block(&m->tasks, number, THRUM__BLOCK_SHIFT);
 }
 
 /* Heirs are looked for among all tasks: so blocks go when they are a part of all. */
@@ -143,12 +143,13 @@ static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);
 
-	if (goes && choose_blocks(m, before, goes) > thrum__rows_blocks(&m->tasks) / GOES_PART) {
-		thrum__heirs_shorten(m, goes);
+	if (goes &&
+		choose_blocks(m, before, goes) > thrum__model_rows_blocks(&m->tasks) / GOES_PART) {
+		thrum__model_heirs_shorten(m, goes);
 		for (uint32_t i = 0; i < m->tasks.blocks; i++)
 			if (goes[i])
 				free_tasks(m, i);
-		thrum__heirs_part(m);
+		thrum__model_heirs_part(m);
 	}
 	free(goes);
 }
@@ -188,7 +189,7 @@ static void sweep(struct thrum__model *m)
 	MARK(&m->gaps, stretches, text)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		is_used[m->counters[i].name] = true;
-	thrum__strings_sweep(m->strings, is_used);
+	thrum__model_strings_sweep(m->strings, is_used);
 	free(is_used);
 }
 
@@ -202,7 +203,7 @@ void thrum__model_forget(struct thrum__model *m, int64_t before)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		forget_values(&m->counters[i], before);
 	forget_tasks(m, before);
-	thrum__links_forget(m, before);
+	thrum__model_links_forget(m, before);
 	if (m->strings->bytes / 2 > m->strings->swept)
 		sweep(m);
 }

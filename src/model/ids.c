@@ -7,13 +7,13 @@
 
 #define ROOM_MIN 64
 
-static size_t place(const struct thrum__ids *ids, uint64_t key)
+static size_t place(const struct thrum__model_ids *ids, uint64_t key)
 {
 	return (size_t)thrum__model_mix((uintptr_t)ids, key) & (ids->room - 1);
 }
 
 /* The slot of a page, or the empty one where it belongs. */
-static size_t find(const struct thrum__ids *ids, uint64_t key)
+static size_t find(const struct thrum__model_ids *ids, uint64_t key)
 {
 	size_t i = place(ids, key);
 
@@ -22,15 +22,15 @@ static size_t find(const struct thrum__ids *ids, uint64_t key)
 	return i;
 }
 
-static void forget_recent(struct thrum__ids *ids)
+static void forget_recent(struct thrum__model_ids *ids)
 {
 	for (size_t i = 0; i < THRUM__RECENT; i++)
 		ids->recent[i].key = UINT64_MAX;
 }
 
-int thrum__ids_create(struct thrum__ids **created)
+int thrum__model_ids_create(struct thrum__model_ids **created)
 {
-	struct thrum__ids *ids = calloc(1, sizeof *ids);
+	struct thrum__model_ids *ids = calloc(1, sizeof *ids);
 
 	if (!ids)
 		return -THRUM_E_MEMORY;
@@ -45,7 +45,7 @@ int thrum__ids_create(struct thrum__ids **created)
 	return 0;
 }
 
-void thrum__ids_destroy(struct thrum__ids *ids)
+void thrum__model_ids_destroy(struct thrum__model_ids *ids)
 {
 	if (!ids)
 		return;
@@ -55,19 +55,19 @@ void thrum__ids_destroy(struct thrum__ids *ids)
 	free(ids);
 }
 
-struct thrum__page *thrum__ids_page(const struct thrum__ids *ids, uint64_t key)
+struct thrum__model_id_page *thrum__model_ids_page(const struct thrum__model_ids *ids, uint64_t key)
 {
 	return ids->slots[find(ids, key)];
 }
 
-static int grow(struct thrum__ids *ids)
+static int grow(struct thrum__model_ids *ids)
 {
-	struct thrum__page **old = ids->slots;
+	struct thrum__model_id_page **old = ids->slots;
 	size_t old_room = ids->room;
 
 	if (old_room > SIZE_MAX / 2 / sizeof *old)
 		return -THRUM_E_MEMORY;
-	struct thrum__page **slots = calloc(old_room * 2, sizeof *slots);
+	struct thrum__model_id_page **slots = calloc(old_room * 2, sizeof *slots);
 
 	if (!slots)
 		return -THRUM_E_MEMORY;
@@ -81,7 +81,7 @@ static int grow(struct thrum__ids *ids)
 }
 
 /* The page of a key, made if need be; NULL when there is no memory. */
-static struct thrum__page *make_page(struct thrum__ids *ids, uint64_t key)
+static struct thrum__model_id_page *make_page(struct thrum__model_ids *ids, uint64_t key)
 {
 	size_t i = find(ids, key);
 
@@ -100,20 +100,20 @@ static struct thrum__page *make_page(struct thrum__ids *ids, uint64_t key)
 	return ids->slots[i];
 }
 
-int thrum__ids_set(struct thrum__ids *ids, uint64_t id, uint32_t task)
+int thrum__model_ids_set(struct thrum__model_ids *ids, uint64_t id, uint32_t task)
 {
 	uint64_t key = id >> THRUM__PAGE_SHIFT;
 	size_t recent = key % THRUM__RECENT;
 
 	if (ids->recent[recent].key != key) {
-		struct thrum__page *page = make_page(ids, key);
+		struct thrum__model_id_page *page = make_page(ids, key);
 
 		if (!page)
 			return -THRUM_E_MEMORY;
 		ids->recent[recent].key = key;
 		ids->recent[recent].page = page;
 	}
-	struct thrum__page *page = ids->recent[recent].page;
+	struct thrum__model_id_page *page = ids->recent[recent].page;
 	uint32_t *entry = &page->task[id % THRUM__PAGE];
 
 	page->used += *entry == 0;
@@ -122,7 +122,7 @@ int thrum__ids_set(struct thrum__ids *ids, uint64_t id, uint32_t task)
 }
 
 /* Takes a page out and moves up what lies behind it and may. */
-static void remove_page(struct thrum__ids *ids, size_t hole)
+static void remove_page(struct thrum__model_ids *ids, size_t hole)
 {
 	free(ids->slots[hole]);
 	ids->slots[hole] = NULL;
@@ -142,10 +142,10 @@ static void remove_page(struct thrum__ids *ids, size_t hole)
 	forget_recent(ids);
 }
 
-void thrum__ids_remove(struct thrum__ids *ids, uint64_t id, uint32_t task)
+void thrum__model_ids_remove(struct thrum__model_ids *ids, uint64_t id, uint32_t task)
 {
 	size_t i = find(ids, id >> THRUM__PAGE_SHIFT);
-	struct thrum__page *page = ids->slots[i];
+	struct thrum__model_id_page *page = ids->slots[i];
 
 	if (!page || page->task[id % THRUM__PAGE] != task + 1)
 		return;
@@ -154,7 +154,7 @@ void thrum__ids_remove(struct thrum__ids *ids, uint64_t id, uint32_t task)
 		remove_page(ids, i);
 }
 
-size_t thrum__ids_memory(const struct thrum__ids *ids)
+size_t thrum__model_ids_memory(const struct thrum__model_ids *ids)
 {
 	return sizeof *ids + ids->room * sizeof *ids->slots + ids->used * sizeof *ids->slots[0];
 }

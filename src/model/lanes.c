@@ -9,13 +9,13 @@
 /* So many open spans are searched for the one that ends. */
 #define SPAN_SEARCH 64
 
-int thrum__lanes_grow(struct thrum__model *m, uint32_t number)
+int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
 {
 	void *lanes = m->lanes;
 
 	if (number >= LANES_MAX)
 		return -THRUM_E_DAMAGED;
-	int error = thrum__array_grow(&lanes, &m->lane_room, number + 1, sizeof *m->lanes);
+	int error = thrum__model_array_grow(&lanes, &m->lane_room, number + 1, sizeof *m->lanes);
 
 	m->lanes = lanes;
 	if (error)
@@ -34,10 +34,10 @@ int thrum__lanes_grow(struct thrum__model *m, uint32_t number)
 	return 0;
 }
 
-static uint32_t add_stretch(struct thrum__moment *s, struct thrum__rows *rows, int64_t start,
-	int64_t end, uint32_t text, uint64_t count)
+static uint32_t add_stretch(struct thrum__model_input *s, struct thrum__model_rows *rows,
+	int64_t start, int64_t end, uint32_t text, uint64_t count)
 {
-	uint32_t row = thrum__rows_add(s->model, rows, sizeof(struct thrum__stretches),
+	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__stretches),
 		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
@@ -55,7 +55,7 @@ static uint32_t add_stretch(struct thrum__moment *s, struct thrum__rows *rows, i
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
-static void end_run(struct thrum__moment *s, int64_t time)
+static void end_run(struct thrum__model_input *s, int64_t time)
 {
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
@@ -68,15 +68,16 @@ static void end_run(struct thrum__moment *s, int64_t time)
 	THRUM__RUN(m, run, end) = time;
 	if (task != lane->task)
 		lane->ran += time - THRUM__RUN(m, run, start);
-	if (thrum__has_row(&m->tasks, task))
-		thrum__task_hear(m, task, time);
+	if (thrum__model_has_row(&m->tasks, task))
+		thrum__model_task_hear(m, task, time);
 	lane->run = THRUM__NONE;
 }
 
-static void begin_run(struct thrum__moment *s, uint32_t task)
+static void begin_run(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__model *m = s->model;
-	uint32_t row = thrum__rows_add(m, &m->runs, sizeof(struct thrum__runs), THRUM__BLOCK_SHIFT);
+	uint32_t row = thrum__model_rows_add(m, &m->runs, sizeof(struct thrum__runs),
+		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
 		return;
@@ -91,11 +92,11 @@ static void begin_run(struct thrum__moment *s, uint32_t task)
 	if (before == THRUM__NONE && THRUM__TASK(m, task, flags) & THRUM__TASK_PREEXISTING)
 		THRUM__TASK(m, task, lane) = s->event->lane;
 	THRUM__TASK(m, task, run) = row;
-	thrum__task_hear(m, task, s->now);
+	thrum__model_task_hear(m, task, s->now);
 	s->lane->run = row;
 }
 
-static void end_suspension(struct thrum__moment *s, int64_t time)
+static void end_suspension(struct thrum__model_input *s, int64_t time)
 {
 	struct thrum__lane *lane = s->lane;
 
@@ -106,12 +107,12 @@ static void end_suspension(struct thrum__moment *s, int64_t time)
 	lane->suspended = THRUM__NONE;
 }
 
-void thrum__lane_stop(struct thrum__moment *s)
+void thrum__model_lane_stop(struct thrum__model_input *s)
 {
 	end_run(s, s->now);
 }
 
-void thrum__lane_run(struct thrum__moment *s, uint32_t task)
+void thrum__model_lane_run(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
@@ -130,29 +131,30 @@ void thrum__lane_run(struct thrum__moment *s, uint32_t task)
 
 /* ---- Suspensions --------------------------------------------------------------------------- */
 
-void thrum__lane_suspend(struct thrum__moment *s, uint32_t reason)
+void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 {
 	end_run(s, s->now);
 	end_suspension(s, s->now);
 	s->lane->suspended = add_stretch(s, &s->model->suspensions, s->now, THRUM__OPEN, reason, 0);
 }
 
-void thrum__lane_resume(struct thrum__moment *s)
+void thrum__model_lane_resume(struct thrum__model_input *s)
 {
 	struct thrum__lane *lane = s->lane;
 
 	/* Its beginning is lost. As long as it is suspended, a lane has no events. */
 	if (lane->suspended == THRUM__NONE)
 		lane->suspended = add_stretch(s, &s->model->suspensions, lane->last, THRUM__OPEN,
-			thrum__text_of(s), 0);
+			thrum__model_text_of(s), 0);
 	end_suspension(s, s->now);
 	if (lane->running != THRUM__NONE)
-		thrum__lane_run(s, lane->running);
+		thrum__model_lane_run(s, lane->running);
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */
 
-void thrum__lane_gap(struct thrum__moment *s, int64_t start, uint32_t cause, uint64_t count)
+void thrum__model_lane_gap(struct thrum__model_input *s, int64_t start, uint32_t cause,
+	uint64_t count)
 {
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
@@ -172,41 +174,41 @@ void thrum__lane_gap(struct thrum__moment *s, int64_t start, uint32_t cause, uin
 
 /* ---- Spans --------------------------------------------------------------------------------- */
 
-static struct thrum__span_stack *push(struct thrum__lane *lane)
+static struct thrum__model_span_stack *push(struct thrum__lane *lane)
 {
 	if (!lane->spans)
 		lane->spans = calloc(1, sizeof *lane->spans);
 	if (!lane->spans)
 		return NULL;
 	void *all = lane->spans->all;
-	int error = thrum__array_grow(&all, &lane->spans->room, lane->spans->count + 1,
+	int error = thrum__model_array_grow(&all, &lane->spans->room, lane->spans->count + 1,
 		sizeof *lane->spans->all);
 
 	lane->spans->all = all;
 	return error ? NULL : lane->spans;
 }
 
-void thrum__lane_span_begin(struct thrum__moment *s)
+void thrum__model_lane_span_begin(struct thrum__model_input *s)
 {
-	struct thrum__span_stack *stack = push(s->lane);
+	struct thrum__model_span_stack *stack = push(s->lane);
 
 	if (!stack) {
 		s->model->failed = true;
 		return;
 	}
-	uint32_t row = add_stretch(s, &s->model->spans, s->now, THRUM__OPEN, thrum__text_of(s),
-		stack->count);
+	uint32_t row = add_stretch(s, &s->model->spans, s->now, THRUM__OPEN,
+		thrum__model_text_of(s), stack->count);
 
 	if (row != THRUM__NONE)
 		stack->all[stack->count++] = row;
 }
 
 /* Ends the innermost one of this name, and those within. An end without a beginning is dropped. */
-void thrum__lane_span_end(struct thrum__moment *s)
+void thrum__model_lane_span_end(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
-	struct thrum__span_stack *stack = s->lane->spans;
-	uint32_t text = thrum__text_of(s), count = stack ? stack->count : 0;
+	struct thrum__model_span_stack *stack = s->lane->spans;
+	uint32_t text = thrum__model_text_of(s), count = stack ? stack->count : 0;
 	uint32_t lowest = count > SPAN_SEARCH ? count - SPAN_SEARCH : 0, i = count;
 
 	while (i > lowest && THRUM__SPAN(m, stack->all[i - 1], text) != text)
@@ -218,11 +220,11 @@ void thrum__lane_span_end(struct thrum__moment *s)
 	stack->count = i - 1;
 }
 
-void thrum__lane_gc(struct thrum__moment *s)
+void thrum__model_lane_gc(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	int64_t duration = s->event->value, start = 0;
-	uint32_t name = thrum__strings_add(m->strings, "GC", 2);
+	uint32_t name = thrum__model_strings_add(m->strings, "GC", 2);
 
 	if (name == THRUM__NONE) {
 		m->failed = true;

@@ -9,7 +9,7 @@
 
 #define PROGRESS 4096 /* events from one question whether to go on to the next, at least */
 
-const char *thrum__state_name(int state)
+const char *thrum__model_state_name(int state)
 {
 	static const char *const names[] = {
 #define THRUM__X(NAME, word) word,
@@ -21,7 +21,7 @@ const char *thrum__state_name(int state)
 									  : "unknown";
 }
 
-const char *thrum__edge_name(int kind)
+const char *thrum__model_edge_name(int kind)
 {
 	static const char *const names[] = {
 #define THRUM__X(NAME, words) words,
@@ -44,10 +44,10 @@ int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **c
 	m->links = calloc(1, sizeof *m->links);
 	m->sites = calloc(1, sizeof *m->sites);
 	if (m->strings)
-		thrum__strings_init(m->strings);
+		thrum__model_strings_init(m->strings);
 	if (m->links)
-		thrum__strings_init(&m->links->keys);
-	if (!m->strings || !m->links || !m->sites || thrum__ids_create(&m->ids)) {
+		thrum__model_strings_init(&m->links->keys);
+	if (!m->strings || !m->links || !m->sites || thrum__model_ids_create(&m->ids)) {
 		thrum__model_destroy(m);
 		return -THRUM_E_MEMORY;
 	}
@@ -85,22 +85,22 @@ void thrum__model_destroy(struct thrum__model *m)
 {
 	if (!m)
 		return;
-	struct thrum__rows *rows[] = {&m->tasks, &m->runs, &m->edges, &m->notes, &m->spans,
+	struct thrum__model_rows *rows[] = {&m->tasks, &m->runs, &m->edges, &m->notes, &m->spans,
 		&m->suspensions, &m->gaps};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		thrum__rows_finish(rows[i]);
+		thrum__model_rows_finish(rows[i]);
 	for (uint32_t i = 0; i < m->counter_count; i++)
-		thrum__rows_finish(&m->counters[i].values);
+		thrum__model_rows_finish(&m->counters[i].values);
 	free(m->counters);
 	finish_lanes(m);
 	finish_sites(m->sites);
-	thrum__ids_destroy(m->ids);
+	thrum__model_ids_destroy(m->ids);
 	if (m->strings)
-		thrum__strings_finish(m->strings);
+		thrum__model_strings_finish(m->strings);
 	free(m->strings);
 	if (m->links) {
-		thrum__strings_finish(&m->links->keys);
+		thrum__model_strings_finish(&m->links->keys);
 		free(m->links->all);
 	}
 	free(m->links);
@@ -132,9 +132,9 @@ int thrum__model_load(struct thrum__model *m, struct thrum_trace *trace,
 	return result;
 }
 
-static size_t rows_memory(const struct thrum__rows *rows, size_t block_size)
+static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_size)
 {
-	return thrum__rows_blocks(rows) * block_size + rows->room * sizeof *rows->block;
+	return thrum__model_rows_blocks(rows) * block_size + rows->room * sizeof *rows->block;
 }
 
 size_t thrum__model_memory(const struct thrum__model *m)
@@ -153,20 +153,21 @@ size_t thrum__model_memory(const struct thrum__model *m)
 		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		if (m->lanes[i].spans)
-			bytes += sizeof(struct thrum__span_stack) +
+			bytes += sizeof(struct thrum__model_span_stack) +
 				m->lanes[i].spans->room * sizeof(uint32_t);
-	bytes += sizeof *m->strings + thrum__strings_memory(m->strings);
-	bytes += sizeof *m->links + thrum__strings_memory(&m->links->keys) +
+	bytes += sizeof *m->strings + thrum__model_strings_memory(m->strings);
+	bytes += sizeof *m->links + thrum__model_strings_memory(&m->links->keys) +
 		m->links->room * sizeof *m->links->all;
 	bytes += sizeof *m->sites + m->sites->bytes + m->sites->room * sizeof *m->sites->all;
-	return bytes + thrum__ids_memory(m->ids);
+	return bytes + thrum__model_ids_memory(m->ids);
 }
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
 uint32_t thrum__model_find(const struct thrum__model *m, uint64_t id)
 {
-	const struct thrum__page *page = thrum__ids_page(m->ids, id >> THRUM__PAGE_SHIFT);
+	const struct thrum__model_id_page *page = thrum__model_ids_page(m->ids,
+		id >> THRUM__PAGE_SHIFT);
 
 	return page ? page->task[id % THRUM__PAGE] - 1 : THRUM__NONE;
 }
@@ -185,13 +186,13 @@ bool thrum__model_is_unsure(const struct thrum__model *m, uint32_t task)
 				THRUM__TASK(m, task, created));
 }
 
-int64_t thrum__model_task_end(const struct thrum__model *m, uint32_t task)
+int64_t thrum__model_task_end_time(const struct thrum__model *m, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(m, task, run);
 
 	if (THRUM__TASK(m, task, end) != THRUM__OPEN)
 		return THRUM__TASK(m, task, end);
-	if (thrum__has_row(&m->runs, run) && THRUM__RUN(m, run, end) == THRUM__OPEN)
+	if (thrum__model_has_row(&m->runs, run) && THRUM__RUN(m, run, end) == THRUM__OPEN)
 		return m->end;
 	return THRUM__TASK(m, task, last);
 }

@@ -31,7 +31,7 @@
 #define THRUM__COLUMN (THRUM__BLOCK + 16)
 
 /* Rows first … count - 1 are there; block[i] is NULL where all of a block is forgotten. */
-struct thrum__rows {
+struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
 	uint32_t blocks, room; /* used and allocated elements of `block` */
@@ -53,7 +53,7 @@ enum thrum__state {
 };
 
 /* The word; "unknown" for anything else. Static. */
-const char *thrum__state_name(int state);
+const char *thrum__model_state_name(int state);
 
 enum {
 	THRUM__TASK_SHOULD_RESOLVE = 1,
@@ -128,7 +128,7 @@ enum thrum__edge_kind {
 	THRUM__EDGE_KINDS,
 };
 
-const char *thrum__edge_name(int kind);
+const char *thrum__model_edge_name(int kind);
 
 /* In the order in which they came, which is the order of time but for late ones. */
 struct thrum__edges {
@@ -179,14 +179,14 @@ struct thrum__lane {
 	int64_t ran;          /* ns in which a task other than its own ran, ended runs only */
 	int64_t suspended_ns; /* ended suspensions only */
 	uint64_t events;
-	struct thrum__span_stack *spans; /* open ones */
-	bool is_unknown;                 /* who runs is to be seen from the next event */
-	bool is_cut;                     /* its beginning is overwritten */
+	struct thrum__model_span_stack *spans; /* open ones */
+	bool is_unknown;                       /* who runs is to be seen from the next event */
+	bool is_cut;                           /* its beginning is overwritten */
 };
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-/* There may be very many counters, so their blocks are small: thrum__has_value. */
+/* There may be very many counters, so their blocks are small: thrum__model_has_value. */
 #define THRUM__VALUES_SHIFT 7
 #define THRUM__VALUES (1u << THRUM__VALUES_SHIFT)
 
@@ -200,14 +200,15 @@ struct thrum__counter {
 	int64_t min, max, last;
 	int64_t start; /* its value before the first row; the first row's where that is unknown */
 	bool is_relative; /* nobody knows from where it counts: the beginning is overwritten */
-	struct thrum__rows values; /* of struct thrum__values; in order of time but for late ones */
+	struct thrum__model_rows
+		values; /* of struct thrum__values; in order of time but for late ones */
 };
 
 /* ---- The model ----------------------------------------------------------------------------- */
 
 struct thrum__model {
-	struct thrum__rows tasks, runs, edges, notes;
-	struct thrum__rows spans, suspensions, gaps;
+	struct thrum__model_rows tasks, runs, edges, notes;
+	struct thrum__model_rows spans, suspensions, gaps;
 	struct thrum__lane *lanes;
 	uint32_t lane_count, lane_room;
 	struct thrum__counter *counters; /* in the order of their first value */
@@ -224,9 +225,9 @@ struct thrum__model {
 	bool is_cut;    /* a lane's beginning is overwritten */
 	bool failed;    /* out of memory in the middle: to be destroyed, nothing else */
 	/* What only model/ looks at. */
-	struct thrum__ids *ids;
-	struct thrum__strings *strings;
-	struct thrum__links *links;
+	struct thrum__model_ids *ids;
+	struct thrum__model_strings *strings;
+	struct thrum__model_links *links;
 	struct thrum__sites *sites;
 };
 
@@ -285,7 +286,7 @@ bool thrum__model_is_unsure(const struct thrum__model *, uint32_t task);
 
 /* When it ended, or, of one that didn't, the last that was heard of it; the model's end while it
  * runs. */
-int64_t thrum__model_task_end(const struct thrum__model *, uint32_t task);
+int64_t thrum__model_task_end_time(const struct thrum__model *, uint32_t task);
 
 /* Bytes of a string, ends in NUL; *size (may be NULL) without it. "" for NONE. Valid until the next
  * append or forget. Any bytes, UTF-8 if all is well. */
@@ -306,17 +307,17 @@ bool thrum__model_is_valid(const struct thrum__model *);
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-static inline bool thrum__has_row(const struct thrum__rows *rows, uint32_t i)
+static inline bool thrum__model_has_row(const struct thrum__model_rows *rows, uint32_t i)
 {
 	return i >= rows->first && i < rows->count && rows->block[i >> THRUM__BLOCK_SHIFT];
 }
 
-static inline bool thrum__has_value(const struct thrum__rows *values, uint32_t i)
+static inline bool thrum__model_has_value(const struct thrum__model_rows *values, uint32_t i)
 {
 	return i >= values->first && i < values->count && values->block[i >> THRUM__VALUES_SHIFT];
 }
 
-/* A member of a row, as an lvalue; the row must be there (thrum__has_row). */
+/* A member of a row, as an lvalue; the row must be there (thrum__model_has_row). */
 #define THRUM__TASK(model, i, member) THRUM__AT(tasks, tasks, model, i, member)
 #define THRUM__RUN(model, i, member) THRUM__AT(runs, runs, model, i, member)
 #define THRUM__EDGE(model, i, member) THRUM__AT(edges, edges, model, i, member)

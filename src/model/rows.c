@@ -5,7 +5,7 @@
 
 #include "model/parts.h"
 
-int thrum__array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
+int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
 {
 	if (count <= *room)
 		return 0;
@@ -25,13 +25,14 @@ int thrum__array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
 	return 0;
 }
 
-int thrum__rows_grow(struct thrum__rows *rows, size_t block_size, unsigned shift)
+int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift)
 {
 	/* The last index is NONE. */
 	if (rows->count > UINT32_MAX - (2u << shift))
 		return -THRUM_E_MEMORY;
 	void *array = rows->block;
-	int error = thrum__array_grow(&array, &rows->room, rows->blocks + 1, sizeof *rows->block);
+	int error = thrum__model_array_grow(&array, &rows->room, rows->blocks + 1,
+		sizeof *rows->block);
 
 	rows->block = array;
 	if (error)
@@ -44,14 +45,14 @@ int thrum__rows_grow(struct thrum__rows *rows, size_t block_size, unsigned shift
 	return 0;
 }
 
-void thrum__rows_finish(struct thrum__rows *rows)
+void thrum__model_rows_finish(struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->blocks; i++)
 		free(rows->block[i]);
 	free(rows->block);
 }
 
-void thrum__rows_free_block(struct thrum__rows *rows, uint32_t i, unsigned shift)
+void thrum__model_rows_free_block(struct thrum__model_rows *rows, uint32_t i, unsigned shift)
 {
 	free(rows->block[i]);
 	rows->block[i] = NULL;
@@ -59,7 +60,7 @@ void thrum__rows_free_block(struct thrum__rows *rows, uint32_t i, unsigned shift
 		rows->first = (i + 1) << shift;
 }
 
-uint32_t thrum__rows_blocks(const struct thrum__rows *rows)
+uint32_t thrum__model_rows_blocks(const struct thrum__model_rows *rows)
 {
 	uint32_t count = 0;
 

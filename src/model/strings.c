@@ -7,28 +7,28 @@
 
 #define CHUNK ((size_t)64 << 10)
 
-struct thrum__chunk {
-	struct thrum__chunk *next;
+struct thrum__model_chunk {
+	struct thrum__model_chunk *next;
 	size_t used, room;
 	char text[];
 };
 
-void thrum__strings_init(struct thrum__strings *s)
+void thrum__model_strings_init(struct thrum__model_strings *s)
 {
-	*s = (struct thrum__strings){.free = THRUM__NONE};
+	*s = (struct thrum__model_strings){.free = THRUM__NONE};
 }
 
-static void free_chunks(struct thrum__chunk *chunk)
+static void free_chunks(struct thrum__model_chunk *chunk)
 {
 	while (chunk) {
-		struct thrum__chunk *next = chunk->next;
+		struct thrum__model_chunk *next = chunk->next;
 
 		free(chunk);
 		chunk = next;
 	}
 }
 
-void thrum__strings_finish(struct thrum__strings *s)
+void thrum__model_strings_finish(struct thrum__model_strings *s)
 {
 	free_chunks(s->chunks);
 	free(s->all);
@@ -54,7 +54,7 @@ static uint32_t load32(const char *from)
 }
 
 /* Words from the front, and one that ends where the text does: none is read byte by byte. */
-static uint32_t hash_of(const struct thrum__strings *s, const char *text, size_t size)
+static uint32_t hash_of(const struct thrum__model_strings *s, const char *text, size_t size)
 {
 	uint64_t hash = (uintptr_t)s ^ (uint64_t)size << 32, last = 0;
 
@@ -74,9 +74,9 @@ static uint32_t hash_of(const struct thrum__strings *s, const char *text, size_t
 }
 
 /* A copy with a NUL behind it, or NULL. */
-static const char *store(struct thrum__strings *s, const char *text, size_t size)
+static const char *store(struct thrum__model_strings *s, const char *text, size_t size)
 {
-	struct thrum__chunk *chunk = s->chunks;
+	struct thrum__model_chunk *chunk = s->chunks;
 
 	if (!chunk || chunk->room - chunk->used <= size) {
 		size_t room = size < CHUNK / 4 ? CHUNK : size + 1;
@@ -86,7 +86,7 @@ static const char *store(struct thrum__strings *s, const char *text, size_t size
 		chunk = malloc(sizeof *chunk + room);
 		if (!chunk)
 			return NULL;
-		*chunk = (struct thrum__chunk){.room = room};
+		*chunk = (struct thrum__model_chunk){.room = room};
 		s->bytes += room;
 		/* One that is made for a long text is full: the one before it goes on. */
 		if (room != CHUNK && s->chunks) {
@@ -108,7 +108,7 @@ static const char *store(struct thrum__strings *s, const char *text, size_t size
 /* ---- The hash ------------------------------------------------------------------------------ */
 
 /* The slot of a text, or the empty one where it belongs. */
-static struct thrum__string_slot *find(const struct thrum__strings *s, uint32_t hash,
+static struct thrum__string_slot *find(const struct thrum__model_strings *s, uint32_t hash,
 	const char *text, size_t size)
 {
 	for (uint32_t i = hash;; i++) {
@@ -116,7 +116,7 @@ static struct thrum__string_slot *find(const struct thrum__strings *s, uint32_t 
 
 		if (slot->string == 0)
 			return slot;
-		const struct thrum__string *string = &s->all[slot->string - 1];
+		const struct thrum__model_string_entry *string = &s->all[slot->string - 1];
 
 		if (slot->hash == hash && string->size == size &&
 			memcmp(string->text, text, size) == 0)
@@ -133,7 +133,7 @@ static void put(struct thrum__string_slot *slots, uint32_t room, struct thrum__s
 	slots[i] = slot;
 }
 
-static int grow_slots(struct thrum__strings *s)
+static int grow_slots(struct thrum__model_strings *s)
 {
 	uint32_t room = s->slot_room ? s->slot_room * 2 : 64;
 
@@ -153,7 +153,7 @@ static int grow_slots(struct thrum__strings *s)
 }
 
 /* A number that nothing has, or NONE. */
-static uint32_t take_number(struct thrum__strings *s)
+static uint32_t take_number(struct thrum__model_strings *s)
 {
 	uint32_t number = s->free;
 
@@ -164,20 +164,21 @@ static uint32_t take_number(struct thrum__strings *s)
 	void *all = s->all;
 	int error = s->count >= UINT32_MAX - 2
 		? -THRUM_E_MEMORY
-		: thrum__array_grow(&all, &s->room, s->count + 1, sizeof *s->all);
+		: thrum__model_array_grow(&all, &s->room, s->count + 1, sizeof *s->all);
 
 	s->all = all;
 	return error ? THRUM__NONE : s->count++;
 }
 
-uint32_t thrum__strings_find(const struct thrum__strings *s, const char *text, size_t size)
+uint32_t thrum__model_strings_find(const struct thrum__model_strings *s, const char *text,
+	size_t size)
 {
 	if (s->slot_room == 0)
 		return THRUM__NONE;
 	return find(s, hash_of(s, text, size), text, size)->string - 1;
 }
 
-uint32_t thrum__strings_add(struct thrum__strings *s, const char *text, size_t size)
+uint32_t thrum__model_strings_add(struct thrum__model_strings *s, const char *text, size_t size)
 {
 	uint32_t hash = hash_of(s, text, size);
 
@@ -194,7 +195,7 @@ uint32_t thrum__strings_add(struct thrum__strings *s, const char *text, size_t s
 
 	if (number == THRUM__NONE)
 		return THRUM__NONE;
-	s->all[number] = (struct thrum__string){copy, (uint32_t)size, THRUM__NONE};
+	s->all[number] = (struct thrum__model_string_entry){copy, (uint32_t)size, THRUM__NONE};
 	*slot = (struct thrum__string_slot){hash, number + 1};
 	s->live++;
 	return number;
@@ -202,9 +203,9 @@ uint32_t thrum__strings_add(struct thrum__strings *s, const char *text, size_t s
 
 /* ---- Sweeping ------------------------------------------------------------------------------ */
 
-void thrum__strings_sweep(struct thrum__strings *s, const bool *is_used)
+void thrum__model_strings_sweep(struct thrum__model_strings *s, const bool *is_used)
 {
-	struct thrum__strings fresh = {0};
+	struct thrum__model_strings fresh = {0};
 	struct thrum__string_slot *slots = s->slot_room ? calloc(s->slot_room, sizeof *slots)
 							: NULL;
 	const char **copies = calloc((size_t)s->count + 1, sizeof *copies);
@@ -234,7 +235,7 @@ void thrum__strings_sweep(struct thrum__strings *s, const bool *is_used)
 	for (uint32_t i = s->count; i-- > 0;) {
 		s->all[i].text = copies[i];
 		if (!copies[i]) {
-			s->all[i] = (struct thrum__string){NULL, s->free, THRUM__NONE};
+			s->all[i] = (struct thrum__model_string_entry){NULL, s->free, THRUM__NONE};
 			s->free = i;
 		}
 	}
@@ -246,7 +247,7 @@ void thrum__strings_sweep(struct thrum__strings *s, const bool *is_used)
 	s->bytes = s->swept = fresh.bytes;
 }
 
-size_t thrum__strings_memory(const struct thrum__strings *s)
+size_t thrum__model_strings_memory(const struct thrum__model_strings *s)
 {
 	return s->bytes + s->room * sizeof *s->all + s->slot_room * sizeof *s->slots;
 }

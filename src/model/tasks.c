@@ -23,10 +23,10 @@ static bool begins_late(int kind)
 	return kind < 32 && (kinds >> kind & 1);
 }
 
-uint32_t thrum__task_add(struct thrum__moment *s, uint64_t id)
+uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id)
 {
 	struct thrum__model *m = s->model;
-	uint32_t row = thrum__rows_add(m, &m->tasks, sizeof(struct thrum__tasks),
+	uint32_t row = thrum__model_rows_add(m, &m->tasks, sizeof(struct thrum__tasks),
 		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
@@ -49,7 +49,7 @@ uint32_t thrum__task_add(struct thrum__moment *s, uint64_t id)
 	block->state[i] = THRUM__STATE_PENDING;
 	block->flags[i] = THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED;
 	m->pending++;
-	if (thrum__ids_set(m->ids, id, row))
+	if (thrum__model_ids_set(m->ids, id, row))
 		m->failed = true;
 	return row;
 }
@@ -71,7 +71,7 @@ static int64_t beginning(const struct thrum__model *m, uint32_t task)
 	int64_t start = THRUM__TASK(m, task, start);
 	uint32_t wake = THRUM__TASK(m, task, wake);
 
-	if (is_settled(m, task) || !thrum__has_row(&m->edges, wake))
+	if (is_settled(m, task) || !thrum__model_has_row(&m->edges, wake))
 		return start;
 	return later(start, THRUM__EDGE(m, wake, time));
 }
@@ -81,7 +81,7 @@ static void begin(struct thrum__model *m, uint32_t task, int64_t start)
 	THRUM__TASK(m, task, start) = start;
 	if (THRUM__TASK(m, task, end) < start)
 		THRUM__TASK(m, task, end) = start;
-	thrum__task_hear(m, task, start);
+	thrum__model_task_hear(m, task, start);
 }
 
 /* It becomes, or stays, a child of its creator from its creation on. */
@@ -90,7 +90,7 @@ static void begin_at_creation(struct thrum__model *m, uint32_t task)
 	uint32_t creator = THRUM__TASK(m, task, creator);
 	int64_t start = THRUM__TASK(m, task, created);
 
-	if (thrum__has_row(&m->tasks, creator)) {
+	if (thrum__model_has_row(&m->tasks, creator)) {
 		start = later(start, beginning(m, creator));
 		THRUM__TASK(m, creator, flags) |= THRUM__TASK_PARENT;
 	}
@@ -105,14 +105,14 @@ static void begin_at_wake(struct thrum__model *m, uint32_t task)
 	int64_t start = beginning(m, task);
 
 	THRUM__TASK(m, task, flags) |= THRUM__TASK_SETTLED;
-	if (!thrum__has_row(&m->edges, wake) || start > THRUM__TASK(m, task, end))
+	if (!thrum__model_has_row(&m->edges, wake) || start > THRUM__TASK(m, task, end))
 		return;
 	uint32_t source = THRUM__EDGE(m, wake, to);
 
 	if (source != THRUM__TASK(m, task, parent)) {
 		bool is_parent = THRUM__TASK(m, task, flags) & THRUM__TASK_PARENT;
 
-		if (source == task || !thrum__has_row(&m->tasks, source) ||
+		if (source == task || !thrum__model_has_row(&m->tasks, source) ||
 			beginning(m, source) > start - is_parent)
 			return;
 		THRUM__TASK(m, task, parent) = source;
@@ -121,31 +121,31 @@ static void begin_at_wake(struct thrum__model *m, uint32_t task)
 	THRUM__TASK(m, task, start) = start;
 }
 
-void thrum__task_hold(struct thrum__model *m, uint32_t task)
+void thrum__model_task_hold(struct thrum__model *m, uint32_t task)
 {
 	if (!is_settled(m, task) && THRUM__TASK(m, task, wake) == THRUM__NONE)
 		THRUM__TASK(m, task, flags) |= THRUM__TASK_SETTLED;
 }
 
-void thrum__task_wait(struct thrum__moment *s, uint32_t task, uint32_t source)
+void thrum__model_task_wait(struct thrum__model_input *s, uint32_t task, uint32_t source)
 {
 	struct thrum__model *m = s->model;
 
-	thrum__edge_add(s, THRUM__EDGE_WAIT, task, source, 0);
-	thrum__task_hear(m, source, s->time);
+	thrum__model_edge_add(s, THRUM__EDGE_WAIT, task, source, 0);
+	thrum__model_task_hear(m, source, s->time);
 	if (is_settled(m, source) || THRUM__TASK(m, source, wake) != THRUM__NONE)
 		return;
 	if (++THRUM__TASK(m, source, checks) == UINT16_MAX)
-		thrum__task_hold(m, source);
+		thrum__model_task_hold(m, source);
 }
 
 /* A task reads what it may have waited for; one of the two may wake by that. */
-static void read_and_wake(struct thrum__moment *s, uint32_t task, uint32_t source)
+static void read_and_wake(struct thrum__model_input *s, uint32_t task, uint32_t source)
 {
 	struct thrum__model *m = s->model;
 	uint32_t before = THRUM__TASK(m, task, edge_out);
 	/* To wait and then to read, with nothing between, is one thing. */
-	bool waited = thrum__has_row(&m->edges, before) &&
+	bool waited = thrum__model_has_row(&m->edges, before) &&
 		THRUM__EDGE(m, before, kind) == THRUM__EDGE_WAIT &&
 		THRUM__EDGE(m, before, to) == source;
 
@@ -153,14 +153,14 @@ static void read_and_wake(struct thrum__moment *s, uint32_t task, uint32_t sourc
 		THRUM__TASK(m, source, checks) > 0 && --THRUM__TASK(m, source, checks) == 0 &&
 		THRUM__TASK(m, source, wake) != THRUM__NONE)
 		begin_at_wake(m, source);
-	thrum__edge_add(s, THRUM__EDGE_READ, task, source, 0);
+	thrum__model_edge_add(s, THRUM__EDGE_READ, task, source, 0);
 	if (m->failed || is_settled(m, task) || THRUM__TASK(m, task, wake) != THRUM__NONE)
 		return;
 	bool is_first = before == THRUM__NONE ||
 		(waited && THRUM__EDGE(m, before, prev_out) == THRUM__NONE);
 
 	if (!is_first || THRUM__TASK(m, task, flags) & THRUM__TASK_PARENT) {
-		thrum__task_hold(m, task);
+		thrum__model_task_hold(m, task);
 		return;
 	}
 	THRUM__TASK(m, task, wake) = THRUM__TASK(m, task, edge_out);
@@ -168,11 +168,11 @@ static void read_and_wake(struct thrum__moment *s, uint32_t task, uint32_t sourc
 		begin_at_wake(m, task);
 }
 
-void thrum__task_read(struct thrum__moment *s, uint32_t task, uint32_t source)
+void thrum__model_task_read(struct thrum__model_input *s, uint32_t task, uint32_t source)
 {
 	/* In most programs nobody begins by waking. */
 	if (task == THRUM__NONE || (is_settled(s->model, task) && is_settled(s->model, source)))
-		thrum__edge_add(s, THRUM__EDGE_READ, task, source, 0);
+		thrum__model_edge_add(s, THRUM__EDGE_READ, task, source, 0);
 	else
 		read_and_wake(s, task, source);
 }
@@ -180,21 +180,21 @@ void thrum__task_read(struct thrum__moment *s, uint32_t task, uint32_t source)
 /* ---- Creation ------------------------------------------------------------------------------ */
 
 /* What its lane runs when it runs nothing else: created by nobody. */
-static void become_lane(struct thrum__moment *s, uint32_t task)
+static void become_lane(struct thrum__model_input *s, uint32_t task)
 {
 	s->lane->task = task;
 	THRUM__TASK(s->model, task, flags) |= THRUM__TASK_LANE;
 	if (s->event->flags & THRUM_EVENT_REMEMBERED)
 		s->lane->is_unknown = true;
 	else
-		thrum__lane_run(s, task);
+		thrum__model_lane_run(s, task);
 }
 
-void thrum__task_create(struct thrum__moment *s, uint32_t creator)
+void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 {
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
-	uint32_t task = thrum__row_of(s, e->other);
+	uint32_t task = thrum__model_row_of(s, e->other);
 
 	if (m->failed)
 		return;
@@ -224,24 +224,24 @@ void thrum__task_create(struct thrum__moment *s, uint32_t creator)
 	else
 		begin_at_creation(m, task);
 	if (creator != THRUM__NONE)
-		thrum__task_hear(m, creator, s->time);
+		thrum__model_task_hear(m, creator, s->time);
 	if (creator == THRUM__NONE && e->kind == THRUM_KIND_THREAD && !m->is_mirage)
 		become_lane(s, task);
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
-static void end(struct thrum__moment *s, uint32_t task, enum thrum__state state)
+static void end(struct thrum__model_input *s, uint32_t task, enum thrum__state state)
 {
 	struct thrum__model *m = s->model;
 
 	m->pending -= THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
 	THRUM__TASK(m, task, state) = (uint8_t)state;
 	THRUM__TASK(m, task, end) = later(s->time, THRUM__TASK(m, task, start));
-	thrum__task_hear(m, task, THRUM__TASK(m, task, end));
+	thrum__model_task_hear(m, task, THRUM__TASK(m, task, end));
 }
 
-void thrum__task_end(struct thrum__moment *s, uint32_t task, enum thrum__state state)
+void thrum__model_task_end(struct thrum__model_input *s, uint32_t task, enum thrum__state state)
 {
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
@@ -251,7 +251,7 @@ void thrum__task_end(struct thrum__moment *s, uint32_t task, enum thrum__state s
 	/* In mirage's traces nobody runs any more when the running task ends, until the next
 	 * switch; elsewhere a thread that ends does so in its own name. */
 	if (task == (m->is_mirage ? lane->running : lane->task)) {
-		thrum__lane_stop(s);
+		thrum__model_lane_stop(s);
 		if (!m->is_mirage)
 			lane->running = THRUM__NONE;
 	}
@@ -298,7 +298,7 @@ uint32_t thrum__model_heir(const struct thrum__model *m, uint32_t task)
 			task |= THRUM__BLOCK_MASK; \
 		else
 
-void thrum__heirs_shorten(struct thrum__model *m, const bool *goes)
+void thrum__model_heirs_shorten(struct thrum__model *m, const bool *goes)
 {
 	EACH_TASK(m, task)
 	{
@@ -316,21 +316,21 @@ void thrum__heirs_shorten(struct thrum__model *m, const bool *goes)
 	}
 }
 
-void thrum__heirs_part(struct thrum__model *m)
+void thrum__model_heirs_part(struct thrum__model *m)
 {
 	EACH_TASK(m, task)
 	{
-		if (thrum__has_row(&m->tasks, THRUM__TASK(m, task, heir)))
+		if (thrum__model_has_row(&m->tasks, THRUM__TASK(m, task, heir)))
 			continue;
 		THRUM__TASK(m, task, heir) = task;
 		THRUM__TASK(m, task, rank) = ROOT;
 	}
 }
 
-void thrum__task_become(struct thrum__moment *s, uint32_t task, uint64_t other)
+void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint64_t other)
 {
 	struct thrum__model *m = s->model;
-	uint32_t row = thrum__row_of(s, other);
+	uint32_t row = thrum__model_row_of(s, other);
 
 	if (m->failed)
 		return;
@@ -338,10 +338,10 @@ void thrum__task_become(struct thrum__moment *s, uint32_t task, uint64_t other)
 
 	/* Lwt's shortening of paths may write a circle. The first that were told stay. */
 	if (heir == task) {
-		thrum__task_hear(m, task, s->time);
+		thrum__model_task_hear(m, task, s->time);
 		return;
 	}
-	thrum__edge_add(s, THRUM__EDGE_BECOME, task, heir, 0);
+	thrum__model_edge_add(s, THRUM__EDGE_BECOME, task, heir, 0);
 	if (m->failed)
 		return;
 	end(s, task, THRUM__STATE_BECAME);

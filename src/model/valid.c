@@ -13,7 +13,7 @@
 	} while (0)
 
 /* NONE, or a row that is there or was once. */
-static bool may_be(const struct thrum__rows *rows, uint32_t row)
+static bool may_be(const struct thrum__model_rows *rows, uint32_t row)
 {
 	return row == THRUM__NONE || row < rows->count;
 }
@@ -43,8 +43,8 @@ static bool is_heir_valid(const struct thrum__model *m, uint32_t i)
 {
 	uint32_t heir = thrum__model_heir(m, i), became = THRUM__TASK(m, i, became);
 
-	HOLDS(thrum__has_row(&m->tasks, heir));
-	if (thrum__has_row(&m->tasks, became))
+	HOLDS(thrum__model_has_row(&m->tasks, heir));
+	if (thrum__model_has_row(&m->tasks, became))
 		return thrum__model_heir(m, became) == heir;
 	return heir == i || became != THRUM__NONE;
 }
@@ -77,12 +77,12 @@ static bool has_no_circle(const struct thrum__model *m, bool by_parent)
 	for (uint32_t i = 0; walks && is_fine && i < m->tasks.count; i++) {
 		uint32_t at = i;
 
-		while (thrum__has_row(&m->tasks, at) && !walks[at]) {
+		while (thrum__model_has_row(&m->tasks, at) && !walks[at]) {
 			walks[at] = i + 1;
 			at = by_parent ? THRUM__TASK(m, at, parent) : THRUM__TASK(m, at, became);
 		}
 		/* Where it stops somebody was before: another walk, or this one. */
-		is_fine = !thrum__has_row(&m->tasks, at) || walks[at] != i + 1;
+		is_fine = !thrum__model_has_row(&m->tasks, at) || walks[at] != i + 1;
 	}
 	free(walks);
 	return is_fine;
@@ -93,7 +93,7 @@ static bool are_tasks_valid(const struct thrum__model *m)
 	uint32_t pending = 0;
 
 	for (uint32_t i = 0; i < m->tasks.count; i++) {
-		if (!thrum__has_row(&m->tasks, i))
+		if (!thrum__model_has_row(&m->tasks, i))
 			continue;
 		HOLDS(is_task_valid(m, i));
 		pending += THRUM__TASK(m, i, state) == THRUM__STATE_PENDING;
@@ -109,11 +109,11 @@ static bool are_tasks_valid(const struct thrum__model *m)
  * is `head`, and before it in the list are only smaller numbers, of the same task.
  */
 #define IS_LISTED(m, rows, ROW, i, member, prev, owner, head) \
-	(!thrum__has_row(&(m)->tasks, owner) || \
+	(!thrum__model_has_row(&(m)->tasks, owner) || \
 		((head) != THRUM__NONE && (i) <= (head) && \
 			(ROW(m, i, prev) == THRUM__NONE || \
 				(ROW(m, i, prev) < (i) && \
-					(!thrum__has_row(&(m)->rows, ROW(m, i, prev)) || \
+					(!thrum__model_has_row(&(m)->rows, ROW(m, i, prev)) || \
 						ROW(m, ROW(m, i, prev), member) == (owner))))))
 
 static bool is_run_valid(const struct thrum__model *m, uint32_t i, int64_t *ends)
@@ -134,7 +134,7 @@ static bool are_runs_valid(const struct thrum__model *m)
 	bool is_fine = true;
 
 	for (uint32_t i = 0; ends && is_fine && i < m->runs.count; i++)
-		is_fine = !thrum__has_row(&m->runs, i) || is_run_valid(m, i, ends);
+		is_fine = !thrum__model_has_row(&m->runs, i) || is_run_valid(m, i, ends);
 	free(ends);
 	return is_fine;
 }
@@ -162,18 +162,18 @@ static bool is_note_valid(const struct thrum__model *m, uint32_t i)
 static bool are_edges_and_notes_valid(const struct thrum__model *m)
 {
 	for (uint32_t i = 0; i < m->edges.count; i++)
-		HOLDS(!thrum__has_row(&m->edges, i) || is_edge_valid(m, i));
+		HOLDS(!thrum__model_has_row(&m->edges, i) || is_edge_valid(m, i));
 	for (uint32_t i = 0; i < m->notes.count; i++)
-		HOLDS(!thrum__has_row(&m->notes, i) || is_note_valid(m, i));
+		HOLDS(!thrum__model_has_row(&m->notes, i) || is_note_valid(m, i));
 	return true;
 }
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-static bool are_stretches_valid(const struct thrum__model *m, const struct thrum__rows *rows)
+static bool are_stretches_valid(const struct thrum__model *m, const struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
-		if (!thrum__has_row(rows, i))
+		if (!thrum__model_has_row(rows, i))
 			continue;
 		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t k = i & THRUM__BLOCK_MASK;
@@ -188,11 +188,11 @@ static bool is_lane_valid(const struct thrum__model *m, const struct thrum__lane
 {
 	uint32_t spans = lane->spans ? lane->spans->count : 0;
 
-	HOLDS(lane->running == THRUM__NONE || thrum__has_row(&m->tasks, lane->running));
-	HOLDS(lane->task == THRUM__NONE || thrum__has_row(&m->tasks, lane->task));
+	HOLDS(lane->running == THRUM__NONE || thrum__model_has_row(&m->tasks, lane->running));
+	HOLDS(lane->task == THRUM__NONE || thrum__model_has_row(&m->tasks, lane->task));
 	HOLDS(lane->run == THRUM__NONE || lane->suspended == THRUM__NONE);
 	if (lane->run != THRUM__NONE) {
-		HOLDS(thrum__has_row(&m->runs, lane->run));
+		HOLDS(thrum__model_has_row(&m->runs, lane->run));
 		HOLDS(THRUM__RUN(m, lane->run, end) == THRUM__OPEN);
 		HOLDS(THRUM__RUN(m, lane->run, task) == lane->running);
 	}
@@ -221,7 +221,7 @@ static bool is_counter_valid(const struct thrum__model *m, uint32_t number)
 
 	HOLDS(may_be_text(m, counter->name) && m->strings->all[counter->name].counter == number);
 	for (uint32_t i = counter->values.first; i < counter->values.count; i++) {
-		HOLDS(thrum__has_value(&counter->values, i));
+		HOLDS(thrum__model_has_value(&counter->values, i));
 		HOLDS(THRUM__VALUE(counter, i, value) >= counter->min);
 		HOLDS(THRUM__VALUE(counter, i, value) <= counter->max);
 		HOLDS(may_be(&m->tasks, THRUM__VALUE(counter, i, task)));

@@ -6,10 +6,10 @@
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-static struct thrum__counter *counter_of(struct thrum__moment *s)
+static struct thrum__counter *counter_of(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
-	uint32_t name = thrum__text_of(s);
+	uint32_t name = thrum__model_text_of(s);
 
 	if (name == THRUM__NONE)
 		return NULL;
@@ -18,7 +18,7 @@ static struct thrum__counter *counter_of(struct thrum__moment *s)
 	if (*number != THRUM__NONE)
 		return &m->counters[*number];
 	void *counters = m->counters;
-	int error = thrum__array_grow(&counters, &m->counter_room, m->counter_count + 1,
+	int error = thrum__model_array_grow(&counters, &m->counter_room, m->counter_count + 1,
 		sizeof *m->counters);
 
 	m->counters = counters;
@@ -46,7 +46,7 @@ static int64_t sum(int64_t a, int64_t b)
 	return a + b;
 }
 
-void thrum__value_add(struct thrum__moment *s, uint32_t task)
+void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__model *m = s->model;
 	struct thrum__counter *counter = counter_of(s);
@@ -54,7 +54,7 @@ void thrum__value_add(struct thrum__moment *s, uint32_t task)
 	if (!counter)
 		return;
 	int64_t value = s->event->value;
-	uint32_t row = thrum__rows_add(m, &counter->values, sizeof(struct thrum__values),
+	uint32_t row = thrum__model_rows_add(m, &counter->values, sizeof(struct thrum__values),
 		THRUM__VALUES_SHIFT);
 
 	if (row == THRUM__NONE)
@@ -70,22 +70,22 @@ void thrum__value_add(struct thrum__moment *s, uint32_t task)
 	if (counter->max < value)
 		counter->max = value;
 	if (task != THRUM__NONE) {
-		thrum__task_hold(m, task);
-		thrum__task_hear(m, task, s->time);
+		thrum__model_task_hold(m, task);
+		thrum__model_task_hear(m, task, s->time);
 	}
 }
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
 /* Both sides of a link are numbers of tasks + 1; 0: nobody yet. */
-static struct thrum__link *link_of(struct thrum__moment *s)
+static struct thrum__link *link_of(struct thrum__model_input *s)
 {
-	struct thrum__links *links = s->model->links;
-	uint32_t key = thrum__strings_add(&links->keys, s->event->text, s->event->text_size);
+	struct thrum__model_links *links = s->model->links;
+	uint32_t key = thrum__model_strings_add(&links->keys, s->event->text, s->event->text_size);
 	void *all = links->all;
 	int error = key == THRUM__NONE
 		? -THRUM_E_MEMORY
-		: thrum__array_grow(&all, &links->room, key + 1, sizeof *links->all);
+		: thrum__model_array_grow(&all, &links->room, key + 1, sizeof *links->all);
 
 	links->all = all;
 	if (error) {
@@ -96,7 +96,7 @@ static struct thrum__link *link_of(struct thrum__moment *s)
 	return &links->all[key];
 }
 
-void thrum__links_send(struct thrum__moment *s, uint32_t task)
+void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__link *link = link_of(s);
 
@@ -104,27 +104,27 @@ void thrum__links_send(struct thrum__moment *s, uint32_t task)
 		return;
 	link->sender = task + 1;
 	/* Two lanes' clocks differ a little: it may have been received already. */
-	if (thrum__has_row(&s->model->tasks, link->receiver - 1))
-		thrum__edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
+	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
+		thrum__model_edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
 	link->receiver = 0;
 }
 
-void thrum__links_receive(struct thrum__moment *s, uint32_t task)
+void thrum__model_links_receive(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__link *link = link_of(s);
 
 	if (!link || task == THRUM__NONE)
 		return;
-	thrum__task_hear(s->model, task, s->time);
-	if (thrum__has_row(&s->model->tasks, link->sender - 1))
-		thrum__edge_add(s, THRUM__EDGE_LINK, link->sender - 1, task, 0);
+	thrum__model_task_hear(s->model, task, s->time);
+	if (thrum__model_has_row(&s->model->tasks, link->sender - 1))
+		thrum__model_edge_add(s, THRUM__EDGE_LINK, link->sender - 1, task, 0);
 	else
 		link->receiver = task + 1;
 }
 
-void thrum__links_forget(struct thrum__model *m, int64_t before)
+void thrum__model_links_forget(struct thrum__model *m, int64_t before)
 {
-	struct thrum__links *links = m->links;
+	struct thrum__model_links *links = m->links;
 
 	if (links->keys.live == 0)
 		return;
@@ -137,6 +137,6 @@ void thrum__links_forget(struct thrum__model *m, int64_t before)
 		if (!is_used[i])
 			links->all[i] = (struct thrum__link){0};
 	}
-	thrum__strings_sweep(&links->keys, is_used);
+	thrum__model_strings_sweep(&links->keys, is_used);
 	free(is_used);
 }

@@ -10,11 +10,11 @@
 
 #include "format/format.h"
 
-struct thrum__format;
+struct thrum__read_format;
 
 /* What is behind the public handle. The format's reader embeds it as its first member. */
 struct thrum_trace {
-	const struct thrum__format *format;
+	const struct thrum__read_format *format;
 	struct thrum__input input;
 	struct thrum_trace_info info;
 	void (*input_close)(
@@ -25,7 +25,7 @@ struct thrum_trace {
 };
 
 /* One format that can be read. Mandatory unless said otherwise. */
-struct thrum__format {
+struct thrum__read_format {
 	const char *name;
 	/* Whether the first bytes (at least 64 unless the input is shorter) look like it. */
 	bool (*probe)(const uint8_t *head, size_t size);
@@ -45,14 +45,14 @@ struct thrum__format {
 
 #define THRUM__NOTHING_NEW 2
 
-extern const struct thrum__format thrum__format_thrum, thrum__format_mirage;
+extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_format;
 
 /* Probes and opens; the input's owner stays the caller's until this returns 0. */
-int thrum__trace_open_input(const struct thrum__input *, void (*close)(void *owner),
-	struct thrum_trace **, struct thrum_error_info *);
+int thrum__read_open(const struct thrum__input *, void (*close)(void *owner), struct thrum_trace **,
+	struct thrum_error_info *);
 
 /* Fills in *info (NULL: nothing) and returns `code`. */
-int thrum__error_set(struct thrum_error_info *info, int code, uint64_t offset, const char *format,
-	...) __attribute__((format(printf, 4, 5)));
+int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,
+	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -11,8 +11,8 @@
 #define POLL_MS \
 	10 /* packets that are still being filled wake nobody: they are looked at so often */
 
-int thrum__error_set(struct thrum_error_info *info, int code, uint64_t offset, const char *format,
-	...)
+int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,
+	const char *format, ...)
 {
 	va_list arguments;
 
@@ -65,18 +65,18 @@ const char *thrum_lost_name(int cause)
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
-int thrum__trace_open_input(const struct thrum__input *input, void (*close)(void *owner),
+int thrum__read_open(const struct thrum__input *input, void (*close)(void *owner),
 	struct thrum_trace **trace, struct thrum_error_info *info)
 {
-	static const struct thrum__format *const formats[] = {&thrum__format_thrum,
-		&thrum__format_mirage};
+	static const struct thrum__read_format *const formats[] = {&thrum__read_thrum_format,
+		&thrum__mirage_format};
 	uint8_t head[4096];
 	int64_t got = input->read(input->owner, 0, head, sizeof head);
 
 	if (got < 0)
-		return thrum__error_set(info, (int)got, 0, "its beginning can't be read");
+		return thrum__read_error_set(info, (int)got, 0, "its beginning can't be read");
 	if (got == 0)
-		return thrum__error_set(info, -THRUM_E_FORMAT, 0,
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 			"empty: there is nothing to read");
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
 		if (!formats[i]->probe(head, (size_t)got))
@@ -94,7 +94,7 @@ int thrum__trace_open_input(const struct thrum__input *input, void (*close)(void
 		*trace = opened;
 		return 0;
 	}
-	return thrum__error_set(info, -THRUM_E_FORMAT, 0,
+	return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 		"neither a recording of thrum nor a trace of mirage-profile");
 }
 
@@ -140,10 +140,10 @@ int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace *
 	struct memory *memory = malloc(sizeof *memory);
 
 	if (!memory)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	*memory = (struct memory){bytes, size};
 	struct thrum__input input = {memory, memory_read, memory_size};
-	int error = thrum__trace_open_input(&input, free, trace, info);
+	int error = thrum__read_open(&input, free, trace, info);
 
 	if (error)
 		free(memory);

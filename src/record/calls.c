@@ -13,15 +13,16 @@
 /* No lane and no packet to be had: the task gets an id all the same. */
 static thrum_task id_without_lane(void)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	return r ? atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed) * ID_BLOCK + 1
 		 : THRUM_TASK_NONE;
 }
 
-thrum_task thrum__write_create(struct thrum_site *site, const struct creation *given)
+thrum_task thrum__record_write_create(struct thrum_site *site, const struct creation *given)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct creation c = *given;
 	struct thrum__record record = {.type = c.type,
 		.kind = c.kind,
@@ -29,7 +30,8 @@ thrum_task thrum__write_create(struct thrum_site *site, const struct creation *g
 		.text = c.label};
 	int error = errno;
 	uint64_t time;
-	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(&record), &time);
+	struct lane *lane = thrum__record_lane_take(thread, thrum__record_bytes_needed(&record),
+		&time);
 
 	errno = error;
 	if (!lane)
@@ -39,34 +41,35 @@ thrum_task thrum__write_create(struct thrum_site *site, const struct creation *g
 	c.site = site_number(lane->recorder, site);
 	record.site = c.site;
 	record.task = c.parent;
-	record.other = thrum__next_id(lane);
+	record.other = thrum__record_next_id(lane);
 	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS)) {
 		record.type = THRUM__R_CREATE;
 		c.source = 0;
 	}
-	thrum__live_begin(lane, record.other, time, &c);
+	thrum__record_live_begin(lane, record.other, time, &c);
 	if (is_on(THRUM__BIT_LIFE))
-		thrum__lane_write(lane, &record, time);
-	thrum__lane_release(thread, lane);
+		thrum__record_lane_write(lane, &record, time);
+	thrum__record_lane_release(thread, lane);
 	return record.other;
 }
 
 /* Takes the lane, does what `also` says in it, and writes the record. r: whose the record's
- * definition is, or NULL; see thrum__write_defined. */
+ * definition is, or NULL; see thrum__record_write_defined. */
 static void write_and(const struct recorder *r, struct thrum__record *record,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t time))
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	int error = errno;
 	uint64_t time;
-	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(record), &time);
+	struct lane *lane = thrum__record_lane_take(thread, thrum__record_bytes_needed(record),
+		&time);
 
 	if (lane && (!r || lane->recorder == r)) {
 		if (also(lane, record, time))
-			thrum__lane_write(lane, record, time);
+			thrum__record_lane_write(lane, record, time);
 	}
 	if (lane)
-		thrum__lane_release(thread, lane);
+		thrum__record_lane_release(thread, lane);
 	errno = error;
 }
 
@@ -76,7 +79,7 @@ static bool note_wait(struct lane *lane, const struct thrum__record *record, uin
 	return true;
 }
 
-void thrum__write_wait(thrum_task waiter, thrum_task source)
+void thrum__record_write_wait(thrum_task waiter, thrum_task source)
 {
 	write_and(NULL,
 		&(struct thrum__record){.type = THRUM__R_WAIT, .task = waiter, .other = source},
@@ -90,7 +93,7 @@ static bool note_end(struct lane *lane, const struct thrum__record *record, uint
 	return is_on(THRUM__BIT_LIFE);
 }
 
-void thrum__write_end(struct thrum__record *record)
+void thrum__document_write_end(struct thrum__record *record)
 {
 	write_and(NULL, record, note_end);
 }
@@ -102,7 +105,7 @@ static bool note_switch(struct lane *lane, const struct thrum__record *record, u
 	return true;
 }
 
-void thrum__write_switch(thrum_task task)
+void thrum__record_write_switch(thrum_task task)
 {
 	write_and(NULL, &(struct thrum__record){.type = THRUM__R_SWITCH, .task = task},
 		note_switch);
@@ -112,30 +115,33 @@ void thrum__write_switch(thrum_task task)
 
 void thrum__label(thrum_task task, const char *label)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	if (!task || !r)
 		return;
 	if (!label)
 		label = "";
-	thrum__live_label(r, task, label);
-	thrum__write(&(struct thrum__record){.type = THRUM__R_LABEL, .task = task, .text = label});
+	thrum__record_live_label(r, task, label);
+	thrum__record_write(
+		&(struct thrum__record){.type = THRUM__R_LABEL, .task = task, .text = label});
 }
 
 void thrum__should_resolve(thrum_task task)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	if (!task || !r)
 		return;
-	thrum__live_flag(r, task, THRUM__LIVE_SHOULD_RESOLVE);
-	thrum__write(&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
+	thrum__record_live_flag(r, task, THRUM__LIVE_SHOULD_RESOLVE);
+	thrum__record_write(&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
 }
 
 void thrum__due(thrum_task task, int64_t ns_from_now)
 {
 	if (task)
-		thrum__write(&(struct thrum__record){.type = THRUM__R_DUE,
+		thrum__record_write(&(struct thrum__record){.type = THRUM__R_DUE,
 			.task = task,
 			.value = ns_from_now});
 }
@@ -143,7 +149,7 @@ void thrum__due(thrum_task task, int64_t ns_from_now)
 void thrum__fail(thrum_task task, const char *reason)
 {
 	if (task)
-		thrum__write_end(&(struct thrum__record){.type = THRUM__R_FAIL,
+		thrum__document_write_end(&(struct thrum__record){.type = THRUM__R_FAIL,
 			.other = task,
 			.text = reason ? reason : ""});
 }
@@ -151,13 +157,14 @@ void thrum__fail(thrum_task task, const char *reason)
 void thrum__cancel(thrum_task task)
 {
 	if (task)
-		thrum__write_end(&(struct thrum__record){.type = THRUM__R_CANCEL, .other = task});
+		thrum__document_write_end(
+			&(struct thrum__record){.type = THRUM__R_CANCEL, .other = task});
 }
 
 void thrum__become(thrum_task task, thrum_task other)
 {
 	if (task && other)
-		thrum__write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
+		thrum__document_write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
 			.task = task,
 			.other = other});
 }
@@ -166,7 +173,8 @@ void thrum__become(thrum_task task, thrum_task other)
 static void act(enum thrum__record_type type, thrum_task other, int64_t value)
 {
 	if (other)
-		thrum__write(&(struct thrum__record){.type = type, .other = other, .value = value});
+		thrum__record_write(
+			&(struct thrum__record){.type = type, .other = other, .value = value});
 }
 
 void thrum__signal(thrum_task condition, unsigned waiters)
@@ -187,7 +195,7 @@ void thrum__lock_released(thrum_task lock)
 static void link(enum thrum__record_type type, const void *key, size_t size)
 {
 	if (key)
-		thrum__write(&(struct thrum__record){.type = type,
+		thrum__record_write(&(struct thrum__record){.type = type,
 			.key = key,
 			.key_size = (uint8_t)(size < THRUM_KEY_MAX ? size : THRUM_KEY_MAX)});
 }
@@ -206,8 +214,8 @@ void thrum__link_receive(const void *key, size_t size)
 
 void thrum__lane_name(const char *name)
 {
-	thrum__thread_attach(&thrum__thread);
-	thrum__label(thrum__thread.own, name);
+	thrum__record_thread_attach(&thrum__record_thread);
+	thrum__label(thrum__record_thread.own, name);
 }
 
 static bool note_suspension(struct lane *lane, const struct thrum__record *record, uint64_t time)
@@ -245,7 +253,8 @@ static bool note_nothing(struct lane *lane, const struct thrum__record *record, 
 static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64_t value,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	if (!tag || !r)
 		return;
@@ -255,7 +264,7 @@ static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64
 		.text = tag->name};
 
 	if (!record.def)
-		record.def = thrum__define_tag(r, tag);
+		record.def = thrum__record_define_tag(r, tag);
 	if (is_on(__atomic_load_n(&tag->bit, __ATOMIC_RELAXED)))
 		write_and(r, &record, also);
 }

@@ -13,12 +13,12 @@ static struct thrum_counter counters[THRUM_COUNTERS_MAX];
 static _Atomic uint32_t counters_used;
 static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
 
-void thrum__counters_lock(void)
+void thrum__record_counters_lock(void)
 {
 	pthread_mutex_lock(&creating);
 }
 
-void thrum__counters_unlock(void)
+void thrum__record_counters_unlock(void)
 {
 	pthread_mutex_unlock(&creating);
 }
@@ -37,8 +37,8 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 		return NULL;
 	char name[sizeof counters->path];
 
-	thrum__copy_text(name, path, sizeof name - 1);
-	thrum__counters_lock();
+	thrum__format_copy_text(name, path, sizeof name - 1);
+	thrum__record_counters_lock();
 	uint32_t used = atomic_load(&counters_used);
 	struct thrum_counter *counter = find(name, used);
 
@@ -48,7 +48,7 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 		counter->kind = (uint32_t)kind;
 		atomic_store(&counters_used, used + 1);
 	}
-	thrum__counters_unlock();
+	thrum__record_counters_unlock();
 	return counter;
 }
 
@@ -64,7 +64,7 @@ void thrum__counter_set(struct thrum_counter *counter, int64_t value)
 	atomic_store_explicit(&counter->others, (int64_t)((uint64_t)value - own),
 		memory_order_relaxed);
 	if (is_on(THRUM__BIT_COUNTER))
-		thrum__counter_event(counter, value);
+		thrum__record_counter_event(counter, value);
 }
 
 void thrum__counter_observe(struct thrum_counter *counter, int64_t value)
@@ -72,21 +72,22 @@ void thrum__counter_observe(struct thrum_counter *counter, int64_t value)
 	thrum__counter_set(counter, value);
 }
 
-uint16_t thrum__define_counter(struct recorder *r, struct thrum_counter *counter)
+uint16_t thrum__record_define_counter(struct recorder *r, struct thrum_counter *counter)
 {
 	struct thrum__definition d = {.type = THRUM__DEFINES_COUNTER, .number = counter->kind};
 	size_t size = strlen(counter->path) + 1;
 
 	memcpy(d.text, counter->path, size);
-	return thrum__define(r, &d, size, &counter->id);
+	return thrum__record_define(r, &d, size, &counter->id);
 }
 
-void thrum__write_counter(struct thrum_counter *counter, int64_t value)
+void thrum__record_write_counter(struct thrum_counter *counter, int64_t value)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	if (r)
-		thrum__write_defined(r,
+		thrum__record_write_defined(r,
 			&(struct thrum__record){.type = THRUM__R_COUNTER,
 				.def = counter_number(r, counter),
 				.value = value,

@@ -51,7 +51,7 @@ static unsigned category_number(const char *given)
 {
 	char name[CATEGORY_NAME];
 
-	thrum__copy_text(name, given, sizeof name - 1);
+	thrum__format_copy_text(name, given, sizeof name - 1);
 	for (unsigned i = 0; i < CATEGORIES; i++) {
 		struct category *c = &categories[i];
 
@@ -59,7 +59,7 @@ static unsigned category_number(const char *given)
 			memcpy(c->name, name, sizeof name);
 			atomic_store(&c->level, 3);
 			atomic_store(&c->state, NAMED);
-			thrum__apply_levels();
+			thrum__record_apply_levels();
 			return i;
 		}
 		if (settled_state(c) == NAMED && strcmp(c->name, name) == 0)
@@ -70,7 +70,7 @@ static unsigned category_number(const char *given)
 
 static void compute_mask(uint32_t mask[2])
 {
-	bool recording = atomic_load(&thrum__process.recorder) != NULL;
+	bool recording = atomic_load(&thrum__record_process.recorder) != NULL;
 
 	mask[0] = mask[1] = 0;
 	for (unsigned i = 0; recording && i < CATEGORIES; i++) {
@@ -82,7 +82,7 @@ static void compute_mask(uint32_t mask[2])
 	}
 }
 
-void thrum__apply_levels(void)
+void thrum__record_apply_levels(void)
 {
 	static _Atomic uint32_t changes;
 	uint32_t seen, mask[2];
@@ -101,7 +101,7 @@ void thrum_level(const char *name, int level)
 {
 	if (!name)
 		return;
-	struct recorder *r = atomic_load(&thrum__process.recorder);
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 	unsigned number = category_number(name);
 	int lowest = number == 0 ? 0 : -1; /* ids are given as long as anything is recorded */
 
@@ -109,10 +109,10 @@ void thrum_level(const char *name, int level)
 	atomic_store(&categories[number].level, level);
 	if (!r)
 		return;
-	thrum__apply_levels();
-	thrum__write_defined(r,
+	thrum__record_apply_levels();
+	thrum__record_write_defined(r,
 		&(struct thrum__record){.type = THRUM__R_CATEGORY,
-			.def = thrum__define_category(r, categories[number].name, number),
+			.def = thrum__record_define_category(r, categories[number].name, number),
 			.value = level,
 			.text = categories[number].name});
 }
@@ -144,7 +144,7 @@ static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_
 
 	do {
 		if (number >= r->definition_count) {
-			thrum__count_lost(THRUM__LOST_DEFINITIONS);
+			thrum__record_count_lost(THRUM__LOST_DEFINITIONS);
 			return 0;
 		}
 	} while (!atomic_compare_exchange_weak(&r->definitions_used, &number, number + 1));
@@ -159,8 +159,8 @@ static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_
 }
 
 /* text_size: with the NULs. */
-uint16_t thrum__define(struct recorder *r, const struct thrum__definition *d, size_t text_size,
-	uint32_t *id)
+uint16_t thrum__record_define(struct recorder *r, const struct thrum__definition *d,
+	size_t text_size, uint32_t *id)
 {
 	uint32_t mask = r->known_mask, at = hash(d, text_size) & mask;
 	uint16_t added = 0;
@@ -189,16 +189,16 @@ uint16_t thrum__define(struct recorder *r, const struct thrum__definition *d, si
 	return added;
 }
 
-uint16_t thrum__define_category(struct recorder *r, const char *name, unsigned number)
+uint16_t thrum__record_define_category(struct recorder *r, const char *name, unsigned number)
 {
 	struct thrum__definition d = {.type = THRUM__DEFINES_CATEGORY, .number = number};
-	size_t size = thrum__copy_text(d.text, name, sizeof d.text - 1) + 1;
+	size_t size = thrum__format_copy_text(d.text, name, sizeof d.text - 1) + 1;
 	uint32_t id;
 
-	return thrum__define(r, &d, size, &id);
+	return thrum__record_define(r, &d, size, &id);
 }
 
-uint16_t thrum__define_tag(struct recorder *r, struct thrum_tag *tag)
+uint16_t thrum__record_define_tag(struct recorder *r, struct thrum_tag *tag)
 {
 	uint32_t level = tag->level > 3 ? 3 : tag->level;
 	struct thrum__definition d = {.type = THRUM__DEFINES_TAG, .number = level};
@@ -209,25 +209,25 @@ uint16_t thrum__define_tag(struct recorder *r, struct thrum_tag *tag)
 
 		__atomic_store_n(&tag->category->id, number + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&tag->bit, number * 4 + level, __ATOMIC_RELAXED);
-		d.parent = thrum__define_category(r, categories[number].name, number);
+		d.parent = thrum__record_define_category(r, categories[number].name, number);
 	}
-	size_t size = thrum__copy_text(d.text, tag->name, sizeof d.text - 1) + 1;
+	size_t size = thrum__format_copy_text(d.text, tag->name, sizeof d.text - 1) + 1;
 
-	return thrum__define(r, &d, size, &tag->id);
+	return thrum__record_define(r, &d, size, &tag->id);
 }
 
 /* The function's name, and as much of the file's end as there is room for. */
-uint16_t thrum__define_site(struct recorder *r, struct thrum_site *site)
+uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)
 {
 	if (!site)
 		return 0;
 	struct thrum__definition d = {.type = THRUM__DEFINES_SITE, .number = site->line};
-	size_t function = thrum__copy_text(d.text, site->function, 50) + 1;
+	size_t function = thrum__format_copy_text(d.text, site->function, 50) + 1;
 	size_t room = sizeof d.text - function - 1;
 	size_t length = strlen(site->file);
-	size_t file = thrum__copy_text(d.text + function,
+	size_t file = thrum__format_copy_text(d.text + function,
 			      site->file + (length > room ? length - room : 0), room) +
 		1;
 
-	return thrum__define(r, &d, function + file, &site->id);
+	return thrum__record_define(r, &d, function + file, &site->id);
 }

@@ -3,7 +3,7 @@
  * The calls that must be fast, encoded by hand. Each has the same shape: take the thread's lane,
  * read the clock, write header and fields, publish, let go. Whatever is unusual (no lane yet,
  * inside another call, packet full, long gap, an id that needs 64 bits, a long text) returns false
- * and goes the slow way, thrum__write. A test compares both byte for byte.
+ * and goes the slow way, thrum__record_write. A test compares both byte for byte.
  *
  * Each is compiled twice: for the time stamp counter, which is read in place, and for any other
  * clock, which is a call. A call in the middle of a function costs its other path a dozen
@@ -98,7 +98,7 @@ ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane 
 
 ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task source)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
 	struct event event = begin(clock, thread, lane, THRUM__R_WAIT);
@@ -116,7 +116,7 @@ ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task sou
 static NOINLINE void wait_otherwise(thrum_task waiter, thrum_task source)
 {
 	if (waiter && source && !fast_wait(ANY, waiter, source))
-		thrum__write_wait(waiter, source);
+		thrum__record_write_wait(waiter, source);
 }
 
 void thrum__wait(thrum_task waiter, thrum_task source)
@@ -127,7 +127,7 @@ void thrum__wait(thrum_task waiter, thrum_task source)
 
 ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task source)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
 	struct event event = begin(clock, thread, lane, THRUM__R_READ);
@@ -149,7 +149,7 @@ ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task sou
 static NOINLINE void read_otherwise(thrum_task reader, thrum_task source)
 {
 	if (reader && source && !fast_read(ANY, reader, source))
-		thrum__write(&(struct thrum__record){.type = THRUM__R_READ,
+		thrum__record_write(&(struct thrum__record){.type = THRUM__R_READ,
 			.task = reader,
 			.other = source});
 }
@@ -162,7 +162,7 @@ void thrum__read(thrum_task reader, thrum_task source)
 
 ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
 	struct event event = begin(clock, thread, lane, THRUM__R_RESOLVE);
@@ -180,7 +180,8 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 static NOINLINE void resolve_otherwise(thrum_task task)
 {
 	if (task && !fast_resolve(ANY, task))
-		thrum__write_end(&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
+		thrum__document_write_end(
+			&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
 }
 
 void thrum__resolve(thrum_task task)
@@ -196,7 +197,7 @@ void thrum__resolve(thrum_task task)
  */
 ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
 	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)))
@@ -214,16 +215,16 @@ ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 
 static NOINLINE void switch_otherwise(thrum_task task)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 
 	if (fast_switch(ANY, task))
 		return;
-	thrum__thread_attach(thread);
+	thrum__record_thread_attach(thread);
 	if (!task)
 		task = thread->own;
 	thread->running = task;
 	if (task && is_on(THRUM__BIT_RUNS))
-		thrum__write_switch(task);
+		thrum__record_write_switch(task);
 }
 
 void thrum__switch(thrum_task task)
@@ -234,11 +235,11 @@ void thrum__switch(thrum_task task)
 
 thrum_task thrum__current(void)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 
 	/* Perhaps its lane is a former recording's, or it has none yet. */
 	if (UNLIKELY(!has_limit(thread->lane[0])))
-		thrum__thread_attach(thread);
+		thrum__record_thread_attach(thread);
 	return thread->running;
 }
 
@@ -264,7 +265,7 @@ static size_t medium_size(const char *text)
 
 ALWAYS_INLINE bool fast_log(enum clock clock, const char *text)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 	struct short_text is = read_short_text(text);
 	/* Out of line only. */
@@ -290,7 +291,7 @@ static NOINLINE void log_otherwise(const char *text)
 	if (!text)
 		text = "";
 	if (!fast_log(ANY, text))
-		thrum__write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
+		thrum__record_write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
 }
 
 void thrum__log(const char *text)
@@ -332,7 +333,7 @@ ALWAYS_INLINE bool creation_fits(const struct lane *lane, const struct creation 
 /* The new task's id; 0: nothing was done. c.type is a constant in the first variant. */
 ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, struct creation c)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 	struct short_text text = read_short_text(c.label);
 	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
@@ -395,10 +396,10 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 		.source = source};
 
 	/* Mostly it is just that the lane has used up its ids, or that the label isn't short. */
-	thrum__refill_ids(&thrum__thread);
+	thrum__record_refill_ids(&thrum__record_thread);
 	thrum_task task = fast_create(ANY, site, c);
 
-	return task ? task : thrum__write_create(site, &c);
+	return task ? task : thrum__record_write_create(site, &c);
 }
 
 thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
@@ -442,7 +443,7 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *counter,
 	int64_t value)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
 	uint32_t kept = __atomic_load_n(&counter->id, __ATOMIC_RELAXED);
@@ -463,10 +464,10 @@ ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *co
 static NOINLINE void counter_otherwise(struct thrum_counter *counter, int64_t value)
 {
 	if (!fast_counter(ANY, counter, value))
-		thrum__write_counter(counter, value);
+		thrum__record_write_counter(counter, value);
 }
 
-void thrum__counter_event(struct thrum_counter *counter, int64_t value)
+void thrum__record_counter_event(struct thrum_counter *counter, int64_t value)
 {
 	if (UNLIKELY(!fast_counter(TSC, counter, value)))
 		counter_otherwise(counter, value);
@@ -477,18 +478,18 @@ static NOINLINE void add_to_others(struct thrum_counter *counter, int64_t amount
 {
 	struct thread *nobody = NULL;
 
-	if (atomic_compare_exchange_strong(&counter->owner, &nobody, &thrum__thread))
+	if (atomic_compare_exchange_strong(&counter->owner, &nobody, &thrum__record_thread))
 		add_unlocked(&counter->own, amount);
 	else
 		atomic_fetch_add_explicit(&counter->others, amount, memory_order_relaxed);
 	if (is_on(THRUM__BIT_COUNTER))
-		thrum__counter_event(counter, counter_value(counter));
+		thrum__record_counter_event(counter, counter_value(counter));
 }
 
 void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
 {
 	if (UNLIKELY(atomic_load_explicit(&counter->owner, memory_order_relaxed) !=
-		    &thrum__thread)) {
+		    &thrum__record_thread)) {
 		add_to_others(counter, amount);
 		return;
 	}

@@ -10,15 +10,16 @@
 #include "port/port.h"
 #include "record/record.h"
 
-struct lane thrum__no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
-__thread struct thread thrum__thread = {
-	.lane = {&thrum__no_lane, &thrum__no_lane, &thrum__no_lane}};
+struct lane thrum__record_no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
+__thread struct thread thrum__record_thread = {
+	.lane = {&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane}};
 
 /* ---- Losses --------------------------------------------------------------------------------- */
 
-void thrum__count_lost(enum thrum_lost cause)
+void thrum__record_count_lost(enum thrum_lost cause)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 
 	if (r)
 		atomic_fetch_add_explicit(&r->header->lost[cause], 1, memory_order_relaxed);
@@ -28,7 +29,7 @@ void thrum__count_lost(enum thrum_lost cause)
  */
 static void lose(struct thread *thread, enum thrum_lost cause)
 {
-	thrum__count_lost(cause);
+	thrum__record_count_lost(cause);
 	thread->lost++;
 	thread->lost_cause = cause;
 }
@@ -40,7 +41,7 @@ static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 	return (struct thrum__packet *)(void *)(r->packets + (size_t)slot * r->packet_size);
 }
 
-void thrum__store_limit(struct lane *lane, uint8_t *limit)
+void thrum__record_store_limit(struct lane *lane, uint8_t *limit)
 {
 	bool in_place = limit && !lane->recorder->clock.read;
 
@@ -48,17 +49,17 @@ void thrum__store_limit(struct lane *lane, uint8_t *limit)
 	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
 }
 
-void thrum__set_limit(struct lane *lane)
+void thrum__record_set_limit(struct lane *lane)
 {
 	const struct recorder *r = lane->recorder;
 	bool ids_fit = (lane->next_id - lane->lowest_id) >> 32 == 0;
 	uint8_t *end = (uint8_t *)lane->packet + r->ready[lane->slot];
 
-	thrum__store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
+	thrum__record_store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
 	/* Partner: stop() makes the recorder another one, then looks at every lane. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&thrum__process.recorder, memory_order_relaxed) != r)
-		thrum__store_limit(lane, NULL);
+	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
+		thrum__record_store_limit(lane, NULL);
 }
 
 /* Makes the first `bytes` of a packet present. False: no space left on the device. */
@@ -119,7 +120,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	p->discarded = lane->discarded;
 	p->tid = atomic_load_explicit(&lane->tid, memory_order_relaxed);
 	p->id_base = id_base;
-	p->own = thrum__thread.own;
+	p->own = thrum__record_thread.own;
 	p->running = running;
 	p->suspended = lane->suspended;
 	p->open = lane->open;
@@ -136,7 +137,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	lane->position = (uint8_t *)(p + 1);
 	lane->last = time;
 	lane->said = running;
-	thrum__set_limit(lane);
+	thrum__record_set_limit(lane);
 }
 
 /* A packet from the pool whose first bytes are present. */
@@ -145,7 +146,7 @@ static uint32_t take_packet(struct recorder *r)
 	/* A few tries: on a full disk the pool may begin with packets that can't be used; they are
 	 * dropped. */
 	for (int i = 0; i < 4; i++) {
-		uint32_t slot = thrum__pool_take(r);
+		uint32_t slot = thrum__record_pool_take(r);
 
 		if (slot == NO_PACKET ||
 			extend(r, slot, FAST_EVENT_MAX + sizeof(struct thrum__packet)))
@@ -178,9 +179,9 @@ static bool change_packet(struct thread *thread, struct lane *lane, uint64_t tim
 	if (slot == NO_PACKET && !r->discard)
 		slot = old; /* as many lanes as packets: overwrite our own */
 	lane->slot = NO_PACKET;
-	thrum__store_limit(lane, NULL);
+	thrum__record_store_limit(lane, NULL);
 	if (old != NO_PACKET && old != slot && !r->discard)
-		thrum__pool_put(r, old);
+		thrum__record_pool_put(r, old);
 	if (slot != NO_PACKET)
 		begin_packet(lane, slot, time, thread->running);
 	else
@@ -202,7 +203,7 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 		if (end <= r->ready[lane->slot])
 			return true;
 		if (end <= r->packet_size && extend(r, lane->slot, end)) {
-			thrum__set_limit(lane);
+			thrum__record_set_limit(lane);
 			return true;
 		}
 	}
@@ -240,7 +241,7 @@ static struct lane *reclaim(struct recorder *r, uint64_t time)
 /* A lane with a packet for this thread: one that another thread left, or a new one. */
 static struct lane *find_lane(struct recorder *r, uint64_t time)
 {
-	struct lane *lane = thrum__unpark(r);
+	struct lane *lane = thrum__record_unpark(r);
 
 	if (lane)
 		return lane;
@@ -252,7 +253,7 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	uint32_t number = atomic_fetch_add(&r->lanes_used, 1);
 
 	if (number >= r->packet_count) {
-		thrum__pool_put(r, slot);
+		thrum__record_pool_put(r, slot);
 		return NULL;
 	}
 	lane = &r->lanes[number];
@@ -262,19 +263,19 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->generation = (uint16_t)r->generation;
 	lane->number = number;
 	lane->slot = NO_PACKET;
-	thrum__take_ids(lane);
+	thrum__record_take_ids(lane);
 	/* Should the thread die here, nobody takes over a lane without a packet. */
 	atomic_store(&lane->switching, 1);
 	atomic_store(&lane->tid, thrum__port_tid());
-	begin_packet(lane, slot, time, thrum__thread.running);
+	begin_packet(lane, slot, time, thrum__record_thread.running);
 	atomic_store(&lane->switching, 0);
 	return lane;
 }
 
-void thrum__thread_forget(struct thread *thread)
+void thrum__record_thread_forget(struct thread *thread)
 {
 	for (unsigned level = 0; level < LEVELS; level++)
-		thread->lane[level] = &thrum__no_lane;
+		thread->lane[level] = &thrum__record_no_lane;
 	thread->running = thread->own = thread->retry = 0;
 	thread->lost = 0;
 }
@@ -284,7 +285,7 @@ void thrum__thread_forget(struct thread *thread)
 static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	char name[16];
-	uint64_t none = 0, id = thrum__next_id(lane);
+	uint64_t none = 0, id = thrum__record_next_id(lane);
 
 	if (!__atomic_compare_exchange_n(&thread->own, &none, id, false, __ATOMIC_RELAXED,
 		    __ATOMIC_RELAXED))
@@ -292,17 +293,17 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 	thrum__port_thread_name(name);
 	if (!thread->running)
 		thread->running = id;
-	thrum__live_begin(lane, id, time,
+	thrum__record_live_begin(lane, id, time,
 		&(struct creation){.kind = THRUM_KIND_THREAD, .label = name});
-	thrum__live_flag(lane->recorder, id, THRUM__LIVE_LANE);
+	thrum__record_live_flag(lane->recorder, id, THRUM__LIVE_LANE);
 
 	struct thrum__record begins = {.type = THRUM__R_LANE,
 		.other = id,
 		.tid = thrum__port_tid(),
 		.text = name};
 
-	if (make_room(thread, lane, thrum__bytes_needed(&begins), time)) {
-		thrum__lane_write(lane, &begins, time);
+	if (make_room(thread, lane, thrum__record_bytes_needed(&begins), time)) {
+		thrum__record_lane_write(lane, &begins, time);
 		lane->said = id;
 	}
 }
@@ -316,8 +317,8 @@ static struct lane *attach(struct thread *thread, struct recorder *r, unsigned l
 		return NULL;
 	/* In practice signal-safe: the key is one of glibc's first 32, whose values lie in the
 	 * thread itself. */
-	if (thrum__has_exit_key)
-		pthread_setspecific(thrum__exit_key, thread);
+	if (thrum__record_has_exit_key)
+		pthread_setspecific(thrum__record_exit_key, thread);
 	atomic_store_explicit(&lane->tid, thrum__port_tid(), memory_order_relaxed);
 	lane->level = (uint8_t)level;
 	lane->suspended = lane->open = 0;
@@ -343,11 +344,11 @@ static enum thrum_lost cause_of_starvation(const struct recorder *r)
  * were lost. */
 static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 {
-	if (thrum__clock_is_due(lane->recorder, time)) {
+	if (thrum__record_clock_is_due(lane->recorder, time)) {
 		struct thrum__record clocks;
 
-		thrum__note_clocks(lane->recorder, &clocks);
-		thrum__lane_write(lane, &clocks, time);
+		thrum__record_note_clocks(lane->recorder, &clocks);
+		thrum__record_lane_write(lane, &clocks, time);
 	}
 	if (thread->lost) {
 		struct thrum__record lost = {.type = THRUM__R_LOST,
@@ -356,7 +357,7 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 
 		lane->discarded += thread->lost;
 		thread->lost = 0;
-		thrum__lane_write(lane, &lost, time);
+		thrum__record_lane_write(lane, &lost, time);
 	}
 }
 #define FORGETTING UINT32_MAX /* a generation that no recording has */
@@ -377,7 +378,7 @@ static bool is_of(struct thread *thread, const struct recorder *r)
 		!__atomic_compare_exchange_n(&thread->generation, &seen, FORGETTING, false,
 			__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return true;
-	thrum__thread_forget(thread);
+	thrum__record_thread_forget(thread);
 	handler_fence();
 	__atomic_store_n(&thread->generation, r->generation, __ATOMIC_RELAXED);
 	return true;
@@ -390,9 +391,10 @@ static void refuse(struct thread *thread, size_t bytes, enum thrum_lost cause)
 		lose(thread, cause);
 }
 
-struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *time)
+struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64_t *time)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__process.recorder, memory_order_acquire);
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
 	unsigned level = 0;
 
 	if (!r)
@@ -430,7 +432,7 @@ struct lane *thrum__lane_take(struct thread *thread, size_t bytes, uint64_t *tim
 	return NULL;
 }
 
-void thrum__lane_release(struct thread *thread, struct lane *lane)
+void thrum__record_lane_release(struct thread *thread, struct lane *lane)
 {
 	handler_fence();
 	thread->busy[lane->level] = 0;
@@ -464,20 +466,20 @@ static const uint8_t traits[64] = {
 
 static void emit(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
-	bool wide = thrum__record_is_wide(record, lane->lowest_id - 1);
+	bool wide = thrum__format_record_is_wide(record, lane->lowest_id - 1);
 	unsigned id = record->type + (wide ? THRUM__WIDE : 0);
 	uint8_t *p = lane->position;
 
-	p += thrum__encode_header(p, id, time >> 4, lane->last >> 4);
-	p += thrum__encode_fields(p, record, lane->lowest_id - 1, wide);
+	p += thrum__format_encode_header(p, id, time >> 4, lane->last >> 4);
+	p += thrum__format_encode_fields(p, record, lane->lowest_id - 1, wide);
 	lane->last = time;
 	publish(lane, p);
 }
 
-void thrum__lane_write(struct lane *lane, const struct thrum__record *record, uint64_t time)
+void thrum__record_lane_write(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	uint8_t trait = traits[record->type];
-	uint64_t running = thrum__thread.running;
+	uint64_t running = thrum__record_thread.running;
 
 	if (trait & RELIES && lane->said != running) {
 		emit(lane, &(struct thrum__record){.type = THRUM__R_CONTEXT, .task = running},
@@ -490,7 +492,7 @@ void thrum__lane_write(struct lane *lane, const struct thrum__record *record, ui
 	emit(lane, record, time);
 }
 
-size_t thrum__bytes_needed(const struct thrum__record *record)
+size_t thrum__record_bytes_needed(const struct thrum__record *record)
 {
 	size_t text = record->text ? strnlen(record->text, THRUM_TEXT_MAX) + 1 : 0;
 
@@ -498,43 +500,44 @@ size_t thrum__bytes_needed(const struct thrum__record *record)
 	return 3 * THRUM__EXTENDED_SIZE + 32 + 8 + text + record->key_size;
 }
 
-void thrum__write_defined(const struct recorder *r, struct thrum__record *record)
+void thrum__record_write_defined(const struct recorder *r, struct thrum__record *record)
 {
-	struct thread *thread = &thrum__thread;
+	struct thread *thread = &thrum__record_thread;
 	int error = errno;
 	uint64_t time;
-	struct lane *lane = thrum__lane_take(thread, thrum__bytes_needed(record), &time);
+	struct lane *lane = thrum__record_lane_take(thread, thrum__record_bytes_needed(record),
+		&time);
 
 	if (lane) {
 		if (!r || lane->recorder == r)
-			thrum__lane_write(lane, record, time);
-		thrum__lane_release(thread, lane);
+			thrum__record_lane_write(lane, record, time);
+		thrum__record_lane_release(thread, lane);
 	}
 	errno = error;
 }
 
-void thrum__write(struct thrum__record *record)
+void thrum__record_write(struct thrum__record *record)
 {
-	thrum__write_defined(NULL, record);
+	thrum__record_write_defined(NULL, record);
 }
 
 /* ---- The thread itself ---------------------------------------------------------------------- */
 
-void thrum__thread_attach(struct thread *thread)
+void thrum__record_thread_attach(struct thread *thread)
 {
 	int error = errno;
 	uint64_t time;
-	struct lane *lane = thrum__lane_take(thread, 0, &time);
+	struct lane *lane = thrum__record_lane_take(thread, 0, &time);
 
 	if (lane)
-		thrum__lane_release(thread, lane);
+		thrum__record_lane_release(thread, lane);
 	errno = error;
 }
 
-void thrum__thread_exit(void *pointer)
+void thrum__record_thread_exit(void *pointer)
 {
 	struct thread *thread = pointer;
-	struct recorder *r = atomic_load(&thrum__process.recorder);
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 
 	if (!r || thread->generation != r->generation)
 		return;
@@ -552,11 +555,11 @@ void thrum__thread_exit(void *pointer)
 		handler_fence();
 		if (lane->recorder != r || jumped_out)
 			continue;
-		thread->lane[level] = &thrum__no_lane;
+		thread->lane[level] = &thrum__record_no_lane;
 		atomic_store_explicit(&lane->tid, 0, memory_order_relaxed);
-		thrum__park(r, lane);
+		thrum__record_park(r, lane);
 	}
-	thrum__thread_forget(thread);
+	thrum__record_thread_forget(thread);
 	handler_fence();
 	memset(thread->busy, 0, sizeof thread->busy);
 }

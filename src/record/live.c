@@ -63,7 +63,7 @@ static uint64_t take_block(struct lane *lane)
 	return block;
 }
 
-void thrum__take_ids(struct lane *lane)
+void thrum__record_take_ids(struct lane *lane)
 {
 	uint64_t block = take_block(lane);
 
@@ -84,13 +84,13 @@ void thrum__take_ids(struct lane *lane)
 		lane->next_id++;
 	/* Beyond the packet's 32 bits: the slow path until the next packet. */
 	if ((lane->next_id - lane->lowest_id) >> 32 && lane->slot != NO_PACKET)
-		thrum__set_limit(lane);
+		thrum__record_set_limit(lane);
 	if (lane->table && !lane->live)
 		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
 			lane->end_id - lane->next_id, memory_order_relaxed);
 }
 
-void thrum__refill_ids(struct thread *thread)
+void thrum__record_refill_ids(struct thread *thread)
 {
 	struct lane *lane = thread->lane[0];
 
@@ -98,16 +98,16 @@ void thrum__refill_ids(struct thread *thread)
 		return;
 	thread->busy[0] = 1;
 	handler_fence();
-	lane->next_id = thrum__next_id(lane);
+	lane->next_id = thrum__record_next_id(lane);
 	handler_fence();
 	thread->busy[0] = 0;
 }
 
-uint64_t thrum__next_id(struct lane *lane)
+uint64_t thrum__record_next_id(struct lane *lane)
 {
 	for (;;) {
 		if (lane->next_id == lane->end_id)
-			thrum__take_ids(lane);
+			thrum__record_take_ids(lane);
 		uint64_t id = lane->next_id++;
 
 		/* Partner: live_end(). */
@@ -117,7 +117,8 @@ uint64_t thrum__next_id(struct lane *lane)
 	}
 }
 
-void thrum__live_begin(struct lane *lane, uint64_t id, uint64_t time, const struct creation *c)
+void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
+	const struct creation *c)
 {
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
@@ -139,10 +140,10 @@ void thrum__live_begin(struct lane *lane, uint64_t id, uint64_t time, const stru
 	/* Partner: live_cell(), and the reader's acquiring look at the tag. */
 	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
 	if (c->label && c->label[0])
-		thrum__live_label(lane->recorder, id, c->label);
+		thrum__record_live_label(lane->recorder, id, c->label);
 }
 
-void thrum__live_label(struct recorder *r, uint64_t id, const char *label)
+void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label)
 {
 	struct thrum__live_task *cell = live_cell(r->live, r->live_mask, id);
 
@@ -165,11 +166,11 @@ void thrum__live_label(struct recorder *r, uint64_t id, const char *label)
 	if (atomic_load_explicit(&cell->flags, memory_order_relaxed) & THRUM__LIVE_CUT)
 		atomic_fetch_and_explicit(&cell->flags, (uint8_t)~THRUM__LIVE_CUT,
 			memory_order_relaxed);
-	thrum__live_flag(r, id,
+	thrum__record_live_flag(r, id,
 		cut ? THRUM__LIVE_LABELLED | THRUM__LIVE_CUT : THRUM__LIVE_LABELLED);
 }
 
-void thrum__live_flag(struct recorder *r, uint64_t id, unsigned flags)
+void thrum__record_live_flag(struct recorder *r, uint64_t id, unsigned flags)
 {
 	struct thrum__live_task *cell = live_cell(r->live, r->live_mask, id);
 

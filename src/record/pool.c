@@ -25,14 +25,14 @@ static uint64_t full(uint64_t turn, uint32_t slot)
 	return turn << 33 | UINT64_C(1) << 32 | slot;
 }
 
-void thrum__pool_init(struct recorder *r)
+void thrum__record_pool_init(struct recorder *r)
 {
 	for (uint32_t slot = 0; slot < r->packet_count; slot++)
 		atomic_init(&r->cells[slot], full(0, slot));
 	atomic_store(&r->tail, r->packet_count);
 }
 
-void thrum__pool_put(struct recorder *r, uint32_t slot)
+void thrum__record_pool_put(struct recorder *r, uint32_t slot)
 {
 	for (;;) {
 		uint64_t tail = atomic_load(&r->tail);
@@ -50,7 +50,7 @@ void thrum__pool_put(struct recorder *r, uint32_t slot)
 	}
 }
 
-uint32_t thrum__pool_take(struct recorder *r)
+uint32_t thrum__record_pool_take(struct recorder *r)
 {
 	for (;;) {
 		uint64_t head = atomic_load(&r->head);
@@ -73,7 +73,7 @@ uint32_t thrum__pool_take(struct recorder *r)
 	}
 }
 
-void thrum__park(struct recorder *r, struct lane *lane)
+void thrum__record_park(struct recorder *r, struct lane *lane)
 {
 	uint64_t top = atomic_load(&r->parked), next;
 
@@ -83,7 +83,7 @@ void thrum__park(struct recorder *r, struct lane *lane)
 	} while (!atomic_compare_exchange_weak(&r->parked, &top, next));
 }
 
-struct lane *thrum__unpark(struct recorder *r)
+struct lane *thrum__record_unpark(struct recorder *r)
 {
 	uint64_t top = atomic_load(&r->parked);
 

@@ -110,7 +110,7 @@ struct thread {
 	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
 	uint8_t lost_cause;
 };
-extern __thread struct thread thrum__thread __attribute__((tls_model("initial-exec")));
+extern __thread struct thread thrum__record_thread __attribute__((tls_model("initial-exec")));
 
 /* What this process records now, or NULL. Like the mask it is wiped in a fork's child, however it
  * was made: a child has no part in its parent's recording. */
@@ -118,21 +118,22 @@ struct process {
 	_Atomic(struct recorder *) recorder;
 	char page[4096 - sizeof(void *)];
 };
-extern struct process thrum__process;
+extern struct process thrum__record_process;
 
 /* The clock in use, the recorder's; a NULL function means the time stamp counter. Never NULL. */
-extern _Atomic(const struct thrum_clock *) thrum__clock;
+extern _Atomic(const struct thrum_clock *) thrum__record_clock;
 
 /* Notices the end of threads; set only when has_exit_key. */
-extern pthread_key_t thrum__exit_key;
-extern bool thrum__has_exit_key;
+extern pthread_key_t thrum__record_exit_key;
+extern bool thrum__record_has_exit_key;
 /* The lane of a thread that has none: never written to. */
-extern struct lane thrum__no_lane;
+extern struct lane thrum__record_no_lane;
 
 /* Sixteenths of a tick. */
 ALWAYS_INLINE uint64_t now(void)
 {
-	const struct thrum_clock *clock = atomic_load_explicit(&thrum__clock, memory_order_acquire);
+	const struct thrum_clock *clock = atomic_load_explicit(&thrum__record_clock,
+		memory_order_acquire);
 
 	return clock->read ? clock->read(clock->context) : read_tsc();
 }
@@ -158,38 +159,38 @@ ALWAYS_INLINE void publish(struct lane *lane, uint8_t *end)
 }
 
 /* ---- pool.c ---- */
-void thrum__pool_init(struct recorder *);
-void thrum__pool_put(struct recorder *, uint32_t slot);
-uint32_t thrum__pool_take(struct recorder *); /* NO_PACKET: none */
-void thrum__park(struct recorder *, struct lane *);
-struct lane *thrum__unpark(struct recorder *); /* NULL: none */
+void thrum__record_pool_init(struct recorder *);
+void thrum__record_pool_put(struct recorder *, uint32_t slot);
+uint32_t thrum__record_pool_take(struct recorder *); /* NO_PACKET: none */
+void thrum__record_park(struct recorder *, struct lane *);
+struct lane *thrum__record_unpark(struct recorder *); /* NULL: none */
 
 /* ---- lane.c ---- */
 /* Writes one record, into the lane of whatever runs now; the slow path of everything. Keeps errno.
  */
-void thrum__write(struct thrum__record *);
+void thrum__record_write(struct thrum__record *);
 /* The same for a record with one of the recorder's definitions: if another recording has begun
  * since, its numbers mean other things, so nothing is written. */
-void thrum__write_defined(const struct recorder *, struct thrum__record *);
+void thrum__record_write_defined(const struct recorder *, struct thrum__record *);
 /*
  * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`; NULL: counted
- * as lost. *time is the event's. Then thrum__lane_write any number of records within those bytes,
- * then thrum__lane_release.
+ * as lost. *time is the event's. Then thrum__record_lane_write any number of records within those bytes,
+ * then thrum__record_lane_release.
  */
-struct lane *thrum__lane_take(struct thread *, size_t bytes, uint64_t *time);
-void thrum__lane_write(struct lane *, const struct thrum__record *, uint64_t time);
-void thrum__lane_release(struct thread *, struct lane *);
-void thrum__store_limit(struct lane *, uint8_t *limit);
+struct lane *thrum__record_lane_take(struct thread *, size_t bytes, uint64_t *time);
+void thrum__record_lane_write(struct lane *, const struct thrum__record *, uint64_t time);
+void thrum__record_lane_release(struct thread *, struct lane *);
+void thrum__record_store_limit(struct lane *, uint8_t *limit);
 /* Fast events may or may not be written from now on, as the lane's state says. */
-void thrum__set_limit(struct lane *);
+void thrum__record_set_limit(struct lane *);
 /* Gives the thread its lane and its own task, if it has none and there is room. */
-void thrum__thread_attach(struct thread *);
-void thrum__thread_exit(void *thread);
+void thrum__record_thread_attach(struct thread *);
+void thrum__record_thread_exit(void *thread);
 /* Leaves the thread as if it had never recorded. */
-void thrum__thread_forget(struct thread *);
-void thrum__count_lost(enum thrum_lost);
+void thrum__record_thread_forget(struct thread *);
+void thrum__record_count_lost(enum thrum_lost);
 /* So many bytes are enough for a record with this text. */
-size_t thrum__bytes_needed(const struct thrum__record *);
+size_t thrum__record_bytes_needed(const struct thrum__record *);
 
 /* ---- calls.c: the slow side of hot.c ---- */
 /* What there is to say of a new task. */
@@ -200,22 +201,22 @@ struct creation {
 	uint16_t site;
 	uint8_t kind;
 };
-thrum_task thrum__write_create(struct thrum_site *, const struct creation *);
-void thrum__write_wait(thrum_task waiter, thrum_task source);
-void thrum__write_end(
+thrum_task thrum__record_write_create(struct thrum_site *, const struct creation *);
+void thrum__record_write_wait(thrum_task waiter, thrum_task source);
+void thrum__document_write_end(
 	struct thrum__record *); /* resolved, failed, cancelled: other; became: task */
-void thrum__write_switch(thrum_task);
+void thrum__record_write_switch(thrum_task);
 
 /* ---- live.c ---- */
 /* Takes a block of ids for the lane, and its part of the live-task table. */
-void thrum__take_ids(struct lane *);
+void thrum__record_take_ids(struct lane *);
 /* Sees to it that the thread's lane has an id, if it has a lane. */
-void thrum__refill_ids(struct thread *);
+void thrum__record_refill_ids(struct thread *);
 /* The next id; the lane is taken. Its live cell is free, or it has none. */
-uint64_t thrum__next_id(struct lane *);
-void thrum__live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
-void thrum__live_label(struct recorder *, uint64_t id, const char *label);
-void thrum__live_flag(struct recorder *, uint64_t id, unsigned flags);
+uint64_t thrum__record_next_id(struct lane *);
+void thrum__record_live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
+void thrum__record_live_label(struct recorder *, uint64_t id, const char *label);
+void thrum__record_live_flag(struct recorder *, uint64_t id, unsigned flags);
 /* The cell of a task in a table, or NULL when it has none. */
 ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table, uint64_t mask,
 	uint64_t id)
@@ -224,7 +225,7 @@ ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table,
 		return NULL;
 	struct thrum__live_task *cell = &table[id & mask];
 
-	/* Partner: the release of the tag in thrum__live_begin. */
+	/* Partner: the release of the tag in thrum__record_live_begin. */
 	if (atomic_load_explicit(&cell->tag, memory_order_acquire) != (uint32_t)id)
 		return NULL;
 	return cell->id_high == (uint32_t)(id >> 32) ? cell : NULL;
@@ -255,19 +256,19 @@ ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
  * Numbers of definitions, made when they are first asked for and then kept in the descriptor with
  * the recording's generation. 0: there is no room.
  */
-uint16_t thrum__define_site(struct recorder *, struct thrum_site *);
-uint16_t thrum__define_tag(struct recorder *, struct thrum_tag *);
-uint16_t thrum__define_category(struct recorder *, const char *name, unsigned number);
-uint16_t thrum__define(struct recorder *, const struct thrum__definition *, size_t text_size,
+uint16_t thrum__record_define_site(struct recorder *, struct thrum_site *);
+uint16_t thrum__record_define_tag(struct recorder *, struct thrum_tag *);
+uint16_t thrum__record_define_category(struct recorder *, const char *name, unsigned number);
+uint16_t thrum__record_define(struct recorder *, const struct thrum__definition *, size_t text_size,
 	uint32_t *id);
 /* Sets the mask to what the categories' levels say; 0 when nothing is recorded. To be called after
  * each change of a level, a category or the recorder. */
-void thrum__apply_levels(void);
+void thrum__record_apply_levels(void);
 
 /* The number kept in a descriptor, if it is this recording's. */
 ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
 {
-	/* Partner: thrum__define(). */
+	/* Partner: thrum__record_define(). */
 	uint32_t kept = __atomic_load_n(id, __ATOMIC_ACQUIRE);
 
 	return LIKELY(kept >> 16 == r->generation) ? (uint16_t)kept : 0;
@@ -277,7 +278,7 @@ ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
 {
 	uint16_t number = kept_number(r, &site->id);
 
-	return LIKELY(number) ? number : thrum__define_site(r, site);
+	return LIKELY(number) ? number : thrum__record_define_site(r, site);
 }
 
 /* ---- counter.c ---- */
@@ -290,11 +291,11 @@ struct thrum_counter {
 	char path[96];
 };
 /* Around a fork. */
-void thrum__counters_lock(void);
-void thrum__counters_unlock(void);
-void thrum__counter_event(struct thrum_counter *, int64_t value);
-void thrum__write_counter(struct thrum_counter *, int64_t value);
-uint16_t thrum__define_counter(struct recorder *, struct thrum_counter *);
+void thrum__record_counters_lock(void);
+void thrum__record_counters_unlock(void);
+void thrum__record_counter_event(struct thrum_counter *, int64_t value);
+void thrum__record_write_counter(struct thrum_counter *, int64_t value);
+uint16_t thrum__record_define_counter(struct recorder *, struct thrum_counter *);
 
 ALWAYS_INLINE int64_t counter_value(const struct thrum_counter *counter)
 {
@@ -307,19 +308,19 @@ ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *
 {
 	uint16_t number = kept_number(r, &counter->id);
 
-	return LIKELY(number) ? number : thrum__define_counter(r, counter);
+	return LIKELY(number) ? number : thrum__record_define_counter(r, counter);
 }
 
 /* ---- start.c ---- */
 /* Makes a recorder over a block of memory of `size` bytes, whose header's place is zeroed.
  * *recorder: not yet in use. */
-int thrum__recorder_create(struct recorder **, void *memory, uint64_t size,
+int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
 /* Whose file it is that begins like this. */
-enum thrum__port_claim thrum__claim(const void *head, size_t size);
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size);
 /* Whether it is time for a reading of all clocks, and this thread is the one to take it. */
-bool thrum__clock_is_due(struct recorder *, uint64_t time);
+bool thrum__record_clock_is_due(struct recorder *, uint64_t time);
 /* Reads all clocks, notes them in the header and gives them in *record. */
-void thrum__note_clocks(struct recorder *, struct thrum__record *);
+void thrum__record_note_clocks(struct recorder *, struct thrum__record *);
 
 #endif

@@ -47,7 +47,7 @@ static int write_file(void *owner, uint64_t offset, const void *from, size_t siz
 int thrum_snapshot(const char *name)
 {
 	struct thrum__port_file file;
-	struct recorder *r = atomic_load(&thrum__process.recorder);
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 	struct thrum__record unused;
 
 	if (!name || !*name)
@@ -55,17 +55,17 @@ int thrum_snapshot(const char *name)
 	if (!r)
 		return -THRUM_E_NOT_RECORDING;
 	/* So that its readers know the clock up to now. */
-	thrum__note_clocks(r, &unused);
+	thrum__record_note_clocks(r, &unused);
 
 	struct thrum__input input = {r, read_memory, size_of_memory};
 	struct thrum__output output = {&file, write_file};
-	int error = thrum__port_file_create(&file, name, 0, thrum__claim);
+	int error = thrum__port_file_create(&file, name, 0, thrum__record_claim);
 
 	if (error)
 		return error;
-	error = thrum__recording_copy(&input, &output, NULL);
+	error = thrum__format_copy(&input, &output, NULL);
 	/* Stopped meanwhile: part of the copy may be empty. */
-	if (!error && atomic_load(&thrum__process.recorder) != r)
+	if (!error && atomic_load(&thrum__record_process.recorder) != r)
 		error = -THRUM_E_NOT_RECORDING;
 	if (!error)
 		return thrum__port_file_commit(&file);

@@ -24,11 +24,11 @@
 #define FREQUENCY_MAX UINT64_C(100000000000) /* what readers take */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
-struct process thrum__process __attribute__((aligned(4096)));
+struct process thrum__record_process __attribute__((aligned(4096)));
 static const struct thrum_clock time_stamp_counter;
-_Atomic(const struct thrum_clock *) thrum__clock = &time_stamp_counter;
-pthread_key_t thrum__exit_key;
-bool thrum__has_exit_key;
+_Atomic(const struct thrum_clock *) thrum__record_clock = &time_stamp_counter;
+pthread_key_t thrum__record_exit_key;
+bool thrum__record_has_exit_key;
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t generation;
@@ -90,13 +90,13 @@ static enum thrum__clock_kind choose_clock(struct thrum_clock *clock,
 		*clock = time_stamp_counter;
 		kind = THRUM__CLOCK_TSC;
 	}
-	atomic_store(&thrum__clock, clock);
+	atomic_store(&thrum__record_clock, clock);
 	if (kind == THRUM__CLOCK_TSC)
 		clock->frequency = measure_frequency();
 	return kind;
 }
 
-bool thrum__clock_is_due(struct recorder *r, uint64_t time)
+bool thrum__record_clock_is_due(struct recorder *r, uint64_t time)
 {
 	uint64_t due = atomic_load_explicit(&r->next_reading, memory_order_relaxed);
 
@@ -105,7 +105,7 @@ bool thrum__clock_is_due(struct recorder *r, uint64_t time)
 			time + READING_EVERY * 16 * r->clock.frequency);
 }
 
-void thrum__note_clocks(struct recorder *r, struct thrum__record *record)
+void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)
 {
 	uint32_t number = atomic_fetch_add(&r->readings, 1) + 1;
 	/* Two places in turn: whatever happens while one is written, the other one is whole. */
@@ -150,8 +150,8 @@ static void write_metadata(struct thrum__header *h)
 {
 	struct thrum__metadata metadata = {.uuid = h->uuid, .program = h->program, .host = h->host};
 
-	thrum__metadata_set_clock(&metadata, h);
-	thrum__metadata_write((char *)h + h->metadata.offset, h->metadata.size, &metadata);
+	thrum__format_set_clock(&metadata, h);
+	thrum__format_write_metadata((char *)h + h->metadata.offset, h->metadata.size, &metadata);
 }
 
 /* One block of private memory for everything; its parts in the order of their alignment. */
@@ -189,11 +189,11 @@ static bool is_watched(void)
 	return preload && strstr(preload, "vgpreload_memcheck");
 }
 
-int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t size,
+int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint64_t size,
 	const struct thrum_config *config)
 {
 	struct thrum__header *h = memory;
-	int error = thrum__layout(h, size);
+	int error = thrum__format_lay_out(h, size);
 
 	if (error)
 		return error;
@@ -223,7 +223,7 @@ int thrum__recorder_create(struct recorder **recorder, void *memory, uint64_t si
 	r->careful = is_watched();
 	r->has_file = !config->memory;
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
-	thrum__pool_init(r);
+	thrum__record_pool_init(r);
 	*recorder = r;
 	return 0;
 }
@@ -237,13 +237,13 @@ static struct recorder
 static void before_fork(void)
 {
 	pthread_mutex_lock(&starting);
-	thrum__counters_lock();
-	forking = atomic_load(&thrum__process.recorder);
+	thrum__record_counters_lock();
+	forking = atomic_load(&thrum__record_process.recorder);
 }
 
 static void after_fork(void)
 {
-	thrum__counters_unlock();
+	thrum__record_counters_unlock();
 	pthread_mutex_unlock(&starting);
 }
 
@@ -251,8 +251,8 @@ static void after_fork(void)
  * the middle of an event may still write goes nowhere. */
 static void in_child(void)
 {
-	atomic_store(&thrum__process.recorder, NULL); /* for kernels that don't wipe */
-	thrum__apply_levels();
+	atomic_store(&thrum__record_process.recorder, NULL); /* for kernels that don't wipe */
+	thrum__record_apply_levels();
 	if (forking && forking->has_file)
 		thrum__port_detach(forking->header, forking->size);
 	path[0] = '\0';
@@ -261,7 +261,8 @@ static void in_child(void)
 
 static void prepare(void)
 {
-	thrum__has_exit_key = pthread_key_create(&thrum__exit_key, thrum__thread_exit) == 0;
+	thrum__record_has_exit_key = pthread_key_create(&thrum__record_exit_key,
+					     thrum__record_thread_exit) == 0;
 	pthread_atfork(before_fork, after_fork, in_child);
 }
 
@@ -282,7 +283,7 @@ __attribute__((destructor)) static void end(void)
 
 /* ---- Start ---------------------------------------------------------------------------------- */
 
-enum thrum__port_claim thrum__claim(const void *head, size_t size)
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 {
 	const struct thrum__header *h = head;
 
@@ -298,14 +299,14 @@ enum thrum__port_claim thrum__claim(const void *head, size_t size)
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
-	int error = thrum__port_file_create(&file, config->file, size, thrum__claim);
+	int error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
 
 	if (error)
 		return error;
 	struct thrum__header layout = {0};
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? thrum__layout(&layout, size) : -THRUM_E_MEMORY;
+	error = memory ? thrum__format_lay_out(&layout, size) : -THRUM_E_MEMORY;
 	/* All but the packets, whose pages come when they are needed: if there is no room for
 	 * these, say so now. */
 	if (!error)
@@ -313,7 +314,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	if (error == -THRUM_E_SYSTEM) /* the kernel can't */
 		error = thrum__port_file_reserve(&file, size);
 	if (!error)
-		error = thrum__recorder_create(r, memory, size, config);
+		error = thrum__record_recorder_create(r, memory, size, config);
 	if (!error)
 		error = thrum__port_file_commit(&file);
 	else
@@ -343,7 +344,7 @@ static int start(const struct thrum_config *config)
 	if (config->memory) {
 		struct thrum__header layout = {0};
 
-		error = thrum__layout(&layout, size);
+		error = thrum__format_lay_out(&layout, size);
 		if (!error)
 			memset(config->memory, 0, layout.packet.offset);
 		for (uint32_t i = 0; !error && i < layout.packets; i++) /* no packet is there yet */
@@ -351,18 +352,18 @@ static int start(const struct thrum_config *config)
 					(size_t)i * layout.packet_size,
 				0, sizeof(struct thrum__packet));
 		if (!error)
-			error = thrum__recorder_create(&r, config->memory, size, config);
+			error = thrum__record_recorder_create(&r, config->memory, size, config);
 	} else {
 		error = start_file(&r, config, size);
 	}
 	if (error)
 		return error;
 	thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
-	thrum__port_wipe_on_fork(&thrum__process, sizeof thrum__process);
+	thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
 	/* In a forked child, this thread still has its parent's lane. */
-	thrum__thread_forget(&thrum__thread);
-	atomic_store(&thrum__process.recorder, r);
-	thrum__apply_levels();
+	thrum__record_thread_forget(&thrum__record_thread);
+	atomic_store(&thrum__record_process.recorder, r);
+	thrum__record_apply_levels();
 	return 0;
 }
 
@@ -403,7 +404,7 @@ int thrum_start(const struct thrum_config *config)
 
 	pthread_once(&prepared, prepare);
 	pthread_mutex_lock(&starting);
-	if (!atomic_load(&thrum__process.recorder)) {
+	if (!atomic_load(&thrum__record_process.recorder)) {
 		if (!config) {
 			error = config_from_environment(&from_environment);
 			config = &from_environment;
@@ -427,20 +428,20 @@ void thrum_stop(void)
 	struct thrum__record unused;
 
 	/* Also in a child that was made while another thread held the lock. */
-	if (!atomic_load(&thrum__process.recorder))
+	if (!atomic_load(&thrum__record_process.recorder))
 		return;
 	pthread_mutex_lock(&starting);
-	struct recorder *r = atomic_load(&thrum__process.recorder);
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 
 	if (r) {
-		thrum__note_clocks(r, &unused);
+		thrum__record_note_clocks(r, &unused);
 		atomic_store(&r->header->state, THRUM__STOPPED);
-		atomic_store(&thrum__process.recorder, NULL);
-		thrum__apply_levels();
-		/* Partner: thrum__set_limit(). After these, no fast event begins in any lane. */
+		atomic_store(&thrum__record_process.recorder, NULL);
+		thrum__record_apply_levels();
+		/* Partner: thrum__record_set_limit(). After these, no fast event begins in any lane. */
 		atomic_thread_fence(memory_order_seq_cst);
 		for (uint32_t i = 0; i < r->packet_count; i++)
-			thrum__store_limit(&r->lanes[i], NULL);
+			thrum__record_store_limit(&r->lanes[i], NULL);
 		atomic_fetch_add(&r->header->progress, 1);
 		thrum__port_wake(&r->header->progress);
 		if (r->has_file)

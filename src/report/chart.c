@@ -17,8 +17,8 @@
 #define APART 10
 #define LABEL 46 /* px that a bound's words take, with a distance */
 
-int thrum__chart_init(struct thrum__chart *chart, const struct thrum__stats *stats, uint32_t tally,
-	int measure)
+int thrum__report_chart_init(struct thrum__report_chart *chart, const struct thrum__stats *stats,
+	uint32_t tally, int measure)
 {
 	uint32_t count = stats->by[THRUM__BY_LABEL].count;
 	bool *wanted = calloc((size_t)count + 1, sizeof *wanted);
@@ -27,34 +27,34 @@ int thrum__chart_init(struct thrum__chart *chart, const struct thrum__stats *sta
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < count; i++)
 		wanted[i] = tally == THRUM__NONE || tally == i;
-	*chart = (struct thrum__chart){.stats = stats, .tally = tally, .measure = measure};
-	thrum__histogram_make(stats, wanted, measure, &chart->histogram);
-	thrum__chart_choose_none(chart);
+	*chart = (struct thrum__report_chart){.stats = stats, .tally = tally, .measure = measure};
+	thrum__stats_histogram_make(stats, wanted, measure, &chart->histogram);
+	thrum__report_chart_choose_none(chart);
 	free(wanted);
 	return 0;
 }
 
 /* ---- Choosing ------------------------------------------------------------------------------ */
 
-static bool is_empty(const struct thrum__chart *chart)
+static bool is_empty(const struct thrum__report_chart *chart)
 {
 	return chart->histogram.first > chart->histogram.last;
 }
 
-static bool is_chosen(const struct thrum__chart *chart, unsigned column)
+static bool is_chosen(const struct thrum__report_chart *chart, unsigned column)
 {
 	return column >= chart->from && column <= chart->to;
 }
 
 /* Of a column; only where there are some. */
-static float column_width(const struct thrum__chart *chart, float width)
+static float column_width(const struct thrum__report_chart *chart, float width)
 {
 	float count = (float)(chart->histogram.last - chart->histogram.first + 1);
 
 	return fmaxf(1, fminf(WIDEST, floorf((width - 2 * MARGIN) / count)));
 }
 
-static unsigned column_at(const struct thrum__chart *chart, float width, float x)
+static unsigned column_at(const struct thrum__report_chart *chart, float width, float x)
 {
 	unsigned first = chart->histogram.first, last = chart->histogram.last;
 	float at = floorf((x - MARGIN) / column_width(chart, width));
@@ -62,7 +62,7 @@ static unsigned column_at(const struct thrum__chart *chart, float width, float x
 	return !(at > 0) ? first : at > (float)(last - first) ? last : first + (unsigned)at;
 }
 
-bool thrum__chart_choose(struct thrum__chart *chart, float width, float x0, float x1)
+bool thrum__report_chart_choose(struct thrum__report_chart *chart, float width, float x0, float x1)
 {
 	unsigned from, to;
 	bool changes;
@@ -77,13 +77,13 @@ bool thrum__chart_choose(struct thrum__chart *chart, float width, float x0, floa
 	return changes;
 }
 
-void thrum__chart_choose_none(struct thrum__chart *chart)
+void thrum__report_chart_choose_none(struct thrum__report_chart *chart)
 {
 	chart->from = 1;
 	chart->to = 0;
 }
 
-static bool move_edge(struct thrum__chart *chart, int by, bool is_beginning)
+static bool move_edge(struct thrum__report_chart *chart, int by, bool is_beginning)
 {
 	unsigned least = is_beginning ? chart->histogram.first : chart->from;
 	unsigned most = is_beginning ? chart->to : chart->histogram.last;
@@ -99,10 +99,10 @@ static bool move_edge(struct thrum__chart *chart, int by, bool is_beginning)
 	return true;
 }
 
-bool thrum__chart_key(struct thrum__chart *chart, const char *key, bool with_shift)
+bool thrum__report_chart_key(struct thrum__report_chart *chart, const char *key, bool with_shift)
 {
 	if (strcmp(key, "Escape") == 0 && chart->from <= chart->to) {
-		thrum__chart_choose_none(chart);
+		thrum__report_chart_choose_none(chart);
 		return true;
 	}
 	if (is_empty(chart))
@@ -112,7 +112,7 @@ bool thrum__chart_key(struct thrum__chart *chart, const char *key, bool with_shi
 	return strcmp(key, "ArrowRight") == 0 && move_edge(chart, 1, with_shift);
 }
 
-size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t size)
+size_t thrum__report_chart_words(const struct thrum__report_chart *chart, char *to, size_t size)
 {
 	bool chosen = chart->from <= chart->to;
 	unsigned first = chosen ? chart->from : chart->histogram.first;
@@ -124,12 +124,12 @@ size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t siz
 		return (size_t)snprintf(to, size, "no such times");
 	for (unsigned i = first; i <= last; i++)
 		tasks += chart->histogram.count[i];
-	thrum__number_words(tasks, count);
-	thrum__duration_words(thrum__histogram_bound(first), 1, from, sizeof from);
+	thrum__words_number(tasks, count);
+	thrum__words_duration(thrum__stats_histogram_bound(first), 1, from, sizeof from);
 	if (last + 1 >= THRUM__HISTOGRAM_COLUMNS)
 		return (size_t)snprintf(to, size, "%s %s, %s or more", count,
 			tasks == 1 ? "task" : "tasks", from);
-	thrum__duration_words(thrum__histogram_bound(last + 1), 1, until, sizeof until);
+	thrum__words_duration(thrum__stats_histogram_bound(last + 1), 1, until, sizeof until);
 	return (size_t)snprintf(to, size, "%s %s, %s to %s", count, tasks == 1 ? "task" : "tasks",
 		from, until);
 }
@@ -137,9 +137,9 @@ size_t thrum__chart_words(const struct thrum__chart *chart, char *to, size_t siz
 /* ---- The picture --------------------------------------------------------------------------- */
 
 struct canvas {
-	const struct thrum__chart *chart;
-	const struct thrum__metrics *metrics;
-	struct thrum__list *list;
+	const struct thrum__report_chart *chart;
+	const struct thrum__draw_metrics *metrics;
+	struct thrum__draw_list *list;
 	float width, ground; /* ground: y on which the columns stand */
 	float each;          /* a column's width */
 };
@@ -156,7 +156,7 @@ static float text_width(const struct canvas *c, const char *text, size_t size)
 
 static void text(const struct canvas *c, float x, float y, const char *words, size_t size)
 {
-	thrum__list_text(c->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_SMALL, x, y,
+	thrum__draw_text(c->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_SMALL, x, y,
 		words, size, false);
 }
 
@@ -164,7 +164,7 @@ static void text(const struct canvas *c, float x, float y, const char *words, si
 static void paint_count(const struct canvas *c, unsigned column, float top)
 {
 	char words[THRUM__NUMBER_ROOM];
-	size_t size = thrum__number_words(c->chart->histogram.count[column], words);
+	size_t size = thrum__words_number(c->chart->histogram.count[column], words);
 	float width = text_width(c, words, size);
 	float x = x_of(c, column) + (c->each - width) / 2;
 
@@ -185,7 +185,7 @@ static void paint_columns(const struct canvas *c)
 		float height = fmaxf(LEAST, floorf((float)share * room));
 
 		if (histogram->count[i] > 0)
-			thrum__list_rect(c->list, THRUM__Z_RUN,
+			thrum__draw_rect(c->list, THRUM__Z_RUN,
 				is_chosen(c->chart, i) ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
 				x_of(c, i), c->ground - height, c->each - gap, height);
 	}
@@ -212,14 +212,14 @@ static void paint_bounds(const struct canvas *c)
 
 	for (unsigned i = histogram->first; i <= histogram->last + 1; i++) {
 		char words[48];
-		size_t size = thrum__duration_words(thrum__histogram_bound(i), 1, words,
+		size_t size = thrum__words_duration(thrum__stats_histogram_bound(i), 1, words,
 			sizeof words);
 		float x = x_of(c, i), width = text_width(c, words, size);
 
 		if (i >= THRUM__HISTOGRAM_COLUMNS || i % apart != 1 % apart || x < end + APART ||
 			x + width > c->width)
 			continue;
-		thrum__list_upright(c->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, x, c->ground,
+		thrum__draw_vertical(c->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, x, c->ground,
 			c->ground + 6, 1, THRUM__DASH_SOLID);
 		text(c, x, c->ground + 18, words, size);
 		end = x + width;
@@ -229,17 +229,17 @@ static void paint_bounds(const struct canvas *c)
 static void paint_chosen(const struct canvas *c)
 {
 	if (c->chart->from <= c->chart->to)
-		thrum__list_rect(c->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_SEL,
+		thrum__draw_rect(c->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_SEL,
 			x_of(c, c->chart->from), c->ground + 2,
 			(float)(c->chart->to - c->chart->from + 1) * c->each, 2);
 }
 
-void thrum__chart_frame(const struct thrum__chart *chart, float width, float height,
-	const struct thrum__metrics *metrics, struct thrum__list *list)
+void thrum__report_chart_frame(const struct thrum__report_chart *chart, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
 	struct canvas c = {chart, metrics, list, width, height - FOOT, 0};
 
-	thrum__list_clear(list, width, height);
+	thrum__draw_list_clear(list, width, height);
 	if (is_empty(chart)) {
 		text(&c, MARGIN, height / 2, "no such times", strlen("no such times"));
 		return;
@@ -247,9 +247,9 @@ void thrum__chart_frame(const struct thrum__chart *chart, float width, float hei
 	c.each = column_width(chart, width);
 	if (c.ground > HEAD)
 		paint_columns(&c);
-	thrum__list_level(list, THRUM__Z_GRID, THRUM__COLOUR_RULE, MARGIN, width - MARGIN,
+	thrum__draw_horizontal(list, THRUM__Z_GRID, THRUM__COLOUR_RULE, MARGIN, width - MARGIN,
 		c.ground + 0.5f, 1, THRUM__DASH_SOLID);
 	paint_bounds(&c);
 	paint_chosen(&c);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 }

@@ -16,7 +16,7 @@
 #define THRUM__CHART_HINT "Drag, or press ← → and Shift ← →, to choose a range."
 #define THRUM__CHART_LIST "Show in list"
 
-struct thrum__chart {
+struct thrum__report_chart {
 	const struct thrum__stats *stats;
 	uint32_t tally; /* of THRUM__BY_LABEL; NONE: all tasks */
 	int measure;    /* enum thrum__measure */
@@ -25,25 +25,25 @@ struct thrum__chart {
 };
 
 /* Counts. Stats must stay. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__chart_init(struct thrum__chart *, const struct thrum__stats *,
-	uint32_t tally, int measure);
+THRUM__MUST_USE int thrum__report_chart_init(struct thrum__report_chart *,
+	const struct thrum__stats *, uint32_t tally, int measure);
 
 /* Chooses the columns between two places of a picture of that width; returns whether that changed
  * something. x1 == x0: one column. */
-bool thrum__chart_choose(struct thrum__chart *, float width, float x0, float x1);
-void thrum__chart_choose_none(struct thrum__chart *);
+bool thrum__report_chart_choose(struct thrum__report_chart *, float width, float x0, float x1);
+void thrum__report_chart_choose_none(struct thrum__report_chart *);
 
 /* Keys as of a browser's KeyboardEvent.key: ArrowLeft and ArrowRight move the end of what is chosen
  * by a column, with shift its beginning; where nothing is, they choose the last or the first
  * column. Escape chooses none. Returns whether that changed something. */
-bool thrum__chart_key(struct thrum__chart *, const char *key, bool with_shift);
+bool thrum__report_chart_key(struct thrum__report_chart *, const char *key, bool with_shift);
 
 /* "3 tasks, 10 ms to 20 ms": what is chosen, or all. As snprintf. */
-size_t thrum__chart_words(const struct thrum__chart *, char *to, size_t size);
+size_t thrum__report_chart_words(const struct thrum__report_chart *, char *to, size_t size);
 
 /* The picture, into the list (cleared first). */
-void thrum__chart_frame(const struct thrum__chart *, float width, float height,
-	const struct thrum__metrics *, struct thrum__list *);
+void thrum__report_chart_frame(const struct thrum__report_chart *, float width, float height,
+	const struct thrum__draw_metrics *, struct thrum__draw_list *);
 
 /*
  * Leaves in a table those rows of which some text or the id contains `text`; ASCII's case doesn't
@@ -51,7 +51,7 @@ void thrum__chart_frame(const struct thrum__chart *, float width, float height,
  * chosen columns; chart NULL: by text alone. The order stays. Returns 0 or -THRUM_E_MEMORY, and
  * nothing has changed.
  */
-THRUM__MUST_USE int thrum__table_narrow(struct thrum__table *, const struct thrum__chart *,
+THRUM__MUST_USE int thrum__table_narrow(struct thrum__table *, const struct thrum__report_chart *,
 	const char *text);
 
 #endif

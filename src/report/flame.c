@@ -19,8 +19,8 @@
 struct flame_paint {
 	const struct thrum__paths *paths;
 	const struct thrum__flame *flame;
-	const struct thrum__metrics *metrics;
-	struct thrum__list *list;
+	const struct thrum__draw_metrics *metrics;
+	struct thrum__draw_list *list;
 };
 
 static int colour_of(int doing)
@@ -40,7 +40,7 @@ static int ink_of(int doing)
 static void put_text(const struct flame_paint *p, int colour, int font, float x, float y,
 	const char *text)
 {
-	thrum__list_text(p->list, THRUM__Z_LABEL, colour, font, x, y, text, strlen(text), false);
+	thrum__draw_text(p->list, THRUM__Z_LABEL, colour, font, x, y, text, strlen(text), false);
 }
 
 /* Characters from the end go, until it fits with an ellipsis; false: nothing does. */
@@ -67,18 +67,18 @@ static void paint_box(const struct flame_paint *p, const struct thrum__flame_box
 	float y = TOP + (float)box->depth * ROW;
 	char text[320], words[200], time[48];
 	size_t size;
-	const char *name = thrum__frame_name(p->paths, box->frame, &size);
+	const char *name = thrum__slow_frame_name(p->paths, box->frame, &size);
 
 	if (width < NARROW || box->depth >= ROWS_MAX)
 		return;
 	/* A pixel of ground between neighbours, where there is room. */
-	thrum__list_rect(p->list, THRUM__Z_RUN, colour_of(box->doing), x, y,
+	thrum__draw_rect(p->list, THRUM__Z_RUN, colour_of(box->doing), x, y,
 		width > 3 ? width - 1 : width, ROW - 1);
 	if (width < NAMED)
 		return;
-	size = thrum__text_clean(name, size, words, sizeof(words) - 1);
+	size = thrum__base_utf8_clean(name, size, words, sizeof(words) - 1);
 	words[size] = '\0';
-	thrum__duration_words(box->time, 3, time, sizeof(time));
+	thrum__words_duration(box->time, 3, time, sizeof(time));
 	snprintf(text, sizeof(text), "%s %s", box->doing == THRUM__DOING_RUNS ? "runs" : words,
 		time);
 	if (fit(p, text, sizeof(text), width - 8))
@@ -91,12 +91,12 @@ static void paint_title(const struct flame_paint *p)
 	char text[400], words[240], time[48];
 	size_t size = 0;
 	const char *name = flame->count > 0
-		? thrum__frame_name(p->paths, flame->boxes[0].frame, &size)
+		? thrum__slow_frame_name(p->paths, flame->boxes[0].frame, &size)
 		: "";
 
-	size = thrum__text_clean(name, size, words, sizeof(words) - 1);
+	size = thrum__base_utf8_clean(name, size, words, sizeof(words) - 1);
 	words[size] = '\0';
-	thrum__duration_words(flame->total, 3, time, sizeof(time));
+	thrum__words_duration(flame->total, 3, time, sizeof(time));
 	if (flame->tasks == flame->of)
 		snprintf(text, sizeof(text), "“%s”: where the time of %u tasks went, %s in all",
 			words, (unsigned)flame->tasks, time);
@@ -119,7 +119,7 @@ static void paint_key(const struct flame_paint *p, float y)
 	float x = SIDE;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		thrum__list_rect(p->list, THRUM__Z_RUN, colour_of(keys[i].doing), x, y, 12, 12);
+		thrum__draw_rect(p->list, THRUM__Z_RUN, colour_of(keys[i].doing), x, y, 12, 12);
 		put_text(p, THRUM__COLOUR_MUTED, THRUM__FONT_NOTE, x + 18, y + 10, keys[i].text);
 		x += 42 +
 			p->metrics->width(p->metrics->context, keys[i].text, strlen(keys[i].text),
@@ -127,19 +127,19 @@ static void paint_key(const struct flame_paint *p, float y)
 	}
 }
 
-int thrum__flame_frame(const struct thrum__paths *paths, const struct thrum__flame *flame,
-	float width, const struct thrum__metrics *metrics, struct thrum__list *list)
+int thrum__report_flame_frame(const struct thrum__paths *paths, const struct thrum__flame *flame,
+	float width, const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
 	const struct flame_paint p = {paths, flame, metrics, list};
 	uint32_t rows = flame->depth < ROWS_MAX ? flame->depth + 1 : ROWS_MAX;
 	float bottom = TOP + (float)rows * ROW;
 	double scale = flame->total > 0 ? (double)(width - 2 * SIDE) / (double)flame->total : 0;
 
-	thrum__list_clear(list, width, bottom + BOTTOM);
+	thrum__draw_list_clear(list, width, bottom + BOTTOM);
 	paint_title(&p);
 	for (uint32_t i = 0; i < flame->count; i++)
 		paint_box(&p, &flame->boxes[i], scale);
 	paint_key(&p, bottom + 12);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;
 }

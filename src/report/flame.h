@@ -8,7 +8,8 @@
 
 /* Paints it at a width in CSS pixels; the list's height is what it takes. Boxes too narrow to be
  * seen are left out. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__flame_frame(const struct thrum__paths *, const struct thrum__flame *,
-	float width, const struct thrum__metrics *, struct thrum__list *);
+THRUM__MUST_USE int thrum__report_flame_frame(const struct thrum__paths *,
+	const struct thrum__flame *, float width, const struct thrum__draw_metrics *,
+	struct thrum__draw_list *);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* Other units than where one comes from, each once, with the moment of the arrow. */
 struct ends {
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 	uint32_t unit, edges_left;
 	uint32_t count, task[THRUM__ARROWS_MAX];
 	int64_t time[THRUM__ARROWS_MAX];
@@ -15,10 +15,10 @@ struct ends {
 
 static void add(struct ends *ends, uint32_t task, int64_t time)
 {
-	const struct thrum__layout *layout = ends->view->layout;
+	const struct thrum__format_lay_out *layout = ends->scene->layout;
 	uint32_t unit = thrum__layout_unit(layout, task);
 
-	if (!thrum__has_row(&ends->view->model->tasks, task) || unit == THRUM__NONE ||
+	if (!thrum__model_has_row(&ends->scene->model->tasks, task) || unit == THRUM__NONE ||
 		unit == ends->unit || ends->count == THRUM__ARROWS_MAX)
 		return;
 	for (uint32_t i = 0; i < ends->count; i++)
@@ -48,13 +48,13 @@ static bool is_waking(int kind)
 /* Of a unit's tasks from one on, the latest edges of each first. */
 static void add_edges(struct ends *ends, uint32_t task, bool is_out, bool (*is_such)(int kind))
 {
-	const struct thrum__model *model = ends->view->model;
+	const struct thrum__model *model = ends->scene->model;
 
-	for (uint32_t i = 0; i < CHAIN_MAX && thrum__has_row(&model->tasks, task); i++) {
+	for (uint32_t i = 0; i < CHAIN_MAX && thrum__model_has_row(&model->tasks, task); i++) {
 		uint32_t edge = is_out ? THRUM__TASK(model, task, edge_out)
 				       : THRUM__TASK(model, task, edge_in);
 
-		for (; thrum__has_row(&model->edges, edge) && ends->edges_left > 0;
+		for (; thrum__model_has_row(&model->edges, edge) && ends->edges_left > 0;
 			ends->edges_left--) {
 			if (is_such(THRUM__EDGE(model, edge, kind)))
 				add(ends,
@@ -64,15 +64,15 @@ static void add_edges(struct ends *ends, uint32_t task, bool is_out, bool (*is_s
 			edge = is_out ? THRUM__EDGE(model, edge, prev_out)
 				      : THRUM__EDGE(model, edge, prev_in);
 		}
-		task = thrum__layout_next(ends->view->layout, model, task);
+		task = thrum__layout_next(ends->scene->layout, model, task);
 	}
 }
 
 /* Of a chain: who created its first task. */
 static void add_creator(struct ends *ends)
 {
-	const struct thrum__layout *layout = ends->view->layout;
-	const struct thrum__model *model = ends->view->model;
+	const struct thrum__format_lay_out *layout = ends->scene->layout;
+	const struct thrum__model *model = ends->scene->model;
 	uint32_t first = layout->units[ends->unit].task, parent;
 
 	add(ends, THRUM__TASK(model, first, creator), THRUM__TASK(model, first, created));
@@ -81,10 +81,10 @@ static void add_creator(struct ends *ends)
 		add(ends, layout->units[parent].task, layout->units[ends->unit].start);
 }
 
-static void find(struct ends *ends, const struct thrum__view *view, int command, uint32_t task)
+static void find(struct ends *ends, const struct thrum__scene *scene, int command, uint32_t task)
 {
-	*ends = (struct ends){.view = view,
-		.unit = thrum__layout_unit(view->layout, task),
+	*ends = (struct ends){.scene = scene,
+		.unit = thrum__layout_unit(scene->layout, task),
 		.edges_left = EDGES_MAX};
 	if (ends->unit == THRUM__NONE)
 		return;
@@ -98,42 +98,42 @@ static void find(struct ends *ends, const struct thrum__view *view, int command,
 	}
 }
 
-static int go(struct thrum__view *view, uint32_t task, int64_t time)
+static int go(struct thrum__scene *scene, uint32_t task, int64_t time)
 {
-	uint32_t row = thrum__layout_row(view->layout, thrum__layout_unit(view->layout, task));
+	uint32_t row = thrum__layout_row(scene->layout, thrum__layout_unit(scene->layout, task));
 
-	thrum__view_remember(view);
-	if (time < view->state.from || time > view->state.to)
-		thrum__view_window_around(view, time, time,
-			(view->state.to - view->state.from) / 2);
-	if (thrum__view_select(view, task) < 0 || thrum__view_show_row(view, row) < 0)
+	thrum__scene_remember(scene);
+	if (time < scene->state.from || time > scene->state.to)
+		thrum__scene_set_window_around(scene, time, time,
+			(scene->state.to - scene->state.from) / 2);
+	if (thrum__scene_select(scene, task) < 0 || thrum__scene_show_row(scene, row) < 0)
 		return -THRUM_E_MEMORY;
 	return 1;
 }
 
-int thrum__view_follow_arrow(struct thrum__view *view, int command)
+int thrum__scene_follow_arrow(struct thrum__scene *scene, int command)
 {
-	struct thrum__arrow *last = &view->arrow;
-	uint32_t from = view->selected, index = 0;
+	struct thrum__scene_arrow *last = &scene->arrow;
+	uint32_t from = scene->selected, index = 0;
 	bool is_again = last->command == command && last->from != last->to;
 	struct ends ends;
 
-	if (!thrum__has_row(&view->model->tasks, from))
+	if (!thrum__model_has_row(&scene->model->tasks, from))
 		return 0;
 	/* Back where one came from: the next of several. */
 	if (is_again && from == last->from)
 		index = last->index + 1;
-	find(&ends, view, command, from);
+	find(&ends, scene, command, from);
 	if (ends.count == 0 && is_again && from == last->to) {
 		from = last->from;
 		index = last->index + 1;
-		find(&ends, view, command, from);
+		find(&ends, scene, command, from);
 	}
 	if (ends.count == 0)
 		return 0;
 	index %= ends.count;
-	if (ends.task[index] == view->selected)
+	if (ends.task[index] == scene->selected)
 		return 0;
-	*last = (struct thrum__arrow){command, from, ends.task[index], index};
-	return go(view, ends.task[index], ends.time[index]);
+	*last = (struct thrum__scene_arrow){command, from, ends.task[index], index};
+	return go(scene, ends.task[index], ends.time[index]);
 }

@@ -11,15 +11,15 @@
 /* ---- Time ---------------------------------------------------------------------------------- */
 
 /* A stretch with the axis' one scale; what lies between two of them is folded. */
-struct thrum__segment_of_time {
+struct thrum__scene_time_segment {
 	int64_t start, end;
 	double x, x_end;
 };
 
 #define THRUM__FOLDS_MAX 256
 
-struct thrum__time_axis {
-	struct thrum__segment_of_time *segments;
+struct thrum__scene_time_axis {
+	struct thrum__scene_time_segment *segments;
 	uint32_t count;
 	double scale; /* pixels a ns, the same in every segment */
 	double band;  /* pixels of a whole band */
@@ -30,38 +30,39 @@ struct thrum__time_axis {
 
 /* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
  * folded either. Its times are `offset` ns more than ours. */
-struct thrum__companion {
-	const struct thrum__tracks *tracks;
+struct thrum__scene_companion {
+	const struct thrum__index *tracks;
 	int64_t offset;
 };
 
 #define THRUM__COMPANIONS_MAX 15
 
-struct thrum__companions {
-	struct thrum__companion all[THRUM__COMPANIONS_MAX];
+struct thrum__scene_companions {
+	struct thrum__scene_companion all[THRUM__COMPANIONS_MAX];
 	uint32_t count;
 };
 
-/* thrum__tracks_idle for what is idle in all of them; NULL: no companions. */
-void thrum__companions_idle(const struct thrum__tracks *, const struct thrum__companions *,
-	int64_t from, int64_t to, int64_t gap,
+/* thrum__index_idle for what is idle in all of them; NULL: no companions. */
+void thrum__scene_companions_idle(const struct thrum__index *,
+	const struct thrum__scene_companions *, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context);
 
 /* Moves *from back to where the idle time began that it lies in, at the earliest to `begin`; *to on
  * to where its idle time ends, at the latest to `end`. */
-void thrum__companions_widen(const struct thrum__tracks *, const struct thrum__companions *,
-	int64_t begin, int64_t end, int64_t *from, int64_t *to);
+void thrum__scene_companions_widen(const struct thrum__index *,
+	const struct thrum__scene_companions *, int64_t begin, int64_t end, int64_t *from,
+	int64_t *to);
 
-struct thrum__fold_rule {
+struct thrum__scene_fold_rule {
 	bool fold;          /* else linear */
 	float min_gap;      /* idle time that would take that many pixels is folded: 80 */
 	float width;        /* of a band: 64 to 80, on a phone 22, far out 9 */
 	int64_t begin, end; /* of all that is: bands end there, unless the window is wider */
-	const struct thrum__companions *companions; /* or NULL */
+	const struct thrum__scene_companions *companions; /* or NULL */
 };
 
-void thrum__time_axis_init(struct thrum__time_axis *);
-void thrum__time_axis_finish(struct thrum__time_axis *);
+void thrum__scene_time_axis_init(struct thrum__scene_time_axis *);
+void thrum__scene_time_axis_finish(struct thrum__scene_time_axis *);
 
 /*
  * From … to (to > from) on x0 … x1. Bands get narrower (at last 2 px) before they take more than a
@@ -70,16 +71,17 @@ void thrum__time_axis_finish(struct thrum__time_axis *);
  * where they would if more were seen, the first and the last then outside of x0 … x1.
  * Returns 0 or -THRUM_E_MEMORY.
  */
-THRUM__MUST_USE int thrum__time_axis_set(struct thrum__time_axis *, const struct thrum__tracks *,
-	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *);
+THRUM__MUST_USE int thrum__scene_time_axis_set(struct thrum__scene_time_axis *,
+	const struct thrum__index *, int64_t from, int64_t to, double x0, double x1,
+	const struct thrum__scene_fold_rule *);
 
 /* Times outside are projected by the scale of the nearest segment, clamped to ±1e6 px. */
-double thrum__time_axis_x(const struct thrum__time_axis *, int64_t time);
-int64_t thrum__time_axis_time(const struct thrum__time_axis *, double x);
+double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *, int64_t time);
+int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *, double x);
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-enum thrum__row_class {
+enum thrum__scene_row_class {
 	THRUM__ROW_ROOMY,
 	THRUM__ROW_NORMAL,
 	THRUM__ROW_COMPACT,
@@ -88,24 +90,24 @@ enum thrum__row_class {
 };
 
 /* A row as it is seen; or, where rows are less than a pixel high, several. */
-struct thrum__row_box {
+struct thrum__scene_row_box {
 	uint32_t row, rows;
 	float y, height; /* its top, in the picture */
 	float line;      /* y of the tasks' line */
 	float bar;       /* height of running blocks */
 	float line_width;
-	uint8_t size; /* enum thrum__row_class */
+	uint8_t size; /* enum thrum__scene_row_class */
 };
 
-enum thrum__row_projection {
+enum thrum__scene_row_projection {
 	THRUM__ROWS_EVEN,
 	THRUM__ROWS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
 				 that holds for all), those that hold nothing in it aren't seen */
 	THRUM__ROWS_FISHEYE,  /* hyperbolic: all rows on the screen, the focus large */
 };
 
-struct thrum__row_axis {
-	struct thrum__row_box *boxes; /* those that are seen, from the top */
+struct thrum__scene_row_axis {
+	struct thrum__scene_row_box *boxes; /* those that are seen, from the top */
 	uint32_t count, room;
 	uint32_t total; /* rows there are */
 	float top, bottom;
@@ -115,17 +117,17 @@ struct thrum__row_axis {
 	double focus, focus_y, strength; /* fish-eye; focus_y in pixels of the picture */
 };
 
-void thrum__row_axis_init(struct thrum__row_axis *);
-void thrum__row_axis_finish(struct thrum__row_axis *);
+void thrum__scene_row_axis_init(struct thrum__scene_row_axis *);
+void thrum__scene_row_axis_finish(struct thrum__scene_row_axis *);
 
 /*
  * `first` is the row at the top. `height` is an even row's height, or of a loud one's among
  * squeezed; 0: what makes all fit, between 2 and 46 px (squeezed: loud ones 20 to 46). Time is that
  * of the window, for telling loud rows. Returns 0 or -THRUM_E_MEMORY.
  */
-THRUM__MUST_USE int thrum__row_axis_set(struct thrum__row_axis *, const struct thrum__tracks *,
-	uint32_t total, int projection, float top, float bottom, double first, double height,
-	int64_t from, int64_t to);
+THRUM__MUST_USE int thrum__scene_row_axis_set(struct thrum__scene_row_axis *,
+	const struct thrum__index *, uint32_t total, int projection, float top, float bottom,
+	double first, double height, int64_t from, int64_t to);
 
 /*
  * The fish-eye: the row (with fraction) at focus_y is `focus`; strength is the height in pixels of
@@ -133,21 +135,22 @@ THRUM__MUST_USE int thrum__row_axis_set(struct thrum__row_axis *, const struct t
  * side such that the last row ends at the edge: hyperbolas. Where a side has less rows than room,
  * the focus moves towards the edge, the top before the bottom.
  */
-THRUM__MUST_USE int thrum__row_axis_fisheye(struct thrum__row_axis *, uint32_t total, float top,
-	float bottom, double focus, double focus_y, double strength);
+THRUM__MUST_USE int thrum__scene_row_axis_fisheye(struct thrum__scene_row_axis *, uint32_t total,
+	float top, float bottom, double focus, double focus_y, double strength);
 
 /* The box of a row; NULL when it isn't seen. O(log n). */
-const struct thrum__row_box *thrum__row_axis_find(const struct thrum__row_axis *, uint32_t row);
+const struct thrum__scene_row_box *thrum__scene_row_axis_find(const struct thrum__scene_row_axis *,
+	uint32_t row);
 
 /* y of a row's line: also of rows beyond the edges (a little outside: top - 8, bottom + 8). */
-float thrum__row_axis_line(const struct thrum__row_axis *, uint32_t row);
+float thrum__scene_row_axis_line(const struct thrum__scene_row_axis *, uint32_t row);
 
 /* The row with fraction at y, clamped to 0 … total. */
-double thrum__row_axis_row(const struct thrum__row_axis *, float y);
+double thrum__scene_row_axis_row(const struct thrum__scene_row_axis *, float y);
 
 /* Where the fish-eye's focus must be so that `row` comes to lie at y, as near as can be: the first
  * row never leaves the top, the last never the bottom. */
-double thrum__fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
+double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
 	double strength, double row, float y);
 
 #endif

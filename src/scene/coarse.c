@@ -16,7 +16,7 @@
 
 /* ---- Noting -------------------------------------------------------------------------------- */
 
-static void merge(struct thrum__coarse_slot *to, const struct thrum__coarse_slot *later)
+static void merge(struct thrum__scene_coarse_slot *to, const struct thrum__scene_coarse_slot *later)
 {
 	to->end = later->end;
 	to->ran = later->ran;
@@ -24,9 +24,9 @@ static void merge(struct thrum__coarse_slot *to, const struct thrum__coarse_slot
 }
 
 /* Neighbours become one; from now on slots are as long as these are on average. */
-static void halve(struct thrum__coarse *coarse)
+static void halve(struct thrum__scene_coarse *coarse)
 {
-	struct thrum__coarse_slot *slots = coarse->slots;
+	struct thrum__scene_coarse_slot *slots = coarse->slots;
 
 	coarse->count /= 2;
 	for (uint32_t i = 0; i < coarse->count; i++) {
@@ -36,10 +36,10 @@ static void halve(struct thrum__coarse *coarse)
 	coarse->step = slots[coarse->count - 1].end / coarse->count;
 }
 
-static void add(struct thrum__coarse *coarse, struct thrum__coarse_slot slot)
+static void add(struct thrum__scene_coarse *coarse, struct thrum__scene_coarse_slot slot)
 {
 	if (coarse->count > 0) {
-		struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
+		struct thrum__scene_coarse_slot *last = &coarse->slots[coarse->count - 1];
 		int64_t begin = coarse->count > 1 ? last[-1].end : 0;
 
 		/* What comes from several lanes may go back a little. */
@@ -74,10 +74,10 @@ static int64_t ran_of(const struct thrum__model *model)
 	return sum;
 }
 
-void thrum__coarse_note(struct thrum__coarse *coarse, const struct thrum__model *model)
+void thrum__scene_coarse_note(struct thrum__scene_coarse *coarse, const struct thrum__model *model)
 {
 	coarse->lanes = model->lane_count;
-	add(coarse, (struct thrum__coarse_slot){model->end, ran_of(model), model->pending});
+	add(coarse, (struct thrum__scene_coarse_slot){model->end, ran_of(model), model->pending});
 }
 
 /* ---- Painting ------------------------------------------------------------------------------ */
@@ -91,13 +91,13 @@ struct courses {
 
 /* Along slots with a time that never goes back: the slot, and what ran until then. */
 struct cursor {
-	const struct thrum__coarse *coarse;
+	const struct thrum__scene_coarse *coarse;
 	uint32_t slot;
 };
 
 static double ran_until(struct cursor *c, double time)
 {
-	const struct thrum__coarse_slot *slots = c->coarse->slots;
+	const struct thrum__scene_coarse_slot *slots = c->coarse->slots;
 	double begin, end, before;
 
 	while (c->slot + 1 < c->coarse->count && (double)slots[c->slot].end < time)
@@ -109,7 +109,7 @@ static double ran_until(struct cursor *c, double time)
 }
 
 /* Of so many bins, which take all the time. */
-static void make_courses(const struct thrum__coarse *coarse, struct courses *courses)
+static void make_courses(const struct thrum__scene_coarse *coarse, struct courses *courses)
 {
 	double all = (double)coarse->slots[coarse->count - 1].end, bin = all / courses->count;
 	double lanes = coarse->lanes > 0 ? coarse->lanes : 1, before = 0;
@@ -166,9 +166,9 @@ static float begin_chart(struct thrum__paint *p, float top, float base, const ch
 {
 	float room = base - top - CHART_GAP - WORDS_ABOVE;
 
-	thrum__list_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_LABEL,
+	thrum__draw_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_LABEL,
 		THRUM__STRIP_MARGIN, top + CHART_GAP + WORDS_LINE, words, strlen(words), true);
-	thrum__list_level(p->list, THRUM__Z_LINE, THRUM__COLOUR_RULE, THRUM__STRIP_MARGIN,
+	thrum__draw_horizontal(p->list, THRUM__Z_LINE, THRUM__COLOUR_RULE, THRUM__STRIP_MARGIN,
 		p->width - THRUM__STRIP_MARGIN, base, 1, THRUM__DASH_SOLID);
 	return room < COLUMN_MAX ? room : COLUMN_MAX;
 }
@@ -178,7 +178,7 @@ static void paint_alive(struct thrum__paint *p, struct courses *courses, float t
 	char words[64] = "Tasks alive: at most ";
 	float room;
 
-	thrum__number_words(courses->most, words + strlen(words));
+	thrum__words_number(courses->most, words + strlen(words));
 	room = begin_chart(p, top, base, words);
 	/* The upper edge is what the first leaves to be seen of the second. */
 	columns(p, THRUM__Z_CASING, THRUM__COLOUR_FADED, base, alive_heights(courses, room - 2),
@@ -188,10 +188,10 @@ static void paint_alive(struct thrum__paint *p, struct courses *courses, float t
 	columns(p, THRUM__Z_LINE, THRUM__COLOUR_PEND, base, courses->heights, courses->count);
 }
 
-static void paint_busy(struct thrum__paint *p, const struct thrum__coarse *coarse,
+static void paint_busy(struct thrum__paint *p, const struct thrum__scene_coarse *coarse,
 	struct courses *courses, float top, float base)
 {
-	const struct thrum__coarse_slot *last = &coarse->slots[coarse->count - 1];
+	const struct thrum__scene_coarse_slot *last = &coarse->slots[coarse->count - 1];
 	uint32_t lanes = coarse->lanes > 0 ? coarse->lanes : 1;
 	double share = (double)last->ran / (double)last->end / lanes;
 	char words[64];
@@ -209,7 +209,7 @@ static void paint_busy(struct thrum__paint *p, const struct thrum__coarse *coars
 }
 
 /* What is there to paint: a part of the width, if anything was read. */
-static uint32_t bins_of(const struct thrum__coarse *coarse, double part, float width)
+static uint32_t bins_of(const struct thrum__scene_coarse *coarse, double part, float width)
 {
 	double bins = ((double)width - 2 * THRUM__STRIP_MARGIN) / THRUM__BIN *
 		(part < 1 ? part : 1);
@@ -219,7 +219,7 @@ static uint32_t bins_of(const struct thrum__coarse *coarse, double part, float w
 	return bins < THRUM__BINS_MAX ? (uint32_t)bins : THRUM__BINS_MAX;
 }
 
-static void paint(struct thrum__paint *p, const struct thrum__coarse *coarse, uint32_t bins)
+static void paint(struct thrum__paint *p, const struct thrum__scene_coarse *coarse, uint32_t bins)
 {
 	struct courses courses = {.count = bins};
 	float height = p->bottom - p->top, middle = p->top + height * ALIVE_PART;
@@ -232,25 +232,25 @@ static void paint(struct thrum__paint *p, const struct thrum__coarse *coarse, ui
 	paint_busy(p, coarse, &courses, middle, p->bottom - CHART_GAP);
 }
 
-int thrum__coarse_frame(const struct thrum__coarse *coarse, double part, float width, float height,
-	const struct thrum__metrics *metrics, struct thrum__list *list)
+int thrum__scene_coarse_frame(const struct thrum__scene_coarse *coarse, double part, float width,
+	float height, const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
 	uint32_t bins = bins_of(coarse, part, width);
-	struct thrum__segment_of_time read = {.x = THRUM__STRIP_MARGIN};
-	struct thrum__time_axis axis = {.segments = &read, .count = bins > 0};
+	struct thrum__scene_time_segment read = {.x = THRUM__STRIP_MARGIN};
+	struct thrum__scene_time_axis axis = {.segments = &read, .count = bins > 0};
 	struct thrum__paint p = {
 		.metrics = metrics,
 		.time = &axis,
 		.list = list,
 		.width = width,
 		.height = height,
-		.ruler_top = thrum__strip_height(width),
+		.ruler_top = thrum__paint_strip_height(width),
 		.bottom = height,
 		.right = width,
 	};
 
 	p.top = p.ruler_top + THRUM__RULER;
-	thrum__list_clear(list, width, height);
+	thrum__draw_list_clear(list, width, height);
 	thrum__paint_strip_ground(&p, 0, p.ruler_top);
 	if (bins > 0) {
 		read.end = coarse->slots[coarse->count - 1].end;
@@ -259,6 +259,6 @@ int thrum__coarse_frame(const struct thrum__coarse *coarse, double part, float w
 		paint(&p, coarse, bins);
 	}
 	thrum__paint_grid(&p);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;
 }

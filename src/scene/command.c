@@ -22,17 +22,17 @@ static bool is_command(int command)
 	return command >= 0 && command < THRUM__COMMAND_COUNT;
 }
 
-const char *thrum__command_name(int command)
+const char *thrum__scene_command_name(int command)
 {
 	return is_command(command) ? commands[command].name : NULL;
 }
 
-const char *thrum__command_keys(int command)
+const char *thrum__scene_command_keys(int command)
 {
 	return is_command(command) ? commands[command].keys : NULL;
 }
 
-const char *thrum__command_help(int command)
+const char *thrum__scene_command_help(int command)
 {
 	return is_command(command) ? commands[command].help : NULL;
 }
@@ -50,7 +50,7 @@ static bool has_word(const char *words, const char *word, size_t size)
 	return false;
 }
 
-int thrum__command_of_key(const char *key)
+int thrum__scene_command_of_key(const char *key)
 {
 	if (strcmp(key, " ") == 0)
 		key = "Space";
@@ -60,7 +60,7 @@ int thrum__command_of_key(const char *key)
 	return -1;
 }
 
-int thrum__command_find(const char *name)
+int thrum__scene_command_find(const char *name)
 {
 	for (int i = 0; i < THRUM__COMMAND_COUNT; i++)
 		if (strcmp(commands[i].name, name) == 0)
@@ -70,92 +70,93 @@ int thrum__command_find(const char *name)
 
 /* ---- Back ---------------------------------------------------------------------------------- */
 
-void thrum__view_remember(struct thrum__view *view)
+void thrum__scene_remember(struct thrum__scene *scene)
 {
-	if (view->history_count == THRUM__HISTORY) {
-		memmove(view->history, view->history + 1,
-			(THRUM__HISTORY - 1) * sizeof *view->history);
-		view->history_count--;
+	if (scene->history_count == THRUM__HISTORY) {
+		memmove(scene->history, scene->history + 1,
+			(THRUM__HISTORY - 1) * sizeof *scene->history);
+		scene->history_count--;
 	}
-	view->history[view->history_count++] = view->state;
+	scene->history[scene->history_count++] = scene->state;
 }
 
-static int go_back(struct thrum__view *view)
+static int go_back(struct thrum__scene *scene)
 {
 	int status;
 
-	if (view->history_count == 0)
+	if (scene->history_count == 0)
 		return 0;
-	view->state = view->history[--view->history_count];
-	status = thrum__view_settle(view);
+	scene->state = scene->history[--scene->history_count];
+	status = thrum__scene_settle(scene);
 	return status < 0 ? status : 1;
 }
 
 /* ---- Going somewhere ----------------------------------------------------------------------- */
 
-int thrum__view_show_task(struct thrum__view *view, uint32_t task)
+int thrum__scene_show_task(struct thrum__scene *scene, uint32_t task)
 {
-	uint32_t unit = thrum__layout_unit(view->layout, task);
-	int64_t half = (view->state.to - view->state.from) / 2;
-	int64_t start = THRUM__TASK(view->model, task, start);
+	uint32_t unit = thrum__layout_unit(scene->layout, task);
+	int64_t half = (scene->state.to - scene->state.from) / 2;
+	int64_t start = THRUM__TASK(scene->model, task, start);
 	int status;
 
-	thrum__view_remember(view);
-	if (start < view->state.from || start > view->state.to)
-		thrum__view_window_around(view, start, start, half);
-	status = thrum__view_select(view, task);
+	thrum__scene_remember(scene);
+	if (start < scene->state.from || start > scene->state.to)
+		thrum__scene_set_window_around(scene, start, start, half);
+	status = thrum__scene_select(scene, task);
 	if (status == 0 && unit != THRUM__NONE)
-		status = thrum__view_show_row(view, thrum__layout_row(view->layout, unit));
+		status = thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit));
 	return status < 0 ? status : 1;
 }
 
-static bool is_first(const struct thrum__view *view, uint32_t task)
+static bool is_first(const struct thrum__scene *scene, uint32_t task)
 {
-	uint32_t unit = thrum__layout_unit(view->layout, task);
+	uint32_t unit = thrum__layout_unit(scene->layout, task);
 
-	return unit != THRUM__NONE && view->layout->units[unit].task == task;
+	return unit != THRUM__NONE && scene->layout->units[unit].task == task;
 }
 
-static bool is_match(const struct thrum__view *view, uint32_t task)
+static bool is_match(const struct thrum__scene *scene, uint32_t task)
 {
-	return is_first(view, task) &&
-		(view->looks[thrum__layout_unit(view->layout, task)] & THRUM__LOOK_FOUND);
+	return is_first(scene, task) &&
+		(scene->looks[thrum__layout_unit(scene->layout, task)] & THRUM__LOOK_FOUND);
 }
 
-static bool is_alike(const struct thrum__view *view, uint32_t task)
+static bool is_alike(const struct thrum__scene *scene, uint32_t task)
 {
-	const struct thrum__model *model = view->model;
+	const struct thrum__model *model = scene->model;
 	size_t a_size, b_size;
-	const char *a = thrum__model_task_name(model, view->selected, &a_size);
+	const char *a = thrum__model_task_name(model, scene->selected, &a_size);
 	const char *b = thrum__model_task_name(model, task, &b_size);
 
 	/* Of a chain, which is seen as one, the first stands for all. */
-	if (!is_first(view, task) ||
-		thrum__layout_unit(view->layout, task) ==
-			thrum__layout_unit(view->layout, view->selected))
+	if (!is_first(scene, task) ||
+		thrum__layout_unit(scene->layout, task) ==
+			thrum__layout_unit(scene->layout, scene->selected))
 		return false;
 	if (a_size == 0 && b_size == 0)
-		return THRUM__TASK(model, task, kind) == THRUM__TASK(model, view->selected, kind) &&
-			THRUM__TASK(model, task, site) == THRUM__TASK(model, view->selected, site);
+		return THRUM__TASK(model, task, kind) ==
+			THRUM__TASK(model, scene->selected, kind) &&
+			THRUM__TASK(model, task, site) == THRUM__TASK(model, scene->selected, site);
 	return a_size == b_size && memcmp(a, b, a_size) == 0;
 }
 
-uint32_t thrum__view_found_before(const struct thrum__view *view, uint32_t unit)
+uint32_t thrum__scene_found_before(const struct thrum__scene *scene, uint32_t unit)
 {
-	uint32_t last = view->layout->units[unit].task, count = 0;
+	uint32_t last = scene->layout->units[unit].task, count = 0;
 
-	for (uint32_t i = 0; i < view->layout->unit_count; i++)
-		count += (view->looks[i] & THRUM__LOOK_FOUND) &&
-			view->layout->units[i].task <= last;
+	for (uint32_t i = 0; i < scene->layout->unit_count; i++)
+		count += (scene->looks[i] & THRUM__LOOK_FOUND) &&
+			scene->layout->units[i].task <= last;
 	return count;
 }
 
 /* The next task (in the order in which they began to be) after the selected that is such; around
  * the end. */
-static int show_next(struct thrum__view *view, int direction,
-	bool (*is_such)(const struct thrum__view *, uint32_t task))
+static int show_next(struct thrum__scene *scene, int direction,
+	bool (*is_such)(const struct thrum__scene *, uint32_t task))
 {
-	uint32_t count = view->layout->task_count, at = view->selected;
+	uint32_t count = scene->layout->task_count, at = scene->selected;
 
 	if (count == 0 || (at == THRUM__NONE && is_such == is_alike))
 		return 0;
@@ -163,63 +164,63 @@ static int show_next(struct thrum__view *view, int direction,
 		at = direction > 0 ? count - 1 : 0;
 	for (uint32_t i = 0; i < count; i++) {
 		at = direction > 0 ? (at + 1) % count : (at + count - 1) % count;
-		if (thrum__has_row(&view->model->tasks, at) && is_such(view, at))
-			return at == view->selected ? 0 : thrum__view_show_task(view, at);
+		if (thrum__model_has_row(&scene->model->tasks, at) && is_such(scene, at))
+			return at == scene->selected ? 0 : thrum__scene_show_task(scene, at);
 	}
 	return 0;
 }
 
 /* Centres the selection; when it fills the window already, or there is none, shows all; of which a
  * part may be what is worth seeing first. */
-static int fit(struct thrum__view *view)
+static int fit(struct thrum__scene *scene)
 {
-	uint32_t unit = view->selected == THRUM__NONE
+	uint32_t unit = scene->selected == THRUM__NONE
 		? THRUM__NONE
-		: thrum__layout_unit(view->layout, view->selected);
-	struct thrum__view_state plain, before = view->state;
+		: thrum__layout_unit(scene->layout, scene->selected);
+	struct thrum__scene_state plain, before = scene->state;
 
-	thrum__view_remember(view);
-	thrum__view_state_default(view, &plain);
+	thrum__scene_remember(scene);
+	thrum__scene_state_default(scene, &plain);
 	if (unit != THRUM__NONE) {
-		const struct thrum__unit *u = &view->layout->units[unit];
+		const struct thrum__layout_unit *u = &scene->layout->units[unit];
 		int64_t margin = (u->end - u->start) / 10 + 1;
 
-		thrum__view_window_around(view, u->start, u->end, margin);
-		if (thrum__view_show_row(view, thrum__layout_row(view->layout, unit)) < 0)
+		thrum__scene_set_window_around(scene, u->start, u->end, margin);
+		if (thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit)) < 0)
 			return -THRUM_E_MEMORY;
-		if (view->state.from != before.from || view->state.to != before.to)
+		if (scene->state.from != before.from || scene->state.to != before.to)
 			return 1;
 	}
-	thrum__view_whole(view, &view->state.from, &view->state.to);
-	if (view->state.from == before.from && view->state.to == before.to) {
-		view->state.from = plain.from;
-		view->state.to = plain.to;
+	thrum__scene_whole(scene, &scene->state.from, &scene->state.to);
+	if (scene->state.from == before.from && scene->state.to == before.to) {
+		scene->state.from = plain.from;
+		scene->state.to = plain.to;
 	}
-	view->state.row = plain.row;
-	view->state.row_height = plain.row_height;
+	scene->state.row = plain.row;
+	scene->state.row_height = plain.row_height;
 	return 1;
 }
 
-static uint32_t victim_of(const struct thrum__view *view, uint32_t finding)
+static uint32_t victim_of(const struct thrum__scene *scene, uint32_t finding)
 {
-	const struct thrum__finding *f = &view->findings.findings[finding];
+	const struct thrum__finding *f = &scene->findings.findings[finding];
 
 	return f->steps[f->step_count - 1].task;
 }
 
 /* Folded, and what isn't related faded. */
-int thrum__view_show_finding(struct thrum__view *view, uint32_t index)
+int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 {
-	struct thrum__view_state *state = &view->state;
+	struct thrum__scene_state *state = &scene->state;
 	const struct thrum__finding *finding;
 	int64_t margin, first = INT64_MAX, last = INT64_MIN;
 	uint32_t victim, unit;
 
-	if (index >= view->findings.count)
+	if (index >= scene->findings.count)
 		return 0;
-	thrum__view_remember(view);
-	finding = &view->findings.findings[index];
-	victim = victim_of(view, index);
+	thrum__scene_remember(scene);
+	finding = &scene->findings.findings[index];
+	victim = victim_of(scene, index);
 	state->finding = index;
 	state->findings = true;
 	for (unsigned i = 0; i < finding->step_count; i++) {
@@ -229,53 +230,53 @@ int thrum__view_show_finding(struct thrum__view *view, uint32_t index)
 		last = step->time > last ? step->time : last;
 	}
 	margin = (last - first) / 3 + 1000;
-	thrum__view_window_around(view, first, last, margin);
+	thrum__scene_set_window_around(scene, first, last, margin);
 	state->fold = state->squeeze = THRUM__FOLD_ON;
 	state->related_only = true;
-	if (thrum__view_select(view, victim) < 0)
+	if (thrum__scene_select(scene, victim) < 0)
 		return -THRUM_E_MEMORY;
-	unit = thrum__layout_unit(view->layout, victim);
+	unit = thrum__layout_unit(scene->layout, victim);
 	if (unit != THRUM__NONE &&
-		thrum__view_show_row(view, thrum__layout_row(view->layout, unit)) < 0)
+		thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit)) < 0)
 		return -THRUM_E_MEMORY;
 	return 1;
 }
 
 /* The chosen one, or, when that is in sight, the next. */
-static int show_next_finding(struct thrum__view *view)
+static int show_next_finding(struct thrum__scene *scene)
 {
-	uint32_t next = view->state.finding;
+	uint32_t next = scene->state.finding;
 
-	if (view->findings.count == 0)
+	if (scene->findings.count == 0)
 		return 0;
-	if (next >= view->findings.count)
+	if (next >= scene->findings.count)
 		next = 0;
-	else if (view->state.findings && view->selected == victim_of(view, next))
-		next = (next + 1) % view->findings.count;
-	return thrum__view_show_finding(view, next);
+	else if (scene->state.findings && scene->selected == victim_of(scene, next))
+		next = (next + 1) % scene->findings.count;
+	return thrum__scene_show_finding(scene, next);
 }
 
-static int clear(struct thrum__view *view)
+static int clear(struct thrum__scene *scene)
 {
-	bool had = view->state.has_selected || view->state.search[0] || view->state.related_only;
+	bool had = scene->state.has_selected || scene->state.search[0] || scene->state.related_only;
 
-	view->state.search[0] = 0;
-	view->state.has_selected = view->state.related_only = false;
-	return !had ? 0 : thrum__view_settle(view) < 0 ? -THRUM_E_MEMORY : 1;
+	scene->state.search[0] = 0;
+	scene->state.has_selected = scene->state.related_only = false;
+	return !had ? 0 : thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
 /* ---- Doing --------------------------------------------------------------------------------- */
 
-bool thrum__view_folds(const struct thrum__view *view)
+bool thrum__scene_folds(const struct thrum__scene *scene)
 {
-	return view->state.fold == THRUM__FOLD_ON ||
-		(view->state.fold == THRUM__FOLD_AUTO && view->is_folded);
+	return scene->state.fold == THRUM__FOLD_ON ||
+		(scene->state.fold == THRUM__FOLD_AUTO && scene->is_folded);
 }
 
-bool thrum__view_squeezes(const struct thrum__view *view)
+bool thrum__scene_squeezes(const struct thrum__scene *scene)
 {
-	return view->state.squeeze == THRUM__FOLD_ON ||
-		(view->state.squeeze == THRUM__FOLD_AUTO && view->is_squeezed);
+	return scene->state.squeeze == THRUM__FOLD_ON ||
+		(scene->state.squeeze == THRUM__FOLD_AUTO && scene->is_squeezed);
 }
 
 static void toggle_fold(uint8_t *fold, bool is_now)
@@ -283,30 +284,31 @@ static void toggle_fold(uint8_t *fold, bool is_now)
 	*fold = is_now ? THRUM__FOLD_OFF : THRUM__FOLD_ON;
 }
 
-static int move(struct thrum__view *view, int command)
+static int move(struct thrum__scene *scene, int command)
 {
-	float x = view->width / 2, y = (view->rows.top + view->rows.bottom) / 2;
-	float dx = (float)(view->width * PAN_STEP), dy = (view->rows.bottom - view->rows.top) / 4;
+	float x = scene->width / 2, y = (scene->rows.top + scene->rows.bottom) / 2;
+	float dx = (float)(scene->width * PAN_STEP),
+	      dy = (scene->rows.bottom - scene->rows.top) / 4;
 
 	switch (command) {
-	case THRUM__COMMAND_ZOOM_IN: thrum__view_zoom(view, x, y, ZOOM_STEP); break;
-	case THRUM__COMMAND_ZOOM_OUT: thrum__view_zoom(view, x, y, 1 / ZOOM_STEP); break;
-	case THRUM__COMMAND_LEFT: thrum__view_drag(view, x, y, dx, 0); break;
-	case THRUM__COMMAND_RIGHT: thrum__view_drag(view, x, y, -dx, 0); break;
-	case THRUM__COMMAND_UP: thrum__view_drag(view, x, y, 0, dy); break;
-	default: thrum__view_drag(view, x, y, 0, -dy);
+	case THRUM__COMMAND_ZOOM_IN: thrum__scene_zoom(scene, x, y, ZOOM_STEP); break;
+	case THRUM__COMMAND_ZOOM_OUT: thrum__scene_zoom(scene, x, y, 1 / ZOOM_STEP); break;
+	case THRUM__COMMAND_LEFT: thrum__scene_drag(scene, x, y, dx, 0); break;
+	case THRUM__COMMAND_RIGHT: thrum__scene_drag(scene, x, y, -dx, 0); break;
+	case THRUM__COMMAND_UP: thrum__scene_drag(scene, x, y, 0, dy); break;
+	default: thrum__scene_drag(scene, x, y, 0, -dy);
 	}
 	return 1;
 }
 
-static int toggle_fisheye(struct thrum__view *view)
+static int toggle_fisheye(struct thrum__scene *scene)
 {
-	struct thrum__view_state *state = &view->state;
+	struct thrum__scene_state *state = &scene->state;
 
 	if (!state->fisheye) {
-		float y = (view->rows.top + view->rows.bottom) / 2;
+		float y = (scene->rows.top + scene->rows.bottom) / 2;
 
-		state->row = thrum__row_axis_row(&view->rows, y);
+		state->row = thrum__scene_row_axis_row(&scene->rows, y);
 		state->focus_y = 0.5f;
 	} else {
 		state->row = 0;
@@ -316,17 +318,17 @@ static int toggle_fisheye(struct thrum__view *view)
 	return 1;
 }
 
-static int toggle_related(struct thrum__view *view)
+static int toggle_related(struct thrum__scene *scene)
 {
-	if (view->selected == THRUM__NONE && !view->state.related_only)
+	if (scene->selected == THRUM__NONE && !scene->state.related_only)
 		return 0;
-	view->state.related_only = !view->state.related_only;
-	return thrum__view_settle(view) < 0 ? -THRUM_E_MEMORY : 1;
+	scene->state.related_only = !scene->state.related_only;
+	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
-int thrum__view_command(struct thrum__view *view, int command)
+int thrum__scene_command(struct thrum__scene *scene, int command)
 {
-	struct thrum__view_state *state = &view->state;
+	struct thrum__scene_state *state = &scene->state;
 
 	switch (command) {
 	case THRUM__COMMAND_ZOOM_IN:
@@ -334,28 +336,28 @@ int thrum__view_command(struct thrum__view *view, int command)
 	case THRUM__COMMAND_LEFT:
 	case THRUM__COMMAND_RIGHT:
 	case THRUM__COMMAND_UP:
-	case THRUM__COMMAND_DOWN: return move(view, command);
-	case THRUM__COMMAND_FIT: return fit(view);
-	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__view_folds(view)); return 1;
+	case THRUM__COMMAND_DOWN: return move(scene, command);
+	case THRUM__COMMAND_FIT: return fit(scene);
+	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__scene_folds(scene)); return 1;
 	case THRUM__COMMAND_SQUEEZE:
-		toggle_fold(&state->squeeze, thrum__view_squeezes(view));
+		toggle_fold(&state->squeeze, thrum__scene_squeezes(scene));
 		return 1;
-	case THRUM__COMMAND_FISHEYE: return toggle_fisheye(view);
-	case THRUM__COMMAND_NEXT_MATCH: return show_next(view, 1, is_match);
-	case THRUM__COMMAND_PREVIOUS_MATCH: return show_next(view, -1, is_match);
-	case THRUM__COMMAND_NEXT_ALIKE: return show_next(view, 1, is_alike);
-	case THRUM__COMMAND_PREVIOUS_ALIKE: return show_next(view, -1, is_alike);
+	case THRUM__COMMAND_FISHEYE: return toggle_fisheye(scene);
+	case THRUM__COMMAND_NEXT_MATCH: return show_next(scene, 1, is_match);
+	case THRUM__COMMAND_PREVIOUS_MATCH: return show_next(scene, -1, is_match);
+	case THRUM__COMMAND_NEXT_ALIKE: return show_next(scene, 1, is_alike);
+	case THRUM__COMMAND_PREVIOUS_ALIKE: return show_next(scene, -1, is_alike);
 	case THRUM__COMMAND_CREATOR:
 	case THRUM__COMMAND_AWAITED:
-	case THRUM__COMMAND_WAKER: return thrum__view_follow_arrow(view, command);
-	case THRUM__COMMAND_RELATED: return toggle_related(view);
+	case THRUM__COMMAND_WAKER: return thrum__scene_follow_arrow(scene, command);
+	case THRUM__COMMAND_RELATED: return toggle_related(scene);
 	case THRUM__COMMAND_COUNTERS:
 		state->counters = !state->counters;
-		return view->model->counter_count > 0;
-	case THRUM__COMMAND_FINDING: return show_next_finding(view);
-	case THRUM__COMMAND_BACK: return go_back(view);
+		return scene->model->counter_count > 0;
+	case THRUM__COMMAND_FINDING: return show_next_finding(scene);
+	case THRUM__COMMAND_BACK: return go_back(scene);
 	case THRUM__COMMAND_LEGEND: state->legend = !state->legend; return 1;
-	case THRUM__COMMAND_CLEAR: return clear(view);
+	case THRUM__COMMAND_CLEAR: return clear(scene);
 	case THRUM__COMMAND_SEARCH:
 	case THRUM__COMMAND_DETAILS:
 	case THRUM__COMMAND_GO_TO_TIME:

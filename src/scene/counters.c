@@ -8,7 +8,7 @@
 
 #define GAPS_LOOKED_AT 1024
 
-uint32_t thrum__counter_seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
+uint32_t thrum__scene_counter_seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
 {
 	uint32_t high = low, step = 1;
 
@@ -29,7 +29,7 @@ uint32_t thrum__counter_seek(const struct thrum__counter *counter, uint32_t low,
 	return low;
 }
 
-int64_t thrum__counter_before(const struct thrum__counter *counter, uint32_t at)
+int64_t thrum__scene_counter_before(const struct thrum__counter *counter, uint32_t at)
 {
 	if (at > counter->values.first)
 		return THRUM__VALUE(counter, at - 1, value);
@@ -39,29 +39,29 @@ int64_t thrum__counter_before(const struct thrum__counter *counter, uint32_t at)
 /* Whether a lane lost events between two times. */
 static bool is_lost(const struct thrum__model *model, int64_t from, int64_t to)
 {
-	uint32_t end = thrum__first_stretch(&model->gaps, to);
+	uint32_t end = thrum__paint_first_span_after(&model->gaps, to);
 	uint32_t i = end - model->gaps.first > GAPS_LOOKED_AT ? end - GAPS_LOOKED_AT
 							      : model->gaps.first;
 
 	for (; i < end; i++)
-		if (thrum__has_row(&model->gaps, i) && THRUM__GAP(model, i, end) > from)
+		if (thrum__model_has_row(&model->gaps, i) && THRUM__GAP(model, i, end) > from)
 			return true;
 	return false;
 }
 
-bool thrum__counter_at(const struct thrum__model *model, const struct thrum__counter *counter,
+bool thrum__scene_counter_at(const struct thrum__model *model, const struct thrum__counter *counter,
 	int64_t time, int64_t *value)
 {
 	uint32_t at = time < INT64_MAX
-		? thrum__counter_seek(counter, counter->values.first, time + 1)
+		? thrum__scene_counter_seek(counter, counter->values.first, time + 1)
 		: counter->values.count;
 
-	*value = thrum__counter_before(counter, at);
+	*value = thrum__scene_counter_before(counter, at);
 	return !is_lost(model,
 		at > counter->values.first ? THRUM__VALUE(counter, at - 1, time) : INT64_MIN, time);
 }
 
-void thrum__counter_words(int64_t value, char *to, size_t size)
+void thrum__words_counter(int64_t value, char *to, size_t size)
 {
 	char digits[24];
 	size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64,
@@ -78,27 +78,27 @@ void thrum__counter_words(int64_t value, char *to, size_t size)
 	to[used] = '\0';
 }
 
-float thrum__counter_y(const struct thrum__counter_place *place, double value)
+float thrum__scene_counter_y(const struct thrum__scene_counter_place *place, double value)
 {
 	double part = (value - place->base) / (place->top - place->base);
 
 	return roundf(place->y_base - (float)part * (place->y_base - place->y_top));
 }
 
-struct thrum__counter_below thrum__counter_nearest(const struct thrum__view *view, int64_t time,
-	float y)
+struct thrum__scene_counter_below thrum__scene_counter_nearest(const struct thrum__scene *scene,
+	int64_t time, float y)
 {
-	const struct thrum__paint_memory *memory = view->memory;
-	struct thrum__counter_below nearest = {0};
+	const struct thrum__paint_memory *memory = scene->memory;
+	struct thrum__scene_counter_below nearest = {0};
 
 	for (uint32_t i = 0; i < memory->counter_count; i++) {
-		struct thrum__counter_below below = {.place = &memory->counters[i]};
+		struct thrum__scene_counter_below below = {.place = &memory->counters[i]};
 
-		if (below.place->counter >= view->model->counter_count)
+		if (below.place->counter >= scene->model->counter_count)
 			continue;
-		below.is_known = thrum__counter_at(view->model,
-			&view->model->counters[below.place->counter], time, &below.value);
-		below.y = thrum__counter_y(below.place, (double)below.value);
+		below.is_known = thrum__scene_counter_at(scene->model,
+			&scene->model->counters[below.place->counter], time, &below.value);
+		below.y = thrum__scene_counter_y(below.place, (double)below.value);
 		if (!nearest.place || fabsf(below.y - y) < fabsf(nearest.y - y))
 			nearest = below;
 	}

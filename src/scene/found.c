@@ -9,14 +9,15 @@
 #define ADDED_MAX 1024 /* not sorted: each frame looks at them */
 
 /* As tracks have it. */
-static int64_t start_of(const struct thrum__view *view, uint32_t unit)
+static int64_t start_of(const struct thrum__scene *scene, uint32_t unit)
 {
-	return thrum__bounded(view->layout->units[unit].start);
+	return thrum__base_time_clamp(scene->layout->units[unit].start);
 }
 
-static bool grow(struct thrum__found *found, uint64_t count)
+static bool grow(struct thrum__scene_found *found, uint64_t count)
 {
-	struct thrum__found_unit *all = thrum__grown(found->all, &found->room, count, sizeof *all);
+	struct thrum__scene_found_unit *all = thrum__base_grow_by_half(found->all, &found->room,
+		count, sizeof *all);
 
 	if (all)
 		found->all = all;
@@ -24,27 +25,25 @@ static bool grow(struct thrum__found *found, uint64_t count)
 }
 
 /* Tracks have units in that order already. */
-const struct thrum__found *thrum__found_of(const struct thrum__view *view)
+const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene *scene)
 {
-	struct thrum__found *found = &view->memory->found;
+	struct thrum__scene_found *found = &scene->memory->found;
 
 	if (found->is_known)
 		return found;
-	if (!grow(found, view->found))
+	if (!grow(found, scene->found))
 		return NULL;
 	found->count = 0;
-	for (uint32_t row = 0; row < view->layout->rows && found->count < view->found; row++) {
-		const int kind = THRUM__TRACK_UNITS;
-		size_t end, at = thrum__track_seek(view->tracks, kind, row, INT64_MIN, &end);
+	for (uint32_t row = 0; row < scene->layout->rows && found->count < scene->found; row++) {
+		const int kind = THRUM__INDEX_UNITS;
+		size_t end, at = thrum__index_seek(scene->tracks, kind, row, INT64_MIN, &end);
 
-		for (; at < end && found->count < view->found; at++) {
-			uint32_t unit = thrum__track_item(view->tracks, kind, at);
+		for (; at < end && found->count < scene->found; at++) {
+			uint32_t unit = thrum__index_item(scene->tracks, kind, at);
 
-			if (view->looks[unit] & THRUM__LOOK_FOUND)
-				found->all[found->count++] =
-					(struct thrum__found_unit){thrum__track_time(view->tracks,
-									   kind, at),
-						row, unit};
+			if (scene->looks[unit] & THRUM__LOOK_FOUND)
+				found->all[found->count++] = (struct thrum__scene_found_unit){
+					thrum__index_time(scene->tracks, kind, at), row, unit};
 		}
 	}
 	found->sorted = found->count;
@@ -52,14 +51,15 @@ const struct thrum__found *thrum__found_of(const struct thrum__view *view)
 	return found;
 }
 
-static bool is_at(const struct thrum__found_unit *at, uint32_t row, int64_t start, uint32_t unit)
+static bool is_at(const struct thrum__scene_found_unit *at, uint32_t row, int64_t start,
+	uint32_t unit)
 {
 	return at->unit == unit && at->start == start && at->row == row;
 }
 
-static bool has(const struct thrum__found *found, uint32_t row, int64_t start, uint32_t unit)
+static bool has(const struct thrum__scene_found *found, uint32_t row, int64_t start, uint32_t unit)
 {
-	uint32_t i = thrum__found_seek(found, row, start);
+	uint32_t i = thrum__scene_found_seek(found, row, start);
 
 	if (i < found->sorted && is_at(&found->all[i], row, start, unit))
 		return true;
@@ -69,11 +69,11 @@ static bool has(const struct thrum__found *found, uint32_t row, int64_t start, u
 	return false;
 }
 
-void thrum__found_add(const struct thrum__view *view, uint32_t unit)
+void thrum__scene_found_add(const struct thrum__scene *scene, uint32_t unit)
 {
-	struct thrum__found *found = &view->memory->found;
-	uint32_t row = thrum__layout_row(view->layout, unit);
-	int64_t start = start_of(view, unit);
+	struct thrum__scene_found *found = &scene->memory->found;
+	uint32_t row = thrum__layout_row(scene->layout, unit);
+	int64_t start = start_of(scene, unit);
 
 	if (!found->is_known || has(found, row, start, unit))
 		return;
@@ -81,28 +81,30 @@ void thrum__found_add(const struct thrum__view *view, uint32_t unit)
 	found->is_known = found->count - found->sorted < ADDED_MAX &&
 		grow(found, found->count + 1ull);
 	if (found->is_known)
-		found->all[found->count++] = (struct thrum__found_unit){start, row, unit};
+		found->all[found->count++] = (struct thrum__scene_found_unit){start, row, unit};
 }
 
-bool thrum__found_holds(const struct thrum__view *view, const struct thrum__found_unit *at)
+bool thrum__scene_found_holds(const struct thrum__scene *scene,
+	const struct thrum__scene_found_unit *at)
 {
-	const struct thrum__unit *unit = &view->layout->units[at->unit];
+	const struct thrum__layout_unit *unit = &scene->layout->units[at->unit];
 
-	return unit->task != THRUM__NONE && view->looks[at->unit] & THRUM__LOOK_FOUND &&
-		start_of(view, at->unit) == at->start &&
-		thrum__layout_row(view->layout, at->unit) == at->row &&
+	return unit->task != THRUM__NONE && scene->looks[at->unit] & THRUM__LOOK_FOUND &&
+		start_of(scene, at->unit) == at->start &&
+		thrum__layout_row(scene->layout, at->unit) == at->row &&
 		/* Tracks have no others. */
-		(unit->end >= view->model->forgotten ||
-			thrum__layout_lasts(view->layout, at->unit));
+		(unit->end >= scene->model->forgotten ||
+			thrum__layout_lasts(scene->layout, at->unit));
 }
 
-uint32_t thrum__found_seek(const struct thrum__found *found, uint32_t row, int64_t start)
+uint32_t thrum__scene_found_seek(const struct thrum__scene_found *found, uint32_t row,
+	int64_t start)
 {
 	uint32_t low = 0, high = found->sorted;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		const struct thrum__found_unit *at = &found->all[middle];
+		const struct thrum__scene_found_unit *at = &found->all[middle];
 
 		if (at->row < row || (at->row == row && at->start < start))
 			low = middle + 1;

@@ -16,11 +16,11 @@ static int64_t clamp_time(double time)
 }
 
 /* How far one goes over folds: not beyond what can be seen, but where one already is. */
-static void ends_of(const struct thrum__view *view, int64_t *begin, int64_t *end)
+static void ends_of(const struct thrum__scene *scene, int64_t *begin, int64_t *end)
 {
-	thrum__view_whole(view, begin, end);
-	*begin = view->state.from < *begin ? view->state.from : *begin;
-	*end = view->state.to > *end ? view->state.to : *end;
+	thrum__scene_whole(scene, begin, end);
+	*begin = scene->state.from < *begin ? scene->state.from : *begin;
+	*end = scene->state.to > *end ? scene->state.to : *end;
 }
 
 /* Goes on from `time`, stretch by stretch and band by band, at most `limit` pixels. */
@@ -61,10 +61,10 @@ static bool go_over(void *context, int64_t start, int64_t end)
 }
 
 /* From `from` to `to`, or as far as `limit` allows, over folds. */
-static struct going go(const struct thrum__view *view, double scale, int64_t from, int64_t to,
+static struct going go(const struct thrum__scene *scene, double scale, int64_t from, int64_t to,
 	double limit)
 {
-	const struct thrum__time_axis *axis = &view->time;
+	const struct thrum__scene_time_axis *axis = &scene->time;
 	struct going going = {
 		.scale = scale,
 		.band = axis->band,
@@ -74,9 +74,9 @@ static struct going go(const struct thrum__view *view, double scale, int64_t fro
 	};
 	int64_t begin, end;
 
-	ends_of(view, &begin, &end);
-	thrum__companions_widen(view->tracks, &view->companions, begin, end, &from, &to);
-	thrum__companions_idle(view->tracks, &view->companions, from, to,
+	ends_of(scene, &begin, &end);
+	thrum__scene_companions_widen(scene->tracks, &scene->companions, begin, end, &from, &to);
+	thrum__scene_companions_idle(scene->tracks, &scene->companions, from, to,
 		clamp_time((double)axis->gap * axis->scale / scale), go_over, &going);
 	if (!going.arrived && going.to > going.time)
 		go_to(&going, going.to, (double)(going.to - going.time) * scale);
@@ -85,26 +85,26 @@ static struct going go(const struct thrum__view *view, double scale, int64_t fro
 
 /* The time that lies so many pixels of a scale after another; over folds no farther than what can
  * be seen. */
-static int64_t after(const struct thrum__view *view, double scale, int64_t time, double pixels)
+static int64_t after(const struct thrum__scene *scene, double scale, int64_t time, double pixels)
 {
 	int64_t from, begin, end;
 	double all;
 
 	if (pixels == 0 || scale <= 0)
 		return time;
-	if (!view->is_folded)
+	if (!scene->is_folded)
 		return clamp_time((double)time + pixels / scale);
-	ends_of(view, &begin, &end);
+	ends_of(scene, &begin, &end);
 	if (pixels > 0)
-		return go(view, scale, time, end, pixels).time;
+		return go(scene, scale, time, end, pixels).time;
 	/* Backwards: so far back that it is enough, then on from there by what is too much. */
 	for (double span = -pixels / scale;; span *= 4) {
 		from = clamp_time((double)time - span);
 		if (from <= begin)
 			from = begin < time ? begin : time;
-		all = go(view, scale, from, time, INFINITY).passed;
+		all = go(scene, scale, from, time, INFINITY).passed;
 		if (all >= -pixels)
-			return go(view, scale, from, time, all + pixels).time;
+			return go(scene, scale, from, time, all + pixels).time;
 		if (from <= begin)
 			return from;
 	}
@@ -112,21 +112,23 @@ static int64_t after(const struct thrum__view *view, double scale, int64_t time,
 
 /* The window of a picture's width that begins or ends at a time; at the trace's end, one that ends
  * there. */
-static void window_from(struct thrum__view *view, double scale, int64_t from)
+static void window_from(struct thrum__scene *scene, double scale, int64_t from)
 {
-	thrum__view_window(view, from, after(view, scale, from, view->time.x1 - view->time.x0));
+	thrum__scene_set_window(scene, from,
+		after(scene, scale, from, scene->time.x1 - scene->time.x0));
 }
 
-static void window_to(struct thrum__view *view, double scale, int64_t to)
+static void window_to(struct thrum__scene *scene, double scale, int64_t to)
 {
-	thrum__view_window(view, after(view, scale, to, view->time.x0 - view->time.x1), to);
+	thrum__scene_set_window(scene, after(scene, scale, to, scene->time.x0 - scene->time.x1),
+		to);
 }
 
-void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
+void thrum__scene_set_window(struct thrum__scene *scene, int64_t from, int64_t to)
 {
 	int64_t begin, end, span = to - from, all;
 
-	thrum__view_whole(view, &begin, &end);
+	thrum__scene_whole(scene, &begin, &end);
 	all = end - begin;
 	if (span < NARROWEST) {
 		from -= (NARROWEST - span) / 2;
@@ -143,8 +145,8 @@ void thrum__view_window(struct thrum__view *view, int64_t from, int64_t to)
 		from = THRUM__TIME_MAX - span;
 	if (from < -THRUM__TIME_MAX)
 		from = -THRUM__TIME_MAX;
-	view->state.from = from;
-	view->state.to = from + span > THRUM__TIME_MAX ? THRUM__TIME_MAX : from + span;
+	scene->state.from = from;
+	scene->state.to = from + span > THRUM__TIME_MAX ? THRUM__TIME_MAX : from + span;
 }
 
 static int64_t bounded(int64_t time)
@@ -154,61 +156,64 @@ static int64_t bounded(int64_t time)
 					: time;
 }
 
-void thrum__view_window_around(struct thrum__view *view, int64_t from, int64_t to, int64_t margin)
+void thrum__scene_set_window_around(struct thrum__scene *scene, int64_t from, int64_t to,
+	int64_t margin)
 {
 	margin = bounded(margin);
-	thrum__view_window(view, bounded(from) - margin, bounded(to) + margin);
+	thrum__scene_set_window(scene, bounded(from) - margin, bounded(to) + margin);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-static void clamp_row(struct thrum__view *view)
+static void clamp_row(struct thrum__scene *scene)
 {
-	double last = view->layout->rows > 0 ? view->layout->rows - 1 : 0;
+	double last = scene->layout->rows > 0 ? scene->layout->rows - 1 : 0;
 
-	if (!(view->state.row > 0))
-		view->state.row = 0;
-	else if (view->state.row > last)
-		view->state.row = last;
+	if (!(scene->state.row > 0))
+		scene->state.row = 0;
+	else if (scene->state.row > last)
+		scene->state.row = last;
 }
 
-static bool is_in_sight(const struct thrum__view *view, uint32_t row)
+static bool is_in_sight(const struct thrum__scene *scene, uint32_t row)
 {
-	const struct thrum__row_box *box = thrum__row_axis_find(&view->rows, row);
+	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&scene->rows, row);
 
-	return box && box->y >= view->rows.top && box->y + box->height <= view->rows.bottom;
+	return box && box->y >= scene->rows.top && box->y + box->height <= scene->rows.bottom;
 }
 
-int thrum__view_show_row(struct thrum__view *view, uint32_t row)
+int thrum__scene_show_row(struct thrum__scene *scene, uint32_t row)
 {
-	const struct thrum__row_axis *rows = &view->rows;
+	const struct thrum__scene_row_axis *rows = &scene->rows;
 	int status = 0;
 
-	if (view->state.fisheye) {
-		view->state.row = row;
-		clamp_row(view);
+	if (scene->state.fisheye) {
+		scene->state.row = row;
+		clamp_row(scene);
 		return 0;
 	}
 	/* With other times other rows are folded. Then to the middle; or, where what is above it
 	 * takes more room than was thought, to the top. */
 	for (int i = 0; i < 3 && status == 0; i++) {
-		if (view->width > 0)
-			status = thrum__view_project(view, view->width, view->height);
-		if (status != 0 || i == 2 || is_in_sight(view, row))
+		if (scene->width > 0)
+			status = thrum__scene_project(scene, scene->width, scene->height);
+		if (status != 0 || i == 2 || is_in_sight(scene, row))
 			break;
-		view->state.row = row;
+		scene->state.row = row;
 		if (i == 0 && rows->count > 0)
-			view->state.row -= (rows->boxes[rows->count - 1].row - rows->boxes[0].row) /
+			scene->state.row -= (rows->boxes[rows->count - 1].row -
+						    rows->boxes[0].row) /
 				2.0;
-		clamp_row(view);
+		clamp_row(scene);
 	}
 	return status;
 }
 
 /* How far up rows can go until the last one has come into sight. */
-static float room_below(const struct thrum__row_axis *rows)
+static float room_below(const struct thrum__scene_row_axis *rows)
 {
-	const struct thrum__row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1] : NULL;
+	const struct thrum__scene_row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1]
+								  : NULL;
 
 	if (!last || last->y + last->height < rows->bottom)
 		return 0;
@@ -216,71 +221,72 @@ static float room_below(const struct thrum__row_axis *rows)
 						     : INFINITY;
 }
 
-static void drag_rows(struct thrum__view *view, float y, float dy)
+static void drag_rows(struct thrum__scene *scene, float y, float dy)
 {
-	struct thrum__row_axis *rows = &view->rows;
+	struct thrum__scene_row_axis *rows = &scene->rows;
 
-	if (!view->state.fisheye && -dy > room_below(rows))
+	if (!scene->state.fisheye && -dy > room_below(rows))
 		dy = -room_below(rows);
-	if (view->state.fisheye)
-		view->state.row = thrum__fisheye_focus(rows->total, rows->top, rows->bottom,
-			rows->focus_y, rows->strength, thrum__row_axis_row(rows, y), y + dy);
+	if (scene->state.fisheye)
+		scene->state.row = thrum__scene_fisheye_focus(rows->total, rows->top, rows->bottom,
+			rows->focus_y, rows->strength, thrum__scene_row_axis_row(rows, y), y + dy);
 	else if (dy < 0)
-		view->state.row = thrum__row_axis_row(rows, rows->top - dy);
+		scene->state.row = thrum__scene_row_axis_row(rows, rows->top - dy);
 	else if (rows->projection == THRUM__ROWS_EVEN && rows->height > 0)
-		view->state.row -= dy / rows->height;
+		scene->state.row -= dy / rows->height;
 	else /* what is above isn't measured: rows of a height as the first's */
-		view->state.row -= dy / (rows->count > 0 ? rows->boxes[0].height : 1);
-	clamp_row(view);
+		scene->state.row -= dy / (rows->count > 0 ? rows->boxes[0].height : 1);
+	clamp_row(scene);
 }
 
 /* ---- Both ---------------------------------------------------------------------------------- */
 
-static void drag_time(struct thrum__view *view, double scale, double dx)
+static void drag_time(struct thrum__scene *scene, double scale, double dx)
 {
-	if (dx > 0 || !view->is_folded)
-		window_from(view, scale, after(view, scale, view->state.from, -dx));
+	if (dx > 0 || !scene->is_folded)
+		window_from(scene, scale, after(scene, scale, scene->state.from, -dx));
 	else
-		window_to(view, scale, after(view, scale, view->state.to, -dx));
+		window_to(scene, scale, after(scene, scale, scene->state.to, -dx));
 }
 
-void thrum__view_drag(struct thrum__view *view, float x, float y, float dx, float dy)
+void thrum__scene_drag(struct thrum__scene *scene, float x, float y, float dx, float dy)
 {
 	(void)x;
 	if (dx != 0)
-		drag_time(view, view->time.scale, dx);
+		drag_time(scene, scene->time.scale, dx);
 	if (dy != 0)
-		drag_rows(view, y, dy);
+		drag_rows(scene, y, dy);
 }
 
-void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
+void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double factor)
 {
-	const struct thrum__time_axis *axis = &view->time;
-	int64_t time = thrum__time_axis_time(axis, x), from, to, begin, end;
-	int64_t span = view->state.to - view->state.from;
+	const struct thrum__scene_time_axis *axis = &scene->time;
+	int64_t time = thrum__scene_time_axis_time(axis, x), from, to, begin, end;
+	int64_t span = scene->state.to - scene->state.from;
 	double scale = axis->scale * factor;
 
 	(void)y;
 	if (!(factor > 0) || !isfinite(factor))
 		return;
-	from = after(view, scale, time, axis->x0 - x);
-	to = after(view, scale, time, axis->x1 - x);
-	ends_of(view, &begin, &end);
+	from = after(scene, scale, time, axis->x0 - x);
+	to = after(scene, scale, time, axis->x1 - x);
+	ends_of(scene, &begin, &end);
 	/* So close together that they don't move a nanosecond: by force. */
-	if (factor < 1 && from == view->state.from && to == view->state.to) {
+	if (factor < 1 && from == scene->state.from && to == scene->state.to) {
 		from -= NARROWEST;
 		to += NARROWEST;
 	}
-	if (!view->is_folded || (from > begin && to < end))
-		thrum__view_window(view, from, to);
+	if (!scene->is_folded || (from > begin && to < end))
+		thrum__scene_set_window(scene, from, to);
 	else if (from <= begin)
-		window_from(view, scale, begin);
+		window_from(scene, scale, begin);
 	else
-		window_to(view, scale, end);
+		window_to(scene, scale, end);
 	/* At a larger scale more is folded, which may take as much room as was to be won. */
-	if (factor > 1 && view->state.to - view->state.from >= span)
-		thrum__view_window(view, thrum__time_axis_time(axis, x - (x - axis->x0) / factor),
-			thrum__time_axis_time(axis, x + (axis->x1 - x) / factor));
+	if (factor > 1 && scene->state.to - scene->state.from >= span)
+		thrum__scene_set_window(scene,
+			thrum__scene_time_axis_time(axis, x - (x - axis->x0) / factor),
+			thrum__scene_time_axis_time(axis, x + (axis->x1 - x) / factor));
 }
 
 /* ---- Holding ------------------------------------------------------------------------------- */
@@ -290,71 +296,71 @@ void thrum__view_zoom(struct thrum__view *view, float x, float y, double factor)
 #define NEAR 0.25 /* px */
 
 /* Moves both ends, at the scale that is, unless one is at the end of all. */
-static void shift_time(struct thrum__view *view, double dx)
+static void shift_time(struct thrum__scene *scene, double dx)
 {
-	struct thrum__view_state *state = &view->state;
-	double scale = view->time.scale;
+	struct thrum__scene_state *state = &scene->state;
+	double scale = scene->time.scale;
 	int64_t begin, end;
 
-	thrum__view_whole(view, &begin, &end);
+	thrum__scene_whole(scene, &begin, &end);
 	if (dx > 0 ? state->from > begin : state->to < end)
-		thrum__view_window(view, after(view, scale, state->from, -dx),
-			after(view, scale, state->to, -dx));
+		thrum__scene_set_window(scene, after(scene, scale, state->from, -dx),
+			after(scene, scale, state->to, -dx));
 }
 
-int thrum__view_hold_time(struct thrum__view *view, int64_t time, double x, double scale)
+int thrum__scene_hold_time(struct thrum__scene *scene, int64_t time, double x, double scale)
 {
 	for (int i = 0; i < TRIES; i++) {
-		double away = x - thrum__time_axis_x(&view->time, time);
-		int64_t from = view->state.from, to = view->state.to;
+		double away = x - thrum__scene_time_axis_x(&scene->time, time);
+		int64_t from = scene->state.from, to = scene->state.to;
 		int status;
 
 		if (fabs(away) < NEAR)
 			break;
 		if (i == 0)
-			drag_time(view, scale, away);
+			drag_time(scene, scale, away);
 		else
-			shift_time(view, away);
-		if (view->state.from == from && view->state.to == to)
+			shift_time(scene, away);
+		if (scene->state.from == from && scene->state.to == to)
 			break;
-		status = thrum__view_project(view, view->width, view->height);
+		status = thrum__scene_project(scene, scene->width, scene->height);
 		if (status != 0)
 			return status;
 	}
 	return 0;
 }
 
-static bool y_of_row(const struct thrum__row_axis *rows, double row, float *y)
+static bool y_of_row(const struct thrum__scene_row_axis *rows, double row, float *y)
 {
-	const struct thrum__row_box *box = thrum__row_axis_find(rows, (uint32_t)row);
+	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(rows, (uint32_t)row);
 
 	if (box)
 		*y = box->y + (float)((row - box->row) / box->rows) * box->height;
 	return box != NULL;
 }
 
-int thrum__view_hold_row(struct thrum__view *view, double row, float y)
+int thrum__scene_hold_row(struct thrum__scene *scene, double row, float y)
 {
-	struct thrum__row_axis *rows = &view->rows;
+	struct thrum__scene_row_axis *rows = &scene->rows;
 	float at;
 
-	if (view->state.fisheye) {
-		view->state.row = thrum__fisheye_focus(rows->total, rows->top, rows->bottom,
+	if (scene->state.fisheye) {
+		scene->state.row = thrum__scene_fisheye_focus(rows->total, rows->top, rows->bottom,
 			rows->focus_y, rows->strength, row, y);
-		return thrum__view_project(view, view->width, view->height);
+		return thrum__scene_project(scene, scene->width, scene->height);
 	}
 	for (int i = 0; i < TRIES; i++) {
-		double before = view->state.row;
+		double before = scene->state.row;
 		int status;
 
 		if (!y_of_row(rows, row, &at)) /* what is held stays in sight, but for quiet ones */
 			break;
 		if (fabsf(y - at) < (float)NEAR)
 			break;
-		drag_rows(view, at, y - at);
-		if (view->state.row == before)
+		drag_rows(scene, at, y - at);
+		if (scene->state.row == before)
 			break;
-		status = thrum__view_project(view, view->width, view->height);
+		status = thrum__scene_project(scene, scene->width, scene->height);
 		if (status != 0)
 			return status;
 	}

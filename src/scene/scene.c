@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A view: made from a model, and painted. */
+/* A scene: made from a model, and painted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +38,12 @@ static bool tell_part(void *context, double part)
 	return !of->progress || of->progress(of->context, of->from + part * (of->to - of->from));
 }
 
-int thrum__view_create(const struct thrum__model *model, const struct thrum__view_options *options,
-	bool (*progress)(void *context, double part), void *context, struct thrum__view **view)
+int thrum__scene_create(const struct thrum__model *model,
+	const struct thrum__scene_options *options, bool (*progress)(void *context, double part),
+	void *context, struct thrum__scene **scene)
 {
 	struct part layout = {progress, context, 0, 0.3}, tracks = {progress, context, 0.3, 0.8};
-	struct thrum__view *made = calloc(1, sizeof *made);
+	struct thrum__scene *made = calloc(1, sizeof *made);
 	int status;
 
 	if (!made)
@@ -51,8 +52,8 @@ int thrum__view_create(const struct thrum__model *model, const struct thrum__vie
 	made->selected = made->hovered = THRUM__NONE;
 	made->seen_edges = model->edges.count;
 	made->seen_notes = model->notes.count;
-	thrum__time_axis_init(&made->time);
-	thrum__row_axis_init(&made->rows);
+	thrum__scene_time_axis_init(&made->time);
+	thrum__scene_row_axis_init(&made->rows);
 	made->memory = calloc(1, sizeof *made->memory);
 	made->history = calloc(THRUM__HISTORY, sizeof *made->history);
 	status = made->memory && made->history ? 0 : -THRUM_E_MEMORY;
@@ -62,62 +63,62 @@ int thrum__view_create(const struct thrum__model *model, const struct thrum__vie
 	if (status == 0)
 		status = thrum__layout_update(made->layout, model, tell_part, &layout);
 	if (status == 0)
-		status = thrum__tracks_make(model, made->layout, tell_part, &tracks, &made->tracks);
+		status = thrum__index_make(model, made->layout, tell_part, &tracks, &made->tracks);
 	if (status == 0 && !(options && options->no_findings))
-		status = thrum__findings_make(model, &made->findings);
+		status = thrum__why_make(model, &made->findings);
 	if (status == 0) {
-		thrum__view_state_default(made, &made->state);
-		status = thrum__view_settle(made);
+		thrum__scene_state_default(made, &made->state);
+		status = thrum__scene_settle(made);
 	}
 	if (status != 0) {
-		thrum__view_destroy(made);
+		thrum__scene_destroy(made);
 		return status;
 	}
-	*view = made;
+	*scene = made;
 	return 0;
 }
 
-void thrum__view_destroy(struct thrum__view *view)
+void thrum__scene_destroy(struct thrum__scene *scene)
 {
-	if (!view)
+	if (!scene)
 		return;
-	if (view->memory) {
-		free(view->memory->boxes.rects);
-		free(view->memory->scratch);
-		free(view->memory->seen);
-		free(view->memory->found.all);
+	if (scene->memory) {
+		free(scene->memory->boxes.rects);
+		free(scene->memory->scratch);
+		free(scene->memory->seen);
+		free(scene->memory->found.all);
 	}
-	free(view->memory);
-	free(view->history);
-	free(view->looks);
-	thrum__time_axis_finish(&view->time);
-	thrum__row_axis_finish(&view->rows);
-	thrum__findings_free(&view->findings);
-	thrum__tracks_destroy(view->tracks);
-	thrum__layout_destroy(view->layout);
-	free(view);
+	free(scene->memory);
+	free(scene->history);
+	free(scene->looks);
+	thrum__scene_time_axis_finish(&scene->time);
+	thrum__scene_row_axis_finish(&scene->rows);
+	thrum__why_free(&scene->findings);
+	thrum__index_destroy(scene->tracks);
+	thrum__layout_destroy(scene->layout);
+	free(scene);
 }
 
-void thrum__view_whole(const struct thrum__view *view, int64_t *from, int64_t *to)
+void thrum__scene_whole(const struct thrum__scene *scene, int64_t *from, int64_t *to)
 {
-	int64_t end = view->model->end;
+	int64_t end = scene->model->end;
 
 	*from = 0;
 	*to = end > THRUM__END_MAX ? THRUM__END_MAX : end > 0 ? end : 1;
-	if (view->reach.to > view->reach.from) {
-		*from = view->reach.from;
-		*to = view->reach.to;
+	if (scene->reach.to > scene->reach.from) {
+		*from = scene->reach.from;
+		*to = scene->reach.to;
 	}
 }
 
 /* Of a ring that wrapped little but the end is there: that, from where the busiest lane is kept on,
  * with a little of what is lost before. */
-static int64_t kept_from(const struct thrum__view *view, int64_t from, int64_t to)
+static int64_t kept_from(const struct thrum__scene *scene, int64_t from, int64_t to)
 {
-	const struct thrum__model *model = view->model;
+	const struct thrum__model *model = scene->model;
 	const struct thrum__lane *busiest = NULL;
 
-	if (!model->is_cut || view->companions.count > 0)
+	if (!model->is_cut || scene->companions.count > 0)
 		return from;
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (!busiest || model->lanes[i].events > busiest->events)
@@ -127,15 +128,15 @@ static int64_t kept_from(const struct thrum__view *view, int64_t from, int64_t t
 	return busiest->first - (to - busiest->first) / LOST_SHOWN;
 }
 
-void thrum__view_state_default(const struct thrum__view *view, struct thrum__view_state *state)
+void thrum__scene_state_default(const struct thrum__scene *scene, struct thrum__scene_state *state)
 {
-	*state = (struct thrum__view_state){.findings = true, .focus_y = 0.5f};
-	thrum__view_whole(view, &state->from, &state->to);
-	state->from = kept_from(view, state->from, state->to);
+	*state = (struct thrum__scene_state){.findings = true, .focus_y = 0.5f};
+	thrum__scene_whole(scene, &state->from, &state->to);
+	state->from = kept_from(scene, state->from, state->to);
 }
 
-void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info *info,
-	enum thrum__following following, const char *signal)
+void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trace_info *info,
+	enum thrum__scene_following following, const char *signal)
 {
 	static const char *const cut[] = {
 		[THRUM__NOT_FOLLOWED] = "breaks off at",
@@ -150,15 +151,15 @@ void thrum__view_ending(struct thrum__view *view, const struct thrum_trace_info 
 		: strcmp(state, "snapshot") == 0 ? "snapshot at"
 						 : "";
 
-	view->ending.is_live = is_recording && following == THRUM__FOLLOWED;
-	view->ending.colour = is_killed ? THRUM__COLOUR_BAD
-		: view->ending.is_live  ? THRUM__COLOUR_SEL
-					: THRUM__COLOUR_INK;
+	scene->ending.is_live = is_recording && following == THRUM__FOLLOWED;
+	scene->ending.colour = is_killed ? THRUM__COLOUR_BAD
+		: scene->ending.is_live  ? THRUM__COLOUR_SEL
+					 : THRUM__COLOUR_INK;
 	if (is_killed && signal)
-		snprintf(view->ending.words, sizeof view->ending.words, "ended by SIG%s at",
+		snprintf(scene->ending.words, sizeof scene->ending.words, "ended by SIG%s at",
 			signal);
 	else
-		strcpy(view->ending.words, words);
+		strcpy(scene->ending.words, words);
 }
 
 /* ---- Projections --------------------------------------------------------------------------- */
@@ -169,14 +170,14 @@ static bool is_on(int fold, bool automatic)
 }
 
 /* How long anything ran in the window: the most of what stands one above the other. */
-static int64_t busy_of_all(const struct thrum__view *view)
+static int64_t busy_of_all(const struct thrum__scene *scene)
 {
-	const struct thrum__view_state *state = &view->state;
-	int64_t most = thrum__tracks_busy(view->tracks, state->from, state->to);
+	const struct thrum__scene_state *state = &scene->state;
+	int64_t most = thrum__index_busy(scene->tracks, state->from, state->to);
 
-	for (uint32_t i = 0; i < view->companions.count; i++) {
-		const struct thrum__companion *other = &view->companions.all[i];
-		int64_t busy = thrum__tracks_busy(other->tracks, state->from + other->offset,
+	for (uint32_t i = 0; i < scene->companions.count; i++) {
+		const struct thrum__scene_companion *other = &scene->companions.all[i];
+		int64_t busy = thrum__index_busy(other->tracks, state->from + other->offset,
 			state->to + other->offset);
 
 		most = busy > most ? busy : most;
@@ -193,36 +194,36 @@ static bool stop(void *context, int64_t start, int64_t end)
 }
 
 /* Whether a pause takes much of the window: the beginning of a ring is lost, say. */
-static bool has_long_pause(const struct thrum__view *view)
+static bool has_long_pause(const struct thrum__scene *scene)
 {
-	const struct thrum__view_state *state = &view->state;
+	const struct thrum__scene_state *state = &scene->state;
 	int64_t span = state->to - state->from;
 	bool found = false;
 
-	thrum__companions_idle(view->tracks, &view->companions, state->from, state->to,
+	thrum__scene_companions_idle(scene->tracks, &scene->companions, state->from, state->to,
 		span / FOLD_PAUSE + 1, stop, &found);
 	return found;
 }
 
-static int set_time(struct thrum__view *view, float right)
+static int set_time(struct thrum__scene *scene, float right)
 {
-	const struct thrum__view_state *state = &view->state;
-	int64_t busy = busy_of_all(view);
+	const struct thrum__scene_state *state = &scene->state;
+	int64_t busy = busy_of_all(scene);
 	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
-		has_long_pause(view);
-	struct thrum__fold_rule rule = {
-		.companions = &view->companions,
+		has_long_pause(scene);
+	struct thrum__scene_fold_rule rule = {
+		.companions = &scene->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),
 		.min_gap = THRUM__FOLD_GAP,
 		.width = right < THRUM__NARROW ? 22 : 72,
 	};
 	int status;
 
-	thrum__view_whole(view, &rule.begin, &rule.end);
-	status = thrum__time_axis_set(&view->time, view->tracks, state->from, state->to,
+	thrum__scene_whole(scene, &rule.begin, &rule.end);
+	status = thrum__scene_time_axis_set(&scene->time, scene->tracks, state->from, state->to,
 		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
 	/* So many bands that each is but a hair? */
-	view->is_folded = view->time.count > 1;
+	scene->is_folded = scene->time.count > 1;
 	return status;
 }
 
@@ -233,33 +234,33 @@ struct crowd {
 	double units, needed;
 };
 
-static struct crowd look_at_rows(const struct thrum__view *view)
+static struct crowd look_at_rows(const struct thrum__scene *scene)
 {
-	const struct thrum__tracks *tracks = view->tracks;
-	int64_t from = view->state.from, to = view->state.to;
-	uint32_t row = view->state.row > 0 ? (uint32_t)view->state.row : 0;
+	const struct thrum__index *tracks = scene->tracks;
+	int64_t from = scene->state.from, to = scene->state.to;
+	uint32_t row = scene->state.row > 0 ? (uint32_t)scene->state.row : 0;
 	struct crowd crowd = {0};
 	size_t end;
 
 	while (crowd.rows < ROWS_LOOKED_AT) {
-		row = thrum__tracks_next_row(tracks, row, from, to);
-		if (row >= view->layout->rows)
+		row = thrum__index_next_row(tracks, row, from, to);
+		if (row >= scene->layout->rows)
 			break;
 		crowd.rows++;
-		crowd.units += (double)(thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, to,
+		crowd.units += (double)(thrum__index_seek(tracks, THRUM__INDEX_UNITS, row, to,
 						&end) -
-			thrum__track_seek(tracks, THRUM__TRACK_UNITS, row, from, &end));
-		crowd.needed += thrum__tracks_is_loud(tracks, row, from, to) ? LOUD_ROW : QUIET_ROW;
+			thrum__index_seek(tracks, THRUM__INDEX_UNITS, row, from, &end));
+		crowd.needed += thrum__index_is_loud(tracks, row, from, to) ? LOUD_ROW : QUIET_ROW;
 		row++;
 	}
 	return crowd;
 }
 
 /* Where units are many, their ends and names would hide what runs: as in rows that are too low. */
-static void make_dense(struct thrum__row_axis *rows)
+static void make_dense(struct thrum__scene_row_axis *rows)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
-		struct thrum__row_box *box = &rows->boxes[i];
+		struct thrum__scene_row_box *box = &rows->boxes[i];
 
 		if (box->size != THRUM__ROW_COMPACT)
 			continue;
@@ -269,29 +270,29 @@ static void make_dense(struct thrum__row_axis *rows)
 	}
 }
 
-static int set_rows(struct thrum__view *view, float top, float bottom)
+static int set_rows(struct thrum__scene *scene, float top, float bottom)
 {
-	const struct thrum__view_state *state = &view->state;
-	uint32_t rows = view->layout->rows;
+	const struct thrum__scene_state *state = &scene->state;
+	uint32_t rows = scene->layout->rows;
 	float room = bottom - top;
-	struct crowd crowd = look_at_rows(view);
+	struct crowd crowd = look_at_rows(scene);
 	bool is_crowded = crowd.units > CROWDED * crowd.rows;
 	int status;
 
 	if (state->fisheye) {
-		view->is_squeezed = false;
-		return thrum__row_axis_fisheye(&view->rows, rows, top, bottom, state->row,
+		scene->is_squeezed = false;
+		return thrum__scene_row_axis_fisheye(&scene->rows, rows, top, bottom, state->row,
 			top + state->focus_y * room,
 			state->row_height > 0 ? state->row_height : THRUM__FISHEYE_ROW);
 	}
-	view->is_squeezed = is_on(state->squeeze,
+	scene->is_squeezed = is_on(state->squeeze,
 		!is_crowded && (float)rows * LOUD_ROW > room &&
 			crowd.needed < SQUEEZED_MOST * room);
-	status = thrum__row_axis_set(&view->rows, view->tracks, rows,
-		view->is_squeezed ? THRUM__ROWS_SQUEEZED : THRUM__ROWS_EVEN, top, bottom,
+	status = thrum__scene_row_axis_set(&scene->rows, scene->tracks, rows,
+		scene->is_squeezed ? THRUM__ROWS_SQUEEZED : THRUM__ROWS_EVEN, top, bottom,
 		state->row, state->row_height, state->from, state->to);
 	if (is_crowded && state->row_height == 0)
-		make_dense(&view->rows);
+		make_dense(&scene->rows);
 	return status;
 }
 
@@ -315,102 +316,102 @@ static void paint(struct thrum__paint *p)
 	thrum__paint_empty(p);
 }
 
-float thrum__view_strip_height(const struct thrum__view *view, float width)
+float thrum__scene_strip_height(const struct thrum__scene *scene, float width)
 {
-	return !view->state.strip || view->hides_strip ? 0 : thrum__strip_height(width);
+	return !scene->state.strip || scene->hides_strip ? 0 : thrum__paint_strip_height(width);
 }
 
-static bool has_legend(const struct thrum__view *view)
+static bool has_legend(const struct thrum__scene *scene)
 {
-	return view->state.legend && !view->hides_legend;
+	return scene->state.legend && !scene->hides_legend;
 }
 
-/* Where the rows end. Of several views on one scale each has the gutter, or none. */
-static float right_of(const struct thrum__view *view, float width)
+/* Where the rows end. Of several scenes on one scale each has the gutter, or none. */
+static float right_of(const struct thrum__scene *scene, float width)
 {
-	bool has_counters = view->model->counter_count > 0 || view->companions.count > 0;
+	bool has_counters = scene->model->counter_count > 0 || scene->companions.count > 0;
 
-	return view->state.counters && has_counters && width > 3 * THRUM__GUTTER
+	return scene->state.counters && has_counters && width > 3 * THRUM__GUTTER
 		? width - THRUM__GUTTER
 		: width;
 }
 
-int thrum__view_project(struct thrum__view *view, float width, float height)
+int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 {
-	float top = thrum__view_strip_height(view, width) + THRUM__RULER;
-	float bottom = has_legend(view) ? height - THRUM__LEGEND : height;
+	float top = thrum__scene_strip_height(scene, width) + THRUM__RULER;
+	float bottom = has_legend(scene) ? height - THRUM__LEGEND : height;
 	int status;
 
-	view->width = width;
-	view->height = height;
-	status = set_time(view, right_of(view, width));
-	return status != 0 ? status : set_rows(view, top + THRUM__PAD, bottom - THRUM__PAD);
+	scene->width = width;
+	scene->height = height;
+	status = set_time(scene, right_of(scene, width));
+	return status != 0 ? status : set_rows(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
-int thrum__view_frame(struct thrum__view *view, float width, float height,
-	const struct thrum__metrics *metrics, struct thrum__list *list)
+int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	const struct thrum__view_state *state = &view->state;
+	const struct thrum__scene_state *state = &scene->state;
 	struct thrum__paint p = {
-		.view = view,
-		.model = view->model,
-		.layout = view->layout,
-		.tracks = view->tracks,
+		.scene = scene,
+		.model = scene->model,
+		.layout = scene->layout,
+		.tracks = scene->tracks,
 		.state = state,
 		.metrics = metrics,
-		.time = &view->time,
-		.rows = &view->rows,
+		.time = &scene->time,
+		.rows = &scene->rows,
 		.list = list,
-		.boxes = &view->memory->boxes,
-		.memory = view->memory,
+		.boxes = &scene->memory->boxes,
+		.memory = scene->memory,
 		.width = width,
 		.height = height,
-		.ruler_top = thrum__view_strip_height(view, width),
-		.bottom = has_legend(view) ? height - THRUM__LEGEND : height,
-		.right = right_of(view, width),
+		.ruler_top = thrum__scene_strip_height(scene, width),
+		.bottom = has_legend(scene) ? height - THRUM__LEGEND : height,
+		.right = right_of(scene, width),
 	};
-	int status = thrum__view_project(view, width, height);
+	int status = thrum__scene_project(scene, width, height);
 
 	p.top = p.ruler_top + THRUM__RULER;
-	thrum__list_clear(list, width, height);
+	thrum__draw_list_clear(list, width, height);
 	if (status != 0)
 		return status;
-	p.from = thrum__time_axis_time(&view->time, 0);
-	p.to = thrum__time_axis_time(&view->time, p.right);
+	p.from = thrum__scene_time_axis_time(&scene->time, 0);
+	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
 	paint(&p);
 	if (p.ruler_top > 0)
 		thrum__paint_strip(&p, 0, p.ruler_top);
-	if (has_legend(view))
+	if (has_legend(scene))
 		thrum__paint_legend(&p);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;
 }
 
-int thrum__view_strip(struct thrum__view *view, float width, float height,
-	const struct thrum__metrics *metrics, struct thrum__list *list)
+int thrum__scene_strip(struct thrum__scene *scene, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
 	struct thrum__paint p = {
-		.view = view,
-		.model = view->model,
-		.layout = view->layout,
-		.tracks = view->tracks,
-		.state = &view->state,
+		.scene = scene,
+		.model = scene->model,
+		.layout = scene->layout,
+		.tracks = scene->tracks,
+		.state = &scene->state,
 		.metrics = metrics,
-		.time = &view->time,
-		.rows = &view->rows,
+		.time = &scene->time,
+		.rows = &scene->rows,
 		.list = list,
-		.boxes = &view->memory->boxes,
-		.memory = view->memory,
+		.boxes = &scene->memory->boxes,
+		.memory = scene->memory,
 		.width = width,
 		.height = height,
 		.right = width,
-		.from = view->state.from,
-		.to = view->state.to,
+		.from = scene->state.from,
+		.to = scene->state.to,
 	};
 
-	thrum__list_clear(list, width, height);
+	thrum__draw_list_clear(list, width, height);
 	thrum__paint_strip(&p, 0, height);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;
 }

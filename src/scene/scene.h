@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The view: what is seen of one model, as a state that fits into a line of text, and the display
+ * The scene: what is seen of one model, as a state that fits into a line of text, and the display
  * list that it gives. Selection, search, picking, commands and their keys are here once, for every
- * front end. Several traces are several views, one above the other, with a common time (link).
+ * front end. Several traces are several scenes, one above the other, with a common time (link).
  */
 #ifndef SCENE_SCENE_H
 #define SCENE_SCENE_H
@@ -21,20 +21,20 @@
 #define THRUM__TIME_MAX (INT64_MAX / 4)
 #define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 
-enum thrum__fold {
+enum thrum__scene_fold {
 	THRUM__FOLD_AUTO, /* on where under 2 % of the window is busy */
 	THRUM__FOLD_ON,
 	THRUM__FOLD_OFF,
 };
 
 /* All that a link or script must carry so that another sees the same. Plain data, copyable. */
-struct thrum__view_state {
+struct thrum__scene_state {
 	int64_t from, to; /* the window; to > from */
 	double row;       /* the row at the top, with fraction; fish-eye: the row in focus */
 	float row_height; /* of even rows, or of loud ones; 0: what fits */
 	float focus_y;    /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
-	uint8_t fold;     /* enum thrum__fold */
-	uint8_t squeeze;  /* enum thrum__fold: quiet rows */
+	uint8_t fold;     /* enum thrum__scene_fold */
+	uint8_t squeeze;  /* enum thrum__scene_fold: quiet rows */
 	bool fisheye;
 	bool legend, strip; /* the key line at the bottom, the overview at the top */
 	bool related_only;  /* fade what isn't related to the selection */
@@ -51,19 +51,19 @@ struct thrum__view_state {
 
 /* From task to task, by a command, as the index-th of its ends. */
 #define THRUM__ARROWS_MAX 64
-struct thrum__arrow {
+struct thrum__scene_arrow {
 	int command;
 	uint32_t from, to, index;
 };
 
-struct thrum__view {
+struct thrum__scene {
 	const struct thrum__model *model;
-	struct thrum__layout *layout;
-	struct thrum__tracks *tracks;
+	struct thrum__format_lay_out *layout;
+	struct thrum__index *tracks;
 	struct thrum__findings findings;
-	struct thrum__view_state state;
-	/* By whoever shows several views: */
-	struct thrum__companions companions;
+	struct thrum__scene_state state;
+	/* By whoever shows several scenes: */
+	struct thrum__scene_companions companions;
 	struct {
 		int64_t from, to;
 	} reach;          /* the time that all of them have, in this one's; empty: its trace's */
@@ -73,27 +73,27 @@ struct thrum__view {
 		char words[32]; /* "ended by SIGKILL at"; "": it just ends */
 		uint8_t colour;
 		bool is_live;
-	} ending;         /* thrum__view_ending */
-	uint32_t hovered; /* task, or NONE: thrum__view_hover */
-	/* Made from the state by thrum__view_settle: */
+	} ending;         /* thrum__scene_set_ending */
+	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
+	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
-	uint8_t *looks;    /* by unit: bits of enum thrum__look */
+	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
 	uint32_t look_room;
 	uint32_t seen_edges, seen_notes; /* of the model, at the last update */
 	uint32_t found;                  /* how many units the search found */
 	bool is_related; /* some unit is THRUM__LOOK_RELATED, the others are to fade */
 	/* Made by the last frame, for picking and commands: */
-	struct thrum__time_axis time;
-	struct thrum__row_axis rows;
+	struct thrum__scene_time_axis time;
+	struct thrum__scene_row_axis rows;
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything is, in this window */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
-	struct thrum__arrow arrow;          /* along which one went last */
-	struct thrum__view_state *history;  /* where one was, for BACK: a ring */
+	struct thrum__scene_arrow arrow;    /* along which one went last */
+	struct thrum__scene_state *history; /* where one was, for BACK: a ring */
 	uint32_t history_count;
 };
 
-enum thrum__look {
+enum thrum__scene_look {
 	THRUM__LOOK_SELECTED = 1,
 	THRUM__LOOK_FOUND = 2,
 	THRUM__LOOK_RELATED = 4,
@@ -102,25 +102,25 @@ enum thrum__look {
 	THRUM__LOOK_FAILED = 32,
 };
 
-struct thrum__view_options {
+struct thrum__scene_options {
 	bool by_lane; /* group rows by lane where there are several */
 	bool no_simplify;
-	bool no_findings; /* none yet: thrum__view_update_findings makes them */
+	bool no_findings; /* none yet: thrum__scene_update_findings makes them */
 };
 
 /*
  * Lays out, makes tracks and findings, and fits the window to the trace. The model must stay until
- * the view is destroyed. *view is to be destroyed with thrum__view_destroy. `progress` (may be
- * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *view is not
+ * the scene is destroyed. *scene is to be destroyed with thrum__scene_destroy. `progress` (may be
+ * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *scene is not
  * set.
  */
-THRUM__MUST_USE int thrum__view_create(const struct thrum__model *,
-	const struct thrum__view_options *, bool (*progress)(void *context, double part),
-	void *context, struct thrum__view **);
-void thrum__view_destroy(struct thrum__view *); /* NULL is fine */
+THRUM__MUST_USE int thrum__scene_create(const struct thrum__model *,
+	const struct thrum__scene_options *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__scene **);
+void thrum__scene_destroy(struct thrum__scene *); /* NULL is fine */
 
 /* Whether what a trace's program goes on to record will be seen. */
-enum thrum__following {
+enum thrum__scene_following {
 	THRUM__NOT_FOLLOWED,
 	THRUM__FOLLOWED,
 	THRUM__PAUSED, /* not for now */
@@ -128,50 +128,50 @@ enum thrum__following {
 
 /* What the ruler says of the trace's end, whatever ended it. `signal`: "KILL", if one is known to
  * have ended the program, or NULL. */
-void thrum__view_ending(struct thrum__view *, const struct thrum_trace_info *,
-	enum thrum__following, const char *signal);
+void thrum__scene_set_ending(struct thrum__scene *, const struct thrum_trace_info *,
+	enum thrum__scene_following, const char *signal);
 
 /*
- * After the model grew or forgot (and then before anything else is done with the view): layout,
+ * After the model grew or forgot (and then before anything else is done with the scene): layout,
  * tracks and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
- * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the view can only be
+ * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the scene can only be
  * destroyed.
  */
-THRUM__MUST_USE int thrum__view_update(struct thrum__view *);
+THRUM__MUST_USE int thrum__scene_update(struct thrum__scene *);
 /* Looks for findings anew: O(tasks + edges). */
-THRUM__MUST_USE int thrum__view_update_findings(struct thrum__view *);
+THRUM__MUST_USE int thrum__scene_update_findings(struct thrum__scene *);
 /* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
  * long the last time: a second at least, and 39 times as long, so that they cost a fortieth; 99
  * times what holds him up for more than a quarter of a second. */
-int64_t thrum__view_findings_pause(int64_t took);
+int64_t thrum__scene_findings_pause(int64_t took);
 
 /* All the time that there is to see: the trace's, or the reach. */
-void thrum__view_whole(const struct thrum__view *, int64_t *from, int64_t *to);
+void thrum__scene_whole(const struct thrum__scene *, int64_t *from, int64_t *to);
 
-/* What a new view shows: the whole trace, but for a beginning that is lost and would take more than
+/* What a new scene shows: the whole trace, but for a beginning that is lost and would take more than
  * a quarter of it; everything on auto. */
-void thrum__view_state_default(const struct thrum__view *, struct thrum__view_state *);
+void thrum__scene_state_default(const struct thrum__scene *, struct thrum__scene_state *);
 
 /* Makes looks and selected from the state; to be called after `state` was changed by hand. */
-THRUM__MUST_USE int thrum__view_settle(struct thrum__view *);
+THRUM__MUST_USE int thrum__scene_settle(struct thrum__scene *);
 
 /*
  * The picture at a size in CSS pixels, into the list (which is cleared first). Bounded by pixels:
  * at 1600 × 900 at most 3,000 texts and strokes, 20,000 rects, 40 batches.
  */
-THRUM__MUST_USE int thrum__view_frame(struct thrum__view *, float width, float height,
-	const struct thrum__metrics *, struct thrum__list *);
+THRUM__MUST_USE int thrum__scene_frame(struct thrum__scene *, float width, float height,
+	const struct thrum__draw_metrics *, struct thrum__draw_list *);
 
 /* The projections of such a frame alone, for asking what would be where. */
-THRUM__MUST_USE int thrum__view_project(struct thrum__view *, float width, float height);
+THRUM__MUST_USE int thrum__scene_project(struct thrum__scene *, float width, float height);
 
 /* The strip's height in a picture of this width: 0 where it isn't shown. */
-float thrum__view_strip_height(const struct thrum__view *, float width);
+float thrum__scene_strip_height(const struct thrum__scene *, float width);
 
 /* The strip of the whole trace, always linear, with the window's place on it. Part of the frame
  * where state.strip is set; front ends with a strip of their own call this. */
-THRUM__MUST_USE int thrum__view_strip(struct thrum__view *, float width, float height,
-	const struct thrum__metrics *, struct thrum__list *);
+THRUM__MUST_USE int thrum__scene_strip(struct thrum__scene *, float width, float height,
+	const struct thrum__draw_metrics *, struct thrum__draw_list *);
 
 /* ---- State as text ------------------------------------------------------------------------- */
 
@@ -180,12 +180,12 @@ THRUM__MUST_USE int thrum__view_strip(struct thrum__view *, float width, float h
  * differs from the default; percent-escaped. Returns the length as snprintf does. A state read back
  * is the same state.
  */
-size_t thrum__view_state_print(const struct thrum__view *, char *to, size_t size);
+size_t thrum__scene_state_print(const struct thrum__scene *, char *to, size_t size);
 
 /* Reads it; keys may come in any order, missing ones are default; what is a stage's and not a
- * view's (panel, link) is left out. Returns 0, or
+ * scene's (panel, link) is left out. Returns 0, or
  * -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
-THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *text,
+THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *text,
 	struct thrum_error_info *);
 
 /* ---- Commands and keys --------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ THRUM__MUST_USE int thrum__view_state_parse(struct thrum__view *, const char *te
 	X(CLEAR, "clear", "Escape", "clear search and selection") \
 	X(HELP, "help", "?", "all keys")
 
-enum thrum__command {
+enum thrum__scene_command {
 #define THRUM__X(NAME, ...) THRUM__COMMAND_##NAME,
 	THRUM__COMMANDS(THRUM__X)
 #undef THRUM__X
@@ -229,30 +229,30 @@ enum thrum__command {
 
 /* Whether idle time, or quiet rows, are to be folded: as said, or, on auto, as the last frame did.
  */
-bool thrum__view_folds(const struct thrum__view *);
-bool thrum__view_squeezes(const struct thrum__view *);
+bool thrum__scene_folds(const struct thrum__scene *);
+bool thrum__scene_squeezes(const struct thrum__scene *);
 
-const char *thrum__command_name(int command);
-const char *thrum__command_keys(int command);
-const char *thrum__command_help(int command);
+const char *thrum__scene_command_name(int command);
+const char *thrum__scene_command_keys(int command);
+const char *thrum__scene_command_help(int command);
 /* The command of a key, or of a name; -1: none. */
-int thrum__command_of_key(const char *key);
-int thrum__command_find(const char *name);
+int thrum__scene_command_of_key(const char *key);
+int thrum__scene_command_find(const char *name);
 
 /*
  * Does it; returns 1 when the picture changed, 0 when there was nothing to do, 2 when the front end
  * has to (search, details, go-to-time, help), or -THRUM_E_MEMORY.
  */
-THRUM__MUST_USE int thrum__view_command(struct thrum__view *, int command);
+THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 
 /* Zooms by a factor (> 1: in) with what is at x, y staying there. */
-void thrum__view_zoom(struct thrum__view *, float x, float y, double factor);
+void thrum__scene_zoom(struct thrum__scene *, float x, float y, double factor);
 /* Moves the window by pixels; fish-eye: what was at y is then at y + dy. */
-void thrum__view_drag(struct thrum__view *, float x, float y, float dx, float dy);
+void thrum__scene_drag(struct thrum__scene *, float x, float y, float dx, float dy);
 
 /* ---- Picking and selecting ----------------------------------------------------------------- */
 
-struct thrum__pick {
+struct thrum__scene_pick {
 	int64_t time;  /* at x */
 	uint32_t unit; /* NONE: ground */
 	uint32_t task; /* of the unit at that time, or NONE */
@@ -260,17 +260,17 @@ struct thrum__pick {
 };
 
 /* What is at a place of the last frame, at most `slack` pixels away. */
-void thrum__view_pick(const struct thrum__view *, float x, float y, float slack,
-	struct thrum__pick *);
+void thrum__scene_pick(const struct thrum__scene *, float x, float y, float slack,
+	struct thrum__scene_pick *);
 
 /* NONE clears. */
-THRUM__MUST_USE int thrum__view_select(struct thrum__view *, uint32_t task);
+THRUM__MUST_USE int thrum__scene_select(struct thrum__scene *, uint32_t task);
 
 /* Shows the edges of a task's unit, and what is related to it, as selecting it would; NONE: of the
  * selected one again. Looks at no more than some thousand edges. */
-void thrum__view_hover(struct thrum__view *, uint32_t task);
+void thrum__scene_hover(struct thrum__scene *, uint32_t task);
 
 /* Case of ASCII doesn't matter; matches names and log lines. Invalid UTF-8 is fine. */
-THRUM__MUST_USE int thrum__view_search(struct thrum__view *, const char *text);
+THRUM__MUST_USE int thrum__scene_search(struct thrum__scene *, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The view's state as a line of text, and back. */
+/* The scene's state as a line of text, and back. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void put_byte(struct thrum__line *line, char c)
+static void put_byte(struct thrum__scene_address *line, char c)
 {
 	if (line->length + 1 < line->size) {
 		line->to[line->length] = c;
@@ -19,7 +19,7 @@ static void put_byte(struct thrum__line *line, char c)
 	line->length++;
 }
 
-static void put(struct thrum__line *line, const char *text)
+static void put(struct thrum__scene_address *line, const char *text)
 {
 	while (*text)
 		put_byte(line, *text++);
@@ -31,7 +31,7 @@ static bool is_plain(char c)
 		(c && strchr("-._~/:", c));
 }
 
-static void put_escaped(struct thrum__line *line, const char *text)
+static void put_escaped(struct thrum__scene_address *line, const char *text)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
@@ -46,7 +46,7 @@ static void put_escaped(struct thrum__line *line, const char *text)
 	}
 }
 
-static void put_key(struct thrum__line *line, const char *prefix, const char *key)
+static void put_key(struct thrum__scene_address *line, const char *prefix, const char *key)
 {
 	if (line->length > 0)
 		put_byte(line, '&');
@@ -55,8 +55,8 @@ static void put_key(struct thrum__line *line, const char *prefix, const char *ke
 	put_byte(line, '=');
 }
 
-void thrum__line_number(struct thrum__line *line, const char *prefix, const char *key,
-	int64_t number)
+void thrum__scene_address_number(struct thrum__scene_address *line, const char *prefix,
+	const char *key, int64_t number)
 {
 	char text[32];
 
@@ -65,8 +65,8 @@ void thrum__line_number(struct thrum__line *line, const char *prefix, const char
 	put(line, text);
 }
 
-void thrum__line_text(struct thrum__line *line, const char *prefix, const char *key,
-	const char *text)
+void thrum__scene_address_text(struct thrum__scene_address *line, const char *prefix,
+	const char *key, const char *text)
 {
 	put_key(line, prefix, key);
 	put_escaped(line, text);
@@ -79,7 +79,7 @@ static int64_t thousandths_of(double value)
 }
 
 /* By hand, since printf's point is the locale's. */
-static void put_fraction(struct thrum__line *line, const char *prefix, const char *key,
+static void put_fraction(struct thrum__scene_address *line, const char *prefix, const char *key,
 	double value, double plain)
 {
 	int64_t thousandths = thousandths_of(value);
@@ -109,40 +109,40 @@ _Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
 	X("theme", theme, 2) \
 	X("finding", finding, 1000000)
 
-void thrum__state_put(struct thrum__line *line, const char *prefix,
-	const struct thrum__view_state *state, const struct thrum__view_state *plain)
+void thrum__scene_address_put(struct thrum__scene_address *line, const char *prefix,
+	const struct thrum__scene_state *state, const struct thrum__scene_state *plain)
 {
 	char text[48];
 
 	if (state->from != plain->from || state->to != plain->to) {
 		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
-		thrum__line_text(line, prefix, "t", text);
+		thrum__scene_address_text(line, prefix, "t", text);
 	}
 	put_fraction(line, prefix, "row", state->row, plain->row);
 	put_fraction(line, prefix, "height", state->row_height, plain->row_height);
 	put_fraction(line, prefix, "focus", state->focus_y, plain->focus_y);
 #define PUT(key, member, max) \
 	if (state->member != plain->member) \
-		thrum__line_number(line, prefix, key, state->member);
+		thrum__scene_address_number(line, prefix, key, state->member);
 	SMALL_MEMBERS(PUT)
 #undef PUT
 	if (state->has_selected)
-		thrum__line_number(line, prefix, "sel", (int64_t)state->selected);
+		thrum__scene_address_number(line, prefix, "sel", (int64_t)state->selected);
 	if (strcmp(state->search, plain->search) != 0)
-		thrum__line_text(line, prefix, "find", state->search);
+		thrum__scene_address_text(line, prefix, "find", state->search);
 	for (unsigned i = 0; i < state->counter_count; i++)
-		thrum__line_text(line, prefix, "counter", state->counter_shown[i]);
+		thrum__scene_address_text(line, prefix, "counter", state->counter_shown[i]);
 }
 
-size_t thrum__view_state_print(const struct thrum__view *view, char *to, size_t size)
+size_t thrum__scene_state_print(const struct thrum__scene *scene, char *to, size_t size)
 {
-	struct thrum__line line = {to, size, 0};
-	struct thrum__view_state plain;
+	struct thrum__scene_address line = {to, size, 0};
+	struct thrum__scene_state plain;
 
 	if (size > 0)
 		to[0] = 0;
-	thrum__view_state_default(view, &plain);
-	thrum__state_put(&line, "", &view->state, &plain);
+	thrum__scene_state_default(scene, &plain);
+	thrum__scene_address_put(&line, "", &scene->state, &plain);
 	return line.length;
 }
 
@@ -157,7 +157,7 @@ static bool read_number(const char *text, int64_t *number)
 	return errno == 0 && end != text && *end == 0;
 }
 
-bool thrum__state_small(const char *text, int64_t max, int64_t *number)
+bool thrum__scene_address_small(const char *text, int64_t max, int64_t *number)
 {
 	return read_number(text, number) && *number >= 0 && *number <= max;
 }
@@ -187,7 +187,7 @@ static int hex(char c)
 				       : -1;
 }
 
-bool thrum__state_text(const char *text, char *to, size_t size)
+bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 {
 	size_t n = 0;
 
@@ -210,7 +210,7 @@ bool thrum__state_text(const char *text, char *to, size_t size)
 	return true;
 }
 
-static bool read_window(const char *text, struct thrum__view_state *state)
+static bool read_window(const char *text, struct thrum__scene_state *state)
 {
 	const char *dots = strstr(text, "..");
 	char from[32];
@@ -228,9 +228,9 @@ static bool read_window(const char *text, struct thrum__view_state *state)
 	return true;
 }
 
-const char *thrum__state_take(void *context, const char *key, const char *value)
+const char *thrum__scene_address_take(void *context, const char *key, const char *value)
 {
-	struct thrum__view_state *state = context;
+	struct thrum__scene_state *state = context;
 	double fraction;
 	int64_t number;
 
@@ -249,7 +249,7 @@ const char *thrum__state_take(void *context, const char *key, const char *value)
 #undef READ_FRACTION
 #define READ(name, member, max) \
 	if (strcmp(key, name) == 0) { \
-		if (!thrum__state_small(value, max, &number)) \
+		if (!thrum__scene_address_small(value, max, &number)) \
 			return name " is a number from 0 to " #max; \
 		state->member = number; \
 		return NULL; \
@@ -264,13 +264,14 @@ const char *thrum__state_take(void *context, const char *key, const char *value)
 		return NULL;
 	}
 	if (strcmp(key, "find") == 0)
-		return thrum__state_text(value, state->search, sizeof state->search)
+		return thrum__scene_address_unescape(value, state->search, sizeof state->search)
 			? NULL
 			: "find is a text of at most 127 bytes";
 	if (strcmp(key, "counter") == 0) {
 		if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
 			return "there are at most 8 counters";
-		return thrum__state_text(value, state->counter_shown[state->counter_count++],
+		return thrum__scene_address_unescape(value,
+			       state->counter_shown[state->counter_count++],
 			       sizeof state->counter_shown[0])
 			? NULL
 			: "counter is a name of at most 63 bytes";
@@ -288,7 +289,7 @@ static int refuse(struct thrum_error_info *error, size_t offset, const char *mes
 	return -THRUM_E_ARGUMENT;
 }
 
-int thrum__state_pairs(const char *text,
+int thrum__scene_address_pairs(const char *text,
 	const char *(*take)(void *context, const char *key, const char *value), void *context,
 	struct thrum_error_info *error)
 {
@@ -316,27 +317,27 @@ int thrum__state_pairs(const char *text,
 	return 0;
 }
 
-/* A stage's address holds for its first view, too. */
+/* A stage's address holds for its first scene, too. */
 static const char *take_of_view(void *state, const char *key, const char *value)
 {
 	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
 		return NULL;
-	return thrum__state_take(state, key, value);
+	return thrum__scene_address_take(state, key, value);
 }
 
-int thrum__view_state_parse(struct thrum__view *view, const char *text,
+int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	struct thrum_error_info *error)
 {
-	struct thrum__view_state state, before = view->state;
+	struct thrum__scene_state state, before = scene->state;
 	int status;
 
-	thrum__view_state_default(view, &state);
-	status = thrum__state_pairs(text, take_of_view, &state, error);
+	thrum__scene_state_default(scene, &state);
+	status = thrum__scene_address_pairs(text, take_of_view, &state, error);
 	if (status != 0)
 		return status;
-	view->state = state;
-	status = thrum__view_settle(view);
+	scene->state = state;
+	status = thrum__scene_settle(scene);
 	if (status != 0)
-		view->state = before;
+		scene->state = before;
 	return status;
 }

@@ -15,7 +15,7 @@
  */
 
 struct search {
-	const struct thrum__companions *companions;
+	const struct thrum__scene_companions *companions;
 	uint32_t next;  /* the companion that is still to be asked */
 	int64_t offset; /* of the times found here */
 	int64_t gap;
@@ -35,26 +35,26 @@ static bool ask_next(void *context, int64_t start, int64_t end)
 		search->is_over = !search->found(search->context, start, end);
 		return !search->is_over;
 	}
-	const struct thrum__companion *companion = &search->companions->all[search->next];
+	const struct thrum__scene_companion *companion = &search->companions->all[search->next];
 
 	deeper.next++;
 	deeper.offset = companion->offset;
-	thrum__tracks_idle(companion->tracks, thrum__bounded(start + companion->offset),
-		thrum__bounded(end + companion->offset), search->gap, ask_next, &deeper);
+	thrum__index_idle(companion->tracks, thrum__base_time_clamp(start + companion->offset),
+		thrum__base_time_clamp(end + companion->offset), search->gap, ask_next, &deeper);
 	search->is_over = deeper.is_over;
 	return !search->is_over;
 }
 
-void thrum__companions_idle(const struct thrum__tracks *tracks,
-	const struct thrum__companions *companions, int64_t from, int64_t to, int64_t gap,
+void thrum__scene_companions_idle(const struct thrum__index *tracks,
+	const struct thrum__scene_companions *companions, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
 	struct search search = {companions, 0, 0, gap, found, context, false};
 
 	if (companions)
-		thrum__tracks_idle(tracks, from, to, gap, ask_next, &search);
+		thrum__index_idle(tracks, from, to, gap, ask_next, &search);
 	else
-		thrum__tracks_idle(tracks, from, to, gap, found, context);
+		thrum__index_idle(tracks, from, to, gap, found, context);
 }
 
 static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
@@ -62,26 +62,26 @@ static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
 	return time < least ? least : time > most ? most : time;
 }
 
-void thrum__companions_widen(const struct thrum__tracks *tracks,
-	const struct thrum__companions *companions, int64_t begin, int64_t end, int64_t *from,
+void thrum__scene_companions_widen(const struct thrum__index *tracks,
+	const struct thrum__scene_companions *companions, int64_t begin, int64_t end, int64_t *from,
 	int64_t *to)
 {
 	int64_t least, most, other;
 
 	begin = begin < *from ? begin : *from;
 	end = end > *to ? end : *to;
-	thrum__tracks_idle_around(tracks, *from, &least, &other);
-	thrum__tracks_idle_around(tracks, *to, &other, &most);
+	thrum__index_idle_around(tracks, *from, &least, &other);
+	thrum__index_idle_around(tracks, *to, &other, &most);
 	begin = bounded_by(least, begin, *from);
 	end = bounded_by(most, *to, end);
 	for (uint32_t i = 0; companions && i < companions->count; i++) {
-		const struct thrum__companion *companion = &companions->all[i];
+		const struct thrum__scene_companion *companion = &companions->all[i];
 		int64_t offset = companion->offset;
 
-		thrum__tracks_idle_around(companion->tracks, *from + offset, &least, &other);
-		thrum__tracks_idle_around(companion->tracks, *to + offset, &other, &most);
-		begin = bounded_by(thrum__bounded(least) - offset, begin, *from);
-		end = bounded_by(thrum__bounded(most) - offset, *to, end);
+		thrum__index_idle_around(companion->tracks, *from + offset, &least, &other);
+		thrum__index_idle_around(companion->tracks, *to + offset, &other, &most);
+		begin = bounded_by(thrum__base_time_clamp(least) - offset, begin, *from);
+		end = bounded_by(thrum__base_time_clamp(most) - offset, *to, end);
 	}
 	*from = begin;
 	*to = end;
@@ -91,8 +91,8 @@ void thrum__companions_widen(const struct thrum__tracks *tracks,
  */
 
 struct gaps {
-	const struct thrum__companions *companions;
-	struct thrum__segment_of_time *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
+	const struct thrum__scene_companions *companions;
+	struct thrum__scene_time_segment *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
 	uint32_t count;
 	int64_t from, to;   /* the window */
 	int64_t begin, end; /* with all of the gaps at its edges */
@@ -100,15 +100,15 @@ struct gaps {
 	bool too_many;
 };
 
-void thrum__time_axis_init(struct thrum__time_axis *axis)
+void thrum__scene_time_axis_init(struct thrum__scene_time_axis *axis)
 {
-	*axis = (struct thrum__time_axis){0};
+	*axis = (struct thrum__scene_time_axis){0};
 }
 
-void thrum__time_axis_finish(struct thrum__time_axis *axis)
+void thrum__scene_time_axis_finish(struct thrum__scene_time_axis *axis)
 {
 	free(axis->segments);
-	thrum__time_axis_init(axis);
+	thrum__scene_time_axis_init(axis);
 }
 
 static bool collect(void *context, int64_t start, int64_t end)
@@ -121,16 +121,16 @@ static bool collect(void *context, int64_t start, int64_t end)
 		gaps->too_many = true;
 		return false;
 	}
-	gaps->fold[gaps->count++] = (struct thrum__segment_of_time){.start = start, .end = end};
+	gaps->fold[gaps->count++] = (struct thrum__scene_time_segment){.start = start, .end = end};
 	return true;
 }
 
-static void find_gaps(struct gaps *gaps, const struct thrum__tracks *tracks, int64_t gap)
+static void find_gaps(struct gaps *gaps, const struct thrum__index *tracks, int64_t gap)
 {
 	gaps->gap = gap;
 	gaps->count = 0;
 	gaps->too_many = false;
-	thrum__companions_idle(tracks, gaps->companions, gaps->begin, gaps->end, gap, collect,
+	thrum__scene_companions_idle(tracks, gaps->companions, gaps->begin, gaps->end, gap, collect,
 		gaps);
 }
 
@@ -145,7 +145,7 @@ static struct seen seen_of(const struct gaps *gaps)
 	struct seen seen = {0};
 
 	for (uint32_t i = 0; i < gaps->count; i++) {
-		const struct thrum__segment_of_time *fold = &gaps->fold[i];
+		const struct thrum__scene_time_segment *fold = &gaps->fold[i];
 		int64_t start = fold->start > gaps->from ? fold->start : gaps->from;
 		int64_t end = fold->end < gaps->to ? fold->end : gaps->to;
 
@@ -156,7 +156,8 @@ static struct seen seen_of(const struct gaps *gaps)
 	return seen;
 }
 
-static double band_width(const struct seen *seen, double width, const struct thrum__fold_rule *rule)
+static double band_width(const struct seen *seen, double width,
+	const struct thrum__scene_fold_rule *rule)
 {
 	double most = width / 4 / (seen->bands > 1 ? seen->bands : 1);
 	double band = (double)rule->width;
@@ -165,7 +166,8 @@ static double band_width(const struct seen *seen, double width, const struct thr
 }
 
 /* Pixels a ns when what was found is folded. */
-static double scale_of(const struct gaps *gaps, double width, const struct thrum__fold_rule *rule)
+static double scale_of(const struct gaps *gaps, double width,
+	const struct thrum__scene_fold_rule *rule)
 {
 	struct seen seen = seen_of(gaps);
 
@@ -177,8 +179,8 @@ static double scale_of(const struct gaps *gaps, double width, const struct thrum
  * Folding makes the scale larger, so that shorter gaps take min_gap pixels, which are then folded
  * too, until none is that wide or there are too many.
  */
-static void choose(struct gaps *gaps, const struct thrum__tracks *tracks, double width,
-	const struct thrum__fold_rule *rule)
+static void choose(struct gaps *gaps, const struct thrum__index *tracks, double width,
+	const struct thrum__scene_fold_rule *rule)
 {
 	/* So many that bands of two pixels take a quarter. */
 	double most = width / 6;
@@ -213,18 +215,19 @@ static void choose(struct gaps *gaps, const struct thrum__tracks *tracks, double
 }
 
 /* The first segment's beginning and the last one's end are the window's, or hidden. */
-static void place_segments(struct thrum__time_axis *axis, const struct gaps *gaps, double band)
+static void place_segments(struct thrum__scene_time_axis *axis, const struct gaps *gaps,
+	double band)
 {
 	double x = axis->x0;
 
 	axis->count = gaps->count + 1;
 	for (uint32_t i = 0; i < axis->count; i++) {
-		struct thrum__segment_of_time *s = &axis->segments[i];
+		struct thrum__scene_time_segment *s = &axis->segments[i];
 
 		s->start = i > 0 ? gaps->fold[i - 1].end : axis->from;
 		s->end = i < gaps->count ? gaps->fold[i].start : axis->to;
 		if (s->end < s->start && i == 0) {
-			const struct thrum__segment_of_time *fold = &gaps->fold[0];
+			const struct thrum__scene_time_segment *fold = &gaps->fold[0];
 
 			x -= band * (double)(axis->from - fold->start) /
 				(double)(fold->end - fold->start);
@@ -238,11 +241,12 @@ static void place_segments(struct thrum__time_axis *axis, const struct gaps *gap
 	}
 }
 
-int thrum__time_axis_set(struct thrum__time_axis *axis, const struct thrum__tracks *tracks,
-	int64_t from, int64_t to, double x0, double x1, const struct thrum__fold_rule *rule)
+int thrum__scene_time_axis_set(struct thrum__scene_time_axis *axis,
+	const struct thrum__index *tracks, int64_t from, int64_t to, double x0, double x1,
+	const struct thrum__scene_fold_rule *rule)
 {
 	struct gaps gaps = {.companions = rule->companions};
-	struct thrum__segment_of_time *segments = axis->segments;
+	struct thrum__scene_time_segment *segments = axis->segments;
 	struct seen seen;
 
 	if (!segments)
@@ -250,15 +254,17 @@ int thrum__time_axis_set(struct thrum__time_axis *axis, const struct thrum__trac
 	if (!segments)
 		return -THRUM_E_MEMORY;
 	axis->segments = segments;
-	axis->from = gaps.from = gaps.begin = thrum__bounded(from);
-	axis->to = thrum__bounded(to) > gaps.from ? thrum__bounded(to) : gaps.from + 1;
+	axis->from = gaps.from = gaps.begin = thrum__base_time_clamp(from);
+	axis->to = thrum__base_time_clamp(to) > gaps.from ? thrum__base_time_clamp(to)
+							  : gaps.from + 1;
 	gaps.to = gaps.end = axis->to;
 	axis->x0 = x0;
 	axis->x1 = x1;
 	gaps.fold = segments + THRUM__FOLDS_MAX;
 	if (rule->fold && x1 > x0) {
-		thrum__companions_widen(tracks, rule->companions, thrum__bounded(rule->begin),
-			thrum__bounded(rule->end), &gaps.begin, &gaps.end);
+		thrum__scene_companions_widen(tracks, rule->companions,
+			thrum__base_time_clamp(rule->begin), thrum__base_time_clamp(rule->end),
+			&gaps.begin, &gaps.end);
 		choose(&gaps, tracks, x1 - x0, rule);
 	}
 	seen = seen_of(&gaps);
@@ -276,14 +282,14 @@ static double clamped(double value, double low, double high)
 	return value < low ? low : value > high ? high : value;
 }
 
-double thrum__time_axis_x(const struct thrum__time_axis *axis, int64_t time)
+double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *axis, int64_t time)
 {
-	const struct thrum__segment_of_time *s = axis->segments;
+	const struct thrum__scene_time_segment *s = axis->segments;
 	uint32_t low = 0, high = axis->count;
 
 	if (!high)
 		return 0;
-	time = thrum__bounded(time);
+	time = thrum__base_time_clamp(time);
 	/* The last segment that starts at or before. */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
@@ -300,9 +306,9 @@ double thrum__time_axis_x(const struct thrum__time_axis *axis, int64_t time)
 		(s[1].x - s->x_end) * ((double)(time - s->end) / (double)(s[1].start - s->end));
 }
 
-int64_t thrum__time_axis_time(const struct thrum__time_axis *axis, double x)
+int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *axis, double x)
 {
-	const struct thrum__segment_of_time *s = axis->segments;
+	const struct thrum__scene_time_segment *s = axis->segments;
 	uint32_t low = 0, high = axis->count;
 	double ns;
 
@@ -319,7 +325,7 @@ int64_t thrum__time_axis_time(const struct thrum__time_axis *axis, double x)
 	s += low;
 	if (x <= s->x_end || low + 1 == axis->count) {
 		ns = clamped((x - s->x) / axis->scale, -4e18, 4e18);
-		return thrum__bounded(s->start + (int64_t)floor(ns + 0.5));
+		return thrum__base_time_clamp(s->start + (int64_t)floor(ns + 0.5));
 	}
 	ns = (double)(s[1].start - s->end) * ((x - s->x_end) / (s[1].x - s->x_end));
 	return s->end + (int64_t)floor(ns + 0.5);

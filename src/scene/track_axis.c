@@ -17,15 +17,15 @@ enum {
 	BEYOND = 8, /* how far outside lines of unseen rows lie */
 };
 
-void thrum__row_axis_init(struct thrum__row_axis *axis)
+void thrum__scene_row_axis_init(struct thrum__scene_row_axis *axis)
 {
-	*axis = (struct thrum__row_axis){0};
+	*axis = (struct thrum__scene_row_axis){0};
 }
 
-void thrum__row_axis_finish(struct thrum__row_axis *axis)
+void thrum__scene_row_axis_finish(struct thrum__scene_row_axis *axis)
 {
 	free(axis->boxes);
-	thrum__row_axis_init(axis);
+	thrum__scene_row_axis_init(axis);
 }
 
 /* ---- Boxes ----------------------------------------------------------------------------------- */
@@ -53,17 +53,17 @@ static double bar_of(int class, double height)
 	return bar > 10 ? 10 : bar < 1 ? 1 : bar;
 }
 
-static int add_box(struct thrum__row_axis *axis, uint32_t row, uint32_t rows, double y,
+static int add_box(struct thrum__scene_row_axis *axis, uint32_t row, uint32_t rows, double y,
 	double height, bool is_quiet)
 {
-	struct thrum__row_box *boxes = thrum__grown(axis->boxes, &axis->room, axis->count + 1ull,
-		sizeof(*boxes));
+	struct thrum__scene_row_box *boxes = thrum__base_grow_by_half(axis->boxes, &axis->room,
+		axis->count + 1ull, sizeof(*boxes));
 	int class = class_of(height, is_quiet);
 
 	if (!boxes)
 		return -THRUM_E_MEMORY;
 	axis->boxes = boxes;
-	boxes[axis->count++] = (struct thrum__row_box){
+	boxes[axis->count++] = (struct thrum__scene_row_box){
 		.row = row,
 		.rows = rows,
 		.y = (float)y,
@@ -78,7 +78,7 @@ static int add_box(struct thrum__row_axis *axis, uint32_t row, uint32_t rows, do
 
 /* ---- Even ------------------------------------------------------------------------------------ */
 
-static int set_even(struct thrum__row_axis *axis, double height)
+static int set_even(struct thrum__scene_row_axis *axis, double height)
 {
 	double room = (double)axis->bottom - (double)axis->top, y = 0;
 	uint32_t row = (uint32_t)axis->first;
@@ -108,7 +108,7 @@ static int set_even(struct thrum__row_axis *axis, double height)
 /* ---- Squeezed -------------------------------------------------------------------------------- */
 
 struct window {
-	const struct thrum__tracks *tracks;
+	const struct thrum__index *tracks;
 	int64_t from, to;
 	bool is_quiet; /* nothing happens in any row, and all have room: then none is squeezed */
 };
@@ -116,20 +116,20 @@ struct window {
 static bool is_loud(const struct window *window, uint32_t row)
 {
 	return window->is_quiet ||
-		thrum__tracks_is_loud(window->tracks, row, window->from, window->to);
+		thrum__index_is_loud(window->tracks, row, window->from, window->to);
 }
 
 static uint32_t next_row(const struct window *window, uint32_t row, uint32_t total)
 {
-	uint32_t next = thrum__tracks_next_row(window->tracks, row, window->from, window->to);
+	uint32_t next = thrum__index_next_row(window->tracks, row, window->from, window->to);
 
 	return next < total ? next : total;
 }
 
 /* Heights of loud and quiet rows so that all rows fit, if they may be that low. Stops counting when
  * they can't. */
-static void fit_squeezed(const struct thrum__row_axis *axis, struct window *window, double *loud,
-	double *quiet)
+static void fit_squeezed(const struct thrum__scene_row_axis *axis, struct window *window,
+	double *loud, double *quiet)
 {
 	double room = (double)axis->bottom - (double)axis->top;
 	double louds = 0, quiets = 0;
@@ -154,7 +154,7 @@ static void fit_squeezed(const struct thrum__row_axis *axis, struct window *wind
 	*quiet = floor(fmin(fmax(*quiet, QUIET_LEAST), QUIET_MOST));
 }
 
-static int set_squeezed(struct thrum__row_axis *axis, struct window *window, double height)
+static int set_squeezed(struct thrum__scene_row_axis *axis, struct window *window, double height)
 {
 	double quiet, y = (double)axis->top;
 	uint32_t row = (uint32_t)axis->first;
@@ -176,7 +176,7 @@ static int set_squeezed(struct thrum__row_axis *axis, struct window *window, dou
 	return error;
 }
 
-int thrum__row_axis_set(struct thrum__row_axis *axis, const struct thrum__tracks *tracks,
+int thrum__scene_row_axis_set(struct thrum__scene_row_axis *axis, const struct thrum__index *tracks,
 	uint32_t total, int projection, float top, float bottom, double first, double height,
 	int64_t from, int64_t to)
 {
@@ -226,7 +226,7 @@ static double unproject(const struct side *side, double pixels)
 
 /* Where the focus really lies: so near to an edge that no side has more room than its rows fill;
  * the top goes before the bottom. */
-static double focus_line(const struct thrum__row_axis *axis)
+static double focus_line(const struct thrum__scene_row_axis *axis)
 {
 	double below = (axis->total - axis->focus) * axis->strength;
 	double y = fmax(axis->focus_y, (double)axis->bottom - below);
@@ -234,7 +234,7 @@ static double focus_line(const struct thrum__row_axis *axis)
 	return fmin(y, (double)axis->top + axis->focus * axis->strength);
 }
 
-static struct side side_of(const struct thrum__row_axis *axis, bool is_below)
+static struct side side_of(const struct thrum__scene_row_axis *axis, bool is_below)
 {
 	return (struct side){
 		.rows = is_below ? axis->total - axis->focus : axis->focus,
@@ -244,7 +244,7 @@ static struct side side_of(const struct thrum__row_axis *axis, bool is_below)
 	};
 }
 
-static double fisheye_y_of(const struct thrum__row_axis *axis, double row)
+static double fisheye_y_of(const struct thrum__scene_row_axis *axis, double row)
 {
 	bool is_below = row > axis->focus;
 	struct side side = side_of(axis, is_below);
@@ -253,7 +253,7 @@ static double fisheye_y_of(const struct thrum__row_axis *axis, double row)
 			: focus_line(axis) - project(&side, axis->focus - row);
 }
 
-static double fisheye_row_of(const struct thrum__row_axis *axis, double y)
+static double fisheye_row_of(const struct thrum__scene_row_axis *axis, double y)
 {
 	double line = focus_line(axis);
 	bool is_below = y > line;
@@ -263,8 +263,8 @@ static double fisheye_row_of(const struct thrum__row_axis *axis, double y)
 			: axis->focus - unproject(&side, line - y);
 }
 
-int thrum__row_axis_fisheye(struct thrum__row_axis *axis, uint32_t total, float top, float bottom,
-	double focus, double focus_y, double strength)
+int thrum__scene_row_axis_fisheye(struct thrum__scene_row_axis *axis, uint32_t total, float top,
+	float bottom, double focus, double focus_y, double strength)
 {
 	int error = 0;
 
@@ -292,10 +292,10 @@ int thrum__row_axis_fisheye(struct thrum__row_axis *axis, uint32_t total, float 
 	return error;
 }
 
-double thrum__fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
+double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
 	double strength, double row, float y)
 {
-	struct thrum__row_axis axis = {
+	struct thrum__scene_row_axis axis = {
 		.total = total,
 		.top = top,
 		.bottom = bottom,
@@ -318,7 +318,7 @@ double thrum__fisheye_focus(uint32_t total, float top, float bottom, double focu
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
 /* The last box that begins at or before a row; count: none. */
-static uint32_t box_before(const struct thrum__row_axis *axis, uint32_t row)
+static uint32_t box_before(const struct thrum__scene_row_axis *axis, uint32_t row)
 {
 	uint32_t low = 0, high = axis->count;
 
@@ -333,7 +333,9 @@ static uint32_t box_before(const struct thrum__row_axis *axis, uint32_t row)
 	return low ? low - 1 : axis->count;
 }
 
-const struct thrum__row_box *thrum__row_axis_find(const struct thrum__row_axis *axis, uint32_t row)
+const struct thrum__scene_row_box *thrum__scene_row_axis_find(const struct thrum__scene_row_axis
+								      *axis,
+	uint32_t row)
 {
 	uint32_t i = box_before(axis, row);
 
@@ -342,7 +344,7 @@ const struct thrum__row_box *thrum__row_axis_find(const struct thrum__row_axis *
 	return &axis->boxes[i];
 }
 
-float thrum__row_axis_line(const struct thrum__row_axis *axis, uint32_t row)
+float thrum__scene_row_axis_line(const struct thrum__scene_row_axis *axis, uint32_t row)
 {
 	uint32_t i = box_before(axis, row);
 
@@ -354,7 +356,7 @@ float thrum__row_axis_line(const struct thrum__row_axis *axis, uint32_t row)
 	return i + 1 < axis->count ? axis->boxes[i + 1].y : axis->bottom + BEYOND;
 }
 
-double thrum__row_axis_row(const struct thrum__row_axis *axis, float y)
+double thrum__scene_row_axis_row(const struct thrum__scene_row_axis *axis, float y)
 {
 	uint32_t low = 0, high = axis->count;
 	double row = axis->first + ((double)y - (double)axis->top) / axis->height;
@@ -370,7 +372,7 @@ double thrum__row_axis_row(const struct thrum__row_axis *axis, float y)
 			else
 				high = middle;
 		}
-		const struct thrum__row_box *box = &axis->boxes[low];
+		const struct thrum__scene_row_box *box = &axis->boxes[low];
 
 		row = box->row + (double)((y - box->y) / box->height);
 		if (row > box->row + 1.0)

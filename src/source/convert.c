@@ -30,7 +30,7 @@
 struct conversion {
 	struct thrum__input input;
 	struct thrum__header header;
-	struct thrum__index index;
+	struct thrum__format_index index;
 	uint8_t *packet;
 	int directory;
 	uint64_t left_out;
@@ -58,7 +58,7 @@ static bool is_plausible(const struct conversion *c, const struct lane *lane, ui
 {
 	uint64_t slack = c->header.clock_frequency * SLACK_S;
 	const struct thrum__reading *start = &c->header.start;
-	const struct thrum__reading *latest = thrum__header_latest(&c->header);
+	const struct thrum__reading *latest = thrum__format_latest_clock(&c->header);
 	if (ticks < lane->last)
 		return false;
 	if (atomic_load(&start->ticket) != 0 && ticks < start->ticks &&
@@ -75,12 +75,12 @@ static bool is_plausible(const struct conversion *c, const struct lane *lane, ui
 static size_t finish_packet(struct conversion *c, struct lane *lane, size_t bytes, uint64_t bound)
 {
 	struct thrum__packet head;
-	struct thrum__scan scan;
+	struct thrum__format_scan scan;
 	size_t end = sizeof head;
 	memcpy(&head, c->packet, sizeof head);
 	lane->last = head.begin;
-	thrum__scan_init(&scan, c->packet, bytes);
-	while (thrum__scan_next(&scan) == 1) {
+	thrum__format_scan_init(&scan, c->packet, bytes);
+	while (thrum__format_scan_next(&scan) == 1) {
 		if (scan.ticks > bound || !is_plausible(c, lane, scan.ticks))
 			break;
 		lane->last = scan.ticks;
@@ -105,15 +105,15 @@ static size_t finish_packet(struct conversion *c, struct lane *lane, size_t byte
  * enum thrum_error.
  */
 static int64_t read_packet(struct conversion *c, const struct lane *lane,
-	const struct thrum__index_entry *entry)
+	const struct thrum__format_index_entry *entry)
 {
 	struct thrum__packet head;
 	size_t bytes;
-	int result = thrum__index_read(entry, &c->input, &c->header, c->packet, &bytes);
+	int result = thrum__format_index_read(entry, &c->input, &c->header, c->packet, &bytes);
 	if (result == THRUM__REUSED || result == -THRUM_E_DAMAGED)
 		return 0;
 	if (result < 0 && result != -THRUM_E_TRUNCATED)
-		return thrum__error_set(c->info, result,
+		return thrum__read_error_set(c->info, result,
 			c->header.packet.offset + (uint64_t)entry->index * c->header.packet_size,
 			"packet %u can't be read", (unsigned)entry->index);
 	if (bytes < sizeof head)
@@ -131,7 +131,7 @@ static int64_t read_packet(struct conversion *c, const struct lane *lane,
 
 static int file_error(struct conversion *c, const char *name, int error)
 {
-	return thrum__error_set(c->info, error, 0, "%s can't be written: %s", name,
+	return thrum__read_error_set(c->info, error, 0, "%s can't be written: %s", name,
 		thrum_error_message(error));
 }
 
@@ -139,7 +139,7 @@ static int make_file(struct conversion *c, const char *name)
 {
 	int fd = openat(c->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		0600);
-	return fd >= 0 ? fd : file_error(c, name, thrum__error_of(errno));
+	return fd >= 0 ? fd : file_error(c, name, thrum__source_error_of(errno));
 }
 
 static int write_packet(struct conversion *c, struct lane *lane, size_t size)
@@ -152,14 +152,14 @@ static int write_packet(struct conversion *c, struct lane *lane, size_t size)
 			return fd;
 		lane->fd = fd;
 	}
-	int error = thrum__write_all(lane->fd, c->packet, size);
+	int error = thrum__source_write_all(lane->fd, c->packet, size);
 	return error ? file_error(c, name, error) : 0;
 }
 
 /* When the packet after this one begins, if it is of the same lane and one can believe it. */
 static uint64_t next_begin(const struct conversion *c, size_t i)
 {
-	const struct thrum__index_entry *this = &c->index.entries[i], *next = this + 1;
+	const struct thrum__format_index_entry *this = &c->index.entries[i], *next = this + 1;
 	bool has_next = i + 1 < c->index.count && next->lane == this->lane;
 	return has_next && next->begin >= this->begin ? next->begin : UINT64_MAX;
 }
@@ -183,19 +183,19 @@ static int convert_lane(struct conversion *c, size_t first, size_t *end)
 			finish_packet(c, &lane, (size_t)bytes, next_begin(c, i)));
 	}
 	if (lane.fd >= 0 && close(lane.fd) != 0 && error == 0)
-		error = thrum__error_set(c->info, thrum__error_of(errno), 0, "writing failed: %s",
-			strerror(errno));
+		error = thrum__read_error_set(c->info, thrum__source_error_of(errno), 0,
+			"writing failed: %s", strerror(errno));
 	*end = i;
 	return error;
 }
 
 static int convert_lanes(struct conversion *c)
 {
-	int error = thrum__index_init(&c->index, &c->input, &c->header);
+	int error = thrum__format_index_init(&c->index, &c->input, &c->header);
 	if (error != 0)
-		return thrum__error_set(c->info, error, c->header.packet.offset,
+		return thrum__read_error_set(c->info, error, c->header.packet.offset,
 			"its packets can't be read");
-	thrum__index_sort_by_lane(&c->index);
+	thrum__format_index_sort_by_lane(&c->index);
 	for (size_t i = 0; error == 0 && i < c->index.count;)
 		error = convert_lane(c, i, &i);
 	return error;
@@ -210,26 +210,27 @@ static int read_definitions(struct conversion *c, struct thrum__definition **cel
 	struct thrum__definition *read = calloc(1, section.size + sizeof *read);
 	int64_t got = -THRUM_E_MEMORY;
 	if (read)
-		got = thrum__input_read(&c->input, section.offset, read, section.size);
+		got = thrum__format_input_read(&c->input, section.offset, read, section.size);
 	if (got >= 0) {
 		*cells = read;
 		return 0;
 	}
 	free(read);
-	return thrum__error_set(c->info, (int)got, section.offset, "its definitions can't be read");
+	return thrum__read_error_set(c->info, (int)got, section.offset,
+		"its definitions can't be read");
 }
 
 static int write_text(struct conversion *c, const struct thrum__metadata *metadata)
 {
-	size_t length = thrum__metadata_write(NULL, 0, metadata);
+	size_t length = thrum__format_write_metadata(NULL, 0, metadata);
 	char *text = malloc(length + 1);
 	if (!text)
-		return thrum__error_set(c->info, -THRUM_E_MEMORY, 0, "out of memory");
-	thrum__metadata_write(text, length + 1, metadata);
+		return thrum__read_error_set(c->info, -THRUM_E_MEMORY, 0, "out of memory");
+	thrum__format_write_metadata(text, length + 1, metadata);
 	int fd = make_file(c, "metadata");
-	int error = fd < 0 ? fd : thrum__write_all(fd, text, length);
+	int error = fd < 0 ? fd : thrum__source_write_all(fd, text, length);
 	if (fd >= 0 && close(fd) != 0 && error == 0)
-		error = thrum__error_of(errno);
+		error = thrum__source_error_of(errno);
 	free(text);
 	return error && fd >= 0 ? file_error(c, "metadata", error) : error;
 }
@@ -249,7 +250,7 @@ static int write_metadata(struct conversion *c)
 		.count = header->definitions.size / sizeof *definitions,
 		.program = header->program,
 		.host = header->host};
-	thrum__metadata_set_clock(&metadata, header);
+	thrum__format_set_clock(&metadata, header);
 	error = write_text(c, &metadata);
 	free(definitions);
 	return error;
@@ -274,16 +275,16 @@ static int open_directory(struct conversion *c, const char *path, bool *made)
 {
 	*made = mkdir(path, 0700) == 0;
 	if (!*made && errno != EEXIST)
-		return thrum__error_set(c->info, thrum__error_of(errno), 0,
+		return thrum__read_error_set(c->info, thrum__source_error_of(errno), 0,
 			"the folder %s can't be made: %s", path, strerror(errno));
 	c->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->directory < 0)
-		return thrum__error_set(c->info,
-			errno == ENOTDIR ? -THRUM_E_EXISTS : thrum__error_of(errno), 0,
+		return thrum__read_error_set(c->info,
+			errno == ENOTDIR ? -THRUM_E_EXISTS : thrum__source_error_of(errno), 0,
 			"the folder %s can't be opened: %s", path, strerror(errno));
 	if (!*made && !is_empty(c->directory)) {
 		close(c->directory);
-		return thrum__error_set(c->info, -THRUM_E_EXISTS, 0,
+		return thrum__read_error_set(c->info, -THRUM_E_EXISTS, 0,
 			"the folder %s isn't empty: give a new or an empty one", path);
 	}
 	return 0;
@@ -327,29 +328,29 @@ static int convert_to(struct conversion *c, const char *path)
 static int take_copy(struct conversion *c)
 {
 	struct thrum__input copy;
-	int fd = thrum__temporary_file();
-	int error = fd < 0 ? fd : thrum__input_copy(&c->input, fd, &c->left_out);
+	int fd = thrum__source_temporary_file();
+	int error = fd < 0 ? fd : thrum__source_copy(&c->input, fd, &c->left_out);
 	if (error != 0 && fd >= 0)
 		close(fd);
 	if (error == 0)
-		error = thrum__input_of(fd, &copy);
+		error = thrum__source_input_of(fd, &copy);
 	if (error != 0)
-		return thrum__error_set(c->info, error, 0,
+		return thrum__read_error_set(c->info, error, 0,
 			"can't be copied to a temporary file: %s", thrum_error_message(error));
-	thrum__input_close(c->input.owner);
+	thrum__source_close(c->input.owner);
 	c->input = copy;
-	return thrum__input_header(&c->input, &c->header, c->info);
+	return thrum__source_header(&c->input, &c->header, c->info);
 }
 
 static int read_header(struct conversion *c)
 {
 	uint8_t head[64];
 	int64_t got = c->input.read(c->input.owner, 0, head, sizeof head);
-	if (got > 0 && thrum__format_mirage.probe(head, (size_t)got))
-		return thrum__error_set(c->info, -THRUM_E_FORMAT, 0,
+	if (got > 0 && thrum__mirage_format.probe(head, (size_t)got))
+		return thrum__read_error_set(c->info, -THRUM_E_FORMAT, 0,
 			"a trace of mirage-profile: only recordings of thrum can be converted");
-	int error = thrum__input_header(&c->input, &c->header, c->info);
-	if (error == 0 && thrum__is_recorded_to(&c->header))
+	int error = thrum__source_header(&c->input, &c->header, c->info);
+	if (error == 0 && thrum__source_is_recorded_to(&c->header))
 		error = take_copy(c);
 	return error;
 }
@@ -358,19 +359,19 @@ int thrum_trace_convert(const char *file, const char *directory, uint64_t *left_
 	struct thrum_error_info *info)
 {
 	struct conversion c = {.info = info};
-	int error = thrum__input_open(file, &c.input, info);
+	int error = thrum__source_open(file, &c.input, info);
 	if (error != 0)
 		return error;
 	error = read_header(&c);
 	if (error == 0) {
 		c.packet = malloc(c.header.packet_size);
 		error = c.packet ? convert_to(&c, directory)
-				 : thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+				 : thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	}
 	if (error == 0 && left_out)
 		*left_out = c.left_out;
-	thrum__index_finish(&c.index);
+	thrum__format_index_finish(&c.index);
 	free(c.packet);
-	thrum__input_close(c.input.owner);
+	thrum__source_close(c.input.owner);
 	return error;
 }

@@ -16,7 +16,7 @@ struct file {
 	int fd;
 };
 
-int thrum__error_of(int number)
+int thrum__source_error_of(int number)
 {
 	switch (number) {
 	case ENOENT:
@@ -46,7 +46,7 @@ static int64_t file_read(void *owner, uint64_t offset, void *to, size_t size)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return thrum__error_of(errno);
+			return thrum__source_error_of(errno);
 		if (got == 0)
 			break;
 		done += (size_t)got;
@@ -61,7 +61,7 @@ static uint64_t file_size(void *owner)
 	return fstat(file->fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
 }
 
-int thrum__temporary_file(void)
+int thrum__source_temporary_file(void)
 {
 	const char *folder = getenv("TMPDIR");
 	if (!folder || !*folder)
@@ -75,17 +75,17 @@ int thrum__temporary_file(void)
 		return -THRUM_E_ARGUMENT;
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
-		return thrum__error_of(errno);
+		return thrum__source_error_of(errno);
 	unlink(name);
 	return fd;
 }
 
-int thrum__write_all(int fd, const void *from, size_t size)
+int thrum__source_write_all(int fd, const void *from, size_t size)
 {
 	for (size_t done = 0; done < size;) {
 		ssize_t wrote = write(fd, (const uint8_t *)from + done, size - done);
 		if (wrote < 0 && errno != EINTR)
-			return thrum__error_of(errno);
+			return thrum__source_error_of(errno);
 		if (wrote > 0)
 			done += (size_t)wrote;
 	}
@@ -96,13 +96,13 @@ int thrum__write_all(int fd, const void *from, size_t size)
 static int spool(int from)
 {
 	uint8_t buffer[65536];
-	int to = thrum__temporary_file();
+	int to = thrum__source_temporary_file();
 	while (to >= 0) {
 		ssize_t got = read(from, buffer, sizeof buffer);
 		if (got < 0 && errno == EINTR)
 			continue;
-		int error = got < 0 ? thrum__error_of(errno)
-				    : thrum__write_all(to, buffer, (size_t)got);
+		int error = got < 0 ? thrum__source_error_of(errno)
+				    : thrum__source_write_all(to, buffer, (size_t)got);
 		if (error == 0 && got > 0)
 			continue;
 		if (error == 0)
@@ -119,29 +119,31 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 	bool is_standard = strcmp(name, "-") == 0;
 	int fd = is_standard ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return thrum__error_set(info, thrum__error_of(errno), 0, "can't be opened: %s",
-			strerror(errno));
+		return thrum__read_error_set(info, thrum__source_error_of(errno), 0,
+			"can't be opened: %s", strerror(errno));
 	struct stat status = {0};
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
 		return fd;
 	if (S_ISDIR(status.st_mode)) {
 		close(fd);
-		return thrum__error_set(info, -THRUM_E_FORMAT, 0, "it is a folder, not a file");
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
+			"it is a folder, not a file");
 	}
 	/* Some have no end. */
 	if (!is_standard && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
 		close(fd);
-		return thrum__error_set(info, -THRUM_E_FORMAT, 0, "it is a device, not a file");
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
+			"it is a device, not a file");
 	}
 	int copy = spool(fd);
 	close(fd);
 	if (copy < 0)
-		return thrum__error_set(info, copy, 0, "can't be read to a temporary file: %s",
+		return thrum__read_error_set(info, copy, 0, "can't be read to a temporary file: %s",
 			thrum_error_message(copy));
 	return copy;
 }
 
-int thrum__input_of(int fd, struct thrum__input *input)
+int thrum__source_input_of(int fd, struct thrum__input *input)
 {
 	struct file *file = malloc(sizeof *file);
 	if (!file) {
@@ -153,21 +155,21 @@ int thrum__input_of(int fd, struct thrum__input *input)
 	return 0;
 }
 
-int thrum__input_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
+int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
 	int fd = open_regular(name, info);
 	if (fd < 0)
 		return fd;
-	int error = thrum__input_of(fd, input);
-	return error ? thrum__error_set(info, error, 0, "out of memory") : 0;
+	int error = thrum__source_input_of(fd, input);
+	return error ? thrum__read_error_set(info, error, 0, "out of memory") : 0;
 }
 
-int thrum__input_fd(const struct thrum__input *input)
+int thrum__source_fd(const struct thrum__input *input)
 {
 	return ((const struct file *)input->owner)->fd;
 }
 
-int thrum__input_header(const struct thrum__input *input, struct thrum__header *header,
+int thrum__source_header(const struct thrum__input *input, struct thrum__header *header,
 	struct thrum_error_info *info)
 {
 	const char *what = NULL;
@@ -175,18 +177,18 @@ int thrum__input_header(const struct thrum__input *input, struct thrum__header *
 	memset(header, 0, sizeof *header);
 	int64_t got = input->read(input->owner, 0, header, sizeof *header);
 	if (got < 0)
-		return thrum__error_set(info, (int)got, 0, "its beginning can't be read");
-	int error = thrum__header_check(header, &what, &offset);
+		return thrum__read_error_set(info, (int)got, 0, "its beginning can't be read");
+	int error = thrum__format_check_header(header, &what, &offset);
 	if (error == -THRUM_E_FORMAT)
-		return thrum__error_set(info, error, 0, "not a recording of thrum");
+		return thrum__read_error_set(info, error, 0, "not a recording of thrum");
 	if (error == -THRUM_E_VERSION)
-		return thrum__error_set(info, error, offset, "written by a newer thrum");
+		return thrum__read_error_set(info, error, offset, "written by a newer thrum");
 	if (error != 0)
-		return thrum__error_set(info, error, offset, "damaged: %s", what);
+		return thrum__read_error_set(info, error, offset, "damaged: %s", what);
 	return 0;
 }
 
-void thrum__input_close(void *owner)
+void thrum__source_close(void *owner)
 {
 	struct file *file = owner;
 	close(file->fd);

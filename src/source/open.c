@@ -43,7 +43,7 @@ static void followed_close(void *owner)
 
 	if (followed->header)
 		munmap(followed->header, THRUM__HEADER_SIZE);
-	thrum__input_close(followed->file.owner);
+	thrum__source_close(followed->file.owner);
 	free(followed);
 }
 
@@ -54,7 +54,7 @@ static void map_header(struct followed *followed)
 	char path[64];
 
 	followed->was_mapped = true;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", thrum__input_fd(&followed->file));
+	snprintf(path, sizeof path, "/proc/self/fd/%d", thrum__source_fd(&followed->file));
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
@@ -79,7 +79,7 @@ static void look_for_process(struct followed *followed)
 	uint32_t state = THRUM__RECORDING;
 
 	if (!is_recording(followed) || info->pid == 0 ||
-		thrum__process_lives((uint32_t)info->pid, followed->process_start))
+		thrum__source_process_lives((uint32_t)info->pid, followed->process_start))
 		return;
 	followed_read(followed, offsetof(struct thrum__header, state), &state, sizeof state);
 	if (state == THRUM__RECORDING)
@@ -112,8 +112,8 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 	struct followed *followed = calloc(1, sizeof *followed);
 
 	if (!followed)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	int error = thrum__input_open(file, &followed->file, info);
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	int error = thrum__source_open(file, &followed->file, info);
 
 	if (error) {
 		free(followed);
@@ -121,7 +121,7 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 	}
 	struct thrum__input input = {followed, followed_read, followed_size};
 
-	error = thrum__trace_open_input(&input, followed_close, &followed->trace, info);
+	error = thrum__read_open(&input, followed_close, &followed->trace, info);
 	if (error) {
 		followed_close(followed);
 		return error;

@@ -20,7 +20,7 @@
 
 /* ---- Does it live? -------------------------------------------------------------------------- */
 
-bool thrum__process_lives(uint32_t pid, uint64_t start)
+bool thrum__source_process_lives(uint32_t pid, uint64_t start)
 {
 	char path[64], text[1024];
 
@@ -172,28 +172,29 @@ static void look_at_mapping(struct search *search, char *line)
 static int refuse(const struct search *search, struct thrum_error_info *info)
 {
 	if (search->was_too_long)
-		return thrum__error_set(info, -THRUM_E_SIZE, 0, "its recording's path is too long");
+		return thrum__read_error_set(info, -THRUM_E_SIZE, 0,
+			"its recording's path is too long");
 	if (search->was_deleted)
-		return thrum__error_set(info, -THRUM_E_NOT_FOUND, 0,
+		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
 			"process %" PRId64 " records to a file that was deleted: %.120s",
 			search->pid, search->deleted);
 	if (search->was_refused)
-		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
+		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
 			"the files that process %" PRId64 " has mapped may not be read",
 			search->pid);
-	return thrum__error_set(info, -THRUM_E_NOT_RECORDING, 0,
+	return thrum__read_error_set(info, -THRUM_E_NOT_RECORDING, 0,
 		"process %" PRId64 " records nothing", search->pid);
 }
 
 static int refuse_process(int64_t pid, int number, struct thrum_error_info *info)
 {
 	if (number == ENOENT || number == ESRCH)
-		return thrum__error_set(info, -THRUM_E_NOT_FOUND, 0, "there is no process %" PRId64,
-			pid);
+		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
+			"there is no process %" PRId64, pid);
 	if (number == EACCES || number == EPERM)
-		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
+		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
 			"process %" PRId64 " belongs to another user", pid);
-	return thrum__error_set(info, thrum__error_of(number), 0,
+	return thrum__read_error_set(info, thrum__source_error_of(number), 0,
 		"the mappings of process %" PRId64 " can't be read: %s", pid, strerror(number));
 }
 
@@ -206,7 +207,7 @@ int thrum_process_recording(int64_t pid, char *file, size_t size, struct thrum_e
 	if (!search || !line) {
 		free(search);
 		free(line);
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	}
 	search->pid = pid;
 	search->file = file;

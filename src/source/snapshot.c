@@ -20,7 +20,7 @@ static int write_at(void *owner, uint64_t offset, const void *from, size_t size)
 		ssize_t wrote = pwrite(fd, (const uint8_t *)from + done, size - done,
 			(off_t)(offset + done));
 		if (wrote < 0 && errno != EINTR)
-			return thrum__error_of(errno);
+			return thrum__source_error_of(errno);
 		if (wrote > 0)
 			done += (size_t)wrote;
 	}
@@ -46,18 +46,18 @@ static int send_file(int from, int to)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return got < 0 ? thrum__error_of(errno) : 0;
-		int error = thrum__write_all(to, buffer, (size_t)got);
+			return got < 0 ? thrum__source_error_of(errno) : 0;
+		int error = thrum__source_write_all(to, buffer, (size_t)got);
 		if (error != 0)
 			return error;
 		at += (uint64_t)got;
 	}
 }
 
-int thrum__input_copy(const struct thrum__input *input, int to, uint64_t *overwritten)
+int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	struct thrum__output output = {&to, write_at};
-	return thrum__recording_copy(input, &output, overwritten);
+	return thrum__format_copy(input, &output, overwritten);
 }
 
 /*
@@ -68,11 +68,11 @@ int thrum__input_copy(const struct thrum__input *input, int to, uint64_t *overwr
 static int snapshot(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	if (takes_writes_anywhere(to))
-		return thrum__input_copy(input, to, overwritten);
-	int temporary = thrum__temporary_file();
+		return thrum__source_copy(input, to, overwritten);
+	int temporary = thrum__source_temporary_file();
 	if (temporary < 0)
 		return temporary;
-	int error = thrum__input_copy(input, temporary, overwritten);
+	int error = thrum__source_copy(input, temporary, overwritten);
 	if (error == 0)
 		error = send_file(temporary, to);
 	close(temporary);
@@ -84,32 +84,32 @@ int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
 {
 	struct thrum__input input;
 	struct thrum__header header;
-	int error = thrum__input_open(file, &input, info);
+	int error = thrum__source_open(file, &input, info);
 	if (error != 0)
 		return error;
-	error = thrum__input_header(&input, &header, info);
+	error = thrum__source_header(&input, &header, info);
 	if (error == 0) {
 		error = snapshot(&input, to, overwritten);
 		if (error != 0)
-			thrum__error_set(info, error, 0, "copying failed: %s",
+			thrum__read_error_set(info, error, 0, "copying failed: %s",
 				thrum_error_message(error));
 	}
-	thrum__input_close(input.owner);
+	thrum__source_close(input.owner);
 	return error;
 }
 
 /* ---- Trimming --------------------------------------------------------------------------- */
 
-bool thrum__is_recorded_to(const struct thrum__header *header)
+bool thrum__source_is_recorded_to(const struct thrum__header *header)
 {
 	return atomic_load(&header->state) == THRUM__RECORDING &&
-		thrum__process_lives(header->pid, header->process_start);
+		thrum__source_process_lives(header->pid, header->process_start);
 }
 
-bool thrum__was_killed(const struct thrum__header *header)
+bool thrum__source_was_killed(const struct thrum__header *header)
 {
 	return atomic_load(&header->state) == THRUM__RECORDING && header->pid != 0 &&
-		!thrum__process_lives(header->pid, header->process_start);
+		!thrum__source_process_lives(header->pid, header->process_start);
 }
 
 /* First the header: if this is interrupted in between, the file is only longer than it has to be.
@@ -134,7 +134,7 @@ static int trim(int fd, uint64_t file_size, struct thrum__header *header)
 	header->size = size;
 	int error = write_at(&fd, 0, header, offsetof(struct thrum__header, state));
 	if (error == 0 && ftruncate(fd, (off_t)size) != 0)
-		error = thrum__error_of(errno);
+		error = thrum__source_error_of(errno);
 	return error;
 }
 
@@ -144,8 +144,8 @@ static int open_again(const char *file, const struct thrum__input *input)
 	struct stat known, opened;
 	int fd = open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return thrum__error_of(errno);
-	if (fstat(thrum__input_fd(input), &known) == 0 && fstat(fd, &opened) == 0 &&
+		return thrum__source_error_of(errno);
+	if (fstat(thrum__source_fd(input), &known) == 0 && fstat(fd, &opened) == 0 &&
 		known.st_dev == opened.st_dev && known.st_ino == opened.st_ino)
 		return fd;
 	close(fd);
@@ -156,30 +156,31 @@ static int trim_file(const char *file, const struct thrum__input *input,
 	struct thrum_error_info *info)
 {
 	struct thrum__header header;
-	int error = thrum__input_header(input, &header, info);
+	int error = thrum__source_header(input, &header, info);
 	if (error != 0)
 		return error;
-	if (thrum__is_recorded_to(&header))
-		return thrum__error_set(info, -THRUM_E_ACCESS, 0,
+	if (thrum__source_is_recorded_to(&header))
+		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
 			"process %u still records to it: it can't be cut", (unsigned)header.pid);
 	int fd = open_again(file, input);
 	if (fd < 0)
-		return thrum__error_set(info, fd, 0, "can't be opened for writing: %s",
+		return thrum__read_error_set(info, fd, 0, "can't be opened for writing: %s",
 			thrum_error_message(fd));
 	error = trim(fd, input->size(input->owner), &header);
 	close(fd);
 	if (error != 0)
-		thrum__error_set(info, error, 0, "can't be cut: %s", thrum_error_message(error));
+		thrum__read_error_set(info, error, 0, "can't be cut: %s",
+			thrum_error_message(error));
 	return error;
 }
 
 int thrum_trace_trim(const char *file, struct thrum_error_info *info)
 {
 	struct thrum__input input;
-	int error = thrum__input_open(file, &input, info);
+	int error = thrum__source_open(file, &input, info);
 	if (error != 0)
 		return error;
 	error = trim_file(file, &input, info);
-	thrum__input_close(input.owner);
+	thrum__source_close(input.owner);
 	return error;
 }

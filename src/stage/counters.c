@@ -4,16 +4,16 @@
 
 #include "stage/parts.h"
 
-static const char *name_of(const struct thrum__view *view, uint32_t counter, size_t *size)
+static const char *name_of(const struct thrum__scene *scene, uint32_t counter, size_t *size)
 {
-	return thrum__model_string(view->model, view->model->counters[counter].name, size);
+	return thrum__model_string(scene->model, scene->model->counters[counter].name, size);
 }
 
 /* Which of those that were chosen is this one; counter_count: none. */
-static uint32_t place_of(const struct thrum__view *view, uint32_t counter)
+static uint32_t place_of(const struct thrum__scene *scene, uint32_t counter)
 {
-	const struct thrum__view_state *state = &view->state;
-	const char *name = name_of(view, counter, NULL);
+	const struct thrum__scene_state *state = &scene->state;
+	const char *name = name_of(scene, counter, NULL);
 	uint32_t i = 0;
 
 	while (i < state->counter_count &&
@@ -24,23 +24,24 @@ static uint32_t place_of(const struct thrum__view *view, uint32_t counter)
 
 bool thrum__stage_has_counter(const struct thrum__stage *stage, uint32_t part, uint32_t counter)
 {
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 
-	if (part >= stage->count || counter >= stage->parts[part].view->model->counter_count)
+	if (part >= stage->count || counter >= stage->parts[part].scene->model->counter_count)
 		return false;
-	view = stage->parts[part].view;
-	if (!view->state.counters)
+	scene = stage->parts[part].scene;
+	if (!scene->state.counters)
 		return false;
-	return view->state.counter_count > 0 ? place_of(view, counter) < view->state.counter_count
-					     : counter < THRUM__COUNTERS_BY_DEFAULT;
+	return scene->state.counter_count > 0
+		? place_of(scene, counter) < scene->state.counter_count
+		: counter < THRUM__COUNTERS_BY_DEFAULT;
 }
 
 /* False: there is no room. */
-static bool choose(struct thrum__view *view, uint32_t counter)
+static bool choose(struct thrum__scene *scene, uint32_t counter)
 {
-	struct thrum__view_state *state = &view->state;
+	struct thrum__scene_state *state = &scene->state;
 	size_t size;
-	const char *name = name_of(view, counter, &size);
+	const char *name = name_of(scene, counter, &size);
 	char *to;
 
 	if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
@@ -53,13 +54,13 @@ static bool choose(struct thrum__view *view, uint32_t counter)
 }
 
 /* Those that are shown when none is chosen, by their names. */
-static void choose_default(struct thrum__view *view)
+static void choose_default(struct thrum__scene *scene)
 {
-	for (uint32_t i = 0; i < view->model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT; i++)
-		choose(view, i);
+	for (uint32_t i = 0; i < scene->model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT; i++)
+		choose(scene, i);
 }
 
-static void forget(struct thrum__view_state *state, uint32_t place)
+static void forget(struct thrum__scene_state *state, uint32_t place)
 {
 	memmove(state->counter_shown[place], state->counter_shown[place + 1],
 		(state->counter_count - place - 1u) * sizeof state->counter_shown[0]);
@@ -68,22 +69,22 @@ static void forget(struct thrum__view_state *state, uint32_t place)
 
 int thrum__stage_counter(struct thrum__stage *stage, uint32_t part, uint32_t counter, bool is_on)
 {
-	struct thrum__view_state *state;
-	struct thrum__view *view;
+	struct thrum__scene_state *state;
+	struct thrum__scene *scene;
 
-	if (part >= stage->count || counter >= stage->parts[part].view->model->counter_count ||
+	if (part >= stage->count || counter >= stage->parts[part].scene->model->counter_count ||
 		thrum__stage_has_counter(stage, part, counter) == is_on)
 		return 0;
-	view = stage->parts[part].view;
-	state = &view->state;
+	scene = stage->parts[part].scene;
+	state = &scene->state;
 	if (!state->counters)
 		state->counter_count = 0;
 	else if (state->counter_count == 0)
-		choose_default(view);
-	if (is_on && !choose(view, counter))
+		choose_default(scene);
+	if (is_on && !choose(scene, counter))
 		return 0;
 	if (!is_on)
-		forget(state, place_of(view, counter));
+		forget(state, place_of(scene, counter));
 	state->counters = state->counter_count > 0;
 	return thrum__stage_share(stage, part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }

@@ -40,17 +40,17 @@ static int moved(struct thrum__stage *stage, uint32_t part, int status)
 /* What is at x stays there. On the strip: what is in the middle. */
 static int zoom(struct thrum__stage *stage, uint32_t part, float x, float y, double factor)
 {
-	struct thrum__view *view = stage->parts[part].view;
-	const struct thrum__time_axis *axis = &view->time;
+	struct thrum__scene *scene = stage->parts[part].scene;
+	const struct thrum__scene_time_axis *axis = &scene->time;
 	bool is_above = y <
-		thrum__stage_view_top(stage, part) + thrum__view_strip_height(view, view->width);
+		thrum__stage_view_top(stage, part) + thrum__scene_strip_height(scene, scene->width);
 	double at = is_above ? (axis->x0 + axis->x1) / 2 : fmin(fmax(x, axis->x0), axis->x1);
-	int64_t time = thrum__time_axis_time(axis, at);
+	int64_t time = thrum__scene_time_axis_time(axis, at);
 	int status;
 
-	thrum__view_zoom(view, (float)at, 0, factor);
-	status = thrum__view_project(view, view->width, view->height);
-	return status < 0 ? status : thrum__view_hold_time(view, time, at, axis->scale);
+	thrum__scene_zoom(scene, (float)at, 0, factor);
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status < 0 ? status : thrum__scene_hold_time(scene, time, at, axis->scale);
 }
 
 int thrum__stage_wheel(struct thrum__stage *stage, float x, float y, float dx, float dy,
@@ -84,7 +84,7 @@ int thrum__stage_pan(struct thrum__stage *stage, float x, float y, float dx, flo
 
 	if (status <= 0)
 		return status;
-	thrum__view_drag(stage->parts[part].view, x, y - thrum__stage_view_top(stage, part),
+	thrum__scene_drag(stage->parts[part].scene, x, y - thrum__stage_view_top(stage, part),
 		-bounded(dx), -bounded(dy));
 	return moved(stage, part, 0);
 }
@@ -92,16 +92,17 @@ int thrum__stage_pan(struct thrum__stage *stage, float x, float y, float dx, flo
 int thrum__stage_pinch(struct thrum__stage *stage, float x, float y, float dx, float dy,
 	double factor)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	uint32_t part;
 	int status = begin(stage, y, &part);
 
 	if (status <= 0)
 		return status;
-	view = stage->parts[part].view;
+	scene = stage->parts[part].scene;
 	stage->own->drag = THRUM__DRAG_NOTHING; /* the first finger's press is no click any more */
-	thrum__view_drag(view, x, y - thrum__stage_view_top(stage, part), bounded(dx), bounded(dy));
-	status = thrum__view_project(view, view->width, view->height);
+	thrum__scene_drag(scene, x, y - thrum__stage_view_top(stage, part), bounded(dx),
+		bounded(dy));
+	status = thrum__scene_project(scene, scene->width, scene->height);
 	if (status == 0 && factor > 0 && isfinite(factor))
 		status = zoom(stage, part, x + bounded(dx), y, factor);
 	return moved(stage, part, status);
@@ -152,7 +153,7 @@ static int go(struct thrum__stage *stage, uint32_t part, int status)
 
 static uint32_t selected_in(const struct thrum__stage *stage, uint32_t part)
 {
-	return stage->parts[part].view->selected;
+	return stage->parts[part].scene->selected;
 }
 
 /* After thrum__stage_motion_from and a call that went somewhere: to a task, where is_target. */
@@ -177,7 +178,7 @@ static int clear(struct thrum__stage *stage)
 
 	stage->own->has_measure = false;
 	changed = go(stage, stage->focus,
-		thrum__view_command(stage->parts[stage->focus].view, THRUM__COMMAND_CLEAR));
+		thrum__scene_command(stage->parts[stage->focus].scene, THRUM__COMMAND_CLEAR));
 	if (changed > 0)
 		changed |= THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
 	return changed < 0 || !had_measure
@@ -185,15 +186,16 @@ static int clear(struct thrum__stage *stage)
 		: changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 }
 
-static bool has_next(const struct thrum__view *view, int command)
+static bool has_next(const struct thrum__scene *scene, int command)
 {
-	uint32_t unit = thrum__layout_unit(view->layout, view->selected), at = 0;
+	uint32_t unit = thrum__layout_unit(scene->layout, scene->selected), at = 0;
 
 	if (command == THRUM__COMMAND_FINDING)
-		return view->findings.count > 0;
-	if (unit != THRUM__NONE && view->looks[unit] & THRUM__LOOK_FOUND)
-		at = thrum__view_found_before(view, unit);
-	return command == THRUM__COMMAND_NEXT_MATCH ? at < view->found : view->found > 0 && at != 1;
+		return scene->findings.count > 0;
+	if (unit != THRUM__NONE && scene->looks[unit] & THRUM__LOOK_FOUND)
+		at = thrum__scene_found_before(scene, unit);
+	return command == THRUM__COMMAND_NEXT_MATCH ? at < scene->found
+						    : scene->found > 0 && at != 1;
 }
 
 /* Whose next match or finding it is: from one's last, or where it has none, on to another's. */
@@ -203,16 +205,17 @@ static uint32_t part_with_next(struct thrum__stage *stage, int command)
 	bool is_match = is_back || command == THRUM__COMMAND_NEXT_MATCH;
 
 	if ((!is_match && command != THRUM__COMMAND_FINDING) ||
-		has_next(stage->parts[stage->focus].view, command))
+		has_next(stage->parts[stage->focus].scene, command))
 		return stage->focus;
 	for (uint32_t i = 1; i < stage->count; i++) {
 		uint32_t part = (stage->focus + (is_back ? stage->count - i : i)) % stage->count;
-		struct thrum__view *view = stage->parts[part].view;
+		struct thrum__scene *scene = stage->parts[part].scene;
 
-		if (is_match ? view->found == 0 : view->findings.count == 0)
+		if (is_match ? scene->found == 0 : scene->findings.count == 0)
 			continue;
 		/* From its beginning, or end. */
-		return is_match && thrum__view_select(view, THRUM__NONE) < 0 ? stage->focus : part;
+		return is_match && thrum__scene_select(scene, THRUM__NONE) < 0 ? stage->focus
+									       : part;
 	}
 	return stage->focus;
 }
@@ -220,13 +223,13 @@ static uint32_t part_with_next(struct thrum__stage *stage, int command)
 int thrum__stage_command(struct thrum__stage *stage, int command)
 {
 	uint32_t part, selected;
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	int status;
 
 	if (stage->count == 0)
 		return 0;
 	part = part_with_next(stage, command);
-	view = stage->parts[part].view;
+	scene = stage->parts[part].scene;
 	if (command == THRUM__COMMAND_CLEAR)
 		return clear(stage);
 	thrum__stage_motion_from(stage);
@@ -234,8 +237,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 		thrum__stage_refresh(stage); /* on from the target */
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	selected = view->selected;
-	status = thrum__view_command(view, command);
+	selected = scene->selected;
+	status = thrum__scene_command(scene, command);
 	if (status == 2)
 		return THRUM__STAGE_YOURS;
 	if (!goes_somewhere(command)) {
@@ -244,7 +247,7 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	} else {
 		/* Back is where one was, whatever is in sight there. */
 		status = went(stage, part, status,
-			view->selected != selected && command != THRUM__COMMAND_BACK);
+			scene->selected != selected && command != THRUM__COMMAND_BACK);
 	}
 	return status > 0 && command == THRUM__COMMAND_BACK
 		? status | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH
@@ -255,13 +258,13 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 
 int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t task)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 
 	if (part >= stage->count)
 		return 0;
-	view = stage->parts[part].view;
-	if (!thrum__has_row(&view->model->tasks, task)) {
-		if (thrum__view_select(view, THRUM__NONE) < 0)
+	scene = stage->parts[part].scene;
+	if (!thrum__model_has_row(&scene->model->tasks, task)) {
+		if (thrum__scene_select(scene, THRUM__NONE) < 0)
 			return -THRUM_E_MEMORY;
 		stage->own->is_painted = false;
 		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
@@ -269,7 +272,7 @@ int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t tas
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return went(stage, part, thrum__view_show_task(view, task), true);
+	return went(stage, part, thrum__scene_show_task(scene, task), true);
 }
 
 int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t finding)
@@ -279,16 +282,17 @@ int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t 
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return went(stage, part, thrum__view_show_finding(stage->parts[part].view, finding), true);
+	return went(stage, part, thrum__scene_show_finding(stage->parts[part].scene, finding),
+		true);
 }
 
 int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
 {
-	struct thrum__view *view = stage->parts[part].view;
+	struct thrum__scene *scene = stage->parts[part].scene;
 
 	thrum__stage_motion_from(stage);
-	thrum__view_remember(view);
-	thrum__view_window_around(view, from, to, 0);
+	thrum__scene_remember(scene);
+	thrum__scene_set_window_around(scene, from, to, 0);
 	return went(stage, part, 1, false);
 }
 
@@ -298,7 +302,7 @@ int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time
 
 	if (part >= stage->count)
 		return 0;
-	half = (stage->parts[part].view->state.to - stage->parts[part].view->state.from) / 2;
+	half = (stage->parts[part].scene->state.to - stage->parts[part].scene->state.from) / 2;
 	time = time > THRUM__END_MAX     ? THRUM__END_MAX
 		: time < -THRUM__END_MAX ? -THRUM__END_MAX
 					 : time;
@@ -310,7 +314,7 @@ int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time
 int thrum__stage_search(struct thrum__stage *stage, const char *text)
 {
 	for (uint32_t i = 0; i < stage->count; i++)
-		if (thrum__view_search(stage->parts[i].view, text) < 0)
+		if (thrum__scene_search(stage->parts[i].scene, text) < 0)
 			return -THRUM_E_MEMORY;
 	stage->own->is_painted = false;
 	return THRUM__MOVED | THRUM__CHANGED_SEARCH;
@@ -321,28 +325,28 @@ int thrum__stage_theme(struct thrum__stage *stage, int theme)
 	if (theme < 0 || theme >= THRUM__THEME_COUNT)
 		return 0;
 	for (uint32_t i = 0; i < stage->count; i++)
-		stage->parts[i].view->state.theme = (uint8_t)theme;
+		stage->parts[i].scene->state.theme = (uint8_t)theme;
 	stage->own->is_painted = false;
 	return THRUM__CHANGED_PICTURE | THRUM__CHANGED_ADDRESS;
 }
 
 /* ---- Scroll bars --------------------------------------------------------------------------- */
 
-static void within(struct thrum__scroll *scroll)
+static void within(struct thrum__stage_scroll *scroll)
 {
 	scroll->page = fmin(fmax(scroll->page, 0), scroll->all);
 	scroll->at = fmin(fmax(scroll->at, 0), scroll->all - scroll->page);
 }
 
-void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__scroll *scroll)
+void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__stage_scroll *scroll)
 {
-	const struct thrum__row_axis *rows;
-	const struct thrum__row_box *last;
+	const struct thrum__scene_row_axis *rows;
+	const struct thrum__scene_row_box *last;
 
-	*scroll = (struct thrum__scroll){0};
+	*scroll = (struct thrum__stage_scroll){0};
 	if (stage->count == 0)
 		return;
-	rows = &stage->parts[stage->focus].view->rows;
+	rows = &stage->parts[stage->focus].scene->rows;
 	scroll->all = scroll->page = rows->total;
 	if (rows->projection == THRUM__ROWS_FISHEYE || rows->count == 0)
 		return;
@@ -350,51 +354,51 @@ void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__sc
 	scroll->at = rows->first;
 	scroll->page = last->y + last->height < rows->bottom
 		? rows->total - rows->first
-		: thrum__row_axis_row(rows, rows->bottom) - rows->first;
+		: thrum__scene_row_axis_row(rows, rows->bottom) - rows->first;
 	within(scroll);
 }
 
-void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__scroll *scroll)
+void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__stage_scroll *scroll)
 {
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 	int64_t from, to;
 
-	*scroll = (struct thrum__scroll){0};
+	*scroll = (struct thrum__stage_scroll){0};
 	if (stage->count == 0)
 		return;
-	view = stage->parts[stage->focus].view;
-	thrum__view_whole(view, &from, &to);
+	scene = stage->parts[stage->focus].scene;
+	thrum__scene_whole(scene, &from, &to);
 	scroll->all = (double)(to - from);
-	scroll->at = (double)(view->state.from - from);
-	scroll->page = (double)(view->state.to - view->state.from);
+	scroll->at = (double)(scene->state.from - from);
+	scroll->page = (double)(scene->state.to - scene->state.from);
 	within(scroll);
 }
 
 int thrum__stage_set_row(struct thrum__stage *stage, double at)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 
 	if (stage->count == 0 || isnan(at))
 		return 0;
 	thrum__stage_motion_stop(stage);
-	view = stage->parts[stage->focus].view;
-	view->state.row = fmin(fmax(at, 0), view->layout->rows > 0 ? view->layout->rows - 1 : 0);
+	scene = stage->parts[stage->focus].scene;
+	scene->state.row = fmin(fmax(at, 0), scene->layout->rows > 0 ? scene->layout->rows - 1 : 0);
 	thrum__stage_refresh(stage);
 	return THRUM__MOVED;
 }
 
 int thrum__stage_set_time(struct thrum__stage *stage, double at)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	int64_t from, to, span;
 
 	if (stage->count == 0 || isnan(at))
 		return 0;
 	thrum__stage_motion_stop(stage);
-	view = stage->parts[stage->focus].view;
-	thrum__view_whole(view, &from, &to);
-	span = view->state.to - view->state.from;
+	scene = stage->parts[stage->focus].scene;
+	thrum__scene_whole(scene, &from, &to);
+	span = scene->state.to - scene->state.from;
 	from += (int64_t)fmin(fmax(at, 0), (double)THRUM__END_MAX);
-	thrum__view_window(view, from, from + span);
+	thrum__scene_set_window(scene, from, from + span);
 	return moved(stage, stage->focus, 0);
 }

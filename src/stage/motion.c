@@ -4,16 +4,16 @@
 
 #include "stage/parts.h"
 
-static struct thrum__spot spot_of(const struct thrum__view *view)
+static struct thrum__stage_spot spot_of(const struct thrum__scene *scene)
 {
-	return (struct thrum__spot){view->state.from, view->state.to, view->state.row};
+	return (struct thrum__stage_spot){scene->state.from, scene->state.to, scene->state.row};
 }
 
-static void put(struct thrum__view *view, const struct thrum__spot *spot)
+static void put(struct thrum__scene *scene, const struct thrum__stage_spot *spot)
 {
-	view->state.from = spot->from;
-	view->state.to = spot->to;
-	view->state.row = spot->row;
+	scene->state.from = spot->from;
+	scene->state.to = spot->to;
+	scene->state.row = spot->row;
 }
 
 void thrum__stage_motion_from(struct thrum__stage *stage)
@@ -21,7 +21,7 @@ void thrum__stage_motion_from(struct thrum__stage *stage)
 	struct thrum__stage_private *own = stage->own;
 
 	for (uint32_t i = 0; i < stage->count; i++)
-		own->before[i] = own->is_moving ? own->shown[i] : spot_of(stage->parts[i].view);
+		own->before[i] = own->is_moving ? own->shown[i] : spot_of(stage->parts[i].scene);
 }
 
 void thrum__stage_motion_begin(struct thrum__stage *stage)
@@ -39,22 +39,22 @@ void thrum__stage_motion_stop(struct thrum__stage *stage)
 	struct thrum__stage_private *own = stage->own;
 
 	for (uint32_t i = 0; own->is_moving && i < stage->count; i++)
-		put(stage->parts[i].view, &own->shown[i]);
+		put(stage->parts[i].scene, &own->shown[i]);
 	if (own->is_moving)
 		thrum__stage_refresh(stage);
 	own->is_moving = false;
 }
 
 /* The span goes evenly by its logarithm; what lies still when one zooms by hand lies still here. */
-static struct thrum__spot between(const struct thrum__spot *a, const struct thrum__spot *b,
-	double share)
+static struct thrum__stage_spot between(const struct thrum__stage_spot *a,
+	const struct thrum__stage_spot *b, double share)
 {
 	double old = (double)(a->to - a->from), new = (double)(b->to - b->from);
 	double span = old * pow(new / old, share), part = share;
 
 	if (fabs(new - old) > 0.001 * old)
 		part = (span - old) / (new - old);
-	return (struct thrum__spot){
+	return (struct thrum__stage_spot){
 		.from = a->from + (int64_t)((double)(b->from - a->from) * part),
 		.to = a->to + (int64_t)((double)(b->to - a->to) * part),
 		.row = a->row + (b->row - a->row) * share,
@@ -77,13 +77,13 @@ bool thrum__stage_motion_at(struct thrum__stage *stage, double now)
 	}
 	share = 1 - left * left * left;
 	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__view *view = stage->parts[i].view;
-		struct thrum__spot target = spot_of(view);
+		struct thrum__scene *scene = stage->parts[i].scene;
+		struct thrum__stage_spot target = spot_of(scene);
 
 		own->shown[i] = between(&own->before[i], &target, share);
 		if (own->shown[i].to <= own->shown[i].from)
 			own->shown[i] = target;
-		put(view, &own->shown[i]);
+		put(scene, &own->shown[i]);
 	}
 	return true;
 }

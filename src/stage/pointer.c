@@ -13,9 +13,9 @@
 
 struct place {
 	uint32_t part;
-	int over; /* enum thrum__over */
-	int drag; /* enum thrum__drag: what a press there begins */
-	float y;  /* in the part's view */
+	int over; /* enum thrum__stage_over */
+	int drag; /* enum thrum__stage_drag: what a press there begins */
+	float y;  /* in the part's scene */
 };
 
 static float slack_of(unsigned with)
@@ -24,12 +24,12 @@ static float slack_of(unsigned with)
 }
 
 /* Which of the frame's edges on the strip is meant. */
-static int strip_drag(const struct thrum__view *view, float width, float x, unsigned with)
+static int strip_drag(const struct thrum__scene *scene, float width, float x, unsigned with)
 {
 	float slack = with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : EDGE, inside = slack;
 	float left, right;
 
-	if (!thrum__strip_window(view, width, &left, &right))
+	if (!thrum__paint_strip_window(scene, width, &left, &right))
 		return THRUM__DRAG_NOTHING;
 	if (right - left < 2 * slack + EDGE_LEAST)
 		inside = fmaxf((right - left - EDGE_LEAST) / 2, 0);
@@ -43,8 +43,8 @@ static int strip_drag(const struct thrum__view *view, float width, float x, unsi
 static struct place place_at(const struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct place place = {.over = THRUM__OVER_GROUND, .drag = THRUM__DRAG_NOTHING};
-	const struct thrum__view *view;
-	struct thrum__pick pick;
+	const struct thrum__scene *scene;
+	struct thrum__scene_pick pick;
 	float strip;
 
 	if (stage->count == 0 || !(fabsf(x) < 1e6f) || !(fabsf(y) < 1e6f))
@@ -56,13 +56,13 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 		return place;
 	}
 	place.part = thrum__stage_at(stage, y);
-	view = stage->parts[place.part].view;
+	scene = stage->parts[place.part].scene;
 	place.y = y - thrum__stage_view_top(stage, place.part);
-	strip = thrum__view_strip_height(view, stage->own->width);
+	strip = thrum__scene_strip_height(scene, stage->own->width);
 	if (place.y < 0) {
 		return place; /* the head */
 	} else if (place.y < strip) {
-		place.drag = strip_drag(view, stage->own->width, x, with);
+		place.drag = strip_drag(scene, stage->own->width, x, with);
 		place.over = place.drag == THRUM__DRAG_STRIP_LEFT ||
 				place.drag == THRUM__DRAG_STRIP_RIGHT
 			? THRUM__OVER_STRIP_EDGE
@@ -70,8 +70,8 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 	} else if (place.y < strip + THRUM__RULER) {
 		place.over = THRUM__OVER_RULER;
 		place.drag = THRUM__DRAG_RULER;
-	} else if (place.y < view->rows.bottom + THRUM__PAD && x <= thrum__stage_right(view)) {
-		thrum__view_pick(view, x, place.y, slack_of(with), &pick);
+	} else if (place.y < scene->rows.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
+		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
 		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
 		place.drag = THRUM__DRAG_NOT_YET;
 	}
@@ -84,17 +84,18 @@ int thrum__stage_over(const struct thrum__stage *stage, float x, float y)
 }
 
 static void pick_at(const struct thrum__stage *stage, const struct place *place, float x,
-	unsigned with, struct thrum__pick *pick)
+	unsigned with, struct thrum__scene_pick *pick)
 {
-	*pick = (struct thrum__pick){.unit = THRUM__NONE, .task = THRUM__NONE};
+	*pick = (struct thrum__scene_pick){.unit = THRUM__NONE, .task = THRUM__NONE};
 	if (place->over == THRUM__OVER_TASK)
-		thrum__view_pick(stage->parts[place->part].view, x, place->y, slack_of(with), pick);
+		thrum__scene_pick(stage->parts[place->part].scene, x, place->y, slack_of(with),
+			pick);
 }
 
 uint32_t thrum__stage_pick(const struct thrum__stage *stage, float x, float y, uint32_t *part)
 {
 	struct place place = place_at(stage, x, y, 0);
-	struct thrum__pick pick;
+	struct thrum__scene_pick pick;
 
 	pick_at(stage, &place, x, 0, &pick);
 	if (part)
@@ -113,7 +114,7 @@ void thrum__stage_forget_pointer(struct thrum__stage *stage)
 	own->pointer_part = own->drag_part = own->hover_part = 0;
 	own->hover_task = THRUM__NONE;
 	for (uint32_t i = 0; i < stage->count; i++)
-		thrum__view_hover(stage->parts[i].view, THRUM__NONE);
+		thrum__scene_hover(stage->parts[i].scene, THRUM__NONE);
 }
 
 int thrum__stage_hover(struct thrum__stage *stage, uint32_t part, uint32_t task)
@@ -123,7 +124,7 @@ int thrum__stage_hover(struct thrum__stage *stage, uint32_t part, uint32_t task)
 	if (own->hover_task == task && own->hover_part == part)
 		return 0;
 	if (own->is_hover_shown) {
-		thrum__view_hover(stage->parts[own->hover_part].view, THRUM__NONE);
+		thrum__scene_hover(stage->parts[own->hover_part].scene, THRUM__NONE);
 		own->is_hover_shown = own->is_painted = false;
 	}
 	own->hover_part = part;
@@ -143,7 +144,7 @@ static int hover(struct thrum__stage *stage, float x, float y, unsigned with)
 	struct place place = place_at(stage, x, y, with);
 	bool is_touch = with & THRUM__WITH_TOUCH;
 	uint32_t task = THRUM__NONE;
-	struct thrum__pick pick;
+	struct thrum__scene_pick pick;
 
 	own->is_inside = true;
 	own->x = x;
@@ -154,7 +155,7 @@ static int hover(struct thrum__stage *stage, float x, float y, unsigned with)
 	pick_at(stage, &place, x, with, &pick);
 	/* A chain is one thing, whichever of its tasks is below. */
 	if (pick.unit != THRUM__NONE && !is_touch)
-		task = stage->parts[place.part].view->layout->units[pick.unit].task;
+		task = stage->parts[place.part].scene->layout->units[pick.unit].task;
 	return thrum__stage_hover(stage, place.part, task) | THRUM__CHANGED_PICTURE |
 		THRUM__CHANGED_STATUS;
 }
@@ -183,31 +184,32 @@ int thrum__stage_focus(struct thrum__stage *stage, uint32_t part)
 static void grab(struct thrum__stage *stage, const struct place *place, float x, float y)
 {
 	struct thrum__stage_private *own = stage->own;
-	const struct thrum__view *view = stage->parts[place->part].view;
+	const struct thrum__scene *scene = stage->parts[place->part].scene;
 
 	own->drag = place->drag;
 	own->drag_part = place->part;
 	own->press_x = x;
 	own->press_y = y;
-	own->grabbed_time = thrum__time_axis_time(&view->time, x);
-	own->grabbed_row = thrum__row_axis_row(&view->rows, place->y);
-	own->grabbed_scale = view->time.scale;
-	own->grabbed = (struct thrum__spot){view->state.from, view->state.to, view->state.row};
+	own->grabbed_time = thrum__scene_time_axis_time(&scene->time, x);
+	own->grabbed_row = thrum__scene_row_axis_row(&scene->rows, place->y);
+	own->grabbed_scale = scene->time.scale;
+	own->grabbed = (struct thrum__stage_spot){scene->state.from, scene->state.to,
+		scene->state.row};
 }
 
 /* Outside of the frame on the strip: it comes there. */
 static int centre_strip(struct thrum__stage *stage, const struct place *place, float x)
 {
-	struct thrum__view *view = stage->parts[place->part].view;
-	int64_t span = view->state.to - view->state.from, from;
+	struct thrum__scene *scene = stage->parts[place->part].scene;
+	int64_t span = scene->state.to - scene->state.from, from;
 	float left, right;
 
 	if (place->drag != THRUM__DRAG_STRIP ||
-		!thrum__strip_window(view, stage->own->width, &left, &right) ||
+		!thrum__paint_strip_window(scene, stage->own->width, &left, &right) ||
 		(x >= left && x <= right))
 		return 0;
-	from = thrum__strip_time(view, stage->own->width, x) - span / 2;
-	thrum__view_window(view, from, from + span);
+	from = thrum__paint_strip_time(scene, stage->own->width, x) - span / 2;
+	thrum__scene_set_window(scene, from, from + span);
 	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }
 
@@ -248,23 +250,23 @@ int thrum__stage_press(struct thrum__stage *stage, float x, float y, unsigned wi
 
 /* ---- Dragging ------------------------------------------------------------------------------ */
 
-static int drag_picture(struct thrum__stage *stage, struct thrum__view *view, float x, float y)
+static int drag_picture(struct thrum__stage *stage, struct thrum__scene *scene, float x, float y)
 {
 	const struct thrum__stage_private *own = stage->own;
 	int status = thrum__stage_project(stage);
 
 	if (status == 0)
-		status = thrum__view_hold_time(view, own->grabbed_time, x, own->grabbed_scale);
+		status = thrum__scene_hold_time(scene, own->grabbed_time, x, own->grabbed_scale);
 	if (status == 0 && own->drag == THRUM__DRAG_PICTURE)
-		status = thrum__view_hold_row(view, own->grabbed_row,
+		status = thrum__scene_hold_row(scene, own->grabbed_row,
 			y - thrum__stage_view_top(stage, own->drag_part));
 	return status;
 }
 
-static void drag_strip(struct thrum__stage *stage, struct thrum__view *view, float x)
+static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, float x)
 {
 	const struct thrum__stage_private *own = stage->own;
-	double scale = thrum__strip_scale(view, own->width), ns;
+	double scale = thrum__paint_strip_scale(scene, own->width), ns;
 	int64_t from = own->grabbed.from, to = own->grabbed.to, by;
 
 	if (!(scale > 0))
@@ -280,23 +282,23 @@ static void drag_strip(struct thrum__stage *stage, struct thrum__view *view, flo
 		from = to;
 	else if (to < from)
 		to = from;
-	thrum__view_window(view, from, to);
+	thrum__scene_set_window(scene, from, to);
 }
 
 static int drag_to(struct thrum__stage *stage, float x, float y)
 {
 	struct thrum__stage_private *own = stage->own;
-	struct thrum__view *view = stage->parts[own->drag_part].view;
+	struct thrum__scene *scene = stage->parts[own->drag_part].scene;
 	int status = 0;
 
 	switch (own->drag) {
 	case THRUM__DRAG_PICTURE:
-	case THRUM__DRAG_RULER: status = drag_picture(stage, view, x, y); break;
+	case THRUM__DRAG_RULER: status = drag_picture(stage, scene, x, y); break;
 	case THRUM__DRAG_STRIP:
 	case THRUM__DRAG_STRIP_LEFT:
-	case THRUM__DRAG_STRIP_RIGHT: drag_strip(stage, view, x); break;
+	case THRUM__DRAG_STRIP_RIGHT: drag_strip(stage, scene, x); break;
 	case THRUM__DRAG_MEASURE:
-		own->measure_to = thrum__time_axis_time(&view->time, x);
+		own->measure_to = thrum__scene_time_axis_time(&scene->time, x);
 		own->has_measure = true;
 		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 	case THRUM__DRAG_DIVIDER:
@@ -328,16 +330,16 @@ int thrum__stage_move(struct thrum__stage *stage, float x, float y, unsigned wit
 static int select_at(struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct place place = place_at(stage, x, y, with);
-	struct thrum__view *view = stage->parts[place.part].view;
-	struct thrum__pick pick;
+	struct thrum__scene *scene = stage->parts[place.part].scene;
+	struct thrum__scene_pick pick;
 
 	pick_at(stage, &place, x, with, &pick);
-	if (pick.task == view->selected)
+	if (pick.task == scene->selected)
 		return 0;
 	/* Without a selection there is nothing to fade for; the next begins plain. */
 	if (pick.task == THRUM__NONE)
-		view->state.related_only = false;
-	if (thrum__view_select(view, pick.task) < 0)
+		scene->state.related_only = false;
+	if (thrum__scene_select(scene, pick.task) < 0)
 		return -THRUM_E_MEMORY;
 	stage->own->is_painted = false;
 	return THRUM__MOVED | THRUM__CHANGED_SELECTION;
@@ -359,7 +361,7 @@ int thrum__stage_release(struct thrum__stage *stage, float x, float y, unsigned 
 int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct place place;
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	int changed, shared;
 
 	if (stage->count == 0 || !is_sane(x, y))
@@ -367,11 +369,11 @@ int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsi
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
 	place = place_at(stage, x, y, with);
-	view = stage->parts[place.part].view;
+	scene = stage->parts[place.part].scene;
 	if (place.drag != THRUM__DRAG_NOT_YET)
 		return 0;
 	changed = select_at(stage, x, y, with);
-	shared = changed < 0 ? changed : thrum__view_command(view, THRUM__COMMAND_RELATED);
+	shared = changed < 0 ? changed : thrum__scene_command(scene, THRUM__COMMAND_RELATED);
 	if (shared < 0)
 		return shared;
 	stage->own->is_painted = false;

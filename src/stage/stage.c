@@ -9,7 +9,7 @@
 
 #define PART_LEAST 120  /* px */
 #define STRIP_FROM 260  /* px: lower parts have no strip */
-#define MARGIN_RIGHT 20 /* px behind a view's time axis, as thrum__view_frame leaves */
+#define MARGIN_RIGHT 20 /* px behind a scene's time axis, as thrum__scene_frame leaves */
 #define HOVER_MS 120
 #define BLINK_MS 300
 
@@ -30,7 +30,7 @@ int thrum__stage_create(struct thrum__stage **stage)
 	made->own->blink_task = THRUM__NONE;
 	thrum__stage_forget_pointer(made);
 	for (uint32_t i = 0; i < 2 * THRUM__STAGE_MAX + 1; i++)
-		thrum__list_init(&made->lists[i]);
+		thrum__draw_list_init(&made->lists[i]);
 	*stage = made;
 	return 0;
 }
@@ -40,11 +40,11 @@ void thrum__stage_destroy(struct thrum__stage *stage)
 	if (!stage)
 		return;
 	for (uint32_t i = 0; i < stage->count; i++) {
-		thrum__view_destroy(stage->parts[i].view);
+		thrum__scene_destroy(stage->parts[i].scene);
 		free(stage->parts[i].name);
 	}
 	for (uint32_t i = 0; i < 2 * THRUM__STAGE_MAX + 1; i++)
-		thrum__list_finish(&stage->lists[i]);
+		thrum__draw_list_finish(&stage->lists[i]);
 	free(stage->own);
 	free(stage);
 }
@@ -66,25 +66,26 @@ void thrum__stage_relate(struct thrum__stage *stage)
 	int64_t from = INT64_MAX, to = INT64_MIN;
 
 	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__view *view = stage->parts[i].view;
+		struct thrum__scene *scene = stage->parts[i].scene;
 		int64_t offset = stage->parts[i].offset, begin, end;
 
-		view->companions.count = 0;
-		view->reach.from = view->reach.to = 0;
-		thrum__view_whole(view, &begin, &end);
+		scene->companions.count = 0;
+		scene->reach.from = scene->reach.to = 0;
+		thrum__scene_whole(scene, &begin, &end);
 		from = begin + offset < from ? begin + offset : from;
 		to = end + offset > to ? end + offset : to;
 	}
 	for (uint32_t i = 0; stage->is_linked && i < stage->count; i++) {
-		const struct thrum__part *part = &stage->parts[i];
-		struct thrum__companions *companions = &part->view->companions;
+		const struct thrum__stage_part *part = &stage->parts[i];
+		struct thrum__scene_companions *companions = &part->scene->companions;
 
-		part->view->reach.from = bounded(from - part->offset);
-		part->view->reach.to = bounded(to - part->offset);
+		part->scene->reach.from = bounded(from - part->offset);
+		part->scene->reach.to = bounded(to - part->offset);
 		for (uint32_t k = 0; k < stage->count; k++)
 			if (k != i && companions->count < THRUM__COMPANIONS_MAX)
 				companions->all[companions->count++] =
-					(struct thrum__companion){stage->parts[k].view->tracks,
+					(struct thrum__scene_companion){stage->parts[k]
+										.scene->tracks,
 						part->offset - stage->parts[k].offset};
 	}
 	thrum__stage_refresh(stage);
@@ -93,12 +94,12 @@ void thrum__stage_relate(struct thrum__stage *stage)
 static void fit_all(struct thrum__stage *stage)
 {
 	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__view *view = stage->parts[i].view;
-		struct thrum__view_state plain;
+		struct thrum__scene *scene = stage->parts[i].scene;
+		struct thrum__scene_state plain;
 
-		thrum__view_state_default(view, &plain);
-		view->state.from = plain.from;
-		view->state.to = plain.to;
+		thrum__scene_state_default(scene, &plain);
+		scene->state.from = plain.from;
+		scene->state.to = plain.to;
 	}
 }
 
@@ -107,9 +108,9 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 	double all = 0;
 
 	for (uint32_t i = 0; i < stage->count; i++)
-		all += stage->parts[i].view->layout->rows + 1.0;
+		all += stage->parts[i].scene->layout->rows + 1.0;
 	for (uint32_t i = 0; i < stage->count; i++)
-		stage->parts[i].share = (float)((stage->parts[i].view->layout->rows + 1.0) / all);
+		stage->parts[i].share = (float)((stage->parts[i].scene->layout->rows + 1.0) / all);
 }
 
 /* After parts came or went. */
@@ -123,9 +124,9 @@ static void arrange(struct thrum__stage *stage)
 	thrum__stage_relate(stage);
 }
 
-static int add(struct thrum__stage *stage, struct thrum__view *view, const char *name)
+static int add(struct thrum__stage *stage, struct thrum__scene *scene, const char *name)
 {
-	struct thrum__part *part = &stage->parts[stage->count];
+	struct thrum__stage_part *part = &stage->parts[stage->count];
 	char *copy;
 
 	if (stage->count == THRUM__STAGE_MAX)
@@ -134,8 +135,8 @@ static int add(struct thrum__stage *stage, struct thrum__view *view, const char 
 	if (!copy)
 		return -THRUM_E_MEMORY;
 	strcpy(copy, name);
-	*part = (struct thrum__part){.view = view, .name = copy};
-	view->state.strip = true;
+	*part = (struct thrum__stage_part){.scene = scene, .name = copy};
+	scene->state.strip = true;
 	stage->count++;
 	arrange(stage);
 	fit_all(stage);
@@ -154,15 +155,15 @@ int thrum__stage_link(struct thrum__stage *stage, bool is_linked)
 	return THRUM__MOVED;
 }
 
-int thrum__stage_add(struct thrum__stage *stage, struct thrum__view *view, const char *name)
+int thrum__stage_add(struct thrum__stage *stage, struct thrum__scene *scene, const char *name)
 {
 	uint32_t count = stage->count;
-	int status = add(stage, view, name);
+	int status = add(stage, scene, name);
 
 	if (status < 0 && stage->count > count)
 		thrum__stage_remove(stage, count);
 	else if (status < 0)
-		thrum__view_destroy(view);
+		thrum__scene_destroy(scene);
 	return status;
 }
 
@@ -170,7 +171,7 @@ void thrum__stage_remove(struct thrum__stage *stage, uint32_t part)
 {
 	if (part >= stage->count)
 		return;
-	thrum__view_destroy(stage->parts[part].view);
+	thrum__scene_destroy(stage->parts[part].scene);
 	free(stage->parts[part].name);
 	stage->count--;
 	memmove(&stage->parts[part], &stage->parts[part + 1],
@@ -194,39 +195,39 @@ void thrum__stage_align(struct thrum__stage *stage, uint32_t part, int64_t offse
 
 int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, int64_t length)
 {
-	struct thrum__view *view;
-	struct thrum__view_state before, after;
+	struct thrum__scene *scene;
+	struct thrum__scene_state before, after;
 	int64_t span;
 	int status;
 
 	if (part >= stage->count)
 		return 0;
-	view = stage->parts[part].view;
-	thrum__view_state_default(view, &before);
-	thrum__view_hover(view, THRUM__NONE);
+	scene = stage->parts[part].scene;
+	thrum__scene_state_default(scene, &before);
+	thrum__scene_hover(scene, THRUM__NONE);
 	if (stage->own->hover_part == part)
 		stage->own->is_hover_shown = false;
-	status = thrum__view_update(view);
+	status = thrum__scene_update(scene);
 	if (status != 0)
 		return status;
 	if (!stage->own->has_own_heights)
 		thrum__stage_share_height(stage);
 	thrum__stage_relate(stage);
-	thrum__view_state_default(view, &after);
-	if (!follow || view->state.to < before.to)
+	thrum__scene_state_default(scene, &after);
+	if (!follow || scene->state.to < before.to)
 		return 0;
-	span = length > 0 ? length : view->state.to - view->state.from;
+	span = length > 0 ? length : scene->state.to - scene->state.from;
 	if (span > THRUM__END_MAX)
 		span = THRUM__END_MAX;
-	view->state.to = after.to;
-	view->state.from = after.to - span;
+	scene->state.to = after.to;
+	scene->state.from = after.to - span;
 	return thrum__stage_share(stage, part);
 }
 
 /* ---- What parts have in common ------------------------------------------------------------- */
 
 void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,
-	const struct thrum__view_state *source, struct thrum__view_state *state)
+	const struct thrum__scene_state *source, struct thrum__scene_state *state)
 {
 	int64_t offset = stage->parts[from].offset - stage->parts[to].offset;
 
@@ -249,18 +250,18 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 
 int thrum__stage_share(struct thrum__stage *stage, uint32_t part)
 {
-	const struct thrum__view_state *source = &stage->parts[part].view->state;
+	const struct thrum__scene_state *source = &stage->parts[part].scene->state;
 	int status = 0;
 
 	for (uint32_t i = 0; i < stage->count && status == 0; i++) {
-		struct thrum__view *view = stage->parts[i].view;
-		bool finds_other = strcmp(view->state.search, source->search) != 0;
+		struct thrum__scene *scene = stage->parts[i].scene;
+		bool finds_other = strcmp(scene->state.search, source->search) != 0;
 
 		if (i == part)
 			continue;
-		thrum__stage_inherit(stage, part, i, source, &view->state);
+		thrum__stage_inherit(stage, part, i, source, &scene->state);
 		if (finds_other)
-			status = thrum__view_settle(view);
+			status = thrum__scene_settle(scene);
 	}
 	thrum__stage_refresh(stage);
 	return status;
@@ -287,11 +288,11 @@ uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
 	return part;
 }
 
-float thrum__stage_right(const struct thrum__view *view)
+float thrum__stage_right(const struct thrum__scene *scene)
 {
-	float right = (float)view->time.x1 + MARGIN_RIGHT;
+	float right = (float)scene->time.x1 + MARGIN_RIGHT;
 
-	return right < view->width ? right : view->width;
+	return right < scene->width ? right : scene->width;
 }
 
 /* Whole pixels, so that all lines stay sharp. */
@@ -300,15 +301,15 @@ void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 	float least = fminf(PART_LEAST, height / (float)stage->count), top = 0, given = 0;
 
 	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__part *part = &stage->parts[i];
+		struct thrum__stage_part *part = &stage->parts[i];
 		bool is_last = i + 1 == stage->count;
 
 		given += least + part->share * (height - least * (float)stage->count);
 		part->top = top;
 		part->height = is_last ? height - top : floorf(given + 0.5f) - top;
 		top += part->height;
-		part->view->hides_legend = !is_last;
-		part->view->hides_strip = part->height - head_of(stage) < STRIP_FROM;
+		part->scene->hides_legend = !is_last;
+		part->scene->hides_strip = part->height - head_of(stage) < STRIP_FROM;
 	}
 	stage->own->width = width;
 	stage->own->height = height;
@@ -316,7 +317,7 @@ void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 
 void thrum__stage_divide(struct thrum__stage *stage, uint32_t part, float y)
 {
-	struct thrum__part *above = &stage->parts[part - 1], *below = &stage->parts[part];
+	struct thrum__stage_part *above = &stage->parts[part - 1], *below = &stage->parts[part];
 	float count = (float)stage->count, least = fminf(PART_LEAST, stage->own->height / count);
 	float rest = stage->own->height - least * count, both = above->share + below->share;
 
@@ -337,7 +338,7 @@ int thrum__stage_project(struct thrum__stage *stage)
 	if (own->is_projected || own->width == 0)
 		return 0;
 	for (uint32_t i = 0; i < stage->count && status == 0; i++)
-		status = thrum__view_project(stage->parts[i].view, own->width,
+		status = thrum__scene_project(stage->parts[i].scene, own->width,
 			stage->parts[i].height - head_of(stage));
 	stage->own->is_projected = status == 0;
 	return status;
@@ -358,7 +359,7 @@ static bool show_hovered(struct thrum__stage *stage, double now)
 	if (now - own->hover_start < HOVER_MS)
 		return true;
 	own->is_hover_shown = true;
-	thrum__view_hover(stage->parts[own->hover_part].view, own->hover_task);
+	thrum__scene_hover(stage->parts[own->hover_part].scene, own->hover_task);
 	own->is_painted = false;
 	return false;
 }
@@ -379,23 +380,23 @@ static bool blinks(struct thrum__stage *stage, double now)
 	return false;
 }
 
-static int paint_parts(struct thrum__stage *stage, const struct thrum__metrics *metrics)
+static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics)
 {
 	struct thrum__stage_private *own = stage->own;
-	struct thrum__list *list = stage->lists;
+	struct thrum__draw_list *list = stage->lists;
 	int status = 0;
 
 	for (uint32_t i = 0; i < stage->count && stage->count > 1; i++, list++) {
-		const struct thrum__part *part = &stage->parts[i];
+		const struct thrum__stage_part *part = &stage->parts[i];
 
 		thrum__stage_head(list, part->top, own->width, i == 0, i == stage->focus,
 			part->name);
 		status = list->failed ? -THRUM_E_MEMORY : status;
 	}
 	for (uint32_t i = 0; i < stage->count && status == 0; i++, list++) {
-		const struct thrum__part *part = &stage->parts[i];
+		const struct thrum__stage_part *part = &stage->parts[i];
 
-		status = thrum__view_frame(part->view, own->width, part->height - head_of(stage),
+		status = thrum__scene_frame(part->scene, own->width, part->height - head_of(stage),
 			metrics, list);
 		list->x = 0;
 		list->y = thrum__stage_view_top(stage, i);
@@ -407,21 +408,21 @@ static int paint_parts(struct thrum__stage *stage, const struct thrum__metrics *
 }
 
 /* The states are put where the motion is, and back. */
-static int paint_moving(struct thrum__stage *stage, const struct thrum__metrics *metrics,
+static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics,
 	double now, bool *is_moving)
 {
-	struct thrum__spot targets[THRUM__STAGE_MAX];
+	struct thrum__stage_spot targets[THRUM__STAGE_MAX];
 	int status;
 
 	for (uint32_t i = 0; i < stage->count; i++) {
-		const struct thrum__view_state *state = &stage->parts[i].view->state;
+		const struct thrum__scene_state *state = &stage->parts[i].scene->state;
 
-		targets[i] = (struct thrum__spot){state->from, state->to, state->row};
+		targets[i] = (struct thrum__stage_spot){state->from, state->to, state->row};
 	}
 	*is_moving = thrum__stage_motion_at(stage, now);
 	status = paint_parts(stage, metrics);
 	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__view_state *state = &stage->parts[i].view->state;
+		struct thrum__scene_state *state = &stage->parts[i].scene->state;
 
 		state->from = targets[i].from;
 		state->to = targets[i].to;
@@ -431,10 +432,10 @@ static int paint_moving(struct thrum__stage *stage, const struct thrum__metrics 
 }
 
 int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
-	const struct thrum__metrics *metrics, double now)
+	const struct thrum__draw_metrics *metrics, double now)
 {
 	struct thrum__stage_private *own = stage->own;
-	struct thrum__list *over;
+	struct thrum__draw_list *over;
 	bool is_hovering, is_blinking, is_moving = false;
 	int status = 0;
 
@@ -452,9 +453,9 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 	}
 	over = &stage->lists[stage->list_count - 1];
 	over->x = over->y = 0;
-	thrum__list_clear(over, width, height);
+	thrum__draw_list_clear(over, width, height);
 	thrum__stage_paint_over(stage, metrics, over);
-	thrum__list_sort(over);
+	thrum__draw_list_sort(over);
 	if (over->failed)
 		return -THRUM_E_MEMORY;
 	return is_moving || is_hovering || is_blinking;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The stage: what a window or a page shows. One view, or several, one above the other, on a common
- * time or each on its own; what pointer, wheel and keys mean; motion between two views; the status
+ * The stage: what a window or a page shows. One scene, or several, one above the other, on a common
+ * time or each on its own; what pointer, wheel and keys mean; motion between two scenes; the status
  * line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
- * lists, and decide nothing. Whoever changes a view itself says so with thrum__stage_refresh.
+ * lists, and decide nothing. Whoever changes a scene itself says so with thrum__stage_refresh.
  */
 #ifndef STAGE_STAGE_H
 #define STAGE_STAGE_H
@@ -16,7 +16,7 @@
 #define THRUM__PANEL_MAX 16
 
 /* What a call changed, or what the front end has to do now: bits. Negative: an enum thrum_error. */
-enum thrum__changed {
+enum thrum__stage_changed {
 	THRUM__CHANGED_PICTURE = 1,   /* a frame is wanted */
 	THRUM__CHANGED_SELECTION = 2, /* what is selected, or in which part */
 	THRUM__CHANGED_SEARCH = 4,
@@ -27,7 +27,7 @@ enum thrum__changed {
 };
 
 /* What the pointer is over, for its shape. */
-enum thrum__over {
+enum thrum__stage_over {
 	THRUM__OVER_GROUND,
 	THRUM__OVER_TASK,
 	THRUM__OVER_STRIP,
@@ -43,42 +43,43 @@ enum {
 	THRUM__WITH_TOUCH = 4,   /* a finger: picks from farther away, has no hover */
 };
 
-struct thrum__part {
-	struct thrum__view *view; /* the stage's own: destroyed with it */
-	char *name;               /* as given; any bytes */
-	int64_t offset;           /* its time 0, in the common time: thrum__stage_align */
-	float top, height;        /* with its head, where there is one */
-	float share;              /* of the height that is left beyond the least; together 1 */
+struct thrum__stage_part {
+	struct thrum__scene *scene; /* the stage's own: destroyed with it */
+	char *name;                 /* as given; any bytes */
+	int64_t offset;             /* its time 0, in the common time: thrum__stage_align */
+	float top, height;          /* with its head, where there is one */
+	float share;                /* of the height that is left beyond the least; together 1 */
 };
 
 struct thrum__stage {
-	struct thrum__part parts[THRUM__STAGE_MAX];
+	struct thrum__stage_part parts[THRUM__STAGE_MAX];
 	uint32_t count;
 	uint32_t focus;               /* the part that keys go to */
 	bool is_linked;               /* one time for all; else each its own */
 	bool is_animated;             /* false: reduced motion */
 	char panel[THRUM__PANEL_MAX]; /* a word of the front end's that travels in the address */
 	/* Made by the last frame, to be painted in this order: */
-	struct thrum__list
+	struct thrum__draw_list
 		lists[2 * THRUM__STAGE_MAX + 1]; /* heads, parts; crosshair and measure */
 	uint32_t list_count;
 	struct thrum__stage_private *own;
 };
 
 THRUM__MUST_USE int thrum__stage_create(struct thrum__stage **);
-void thrum__stage_destroy(struct thrum__stage *); /* with its views; NULL is fine */
+void thrum__stage_destroy(struct thrum__stage *); /* with its scenes; NULL is fine */
 
-/* Adds a view below the others, which the stage takes over (also on failure). All views are made to
+/* Adds a scene below the others, which the stage takes over (also on failure). All scenes are made to
  * show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE:
  * there are too many. */
-THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__view *, const char *name);
+THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__scene *,
+	const char *name);
 void thrum__stage_remove(struct thrum__stage *, uint32_t part);
 /* Where a part's time 0 lies in the common time; shows the whole again. */
 void thrum__stage_align(struct thrum__stage *, uint32_t part, int64_t offset);
 /* The next frame is made anew, whatever changed. */
 void thrum__stage_refresh(struct thrum__stage *);
 
-/* After a part's model grew or forgot: its view follows. A window that reached the trace's end goes
+/* After a part's model grew or forgot: its scene follows. A window that reached the trace's end goes
  * with the end, where `follow` is set, and keeps its length (`length` > 0: this one, in ns). */
 THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bool follow,
 	int64_t length);
@@ -88,13 +89,13 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
  * moves, so that another frame is wanted; 0; or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float height,
-	const struct thrum__metrics *, double now);
+	const struct thrum__draw_metrics *, double now);
 
 /* Names a trace above its part: also in pictures of several. The list has to be initialized. */
-void thrum__stage_head(struct thrum__list *, float top, float width, bool is_first, bool is_focus,
-	const char *name);
+void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
+	bool is_focus, const char *name);
 
-/* ---- Input: all return bits of enum thrum__changed, or -THRUM_E_MEMORY ----------------------- */
+/* ---- Input: all return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----------------------- */
 
 /*
  * The pointer. Press and move drag: on the picture it pans, what was grabbed staying below the
@@ -107,7 +108,7 @@ int thrum__stage_move(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_release(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_double_press(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_leave(struct thrum__stage *); /* the pointer is gone; also ends a drag */
-int thrum__stage_over(const struct thrum__stage *, float x, float y); /* enum thrum__over */
+int thrum__stage_over(const struct thrum__stage *, float x, float y); /* enum thrum__stage_over */
 /* The task at a place, or THRUM__NONE; *part (may be NULL): whose place it is. */
 uint32_t thrum__stage_pick(const struct thrum__stage *, float x, float y, uint32_t *part);
 
@@ -153,11 +154,11 @@ bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32
 
 /* Scroll bars: what there is, where the window begins and how much it shows. Of rows in rows, of
  * time in ns of the focused part. `page` is at most `all`. */
-struct thrum__scroll {
+struct thrum__stage_scroll {
 	double all, at, page;
 };
-void thrum__stage_scroll_rows(const struct thrum__stage *, struct thrum__scroll *);
-void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__scroll *);
+void thrum__stage_scroll_rows(const struct thrum__stage *, struct thrum__stage_scroll *);
+void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__stage_scroll *);
 int thrum__stage_set_row(struct thrum__stage *, double at);
 int thrum__stage_set_time(struct thrum__stage *, double at);
 
@@ -181,7 +182,7 @@ size_t thrum__stage_file_words(const struct thrum__stage *, uint32_t part, char 
 
 /*
  * Everything that another must have to see the same, as one line fit for a URL's fragment: the
- * first part's state as thrum__view_state_print gives it, "link=0", "panel=tasks", and of further
+ * first part's state as thrum__scene_state_print gives it, "link=0", "panel=tasks", and of further
  * parts what differs, their keys preceded by the part's number and a point: "2.sel=15". Where
  * dividers were dragged: "2.share=300", thousandths of the height. Length as snprintf.
  */

@@ -10,17 +10,17 @@
 /* A stage has the strip, unless it is turned off. The theme is whose the stage is: an address that
  * is given to somebody else doesn't say it, but may. */
 static void plain_of(const struct thrum__stage *stage, uint32_t part,
-	struct thrum__view_state *state)
+	struct thrum__scene_state *state)
 {
-	thrum__view_state_default(stage->parts[part].view, state);
+	thrum__scene_state_default(stage->parts[part].scene, state);
 	state->strip = true;
-	state->theme = stage->parts[0].view->state.theme;
+	state->theme = stage->parts[0].scene->state.theme;
 }
 
 size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size_t size)
 {
-	struct thrum__line line = {to, size, 0};
-	struct thrum__view_state plain;
+	struct thrum__scene_address line = {to, size, 0};
+	struct thrum__scene_state plain;
 	char prefix[16];
 
 	if (size > 0)
@@ -31,17 +31,17 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 		if (i > 0)
 			snprintf(prefix, sizeof prefix, "%u.", (unsigned)i + 1);
 		if (i > 0)
-			thrum__stage_inherit(stage, 0, i, &stage->parts[0].view->state, &plain);
-		thrum__state_put(&line, prefix, &stage->parts[i].view->state, &plain);
+			thrum__stage_inherit(stage, 0, i, &stage->parts[0].scene->state, &plain);
+		thrum__scene_address_put(&line, prefix, &stage->parts[i].scene->state, &plain);
 		/* Not rounded up: together they are never more than there is. */
 		if (i > 0 && stage->own->has_own_heights)
-			thrum__line_number(&line, prefix, "share",
+			thrum__scene_address_number(&line, prefix, "share",
 				(int64_t)(stage->parts[i].share * 1000 + 0.01f));
 	}
 	if (!stage->is_linked)
-		thrum__line_number(&line, "", "link", 0);
+		thrum__scene_address_number(&line, "", "link", 0);
 	if (stage->panel[0])
-		thrum__line_text(&line, "", "panel", stage->panel);
+		thrum__scene_address_text(&line, "", "panel", stage->panel);
 	return line.length;
 }
 
@@ -56,7 +56,7 @@ enum round {
 
 struct reading {
 	struct thrum__stage *stage;
-	struct thrum__view_state states[THRUM__STAGE_MAX];
+	struct thrum__scene_state states[THRUM__STAGE_MAX];
 	char panel[THRUM__PANEL_MAX];
 	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
 	bool has_shares, is_linked;
@@ -81,7 +81,7 @@ static const char *take_share(struct reading *reading, uint32_t part, const char
 {
 	int64_t sum = 0;
 
-	if (!thrum__state_small(value, 1000, &reading->shares[part]))
+	if (!thrum__scene_address_small(value, 1000, &reading->shares[part]))
 		return "share is a number from 0 to 1000";
 	for (uint32_t i = 1; i < THRUM__STAGE_MAX; i++)
 		sum += reading->shares[i];
@@ -108,22 +108,22 @@ static const char *take(void *context, const char *key, const char *value)
 	if (is_share)
 		return take_share(reading, part, value);
 	if (is_link) {
-		if (!thrum__state_small(value, 1, &number))
+		if (!thrum__scene_address_small(value, 1, &number))
 			return "link is 0 or 1";
 		reading->is_linked = number != 0;
 		return NULL;
 	}
 	if (is_panel)
-		return thrum__state_text(value, reading->panel, sizeof reading->panel)
+		return thrum__scene_address_unescape(value, reading->panel, sizeof reading->panel)
 			? NULL
 			: "panel is a word of at most 15 bytes";
-	return thrum__state_take(&reading->states[part], key, value);
+	return thrum__scene_address_take(&reading->states[part], key, value);
 }
 
 static int read_all(struct reading *reading, const char *text, struct thrum_error_info *error)
 {
 	struct thrum__stage *stage = reading->stage;
-	int status = thrum__state_pairs(text, take, reading, error);
+	int status = thrum__scene_address_pairs(text, take, reading, error);
 
 	if (status != 0)
 		return status;
@@ -132,20 +132,20 @@ static int read_all(struct reading *reading, const char *text, struct thrum_erro
 	for (uint32_t i = 0; i < stage->count; i++)
 		plain_of(stage, i, &reading->states[i]);
 	reading->round = OF_FIRST;
-	status = thrum__state_pairs(text, take, reading, error);
+	status = thrum__scene_address_pairs(text, take, reading, error);
 	for (uint32_t i = 1; i < stage->count; i++)
 		thrum__stage_inherit(stage, 0, i, &reading->states[0], &reading->states[i]);
 	reading->round = OF_OTHERS;
-	return status != 0 ? status : thrum__state_pairs(text, take, reading, error);
+	return status != 0 ? status : thrum__scene_address_pairs(text, take, reading, error);
 }
 
-static int put_states(struct thrum__stage *stage, const struct thrum__view_state *states)
+static int put_states(struct thrum__stage *stage, const struct thrum__scene_state *states)
 {
 	int status = 0;
 
 	for (uint32_t i = 0; i < stage->count && status == 0; i++) {
-		stage->parts[i].view->state = states[i];
-		status = thrum__view_settle(stage->parts[i].view);
+		stage->parts[i].scene->state = states[i];
+		status = thrum__scene_settle(stage->parts[i].scene);
 	}
 	return status;
 }

@@ -36,7 +36,7 @@ static void put_count(struct words *words, uint64_t count, const char *one)
 {
 	char digits[THRUM__NUMBER_ROOM];
 
-	thrum__number_words(count, digits);
+	thrum__words_number(count, digits);
 	put(words, "%s %s%s", digits, one, count == 1 ? "" : "s");
 }
 
@@ -44,14 +44,14 @@ static void put_duration(struct words *words, int64_t ns, int digits)
 {
 	char text[64];
 
-	thrum__duration_words(ns, digits, text, sizeof text);
+	thrum__words_duration(ns, digits, text, sizeof text);
 	put(words, "%s", text);
 }
 
 /* ns a pixel */
-static int64_t step_of(const struct thrum__view *view)
+static int64_t step_of(const struct thrum__scene *scene)
 {
-	double step = view->time.scale > 0 ? 1 / view->time.scale : 1;
+	double step = scene->time.scale > 0 ? 1 / scene->time.scale : 1;
 
 	return step < 1 ? 1 : step < 1e18 ? (int64_t)step : (int64_t)1e18;
 }
@@ -71,7 +71,7 @@ static void put_measured(struct words *words, const struct thrum__stage *stage)
 	put_duration(words, to - from, 4);
 	put(words, ", ");
 	put_duration(words,
-		thrum__tracks_busy(stage->parts[own->measure_part].view->tracks, from, to), 3);
+		thrum__index_busy(stage->parts[own->measure_part].scene->tracks, from, to), 3);
 	put(words, " of it running");
 }
 
@@ -79,9 +79,9 @@ static void put_measured(struct words *words, const struct thrum__stage *stage)
 static void put_task(struct words *words, const struct thrum__model *model, uint32_t task)
 {
 	char name[400], text[200];
-	size_t size = thrum__view_task_words(model, task, name, sizeof name);
+	size_t size = thrum__words_task(model, task, name, sizeof name);
 
-	size = thrum__text_clean(name, size < sizeof name ? size : sizeof name - 1, text,
+	size = thrum__base_utf8_clean(name, size < sizeof name ? size : sizeof name - 1, text,
 		sizeof text);
 	put(words, "  %.*s", (int)size, text);
 }
@@ -89,8 +89,8 @@ static void put_task(struct words *words, const struct thrum__model *model, uint
 static void put_counter(struct words *words, const struct thrum__stage *stage)
 {
 	const struct thrum__stage_private *own = stage->own;
-	struct thrum__counter_below below = thrum__stage_counter_below(stage);
-	const struct thrum__model *model = stage->parts[own->pointer_part].view->model;
+	struct thrum__scene_counter_below below = thrum__stage_counter_below(stage);
+	const struct thrum__model *model = stage->parts[own->pointer_part].scene->model;
 	char name[200], value[40];
 	const char *path;
 	size_t size;
@@ -98,8 +98,8 @@ static void put_counter(struct words *words, const struct thrum__stage *stage)
 	if (!below.place)
 		return;
 	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
-	size = thrum__text_clean(path, size, name, sizeof name);
-	thrum__counter_words(below.value, value, sizeof value);
+	size = thrum__base_utf8_clean(path, size, name, sizeof name);
+	thrum__words_counter(below.value, value, sizeof value);
 	put(words, "  ·  %.*s %s", (int)size, name, below.is_known ? value : "not known");
 }
 
@@ -107,7 +107,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 {
 	const struct thrum__stage_private *own = stage->own;
 	struct words words = words_in(to, size);
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 	char text[64];
 	uint32_t task;
 
@@ -117,15 +117,15 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 		put_measured(&words, stage);
 		return words.length;
 	}
-	view = stage->parts[own->pointer_part].view;
+	scene = stage->parts[own->pointer_part].scene;
 	if (!own->has_crosshair)
 		return 0;
-	thrum__moment_words(thrum__time_axis_time(&view->time, own->x), step_of(view), text,
+	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
 		sizeof text);
 	put(&words, "%s", text);
 	task = thrum__stage_pick(stage, own->x, own->y, NULL);
 	if (task != THRUM__NONE)
-		put_task(&words, view->model, task);
+		put_task(&words, scene->model, task);
 	put_counter(&words, stage);
 	return words.length;
 }
@@ -133,27 +133,27 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	struct words words = words_in(to, size);
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 	int64_t step, from, end;
 	char text[64];
 
 	if (stage->count == 0)
 		return 0;
-	view = stage->parts[stage->focus].view;
-	step = step_of(view);
-	from = view->state.from > 0 ? view->state.from : 0;
-	end = view->state.to;
-	thrum__moment_words(from, step, text, sizeof text);
+	scene = stage->parts[stage->focus].scene;
+	step = step_of(scene);
+	from = scene->state.from > 0 ? scene->state.from : 0;
+	end = scene->state.to;
+	thrum__words_time(from, step, text, sizeof text);
 	put(&words, "seen: %s … ", text);
-	thrum__moment_words(end, step, text, sizeof text);
+	thrum__words_time(end, step, text, sizeof text);
 	put(&words, "%s", text);
-	if (view->is_folded)
+	if (scene->is_folded)
 		put(&words, ", idle folded");
-	if (view->is_squeezed)
+	if (scene->is_squeezed)
 		put(&words, ", quiet rows folded");
-	if (view->state.fisheye)
+	if (scene->state.fisheye)
 		put(&words, ", fish-eye");
-	if (view->is_related)
+	if (scene->is_related)
 		put(&words, ", unrelated faded");
 	return words.length;
 }
@@ -166,7 +166,7 @@ size_t thrum__stage_part_words(const struct thrum__stage *stage, uint32_t part, 
 
 	if (part >= stage->count)
 		return 0;
-	model = stage->parts[part].view->model;
+	model = stage->parts[part].scene->model;
 	put_count(&words, model->tasks.count, "task");
 	put(&words, " · ");
 	put_duration(&words, model->end, 4);
@@ -178,8 +178,8 @@ size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t par
 {
 	struct words words = words_in(to, size);
 
-	if (part < stage->count && stage->parts[part].view->findings.count > 0)
-		put_count(&words, stage->parts[part].view->findings.count, "finding");
+	if (part < stage->count && stage->parts[part].scene->findings.count > 0)
+		put_count(&words, stage->parts[part].scene->findings.count, "finding");
 	return words.length;
 }
 
@@ -189,7 +189,8 @@ size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, 
 	struct words words = words_in(to, size);
 	const char *name = part < stage->count ? stage->parts[part].name : "";
 	char clean[200];
-	size_t length = thrum__text_clean(name, strlen(name), clean, sizeof clean), stem = length;
+	size_t length = thrum__base_utf8_clean(name, strlen(name), clean, sizeof clean),
+	       stem = length;
 
 	while (stem > 0 && clean[stem - 1] != '.')
 		stem--;
@@ -208,13 +209,13 @@ uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
 	uint32_t found = 0, before = 0;
 
 	for (uint32_t i = 0; i < stage->count; i++) {
-		const struct thrum__view *view = stage->parts[i].view;
-		uint32_t selected = thrum__layout_unit(view->layout, view->selected);
+		const struct thrum__scene *scene = stage->parts[i].scene;
+		uint32_t selected = thrum__layout_unit(scene->layout, scene->selected);
 
 		if (i == stage->focus && selected != THRUM__NONE &&
-			(view->looks[selected] & THRUM__LOOK_FOUND))
-			before = found + thrum__view_found_before(view, selected);
-		found += view->found;
+			(scene->looks[selected] & THRUM__LOOK_FOUND))
+			before = found + thrum__scene_found_before(scene, selected);
+		found += scene->found;
 	}
 	if (at)
 		*at = before;
@@ -226,16 +227,16 @@ uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
 size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	struct words words = words_in(to, size);
-	const struct thrum__view_state *state;
+	const struct thrum__scene_state *state;
 	int64_t from, span;
 	char text[64];
 
 	if (stage->count == 0)
 		return 0;
-	state = &stage->parts[stage->focus].view->state;
+	state = &stage->parts[stage->focus].scene->state;
 	from = state->from > 0 ? state->from : 0;
 	span = state->to - from > 0 ? state->to - from : 1;
-	thrum__moment_words(from, span / 100, text, sizeof text);
+	thrum__words_time(from, span / 100, text, sizeof text);
 	put(&words, "%s + ", text);
 	put_duration(&words, span, 3);
 	return words.length;
@@ -266,7 +267,7 @@ static const char *read_amount(const char *text, struct amount *amount)
 		while (*++at >= '0' && *at <= '9')
 			amount->number += (*at - '0') * (scale /= 10);
 	at = skip(at);
-	amount->unit = (double)thrum__time_unit(at, &size);
+	amount->unit = (double)thrum__words_time_unit(at, &size);
 	return skip(at + size);
 }
 

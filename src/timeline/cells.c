@@ -9,15 +9,16 @@
 #include "base/array.h"
 #include "timeline/pieces.h"
 
-static size_t block_size(const struct thrum__cells *cells)
+static size_t block_size(const struct thrum__timeline_cells *cells)
 {
 	return (size_t)THRUM__BLOCK * cells->width * sizeof(uint32_t);
 }
 
-static int reserve(struct thrum__cells *cells, uint32_t number)
+static int reserve(struct thrum__timeline_cells *cells, uint32_t number)
 {
 	uint32_t room = cells->room;
-	uint32_t **block = thrum__grown(cells->block, &room, number + 1ull, sizeof(*block));
+	uint32_t **block = thrum__base_grow_by_half(cells->block, &room, number + 1ull,
+		sizeof(*block));
 
 	if (!block)
 		return -THRUM_E_MEMORY;
@@ -26,8 +27,8 @@ static int reserve(struct thrum__cells *cells, uint32_t number)
 		block[cells->room] = NULL;
 	if (block[number])
 		return 0;
-	uint32_t *kept = thrum__grown(cells->kept, &cells->kept_room, cells->kept_count + 1ull,
-		sizeof(*kept));
+	uint32_t *kept = thrum__base_grow_by_half(cells->kept, &cells->kept_room,
+		cells->kept_count + 1ull, sizeof(*kept));
 
 	if (kept)
 		cells->kept = kept;
@@ -39,8 +40,8 @@ static int reserve(struct thrum__cells *cells, uint32_t number)
 	return 0;
 }
 
-int thrum__cells_follow(struct thrum__cells *cells, const struct thrum__model *model,
-	uint32_t first)
+int thrum__timeline_cells_follow(struct thrum__timeline_cells *cells,
+	const struct thrum__model *model, uint32_t first)
 {
 	int error = 0;
 
@@ -50,7 +51,8 @@ int thrum__cells_follow(struct thrum__cells *cells, const struct thrum__model *m
 	return error;
 }
 
-void thrum__cells_forget(struct thrum__cells *cells, const struct thrum__model *model)
+void thrum__timeline_cells_forget(struct thrum__timeline_cells *cells,
+	const struct thrum__model *model)
 {
 	uint32_t count = 0;
 
@@ -67,7 +69,7 @@ void thrum__cells_forget(struct thrum__cells *cells, const struct thrum__model *
 	cells->kept_count = count;
 }
 
-void thrum__cells_finish(struct thrum__cells *cells)
+void thrum__timeline_cells_finish(struct thrum__timeline_cells *cells)
 {
 	for (uint32_t i = 0; i < cells->kept_count; i++)
 		free(cells->block[cells->kept[i]]);
@@ -75,7 +77,7 @@ void thrum__cells_finish(struct thrum__cells *cells)
 	free(cells->kept);
 }
 
-size_t thrum__cells_memory(const struct thrum__cells *cells)
+size_t thrum__timeline_cells_memory(const struct thrum__timeline_cells *cells)
 {
 	return cells->kept_count * block_size(cells) + cells->room * sizeof(*cells->block);
 }

@@ -2,14 +2,14 @@
 /*
  * Columns by task, of what others note beside the model. In blocks as the model's: what is
  * forgotten is dropped a block at a time, though a task of an older block stays for ever. Internal
- * to view/.
+ * to this room.
  */
 #ifndef TIMELINE_CELLS_H
 #define TIMELINE_CELLS_H
 
 #include "model/model.h"
 
-struct thrum__cells {
+struct thrum__timeline_cells {
 	uint32_t **block;
 	uint32_t *kept; /* numbers of the blocks that are there, in order */
 	uint32_t room, kept_count, kept_room;
@@ -17,7 +17,8 @@ struct thrum__cells {
 };
 
 /* A task's numbers; NULL: its block isn't there. */
-static inline uint32_t *thrum__cell(const struct thrum__cells *cells, uint32_t task)
+static inline uint32_t *thrum__timeline_cell(const struct thrum__timeline_cells *cells,
+	uint32_t task)
 {
 	uint32_t number = task >> THRUM__BLOCK_SHIFT;
 
@@ -27,11 +28,11 @@ static inline uint32_t *thrum__cell(const struct thrum__cells *cells, uint32_t t
 }
 
 /* Makes the blocks of the model's tasks from `first` on, all NONE. 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__cells_follow(struct thrum__cells *, const struct thrum__model *,
-	uint32_t first);
+THRUM__MUST_USE int thrum__timeline_cells_follow(struct thrum__timeline_cells *,
+	const struct thrum__model *, uint32_t first);
 /* Drops the blocks that the model has forgotten. */
-void thrum__cells_forget(struct thrum__cells *, const struct thrum__model *);
-void thrum__cells_finish(struct thrum__cells *);
-size_t thrum__cells_memory(const struct thrum__cells *);
+void thrum__timeline_cells_forget(struct thrum__timeline_cells *, const struct thrum__model *);
+void thrum__timeline_cells_finish(struct thrum__timeline_cells *);
+size_t thrum__timeline_cells_memory(const struct thrum__timeline_cells *);
 
 #endif

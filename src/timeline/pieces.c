@@ -9,7 +9,7 @@
 #define DIGIT_MASK ((1u << DIGIT) - 1)
 #define DIGITS_FROM 1024 /* fewer aren't worth the counting */
 
-static size_t run_end(const struct thrum__piece *from, size_t at, size_t count)
+static size_t run_end(const struct thrum__timeline_piece *from, size_t at, size_t count)
 {
 	if (at >= count)
 		return count;
@@ -18,8 +18,9 @@ static size_t run_end(const struct thrum__piece *from, size_t at, size_t count)
 	return at;
 }
 
-static void merge(const struct thrum__piece *left, size_t left_count,
-	const struct thrum__piece *right, size_t right_count, struct thrum__piece *to)
+static void merge(const struct thrum__timeline_piece *left, size_t left_count,
+	const struct thrum__timeline_piece *right, size_t right_count,
+	struct thrum__timeline_piece *to)
 {
 	while (left_count && right_count) {
 		if (left->start <= right->start) {
@@ -37,9 +38,10 @@ static void merge(const struct thrum__piece *left, size_t left_count,
 }
 
 /* Merges ascending runs by twos until there is but one. */
-static void sort_by_merging(struct thrum__piece *pieces, struct thrum__piece *scratch, size_t count)
+static void sort_by_merging(struct thrum__timeline_piece *pieces,
+	struct thrum__timeline_piece *scratch, size_t count)
 {
-	struct thrum__piece *from = pieces, *to = scratch;
+	struct thrum__timeline_piece *from = pieces, *to = scratch;
 
 	while (run_end(from, 0, count) < count) {
 		for (size_t at = 0; at < count;) {
@@ -49,7 +51,7 @@ static void sort_by_merging(struct thrum__piece *pieces, struct thrum__piece *sc
 			merge(from + at, middle - at, from + middle, end - middle, to + at);
 			at = end;
 		}
-		struct thrum__piece *swap = from;
+		struct thrum__timeline_piece *swap = from;
 
 		from = to;
 		to = swap;
@@ -59,16 +61,16 @@ static void sort_by_merging(struct thrum__piece *pieces, struct thrum__piece *sc
 }
 
 /* As unsigned, in the same order. */
-static uint64_t key_of(const struct thrum__piece *piece)
+static uint64_t key_of(const struct thrum__timeline_piece *piece)
 {
 	return (uint64_t)piece->start ^ UINT64_C(1) << 63;
 }
 
 /* Deals out by digit after digit, the lowest first, but for those in which all agree. */
-static void sort_by_digits(struct thrum__piece *pieces, struct thrum__piece *scratch, size_t count,
-	uint64_t differing)
+static void sort_by_digits(struct thrum__timeline_piece *pieces,
+	struct thrum__timeline_piece *scratch, size_t count, uint64_t differing)
 {
-	struct thrum__piece *from = pieces, *to = scratch;
+	struct thrum__timeline_piece *from = pieces, *to = scratch;
 
 	for (unsigned shift = 0; shift < 64; shift += DIGIT) {
 		size_t at[1 << DIGIT] = {0}, sum = 0;
@@ -85,7 +87,7 @@ static void sort_by_digits(struct thrum__piece *pieces, struct thrum__piece *scr
 		}
 		for (size_t i = 0; i < count; i++)
 			to[at[key_of(&from[i]) >> shift & DIGIT_MASK]++] = from[i];
-		struct thrum__piece *swap = from;
+		struct thrum__timeline_piece *swap = from;
 
 		from = to;
 		to = swap;
@@ -94,7 +96,8 @@ static void sort_by_digits(struct thrum__piece *pieces, struct thrum__piece *scr
 		memcpy(pieces, from, count * sizeof(*pieces));
 }
 
-void thrum__pieces_sort(struct thrum__piece *pieces, struct thrum__piece *scratch, size_t count)
+void thrum__timeline_pieces_sort(struct thrum__timeline_piece *pieces,
+	struct thrum__timeline_piece *scratch, size_t count)
 {
 	uint64_t differing = 0;
 	size_t runs = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorting stretches of time. Internal to view/. */
+/* Sorting stretches of time. Private to this room. */
 #ifndef TIMELINE_PIECES_H
 #define TIMELINE_PIECES_H
 
@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-struct thrum__piece {
+struct thrum__timeline_piece {
 	int64_t start, end;
 	uint32_t item;
 };
@@ -18,6 +18,7 @@ struct thrum__piece {
  * merge sort (Knuth, TAOCP 3, 5.2.4), linear for what is sorted already, or, where that takes less
  * rounds, a radix sort: never more than eight rounds over large arrays.
  */
-void thrum__pieces_sort(struct thrum__piece *, struct thrum__piece *scratch, size_t count);
+void thrum__timeline_pieces_sort(struct thrum__timeline_piece *,
+	struct thrum__timeline_piece *scratch, size_t count);
 
 #endif

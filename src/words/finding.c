@@ -106,7 +106,7 @@ struct filling {
 	const struct thrum__step *step;
 	char *to;
 	size_t size, length; /* length: of the whole, however much fits */
-	struct thrum__mention *mentions;
+	struct thrum__words_mention *mentions;
 	unsigned mention_count;
 };
 
@@ -123,12 +123,12 @@ static void put(struct filling *f, const char *text, size_t size)
 static void put_task(struct filling *f, uint32_t task)
 {
 	char words[WORDS];
-	size_t size = thrum__view_task_words(f->model, task, words, sizeof words);
+	size_t size = thrum__words_task(f->model, task, words, sizeof words);
 
 	size = size < sizeof words ? size : sizeof words - 1;
 	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX && f->length + size < f->size &&
-		thrum__has_row(&f->model->tasks, task))
-		f->mentions[f->mention_count++] = (struct thrum__mention){(uint32_t)f->length,
+		thrum__model_has_row(&f->model->tasks, task))
+		f->mentions[f->mention_count++] = (struct thrum__words_mention){(uint32_t)f->length,
 			(uint32_t)size, task};
 	put(f, words, size);
 }
@@ -137,14 +137,14 @@ static void put_duration(struct filling *f, int64_t ns)
 {
 	char words[64];
 
-	put(f, words, thrum__duration_words(ns, 3, words, sizeof words));
+	put(f, words, thrum__words_duration(ns, 3, words, sizeof words));
 }
 
 static void put_number(struct filling *f, uint64_t number)
 {
 	char words[THRUM__NUMBER_ROOM];
 
-	put(f, words, thrum__number_words(number, words));
+	put(f, words, thrum__words_number(number, words));
 }
 
 static void put_failure(struct filling *f)
@@ -152,7 +152,7 @@ static void put_failure(struct filling *f)
 	const char *reason = "";
 	char words[WORDS];
 
-	if (thrum__has_row(&f->model->tasks, f->step->task))
+	if (thrum__model_has_row(&f->model->tasks, f->step->task))
 		reason = thrum__model_string(f->model,
 			THRUM__TASK(f->model, f->step->task, failure), NULL);
 	put(f, words,
@@ -165,9 +165,9 @@ static uint32_t waiter_of(const struct filling *f)
 {
 	const struct thrum__model *model = f->model;
 	uint32_t edge = f->step->edge;
-	bool is_known = thrum__has_row(&model->edges, edge) &&
+	bool is_known = thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-		thrum__has_row(&model->tasks, THRUM__EDGE(model, edge, from));
+		thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from));
 
 	return is_known ? THRUM__EDGE(model, edge, from) : f->step->task;
 }
@@ -183,10 +183,10 @@ static void put_mark(struct filling *f, char mark)
 	case 'o': put_task(f, step->other); break;
 	case 'w': put_task(f, waiter_of(f)); break;
 	case 'l':
-		put_duration(f, thrum__time_between(finding->steps[before].time, step->time));
+		put_duration(f, thrum__base_time_between(finding->steps[before].time, step->time));
 		;
 		break;
-	case 's': put_duration(f, thrum__time_between(step->time, finding->until)); break;
+	case 's': put_duration(f, thrum__base_time_between(step->time, finding->until)); break;
 	case 'u': put_duration(f, finding->usual); break;
 	case 'm': put_duration(f, finding->longest); break;
 	case 'n': put_number(f, finding->count); break;
@@ -240,7 +240,7 @@ static size_t fill_about(const struct thrum__model *model, const struct thrum__f
 	return fill(&f, text);
 }
 
-size_t thrum__finding_words(const struct thrum__model *model, const struct thrum__finding *finding,
+size_t thrum__words_finding(const struct thrum__model *model, const struct thrum__finding *finding,
 	char *to, size_t size)
 {
 	static const char *const words[] = {
@@ -258,8 +258,8 @@ size_t thrum__finding_words(const struct thrum__model *model, const struct thrum
 	return fill_about(model, finding, finding->task, words[finding->class], to, size);
 }
 
-size_t thrum__finding_title(const struct thrum__model *model, const struct thrum__finding *finding,
-	char *to, size_t size)
+size_t thrum__words_finding_title(const struct thrum__model *model,
+	const struct thrum__finding *finding, char *to, size_t size)
 {
 	switch (finding->class) {
 	case THRUM__FINDING_LOST_WAKE_UP:
@@ -271,25 +271,25 @@ size_t thrum__finding_title(const struct thrum__model *model, const struct thrum
 	case THRUM__FINDING_LEAK:
 		return fill_about(model, finding, finding->task, "Tasks like “$t” only become more",
 			to, size);
-	default: return thrum__finding_words(model, finding, to, size);
+	default: return thrum__words_finding(model, finding, to, size);
 	}
 }
 
-size_t thrum__step_title(const struct thrum__model *model, const struct thrum__finding *finding,
-	unsigned i, char *to, size_t size)
+size_t thrum__words_step_title(const struct thrum__model *model,
+	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
 	return fill_step(model, finding, i, texts[say_of(finding, i)].title, to, size);
 }
 
-size_t thrum__step_line(const struct thrum__model *model, const struct thrum__finding *finding,
-	unsigned i, char *to, size_t size)
+size_t thrum__words_step_line(const struct thrum__model *model,
+	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
 	return fill_step(model, finding, i, texts[say_of(finding, i)].line, to, size);
 }
 
-size_t thrum__step_sentence(const struct thrum__model *model, const struct thrum__finding *finding,
-	unsigned i, char *to, size_t size, struct thrum__mention mentions[THRUM__MENTIONS_MAX],
-	unsigned *count)
+size_t thrum__words_step_sentence(const struct thrum__model *model,
+	const struct thrum__finding *finding, unsigned i, char *to, size_t size,
+	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
 	struct filling f = {model, finding, &finding->steps[i], to, size, 0, mentions, 0};
 	size_t length = fill(&f, texts[say_of(finding, i)].sentence);

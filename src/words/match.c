@@ -20,7 +20,8 @@ static bool is_digit(char c)
 	return c == '-' || (c >= '0' && c <= '9');
 }
 
-bool thrum__text_contains(const char *text, size_t size, const char *wanted, size_t wanted_size)
+bool thrum__words_text_contains(const char *text, size_t size, const char *wanted,
+	size_t wanted_size)
 {
 	char first = lower(*wanted);
 
@@ -40,7 +41,7 @@ bool thrum__text_contains(const char *text, size_t size, const char *wanted, siz
 }
 
 /* Values have no spaces: the last one is what divides name and value. */
-static void find_value(struct thrum__match *match)
+static void find_value(struct thrum__words_match *match)
 {
 	char *value = match->wanted + match->size;
 
@@ -53,9 +54,9 @@ static void find_value(struct thrum__match *match)
 	match->value = value;
 }
 
-int thrum__match_init(struct thrum__match *match, const char *wanted)
+int thrum__words_match_init(struct thrum__words_match *match, const char *wanted)
 {
-	*match = (struct thrum__match){.size = strlen(wanted)};
+	*match = (struct thrum__words_match){.size = strlen(wanted)};
 	match->wanted = malloc(match->size + 1);
 	if (!match->wanted)
 		return -THRUM_E_MEMORY;
@@ -66,15 +67,15 @@ int thrum__match_init(struct thrum__match *match, const char *wanted)
 	return 0;
 }
 
-void thrum__match_finish(struct thrum__match *match)
+void thrum__words_match_finish(struct thrum__words_match *match)
 {
 	free(match->wanted);
 	free(match->strings);
 }
 
-bool thrum__match_text(const struct thrum__match *match, const char *text, size_t size)
+bool thrum__words_match_text(const struct thrum__words_match *match, const char *text, size_t size)
 {
-	return thrum__text_contains(text, size, match->wanted, match->size);
+	return thrum__words_text_contains(text, size, match->wanted, match->size);
 }
 
 /* What is kept of a string. */
@@ -85,18 +86,19 @@ enum {
 	IS_NAME = 8, /* ends as the name of a tag is to end whose value is searched for */
 };
 
-static int look_at(const struct thrum__match *match, const char *text, size_t size)
+static int look_at(const struct thrum__words_match *match, const char *text, size_t size)
 {
 	size_t name_size = match->name_size;
 	bool is_name = match->value && name_size > 0 && size + 1 >= name_size &&
-		thrum__text_contains(text + size + 1 - name_size, name_size - 1, match->wanted,
-			name_size - 1);
+		thrum__words_text_contains(text + size + 1 - name_size, name_size - 1,
+			match->wanted, name_size - 1);
 
-	return IS_KNOWN | (thrum__match_text(match, text, size) ? IS_FOUND : 0) |
+	return IS_KNOWN | (thrum__words_match_text(match, text, size) ? IS_FOUND : 0) |
 		(size == 0 ? IS_EMPTY : 0) | (is_name ? IS_NAME : 0);
 }
 
-static int bits_of(struct thrum__match *match, const struct thrum__model *model, uint32_t string)
+static int bits_of(struct thrum__words_match *match, const struct thrum__model *model,
+	uint32_t string)
 {
 	const char *text;
 	uint8_t *grown;
@@ -112,7 +114,7 @@ static int bits_of(struct thrum__match *match, const struct thrum__model *model,
 	if (string >= match->string_room) {
 		uint32_t room = match->string_room;
 
-		grown = thrum__grown(match->strings, &room, (uint64_t)string + 1, 1);
+		grown = thrum__base_grow_by_half(match->strings, &room, (uint64_t)string + 1, 1);
 		if (!grown)
 			return bits; /* and won't be known */
 		memset(grown + match->string_room, 0, room - match->string_room);
@@ -123,7 +125,7 @@ static int bits_of(struct thrum__match *match, const struct thrum__model *model,
 	return bits;
 }
 
-bool thrum__match_string(struct thrum__match *match, const struct thrum__model *model,
+bool thrum__words_match_string(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t string)
 {
 	return bits_of(match, model, string) & IS_FOUND;
@@ -136,7 +138,7 @@ static uint32_t cell_of(uint32_t key)
 	return key * 0x9e3779b1u >> 16 & (THRUM__MATCH_CELLS - 1);
 }
 
-bool thrum__match_is_known(const struct thrum__match *match, uint32_t key, bool *answer)
+bool thrum__words_match_is_known(const struct thrum__words_match *match, uint32_t key, bool *answer)
 {
 	uint32_t cell = match->cells[cell_of(key)];
 
@@ -144,7 +146,7 @@ bool thrum__match_is_known(const struct thrum__match *match, uint32_t key, bool 
 	return cell >> 1 == key + 1;
 }
 
-void thrum__match_remember(struct thrum__match *match, uint32_t key, bool answer)
+void thrum__words_match_remember(struct thrum__words_match *match, uint32_t key, bool answer)
 {
 	match->cells[cell_of(key)] = (key + 1) << 1 | answer;
 }
@@ -154,7 +156,7 @@ void thrum__match_remember(struct thrum__match *match, uint32_t key, bool answer
 #define DIGITS 20 /* of an int64_t, with its sign */
 
 /* By hand: a search looks at each of a million. */
-static bool match_value(const struct thrum__match *match, int64_t value)
+static bool match_value(const struct thrum__words_match *match, int64_t value)
 {
 	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 	size_t wanted_size = match->size - match->name_size, size;
@@ -167,11 +169,12 @@ static bool match_value(const struct thrum__match *match, int64_t value)
 		*--at = '-';
 	size = (size_t)(digits + DIGITS - at);
 	if (match->name_size == 0)
-		return thrum__text_contains(at, size, match->value, wanted_size);
+		return thrum__words_text_contains(at, size, match->value, wanted_size);
 	return size >= wanted_size && memcmp(at, match->value, wanted_size) == 0;
 }
 
-bool thrum__match_note(struct thrum__match *match, const struct thrum__model *model, uint32_t note)
+bool thrum__words_match_note(struct thrum__words_match *match, const struct thrum__model *model,
+	uint32_t note)
 {
 	uint32_t text = THRUM__NOTE(model, note, text);
 	int bits = bits_of(match, model, text);
@@ -196,27 +199,29 @@ static uint32_t key_of(const struct thrum__model *model, uint32_t task)
 
 /* Words of a task without a name are its kind with its call site or its id. What doesn't end in a
  * number is found in them whatever the id, or never. */
-static bool match_kind(struct thrum__match *match, const struct thrum__model *model, uint32_t task)
+static bool match_kind(struct thrum__words_match *match, const struct thrum__model *model,
+	uint32_t task)
 {
 	const struct thrum_trace_site *site = thrum__model_site(model, task);
 	uint32_t key = UNNAMED_KEY | key_of(model, task);
 	bool is_alike = (!match->ends_in_number || (site && *site->function)) &&
-		!thrum__is_main_context(model, task);
+		!thrum__words_is_main_context(model, task);
 	char words[200];
 	size_t size;
 	bool answer;
 
-	if (is_alike && thrum__match_is_known(match, key, &answer))
+	if (is_alike && thrum__words_match_is_known(match, key, &answer))
 		return answer;
-	size = thrum__kind_words(model, task, words, sizeof words);
-	answer = thrum__match_text(match, words, size < sizeof words ? size : sizeof words - 1);
+	size = thrum__words_kind_and_site(model, task, words, sizeof words);
+	answer = thrum__words_match_text(match, words,
+		size < sizeof words ? size : sizeof words - 1);
 	if (is_alike)
-		thrum__match_remember(match, key, answer);
+		thrum__words_match_remember(match, key, answer);
 	return answer;
 }
 
 /* Its kind, and its call site as a table writes it. */
-static bool match_origin(struct thrum__match *match, const struct thrum__model *model,
+static bool match_origin(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t task)
 {
 	const struct thrum_trace_site *site;
@@ -226,21 +231,22 @@ static bool match_origin(struct thrum__match *match, const struct thrum__model *
 	int size;
 	bool answer;
 
-	if (thrum__match_is_known(match, key, &answer))
+	if (thrum__words_match_is_known(match, key, &answer))
 		return answer;
-	kind = thrum__kind_name(model, task);
+	kind = thrum__words_kind(model, task);
 	site = thrum__model_site(model, task);
 	size = !site ? 0
 		     : snprintf(words, sizeof words, "%s:%" PRIu32 " %s", site->file, site->line,
 			       site->function);
 	/* A kind from its beginning: who looks for "read" wants no threads. */
 	answer = (match->size <= strlen(kind) && memcmp(kind, match->wanted, match->size) == 0) ||
-		(size > 0 && thrum__match_text(match, words, strlen(words)));
-	thrum__match_remember(match, key, answer);
+		(size > 0 && thrum__words_match_text(match, words, strlen(words)));
+	thrum__words_match_remember(match, key, answer);
 	return answer;
 }
 
-bool thrum__match_task(struct thrum__match *match, const struct thrum__model *model, uint32_t task)
+bool thrum__words_match_task(struct thrum__words_match *match, const struct thrum__model *model,
+	uint32_t task)
 {
 	uint32_t name = THRUM__TASK(model, task, name), failure = THRUM__TASK(model, task, failure);
 	int bits;
@@ -250,5 +256,5 @@ bool thrum__match_task(struct thrum__match *match, const struct thrum__model *mo
 	bits = bits_of(match, model, name);
 	return bits & IS_FOUND || (bits & IS_EMPTY && match_kind(match, model, task)) ||
 		match_origin(match, model, task) ||
-		(failure != THRUM__NONE && thrum__match_string(match, model, failure));
+		(failure != THRUM__NONE && thrum__words_match_string(match, model, failure));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Whether texts contain what is searched for; ASCII's case doesn't matter. Of a million tasks many
- * have the same texts, so that of each different text it is found out once. Internal to view/.
+ * have the same texts, so that of each different text it is found out once. Private to this room.
  */
 #ifndef WORDS_MATCH_H
 #define WORDS_MATCH_H
@@ -10,7 +10,7 @@
 
 #define THRUM__MATCH_CELLS 1024
 
-struct thrum__match {
+struct thrum__words_match {
 	char *wanted; /* in lower case */
 	size_t size;
 	bool ends_in_number; /* then words that end in one may be it, or not */
@@ -24,27 +24,31 @@ struct thrum__match {
 	uint32_t cells[THRUM__MATCH_CELLS];
 };
 
-/* Returns 0 or -THRUM_E_MEMORY. To be freed with thrum__match_finish. */
-THRUM__MUST_USE int thrum__match_init(struct thrum__match *, const char *wanted);
-void thrum__match_finish(struct thrum__match *);
+/* Returns 0 or -THRUM_E_MEMORY. To be freed with thrum__words_match_finish. */
+THRUM__MUST_USE int thrum__words_match_init(struct thrum__words_match *, const char *wanted);
+void thrum__words_match_finish(struct thrum__words_match *);
 
-bool thrum__match_text(const struct thrum__match *, const char *text, size_t size);
+bool thrum__words_match_text(const struct thrum__words_match *, const char *text, size_t size);
 
 /* One of the model's; NONE is empty. */
-bool thrum__match_string(struct thrum__match *, const struct thrum__model *, uint32_t string);
+bool thrum__words_match_string(struct thrum__words_match *, const struct thrum__model *,
+	uint32_t string);
 
 /* A label, a log line, or a tag as "name 404", which may be searched for as "name=404", too. */
-bool thrum__match_note(struct thrum__match *, const struct thrum__model *, uint32_t note);
+bool thrum__words_match_note(struct thrum__words_match *, const struct thrum__model *,
+	uint32_t note);
 
-/* The words that stand for a task (thrum__view_task_words), its kind, its call site, and why it
+/* The words that stand for a task (thrum__words_task), its kind, its call site, and why it
  * failed. */
-bool thrum__match_task(struct thrum__match *, const struct thrum__model *, uint32_t task);
+bool thrum__words_match_task(struct thrum__words_match *, const struct thrum__model *,
+	uint32_t task);
 
 /* Answers of before, by any number below 2^30. *answer is set where it is known. */
-bool thrum__match_is_known(const struct thrum__match *, uint32_t key, bool *answer);
-void thrum__match_remember(struct thrum__match *, uint32_t key, bool answer);
+bool thrum__words_match_is_known(const struct thrum__words_match *, uint32_t key, bool *answer);
+void thrum__words_match_remember(struct thrum__words_match *, uint32_t key, bool answer);
 
 /* The same of two texts, for what is asked once. */
-bool thrum__text_contains(const char *text, size_t size, const char *wanted, size_t wanted_size);
+bool thrum__words_text_contains(const char *text, size_t size, const char *wanted,
+	size_t wanted_size);
 
 #endif

@@ -49,7 +49,7 @@ static uint64_t magnitude(int64_t ns)
 	return ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 }
 
-size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size)
+size_t thrum__words_duration(int64_t ns, int digits, char *to, size_t size)
 {
 	uint64_t absolute = magnitude(ns);
 	const struct unit *unit = unit_of(absolute);
@@ -66,7 +66,7 @@ size_t thrum__duration_words(int64_t ns, int digits, char *to, size_t size)
 	return decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
 }
 
-size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
+size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size)
 {
 	uint64_t absolute = magnitude(ns);
 	const struct unit *unit = unit_of(absolute + (uint64_t)(step > 0 ? step / 2 : 0));
@@ -79,7 +79,7 @@ size_t thrum__moment_words(int64_t ns, int64_t step, char *to, size_t size)
 	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
-int64_t thrum__time_unit(const char *text, size_t *size)
+int64_t thrum__words_time_unit(const char *text, size_t *size)
 {
 	static const struct unit all[] = {{1, "ns"}, {1000, "us"},
 		{1000, "µs"}, /* the micro sign, */
@@ -96,7 +96,7 @@ int64_t thrum__time_unit(const char *text, size_t *size)
 	return 0;
 }
 
-size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
+size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM])
 {
 	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;
 	size_t count = 0;
@@ -114,13 +114,13 @@ size_t thrum__number_words(uint64_t number, char to[THRUM__NUMBER_ROOM])
 	return count;
 }
 
-bool thrum__is_main_context(const struct thrum__model *model, uint32_t task)
+bool thrum__words_is_main_context(const struct thrum__model *model, uint32_t task)
 {
-	return model->is_mirage && thrum__has_row(&model->tasks, task) &&
+	return model->is_mirage && thrum__model_has_row(&model->tasks, task) &&
 		THRUM__TASK(model, task, id) == 0;
 }
 
-const char *thrum__kind_name(const struct thrum__model *model, uint32_t task)
+const char *thrum__words_kind(const struct thrum__model *model, uint32_t task)
 {
 	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
 		? "task"
@@ -128,15 +128,16 @@ const char *thrum__kind_name(const struct thrum__model *model, uint32_t task)
 }
 
 /* By hand: a search looks at each of a million tasks. */
-size_t thrum__kind_and_id(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
 {
 	uint64_t id = THRUM__TASK(model, task, id);
 	bool is_negative = model->signed_ids && (int64_t)id < 0;
-	const char *kind = thrum__kind_name(model, task);
+	const char *kind = thrum__words_kind(model, task);
 	char digits[24], *at = digits + sizeof digits - 1;
 	size_t kind_size = strlen(kind), id_size;
 
-	if (thrum__is_main_context(model, task))
+	if (thrum__words_is_main_context(model, task))
 		return (size_t)snprintf(to, size, "main context");
 	*at = '\0';
 	id = is_negative ? 0 - id : id;
@@ -154,29 +155,29 @@ size_t thrum__kind_and_id(const struct thrum__model *model, uint32_t task, char 
 	return kind_size + id_size;
 }
 
-size_t thrum__kind_words(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
 {
 	const struct thrum_trace_site *site;
 
-	if (!thrum__has_row(&model->tasks, task))
+	if (!thrum__model_has_row(&model->tasks, task))
 		return (size_t)snprintf(to, size, "a forgotten task");
 	site = thrum__model_site(model, task);
-	if (site && site->function[0] && !thrum__is_main_context(model, task))
+	if (site && site->function[0] && !thrum__words_is_main_context(model, task))
 		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
-			thrum__kind_name(model, task), site->function, site->line);
-	return thrum__kind_and_id(model, task, to, size);
+			thrum__words_kind(model, task), site->function, site->line);
+	return thrum__words_kind_and_id(model, task, to, size);
 }
 
-size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, char *to,
-	size_t size)
+size_t thrum__words_task(const struct thrum__model *model, uint32_t task, char *to, size_t size)
 {
 	const char *name = "";
 	size_t length = 0;
 
-	if (thrum__has_row(&model->tasks, task))
+	if (thrum__model_has_row(&model->tasks, task))
 		name = thrum__model_task_name(model, task, &length);
 	if (length == 0)
-		return thrum__kind_words(model, task, to, size);
+		return thrum__words_kind_and_site(model, task, to, size);
 	if (size > 0) {
 		size_t fits = length < size ? length : size - 1;
 
@@ -186,9 +187,9 @@ size_t thrum__view_task_words(const struct thrum__model *model, uint32_t task, c
 	return length;
 }
 
-size_t thrum__event_moment_words(int64_t time, char *to, size_t size)
+size_t thrum__words_event_time(int64_t time, char *to, size_t size)
 {
 	bool is_short = time > -1000000 && time < 1000000;
 
-	return thrum__moment_words(time, is_short ? 100 : 1000, to, size);
+	return thrum__words_time(time, is_short ? 100 : 1000, to, size);
 }

@@ -21,12 +21,12 @@ static void compare(struct pair *pair, const char *good, const char *bad, bool i
 {
 	pair->good = story_model(good, is_mirage);
 	pair->bad = story_model(bad, is_mirage);
-	assert_int_equal(thrum__compare(pair->good, pair->bad, &pair->comparison), 0);
+	assert_int_equal(thrum__diff_make(pair->good, pair->bad, &pair->comparison), 0);
 }
 
 static void finish(struct pair *pair)
 {
-	thrum__comparison_free(&pair->comparison);
+	thrum__diff_free(&pair->comparison);
 	thrum__model_destroy(pair->good);
 	thrum__model_destroy(pair->bad);
 }
@@ -41,10 +41,11 @@ static void check(const char *good, const char *bad, bool is_mirage, const char 
 	for (uint32_t i = 0; i < pair.comparison.count; i++) {
 		const struct thrum__difference *difference = &pair.comparison.differences[i];
 		size_t size, used = strlen(text);
-		const char *name = thrum__group_name(&pair.comparison, difference->group, &size);
+		const char *name = thrum__diff_group_name(&pair.comparison, difference->group,
+			&size);
 
 		snprintf(text + used, sizeof(text) - used, "%s%s %.*s", used ? ", " : "",
-			thrum__difference_name(difference->kind), (int)size, name);
+			thrum__diff_name(difference->kind), (int)size, name);
 	}
 	assert_string_equal(text, expected);
 	finish(&pair);
@@ -250,15 +251,15 @@ static void ranks(void **state)
 		high[i] = i + 20;
 		same[i] = 7;
 	}
-	assert_int_equal(thrum__rank_test(low, 40, high, 40, &longer), 1);
+	assert_int_equal(thrum__diff_rank_test(low, 40, high, 40, &longer), 1);
 	assert_int_equal(longer, 88); /* 190 of 1,600 pairs are less, 20 ties count half */
-	assert_int_equal(thrum__rank_test(high, 40, low, 40, &longer), -1);
+	assert_int_equal(thrum__diff_rank_test(high, 40, low, 40, &longer), -1);
 	assert_int_equal(longer, 13);
-	assert_int_equal(thrum__rank_test(low, 40, low, 40, &longer), 0);
+	assert_int_equal(thrum__diff_rank_test(low, 40, low, 40, &longer), 0);
 	assert_int_equal(longer, 50);
-	assert_int_equal(thrum__rank_test(same, 40, same, 40, &longer), 0);
-	assert_int_equal(thrum__rank_test(low, 3, high + 30, 3, &longer), 0);
-	assert_int_equal(thrum__rank_test(low, 0, high, 3, &longer), 0);
+	assert_int_equal(thrum__diff_rank_test(same, 40, same, 40, &longer), 0);
+	assert_int_equal(thrum__diff_rank_test(low, 3, high + 30, 3, &longer), 0);
+	assert_int_equal(thrum__diff_rank_test(low, 0, high, 3, &longer), 0);
 }
 
 /* ---- Any two stories ----------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static struct thrum__findings find(const struct thrum__model *model)
 {
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
 	return findings;
 }
 
@@ -36,7 +36,7 @@ static uint32_t found(const char *lines, bool is_mirage, struct thrum__finding *
 
 	if (count > 0)
 		*first = findings.findings[0];
-	thrum__findings_free(&findings);
+	thrum__why_free(&findings);
 	thrum__model_destroy(model);
 	return count;
 }
@@ -156,11 +156,11 @@ static void chain_behind_what_is_never_resolved(void **state)
 	assert_int_equal(finding->steps[0].kind, THRUM__STEP_PENDING);
 	assert_int_equal(finding->steps[0].task, story_task(model, 4));
 	assert_int_equal(finding->steps[0].time, 12);
-	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 2)), THRUM__MARK_STUCK);
-	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 3)), THRUM__MARK_BEHIND);
-	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 4)), THRUM__MARK_BEHIND);
-	assert_int_equal(thrum__findings_mark(&findings, story_task(model, 5)), THRUM__MARK_NONE);
-	thrum__findings_free(&findings);
+	assert_int_equal(thrum__why_marks(&findings, story_task(model, 2)), THRUM__MARK_STUCK);
+	assert_int_equal(thrum__why_marks(&findings, story_task(model, 3)), THRUM__MARK_BEHIND);
+	assert_int_equal(thrum__why_marks(&findings, story_task(model, 4)), THRUM__MARK_BEHIND);
+	assert_int_equal(thrum__why_marks(&findings, story_task(model, 5)), THRUM__MARK_NONE);
+	thrum__why_free(&findings);
 	thrum__model_destroy(model);
 }
 

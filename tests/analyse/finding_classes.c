@@ -25,13 +25,14 @@ static struct thrum__finding expect(const char *lines, uint32_t count, int class
 	struct thrum__finding first = {0};
 	struct thrum__findings findings;
 
-	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, count);
 	if (count > 0) {
 		first = findings.findings[0];
-		assert_string_equal(thrum__finding_name(first.class), thrum__finding_name(class));
+		assert_string_equal(thrum__why_class_name(first.class),
+			thrum__why_class_name(class));
 	}
-	thrum__findings_free(&findings);
+	thrum__why_free(&findings);
 	thrum__model_destroy(model);
 	return first;
 }
@@ -240,11 +241,11 @@ static void an_answer_over_a_link(void **state)
 
 static void names(void **state)
 {
-	assert_string_equal(thrum__finding_name(THRUM__FINDING_LEAK), "leak");
-	assert_string_equal(thrum__finding_name(-1), "unknown");
-	assert_string_equal(thrum__step_name(THRUM__STEP_BEHIND), "behind");
-	assert_string_equal(thrum__step_name(THRUM__STEP_KINDS), "unknown");
-	assert_string_equal(thrum__certainty_name(THRUM__CERTAIN), "certain");
+	assert_string_equal(thrum__why_class_name(THRUM__FINDING_LEAK), "leak");
+	assert_string_equal(thrum__why_class_name(-1), "unknown");
+	assert_string_equal(thrum__why_step_name(THRUM__STEP_BEHIND), "behind");
+	assert_string_equal(thrum__why_step_name(THRUM__STEP_KINDS), "unknown");
+	assert_string_equal(thrum__why_certainty_name(THRUM__CERTAIN), "certain");
 }
 
 int main(void)

@@ -43,14 +43,14 @@ static struct thrum__lives lives;
 static int set_up(void **state)
 {
 	model = story_model(REQUESTS, false);
-	return thrum__paths_init(&paths, model) < 0 ||
-		thrum__lives_make(model, is_get, NULL, &lives) < 0;
+	return thrum__slow_paths_init(&paths, model) < 0 ||
+		thrum__slow_lives_make(model, is_get, NULL, &lives) < 0;
 }
 
 static int tear_down(void **state)
 {
-	thrum__lives_free(&lives);
-	thrum__paths_finish(&paths);
+	thrum__slow_lives_free(&lives);
+	thrum__slow_paths_finish(&paths);
 	thrum__model_destroy(model);
 	return 0;
 }
@@ -60,16 +60,16 @@ static void lives_are_in_order(void **state)
 	assert_int_equal(lives.count, 2);
 	assert_int_equal(lives.items[0].item, story_task(model, 4));
 	assert_int_equal(lives.items[0].key, 30);
-	assert_int_equal(thrum__lives_at(&lives, 50)->key, 30);
-	assert_int_equal(thrum__lives_at(&lives, 99)->key, 70);
-	assert_int_equal(thrum__lives_at(&lives, 100)->key, 70);
+	assert_int_equal(thrum__slow_lives_at(&lives, 50)->key, 30);
+	assert_int_equal(thrum__slow_lives_at(&lives, 99)->key, 70);
+	assert_int_equal(thrum__slow_lives_at(&lives, 100)->key, 70);
 }
 
 static void times_add_up(void **state)
 {
 	struct thrum__flame flame;
 
-	assert_int_equal(thrum__flame_make(&paths, &lives, &flame), 0);
+	assert_int_equal(thrum__slow_flame_make(&paths, &lives, &flame), 0);
 	assert_int_equal(flame.tasks, 2);
 	assert_int_equal(flame.total, 100);
 	assert_int_equal(flame.count, 3);
@@ -82,7 +82,7 @@ static void times_add_up(void **state)
 	assert_int_equal(flame.boxes[2].doing, THRUM__DOING_WAITS);
 	assert_int_equal(flame.boxes[2].time, 80);
 	assert_int_equal(flame.boxes[2].from, 20);
-	thrum__flame_free(&flame);
+	thrum__slow_flame_free(&flame);
 }
 
 static void shares_are_beside_the_usual(void **state)
@@ -90,9 +90,9 @@ static void shares_are_beside_the_usual(void **state)
 	struct thrum__path slow, usual;
 	struct thrum__shares shares;
 
-	assert_int_equal(thrum__path_make(&paths, story_task(model, 2), &slow), 0);
-	assert_int_equal(thrum__path_make(&paths, story_task(model, 4), &usual), 0);
-	assert_int_equal(thrum__shares_make(&slow, &usual, &shares), 0);
+	assert_int_equal(thrum__slow_path_make(&paths, story_task(model, 2), &slow), 0);
+	assert_int_equal(thrum__slow_path_make(&paths, story_task(model, 4), &usual), 0);
+	assert_int_equal(thrum__slow_shares_make(&slow, &usual, &shares), 0);
 	assert_int_equal(shares.count, 2);
 	assert_int_equal(shares.shares[0].doing, THRUM__DOING_WAITS);
 	assert_int_equal(shares.shares[0].time, 60);
@@ -100,9 +100,9 @@ static void shares_are_beside_the_usual(void **state)
 	assert_int_equal(shares.shares[1].doing, THRUM__DOING_RUNS);
 	assert_int_equal(shares.shares[1].time, 10);
 	assert_int_equal(shares.shares[1].usual, 10);
-	thrum__shares_free(&shares);
-	thrum__path_free(&slow);
-	thrum__path_free(&usual);
+	thrum__slow_shares_free(&shares);
+	thrum__slow_path_free(&slow);
+	thrum__slow_path_free(&usual);
 }
 
 static void nothing_makes_an_empty_pile(void **state)
@@ -110,10 +110,10 @@ static void nothing_makes_an_empty_pile(void **state)
 	struct thrum__lives none = {0};
 	struct thrum__flame flame;
 
-	assert_int_equal(thrum__flame_make(&paths, &none, &flame), 0);
+	assert_int_equal(thrum__slow_flame_make(&paths, &none, &flame), 0);
 	assert_int_equal(flame.count, 0);
 	assert_int_equal(flame.total, 0);
-	thrum__flame_free(&flame);
+	thrum__slow_flame_free(&flame);
 }
 
 int main(void)

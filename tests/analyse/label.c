@@ -12,7 +12,7 @@
 static void assert_pattern(const char *label, const char *expected)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX + 1];
-	size_t size = thrum__label_pattern(label, strlen(label), pattern);
+	size_t size = thrum__analyse_label_pattern(label, strlen(label), pattern);
 
 	assert_true(size <= THRUM__LABEL_PATTERN_MAX);
 	pattern[size] = '\0';
@@ -58,7 +58,7 @@ static void cut_between_characters(void **state)
 	char label[1000], pattern[THRUM__LABEL_PATTERN_MAX];
 
 	memset(label, 'x', sizeof(label));
-	assert_int_equal(thrum__label_pattern(label, sizeof(label), pattern),
+	assert_int_equal(thrum__analyse_label_pattern(label, sizeof(label), pattern),
 		THRUM__LABEL_PATTERN_MAX);
 	for (size_t lead = 0; lead < 4; lead++) {
 		/* Characters of three bytes, of which one may lie across the end. */
@@ -66,7 +66,7 @@ static void cut_between_characters(void **state)
 
 		for (size_t i = lead; i + 3 <= sizeof(label); i += 3)
 			memcpy(label + i, "\xe2\x82\xac", 3);
-		size = thrum__label_pattern(label, sizeof(label), pattern);
+		size = thrum__analyse_label_pattern(label, sizeof(label), pattern);
 		assert_true(size <= THRUM__LABEL_PATTERN_MAX);
 		assert_true(size + 3 > THRUM__LABEL_PATTERN_MAX);
 		assert_int_equal((size - lead) % 3, 0);

@@ -31,7 +31,7 @@ static void print_path(struct thrum__paths *paths, const struct thrum__path *pat
 		for (uint32_t f = part->frame; f != THRUM__NONE; f = paths->frames[f].parent) {
 			char rest[300];
 			size_t length;
-			const char *name = thrum__frame_name(paths, f, &length);
+			const char *name = thrum__slow_frame_name(paths, f, &length);
 
 			if (paths->frames[f].doing != THRUM__DOING_RUNS)
 				continue;
@@ -40,7 +40,7 @@ static void print_path(struct thrum__paths *paths, const struct thrum__path *pat
 				*rest ? ";" : "", rest);
 		}
 		used += (size_t)snprintf(to + used, size - used, "%d-%d %s %s", (int)part->from,
-			(int)part->to, thrum__doing_name(part->doing), stack);
+			(int)part->to, thrum__slow_doing_name(part->doing), stack);
 		if (part->other != THRUM__NONE)
 			used += (size_t)snprintf(to + used, size - used, " %d",
 				(int)THRUM__TASK(model, part->other, id));
@@ -57,12 +57,12 @@ static void check_path(const char *lines, bool is_mirage, uint64_t id, const cha
 	struct thrum__path path;
 	char text[4000];
 
-	assert_int_equal(thrum__paths_init(&paths, model), 0);
-	assert_int_equal(thrum__path_make(&paths, story_task(model, id), &path), 0);
+	assert_int_equal(thrum__slow_paths_init(&paths, model), 0);
+	assert_int_equal(thrum__slow_path_make(&paths, story_task(model, id), &path), 0);
 	print_path(&paths, &path, text, sizeof(text));
 	assert_string_equal(text, expected);
-	thrum__path_free(&path);
-	thrum__paths_finish(&paths);
+	thrum__slow_path_free(&path);
+	thrum__slow_paths_finish(&paths);
 	thrum__model_destroy(model);
 }
 
@@ -277,16 +277,16 @@ static void any_path_is_without_holes(void **state)
 
 		assert_true(random_story(seed, lines, sizeof(lines)) < sizeof(lines));
 		model = story_model(lines, seed & 1);
-		assert_int_equal(thrum__paths_init(&paths, model), 0);
+		assert_int_equal(thrum__slow_paths_init(&paths, model), 0);
 		for (uint32_t task = 0; task < model->tasks.count; task++) {
 			struct thrum__path path;
 
-			assert_int_equal(thrum__path_make(&paths, task, &path), 0);
+			assert_int_equal(thrum__slow_path_make(&paths, task, &path), 0);
 			print_path(&paths, &path, text, sizeof(text));
 			assert_true(path.count > 0 || path.from >= path.to);
-			thrum__path_free(&path);
+			thrum__slow_path_free(&path);
 		}
-		thrum__paths_finish(&paths);
+		thrum__slow_paths_finish(&paths);
 		thrum__model_destroy(model);
 	}
 }

@@ -22,7 +22,7 @@ static uint64_t random_number(uint64_t *seed)
 
 static void sorts_and_keeps_order(void **state)
 {
-	static struct thrum__sort_item items[MOST], room[MOST];
+	static struct thrum__base_sort_item items[MOST], room[MOST];
 	uint64_t seed = 1;
 
 	for (size_t count = 0; count < MOST; count += count < 60 ? 1 : 47) {
@@ -30,9 +30,10 @@ static void sorts_and_keeps_order(void **state)
 		uint64_t keys = count % 3 == 0 ? UINT64_MAX : 1 + count / 4;
 
 		for (size_t i = 0; i < count; i++)
-			items[i] = (struct thrum__sort_item){(int64_t)(random_number(&seed) % keys),
+			items[i] = (struct thrum__base_sort_item){(int64_t)(random_number(&seed) %
+									  keys),
 				(uint32_t)i};
-		thrum__sort(items, room, count, NULL, NULL);
+		thrum__base_sort(items, room, count, NULL, NULL);
 		for (size_t i = 1; i < count; i++) {
 			assert_true(items[i - 1].key <= items[i].key);
 			if (items[i - 1].key == items[i].key)
@@ -48,11 +49,11 @@ static int backwards(const void *context, uint32_t a, uint32_t b)
 
 static void compares_what_is_equal(void **state)
 {
-	static struct thrum__sort_item items[MOST], room[MOST];
+	static struct thrum__base_sort_item items[MOST], room[MOST];
 
 	for (uint32_t i = 0; i < MOST; i++)
-		items[i] = (struct thrum__sort_item){i % 2 ? INT64_MIN : INT64_MAX, i};
-	thrum__sort(items, room, MOST, backwards, NULL);
+		items[i] = (struct thrum__base_sort_item){i % 2 ? INT64_MIN : INT64_MAX, i};
+	thrum__base_sort(items, room, MOST, backwards, NULL);
 	for (uint32_t i = 0; i < MOST / 2; i++) {
 		assert_int_equal(items[i].item, MOST - 1 - 2 * i);
 		assert_int_equal(items[MOST / 2 + i].item, MOST - 2 - 2 * i);
@@ -61,7 +62,7 @@ static void compares_what_is_equal(void **state)
 
 static void numbers_keys(void **state)
 {
-	struct thrum__keys keys = {0};
+	struct thrum__base_keys keys = {0};
 	uint32_t index;
 	size_t size;
 
@@ -69,19 +70,20 @@ static void numbers_keys(void **state)
 		for (uint32_t i = 0; i < 5000; i++) {
 			char text[2] = {(char)(i % 7), (char)(i / 7 % 5)};
 
-			assert_int_equal(thrum__keys_add(&keys, i / 35, text, sizeof(text), &index),
+			assert_int_equal(thrum__base_keys_add(&keys, i / 35, text, sizeof(text),
+						 &index),
 				0);
 			assert_int_equal(index, i);
 		}
 	}
 	assert_int_equal(keys.count, 5000);
-	assert_int_equal(thrum__keys_add(&keys, 1, NULL, 0, &index), 0);
+	assert_int_equal(thrum__base_keys_add(&keys, 1, NULL, 0, &index), 0);
 	assert_int_equal(index, 5000);
-	assert_memory_equal(thrum__keys_text(&keys, 34, &size), "\6\4", 2);
+	assert_memory_equal(thrum__base_keys_text(&keys, 34, &size), "\6\4", 2);
 	assert_int_equal(size, 2);
-	thrum__keys_text(&keys, 5000, &size);
+	thrum__base_keys_text(&keys, 5000, &size);
 	assert_int_equal(size, 0);
-	thrum__keys_free(&keys);
+	thrum__base_keys_free(&keys);
 }
 
 int main(void)

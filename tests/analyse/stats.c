@@ -45,10 +45,11 @@ static const struct thrum__tally *tally(const struct case_of *c, const char *lab
 
 	for (uint32_t i = 0; i < tallies->count; i++) {
 		size_t size;
-		const char *text = thrum__keys_text(&tallies->keys, i, &size);
+		const char *text = thrum__base_keys_text(&tallies->keys, i, &size);
 
 		if (size == strlen(label) && memcmp(text, label, size) == 0 &&
-			strcmp(thrum__task_kind(c->model, tallies->tallies[i].sample), kind) == 0)
+			strcmp(thrum__stats_task_kind(c->model, tallies->tallies[i].sample),
+				kind) == 0)
 			return &tallies->tallies[i];
 	}
 	fail_msg("no tally \"%s\" of kind %s", label, kind);
@@ -61,13 +62,13 @@ static const struct thrum__lane_use *use(const struct case_of *c, uint32_t lane,
 	for (uint32_t i = 0; i < c->stats.use_count; i++) {
 		const struct thrum__lane_use *found = &c->stats.uses[i];
 		size_t size;
-		const char *reason = thrum__keys_text(&c->stats.use_keys, i, &size);
+		const char *reason = thrum__base_keys_text(&c->stats.use_keys, i, &size);
 
 		if (found->lane == lane && found->kind == kind && size == strlen(text) &&
 			memcmp(reason, text, size) == 0)
 			return found;
 	}
-	fail_msg("lane %u has no use %s \"%s\"", lane, thrum__lane_use_name(kind), text);
+	fail_msg("lane %u has no use %s \"%s\"", lane, thrum__stats_lane_use_name(kind), text);
 	return NULL;
 }
 
@@ -245,7 +246,8 @@ static void lanes(void **state)
 	assert_int_equal(use(&c, 0, THRUM__LANE_SUSPENDED, "page fault")->total, 1);
 	assert_int_equal(use(&c, 0, THRUM__LANE_SPAN, "gc")->total, 6);
 	assert_int_equal(use(&c, 0, THRUM__LANE_SPAN, "mark")->total, 3);
-	assert_int_equal(thrum__lane_share(c.model, use(&c, 0, THRUM__LANE_RUNNING, "")), 40000);
+	assert_int_equal(thrum__stats_lane_share(c.model, use(&c, 0, THRUM__LANE_RUNNING, "")),
+		40000);
 	end(&c);
 }
 
@@ -266,7 +268,7 @@ static void longest_runs(void **state)
 	assert_int_equal(c.stats.longest_count, 3);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(THRUM__RUN(c.model, c.stats.longest[i], start), starts[i]);
-		assert_int_equal(thrum__run_length(c.model, c.stats.longest[i]), lengths[i]);
+		assert_int_equal(thrum__stats_run_length(c.model, c.stats.longest[i]), lengths[i]);
 	}
 	end(&c);
 	/* Of equals the earlier ones. */
@@ -292,10 +294,10 @@ static void counters(void **state)
 	int64_t rate = 0;
 
 	assert_int_equal(c.model->counter_count, 3);
-	assert_true(thrum__counter_rate(&counter[0], &rate));
+	assert_true(thrum__stats_counter_rate(&counter[0], &rate));
 	assert_int_equal(rate, 1250); /* 5 in 4 s */
-	assert_false(thrum__counter_rate(&counter[1], &rate));
-	assert_true(thrum__counter_rate(&counter[2], &rate));
+	assert_false(thrum__stats_counter_rate(&counter[1], &rate));
+	assert_true(thrum__stats_counter_rate(&counter[2], &rate));
 	assert_int_equal(rate, INT64_MAX);
 	end(&c);
 }
@@ -312,16 +314,17 @@ static void histogram(void **state)
 	bool wanted[] = {true, false};
 
 	for (unsigned i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
-		assert_int_equal(thrum__histogram_bound(i), bounds[i]);
-	assert_int_equal(thrum__histogram_bound(THRUM__HISTOGRAM_COLUMNS - 1), 5000000000000000000);
-	assert_int_equal(thrum__histogram_bound(THRUM__HISTOGRAM_COLUMNS), INT64_MAX);
-	thrum__histogram_make(&c.stats, wanted, THRUM__MEASURE_LIFE, &h);
+		assert_int_equal(thrum__stats_histogram_bound(i), bounds[i]);
+	assert_int_equal(thrum__stats_histogram_bound(THRUM__HISTOGRAM_COLUMNS - 1),
+		5000000000000000000);
+	assert_int_equal(thrum__stats_histogram_bound(THRUM__HISTOGRAM_COLUMNS), INT64_MAX);
+	thrum__stats_histogram_make(&c.stats, wanted, THRUM__MEASURE_LIFE, &h);
 	assert_int_equal(h.first, 0);
 	assert_int_equal(h.last, 3);
 	assert_int_equal(h.count[0], 1);
 	assert_int_equal(h.count[3], 2);
 	wanted[0] = false;
-	thrum__histogram_make(&c.stats, wanted, THRUM__MEASURE_LIFE, &h);
+	thrum__stats_histogram_make(&c.stats, wanted, THRUM__MEASURE_LIFE, &h);
 	assert_true(h.first > h.last);
 	end(&c);
 }

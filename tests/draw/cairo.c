@@ -16,7 +16,7 @@
 
 static void skip_without_cairo(void)
 {
-	if (thrum__canvas_has_cairo())
+	if (thrum__draw_has_cairo())
 		return;
 	print_message("skipped: built without cairo\n");
 	skip();
@@ -52,7 +52,7 @@ static void skip_without_cairo(void)
 	"              for x, _, y in (p.partition(\",\") for p in sys.argv[2:])),\n" \
 	"      len({row[x:x + 3] for row in rows for x in range(0, n, 3)}) > 20)' %s %s"
 
-static void assert_png(const struct thrum__list *lists, size_t count, int theme, float scale,
+static void assert_png(const struct thrum__draw_list *lists, size_t count, int theme, float scale,
 	const char *places, const char *expected)
 {
 	char name[] = "/tmp/thrum-canvas-XXXXXX", command[4096], line[256] = "";
@@ -62,7 +62,7 @@ static void assert_png(const struct thrum__list *lists, size_t count, int theme,
 
 	assert_true(fd >= 0);
 	file = fdopen(fd, "wb");
-	assert_int_equal(thrum__canvas_png(lists, count, theme, scale, bytes_add, &png), 0);
+	assert_int_equal(thrum__draw_png(lists, count, theme, scale, bytes_add, &png), 0);
 	fwrite(png.bytes, 1, png.size, file);
 	assert_int_equal(fclose(file), 0);
 	assert_true(
@@ -79,7 +79,7 @@ static void assert_png(const struct thrum__list *lists, size_t count, int theme,
 
 static void pixels(void **state)
 {
-	struct thrum__list lists[2];
+	struct thrum__draw_list lists[2];
 
 	skip_without_cairo();
 	make_list(&lists[0], "Label", 5);
@@ -92,67 +92,67 @@ static void pixels(void **state)
 		"200 100 ffffff 0b62b8 0b62b8 ffffff 7d8793 ffffff ffffff c4161c True");
 	assert_png(lists, 2, THRUM__THEME_DARK, 2, "0,0 20,40 20,240 100,160",
 		"400 400 14171b 5eb0ff 5eb0ff 14171b True");
-	thrum__list_finish(&lists[0]);
-	thrum__list_finish(&lists[1]);
+	thrum__draw_list_finish(&lists[0]);
+	thrum__draw_list_finish(&lists[1]);
 }
 
 static void sizes_are_limited(void **state)
 {
 	struct bytes png = {.fail_after = -1};
-	struct thrum__list list;
+	struct thrum__draw_list list;
 
 	skip_without_cairo();
 	make_list(&list, "Label", 5);
-	assert_int_equal(thrum__canvas_png(&list, 1, 0, 1e6f, bytes_add, &png), -THRUM_E_SIZE);
-	assert_int_equal(thrum__canvas_png(&list, 1, 0, 0, bytes_add, &png), -THRUM_E_SIZE);
+	assert_int_equal(thrum__draw_png(&list, 1, 0, 1e6f, bytes_add, &png), -THRUM_E_SIZE);
+	assert_int_equal(thrum__draw_png(&list, 1, 0, 0, bytes_add, &png), -THRUM_E_SIZE);
 	assert_int_equal(png.size, 0);
 	png.fail_after = 1;
-	assert_int_equal(thrum__canvas_png(&list, 1, 0, 1, bytes_add, &png), -THRUM_E_SPACE);
+	assert_int_equal(thrum__draw_png(&list, 1, 0, 1, bytes_add, &png), -THRUM_E_SPACE);
 	free(png.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 static void pdf(void **state)
 {
 	struct bytes bytes = {.fail_after = -1}, none = {.fail_after = 0};
-	struct thrum__list list;
+	struct thrum__draw_list list;
 
 	skip_without_cairo();
 	make_list(&list, "Label \xff <&> \xe4\xb8\xad", 14);
-	assert_int_equal(thrum__canvas_pdf(&list, 1, 0, "A \x1b title", bytes_add, &bytes), 0);
+	assert_int_equal(thrum__draw_pdf(&list, 1, 0, "A \x1b title", bytes_add, &bytes), 0);
 	assert_true(bytes.size > 1000);
 	assert_memory_equal(bytes.bytes, "%PDF-1.", 7);
-	assert_int_equal(thrum__canvas_pdf(&list, 1, 0, "", bytes_add, &none), -THRUM_E_SPACE);
+	assert_int_equal(thrum__draw_pdf(&list, 1, 0, "", bytes_add, &none), -THRUM_E_SPACE);
 	free(bytes.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
-static float width(const struct thrum__metrics *metrics, const char *text, size_t size)
+static float width(const struct thrum__draw_metrics *metrics, const char *text, size_t size)
 {
 	return metrics->width(metrics->context, text, size, THRUM__FONT_LABEL);
 }
 
 static void metrics(void **state)
 {
-	struct thrum__metrics metrics;
+	struct thrum__draw_metrics metrics;
 
-	assert_int_equal(thrum__canvas_metrics_make(&metrics), 0);
+	assert_int_equal(thrum__draw_metrics_make(&metrics), 0);
 	assert_true(width(&metrics, "mmmm", 4) > width(&metrics, "mm", 2));
 	assert_true(width(&metrics, "m", 1) > 4 && width(&metrics, "m", 1) < 20);
 	assert_float_equal(width(&metrics, "1111", 4), width(&metrics, "8888", 4), 0.01);
 	assert_float_equal(width(&metrics, "", 0), 0, 0);
 	assert_true(width(&metrics, "\xff", 1) > 0);
-	thrum__canvas_metrics_free(&metrics);
+	thrum__draw_metrics_free(&metrics);
 }
 
 /* What was shaped is kept, but not for ever. */
 static void many_texts(void **state)
 {
-	struct thrum__metrics metrics;
+	struct thrum__draw_metrics metrics;
 	float before;
 	char text[20];
 
-	assert_int_equal(thrum__canvas_metrics_make(&metrics), 0);
+	assert_int_equal(thrum__draw_metrics_make(&metrics), 0);
 	before = width(&metrics, "net", 3);
 	for (int i = 0; i < 10000; i++) {
 		int size = snprintf(text, sizeof text, "m%d", i);
@@ -163,7 +163,7 @@ static void many_texts(void **state)
 	}
 	assert_float_equal(width(&metrics, "m7", 2), width(&metrics, "m8", 2), 0.01);
 	assert_float_equal(width(&metrics, "net", 3), before, 0);
-	thrum__canvas_metrics_free(&metrics);
+	thrum__draw_metrics_free(&metrics);
 }
 
 int main(void)

@@ -14,41 +14,41 @@
 
 #define INK THRUM__COLOUR_INK
 
-static void assert_prints(struct thrum__list *list, const char *expected)
+static void assert_prints(struct thrum__draw_list *list, const char *expected)
 {
 	char text[4096];
 	size_t size;
 
 	assert_false(list->failed);
-	thrum__list_sort(list);
-	size = thrum__list_print(list, text, sizeof text);
+	thrum__draw_list_sort(list);
+	size = thrum__draw_list_print(list, text, sizeof text);
 	assert_string_equal(text, expected);
 	assert_int_equal(size, strlen(expected));
 }
 
 static int setup(void **state)
 {
-	static struct thrum__list list;
+	static struct thrum__draw_list list;
 
-	thrum__list_init(&list);
-	thrum__list_clear(&list, 100, 50);
+	thrum__draw_list_init(&list);
+	thrum__draw_list_clear(&list, 100, 50);
 	*state = &list;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	thrum__list_finish(*state);
+	thrum__draw_list_finish(*state);
 	return 0;
 }
 
 static void rects_lie_on_pixels(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 1.4f, 2.6f, 10, 5);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 20.2f, 3, 0.1f, 0.1f);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, -1e30f, 10, 2e30f, 2);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 1.4f, 2.6f, 10, 5);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 20.2f, 3, 0.1f, 0.1f);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, -1e30f, 10, 2e30f, 2);
 	assert_prints(list,
 		"6 rect ink 1 3 10 5\n"
 		"6 rect ink 20 3 1 1\n"
@@ -57,11 +57,11 @@ static void rects_lie_on_pixels(void **state)
 
 static void solid_lines_are_rects(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 
-	thrum__list_level(list, THRUM__Z_LINE, INK, 30, 10, 7.7f, 1, THRUM__DASH_SOLID);
-	thrum__list_level(list, THRUM__Z_LINE, INK, 10, 30, 7.7f, 2, THRUM__DASH_SOLID);
-	thrum__list_upright(list, THRUM__Z_LINE, INK, 7.2f, 4, 9, 3, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, 30, 10, 7.7f, 1, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, 10, 30, 7.7f, 2, THRUM__DASH_SOLID);
+	thrum__draw_vertical(list, THRUM__Z_LINE, INK, 7.2f, 4, 9, 3, THRUM__DASH_SOLID);
 	assert_prints(list,
 		"4 rect ink 10 7 20 1\n"
 		"4 rect ink 10 7 20 2\n"
@@ -70,12 +70,12 @@ static void solid_lines_are_rects(void **state)
 
 static void dashed_lines_lie_between_pixels(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 
-	thrum__list_level(list, THRUM__Z_LINE, INK, 10, 30, 7.7f, 1, THRUM__DASH_3_3);
-	thrum__list_upright(list, THRUM__Z_EDGE, INK, 7.7f, 30, 4, 2, THRUM__DASH_5_3);
+	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, 10, 30, 7.7f, 1, THRUM__DASH_3_3);
+	thrum__draw_vertical(list, THRUM__Z_EDGE, INK, 7.7f, 30, 4, 2, THRUM__DASH_5_3);
 	/* What is cut off outside is whole periods. */
-	thrum__list_level(list, THRUM__Z_LINE, INK, -6001, 1e6f, 7, 1, THRUM__DASH_3_3);
+	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, -6001, 1e6f, 7, 1, THRUM__DASH_3_3);
 	assert_prints(list,
 		"4 line ink 1 3,3 10 7.5 30 7.5\n"
 		"4 line ink 1 3,3 -1 7.5 100 7.5\n"
@@ -84,14 +84,14 @@ static void dashed_lines_lie_between_pixels(void **state)
 
 static void marks(void **state)
 {
-	struct thrum__list *list = *state;
-	const struct thrum__point points[] = {{1, 2}, {3.25f, 2}, {3.25f, 1e6f}};
+	struct thrum__draw_list *list = *state;
+	const struct thrum__draw_point points[] = {{1, 2}, {3.25f, 2}, {3.25f, 1e6f}};
 
-	thrum__list_line(list, THRUM__Z_END, INK, 1, 2, 3, 4, 1.5f);
-	thrum__list_poly(list, THRUM__Z_COUNTER, THRUM__COLOUR_C1, points, 3, 2,
+	thrum__draw_line(list, THRUM__Z_END, INK, 1, 2, 3, 4, 1.5f);
+	thrum__draw_polyline(list, THRUM__Z_COUNTER, THRUM__COLOUR_C1, points, 3, 2,
 		THRUM__DASH_9_3_2_3);
-	thrum__list_triangle(list, THRUM__Z_EDGE, INK, points);
-	thrum__list_ring(list, THRUM__Z_EDGE, INK, THRUM__COLOUR_BG, 5, 6, 3, 1.5f);
+	thrum__draw_triangle(list, THRUM__Z_EDGE, INK, points);
+	thrum__draw_ring(list, THRUM__Z_EDGE, INK, THRUM__COLOUR_BG, 5, 6, 3, 1.5f);
 	assert_prints(list,
 		"7 line ink 1.5 - 1 2 3 4\n"
 		"8 tri ink 1 2 3.25 2 3.25 1000000\n"
@@ -101,15 +101,15 @@ static void marks(void **state)
 
 static void batches_are_sorted(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 	size_t rects, others;
 
-	thrum__list_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 9, "two", 3, false);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 1, 1, 1, 1);
-	thrum__list_rect(list, THRUM__Z_LINE, INK, 2, 2, 2, 2);
-	thrum__list_rect(list, THRUM__Z_RUN, THRUM__COLOUR_BG, 3, 3, 3, 3);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 4, 4, 4, 4);
-	thrum__list_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 19, "one", 3, true);
+	thrum__draw_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 9, "two", 3, false);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 1, 1, 1, 1);
+	thrum__draw_rect(list, THRUM__Z_LINE, INK, 2, 2, 2, 2);
+	thrum__draw_rect(list, THRUM__Z_RUN, THRUM__COLOUR_BG, 3, 3, 3, 3);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 4, 4, 4, 4);
+	thrum__draw_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 19, "one", 3, true);
 	assert_int_equal(list->batch_count, 5);
 	assert_prints(list,
 		"4 rect ink 2 2 2 2\n"
@@ -118,20 +118,20 @@ static void batches_are_sorted(void **state)
 		"6 rect bg 3 3 3 3\n"
 		"12 text ink label 1 9 two\n"
 		"12 text ink label volatile 1 19 one\n");
-	thrum__list_count(list, &rects, &others);
+	thrum__draw_list_count(list, &rects, &others);
 	assert_int_equal(rects, 4);
 	assert_int_equal(others, 2);
 }
 
 static void polylines_count_as_one(void **state)
 {
-	struct thrum__list *list = *state;
-	const struct thrum__point points[] = {{1, 2}, {3, 2}, {3, 4}};
+	struct thrum__draw_list *list = *state;
+	const struct thrum__draw_point points[] = {{1, 2}, {3, 2}, {3, 4}};
 	size_t rects, others;
 
-	thrum__list_poly(list, THRUM__Z_COUNTER, INK, points, 3, 2, THRUM__DASH_SOLID);
-	thrum__list_poly(list, THRUM__Z_COUNTER, INK, points, 2, 2, THRUM__DASH_SOLID);
-	thrum__list_count(list, &rects, &others);
+	thrum__draw_polyline(list, THRUM__Z_COUNTER, INK, points, 3, 2, THRUM__DASH_SOLID);
+	thrum__draw_polyline(list, THRUM__Z_COUNTER, INK, points, 2, 2, THRUM__DASH_SOLID);
+	thrum__draw_list_count(list, &rects, &others);
 	assert_int_equal(rects, 0);
 	assert_int_equal(others, 2);
 	assert_int_equal(list->batch_count, 1);
@@ -139,57 +139,57 @@ static void polylines_count_as_one(void **state)
 
 static void what_is_outside_is_left_out(void **state)
 {
-	struct thrum__list *list = *state;
-	const struct thrum__point outside[] = {{101, 2}, {300, 2}, {200, 4}};
-	const struct thrum__point nowhere[] = {{1, 2}, {NAN, 2}, {200, 4}};
+	struct thrum__draw_list *list = *state;
+	const struct thrum__draw_point outside[] = {{101, 2}, {300, 2}, {200, 4}};
+	const struct thrum__draw_point nowhere[] = {{1, 2}, {NAN, 2}, {200, 4}};
 
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 101, 1, 10, 10);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, NAN, 1, 10, 10);
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 1, 1, INFINITY, 10);
-	thrum__list_level(list, THRUM__Z_RUN, INK, NAN, 10, 10, 1, THRUM__DASH_SOLID);
-	thrum__list_level(list, THRUM__Z_RUN, INK, 1, 10, 1e30f, 1, THRUM__DASH_3_3);
-	thrum__list_upright(list, THRUM__Z_RUN, INK, 1, 10, NAN, 1, THRUM__DASH_3_3);
-	thrum__list_line(list, THRUM__Z_RUN, INK, 1, 1, INFINITY, 1, 1);
-	thrum__list_poly(list, THRUM__Z_RUN, INK, outside, 3, 0, THRUM__DASH_SOLID);
-	thrum__list_poly(list, THRUM__Z_RUN, INK, nowhere, 3, 1, THRUM__DASH_SOLID);
-	thrum__list_triangle(list, THRUM__Z_RUN, INK, nowhere);
-	thrum__list_ring(list, THRUM__Z_RUN, INK, INK, 10, 60, 3, 1);
-	thrum__list_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, 1, 90, "x", 1, false);
-	thrum__list_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, NAN, 9, "x", 1, false);
-	thrum__list_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, 1, 9, "", 0, false);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 101, 1, 10, 10);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, NAN, 1, 10, 10);
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 1, 1, INFINITY, 10);
+	thrum__draw_horizontal(list, THRUM__Z_RUN, INK, NAN, 10, 10, 1, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, THRUM__Z_RUN, INK, 1, 10, 1e30f, 1, THRUM__DASH_3_3);
+	thrum__draw_vertical(list, THRUM__Z_RUN, INK, 1, 10, NAN, 1, THRUM__DASH_3_3);
+	thrum__draw_line(list, THRUM__Z_RUN, INK, 1, 1, INFINITY, 1, 1);
+	thrum__draw_polyline(list, THRUM__Z_RUN, INK, outside, 3, 0, THRUM__DASH_SOLID);
+	thrum__draw_polyline(list, THRUM__Z_RUN, INK, nowhere, 3, 1, THRUM__DASH_SOLID);
+	thrum__draw_triangle(list, THRUM__Z_RUN, INK, nowhere);
+	thrum__draw_ring(list, THRUM__Z_RUN, INK, INK, 10, 60, 3, 1);
+	thrum__draw_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, 1, 90, "x", 1, false);
+	thrum__draw_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, NAN, 9, "x", 1, false);
+	thrum__draw_text(list, THRUM__Z_RUN, INK, THRUM__FONT_LABEL, 1, 9, "", 0, false);
 	assert_prints(list, "");
 }
 
 /* A cleared list keeps its memory and nothing else, whatever the batches held before. */
 static void a_list_is_used_again(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 
 	for (int round = 0; round < 6; round++) {
-		thrum__list_clear(list, 100, 50);
+		thrum__draw_list_clear(list, 100, 50);
 		for (int i = 0; i < 1000; i++) {
 			if ((i + round) % 2)
-				thrum__list_rect(list, THRUM__Z_RUN, i % 3 + round, 1, 2, 3, 4);
+				thrum__draw_rect(list, THRUM__Z_RUN, i % 3 + round, 1, 2, 3, 4);
 			else
-				thrum__list_text(list, THRUM__Z_LABEL, INK, i % 5 + round % 2, 1, 9,
+				thrum__draw_text(list, THRUM__Z_LABEL, INK, i % 5 + round % 2, 1, 9,
 					"name", 4, false);
 		}
 		assert_false(list->failed);
-		thrum__list_sort(list);
+		thrum__draw_list_sort(list);
 		assert_int_equal(list->text_size, 4 * 500);
 	}
-	thrum__list_clear(list, 100, 50);
+	thrum__draw_list_clear(list, 100, 50);
 	assert_prints(list, "");
 }
 
 static void print_cuts_like_snprintf(void **state)
 {
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 	char text[8] = "#######";
 
-	thrum__list_rect(list, THRUM__Z_RUN, INK, 1, 2, 3, 4);
-	assert_int_equal(thrum__list_print(list, NULL, 0), strlen("6 rect ink 1 2 3 4\n"));
-	assert_int_equal(thrum__list_print(list, text, 7), strlen("6 rect ink 1 2 3 4\n"));
+	thrum__draw_rect(list, THRUM__Z_RUN, INK, 1, 2, 3, 4);
+	assert_int_equal(thrum__draw_list_print(list, NULL, 0), strlen("6 rect ink 1 2 3 4\n"));
+	assert_int_equal(thrum__draw_list_print(list, text, 7), strlen("6 rect ink 1 2 3 4\n"));
 	assert_string_equal(text, "6 rect");
 }
 
@@ -200,7 +200,7 @@ static void print_cuts_like_snprintf(void **state)
 static void assert_cleans(const char *text, const char *expected)
 {
 	char to[64];
-	size_t size = thrum__text_clean(text, strlen(text), to, sizeof to - 1);
+	size_t size = thrum__base_utf8_clean(text, strlen(text), to, sizeof to - 1);
 
 	to[size] = '\0';
 	assert_string_equal(to, expected);
@@ -223,20 +223,20 @@ static void texts_are_cleaned(void **state)
 static void texts_are_cut(void **state)
 {
 	char text[1000], to[1000];
-	struct thrum__list *list = *state;
+	struct thrum__draw_list *list = *state;
 
 	memset(text, 'x', sizeof text);
-	assert_int_equal(thrum__text_clean(text, 20, to, 20), 20);
-	assert_int_equal(thrum__text_clean(text, 21, to, 20), 20);
+	assert_int_equal(thrum__base_utf8_clean(text, 20, to, 20), 20);
+	assert_int_equal(thrum__base_utf8_clean(text, 21, to, 20), 20);
 	assert_memory_equal(to, "xxxxxxxxxxxxxxxxx\xe2\x80\xa6", 20);
 	/* Between two characters: three of 3 bytes, the ellipsis, and 1 byte is left. */
-	assert_int_equal(
-		thrum__text_clean("\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad",
-			15, to, 13),
+	assert_int_equal(thrum__base_utf8_clean(
+				 "\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad", 15,
+				 to, 13),
 		12);
 	assert_memory_equal(to + 9, "\xe2\x80\xa6", 3);
-	assert_int_equal(thrum__text_clean("abc", 3, to, 2), 0);
-	thrum__list_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 9, text, sizeof text,
+	assert_int_equal(thrum__base_utf8_clean("abc", 3, to, 2), 0);
+	thrum__draw_text(list, THRUM__Z_LABEL, INK, THRUM__FONT_LABEL, 1, 9, text, sizeof text,
 		false);
 	assert_int_equal(list->text_size, 400);
 }
@@ -256,11 +256,11 @@ static void any_bytes_become_utf8(void **state)
 			if (seed >> 30 == 0)
 				from[i] = (char)(0xe0 | (from[i] & 0x1f));
 		}
-		size = thrum__text_clean(from, sizeof from, to, (seed >> 8) % sizeof to);
+		size = thrum__base_utf8_clean(from, sizeof from, to, (seed >> 8) % sizeof to);
 		for (size_t at = 0; at < size; at += length) {
 			uint32_t c;
 
-			length = thrum__text_character(to + at, size - at, &c);
+			length = thrum__base_utf8_decode(to + at, size - at, &c);
 			assert_int_not_equal(length, 0);
 			assert_true(c >= 0x20 && c != 0x7f && (c & 0xfffe) != 0xfffe);
 		}

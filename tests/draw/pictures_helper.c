@@ -24,19 +24,22 @@ int bytes_add(void *context, const void *from, size_t size)
 	return 0;
 }
 
-void make_list(struct thrum__list *list, const char *text, size_t size)
+void make_list(struct thrum__draw_list *list, const char *text, size_t size)
 {
-	const struct thrum__point points[] = {{120, 10}, {140, 10}, {140.25f, 20}, {160, 30.5f}};
+	const struct thrum__draw_point points[] = {{120, 10}, {140, 10}, {140.25f, 20},
+		{160, 30.5f}};
 
-	thrum__list_init(list);
-	thrum__list_clear(list, 200, 100);
-	thrum__list_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, 10, 20, 30, 12);
-	thrum__list_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, 5, 60, 3, 12);
-	thrum__list_level(list, THRUM__Z_EDGE, THRUM__COLOUR_PEND, 10, 90, 50, 1, THRUM__DASH_1_3);
-	thrum__list_poly(list, THRUM__Z_COUNTER, THRUM__COLOUR_C2, points, 4, 2, THRUM__DASH_7_3);
-	thrum__list_triangle(list, THRUM__Z_EDGE, THRUM__COLOUR_EDGE, points);
-	thrum__list_ring(list, THRUM__Z_EDGE, THRUM__COLOUR_BAD, THRUM__COLOUR_BG, 100, 80, 9, 2);
-	thrum__list_text(list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_LABEL, 20, 90, text,
+	thrum__draw_list_init(list);
+	thrum__draw_list_clear(list, 200, 100);
+	thrum__draw_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, 10, 20, 30, 12);
+	thrum__draw_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, 5, 60, 3, 12);
+	thrum__draw_horizontal(list, THRUM__Z_EDGE, THRUM__COLOUR_PEND, 10, 90, 50, 1,
+		THRUM__DASH_1_3);
+	thrum__draw_polyline(list, THRUM__Z_COUNTER, THRUM__COLOUR_C2, points, 4, 2,
+		THRUM__DASH_7_3);
+	thrum__draw_triangle(list, THRUM__Z_EDGE, THRUM__COLOUR_EDGE, points);
+	thrum__draw_ring(list, THRUM__Z_EDGE, THRUM__COLOUR_BAD, THRUM__COLOUR_BG, 100, 80, 9, 2);
+	thrum__draw_text(list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_LABEL, 20, 90, text,
 		size, false);
-	thrum__list_sort(list);
+	thrum__draw_list_sort(list);
 }

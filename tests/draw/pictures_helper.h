@@ -11,10 +11,10 @@ struct bytes {
 	int fail_after; /* calls until the sink fails; negative: never */
 };
 
-/* A thrum__sink for a struct bytes. */
+/* A thrum__draw_sink for a struct bytes. */
 int bytes_add(void *bytes, const void *from, size_t size);
 
 /* One item of each kind, and a text that is to do no harm. */
-void make_list(struct thrum__list *, const char *text, size_t size);
+void make_list(struct thrum__draw_list *, const char *text, size_t size);
 
 #endif

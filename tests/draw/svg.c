@@ -14,11 +14,11 @@
 #include "pictures_helper.h"
 #include "thrum.h"
 
-static struct bytes draw(const struct thrum__list *lists, size_t count, const char *title)
+static struct bytes draw(const struct thrum__draw_list *lists, size_t count, const char *title)
 {
 	struct bytes bytes = {.fail_after = -1};
 
-	assert_int_equal(thrum__canvas_svg(lists, count, THRUM__THEME_LIGHT, title, bytes_add,
+	assert_int_equal(thrum__draw_svg(lists, count, THRUM__THEME_LIGHT, title, bytes_add,
 				 &bytes),
 		0);
 	return bytes;
@@ -26,7 +26,7 @@ static struct bytes draw(const struct thrum__list *lists, size_t count, const ch
 
 static void every_item(void **state)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct bytes svg;
 
 	make_list(&list, "a <b> & 'c'", 11);
@@ -51,12 +51,12 @@ static void every_item(void **state)
 	assert_non_null(strstr(svg.bytes, "role=\"img\""));
 	assert_non_null(strstr(svg.bytes, ".thrum .strong{font-size:12px;font-weight:600}"));
 	free(svg.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 static void lists_are_stacked(void **state)
 {
-	struct thrum__list lists[2];
+	struct thrum__draw_list lists[2];
 	struct bytes svg;
 
 	make_list(&lists[0], "above", 5);
@@ -66,13 +66,13 @@ static void lists_are_stacked(void **state)
 	assert_non_null(strstr(svg.bytes, "width=\"200\" height=\"210\" role"));
 	assert_non_null(strstr(svg.bytes, "<svg x=\"0\" y=\"110\" width=\"200\" height=\"100\">"));
 	free(svg.bytes);
-	thrum__list_finish(&lists[0]);
-	thrum__list_finish(&lists[1]);
+	thrum__draw_list_finish(&lists[0]);
+	thrum__draw_list_finish(&lists[1]);
 }
 
 static void the_same_list_gives_the_same_bytes(void **state)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct bytes first, second;
 
 	make_list(&list, "name", 4);
@@ -82,18 +82,18 @@ static void the_same_list_gives_the_same_bytes(void **state)
 	assert_memory_equal(first.bytes, second.bytes, first.size);
 	free(first.bytes);
 	free(second.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 static void a_failing_sink_is_told(void **state)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct bytes none = {.fail_after = 0};
 
 	make_list(&list, "name", 4);
-	assert_int_equal(thrum__canvas_svg(&list, 1, THRUM__THEME_LIGHT, "", bytes_add, &none),
+	assert_int_equal(thrum__draw_svg(&list, 1, THRUM__THEME_LIGHT, "", bytes_add, &none),
 		-THRUM_E_SPACE);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 /* ---- Labels of strangers ------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void hostile_labels_are_inert(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-		struct thrum__list list;
+		struct thrum__draw_list list;
 		struct bytes svg;
 
 		make_list(&list, labels[i], strlen(labels[i]) + 1); /* with a NUL */
@@ -138,7 +138,7 @@ static void hostile_labels_are_inert(void **state)
 		assert_null(strstr(svg.bytes, "<script"));
 		assert_null(strstr(svg.bytes, "\xe2\x80\xae"));
 		free(svg.bytes);
-		thrum__list_finish(&list);
+		thrum__draw_list_finish(&list);
 	}
 }
 
@@ -146,7 +146,7 @@ static void long_labels_are_cut(void **state)
 {
 	size_t size = 100000;
 	char *label = malloc(size + 1);
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct bytes svg;
 
 	assert_non_null(label);
@@ -157,30 +157,30 @@ static void long_labels_are_cut(void **state)
 	assert_well_formed(&svg);
 	assert_true(svg.size < 8000);
 	free(svg.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 	free(label);
 }
 
 /* The most that a frame may hold stays far under 2 MB. */
 static void a_full_frame_is_small(void **state)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct bytes svg;
 
-	thrum__list_init(&list);
-	thrum__list_clear(&list, 1600, 900);
+	thrum__draw_list_init(&list);
+	thrum__draw_list_clear(&list, 1600, 900);
 	for (int i = 0; i < 20000; i++)
-		thrum__list_rect(&list, THRUM__Z_RUN, THRUM__COLOUR_RUN, (float)(i * 7919 % 1600),
+		thrum__draw_rect(&list, THRUM__Z_RUN, THRUM__COLOUR_RUN, (float)(i * 7919 % 1600),
 			(float)(i * 104729 % 900), (float)(i % 37), 10);
 	for (int i = 0; i < 3000; i++)
-		thrum__list_text(&list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_LABEL,
+		thrum__draw_text(&list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_LABEL,
 			(float)(i * 7919 % 1600) + 0.3f, (float)(i * 104729 % 900) + 0.7f,
 			"GetHeader.parse request #3", 26, false);
 	svg = draw(&list, 1, "");
 	assert_true(svg.size < 800000);
 	assert_well_formed(&svg);
 	free(svg.bytes);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 int main(void)

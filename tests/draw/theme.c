@@ -12,17 +12,18 @@
 
 static void colours_and_names(void **state)
 {
-	assert_int_equal(thrum__theme_colour(THRUM__THEME_LIGHT, THRUM__COLOUR_RUN), 0x0b62b8);
-	assert_int_equal(thrum__theme_colour(THRUM__THEME_DARK, THRUM__COLOUR_C4), 0xd5dbe3);
-	assert_int_equal(thrum__theme_colour(THRUM__THEME_CONTRAST, THRUM__COLOUR_SEL), 0xffff00);
-	assert_int_equal(thrum__theme_colour(3, THRUM__COLOUR_BG), 0);
-	assert_int_equal(thrum__theme_colour(-1, 0), 0);
-	assert_int_equal(thrum__theme_colour(0, THRUM__COLOUR_COUNT), 0);
-	assert_string_equal(thrum__colour_name(THRUM__COLOUR_BAD_BG), "badBg");
-	assert_string_equal(thrum__colour_name(-1), "unknown");
+	assert_int_equal(thrum__draw_theme_colour(THRUM__THEME_LIGHT, THRUM__COLOUR_RUN), 0x0b62b8);
+	assert_int_equal(thrum__draw_theme_colour(THRUM__THEME_DARK, THRUM__COLOUR_C4), 0xd5dbe3);
+	assert_int_equal(thrum__draw_theme_colour(THRUM__THEME_CONTRAST, THRUM__COLOUR_SEL),
+		0xffff00);
+	assert_int_equal(thrum__draw_theme_colour(3, THRUM__COLOUR_BG), 0);
+	assert_int_equal(thrum__draw_theme_colour(-1, 0), 0);
+	assert_int_equal(thrum__draw_theme_colour(0, THRUM__COLOUR_COUNT), 0);
+	assert_string_equal(thrum__draw_colour_name(THRUM__COLOUR_BAD_BG), "badBg");
+	assert_string_equal(thrum__draw_colour_name(-1), "unknown");
 	for (int theme = 0; theme < THRUM__THEME_COUNT; theme++)
-		assert_int_equal(thrum__theme_find(thrum__theme_name(theme)), theme);
-	assert_int_equal(thrum__theme_find("sepia"), -1);
+		assert_int_equal(thrum__draw_theme_find(thrum__draw_theme_name(theme)), theme);
+	assert_int_equal(thrum__draw_theme_find("sepia"), -1);
 }
 
 /* WCAG 2.1's relative luminance. */
@@ -40,13 +41,13 @@ static double luminance(uint32_t rgb)
 
 static void assert_contrast(int theme, int colour, int ground, double least)
 {
-	double a = luminance(thrum__theme_colour(theme, colour));
-	double b = luminance(thrum__theme_colour(theme, ground));
+	double a = luminance(thrum__draw_theme_colour(theme, colour));
+	double b = luminance(thrum__draw_theme_colour(theme, ground));
 	double ratio = a > b ? (a + 0.05) / (b + 0.05) : (b + 0.05) / (a + 0.05);
 
 	if (ratio < least)
-		fail_msg("%s on %s, %s: %.2f", thrum__colour_name(colour),
-			thrum__colour_name(ground), thrum__theme_name(theme), ratio);
+		fail_msg("%s on %s, %s: %.2f", thrum__draw_colour_name(colour),
+			thrum__draw_colour_name(ground), thrum__draw_theme_name(theme), ratio);
 }
 
 /* Words can be read, and lines be seen, in every theme. */
@@ -72,14 +73,14 @@ static void contrast(void **state)
 
 static float width(const char *text, int font)
 {
-	return thrum__metrics_plain.width(NULL, text, strlen(text), font);
+	return thrum__draw_metrics_plain.width(NULL, text, strlen(text), font);
 }
 
 static void plain_metrics(void **state)
 {
-	assert_string_equal(thrum__font_name(THRUM__FONT_BASE), "base");
-	assert_int_equal(thrum__font_size(THRUM__FONT_SMALL), 10);
-	assert_int_equal(thrum__font_weight(THRUM__FONT_BADGE), 700);
+	assert_string_equal(thrum__draw_font_name(THRUM__FONT_BASE), "base");
+	assert_int_equal(thrum__draw_font_size(THRUM__FONT_SMALL), 10);
+	assert_int_equal(thrum__draw_font_weight(THRUM__FONT_BADGE), 700);
 
 	/* As pango measures it in Inter: 245.6 px. */
 	assert_float_equal(width("GetHeader.parse request #3 waits 5.02 ms", THRUM__FONT_LABEL),

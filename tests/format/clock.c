@@ -27,7 +27,7 @@ static void multiplies_and_divides(void **state)
 		{1, 1, 0, UINT64_MAX},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_int_equal(thrum__multiply_divide(cases[i].a, cases[i].b, cases[i].c),
+		assert_int_equal(thrum__format_multiply_divide(cases[i].a, cases[i].b, cases[i].c),
 			cases[i].result);
 }
 
@@ -45,7 +45,7 @@ static int64_t error_at(const struct thrum__metadata *metadata, uint64_t ticks, 
 {
 	uint64_t sum = metadata->offset + ticks, second = metadata->frequency;
 	int64_t seconds = metadata->offset_s + (int64_t)(sum / second);
-	uint64_t ns = thrum__multiply_divide(sum % second, 1000000000, second);
+	uint64_t ns = thrum__format_multiply_divide(sum % second, 1000000000, second);
 	return (int64_t)expected - (seconds * 1000000000 + (int64_t)ns);
 }
 
@@ -58,7 +58,7 @@ static void gives_the_wall_time_of_the_first_reading(void **state)
 		struct thrum__header header = {.clock_frequency = 162500000};
 		struct thrum__metadata metadata = {.frequency = 0};
 		set_reading(&header.start, ticks[i], 77, UINT64_C(1700000000123456789));
-		thrum__metadata_set_clock(&metadata, &header);
+		thrum__format_set_clock(&metadata, &header);
 		assert_int_equal(metadata.frequency, 162500000);
 		assert_true(metadata.offset < metadata.frequency);
 		assert_in_range(error_at(&metadata, ticks[i], UINT64_C(1700000000123456789)), 0,
@@ -73,21 +73,21 @@ static void refines_the_frequency(void **state)
 	struct thrum__metadata metadata = {.frequency = 0};
 	set_reading(&header.start, 1000, 5000, UINT64_C(1700000000) * 1000000000);
 	set_reading(&header.latest[1], 1000 + 10000100, 5000 + 99999999, 0);
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000000); /* too near */
 	set_reading(&header.latest[0], 1000 + 10 * UINT64_C(100000700),
 		5000 + UINT64_C(10000000000), 0);
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000700); /* the later one counts */
 	atomic_store(&header.latest[0].ticket, 0);
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000000); /* half written */
 	set_reading(&header.latest[0], 1000 + UINT64_C(100000000000), 5000 + UINT64_C(1000000000),
 		0);
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000000); /* absurd */
 	set_reading(&header.latest[0], 0, 0, 0);
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000000); /* runs back */
 }
 
@@ -96,7 +96,7 @@ static void does_without_readings(void **state)
 	(void)state;
 	struct thrum__header header = {.clock_frequency = 250000000};
 	struct thrum__metadata metadata = {.offset = 5, .offset_s = 6};
-	thrum__metadata_set_clock(&metadata, &header);
+	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 250000000);
 	assert_int_equal(metadata.offset_s, 0);
 	assert_int_equal(metadata.offset, 0);

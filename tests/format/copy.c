@@ -70,7 +70,7 @@ static int copy(struct input *input, uint64_t *overwritten)
 	int fail_at = output.fail_at;
 	memset(&output, 0, sizeof output);
 	output.fail_at = fail_at;
-	return thrum__recording_copy(&from, &to, overwritten);
+	return thrum__format_copy(&from, &to, overwritten);
 }
 
 /* ---- What is copied: five packets of two lanes, not in order ----------------------------------
@@ -144,7 +144,7 @@ static const struct thrum__header *header(void)
 	const struct thrum__header *copied = (const void *)output.bytes;
 	const char *what = NULL;
 	uint64_t offset;
-	assert_int_equal(thrum__header_check(copied, &what, &offset), 0);
+	assert_int_equal(thrum__format_check_header(copied, &what, &offset), 0);
 	assert_int_equal(copied->size, output.end);
 	assert_int_equal(atomic_load(&copied->state), THRUM__SNAPSHOT);
 	return copied;
@@ -158,13 +158,13 @@ static int64_t read_output(void *owner, uint64_t offset, void *to, size_t size)
 	return (int64_t)size;
 }
 
-/* Reads packet `index` of the copy, returns what thrum__packet_read does. */
+/* Reads packet `index` of the copy, returns what thrum__format_packet_read does. */
 static int read_packet(uint32_t index, struct thrum__packet *packet, size_t *bytes)
 {
 	const struct thrum__input input = {NULL, read_output, NULL};
 	uint8_t *buffer = malloc(header()->packet_size);
 	assert_non_null(buffer);
-	int result = thrum__packet_read(&input, header(), index, buffer, bytes);
+	int result = thrum__format_packet_read(&input, header(), index, buffer, bytes);
 	memcpy(packet, buffer, sizeof *packet);
 	free(buffer);
 	return result;

@@ -25,7 +25,7 @@ static size_t cut(char to[THRUM_TEXT_MAX + 2], const char *text, size_t size, si
 	memcpy(exact, text, size);
 	exact[size] = '\0';
 	memset(to, GUARD, THRUM_TEXT_MAX + 2);
-	size_t length = thrum__copy_text(to, exact, max);
+	size_t length = thrum__format_copy_text(to, exact, max);
 
 	free(exact);
 	assert_true(length <= max);

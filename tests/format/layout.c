@@ -18,7 +18,7 @@ static struct thrum__header laid_out(uint64_t size)
 {
 	struct thrum__header header = {{0}};
 
-	assert_int_equal(thrum__layout(&header, size), 0);
+	assert_int_equal(thrum__format_lay_out(&header, size), 0);
 	return header;
 }
 
@@ -62,7 +62,7 @@ static void assert_useful(uint64_t size)
 	/* Their numbers have 16 bits. */
 	assert_in_range(definitions, 64, THRUM__DEFINITIONS_MAX);
 	h.clock_frequency = 100000000;
-	assert_int_equal(thrum__header_check(&h, &what, &offset), 0);
+	assert_int_equal(thrum__format_check_header(&h, &what, &offset), 0);
 }
 
 static void everything_has_its_place(void **state)
@@ -99,7 +99,7 @@ static void other_sizes_are_refused(void **state)
 	memset(&untouched, 0x5a, sizeof untouched);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		memset(&header, 0x5a, sizeof header);
-		assert_int_equal(thrum__layout(&header, sizes[i]), -THRUM_E_SIZE);
+		assert_int_equal(thrum__format_lay_out(&header, sizes[i]), -THRUM_E_SIZE);
 		assert_memory_equal(&header, &untouched, sizeof header);
 	}
 }

@@ -26,10 +26,10 @@ static struct thrum__metadata plain(void)
 
 static char *write_text(const struct thrum__metadata *metadata)
 {
-	size_t length = thrum__metadata_write(NULL, 0, metadata);
+	size_t length = thrum__format_write_metadata(NULL, 0, metadata);
 	char *text = malloc(length + 1);
 	assert_non_null(text);
-	assert_int_equal(thrum__metadata_write(text, length + 1, metadata), length);
+	assert_int_equal(thrum__format_write_metadata(text, length + 1, metadata), length);
 	assert_int_equal(strlen(text), length);
 	return text;
 }
@@ -102,7 +102,7 @@ static void fits_its_section_at_worst(void **state)
 	metadata.program = metadata.host = worst;
 	metadata.frequency = metadata.offset = UINT64_MAX;
 	metadata.offset_s = INT64_MIN;
-	assert_true(thrum__metadata_write(NULL, 0, &metadata) < THRUM__METADATA_SIZE);
+	assert_true(thrum__format_write_metadata(NULL, 0, &metadata) < THRUM__METADATA_SIZE);
 }
 
 static void never_writes_behind_the_end(void **state)
@@ -115,7 +115,7 @@ static void never_writes_behind_the_end(void **state)
 		char *text = malloc(size + 1);
 		assert_non_null(text);
 		memset(text, '#', size + 1);
-		assert_int_equal(thrum__metadata_write(text, size, &metadata), length);
+		assert_int_equal(thrum__format_write_metadata(text, size, &metadata), length);
 		size_t kept = size == 0 ? 0 : size <= length ? size - 1 : length;
 		assert_memory_equal(text, whole, kept);
 		if (size > 0)

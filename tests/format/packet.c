@@ -66,7 +66,7 @@ static int read_packet(struct input *input, uint8_t *to, size_t *bytes)
 	int result;
 
 	input->reads = 0;
-	result = thrum__packet_read(&from, input->recording.header, 2, to, bytes);
+	result = thrum__format_packet_read(&from, input->recording.header, 2, to, bytes);
 	return result;
 }
 
@@ -278,7 +278,7 @@ static void peeks(void **state)
 	(void)state;
 	set_up(&input);
 	memset(to, 0xaa, sizeof to);
-	assert_int_equal(thrum__packet_peek(&from, input.recording.header, 2, to,
+	assert_int_equal(thrum__format_packet_peek(&from, input.recording.header, 2, to,
 				 sizeof(struct thrum__packet) + 4, &bytes),
 		1);
 	assert_int_equal(bytes, sizeof(struct thrum__packet) + 4);
@@ -299,11 +299,11 @@ static void checks_headers(void **state)
 	struct thrum__header good, *h = recording.header;
 
 	memcpy(&good, h, sizeof good);
-	assert_int_equal(thrum__header_check(h, &what, &offset), 0);
+	assert_int_equal(thrum__format_check_header(h, &what, &offset), 0);
 #define EXPECT(change, error, member) \
 	change; \
 	what = NULL; \
-	assert_int_equal(thrum__header_check(h, &what, &offset), -(error)); \
+	assert_int_equal(thrum__format_check_header(h, &what, &offset), -(error)); \
 	assert_non_null(what); \
 	assert_int_equal(offset, offsetof(struct thrum__header, member)); \
 	memcpy(h, &good, sizeof good)
@@ -332,7 +332,7 @@ static void checks_headers(void **state)
 	/* No table at all is fine. */
 	h->live_tasks.size = 0;
 	h->definitions.size = 0;
-	assert_int_equal(thrum__header_check(h, &what, &offset), 0);
+	assert_int_equal(thrum__format_check_header(h, &what, &offset), 0);
 	recording_finish(&recording);
 }
 

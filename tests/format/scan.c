@@ -49,18 +49,19 @@ static void finds_each_record(void **state)
 		assert_true(track_add(&track, &record, BEGIN + (i << (i < TYPES ? 0 : 22))));
 		ends[i] = track.at;
 	}
-	struct thrum__scan scan;
-	thrum__scan_init(&scan, (uint8_t *)track.packet, track.at);
+	struct thrum__format_scan scan;
+	thrum__format_scan_init(&scan, (uint8_t *)track.packet, track.at);
 	for (size_t i = 0; i < 2 * TYPES; i++) {
-		assert_int_equal(thrum__scan_next(&scan), 1);
+		assert_int_equal(thrum__format_scan_next(&scan), 1);
 		assert_int_equal(scan.id, types[i % TYPES]);
 		assert_int_equal(scan.ticks, BEGIN + (i << (i < TYPES ? 0 : 22)));
 		assert_int_equal(scan.offset, i == 0 ? sizeof(struct thrum__packet) : ends[i - 1]);
 		assert_int_equal(scan.next, ends[i]);
 		assert_int_equal(scan.wide,
-			i >= TYPES && thrum__record_has_wide(&thrum__records[scan.id]));
+			i >= TYPES &&
+				thrum__format_record_has_wide(&thrum__format_records[scan.id]));
 	}
-	assert_int_equal(thrum__scan_next(&scan), 0);
+	assert_int_equal(thrum__format_scan_next(&scan), 0);
 	recording_finish(&recording);
 }
 
@@ -71,10 +72,11 @@ static void stops_at_the_end(void **state)
 	for (size_t i = 0; i < 2 * TYPES; i++) {
 		uint8_t event[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
 		struct thrum__record record = sample(types[i % TYPES]);
-		bool wide = i >= TYPES && thrum__record_has_wide(&thrum__records[record.type]);
-		size_t size = thrum__encode_header(event,
+		bool wide = i >= TYPES &&
+			thrum__format_record_has_wide(&thrum__format_records[record.type]);
+		size_t size = thrum__format_encode_header(event,
 			(unsigned)record.type + (wide ? THRUM__WIDE : 0), BEGIN, BEGIN);
-		size += thrum__encode_fields(event + size, &record, 0, wide);
+		size += thrum__format_encode_fields(event + size, &record, 0, wide);
 		for (size_t left = 0; left <= size; left++) {
 			size_t whole = sizeof(struct thrum__packet) + left;
 			struct thrum__packet head = {.begin = BEGIN};
@@ -82,10 +84,10 @@ static void stops_at_the_end(void **state)
 			assert_non_null(packet);
 			memcpy(packet, &head, sizeof head);
 			memcpy(packet + sizeof head, event, left);
-			struct thrum__scan scan;
-			thrum__scan_init(&scan, packet, whole);
+			struct thrum__format_scan scan;
+			thrum__format_scan_init(&scan, packet, whole);
 			int expected = left == 0 ? 0 : left < size ? -THRUM_E_DAMAGED : 1;
-			assert_int_equal(thrum__scan_next(&scan), expected);
+			assert_int_equal(thrum__format_scan_next(&scan), expected);
 			assert_int_equal(scan.next, left < size ? sizeof head : whole);
 			if (expected < 0)
 				assert_non_null(scan.damage);
@@ -95,14 +97,14 @@ static void stops_at_the_end(void **state)
 }
 
 /* One event of these bytes, in a packet of BEGIN. */
-static int scan_bytes(const uint8_t *event, size_t size, struct thrum__scan *scan)
+static int scan_bytes(const uint8_t *event, size_t size, struct thrum__format_scan *scan)
 {
 	static uint8_t packet[2048];
 	struct thrum__packet head = {.begin = BEGIN};
 	memcpy(packet, &head, sizeof head);
 	memcpy(packet + sizeof head, event, size);
-	thrum__scan_init(scan, packet, sizeof head + size);
-	return thrum__scan_next(scan);
+	thrum__format_scan_init(scan, packet, sizeof head + size);
+	return thrum__format_scan_next(scan);
 }
 
 static void knows_the_ids_that_there_are(void **state)
@@ -110,16 +112,17 @@ static void knows_the_ids_that_there_are(void **state)
 	(void)state;
 	for (unsigned id = 0; id < 300; id++) {
 		uint8_t event[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX] = {0};
-		struct thrum__scan scan;
+		struct thrum__format_scan scan;
 		bool known = false;
 		for (size_t i = 0; i < TYPES; i++) {
 			if (id == types[i] ||
 				(id == types[i] + THRUM__WIDE &&
-					thrum__record_has_wide(&thrum__records[types[i]])))
+					thrum__format_record_has_wide(
+						&thrum__format_records[types[i]])))
 				known = true;
 		}
 		/* The time is too far for the compact header. */
-		assert_int_equal(thrum__encode_header(event, id, BEGIN * 1000, BEGIN), 13);
+		assert_int_equal(thrum__format_encode_header(event, id, BEGIN * 1000, BEGIN), 13);
 		assert_int_equal(scan_bytes(event, 100, &scan), known ? 1 : -THRUM_E_DAMAGED);
 	}
 }
@@ -128,18 +131,18 @@ static void refuses_what_cannot_be(void **state)
 {
 	(void)state;
 	uint8_t event[THRUM__EXTENDED_SIZE + 1024];
-	struct thrum__scan scan;
+	struct thrum__format_scan scan;
 	/* Before the packet begins. */
-	size_t header = thrum__encode_header(event, THRUM__R_RESUME, BEGIN - 1, BEGIN);
+	size_t header = thrum__format_encode_header(event, THRUM__R_RESUME, BEGIN - 1, BEGIN);
 	assert_int_equal(header, THRUM__EXTENDED_SIZE);
 	assert_int_equal(scan_bytes(event, header, &scan), -THRUM_E_DAMAGED);
 	/* The same moment is all right. */
-	thrum__encode_header(event, THRUM__R_RESUME, BEGIN, BEGIN - (UINT64_C(1) << 40));
+	thrum__format_encode_header(event, THRUM__R_RESUME, BEGIN, BEGIN - (UINT64_C(1) << 40));
 	assert_int_equal(scan_bytes(event, header, &scan), 1);
 	assert_int_equal(scan.ticks, BEGIN);
 
 	/* A text of the greatest length, and one more. */
-	header = thrum__encode_header(event, THRUM__R_LOG, BEGIN, BEGIN);
+	header = thrum__format_encode_header(event, THRUM__R_LOG, BEGIN, BEGIN);
 	memset(event + header, 'x', 1000);
 	event[header + THRUM_TEXT_MAX] = '\0';
 	assert_int_equal(scan_bytes(event, header + 700, &scan), 1);
@@ -149,7 +152,7 @@ static void refuses_what_cannot_be(void **state)
 	assert_int_equal(scan_bytes(event, header + 700, &scan), -THRUM_E_DAMAGED);
 
 	/* A key likewise. */
-	thrum__encode_header(event, THRUM__R_LINK_SEND, BEGIN, BEGIN);
+	thrum__format_encode_header(event, THRUM__R_LINK_SEND, BEGIN, BEGIN);
 	event[header] = THRUM_KEY_MAX;
 	assert_int_equal(scan_bytes(event, header + 1 + THRUM_KEY_MAX, &scan), 1);
 	event[header]++;

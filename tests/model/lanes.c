@@ -198,8 +198,8 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 
 		snprintf(name, sizeof name, "request number %llu", (unsigned long long)round);
 		assert_string_equal(thrum__model_task_name(m, task, NULL), name);
-		assert_true(thrum__has_row(&m->runs, THRUM__TASK(m, task, run)));
-		assert_true(thrum__has_row(&m->edges, THRUM__TASK(m, task, edge_out)));
+		assert_true(thrum__model_has_row(&m->runs, THRUM__TASK(m, task, run)));
+		assert_true(thrum__model_has_row(&m->edges, THRUM__TASK(m, task, edge_out)));
 	}
 	const struct thrum__counter *c = &m->counters[0];
 
@@ -229,9 +229,9 @@ static void what_is_waited_for_is_not_forgotten(void **state)
 			thrum__model_forget(m, time - 500);
 	}
 	wait = THRUM__TASK(m, thrum__model_find(m, 1), edge_out);
-	assert_true(thrum__has_row(&m->edges, wait));
+	assert_true(thrum__model_has_row(&m->edges, wait));
 	assert_int_equal(THRUM__EDGE(m, wait, to), thrum__model_find(m, 2));
-	assert_false(thrum__has_row(&m->edges, 5000));
+	assert_false(thrum__model_has_row(&m->edges, 5000));
 	thrum__model_destroy(m);
 }
 

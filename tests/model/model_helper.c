@@ -80,18 +80,19 @@ static void print_task(FILE *to, const struct thrum__model *m, uint32_t i)
 static void print_activity(FILE *to, const struct thrum__model *m)
 {
 	for (uint32_t i = m->runs.first; i < m->runs.count; i++)
-		if (thrum__has_row(&m->runs, i))
+		if (thrum__model_has_row(&m->runs, i))
 			fprintf(to, "run %" PRId64 " %" PRId64 " %" PRIu32 " %" PRIu32 "\n",
 				THRUM__RUN(m, i, start), THRUM__RUN(m, i, end),
 				THRUM__RUN(m, i, task), THRUM__RUN(m, i, lane));
 	for (uint32_t i = m->edges.first; i < m->edges.count; i++)
-		if (thrum__has_row(&m->edges, i))
+		if (thrum__model_has_row(&m->edges, i))
 			fprintf(to, "edge %" PRId64 " %s %" PRIu32 " %" PRIu32 " %d\n",
-				THRUM__EDGE(m, i, time), thrum__edge_name(THRUM__EDGE(m, i, kind)),
+				THRUM__EDGE(m, i, time),
+				thrum__model_edge_name(THRUM__EDGE(m, i, kind)),
 				THRUM__EDGE(m, i, from), THRUM__EDGE(m, i, to),
 				THRUM__EDGE(m, i, value));
 	for (uint32_t i = m->notes.first; i < m->notes.count; i++) {
-		if (!thrum__has_row(&m->notes, i))
+		if (!thrum__model_has_row(&m->notes, i))
 			continue;
 		fprintf(to, "note %" PRId64 " %d %" PRIu32 " %" PRId64, THRUM__NOTE(m, i, time),
 			THRUM__NOTE(m, i, kind), THRUM__NOTE(m, i, task), THRUM__NOTE(m, i, value));
@@ -101,10 +102,10 @@ static void print_activity(FILE *to, const struct thrum__model *m)
 }
 
 static void print_stretches(FILE *to, const struct thrum__model *m, const char *name,
-	const struct thrum__rows *rows)
+	const struct thrum__model_rows *rows)
 {
 	for (uint32_t i = rows->first; i < rows->count; i++) {
-		if (!thrum__has_row(rows, i))
+		if (!thrum__model_has_row(rows, i))
 			continue;
 		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t k = i & THRUM__BLOCK_MASK;
@@ -142,7 +143,7 @@ char *model_text(const struct thrum__model *m)
 	fprintf(to, "end %" PRId64 " events %" PRIu64 " late %" PRIu64 " lost %" PRIu64 " %" PRIu64,
 		m->end, m->events, m->late, m->lost, m->damaged);
 	for (uint32_t i = m->tasks.first; i < m->tasks.count; i++)
-		if (thrum__has_row(&m->tasks, i))
+		if (thrum__model_has_row(&m->tasks, i))
 			print_task(to, m, i);
 	print_activity(to, m);
 	print_stretches(to, m, "span", &m->spans);

@@ -82,7 +82,7 @@ static void compare_end(struct comparison *c, int64_t id, uint32_t task, char **
 	const struct thrum__model *m = c->m;
 	bool is_finding = strcmp(cell[9], "should-resolve thread never resolved") == 0;
 	const char *failure = thrum__model_string(m, THRUM__TASK(m, task, failure), NULL);
-	int64_t end = thrum__model_task_end(m, task), expected = strtoll(cell[4], NULL, 10);
+	int64_t end = thrum__model_task_end_time(m, task), expected = strtoll(cell[4], NULL, 10);
 
 	if (is_finding) {
 		if (!thrum__model_is_stuck(m, task) ||

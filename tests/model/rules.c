@@ -17,7 +17,7 @@
 static void assert_run(const struct thrum__model *m, uint32_t run, uint64_t id, int64_t start,
 	int64_t end)
 {
-	assert_true(thrum__has_row(&m->runs, run));
+	assert_true(thrum__model_has_row(&m->runs, run));
 	assert_int_equal(THRUM__TASK(m, THRUM__RUN(m, run, task), id), id);
 	assert_int_equal(THRUM__RUN(m, run, start), start);
 	assert_int_equal(THRUM__RUN(m, run, end), end);
@@ -99,7 +99,7 @@ static void states_and_ends(void **state)
 	assert_int_equal(OF(m, 3, end), 6);
 	assert_string_equal(thrum__model_string(m, OF(m, 3, failure), NULL), "no route");
 	assert_int_equal(OF(m, 4, state), THRUM__STATE_CANCELLED);
-	assert_string_equal(thrum__state_name(OF(m, 4, state)), "cancelled");
+	assert_string_equal(thrum__model_state_name(OF(m, 4, state)), "cancelled");
 	assert_int_equal(OF(m, 5, end), THRUM__OPEN);
 	assert_true(thrum__model_is_stuck(m, thrum__model_find(m, 5)));
 	assert_false(thrum__model_is_stuck(m, thrum__model_find(m, 4)));

@@ -120,7 +120,7 @@ static void nonsense_is_the_same_in_steps(void **state)
 	}
 }
 
-static bool has_forgotten(const struct thrum__rows *rows)
+static bool has_forgotten(const struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->blocks; i++)
 		if (!rows->block[i])

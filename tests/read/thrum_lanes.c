@@ -266,9 +266,9 @@ static void assert_bad_record(const struct thrum__record *record, unsigned id, u
 	const char *why)
 {
 	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	size_t size = thrum__encode_header(bytes, id, START + ticks, START + 1);
+	size_t size = thrum__format_encode_header(bytes, id, START + ticks, START + 1);
 
-	size += thrum__encode_fields(bytes + size, record, 0, id >= THRUM__WIDE);
+	size += thrum__format_encode_fields(bytes + size, record, 0, id >= THRUM__WIDE);
 	assert_damage(bytes, size, why);
 }
 
@@ -289,9 +289,9 @@ static void damage_costs_the_rest_of_its_packet(void **state)
 	assert_bad_record(&resume, THRUM__R_RESUME + THRUM__WIDE, 2, "unknown event id 80");
 	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet's");
 
-	thrum__encode_header(bytes, 40, START, START);
+	thrum__format_encode_header(bytes, 40, START, START);
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "event earlier than the one before it");
-	thrum__encode_header(bytes, 40, START + UINT64_C(2000000000), START);
+	thrum__format_encode_header(bytes, 40, START + UINT64_C(2000000000), START);
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "time beyond the recording's");
 	bytes[0] = 0xff;
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "damaged event header");

@@ -45,7 +45,7 @@ static void mark(void)
 
 	packet = (struct thrum__packet *)((uintptr_t)memory + header->packet.offset);
 	at = content();
-	last = thrum__thread.lane[0]->last >> 4;
+	last = thrum__record_thread.lane[0]->last >> 4;
 }
 
 static uint16_t definition_at(size_t offset)
@@ -76,11 +76,11 @@ static uint64_t ticks_there(void)
 static void expect_at(struct thrum__record record, uint64_t ticks)
 {
 	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	bool wide = thrum__record_is_wide(&record, packet->id_base);
-	size_t size = thrum__encode_header(bytes, record.type + (wide ? THRUM__WIDE : 0), ticks,
-		last);
+	bool wide = thrum__format_record_is_wide(&record, packet->id_base);
+	size_t size = thrum__format_encode_header(bytes, record.type + (wide ? THRUM__WIDE : 0),
+		ticks, last);
 
-	size += thrum__encode_fields(bytes + size, &record, packet->id_base, wide);
+	size += thrum__format_encode_fields(bytes + size, &record, packet->id_base, wide);
 	assert_in_range(at + size, 0, content());
 	assert_memory_equal((uint8_t *)packet + at, bytes, size);
 	at += size;
@@ -207,7 +207,7 @@ static void events_between_tasks(void **state)
 
 static uint16_t site_of(struct thrum__record record)
 {
-	bool wide = thrum__record_is_wide(&record, packet->id_base);
+	bool wide = thrum__format_record_is_wide(&record, packet->id_base);
 	size_t ids = record.type == THRUM__R_CREATE_IN ? 2 : 1;
 
 	return definition_at(

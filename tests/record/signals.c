@@ -69,7 +69,7 @@ static void *last_steps(void *number)
 
 	thrum_task_wait(task, task + 1);
 	STEP_ON();
-	thrum__thread_exit(&thrum__thread);
+	thrum__record_thread_exit(&thrum__record_thread);
 	STEP_OFF();
 	return NULL;
 }

@@ -27,9 +27,9 @@ static const char story[] = "0 create - 1 thread\n0 switch 1\n"
 struct charted {
 	struct thrum__model *model;
 	struct thrum__stats stats;
-	struct thrum__chart chart;
+	struct thrum__report_chart chart;
 	struct thrum__table table;
-	struct thrum__list list;
+	struct thrum__draw_list list;
 };
 
 static void begin(struct charted *c, const char *lines, const char *label)
@@ -40,19 +40,21 @@ static void begin(struct charted *c, const char *lines, const char *label)
 	assert_int_equal(thrum__stats_make(c->model, true, 10, &c->stats), 0);
 	for (uint32_t i = 0; label && i < c->stats.by[THRUM__BY_LABEL].count; i++) {
 		size_t size;
-		const char *text = thrum__keys_text(&c->stats.by[THRUM__BY_LABEL].keys, i, &size);
+		const char *text = thrum__base_keys_text(&c->stats.by[THRUM__BY_LABEL].keys, i,
+			&size);
 
 		if (size == strlen(label) && memcmp(text, label, size) == 0)
 			tally = i;
 	}
-	assert_int_equal(thrum__chart_init(&c->chart, &c->stats, tally, THRUM__MEASURE_LIFE), 0);
+	assert_int_equal(thrum__report_chart_init(&c->chart, &c->stats, tally, THRUM__MEASURE_LIFE),
+		0);
 	assert_int_equal(thrum__table_init(&c->table, THRUM__TABLE_TASKS, &c->stats), 0);
-	thrum__list_init(&c->list);
+	thrum__draw_list_init(&c->list);
 }
 
 static void end(struct charted *c)
 {
-	thrum__list_finish(&c->list);
+	thrum__draw_list_finish(&c->list);
 	thrum__table_finish(&c->table);
 	thrum__stats_free(&c->stats);
 	thrum__model_destroy(c->model);
@@ -62,7 +64,7 @@ static const char *words(const struct charted *c)
 {
 	static char text[100];
 
-	assert_true(thrum__chart_words(&c->chart, text, sizeof text) < sizeof text);
+	assert_true(thrum__report_chart_words(&c->chart, text, sizeof text) < sizeof text);
 	return text;
 }
 
@@ -85,11 +87,11 @@ static char *paint(struct charted *c, float width, float height)
 	size_t size;
 	char *text;
 
-	thrum__chart_frame(&c->chart, width, height, &thrum__metrics_plain, &c->list);
-	size = thrum__list_print(&c->list, NULL, 0);
+	thrum__report_chart_frame(&c->chart, width, height, &thrum__draw_metrics_plain, &c->list);
+	size = thrum__draw_list_print(&c->list, NULL, 0);
 	text = malloc(size + 1);
 	assert_non_null(text);
-	thrum__list_print(&c->list, text, size + 1);
+	thrum__draw_list_print(&c->list, text, size + 1);
 	return text;
 }
 
@@ -114,21 +116,21 @@ static void keys_move_the_edges(void **state)
 	first = c.chart.histogram.first;
 	last = c.chart.histogram.last;
 	assert_true(last >= first + 3);
-	assert_false(thrum__chart_key(&c.chart, "Escape", false));
-	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", false));
+	assert_false(thrum__report_chart_key(&c.chart, "Escape", false));
+	assert_true(thrum__report_chart_key(&c.chart, "ArrowLeft", false));
 	assert_true(c.chart.from == last && c.chart.to == last);
-	assert_false(thrum__chart_key(&c.chart, "ArrowRight", false));
-	assert_false(thrum__chart_key(&c.chart, "ArrowRight", true));
-	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", true));
+	assert_false(thrum__report_chart_key(&c.chart, "ArrowRight", false));
+	assert_false(thrum__report_chart_key(&c.chart, "ArrowRight", true));
+	assert_true(thrum__report_chart_key(&c.chart, "ArrowLeft", true));
 	assert_true(c.chart.from == last - 1 && c.chart.to == last);
-	assert_true(thrum__chart_key(&c.chart, "ArrowLeft", false));
-	assert_false(thrum__chart_key(&c.chart, "ArrowLeft", false));
+	assert_true(thrum__report_chart_key(&c.chart, "ArrowLeft", false));
+	assert_false(thrum__report_chart_key(&c.chart, "ArrowLeft", false));
 	assert_true(c.chart.from == last - 1 && c.chart.to == last - 1);
-	assert_true(thrum__chart_key(&c.chart, "Escape", false));
+	assert_true(thrum__report_chart_key(&c.chart, "Escape", false));
 	assert_true(c.chart.from > c.chart.to);
-	assert_true(thrum__chart_key(&c.chart, "ArrowRight", true));
+	assert_true(thrum__report_chart_key(&c.chart, "ArrowRight", true));
 	assert_true(c.chart.from == first && c.chart.to == first);
-	assert_false(thrum__chart_key(&c.chart, "x", false));
+	assert_false(thrum__report_chart_key(&c.chart, "x", false));
 	end(&c);
 }
 
@@ -147,19 +149,19 @@ static void columns_are_chosen(void **state)
 	assert_non_null(strstr(text, "10 µs"));
 	free(text);
 	/* The first of five columns. */
-	assert_true(thrum__chart_choose(&c.chart, WIDTH, 5, 5));
-	assert_false(thrum__chart_choose(&c.chart, WIDTH, 6, 7));
+	assert_true(thrum__report_chart_choose(&c.chart, WIDTH, 5, 5));
+	assert_false(thrum__report_chart_choose(&c.chart, WIDTH, 6, 7));
 	assert_string_equal(words(&c), "2 tasks, 2 µs to 5 µs");
 	free(paint(&c, WIDTH, THRUM__CHART_HEIGHT));
 	assert_int_equal(count_of(&c, THRUM__COLOUR_SUM), 1);
 	assert_int_equal(count_of(&c, THRUM__COLOUR_RUN), 1);
 	assert_int_equal(count_of(&c, THRUM__COLOUR_SEL), 1);
 	/* Backwards, and past both ends. */
-	assert_true(thrum__chart_choose(&c.chart, WIDTH, 1e9f, -1e9f));
+	assert_true(thrum__report_chart_choose(&c.chart, WIDTH, 1e9f, -1e9f));
 	assert_string_equal(words(&c), "3 tasks, 2 µs to 50 µs");
 	assert_int_equal(c.chart.from, c.chart.histogram.first);
 	assert_int_equal(c.chart.to, c.chart.histogram.last);
-	thrum__chart_choose_none(&c.chart);
+	thrum__report_chart_choose_none(&c.chart);
 	assert_true(c.chart.from > c.chart.to);
 	end(&c);
 }
@@ -173,7 +175,7 @@ static void tables_are_narrowed(void **state)
 	assert_string_equal(narrow(&c, false, ""), "1 2 3 4 5 6 7 ");
 	assert_string_equal(narrow(&c, true, ""), "2 3 4 ");
 	assert_int_equal(thrum__table_sort(&c.table, 0, true), 0);
-	thrum__chart_choose(&c.chart, WIDTH, 5, 5);
+	thrum__report_chart_choose(&c.chart, WIDTH, 5, 5);
 	assert_string_equal(narrow(&c, true, ""), "3 2 ");
 	assert_string_equal(narrow(&c, true, "3"), "3 ");
 	assert_string_equal(narrow(&c, true, "b"), "");
@@ -202,8 +204,8 @@ static void counts_are_of_tasks(void **state)
 		for (uint32_t i = 0; i < table.count * table.form->count; i++) {
 			uint32_t row = i / table.form->count;
 			unsigned column = i % table.form->count;
-			struct thrum__counted counted;
-			struct thrum__cell cell;
+			struct thrum__table_counted_value counted;
+			struct thrum__table_cell cell;
 
 			if (!thrum__table_counts(table.form, column))
 				continue;
@@ -223,7 +225,7 @@ static void counts_have_words(void **state)
 {
 	struct charted c;
 	struct thrum__table table;
-	struct thrum__counted counted;
+	struct thrum__table_counted_value counted;
 	unsigned tasks, resolved;
 	char words[100];
 
@@ -233,14 +235,14 @@ static void counts_have_words(void **state)
 	tasks = thrum__table_column(table.form, "tasks", 5);
 	resolved = thrum__table_column(table.form, "resolved", 8);
 	assert_int_equal(thrum__table_sort(&table, 0, false), 0);
-	thrum__counted_words(&table, 0, tasks, words, sizeof words);
+	thrum__table_counted_words(&table, 0, tasks, words, sizeof words);
 	assert_string_equal(words, "a: 3 tasks");
-	thrum__counted_words(&table, 1, tasks, words, sizeof words);
+	thrum__table_counted_words(&table, 1, tasks, words, sizeof words);
 	assert_string_equal(words, "b: 1 task");
-	thrum__counted_words(&table, 0, resolved, words, sizeof words);
+	thrum__table_counted_words(&table, 0, resolved, words, sizeof words);
 	assert_string_equal(words, "a: 3 resolved");
-	assert_int_equal(thrum__counted_words(&table, 0, resolved, words, 3), 13);
-	thrum__counted_words(&table, table.count - 1, tasks, words, sizeof words);
+	assert_int_equal(thrum__table_counted_words(&table, 0, resolved, words, 3), 13);
+	thrum__table_counted_words(&table, table.count - 1, tasks, words, sizeof words);
 	assert_string_equal(words, "(no label): 1 task");
 	/* With a text beside it. */
 	counted = thrum__table_counted(&table, 0, tasks);
@@ -257,7 +259,7 @@ static void all_tasks(void **state)
 	(void)state;
 	begin(&c, story, NULL);
 	assert_string_equal(words(&c), "5 tasks, 0 ns to 50 µs");
-	thrum__chart_choose(&c.chart, WIDTH, 0, 0);
+	thrum__report_chart_choose(&c.chart, WIDTH, 0, 0);
 	assert_string_equal(narrow(&c, true, ""), "7 ");
 	end(&c);
 }
@@ -270,7 +272,7 @@ static void nothing_to_show(void **state)
 	(void)state;
 	begin(&c, story, "c");
 	assert_string_equal(words(&c), "no such times");
-	assert_false(thrum__chart_choose(&c.chart, WIDTH, 0, 100));
+	assert_false(thrum__report_chart_choose(&c.chart, WIDTH, 0, 100));
 	text = paint(&c, WIDTH, THRUM__CHART_HEIGHT);
 	assert_non_null(strstr(text, "no such times"));
 	free(text);
@@ -292,11 +294,11 @@ static void odd_sizes(void **state)
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
 			free(paint(&c, sizes[i], sizes[k]));
-		thrum__chart_choose(&c.chart, sizes[i], 0, sizes[i]);
+		thrum__report_chart_choose(&c.chart, sizes[i], 0, sizes[i]);
 		assert_true(c.chart.from <= c.chart.to);
 		assert_true(c.chart.to <= c.chart.histogram.last);
 	}
-	thrum__chart_choose_none(&c.chart);
+	thrum__report_chart_choose_none(&c.chart);
 	assert_string_equal(words(&c), "2 tasks, 0 ns or more");
 	end(&c);
 }

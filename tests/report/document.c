@@ -357,7 +357,7 @@ static void read_all(const char *name, const struct thrum__model *model)
 	struct thrum__stats stats;
 
 	assert_int_equal(thrum__stats_make(model, true, 10, &stats), 0);
-	assert_int_equal(thrum__findings_make(model, &findings), 0);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
 	for (uint32_t task = 0; task < model->tasks.count; task++) {
 		assert_int_equal(thrum__document_task(&stats, task, &document), 0);
 		document_check(&document, model);
@@ -371,7 +371,7 @@ static void read_all(const char *name, const struct thrum__model *model)
 	assert_int_equal(thrum__document_trace(&stats, NULL, name, &document), 0);
 	document_check(&document, model);
 	thrum__document_finish(&document);
-	thrum__findings_free(&findings);
+	thrum__why_free(&findings);
 	thrum__stats_free(&stats);
 }
 

@@ -140,7 +140,7 @@ static void every_step(void **state)
 	}
 	for (int kind = 0; kind < THRUM__STEP_KINDS; kind++)
 		if (!told[kind])
-			fail_msg("%s isn't tried", thrum__step_name(kind));
+			fail_msg("%s isn't tried", thrum__why_step_name(kind));
 	end(&t);
 }
 

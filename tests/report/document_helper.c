@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static size_t show_piece(const struct thrum__document *d, const struct thrum__piece_of_text *piece,
+static size_t show_piece(const struct thrum__document *d, const struct thrum__document_piece *piece,
 	char *to, size_t size)
 {
 	const char *marks = piece->link != THRUM__LINK_TO_NONE ? "[]" : piece->is_bad ? "!!" : "";
@@ -25,11 +25,11 @@ const char *document_show(const struct thrum__document *d)
 
 	text[0] = '\0';
 	for (uint32_t i = 0; i < d->count; i++) {
-		const struct thrum__paragraph *p = &d->paragraphs[i];
+		const struct thrum__document_paragraph *p = &d->paragraphs[i];
 		bool has_cells = p->role == THRUM__ROLE_ROW || p->role == THRUM__ROLE_HEADER;
 
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s",
-			thrum__role_name(p->role));
+			thrum__document_role_name(p->role));
 		if (p->number > 0)
 			at += (size_t)snprintf(text + at, sizeof text - at, " %u", p->number);
 		if (p->role == THRUM__ROLE_PAIR)
@@ -51,14 +51,14 @@ const char *document_show(const struct thrum__document *d)
 }
 
 static void check_piece(const struct thrum__document *d, const struct thrum__model *model,
-	const struct thrum__piece_of_text *piece)
+	const struct thrum__document_piece *piece)
 {
 	char clean[THRUM__DOCUMENT_TEXT];
 
 	assert_true(piece->size <= THRUM__DOCUMENT_TEXT);
 	assert_true(piece->offset + piece->size <= d->text_size);
 	if (piece->size > 0) {
-		assert_int_equal(thrum__text_clean(d->text + piece->offset, piece->size, clean,
+		assert_int_equal(thrum__base_utf8_clean(d->text + piece->offset, piece->size, clean,
 					 sizeof clean),
 			piece->size);
 		assert_memory_equal(clean, d->text + piece->offset, piece->size);
@@ -66,7 +66,7 @@ static void check_piece(const struct thrum__document *d, const struct thrum__mod
 	assert_true(piece->link <= THRUM__LINK_TO_TIME);
 	if (piece->link == THRUM__LINK_TO_TASK)
 		assert_true(piece->target >= 0 && piece->target < UINT32_MAX &&
-			thrum__has_row(&model->tasks, (uint32_t)piece->target));
+			thrum__model_has_row(&model->tasks, (uint32_t)piece->target));
 	if (piece->link != THRUM__LINK_TO_NONE)
 		assert_true(piece->size > 0);
 }
@@ -76,7 +76,7 @@ void document_check(const struct thrum__document *d, const struct thrum__model *
 	uint32_t pieces = 0;
 
 	for (uint32_t i = 0; i < d->count; i++) {
-		const struct thrum__paragraph *p = &d->paragraphs[i];
+		const struct thrum__document_paragraph *p = &d->paragraphs[i];
 
 		assert_true((p->role == THRUM__ROLE_TITLE) == (i == 0));
 		assert_true(p->role <= THRUM__ROLE_MORE);
@@ -94,14 +94,15 @@ void document_check(const struct thrum__document *d, const struct thrum__model *
 		check_piece(d, model, &d->pieces[i]);
 }
 
-static bool says(const struct thrum__document *d, const struct thrum__piece_of_text *piece,
+static bool says(const struct thrum__document *d, const struct thrum__document_piece *piece,
 	const char *words)
 {
 	return piece->size == strlen(words) &&
 		memcmp(d->text + piece->offset, words, piece->size) == 0;
 }
 
-const struct thrum__piece_of_text *document_find(const struct thrum__document *d, const char *words)
+const struct thrum__document_piece *document_find(const struct thrum__document *d,
+	const char *words)
 {
 	for (uint32_t i = 0; i < d->piece_count; i++)
 		if (says(d, &d->pieces[i], words))

@@ -16,6 +16,7 @@ const char *document_show(const struct thrum__document *);
 void document_check(const struct thrum__document *, const struct thrum__model *);
 
 /* The piece that says this, or the aside; fails the test when there is none. */
-const struct thrum__piece_of_text *document_find(const struct thrum__document *, const char *words);
+const struct thrum__document_piece *document_find(const struct thrum__document *,
+	const char *words);
 
 #endif

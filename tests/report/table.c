@@ -63,7 +63,7 @@ static char *show(const struct case_of *c, const char *columns, bool words)
 		for (const char *name = columns; *name;) {
 			size_t size = strcspn(name, " ");
 			unsigned column = thrum__table_column(c->table.form, name, size);
-			struct thrum__cell cell;
+			struct thrum__table_cell cell;
 
 			assert_true(column < c->table.form->count);
 			if (words) {
@@ -291,7 +291,7 @@ static char *many_tasks(void)
 
 static void read_all(const struct case_of *c)
 {
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (uint32_t row = 0; row < c->table.count; row++) {
 		(void)thrum__table_task(&c->table, row);
@@ -319,7 +319,7 @@ static void forgets(void **state)
 		for (unsigned column = 0; column < c.table.form->count; column++)
 			assert_int_equal(thrum__table_sort(&c.table, column, true), 0);
 		for (uint32_t task = 0; task < c.model->tasks.count; task++)
-			left += thrum__has_row(&c.model->tasks, task);
+			left += thrum__model_has_row(&c.model->tasks, task);
 		assert_int_equal(thrum__table_narrow(&c.table, NULL, ""), 0);
 		if (kinds[i] == THRUM__TABLE_TASKS)
 			assert_int_equal(c.table.count, left);

@@ -16,33 +16,33 @@
 
 struct case_ {
 	struct thrum__model *model;
-	struct thrum__layout *layout;
-	struct thrum__tracks *tracks;
+	struct thrum__format_lay_out *layout;
+	struct thrum__index *tracks;
 };
 
 static void init(struct case_ *c, struct thrum__model *model)
 {
 	c->model = model;
 	c->layout = layout_of(model, true);
-	assert_int_equal(thrum__tracks_create(model, c->layout, &c->tracks), 0);
+	assert_int_equal(thrum__index_create(model, c->layout, &c->tracks), 0);
 }
 
 static void finish(struct case_ *c)
 {
-	thrum__tracks_destroy(c->tracks);
+	thrum__index_destroy(c->tracks);
 	thrum__layout_destroy(c->layout);
 	thrum__model_destroy(c->model);
 }
 
 /* ---- Time ------------------------------------------------------------------------------------ */
 
-static void check_time(const struct thrum__time_axis *axis, uint64_t *random)
+static void check_time(const struct thrum__scene_time_axis *axis, uint64_t *random)
 {
 	double last = -INFINITY, width = axis->x1 - axis->x0;
 	int64_t span = axis->to - axis->from, time = INT64_MIN;
 
 	for (uint32_t i = 0; i < axis->count; i++) {
-		const struct thrum__segment_of_time *s = &axis->segments[i];
+		const struct thrum__scene_time_segment *s = &axis->segments[i];
 
 		assert_true(s->end >= s->start && s->x_end >= s->x);
 		assert_true(
@@ -52,39 +52,41 @@ static void check_time(const struct thrum__time_axis *axis, uint64_t *random)
 			assert_true(s->x - s[-1].x_end >= 1.99);
 		}
 	}
-	assert_true(fabs(thrum__time_axis_x(axis, axis->from) - axis->x0) < 1e-6);
-	assert_true(fabs(thrum__time_axis_x(axis, axis->to) - axis->x1) < 1e-3);
+	assert_true(fabs(thrum__scene_time_axis_x(axis, axis->from) - axis->x0) < 1e-6);
+	assert_true(fabs(thrum__scene_time_axis_x(axis, axis->to) - axis->x1) < 1e-3);
 	for (int i = 0; i < 400; i++) {
 		double part = i / 400.0;
 		int64_t at = axis->from - span / 10 + (int64_t)((double)span * 1.2 * part);
-		double x = thrum__time_axis_x(axis, at),
+		double x = thrum__scene_time_axis_x(axis, at),
 		       place = axis->x0 + width * (part * 1.2 - 0.1);
-		int64_t there = thrum__time_axis_time(axis, place);
+		int64_t there = thrum__scene_time_axis_time(axis, place);
 
 		assert_true(x >= last);
 		assert_true(there >= time);
 		last = x;
 		time = there;
 		/* A ns may be many pixels. */
-		assert_true(fabs(thrum__time_axis_x(axis, thrum__time_axis_time(axis, x)) - x) <
-			0.5 + axis->scale);
-		assert_true(fabs(thrum__time_axis_x(axis, there) - place) < 0.5 + axis->scale);
+		assert_true(
+			fabs(thrum__scene_time_axis_x(axis, thrum__scene_time_axis_time(axis, x)) -
+				x) < 0.5 + axis->scale);
+		assert_true(
+			fabs(thrum__scene_time_axis_x(axis, there) - place) < 0.5 + axis->scale);
 		at = axis->from + layout_random(random, 1000000) * (span / 1000000 + 1);
-		assert_true(at > axis->to || fabs(thrum__time_axis_x(axis, at)) < 1e6);
+		assert_true(at > axis->to || fabs(thrum__scene_time_axis_x(axis, at)) < 1e6);
 	}
 }
 
-static const struct thrum__fold_rule FOLD = {.fold = true, .min_gap = 80, .width = 72};
+static const struct thrum__scene_fold_rule FOLD = {.fold = true, .min_gap = 80, .width = 72};
 
 static void time_is_monotone_and_inverse(void **state)
 {
-	struct thrum__time_axis axis;
+	struct thrum__scene_time_axis axis;
 
 	(void)state;
-	thrum__time_axis_init(&axis);
+	thrum__scene_time_axis_init(&axis);
 	for (uint64_t seed = 1; seed <= 30; seed++) {
 		struct thrum_event *events = layout_events(seed, 3000, 2);
-		struct thrum__fold_rule rule = FOLD;
+		struct thrum__scene_fold_rule rule = FOLD;
 		struct case_ c;
 		uint64_t random = seed;
 
@@ -103,48 +105,53 @@ static void time_is_monotone_and_inverse(void **state)
 				from = 0;
 				to = span;
 			}
-			assert_int_equal(thrum__time_axis_set(&axis, c.tracks, from, to, 10, 1500,
-						 &rule),
+			assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, from, to, 10,
+						 1500, &rule),
 				0);
 			check_time(&axis, &random);
 		}
 		finish(&c);
 		free(events);
 	}
-	thrum__time_axis_finish(&axis);
+	thrum__scene_time_axis_finish(&axis);
 }
 
 static void wall_clock_times_keep_their_ns(void **state)
 {
-	struct thrum__time_axis axis;
+	struct thrum__scene_time_axis axis;
 	struct case_ c;
 	const int64_t now = 1700000000000000000;
 
 	(void)state;
-	thrum__time_axis_init(&axis);
+	thrum__scene_time_axis_init(&axis);
 	init(&c, story_model("0 create - 1 promise\n", true));
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, now, now + 1000, 0, 1000, &FOLD), 0);
-	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(thrum__time_axis_time(&axis, i), now + i);
-		assert_true(fabs(thrum__time_axis_x(&axis, now + i) - i) < 1e-6);
-	}
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, INT64_MIN, INT64_MAX, 0, 1000,
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, now, now + 1000, 0, 1000,
 				 &FOLD),
 		0);
-	assert_true(isfinite(thrum__time_axis_x(&axis, INT64_MAX)));
-	assert_true(thrum__time_axis_x(&axis, INT64_MAX) <= 1e6);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(thrum__scene_time_axis_time(&axis, i), now + i);
+		assert_true(fabs(thrum__scene_time_axis_x(&axis, now + i) - i) < 1e-6);
+	}
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, INT64_MIN, INT64_MAX, 0, 1000,
+				 &FOLD),
+		0);
+	assert_true(isfinite(thrum__scene_time_axis_x(&axis, INT64_MAX)));
+	assert_true(thrum__scene_time_axis_x(&axis, INT64_MAX) <= 1e6);
 	finish(&c);
-	thrum__time_axis_finish(&axis);
+	thrum__scene_time_axis_finish(&axis);
 }
 
 static void idle_time_folds(void **state)
 {
-	struct thrum__time_axis axis;
-	struct thrum__fold_rule rule = {.fold = true, .min_gap = 80, .width = 72, .end = 500000};
+	struct thrum__scene_time_axis axis;
+	struct thrum__scene_fold_rule rule = {.fold = true,
+		.min_gap = 80,
+		.width = 72,
+		.end = 500000};
 	struct case_ c;
 
 	(void)state;
-	thrum__time_axis_init(&axis);
+	thrum__scene_time_axis_init(&axis);
 	init(&c,
 		story_model("0 create - 1 promise\n"
 			    "0 create - 2 promise\n"
@@ -156,7 +163,7 @@ static void idle_time_folds(void **state)
 			    "102000 switch -1\n"
 			    "500000 label 1 \"end\n",
 			true));
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
 	/* 20 ns are far less than 80 px; before the first run it is idle too. */
 	assert_int_equal(axis.count, 4);
 	assert_int_equal(axis.segments[0].end, 0);
@@ -167,7 +174,8 @@ static void idle_time_folds(void **state)
 	assert_int_equal(axis.segments[3].start, 500000);
 	assert_true(fabs(axis.segments[2].x - axis.segments[1].x_end - 72) < 1e-6);
 	/* A window that begins and ends in bands shows parts of them. */
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 51000, 201500, 0, 1000, &rule), 0);
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 51000, 201500, 0, 1000, &rule),
+		0);
 	assert_int_equal(axis.count, 3);
 	assert_int_equal(axis.segments[0].end, 2000);
 	assert_true(fabs(axis.segments[0].x_end + 36) < 1e-6);
@@ -175,28 +183,28 @@ static void idle_time_folds(void **state)
 	assert_true(fabs(axis.segments[1].x_end - (1000 - 18)) < 1e-6);
 	assert_int_equal(axis.segments[2].start, 500000);
 	assert_true(fabs(axis.segments[2].x - (1000 + 54)) < 1e-6);
-	assert_int_equal(thrum__time_axis_time(&axis, 18), 75500);
-	assert_int_equal(thrum__time_axis_time(&axis, -18), 26500);
+	assert_int_equal(thrum__scene_time_axis_time(&axis, 18), 75500);
+	assert_int_equal(thrum__scene_time_axis_time(&axis, -18), 26500);
 	rule.fold = false;
-	assert_int_equal(thrum__time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
 	assert_int_equal(axis.count, 1);
 	finish(&c);
-	thrum__time_axis_finish(&axis);
+	thrum__scene_time_axis_finish(&axis);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void check_boxes(const struct thrum__row_axis *axis)
+static void check_boxes(const struct thrum__scene_row_axis *axis)
 {
 	for (uint32_t i = 0; i < axis->count; i++) {
-		const struct thrum__row_box *box = &axis->boxes[i];
+		const struct thrum__scene_row_box *box = &axis->boxes[i];
 
 		assert_true(box->rows >= 1 && box->row + box->rows <= axis->total);
 		assert_true(box->height > 0);
 		assert_true(box->line >= box->y - 1 && box->line <= box->y + box->height + 1);
-		assert_ptr_equal(thrum__row_axis_find(axis, box->row), box);
-		assert_ptr_equal(thrum__row_axis_find(axis, box->row + box->rows - 1), box);
-		assert_true(thrum__row_axis_line(axis, box->row) == box->line);
+		assert_ptr_equal(thrum__scene_row_axis_find(axis, box->row), box);
+		assert_ptr_equal(thrum__scene_row_axis_find(axis, box->row + box->rows - 1), box);
+		assert_true(thrum__scene_row_axis_line(axis, box->row) == box->line);
 		if (i > 0) {
 			assert_true(box->row >= box[-1].row + box[-1].rows);
 			assert_true(box->y >= box[-1].y + box[-1].height - 0.01f);
@@ -205,14 +213,14 @@ static void check_boxes(const struct thrum__row_axis *axis)
 
 		if (middle <= axis->top || middle >= axis->bottom)
 			continue;
-		double row = thrum__row_axis_row(axis, middle);
+		double row = thrum__scene_row_axis_row(axis, middle);
 
 		assert_true(row >= box->row - 0.01 && row <= box->row + box->rows + 0.01);
 	}
 	double last = 0;
 
 	for (float y = axis->top - 20; y < axis->bottom + 20; y += 0.5f) {
-		double row = thrum__row_axis_row(axis, y);
+		double row = thrum__scene_row_axis_row(axis, y);
 
 		assert_true(row >= last && row <= axis->total);
 		last = row;
@@ -234,16 +242,16 @@ static void even_rows_have_the_sizes_of_their_class(void **state)
 		{9, 8, 0.5f, 1, THRUM__ROW_DENSE},
 		{2, 1, 0.5f, 1, THRUM__ROW_DENSE},
 	};
-	struct thrum__row_axis axis;
+	struct thrum__scene_row_axis axis;
 
 	(void)state;
-	thrum__row_axis_init(&axis);
+	thrum__scene_row_axis_init(&axis);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		assert_int_equal(thrum__row_axis_set(&axis, NULL, 1000, THRUM__ROWS_EVEN, 30, 830,
-					 2.5, (double)sizes[i].height, 0, 1),
+		assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 1000, THRUM__ROWS_EVEN, 30,
+					 830, 2.5, (double)sizes[i].height, 0, 1),
 			0);
 		check_boxes(&axis);
-		const struct thrum__row_box *box = &axis.boxes[1];
+		const struct thrum__scene_row_box *box = &axis.boxes[1];
 
 		assert_int_equal(box->row, 3);
 		assert_true(box->y == 30 + sizes[i].height / 2);
@@ -253,31 +261,33 @@ static void even_rows_have_the_sizes_of_their_class(void **state)
 		assert_true(fabsf(box->line - (box->y + sizes[i].height * sizes[i].line)) <= 0.5f);
 	}
 	/* What fits, between 2 and 46. */
-	assert_int_equal(thrum__row_axis_set(&axis, NULL, 3, THRUM__ROWS_EVEN, 0, 800, 0, 0, 0, 1),
+	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 3, THRUM__ROWS_EVEN, 0, 800, 0, 0,
+				 0, 1),
 		0);
 	assert_true(axis.height == 46);
-	assert_int_equal(thrum__row_axis_set(&axis, NULL, 80, THRUM__ROWS_EVEN, 0, 800, 0, 0, 0, 1),
+	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 80, THRUM__ROWS_EVEN, 0, 800, 0, 0,
+				 0, 1),
 		0);
 	assert_true(axis.height == 10);
-	assert_null(thrum__row_axis_find(&axis, 80));
-	assert_true(thrum__row_axis_line(&axis, 80) == 808);
+	assert_null(thrum__scene_row_axis_find(&axis, 80));
+	assert_true(thrum__scene_row_axis_line(&axis, 80) == 808);
 	/* A hundred thousand in 800 pixels: a box for each. */
-	assert_int_equal(thrum__row_axis_set(&axis, NULL, 100000, THRUM__ROWS_EVEN, 0, 800, 0,
+	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 100000, THRUM__ROWS_EVEN, 0, 800, 0,
 				 0.008, 0, 1),
 		0);
 	check_boxes(&axis);
 	assert_int_equal(axis.count, 800);
 	assert_int_equal(axis.boxes[0].rows, 125);
-	thrum__row_axis_finish(&axis);
+	thrum__scene_row_axis_finish(&axis);
 }
 
 /* Whether nothing happens in any row, and all rows in the window have room. */
 static bool is_quiet(const struct case_ *c, int64_t from, int64_t to, float room)
 {
-	uint32_t count = 0, row = thrum__tracks_next_row(c->tracks, 0, from, to);
+	uint32_t count = 0, row = thrum__index_next_row(c->tracks, 0, from, to);
 
-	for (; row < c->layout->rows; row = thrum__tracks_next_row(c->tracks, row + 1, from, to)) {
-		if (thrum__tracks_is_loud(c->tracks, row, from, to))
+	for (; row < c->layout->rows; row = thrum__index_next_row(c->tracks, row + 1, from, to)) {
+		if (thrum__index_is_loud(c->tracks, row, from, to))
 			return false;
 		count++;
 	}
@@ -286,10 +296,10 @@ static bool is_quiet(const struct case_ *c, int64_t from, int64_t to, float room
 
 static void quiet_rows_squeeze(void **state)
 {
-	struct thrum__row_axis axis;
+	struct thrum__scene_row_axis axis;
 
 	(void)state;
-	thrum__row_axis_init(&axis);
+	thrum__scene_row_axis_init(&axis);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct thrum_event *events = layout_events(seed, 2000, 1);
 		struct case_ c;
@@ -301,14 +311,14 @@ static void quiet_rows_squeeze(void **state)
 			int64_t to = from + layout_random(&random, 2000);
 			double first = i % 4 ? 0 : layout_random(&random, c.layout->rows);
 
-			assert_int_equal(thrum__row_axis_set(&axis, c.tracks, c.layout->rows,
+			assert_int_equal(thrum__scene_row_axis_set(&axis, c.tracks, c.layout->rows,
 						 THRUM__ROWS_SQUEEZED, 30, 800, first, 0, from, to),
 				0);
 			check_boxes(&axis);
 			for (uint32_t k = 0; k < axis.count; k++) {
-				const struct thrum__row_box *box = &axis.boxes[k];
+				const struct thrum__scene_row_box *box = &axis.boxes[k];
 				bool is_loud = is_quiet(&c, from, to, 770) ||
-					thrum__tracks_is_loud(c.tracks, box->row, from, to);
+					thrum__index_is_loud(c.tracks, box->row, from, to);
 
 				assert_int_equal(box->size == THRUM__ROW_SQUEEZED, !is_loud);
 				if (is_loud)
@@ -320,26 +330,26 @@ static void quiet_rows_squeeze(void **state)
 		finish(&c);
 		free(events);
 	}
-	thrum__row_axis_finish(&axis);
+	thrum__scene_row_axis_finish(&axis);
 }
 
 static void the_fisheye_shows_all_rows(void **state)
 {
 	static const uint32_t totals[] = {1, 3, 40, 1000, 1000000};
-	struct thrum__row_axis axis;
+	struct thrum__scene_row_axis axis;
 
 	(void)state;
-	thrum__row_axis_init(&axis);
+	thrum__scene_row_axis_init(&axis);
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		for (int k = 0; k <= 20; k++) {
 			uint32_t total = totals[i];
 			double focus = total * k / 20.0;
 
-			assert_int_equal(thrum__row_axis_fisheye(&axis, total, 30, 830, focus, 430,
-						 40),
+			assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus,
+						 430, 40),
 				0);
 			check_boxes(&axis);
-			const struct thrum__row_box *last = &axis.boxes[axis.count - 1];
+			const struct thrum__scene_row_box *last = &axis.boxes[axis.count - 1];
 
 			assert_int_equal(axis.boxes[0].row, 0);
 			assert_true(fabsf(axis.boxes[0].y - 30) < 0.1f);
@@ -347,48 +357,52 @@ static void the_fisheye_shows_all_rows(void **state)
 			assert_true(fabsf(last->y + last->height -
 					    (total < 20 ? 30 + 40 * (float)total : 830)) < 0.1f);
 			assert_in_range(axis.count, 1, 1700);
-			const struct thrum__row_box *box = thrum__row_axis_find(&axis,
+			const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&axis,
 				focus < total ? (uint32_t)focus : total - 1);
 
 			assert_true(box->height > (total < 20 ? 39.9f : 14));
 		}
-	thrum__row_axis_finish(&axis);
+	thrum__scene_row_axis_finish(&axis);
 }
 
 static void a_dragged_row_stays_under_the_pointer(void **state)
 {
 	static const uint32_t totals[] = {5, 100, 5000, 1000000};
-	struct thrum__row_axis axis;
+	struct thrum__scene_row_axis axis;
 	uint64_t random = 1;
 	unsigned dragged = 0;
 
 	(void)state;
-	thrum__row_axis_init(&axis);
+	thrum__scene_row_axis_init(&axis);
 	for (int i = 0; i < 400; i++) {
 		uint32_t total = totals[i % 4];
 		double focus = layout_random(&random, total) + 0.5, row;
 		float y = 40 + (float)layout_random(&random, 780), least, most;
 		float to = y - 60 + (float)layout_random(&random, 120);
 
-		assert_int_equal(thrum__row_axis_fisheye(&axis, total, 30, 830, focus, 300, 40), 0);
-		row = thrum__row_axis_row(&axis, y);
-		focus = thrum__fisheye_focus(total, 30, 830, axis.focus_y, 40, row, to);
-		assert_int_equal(thrum__row_axis_fisheye(&axis, total, 30, 830, focus, 300, 40), 0);
-		double there = thrum__row_axis_row(&axis, to);
+		assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus, 300,
+					 40),
+			0);
+		row = thrum__scene_row_axis_row(&axis, y);
+		focus = thrum__scene_fisheye_focus(total, 30, 830, axis.focus_y, 40, row, to);
+		assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus, 300,
+					 40),
+			0);
+		double there = thrum__scene_row_axis_row(&axis, to);
 
 		/* As far as it goes. */
 		if (focus > 1e-6 && focus < total - 1e-6) {
 			least = to - 1;
 			most = to + 1;
 			dragged++;
-			assert_true(thrum__row_axis_row(&axis, least) <= row);
-			assert_true(thrum__row_axis_row(&axis, most) >= row);
+			assert_true(thrum__scene_row_axis_row(&axis, least) <= row);
+			assert_true(thrum__scene_row_axis_row(&axis, most) >= row);
 			assert_true(fabs(there - row) < 1 + total / 50.0);
 		}
 	}
 	printf("%u of 400 drags\n", dragged);
 	assert_true(dragged > 150);
-	thrum__row_axis_finish(&axis);
+	thrum__scene_row_axis_finish(&axis);
 }
 
 int main(void)

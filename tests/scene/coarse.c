@@ -23,18 +23,18 @@ struct told {
 	struct thrum__lane lanes[2];
 };
 
-static void tell(struct told *told, struct thrum__coarse *coarse, int64_t end, uint32_t pending,
-	int64_t ran)
+static void tell(struct told *told, struct thrum__scene_coarse *coarse, int64_t end,
+	uint32_t pending, int64_t ran)
 {
 	told->model.lanes = told->lanes;
 	told->model.end = end;
 	told->model.pending = pending;
 	told->lanes[0].run = told->lanes[1].run = THRUM__NONE;
 	told->lanes[0].ran = ran;
-	thrum__coarse_note(coarse, &told->model);
+	thrum__scene_coarse_note(coarse, &told->model);
 }
 
-static void assert_ordered(const struct thrum__coarse *coarse)
+static void assert_ordered(const struct thrum__scene_coarse *coarse)
 {
 	assert_in_range(coarse->count, 0, THRUM__COARSE_SLOTS);
 	for (uint32_t i = 1; i < coarse->count; i++) {
@@ -47,7 +47,7 @@ static void assert_ordered(const struct thrum__coarse *coarse)
 static void bounded(void **state)
 {
 	struct told told = {.model.lane_count = 1};
-	struct thrum__coarse coarse = {0};
+	struct thrum__scene_coarse coarse = {0};
 	uint64_t seed = 1;
 	int64_t end = 0;
 	uint32_t most = 0;
@@ -79,7 +79,7 @@ static void bounded(void **state)
 static void one_instant(void **state)
 {
 	struct told told = {.model.lane_count = 1};
-	struct thrum__coarse coarse = {0};
+	struct thrum__scene_coarse coarse = {0};
 
 	for (uint32_t i = 0; i < 5000; i++)
 		tell(&told, &coarse, 0, i, 0);
@@ -89,23 +89,23 @@ static void one_instant(void **state)
 
 /* ---- The picture --------------------------------------------------------------------------- */
 
-static void frame(const struct thrum__coarse *coarse, double part, float width, float height,
-	struct thrum__list *list)
+static void frame(const struct thrum__scene_coarse *coarse, double part, float width, float height,
+	struct thrum__draw_list *list)
 {
-	assert_int_equal(thrum__coarse_frame(coarse, part, width, height, &thrum__metrics_plain,
-				 list),
+	assert_int_equal(thrum__scene_coarse_frame(coarse, part, width, height,
+				 &thrum__draw_metrics_plain, list),
 		0);
 }
 
 /* The right end of what is painted in a colour; 0: nothing. All of it lies in the list's rectangle.
  */
-static float right_of(const struct thrum__list *list, int colour)
+static float right_of(const struct thrum__draw_list *list, int colour)
 {
 	float right = 0;
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
-		const struct thrum__rect *rects = batch->items;
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_rect *rects = batch->items;
 
 		if (batch->style.op != THRUM__OP_RECT || batch->style.colour != colour)
 			continue;
@@ -119,12 +119,12 @@ static float right_of(const struct thrum__list *list, int colour)
 	return right;
 }
 
-static bool says(const struct thrum__list *list, const char *text)
+static bool says(const struct thrum__draw_list *list, const char *text)
 {
 	bool is_there = false;
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__text *texts = list->batches[i].items;
+		const struct thrum__draw_text *texts = list->batches[i].items;
 
 		if (list->batches[i].style.op != THRUM__OP_TEXT)
 			continue;
@@ -136,12 +136,12 @@ static bool says(const struct thrum__list *list, const char *text)
 }
 
 /* Whether the strip's grey columns lie above its ground. */
-static bool has_grey_strip(const struct thrum__list *list)
+static bool has_grey_strip(const struct thrum__draw_list *list)
 {
 	bool has_ground = false;
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__style *style = &list->batches[i].style;
+		const struct thrum__draw_style *style = &list->batches[i].style;
 
 		if (style->z == THRUM__Z_FRAME && style->colour == THRUM__COLOUR_PANEL)
 			has_ground = true;
@@ -155,11 +155,11 @@ static bool has_grey_strip(const struct thrum__list *list)
 static void fills(void **state)
 {
 	struct told told = {.model.lane_count = 2};
-	struct thrum__coarse coarse = {0};
-	struct thrum__list list;
+	struct thrum__scene_coarse coarse = {0};
+	struct thrum__draw_list list;
 	float last = 0;
 
-	thrum__list_init(&list);
+	thrum__draw_list_init(&list);
 	frame(&coarse, 0, WIDTH, HEIGHT, &list);
 	assert_true(right_of(&list, THRUM__COLOUR_PANEL) == WIDTH);
 	assert_true(right_of(&list, THRUM__COLOUR_FADED) == 0);
@@ -178,23 +178,23 @@ static void fills(void **state)
 	assert_true(says(&list, "5 ms"));
 	assert_true(says(&list, "Tasks alive: at most 2,000"));
 	assert_true(says(&list, "Running: 25 % of 2 lanes’ time"));
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 /* Where the time is that ran. */
 static void bursts(void **state)
 {
 	struct told told = {.model.lane_count = 1};
-	struct thrum__coarse coarse = {0};
-	struct thrum__list list;
+	struct thrum__scene_coarse coarse = {0};
+	struct thrum__draw_list list;
 
-	thrum__list_init(&list);
+	thrum__draw_list_init(&list);
 	tell(&told, &coarse, 500, 1, 500);
 	tell(&told, &coarse, 1000, 1, 500);
 	frame(&coarse, 1, WIDTH, HEIGHT, &list);
 	assert_true(fabsf(right_of(&list, THRUM__COLOUR_RUN) - WIDTH / 2.0f) <= 2);
 	assert_true(says(&list, "Running: 50 % of the time"));
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 /* Whatever sizes, parts and times there are. */
@@ -204,12 +204,12 @@ static void extremes(void **state)
 	static const double parts[] = {0, 1e-9, 0.5, 1, 7, -1, NAN};
 	static const int64_t ends[] = {0, 1, 17, INT64_MAX / 2, INT64_MAX};
 	struct told told = {.model.lane_count = 2};
-	struct thrum__list list;
+	struct thrum__draw_list list;
 
-	thrum__list_init(&list);
+	thrum__draw_list_init(&list);
 	told.lanes[1].ran = INT64_MAX;
 	for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
-		struct thrum__coarse coarse = {0};
+		struct thrum__scene_coarse coarse = {0};
 
 		tell(&told, &coarse, ends[e] / 2, UINT32_MAX, ends[e]);
 		tell(&told, &coarse, ends[e], 0, ends[e]);
@@ -222,21 +222,21 @@ static void extremes(void **state)
 					right_of(&list, colour);
 		}
 	}
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 /* Noted while a model grows: what is alive in the end is what has no end. */
 static void of_a_model(void **state)
 {
 	struct thrum_event *events = layout_events(4, 4000, 3);
-	struct thrum__coarse coarse = {0};
+	struct thrum__scene_coarse coarse = {0};
 	struct thrum__model *model;
 	uint32_t alive = 0;
 
 	assert_int_equal(thrum__model_create(NULL, &model), 0);
 	for (size_t i = 0; i < 4000; i++) {
 		assert_int_equal(thrum__model_append(model, events + i, 1), 0);
-		thrum__coarse_note(&coarse, model);
+		thrum__scene_coarse_note(&coarse, model);
 	}
 	for (uint32_t i = 0; i < model->tasks.count; i++)
 		alive += THRUM__TASK(model, i, state) == THRUM__STATE_PENDING;
@@ -269,18 +269,18 @@ static void laying_out_tells_its_progress(void **state)
 	struct thrum_event *events = layout_events(5, 60000, 2);
 	struct thrum__model *model = layout_model(events, 60000);
 	struct progress all = {.until = UINT_MAX};
-	struct thrum__view *view = NULL;
+	struct thrum__scene *scene = NULL;
 
-	assert_int_equal(thrum__view_create(model, NULL, note_part, &all, &view), 0);
-	thrum__view_destroy(view);
+	assert_int_equal(thrum__scene_create(model, NULL, note_part, &all, &scene), 0);
+	thrum__scene_destroy(scene);
 	assert_true(all.told >= 10);
 	assert_true(all.part > 0.6);
 	for (unsigned until = 1; until <= all.told; until++) {
 		struct progress some = {.until = until};
 
-		view = NULL;
-		assert_int_equal(thrum__view_create(model, NULL, note_part, &some, &view), 1);
-		assert_null(view);
+		scene = NULL;
+		assert_int_equal(thrum__scene_create(model, NULL, note_part, &some, &scene), 1);
+		assert_null(scene);
 		assert_int_equal(some.told, until);
 	}
 	thrum__model_destroy(model);

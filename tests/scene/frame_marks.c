@@ -99,7 +99,7 @@ static void ruler_says_how_it_ended(void **state)
 {
 	static const struct {
 		const char *state, *signal, *words;
-		enum thrum__following following;
+		enum thrum__scene_following following;
 		int colour;
 	} cases[] = {
 		{"stopped", NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
@@ -123,12 +123,12 @@ static void ruler_says_how_it_ended(void **state)
 		struct written label;
 		float x;
 
-		thrum__view_ending(picture.view, &info, cases[i].following, cases[i].signal);
+		thrum__scene_set_ending(picture.scene, &info, cases[i].following, cases[i].signal);
 		label = last_label(&picture);
 		assert_true(says(&label, cases[i].words));
 		assert_int_equal(label.colour, cases[i].colour);
 		/* What goes on has an edge that is seen. */
-		x = floorf((float)thrum__time_axis_x(&picture.view->time, 10000) + 0.5f);
+		x = floorf((float)thrum__scene_time_axis_x(&picture.scene->time, 10000) + 0.5f);
 		assert_int_equal(picture_has_rect(&picture, THRUM__COLOUR_SEL, NAN, NAN, 2,
 					 300 - THRUM__RULER),
 			is_live);
@@ -145,8 +145,8 @@ static void ruler_says_the_unit_once(void **state)
 	struct labels labels;
 
 	picture_init(&picture, LANE "10000000 log 2 \"end\n", false);
-	picture.view->state.from = 5000000;
-	picture.view->state.to = 5010000;
+	picture.scene->state.from = 5000000;
+	picture.scene->state.to = 5010000;
 	picture_paint(&picture, 800, 300);
 	labels = ruler(&picture, 800);
 	assert_true(says(&labels.all[0], "5.000 ms"));
@@ -168,7 +168,7 @@ static void folds_say_how_long(void **state)
 		     "5105000 switch 1\n"
 		     "5106000 log 1 \"end\n",
 		false);
-	picture.view->state.fold = THRUM__FOLD_ON;
+	picture.scene->state.fold = THRUM__FOLD_ON;
 	picture_paint(&picture, 1200, 300);
 	labels = ruler(&picture, 1200);
 	for (unsigned i = 0; i < labels.count; i++)
@@ -184,8 +184,8 @@ static void rulers_of_all_sizes(void **state)
 	picture_init(&picture, LANE "9000000000000000000 log 2 \"end\n", false);
 	for (int i = 0; i < 62; i++) {
 		for (float width = 40; width < 3000; width *= 3) {
-			picture.view->state.from = INT64_C(4000000000000000000);
-			picture.view->state.to = picture.view->state.from + (INT64_C(1) << i);
+			picture.scene->state.from = INT64_C(4000000000000000000);
+			picture.scene->state.to = picture.scene->state.from + (INT64_C(1) << i);
 			picture_paint(&picture, width, 200);
 			ruler(&picture, width);
 		}
@@ -199,8 +199,8 @@ static void rulers_of_all_sizes(void **state)
 static float end_of_line(const struct picture *picture, int colour, float width)
 {
 	for (uint32_t i = 0; i < picture->list.batch_count; i++) {
-		const struct thrum__batch *batch = &picture->list.batches[i];
-		const struct thrum__point *points = batch->items;
+		const struct thrum__draw_batch *batch = &picture->list.batches[i];
+		const struct thrum__draw_point *points = batch->items;
 
 		if (batch->style.op == THRUM__OP_POLY && batch->style.z == THRUM__Z_COUNTER &&
 			batch->style.colour == colour) {
@@ -227,7 +227,7 @@ static void lost_time_interrupts_counters(void **state)
 			    "600 @0 counter 1 =7 \"heap\n"
 			    "1000 @0 log 1 \"end\n",
 			false));
-	marks.view->state.counters = true;
+	marks.scene->state.counters = true;
 	marks_frame(&marks, 0, 1000, 0);
 	assert_int_equal(marks_count(&marks, THRUM__Z_CASING, THRUM__OP_POLY, THRUM__COLOUR_BG, -1),
 		2);
@@ -260,7 +260,7 @@ static void alike_counters_share_a_scale(void **state)
 		     "60 counter =70 \"heap\n"
 		     "100 log 2 \"end\n",
 		false);
-	picture.view->state.counters = true;
+	picture.scene->state.counters = true;
 	picture_paint(&picture, 1000, 600);
 	assert_int_equal(picture_find(&picture, "conn#1/open", NULL), 1);
 	assert_int_equal(picture_find(&picture, "heap", NULL), 1);
@@ -287,7 +287,7 @@ static void many_values_cost_pixels(void **state)
 		at += sprintf(at, "%d counter =%d \"busy\n", i, i % 7 == 3 ? 100 : i % 5);
 	picture_init(&picture, lines, false);
 	free(lines);
-	picture.view->state.counters = true;
+	picture.scene->state.counters = true;
 	picture_paint(&picture, 1000, 600);
 	for (uint32_t i = 0; i < picture.list.batch_count; i++)
 		if (picture.list.batches[i].style.z == THRUM__Z_COUNTER)
@@ -308,7 +308,7 @@ static void extreme_values_are_painted(void **state)
 		     "50 counter =0 \"none\n"
 		     "90 log 2 \"end\n",
 		false);
-	picture.view->state.counters = true;
+	picture.scene->state.counters = true;
 	for (float height = 40; height < 2000; height *= 2)
 		picture_paint(&picture, 1000, height);
 	assert_int_equal(picture_find(&picture, "9.22 E", NULL), 2);
@@ -338,7 +338,8 @@ static void finding_has_pins_and_notes(void **state)
 	picture_paint(&picture, 1200, 500);
 	assert_int_equal(picture_find(&picture, "1", &one), 1);
 	assert_int_equal(one.colour, THRUM__COLOUR_BG);
-	assert_float_equal(one.x + one.width / 2, thrum__time_axis_x(&picture.view->time, 300), 2);
+	assert_float_equal(one.x + one.width / 2,
+		thrum__scene_time_axis_x(&picture.scene->time, 300), 2);
 	assert_int_equal(picture_find(&picture, "2", &one), 1);
 	assert_int_equal(one.colour, THRUM__COLOUR_BAD);
 	assert_int_equal(picture_find(&picture, "3", NULL), 1);
@@ -350,7 +351,7 @@ static void finding_has_pins_and_notes(void **state)
 	picture_paint(&picture, 390, 456);
 	assert_int_equal(picture_find(&picture, "1", NULL), 1);
 	assert_int_equal(picture_find(&picture, "Signal lost", NULL), 0);
-	picture.view->state.findings = false;
+	picture.scene->state.findings = false;
 	picture_paint(&picture, 1200, 500);
 	assert_int_equal(picture_find(&picture, "Signal lost", NULL), 0);
 	picture_finish(&picture);
@@ -364,7 +365,7 @@ static void key_line_fits(void **state)
 	struct written name;
 
 	picture_init(&picture, LANE "900 log 2 \"end\n", false);
-	picture.view->state.legend = true;
+	picture.scene->state.legend = true;
 	picture_paint(&picture, 1600, 300);
 	assert_int_equal(picture_find(&picture, "running", &name), 1);
 	assert_float_equal(name.y, 300 - THRUM__LEGEND / 2 + 4, 1);
@@ -378,24 +379,24 @@ static void key_line_fits(void **state)
 
 static void strip_is_linear(void **state)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	struct picture picture;
 	const float width = 1000 + 24;
 
 	picture_init(&picture, LOST_WAKE_UP, false);
-	picture.view->state.from = 450;
-	picture.view->state.to = 675;
+	picture.scene->state.from = 450;
+	picture.scene->state.to = 675;
 	picture_paint(&picture, 1200, 500);
 	list = picture.list;
-	thrum__list_init(&picture.list);
-	assert_int_equal(thrum__view_strip(picture.view, width, THRUM__STRIP, &thrum__metrics_plain,
-				 &picture.list),
+	thrum__draw_list_init(&picture.list);
+	assert_int_equal(thrum__scene_strip(picture.scene, width, THRUM__STRIP,
+				 &thrum__draw_metrics_plain, &picture.list),
 		0);
 	/* The window's frame, and the finding's flag at 300. */
 	assert_true(picture_has_rect(&picture, THRUM__COLOUR_SEL, 12 + 500 - 2 - 1, 1, 2, 49));
 	assert_true(picture_has_rect(&picture, THRUM__COLOUR_BAD, 12 + 333, 14, 1, 34));
 	assert_int_equal(picture_find(&picture, "0", NULL), 1);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 	picture_finish(&picture);
 }
 
@@ -413,8 +414,8 @@ static void emptiness_says_the_way_on(void **state)
 		"90000 create - 2 promise\n"
 		"91000 resolve 2 2\n",
 		false);
-	picture.view->state.from = 40000;
-	picture.view->state.to = 50000;
+	picture.scene->state.from = 40000;
+	picture.scene->state.to = 50000;
 	picture_paint(&picture, 600, 300);
 	assert_int_equal(picture_find(&picture, "No tasks between 40 µs and 50 µs.", NULL), 1);
 	assert_int_equal(picture_find(&picture, "Nearest: ‹ 1 µs. The trace ends at 91 µs.", NULL),

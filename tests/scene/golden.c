@@ -98,11 +98,11 @@ static char *read_file(const char *path)
 
 static void compare(const struct picture *picture, const char *name)
 {
-	size_t size = thrum__list_print(&picture->list, NULL, 0) + 1;
+	size_t size = thrum__draw_list_print(&picture->list, NULL, 0) + 1;
 	char *printed = test_malloc(size), *wanted, path[4096];
 	const char *source = getenv("SOURCE");
 
-	thrum__list_print(&picture->list, printed, size);
+	thrum__draw_list_print(&picture->list, printed, size);
 	snprintf(path, sizeof path, "%s/tests/scene/golden/%s.list", source ? source : ".", name);
 	if (getenv("UPDATE")) {
 		FILE *file = fopen(path, "w");
@@ -129,7 +129,7 @@ static void check(const char *story, const char *state, const char *name)
 	struct picture picture;
 
 	picture_init(&picture, story, false);
-	if (thrum__view_state_parse(picture.view, state, &error) != 0)
+	if (thrum__scene_state_parse(picture.scene, state, &error) != 0)
 		fail_msg("%s", error.message);
 	picture_paint(&picture, 1000, 400);
 	compare(&picture, name);
@@ -144,17 +144,18 @@ static void hang_folded(void **state)
 /* It is the same when its finding is looked for only then. */
 static void hang_found_later(void **state)
 {
-	const struct thrum__view_options options = {.by_lane = true, .no_findings = true};
+	const struct thrum__scene_options options = {.by_lane = true, .no_findings = true};
 	struct picture picture;
 
 	picture_init(&picture, hang, false);
-	thrum__view_destroy(picture.view);
-	assert_int_equal(thrum__view_create(picture.model, &options, NULL, NULL, &picture.view), 0);
-	assert_int_equal(thrum__view_state_parse(picture.view, "legend=1", NULL), 0);
+	thrum__scene_destroy(picture.scene);
+	assert_int_equal(thrum__scene_create(picture.model, &options, NULL, NULL, &picture.scene),
+		0);
+	assert_int_equal(thrum__scene_state_parse(picture.scene, "legend=1", NULL), 0);
 	picture_paint(&picture, 1000, 400);
-	assert_int_equal(picture.view->findings.count, 0);
-	assert_int_equal(thrum__view_update_findings(picture.view), 0);
-	assert_int_equal(picture.view->findings.count, 1);
+	assert_int_equal(picture.scene->findings.count, 0);
+	assert_int_equal(thrum__scene_update_findings(picture.scene), 0);
+	assert_int_equal(picture.scene->findings.count, 1);
 	picture_paint(&picture, 1000, 400);
 	compare(&picture, "hang");
 	picture_finish(&picture);

@@ -15,26 +15,28 @@
 void marks_init(struct marks *m, struct thrum__model *model)
 {
 	*m = (struct marks){.model = model};
-	thrum__list_init(&m->list);
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &m->view), 0);
+	thrum__draw_list_init(&m->list);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &m->scene), 0);
 }
 
 void marks_finish(struct marks *m)
 {
-	thrum__list_finish(&m->list);
-	thrum__view_destroy(m->view);
+	thrum__draw_list_finish(&m->list);
+	thrum__scene_destroy(m->scene);
 	thrum__model_destroy(m->model);
 }
 
 void marks_again(struct marks *m)
 {
-	assert_int_equal(thrum__view_settle(m->view), 0);
-	assert_int_equal(thrum__view_frame(m->view, 1000, 400, &thrum__metrics_plain, &m->list), 0);
+	assert_int_equal(thrum__scene_settle(m->scene), 0);
+	assert_int_equal(thrum__scene_frame(m->scene, 1000, 400, &thrum__draw_metrics_plain,
+				 &m->list),
+		0);
 }
 
 void marks_frame(struct marks *m, int64_t from, int64_t to, float row_height)
 {
-	struct thrum__view_state *state = &m->view->state;
+	struct thrum__scene_state *state = &m->scene->state;
 
 	state->from = from;
 	state->to = to;
@@ -45,14 +47,14 @@ void marks_frame(struct marks *m, int64_t from, int64_t to, float row_height)
 
 float marks_x(const struct marks *m, int64_t time)
 {
-	return (float)thrum__time_axis_x(&m->view->time, time);
+	return (float)thrum__scene_time_axis_x(&m->scene->time, time);
 }
 
-const struct thrum__row_box *marks_box(const struct marks *m, uint64_t id)
+const struct thrum__scene_row_box *marks_box(const struct marks *m, uint64_t id)
 {
-	uint32_t unit = thrum__layout_unit(m->view->layout, story_task(m->model, id));
-	const struct thrum__row_box *box = thrum__row_axis_find(&m->view->rows,
-		thrum__layout_row(m->view->layout, unit));
+	uint32_t unit = thrum__layout_unit(m->scene->layout, story_task(m->model, id));
+	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&m->scene->rows,
+		thrum__layout_row(m->scene->layout, unit));
 
 	assert_non_null(box);
 	return box;
@@ -63,10 +65,10 @@ float marks_y(const struct marks *m, uint64_t id)
 	return thrum__paint_line(marks_box(m, id));
 }
 
-static const struct thrum__batch *next_batch(const struct marks *m,
-	const struct thrum__batch *batch, int z, int op, int colour, int dash)
+static const struct thrum__draw_batch *next_batch(const struct marks *m,
+	const struct thrum__draw_batch *batch, int z, int op, int colour, int dash)
 {
-	const struct thrum__batch *end = m->list.batches + m->list.batch_count;
+	const struct thrum__draw_batch *end = m->list.batches + m->list.batch_count;
 
 	for (batch = batch ? batch + 1 : m->list.batches; batch < end; batch++)
 		if (batch->style.z == z && batch->style.op == op && batch->style.colour == colour &&
@@ -76,13 +78,13 @@ static const struct thrum__batch *next_batch(const struct marks *m,
 }
 
 /* The middle of the item at an index; returns how many elements it takes. */
-static uint32_t middle_of(const struct thrum__batch *batch, uint32_t i, float *x, float *y)
+static uint32_t middle_of(const struct thrum__draw_batch *batch, uint32_t i, float *x, float *y)
 {
-	const struct thrum__rect *rect = batch->items;
-	const struct thrum__segment *line = batch->items;
-	const struct thrum__point *point = batch->items;
-	const struct thrum__circle *ring = batch->items;
-	const struct thrum__text *text = batch->items;
+	const struct thrum__draw_rect *rect = batch->items;
+	const struct thrum__draw_segment *line = batch->items;
+	const struct thrum__draw_point *point = batch->items;
+	const struct thrum__draw_circle *ring = batch->items;
+	const struct thrum__draw_text *text = batch->items;
 	float x1 = INFINITY, x2 = -INFINITY, y1 = INFINITY, y2 = -INFINITY;
 	uint32_t count = 0;
 
@@ -120,7 +122,7 @@ static uint32_t middle_of(const struct thrum__batch *batch, uint32_t i, float *x
 unsigned marks_near(const struct marks *m, int z, int op, int colour, int dash, float x, float y,
 	float slack)
 {
-	const struct thrum__batch *batch = NULL;
+	const struct thrum__draw_batch *batch = NULL;
 	unsigned count = 0;
 	float at_x, at_y;
 
@@ -140,11 +142,11 @@ unsigned marks_count(const struct marks *m, int z, int op, int colour, int dash)
 
 unsigned marks_over(const struct marks *m, int z, int colour, float x, float y, float *height)
 {
-	const struct thrum__batch *batch = NULL;
+	const struct thrum__draw_batch *batch = NULL;
 	unsigned count = 0;
 
 	while ((batch = next_batch(m, batch, z, THRUM__OP_RECT, colour, -1))) {
-		const struct thrum__rect *rects = batch->items;
+		const struct thrum__draw_rect *rects = batch->items;
 
 		for (uint32_t i = 0; i < batch->count; i++) {
 			if (x < rects[i].x || x >= rects[i].x + rects[i].width || y < rects[i].y ||
@@ -161,8 +163,8 @@ unsigned marks_over(const struct marks *m, int z, int colour, float x, float y, 
 bool marks_has_text(const struct marks *m, const char *wanted)
 {
 	for (uint32_t b = 0; b < m->list.batch_count; b++) {
-		const struct thrum__batch *batch = &m->list.batches[b];
-		const struct thrum__text *texts = batch->items;
+		const struct thrum__draw_batch *batch = &m->list.batches[b];
+		const struct thrum__draw_text *texts = batch->items;
 
 		for (uint32_t i = 0; batch->style.op == THRUM__OP_TEXT && i < batch->count; i++)
 			if (texts[i].size == strlen(wanted) &&

@@ -7,8 +7,8 @@
 
 struct marks {
 	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 };
 
 void marks_init(struct marks *, struct thrum__model *);
@@ -22,7 +22,7 @@ void marks_again(struct marks *);
 /* x of a time and y of the line of the row of the task with an id. */
 float marks_x(const struct marks *, int64_t time);
 float marks_y(const struct marks *, uint64_t id);
-const struct thrum__row_box *marks_box(const struct marks *, uint64_t id);
+const struct thrum__scene_row_box *marks_box(const struct marks *, uint64_t id);
 
 /* How many items of a style have their middle within `slack` px of a place; slack 0: anywhere.
  * dash -1: any. */

@@ -78,13 +78,13 @@ static void folds_are_torn(void **state)
 
 	(void)state;
 	start(&m, "100 suspend\n10000000 resume\n10000100 log 1 \"end\n");
-	m.view->state.from = 0;
-	m.view->state.to = 10000100;
-	m.view->state.fold = THRUM__FOLD_ON;
+	m.scene->state.from = 0;
+	m.scene->state.to = 10000100;
+	m.scene->state.fold = THRUM__FOLD_ON;
 	marks_again(&m);
-	assert_int_equal(m.view->time.count, 2);
-	from = (float)m.view->time.segments[0].x_end;
-	to = (float)m.view->time.segments[1].x;
+	assert_int_equal(m.scene->time.count, 2);
+	from = (float)m.scene->time.segments[0].x_end;
+	to = (float)m.scene->time.segments[1].x;
 	y = marks_y(&m, 1);
 	assert_int_equal(marks_over(&m, THRUM__Z_REGION, C(FOLD), (from + to) / 2, 200, NULL), 1);
 	assert_int_equal(marks_count(&m, THRUM__Z_REGION, THRUM__OP_POLY, C(FADED), -1), 2);
@@ -141,7 +141,7 @@ static void long_edges_show_their_ends(void **state)
 	assert_int_equal(marks_near(&m, THRUM__Z_EDGE, THRUM__OP_LINE, C(PEND), -1, x,
 				 marks_y(&m, 1) + 6, 2),
 		1);
-	assert_int_equal(thrum__view_select(m.view, story_task(m.model, id)), 0);
+	assert_int_equal(thrum__scene_select(m.scene, story_task(m.model, id)), 0);
 	marks_again(&m);
 	assert_int_equal(marks_near(&m, THRUM__Z_EDGE, THRUM__OP_LINE, C(PEND), -1, x,
 				 (y + marks_y(&m, 1)) / 2, 4),
@@ -152,14 +152,14 @@ static void long_edges_show_their_ends(void **state)
 static void selection_has_a_band_and_the_rest_fades(void **state)
 {
 	struct marks m;
-	const struct thrum__row_box *box;
+	const struct thrum__scene_row_box *box;
 
 	(void)state;
 	marks_init(&m, tall());
 	marks_frame(&m, 0, 1000, 16);
 	assert_int_equal(marks_count(&m, THRUM__Z_LINE, THRUM__OP_RECT, C(FADED), -1), 0);
-	assert_int_equal(thrum__view_select(m.view, story_task(m.model, 5)), 0);
-	m.view->state.related_only = true;
+	assert_int_equal(thrum__scene_select(m.scene, story_task(m.model, 5)), 0);
+	m.scene->state.related_only = true;
 	marks_again(&m);
 	box = marks_box(&m, 5);
 	assert_int_equal(marks_over(&m, THRUM__Z_BAND, C(SEL_BG), 500, box->y + box->height / 2,
@@ -175,7 +175,7 @@ static void selection_has_a_band_and_the_rest_fades(void **state)
 
 static void texts_are_cut(void **state)
 {
-	struct thrum__paint p = {.metrics = &thrum__metrics_plain};
+	struct thrum__paint p = {.metrics = &thrum__draw_metrics_plain};
 	const char *name = "a name that is _ too long";
 	float all = thrum__paint_width(&p, name, strlen(name), THRUM__FONT_LABEL);
 	char to[64], small[8];
@@ -208,15 +208,15 @@ static void texts_are_cut(void **state)
 
 static void places_are_taken(void **state)
 {
-	struct thrum__boxes boxes = {0};
+	struct thrum__paint_boxes boxes = {0};
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
-		thrum__boxes_add(&boxes, (float)(10 * i), 0, 5, 5);
-	assert_true(thrum__boxes_hit(&boxes, 992, 2, 1, 1));
-	assert_true(thrum__boxes_hit(&boxes, 16, 2, 5, 1));
-	assert_false(thrum__boxes_hit(&boxes, 15, 0, 5, 5));
-	assert_false(thrum__boxes_hit(&boxes, 0, 5, 1000, 5));
+		thrum__paint_boxes_add(&boxes, (float)(10 * i), 0, 5, 5);
+	assert_true(thrum__paint_boxes_hit(&boxes, 992, 2, 1, 1));
+	assert_true(thrum__paint_boxes_hit(&boxes, 16, 2, 5, 1));
+	assert_false(thrum__paint_boxes_hit(&boxes, 15, 0, 5, 5));
+	assert_false(thrum__paint_boxes_hit(&boxes, 0, 5, 1000, 5));
 	free(boxes.rects);
 }
 

@@ -34,13 +34,13 @@ static void name_begins_with_the_task(void **state)
 		false);
 	picture_paint(&picture, 1000, 400);
 	assert_int_equal(picture_find(&picture, "answer", &name), 1);
-	assert_float_equal(name.x, thrum__time_axis_x(&picture.view->time, 300) + 6, 1);
+	assert_float_equal(name.x, thrum__scene_time_axis_x(&picture.scene->time, 300) + 6, 1);
 	assert_int_equal(name.colour, THRUM__COLOUR_INK);
 	assert_int_equal(picture_find(&picture, "bind 3", &name), 1);
 	assert_int_equal(name.colour, THRUM__COLOUR_MUTED);
 	picture_check_names(&picture, TOP, 400, 1000);
 	/* Its beginning is out of sight. */
-	picture.view->state.from = 600;
+	picture.scene->state.from = 600;
 	picture_paint(&picture, 1000, 400);
 	assert_int_equal(picture_find(&picture, "‹ answer", &name), 1);
 	assert_float_equal(name.x, 6, 0.1);
@@ -87,7 +87,7 @@ static void later_name_stands_where_it_was_set(void **state)
 	picture_paint(&picture, 1000, 300);
 	assert_int_equal(picture_find(&picture, "bind 2", NULL), 1);
 	assert_int_equal(picture_find(&picture, "late", &name), 1);
-	assert_float_equal(name.x, thrum__time_axis_x(&picture.view->time, 500) + 4, 1);
+	assert_float_equal(name.x, thrum__scene_time_axis_x(&picture.scene->time, 500) + 4, 1);
 	picture_finish(&picture);
 }
 
@@ -128,9 +128,9 @@ static void what_is_forgotten_names_nobody(void **state)
 	picture_init(&picture, lines, false);
 	for (int64_t from = 120000; from < 500000; from += 10000) {
 		thrum__model_forget(picture.model, from + 1);
-		assert_int_equal(thrum__view_update(picture.view), 0);
-		picture.view->state.from = from - 110000;
-		picture.view->state.to = 500000;
+		assert_int_equal(thrum__scene_update(picture.scene), 0);
+		picture.scene->state.from = from - 110000;
+		picture.scene->state.to = 500000;
 		picture_paint(&picture, 1000, 300);
 		assert_int_equal(picture_find(&picture, "‹ bind 2", NULL), 1);
 	}
@@ -151,10 +151,10 @@ static void found_is_marked_in_dense_rows(void **state)
 			10 + i, 2 + i, 10 + i, 2 + i, i);
 	sprintf(lines + at, "500 resolve 1 79\n1000 log 1 \"end\n");
 	picture_init(&picture, lines, false);
-	assert_int_equal(thrum__view_search(picture.view, "w77"), 0);
-	picture.view->state.row_height = 4;
+	assert_int_equal(thrum__scene_search(picture.scene, "w77"), 0);
+	picture.scene->state.row_height = 4;
 	picture_paint(&picture, 1000, 500);
-	x = (float)thrum__time_axis_x(&picture.view->time, 87);
+	x = (float)thrum__scene_time_axis_x(&picture.scene->time, 87);
 	assert_true(picture_has_rect(&picture, THRUM__COLOUR_HIT, floorf(x) - 1, NAN, NAN, 6));
 	picture_finish(&picture);
 }
@@ -175,14 +175,14 @@ static void pinned_names_are_of_their_time(void **state)
 	sprintf(lines + at, "400 label 3 \"more\n1000 resolve 1 3\n");
 	for (int is_mirage = 0; is_mirage < 2; is_mirage++) {
 		picture_init(&picture, lines, is_mirage);
-		picture.view->state.from = 100;
+		picture.scene->state.from = 100;
 		picture_paint(&picture, 1000, 300);
 		assert_int_equal(picture_find(&picture, "‹ loop", NULL), 1);
-		picture.view->state.from = 390;
+		picture.scene->state.from = 390;
 		picture_paint(&picture, 1000, 300);
 		assert_int_equal(picture_find(&picture, "‹ tail", NULL), 1);
 		/* Mirage's later labels of a task are log lines. */
-		picture.view->state.from = 500;
+		picture.scene->state.from = 500;
 		picture_paint(&picture, 1000, 300);
 		assert_int_equal(picture_find(&picture, is_mirage ? "‹ tail" : "‹ more", NULL), 1);
 		picture_finish(&picture);
@@ -202,9 +202,9 @@ static void found_and_chosen_stand_out(void **state)
 		"500 create 1 3 bind\n"
 		"1000 resolve 1 2\n",
 		false);
-	strcpy(picture.view->state.search, "aNSw");
-	picture.view->state.has_selected = true;
-	picture.view->state.selected = 3;
+	strcpy(picture.scene->state.search, "aNSw");
+	picture.scene->state.has_selected = true;
+	picture.scene->state.selected = 3;
 	picture_paint(&picture, 1000, 300);
 	assert_int_equal(picture_find(&picture, "Answer", &name), 1);
 	assert_int_equal(name.font, THRUM__FONT_STRONG);
@@ -235,10 +235,10 @@ static void names_on_low_rows_hide_no_runs(void **state)
 		"900 resolve 1 3\n"
 		"1000 resolve 1 2\n",
 		false);
-	picture.view->state.row_height = 16;
+	picture.scene->state.row_height = 16;
 	picture_paint(&picture, 1600, 300);
 	assert_int_equal(picture_find(&picture, "brief", &name), 1);
-	assert_true(name.x > thrum__time_axis_x(&picture.view->time, 120));
+	assert_true(name.x > thrum__scene_time_axis_x(&picture.scene->time, 120));
 	assert_int_equal(picture_find(&picture, "busy", &name), 1);
 	assert_int_equal(name.colour, THRUM__COLOUR_BG);
 	picture_finish(&picture);
@@ -256,11 +256,11 @@ static void chosen_is_named_in_low_rows(void **state)
 		"1000 resolve 1 3\n"
 		"1000 resolve 1 2\n",
 		false);
-	picture.view->state.row_height = 4;
+	picture.scene->state.row_height = 4;
 	picture_paint(&picture, 800, 300);
 	assert_int_equal(picture_find(&picture, "bind 3", NULL), 0);
-	picture.view->state.has_selected = true;
-	picture.view->state.selected = 3;
+	picture.scene->state.has_selected = true;
+	picture.scene->state.selected = 3;
 	picture_paint(&picture, 800, 300);
 	assert_int_equal(picture_find(&picture, "bind 3", NULL), 1);
 	assert_int_equal(picture_find(&picture, "bind 2", NULL), 0);
@@ -278,7 +278,7 @@ static void assert_inert(void *context, const struct written *written)
 	assert_true(written->size <= 400);
 	assert_true(written->width <= 320);
 	for (size_t at = 0; at < written->size; at += length) {
-		length = thrum__text_character(written->text + at, written->size - at, &c);
+		length = thrum__base_utf8_decode(written->text + at, written->size - at, &c);
 		assert_true(length > 0);
 		assert_true(c >= 0x20 && c != 0x7f);
 		assert_false((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069));
@@ -368,10 +368,10 @@ static void nothing_lies_on_anything(void **state)
 			int64_t end = picture.model->end;
 			unsigned texts = 0;
 
-			picture.view->state.fisheye = i % 5 == 4;
-			picture.view->state.from = i < 4 ? 0 : end / 12 * i;
-			picture.view->state.to = i < 4 ? end : end / 12 * i + (end >> (i % 7));
-			picture.view->state.row_height = i % 3 ? 0 : 24;
+			picture.scene->state.fisheye = i % 5 == 4;
+			picture.scene->state.from = i < 4 ? 0 : end / 12 * i;
+			picture.scene->state.to = i < 4 ? end : end / 12 * i + (end >> (i % 7));
+			picture.scene->state.row_height = i % 3 ? 0 : 24;
 			picture_paint(&picture, width, height);
 			picture_check_names(&picture, TOP, height, width);
 			picture_texts(&picture, 0, THRUM__Z_FRAME_TEXT, count_text, &texts);
@@ -409,9 +409,9 @@ static void low_rows_have_few_names(void **state)
 	picture_init(&picture, lines, false);
 	free(lines);
 	/* Even rows of about 5 px. */
-	picture.view->state.squeeze = THRUM__FOLD_OFF;
-	picture.view->state.row_height = 5;
-	picture.view->state.to = 60000;
+	picture.scene->state.squeeze = THRUM__FOLD_OFF;
+	picture.scene->state.row_height = 5;
+	picture.scene->state.to = 60000;
 	picture_paint(&picture, 1000, 1100);
 	picture_check_names(&picture, TOP, 1100, 1000);
 	picture_texts(&picture, THRUM__Z_LABEL, THRUM__Z_LABEL, count_dense, &dense);

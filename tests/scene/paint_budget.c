@@ -154,17 +154,17 @@ static double milliseconds(void)
 /* What failed in sight. */
 static unsigned count_failures(const struct marks *m)
 {
-	const struct thrum__view *view = m->view;
-	struct thrum__stretch stretch;
-	struct thrum__walk walk;
+	const struct thrum__scene *scene = m->scene;
+	struct thrum__index_stretch stretch;
+	struct thrum__index_walk walk;
 	unsigned count = 0;
 
-	for (uint32_t i = 0; i < view->rows.count; i++) {
-		const struct thrum__row_box *box = &view->rows.boxes[i];
+	for (uint32_t i = 0; i < scene->rows.count; i++) {
+		const struct thrum__scene_row_box *box = &scene->rows.boxes[i];
 
-		thrum__walk_begin(&walk, view->tracks, THRUM__TRACK_FAILURES, box->row, box->rows,
-			view->state.from, view->state.to, 1000000000);
-		count += thrum__walk_next(&walk, &stretch);
+		thrum__index_walk_begin(&walk, scene->tracks, THRUM__INDEX_FAILURES, box->row,
+			box->rows, scene->state.from, scene->state.to, 1000000000);
+		count += thrum__index_walk_next(&walk, &stretch);
 	}
 	return count;
 }
@@ -173,15 +173,16 @@ static unsigned count_failures(const struct marks *m)
 static void check_what_matters(const struct marks *m)
 {
 	unsigned failures = count_failures(m), crosses;
-	uint32_t unit = m->view->selected == THRUM__NONE
+	uint32_t unit = m->scene->selected == THRUM__NONE
 		? THRUM__NONE
-		: thrum__layout_unit(m->view->layout, m->view->selected);
+		: thrum__layout_unit(m->scene->layout, m->scene->selected);
 
 	crosses = marks_count(m, THRUM__Z_END, THRUM__OP_LINE, THRUM__COLOUR_BAD, -1) / 2;
 	if ((failures > 0) != (crosses > 0) || (failures < 20 && crosses < failures))
 		fail_msg("%u rows with failures, %u crosses", failures, crosses);
 	if (unit == THRUM__NONE ||
-		!thrum__row_axis_find(&m->view->rows, thrum__layout_row(m->view->layout, unit)))
+		!thrum__scene_row_axis_find(&m->scene->rows,
+			thrum__layout_row(m->scene->layout, unit)))
 		return;
 	assert_int_equal(marks_count(m, THRUM__Z_BAND, THRUM__OP_RECT, THRUM__COLOUR_SEL_BG, -1),
 		1);
@@ -192,12 +193,14 @@ static double check(struct marks *m, int which, const char *what)
 	double start = milliseconds(), took;
 	size_t rects, others;
 
-	assert_int_equal(thrum__view_frame(m->view, 1600, 900, &thrum__metrics_plain, &m->list), 0);
+	assert_int_equal(thrum__scene_frame(m->scene, 1600, 900, &thrum__draw_metrics_plain,
+				 &m->list),
+		0);
 	took = milliseconds() - start;
-	thrum__list_count(&m->list, &rects, &others);
+	thrum__draw_list_count(&m->list, &rects, &others);
 	if (rects > RECTS_MAX || others > OTHERS_MAX || m->list.batch_count > BATCHES_MAX)
 		fail_msg("crowd %d, %s, height %.0f: %zu rects, %zu others, %u batches", which,
-			what, (double)m->view->state.row_height, rects, others,
+			what, (double)m->scene->state.row_height, rects, others,
 			m->list.batch_count);
 	check_what_matters(m);
 	return took;
@@ -206,7 +209,7 @@ static double check(struct marks *m, int which, const char *what)
 static void check_windows(struct marks *m, int which, const char *what, double *worst)
 {
 	static const float heights[] = {0, 2, 5, 11, 24, 45};
-	struct thrum__view_state *state = &m->view->state;
+	struct thrum__scene_state *state = &m->scene->state;
 
 	for (size_t h = 0; h < sizeof heights / sizeof *heights; h++) {
 		for (int64_t part = 1; part <= 10000; part *= 10) {
@@ -230,14 +233,14 @@ static void frames_are_bounded(void **state)
 
 		marks_init(&m, make(which));
 		check_windows(&m, which, "plain", &worst);
-		assert_int_equal(thrum__view_select(m.view, m.model->tasks.count / 2), 0);
+		assert_int_equal(thrum__scene_select(m.scene, m.model->tasks.count / 2), 0);
 		check_windows(&m, which, "selected", &worst);
-		m.view->state.related_only = true;
-		assert_int_equal(thrum__view_settle(m.view), 0);
+		m.scene->state.related_only = true;
+		assert_int_equal(thrum__scene_settle(m.scene), 0);
 		check_windows(&m, which, "related", &worst);
-		m.view->state.fisheye = true;
+		m.scene->state.fisheye = true;
 		check_windows(&m, which, "fish-eye", &worst);
-		printf("crowd %d: %u rows, worst frame %.1f ms\n", which, m.view->layout->rows,
+		printf("crowd %d: %u rows, worst frame %.1f ms\n", which, m.scene->layout->rows,
 			worst);
 		marks_finish(&m);
 	}

@@ -16,12 +16,12 @@
 
 void picture_of_model(struct picture *picture, struct thrum__model *model)
 {
-	struct thrum__view_options options = {.by_lane = true};
+	struct thrum__scene_options options = {.by_lane = true};
 
 	picture->model = model;
-	thrum__list_init(&picture->list);
-	assert_int_equal(thrum__view_create(model, &options, NULL, NULL, &picture->view), 0);
-	picture->view->state.fold = THRUM__FOLD_OFF;
+	thrum__draw_list_init(&picture->list);
+	assert_int_equal(thrum__scene_create(model, &options, NULL, NULL, &picture->scene), 0);
+	picture->scene->state.fold = THRUM__FOLD_OFF;
 }
 
 void picture_init(struct picture *picture, const char *lines, bool is_mirage)
@@ -31,27 +31,27 @@ void picture_init(struct picture *picture, const char *lines, bool is_mirage)
 
 void picture_finish(struct picture *picture)
 {
-	thrum__list_finish(&picture->list);
-	thrum__view_destroy(picture->view);
+	thrum__draw_list_finish(&picture->list);
+	thrum__scene_destroy(picture->scene);
 	thrum__model_destroy(picture->model);
 }
 
 void picture_paint(struct picture *picture, float width, float height)
 {
-	assert_int_equal(thrum__view_settle(picture->view), 0);
-	assert_int_equal(thrum__view_frame(picture->view, width, height, &thrum__metrics_plain,
-				 &picture->list),
+	assert_int_equal(thrum__scene_settle(picture->scene), 0);
+	assert_int_equal(thrum__scene_frame(picture->scene, width, height,
+				 &thrum__draw_metrics_plain, &picture->list),
 		0);
 }
 
 void picture_texts(const struct picture *picture, int first, int last,
 	void (*found)(void *context, const struct written *), void *context)
 {
-	const struct thrum__list *list = &picture->list;
+	const struct thrum__draw_list *list = &picture->list;
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
-		const struct thrum__batch *batch = &list->batches[i];
-		const struct thrum__text *texts = batch->items;
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_text *texts = batch->items;
 
 		if (batch->style.op != THRUM__OP_TEXT || batch->style.z < first ||
 			batch->style.z > last)
@@ -61,8 +61,9 @@ void picture_texts(const struct picture *picture, int first, int last,
 				texts[k].x, texts[k].y, 0, batch->style.z, batch->style.font,
 				batch->style.colour};
 
-			written.width = thrum__metrics_plain.width(thrum__metrics_plain.context,
-				written.text, written.size, written.font);
+			written.width =
+				thrum__draw_metrics_plain.width(thrum__draw_metrics_plain.context,
+					written.text, written.size, written.font);
 			found(context, &written);
 		}
 	}
@@ -103,8 +104,8 @@ bool picture_has_rect(const struct picture *picture, int colour, float x, float 
 	float height)
 {
 	for (uint32_t i = 0; i < picture->list.batch_count; i++) {
-		const struct thrum__batch *batch = &picture->list.batches[i];
-		const struct thrum__rect *rects = batch->items;
+		const struct thrum__draw_batch *batch = &picture->list.batches[i];
+		const struct thrum__draw_rect *rects = batch->items;
 
 		for (uint32_t k = 0; k < batch->count; k++)
 			if (batch->style.op == THRUM__OP_RECT && batch->style.colour == colour &&

@@ -7,8 +7,8 @@
 
 struct picture {
 	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 };
 
 /* Of a story, see support/story.h. Aborts on failure. */

@@ -17,8 +17,8 @@
 
 struct fixture {
 	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 	uint64_t random;
 };
 
@@ -70,17 +70,17 @@ static int set_up(void **state)
 	assert_int_equal(thrum__model_create(NULL, &f->model), 0);
 	assert_int_equal(thrum__model_append(f->model, events, EVENTS), 0);
 	test_free(events);
-	thrum__list_init(&f->list);
+	thrum__draw_list_init(&f->list);
 	*state = f;
-	return thrum__view_create(f->model, NULL, NULL, NULL, &f->view);
+	return thrum__scene_create(f->model, NULL, NULL, NULL, &f->scene);
 }
 
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	thrum__list_finish(&f->list);
-	thrum__view_destroy(f->view);
+	thrum__draw_list_finish(&f->list);
+	thrum__scene_destroy(f->scene);
 	thrum__model_destroy(f->model);
 	test_free(f);
 	return 0;
@@ -88,7 +88,8 @@ static int tear_down(void **state)
 
 static void frame(struct fixture *f)
 {
-	assert_int_equal(thrum__view_frame(f->view, WIDTH, HEIGHT, &thrum__metrics_plain, &f->list),
+	assert_int_equal(thrum__scene_frame(f->scene, WIDTH, HEIGHT, &thrum__draw_metrics_plain,
+				 &f->list),
 		0);
 }
 
@@ -96,44 +97,44 @@ static void frame(struct fixture *f)
  * seen. */
 static bool is_seen(struct fixture *f, uint32_t run, uint32_t row)
 {
-	const struct thrum__row_box *box = thrum__row_axis_find(&f->view->rows, row);
+	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&f->scene->rows, row);
 	int64_t start = THRUM__RUN(f->model, run, start), end = THRUM__RUN(f->model, run, end);
-	double x = thrum__time_axis_x(&f->view->time, start);
-	double x_end = thrum__time_axis_x(&f->view->time, end);
-	struct thrum__stretch stretch;
-	struct thrum__walk walk;
+	double x = thrum__scene_time_axis_x(&f->scene->time, start);
+	double x_end = thrum__scene_time_axis_x(&f->scene->time, end);
+	struct thrum__index_stretch stretch;
+	struct thrum__index_walk walk;
 
 	if (!box || box->rows != 1 || x < 0 || x_end > WIDTH || x_end - x < 3)
 		return false;
-	thrum__walk_begin(&walk, f->view->tracks, THRUM__TRACK_RUNS, row, 1, start, end,
-		(int64_t)(2 / f->view->time.scale));
-	return thrum__walk_next(&walk, &stretch) && stretch.count == 1 && stretch.item == run;
+	thrum__index_walk_begin(&walk, f->scene->tracks, THRUM__INDEX_RUNS, row, 1, start, end,
+		(int64_t)(2 / f->scene->time.scale));
+	return thrum__index_walk_next(&walk, &stretch) && stretch.count == 1 && stretch.item == run;
 }
 
 static void reach(struct fixture *f, uint32_t run)
 {
-	uint32_t unit = thrum__layout_unit(f->view->layout, THRUM__RUN(f->model, run, task));
-	uint32_t row = thrum__layout_row(f->view->layout, unit);
+	uint32_t unit = thrum__layout_unit(f->scene->layout, THRUM__RUN(f->model, run, task));
+	uint32_t row = thrum__layout_row(f->scene->layout, unit);
 	int64_t start = THRUM__RUN(f->model, run, start), end = THRUM__RUN(f->model, run, end);
 	int64_t middle = start + (end - start) / 2;
 
-	thrum__view_state_default(f->view, &f->view->state);
+	thrum__scene_state_default(f->scene, &f->scene->state);
 	for (int i = 0; i < 40; i++) {
-		struct thrum__pick pick;
+		struct thrum__scene_pick pick;
 		double x;
 
 		frame(f);
-		x = thrum__time_axis_x(&f->view->time, middle);
+		x = thrum__scene_time_axis_x(&f->scene->time, middle);
 		assert_true(x >= 0 && x <= WIDTH);
 		if (is_seen(f, run, row)) {
-			thrum__view_pick(f->view, (float)x,
-				thrum__row_axis_line(&f->view->rows, row), 1, &pick);
+			thrum__scene_pick(f->scene, (float)x,
+				thrum__scene_row_axis_line(&f->scene->rows, row), 1, &pick);
 			assert_int_equal(pick.unit, unit);
 			return;
 		}
-		thrum__view_zoom(f->view, (float)x, HEIGHT / 2, 2);
-		if (!thrum__row_axis_find(&f->view->rows, row))
-			f->view->state.row = row > 3 ? row - 3 : 0;
+		thrum__scene_zoom(f->scene, (float)x, HEIGHT / 2, 2);
+		if (!thrum__scene_row_axis_find(&f->scene->rows, row))
+			f->scene->state.row = row > 3 ? row - 3 : 0;
 	}
 	fail_msg("run %" PRIu32 " at %" PRId64 " … %" PRId64 " in row %" PRIu32 " is never seen",
 		run, start, end, row);
@@ -158,15 +159,15 @@ static void every_run_can_be_reached_through_the_fisheye(void **state)
 
 	for (int i = 0; i < 20; i++) {
 		uint32_t run = draw(f, f->model->runs.count - 1);
-		uint32_t unit = thrum__layout_unit(f->view->layout,
+		uint32_t unit = thrum__layout_unit(f->scene->layout,
 			THRUM__RUN(f->model, run, task));
-		const struct thrum__row_box *box;
+		const struct thrum__scene_row_box *box;
 
-		thrum__view_state_default(f->view, &f->view->state);
-		f->view->state.fisheye = true;
-		f->view->state.row = thrum__layout_row(f->view->layout, unit);
+		thrum__scene_state_default(f->scene, &f->scene->state);
+		f->scene->state.fisheye = true;
+		f->scene->state.row = thrum__layout_row(f->scene->layout, unit);
 		frame(f);
-		box = thrum__row_axis_find(&f->view->rows, (uint32_t)f->view->state.row);
+		box = thrum__scene_row_axis_find(&f->scene->rows, (uint32_t)f->scene->state.row);
 		assert_non_null(box);
 		assert_int_equal(box->rows, 1);
 		assert_true(box->height > 20);

@@ -35,8 +35,8 @@ static const char trace[] = "0 create - 1 thread\n"
 
 struct fixture {
 	struct thrum__model *model;
-	struct thrum__view *view;
-	struct thrum__list list;
+	struct thrum__scene *scene;
+	struct thrum__draw_list list;
 };
 
 static int set_up(void **state)
@@ -44,17 +44,17 @@ static int set_up(void **state)
 	struct fixture *f = test_calloc(1, sizeof *f);
 
 	f->model = story_model(trace, false);
-	thrum__list_init(&f->list);
+	thrum__draw_list_init(&f->list);
 	*state = f;
-	return thrum__view_create(f->model, NULL, NULL, NULL, &f->view);
+	return thrum__scene_create(f->model, NULL, NULL, NULL, &f->scene);
 }
 
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	thrum__list_finish(&f->list);
-	thrum__view_destroy(f->view);
+	thrum__draw_list_finish(&f->list);
+	thrum__scene_destroy(f->scene);
 	thrum__model_destroy(f->model);
 	test_free(f);
 	return 0;
@@ -62,14 +62,16 @@ static int tear_down(void **state)
 
 static void frame(struct fixture *f)
 {
-	assert_int_equal(thrum__view_frame(f->view, 1000, 600, &thrum__metrics_plain, &f->list), 0);
+	assert_int_equal(thrum__scene_frame(f->scene, 1000, 600, &thrum__draw_metrics_plain,
+				 &f->list),
+		0);
 }
 
 static void set(struct fixture *f, const char *text)
 {
 	struct thrum_error_info error = {0};
 
-	if (thrum__view_state_parse(f->view, text, &error) != 0)
+	if (thrum__scene_state_parse(f->scene, text, &error) != 0)
 		fail_msg("%s", error.message);
 }
 
@@ -77,7 +79,7 @@ static void expect(struct fixture *f, const char *text)
 {
 	char printed[1024];
 
-	assert_true(thrum__view_state_print(f->view, printed, sizeof printed) < sizeof printed);
+	assert_true(thrum__scene_state_print(f->scene, printed, sizeof printed) < sizeof printed);
 	assert_string_equal(printed, text);
 }
 
@@ -105,9 +107,9 @@ static void a_short_room_is_told(void **state)
 	char small[8];
 
 	set(f, "t=10..20&theme=1");
-	assert_int_equal(thrum__view_state_print(f->view, small, sizeof small), 16);
+	assert_int_equal(thrum__scene_state_print(f->scene, small, sizeof small), 16);
 	assert_string_equal(small, "t=10..2");
-	assert_int_equal(thrum__view_state_print(f->view, NULL, 0), 16);
+	assert_int_equal(thrum__scene_state_print(f->scene, NULL, 0), 16);
 }
 
 static void bad_states_change_nothing(void **state)
@@ -142,7 +144,7 @@ static void bad_states_change_nothing(void **state)
 	set(f, "t=10..20");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct thrum_error_info error = {0};
-		int status = thrum__view_state_parse(f->view, bad[i].text, &error);
+		int status = thrum__scene_state_parse(f->scene, bad[i].text, &error);
 
 		if (status != -THRUM_E_ARGUMENT || error.offset != bad[i].offset)
 			fail_msg("%s: %d at %d", bad[i].text, status, (int)error.offset);
@@ -155,14 +157,14 @@ static void search_finds_names_and_lines(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(thrum__view_search(f->view, "SECOND"), 0);
-	assert_int_equal(f->view->found, 2);
-	assert_int_equal(thrum__view_search(f->view, "end"), 0);
-	assert_int_equal(f->view->found, 1);
-	assert_int_equal(thrum__view_search(f->view, "nowhere"), 0);
-	assert_int_equal(f->view->found, 0);
-	assert_int_equal(thrum__view_search(f->view, ""), 0);
-	assert_int_equal(f->view->found, 0);
+	assert_int_equal(thrum__scene_search(f->scene, "SECOND"), 0);
+	assert_int_equal(f->scene->found, 2);
+	assert_int_equal(thrum__scene_search(f->scene, "end"), 0);
+	assert_int_equal(f->scene->found, 1);
+	assert_int_equal(thrum__scene_search(f->scene, "nowhere"), 0);
+	assert_int_equal(f->scene->found, 0);
+	assert_int_equal(thrum__scene_search(f->scene, ""), 0);
+	assert_int_equal(f->scene->found, 0);
 }
 
 /* Of a ring whose beginning is lost, what is kept is seen first; "fit" goes to all and back. */
@@ -175,40 +177,40 @@ static void what_is_kept_is_seen_first(void **state)
 						 "90000 @2 log 3 \"busy\n"
 						 "100000 @0 log 1 \"end\n",
 		false);
-	struct thrum__view *view;
-	struct thrum__view_state plain;
+	struct thrum__scene *scene;
+	struct thrum__scene_state plain;
 	char text[64];
 
 	(void)state;
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
-	assert_int_equal(view->state.from, 0); /* nothing is lost: it is idle, no more */
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(scene->state.from, 0); /* nothing is lost: it is idle, no more */
 	model->is_cut = true;
-	thrum__view_state_default(view, &plain);
+	thrum__scene_state_default(scene, &plain);
 	assert_int_equal(plain.from, 79500);
 	assert_int_equal(plain.to, 100000);
-	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
-	assert_int_equal(view->state.from, 79500); /* it was all */
-	assert_int_equal(thrum__view_state_print(view, text, sizeof text), 0);
-	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_FIT), 1);
-	thrum__view_state_print(view, text, sizeof text);
+	assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_FIT), 1);
+	assert_int_equal(scene->state.from, 79500); /* it was all */
+	assert_int_equal(thrum__scene_state_print(scene, text, sizeof text), 0);
+	assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_FIT), 1);
+	thrum__scene_state_print(scene, text, sizeof text);
 	assert_string_equal(text, "t=0..100000");
 	model->lanes[2].first = 20000;
-	thrum__view_state_default(view, &plain);
+	thrum__scene_state_default(scene, &plain);
 	assert_int_equal(plain.from, 0);
-	thrum__view_destroy(view);
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 }
 
 static uint32_t found_in(const char *lines, const char *text)
 {
 	struct thrum__model *model = story_model(lines, false);
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	uint32_t found;
 
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
-	assert_int_equal(thrum__view_search(view, text), 0);
-	found = view->found;
-	thrum__view_destroy(view);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__scene_search(scene, text), 0);
+	found = scene->found;
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 	return found;
 }
@@ -257,26 +259,26 @@ static void search_finds_tags_kinds_and_reasons(void **state)
 
 static void do_it(struct fixture *f, const char *key)
 {
-	int command = thrum__command_of_key(key);
+	int command = thrum__scene_command_of_key(key);
 
 	assert_true(command >= 0);
 	frame(f);
-	assert_int_equal(thrum__view_command(f->view, command), 1);
+	assert_int_equal(thrum__scene_command(f->scene, command), 1);
 }
 
 static void matches_go_round(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(thrum__view_search(f->view, "second"), 0);
+	assert_int_equal(thrum__scene_search(f->scene, "second"), 0);
 	do_it(f, "n");
-	assert_int_equal(f->view->state.selected, 3);
+	assert_int_equal(f->scene->state.selected, 3);
 	do_it(f, "n");
-	assert_int_equal(f->view->state.selected, 4);
+	assert_int_equal(f->scene->state.selected, 4);
 	do_it(f, "n");
-	assert_int_equal(f->view->state.selected, 3);
+	assert_int_equal(f->scene->state.selected, 3);
 	do_it(f, "N");
-	assert_int_equal(f->view->state.selected, 4);
+	assert_int_equal(f->scene->state.selected, 4);
 	do_it(f, "Escape");
 	expect(f, "");
 }
@@ -312,28 +314,28 @@ static void arrows_lead_to_tasks(void **state)
 						 "80 resolve 2 4\n90 resolve 6 5\n"
 						 "100 log 1 \"end\n",
 		false);
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 
 	(void)state;
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
-	assert_int_equal(thrum__view_command(view, thrum__command_of_key("[")), 0);
-	assert_int_equal(thrum__view_project(view, 800, 400), 0);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__scene_command(scene, thrum__scene_command_of_key("[")), 0);
+	assert_int_equal(thrum__scene_project(scene, 800, 400), 0);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		uint32_t task = steps[i].from ? story_task(model, steps[i].from) : view->selected;
-		int command = thrum__command_of_key(steps[i].key);
+		uint32_t task = steps[i].from ? story_task(model, steps[i].from) : scene->selected;
+		int command = thrum__scene_command_of_key(steps[i].key);
 
-		assert_int_equal(thrum__view_select(view, task), 0);
-		assert_int_equal(thrum__view_command(view, command), steps[i].to != 0);
+		assert_int_equal(thrum__scene_select(scene, task), 0);
+		assert_int_equal(thrum__scene_command(scene, command), steps[i].to != 0);
 		if (steps[i].to)
-			assert_int_equal(view->state.selected, steps[i].to);
+			assert_int_equal(scene->state.selected, steps[i].to);
 	}
 	/* The arrow's moment is in sight. */
-	view->state.from = 30;
-	view->state.to = 32;
-	assert_int_equal(thrum__view_select(view, story_task(model, 5)), 0);
-	assert_int_equal(thrum__view_command(view, THRUM__COMMAND_WAKER), 1);
-	assert_true(view->state.from <= 90 && view->state.to >= 90);
-	thrum__view_destroy(view);
+	scene->state.from = 30;
+	scene->state.to = 32;
+	assert_int_equal(thrum__scene_select(scene, story_task(model, 5)), 0);
+	assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_WAKER), 1);
+	assert_true(scene->state.from <= 90 && scene->state.to >= 90);
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 }
 
@@ -342,7 +344,7 @@ static void back_goes_back(void **state)
 	struct fixture *f = *state;
 
 	set(f, "t=0..100");
-	assert_int_equal(thrum__view_search(f->view, "second"), 0);
+	assert_int_equal(thrum__scene_search(f->scene, "second"), 0);
 	do_it(f, "n");
 	do_it(f, "Backspace");
 	expect(f, "t=0..100&find=second");
@@ -351,17 +353,17 @@ static void back_goes_back(void **state)
 static void related_are_those_with_a_part_in_it(void **state)
 {
 	struct fixture *f = *state;
-	const struct thrum__layout *layout = f->view->layout;
+	const struct thrum__format_lay_out *layout = f->scene->layout;
 
 	set(f, "sel=4&related=1");
-	assert_true(f->view->is_related);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 4))] &
+	assert_true(f->scene->is_related);
+	assert_true(f->scene->looks[thrum__layout_unit(layout, story_task(f->model, 4))] &
 		THRUM__LOOK_SELECTED);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 3))] &
+	assert_true(f->scene->looks[thrum__layout_unit(layout, story_task(f->model, 3))] &
 		THRUM__LOOK_RELATED);
-	assert_true(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 1))] &
+	assert_true(f->scene->looks[thrum__layout_unit(layout, story_task(f->model, 1))] &
 		THRUM__LOOK_RELATED);
-	assert_false(f->view->looks[thrum__layout_unit(layout, story_task(f->model, 2))] &
+	assert_false(f->scene->looks[thrum__layout_unit(layout, story_task(f->model, 2))] &
 		THRUM__LOOK_RELATED);
 }
 
@@ -370,19 +372,19 @@ static void zooming_keeps_what_is_under_the_pointer(void **state)
 	struct fixture *f = *state;
 
 	for (int fold = THRUM__FOLD_ON; fold <= THRUM__FOLD_OFF; fold++) {
-		f->view->state.from = 0;
-		f->view->state.to = 1000000;
-		f->view->state.fold = (uint8_t)fold;
+		f->scene->state.from = 0;
+		f->scene->state.to = 1000000;
+		f->scene->state.fold = (uint8_t)fold;
 		for (int i = 0; i < 8; i++) {
 			int64_t before;
 
 			frame(f);
-			before = thrum__time_axis_time(&f->view->time, 400);
-			thrum__view_zoom(f->view, 400, 300, 1.5);
+			before = thrum__scene_time_axis_time(&f->scene->time, 400);
+			thrum__scene_zoom(f->scene, 400, 300, 1.5);
 			frame(f);
-			if (fabs(thrum__time_axis_x(&f->view->time, before) - 400) > 20)
+			if (fabs(thrum__scene_time_axis_x(&f->scene->time, before) - 400) > 20)
 				fail_msg("step %d of %d: %" PRId64 " went to %f", i, fold, before,
-					thrum__time_axis_x(&f->view->time, before));
+					thrum__scene_time_axis_x(&f->scene->time, before));
 		}
 	}
 }
@@ -392,13 +394,13 @@ static void zooming_out_again_shows_all(void **state)
 	struct fixture *f = *state;
 
 	frame(f);
-	thrum__view_zoom(f->view, 400, 300, 300);
+	thrum__scene_zoom(f->scene, 400, 300, 300);
 	for (int i = 0; i < 60; i++) {
 		frame(f);
-		thrum__view_zoom(f->view, 400, 300, 1 / 1.5);
+		thrum__scene_zoom(f->scene, 400, 300, 1 / 1.5);
 	}
-	assert_true(f->view->state.from <= 0);
-	assert_true(f->view->state.to >= f->model->end);
+	assert_true(f->scene->state.from <= 0);
+	assert_true(f->scene->state.to >= f->model->end);
 }
 
 static void dragging_moves_by_pixels(void **state)
@@ -408,28 +410,28 @@ static void dragging_moves_by_pixels(void **state)
 
 	set(f, "t=1000..2000&fold=2");
 	frame(f);
-	time = thrum__time_axis_time(&f->view->time, 500);
-	thrum__view_drag(f->view, 500, 300, 100, 0);
+	time = thrum__scene_time_axis_time(&f->scene->time, 500);
+	thrum__scene_drag(f->scene, 500, 300, 100, 0);
 	frame(f);
-	assert_true(thrum__time_axis_x(&f->view->time, time) > 598);
-	assert_true(thrum__time_axis_x(&f->view->time, time) < 602);
+	assert_true(thrum__scene_time_axis_x(&f->scene->time, time) > 598);
+	assert_true(thrum__scene_time_axis_x(&f->scene->time, time) < 602);
 }
 
 static void picking_finds_what_was_painted(void **state)
 {
 	struct fixture *f = *state;
-	struct thrum__pick pick;
+	struct thrum__scene_pick pick;
 	uint32_t task = story_task(f->model, 3);
 
 	set(f, "t=0..1000&fold=2");
 	frame(f);
-	thrum__view_pick(f->view, (float)thrum__time_axis_x(&f->view->time, 300),
-		thrum__row_axis_line(&f->view->rows,
-			thrum__layout_row(f->view->layout,
-				thrum__layout_unit(f->view->layout, task))),
+	thrum__scene_pick(f->scene, (float)thrum__scene_time_axis_x(&f->scene->time, 300),
+		thrum__scene_row_axis_line(&f->scene->rows,
+			thrum__layout_row(f->scene->layout,
+				thrum__layout_unit(f->scene->layout, task))),
 		4, &pick);
 	assert_int_equal(pick.task, task);
-	thrum__view_pick(f->view, 500, 5, 2, &pick);
+	thrum__scene_pick(f->scene, 500, 5, 2, &pick);
 	assert_int_equal(pick.unit, THRUM__NONE);
 }
 
@@ -438,17 +440,17 @@ static void keys_are_unique_and_named(void **state)
 	for (int i = 0; i < THRUM__COMMAND_COUNT; i++) {
 		char keys[64], *rest;
 
-		assert_int_equal(thrum__command_find(thrum__command_name(i)), i);
-		assert_true(strlen(thrum__command_help(i)) > 3);
-		strcpy(keys, thrum__command_keys(i));
+		assert_int_equal(thrum__scene_command_find(thrum__scene_command_name(i)), i);
+		assert_true(strlen(thrum__scene_command_help(i)) > 3);
+		strcpy(keys, thrum__scene_command_keys(i));
 		for (char *key = strtok_r(keys, " ", &rest); key; key = strtok_r(NULL, " ", &rest))
-			assert_int_equal(thrum__command_of_key(key), i);
+			assert_int_equal(thrum__scene_command_of_key(key), i);
 	}
-	assert_int_equal(thrum__command_of_key("F12"), -1);
-	assert_int_equal(thrum__command_of_key(""), -1);
-	assert_int_equal(thrum__command_find("dance"), -1);
-	assert_null(thrum__command_name(-1));
-	assert_null(thrum__command_name(THRUM__COMMAND_COUNT));
+	assert_int_equal(thrum__scene_command_of_key("F12"), -1);
+	assert_int_equal(thrum__scene_command_of_key(""), -1);
+	assert_int_equal(thrum__scene_command_find("dance"), -1);
+	assert_null(thrum__scene_command_name(-1));
+	assert_null(thrum__scene_command_name(THRUM__COMMAND_COUNT));
 }
 
 static void every_command_can_be_done_at_any_time(void **state)
@@ -459,9 +461,9 @@ static void every_command_can_be_done_at_any_time(void **state)
 	for (unsigned i = 0; i < 4 * THRUM__COMMAND_COUNT; i++) {
 		int command = (int)(i * 7 % THRUM__COMMAND_COUNT);
 
-		assert_true(thrum__view_command(f->view, command) >= 0);
+		assert_true(thrum__scene_command(f->scene, command) >= 0);
 		frame(f);
-		assert_true(f->view->state.to > f->view->state.from);
+		assert_true(f->scene->state.to > f->scene->state.from);
 	}
 }
 
@@ -474,28 +476,28 @@ static void a_growing_trace_is_followed(void **state)
 
 	(void)state;
 	story_init(&story, trace);
-	thrum__list_init(&f.list);
+	thrum__draw_list_init(&f.list);
 	assert_int_equal(thrum__model_create(NULL, &f.model), 0);
 	assert_int_equal(thrum__model_append(f.model, story.events, half), 0);
-	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	assert_int_equal(thrum__scene_create(f.model, NULL, NULL, NULL, &f.scene), 0);
 	set(&f, "t=0..35&find=second");
 	frame(&f);
-	assert_int_equal(f.view->found, 1);
+	assert_int_equal(f.scene->found, 1);
 	for (size_t i = half; i < story.count; i++) {
 		assert_int_equal(thrum__model_append(f.model, &story.events[i], 1), 0);
 		frame(&f); /* between two updates it shows what it knows */
 		if (i % 3 == 0)
-			assert_int_equal(thrum__view_update(f.view), 0);
+			assert_int_equal(thrum__scene_update(f.scene), 0);
 	}
-	assert_int_equal(thrum__view_update(f.view), 0);
+	assert_int_equal(thrum__scene_update(f.scene), 0);
 	frame(&f);
-	assert_int_equal(f.view->found, 2);
+	assert_int_equal(f.scene->found, 2);
 	expect(&f, "t=0..35&find=second");
-	assert_int_equal(thrum__view_select(f.view, story_task(f.model, 4)), 0);
-	assert_true(f.view->state.has_selected);
+	assert_int_equal(thrum__scene_select(f.scene, story_task(f.model, 4)), 0);
+	assert_true(f.scene->state.has_selected);
 	frame(&f);
-	thrum__list_finish(&f.list);
-	thrum__view_destroy(f.view);
+	thrum__draw_list_finish(&f.list);
+	thrum__scene_destroy(f.scene);
 	thrum__model_destroy(f.model);
 	story_finish(&story);
 }
@@ -514,22 +516,22 @@ static void centuries_are_cut(void **state)
 	char printed[1024];
 
 	(void)state;
-	thrum__list_init(&f.list);
-	assert_int_equal(thrum__view_create(f.model, NULL, NULL, NULL, &f.view), 0);
+	thrum__draw_list_init(&f.list);
+	assert_int_equal(thrum__scene_create(f.model, NULL, NULL, NULL, &f.scene), 0);
 	frame(&f);
 	for (unsigned i = 0; i < 8 * THRUM__COMMAND_COUNT; i++) {
 		int command = (int)(i * 7 % THRUM__COMMAND_COUNT);
 
 		if (i % 5 == 0)
-			assert_int_equal(thrum__view_select(f.view, i % 3), 0);
-		assert_true(thrum__view_command(f.view, command) >= 0);
+			assert_int_equal(thrum__scene_select(f.scene, i % 3), 0);
+		assert_true(thrum__scene_command(f.scene, command) >= 0);
 		frame(&f);
-		assert_true(f.view->state.to > f.view->state.from);
-		thrum__view_state_print(f.view, printed, sizeof printed);
-		assert_int_equal(thrum__view_state_parse(f.view, printed, &error), 0);
+		assert_true(f.scene->state.to > f.scene->state.from);
+		thrum__scene_state_print(f.scene, printed, sizeof printed);
+		assert_int_equal(thrum__scene_state_parse(f.scene, printed, &error), 0);
 	}
-	thrum__list_finish(&f.list);
-	thrum__view_destroy(f.view);
+	thrum__draw_list_finish(&f.list);
+	thrum__scene_destroy(f.scene);
 	thrum__model_destroy(f.model);
 }
 
@@ -556,16 +558,16 @@ static void words(void **state)
 	char text[64];
 
 	for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
-		thrum__duration_words(durations[i].ns, 3, text, sizeof text);
+		thrum__words_duration(durations[i].ns, 3, text, sizeof text);
 		assert_string_equal(text, durations[i].duration);
 	}
-	thrum__moment_words(0, 1000, text, sizeof text);
+	thrum__words_time(0, 1000, text, sizeof text);
 	assert_string_equal(text, "0");
-	thrum__moment_words(5100000, 2000, text, sizeof text);
+	thrum__words_time(5100000, 2000, text, sizeof text);
 	assert_string_equal(text, "5.100 ms");
-	thrum__moment_words(40000000, 5000000, text, sizeof text);
+	thrum__words_time(40000000, 5000000, text, sizeof text);
 	assert_string_equal(text, "40 ms");
-	thrum__moment_words(6000, 2000, text, sizeof text);
+	thrum__words_time(6000, 2000, text, sizeof text);
 	assert_string_equal(text, "6 µs");
 }
 

@@ -26,22 +26,24 @@ static const char trace[] = "0 create - 1 thread\n"
 			    "600 @1 switch -\n";
 #define FIRST 5
 
-static char *strip(struct thrum__view *view, float width, float height)
+static char *strip(struct thrum__scene *scene, float width, float height)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 
-	thrum__list_init(&list);
-	assert_int_equal(thrum__view_strip(view, width, height, &thrum__metrics_plain, &list), 0);
-	size_t size = thrum__list_print(&list, NULL, 0) + 1;
+	thrum__draw_list_init(&list);
+	assert_int_equal(thrum__scene_strip(scene, width, height, &thrum__draw_metrics_plain,
+				 &list),
+		0);
+	size_t size = thrum__draw_list_print(&list, NULL, 0) + 1;
 	char *text = malloc(size);
 
 	assert_non_null(text);
-	thrum__list_print(&list, text, size);
-	thrum__list_finish(&list);
+	thrum__draw_list_print(&list, text, size);
+	thrum__draw_list_finish(&list);
 	return text;
 }
 
-static void same(struct thrum__view *kept, struct thrum__view *fresh, float width, float height)
+static void same(struct thrum__scene *kept, struct thrum__scene *fresh, float width, float height)
 {
 	char *one = strip(kept, width, height), *other = strip(fresh, width, height);
 
@@ -53,18 +55,18 @@ static void same(struct thrum__view *kept, struct thrum__view *fresh, float widt
 static void columns_are_those_of_now(void **state)
 {
 	struct thrum__model *model;
-	struct thrum__view *kept, *fresh;
+	struct thrum__scene *kept, *fresh;
 	struct story story;
 
 	story_init(&story, trace);
 	assert_int_equal(thrum__model_create(NULL, &model), 0);
 	assert_int_equal(thrum__model_append(model, story.events, FIRST), 0);
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &kept), 0);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &kept), 0);
 	char *before = strip(kept, 1000, THRUM__STRIP);
 
 	assert_int_equal(thrum__model_append(model, story.events + FIRST, story.count - FIRST), 0);
-	assert_int_equal(thrum__view_update(kept), 0);
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &fresh), 0);
+	assert_int_equal(thrum__scene_update(kept), 0);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &fresh), 0);
 	char *after = strip(kept, 1000, THRUM__STRIP);
 
 	assert_string_not_equal(before, after);
@@ -72,29 +74,30 @@ static void columns_are_those_of_now(void **state)
 	same(kept, fresh, 1000, THRUM__STRIP);
 	same(kept, fresh, 700, THRUM__STRIP);
 	same(kept, fresh, 700, THRUM__STRIP + 20);
-	assert_int_equal(thrum__view_search(kept, "promise"), 0);
-	assert_int_equal(thrum__view_search(fresh, "promise"), 0);
+	assert_int_equal(thrum__scene_search(kept, "promise"), 0);
+	assert_int_equal(thrum__scene_search(fresh, "promise"), 0);
 	same(kept, fresh, 700, THRUM__STRIP + 20);
 	free(before);
 	free(after);
-	thrum__view_destroy(kept);
-	thrum__view_destroy(fresh);
+	thrum__scene_destroy(kept);
+	thrum__scene_destroy(fresh);
 	thrum__model_destroy(model);
 	story_finish(&story);
 }
 
 /* Where tasks that are found have their marks, as a line of text: "from-to from-to". */
-static void found_marks(struct thrum__view *view, char *to)
+static void found_marks(struct thrum__scene *scene, char *to)
 {
-	struct thrum__list list;
+	struct thrum__draw_list list;
 	uint32_t lines = 0, marks = 0;
 
-	thrum__list_init(&list);
+	thrum__draw_list_init(&list);
 	*to = '\0';
-	assert_int_equal(thrum__view_strip(view, 1024, THRUM__STRIP, &thrum__metrics_plain, &list),
+	assert_int_equal(thrum__scene_strip(scene, 1024, THRUM__STRIP, &thrum__draw_metrics_plain,
+				 &list),
 		0);
 	for (uint32_t i = 0; i < list.batch_count; i++) {
-		const struct thrum__rect *rects = list.batches[i].items;
+		const struct thrum__draw_rect *rects = list.batches[i].items;
 
 		lines += list.batches[i].style.colour == THRUM__COLOUR_INK ? list.batches[i].count
 									   : 0;
@@ -106,7 +109,7 @@ static void found_marks(struct thrum__view *view, char *to)
 				(double)(rects[j].x + rects[j].width));
 	}
 	assert_int_equal(lines, marks);
-	thrum__list_finish(&list);
+	thrum__draw_list_finish(&list);
 }
 
 /* One pixel a ns, from 12 on. */
@@ -136,19 +139,19 @@ static void found_are_marked_where_they_begin(void **state)
 						 "999 label 6 \"edge\n"
 						 "1000 log 1 \"end\n",
 		false);
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	char marks[1000];
 
 	(void)state;
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &view), 0);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		assert_int_equal(thrum__view_search(view, cases[i].text), 0);
-		found_marks(view, marks);
+		assert_int_equal(thrum__scene_search(scene, cases[i].text), 0);
+		found_marks(scene, marks);
 		assert_string_equal(marks, cases[i].marks);
-		found_marks(view, marks); /* as it is remembered */
+		found_marks(scene, marks); /* as it is remembered */
 		assert_string_equal(marks, cases[i].marks);
 	}
-	thrum__view_destroy(view);
+	thrum__scene_destroy(scene);
 	thrum__model_destroy(model);
 }
 
@@ -156,14 +159,14 @@ static void found_are_marked_where_they_begin(void **state)
 static void marks_follow_a_trace(void **state)
 {
 	struct thrum__model *model;
-	struct thrum__view *kept, *fresh;
+	struct thrum__scene *kept, *fresh;
 	struct thrum_event event = {.kind = THRUM_KIND_PROMISE, .text = ""};
 	char marks[8000], wanted[8000];
 
 	(void)state;
 	assert_int_equal(thrum__model_create(NULL, &model), 0);
-	assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &kept), 0);
-	assert_int_equal(thrum__view_search(kept, "promise"), 0);
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &kept), 0);
+	assert_int_equal(thrum__scene_search(kept, "promise"), 0);
 	for (uint64_t id = 1; id < 200; id++) {
 		event.time = (int64_t)id * id;
 		event.type = THRUM_EVENT_CREATE;
@@ -175,18 +178,18 @@ static void marks_follow_a_trace(void **state)
 		event.flags |= THRUM_EVENT_HAS_TASK;
 		assert_int_equal(thrum__model_append(model, &event, 1), 0);
 		thrum__model_forget(model, event.time - 20000);
-		assert_int_equal(thrum__view_update(kept), 0);
+		assert_int_equal(thrum__scene_update(kept), 0);
 		if (id % 10 != 0)
 			continue;
-		assert_int_equal(thrum__view_create(model, NULL, NULL, NULL, &fresh), 0);
-		assert_int_equal(thrum__view_search(fresh, "promise"), 0);
+		assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &fresh), 0);
+		assert_int_equal(thrum__scene_search(fresh, "promise"), 0);
 		found_marks(kept, marks);
 		found_marks(fresh, wanted);
 		assert_string_equal(marks, wanted);
 		assert_true(strlen(marks) > 0);
-		thrum__view_destroy(fresh);
+		thrum__scene_destroy(fresh);
 	}
-	thrum__view_destroy(kept);
+	thrum__scene_destroy(kept);
 	thrum__model_destroy(model);
 }
 

@@ -112,10 +112,10 @@ static int next_packet(void)
 	size_t content = atomic_load(&lane_file.packet.content_size) / 8;
 	assert_int_equal(size, (content + 7) / 8 * 8);
 	assert_true(size <= lane_file.size - lane_file.at);
-	struct thrum__scan scan;
-	thrum__scan_init(&scan, packet, content);
+	struct thrum__format_scan scan;
+	thrum__format_scan_init(&scan, packet, content);
 	int events = 0, result;
-	while ((result = thrum__scan_next(&scan)) == 1)
+	while ((result = thrum__format_scan_next(&scan)) == 1)
 		events++;
 	assert_int_equal(result, 0);
 	lane_file.at += size;

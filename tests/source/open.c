@@ -258,11 +258,11 @@ static void tells_a_reused_pid(void **state)
 	uint64_t start = thrum__port_process_start(0);
 
 	(void)state;
-	assert_true(thrum__process_lives(self, start));
-	assert_true(thrum__process_lives(self, 0));
-	assert_false(thrum__process_lives(self, start + 1));
+	assert_true(thrum__source_process_lives(self, start));
+	assert_true(thrum__source_process_lives(self, 0));
+	assert_false(thrum__source_process_lives(self, start + 1));
 	/* Beyond the largest pid. */
-	assert_false(thrum__process_lives(0x7ffffffe, 0));
+	assert_false(thrum__source_process_lives(0x7ffffffe, 0));
 }
 
 /* Waiting ends when a packet is finished: long before the time is over. */

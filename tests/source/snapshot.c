@@ -80,7 +80,7 @@ static void assert_copy(const struct fixture *f, const char *name, size_t offset
 	uint64_t place;
 	assert_int_equal(load(name, bytes, sizeof bytes), offset + f->copy_size);
 	memcpy(&header, bytes + offset, sizeof header);
-	assert_int_equal(thrum__header_check(&header, &what, &place), 0);
+	assert_int_equal(thrum__format_check_header(&header, &what, &place), 0);
 	assert_int_equal(header.size, f->copy_size);
 	assert_int_equal(header.packets, PACKETS);
 	assert_int_equal(atomic_load(&header.state), THRUM__SNAPSHOT);
@@ -206,7 +206,7 @@ static void cuts_a_stopped_recording(void **state)
 	const char *what = NULL;
 	uint64_t place;
 	memcpy(&header, bytes, sizeof header);
-	assert_int_equal(thrum__header_check(&header, &what, &place), 0);
+	assert_int_equal(thrum__format_check_header(&header, &what, &place), 0);
 	assert_int_equal(header.size, f->copy_size);
 	assert_int_equal(header.packets, PACKETS);
 	assert_int_equal(header.packet.size, PACKETS * header.packet_size);

@@ -16,7 +16,7 @@
 
 static int64_t time_at(struct show *show, uint32_t part, float x)
 {
-	return thrum__time_axis_time(&show->stage->parts[part].view->time, x);
+	return thrum__scene_time_axis_time(&show->stage->parts[part].scene->time, x);
 }
 
 #define NEAR(a, b, by) \
@@ -29,7 +29,7 @@ static int64_t time_at(struct show *show, uint32_t part, float x)
 /* ---- Dragging ------------------------------------------------------------------------------ */
 
 /* In all projections. */
-static const char *const views[] = {
+static const char *const scenes[] = {
 	"t=1000000..2000000&fold=2&squeeze=2&height=30.000&row=5.000",
 	"t=1050000..3100000&fold=1&squeeze=2&height=30.000&row=5.000",
 	"t=1000000..2050000&fold=1&squeeze=1&row=3.000&height=40.000",
@@ -41,23 +41,23 @@ static void what_is_grabbed_stays_below_the_pointer(void **state)
 	static const float ways[][2] = {{-200, -90}, {130, 60}, {-333, 40}, {60, -77}};
 	struct show *show = *state;
 
-	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
 		for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
-			struct thrum__view *view = show->stage->parts[0].view;
+			struct thrum__scene *scene = show->stage->parts[0].scene;
 			float x = 500, y = 400, y2 = y + ways[k][1];
 			int64_t time;
 			double row;
 
-			show_set(show, views[i]);
+			show_set(show, scenes[i]);
 			time = time_at(show, 0, x);
-			row = thrum__row_axis_row(&view->rows, y);
+			row = thrum__scene_row_axis_row(&scene->rows, y);
 			show_drag(show, x, y, x + ways[k][0], y2, 0);
 			if (fabs((double)show_x(show, 0, time) - (double)(x + ways[k][0])) > 1)
-				fail_msg("%s, %zu: grabbed at %g, is at %g", views[i], k,
+				fail_msg("%s, %zu: grabbed at %g, is at %g", scenes[i], k,
 					(double)(x + ways[k][0]), (double)show_x(show, 0, time));
-			if (fabs(thrum__row_axis_row(&view->rows, y2) - row) > 0.1)
-				fail_msg("%s, %zu: row %g became %g", views[i], k, row,
-					thrum__row_axis_row(&view->rows, y2));
+			if (fabs(thrum__scene_row_axis_row(&scene->rows, y2) - row) > 0.1)
+				fail_msg("%s, %zu: row %g became %g", scenes[i], k, row,
+					thrum__scene_row_axis_row(&scene->rows, y2));
 		}
 }
 
@@ -76,7 +76,7 @@ static void the_ruler_pans_time_only(void **state)
 static void rows_stop_at_the_last(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__row_axis *rows = &show->stage->parts[0].view->rows;
+	const struct thrum__scene_row_axis *rows = &show->stage->parts[0].scene->rows;
 
 	show_set(show, "fold=2&squeeze=2");
 	show_drag(show, 500, 400, 500, 300, 0);
@@ -90,7 +90,7 @@ static void rows_stop_at_the_last(void **state)
 static void the_strip_moves_and_resizes_the_window(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view_state *s = show_state(show, 0);
+	struct thrum__scene_state *s = show_state(show, 0);
 	const double scale = (STAGE_WIDTH - 24) / 5e6; /* px a ns */
 	const float y = 30, left = 12 + (float)(1e6 * scale), right = 12 + (float)(2e6 * scale);
 
@@ -143,12 +143,12 @@ static void shift_measures(void **state)
 
 	show_set(show, "t=1000000..2000000&fold=2");
 	show_frame(show, 0);
-	thrum__list_count(&show->stage->lists[1], &plain, &others);
+	thrum__draw_list_count(&show->stage->lists[1], &plain, &others);
 	assert_int_equal(show->stage->list_count, 2);
 	assert_int_equal(plain + others, 0);
 	show_drag(show, show_x(show, 0, 1100000), 300, show_x(show, 0, 1350000), 320,
 		THRUM__WITH_SHIFT);
-	thrum__list_count(&show->stage->lists[1], &rects, &others);
+	thrum__draw_list_count(&show->stage->lists[1], &rects, &others);
 	assert_true(rects >= 4); /* two uprights, a level line, the words' ground */
 	assert_int_equal(others, 1);
 	thrum__stage_pointer_words(show->stage, words, sizeof words);
@@ -167,8 +167,8 @@ static void zooming_keeps_the_time_below_the_pointer(void **state)
 {
 	struct show *show = *state;
 
-	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-		show_set(show, views[i]);
+	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+		show_set(show, scenes[i]);
 		for (int step = 0; step < 6; step++) {
 			int64_t time = time_at(show, 0, 370);
 
@@ -176,7 +176,7 @@ static void zooming_keeps_the_time_below_the_pointer(void **state)
 			thrum__stage_wheel(show->stage, 370, 300, 0, -100, 0);
 			show_frame(show, 16);
 			if (fabs((double)show_x(show, 0, time) - 370) > 1)
-				fail_msg("%s, step %d: is at %g", views[i], step,
+				fail_msg("%s, step %d: is at %g", scenes[i], step,
 					(double)show_x(show, 0, time));
 		}
 	}
@@ -186,7 +186,7 @@ static void zooming_keeps_the_time_below_the_pointer(void **state)
 static void over_folds_nothing_slips(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__view_state *s = show_state(show, 0);
+	const struct thrum__scene_state *s = show_state(show, 0);
 	uint64_t random = 7;
 	int checked = 0;
 
@@ -227,7 +227,7 @@ static void zooming_in_gets_nearer_over_folds(void **state)
 	struct show *show = *state;
 	char story[2000];
 	int n = snprintf(story, sizeof story, "0 create - 1 thread\n0 create 1 2 task\n");
-	const struct thrum__time_axis *time;
+	const struct thrum__scene_time_axis *time;
 
 	for (int i = 0; i < 14; i++)
 		n += snprintf(story + n, sizeof story - (size_t)n, "%d switch 2\n%d switch 1\n",
@@ -235,11 +235,11 @@ static void zooming_in_gets_nearer_over_folds(void **state)
 	snprintf(story + n, sizeof story - (size_t)n, "1000000000 log 1 \"end\n");
 	show_add(show, story);
 	thrum__stage_remove(show->stage, 0);
-	time = &show->stage->parts[0].view->time;
+	time = &show->stage->parts[0].scene->time;
 	for (float x = 20; x < 960; x += 11) {
 		show_set(show, "");
 		for (int step = 0; step < 8; step++) {
-			const struct thrum__view_state *s = show_state(show, 0);
+			const struct thrum__scene_state *s = show_state(show, 0);
 			int64_t before = s->to - s->from;
 			double scale = time->scale;
 
@@ -265,7 +265,7 @@ static void several_turns_between_two_frames_add_up(void **state)
 static void wheels_go_sideways_and_through_rows(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view_state *s = show_state(show, 0);
+	struct thrum__scene_state *s = show_state(show, 0);
 
 	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000");
 	thrum__stage_wheel(show->stage, 500, 300, 0, 60, THRUM__WITH_SHIFT);
@@ -304,7 +304,7 @@ static void pinching_keeps_both_fingers(void **state)
 static void clicks_select_and_clear(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view_state *s = show_state(show, 0);
+	struct thrum__scene_state *s = show_state(show, 0);
 	float x, y;
 
 	show_set(show, "fold=1&legend=1");
@@ -327,7 +327,7 @@ static void clicks_select_and_clear(void **state)
 static void hovering_shows_what_is_related_after_a_while(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view *view = show->stage->parts[0].view;
+	struct thrum__scene *scene = show->stage->parts[0].scene;
 	float x, y;
 
 	show_set(show, "fold=1");
@@ -336,20 +336,20 @@ static void hovering_shows_what_is_related_after_a_while(void **state)
 	assert_true(thrum__stage_move(show->stage, x, y, 0) & THRUM__CHANGED_STATUS);
 	assert_int_equal(show_frame(show, 16), 1);
 	assert_int_equal(show_frame(show, 100), 1);
-	assert_int_equal(view->hovered, THRUM__NONE);
+	assert_int_equal(scene->hovered, THRUM__NONE);
 	assert_int_equal(show_frame(show, 20), 0);
-	assert_int_not_equal(view->hovered, THRUM__NONE);
+	assert_int_not_equal(scene->hovered, THRUM__NONE);
 	thrum__stage_leave(show->stage);
-	assert_int_equal(view->hovered, THRUM__NONE);
+	assert_int_equal(scene->hovered, THRUM__NONE);
 	/* A finger hovers nowhere. */
 	thrum__stage_move(show->stage, x, y, THRUM__WITH_TOUCH);
 	show_settle(show);
 	show_frame(show, 500);
-	assert_int_equal(view->hovered, THRUM__NONE);
+	assert_int_equal(scene->hovered, THRUM__NONE);
 	/* A link does. */
 	thrum__stage_hover_task(show->stage, 0, 3);
 	show_settle(show);
-	assert_int_equal(view->hovered, 3);
+	assert_int_equal(scene->hovered, 3);
 }
 
 static void search_and_counters(void **state)
@@ -398,8 +398,8 @@ static void next_is_of_any_trace(void **state)
 		"0 create - 5 thread\n0 label 5 \"a 5\n0 create 5 6 promise\n"
 		"0 label 6 \"a 6\n0 should-resolve 6\n1 create 5 7 promise\n"
 		"1 should-resolve 7\n2 wait 7 6\n90000000 log 5 \"end\n");
-	assert_int_equal(show.stage->parts[0].view->findings.count, 0);
-	assert_true(show.stage->parts[2].view->findings.count > 0);
+	assert_int_equal(show.stage->parts[0].scene->findings.count, 0);
+	assert_true(show.stage->parts[2].scene->findings.count > 0);
 	assert_true(thrum__stage_command(show.stage, THRUM__COMMAND_FINDING) > 0);
 	assert_int_equal(show.stage->focus, 2);
 	show.stage->focus = 0;
@@ -418,7 +418,7 @@ static void next_is_of_any_trace(void **state)
 	show_finish(&show);
 }
 
-static int marks_in(const struct thrum__list *list)
+static int marks_in(const struct thrum__draw_list *list)
 {
 	int count = 0;
 
@@ -468,7 +468,7 @@ static void counters_below_the_pointer(void **state)
 static void motion_ends_exactly_at_its_target(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view *view = show->stage->parts[0].view;
+	struct thrum__scene *scene = show->stage->parts[0].scene;
 	int64_t last = 5000000;
 	char target[200], now[200];
 
@@ -478,34 +478,34 @@ static void motion_ends_exactly_at_its_target(void **state)
 	assert_string_equal(target, "t=2000000..2100000&fold=2&squeeze=2");
 	for (double ms = 0; ms < THRUM__MOTION_MS; ms += 16) {
 		assert_int_equal(show_frame(show, ms > 0 ? 16 : 0), 1);
-		assert_true(view->time.to - view->time.from <= last);
-		last = view->time.to - view->time.from;
+		assert_true(scene->time.to - scene->time.from <= last);
+		last = scene->time.to - scene->time.from;
 		thrum__stage_state_print(show->stage, now, sizeof now);
 		assert_string_equal(now, target);
 	}
 	assert_true(last > 100000 && last < 200000);
 	assert_int_equal(show_frame(show, 16), 0);
-	assert_int_equal(view->time.from, 2000000);
-	assert_int_equal(view->time.to, 2100000);
+	assert_int_equal(scene->time.from, 2000000);
+	assert_int_equal(scene->time.to, 2100000);
 }
 
 static void a_press_stops_motion_where_it_is(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view *view = show->stage->parts[0].view;
+	struct thrum__scene *scene = show->stage->parts[0].scene;
 	int64_t from, to;
 
 	show_set(show, "fold=2&squeeze=2");
 	thrum__stage_go_text(show->stage, "2 ms .. 2.1 ms", NULL);
 	show_frame(show, 0);
 	show_frame(show, 40);
-	from = view->time.from;
-	to = view->time.to;
+	from = scene->time.from;
+	to = scene->time.to;
 	assert_true(to - from > 200000 && to - from < 4000000);
 	thrum__stage_press(show->stage, 500, 300, 0);
 	assert_int_equal(show_frame(show, 16), 0);
-	assert_int_equal(view->state.from, from);
-	assert_int_equal(view->state.to, to);
+	assert_int_equal(scene->state.from, from);
+	assert_int_equal(scene->state.to, to);
 }
 
 static void keys_add_up_while_moving(void **state)
@@ -534,18 +534,18 @@ static void without_animation_it_jumps(void **state)
 static void links_go_to_tasks(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view *view = show->stage->parts[0].view;
+	struct thrum__scene *scene = show->stage->parts[0].scene;
 	uint32_t row;
 
 	show_set(show, "t=4000000..4900000&fold=2&squeeze=1&height=40.000");
 	assert_true(thrum__stage_go_task(show->stage, 0, 30) & THRUM__CHANGED_SELECTION);
 	assert_int_equal(show_frame(show, 0), 1);
 	show_settle(show);
-	row = thrum__layout_row(view->layout, thrum__layout_unit(view->layout, 30));
-	assert_non_null(thrum__row_axis_find(&view->rows, row));
-	assert_int_equal(view->selected, 30);
+	row = thrum__layout_row(scene->layout, thrum__layout_unit(scene->layout, 30));
+	assert_non_null(thrum__scene_row_axis_find(&scene->rows, row));
+	assert_int_equal(scene->selected, 30);
 	assert_true(thrum__stage_go_task(show->stage, 0, THRUM__NONE) & THRUM__CHANGED_SELECTION);
-	assert_int_equal(view->selected, THRUM__NONE);
+	assert_int_equal(scene->selected, THRUM__NONE);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
 	show_settle(show);
 	assert_int_equal(show_state(show, 0)->from, 4000000);
@@ -559,7 +559,7 @@ static void links_go_to_tasks(void **state)
 static void linked_parts_move_as_one(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view_state *a = show_state(show, 0), *b = show_state(show, 1);
+	struct thrum__scene_state *a = show_state(show, 0), *b = show_state(show, 1);
 
 	thrum__stage_align(show->stage, 1, 300000);
 	show_settle(show);
@@ -586,7 +586,7 @@ static void linked_parts_move_as_one(void **state)
 static void free_parts_move_alone(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view_state *a = show_state(show, 0), *b = show_state(show, 1);
+	struct thrum__scene_state *a = show_state(show, 0), *b = show_state(show, 1);
 
 	show_set(show, "t=1000000..2000000&link=0");
 	assert_int_equal(b->from, 0);
@@ -600,7 +600,7 @@ static void free_parts_move_alone(void **state)
 static void dividers_give_other_heights(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__part *parts = show->stage->parts;
+	const struct thrum__stage_part *parts = show->stage->parts;
 	float middle = parts[1].top;
 
 	NEAR(parts[0].height, parts[1].height, 1);
@@ -619,7 +619,7 @@ static void dividers_give_other_heights(void **state)
 static void a_press_focuses(void **state)
 {
 	struct show *show = *state;
-	struct thrum__scroll rows, time;
+	struct thrum__stage_scroll rows, time;
 
 	assert_int_equal(show->stage->focus, 0);
 	assert_true(thrum__stage_press(show->stage, 500, 700, 0) & THRUM__CHANGED_SELECTION);
@@ -653,7 +653,7 @@ static void the_window_follows_the_end(void **state)
 {
 	static const char more[] = "6000000 log 1 \"more\n";
 	struct show *show = *state;
-	struct thrum__view_state *s = show_state(show, 0);
+	struct thrum__scene_state *s = show_state(show, 0);
 	struct story story;
 
 	show_set(show, "t=4000000..5000000&fold=2");

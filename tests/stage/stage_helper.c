@@ -36,7 +36,7 @@ static void tell(char *story, size_t size)
 
 void show_add(struct show *show, const char *story)
 {
-	struct thrum__view *view;
+	struct thrum__scene *scene;
 	unsigned i = 0;
 	char name[16];
 
@@ -44,8 +44,8 @@ void show_add(struct show *show, const char *story)
 		i++;
 	show->models[i] = story_model(story, false);
 	snprintf(name, sizeof name, "trace %u", i + 1);
-	assert_int_equal(thrum__view_create(show->models[i], NULL, NULL, NULL, &view), 0);
-	assert_int_equal(thrum__stage_add(show->stage, view, name), 0);
+	assert_int_equal(thrum__scene_create(show->models[i], NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__stage_add(show->stage, scene, name), 0);
 }
 
 void show_init(struct show *show, unsigned traces)
@@ -98,8 +98,8 @@ int show_frame(struct show *show, double later)
 	int status;
 
 	show->now += later;
-	status = thrum__stage_frame(show->stage, STAGE_WIDTH, STAGE_HEIGHT, &thrum__metrics_plain,
-		show->now);
+	status = thrum__stage_frame(show->stage, STAGE_WIDTH, STAGE_HEIGHT,
+		&thrum__draw_metrics_plain, show->now);
 	assert_true(status >= 0);
 	return status;
 }
@@ -130,15 +130,15 @@ void show_expect(struct show *show, const char *state)
 
 float show_x(const struct show *show, uint32_t part, int64_t time)
 {
-	return (float)thrum__time_axis_x(&show->stage->parts[part].view->time, time);
+	return (float)thrum__scene_time_axis_x(&show->stage->parts[part].scene->time, time);
 }
 
 float show_y(const struct show *show, uint32_t part, uint32_t row)
 {
-	const struct thrum__part *p = &show->stage->parts[part];
+	const struct thrum__stage_part *p = &show->stage->parts[part];
 	float head = show->stage->count > 1 ? THRUM__HEAD : 0;
 
-	return p->top + head + thrum__row_axis_line(&p->view->rows, row);
+	return p->top + head + thrum__scene_row_axis_line(&p->scene->rows, row);
 }
 
 void show_drag(struct show *show, float x1, float y1, float x2, float y2, unsigned with)
@@ -155,7 +155,7 @@ void show_drag(struct show *show, float x1, float y1, float x2, float y2, unsign
 	show_settle(show);
 }
 
-struct thrum__view_state *show_state(struct show *show, uint32_t part)
+struct thrum__scene_state *show_state(struct show *show, uint32_t part)
 {
-	return &show->stage->parts[part].view->state;
+	return &show->stage->parts[part].scene->state;
 }

@@ -39,6 +39,6 @@ float show_y(const struct show *, uint32_t part, uint32_t row);
 /* Press at one place, release at another, moving there in some steps, with a frame after each. */
 void show_drag(struct show *, float x1, float y1, float x2, float y2, unsigned with);
 
-struct thrum__view_state *show_state(struct show *, uint32_t part);
+struct thrum__scene_state *show_state(struct show *, uint32_t part);
 
 #endif

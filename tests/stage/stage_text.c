@@ -54,13 +54,13 @@ static void what_is_printed_is_read_back(void **state)
 static void a_single_view_reads_it_too(void **state)
 {
 	struct show *show = *state;
-	struct thrum__view *view = show->stage->parts[0].view;
+	struct thrum__scene *scene = show->stage->parts[0].scene;
 
-	assert_int_equal(thrum__view_state_parse(view, "t=1000000..2000000&link=0&panel=tasks",
+	assert_int_equal(thrum__scene_state_parse(scene, "t=1000000..2000000&link=0&panel=tasks",
 				 NULL),
 		0);
-	assert_int_equal(view->state.from, 1000000);
-	assert_int_equal(thrum__view_state_parse(view, "panels=tasks", NULL), -THRUM_E_ARGUMENT);
+	assert_int_equal(scene->state.from, 1000000);
+	assert_int_equal(thrum__scene_state_parse(scene, "panels=tasks", NULL), -THRUM_E_ARGUMENT);
 }
 
 static void files_are_named(void **state)
@@ -99,21 +99,21 @@ static void the_theme_is_whose_the_stage_is(void **state)
 static void the_second_has_what_all_have(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__view_state *b = show_state(show, 1);
+	const struct thrum__scene_state *b = show_state(show, 1);
 
 	show_set(show, "t=1000000..2000000&fold=1&find=ker&theme=2&legend=1&sel=12&row=3");
 	assert_int_equal(b->from, 1000000);
 	assert_int_equal(b->fold, THRUM__FOLD_ON);
 	assert_int_equal(b->theme, 2);
 	assert_string_equal(b->search, "ker");
-	assert_true(show->stage->parts[1].view->found > 30);
+	assert_true(show->stage->parts[1].scene->found > 30);
 	assert_true(b->row == 0 && !b->has_selected);
 }
 
 static void dragged_heights_travel(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__part *parts = show->stage->parts;
+	const struct thrum__stage_part *parts = show->stage->parts;
 	float top, middle = parts[1].top;
 	char address[200];
 
@@ -225,7 +225,7 @@ static void typed_times_are_understood(void **state)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct thrum_error_info error = {0};
-		const struct thrum__view_state *s = show_state(show, 0);
+		const struct thrum__scene_state *s = show_state(show, 0);
 
 		show_set(show, "t=1000000..1100000");
 		if (thrum__stage_go_text(show->stage, cases[i].text, &error) < 0)
@@ -265,7 +265,7 @@ static void a_window_can_be_typed_as_it_is_shown(void **state)
 	struct show *show = *state;
 
 	for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-		const struct thrum__view_state *s = show_state(show, 0);
+		const struct thrum__scene_state *s = show_state(show, 0);
 		int64_t from, to, span;
 		char words[100];
 

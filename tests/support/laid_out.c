@@ -77,9 +77,9 @@ struct thrum__model *layout_model(const struct thrum_event *events, size_t count
 	return model;
 }
 
-struct thrum__layout *layout_of(const struct thrum__model *model, bool by_lane)
+struct thrum__format_lay_out *layout_of(const struct thrum__model *model, bool by_lane)
 {
-	struct thrum__layout *layout;
+	struct thrum__format_lay_out *layout;
 
 	assert_int_equal(thrum__layout_create(true, by_lane, &layout), 0);
 	assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
@@ -137,14 +137,14 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint32_t layout_median_distance(const struct thrum__layout *layout, uint32_t *above)
+uint32_t layout_median_distance(const struct thrum__format_lay_out *layout, uint32_t *above)
 {
 	uint32_t *distance = malloc((layout->unit_count + 1u) * sizeof(*distance)), count = 0;
 
 	assert_non_null(distance);
 	*above = 0;
 	for (uint32_t i = 0; i < layout->unit_count; i++) {
-		const struct thrum__unit *u = &layout->units[i];
+		const struct thrum__layout_unit *u = &layout->units[i];
 
 		if (u->task == THRUM__NONE || u->parent == THRUM__NONE ||
 			layout->units[u->parent].group != u->group)

@@ -15,7 +15,7 @@ void recording_init(struct recording *recording, uint64_t size)
 	if (!header)
 		abort();
 	memset(header, 0, size);
-	if (thrum__layout(header, size) != 0)
+	if (thrum__format_lay_out(header, size) != 0)
 		abort();
 	memcpy(header->uuid, "0123456789abcdef", sizeof header->uuid);
 	strcpy(header->program, "made by hand");
@@ -103,10 +103,10 @@ struct track track_begin(struct recording *recording, uint32_t index, uint64_t l
 bool track_add(struct track *track, const struct thrum__record *record, uint64_t ticks)
 {
 	uint8_t event[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	bool wide = thrum__record_is_wide(record, track->packet->id_base);
-	size_t size = thrum__encode_header(event, (unsigned)record->type + (wide ? THRUM__WIDE : 0),
-		ticks, track->last);
-	size += thrum__encode_fields(event + size, record, track->packet->id_base, wide);
+	bool wide = thrum__format_record_is_wide(record, track->packet->id_base);
+	size_t size = thrum__format_encode_header(event,
+		(unsigned)record->type + (wide ? THRUM__WIDE : 0), ticks, track->last);
+	size += thrum__format_encode_fields(event + size, record, track->packet->id_base, wide);
 	if (size > track->recording->header->packet_size - track->at)
 		return false;
 	memcpy((uint8_t *)track->packet + track->at, event, size);

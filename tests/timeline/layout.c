@@ -12,7 +12,7 @@
 #include "laid_out.h"
 #include "story.h"
 
-static uint32_t row_of(const struct thrum__layout *layout, const struct thrum__model *model,
+static uint32_t row_of(const struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint64_t id)
 {
 	return thrum__layout_row(layout, thrum__layout_unit(layout, story_task(model, id)));
@@ -21,11 +21,12 @@ static uint32_t row_of(const struct thrum__layout *layout, const struct thrum__m
 /* ---- Any trace ------------------------------------------------------------------------------- */
 
 /* Beside what the walker looks at: naively, no two in a row overlap. */
-static void assert_no_overlap(const struct thrum__layout *layout)
+static void assert_no_overlap(const struct thrum__format_lay_out *layout)
 {
 	for (uint32_t i = 0; i < layout->unit_count; i++)
 		for (uint32_t k = 0; k < i; k++) {
-			const struct thrum__unit *a = &layout->units[i], *b = &layout->units[k];
+			const struct thrum__layout_unit *a = &layout->units[i],
+							*b = &layout->units[k];
 
 			if (a->task == THRUM__NONE || b->task == THRUM__NONE ||
 				thrum__layout_row(layout, i) != thrum__layout_row(layout, k))
@@ -41,7 +42,7 @@ static void random_traces_are_laid_out(void **state)
 		uint32_t count = seed % 10 ? 100 + (uint32_t)seed : 3000;
 		struct thrum_event *events = layout_events(seed, count, 1 + seed % 4);
 		struct thrum__model *model = layout_model(events, count);
-		struct thrum__layout *layout = layout_of(model, seed % 2);
+		struct thrum__format_lay_out *layout = layout_of(model, seed % 2);
 
 		if (count < 500)
 			assert_no_overlap(layout);
@@ -58,7 +59,7 @@ static unsigned long children, children_above;
 
 static void lay_out_real(const char *name, const struct thrum__model *model)
 {
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 	uint32_t above, median = layout_median_distance(layout, &above);
 
 	printf("%s: %u units in %u rows, children %u below their parents, %u of them above\n", name,
@@ -93,7 +94,7 @@ static void a_child_lies_below_its_parent(void **state)
 						 "92 resolve 1 4\n"
 						 "100 resolve 1 1\n",
 		true);
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 
 	(void)state;
 	assert_int_equal(row_of(layout, model, 1), 0);
@@ -116,9 +117,9 @@ static void a_chain_is_one_unit(void **state)
 						 "60 resolve 1 3\n"
 						 "70 create 1 4 promise\n",
 		true);
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 	uint32_t first = story_task(model, 2), second = story_task(model, 3);
-	const struct thrum__unit *unit = &layout->units[thrum__layout_unit(layout, first)];
+	const struct thrum__layout_unit *unit = &layout->units[thrum__layout_unit(layout, first)];
 
 	(void)state;
 	assert_int_equal(thrum__layout_unit(layout, first), thrum__layout_unit(layout, second));
@@ -157,7 +158,7 @@ static uint32_t rows_of_loop(uint32_t turns, int64_t overlap)
 				.flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_HAS_TASK};
 	}
 	struct thrum__model *model = layout_model(events, count);
-	struct thrum__layout *layout = layout_of(model, false);
+	struct thrum__format_lay_out *layout = layout_of(model, false);
 	uint32_t rows = layout->rows;
 
 	thrum__layout_destroy(layout);
@@ -186,7 +187,7 @@ static void families_stay_with_their_lane(void **state)
 						 "7 @1 create 3 5 promise\n"
 						 "9 @1 resolve 5 5\n",
 		true);
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 
 	(void)state;
 	assert_int_equal(layout->group_count, 2);
@@ -216,7 +217,7 @@ struct before {
 	uint32_t count, room;
 };
 
-static void remember(struct before *before, const struct thrum__layout *layout)
+static void remember(struct before *before, const struct thrum__format_lay_out *layout)
 {
 	before->count = layout->unit_count;
 	before->row = realloc(before->row, (before->count + 1u) * sizeof(uint32_t));
@@ -228,7 +229,7 @@ static void remember(struct before *before, const struct thrum__layout *layout)
 }
 
 /* How many units that had a row have another one, or became part of one that lies elsewhere. */
-static uint32_t moved(const struct before *before, const struct thrum__layout *layout)
+static uint32_t moved(const struct before *before, const struct thrum__format_lay_out *layout)
 {
 	uint32_t count = 0;
 
@@ -248,7 +249,7 @@ static void what_has_a_row_keeps_it(void **state)
 		uint64_t random = seed;
 		struct thrum_event *events = layout_events(seed, count, 1 + seed % 3);
 		struct thrum__model *model = layout_model(events, 0);
-		struct thrum__layout *layout = layout_of(model, true);
+		struct thrum__format_lay_out *layout = layout_of(model, true);
 		struct before before = {0};
 
 		for (; at < count; at += step) {
@@ -262,7 +263,7 @@ static void what_has_a_row_keeps_it(void **state)
 		}
 		units += layout->unit_count;
 		/* The same chains as at once, if no task ends twice. */
-		struct thrum__layout *once = layout_of(model, true);
+		struct thrum__format_lay_out *once = layout_of(model, true);
 
 		for (uint32_t task = 0; task < model->tasks.count && seed % 2 == 0; task++)
 			assert_int_equal(thrum__layout_next(layout, model, task) == THRUM__NONE,
@@ -293,7 +294,7 @@ static void a_chain_that_grows_keeps_its_row(void **state)
 		"30 become 2 3\n"
 		"60 resolve 1 3\n");
 	struct thrum__model *model = layout_model(story.events, 4);
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 	uint32_t row = row_of(layout, model, 2);
 
 	assert_int_not_equal(row, row_of(layout, model, 3));
@@ -314,7 +315,7 @@ static void what_is_forgotten_leaves(void **state)
 		uint32_t count = 60000;
 		struct thrum_event *events = layout_events(seed, count, 2);
 		struct thrum__model *model = layout_model(events, count / 2);
-		struct thrum__layout *layout = layout_of(model, true);
+		struct thrum__format_lay_out *layout = layout_of(model, true);
 
 		thrum__model_forget(model, events[count / 3].time);
 		assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
@@ -324,7 +325,7 @@ static void what_is_forgotten_leaves(void **state)
 		assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
 		assert_true(thrum__layout_is_valid(layout, model));
 		for (uint32_t task = 0; task < model->tasks.count; task++)
-			if (!thrum__has_row(&model->tasks, task))
+			if (!thrum__model_has_row(&model->tasks, task))
 				assert_int_equal(thrum__layout_unit(layout, task), THRUM__NONE);
 		thrum__layout_destroy(layout);
 		thrum__model_destroy(model);
@@ -340,7 +341,7 @@ static uint32_t rows_of_server(unsigned each)
 		.other = 1,
 		.flags = THRUM_EVENT_HAS_OTHER};
 	struct thrum__model *model = layout_model(&first, 1);
-	struct thrum__layout *layout = layout_of(model, true);
+	struct thrum__format_lay_out *layout = layout_of(model, true);
 	int64_t time = 0;
 
 	for (uint64_t step = 1; step <= 8000; step++) {
@@ -395,7 +396,7 @@ static void can_be_interrupted(void **state)
 	uint32_t count = 60000;
 	struct thrum_event *events = layout_events(5, count, 2);
 	struct thrum__model *model = layout_model(events, count);
-	struct thrum__layout *layout;
+	struct thrum__format_lay_out *layout;
 	unsigned asked = 0;
 
 	(void)state;

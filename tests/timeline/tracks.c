@@ -15,8 +15,8 @@
 struct case_ {
 	struct thrum_event *events;
 	struct thrum__model *model;
-	struct thrum__layout *layout;
-	struct thrum__tracks *tracks;
+	struct thrum__format_lay_out *layout;
+	struct thrum__index *tracks;
 };
 
 static void init(struct case_ *c, uint64_t seed, uint32_t count)
@@ -24,12 +24,12 @@ static void init(struct case_ *c, uint64_t seed, uint32_t count)
 	c->events = layout_events(seed, count, 1 + seed % 3);
 	c->model = layout_model(c->events, count);
 	c->layout = layout_of(c->model, true);
-	assert_int_equal(thrum__tracks_create(c->model, c->layout, &c->tracks), 0);
+	assert_int_equal(thrum__index_create(c->model, c->layout, &c->tracks), 0);
 }
 
 static void finish(struct case_ *c)
 {
-	thrum__tracks_destroy(c->tracks);
+	thrum__index_destroy(c->tracks);
 	thrum__layout_destroy(c->layout);
 	thrum__model_destroy(c->model);
 	free(c->events);
@@ -62,31 +62,31 @@ static size_t items_of(const struct case_ *c, int kind, uint32_t row, struct ite
 	const struct thrum__model *m = c->model;
 	size_t count = 0;
 
-	if (kind == THRUM__TRACK_UNITS)
+	if (kind == THRUM__INDEX_UNITS)
 		for (uint32_t i = 0; i < c->layout->unit_count; i++) {
-			const struct thrum__unit *u = &c->layout->units[i];
+			const struct thrum__layout_unit *u = &c->layout->units[i];
 
 			if (u->task != THRUM__NONE && thrum__layout_row(c->layout, i) == row)
 				to[count++] = (struct item){u->start,
 					thrum__layout_lasts(c->layout, i) ? m->end : u->end, i};
 		}
-	for (uint32_t i = 0; i < m->runs.count && kind == THRUM__TRACK_RUNS; i++) {
+	for (uint32_t i = 0; i < m->runs.count && kind == THRUM__INDEX_RUNS; i++) {
 		int64_t end = THRUM__RUN(m, i, end);
 
 		if (row_of(c, THRUM__RUN(m, i, task)) == row)
 			to[count++] = (struct item){THRUM__RUN(m, i, start),
 				end == THRUM__OPEN ? m->end : end, i};
 	}
-	for (uint32_t i = 0; i < m->edges.count && kind == THRUM__TRACK_EDGES; i++)
+	for (uint32_t i = 0; i < m->edges.count && kind == THRUM__INDEX_EDGES; i++)
 		if (row_of(c, THRUM__EDGE(m, i, from)) == row ||
 			row_of(c, THRUM__EDGE(m, i, to)) == row)
 			to[count++] = (struct item){THRUM__EDGE(m, i, time),
 				THRUM__EDGE(m, i, time), i};
-	for (uint32_t i = 0; i < m->notes.count && kind == THRUM__TRACK_NOTES; i++)
+	for (uint32_t i = 0; i < m->notes.count && kind == THRUM__INDEX_NOTES; i++)
 		if (row_of(c, THRUM__NOTE(m, i, task)) == row)
 			to[count++] = (struct item){THRUM__NOTE(m, i, time),
 				THRUM__NOTE(m, i, time), i};
-	for (uint32_t i = 0; i < m->tasks.count && kind == THRUM__TRACK_FAILURES; i++)
+	for (uint32_t i = 0; i < m->tasks.count && kind == THRUM__INDEX_FAILURES; i++)
 		if (THRUM__TASK(m, i, state) == THRUM__STATE_FAILED && row_of(c, i) == row)
 			to[count++] = (struct item){THRUM__TASK(m, i, end), THRUM__TASK(m, i, end),
 				i};
@@ -106,12 +106,12 @@ static void check_walk(const struct case_ *c, int kind, uint32_t row, int64_t fr
 	int64_t gap, struct item *items)
 {
 	size_t count = items_of(c, kind, row, items), i = 0;
-	struct thrum__walk walk;
-	struct thrum__stretch stretch;
+	struct thrum__index_walk walk;
+	struct thrum__index_stretch stretch;
 
 	while (i < count && items[i].end < from)
 		i++;
-	thrum__walk_begin(&walk, c->tracks, kind, row, 1, from, to, gap);
+	thrum__index_walk_begin(&walk, c->tracks, kind, row, 1, from, to, gap);
 	while (i < count && items[i].start <= to) {
 		struct item first = items[i];
 		int64_t end = first.end, busy = end - first.start;
@@ -122,14 +122,14 @@ static void check_walk(const struct case_ *c, int kind, uint32_t row, int64_t fr
 			busy += end - items[i].start;
 			seen++;
 		}
-		assert_true(thrum__walk_next(&walk, &stretch));
+		assert_true(thrum__index_walk_next(&walk, &stretch));
 		assert_int_equal(stretch.start, first.start);
 		assert_int_equal(stretch.end, end);
 		assert_int_equal(stretch.count, seen);
 		assert_int_equal(stretch.busy, busy);
 		assert_int_equal(stretch.item, first.item);
 	}
-	assert_false(thrum__walk_next(&walk, &stretch));
+	assert_false(thrum__index_walk_next(&walk, &stretch));
 }
 
 static void walks_find_what_there_is(void **state)
@@ -151,7 +151,7 @@ static void walks_find_what_there_is(void **state)
 
 			if (i % 10 == 0)
 				from = -1;
-			check_walk(&c, layout_random(&random, THRUM__TRACK_KINDS),
+			check_walk(&c, layout_random(&random, THRUM__INDEX_KINDS),
 				layout_random(&random, c.layout->rows), from, to,
 				layout_random(&random, 1u << layout_random(&random, 16)), items);
 		}
@@ -167,16 +167,16 @@ static void walks_find_what_there_is(void **state)
 static void check_block(const struct case_ *c, int kind, uint32_t row, uint32_t rows,
 	struct item *items)
 {
-	struct thrum__walk walk;
-	struct thrum__stretch stretch;
+	struct thrum__index_walk walk;
+	struct thrum__index_stretch stretch;
 	uint64_t seen = 0, there = 0;
 	int64_t last = INT64_MIN;
-	struct thrum__stretch *all = calloc(20000, sizeof(*all));
+	struct thrum__index_stretch *all = calloc(20000, sizeof(*all));
 	size_t stretches = 0;
 
 	assert_non_null(all);
-	thrum__walk_begin(&walk, c->tracks, kind, row, rows, INT64_MIN, INT64_MAX, 1);
-	while (thrum__walk_next(&walk, &stretch)) {
+	thrum__index_walk_begin(&walk, c->tracks, kind, row, rows, INT64_MIN, INT64_MAX, 1);
+	while (thrum__index_walk_next(&walk, &stretch)) {
 		assert_true(stretch.start > last || last == INT64_MIN);
 		assert_true(stretch.end >= stretch.start);
 		assert_true(stretch.count > 0);
@@ -235,11 +235,11 @@ static void blocks_leave_nothing_out(void **state)
 	}
 	c.model = layout_model(events, count);
 	c.layout = layout_of(c.model, true);
-	assert_int_equal(thrum__tracks_create(c.model, c.layout, &c.tracks), 0);
+	assert_int_equal(thrum__index_create(c.model, c.layout, &c.tracks), 0);
 	assert_true(c.layout->rows > 4096);
 	struct item *items = calloc(count, sizeof(*items));
 
-	for (int kind = 0; kind <= THRUM__TRACK_RUNS; kind++) {
+	for (int kind = 0; kind <= THRUM__INDEX_RUNS; kind++) {
 		check_block(&c, kind, 0, 7, items);
 		check_block(&c, kind, 100, 15, items);
 		check_block(&c, kind, 16, 16, items);
@@ -251,12 +251,12 @@ static void blocks_leave_nothing_out(void **state)
 	uint64_t seen = 0;
 
 	for (uint32_t row = 5; row < c.layout->rows; row += 50) {
-		struct thrum__walk walk;
-		struct thrum__stretch stretch;
+		struct thrum__index_walk walk;
+		struct thrum__index_stretch stretch;
 
-		thrum__walk_begin(&walk, c.tracks, THRUM__TRACK_UNITS, row, 50, INT64_MIN,
+		thrum__index_walk_begin(&walk, c.tracks, THRUM__INDEX_UNITS, row, 50, INT64_MIN,
 			INT64_MAX, 1);
-		while (thrum__walk_next(&walk, &stretch))
+		while (thrum__index_walk_next(&walk, &stretch))
 			seen += stretch.count;
 	}
 	assert_int_equal(seen, c.layout->unit_count);
@@ -315,11 +315,11 @@ static void idle_and_busy_are_each_other(void **state)
 
 			for (int64_t t = from; t < to; t++)
 				busy += is_busy[t] & 1;
-			assert_int_equal(thrum__tracks_busy(c.tracks, from, to), busy);
-			thrum__tracks_idle(c.tracks, from, to, 1, check_gap, &idle);
+			assert_int_equal(thrum__index_busy(c.tracks, from, to), busy);
+			thrum__index_idle(c.tracks, from, to, 1, check_gap, &idle);
 			assert_int_equal(idle.sum, to - from - busy);
 			idle = (struct idle){is_busy, INT64_MIN, 0, 100, from, to};
-			thrum__tracks_idle(c.tracks, from, to, 100, check_gap, &idle);
+			thrum__index_idle(c.tracks, from, to, 100, check_gap, &idle);
 		}
 		free(is_busy);
 		finish(&c);
@@ -340,9 +340,9 @@ static void the_alive_are_counted(void **state)
 			uint32_t alive = 0;
 
 			for (uint32_t row = 0; row < c.layout->rows; row++)
-				for (size_t k = items_of(&c, THRUM__TRACK_UNITS, row, items); k--;)
+				for (size_t k = items_of(&c, THRUM__INDEX_UNITS, row, items); k--;)
 					alive += items[k].start <= time && items[k].end >= time;
-			assert_int_equal(thrum__tracks_alive(c.tracks, time), alive);
+			assert_int_equal(thrum__index_alive(c.tracks, time), alive);
 		}
 		finish(&c);
 	}
@@ -363,29 +363,28 @@ static void quiet_rows_are_quiet(void **state)
 			uint32_t next = 0;
 
 			for (uint32_t row = 0; row < c.layout->rows; row++) {
-				size_t count = items_of(&c, THRUM__TRACK_UNITS, row, items);
+				size_t count = items_of(&c, THRUM__INDEX_UNITS, row, items);
 				bool is_used = false, happens = false;
 
 				for (size_t k = 0; k < count; k++)
 					is_used |= items[k].start <= to && items[k].end >= from;
 				if (is_used) {
-					assert_int_equal(thrum__tracks_next_row(c.tracks, next,
-								 from, to),
+					assert_int_equal(thrum__index_next_row(c.tracks, next, from,
+								 to),
 						row);
 					next = row + 1;
 				}
-				for (int kind = THRUM__TRACK_RUNS; kind < THRUM__TRACK_KINDS;
+				for (int kind = THRUM__INDEX_RUNS; kind < THRUM__INDEX_KINDS;
 					kind++)
 					for (size_t k = items_of(&c, kind, row, items); k--;)
 						happens |= is_used && items[k].start <= to &&
 							items[k].end >= from;
 				if (happens)
-					assert_true(thrum__tracks_is_loud(c.tracks, row, from, to));
+					assert_true(thrum__index_is_loud(c.tracks, row, from, to));
 				if (!is_used)
-					assert_false(
-						thrum__tracks_is_loud(c.tracks, row, from, to));
+					assert_false(thrum__index_is_loud(c.tracks, row, from, to));
 			}
-			assert_int_equal(thrum__tracks_next_row(c.tracks, next, from, to),
+			assert_int_equal(thrum__index_next_row(c.tracks, next, from, to),
 				c.layout->rows);
 		}
 		finish(&c);
@@ -401,21 +400,21 @@ static void points_are_found(void **state)
 	(void)state;
 	init(&c, 3, 800);
 	for (uint32_t row = 0; row < c.layout->rows; row++) {
-		size_t count = items_of(&c, THRUM__TRACK_EDGES, row, items);
-		size_t first = thrum__track_seek(c.tracks, THRUM__TRACK_EDGES, row, INT64_MIN,
+		size_t count = items_of(&c, THRUM__INDEX_EDGES, row, items);
+		size_t first = thrum__index_seek(c.tracks, THRUM__INDEX_EDGES, row, INT64_MIN,
 			&end);
 
 		assert_int_equal(end - first, count);
 		for (size_t i = 0; i < count; i++) {
-			size_t at = thrum__track_seek(c.tracks, THRUM__TRACK_EDGES, row,
+			size_t at = thrum__index_seek(c.tracks, THRUM__INDEX_EDGES, row,
 				items[i].start, &end);
 
-			assert_int_equal(thrum__track_item(c.tracks, THRUM__TRACK_EDGES, first + i),
+			assert_int_equal(thrum__index_item(c.tracks, THRUM__INDEX_EDGES, first + i),
 				items[i].item);
-			assert_int_equal(thrum__track_time(c.tracks, THRUM__TRACK_EDGES, at),
+			assert_int_equal(thrum__index_time(c.tracks, THRUM__INDEX_EDGES, at),
 				items[i].start);
 			assert_true(at == first ||
-				thrum__track_time(c.tracks, THRUM__TRACK_EDGES, at - 1) <
+				thrum__index_time(c.tracks, THRUM__INDEX_EDGES, at - 1) <
 					items[i].start);
 		}
 	}
@@ -425,21 +424,21 @@ static void points_are_found(void **state)
 static void an_empty_model_has_no_tracks(void **state)
 {
 	struct case_ c;
-	struct thrum__walk walk;
-	struct thrum__stretch stretch;
+	struct thrum__index_walk walk;
+	struct thrum__index_stretch stretch;
 	struct idle idle = {NULL, INT64_MIN, 0, 10, 0, 100};
 	uint8_t is_busy[101] = {0};
 
 	(void)state;
 	init(&c, 1, 0);
 	idle.is_busy = is_busy;
-	thrum__walk_begin(&walk, c.tracks, THRUM__TRACK_RUNS, 0, 1, 0, 100, 1);
-	assert_false(thrum__walk_next(&walk, &stretch));
-	assert_int_equal(thrum__tracks_alive(c.tracks, 0), 0);
-	assert_int_equal(thrum__tracks_busy(c.tracks, 0, 100), 0);
-	thrum__tracks_idle(c.tracks, 0, 100, 10, check_gap, &idle);
+	thrum__index_walk_begin(&walk, c.tracks, THRUM__INDEX_RUNS, 0, 1, 0, 100, 1);
+	assert_false(thrum__index_walk_next(&walk, &stretch));
+	assert_int_equal(thrum__index_alive(c.tracks, 0), 0);
+	assert_int_equal(thrum__index_busy(c.tracks, 0, 100), 0);
+	thrum__index_idle(c.tracks, 0, 100, 10, check_gap, &idle);
 	assert_int_equal(idle.sum, 100);
-	assert_true(thrum__tracks_memory(c.tracks) > 0);
+	assert_true(thrum__index_memory(c.tracks) > 0);
 	finish(&c);
 }
 

@@ -13,8 +13,8 @@
 
 struct follower {
 	struct thrum__model *model;
-	struct thrum__layout *layout;
-	struct thrum__tracks *tracks, *fresh;
+	struct thrum__format_lay_out *layout;
+	struct thrum__index *tracks, *fresh;
 	uint64_t random;
 };
 
@@ -23,12 +23,12 @@ static void begin(struct follower *f, uint64_t seed)
 	f->random = seed;
 	f->model = layout_model(&(struct thrum_event){0}, 0);
 	f->layout = layout_of(f->model, seed % 2);
-	assert_int_equal(thrum__tracks_create(f->model, f->layout, &f->tracks), 0);
+	assert_int_equal(thrum__index_create(f->model, f->layout, &f->tracks), 0);
 }
 
 static void finish(struct follower *f)
 {
-	thrum__tracks_destroy(f->tracks);
+	thrum__index_destroy(f->tracks);
 	thrum__layout_destroy(f->layout);
 	thrum__model_destroy(f->model);
 }
@@ -52,15 +52,15 @@ static int64_t later(int64_t a, int64_t b)
 static void compare_walk(struct follower *f, int kind, uint32_t row, int64_t from, int64_t to,
 	int64_t gap)
 {
-	struct thrum__walk walk, other;
-	struct thrum__stretch a, b;
+	struct thrum__index_walk walk, other;
+	struct thrum__index_stretch a, b;
 	bool more;
 
-	thrum__walk_begin(&walk, f->tracks, kind, row, 1, from, to, gap);
-	thrum__walk_begin(&other, f->fresh, kind, row, 1, from, to, gap);
+	thrum__index_walk_begin(&walk, f->tracks, kind, row, 1, from, to, gap);
+	thrum__index_walk_begin(&other, f->fresh, kind, row, 1, from, to, gap);
 	do {
-		more = thrum__walk_next(&other, &b);
-		assert_int_equal(thrum__walk_next(&walk, &a), more);
+		more = thrum__index_walk_next(&other, &b);
+		assert_int_equal(thrum__index_walk_next(&walk, &a), more);
 		if (!more)
 			break;
 		assert_int_equal(later(a.start, from), later(b.start, from));
@@ -75,15 +75,15 @@ static void compare_walk(struct follower *f, int kind, uint32_t row, int64_t fro
 static void compare_points(struct follower *f, int kind, uint32_t row, int64_t time)
 {
 	size_t end, other_end;
-	size_t at = thrum__track_seek(f->tracks, kind, row, time, &end);
-	size_t other = thrum__track_seek(f->fresh, kind, row, time, &other_end);
+	size_t at = thrum__index_seek(f->tracks, kind, row, time, &end);
+	size_t other = thrum__index_seek(f->fresh, kind, row, time, &other_end);
 
 	assert_int_equal(end - at, other_end - other);
 	for (; at < end; at++, other++) {
-		assert_int_equal(thrum__track_item(f->tracks, kind, at),
-			thrum__track_item(f->fresh, kind, other));
-		assert_int_equal(thrum__track_time(f->tracks, kind, at),
-			thrum__track_time(f->fresh, kind, other));
+		assert_int_equal(thrum__index_item(f->tracks, kind, at),
+			thrum__index_item(f->fresh, kind, other));
+		assert_int_equal(thrum__index_time(f->tracks, kind, at),
+			thrum__index_time(f->fresh, kind, other));
 	}
 }
 
@@ -106,21 +106,21 @@ static void compare_all_rows(struct follower *f)
 	int64_t from = moment(f), to = moment(f), gap = layout_random(&f->random, 100);
 	struct gaps a = {.count = 0}, b = {.count = 0};
 
-	assert_int_equal(thrum__tracks_alive(f->tracks, from), thrum__tracks_alive(f->fresh, from));
-	assert_int_equal(thrum__tracks_busy(f->tracks, from, to),
-		thrum__tracks_busy(f->fresh, from, to));
-	thrum__tracks_idle(f->tracks, from, to, gap, note_gap, &a);
-	thrum__tracks_idle(f->fresh, from, to, gap, note_gap, &b);
+	assert_int_equal(thrum__index_alive(f->tracks, from), thrum__index_alive(f->fresh, from));
+	assert_int_equal(thrum__index_busy(f->tracks, from, to),
+		thrum__index_busy(f->fresh, from, to));
+	thrum__index_idle(f->tracks, from, to, gap, note_gap, &a);
+	thrum__index_idle(f->fresh, from, to, gap, note_gap, &b);
 	assert_int_equal(a.count, b.count);
 	assert_memory_equal(a.times, b.times, a.count * sizeof(*a.times));
 	for (uint32_t row = 0, other = 0; row < f->layout->rows; row++, other++) {
-		row = thrum__tracks_next_row(f->tracks, row, from, to);
-		other = thrum__tracks_next_row(f->fresh, other, from, to);
+		row = thrum__index_next_row(f->tracks, row, from, to);
+		other = thrum__index_next_row(f->fresh, other, from, to);
 		assert_int_equal(row, other);
 	}
 	for (uint32_t row = 0; row < f->layout->rows; row++)
-		assert_int_equal(thrum__tracks_is_loud(f->tracks, row, from, to),
-			thrum__tracks_is_loud(f->fresh, row, from, to));
+		assert_int_equal(thrum__index_is_loud(f->tracks, row, from, to),
+			thrum__index_is_loud(f->fresh, row, from, to));
 }
 
 /* What blocks of rows tell: nothing that is there is left out, and units are there. */
@@ -128,28 +128,29 @@ static void check_blocks(struct follower *f, int kind)
 {
 	uint32_t shift = layout_random(&f->random, 2) ? 4 : 8;
 	uint32_t row = layout_random(&f->random, f->layout->rows) >> shift << shift;
-	struct thrum__stretch *all = calloc(20000, sizeof(*all)), stretch;
-	struct thrum__walk walk;
+	struct thrum__index_stretch *all = calloc(20000, sizeof(*all)), stretch;
+	struct thrum__index_walk walk;
 	size_t count = 0;
 
 	if (row + (1u << shift) > f->layout->rows) {
 		free(all);
 		return;
 	}
-	thrum__walk_begin(&walk, f->tracks, kind, row, 1u << shift, f->model->forgotten, INT64_MAX,
-		1);
-	while (count < 20000 && thrum__walk_next(&walk, &all[count])) {
+	thrum__index_walk_begin(&walk, f->tracks, kind, row, 1u << shift, f->model->forgotten,
+		INT64_MAX, 1);
+	while (count < 20000 && thrum__index_walk_next(&walk, &all[count])) {
 		assert_true(count == 0 || all[count].start > all[count - 1].end);
 		assert_true(all[count].end >= all[count].start && all[count].count > 0);
-		if (kind == THRUM__TRACK_UNITS)
+		if (kind == THRUM__INDEX_UNITS)
 			assert_int_not_equal(f->layout->units[all[count].item].task, THRUM__NONE);
 		count++;
 	}
 	for (uint32_t end = row + (1u << shift); row < end; row++) {
 		size_t at = 0;
 
-		thrum__walk_begin(&walk, f->fresh, kind, row, 1, f->model->forgotten, INT64_MAX, 0);
-		while (thrum__walk_next(&walk, &stretch)) {
+		thrum__index_walk_begin(&walk, f->fresh, kind, row, 1, f->model->forgotten,
+			INT64_MAX, 0);
+		while (thrum__index_walk_next(&walk, &stretch)) {
 			while (at < count && all[at].end < stretch.start)
 				at++;
 			assert_true(at < count);
@@ -162,8 +163,8 @@ static void check_blocks(struct follower *f, int kind)
 
 static void compare(struct follower *f)
 {
-	assert_int_equal(thrum__tracks_create(f->model, f->layout, &f->fresh), 0);
-	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++) {
+	assert_int_equal(thrum__index_create(f->model, f->layout, &f->fresh), 0);
+	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++) {
 		for (uint32_t row = 0; row < f->layout->rows; row++)
 			compare_points(f, kind, row, f->model->forgotten);
 		for (int i = 0; i < 20 && f->layout->rows > 0; i++)
@@ -177,7 +178,7 @@ static void compare(struct follower *f)
 	}
 	for (int i = 0; i < 20; i++)
 		compare_all_rows(f);
-	thrum__tracks_destroy(f->fresh);
+	thrum__index_destroy(f->fresh);
 }
 
 /* ---- Stories --------------------------------------------------------------------------------- */
@@ -186,7 +187,7 @@ static void step(struct follower *f, const struct thrum_event *events, uint32_t 
 {
 	assert_int_equal(thrum__model_append(f->model, events, count), 0);
 	assert_int_equal(thrum__layout_update(f->layout, f->model, NULL, NULL), 0);
-	assert_int_equal(thrum__tracks_update(f->tracks, f->model, f->layout), 0);
+	assert_int_equal(thrum__index_update(f->tracks, f->model, f->layout), 0);
 }
 
 static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compare_each)

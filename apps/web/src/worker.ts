@@ -17,7 +17,7 @@ import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
-// enum thrum__changed, and answers.c's
+// enum thrum__stage_changed, and answers.c's
 const CHANGED_PICTURE = 1;
 const YOURS = 32;
 const CHANGED_PARTS = 64;

@@ -9,10 +9,10 @@
 #define FLAT (UINT32_MAX - 1) /* as a parent: aligned by kind and pattern alone */
 #define DEPTH_MAX 16          /* labelled creators above: deeper ones stand beside each other */
 
-const char *thrum__group_name(const struct thrum__comparison *comparison, uint32_t group,
+const char *thrum__diff_group_name(const struct thrum__comparison *comparison, uint32_t group,
 	size_t *size)
 {
-	return thrum__keys_text(&comparison->groups, group, size);
+	return thrum__base_keys_text(&comparison->groups, group, size);
 }
 
 static unsigned kind_of(const struct thrum__comparison *comparison, uint32_t group)
@@ -20,7 +20,7 @@ static unsigned kind_of(const struct thrum__comparison *comparison, uint32_t gro
 	return (unsigned)(comparison->groups.keys[group].number & 0xff);
 }
 
-const char *thrum__group_kind(const struct thrum__comparison *comparison, uint32_t group)
+const char *thrum__diff_group_kind(const struct thrum__comparison *comparison, uint32_t group)
 {
 	return thrum_kind_name((int)kind_of(comparison, group));
 }
@@ -33,11 +33,11 @@ static void find_labels(const struct thrum__model *model, uint32_t *label, int64
 	for (uint32_t note = model->notes.first; note < model->notes.count; note++) {
 		uint32_t task;
 
-		if (!thrum__has_row(&model->notes, note) ||
+		if (!thrum__model_has_row(&model->notes, note) ||
 			THRUM__NOTE(model, note, kind) != THRUM__NOTE_LABEL)
 			continue;
 		task = THRUM__NOTE(model, note, task);
-		if (!thrum__has_row(&model->tasks, task) || label[task] != THRUM__NONE)
+		if (!thrum__model_has_row(&model->tasks, task) || label[task] != THRUM__NONE)
 			continue;
 		label[task] = THRUM__NOTE(model, note, text);
 		named[task] = THRUM__NOTE(model, note, time);
@@ -58,10 +58,10 @@ static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsig
 {
 	uint64_t number = (uint64_t)parent << 8 | kind;
 
-	if (thrum__keys_add(&comparison->groups, number, pattern, size, group) < 0)
+	if (thrum__base_keys_add(&comparison->groups, number, pattern, size, group) < 0)
 		return -THRUM_E_MEMORY;
 	while (comparison->parent_room < comparison->groups.count) {
-		uint32_t *grown = thrum__grow(comparison->parents, &comparison->parent_room,
+		uint32_t *grown = thrum__base_grow(comparison->parents, &comparison->parent_room,
 			sizeof(*grown));
 
 		if (!grown)
@@ -79,7 +79,7 @@ static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t 
 {
 	*depth = 0;
 	for (; parent != THRUM__NONE; parent = comparison->parents[parent]) {
-		const struct thrum__key *key = &comparison->groups.keys[parent];
+		const struct thrum__base_key *key = &comparison->groups.keys[parent];
 
 		++*depth;
 		if ((key->number & 0xff) == kind && key->size == size &&
@@ -105,7 +105,7 @@ static int group_task(struct thrum__comparison *comparison, struct thrum__aligne
 	if (label == THRUM__NONE || is_ground(model, task))
 		return 0;
 	text = thrum__model_string(model, label, &size);
-	size = thrum__label_pattern(text, size, pattern);
+	size = thrum__analyse_label_pattern(text, size, pattern);
 	if (size == 0)
 		return 0;
 	nearest[task] = task;
@@ -131,7 +131,7 @@ static int group_tasks(struct thrum__comparison *comparison, struct thrum__align
 	if (error == 0)
 		find_labels(side->model, label, side->named);
 	for (uint32_t task = side->model->tasks.first; task < side->count && error == 0; task++)
-		if (thrum__has_row(&side->model->tasks, task))
+		if (thrum__model_has_row(&side->model->tasks, task))
 			error = group_task(comparison, side, task, label[task], nearest);
 	free(label);
 	free(nearest);
@@ -146,7 +146,7 @@ enum {
 	IN_BOTH = 3,
 };
 
-bool thrum__group_is_in_both(const struct thrum__comparison *comparison, uint32_t group)
+bool thrum__diff_group_is_in_both(const struct thrum__comparison *comparison, uint32_t group)
 {
 	return comparison->in[group] == IN_BOTH;
 }
@@ -163,7 +163,7 @@ static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
 	size_t size;
-	const char *text = thrum__group_name(comparison, group, &size);
+	const char *text = thrum__diff_group_name(comparison, group, &size);
 
 	memcpy(pattern, text, size);
 	return group_of(comparison, FLAT, kind_of(comparison, group), pattern, size, flat);
@@ -235,7 +235,7 @@ static int make_side(struct thrum__aligned *side, const struct thrum__model *mod
 		: -THRUM_E_MEMORY;
 }
 
-void thrum__aligned_free(struct thrum__aligned *side)
+void thrum__diff_aligned_free(struct thrum__aligned *side)
 {
 	free(side->group);
 	free(side->above);
@@ -264,12 +264,12 @@ static void order(struct thrum__aligned *side)
 	}
 	for (uint32_t task = 0; task < side->count; task++)
 		if (side->group[task] != THRUM__NONE && !side->is_later[task])
-			side->items[side->labelled++] = (struct thrum__sort_item){side->group[task],
-				task};
-	thrum__sort(side->items, side->room, side->labelled, NULL, NULL);
+			side->items[side->labelled++] =
+				(struct thrum__base_sort_item){side->group[task], task};
+	thrum__base_sort(side->items, side->room, side->labelled, NULL, NULL);
 }
 
-int thrum__compare_align(struct thrum__comparison *comparison,
+int thrum__diff_align(struct thrum__comparison *comparison,
 	struct thrum__aligned aligned[THRUM__SIDES])
 {
 	int error = 0;
@@ -283,7 +283,7 @@ int thrum__compare_align(struct thrum__comparison *comparison,
 		error = flatten_both(comparison, aligned);
 	for (int side = 0; side < THRUM__SIDES && error == 0; side++) {
 		order(&aligned[side]);
-		error = thrum__compare_moments(&aligned[side]);
+		error = thrum__diff_moments(&aligned[side]);
 		comparison->tasks[side] = aligned[side].labelled;
 	}
 	return error;

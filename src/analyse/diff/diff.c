@@ -15,7 +15,7 @@
 #define CLEAR 70       /* percent of pairs: so many must say the same */
 #define LATE 2         /* times GOOD's longest life: who is pending for longer never ends */
 
-const char *thrum__difference_name(int kind)
+const char *thrum__diff_name(int kind)
 {
 	static const char *const names[] = {
 #define THRUM__X(NAME, word) word,
@@ -52,7 +52,7 @@ static double double_u(const int64_t *a, size_t a_count, const int64_t *b, size_
 	return twice;
 }
 
-int thrum__rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
+int thrum__diff_rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
 	unsigned *longer)
 {
 	double n = (double)a_count, m = (double)b_count, all = n + m, ties, off, variance;
@@ -69,7 +69,7 @@ int thrum__rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t 
 	return off > 0 ? 1 : -1;
 }
 
-bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few)
+bool thrum__diff_share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few)
 {
 	const struct thrum__difference_side *good = &side[THRUM__GOOD], *bad = &side[THRUM__BAD];
 	double n = good->of, m = bad->of, p, off, variance;
@@ -86,7 +86,7 @@ bool thrum__share_differs(const struct thrum__difference_side side[THRUM__SIDES]
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-struct thrum__difference *thrum__compare_add(struct thrum__comparison *comparison, int kind,
+struct thrum__difference *thrum__diff_add(struct thrum__comparison *comparison, int kind,
 	uint32_t group, bool *failed)
 {
 	struct thrum__difference *difference;
@@ -94,7 +94,7 @@ struct thrum__difference *thrum__compare_add(struct thrum__comparison *compariso
 	if (comparison->count >= DIFFERENCES_MAX)
 		return NULL;
 	if (comparison->count == comparison->room) {
-		difference = thrum__grow(comparison->differences, &comparison->room,
+		difference = thrum__base_grow(comparison->differences, &comparison->room,
 			sizeof(*difference));
 		if (!difference) {
 			*failed = true;
@@ -116,7 +116,7 @@ struct thrum__difference *thrum__compare_add(struct thrum__comparison *compariso
 /* A group's tasks in one recording. */
 struct members {
 	const struct thrum__aligned *in;
-	const struct thrum__sort_item *items;
+	const struct thrum__base_sort_item *items;
 	uint32_t count;
 	int64_t *lives; /* of those that ended, sorted */
 	size_t life_count;
@@ -133,19 +133,22 @@ struct comparing {
 static void measure(struct members *members)
 {
 	const struct thrum__model *model = members->in->model;
-	struct thrum__sort_item *items = members->in->room;
+	struct thrum__base_sort_item *items = members->in->room;
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < members->count; i++) {
 		uint32_t task = members->items[i].item;
-		int64_t end = thrum__path_end(model, task), start = THRUM__TASK(model, task, start);
+		int64_t end = thrum__slow_path_end(model, task),
+			start = THRUM__TASK(model, task, start);
 
 		if (end != THRUM__OPEN && end >= start &&
 			!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
-			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
-				task};
+			items[count++] =
+				(struct thrum__base_sort_item){thrum__stats_time_between(start,
+								       end),
+					task};
 	}
-	thrum__sort(items, items + count, count, NULL, NULL);
+	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++)
 		members->lives[i] = items[i].key;
 	members->life_count = count;
@@ -203,7 +206,8 @@ static bool is_endless(const struct comparing *c, const struct members *members,
 
 	return good->life_count > 0 && state_of(members, task) == THRUM__STATE_PENDING &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
-		thrum__span_of_time(THRUM__TASK(model, task, start), model->end) / LATE > longest;
+		thrum__stats_time_between(THRUM__TASK(model, task, start), model->end) / LATE >
+		longest;
 }
 
 static bool has_failed(const struct comparing *c, const struct members *members, uint32_t task)
@@ -276,7 +280,7 @@ static void show(const struct members *members, int kind, struct thrum__differen
 		return;
 	}
 	side->first = THRUM__TASK(members->in->model, task, start);
-	side->second = moment(thrum__path_end(members->in->model, task));
+	side->second = moment(thrum__slow_path_end(members->in->model, task));
 }
 
 static void ask(struct comparing *c, uint32_t group, unsigned question)
@@ -289,9 +293,9 @@ static void ask(struct comparing *c, uint32_t group, unsigned question)
 		side[which] = count_side(c, question, which);
 	if (!(questions[question].is_never_chance && side[THRUM__GOOD].count == 0 &&
 		    side[THRUM__BAD].count > 0) &&
-		!thrum__share_differs(side, true))
+		!thrum__diff_share_differs(side, true))
 		return;
-	difference = thrum__compare_add(c->comparison, kind, group, &c->failed);
+	difference = thrum__diff_add(c->comparison, kind, group, &c->failed);
 	if (!difference)
 		return;
 	for (int which = 0; which < THRUM__SIDES; which++) {
@@ -307,8 +311,8 @@ static void compare_times(struct comparing *c, uint32_t group)
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
 	struct thrum__difference *difference;
 	unsigned longer;
-	int result = thrum__rank_test(good->lives, good->life_count, bad->lives, bad->life_count,
-		&longer);
+	int result = thrum__diff_rank_test(good->lives, good->life_count, bad->lives,
+		bad->life_count, &longer);
 	double a, b;
 
 	if (result == 0)
@@ -318,7 +322,7 @@ static void compare_times(struct comparing *c, uint32_t group)
 	if ((result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER ||
 		(result > 0 ? longer : 100 - longer) < CLEAR)
 		return;
-	difference = thrum__compare_add(c->comparison,
+	difference = thrum__diff_add(c->comparison,
 		result > 0 ? THRUM__DIFFERENCE_SLOWER : THRUM__DIFFERENCE_FASTER, group,
 		&c->failed);
 	if (!difference)
@@ -346,9 +350,10 @@ static void compare_presence(struct comparing *c, uint32_t group)
 	uint32_t task = members->items[0].item;
 	struct thrum__difference *difference;
 
-	if (members->in->named[task] > other->end || thrum__group_is_in_both(c->comparison, group))
+	if (members->in->named[task] > other->end ||
+		thrum__diff_group_is_in_both(c->comparison, group))
 		return;
-	difference = thrum__compare_add(c->comparison,
+	difference = thrum__diff_add(c->comparison,
 		which == THRUM__GOOD ? THRUM__DIFFERENCE_MISSING : THRUM__DIFFERENCE_ADDED, group,
 		&c->failed);
 	if (!difference)
@@ -407,7 +412,7 @@ static void compare_groups(struct comparing *c)
 static int put_in_order(struct thrum__comparison *comparison)
 {
 	size_t count = comparison->count;
-	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__base_sort_item *items = calloc(2 * count + 1, sizeof(*items));
 	struct thrum__difference *ordered = calloc(count + 1, sizeof(*ordered));
 
 	comparison->first = THRUM__NONE;
@@ -417,11 +422,11 @@ static int put_in_order(struct thrum__comparison *comparison)
 		return -THRUM_E_MEMORY;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (struct thrum__sort_item){comparison->differences[i].time, i};
-	thrum__sort(items, items + count, count, NULL, NULL);
+		items[i] = (struct thrum__base_sort_item){comparison->differences[i].time, i};
+	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++)
 		items[i].key = comparison->differences[items[i].item].kind;
-	thrum__sort(items, items + count, count, NULL, NULL);
+	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_order;
 
@@ -440,12 +445,12 @@ static int put_in_order(struct thrum__comparison *comparison)
 	return 0;
 }
 
-int thrum__compare(const struct thrum__model *good, const struct thrum__model *bad,
+int thrum__diff_make(const struct thrum__model *good, const struct thrum__model *bad,
 	struct thrum__comparison *comparison)
 {
 	struct thrum__comparison made = {.model = {good, bad}};
 	struct comparing c = {.comparison = &made};
-	int error = thrum__compare_align(&made, c.aligned);
+	int error = thrum__diff_align(&made, c.aligned);
 
 	for (int which = 0; which < THRUM__SIDES && error == 0; which++) {
 		c.lives[which] = calloc((size_t)c.aligned[which].labelled + 1,
@@ -454,24 +459,24 @@ int thrum__compare(const struct thrum__model *good, const struct thrum__model *b
 	}
 	if (error == 0) {
 		compare_groups(&c);
-		error = c.failed ? -THRUM_E_MEMORY : thrum__compare_order(&made, c.aligned);
+		error = c.failed ? -THRUM_E_MEMORY : thrum__diff_order(&made, c.aligned);
 	}
 	if (error == 0)
 		error = put_in_order(&made);
 	for (int which = 0; which < THRUM__SIDES; which++) {
 		free(c.lives[which]);
-		thrum__aligned_free(&c.aligned[which]);
+		thrum__diff_aligned_free(&c.aligned[which]);
 	}
 	if (error < 0)
-		thrum__comparison_free(&made);
+		thrum__diff_free(&made);
 	else
 		*comparison = made;
 	return error;
 }
 
-void thrum__comparison_free(struct thrum__comparison *comparison)
+void thrum__diff_free(struct thrum__comparison *comparison)
 {
-	thrum__keys_free(&comparison->groups);
+	thrum__base_keys_free(&comparison->groups);
 	free(comparison->parents);
 	free(comparison->in);
 	free(comparison->differences);

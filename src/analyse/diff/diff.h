@@ -39,7 +39,7 @@ enum thrum__difference_kind {
 	THRUM__DIFFERENCE_KINDS,
 };
 
-const char *thrum__difference_name(int kind);
+const char *thrum__diff_name(int kind);
 
 /* One recording's part of a difference. */
 struct thrum__difference_side {
@@ -71,22 +71,22 @@ struct thrum__comparison {
 	uint32_t common; /* groups that both have */
 	uint32_t tasks[THRUM__SIDES]; /* labelled */
 	/* By group, its kind and pattern, and in `parents` the group it is below, or NONE. */
-	struct thrum__keys groups;
+	struct thrum__base_keys groups;
 	uint32_t *parents;
 	uint32_t parent_room;
 	uint8_t *in; /* private */
 };
 
-/* *comparison is to be freed with thrum__comparison_free. Returns 0 or -THRUM_E_MEMORY. O(n log n)
+/* *comparison is to be freed with thrum__diff_free. Returns 0 or -THRUM_E_MEMORY. O(n log n)
  * of tasks and edges. The models must stay as they are until then. */
-THRUM__MUST_USE int thrum__compare(const struct thrum__model *good, const struct thrum__model *bad,
-	struct thrum__comparison *);
-void thrum__comparison_free(struct thrum__comparison *);
+THRUM__MUST_USE int thrum__diff_make(const struct thrum__model *good,
+	const struct thrum__model *bad, struct thrum__comparison *);
+void thrum__diff_free(struct thrum__comparison *);
 
 /* The label pattern of a group. No NUL. */
-const char *thrum__group_name(const struct thrum__comparison *, uint32_t group, size_t *size);
+const char *thrum__diff_group_name(const struct thrum__comparison *, uint32_t group, size_t *size);
 /* Its kind's word. */
-const char *thrum__group_kind(const struct thrum__comparison *, uint32_t group);
+const char *thrum__diff_group_kind(const struct thrum__comparison *, uint32_t group);
 
 /*
  * Whether the values of b tend to be greater than those of a, by the rank test of Mann and Whitney
@@ -95,7 +95,7 @@ const char *thrum__group_kind(const struct thrum__comparison *, uint32_t group);
  * smaller, -1, if chance would do so less than once in 15,000 times; else 0. *longer is the percent
  * of pairs in which b's is greater.
  */
-int thrum__rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
+int thrum__diff_rank_test(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
 	unsigned *longer);
 
 #endif

@@ -8,21 +8,22 @@
 
 /* ---- Conditions ---------------------------------------------------------------------------- */
 
-static void note(struct thrum__moment *moment, int64_t time, uint32_t by)
+static void note(struct thrum__diff_moment *moment, int64_t time, uint32_t by)
 {
 	if (time < moment->time)
-		*moment = (struct thrum__moment){time, by};
+		*moment = (struct thrum__diff_moment){time, by};
 }
 
 /* A mirage-profile signal is a wait when the condition then creates the waiter. */
-static void commit(struct thrum__moment *to, struct thrum__moment *pending)
+static void commit(struct thrum__diff_moment *to, struct thrum__diff_moment *pending)
 {
 	if (pending->time != THRUM__OPEN)
 		note(to, pending->time, pending->by);
 	pending->time = THRUM__OPEN;
 }
 
-static void note_edge(struct thrum__aligned *side, uint32_t edge, struct thrum__moment *pending)
+static void note_edge(struct thrum__aligned *side, uint32_t edge,
+	struct thrum__diff_moment *pending)
 {
 	const struct thrum__model *model = side->model;
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
@@ -38,7 +39,7 @@ static void note_edge(struct thrum__aligned *side, uint32_t edge, struct thrum__
 			break;
 		commit(&side->signalled[to], &pending[to]);
 		if (model->is_mirage)
-			pending[to] = (struct thrum__moment){time, from};
+			pending[to] = (struct thrum__diff_moment){time, from};
 		else
 			note(&side->signalled[to], time, from);
 		break;
@@ -52,26 +53,26 @@ static void note_edge(struct thrum__aligned *side, uint32_t edge, struct thrum__
 
 /* Edges and creations in the order of time, since in mirage-profile's traces one tells what the
  * other meant. */
-int thrum__compare_moments(struct thrum__aligned *side)
+int thrum__diff_moments(struct thrum__aligned *side)
 {
 	const struct thrum__model *model = side->model;
-	struct thrum__moment *pending = malloc(((size_t)side->count + 1) * sizeof(*pending));
+	struct thrum__diff_moment *pending = malloc(((size_t)side->count + 1) * sizeof(*pending));
 	uint32_t task = model->tasks.first;
 
 	if (!pending)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < side->count; i++)
 		side->waited[i] = side->signalled[i] = pending[i] =
-			(struct thrum__moment){THRUM__OPEN, THRUM__NONE};
+			(struct thrum__diff_moment){THRUM__OPEN, THRUM__NONE};
 	for (uint32_t edge = model->edges.first; edge <= model->edges.count; edge++) {
-		bool is_edge = thrum__has_row(&model->edges, edge);
+		bool is_edge = thrum__model_has_row(&model->edges, edge);
 
 		if (!is_edge && edge < model->edges.count)
 			continue;
 		for (; task < side->count; task++) {
 			uint32_t creator;
 
-			if (!thrum__has_row(&model->tasks, task))
+			if (!thrum__model_has_row(&model->tasks, task))
 				continue;
 			if (is_edge &&
 				THRUM__TASK(model, task, created) > THRUM__EDGE(model, edge, time))
@@ -113,16 +114,16 @@ static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_
 {
 	uint32_t creator = THRUM__TASK(model, task, creator), edge;
 
-	if (!thrum__has_row(&model->tasks, creator))
+	if (!thrum__model_has_row(&model->tasks, creator))
 		return false;
 	before = thrum__model_heir(model, before);
 	creator = thrum__model_heir(model, creator);
 	edge = THRUM__TASK(model, before, edge_in);
-	for (int i = 0; i < READS_MAX && thrum__has_row(&model->edges, edge); i++) {
+	for (int i = 0; i < READS_MAX && thrum__model_has_row(&model->edges, edge); i++) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
-			thrum__has_row(&model->tasks, from) &&
+			thrum__model_has_row(&model->tasks, from) &&
 			thrum__model_heir(model, from) == creator)
 			return true;
 		edge = THRUM__EDGE(model, edge, prev_in);
@@ -135,7 +136,7 @@ static void note_pair(const struct thrum__model *model, int which, uint32_t befo
 	struct sibling *sibling)
 {
 	struct thrum__difference_side *side = &sibling->side[which];
-	int64_t end = thrum__path_end(model, before), start = THRUM__TASK(model, task, start);
+	int64_t end = thrum__slow_path_end(model, before), start = THRUM__TASK(model, task, start);
 	bool overlaps = start < end;
 
 	side->of++;
@@ -155,7 +156,7 @@ static void note_pair(const struct thrum__model *model, int which, uint32_t befo
 
 /* The tasks below one creator, in the order of their starts. */
 static void note_siblings(const struct thrum__aligned *aligned, int which,
-	const struct thrum__sort_item *items, size_t count, uint32_t stamp,
+	const struct thrum__base_sort_item *items, size_t count, uint32_t stamp,
 	struct sibling *siblings)
 {
 	const struct thrum__model *model = aligned->model;
@@ -188,14 +189,15 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp,
 	struct sibling *siblings)
 {
-	struct thrum__sort_item *items = aligned->room, *room = aligned->room + aligned->labelled;
+	struct thrum__base_sort_item *items = aligned->room,
+				     *room = aligned->room + aligned->labelled;
 
 	for (uint32_t i = 0; i < aligned->labelled; i++) {
 		uint32_t task = aligned->items[i].item;
 
-		items[i] = (struct thrum__sort_item){(int64_t)aligned->above[task], task};
+		items[i] = (struct thrum__base_sort_item){(int64_t)aligned->above[task], task};
 	}
-	thrum__sort(items, room, aligned->labelled, compare_starts, aligned->model);
+	thrum__base_sort(items, room, aligned->labelled, compare_starts, aligned->model);
 	for (uint32_t i = 0, end; i < aligned->labelled; i = end) {
 		for (end = i; end < aligned->labelled && items[end].key == items[i].key;)
 			end++;
@@ -203,7 +205,7 @@ static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp
 	}
 }
 
-int thrum__compare_order(struct thrum__comparison *comparison,
+int thrum__diff_order(struct thrum__comparison *comparison,
 	struct thrum__aligned aligned[THRUM__SIDES])
 {
 	uint32_t count = comparison->groups.count, stamp = 0;
@@ -226,10 +228,10 @@ int thrum__compare_order(struct thrum__comparison *comparison,
 
 		/* Without a cause, two that happen to follow each other are no order. */
 		if (good->of == 0 || good->count > 0 || bad->count == 0 ||
-			!thrum__share_differs(siblings[group].side,
+			!thrum__diff_share_differs(siblings[group].side,
 				is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))
 			continue;
-		difference = thrum__compare_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, group,
+		difference = thrum__diff_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, group,
 			&failed);
 		if (!difference)
 			break;

@@ -26,7 +26,7 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 {
 	while (pile->room < paths->frame_count) {
 		uint32_t room = pile->room;
-		struct sum *grown = thrum__grow(pile->sums, &room, sizeof(*grown));
+		struct sum *grown = thrum__base_grow(pile->sums, &room, sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -39,7 +39,7 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 		struct sum *sum = &pile->sums[stretch->frame];
 		int64_t *to = stretch->doing == THRUM__DOING_RUNS ? &sum->runs : &sum->waits;
 
-		*to = thrum__add_time(*to, stretch->to - stretch->from);
+		*to = thrum__stats_add_time(*to, stretch->to - stretch->from);
 	}
 	return 0;
 }
@@ -53,12 +53,12 @@ static int add_paths(struct pile *pile, struct thrum__paths *paths,
 	flame->of = lives->count;
 	for (uint32_t i = 0; i < lives->count && parts < PARTS_MAX; i += step) {
 		struct thrum__path path;
-		int error = thrum__path_make(paths, lives->items[i].item, &path);
+		int error = thrum__slow_path_make(paths, lives->items[i].item, &path);
 
 		if (error == 0) {
 			error = add_path(pile, paths, &path);
 			parts += path.count;
-			thrum__path_free(&path);
+			thrum__slow_path_free(&path);
 		}
 		if (error < 0)
 			return error;
@@ -73,8 +73,8 @@ static int compare_names(const void *context, uint32_t a, uint32_t b)
 {
 	const struct thrum__paths *paths = context;
 	size_t a_size, b_size;
-	const char *x = thrum__frame_name(paths, a, &a_size);
-	const char *y = thrum__frame_name(paths, b, &b_size);
+	const char *x = thrum__slow_frame_name(paths, a, &a_size);
+	const char *y = thrum__slow_frame_name(paths, b, &b_size);
 	int order = memcmp(x, y, a_size < b_size ? a_size : b_size);
 
 	return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
@@ -86,7 +86,7 @@ static int64_t place(struct pile *pile, uint32_t parent, int64_t time, int64_t *
 	int64_t *next = parent == THRUM__NONE ? ground : &pile->sums[parent].next;
 	int64_t at = *next;
 
-	*next = thrum__add_time(at, time);
+	*next = thrum__stats_add_time(at, time);
 	return at;
 }
 
@@ -124,7 +124,7 @@ static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
 	struct thrum__flame *flame)
 {
 	size_t count = paths->frame_count < pile->room ? paths->frame_count : pile->room;
-	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__base_sort_item *items = calloc(2 * count + 1, sizeof(*items));
 
 	flame->boxes = calloc(2 * count + 1, sizeof(*flame->boxes));
 	if (!items || !flame->boxes) {
@@ -136,20 +136,21 @@ static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
 		uint32_t parent = paths->frames[i].parent;
 		struct sum *sum = &pile->sums[i];
 
-		sum->time = thrum__add_time(sum->time, thrum__add_time(sum->runs, sum->waits));
+		sum->time = thrum__stats_add_time(sum->time,
+			thrum__stats_add_time(sum->runs, sum->waits));
 		if (parent != THRUM__NONE)
-			pile->sums[parent].time = thrum__add_time(pile->sums[parent].time,
+			pile->sums[parent].time = thrum__stats_add_time(pile->sums[parent].time,
 				sum->time);
-		items[i] = (struct thrum__sort_item){paths->frames[i].depth, (uint32_t)i};
+		items[i] = (struct thrum__base_sort_item){paths->frames[i].depth, (uint32_t)i};
 	}
-	thrum__sort(items, items + count, count, compare_names, paths);
+	thrum__base_sort(items, items + count, count, compare_names, paths);
 	for (size_t i = 0; i < count; i++)
 		add_boxes(pile, paths, items[i].item, flame);
 	free(items);
 	return 0;
 }
 
-int thrum__flame_make(struct thrum__paths *paths, const struct thrum__lives *lives,
+int thrum__slow_flame_make(struct thrum__paths *paths, const struct thrum__lives *lives,
 	struct thrum__flame *flame)
 {
 	struct thrum__flame made = {0};
@@ -160,13 +161,13 @@ int thrum__flame_make(struct thrum__paths *paths, const struct thrum__lives *liv
 		error = make_boxes(&pile, paths, &made);
 	free(pile.sums);
 	if (error < 0)
-		thrum__flame_free(&made);
+		thrum__slow_flame_free(&made);
 	else
 		*flame = made;
 	return error;
 }
 
-void thrum__flame_free(struct thrum__flame *flame)
+void thrum__slow_flame_free(struct thrum__flame *flame)
 {
 	free(flame->boxes);
 	*flame = (struct thrum__flame){0};

@@ -29,10 +29,10 @@ struct thrum__flame {
 /* The most tasks that are piled up; of more, every so manyth. */
 #define THRUM__FLAME_TASKS 20000
 
-/* Piles up the paths of all lives. *flame is to be freed with thrum__flame_free. Returns 0 or
+/* Piles up the paths of all lives. *flame is to be freed with thrum__slow_flame_free. Returns 0 or
  * -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__flame_make(struct thrum__paths *, const struct thrum__lives *,
+THRUM__MUST_USE int thrum__slow_flame_make(struct thrum__paths *, const struct thrum__lives *,
 	struct thrum__flame *);
-void thrum__flame_free(struct thrum__flame *);
+void thrum__slow_flame_free(struct thrum__flame *);
 
 #endif

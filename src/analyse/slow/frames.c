@@ -5,7 +5,7 @@
 #include "analyse/label.h"
 #include "analyse/slow/parts.h"
 
-const char *thrum__doing_name(int doing)
+const char *thrum__slow_doing_name(int doing)
 {
 	static const char *const names[] = {
 #define THRUM__X(NAME, word) word,
@@ -55,8 +55,8 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
 }
 
 /* A counting sort; each owner's rows stay in their order, which is that of time. */
-static int slice(const struct thrum__model *model, const struct thrum__rows *rows, uint32_t owners,
-	owner_of *owner, struct thrum__slices *slices)
+static int slice(const struct thrum__model *model, const struct thrum__model_rows *rows,
+	uint32_t owners, owner_of *owner, struct thrum__slices *slices)
 {
 	uint32_t total = 0;
 
@@ -64,7 +64,7 @@ static int slice(const struct thrum__model *model, const struct thrum__rows *row
 	if (!slices->first)
 		return -THRUM_E_MEMORY;
 	for (uint32_t row = rows->first; row < rows->count; row++) {
-		uint32_t of = thrum__has_row(rows, row) ? owner(model, row) : THRUM__NONE;
+		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
 
 		if (of < owners) {
 			slices->first[of + 2]++;
@@ -78,7 +78,7 @@ static int slice(const struct thrum__model *model, const struct thrum__rows *row
 		slices->first[i] += slices->first[i - 1];
 	/* first[i + 1] is where i's next row goes, and so ends as where i + 1's begin. */
 	for (uint32_t row = rows->first; row < rows->count; row++) {
-		uint32_t of = thrum__has_row(rows, row) ? owner(model, row) : THRUM__NONE;
+		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
 
 		if (of < owners)
 			slices->rows[slices->first[of + 1]++] = row;
@@ -106,7 +106,7 @@ static int find_ends(struct thrum__paths *paths)
 		uint8_t kind;
 		uint32_t to;
 
-		if (!thrum__has_row(&model->edges, edge))
+		if (!thrum__model_has_row(&model->edges, edge))
 			continue;
 		kind = THRUM__EDGE(model, edge, kind);
 		to = THRUM__EDGE(model, edge, to);
@@ -118,7 +118,7 @@ static int find_ends(struct thrum__paths *paths)
 	return 0;
 }
 
-int thrum__paths_init(struct thrum__paths *paths, const struct thrum__model *model)
+int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model *model)
 {
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
@@ -128,22 +128,22 @@ int thrum__paths_init(struct thrum__paths *paths, const struct thrum__model *mod
 		slice(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
 		slice(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
 		slice(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
-		thrum__paths_finish(&made);
+		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
 	*paths = made;
 	return 0;
 }
 
-void thrum__paths_finish(struct thrum__paths *paths)
+void thrum__slow_paths_finish(struct thrum__paths *paths)
 {
 	slices_free(&paths->waits);
 	slices_free(&paths->gets);
 	slices_free(&paths->acts);
 	slices_free(&paths->runs);
 	slices_free(&paths->lane_runs);
-	thrum__keys_free(&paths->keys);
-	thrum__keys_free(&paths->names);
+	thrum__base_keys_free(&paths->keys);
+	thrum__base_keys_free(&paths->names);
 	free(paths->frames);
 	free(paths->resolved);
 	*paths = (struct thrum__paths){0};
@@ -179,8 +179,8 @@ static size_t name_of(const struct thrum__model *model, uint32_t task,
 	const char *text;
 
 	*is_plain = false;
-	if (!thrum__has_row(&model->tasks, task))
-		return thrum__label_pattern("others", 6, name);
+	if (!thrum__model_has_row(&model->tasks, task))
+		return thrum__analyse_label_pattern("others", 6, name);
 	text = thrum__model_task_name(model, task, &size);
 	if (size == 0) {
 		*is_plain = is_plumbing(THRUM__TASK(model, task, kind));
@@ -188,7 +188,7 @@ static size_t name_of(const struct thrum__model *model, uint32_t task,
 		while (text[size])
 			size++;
 	}
-	return thrum__label_pattern(text, size, name);
+	return thrum__analyse_label_pattern(text, size, name);
 }
 
 /* The frame that already says the same: that name below that parent's name. */
@@ -207,12 +207,12 @@ static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint
 {
 	uint64_t number = (uint64_t)added.parent << 32 | added.name;
 
-	if (thrum__keys_add(&paths->keys, number, "", 0, frame) < 0)
+	if (thrum__base_keys_add(&paths->keys, number, "", 0, frame) < 0)
 		return -THRUM_E_MEMORY;
 	if (*frame < paths->frame_count)
 		return 0;
 	if (paths->frame_count == paths->frame_room) {
-		struct thrum__frame *grown = thrum__grow(paths->frames, &paths->frame_room,
+		struct thrum__frame *grown = thrum__base_grow(paths->frames, &paths->frame_room,
 			sizeof(*grown));
 
 		if (!grown)
@@ -223,7 +223,7 @@ static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint
 	return 0;
 }
 
-int thrum__frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t task, int doing,
+int thrum__slow_frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t task, int doing,
 	uint32_t *frame)
 {
 	struct thrum__frame added = {.parent = parent, .task = task, .doing = (uint8_t)doing};
@@ -232,7 +232,7 @@ int thrum__frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t task
 	bool is_plain;
 	size_t size = name_of(paths->model, task, name, &is_plain);
 
-	if (thrum__keys_add(&paths->names, (unsigned)doing, name, size, &added.name) < 0)
+	if (thrum__base_keys_add(&paths->names, (unsigned)doing, name, size, &added.name) < 0)
 		return -THRUM_E_MEMORY;
 	if (parent != THRUM__NONE) {
 		added.depth = paths->frames[parent].depth + 1;
@@ -247,7 +247,7 @@ int thrum__frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t task
 	return 0;
 }
 
-const char *thrum__frame_name(const struct thrum__paths *paths, uint32_t frame, size_t *size)
+const char *thrum__slow_frame_name(const struct thrum__paths *paths, uint32_t frame, size_t *size)
 {
-	return thrum__keys_text(&paths->names, paths->frames[frame].name, size);
+	return thrum__base_keys_text(&paths->names, paths->frames[frame].name, size);
 }

@@ -7,7 +7,7 @@
 
 /* The frame of a task below `parent`, which may be NONE; *frame is `parent` itself where the task
  * is no frame of its own, or the stack is too deep. */
-THRUM__MUST_USE int thrum__frame_find(struct thrum__paths *, uint32_t parent, uint32_t task,
+THRUM__MUST_USE int thrum__slow_frame_find(struct thrum__paths *, uint32_t parent, uint32_t task,
 	int doing, uint32_t *frame);
 
 #endif

@@ -39,7 +39,7 @@ struct wait {
 	int64_t from, to;
 };
 
-int64_t thrum__path_end(const struct thrum__model *model, uint32_t task)
+int64_t thrum__slow_path_end(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t heir = thrum__model_heir(model, task);
 
@@ -80,7 +80,7 @@ static uint32_t before(const struct thrum__model *model, const struct thrum__sli
 /* Whether to follow a task: not the lanes' own, nor mirage-profile's main context. */
 static bool is_followed(const struct thrum__model *model, uint32_t task)
 {
-	return thrum__has_row(&model->tasks, task) &&
+	return thrum__model_has_row(&model->tasks, task) &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) &&
 		!(model->is_mirage && THRUM__TASK(model, task, id) == 0);
 }
@@ -105,7 +105,7 @@ static uint32_t ended_by(const struct walk *walk, uint32_t task, int64_t from)
 	if (edge == THRUM__NONE)
 		return THRUM__NONE;
 	by = THRUM__EDGE(model, edge, from);
-	if (!thrum__has_row(&model->tasks, by) ||
+	if (!thrum__model_has_row(&model->tasks, by) ||
 		THRUM__TASK(model, by, kind) != THRUM_KIND_CONDITION)
 		return by;
 	act = last_act(walk, by, from, edge_time(model, edge));
@@ -154,11 +154,11 @@ static bool is_over(const struct walk *walk, uint32_t edge, int64_t from, int64_
 	const struct thrum__model *model = walk->model;
 	uint32_t task = THRUM__EDGE(model, edge, to), heir;
 
-	if (!thrum__has_row(&model->tasks, task))
+	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
 	heir = thrum__model_heir(model, task);
 	*wait = (struct wait){.task = task, .by = THRUM__NONE, .from = edge_time(model, edge)};
-	wait->to = thrum__path_end(model, task);
+	wait->to = thrum__slow_path_end(model, task);
 	if (wait->to <= to)
 		wait->by = ended_by(walk, heir, wait->from);
 	else if (!end_of_lasting(walk, edge, to, wait))
@@ -219,10 +219,10 @@ static void tell(struct walk *walk, const struct piece *piece, int64_t from, int
 	if (from >= to || walk->failed)
 		return;
 	if (doing >= THRUM__DOING_READY &&
-		thrum__frame_find(walk->paths, frame, other, doing, &frame) < 0)
+		thrum__slow_frame_find(walk->paths, frame, other, doing, &frame) < 0)
 		walk->failed = true;
 	if (path->count == path->room) {
-		grown = thrum__grow(path->stretches, &path->room, sizeof(*grown));
+		grown = thrum__base_grow(path->stretches, &path->room, sizeof(*grown));
 		if (grown)
 			path->stretches = grown;
 		else
@@ -269,7 +269,7 @@ static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t f
 {
 	uint32_t note = THRUM__TASK(model, task, note);
 
-	for (int i = 0; i < 16 && thrum__has_row(&model->notes, note); i++) {
+	for (int i = 0; i < 16 && thrum__model_has_row(&model->notes, note); i++) {
 		int64_t due = THRUM__NOTE(model, note, value);
 
 		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
@@ -290,7 +290,7 @@ static void push(struct walk *walk, struct piece piece)
 		return;
 	}
 	if (walk->count == walk->room) {
-		struct piece *grown = thrum__grow(walk->pieces, &walk->room, sizeof(*grown));
+		struct piece *grown = thrum__base_grow(walk->pieces, &walk->room, sizeof(*grown));
 
 		if (!grown) {
 			walk->failed = true;
@@ -313,7 +313,7 @@ static void push_chain(struct walk *walk, struct piece piece)
 			: THRUM__NONE;
 		int64_t end = THRUM__TASK(model, piece.task, end);
 
-		piece.to = thrum__has_row(&model->tasks, next) && end < to ? end : to;
+		piece.to = thrum__model_has_row(&model->tasks, next) && end < to ? end : to;
 		push(walk, piece);
 		if (piece.to == to)
 			return;
@@ -330,7 +330,8 @@ static void push_below(struct walk *walk, const struct piece *piece, uint32_t ta
 {
 	struct piece below = {.task = task, .depth = piece->depth + 1, .from = from, .to = to};
 
-	if (thrum__frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS, &below.frame) < 0)
+	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
+		    &below.frame) < 0)
 		walk->failed = true;
 	push_chain(walk, below);
 }
@@ -414,13 +415,13 @@ static void push_awaited(struct walk *walk, const struct piece *piece, const str
 		.from = wait->from,
 		.to = wait->to};
 
-	if (thrum__path_end(walk->model, wait->task) <= wait->to ||
+	if (thrum__slow_path_end(walk->model, wait->task) <= wait->to ||
 		!explains(walk, piece, wait->by)) {
 		push_below(walk, piece, wait->task, wait->from, wait->to);
 		return;
 	}
 	/* A lock and the like: in its frame, who held it. */
-	if (thrum__frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
+	if (thrum__slow_frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
 		    &thing.frame) < 0)
 		walk->failed = true;
 	thing.depth = piece->depth;
@@ -468,7 +469,7 @@ static void tell_piece(struct walk *walk, struct piece piece)
 static int put_in_order(struct thrum__path *path)
 {
 	size_t count = path->count;
-	struct thrum__sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__base_sort_item *items = calloc(2 * count + 1, sizeof(*items));
 	struct thrum__path_part *ordered = calloc(count + 1, sizeof(*ordered));
 	uint32_t kept = 0;
 
@@ -478,8 +479,8 @@ static int put_in_order(struct thrum__path *path)
 		return -THRUM_E_MEMORY;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (struct thrum__sort_item){path->stretches[i].from, i};
-	thrum__sort(items, items + count, count, NULL, NULL);
+		items[i] = (struct thrum__base_sort_item){path->stretches[i].from, i};
+	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		const struct thrum__path_part *next = &path->stretches[items[i].item];
 		struct thrum__path_part *last = kept > 0 ? &ordered[kept - 1] : NULL;
@@ -499,10 +500,10 @@ static int put_in_order(struct thrum__path *path)
 	return 0;
 }
 
-int thrum__path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)
+int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)
 {
 	const struct thrum__model *model = paths->model;
-	int64_t end = thrum__path_end(model, task);
+	int64_t end = thrum__slow_path_end(model, task);
 	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, task, start)};
 	struct walk walk = {.paths = paths, .model = model, .path = &made};
 	struct piece whole = {.task = task};
@@ -510,21 +511,21 @@ int thrum__path_make(struct thrum__paths *paths, uint32_t task, struct thrum__pa
 	/* Late events may be before all others: a length must stay within 64 bits. */
 	made.from = whole.from = made.from > 0 ? made.from : 0;
 	made.to = whole.to = end < model->end ? end : model->end;
-	if (thrum__frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
+	if (thrum__slow_frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
 		return -THRUM_E_MEMORY;
 	push_chain(&walk, whole);
 	while (walk.count > 0 && !walk.failed)
 		tell_piece(&walk, walk.pieces[--walk.count]);
 	free(walk.pieces);
 	if (walk.failed || put_in_order(&made) < 0) {
-		thrum__path_free(&made);
+		thrum__slow_path_free(&made);
 		return -THRUM_E_MEMORY;
 	}
 	*path = made;
 	return 0;
 }
 
-void thrum__path_free(struct thrum__path *path)
+void thrum__slow_path_free(struct thrum__path *path)
 {
 	free(path->stretches);
 	*path = (struct thrum__path){0};

@@ -28,7 +28,7 @@ enum thrum__doing {
 	THRUM__DOING_COUNT,
 };
 
-const char *thrum__doing_name(int doing);
+const char *thrum__slow_doing_name(int doing);
 
 /* ---- Stacks: who waits for whom, by label -------------------------------------------------- */
 
@@ -56,8 +56,8 @@ struct thrum__paths {
 	const struct thrum__model *model;
 	struct thrum__frame *frames;
 	uint32_t frame_count, frame_room;
-	struct thrum__keys keys; /* by frame */
-	struct thrum__keys names;
+	struct thrum__base_keys keys; /* by frame */
+	struct thrum__base_keys names;
 	/* Private: */
 	uint32_t *resolved;             /* by task: the edge by which it ended, or NONE */
 	struct thrum__slices waits;     /* by task: edges WAIT out */
@@ -67,14 +67,14 @@ struct thrum__paths {
 	struct thrum__slices lane_runs; /* by lane */
 };
 
-/* The model must stay as it is until thrum__paths_finish. Returns 0 or -THRUM_E_MEMORY (then there
+/* The model must stay as it is until thrum__slow_paths_finish. Returns 0 or -THRUM_E_MEMORY (then there
  * is nothing to finish). O(tasks + edges + runs). */
-THRUM__MUST_USE int thrum__paths_init(struct thrum__paths *, const struct thrum__model *);
-void thrum__paths_finish(struct thrum__paths *);
+THRUM__MUST_USE int thrum__slow_paths_init(struct thrum__paths *, const struct thrum__model *);
+void thrum__slow_paths_finish(struct thrum__paths *);
 
 /* What a frame stands for: the label's pattern, else the kind's word. No NUL; valid until the next
  * path is made. */
-const char *thrum__frame_name(const struct thrum__paths *, uint32_t frame, size_t *size);
+const char *thrum__slow_frame_name(const struct thrum__paths *, uint32_t frame, size_t *size);
 
 /* ---- Paths --------------------------------------------------------------------------------- */
 
@@ -96,13 +96,14 @@ struct thrum__path {
 
 /*
  * The path of a task that ended, from its start to the end of what it became; of one that didn't,
- * to the trace's end. *path is to be freed with thrum__path_free. Returns 0 or -THRUM_E_MEMORY.
+ * to the trace's end. *path is to be freed with thrum__slow_path_free. Returns 0 or -THRUM_E_MEMORY.
  * O(length × log n), and bounded.
  */
-THRUM__MUST_USE int thrum__path_make(struct thrum__paths *, uint32_t task, struct thrum__path *);
-void thrum__path_free(struct thrum__path *);
+THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
+	struct thrum__path *);
+void thrum__slow_path_free(struct thrum__path *);
 
 /* When a task ended with all that it became; OPEN: not yet. */
-int64_t thrum__path_end(const struct thrum__model *, uint32_t task);
+int64_t thrum__slow_path_end(const struct thrum__model *, uint32_t task);
 
 #endif

@@ -12,16 +12,16 @@
 
 static bool has_life(const struct thrum__model *model, uint32_t task)
 {
-	return thrum__has_row(&model->tasks, task) &&
+	return thrum__model_has_row(&model->tasks, task) &&
 		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LANE | THRUM__TASK_PREEXISTING));
 }
 
-int thrum__lives_make(const struct thrum__model *model,
+int thrum__slow_lives_make(const struct thrum__model *model,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *lives)
 {
 	size_t room = model->tasks.count;
-	struct thrum__sort_item *items = calloc(2 * room + 1, sizeof(*items));
+	struct thrum__base_sort_item *items = calloc(2 * room + 1, sizeof(*items));
 	bool *is_later = calloc(room + 1, sizeof(*is_later)), *wanted = calloc(room + 1, 1);
 	uint32_t count = 0;
 
@@ -43,21 +43,23 @@ int thrum__lives_make(const struct thrum__model *model,
 			is_later[THRUM__TASK(model, task, became)] = true;
 	}
 	for (uint32_t task = model->tasks.first; task < room; task++) {
-		int64_t end = wanted[task] ? thrum__path_end(model, task) : THRUM__OPEN;
+		int64_t end = wanted[task] ? thrum__slow_path_end(model, task) : THRUM__OPEN;
 		int64_t start = wanted[task] ? THRUM__TASK(model, task, start) : 0;
 
 		if (wanted[task] && !is_later[task] && end != THRUM__OPEN && end >= start)
-			items[count++] = (struct thrum__sort_item){thrum__span_of_time(start, end),
-				task};
+			items[count++] =
+				(struct thrum__base_sort_item){thrum__stats_time_between(start,
+								       end),
+					task};
 	}
-	thrum__sort(items, items + room, count, NULL, NULL);
+	thrum__base_sort(items, items + room, count, NULL, NULL);
 	free(is_later);
 	free(wanted);
 	*lives = (struct thrum__lives){items, count};
 	return 0;
 }
 
-void thrum__lives_free(struct thrum__lives *lives)
+void thrum__slow_lives_free(struct thrum__lives *lives)
 {
 	free(lives->items);
 	*lives = (struct thrum__lives){0};
@@ -69,10 +71,10 @@ static size_t pattern_of(const struct thrum__model *model, uint32_t task,
 	size_t size;
 	const char *label = thrum__model_task_name(model, task, &size);
 
-	return thrum__label_pattern(label, size, pattern);
+	return thrum__analyse_label_pattern(label, size, pattern);
 }
 
-void thrum__lives_keep_alike(const struct thrum__model *model, struct thrum__lives *lives,
+void thrum__slow_lives_keep_alike(const struct thrum__model *model, struct thrum__lives *lives,
 	uint32_t task)
 {
 	char wanted[THRUM__LABEL_PATTERN_MAX], pattern[THRUM__LABEL_PATTERN_MAX];
@@ -86,7 +88,8 @@ void thrum__lives_keep_alike(const struct thrum__model *model, struct thrum__liv
 	lives->count = kept;
 }
 
-const struct thrum__sort_item *thrum__lives_at(const struct thrum__lives *lives, unsigned percent)
+const struct thrum__base_sort_item *thrum__slow_lives_at(const struct thrum__lives *lives,
+	unsigned percent)
 {
 	uint64_t rank = ((uint64_t)lives->count * percent + 99) / 100;
 
@@ -96,16 +99,16 @@ const struct thrum__sort_item *thrum__lives_at(const struct thrum__lives *lives,
 /* ---- Shares -------------------------------------------------------------------------------- */
 
 /* The share of a stretch's frame and doing. */
-static struct thrum__share *share_of(struct thrum__shares *shares, struct thrum__keys *keys,
+static struct thrum__share *share_of(struct thrum__shares *shares, struct thrum__base_keys *keys,
 	const struct thrum__path_part *stretch)
 {
 	uint64_t number = (uint64_t)stretch->frame << 8 | stretch->doing;
 	uint32_t index;
 
-	if (thrum__keys_add(keys, number, "", 0, &index) < 0)
+	if (thrum__base_keys_add(keys, number, "", 0, &index) < 0)
 		return NULL;
 	if (index == shares->room) {
-		struct thrum__share *grown = thrum__grow(shares->shares, &shares->room,
+		struct thrum__share *grown = thrum__base_grow(shares->shares, &shares->room,
 			sizeof(*grown));
 
 		if (!grown)
@@ -125,7 +128,7 @@ static int64_t length_of(const struct thrum__path_part *stretch)
 }
 
 static bool add(const struct thrum__path *path, struct thrum__shares *shares,
-	struct thrum__keys *keys)
+	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
 		const struct thrum__path_part *stretch = &path->stretches[i];
@@ -145,7 +148,7 @@ static bool add(const struct thrum__path *path, struct thrum__shares *shares,
 }
 
 static bool add_usual(const struct thrum__path *path, struct thrum__shares *shares,
-	struct thrum__keys *keys)
+	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
 		struct thrum__share *share = share_of(shares, keys, &path->stretches[i]);
@@ -157,23 +160,23 @@ static bool add_usual(const struct thrum__path *path, struct thrum__shares *shar
 	return true;
 }
 
-int thrum__shares_make(const struct thrum__path *path, const struct thrum__path *usual,
+int thrum__slow_shares_make(const struct thrum__path *path, const struct thrum__path *usual,
 	struct thrum__shares *shares)
 {
 	struct thrum__shares made = {0};
-	struct thrum__keys keys = {0};
+	struct thrum__base_keys keys = {0};
 	bool done = add(path, &made, &keys) && add_usual(usual, &made, &keys);
 
-	thrum__keys_free(&keys);
+	thrum__base_keys_free(&keys);
 	if (!done) {
-		thrum__shares_free(&made);
+		thrum__slow_shares_free(&made);
 		return -THRUM_E_MEMORY;
 	}
 	*shares = made;
 	return 0;
 }
 
-void thrum__shares_free(struct thrum__shares *shares)
+void thrum__slow_shares_free(struct thrum__shares *shares)
 {
 	free(shares->shares);
 	*shares = (struct thrum__shares){0};

@@ -9,24 +9,26 @@
 /* Tasks that ended, by how long they took, with all that they became: the shortest first. `item` is
  * the task, `key` its time in ns. */
 struct thrum__lives {
-	struct thrum__sort_item *items;
+	struct thrum__base_sort_item *items;
 	uint32_t count;
 };
 
 /*
  * Those whose name is wanted. What another wanted one became is a part of that. *lives is to be
- * freed with thrum__lives_free. Returns 0 or -THRUM_E_MEMORY. O(n log n).
+ * freed with thrum__slow_lives_free. Returns 0 or -THRUM_E_MEMORY. O(n log n).
  */
-THRUM__MUST_USE int thrum__lives_make(const struct thrum__model *,
+THRUM__MUST_USE int thrum__slow_lives_make(const struct thrum__model *,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *);
-void thrum__lives_free(struct thrum__lives *);
+void thrum__slow_lives_free(struct thrum__lives *);
 
 /* Keeps those whose name has the same pattern as that of a task. */
-void thrum__lives_keep_alike(const struct thrum__model *, struct thrum__lives *, uint32_t task);
+void thrum__slow_lives_keep_alike(const struct thrum__model *, struct thrum__lives *,
+	uint32_t task);
 
 /* The one that at least so many percent don't exceed (nearest rank); count must not be 0. */
-const struct thrum__sort_item *thrum__lives_at(const struct thrum__lives *, unsigned percent);
+const struct thrum__base_sort_item *thrum__slow_lives_at(const struct thrum__lives *,
+	unsigned percent);
 
 /* All that one path spent on the same: frame and doing. */
 struct thrum__share {
@@ -44,9 +46,9 @@ struct thrum__shares {
 };
 
 /* Compares a path with a usual one of the same thrum__paths. *shares is to be freed with
- * thrum__shares_free. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__shares_make(const struct thrum__path *, const struct thrum__path *usual,
-	struct thrum__shares *);
-void thrum__shares_free(struct thrum__shares *);
+ * thrum__slow_shares_free. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__slow_shares_make(const struct thrum__path *,
+	const struct thrum__path *usual, struct thrum__shares *);
+void thrum__slow_shares_free(struct thrum__shares *);
 
 #endif

@@ -2,7 +2,7 @@
 /* How measures are distributed, on a logarithmic scale. */
 #include "analyse/stats/stats.h"
 
-int64_t thrum__histogram_bound(unsigned column)
+int64_t thrum__stats_histogram_bound(unsigned column)
 {
 	static const int64_t steps[] = {1, 2, 5};
 	int64_t bound;
@@ -24,7 +24,7 @@ static unsigned column_of(int64_t value)
 	while (high - low > 1) {
 		unsigned middle = (low + high) / 2;
 
-		if (thrum__histogram_bound(middle) <= value)
+		if (thrum__stats_histogram_bound(middle) <= value)
 			low = middle;
 		else
 			high = middle;
@@ -32,7 +32,7 @@ static unsigned column_of(int64_t value)
 	return low;
 }
 
-void thrum__histogram_make(const struct thrum__stats *stats, const bool *wanted, int measure,
+void thrum__stats_histogram_make(const struct thrum__stats *stats, const bool *wanted, int measure,
 	struct thrum__histogram *histogram)
 {
 	const uint32_t *of = stats->by[THRUM__BY_LABEL].of;

@@ -5,7 +5,7 @@
 #include "analyse/stats/parts.h"
 #include "base/sort.h"
 
-const char *thrum__lane_use_name(int kind)
+const char *thrum__stats_lane_use_name(int kind)
 {
 	switch (kind) {
 #define THRUM__X(NAME, word) \
@@ -18,10 +18,10 @@ const char *thrum__lane_use_name(int kind)
 
 static int64_t length_of(const struct thrum__model *model, int64_t start, int64_t end)
 {
-	return thrum__span_of_time(start, end == THRUM__OPEN ? model->end : end);
+	return thrum__stats_time_between(start, end == THRUM__OPEN ? model->end : end);
 }
 
-int64_t thrum__run_length(const struct thrum__model *model, uint32_t run)
+int64_t thrum__stats_run_length(const struct thrum__model *model, uint32_t run)
 {
 	return length_of(model, THRUM__RUN(model, run, start), THRUM__RUN(model, run, end));
 }
@@ -37,11 +37,11 @@ static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one
 	uint32_t i;
 
 	string = thrum__model_string(stats->model, text, &size);
-	if (thrum__keys_add(&stats->use_keys, (uint64_t)one->lane << 8 | one->kind, string, size,
-		    &i) < 0)
+	if (thrum__base_keys_add(&stats->use_keys, (uint64_t)one->lane << 8 | one->kind, string,
+		    size, &i) < 0)
 		return -THRUM_E_MEMORY;
 	if (i == stats->use_room) {
-		use = thrum__grow(stats->uses, &stats->use_room, sizeof(*use));
+		use = thrum__base_grow(stats->uses, &stats->use_room, sizeof(*use));
 		if (!use)
 			return -THRUM_E_MEMORY;
 		stats->uses = use;
@@ -52,13 +52,14 @@ static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one
 		stats->use_count++;
 	}
 	use->count += one->count;
-	use->total = thrum__add_time(use->total, one->total);
+	use->total = thrum__stats_add_time(use->total, one->total);
 	use->max = use->max < one->max ? one->max : use->max;
 	use->lost += one->lost;
 	return 0;
 }
 
-static int add_stretches(struct thrum__stats *stats, const struct thrum__rows *rows, uint8_t kind)
+static int add_stretches(struct thrum__stats *stats, const struct thrum__model_rows *rows,
+	uint8_t kind)
 {
 	for (uint32_t i = rows->first; i < rows->count; i++) {
 		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
@@ -76,7 +77,7 @@ static int add_stretches(struct thrum__stats *stats, const struct thrum__rows *r
 	return 0;
 }
 
-int64_t thrum__lane_share(const struct thrum__model *model, const struct thrum__lane_use *use)
+int64_t thrum__stats_lane_share(const struct thrum__model *model, const struct thrum__lane_use *use)
 {
 	const struct thrum__lane *lane;
 	int64_t all;
@@ -84,7 +85,7 @@ int64_t thrum__lane_share(const struct thrum__model *model, const struct thrum__
 	if (use->lane >= model->lane_count)
 		return 0;
 	lane = &model->lanes[use->lane];
-	all = thrum__span_of_time(lane->first, lane->last);
+	all = thrum__stats_time_between(lane->first, lane->last);
 	if (all == 0)
 		return 0;
 	return (int64_t)((double)use->total * 100000 / (double)all + 0.5);
@@ -95,24 +96,24 @@ int64_t thrum__lane_share(const struct thrum__model *model, const struct thrum__
 /* The longest so far, as a heap: first the one to give way next. */
 struct heap {
 	const struct thrum__model *model;
-	struct thrum__sort_item *items; /* key: length; item: run */
+	struct thrum__base_sort_item *items; /* key: length; item: run */
 	uint32_t count, most;
 };
 
 /* Of runs that took as long, the later one gives way. */
-static bool gives_way(const struct thrum__sort_item *a, const struct thrum__sort_item *b)
+static bool gives_way(const struct thrum__base_sort_item *a, const struct thrum__base_sort_item *b)
 {
 	return a->key != b->key ? a->key < b->key : a->item > b->item;
 }
 
-static void sift_up(struct heap *heap, uint32_t i, struct thrum__sort_item item)
+static void sift_up(struct heap *heap, uint32_t i, struct thrum__base_sort_item item)
 {
 	for (; i > 0 && gives_way(&item, &heap->items[(i - 1) / 2]); i = (i - 1) / 2)
 		heap->items[i] = heap->items[(i - 1) / 2];
 	heap->items[i] = item;
 }
 
-static void sift_down(struct heap *heap, struct thrum__sort_item item)
+static void sift_down(struct heap *heap, struct thrum__base_sort_item item)
 {
 	uint32_t i = 0;
 
@@ -137,7 +138,7 @@ static int compare_runs(const void *context, uint32_t a, uint32_t b)
 
 static void offer(struct heap *heap, int64_t length, uint32_t run)
 {
-	struct thrum__sort_item item = {length, run};
+	struct thrum__base_sort_item item = {length, run};
 
 	if (heap->count < heap->most)
 		sift_up(heap, heap->count++, item);
@@ -147,7 +148,7 @@ static void offer(struct heap *heap, int64_t length, uint32_t run)
 
 static bool is_own(const struct thrum__model *model, uint32_t task)
 {
-	return !thrum__has_row(&model->tasks, task) ||
+	return !thrum__model_has_row(&model->tasks, task) ||
 		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
 }
 
@@ -160,16 +161,16 @@ static void measure_runs(const struct thrum__model *model, struct heap *heap,
 		uint32_t lane;
 		bool own;
 
-		if (!thrum__has_row(&model->runs, run))
+		if (!thrum__model_has_row(&model->runs, run))
 			continue;
 		lane = THRUM__RUN(model, run, lane);
 		if (lane >= model->lane_count)
 			continue;
 		own = is_own(model, THRUM__RUN(model, run, task));
-		length = thrum__run_length(model, run);
+		length = thrum__stats_run_length(model, run);
 		use = &sums[(size_t)lane * 2 + own];
 		use->count++;
-		use->total = thrum__add_time(use->total, length);
+		use->total = thrum__stats_add_time(use->total, length);
 		use->max = use->max < length ? length : use->max;
 		if (!own)
 			offer(heap, length, run);
@@ -196,7 +197,7 @@ static int add_runs(struct thrum__stats *stats, struct heap *heap)
 
 static int keep_longest(struct thrum__stats *stats, const struct heap *heap)
 {
-	struct thrum__sort_item *room = calloc((size_t)heap->count + 1, sizeof(*room));
+	struct thrum__base_sort_item *room = calloc((size_t)heap->count + 1, sizeof(*room));
 
 	stats->longest = calloc((size_t)heap->count + 1, sizeof(*stats->longest));
 	if (!room || !stats->longest) {
@@ -206,7 +207,7 @@ static int keep_longest(struct thrum__stats *stats, const struct heap *heap)
 	stats->longest_count = heap->count;
 	for (uint32_t i = 0; i < heap->count; i++)
 		heap->items[i].key = -heap->items[i].key;
-	thrum__sort(heap->items, room, heap->count, compare_runs, NULL);
+	thrum__base_sort(heap->items, room, heap->count, compare_runs, NULL);
 	for (uint32_t i = 0; i < heap->count; i++)
 		stats->longest[i] = heap->items[i].item;
 	free(room);
@@ -237,12 +238,12 @@ int thrum__stats_lanes(struct thrum__stats *stats, uint32_t longest)
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-bool thrum__counter_rate(const struct thrum__counter *counter, int64_t *rate)
+bool thrum__stats_counter_rate(const struct thrum__counter *counter, int64_t *rate)
 {
-	const struct thrum__rows *rows = &counter->values;
+	const struct thrum__model_rows *rows = &counter->values;
 	double change, ns;
 
-	if (!thrum__has_value(rows, rows->first))
+	if (!thrum__model_has_value(rows, rows->first))
 		return false;
 	ns = (double)THRUM__VALUE(counter, rows->count - 1, time) -
 		(double)THRUM__VALUE(counter, rows->first, time);

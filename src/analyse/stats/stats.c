@@ -12,7 +12,7 @@
 /* Instead of a kind: what the trace never saw created. */
 #define PREEXISTING 256
 
-int64_t thrum__span_of_time(int64_t from, int64_t to)
+int64_t thrum__stats_time_between(int64_t from, int64_t to)
 {
 	int64_t length;
 
@@ -21,7 +21,7 @@ int64_t thrum__span_of_time(int64_t from, int64_t to)
 	return __builtin_sub_overflow(to, from, &length) ? INT64_MAX : length;
 }
 
-int64_t thrum__add_time(int64_t a, int64_t b)
+int64_t thrum__stats_add_time(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -35,14 +35,14 @@ static unsigned kind_of(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, task, kind);
 }
 
-const char *thrum__task_kind(const struct thrum__model *model, uint32_t task)
+const char *thrum__stats_task_kind(const struct thrum__model *model, uint32_t task)
 {
 	unsigned kind = kind_of(model, task);
 
 	return kind == PREEXISTING ? "preexisting" : thrum_kind_name((int)kind);
 }
 
-bool thrum__task_is_stuck(const struct thrum__model *model, uint32_t task)
+bool thrum__stats_task_is_stuck(const struct thrum__model *model, uint32_t task)
 {
 	return THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
 		thrum__model_is_stuck(model, task);
@@ -60,14 +60,15 @@ static int key_of(struct thrum__tallies *tallies, const struct thrum__model *mod
 	switch (by) {
 	case THRUM__BY_LABEL:
 		label = thrum__model_string(model, THRUM__TASK(model, task, name), &size);
-		size = thrum__label_pattern(label, size, pattern);
-		return thrum__keys_add(&tallies->keys, kind_of(model, task), pattern, size, tally);
+		size = thrum__analyse_label_pattern(label, size, pattern);
+		return thrum__base_keys_add(&tallies->keys, kind_of(model, task), pattern, size,
+			tally);
 	case THRUM__BY_KIND:
-		return thrum__keys_add(&tallies->keys, kind_of(model, task), "", 0, tally);
+		return thrum__base_keys_add(&tallies->keys, kind_of(model, task), "", 0, tally);
 	default:
 		if (!thrum__model_site(model, task))
 			return 0;
-		return thrum__keys_add(&tallies->keys, THRUM__TASK(model, task, site), "", 0,
+		return thrum__base_keys_add(&tallies->keys, THRUM__TASK(model, task, site), "", 0,
 			tally);
 	}
 }
@@ -75,7 +76,7 @@ static int key_of(struct thrum__tallies *tallies, const struct thrum__model *mod
 static struct thrum__tally *tally_at(struct thrum__tallies *tallies, uint32_t index, uint32_t task)
 {
 	if (index == tallies->room) {
-		struct thrum__tally *grown = thrum__grow(tallies->tallies, &tallies->room,
+		struct thrum__tally *grown = thrum__base_grow(tallies->tallies, &tallies->room,
 			sizeof(*grown));
 
 		if (!grown)
@@ -107,7 +108,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	tally->tasks++;
 	if (state < sizeof(tally->state) / sizeof(tally->state[0]))
 		tally->state[state]++;
-	tally->stuck += thrum__task_is_stuck(model, task);
+	tally->stuck += thrum__stats_task_is_stuck(model, task);
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
 		tally->spread[measure].count +=
 			stats->measure[measure][thrum__stats_place(stats, task)] >= 0;
@@ -116,7 +117,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 
 static bool counts(const struct thrum__model *model, uint32_t task)
 {
-	return thrum__has_row(&model->tasks, task) &&
+	return thrum__model_has_row(&model->tasks, task) &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
 }
 
@@ -164,21 +165,21 @@ static void measure_runs(struct thrum__stats *stats)
 		int64_t start, end, begin, length;
 		uint32_t task, place;
 
-		if (!thrum__has_row(&model->runs, run))
+		if (!thrum__model_has_row(&model->runs, run))
 			continue;
 		task = THRUM__RUN(model, run, task);
-		if (!thrum__has_row(&model->tasks, task))
+		if (!thrum__model_has_row(&model->tasks, task))
 			continue;
 		place = thrum__stats_place(stats, task);
-		length = thrum__run_length(model, run);
-		running[place] = thrum__add_time(running[place], length);
+		length = thrum__stats_run_length(model, run);
+		running[place] = thrum__stats_add_time(running[place], length);
 		start = THRUM__RUN(model, run, start);
 		begin = start_of(stats, task);
 		end = THRUM__TASK(model, task, end);
-		if (start < begin || length > thrum__span_of_time(start, end))
-			length = thrum__span_of_time(start < begin ? begin : start,
+		if (start < begin || length > thrum__stats_time_between(start, end))
+			length = thrum__stats_time_between(start < begin ? begin : start,
 				end < start + length ? end : start + length);
-		within[place] = thrum__add_time(within[place], length);
+		within[place] = thrum__stats_add_time(within[place], length);
 	}
 }
 
@@ -197,7 +198,7 @@ static void measure_tasks(struct thrum__stats *stats)
 		if (!counts(model, task))
 			measure[THRUM__MEASURE_RUNNING][i] = -1;
 		else if (has_life(model, task)) {
-			life = thrum__span_of_time(start_of(stats, task),
+			life = thrum__stats_time_between(start_of(stats, task),
 				THRUM__TASK(model, task, end));
 			measure[THRUM__MEASURE_LIFE][i] = life;
 			/* A task that ran on two lanes at a time may have run more than it lived.
@@ -217,7 +218,7 @@ static uint64_t rank(uint64_t count, unsigned percent)
 /* The next value, from the least up; it is the nth. */
 static void add_value(struct thrum__spread *spread, uint64_t nth, int64_t value)
 {
-	spread->total = thrum__add_time(spread->total, value);
+	spread->total = thrum__stats_add_time(spread->total, value);
 	if (nth == 1)
 		spread->min = value;
 	if (nth == rank(spread->count, 50))
@@ -233,7 +234,7 @@ static void add_value(struct thrum__spread *spread, uint64_t nth, int64_t value)
 }
 
 static int spread_tallies(struct thrum__tallies *tallies, int measure, const int64_t *values,
-	const struct thrum__sort_item *items, size_t count)
+	const struct thrum__base_sort_item *items, size_t count)
 {
 	uint32_t *seen = calloc((size_t)tallies->count + 1, sizeof(*seen));
 
@@ -251,16 +252,16 @@ static int spread_tallies(struct thrum__tallies *tallies, int measure, const int
 }
 
 /* All values of a measure are sorted once; each tally then gets its own in order. */
-static int spread_measure(struct thrum__stats *stats, int measure, struct thrum__sort_item *items,
-	struct thrum__sort_item *room)
+static int spread_measure(struct thrum__stats *stats, int measure,
+	struct thrum__base_sort_item *items, struct thrum__base_sort_item *room)
 {
 	const int64_t *values = stats->measure[measure];
 	size_t count = 0;
 
 	for (uint32_t place = 0; place < stats->places; place++)
 		if (values[place] >= 0)
-			items[count++] = (struct thrum__sort_item){values[place], place};
-	thrum__sort(items, room, count, NULL, NULL);
+			items[count++] = (struct thrum__base_sort_item){values[place], place};
+	thrum__base_sort(items, room, count, NULL, NULL);
 	for (int by = 0; by < THRUM__TALLIES; by++)
 		if (spread_tallies(&stats->by[by], measure, values, items, count) < 0)
 			return -THRUM_E_MEMORY;
@@ -269,8 +270,8 @@ static int spread_measure(struct thrum__stats *stats, int measure, struct thrum_
 
 static int spread_all(struct thrum__stats *stats)
 {
-	struct thrum__sort_item *items = calloc((size_t)stats->places + 1, sizeof(*items));
-	struct thrum__sort_item *room = calloc((size_t)stats->places + 1, sizeof(*room));
+	struct thrum__base_sort_item *items = calloc((size_t)stats->places + 1, sizeof(*items));
+	struct thrum__base_sort_item *room = calloc((size_t)stats->places + 1, sizeof(*room));
 	int error = items && room ? 0 : -THRUM_E_MEMORY;
 
 	for (int measure = 0; measure < THRUM__MEASURE_COUNT && error == 0; measure++)
@@ -342,10 +343,10 @@ void thrum__stats_free(struct thrum__stats *stats)
 	for (int by = 0; by < THRUM__TALLIES; by++) {
 		free(stats->by[by].tallies);
 		free(stats->by[by].of);
-		thrum__keys_free(&stats->by[by].keys);
+		thrum__base_keys_free(&stats->by[by].keys);
 	}
 	free(stats->uses);
 	free(stats->longest);
-	thrum__keys_free(&stats->use_keys);
+	thrum__base_keys_free(&stats->use_keys);
 	*stats = (struct thrum__stats){0};
 }

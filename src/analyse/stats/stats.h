@@ -50,7 +50,7 @@ enum thrum__tally_by {
 /* Tasks that have something in common. */
 struct thrum__tally {
 	uint32_t sample;       /* the first of them, for its kind and call site */
-	uint32_t tasks, stuck; /* stuck: of the pending ones, by thrum__task_is_stuck */
+	uint32_t tasks, stuck; /* stuck: of the pending ones, by thrum__stats_task_is_stuck */
 	uint32_t state[5];     /* by enum thrum__state */
 	struct thrum__spread spread[THRUM__MEASURE_COUNT];
 };
@@ -58,8 +58,8 @@ struct thrum__tally {
 struct thrum__tallies {
 	struct thrum__tally *tallies; /* in the order of their first tasks */
 	uint32_t count, room;
-	uint32_t *of;            /* by place: its tally, or NONE */
-	struct thrum__keys keys; /* by tally: the texts are the labels' patterns */
+	uint32_t *of;                 /* by place: its tally, or NONE */
+	struct thrum__base_keys keys; /* by tally: the texts are the labels' patterns */
 };
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ enum thrum__lane_use_kind {
 #undef THRUM__X
 };
 
-const char *thrum__lane_use_name(int kind);
+const char *thrum__stats_lane_use_name(int kind);
 
 struct thrum__lane_use {
 	uint32_t lane;
@@ -99,7 +99,7 @@ struct thrum__stats {
 	struct thrum__tallies by[THRUM__TALLIES];
 	struct thrum__lane_use *uses; /* as they came up */
 	uint32_t use_count, use_room;
-	struct thrum__keys use_keys; /* by use: the texts are reason, name, cause */
+	struct thrum__base_keys use_keys; /* by use: the texts are reason, name, cause */
 	uint32_t *longest; /* runs of tasks other than the lanes' own, the longest first */
 	uint32_t longest_count;
 };
@@ -133,21 +133,21 @@ static inline uint32_t thrum__stats_next(const struct thrum__stats *stats, uint3
 }
 
 /* "preexisting" for what the trace never saw created, else the kind's word. */
-const char *thrum__task_kind(const struct thrum__model *, uint32_t task);
+const char *thrum__stats_task_kind(const struct thrum__model *, uint32_t task);
 
 /* Whether it is pending and should resolve: thrum__model_is_stuck without what became such a one,
  * so that a chain counts once. */
-bool thrum__task_is_stuck(const struct thrum__model *, uint32_t task);
+bool thrum__stats_task_is_stuck(const struct thrum__model *, uint32_t task);
 
 /* How long a run took; one that is open ends with the trace. */
-int64_t thrum__run_length(const struct thrum__model *, uint32_t run);
+int64_t thrum__stats_run_length(const struct thrum__model *, uint32_t run);
 
 /* Of a lane's time, the thousandths of a percent that a use took; 0 when the lane has no time. */
-int64_t thrum__lane_share(const struct thrum__model *, const struct thrum__lane_use *);
+int64_t thrum__stats_lane_share(const struct thrum__model *, const struct thrum__lane_use *);
 
 /* By how much a counter changed a second between its first and last value, in thousandths, at most
  * ±INT64_MAX; false when there is no time between them. */
-bool thrum__counter_rate(const struct thrum__counter *, int64_t *rate);
+bool thrum__stats_counter_rate(const struct thrum__counter *, int64_t *rate);
 
 /* ---- Histograms ---------------------------------------------------------------------------- */
 
@@ -160,10 +160,10 @@ struct thrum__histogram {
 };
 
 /* The least value of a column; of the one past the last, INT64_MAX. */
-int64_t thrum__histogram_bound(unsigned column);
+int64_t thrum__stats_histogram_bound(unsigned column);
 
 /* Of the tasks whose label's tally is marked in `wanted`, by tally. */
-void thrum__histogram_make(const struct thrum__stats *, const bool *wanted, int measure,
+void thrum__stats_histogram_make(const struct thrum__stats *, const bool *wanted, int measure,
 	struct thrum__histogram *);
 
 #endif

@@ -10,8 +10,8 @@
 
 struct frame {
 	uint32_t task;
-	unsigned next;           /* of its waits, the one to follow next */
-	struct thrum__wait wait; /* that is followed */
+	unsigned next;                   /* of its waits, the one to follow next */
+	struct thrum__analyse_wait wait; /* that is followed */
 };
 
 struct stack {
@@ -29,7 +29,7 @@ static uint32_t *place_of(const struct stack *stack, uint32_t task)
 static int push(struct stack *stack, uint32_t task)
 {
 	if (stack->count == stack->room) {
-		struct frame *grown = thrum__grow(stack->frames, &stack->room, sizeof *grown);
+		struct frame *grown = thrum__base_grow(stack->frames, &stack->room, sizeof *grown);
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -43,16 +43,16 @@ static int push(struct stack *stack, uint32_t task)
 /* Whether a task does nothing but wait. One that runs may do so in the middle of its run; a lane's
  * own may go on with other tasks. */
 static bool is_blocked(const struct thrum__model *model, uint32_t task,
-	const struct thrum__wait *wait)
+	const struct thrum__analyse_wait *wait)
 {
 	int64_t since = wait->since;
 	uint32_t run = THRUM__TASK(model, task, run);
 	int runs = 0;
 
-	if (!thrum__task_is_lane(model, task))
-		return !thrum__task_is_running(model, task) ||
+	if (!thrum__analyse_task_is_lane(model, task))
+		return !thrum__analyse_task_is_running(model, task) ||
 			THRUM__TASK(model, task, edge_out) == wait->edge;
-	for (; thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
+	for (; thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
 		run = THRUM__RUN(model, run, prev))
 		if (++runs > 1)
 			return false;
@@ -66,13 +66,13 @@ static int certainty(const struct thrum__search *search, const struct frame *fra
 	int sure = THRUM__CERTAIN;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct thrum__wait *wait = &frames[i].wait;
+		const struct thrum__analyse_wait *wait = &frames[i].wait;
 		int64_t since = wait->since;
 		uint32_t edge = THRUM__NONE;
 
 		if (wait->next != wait->on) {
-			thrum__holder_of(model, wait->on, &edge);
-			if (thrum__has_row(&model->edges, edge))
+			thrum__analyse_holder_of(model, wait->on, &edge);
+			if (thrum__model_has_row(&model->edges, edge))
 				since = THRUM__EDGE(model, edge, time);
 			/* Another unit of it may become free. */
 			if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_SEMAPHORE &&
@@ -81,24 +81,24 @@ static int certainty(const struct thrum__search *search, const struct frame *fra
 		}
 		if (since < first)
 			first = since;
-		if (thrum__finding_is_unsure(search, frames[i].task))
+		if (thrum__why_is_unsure(search, frames[i].task))
 			sure = THRUM__POSSIBLE;
 	}
-	return thrum__finding_certainty(search, sure, first);
+	return thrum__why_certainty(search, sure, first);
 }
 
 static void add_steps(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct frame *frame)
 {
-	const struct thrum__wait *wait = &frame->wait;
+	const struct thrum__analyse_wait *wait = &frame->wait;
 	uint32_t edge = THRUM__NONE;
 
-	thrum__finding_step(finding, THRUM__STEP_WAITS_IN_CYCLE, frame->task, wait->on, wait->since,
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, frame->task, wait->on, wait->since,
 		wait->edge);
 	if (wait->next == wait->on)
 		return;
-	thrum__holder_of(model, wait->on, &edge);
-	thrum__finding_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
+	thrum__analyse_holder_of(model, wait->on, &edge);
+	thrum__why_add_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
 		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
 }
 
@@ -122,14 +122,14 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 	for (uint32_t i = 0; i < count; i++)
 		if (!is_blocked(model, frames[i].task, &frames[i].wait))
 			return;
-	finding = thrum__finding_add(search, THRUM__FINDING_DEADLOCK,
-		certainty(search, frames, count), frames[first].task);
+	finding = thrum__why_add(search, THRUM__FINDING_DEADLOCK, certainty(search, frames, count),
+		frames[first].task);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frame *frame = &frames[(first + i) % count];
 
 		*thrum__cause(search, frame->task) = finding ? search->findings->count - 1
 							     : THRUM__CAUSE_HEALTHY;
-		thrum__finding_mark(search, frame->task, THRUM__MARK_STUCK);
+		thrum__why_mark(search, frame->task, THRUM__MARK_STUCK);
 		if (finding)
 			add_steps(finding, model, frame);
 	}
@@ -141,12 +141,13 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 static int step(struct thrum__search *search, struct stack *stack)
 {
 	struct frame *top = &stack->frames[stack->count - 1];
-	struct thrum__wait waits[THRUM__WAITS_MAX];
-	unsigned count = thrum__waits_of(search->model, top->task, waits);
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__analyse_waits_of(search->model, top->task, waits);
 	uint32_t next, place;
 
 	/* Of a choice, any wait that ends is enough. */
-	if (top->next >= count || (count > 1 && thrum__task_is_choice(search->model, top->task))) {
+	if (top->next >= count ||
+		(count > 1 && thrum__analyse_task_is_choice(search->model, top->task))) {
 		*place_of(stack, top->task) = DONE;
 		stack->count--;
 		return 0;
@@ -164,7 +165,7 @@ static int step(struct thrum__search *search, struct stack *stack)
 	return 0;
 }
 
-int thrum__find_cycles(struct thrum__search *search)
+int thrum__why_find_cycles(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct stack stack = {.places = &search->findings->places};
@@ -174,9 +175,10 @@ int thrum__find_cycles(struct thrum__search *search)
 	error = stack.place ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
-		if (!thrum__has_row(&model->tasks, task))
+		if (!thrum__model_has_row(&model->tasks, task))
 			task |= THRUM__BLOCK_MASK;
-		else if (!thrum__task_is_pending(model, task) || *place_of(&stack, task) != UNSEEN)
+		else if (!thrum__analyse_task_is_pending(model, task) ||
+			*place_of(&stack, task) != UNSEEN)
 			continue;
 		else
 			error = push(&stack, task);

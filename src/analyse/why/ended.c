@@ -20,7 +20,7 @@ static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kin
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == kind)
 			return edge;
 		edge = THRUM__EDGE(model, edge, prev_in);
@@ -42,27 +42,28 @@ static bool is_recent(const struct thrum__model *model, int64_t time)
 
 /* ---- Who didn't notice --------------------------------------------------------------------- */
 
-uint32_t thrum__ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
+uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
 {
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	uint32_t edge = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
 
-	if (!thrum__task_is_pending(model, task) || thrum__task_is_lane(model, task) ||
-		!thrum__has_row(&model->edges, edge) ||
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		!thrum__model_has_row(&model->edges, edge) ||
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-		thrum__waits_of(model, task, waits) > 0)
+		thrum__analyse_waits_of(model, task, waits) > 0)
 		return THRUM__NONE;
 	uint32_t source = THRUM__EDGE(model, edge, to);
 
-	if (!thrum__has_row(&model->tasks, source))
+	if (!thrum__model_has_row(&model->tasks, source))
 		return THRUM__NONE;
 	source = thrum__model_heir(model, source);
-	if (thrum__task_is_pending(model, source))
+	if (thrum__analyse_task_is_pending(model, source))
 		return THRUM__NONE;
 	*since = THRUM__TASK(model, source, end);
 	/* It ran since then: it looked, or goes on with something else. */
 	if (*since < THRUM__EDGE(model, edge, time) ||
-		(thrum__has_row(&model->runs, run) && THRUM__RUN(model, run, end) > *since))
+		(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) > *since))
 		return THRUM__NONE;
 	return edge;
 }
@@ -74,25 +75,25 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 	bool is_cancelled = THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED;
 	uint32_t edge = edge_to(model, source,
 		is_cancelled ? THRUM__EDGE_CANCEL : THRUM__EDGE_FAIL);
-	struct thrum__finding *finding = thrum__finding_add(search,
+	struct thrum__finding *finding = thrum__why_add(search,
 		is_cancelled ? THRUM__FINDING_CANCELLED : THRUM__FINDING_FAILED_UNSEEN,
-		thrum__finding_certainty(search, THRUM__LIKELY, since), source);
+		thrum__why_certainty(search, THRUM__LIKELY, since), source);
 
 	if (!finding)
 		return;
-	thrum__finding_step(finding, is_cancelled ? THRUM__STEP_CANCELLED : THRUM__STEP_FAILED,
+	thrum__why_add_step(finding, is_cancelled ? THRUM__STEP_CANCELLED : THRUM__STEP_FAILED,
 		source, from_of(model, edge), since, edge);
-	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, task, source,
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, source,
 		THRUM__EDGE(model, wait, time), wait);
 	*thrum__cause(search, task) = search->findings->count - 1;
-	thrum__finding_mark(search, task, THRUM__MARK_BEHIND);
+	thrum__why_mark(search, task, THRUM__MARK_BEHIND);
 }
 
 static void look_at_waiter(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
-	uint32_t wait = thrum__ready_since(model, task, &since);
+	uint32_t wait = thrum__why_ready_since(model, task, &since);
 	int state;
 
 	if (wait == THRUM__NONE || is_recent(model, since))
@@ -109,7 +110,7 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge);
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
@@ -117,8 +118,8 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 		case THRUM__EDGE_READ: return true;
 		case THRUM__EDGE_WAIT:
 			/* It ended, so it was told. */
-			if (thrum__has_row(&model->tasks, from) &&
-				!thrum__task_is_pending(model, from) && from != task)
+			if (thrum__model_has_row(&model->tasks, from) &&
+				!thrum__analyse_task_is_pending(model, from) && from != task)
 				return true;
 			break;
 		default: break;
@@ -141,8 +142,8 @@ static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t ta
 	if (failer == THRUM__NONE || failer == task)
 		return false;
 	if (failer == THRUM__TASK(model, task, creator))
-		return !thrum__task_is_lane(model, failer);
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+		return !thrum__analyse_task_is_lane(model, failer);
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			THRUM__EDGE(model, edge, from) == failer)
 			return true;
@@ -157,9 +158,9 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 	habits->read = calloc((size_t)UINT16_MAX + 1, sizeof *habits->read);
 	if (!habits->ended || !habits->read)
 		return -THRUM_E_MEMORY;
-	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
-		task = thrum__next_task(model, task + 1)) {
-		if (!thrum__has_row(&model->tasks, task) ||
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__model_has_row(&model->tasks, task) ||
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
 		habits->ended[THRUM__TASK(model, task, site)]++;
@@ -180,11 +181,11 @@ static bool is_read_by_nobody(const struct thrum__model *model, const struct hab
 static struct thrum__finding *find_alike(struct thrum__search *search, int class, uint32_t task)
 {
 	struct thrum__findings *findings = search->findings;
-	uint32_t key = thrum__peers_key(&search->peers, task);
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
 
 	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
 		if (findings->findings[i].class == class &&
-			thrum__peers_key(&search->peers, findings->findings[i].task) == key)
+			thrum__why_peers_key(&search->peers, findings->findings[i].task) == key)
 			return &findings->findings[i];
 	return NULL;
 }
@@ -202,14 +203,14 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 		return;
 	}
 	/* The reading may be what is lost. */
-	finding = thrum__finding_add(search, THRUM__FINDING_FAILED_UNSEEN,
-		thrum__finding_certainty(search, THRUM__LIKELY, end), task);
+	finding = thrum__why_add(search, THRUM__FINDING_FAILED_UNSEEN,
+		thrum__why_certainty(search, THRUM__LIKELY, end), task);
 	if (!finding)
 		return;
 	finding->count = 1;
-	thrum__finding_step(finding, THRUM__STEP_FAILED, task, from_of(model, edge), end, edge);
-	if (thrum__has_row(&model->tasks, creator))
-		thrum__finding_step(finding, THRUM__STEP_UNREAD, creator, task,
+	thrum__why_add_step(finding, THRUM__STEP_FAILED, task, from_of(model, edge), end, edge);
+	if (thrum__model_has_row(&model->tasks, creator))
+		thrum__why_add_step(finding, THRUM__STEP_UNREAD, creator, task,
 			THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
@@ -229,7 +230,7 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 /* Whether it's for `who` to cancel a task: its own, or below it. */
 static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t who)
 {
-	for (int i = 0; i < ANCESTORS_MAX && thrum__has_row(&model->tasks, task); i++) {
+	for (int i = 0; i < ANCESTORS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
 		if (task == who || thrum__model_heir(model, task) == who)
 			return true;
 		task = THRUM__TASK(model, task, creator);
@@ -243,13 +244,13 @@ static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge) &&
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ;
 		i++)
 		edge = THRUM__EDGE(model, edge, prev_out);
-	if (!thrum__has_row(&model->edges, edge) ||
+	if (!thrum__model_has_row(&model->edges, edge) ||
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
-		!thrum__has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
+		!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
 		return task;
 	source = thrum__model_heir(model, THRUM__EDGE(model, edge, to));
 	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
@@ -268,18 +269,18 @@ static void look_at_cancelled(struct thrum__search *search, uint32_t task)
 
 	by = from_of(model, cancel);
 	/* The losers of a choice are meant to end. */
-	if (by == THRUM__NONE || thrum__task_is_choice(model, by) ||
+	if (by == THRUM__NONE || thrum__analyse_task_is_choice(model, by) ||
 		is_below(model, cancelled, by) || is_below(model, task, by) ||
 		find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
 		return;
 	/* It may be meant so. */
-	finding = thrum__finding_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);
+	finding = thrum__why_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);
 	if (!finding)
 		return;
-	thrum__finding_step(finding, THRUM__STEP_CANCELLED, cancelled, by,
+	thrum__why_add_step(finding, THRUM__STEP_CANCELLED, cancelled, by,
 		THRUM__EDGE(model, cancel, time), cancel);
 	if (task != cancelled)
-		thrum__finding_step(finding, THRUM__STEP_ENDS_TOO, task, cancelled,
+		thrum__why_add_step(finding, THRUM__STEP_ENDS_TOO, task, cancelled,
 			THRUM__TASK(model, task, end),
 			edge_to(model, task,
 				THRUM__TASK(model, task, state) == THRUM__STATE_FAILED
@@ -295,9 +296,10 @@ static int find_unseen(struct thrum__search *search)
 	struct habits habits = {0};
 	int error = 0;
 
-	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count && error == 0;
-		task = thrum__next_task(model, task + 1)) {
-		if (!thrum__has_row(&model->tasks, task) || !is_unseen(search, task))
+	for (uint32_t task = thrum__analyse_next_task(model, 0);
+		task < model->tasks.count && error == 0;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__model_has_row(&model->tasks, task) || !is_unseen(search, task))
 			continue;
 		if (!habits.ended)
 			error = learn_habits(model, &habits);
@@ -309,13 +311,13 @@ static int find_unseen(struct thrum__search *search)
 	return error;
 }
 
-int thrum__find_ended(struct thrum__search *search)
+int thrum__why_find_ended(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
-		task = thrum__next_task(model, task + 1)) {
-		if (!thrum__has_row(&model->tasks, task))
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__model_has_row(&model->tasks, task))
 			continue;
 		switch (THRUM__TASK(model, task, state)) {
 		case THRUM__STATE_PENDING: look_at_waiter(search, task); break;

@@ -10,7 +10,7 @@ static const char *word(const char *const *words, int count, int i)
 	return i >= 0 && i < count ? words[i] : "unknown";
 }
 
-const char *thrum__finding_name(int class)
+const char *thrum__why_class_name(int class)
 {
 #define THRUM__X(NAME, word) word,
 	static const char *const words[] = {THRUM__FINDINGS(THRUM__X)};
@@ -18,7 +18,7 @@ const char *thrum__finding_name(int class)
 	return word(words, THRUM__FINDING_CLASSES, class);
 }
 
-const char *thrum__step_name(int kind)
+const char *thrum__why_step_name(int kind)
 {
 	static const char *const words[] = {THRUM__STEPS(THRUM__X)};
 #undef THRUM__X
@@ -26,7 +26,7 @@ const char *thrum__step_name(int kind)
 	return word(words, THRUM__STEP_KINDS, kind);
 }
 
-const char *thrum__certainty_name(int certainty)
+const char *thrum__why_certainty_name(int certainty)
 {
 	static const char *const words[] = {"possible", "likely", "certain"};
 
@@ -35,7 +35,7 @@ const char *thrum__certainty_name(int certainty)
 
 /* ---- For the searches ---------------------------------------------------------------------- */
 
-struct thrum__finding *thrum__finding_add(struct thrum__search *search, int class, int certainty,
+struct thrum__finding *thrum__why_add(struct thrum__search *search, int class, int certainty,
 	uint32_t task)
 {
 	struct thrum__finding *finding;
@@ -53,7 +53,7 @@ struct thrum__finding *thrum__finding_add(struct thrum__search *search, int clas
 	return finding;
 }
 
-void thrum__finding_step(struct thrum__finding *finding, int kind, uint32_t task, uint32_t other,
+void thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge)
 {
 	if (finding->step_count == THRUM__STEPS_MAX)
@@ -67,22 +67,22 @@ void thrum__finding_step(struct thrum__finding *finding, int kind, uint32_t task
 	};
 }
 
-int thrum__finding_certainty(const struct thrum__search *search, int certainty, int64_t since)
+int thrum__why_certainty(const struct thrum__search *search, int certainty, int64_t since)
 {
 	return search->gap > since ? THRUM__POSSIBLE : certainty;
 }
 
-bool thrum__finding_is_unsure(const struct thrum__search *search, uint32_t task)
+bool thrum__why_is_unsure(const struct thrum__search *search, uint32_t task)
 {
 	return !(THRUM__TASK(search->model, task, flags) & THRUM__TASK_REMEMBERED) &&
 		thrum__model_is_unsure(search->model, task);
 }
 
-void thrum__finding_mark(struct thrum__search *search, uint32_t task, int mark)
+void thrum__why_mark(struct thrum__search *search, uint32_t task, int mark)
 {
 	const struct thrum__model *model = search->model;
 
-	while (thrum__has_row(&model->tasks, task)) {
+	while (thrum__model_has_row(&model->tasks, task)) {
 		uint8_t *old =
 			&search->findings->mark[thrum__place(&search->findings->places, task)];
 
@@ -105,29 +105,29 @@ static int compare_with_peers(struct thrum__search *search)
 		struct thrum__finding *finding = &findings->findings[i];
 		uint32_t task = finding->class == THRUM__FINDING_OUTSIDE ? finding->steps[0].task
 									 : finding->task;
-		const struct thrum__peer *peer = thrum__peers_of(&search->peers, task);
+		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
 		if (!peer || peer->ended == 0)
 			continue;
 		finding->peers = peer->ended;
 		finding->longest = peer->longest;
-		error = thrum__peers_usual(&search->peers, task, &finding->usual);
+		error = thrum__why_peers_usual(&search->peers, task, &finding->usual);
 	}
 	return error;
 }
 
 static int search_all(struct thrum__search *search)
 {
-	int error = thrum__find_cycles(search);
+	int error = thrum__why_find_cycles(search);
 
 	if (error == 0)
-		error = thrum__find_ended(search);
+		error = thrum__why_find_ended(search);
 	if (error == 0)
-		error = thrum__find_starved(search);
+		error = thrum__why_find_starved(search);
 	if (error == 0)
-		error = thrum__find_stuck(search);
+		error = thrum__why_find_stuck(search);
 	if (error == 0)
-		error = thrum__find_leaks(search);
+		error = thrum__why_find_leaks(search);
 	return error < 0 ? error : compare_with_peers(search);
 }
 
@@ -150,7 +150,7 @@ static int prepare(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__findings *findings = search->findings;
-	int error = thrum__places_make(model, &findings->places);
+	int error = thrum__why_places_make(model, &findings->places);
 
 	if (error < 0)
 		return error;
@@ -165,10 +165,10 @@ static int prepare(struct thrum__search *search)
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (model->lanes[i].lost_until > search->gap)
 			search->gap = model->lanes[i].lost_until;
-	return thrum__peers_make(model, &findings->places, &search->peers);
+	return thrum__why_peers_make(model, &findings->places, &search->peers);
 }
 
-int thrum__findings_make(const struct thrum__model *model, struct thrum__findings *findings)
+int thrum__why_make(const struct thrum__model *model, struct thrum__findings *findings)
 {
 	struct thrum__findings made = {0};
 	struct thrum__search search = {.model = model, .findings = &made, .gap = -1};
@@ -176,10 +176,10 @@ int thrum__findings_make(const struct thrum__model *model, struct thrum__finding
 
 	if (error == 0)
 		error = search_all(&search);
-	thrum__peers_free(&search.peers);
+	thrum__why_peers_free(&search.peers);
 	free(search.cause);
 	if (error < 0) {
-		thrum__findings_free(&made);
+		thrum__why_free(&made);
 		return error;
 	}
 	qsort(made.findings, made.count, sizeof *made.findings, compare); /* few */
@@ -187,10 +187,10 @@ int thrum__findings_make(const struct thrum__model *model, struct thrum__finding
 	return 0;
 }
 
-void thrum__findings_free(struct thrum__findings *findings)
+void thrum__why_free(struct thrum__findings *findings)
 {
 	free(findings->findings);
 	free(findings->mark);
-	thrum__places_free(&findings->places);
+	thrum__why_places_free(&findings->places);
 	*findings = (struct thrum__findings){0};
 }

@@ -24,7 +24,7 @@ enum thrum__finding_class {
 	THRUM__FINDING_CLASSES,
 };
 
-const char *thrum__finding_name(int class);
+const char *thrum__why_class_name(int class);
 
 enum thrum__certainty {
 	THRUM__POSSIBLE,
@@ -32,7 +32,7 @@ enum thrum__certainty {
 	THRUM__CERTAIN,
 };
 
-const char *thrum__certainty_name(int certainty);
+const char *thrum__why_certainty_name(int certainty);
 
 /* X(NAME, word): what a step says of `task`, and of `other`. Its time is when that happened; of
  * what goes on to the end: since when. */
@@ -64,7 +64,7 @@ enum thrum__step_kind {
 	THRUM__STEP_KINDS,
 };
 
-const char *thrum__step_name(int kind);
+const char *thrum__why_step_name(int kind);
 
 /* One step, cause first. */
 struct thrum__step {
@@ -106,12 +106,12 @@ enum thrum__mark {
  * Looks for them; at most 100, of each class the oldest. A model of a trace that was read up to
  * some moment gives the findings of that moment. What is merely under way at the end is none: what
  * is younger than twice the longest life of those alike. *findings is to be freed with
- * thrum__findings_free. O(tasks + edges).
+ * thrum__why_free. O(tasks + edges).
  */
-THRUM__MUST_USE int thrum__findings_make(const struct thrum__model *, struct thrum__findings *);
-void thrum__findings_free(struct thrum__findings *);
+THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
+void thrum__why_free(struct thrum__findings *);
 
-static inline int thrum__findings_mark(const struct thrum__findings *findings, uint32_t task)
+static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)
 {
 	return findings->mark ? findings->mark[thrum__place(&findings->places, task)]
 			      : THRUM__MARK_NONE;

@@ -19,18 +19,19 @@ static bool may_leak(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
 
-	return !thrum__task_is_object(model, task) && !thrum__task_is_lane(model, task) &&
-		kind != THRUM_KIND_HANDLE && kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
+	return !thrum__analyse_task_is_object(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) && kind != THRUM_KIND_HANDLE &&
+		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
 }
 
 static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
 	uint32_t task)
 {
-	const struct thrum__peer *peer = thrum__peers_of(&search->peers, task);
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
 	if (!peer || peer->pending < LEAK_MIN || !may_leak(search->model, task))
 		return NULL;
-	return &all[thrum__peers_key(&search->peers, task)];
+	return &all[thrum__why_peers_key(&search->peers, task)];
 }
 
 static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
@@ -44,7 +45,7 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 
 		growth->live[i] += created <= time && end > time;
 	}
-	if (end != THRUM__OPEN || thrum__peers_is_young(&search->peers, task) ||
+	if (end != THRUM__OPEN || thrum__why_peers_is_young(&search->peers, task) ||
 		*thrum__cause(search, task) < search->findings->count)
 		return;
 	if (growth->pending++ == 0)
@@ -65,8 +66,8 @@ static void tell(struct thrum__search *search, const struct growth *growth)
 	for (int i = 1; i < PARTS; i++)
 		if (growth->live[i] <= growth->live[i - 1])
 			return;
-	finding = thrum__finding_add(search, THRUM__FINDING_LEAK,
-		thrum__finding_certainty(search,
+	finding = thrum__why_add(search, THRUM__FINDING_LEAK,
+		thrum__why_certainty(search,
 			growth->pending >= 2 * LEAK_MIN && grown > 1 ? THRUM__LIKELY
 								     : THRUM__POSSIBLE,
 			growth->first),
@@ -74,15 +75,15 @@ static void tell(struct thrum__search *search, const struct growth *growth)
 	if (!finding)
 		return;
 	finding->count = growth->pending;
-	thrum__finding_step(finding, THRUM__STEP_FIRST_PENDING, growth->oldest,
+	thrum__why_add_step(finding, THRUM__STEP_FIRST_PENDING, growth->oldest,
 		THRUM__TASK(model, growth->oldest, creator),
 		THRUM__TASK(model, growth->oldest, created), THRUM__NONE);
-	thrum__finding_step(finding, THRUM__STEP_LAST_PENDING, growth->newest,
+	thrum__why_add_step(finding, THRUM__STEP_LAST_PENDING, growth->newest,
 		THRUM__TASK(model, growth->newest, creator),
 		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
 }
 
-int thrum__find_leaks(struct thrum__search *search)
+int thrum__why_find_leaks(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t keys = search->peers.keys.count;
@@ -93,9 +94,9 @@ int thrum__find_leaks(struct thrum__search *search)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < keys; i++)
 		all[i].first = THRUM__OPEN;
-	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
-		i = thrum__next_task(model, i + 1)) {
-		if (!thrum__has_row(&model->tasks, i)) {
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		if (!thrum__model_has_row(&model->tasks, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
@@ -107,9 +108,9 @@ int thrum__find_leaks(struct thrum__search *search)
 		growth->first = created < growth->first ? created : growth->first;
 		growth->last = created > growth->last ? created : growth->last;
 	}
-	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count;
-		i = thrum__next_task(model, i + 1))
-		if (thrum__has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1))
+		if (thrum__model_has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
 			count_live(search, growth, i);
 	for (uint32_t i = 0; i < keys; i++)
 		tell(search, &all[i]);

@@ -26,33 +26,33 @@ static inline uint32_t *thrum__cause(const struct thrum__search *search, uint32_
 }
 
 /* A new one, about a task; NULL when there are enough of the class. */
-struct thrum__finding *thrum__finding_add(struct thrum__search *, int class, int certainty,
+struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,
 	uint32_t task);
 
 /* Nothing when there is no room. */
-void thrum__finding_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
+void thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge);
 
 /* How sure one can be of something that follows from all that happened since a moment. */
-int thrum__finding_certainty(const struct thrum__search *, int certainty, int64_t since);
+int thrum__why_certainty(const struct thrum__search *, int certainty, int64_t since);
 
 /* Whether a pending task may have ended unseen. What the table of live tasks still has, has not. */
-bool thrum__finding_is_unsure(const struct thrum__search *, uint32_t task);
+bool thrum__why_is_unsure(const struct thrum__search *, uint32_t task);
 
-void thrum__finding_mark(struct thrum__search *, uint32_t task, int mark);
+void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 
 /* The latest signal before a wait that nobody heard, if none came afterwards; else NONE. */
-uint32_t thrum__lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
+uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
 
 /* Since when a pending task could go on, but doesn't: what it waits for has ended, and it didn't
  * look. Returns the edge of its wait; NONE: it isn't so. */
-uint32_t thrum__ready_since(const struct thrum__model *, uint32_t task, int64_t *since);
+uint32_t thrum__why_ready_since(const struct thrum__model *, uint32_t task, int64_t *since);
 
 /* The searches, in this order. */
-THRUM__MUST_USE int thrum__find_cycles(struct thrum__search *);
-THRUM__MUST_USE int thrum__find_ended(struct thrum__search *); /* failed unseen, cancelled */
-THRUM__MUST_USE int thrum__find_starved(struct thrum__search *);
-THRUM__MUST_USE int thrum__find_stuck(struct thrum__search *);
-THRUM__MUST_USE int thrum__find_leaks(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
+THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
 #endif

@@ -54,8 +54,8 @@ static int key_of(struct thrum__peers *peers, struct memory *memory, uint32_t ta
 		return 0;
 	}
 	label = thrum__model_string(model, name, &size);
-	size = thrum__label_pattern(label, size, pattern);
-	error = thrum__keys_add(&peers->keys, number, pattern, size, key);
+	size = thrum__analyse_label_pattern(label, size, pattern);
+	error = thrum__base_keys_add(&peers->keys, number, pattern, size, key);
 	if (error == 0 && name != THRUM__NONE)
 		error = remember(memory, name, number, *key);
 	return error;
@@ -69,7 +69,8 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 	int64_t life;
 
 	if (key >= room) {
-		struct thrum__peer *grown = thrum__grow(peers->all, &peers->room, sizeof *grown);
+		struct thrum__peer *grown = thrum__base_grow(peers->all, &peers->room,
+			sizeof *grown);
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -101,7 +102,7 @@ static int count_tasks(struct thrum__peers *peers)
 	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
 		uint32_t *key = &peers->of[thrum__place(peers->places, task)];
 
-		if (!thrum__has_row(&model->tasks, task))
+		if (!thrum__model_has_row(&model->tasks, task))
 			task |= THRUM__BLOCK_MASK;
 		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
 			error = key_of(peers, &memory, task, key);
@@ -113,7 +114,7 @@ static int count_tasks(struct thrum__peers *peers)
 	return error;
 }
 
-int thrum__peers_make(const struct thrum__model *model, const struct thrum__places *places,
+int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__places *places,
 	struct thrum__peers *peers)
 {
 	int error;
@@ -122,28 +123,28 @@ int thrum__peers_make(const struct thrum__model *model, const struct thrum__plac
 	peers->of = malloc(places->count * sizeof *peers->of);
 	error = peers->of ? count_tasks(peers) : -THRUM_E_MEMORY;
 	if (error < 0)
-		thrum__peers_free(peers);
+		thrum__why_peers_free(peers);
 	return error;
 }
 
-void thrum__peers_free(struct thrum__peers *peers)
+void thrum__why_peers_free(struct thrum__peers *peers)
 {
-	thrum__keys_free(&peers->keys);
+	thrum__base_keys_free(&peers->keys);
 	free(peers->all);
 	free(peers->of);
 	*peers = (struct thrum__peers){0};
 }
 
-const struct thrum__peer *thrum__peers_of(const struct thrum__peers *peers, uint32_t task)
+const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *peers, uint32_t task)
 {
-	uint32_t key = thrum__peers_key(peers, task);
+	uint32_t key = thrum__why_peers_key(peers, task);
 
 	return key == THRUM__NONE ? NULL : &peers->all[key];
 }
 
-bool thrum__peers_is_young(const struct thrum__peers *peers, uint32_t task)
+bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
 {
-	const struct thrum__peer *peer = thrum__peers_of(peers, task);
+	const struct thrum__peer *peer = thrum__why_peers_of(peers, task);
 
 	return peer && peer->ended > 0 &&
 		peers->model->end - THRUM__TASK(peers->model, task, created) <=
@@ -153,29 +154,29 @@ bool thrum__peers_is_young(const struct thrum__peers *peers, uint32_t task)
 static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)
 {
 	const struct thrum__model *model = peers->model;
-	struct thrum__sort_item *lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
+	struct thrum__base_sort_item *lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
 	uint32_t count = 0;
 
 	if (!lives)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = model->tasks.first; i < model->tasks.count && count < peer->ended; i++) {
-		if (thrum__peers_key(peers, i) != key ||
+		if (thrum__why_peers_key(peers, i) != key ||
 			THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
 			THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED)
 			continue;
-		lives[count++] = (struct thrum__sort_item){
+		lives[count++] = (struct thrum__base_sort_item){
 			.key = THRUM__TASK(model, i, end) - THRUM__TASK(model, i, created)};
 	}
-	thrum__sort(lives, lives + peer->ended, count, NULL, NULL);
+	thrum__base_sort(lives, lives + peer->ended, count, NULL, NULL);
 	peer->usual = lives[count / 2].key;
 	peer->has_usual = true;
 	free(lives);
 	return 0;
 }
 
-int thrum__peers_usual(struct thrum__peers *peers, uint32_t task, int64_t *usual)
+int thrum__why_peers_usual(struct thrum__peers *peers, uint32_t task, int64_t *usual)
 {
-	uint32_t key = thrum__peers_key(peers, task);
+	uint32_t key = thrum__why_peers_key(peers, task);
 	struct thrum__peer *peer = key == THRUM__NONE ? NULL : &peers->all[key];
 	int error = 0;
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-int thrum__places_make(const struct thrum__model *model, struct thrum__places *places)
+int thrum__why_places_make(const struct thrum__model *model, struct thrum__places *places)
 {
-	const struct thrum__rows *tasks = &model->tasks;
+	const struct thrum__model_rows *tasks = &model->tasks;
 	uint32_t *first = calloc((size_t)tasks->blocks + 1, sizeof *first), count = 1;
 
 	if (!first)
@@ -20,7 +20,7 @@ int thrum__places_make(const struct thrum__model *model, struct thrum__places *p
 	return 0;
 }
 
-void thrum__places_free(struct thrum__places *places)
+void thrum__why_places_free(struct thrum__places *places)
 {
 	free(places->first);
 	*places = (struct thrum__places){0};

@@ -12,15 +12,15 @@ struct thrum__places {
 };
 
 /* Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__places_make(const struct thrum__model *, struct thrum__places *);
-void thrum__places_free(struct thrum__places *);
+THRUM__MUST_USE int thrum__why_places_make(const struct thrum__model *, struct thrum__places *);
+void thrum__why_places_free(struct thrum__places *);
 
 /* The first task from this one on that the model has; its count, if there is none. */
-static inline uint32_t thrum__next_task(const struct thrum__model *model, uint32_t task)
+static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model, uint32_t task)
 {
 	if (task < model->tasks.first)
 		task = model->tasks.first;
-	while (task < model->tasks.count && !thrum__has_row(&model->tasks, task))
+	while (task < model->tasks.count && !thrum__model_has_row(&model->tasks, task))
 		task = (task | THRUM__BLOCK_MASK) + 1;
 	return task < model->tasks.count ? task : model->tasks.count;
 }

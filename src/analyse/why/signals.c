@@ -7,15 +7,16 @@
 static bool acted(const struct thrum__model *model, uint32_t condition, uint32_t *edge,
 	int64_t from, int64_t to)
 {
-	uint32_t task = thrum__task_from(model, from);
+	uint32_t task = thrum__analyse_task_from(model, from);
 
-	for (; thrum__has_row(&model->edges, *edge) && THRUM__EDGE(model, *edge, time) >= from;
+	for (; thrum__model_has_row(&model->edges, *edge) &&
+		THRUM__EDGE(model, *edge, time) >= from;
 		*edge = THRUM__EDGE(model, *edge, prev_out)) {
 		if (THRUM__EDGE(model, *edge, time) < to &&
 			THRUM__EDGE(model, *edge, kind) == THRUM__EDGE_RESOLVE)
 			return true;
 	}
-	for (; thrum__has_row(&model->tasks, task) && THRUM__TASK(model, task, created) < to;
+	for (; thrum__model_has_row(&model->tasks, task) && THRUM__TASK(model, task, created) < to;
 		task++) {
 		if (THRUM__TASK(model, task, creator) == condition)
 			return true;
@@ -27,13 +28,14 @@ static bool acted(const struct thrum__model *model, uint32_t condition, uint32_t
  * thrum's signals say whether anybody heard them. mirage-profile's don't, and beginning to wait
  * looks like a signal too: only one after which the condition does nothing was lost.
  */
-uint32_t thrum__lost_signal(const struct thrum__model *model, uint32_t condition, int64_t wait)
+uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condition, int64_t wait)
 {
 	uint32_t edge = THRUM__TASK(model, condition, edge_in);
 	uint32_t act = THRUM__TASK(model, condition, edge_out);
 	int64_t next = THRUM__OPEN;
 
-	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in)) {
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
 		int64_t time = THRUM__EDGE(model, edge, time);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)

@@ -28,7 +28,7 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__has_row(&model->runs, middle) &&
+		if (thrum__model_has_row(&model->runs, middle) &&
 			THRUM__RUN(model, middle, start) >= time)
 			high = middle;
 		else
@@ -60,7 +60,8 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 
 	to = to - first > RUNS_MAX ? first + RUNS_MAX : to;
 	for (uint32_t run = from; run < to; run++) {
-		int64_t takes = thrum__has_row(&model->runs, run) ? overlap(model, delay, run) : 0;
+		int64_t takes = thrum__model_has_row(&model->runs, run) ? overlap(model, delay, run)
+									: 0;
 
 		if (takes > longest && THRUM__RUN(model, run, task) != delay->task) {
 			longest = takes;
@@ -68,7 +69,7 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 		}
 	}
 	for (uint32_t run = from; run < to && hog.task != THRUM__NONE; run++) {
-		if (!thrum__has_row(&model->runs, run) ||
+		if (!thrum__model_has_row(&model->runs, run) ||
 			THRUM__RUN(model, run, task) != hog.task || overlap(model, delay, run) == 0)
 			continue;
 		if (hog.total == 0)
@@ -81,7 +82,7 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog)
 {
 	struct thrum__findings *findings = search->findings;
-	uint32_t key = thrum__peers_key(&search->peers, hog);
+	uint32_t key = thrum__why_peers_key(&search->peers, hog);
 
 	for (uint32_t i = 0; i < findings->count; i++) {
 		struct thrum__finding *finding = &findings->findings[i];
@@ -89,7 +90,8 @@ static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog
 		if (finding->class == THRUM__FINDING_STARVED &&
 			(finding->task == hog ||
 				(key != THRUM__NONE &&
-					thrum__peers_key(&search->peers, finding->task) == key)))
+					thrum__why_peers_key(&search->peers, finding->task) ==
+						key)))
 			return finding;
 	}
 	return NULL;
@@ -99,10 +101,10 @@ static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog
 static void tell(struct thrum__search *search, const struct delay *delay, const struct hog *hog)
 {
 	struct thrum__finding *finding = find_of(search, hog->task);
-	int certainty = thrum__finding_certainty(search, THRUM__LIKELY, delay->ready);
+	int certainty = thrum__why_certainty(search, THRUM__LIKELY, delay->ready);
 
 	if (!finding)
-		finding = thrum__finding_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
+		finding = thrum__why_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
 	else if (delay->ran - delay->ready <= finding->until - finding->steps[1].time)
 		delay = NULL;
 	if (!finding)
@@ -113,12 +115,12 @@ static void tell(struct thrum__search *search, const struct delay *delay, const 
 	finding->task = hog->task;
 	finding->until = delay->ran;
 	finding->step_count = 0;
-	thrum__finding_step(finding, THRUM__STEP_HOGS, hog->task, delay->task, hog->start,
+	thrum__why_add_step(finding, THRUM__STEP_HOGS, hog->task, delay->task, hog->start,
 		THRUM__NONE);
-	thrum__finding_step(finding, THRUM__STEP_READY, delay->task, delay->by, delay->ready,
+	thrum__why_add_step(finding, THRUM__STEP_READY, delay->task, delay->by, delay->ready,
 		THRUM__NONE);
 	if (delay->edge != THRUM__NONE)
-		thrum__finding_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
+		thrum__why_add_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
 			delay->ran, delay->edge);
 }
 
@@ -129,7 +131,7 @@ static bool blame(struct thrum__search *search, const struct delay *delay)
 	struct hog hog = find_hog(model, delay);
 
 	/* A lane's own task also waits for work, as long as the program doesn't tell that apart. */
-	if (hog.task == THRUM__NONE || thrum__task_is_lane(model, hog.task) ||
+	if (hog.task == THRUM__NONE || thrum__analyse_task_is_lane(model, hog.task) ||
 		hog.total < (delay->ran - delay->ready) / 5 * 4)
 		return false;
 	tell(search, delay, &hog);
@@ -141,7 +143,7 @@ static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t
 {
 	uint32_t run = THRUM__TASK(model, task, run);
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->runs, run); i++) {
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->runs, run); i++) {
 		if (THRUM__RUN(model, run, start) <= time)
 			return THRUM__RUN(model, run, lane);
 		run = THRUM__RUN(model, run, prev);
@@ -153,7 +155,7 @@ static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
 			return THRUM__EDGE(model, edge, from);
 		edge = THRUM__EDGE(model, edge, prev_in);
@@ -165,7 +167,7 @@ static bool waited(const struct thrum__model *model, uint32_t read, int64_t befo
 {
 	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
 
-	for (int i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge); i++) {
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			THRUM__EDGE(model, edge, to) == to)
 			return THRUM__EDGE(model, edge, time) <= before;
@@ -180,7 +182,8 @@ static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
 
 	if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
-		!thrum__has_row(&model->tasks, to) || !thrum__has_row(&model->tasks, from))
+		!thrum__model_has_row(&model->tasks, to) ||
+		!thrum__model_has_row(&model->tasks, from))
 		return false;
 	*delay = (struct delay){.task = from, .edge = edge};
 	delay->ready = THRUM__TASK(model, to, end);
@@ -199,7 +202,7 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note, struc
 	uint32_t task = THRUM__NOTE(model, note, task);
 
 	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE ||
-		!thrum__has_row(&model->tasks, task))
+		!thrum__model_has_row(&model->tasks, task))
 		return false;
 	*delay = (struct delay){.task = task, .by = THRUM__NONE, .edge = THRUM__NONE};
 	delay->ready = THRUM__NOTE(model, note, value);
@@ -213,7 +216,7 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note, struc
 
 static bool is_late_task(const struct thrum__model *model, uint32_t task, struct delay *delay)
 {
-	uint32_t wait = thrum__ready_since(model, task, &delay->ready);
+	uint32_t wait = thrum__why_ready_since(model, task, &delay->ready);
 
 	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
 		return false;
@@ -225,14 +228,14 @@ static bool is_late_task(const struct thrum__model *model, uint32_t task, struct
 	return true;
 }
 
-int thrum__find_starved(struct thrum__search *search)
+int thrum__why_find_starved(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	unsigned left = DELAYS_MAX;
 	struct delay delay = {0};
 
 	for (uint32_t i = model->edges.first; i < model->edges.count && left > 0; i++) {
-		if (!thrum__has_row(&model->edges, i)) {
+		if (!thrum__model_has_row(&model->edges, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_read(model, i, &delay)) {
 			blame(search, &delay);
@@ -241,7 +244,7 @@ int thrum__find_starved(struct thrum__search *search)
 	}
 	left = DELAYS_MAX;
 	for (uint32_t i = model->notes.first; i < model->notes.count && left > 0; i++) {
-		if (!thrum__has_row(&model->notes, i)) {
+		if (!thrum__model_has_row(&model->notes, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_timer(model, i, &delay)) {
 			blame(search, &delay);
@@ -249,10 +252,10 @@ int thrum__find_starved(struct thrum__search *search)
 		}
 	}
 	left = DELAYS_MAX;
-	for (uint32_t i = thrum__next_task(model, 0); i < model->tasks.count && left > 0;
-		i = thrum__next_task(model, i + 1)) {
-		if (!thrum__has_row(&model->tasks, i) || *thrum__cause(search, i) != THRUM__NONE ||
-			!is_late_task(model, i, &delay))
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count && left > 0;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		if (!thrum__model_has_row(&model->tasks, i) ||
+			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(model, i, &delay))
 			continue;
 		left--;
 		if (blame(search, &delay))

@@ -21,7 +21,7 @@ struct path {
 	uint32_t reached; /* a finding that explains it already, HEALTHY, or NONE */
 	struct {
 		uint32_t task;
-		struct thrum__wait wait;
+		struct thrum__analyse_wait wait;
 	} kept[KEPT]; /* [i % KEPT] */
 	unsigned length;
 	bool is_unknown; /* it leads over a choice of which not all is known */
@@ -34,7 +34,7 @@ static int64_t due_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t note = THRUM__TASK(model, task, note);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->notes, note); i++) {
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->notes, note); i++) {
 		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
 			return THRUM__NOTE(model, note, value);
 		note = THRUM__NOTE(model, note, prev);
@@ -65,18 +65,19 @@ enum way {
 static enum way way_of(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	bool is_young = false;
 
 	for (int i = 0; i < WAY_MAX; i++) {
 		if (is_running_timer(search, task))
 			return WAY_COMES;
 		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
-			return is_young || thrum__peers_is_young(&search->peers, task)
+			return is_young || thrum__why_peers_is_young(&search->peers, task)
 				? WAY_YOUNG
 				: WAY_SHOULD_RESOLVE;
-		is_young |= thrum__peers_is_young(&search->peers, task);
-		if (thrum__waits_of(model, task, waits) == 0 || waits[0].next == THRUM__NONE)
+		is_young |= thrum__why_peers_is_young(&search->peers, task);
+		if (thrum__analyse_waits_of(model, task, waits) == 0 ||
+			waits[0].next == THRUM__NONE)
 			break;
 		task = waits[0].next;
 	}
@@ -91,8 +92,8 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 }
 
 /* Of several: any that comes ends a choice, so one that will; else what the program itself does. */
-static unsigned of_choice(const struct thrum__search *search, const struct thrum__wait *waits,
-	unsigned count)
+static unsigned of_choice(const struct thrum__search *search,
+	const struct thrum__analyse_wait *waits, unsigned count)
 {
 	enum way best = WAY_OUTSIDE;
 	unsigned chosen = 0;
@@ -110,32 +111,33 @@ static unsigned of_choice(const struct thrum__search *search, const struct thrum
 
 /* The wait to follow; false: there is none. Of a join all have to come, so the oldest. What looks
  * like a request to the outside may be one to a task that is known. */
-static bool next_wait(const struct thrum__search *search, uint32_t task, struct thrum__wait *wait)
+static bool next_wait(const struct thrum__search *search, uint32_t task,
+	struct thrum__analyse_wait *wait)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__wait waits[THRUM__WAITS_MAX];
-	unsigned count = thrum__waits_of(model, task, waits);
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__analyse_waits_of(model, task, waits);
 
 	if (count == 0)
 		return false;
 	*wait = waits[0];
-	if (thrum__task_is_choice(model, task))
+	if (thrum__analyse_task_is_choice(model, task))
 		*wait = waits[of_choice(search, waits, count)];
 	else if (THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
 		*wait = waits[count - 1];
 	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
-		(void)thrum__link_wait(model, task, wait);
+		(void)thrum__analyse_link_wait(model, task, wait);
 	return true;
 }
 
 static void walk(struct thrum__search *search, struct path *path)
 {
 	uint32_t at = path->leaf;
-	struct thrum__wait wait;
+	struct thrum__analyse_wait wait;
 
 	while ((path->reached = *thrum__cause(search, at)) == THRUM__NONE &&
 		next_wait(search, at, &wait)) {
-		path->is_unknown |= thrum__task_is_choice(search->model, at) &&
+		path->is_unknown |= thrum__analyse_task_is_choice(search->model, at) &&
 			THRUM__TASK(search->model, at, flags) & THRUM__TASK_REMEMBERED;
 		/* Until more is known; so circles end, those of choices and links. */
 		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
@@ -153,14 +155,14 @@ static void settle(struct thrum__search *search, const struct path *path, uint32
 {
 	const struct thrum__model *model = search->model;
 	uint32_t at = thrum__model_heir(model, path->victim);
-	struct thrum__wait wait;
+	struct thrum__analyse_wait wait;
 
 	for (unsigned i = 0; i <= path->length; i++) {
 		*thrum__cause(search, at) = cause;
-		thrum__finding_mark(search, at, THRUM__MARK_BEHIND);
+		thrum__why_mark(search, at, THRUM__MARK_BEHIND);
 		if (i == path->length || !next_wait(search, at, &wait))
 			break;
-		thrum__finding_mark(search, wait.on, THRUM__MARK_BEHIND);
+		thrum__why_mark(search, wait.on, THRUM__MARK_BEHIND);
 		at = wait.next == THRUM__NONE ? wait.on : wait.next;
 	}
 }
@@ -170,7 +172,8 @@ static void settle(struct thrum__search *search, const struct path *path, uint32
 /* Whether it runs, and not for so long that one should ask what it does. */
 static bool is_at_work(const struct thrum__model *model, uint32_t task)
 {
-	return thrum__task_is_running(model, task) && !thrum__task_is_lane(model, task) &&
+	return thrum__analyse_task_is_running(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
 		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
 }
 
@@ -180,12 +183,12 @@ static bool is_under_way(const struct thrum__search *search, const struct path *
 	const struct thrum__model *model = search->model;
 	uint32_t leaf = path->leaf;
 
-	if (path->is_unknown || thrum__peers_is_young(&search->peers, path->victim) ||
-		thrum__peers_is_young(&search->peers, thrum__model_heir(model, path->victim)))
+	if (path->is_unknown || thrum__why_peers_is_young(&search->peers, path->victim) ||
+		thrum__why_peers_is_young(&search->peers, thrum__model_heir(model, path->victim)))
 		return true;
-	if (thrum__task_is_object(model, leaf))
+	if (thrum__analyse_task_is_object(model, leaf))
 		return false;
-	return is_running_timer(search, leaf) || thrum__peers_is_young(&search->peers, leaf) ||
+	return is_running_timer(search, leaf) || thrum__why_peers_is_young(&search->peers, leaf) ||
 		is_at_work(model, leaf);
 }
 
@@ -205,7 +208,7 @@ static bool is_idle_handle(const struct thrum__search *search, struct path *path
 	if (path->waiter == THRUM__NONE ||
 		THRUM__TASK(model, path->waiter, kind) != THRUM_KIND_REQUEST ||
 		is_accept(model, path->waiter) ||
-		thrum__peers_is_young(&search->peers, path->waiter))
+		thrum__why_peers_is_young(&search->peers, path->waiter))
 		return true;
 	path->leaf = path->waiter;
 	path->length--;
@@ -213,7 +216,7 @@ static bool is_idle_handle(const struct thrum__search *search, struct path *path
 	return false;
 }
 
-static struct thrum__wait *last_wait(struct path *path)
+static struct thrum__analyse_wait *last_wait(struct path *path)
 {
 	return path->length > 0 ? &path->kept[(path->length - 1) % KEPT].wait : NULL;
 }
@@ -228,11 +231,11 @@ static uint32_t missed_signal(const struct thrum__search *search, struct path *p
 	bool is_itself = THRUM__TASK(model, leaf, kind) == THRUM_KIND_CONDITION;
 
 	*condition = is_itself ? leaf : THRUM__TASK(model, leaf, creator);
-	if (!last_wait(path) || !thrum__has_row(&model->tasks, *condition) ||
+	if (!last_wait(path) || !thrum__model_has_row(&model->tasks, *condition) ||
 		THRUM__TASK(model, *condition, kind) != THRUM_KIND_CONDITION)
 		return THRUM__NONE;
 	*since = is_itself ? last_wait(path)->since : THRUM__TASK(model, leaf, created);
-	return thrum__lost_signal(model, *condition, *since);
+	return thrum__why_lost_signal(model, *condition, *since);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */
@@ -242,9 +245,9 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 {
 	uint32_t condition = THRUM__EDGE(model, signal, to);
 
-	thrum__finding_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
+	thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
 		THRUM__EDGE(model, signal, from), THRUM__EDGE(model, signal, time), signal);
-	thrum__finding_step(finding, THRUM__STEP_WAITS_LATE,
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE,
 		path->leaf == condition ? path->waiter : path->leaf, condition, since,
 		path->kept[(path->length - 1) % KEPT].wait.edge);
 }
@@ -255,9 +258,9 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 {
 	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE, held;
 	int64_t since = path->kept[(path->length - 1) % KEPT].wait.since;
-	uint32_t holder = thrum__holder_of(model, path->leaf, &held);
+	uint32_t holder = thrum__analyse_holder_of(model, path->leaf, &held);
 
-	for (; thrum__has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
+	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
 		edge = THRUM__EDGE(model, edge, prev_in)) {
 		int kind = THRUM__EDGE(model, edge, kind);
 
@@ -266,10 +269,10 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
 	if (holder != THRUM__NONE && finding->count < 2)
-		thrum__finding_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
 			THRUM__EDGE(model, held, time), held);
 	else if (last != THRUM__NONE)
-		thrum__finding_step(finding, THRUM__STEP_FREE, path->leaf,
+		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
 			THRUM__EDGE(model, last, from), THRUM__EDGE(model, last, time), last);
 }
 
@@ -289,7 +292,7 @@ static void add_between(struct thrum__finding *finding, const struct thrum__mode
 	uint32_t victim = thrum__model_heir(model, path->victim);
 
 	for (unsigned i = from; i > 0 && path->length - i < KEPT; i--) {
-		const struct thrum__wait *wait = &path->kept[(i - 1) % KEPT].wait;
+		const struct thrum__analyse_wait *wait = &path->kept[(i - 1) % KEPT].wait;
 		uint32_t task = path->kept[(i - 1) % KEPT].task;
 
 		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
@@ -297,14 +300,14 @@ static void add_between(struct thrum__finding *finding, const struct thrum__mode
 		if (wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link) {
 			uint32_t edge = THRUM__NONE;
 
-			thrum__holder_of(model, wait->on, &edge);
-			thrum__finding_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
+			thrum__analyse_holder_of(model, wait->on, &edge);
+			thrum__why_add_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
 				edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time),
 				edge);
 		}
 		if (task != victim &&
 			(finding->step_count == 0 || is_named_anew(model, finding, task)))
-			thrum__finding_step(finding, THRUM__STEP_BEHIND, task, wait->on,
+			thrum__why_add_step(finding, THRUM__STEP_BEHIND, task, wait->on,
 				wait->since, wait->edge);
 	}
 }
@@ -313,12 +316,12 @@ static void add_victim(struct thrum__finding *finding, const struct thrum__searc
 	const struct path *path)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__wait wait;
+	struct thrum__analyse_wait wait;
 	/* Of a way longer than what is kept, the victim's own wait is looked up again. */
 	bool waits = path->length > 0 &&
 		next_wait(search, thrum__model_heir(model, path->victim), &wait);
 
-	thrum__finding_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
+	thrum__why_add_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
 		waits ? wait.since : THRUM__TASK(model, path->victim, last),
 		waits ? wait.edge : THRUM__NONE);
 }
@@ -336,11 +339,12 @@ static void add_maker(struct thrum__finding *finding, const struct thrum__model 
 {
 	uint32_t maker = THRUM__TASK(model, task, creator);
 
-	if (thrum__has_row(&model->tasks, maker) && !thrum__task_is_lane(model, maker) &&
+	if (thrum__model_has_row(&model->tasks, maker) &&
+		!thrum__analyse_task_is_lane(model, maker) &&
 		THRUM__TASK(model, maker, end) != THRUM__OPEN &&
 		THRUM__TASK(model, maker, state) != THRUM__STATE_BECAME &&
 		*thrum__model_task_name(model, maker, NULL))
-		thrum__finding_step(finding, THRUM__STEP_MAKER_ENDED, maker, task,
+		thrum__why_add_step(finding, THRUM__STEP_MAKER_ENDED, maker, task,
 			THRUM__TASK(model, maker, end), THRUM__NONE);
 }
 
@@ -350,14 +354,14 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (unsigned i = 0; i < LOOK_BACK && thrum__has_row(&model->edges, edge);
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__task_is_pending(model, from) || from == task)
+			!thrum__analyse_task_is_pending(model, from) || from == task)
 			continue;
-		thrum__finding_step(finding, THRUM__STEP_BEHIND, from, task,
+		thrum__why_add_step(finding, THRUM__STEP_BEHIND, from, task,
 			THRUM__EDGE(model, edge, time), edge);
 		return;
 	}
@@ -367,7 +371,7 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 static unsigned add_cause(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path, uint32_t signal, int64_t since)
 {
-	const struct thrum__wait *wait = path->length > 0
+	const struct thrum__analyse_wait *wait = path->length > 0
 		? &path->kept[(path->length - 1) % KEPT].wait
 		: NULL;
 
@@ -376,7 +380,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 		return 1;
 	}
 	if (finding->class == THRUM__FINDING_OUTSIDE) {
-		thrum__finding_step(finding, THRUM__STEP_PENDING, path->leaf, THRUM__NONE,
+		thrum__why_add_step(finding, THRUM__STEP_PENDING, path->leaf, THRUM__NONE,
 			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
 		return 0;
 	}
@@ -386,7 +390,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 	}
 	if (wait->next == THRUM__NONE)
 		add_lock(finding, model, path);
-	thrum__finding_step(finding, THRUM__STEP_WAITS_FOR, path->waiter, path->leaf, wait->since,
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, path->waiter, path->leaf, wait->since,
 		wait->edge);
 	return 1;
 }
@@ -401,8 +405,7 @@ static void explain(struct thrum__search *search, struct path *path)
 	int class = signal != THRUM__NONE       ? THRUM__FINDING_LOST_WAKE_UP
 		: is_outside(model, path->leaf) ? THRUM__FINDING_OUTSIDE
 						: THRUM__FINDING_NEVER_RESOLVED;
-	struct thrum__finding *finding = thrum__finding_add(search, class, THRUM__LIKELY,
-		path->victim);
+	struct thrum__finding *finding = thrum__why_add(search, class, THRUM__LIKELY, path->victim);
 	uint32_t number = search->findings->count - 1;
 	unsigned covered;
 
@@ -411,17 +414,17 @@ static void explain(struct thrum__search *search, struct path *path)
 		return;
 	}
 	if (signal != THRUM__NONE)
-		finding->certainty = (uint8_t)thrum__finding_certainty(search, THRUM__CERTAIN,
+		finding->certainty = (uint8_t)thrum__why_certainty(search, THRUM__CERTAIN,
 			THRUM__EDGE(model, signal, time));
 	covered = add_cause(finding, model, path, signal, since);
 	add_between(finding, model, path, path->length - covered);
 	add_victim(finding, search, path);
 	if (path->length == 0)
 		add_waiter(finding, model, path->leaf);
-	if (thrum__finding_is_unsure(search, path->victim) ||
-		thrum__finding_is_unsure(search, path->leaf) ||
+	if (thrum__why_is_unsure(search, path->victim) ||
+		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__task_is_running(model, path->leaf))
+		thrum__analyse_task_is_running(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	settle(search, path, number);
 }
@@ -485,17 +488,18 @@ static void follow(struct thrum__search *search, uint32_t victim)
 	} else {
 		return;
 	}
-	thrum__finding_mark(search, victim, THRUM__MARK_STUCK);
+	thrum__why_mark(search, victim, THRUM__MARK_STUCK);
 }
 
-int thrum__find_stuck(struct thrum__search *search)
+int thrum__why_find_stuck(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__next_task(model, 0); task < model->tasks.count;
-		task = thrum__next_task(model, task + 1)) {
-		if (!thrum__has_row(&model->tasks, task) || !thrum__model_is_stuck(model, task) ||
-			thrum__findings_mark(search->findings, task) == THRUM__MARK_STUCK)
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			!thrum__model_is_stuck(model, task) ||
+			thrum__why_marks(search->findings, task) == THRUM__MARK_STUCK)
 			continue; /* a chain's later task: told already */
 		follow(search, task);
 	}

@@ -146,7 +146,7 @@ static int fill(struct reader *r, struct thrum_error_info *info)
 		size = (size_t)r->rest;
 	int64_t got = input->read(input->owner, r->where + r->filled, r->window + r->filled, size);
 	if (got < 0)
-		return thrum__error_set(info, (int)got, r->where + r->filled, "can't be read");
+		return thrum__read_error_set(info, (int)got, r->where + r->filled, "can't be read");
 	r->filled += (size_t)got;
 	r->rest -= (uint64_t)got;
 	if ((size_t)got < size) {
@@ -190,7 +190,7 @@ static void finish_label(struct thrum_event *event)
 static inline const uint8_t *take_text(struct thrum_event *event, const uint8_t *p,
 	const uint8_t *end)
 {
-	const uint8_t *nul = thrum__text_end(p, end);
+	const uint8_t *nul = thrum__read_text_end(p, end);
 	if (nul >= end)
 		return NULL;
 	event->text = (const char *)p;
@@ -212,7 +212,7 @@ static void decode(struct reader *r)
 	const uint64_t base = r->base, bound = r->bound;
 	const uint64_t leap = thrum__mirage_leap(r->last, r->last - base);
 	for (uint64_t last = r->last; event < stop && end - p >= THRUM__MIRAGE_EVENT_MIN; event++) {
-		uint64_t stamp = thrum__load64(p), second = thrum__load64(p + 17);
+		uint64_t stamp = thrum__mirage_load64(p), second = thrum__mirage_load64(p + 17);
 		/* Running back is a leap, too. */
 		if (stamp - last > leap || stamp > bound || p[8] >= THRUM__MIRAGE_OPS)
 			break;
@@ -230,7 +230,7 @@ static void decode(struct reader *r)
 			break;
 		event->time = (int64_t)(stamp - base);
 		event->clock = last = stamp;
-		event->task = thrum__load64(p + 9);
+		event->task = thrum__mirage_load64(p + 9);
 		event->other = second & op->other;
 		event->value = (int64_t)(second & op->value);
 		event->kind = op->kind & (p[25] <= THRUM_KIND_SWITCH ? p[25] : THRUM_KIND_UNKNOWN);
@@ -330,7 +330,7 @@ static bool is_seam(const struct reader *r, uint64_t stamp, uint64_t next)
 /* Decides about a complete event of `size` bytes; `next` is the stamp behind it, or 0. */
 static enum verdict judge_event(struct reader *r, uint8_t *p, size_t size, uint64_t next)
 {
-	uint64_t stamp = thrum__load64(p);
+	uint64_t stamp = thrum__mirage_load64(p);
 	if (r->started)
 		take_back(r, stamp, next);
 	const char *cause = doubt(r, stamp, next);
@@ -340,7 +340,7 @@ static enum verdict judge_event(struct reader *r, uint8_t *p, size_t size, uint6
 		memcpy(p, &r->last, sizeof(r->last));
 		return TAKEN;
 	}
-	if (!cause && p[8] == THRUM__MIRAGE_CREATES && thrum__load64(p + 17) == 0)
+	if (!cause && p[8] == THRUM__MIRAGE_CREATES && thrum__mirage_load64(p + 17) == 0)
 		cause = "creation of task 0";
 	if (!cause) {
 		take(r, stamp);
@@ -369,7 +369,7 @@ static enum verdict judge(struct reader *r)
 	/* That the file ends too early is said when the packet is done. */
 	if (size == 0)
 		return r->packet->missing ? ENDED : drop(r, "unfinished event");
-	return judge_event(r, p, size, left - size >= 8 ? thrum__load64(p + size) : 0);
+	return judge_event(r, p, size, left - size >= 8 ? thrum__mirage_load64(p + size) : 0);
 }
 
 /* ---- Packets ---- */
@@ -519,15 +519,15 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	if (!r)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	r->trace.format = &thrum__format_mirage;
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	r->trace.format = &thrum__mirage_format;
 	r->trace.input = *input;
 	int error = thrum__mirage_find_packets(input, &r->packets, info);
 	if (!error) {
 		r->room = r->packets.largest < WINDOW ? (size_t)r->packets.largest : WINDOW;
 		r->window = calloc(1, r->room + SLACK);
 		if (!r->window)
-			error = thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+			error = thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	}
 	/* The first events tell when the trace begins. */
 	if (!error)
@@ -564,7 +564,7 @@ static const struct thrum_trace_lane *lane(const struct thrum_trace *trace, unsi
 	return number ? NULL : &((const struct reader *)trace)->lane;
 }
 
-const struct thrum__format thrum__format_mirage = {
+const struct thrum__read_format thrum__mirage_format = {
 	.name = "mirage-profile",
 	.probe = probe,
 	.open = open_reader,

@@ -59,7 +59,7 @@ size_t thrum__mirage_event_size(const uint8_t *p, size_t left)
 		const uint8_t *end = p + left;
 		if (size >= left)
 			return 0;
-		size = (size_t)(thrum__text_end(p + size, end) - p) + 1;
+		size = (size_t)(thrum__read_text_end(p + size, end) - p) + 1;
 	}
 	return size <= left ? size : 0;
 }
@@ -173,7 +173,7 @@ static void witness(struct scan *scan, struct thrum__mirage_packet *packet)
 	for (unsigned i = 0; i < 3; i++) {
 		if (left < 9)
 			return;
-		stamps[i] = thrum__load64(p);
+		stamps[i] = thrum__mirage_load64(p);
 		size_t size = p[8] < THRUM__MIRAGE_OPS ? thrum__mirage_event_size(p, left) : 0;
 		if (!size && i < 2)
 			return;
@@ -337,19 +337,19 @@ int thrum__mirage_find_packets(const struct thrum__input *input,
 {
 	struct scan *scan = calloc(1, sizeof(*scan));
 	if (!scan)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	scan->input = input;
 	scan->size = input->size(input->owner);
 	bool found = find(scan, packets);
 	int error = scan->error;
 	free(scan);
 	if (error)
-		return thrum__error_set(info, error, 0, "can't be read");
+		return thrum__read_error_set(info, error, 0, "can't be read");
 	if (!found)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0,
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0,
 			"out of memory for a list of its packets");
 	if (!packets->largest)
-		return thrum__error_set(info, -THRUM_E_FORMAT, 0,
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 			"no packet of mirage-profile's in it");
 	order(packets);
 	return 0;

@@ -77,7 +77,7 @@ uint64_t thrum__mirage_leap(uint64_t last, uint64_t span);
  */
 size_t thrum__mirage_event_size(const uint8_t *p, size_t left);
 
-static inline uint64_t thrum__load64(const uint8_t *p)
+static inline uint64_t thrum__mirage_load64(const uint8_t *p)
 {
 	uint64_t value;
 	memcpy(&value, p, sizeof(value));
@@ -85,11 +85,11 @@ static inline uint64_t thrum__load64(const uint8_t *p)
 }
 
 /* The first NUL from p on, or somewhere behind `end`. Reads up to 7 bytes behind end. */
-static inline const uint8_t *thrum__text_end(const uint8_t *p, const uint8_t *end)
+static inline const uint8_t *thrum__read_text_end(const uint8_t *p, const uint8_t *end)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
 	for (; p < end; p += 8) {
-		uint64_t word = thrum__load64(p);
+		uint64_t word = thrum__mirage_load64(p);
 		/* The lowest bit set is the 0x80 of the first byte that is 0. */
 		uint64_t zeros = (word - ones) & ~word & (ones << 7);
 		if (zeros)

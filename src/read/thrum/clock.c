@@ -17,14 +17,15 @@ static bool load_reading(const struct reader *r, size_t offset, struct thrum__re
 		uint32_t before[2], after[2];
 		const struct thrum__input *input = &r->trace.input;
 
-		if (thrum__input_read(input, offset, before, sizeof before) != sizeof before)
+		if (thrum__format_input_read(input, offset, before, sizeof before) != sizeof before)
 			return false;
 		/* Partner: the release store of the ticket. */
 		atomic_thread_fence(memory_order_acquire);
-		if (thrum__input_read(input, offset, reading, sizeof *reading) != sizeof *reading)
+		if (thrum__format_input_read(input, offset, reading, sizeof *reading) !=
+			sizeof *reading)
 			return false;
 		atomic_thread_fence(memory_order_acquire);
-		if (thrum__input_read(input, offset, after, sizeof after) != sizeof after)
+		if (thrum__format_input_read(input, offset, after, sizeof after) != sizeof after)
 			return false;
 		if (before[0] == after[0])
 			return before[0] != 0;
@@ -78,7 +79,7 @@ static double measured_scale(const struct thrum__reading *from, const struct thr
 	return measured > scale / 2 && measured < scale * 2 ? measured : scale;
 }
 
-void thrum__clock_init(struct reader *r)
+void thrum__read_clock_init(struct reader *r)
 {
 	struct clock *clock = &r->clock;
 	struct thrum__reading start, latest;
@@ -102,7 +103,7 @@ void thrum__clock_init(struct reader *r)
 	r->trace.info.clock_frequency = (uint64_t)(1e9 / scale + 0.5);
 }
 
-void thrum__clock_update(struct reader *r)
+void thrum__read_clock_update(struct reader *r)
 {
 	struct thrum__reading latest;
 
@@ -110,7 +111,7 @@ void thrum__clock_update(struct reader *r)
 		r->clock.latest = latest.ticks;
 }
 
-bool thrum__clock_is_plausible(struct reader *r, uint64_t ticks, uint64_t last)
+bool thrum__read_clock_is_plausible(struct reader *r, uint64_t ticks, uint64_t last)
 {
 	const struct clock *clock = &r->clock;
 
@@ -121,6 +122,6 @@ bool thrum__clock_is_plausible(struct reader *r, uint64_t ticks, uint64_t last)
 	if (ticks <= clock->latest || ticks - clock->latest <= clock->slack)
 		return true;
 	/* It may have been recorded since we looked. */
-	thrum__clock_update(r);
+	thrum__read_clock_update(r);
 	return ticks <= clock->latest || ticks - clock->latest <= clock->slack;
 }

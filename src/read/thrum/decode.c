@@ -210,10 +210,11 @@ static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t las
 {
 	if (ticks < last)
 		return "event earlier than the one before it";
-	return thrum__clock_is_plausible(r, ticks, last) ? NULL : "time beyond the recording's";
+	return thrum__read_clock_is_plausible(r, ticks, last) ? NULL
+							      : "time beyond the recording's";
 }
 
-struct bad_record thrum__decode(struct reader *r, struct lane *lane)
+struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 {
 	struct slot *slot = lane->slot;
 	const uint8_t *p = slot->bytes + lane->at, *end = slot->bytes + lane->content, *record = p;

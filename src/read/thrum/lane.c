@@ -10,7 +10,7 @@
 
 /* ---- Slots --------------------------------------------------------------------------------- */
 
-struct slot *thrum__slot_take(struct reader *r)
+struct slot *thrum__read_slot_take(struct reader *r)
 {
 	struct slot *slot = r->free_slots;
 
@@ -32,8 +32,8 @@ static void slot_give_back(struct reader *r, struct lane *lane)
 
 /* ---- What is not there --------------------------------------------------------------------- */
 
-void thrum__note(struct reader *r, struct slot *slot, enum thrum_event_type type, uint32_t lane,
-	uint64_t ticks, const char *format, ...)
+void thrum__read_note(struct reader *r, struct slot *slot, enum thrum_event_type type,
+	uint32_t lane, uint64_t ticks, const char *format, ...)
 {
 	va_list arguments;
 
@@ -70,7 +70,7 @@ static uint64_t packet_offset(const struct reader *r, uint32_t index)
 
 static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks)
 {
-	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number, ticks,
+	thrum__read_note(r, lane->slot, THRUM_EVENT_LOST, lane->number, ticks,
 		"packet overwritten while reading");
 }
 
@@ -82,7 +82,7 @@ static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 {
 	struct thrum__packet *packet = (struct thrum__packet *)(void *)lane->slot->bytes;
 	size_t bytes;
-	int result = thrum__packet_read(&r->trace.input, &r->header, lane->packet,
+	int result = thrum__format_packet_read(&r->trace.input, &r->header, lane->packet,
 		lane->slot->bytes, &bytes);
 
 	lane->is_cut = result == -THRUM_E_TRUNCATED && bytes >= sizeof *packet;
@@ -129,7 +129,7 @@ static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet
 		return false;
 	uint64_t missing = next->seq - lane->seq - 1;
 
-	thrum__note(r, lane->slot, THRUM_EVENT_LOST, lane->number,
+	thrum__read_note(r, lane->slot, THRUM_EVENT_LOST, lane->number,
 		next->begin > lane->last ? next->begin : lane->last, "%llu packet%s overwritten",
 		(unsigned long long)missing, missing == 1 ? "" : "s");
 	lane->seq = next->seq - 1;
@@ -150,7 +150,7 @@ static void start_decoder(struct reader *r, struct lane *lane, const struct thru
 	lane->reason = (struct span_of_text){"", 0};
 	if (packet->suspended == 0)
 		return;
-	const struct definition *reason = thrum__definition(r, packet->suspended);
+	const struct definition *reason = thrum__read_definition(r, packet->suspended);
 
 	if (reason && reason->type == THRUM__DEFINES_TAG)
 		lane->reason = (struct span_of_text){reason->text, reason->text_size};
@@ -188,12 +188,12 @@ static int start_packet(struct reader *r, struct lane *lane)
 		return result;
 	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
 	lane->bound = bound_of(r, lane);
-	if (thrum__packet_first(lane->slot->bytes, lane->content) >= lane->last) {
+	if (thrum__read_packet_first(lane->slot->bytes, lane->content) >= lane->last) {
 		if (lane->ticks > lane->last)
 			lane->last = lane->ticks;
 		return 1;
 	}
-	thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+	thrum__read_note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 		"packet at byte %llu: begins before the end of the packet before it",
 		(unsigned long long)packet_offset(r, index));
 	lane->at = lane->content;
@@ -225,7 +225,7 @@ static void finish_packet(struct reader *r, struct lane *lane)
 
 static void decode_batch(struct reader *r, struct lane *lane)
 {
-	struct bad_record bad = thrum__decode(r, lane);
+	struct bad_record bad = thrum__read_decode(r, lane);
 	unsigned long long offset = packet_offset(r, lane->packet) + lane->at;
 
 	if (lane->ticks > lane->last)
@@ -236,10 +236,10 @@ static void decode_batch(struct reader *r, struct lane *lane)
 		return;
 	}
 	if (bad.has_id)
-		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+		thrum__read_note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 			"%s %u at byte %llu", bad.why, bad.id, offset);
 	else
-		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+		thrum__read_note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 			"%s at byte %llu", bad.why, offset);
 	lane->at = lane->content;
 	lane->may_grow = lane->is_cut = false;
@@ -251,7 +251,7 @@ static int go_on(struct reader *r, struct lane *lane)
 {
 	if (lane->is_cut) {
 		lane->is_cut = false;
-		thrum__note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
+		thrum__read_note(r, lane->slot, THRUM_EVENT_DAMAGED, lane->number, lane->last,
 			"truncated at byte %llu",
 			(unsigned long long)packet_offset(r, lane->packet) + lane->content);
 		return 1;
@@ -268,12 +268,12 @@ static int go_on(struct reader *r, struct lane *lane)
 	return result < 0 ? result : 1;
 }
 
-int thrum__lane_fill(struct reader *r, struct lane *lane)
+int thrum__read_lane_fill(struct reader *r, struct lane *lane)
 {
 	int result = 1;
 
 	if (!lane->slot)
-		lane->slot = thrum__slot_take(r);
+		lane->slot = thrum__read_slot_take(r);
 	if (!lane->slot)
 		return -THRUM_E_MEMORY;
 	lane->slot->first = lane->slot->count = 0;
@@ -333,7 +333,7 @@ static void skip_read(struct reader *r, struct lane *lane)
 	lane->has_vanished = lane->may_grow && !is_there;
 }
 
-void thrum__lane_reposition(struct reader *r, struct lane *lane)
+void thrum__read_lane_reposition(struct reader *r, struct lane *lane)
 {
 	if (lane->has_begun)
 		skip_read(r, lane);

@@ -29,7 +29,7 @@ static uint64_t task_id(const struct thrum__live_task *task)
 static bool is_task(struct reader *r, const struct thrum__live_task *task, uint64_t cell)
 {
 	return task->tag != 0 && (task->tag & r->live.mask) == cell &&
-		thrum__clock_is_plausible(r, task->created, 0);
+		thrum__read_clock_is_plausible(r, task->created, 0);
 }
 
 /* The tasks of some cells: the same tag before, in and after a copy makes it valid. */
@@ -40,7 +40,7 @@ static int load_chunk(struct reader *r, uint64_t first, size_t count)
 	uint64_t offset = r->header.live_tasks.offset + first * sizeof *cells;
 
 	for (size_t i = 0; i < 3; i++) {
-		int64_t got = thrum__input_read(&r->trace.input, offset, copies[i],
+		int64_t got = thrum__format_input_read(&r->trace.input, offset, copies[i],
 			count * sizeof *cells);
 
 		if (got < 0)
@@ -55,7 +55,7 @@ static int load_chunk(struct reader *r, uint64_t first, size_t count)
 
 		if (!is_stable)
 			continue;
-		thrum__live_task_settle(&cells[i], &before[i], &after[i]);
+		thrum__format_settle_live_task(&cells[i], &before[i], &after[i]);
 		if (is_task(r, &cells[i], first + i))
 			memcpy(&r->live.tasks[r->live.count++], &cells[i], sizeof *cells);
 	}
@@ -109,7 +109,7 @@ static int make_queue(struct reader *r)
 		/* The two words of a wait are written one after the other: there may be but one
 		 * yet. */
 		if (task->waiting != 0 && task->waited >= task->created &&
-			thrum__clock_is_plausible(r, task->waited, 0))
+			thrum__read_clock_is_plausible(r, task->waited, 0))
 			live->queue[live->queued++] = (struct remembered){task->waited, (uint32_t)i,
 				0, true};
 	}
@@ -117,13 +117,13 @@ static int make_queue(struct reader *r)
 	return 0;
 }
 
-int thrum__live_find_lanes(struct reader *r)
+int thrum__read_live_find_lanes(struct reader *r)
 {
 	for (size_t i = 0; i < r->live.queued; i++) {
 		struct remembered *moment = &r->live.queue[i];
 		const struct thrum__live_task *task = &r->live.tasks[moment->task];
 		uint16_t number = moment->is_wait ? task->waiting_lane : task->lane;
-		int64_t lane = thrum__lane_index(r, number);
+		int64_t lane = thrum__read_lane_index(r, number);
 
 		if (lane < 0)
 			return (int)lane;
@@ -132,7 +132,7 @@ int thrum__live_find_lanes(struct reader *r)
 	return 0;
 }
 
-int thrum__live_init(struct reader *r)
+int thrum__read_live_init(struct reader *r)
 {
 	uint64_t cells = r->header.live_tasks.size / sizeof(struct thrum__live_task);
 
@@ -146,7 +146,7 @@ int thrum__live_init(struct reader *r)
 	return error;
 }
 
-void thrum__live_finish(struct reader *r)
+void thrum__read_live_finish(struct reader *r)
 {
 	free(r->live.tasks);
 	free(r->live.seen);
@@ -154,7 +154,7 @@ void thrum__live_finish(struct reader *r)
 	free(r->live.queue);
 }
 
-uint64_t thrum__live_earliest(const struct reader *r, uint64_t ticks)
+uint64_t thrum__read_live_earliest(const struct reader *r, uint64_t ticks)
 {
 	if (r->live.queued > 0 && r->live.queue[0].ticks < ticks)
 		return r->live.queue[0].ticks;
@@ -171,7 +171,7 @@ static int64_t find(const struct live *live, uint64_t id)
 	return place && task_id(&live->tasks[place - 1]) == id ? (int64_t)place - 1 : -1;
 }
 
-void thrum__live_see(struct live *live, const struct thrum_event *e, size_t count)
+void thrum__read_live_see(struct live *live, const struct thrum_event *e, size_t count)
 {
 	if (live->next == live->queued)
 		return;
@@ -255,7 +255,7 @@ static void add_wait(struct reader *r, size_t *count, const struct remembered *m
 	e->flags |= THRUM_EVENT_HAS_OTHER;
 }
 
-size_t thrum__live_give(struct reader *r, uint64_t ticks, const struct thrum_event **events)
+size_t thrum__read_live_give(struct reader *r, uint64_t ticks, const struct thrum_event **events)
 {
 	struct live *live = &r->live;
 	size_t count = 0;

@@ -50,7 +50,7 @@ static bool next_time(const struct reader *r, const struct lane *lane, uint64_t 
 	return true;
 }
 
-void thrum__merge_restart(struct reader *r)
+void thrum__read_merge_restart(struct reader *r)
 {
 	r->heap_count = 0;
 	for (uint32_t i = 0; i < r->lane_count; i++) {
@@ -120,7 +120,7 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 		if (r->packets[i].state != PACKET_BAD)
 			continue;
 		r->packets[i].state = PACKET_TOLD;
-		thrum__note(r, slot, THRUM_EVENT_DAMAGED, 0, base, "packet at byte %llu: %s",
+		thrum__read_note(r, slot, THRUM_EVENT_DAMAGED, 0, base, "packet at byte %llu: %s",
 			(unsigned long long)(h->packet.offset + i * h->packet_size),
 			r->packets[i].why);
 		return true;
@@ -130,7 +130,7 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 	if (r->missing == 0 || r->missing_told)
 		return false;
 	r->missing_told = true;
-	thrum__note(r, slot, THRUM_EVENT_DAMAGED, 0, base,
+	thrum__read_note(r, slot, THRUM_EVENT_DAMAGED, 0, base,
 		"truncated at byte %llu: %llu packet%s missing",
 		(unsigned long long)r->trace.input.size(r->trace.input.owner),
 		(unsigned long long)r->missing, r->missing == 1 ? " is" : "s are");
@@ -149,18 +149,18 @@ static int give(const struct thrum_event *from, size_t how_many, const struct th
 static int fill_top(struct reader *r)
 {
 	struct lane *lane = &r->lanes[r->heap[0].lane];
-	int result = thrum__lane_fill(r, lane);
+	int result = thrum__read_lane_fill(r, lane);
 
 	if (result < 0)
 		return result;
 	if (result > 0)
-		thrum__live_see(&r->live, lane->slot->events, lane->slot->count);
+		thrum__read_live_see(&r->live, lane->slot->events, lane->slot->count);
 	update_top(r);
 	return 0;
 }
 
-int thrum__merge_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
-	struct thrum_error_info *info)
+int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event **events,
+	size_t *count, struct thrum_error_info *info)
 {
 	struct reader *r = (struct reader *)trace;
 
@@ -168,7 +168,7 @@ int thrum__merge_next(struct thrum_trace *trace, const struct thrum_event **even
 		return give(r->notes->events, 1, events, count);
 	for (;;) {
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
-		size_t remembered = thrum__live_give(r, earliest, events);
+		size_t remembered = thrum__read_live_give(r, earliest, events);
 
 		if (remembered)
 			return give(*events, remembered, events, count);
@@ -188,7 +188,7 @@ int thrum__merge_next(struct thrum_trace *trace, const struct thrum_event **even
 		int error = fill_top(r);
 
 		if (error)
-			return thrum__error_set(info, error, 0, "reading failed: %s",
+			return thrum__read_error_set(info, error, 0, "reading failed: %s",
 				error == -THRUM_E_MEMORY ? "out of memory"
 							 : "the operating system refused");
 	}

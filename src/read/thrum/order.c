@@ -201,7 +201,7 @@ static size_t judge_lanes(struct reader *r, size_t count)
 	return kept;
 }
 
-int64_t thrum__order_packets(struct reader *r)
+int64_t thrum__read_order_packets(struct reader *r)
 {
 	size_t count = 0;
 

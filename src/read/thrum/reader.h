@@ -164,17 +164,17 @@ struct reader {
 
 /* ---- thrum.c */
 /* The definition of this number; never NULL but when memory is short. */
-const struct definition *thrum__definition(struct reader *, uint32_t number);
+const struct definition *thrum__read_definition(struct reader *, uint32_t number);
 /* The index of the lane with this number, made when it is new; or -THRUM_E_MEMORY. */
-int64_t thrum__lane_index(struct reader *, uint64_t number);
+int64_t thrum__read_lane_index(struct reader *, uint64_t number);
 
 /* ---- thrum_clock.c */
-void thrum__clock_init(struct reader *);
+void thrum__read_clock_init(struct reader *);
 /* Looks for a newer reading. */
-void thrum__clock_update(struct reader *);
+void thrum__read_clock_update(struct reader *);
 /* Whether something can have happened at `ticks`, `last` being the time of what is known to have
  * happened. */
-bool thrum__clock_is_plausible(struct reader *, uint64_t ticks, uint64_t last);
+bool thrum__read_clock_is_plausible(struct reader *, uint64_t ticks, uint64_t last);
 
 static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
 {
@@ -196,14 +196,14 @@ static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
 /* ---- thrum_scan.c */
 /* Looks at all packets' headers. Returns 1 when something is new, else 0; or a negative enum
  * thrum_error. */
-int thrum__scan(struct reader *);
+int thrum__read_scan(struct reader *);
 /* The time of a packet's first event, or of its beginning when there is none. */
-uint64_t thrum__packet_first(const uint8_t *bytes, size_t size);
+uint64_t thrum__read_packet_first(const uint8_t *bytes, size_t size);
 
 /* ---- thrum_order.c */
 /* Fills reader.order; marks packets bad that contradict their neighbours. Returns how many are in
  * it, or -THRUM_E_MEMORY. */
-int64_t thrum__order_packets(struct reader *);
+int64_t thrum__read_order_packets(struct reader *);
 /* Whether two packets of a lane can have been written by one thread. */
 static inline bool same_writer(const struct packet_ref *a, const struct packet_ref *b)
 {
@@ -215,13 +215,13 @@ static inline bool same_writer(const struct packet_ref *a, const struct packet_r
  * Fills an empty batch with the lane's next events. Returns 1; 0 when there are none (now); or a
  * negative enum thrum_error.
  */
-int thrum__lane_fill(struct reader *, struct lane *);
+int thrum__read_lane_fill(struct reader *, struct lane *);
 /* After packets were looked for, lane->next to lane->end being the lane's: skips what was read
  * already. */
-void thrum__lane_reposition(struct reader *, struct lane *);
-struct slot *thrum__slot_take(struct reader *);
+void thrum__read_lane_reposition(struct reader *, struct lane *);
+struct slot *thrum__read_slot_take(struct reader *);
 /* Appends a lost or damaged event, which ends the batch. */
-void thrum__note(struct reader *, struct slot *, enum thrum_event_type, uint32_t lane,
+void thrum__read_note(struct reader *, struct slot *, enum thrum_event_type, uint32_t lane,
 	uint64_t ticks, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* ---- thrum_decode.c */
@@ -233,24 +233,24 @@ struct bad_record {
 };
 /* Decodes records from lane->at on until the batch is full, the content ends, or the record at
  * lane->at is bad. */
-struct bad_record thrum__decode(struct reader *, struct lane *);
+struct bad_record thrum__read_decode(struct reader *, struct lane *);
 
 /* ---- thrum_live.c */
-int thrum__live_init(struct reader *);
+int thrum__read_live_init(struct reader *);
 /* Gives each lane that is named in the table an index, also when it has no packets any more. */
-int thrum__live_find_lanes(struct reader *);
-void thrum__live_finish(struct reader *);
+int thrum__read_live_find_lanes(struct reader *);
+void thrum__read_live_finish(struct reader *);
 /* The earliest time in the table, or `ticks` when that is earlier. */
-uint64_t thrum__live_earliest(const struct reader *, uint64_t ticks);
+uint64_t thrum__read_live_earliest(const struct reader *, uint64_t ticks);
 /* These events are in packets, so they needn't be remembered. */
-void thrum__live_see(struct live *, const struct thrum_event *, size_t count);
+void thrum__read_live_see(struct live *, const struct thrum_event *, size_t count);
 /* Remembered events of the next moment, if that is before `ticks`; returns how many. */
-size_t thrum__live_give(struct reader *, uint64_t ticks, const struct thrum_event **);
+size_t thrum__read_live_give(struct reader *, uint64_t ticks, const struct thrum_event **);
 
 /* ---- thrum_merge.c */
 /* Puts all lanes in which there is something to read into the heap. */
-void thrum__merge_restart(struct reader *);
-int thrum__merge_next(struct thrum_trace *, const struct thrum_event **, size_t *count,
+void thrum__read_merge_restart(struct reader *);
+int thrum__read_merge_next(struct thrum_trace *, const struct thrum_event **, size_t *count,
 	struct thrum_error_info *);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define PEEK_SIZE (sizeof(struct thrum__packet) + 16) /* with the first event's header */
 
-uint64_t thrum__packet_first(const uint8_t *bytes, size_t size)
+uint64_t thrum__read_packet_first(const uint8_t *bytes, size_t size)
 {
 	struct thrum__packet packet;
 	const uint8_t *event = bytes + sizeof packet;
@@ -45,7 +45,7 @@ static uint64_t packets_there(const struct reader *r)
 static int load_header_words(struct reader *r)
 {
 	struct thrum__header now;
-	int64_t got = thrum__input_read(&r->trace.input, 0, &now, sizeof now);
+	int64_t got = thrum__format_input_read(&r->trace.input, 0, &now, sizeof now);
 
 	if (got < (int64_t)sizeof now)
 		return got < 0 ? (int)got : -THRUM_E_TRUNCATED;
@@ -104,20 +104,20 @@ static bool set_good(struct reader *r, struct packet_ref *ref, const uint8_t *by
 	struct thrum__packet packet;
 
 	memcpy(&packet, bytes, sizeof packet);
-	if (!thrum__clock_is_plausible(r, packet.begin, 0))
+	if (!thrum__read_clock_is_plausible(r, packet.begin, 0))
 		return false;
 	*ref = (struct packet_ref){
 		.lane = packet.lane,
 		.seq = packet.seq,
 		.begin = packet.begin,
-		.first = thrum__packet_first(bytes, size),
+		.first = thrum__read_packet_first(bytes, size),
 		.own = packet.own,
 		.tid = packet.tid,
 		.ticket = packet.ticket,
 		.content = packet.content_size / 8,
 		.state = PACKET_GOOD,
 	};
-	if (!thrum__clock_is_plausible(r, ref->first, 0))
+	if (!thrum__read_clock_is_plausible(r, ref->first, 0))
 		ref->first = packet.begin;
 	return true;
 }
@@ -128,8 +128,8 @@ static int look_at(struct reader *r, uint32_t index)
 	struct packet_ref *ref = &r->packets[index], before = *ref;
 	uint8_t bytes[PEEK_SIZE];
 	size_t size;
-	int result = thrum__packet_peek(&r->trace.input, &r->header, index, bytes, sizeof bytes,
-		&size);
+	int result = thrum__format_packet_peek(&r->trace.input, &r->header, index, bytes,
+		sizeof bytes, &size);
 
 	if (result == 0 || result == THRUM__REUSED) {
 		*ref = (struct packet_ref){0};
@@ -154,7 +154,7 @@ static int set_lane(struct reader *r, size_t first, size_t end)
 {
 	const struct packet_ref *from = &r->packets[r->order[first]];
 	const struct packet_ref *to = &r->packets[r->order[end - 1]];
-	int64_t index = thrum__lane_index(r, from->lane);
+	int64_t index = thrum__read_lane_index(r, from->lane);
 
 	if (index < 0)
 		return (int)index;
@@ -171,7 +171,7 @@ static int set_lane(struct reader *r, size_t first, size_t end)
 
 static int set_lanes(struct reader *r)
 {
-	int64_t count = thrum__order_packets(r);
+	int64_t count = thrum__read_order_packets(r);
 	size_t first = 0;
 
 	if (count < 0)
@@ -193,11 +193,11 @@ static int set_lanes(struct reader *r)
 	}
 	r->holds_back = false;
 	for (uint32_t i = 0; i < r->lane_count; i++)
-		thrum__lane_reposition(r, &r->lanes[i]);
+		thrum__read_lane_reposition(r, &r->lanes[i]);
 	return 0;
 }
 
-int thrum__scan(struct reader *r)
+int thrum__read_scan(struct reader *r)
 {
 	bool is_new = r->holds_back;
 	int error = load_header_words(r);

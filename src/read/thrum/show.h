@@ -95,7 +95,7 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s
 	if (number < s->reader->definition_room)
 		d = s->reader->definitions[number];
 	if (UNLIKELY(!d))
-		d = thrum__definition(s->reader, number);
+		d = thrum__read_definition(s->reader, number);
 	if (UNLIKELY(!d))
 		set_text(end, "", 0);
 	else if (UNLIKELY(d->type != type))

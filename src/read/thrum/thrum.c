@@ -28,11 +28,12 @@ static bool load_definition(const struct reader *r, uint32_t number, struct thru
 
 	if (number == 0 || number >= r->definition_count)
 		return false;
-	if (thrum__input_read(input, offset, type, sizeof type) != sizeof type || type[0] == 0)
+	if (thrum__format_input_read(input, offset, type, sizeof type) != sizeof type ||
+		type[0] == 0)
 		return false;
 	/* Partner: the release store of the type, behind everything else. */
 	atomic_thread_fence(memory_order_acquire);
-	return thrum__input_read(input, offset, cell, sizeof *cell) == sizeof *cell;
+	return thrum__format_input_read(input, offset, cell, sizeof *cell) == sizeof *cell;
 }
 
 static struct definition *make_definition(const struct reader *r, uint32_t number)
@@ -82,7 +83,7 @@ static bool make_room_for_definition(struct reader *r, uint32_t number)
 	return true;
 }
 
-const struct definition *thrum__definition(struct reader *r, uint32_t number)
+const struct definition *thrum__read_definition(struct reader *r, uint32_t number)
 {
 	if (number >= THRUM__DEFINITIONS_MAX ||
 		(number >= r->definition_room && !make_room_for_definition(r, number)))
@@ -95,7 +96,7 @@ const struct definition *thrum__definition(struct reader *r, uint32_t number)
 static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, unsigned number)
 {
 	struct reader *r = reader_of((struct thrum_trace *)trace);
-	const struct definition *d = number ? thrum__definition(r, number) : NULL;
+	const struct definition *d = number ? thrum__read_definition(r, number) : NULL;
 
 	return d && d->type == THRUM__DEFINES_SITE ? &d->site : NULL;
 }
@@ -126,7 +127,7 @@ static int make_room_for_lane(struct reader *r)
 	return 0;
 }
 
-int64_t thrum__lane_index(struct reader *r, uint64_t number)
+int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
 {
 	uint32_t low = 0, high = r->lane_count;
 
@@ -198,7 +199,7 @@ static void close_reader(struct thrum_trace *trace)
 	}
 	for (uint32_t i = 0; i < r->definition_room; i++)
 		free(r->definitions[i]);
-	thrum__live_finish(r);
+	thrum__read_live_finish(r);
 	free(r->notes);
 	free(r->definitions);
 	free(r->packets);
@@ -213,21 +214,21 @@ static int load_header(struct reader *r, struct thrum_error_info *info)
 {
 	const char *what;
 	uint64_t offset;
-	int64_t got = thrum__input_read(&r->trace.input, 0, &r->header, sizeof r->header);
+	int64_t got = thrum__format_input_read(&r->trace.input, 0, &r->header, sizeof r->header);
 
 	if (got < 0)
-		return thrum__error_set(info, (int)got, 0, "its header can't be read");
+		return thrum__read_error_set(info, (int)got, 0, "its header can't be read");
 	if (got < (int64_t)sizeof r->header)
-		return thrum__error_set(info, -THRUM_E_TRUNCATED, (uint64_t)got,
+		return thrum__read_error_set(info, -THRUM_E_TRUNCATED, (uint64_t)got,
 			"truncated at byte %llu, in the header", (unsigned long long)got);
-	int error = thrum__header_check(&r->header, &what, &offset);
+	int error = thrum__format_check_header(&r->header, &what, &offset);
 
 	if (error == -THRUM_E_VERSION)
-		return thrum__error_set(info, error, offset,
+		return thrum__read_error_set(info, error, offset,
 			"written by a newer thrum: format version %u, this one reads up to %u",
 			(unsigned)r->header.version, THRUM__VERSION);
 	if (error)
-		return thrum__error_set(info, error, offset, "damaged header: %s at byte %llu",
+		return thrum__read_error_set(info, error, offset, "damaged header: %s at byte %llu",
 			what, (unsigned long long)offset);
 	/* Whatever they hold, they end. */
 	r->header.program[sizeof r->header.program - 1] = '\0';
@@ -269,7 +270,7 @@ static void set_base(struct reader *r)
 			ref->first < base)
 			base = ref->first;
 	}
-	base = thrum__live_earliest(r, base);
+	base = thrum__read_live_earliest(r, base);
 	if (base == UINT64_MAX)
 		base = start->ticks;
 	r->clock.base = base;
@@ -301,25 +302,25 @@ static int look_around(struct reader *r)
 	r->notes = malloc(sizeof *r->notes);
 	if (!r->notes)
 		return -THRUM_E_MEMORY;
-	thrum__clock_init(r);
+	thrum__read_clock_init(r);
 	/* The table first: what is created later is in packets that will be overwritten last. */
-	int error = thrum__live_init(r);
+	int error = thrum__read_live_init(r);
 
 	if (!error)
-		error = thrum__scan(r);
+		error = thrum__read_scan(r);
 	/* What is held back is seen for the second time then. */
 	if (error >= 0 && r->holds_back)
-		error = thrum__scan(r);
+		error = thrum__read_scan(r);
 	if (error < 0)
 		return error;
 	r->has_ended = r->header.state != THRUM__RECORDING;
-	error = thrum__live_find_lanes(r);
+	error = thrum__read_live_find_lanes(r);
 	if (!error)
 		error = sort_lanes(r);
 	if (!error)
-		error = thrum__live_find_lanes(r);
+		error = thrum__read_live_find_lanes(r);
 	set_base(r);
-	thrum__merge_restart(r);
+	thrum__read_merge_restart(r);
 	return error;
 }
 
@@ -329,7 +330,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 	struct reader *r = calloc(1, sizeof *r);
 
 	if (!r)
-		return thrum__error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	r->trace.input = *input;
 	int error = load_header(r, info);
 
@@ -337,7 +338,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 		set_info(r);
 		error = look_around(r);
 		if (error < 0)
-			thrum__error_set(info, error, 0, "reading failed");
+			thrum__read_error_set(info, error, 0, "reading failed");
 	}
 	if (error) {
 		close_reader(&r->trace);
@@ -357,23 +358,23 @@ static int refresh(struct thrum_trace *trace, struct thrum_error_info *info)
 		return 0;
 	/* Known before looking: then there is nothing new after it. */
 	r->is_dead = strcmp(trace->info.state, "killed") == 0;
-	thrum__clock_update(r);
-	int result = thrum__scan(r);
+	thrum__read_clock_update(r);
+	int result = thrum__read_scan(r);
 
 	if (result < 0)
-		return thrum__error_set(info, result, 0, "reading failed");
+		return thrum__read_error_set(info, result, 0, "reading failed");
 	if (!r->is_dead || r->header.state != THRUM__RECORDING)
 		trace->info.state = state_name(r->header.state);
 	r->has_ended = r->is_dead || r->header.state != THRUM__RECORDING;
-	thrum__merge_restart(r);
+	thrum__read_merge_restart(r);
 	return result || r->has_ended ? 1 : THRUM__NOTHING_NEW;
 }
 
-const struct thrum__format thrum__format_thrum = {
+const struct thrum__read_format thrum__read_thrum_format = {
 	.name = "thrum",
 	.probe = probe,
 	.open = open_reader,
-	.next = thrum__merge_next,
+	.next = thrum__read_merge_next,
 	.refresh = refresh,
 	.site = get_site,
 	.lane = get_lane,

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "report/document/parts.h"
 
-const char *thrum__role_name(int role)
+const char *thrum__document_role_name(int role)
 {
 #define THRUM__X(NAME, word) word,
 	static const char *const words[] = {THRUM__ROLES(THRUM__X)};
@@ -16,7 +16,7 @@ const char *thrum__role_name(int role)
 	return role >= 0 && role <= THRUM__ROLE_MORE ? words[role] : "unknown";
 }
 
-const char *thrum__link_name(int link)
+const char *thrum__document_link_name(int link)
 {
 	static const char *const words[] = {THRUM__LINKS(THRUM__X)};
 #undef THRUM__X
@@ -37,14 +37,14 @@ void thrum__document_finish(struct thrum__document *document)
 	*document = (struct thrum__document){0};
 }
 
-void thrum__write_begin(struct thrum__writer *w, const struct thrum__model *model,
+void thrum__document_write_begin(struct thrum__document_writer *w, const struct thrum__model *model,
 	struct thrum__document *document)
 {
-	*w = (struct thrum__writer){model, document, false};
+	*w = (struct thrum__document_writer){model, document, false};
 	document->count = document->piece_count = document->text_size = 0;
 }
 
-int thrum__write_end(struct thrum__writer *w)
+int thrum__document_write_end(struct thrum__document_writer *w)
 {
 	if (!w->failed)
 		return 0;
@@ -54,14 +54,15 @@ int thrum__write_end(struct thrum__writer *w)
 
 /* ---- Paragraphs ---------------------------------------------------------------------------- */
 
-struct thrum__paragraph *thrum__write_paragraph(struct thrum__writer *w, int role, const char *key)
+struct thrum__document_paragraph *thrum__document_write_paragraph(struct thrum__document_writer *w,
+	int role, const char *key)
 {
-	static struct thrum__paragraph nowhere;
+	static struct thrum__document_paragraph nowhere;
 	struct thrum__document *document = w->document;
 
 	if (!w->failed && document->count == document->room) {
-		struct thrum__paragraph *paragraphs = thrum__grow(document->paragraphs,
-			&document->room, sizeof *paragraphs);
+		struct thrum__document_paragraph *paragraphs =
+			thrum__base_grow(document->paragraphs, &document->room, sizeof *paragraphs);
 
 		if (paragraphs)
 			document->paragraphs = paragraphs;
@@ -69,31 +70,32 @@ struct thrum__paragraph *thrum__write_paragraph(struct thrum__writer *w, int rol
 	}
 	if (w->failed)
 		return &nowhere;
-	document->paragraphs[document->count] = (struct thrum__paragraph){.role = (uint8_t)role,
-		.key = key,
-		.first = document->piece_count};
+	document->paragraphs[document->count] =
+		(struct thrum__document_paragraph){.role = (uint8_t)role,
+			.key = key,
+			.first = document->piece_count};
 	return &document->paragraphs[document->count++];
 }
 
-void thrum__write_section(struct thrum__writer *w, const char *text)
+void thrum__document_write_section(struct thrum__document_writer *w, const char *text)
 {
-	thrum__write_paragraph(w, THRUM__ROLE_SECTION, "");
-	thrum__write_text(w, text);
+	thrum__document_write_paragraph(w, THRUM__ROLE_SECTION, "");
+	thrum__document_write_text(w, text);
 }
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
 /* Puts it to the document's text. */
-static struct thrum__piece_of_text make_piece(struct thrum__writer *w, const char *text,
+static struct thrum__document_piece make_piece(struct thrum__document_writer *w, const char *text,
 	size_t size)
 {
 	struct thrum__document *document = w->document;
-	struct thrum__piece_of_text piece = {.offset = document->text_size};
+	struct thrum__document_piece piece = {.offset = document->text_size};
 	/* What is not shown becomes three bytes. */
 	size_t room = size < THRUM__DOCUMENT_TEXT / 3 ? 3 * size : THRUM__DOCUMENT_TEXT;
 
 	while (!w->failed && document->text_room - document->text_size < room) {
-		char *grown = thrum__grow(document->text, &document->text_room, 1);
+		char *grown = thrum__base_grow(document->text, &document->text_room, 1);
 
 		if (grown)
 			document->text = grown;
@@ -101,19 +103,20 @@ static struct thrum__piece_of_text make_piece(struct thrum__writer *w, const cha
 	}
 	if (w->failed || size == 0)
 		return piece;
-	piece.size = (uint32_t)thrum__text_clean(text, size, document->text + piece.offset, room);
+	piece.size = (uint32_t)thrum__base_utf8_clean(text, size, document->text + piece.offset,
+		room);
 	document->text_size += piece.size;
 	return piece;
 }
 
-static void add(struct thrum__writer *w, const char *text, size_t size, int link, int64_t target,
-	bool is_bad)
+static void add(struct thrum__document_writer *w, const char *text, size_t size, int link,
+	int64_t target, bool is_bad)
 {
 	struct thrum__document *document = w->document;
-	struct thrum__piece_of_text piece = make_piece(w, text, size);
+	struct thrum__document_piece piece = make_piece(w, text, size);
 
 	if (!w->failed && document->piece_count == document->piece_room) {
-		struct thrum__piece_of_text *pieces = thrum__grow(document->pieces,
+		struct thrum__document_piece *pieces = thrum__base_grow(document->pieces,
 			&document->piece_room, sizeof *pieces);
 
 		if (pieces)
@@ -129,60 +132,61 @@ static void add(struct thrum__writer *w, const char *text, size_t size, int link
 	document->paragraphs[document->count - 1].count++;
 }
 
-void thrum__write_bytes(struct thrum__writer *w, const char *text, size_t size)
+void thrum__document_write_bytes(struct thrum__document_writer *w, const char *text, size_t size)
 {
 	add(w, text, size, THRUM__LINK_TO_NONE, 0, false);
 }
 
-void thrum__write_text(struct thrum__writer *w, const char *text)
+void thrum__document_write_text(struct thrum__document_writer *w, const char *text)
 {
-	thrum__write_bytes(w, text, strlen(text));
+	thrum__document_write_bytes(w, text, strlen(text));
 }
 
-void thrum__write_bad(struct thrum__writer *w, const char *text)
+void thrum__document_write_bad(struct thrum__document_writer *w, const char *text)
 {
 	add(w, text, strlen(text), THRUM__LINK_TO_NONE, 0, true);
 }
 
-void thrum__write_link(struct thrum__writer *w, const char *text, size_t size, int link,
-	int64_t target)
+void thrum__document_write_link(struct thrum__document_writer *w, const char *text, size_t size,
+	int link, int64_t target)
 {
 	add(w, text, size, link, target, false);
 }
 
-void thrum__write_string(struct thrum__writer *w, uint32_t string)
+void thrum__document_write_string(struct thrum__document_writer *w, uint32_t string)
 {
 	size_t size;
 	const char *text = thrum__model_string(w->model, string, &size);
 
-	thrum__write_bytes(w, text, size);
+	thrum__document_write_bytes(w, text, size);
 }
 
-void thrum__write_moment(struct thrum__writer *w, int64_t time)
+void thrum__document_write_time(struct thrum__document_writer *w, int64_t time)
 {
 	char words[64];
-	size_t size = thrum__event_moment_words(time, words, sizeof words);
+	size_t size = thrum__words_event_time(time, words, sizeof words);
 
-	thrum__write_link(w, words, size, THRUM__LINK_TO_TIME, time);
+	thrum__document_write_link(w, words, size, THRUM__LINK_TO_TIME, time);
 }
 
-void thrum__write_duration(struct thrum__writer *w, int64_t ns)
+void thrum__document_write_duration(struct thrum__document_writer *w, int64_t ns)
 {
 	char words[64];
 
-	thrum__write_bytes(w, words, thrum__duration_words(ns, 4, words, sizeof words));
+	thrum__document_write_bytes(w, words, thrum__words_duration(ns, 4, words, sizeof words));
 }
 
-void thrum__write_number(struct thrum__writer *w, uint64_t number)
+void thrum__document_write_number(struct thrum__document_writer *w, uint64_t number)
 {
 	char words[THRUM__NUMBER_ROOM];
 
-	thrum__write_bytes(w, words, thrum__number_words(number, words));
+	thrum__document_write_bytes(w, words, thrum__words_number(number, words));
 }
 
-void thrum__write_aside(struct thrum__writer *w, const char *text, int link, int64_t target)
+void thrum__document_write_aside(struct thrum__document_writer *w, const char *text, int link,
+	int64_t target)
 {
-	struct thrum__piece_of_text aside = make_piece(w, text, strlen(text));
+	struct thrum__document_piece aside = make_piece(w, text, strlen(text));
 
 	if (w->failed)
 		return;

@@ -26,12 +26,12 @@
 	X(STEP, "step")       /* of a finding: `number`, 1 the cause; `aside` below, small */ \
 	X(MORE, "more")       /* how many lines aren't shown */
 
-enum thrum__role {
+enum thrum__document_role {
 #define THRUM__X(NAME, word) THRUM__ROLE_##NAME,
 	THRUM__ROLES(THRUM__X)
 #undef THRUM__X
 };
-const char *thrum__role_name(int role);
+const char *thrum__document_role_name(int role);
 
 /* X(NAME, word): where a piece leads to. */
 #define THRUM__LINKS(X) \
@@ -39,33 +39,33 @@ const char *thrum__role_name(int role);
 	X(TASK, "task") /* `target`: a task's index in the model */ \
 	X(TIME, "time") /* `target`: ns */
 
-enum thrum__link_kind {
+enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,
 	THRUM__LINKS(THRUM__X)
 #undef THRUM__X
 };
-const char *thrum__link_name(int link);
+const char *thrum__document_link_name(int link);
 
-struct thrum__piece_of_text {
+struct thrum__document_piece {
 	uint32_t offset, size; /* in the document's `text` */
 	int64_t target;
-	uint8_t link; /* enum thrum__link_kind */
+	uint8_t link; /* enum thrum__document_link_kind */
 	bool is_bad;  /* says what is wrong: in the theme's `bad` */
 };
 
-struct thrum__paragraph {
-	uint8_t role; /* enum thrum__role */
+struct thrum__document_paragraph {
+	uint8_t role; /* enum thrum__document_role */
 	uint8_t number;
-	const char *key;                   /* "Waits for"; static, or "" */
-	uint32_t first, count;             /* pieces */
-	struct thrum__piece_of_text aside; /* size 0: none */
+	const char *key;                    /* "Waits for"; static, or "" */
+	uint32_t first, count;              /* pieces */
+	struct thrum__document_piece aside; /* size 0: none */
 };
 
 /* Zero, or by init: empty. */
 struct thrum__document {
-	struct thrum__paragraph *paragraphs;
+	struct thrum__document_paragraph *paragraphs;
 	uint32_t count, room;
-	struct thrum__piece_of_text *pieces;
+	struct thrum__document_piece *pieces;
 	uint32_t piece_count, piece_room;
 	char *text;
 	uint32_t text_size, text_room;

@@ -21,33 +21,33 @@ static bool is_near_gap(const struct thrum__model *model, const struct thrum__fi
 		if (finding->steps[i].time < since)
 			since = finding->steps[i].time;
 	for (uint32_t i = model->gaps.first; i < model->gaps.count; i++)
-		if (thrum__has_row(&model->gaps, i) && THRUM__GAP(model, i, end) >= since &&
+		if (thrum__model_has_row(&model->gaps, i) && THRUM__GAP(model, i, end) >= since &&
 			THRUM__GAP(model, i, start) <= finding->until)
 			return true;
 	return false;
 }
 
 /* The sentence, with links where it names tasks. */
-static void write_sentence(struct thrum__writer *w, const struct thrum__finding *finding,
+static void write_sentence(struct thrum__document_writer *w, const struct thrum__finding *finding,
 	unsigned i)
 {
-	struct thrum__mention mentions[THRUM__MENTIONS_MAX];
+	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX];
 	char words[SENTENCE];
 	unsigned count;
-	size_t size = thrum__step_sentence(w->model, finding, i, words, sizeof words, mentions,
-		&count);
+	size_t size = thrum__words_step_sentence(w->model, finding, i, words, sizeof words,
+		mentions, &count);
 	size_t at = 0;
 
 	size = least(size, sizeof words - 1);
 	for (unsigned m = 0; m < count; m++) {
 		if (mentions[m].offset > at)
-			thrum__write_bytes(w, words + at, mentions[m].offset - at);
-		thrum__write_link(w, words + mentions[m].offset, mentions[m].size,
+			thrum__document_write_bytes(w, words + at, mentions[m].offset - at);
+		thrum__document_write_link(w, words + mentions[m].offset, mentions[m].size,
 			THRUM__LINK_TO_TASK, mentions[m].task);
 		at = mentions[m].offset + mentions[m].size;
 	}
 	if (size > at)
-		thrum__write_bytes(w, words + at, size - at);
+		thrum__document_write_bytes(w, words + at, size - at);
 }
 
 /* What goes on to the end: since when, and how long. */
@@ -63,7 +63,7 @@ static bool goes_on(int kind)
 	}
 }
 
-static void write_when(struct thrum__writer *w, const struct thrum__finding *finding,
+static void write_when(struct thrum__document_writer *w, const struct thrum__finding *finding,
 	const struct thrum__step *step)
 {
 	char words[160] = "";
@@ -73,46 +73,48 @@ static void write_when(struct thrum__writer *w, const struct thrum__finding *fin
 		strcpy(words, "since ");
 		at = strlen(words);
 	}
-	at += thrum__event_moment_words(step->time, words + at, sizeof words - at);
+	at += thrum__words_event_time(step->time, words + at, sizeof words - at);
 	if (goes_on(step->kind)) {
 		strcpy(words + at, ", ");
 		at += strlen(", ");
-		thrum__duration_words(thrum__time_between(step->time, finding->until), 4,
+		thrum__words_duration(thrum__base_time_between(step->time, finding->until), 4,
 			words + at, sizeof words - at);
 	}
-	thrum__write_aside(w, words, THRUM__LINK_TO_TIME, step->time);
+	thrum__document_write_aside(w, words, THRUM__LINK_TO_TIME, step->time);
 }
 
-static void write_behind(struct thrum__writer *w, uint32_t behind)
+static void write_behind(struct thrum__document_writer *w, uint32_t behind)
 {
 	if (behind == 0)
 		return;
-	thrum__write_paragraph(w, THRUM__ROLE_MORE, "");
-	thrum__write_text(w, "and ");
-	thrum__write_number(w, behind);
-	thrum__write_text(w, behind == 1 ? " more hangs behind it" : " more hang behind it");
+	thrum__document_write_paragraph(w, THRUM__ROLE_MORE, "");
+	thrum__document_write_text(w, "and ");
+	thrum__document_write_number(w, behind);
+	thrum__document_write_text(w,
+		behind == 1 ? " more hangs behind it" : " more hang behind it");
 }
 
 int thrum__document_finding(const struct thrum__model *model, const struct thrum__finding *finding,
 	struct thrum__document *document)
 {
-	struct thrum__writer w;
+	struct thrum__document_writer w;
 	char words[SENTENCE];
 
-	thrum__write_begin(&w, model, document);
-	thrum__finding_title(model, finding, words, sizeof words);
-	thrum__write_paragraph(&w, THRUM__ROLE_TITLE, "");
-	thrum__write_bad(&w, words);
-	thrum__write_paragraph(&w, THRUM__ROLE_REMARK, "");
-	thrum__write_text(&w, thrum__certainty_name(finding->certainty));
-	thrum__write_text(&w,
+	thrum__document_write_begin(&w, model, document);
+	thrum__words_finding_title(model, finding, words, sizeof words);
+	thrum__document_write_paragraph(&w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_bad(&w, words);
+	thrum__document_write_paragraph(&w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_text(&w, thrum__why_certainty_name(finding->certainty));
+	thrum__document_write_text(&w,
 		is_near_gap(model, finding) ? " · events were lost nearby"
 					    : " · no events lost nearby");
 	for (unsigned i = 0; i < finding->step_count; i++) {
-		thrum__write_paragraph(&w, THRUM__ROLE_STEP, "")->number = (uint8_t)(i + 1);
+		thrum__document_write_paragraph(&w, THRUM__ROLE_STEP, "")->number = (uint8_t)(i +
+			1);
 		write_sentence(&w, finding, i);
 		write_when(&w, finding, &finding->steps[i]);
 	}
 	write_behind(&w, finding->behind);
-	return thrum__write_end(&w);
+	return thrum__document_write_end(&w);
 }

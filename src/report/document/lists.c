@@ -38,15 +38,16 @@ static void keep(struct latest *latest, int64_t time, uint32_t row, uint32_t of)
 }
 
 /* The section's heading, if there is anything to say. */
-static bool begin_section(struct thrum__told *t, const char *name, const struct latest *latest)
+static bool begin_section(struct thrum__document_task_writer *t, const char *name,
+	const struct latest *latest)
 {
 	if (latest->all == 0)
 		return false;
-	thrum__write_section(&t->w, name);
+	thrum__document_write_section(&t->w, name);
 	if (latest->all > latest->count) {
-		thrum__write_paragraph(&t->w, THRUM__ROLE_MORE, "");
-		thrum__write_number(&t->w, latest->all - latest->count);
-		thrum__write_text(&t->w,
+		thrum__document_write_paragraph(&t->w, THRUM__ROLE_MORE, "");
+		thrum__document_write_number(&t->w, latest->all - latest->count);
+		thrum__document_write_text(&t->w,
 			latest->all - latest->count == 1 ? " earlier one isn't shown"
 							 : " earlier ones aren't shown");
 	}
@@ -57,35 +58,38 @@ static bool begin_section(struct thrum__told *t, const char *name, const struct 
 static size_t put_time(const struct latest *latest, unsigned line, char *to, size_t size)
 {
 	int64_t time = latest->lines[line].time;
-	int64_t span = thrum__time_between(latest->lines[0].time,
+	int64_t span = thrum__base_time_between(latest->lines[0].time,
 		latest->lines[latest->count - 1].time);
 
-	return span > 0 && span < 1000000 ? thrum__moment_words(time, 1, to, size)
-					  : thrum__event_moment_words(time, to, size);
+	return span > 0 && span < 1000000 ? thrum__words_time(time, 1, to, size)
+					  : thrum__words_event_time(time, to, size);
 }
 
-static void begin_line(struct thrum__told *t, const struct latest *latest, unsigned line)
+static void begin_line(struct thrum__document_task_writer *t, const struct latest *latest,
+	unsigned line)
 {
 	int64_t time = latest->lines[line].time;
 	char words[64];
 
-	thrum__write_paragraph(&t->w, THRUM__ROLE_LINE, "");
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_LINE, "");
 	put_time(latest, line, words, sizeof words);
-	thrum__write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
+	thrum__document_write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
 }
 
 /* ---- What was said ------------------------------------------------------------------------- */
 
 #define OF_NOTE THRUM__NONE /* a log line or tag; else the counter's number */
 
-static void keep_notes(const struct thrum__told *t, bool labels, struct latest *latest)
+static void keep_notes(const struct thrum__document_task_writer *t, bool labels,
+	struct latest *latest)
 {
 	const struct thrum__model *model = t->w.model;
 
 	for (unsigned i = t->count; i-- > 0;) {
 		uint32_t note = THRUM__TASK(model, t->tasks[i], note);
 
-		for (; thrum__has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev)) {
+		for (; thrum__model_has_row(&model->notes, note);
+			note = THRUM__NOTE(model, note, prev)) {
 			uint8_t kind = THRUM__NOTE(model, note, kind);
 
 			if (kind != THRUM__NOTE_DUE && (kind == THRUM__NOTE_LABEL) == labels)
@@ -94,7 +98,7 @@ static void keep_notes(const struct thrum__told *t, bool labels, struct latest *
 	}
 }
 
-static bool is_of(const struct thrum__told *t, uint32_t task)
+static bool is_of(const struct thrum__document_task_writer *t, uint32_t task)
 {
 	bool is = false;
 
@@ -103,7 +107,7 @@ static bool is_of(const struct thrum__told *t, uint32_t task)
 	return is;
 }
 
-static void keep_values(const struct thrum__told *t, struct latest *latest)
+static void keep_values(const struct thrum__document_task_writer *t, struct latest *latest)
 {
 	const struct thrum__model *model = t->w.model;
 
@@ -111,39 +115,40 @@ static void keep_values(const struct thrum__told *t, struct latest *latest)
 		const struct thrum__counter *counter = &model->counters[i];
 
 		for (uint32_t row = counter->values.count; row-- > counter->values.first;)
-			if (thrum__has_value(&counter->values, row) &&
+			if (thrum__model_has_value(&counter->values, row) &&
 				is_of(t, THRUM__VALUE(counter, row, task)))
 				keep(latest, THRUM__VALUE(counter, row, time), row, i);
 	}
 }
 
 /* "packets-sent 0 → 1" */
-static void write_value(struct thrum__told *t, const struct thrum__counter *counter, uint32_t row)
+static void write_value(struct thrum__document_task_writer *t, const struct thrum__counter *counter,
+	uint32_t row)
 {
 	char words[64];
 	int64_t old = counter->start;
 
-	if (row > 0 && thrum__has_value(&counter->values, row - 1))
+	if (row > 0 && thrum__model_has_value(&counter->values, row - 1))
 		old = THRUM__VALUE(counter, row - 1, value);
 	snprintf(words, sizeof words, " %" PRId64 " → %" PRId64, old,
 		THRUM__VALUE(counter, row, value));
-	thrum__write_string(&t->w, counter->name);
-	thrum__write_text(&t->w, words);
+	thrum__document_write_string(&t->w, counter->name);
+	thrum__document_write_text(&t->w, words);
 }
 
-static void write_note(struct thrum__told *t, uint32_t note)
+static void write_note(struct thrum__document_task_writer *t, uint32_t note)
 {
 	const struct thrum__model *model = t->w.model;
 	char words[32];
 
-	thrum__write_string(&t->w, THRUM__NOTE(model, note, text));
+	thrum__document_write_string(&t->w, THRUM__NOTE(model, note, text));
 	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_TAG_VALUE)
 		return;
 	snprintf(words, sizeof words, " %" PRId64, THRUM__NOTE(model, note, value));
-	thrum__write_text(&t->w, words);
+	thrum__document_write_text(&t->w, words);
 }
 
-static void tell_log(struct thrum__told *t)
+static void tell_log(struct thrum__document_task_writer *t)
 {
 	struct latest latest = {.count = 0};
 
@@ -162,7 +167,7 @@ static void tell_log(struct thrum__told *t)
 }
 
 /* One is the title already. */
-static void tell_labels(struct thrum__told *t)
+static void tell_labels(struct thrum__document_task_writer *t)
 {
 	struct latest latest = {.count = 0};
 
@@ -177,30 +182,31 @@ static void tell_labels(struct thrum__told *t)
 
 /* ---- Other tasks --------------------------------------------------------------------------- */
 
-static void tell_tasks(struct thrum__told *t, const char *name, const struct latest *latest)
+static void tell_tasks(struct thrum__document_task_writer *t, const char *name,
+	const struct latest *latest)
 {
 	if (!begin_section(t, name, latest))
 		return;
 	for (unsigned i = 0; i < latest->count; i++) {
 		begin_line(t, latest, i);
-		thrum__tell_task(t, latest->lines[i].row);
+		thrum__document_tell_task(t, latest->lines[i].row);
 	}
 }
 
-static void tell_created(struct thrum__told *t)
+static void tell_created(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	struct latest latest = {.count = 0};
 
 	for (uint32_t task = model->tasks.count; task-- > model->tasks.first;)
-		if (thrum__has_row(&model->tasks, task) &&
+		if (thrum__model_has_row(&model->tasks, task) &&
 			is_of(t, THRUM__TASK(model, task, creator)) && !is_of(t, task))
 			keep(&latest, THRUM__TASK(model, task, created), task, 0);
 	tell_tasks(t, "Created", &latest);
 }
 
 /* Edges of a kind with who is at the other end, other than the chain itself. */
-static void tell_edges(struct thrum__told *t, const char *name, int kind, bool out)
+static void tell_edges(struct thrum__document_task_writer *t, const char *name, int kind, bool out)
 {
 	const struct thrum__model *model = t->w.model;
 	struct latest latest = {.count = 0};
@@ -209,7 +215,7 @@ static void tell_edges(struct thrum__told *t, const char *name, int kind, bool o
 		uint32_t edge = out ? THRUM__TASK(model, t->tasks[i], edge_out)
 				    : THRUM__TASK(model, t->tasks[i], edge_in);
 
-		while (thrum__has_row(&model->edges, edge)) {
+		while (thrum__model_has_row(&model->edges, edge)) {
 			uint32_t other = out ? THRUM__EDGE(model, edge, to)
 					     : THRUM__EDGE(model, edge, from);
 
@@ -224,21 +230,22 @@ static void tell_edges(struct thrum__told *t, const char *name, int kind, bool o
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
-static void write_lane(struct thrum__told *t, uint32_t lane)
+static void write_lane(struct thrum__document_task_writer *t, uint32_t lane)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t own = lane < model->lane_count ? model->lanes[lane].task : THRUM__NONE;
 	char words[32];
 
-	if (thrum__has_row(&model->tasks, own) && THRUM__TASK(model, own, name) != THRUM__NONE) {
-		thrum__write_string(&t->w, THRUM__TASK(model, own, name));
+	if (thrum__model_has_row(&model->tasks, own) &&
+		THRUM__TASK(model, own, name) != THRUM__NONE) {
+		thrum__document_write_string(&t->w, THRUM__TASK(model, own, name));
 		return;
 	}
 	snprintf(words, sizeof words, "%" PRIu32, lane);
-	thrum__write_text(&t->w, words);
+	thrum__document_write_text(&t->w, words);
 }
 
-static void tell_runs(struct thrum__told *t)
+static void tell_runs(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	struct latest latest = {.count = 0};
@@ -247,25 +254,26 @@ static void tell_runs(struct thrum__told *t)
 	for (unsigned i = t->count; i-- > 0;) {
 		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
 
-		for (; thrum__has_row(&model->runs, run); run = THRUM__RUN(model, run, prev))
+		for (; thrum__model_has_row(&model->runs, run); run = THRUM__RUN(model, run, prev))
 			keep(&latest, THRUM__RUN(model, run, start), run, 0);
 	}
 	if (!begin_section(t, "Ran", &latest))
 		return;
-	thrum__write_paragraph(&t->w, THRUM__ROLE_HEADER, "");
-	thrum__write_text(&t->w, "when");
-	thrum__write_text(&t->w, "for");
-	thrum__write_text(&t->w, "lane");
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_HEADER, "");
+	thrum__document_write_text(&t->w, "when");
+	thrum__document_write_text(&t->w, "for");
+	thrum__document_write_text(&t->w, "lane");
 	for (unsigned i = 0; i < latest.count; i++) {
-		thrum__write_paragraph(&t->w, THRUM__ROLE_ROW, "");
-		thrum__write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
+		thrum__document_write_paragraph(&t->w, THRUM__ROLE_ROW, "");
+		thrum__document_write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
 			THRUM__LINK_TO_TIME, latest.lines[i].time);
-		thrum__write_duration(&t->w, thrum__run_length(model, latest.lines[i].row));
+		thrum__document_write_duration(&t->w,
+			thrum__stats_run_length(model, latest.lines[i].row));
 		write_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));
 	}
 }
 
-void thrum__tell_lists(struct thrum__told *t)
+void thrum__document_tell_lists(struct thrum__document_task_writer *t)
 {
 	tell_log(t);
 	tell_labels(t);

@@ -18,7 +18,7 @@
 
 /* ---- The chain ----------------------------------------------------------------------------- */
 
-static bool is_member(const struct thrum__told *t, uint32_t task)
+static bool is_member(const struct thrum__document_task_writer *t, uint32_t task)
 {
 	for (unsigned i = 0; i < t->count; i++)
 		if (t->tasks[i] == task)
@@ -31,24 +31,25 @@ static uint32_t before(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in)) {
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
-			thrum__has_row(&model->tasks, from) &&
+			thrum__model_has_row(&model->tasks, from) &&
 			THRUM__TASK(model, from, became) == task)
 			return from;
 	}
 	return THRUM__NONE;
 }
 
-static void find_chain(struct thrum__told *t, uint32_t task)
+static void find_chain(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
 
 	/* Back, the earlier ones behind; then the other way round, and forth. */
 	for (uint32_t at = task; t->count < THRUM__CHAIN_MAX / 2 &&
-		thrum__has_row(&model->tasks, at) && !is_member(t, at);
+		thrum__model_has_row(&model->tasks, at) && !is_member(t, at);
 		at = before(model, at))
 		t->tasks[t->count++] = at;
 	for (unsigned i = 0; i < t->count / 2; i++) {
@@ -58,7 +59,7 @@ static void find_chain(struct thrum__told *t, uint32_t task)
 		t->tasks[t->count - 1 - i] = other;
 	}
 	for (uint32_t at = THRUM__TASK(model, task, became); t->count < THRUM__CHAIN_MAX - 1 &&
-		thrum__has_row(&model->tasks, at) && !is_member(t, at);
+		thrum__model_has_row(&model->tasks, at) && !is_member(t, at);
 		at = THRUM__TASK(model, at, became))
 		t->tasks[t->count++] = at;
 	t->task = task;
@@ -71,7 +72,7 @@ static void find_chain(struct thrum__told *t, uint32_t task)
 
 /* Whether its words are those of others, too: of the same label, or place. Labels with numbers are
  * tallied without these, and so not found: the numbers tell them apart. */
-static bool is_one_of_many(const struct thrum__told *t, uint32_t task)
+static bool is_one_of_many(const struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__tallies *labels = &t->stats->by[THRUM__BY_LABEL];
 	size_t size;
@@ -82,42 +83,43 @@ static bool is_one_of_many(const struct thrum__told *t, uint32_t task)
 		return thrum__model_site(t->w.model, task) != NULL;
 	for (unsigned kind = 0; kind < KINDS_LOOKED_AT && size <= THRUM__LABEL_PATTERN_MAX;
 		kind++) {
-		uint32_t tally = thrum__keys_find(&labels->keys, kind, name, size);
+		uint32_t tally = thrum__base_keys_find(&labels->keys, kind, name, size);
 
 		many += tally == THRUM__NONE ? 0 : labels->tallies[tally].tasks;
 	}
 	return many > 1;
 }
 
-void thrum__tell_task(struct thrum__told *t, uint32_t task)
+void thrum__document_tell_task(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
 	char words[THRUM__DOCUMENT_TEXT];
 	size_t size;
 
-	if (!thrum__has_row(&model->tasks, task)) {
-		thrum__write_text(&t->w, task == THRUM__NONE ? "nobody" : "a forgotten task");
+	if (!thrum__model_has_row(&model->tasks, task)) {
+		thrum__document_write_text(&t->w,
+			task == THRUM__NONE ? "nobody" : "a forgotten task");
 		return;
 	}
-	size = thrum__view_task_words(model, task, words, sizeof words - 32);
+	size = thrum__words_task(model, task, words, sizeof words - 32);
 	if (size >= sizeof words - 32)
 		size = sizeof words - 33;
 	if (is_one_of_many(t, task))
 		size += (size_t)snprintf(words + size, sizeof words - size,
 			model->signed_ids ? " %" PRId64 : " %" PRIu64,
 			THRUM__TASK(model, task, id));
-	thrum__write_link(&t->w, words, size, THRUM__LINK_TO_TASK, task);
+	thrum__document_write_link(&t->w, words, size, THRUM__LINK_TO_TASK, task);
 }
 
-static void write_pair(struct thrum__told *t, const char *key)
+static void write_pair(struct thrum__document_task_writer *t, const char *key)
 {
-	thrum__write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
 }
 
 /* ---- What it is ---------------------------------------------------------------------------- */
 
 /* "bind 6 » bind 15": a link each, but for the task itself. */
-static void write_kinds(struct thrum__told *t)
+static void write_kinds(struct thrum__document_task_writer *t)
 {
 	unsigned from = 0, at = 0;
 
@@ -126,51 +128,53 @@ static void write_kinds(struct thrum__told *t)
 	if (t->count > KINDS_SHOWN)
 		from = at < KINDS_SHOWN / 2 ? 0 : at - KINDS_SHOWN / 2;
 	if (from > 0)
-		thrum__write_text(&t->w, "… » ");
+		thrum__document_write_text(&t->w, "… » ");
 	for (unsigned i = from; i < t->count && i < from + KINDS_SHOWN; i++) {
 		char words[128];
-		size_t size = thrum__kind_and_id(t->w.model, t->tasks[i], words, sizeof words);
+		size_t size = thrum__words_kind_and_id(t->w.model, t->tasks[i], words,
+			sizeof words);
 
 		if (i > from)
-			thrum__write_text(&t->w, " » ");
+			thrum__document_write_text(&t->w, " » ");
 		if (t->tasks[i] == t->task)
-			thrum__write_bytes(&t->w, words, size);
+			thrum__document_write_bytes(&t->w, words, size);
 		else
-			thrum__write_link(&t->w, words, size, THRUM__LINK_TO_TASK, t->tasks[i]);
+			thrum__document_write_link(&t->w, words, size, THRUM__LINK_TO_TASK,
+				t->tasks[i]);
 	}
 	if (from + KINDS_SHOWN < t->count)
-		thrum__write_text(&t->w, " » …");
+		thrum__document_write_text(&t->w, " » …");
 }
 
-static void write_head(struct thrum__told *t)
+static void write_head(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	bool should = false;
 	char words[THRUM__DOCUMENT_TEXT], kind[128];
-	size_t size = thrum__view_task_words(model, t->task, words, sizeof words);
+	size_t size = thrum__words_task(model, t->task, words, sizeof words);
 
-	thrum__write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
-	thrum__write_bytes(&t->w, words, size < sizeof words ? size : sizeof words - 1);
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_bytes(&t->w, words, size < sizeof words ? size : sizeof words - 1);
 	for (unsigned i = 0; i < t->count; i++)
 		should |= THRUM__TASK(model, t->tasks[i], flags) & THRUM__TASK_SHOULD_RESOLVE;
 	/* What has no name is called by its kind: no need to say that twice. */
-	thrum__kind_and_id(model, t->task, kind, sizeof kind);
+	thrum__words_kind_and_id(model, t->task, kind, sizeof kind);
 	if (t->count == 1 && !should && strcmp(words, kind) == 0)
 		return;
-	thrum__write_paragraph(&t->w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_REMARK, "");
 	write_kinds(t);
 	if (should)
-		thrum__write_text(&t->w, " · should resolve");
+		thrum__document_write_text(&t->w, " · should resolve");
 }
 
 /* Whether it runs when no other does. */
-static bool is_idle(const struct thrum__told *t)
+static bool is_idle(const struct thrum__document_task_writer *t)
 {
 	return THRUM__TASK(t->w.model, t->heir, flags) & THRUM__TASK_LANE ||
-		thrum__is_main_context(t->w.model, t->heir);
+		thrum__words_is_main_context(t->w.model, t->heir);
 }
 
-static void write_state(struct thrum__told *t)
+static void write_state(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	int state = THRUM__TASK(model, t->heir, state);
@@ -180,23 +184,23 @@ static void write_state(struct thrum__told *t)
 		stuck |= thrum__model_is_stuck(model, t->tasks[i]);
 	write_pair(t, "State");
 	if (stuck)
-		thrum__write_bad(&t->w, "never resolved");
+		thrum__document_write_bad(&t->w, "never resolved");
 	else if (state == THRUM__STATE_FAILED)
-		thrum__write_bad(&t->w, "failed");
+		thrum__document_write_bad(&t->w, "failed");
 	else if (is_idle(t))
-		thrum__write_text(&t->w, "runs when no other task does");
+		thrum__document_write_text(&t->w, "runs when no other task does");
 	else
-		thrum__write_text(&t->w, thrum__state_name(state));
-	if (thrum__has_row(&model->tasks, t->heir) &&
+		thrum__document_write_text(&t->w, thrum__model_state_name(state));
+	if (thrum__model_has_row(&model->tasks, t->heir) &&
 		*thrum__model_string(model, THRUM__TASK(model, t->heir, failure), NULL)) {
-		thrum__write_text(&t->w, ": ");
-		thrum__write_string(&t->w, THRUM__TASK(model, t->heir, failure));
+		thrum__document_write_text(&t->w, ": ");
+		thrum__document_write_string(&t->w, THRUM__TASK(model, t->heir, failure));
 	}
 	if (thrum__model_is_unsure(model, t->heir))
-		thrum__write_text(&t->w, "; events are missing, so this may be wrong");
+		thrum__document_write_text(&t->w, "; events are missing, so this may be wrong");
 }
 
-static void write_site(struct thrum__told *t)
+static void write_site(struct thrum__document_task_writer *t)
 {
 	const struct thrum_trace_site *site = thrum__model_site(t->w.model, t->task);
 	char line[16];
@@ -204,16 +208,16 @@ static void write_site(struct thrum__told *t)
 	if (!site)
 		return;
 	write_pair(t, "Site");
-	thrum__write_text(&t->w, site->function);
+	thrum__document_write_text(&t->w, site->function);
 	snprintf(line, sizeof line, ":%" PRIu32, site->line);
-	thrum__write_text(&t->w, *site->function ? ", " : "");
-	thrum__write_text(&t->w, site->file);
-	thrum__write_text(&t->w, line);
+	thrum__document_write_text(&t->w, *site->function ? ", " : "");
+	thrum__document_write_text(&t->w, site->file);
+	thrum__document_write_text(&t->w, line);
 }
 
 /* ---- When ---------------------------------------------------------------------------------- */
 
-static void write_beginning(struct thrum__told *t)
+static void write_beginning(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t first = t->tasks[0];
@@ -224,29 +228,30 @@ static void write_beginning(struct thrum__told *t)
 
 	write_pair(t, "Begins");
 	if (THRUM__TASK(model, first, flags) & THRUM__TASK_PREEXISTING) {
-		thrum__write_text(&t->w, "before the trace");
+		thrum__document_write_text(&t->w, "before the trace");
 		return;
 	}
-	thrum__write_moment(&t->w, t->start);
+	thrum__document_write_time(&t->w, t->start);
 	if (parent != THRUM__NONE) {
-		thrum__write_text(&t->w, ", from ");
-		thrum__tell_task(t, parent);
+		thrum__document_write_text(&t->w, ", from ");
+		thrum__document_tell_task(t, parent);
 	}
 	if (t->start == created || THRUM__TASK(model, first, creator) == THRUM__NONE)
 		return;
 	write_pair(t, "Created at");
-	thrum__write_moment(&t->w, created);
-	thrum__write_text(&t->w, " by ");
-	thrum__tell_task(t, THRUM__TASK(model, first, creator));
+	thrum__document_write_time(&t->w, created);
+	thrum__document_write_text(&t->w, " by ");
+	thrum__document_tell_task(t, THRUM__TASK(model, first, creator));
 }
 
 /* Who ended the chain: the edge to its last task. */
-static uint32_t ending(const struct thrum__told *t)
+static uint32_t ending(const struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t edge = THRUM__TASK(model, t->heir, edge_in);
 
-	for (; thrum__has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in)) {
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
 		int kind = THRUM__EDGE(model, edge, kind);
 
 		if (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
@@ -256,7 +261,7 @@ static uint32_t ending(const struct thrum__told *t)
 	return THRUM__NONE;
 }
 
-static void write_end(struct thrum__told *t)
+static void write_end(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	int state = THRUM__TASK(model, t->heir, state);
@@ -264,11 +269,11 @@ static void write_end(struct thrum__told *t)
 
 	if (THRUM__TASK(model, t->heir, end) == THRUM__OPEN) {
 		write_pair(t, "Last heard of");
-		thrum__write_moment(&t->w, THRUM__TASK(model, t->heir, last));
+		thrum__document_write_time(&t->w, THRUM__TASK(model, t->heir, last));
 		return;
 	}
 	write_pair(t, "Ends");
-	thrum__write_moment(&t->w, THRUM__TASK(model, t->heir, end));
+	thrum__document_write_time(&t->w, THRUM__TASK(model, t->heir, end));
 	from = edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
 	if (from == THRUM__NONE || state == THRUM__STATE_BECAME)
 		return;
@@ -277,23 +282,23 @@ static void write_end(struct thrum__told *t)
 			: state == THRUM__STATE_CANCELLED ? "Cancelled by"
 							  : "Resolved by");
 	if (from == t->heir)
-		thrum__write_text(&t->w, "itself");
+		thrum__document_write_text(&t->w, "itself");
 	else
-		thrum__tell_task(t, from);
+		thrum__document_tell_task(t, from);
 }
 
 /* What of a run lies within the chain's life. */
-static int64_t within(const struct thrum__told *t, uint32_t run)
+static int64_t within(const struct thrum__document_task_writer *t, uint32_t run)
 {
 	int64_t start = THRUM__RUN(t->w.model, run, start);
 	int64_t end = THRUM__RUN(t->w.model, run, end);
 
 	start = start < t->start ? t->start : start;
 	end = end > t->end ? t->end : end;
-	return end > start ? thrum__time_between(start, end) : 0;
+	return end > start ? thrum__base_time_between(start, end) : 0;
 }
 
-static void write_times(struct thrum__told *t)
+static void write_times(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint64_t running = 0, inside = 0; /* times of damaged traces may be anything */
@@ -302,78 +307,81 @@ static void write_times(struct thrum__told *t)
 	for (unsigned i = 0; i < t->count; i++) {
 		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
 
-		for (; thrum__has_row(&model->runs, run); run = THRUM__RUN(model, run, prev)) {
-			running += (uint64_t)thrum__run_length(model, run);
+		for (; thrum__model_has_row(&model->runs, run);
+			run = THRUM__RUN(model, run, prev)) {
+			running += (uint64_t)thrum__stats_run_length(model, run);
 			inside += (uint64_t)within(t, run);
 			stretches++;
 		}
 	}
 	write_pair(t, "Running");
 	if (stretches == 0)
-		thrum__write_text(&t->w, "never");
+		thrum__document_write_text(&t->w, "never");
 	else
-		thrum__write_duration(&t->w, (int64_t)running);
+		thrum__document_write_duration(&t->w, (int64_t)running);
 	if (stretches > 1) {
-		thrum__write_text(&t->w, " in ");
-		thrum__write_number(&t->w, stretches);
-		thrum__write_text(&t->w, " stretches");
+		thrum__document_write_text(&t->w, " in ");
+		thrum__document_write_number(&t->w, stretches);
+		thrum__document_write_text(&t->w, " stretches");
 	}
 	if (is_idle(t) || t->end < t->start)
 		return;
 	write_pair(t, "Waiting");
-	thrum__write_duration(&t->w,
-		(int64_t)((uint64_t)thrum__time_between(t->start, t->end) - inside));
+	thrum__document_write_duration(&t->w,
+		(int64_t)((uint64_t)thrum__base_time_between(t->start, t->end) - inside));
 }
 
 /* ---- For whom ------------------------------------------------------------------------------ */
 
-static void write_awaited(struct thrum__told *t, const struct thrum__wait *wait)
+static void write_awaited(struct thrum__document_task_writer *t,
+	const struct thrum__analyse_wait *wait)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t to = wait->is_link ? wait->on : THRUM__EDGE(model, wait->edge, to);
 
-	if (to != wait->on && thrum__has_row(&model->tasks, to)) {
-		thrum__tell_task(t, to);
-		thrum__write_text(&t->w, " » ");
+	if (to != wait->on && thrum__model_has_row(&model->tasks, to)) {
+		thrum__document_tell_task(t, to);
+		thrum__document_write_text(&t->w, " » ");
 	}
-	thrum__tell_task(t, wait->on);
+	thrum__document_tell_task(t, wait->on);
 	if (wait->next != wait->on && wait->next != THRUM__NONE) {
-		thrum__write_text(&t->w, ", held by ");
-		thrum__tell_task(t, wait->next);
+		thrum__document_write_text(&t->w, ", held by ");
+		thrum__document_tell_task(t, wait->next);
 	}
 }
 
 /* To where nobody waits any more, or in a circle. */
-static void write_chain_of_waits(struct thrum__told *t, const struct thrum__wait *first)
+static void write_chain_of_waits(struct thrum__document_task_writer *t,
+	const struct thrum__analyse_wait *first)
 {
-	struct thrum__wait waits[THRUM__WAITS_MAX] = {*first};
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX] = {*first};
 	uint32_t seen[WAIT_CHAIN_MAX] = {t->heir}, at = t->heir;
 
 	for (unsigned count = 1; count < WAIT_CHAIN_MAX; count++) {
 		if (count > 1)
-			thrum__write_text(&t->w, " › ");
+			thrum__document_write_text(&t->w, " › ");
 		write_awaited(t, &waits[0]);
 		at = waits[0].next;
 		for (unsigned i = 0; i < count; i++) {
 			if (seen[i] == at) {
-				thrum__write_bad(&t->w, ": a circle");
+				thrum__document_write_bad(&t->w, ": a circle");
 				return;
 			}
 		}
-		if (at == THRUM__NONE || thrum__waits_of(t->w.model, at, waits) == 0)
+		if (at == THRUM__NONE || thrum__analyse_waits_of(t->w.model, at, waits) == 0)
 			return;
 		seen[count] = at;
 	}
-	thrum__write_text(&t->w, " › …");
+	thrum__document_write_text(&t->w, " › …");
 }
 
-static void write_waits(struct thrum__told *t)
+static void write_waits(struct thrum__document_task_writer *t)
 {
-	struct thrum__wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	unsigned count = 0;
 
 	if (THRUM__TASK(t->w.model, t->heir, state) == THRUM__STATE_PENDING)
-		count = thrum__waits_of(t->w.model, t->heir, waits);
+		count = thrum__analyse_waits_of(t->w.model, t->heir, waits);
 	for (unsigned i = 0; i < count; i++) {
 		write_pair(t, i == 0 ? "Waits for" : "");
 		write_chain_of_waits(t, &waits[i]);
@@ -381,7 +389,7 @@ static void write_waits(struct thrum__told *t)
 }
 
 /* The last that it got: whose result it read, or who signalled it. */
-static uint32_t waking(const struct thrum__told *t)
+static uint32_t waking(const struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t latest = THRUM__NONE;
@@ -389,30 +397,31 @@ static uint32_t waking(const struct thrum__told *t)
 	for (unsigned i = 0; i < t->count; i++) {
 		uint32_t edge = THRUM__TASK(model, t->tasks[i], edge_out);
 
-		while (thrum__has_row(&model->edges, edge) &&
+		while (thrum__model_has_row(&model->edges, edge) &&
 			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
 			edge = THRUM__EDGE(model, edge, prev_out);
-		if (thrum__has_row(&model->edges, edge) && (latest == THRUM__NONE || edge > latest))
+		if (thrum__model_has_row(&model->edges, edge) &&
+			(latest == THRUM__NONE || edge > latest))
 			latest = edge;
 	}
 	return latest;
 }
 
-static void write_waker(struct thrum__told *t)
+static void write_waker(struct thrum__document_task_writer *t)
 {
 	uint32_t edge = waking(t);
 
 	if (edge == THRUM__NONE || THRUM__EDGE(t->w.model, edge, to) == t->heir)
 		return;
 	write_pair(t, "Woken by");
-	thrum__tell_task(t, THRUM__EDGE(t->w.model, edge, to));
-	thrum__write_text(&t->w, ", ");
-	thrum__write_moment(&t->w, THRUM__EDGE(t->w.model, edge, time));
+	thrum__document_tell_task(t, THRUM__EDGE(t->w.model, edge, to));
+	thrum__document_write_text(&t->w, ", ");
+	thrum__document_write_time(&t->w, THRUM__EDGE(t->w.model, edge, time));
 }
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static void begin(struct thrum__told *t, uint32_t task)
+static void begin(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t first;
@@ -430,10 +439,10 @@ static void begin(struct thrum__told *t, uint32_t task)
 int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
 	struct thrum__document *document)
 {
-	struct thrum__told t = {.stats = stats};
+	struct thrum__document_task_writer t = {.stats = stats};
 
-	thrum__write_begin(&t.w, stats->model, document);
-	if (!thrum__has_row(&stats->model->tasks, task))
+	thrum__document_write_begin(&t.w, stats->model, document);
+	if (!thrum__model_has_row(&stats->model->tasks, task))
 		return 0;
 	begin(&t, task);
 	write_head(&t);
@@ -444,6 +453,6 @@ int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
 	write_waits(&t);
 	write_waker(&t);
 	write_site(&t);
-	thrum__tell_lists(&t);
-	return thrum__write_end(&t.w);
+	thrum__document_tell_lists(&t);
+	return thrum__document_write_end(&t.w);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files on tasks' documents share. Internal to view/. */
+/* What the files on tasks' documents share. Private to this room. */
 #ifndef REPORT_DOCUMENT_TASK_H
 #define REPORT_DOCUMENT_TASK_H
 
@@ -7,8 +7,8 @@
 
 #define THRUM__CHAIN_MAX 64 /* tasks that became each other; of more, the last */
 
-struct thrum__told {
-	struct thrum__writer w;
+struct thrum__document_task_writer {
+	struct thrum__document_writer w;
 	const struct thrum__stats *stats;
 	uint32_t tasks[THRUM__CHAIN_MAX]; /* the chain, the first of it first */
 	unsigned count;
@@ -17,9 +17,9 @@ struct thrum__told {
 };
 
 /* Its name, with its id where several have that name: a link. */
-void thrum__tell_task(struct thrum__told *, uint32_t task);
+void thrum__document_tell_task(struct thrum__document_task_writer *, uint32_t task);
 
 /* The sections: log, labels, what it created, waits, runs. */
-void thrum__tell_lists(struct thrum__told *);
+void thrum__document_tell_lists(struct thrum__document_task_writer *);
 
 #endif

@@ -9,7 +9,7 @@
 #define CAUSES 16 /* of loss */
 
 struct about {
-	struct thrum__writer w;
+	struct thrum__document_writer w;
 	const struct thrum__stats *stats;
 	const struct thrum_trace_info *info;
 };
@@ -19,14 +19,14 @@ static void write_words(struct about *a, const char *key, const char *text)
 {
 	if (!text || !*text)
 		return;
-	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
-	thrum__write_text(&a->w, text);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
+	thrum__document_write_text(&a->w, text);
 }
 
 static void write_count(struct about *a, const char *key, uint64_t count)
 {
-	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
-	thrum__write_number(&a->w, count);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, key);
+	thrum__document_write_number(&a->w, count);
 }
 
 /* "2026-11-21 22:24:02 UTC", of ns since 1970: days to a date as in H. Hinnant's
@@ -78,16 +78,16 @@ static void write_size(struct about *a, const char *key, uint64_t bytes)
 static void write_state(struct about *a, uint64_t count, const char *state, bool is_bad)
 {
 	char words[THRUM__NUMBER_ROOM + 32];
-	size_t size = thrum__number_words(count, words);
+	size_t size = thrum__words_number(count, words);
 
 	if (count == 0)
 		return;
 	strcpy(words + size, state);
-	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
 	if (is_bad)
-		thrum__write_bad(&a->w, words);
+		thrum__document_write_bad(&a->w, words);
 	else
-		thrum__write_text(&a->w, words);
+		thrum__document_write_text(&a->w, words);
 }
 
 static bool has_ended(const struct thrum_trace_info *info)
@@ -106,7 +106,7 @@ static uint64_t count_idle(const struct thrum__stats *stats)
 	uint32_t i = thrum__stats_next(stats, 0);
 
 	for (; i < stats->task_count; i = thrum__stats_next(stats, i + 1))
-		count += thrum__has_row(&stats->model->tasks, i) &&
+		count += thrum__model_has_row(&stats->model->tasks, i) &&
 			of[thrum__stats_place(stats, i)] == THRUM__NONE;
 	return count;
 }
@@ -146,11 +146,11 @@ static void write_content(struct about *a)
 {
 	const struct thrum__model *model = a->stats->model;
 
-	thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "Duration");
-	thrum__write_duration(&a->w, model->end);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "Duration");
+	thrum__document_write_duration(&a->w, model->end);
 	if (model->forgotten > 0) {
-		thrum__write_paragraph(&a->w, THRUM__ROLE_PAIR, "Kept from");
-		thrum__write_moment(&a->w, model->forgotten);
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "Kept from");
+		thrum__document_write_time(&a->w, model->forgotten);
 	}
 	write_count(a, "Lanes", model->lane_count);
 	write_count(a, "Events", model->events);
@@ -167,10 +167,10 @@ static void write_line(struct about *a, const char *text, uint64_t count)
 
 	if (count == 0)
 		return;
-	thrum__number_words(count, words);
-	thrum__write_paragraph(&a->w, THRUM__ROLE_LINE, "");
-	thrum__write_text(&a->w, text);
-	thrum__write_aside(&a->w, words, THRUM__LINK_TO_NONE, 0);
+	thrum__words_number(count, words);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+	thrum__document_write_text(&a->w, text);
+	thrum__document_write_aside(&a->w, words, THRUM__LINK_TO_NONE, 0);
 }
 
 static void write_lost(struct about *a)
@@ -183,7 +183,7 @@ static void write_lost(struct about *a)
 		known += a->info->lost[i];
 	if (gaps + known + model->damaged + model->lost == 0 && !model->is_cut)
 		return;
-	thrum__write_section(&a->w, "Lost");
+	thrum__document_write_section(&a->w, "Lost");
 	for (int i = 0; a->info && i < CAUSES && (cause = thrum_lost_name(i)); i++)
 		write_line(a, cause, a->info->lost[i]);
 	if (known == 0)
@@ -191,8 +191,8 @@ static void write_lost(struct about *a)
 	write_line(a, "damaged places", model->damaged);
 	write_line(a, "stretches of a lane that are missing", gaps);
 	if (model->is_cut) {
-		thrum__write_paragraph(&a->w, THRUM__ROLE_LINE, "");
-		thrum__write_text(&a->w, "the beginning is overwritten");
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+		thrum__document_write_text(&a->w, "the beginning is overwritten");
 	}
 }
 
@@ -223,11 +223,11 @@ int thrum__document_trace(const struct thrum__stats *stats, const struct thrum_t
 {
 	struct about a = {.stats = stats, .info = info};
 
-	thrum__write_begin(&a.w, stats->model, document);
-	thrum__write_paragraph(&a.w, THRUM__ROLE_TITLE, "");
-	thrum__write_text(&a.w, name);
+	thrum__document_write_begin(&a.w, stats->model, document);
+	thrum__document_write_paragraph(&a.w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_text(&a.w, name);
 	write_content(&a);
 	write_origin(&a);
 	write_lost(&a);
-	return thrum__write_end(&a.w);
+	return thrum__document_write_end(&a.w);
 }

@@ -24,7 +24,7 @@ enum task_column {
 	TASK_MEASURES,
 };
 
-static const struct thrum__column task_columns[] = {
+static const struct thrum__table_column task_columns[] = {
 	[TASK_TASK] = {"task", THRUM__CELL_ID},
 	[TASK_PARENT] = {"parent", THRUM__CELL_ID},
 	[TASK_KIND] = {"kind", THRUM__CELL_TEXT},
@@ -64,18 +64,18 @@ enum tally_column {
 	"tasks pending stuck failed cancelled running-total running-max life-p50 life-p99 life-max " \
 	"waiting-p50"
 
-static const struct thrum__column label_columns[] = {
+static const struct thrum__table_column label_columns[] = {
 	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, TALLY};
-static const struct thrum__column kind_columns[] = {{"kind", THRUM__CELL_TEXT}, TALLY};
-static const struct thrum__column site_columns[] = {{"site", THRUM__CELL_TEXT}, TALLY};
-static const struct thrum__column lane_columns[] = {{"lane", THRUM__CELL_ID},
+static const struct thrum__table_column kind_columns[] = {{"kind", THRUM__CELL_TEXT}, TALLY};
+static const struct thrum__table_column site_columns[] = {{"site", THRUM__CELL_TEXT}, TALLY};
+static const struct thrum__table_column lane_columns[] = {{"lane", THRUM__CELL_ID},
 	{"name", THRUM__CELL_TEXT}, {"use", THRUM__CELL_TEXT}, {"reason", THRUM__CELL_TEXT},
 	COUNT("count"), DURATION("total"), DURATION("max"), {"share", THRUM__CELL_SHARE},
 	COUNT("lost")};
-static const struct thrum__column counter_columns[] = {{"counter", THRUM__CELL_TEXT},
+static const struct thrum__table_column counter_columns[] = {{"counter", THRUM__CELL_TEXT},
 	COUNT("values"), {"last", THRUM__CELL_VALUE}, {"min", THRUM__CELL_VALUE},
 	{"max", THRUM__CELL_VALUE}, {"rate", THRUM__CELL_RATE}};
-static const struct thrum__column run_columns[] = {{"task", THRUM__CELL_ID},
+static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID},
 	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, {"lane", THRUM__CELL_ID},
 	{"start", THRUM__CELL_MOMENT}, DURATION("length")};
 /* clang-format on */
@@ -126,25 +126,26 @@ uint32_t thrum__table_items(const struct thrum__stats *stats, int kind)
 
 /* ---- What cells are set by ----------------------------------------------------------------- */
 
-static void set_number(struct thrum__cell *cell, int64_t number)
+static void set_number(struct thrum__table_cell *cell, int64_t number)
 {
 	cell->number = number;
 	cell->is_empty = false;
 }
 
-static void set_bytes(struct thrum__cell *cell, const char *text, size_t size)
+static void set_bytes(struct thrum__table_cell *cell, const char *text, size_t size)
 {
 	cell->text = text;
 	cell->size = size;
 	cell->is_empty = size == 0;
 }
 
-static void set_text(struct thrum__cell *cell, const char *text)
+static void set_text(struct thrum__table_cell *cell, const char *text)
 {
 	set_bytes(cell, text, strlen(text));
 }
 
-static void set_string(struct thrum__cell *cell, const struct thrum__model *model, uint32_t string)
+static void set_string(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t string)
 {
 	size_t size;
 	const char *text = thrum__model_string(model, string, &size);
@@ -152,13 +153,15 @@ static void set_string(struct thrum__cell *cell, const struct thrum__model *mode
 	set_bytes(cell, text, size);
 }
 
-static void set_task(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+static void set_task(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t task)
 {
-	if (thrum__has_row(&model->tasks, task))
+	if (thrum__model_has_row(&model->tasks, task))
 		set_number(cell, (int64_t)THRUM__TASK(model, task, id));
 }
 
-static void set_site(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+static void set_site(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t task)
 {
 	const struct thrum_trace_site *site = thrum__model_site(model, task);
 	int size;
@@ -173,7 +176,8 @@ static void set_site(struct thrum__cell *cell, const struct thrum__model *model,
 		(size_t)size < sizeof(cell->room) ? (size_t)size : sizeof(cell->room) - 1);
 }
 
-static void set_label(struct thrum__cell *cell, const struct thrum__model *model, uint32_t task)
+static void set_label(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t task)
 {
 	set_string(cell, model, THRUM__TASK(model, task, name));
 }
@@ -181,7 +185,7 @@ static void set_label(struct thrum__cell *cell, const struct thrum__model *model
 /* ---- By table ------------------------------------------------------------------------------ */
 
 static void task_cell(const struct thrum__table *table, uint32_t task, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__model *model = table->model;
 	bool simplify = table->stats->simplify;
@@ -194,7 +198,7 @@ static void task_cell(const struct thrum__table *table, uint32_t task, unsigned 
 			simplify ? THRUM__TASK(model, task, parent)
 				 : THRUM__TASK(model, task, creator));
 		break;
-	case TASK_KIND: set_text(cell, thrum__task_kind(model, task)); break;
+	case TASK_KIND: set_text(cell, thrum__stats_task_kind(model, task)); break;
 	case TASK_SITE: set_site(cell, model, task); break;
 	case TASK_START:
 		set_number(cell,
@@ -207,7 +211,9 @@ static void task_cell(const struct thrum__table *table, uint32_t task, unsigned 
 			set_number(cell, THRUM__TASK(model, task, end));
 		break;
 	case TASK_LAST: set_number(cell, THRUM__TASK(model, task, last)); break;
-	case TASK_STATE: set_text(cell, thrum__state_name(THRUM__TASK(model, task, state))); break;
+	case TASK_STATE:
+		set_text(cell, thrum__model_state_name(THRUM__TASK(model, task, state)));
+		break;
 	case TASK_BECAME: set_task(cell, model, THRUM__TASK(model, task, became)); break;
 	case TASK_LABEL: set_label(cell, model, task); break;
 	case TASK_FAILURE: set_string(cell, model, THRUM__TASK(model, task, failure)); break;
@@ -232,7 +238,8 @@ static int64_t spread_value(const struct thrum__spread *spread, unsigned column)
 	return values[column];
 }
 
-static void tally_cell(const struct thrum__tally *tally, unsigned column, struct thrum__cell *cell)
+static void tally_cell(const struct thrum__tally *tally, unsigned column,
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__spread *spread;
 
@@ -257,7 +264,7 @@ static unsigned own_columns(int by)
 }
 
 static void tallies_cell(const struct thrum__table *table, int by, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__tallies *tallies = &table->stats->by[by];
 	const struct thrum__tally *tally = &tallies->tallies[item];
@@ -268,19 +275,19 @@ static void tallies_cell(const struct thrum__table *table, int by, uint32_t item
 	if (column >= common) {
 		tally_cell(tally, column - common, cell);
 	} else if (column == 0 && by == THRUM__BY_LABEL) {
-		label = thrum__keys_text(&tallies->keys, item, &size);
+		label = thrum__base_keys_text(&tallies->keys, item, &size);
 		set_bytes(cell, label, size);
-	} else if (!thrum__has_row(&table->model->tasks, tally->sample)) {
+	} else if (!thrum__model_has_row(&table->model->tasks, tally->sample)) {
 		return;
 	} else if (by == THRUM__BY_SITE) {
 		set_site(cell, table->model, tally->sample);
 	} else {
-		set_text(cell, thrum__task_kind(table->model, tally->sample));
+		set_text(cell, thrum__stats_task_kind(table->model, tally->sample));
 	}
 }
 
 static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__lane_use *use = &table->stats->uses[item];
 	const struct thrum__model *model = table->model;
@@ -292,18 +299,18 @@ static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned 
 	case 0: set_number(cell, use->lane); break;
 	case 1:
 		task = use->lane < model->lane_count ? model->lanes[use->lane].task : THRUM__NONE;
-		if (thrum__has_row(&model->tasks, task))
+		if (thrum__model_has_row(&model->tasks, task))
 			set_label(cell, model, task);
 		break;
-	case 2: set_text(cell, thrum__lane_use_name(use->kind)); break;
+	case 2: set_text(cell, thrum__stats_lane_use_name(use->kind)); break;
 	case 3:
-		reason = thrum__keys_text(&table->stats->use_keys, item, &size);
+		reason = thrum__base_keys_text(&table->stats->use_keys, item, &size);
 		set_bytes(cell, reason, size);
 		break;
 	case 4: set_number(cell, use->count); break;
 	case 5: set_number(cell, use->total); break;
 	case 6: set_number(cell, use->max); break;
-	case 7: set_number(cell, thrum__lane_share(model, use)); break;
+	case 7: set_number(cell, thrum__stats_lane_share(model, use)); break;
 	default:
 		set_number(cell, use->lost > INT64_MAX ? INT64_MAX : (int64_t)use->lost);
 		cell->is_empty = use->kind != THRUM__LANE_GAP;
@@ -311,7 +318,7 @@ static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned 
 }
 
 static void counter_cell(const struct thrum__table *table, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__counter *counter = &table->model->counters[item];
 	int64_t rate;
@@ -323,13 +330,13 @@ static void counter_cell(const struct thrum__table *table, uint32_t item, unsign
 	case 3: set_number(cell, counter->min); break;
 	case 4: set_number(cell, counter->max); break;
 	default:
-		if (thrum__counter_rate(counter, &rate))
+		if (thrum__stats_counter_rate(counter, &rate))
 			set_number(cell, rate);
 	}
 }
 
 static void run_cell(const struct thrum__table *table, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const struct thrum__model *model = table->model;
 	uint32_t run = table->stats->longest[item];
@@ -343,10 +350,10 @@ static void run_cell(const struct thrum__table *table, uint32_t item, unsigned c
 		name = thrum__model_task_name(model, task, &size);
 		set_bytes(cell, name, size);
 		break;
-	case 2: set_text(cell, thrum__task_kind(model, task)); break;
+	case 2: set_text(cell, thrum__stats_task_kind(model, task)); break;
 	case 3: set_number(cell, THRUM__RUN(model, run, lane)); break;
 	case 4: set_number(cell, THRUM__RUN(model, run, start)); break;
-	default: set_number(cell, thrum__run_length(model, run));
+	default: set_number(cell, thrum__stats_run_length(model, run));
 	}
 }
 
@@ -355,17 +362,17 @@ bool thrum__table_has(const struct thrum__table *table, uint32_t item)
 	const struct thrum__model *model = table->model;
 
 	switch (table->form - forms) {
-	case THRUM__TABLE_TASKS: return thrum__has_row(&model->tasks, item);
+	case THRUM__TABLE_TASKS: return thrum__model_has_row(&model->tasks, item);
 	case THRUM__TABLE_RUNS:
 		item = table->stats->longest[item];
-		return thrum__has_row(&model->runs, item) &&
-			thrum__has_row(&model->tasks, THRUM__RUN(model, item, task));
+		return thrum__model_has_row(&model->runs, item) &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, item, task));
 	default: return true;
 	}
 }
 
 void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	cell->type = table->form->columns[column].type;
 	cell->is_empty = true;
@@ -405,30 +412,30 @@ bool thrum__table_counts(const struct thrum__table_form *form, unsigned column)
 	return by >= 0 && column >= own_columns(by) && column <= own_columns(by) + TALLY_STUCK;
 }
 
-struct thrum__counted thrum__table_counted(const struct thrum__table *table, uint32_t row,
-	unsigned column)
+struct thrum__table_counted_value thrum__table_counted(const struct thrum__table *table,
+	uint32_t row, unsigned column)
 {
 	int by = tallied_by(table->form);
 
-	return (struct thrum__counted){by, table->rows[row], column - own_columns(by)};
+	return (struct thrum__table_counted_value){by, table->rows[row], column - own_columns(by)};
 }
 
-bool thrum__counted_has(const struct thrum__counted *counted, const struct thrum__stats *stats,
-	uint32_t task)
+bool thrum__table_counted_has(const struct thrum__table_counted_value *counted,
+	const struct thrum__stats *stats, uint32_t task)
 {
 	if (!thrum__stats_has(stats, task) ||
 		stats->by[counted->by].of[thrum__stats_place(stats, task)] != counted->tally)
 		return false;
 	if (counted->what == TALLY_STUCK)
-		return thrum__task_is_stuck(stats->model, task);
+		return thrum__stats_task_is_stuck(stats->model, task);
 	return counted->what == TALLY_TASKS ||
 		THRUM__TASK(stats->model, task, state) == counted->what - TALLY_STATES;
 }
 
-size_t thrum__counted_words(const struct thrum__table *table, uint32_t row, unsigned column,
+size_t thrum__table_counted_words(const struct thrum__table *table, uint32_t row, unsigned column,
 	char *to, size_t size)
 {
-	struct thrum__cell name, number;
+	struct thrum__table_cell name, number;
 	bool is_one;
 
 	thrum__table_words(table, row, 0, &name);

@@ -7,18 +7,18 @@
 #include "words/match.h"
 
 struct narrow {
-	struct thrum__match match;
+	struct thrum__words_match match;
 	bool by_text;
 	bool is_number;                     /* the text can be part of an id */
 	bool states[5], stuck, preexisting; /* whose words contain it */
-	const struct thrum__counted *counted;
-	const struct thrum__chart *chart;
+	const struct thrum__table_counted_value *counted;
+	const struct thrum__report_chart *chart;
 	int64_t least, less_than; /* of the chart's measure */
 };
 
 /* ---- Tasks: there may be millions ---------------------------------------------------------- */
 
-static bool is_in_chart(const struct thrum__chart *chart, const struct narrow *narrow,
+static bool is_in_chart(const struct thrum__report_chart *chart, const struct narrow *narrow,
 	uint32_t task)
 {
 	const struct thrum__stats *stats = chart->stats;
@@ -45,18 +45,18 @@ static bool has_id(const struct narrow *narrow, const struct thrum__model *model
 		*--at = (char)('0' + id % 10);
 	if (is_negative)
 		*--at = '-';
-	return thrum__match_text(&narrow->match, at, (size_t)(digits + sizeof digits - at));
+	return thrum__words_match_text(&narrow->match, at, (size_t)(digits + sizeof digits - at));
 }
 
 static bool has_word(const struct narrow *narrow, const char *word)
 {
-	return thrum__match_text(&narrow->match, word, strlen(word));
+	return thrum__words_match_text(&narrow->match, word, strlen(word));
 }
 
 static void find_words(struct narrow *narrow)
 {
 	for (int i = 0; i < 5; i++)
-		narrow->states[i] = has_word(narrow, thrum__state_name(i));
+		narrow->states[i] = has_word(narrow, thrum__model_state_name(i));
 	narrow->stuck = has_word(narrow, "stuck");
 	narrow->preexisting = has_word(narrow, "preexisting");
 }
@@ -67,15 +67,15 @@ static bool has_words(const struct narrow *narrow, const struct thrum__model *mo
 	return narrow->states[THRUM__TASK(model, task, state)] ||
 		(narrow->preexisting &&
 			THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) ||
-		(narrow->stuck && thrum__task_is_stuck(model, task));
+		(narrow->stuck && thrum__stats_task_is_stuck(model, task));
 }
 
 static bool has_note(struct narrow *narrow, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t note = THRUM__TASK(model, task, note);
 
-	while (thrum__has_row(&model->notes, note)) {
-		if (thrum__match_note(&narrow->match, model, note))
+	while (thrum__model_has_row(&model->notes, note)) {
+		if (thrum__words_match_note(&narrow->match, model, note))
 			return true;
 		note = THRUM__NOTE(model, note, prev);
 	}
@@ -90,9 +90,9 @@ static bool is_task_wanted(const void *context, const struct thrum__table *table
 
 	if (narrow->chart && !is_in_chart(narrow->chart, narrow, task))
 		return false;
-	if (narrow->counted && !thrum__counted_has(narrow->counted, table->stats, task))
+	if (narrow->counted && !thrum__table_counted_has(narrow->counted, table->stats, task))
 		return false;
-	return !narrow->by_text || thrum__match_task(&narrow->match, model, task) ||
+	return !narrow->by_text || thrum__words_match_task(&narrow->match, model, task) ||
 		(narrow->is_number && has_id(narrow, model, task)) ||
 		has_words(narrow, model, task) || has_note(narrow, model, task);
 }
@@ -102,7 +102,7 @@ static bool is_task_wanted(const void *context, const struct thrum__table *table
 static bool is_row_wanted(const void *context, const struct thrum__table *table, uint32_t item)
 {
 	const struct narrow *narrow = *(struct narrow *const *)context;
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (unsigned column = 0; narrow->by_text && column < table->form->count; column++) {
 		uint8_t type = table->form->columns[column].type;
@@ -113,7 +113,7 @@ static bool is_row_wanted(const void *context, const struct thrum__table *table,
 		if (cell.is_empty)
 			continue;
 		thrum__table_print(table, &cell);
-		if (thrum__match_text(&narrow->match, cell.text, cell.size))
+		if (thrum__words_match_text(&narrow->match, cell.text, cell.size))
 			return true;
 	}
 	return !narrow->by_text;
@@ -121,8 +121,8 @@ static bool is_row_wanted(const void *context, const struct thrum__table *table,
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static int narrow_to(struct thrum__table *table, const struct thrum__chart *chart,
-	const struct thrum__counted *counted, const char *text)
+static int narrow_to(struct thrum__table *table, const struct thrum__report_chart *chart,
+	const struct thrum__table_counted_value *counted, const char *text)
 {
 	bool is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
 	struct narrow narrow =
@@ -135,28 +135,28 @@ static int narrow_to(struct thrum__table *table, const struct thrum__chart *char
 				      .less_than = INT64_MAX,
 			      },
 		      *context = &narrow;
-	int error = thrum__match_init(&narrow.match, text);
+	int error = thrum__words_match_init(&narrow.match, text);
 
 	if (error < 0)
 		return error;
 	if (chart && chart->from <= chart->to) {
-		narrow.least = thrum__histogram_bound(chart->from);
-		narrow.less_than = thrum__histogram_bound(chart->to + 1);
+		narrow.least = thrum__stats_histogram_bound(chart->from);
+		narrow.less_than = thrum__stats_histogram_bound(chart->to + 1);
 	}
 	find_words(&narrow);
 	error = thrum__table_filter(table, is_tasks ? is_task_wanted : is_row_wanted, &context);
-	thrum__match_finish(&narrow.match);
+	thrum__words_match_finish(&narrow.match);
 	return error;
 }
 
-int thrum__table_narrow(struct thrum__table *table, const struct thrum__chart *chart,
+int thrum__table_narrow(struct thrum__table *table, const struct thrum__report_chart *chart,
 	const char *text)
 {
 	return narrow_to(table, chart, NULL, text);
 }
 
-int thrum__table_narrow_to_counted(struct thrum__table *table, const struct thrum__counted *counted,
-	const char *text)
+int thrum__table_narrow_to_counted(struct thrum__table *table,
+	const struct thrum__table_counted_value *counted, const char *text)
 {
 	return narrow_to(table, NULL, counted, text);
 }

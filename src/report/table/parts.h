@@ -11,6 +11,6 @@
 bool thrum__table_has(const struct thrum__table *, uint32_t item);
 /* A cell of what is no row, perhaps; empty, where it is forgotten. */
 void thrum__table_item_cell(const struct thrum__table *, uint32_t item, unsigned column,
-	struct thrum__cell *);
+	struct thrum__table_cell *);
 
 #endif

@@ -48,7 +48,7 @@ unsigned thrum__table_columns(const struct thrum__table_form *form,
 	return count;
 }
 
-bool thrum__column_descends(const struct thrum__column *column)
+bool thrum__table_column_descends(const struct thrum__table_column *column)
 {
 	switch (column->type) {
 	case THRUM__CELL_COUNT:
@@ -94,7 +94,8 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 		.stats = stats,
 		.all = thrum__table_items(stats, kind),
 		.sorted = order,
-		.descending = order < form->count && thrum__column_descends(&form->columns[order])};
+		.descending = order < form->count &&
+			thrum__table_column_descends(&form->columns[order])};
 	table->rows = calloc((size_t)table->all + 1, sizeof(*table->rows));
 	if (!table->rows)
 		return -THRUM_E_MEMORY;
@@ -141,7 +142,7 @@ static int64_t text_key(const char *text, size_t size)
 	return (int64_t)(key ^ UINT64_C(1) << 63);
 }
 
-static int64_t key_of(const struct thrum__table *table, const struct thrum__cell *cell)
+static int64_t key_of(const struct thrum__table *table, const struct thrum__table_cell *cell)
 {
 	if (cell->type == THRUM__CELL_TEXT)
 		return text_key(cell->text, cell->size);
@@ -159,7 +160,7 @@ struct comparison {
 static int compare_texts(const void *context, uint32_t a, uint32_t b)
 {
 	const struct comparison *comparison = context;
-	struct thrum__cell x, y;
+	struct thrum__table_cell x, y;
 	size_t size;
 	int order = 0;
 
@@ -178,10 +179,10 @@ static int compare_texts(const void *context, uint32_t a, uint32_t b)
 
 /* The rows with a key to items, those without to the end of `empty`. */
 static uint32_t split(const struct thrum__table *table, unsigned column, bool descending,
-	struct thrum__sort_item *items, uint32_t *empty)
+	struct thrum__base_sort_item *items, uint32_t *empty)
 {
 	uint32_t count = 0, empties = 0;
-	struct thrum__cell cell;
+	struct thrum__table_cell cell;
 
 	for (uint32_t i = 0; i < table->count; i++) {
 		int64_t key;
@@ -192,7 +193,8 @@ static uint32_t split(const struct thrum__table *table, unsigned column, bool de
 			continue;
 		}
 		key = key_of(table, &cell);
-		items[count++] = (struct thrum__sort_item){descending ? ~key : key, table->rows[i]};
+		items[count++] = (struct thrum__base_sort_item){descending ? ~key : key,
+			table->rows[i]};
 	}
 	return count;
 }
@@ -200,8 +202,8 @@ static uint32_t split(const struct thrum__table *table, unsigned column, bool de
 int thrum__table_sort(struct thrum__table *table, unsigned column, bool descending)
 {
 	struct comparison comparison = {table, column, descending};
-	struct thrum__sort_item *items = calloc((size_t)table->count + 1, sizeof(*items));
-	struct thrum__sort_item *room = calloc((size_t)table->count + 1, sizeof(*room));
+	struct thrum__base_sort_item *items = calloc((size_t)table->count + 1, sizeof(*items));
+	struct thrum__base_sort_item *room = calloc((size_t)table->count + 1, sizeof(*room));
 	uint32_t *empty = calloc((size_t)table->count + 1, sizeof(*empty));
 	int error = -THRUM_E_MEMORY;
 	uint32_t count;
@@ -209,7 +211,7 @@ int thrum__table_sort(struct thrum__table *table, unsigned column, bool descendi
 	if (!items || !room || !empty)
 		goto out;
 	count = split(table, column, descending, items, empty);
-	thrum__sort(items, room, count,
+	thrum__base_sort(items, room, count,
 		table->form->columns[column].type == THRUM__CELL_TEXT ? compare_texts : NULL,
 		&comparison);
 	for (uint32_t i = 0; i < table->count; i++)
@@ -255,13 +257,14 @@ int thrum__table_filter(struct thrum__table *table,
 /* ---- Cells --------------------------------------------------------------------------------- */
 
 void thrum__table_cell(const struct thrum__table *table, uint32_t row, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	thrum__table_item_cell(table, table->rows[row], column, cell);
 }
 
 /* Writes a number to the end of the room, so that nothing has to be counted before. */
-static void print_number(struct thrum__cell *cell, uint64_t number, bool is_negative, bool commas)
+static void print_number(struct thrum__table_cell *cell, uint64_t number, bool is_negative,
+	bool commas)
 {
 	char *end = cell->room + sizeof(cell->room) - 1, *to = end;
 	unsigned digits = 0;
@@ -281,7 +284,7 @@ static void print_number(struct thrum__cell *cell, uint64_t number, bool is_nega
 }
 
 /* The same of thousandths, without zeros at the end. */
-static void print_thousandths(struct thrum__cell *cell, uint64_t number, bool is_negative,
+static void print_thousandths(struct thrum__table_cell *cell, uint64_t number, bool is_negative,
 	bool commas, const char *unit)
 {
 	unsigned rest = (unsigned)(number % 1000);
@@ -305,7 +308,7 @@ static uint64_t magnitude(int64_t number)
 	return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
-static void print(const struct thrum__table *table, struct thrum__cell *cell, bool commas)
+static void print(const struct thrum__table *table, struct thrum__table_cell *cell, bool commas)
 {
 	int64_t number = cell->number;
 
@@ -327,12 +330,12 @@ static void print(const struct thrum__table *table, struct thrum__cell *cell, bo
 	}
 }
 
-void thrum__table_print(const struct thrum__table *table, struct thrum__cell *cell)
+void thrum__table_print(const struct thrum__table *table, struct thrum__table_cell *cell)
 {
 	print(table, cell, false);
 }
 
-static void set_words(struct thrum__cell *cell, const char *text)
+static void set_words(struct thrum__table_cell *cell, const char *text)
 {
 	cell->text = text;
 	cell->size = strlen(text);
@@ -340,7 +343,7 @@ static void set_words(struct thrum__cell *cell, const char *text)
 
 /* What people read instead of a label that is missing, or of a state that says too little. */
 static void reword(const struct thrum__table *table, uint32_t item, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	const char *name = table->form->columns[column].name;
 
@@ -349,7 +352,8 @@ static void reword(const struct thrum__table *table, uint32_t item, unsigned col
 	if (is_of_tasks(table)) {
 		if (cell->is_empty && strcmp(name, "label") == 0)
 			cell->text = thrum__model_task_name(table->model, item, &cell->size);
-		else if (strcmp(name, "state") == 0 && thrum__task_is_stuck(table->model, item))
+		else if (strcmp(name, "state") == 0 &&
+			thrum__stats_task_is_stuck(table->model, item))
 			set_words(cell, "stuck");
 	} else if (table->form == thrum__table_form(THRUM__TABLE_LABELS)) {
 		if (cell->is_empty && strcmp(name, "label") == 0)
@@ -369,7 +373,7 @@ static int64_t rounded(int64_t thousandths)
 }
 
 void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned column,
-	struct thrum__cell *cell)
+	struct thrum__table_cell *cell)
 {
 	thrum__table_cell(table, row, column, cell);
 	if (cell->type == THRUM__CELL_TEXT)
@@ -379,10 +383,9 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
 		cell->number = rounded(cell->number);
 	if (cell->type == THRUM__CELL_DURATION)
-		cell->size = thrum__duration_words(cell->number, 3, cell->room, sizeof(cell->room));
+		cell->size = thrum__words_duration(cell->number, 3, cell->room, sizeof(cell->room));
 	else if (cell->type == THRUM__CELL_MOMENT)
-		cell->size = thrum__moment_words(cell->number, 1000, cell->room,
-			sizeof(cell->room));
+		cell->size = thrum__words_time(cell->number, 1000, cell->room, sizeof(cell->room));
 	else {
 		print(table, cell, true);
 		return;

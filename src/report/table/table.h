@@ -29,7 +29,7 @@ enum thrum__table_what {
 	THRUM__TABLE_COUNT,
 };
 
-enum thrum__cell_type {
+enum thrum__table_cell_type {
 	THRUM__CELL_TEXT,
 	THRUM__CELL_ID,
 	THRUM__CELL_COUNT,
@@ -40,7 +40,7 @@ enum thrum__cell_type {
 	THRUM__CELL_SHARE,    /* percent, in thousandths */
 };
 
-struct thrum__column {
+struct thrum__table_column {
 	const char *name;
 	uint8_t type;
 	bool is_extra; /* not among the columns that programs may rely on */
@@ -49,7 +49,7 @@ struct thrum__column {
 struct thrum__table_form {
 	const char *name;
 	const char *title; /* what people call all of them */
-	const struct thrum__column *columns;
+	const struct thrum__table_column *columns;
 	unsigned count;
 	const char *shown; /* what people want to see: names, with spaces between */
 	const char *first; /* the same: of these, where there is room for a few only */
@@ -69,7 +69,7 @@ struct thrum__table {
 
 #define THRUM__CELL_ROOM 400
 
-struct thrum__cell {
+struct thrum__table_cell {
 	uint8_t type;
 	bool is_empty;    /* doesn't apply, or is unknown */
 	int64_t number;   /* of an id, its 64 bits */
@@ -92,13 +92,13 @@ unsigned thrum__table_columns(const struct thrum__table_form *,
 unsigned thrum__table_column(const struct thrum__table_form *, const char *name, size_t size);
 
 /* Numbers stand at the right, texts at the left. */
-static inline bool thrum__column_is_right(const struct thrum__column *column)
+static inline bool thrum__table_column_is_right(const struct thrum__table_column *column)
 {
 	return column->type != THRUM__CELL_TEXT;
 }
 
 /* Of most columns one wants the greatest first: of counts, durations, rates and shares. */
-bool thrum__column_descends(const struct thrum__column *);
+bool thrum__table_column_descends(const struct thrum__table_column *);
 
 /*
  * All rows, in the form's order. Stats must stay as they are until thrum__table_finish. The model
@@ -118,14 +118,14 @@ THRUM__MUST_USE int thrum__table_filter(struct thrum__table *,
 
 /* A row's cell. row < count. */
 void thrum__table_cell(const struct thrum__table *, uint32_t row, unsigned column,
-	struct thrum__cell *);
+	struct thrum__table_cell *);
 
 /* Makes a cell's text of its number, as programs want it: "12.5", "-3". */
-void thrum__table_print(const struct thrum__table *, struct thrum__cell *);
+void thrum__table_print(const struct thrum__table *, struct thrum__table_cell *);
 
 /* A row's cell as text for people: "1,234", "5.09 ms", "12.5 %"; "" when empty. */
 void thrum__table_words(const struct thrum__table *, uint32_t row, unsigned column,
-	struct thrum__cell *);
+	struct thrum__table_cell *);
 
 /* The task that a row is about, or NONE. */
 uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
@@ -133,7 +133,7 @@ uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
 /* ---- Tasks behind a number ----------------------------------------------------------------- */
 
 /* What a number in a table of tallies counts. */
-struct thrum__counted {
+struct thrum__table_counted_value {
 	int by; /* enum thrum__by */
 	uint32_t tally;
 	unsigned what; /* all, those of a state, or stuck ones */
@@ -143,19 +143,20 @@ struct thrum__counted {
 bool thrum__table_counts(const struct thrum__table_form *, unsigned column);
 
 /* Of a row in such a column. */
-struct thrum__counted thrum__table_counted(const struct thrum__table *, uint32_t row,
+struct thrum__table_counted_value thrum__table_counted(const struct thrum__table *, uint32_t row,
 	unsigned column);
 
 /* Whether the number counts a task. */
-bool thrum__counted_has(const struct thrum__counted *, const struct thrum__stats *, uint32_t task);
+bool thrum__table_counted_has(const struct thrum__table_counted_value *,
+	const struct thrum__stats *, uint32_t task);
 
 /* "GET /index.html: 12 pending". As snprintf. */
-size_t thrum__counted_words(const struct thrum__table *, uint32_t row, unsigned column, char *to,
-	size_t size);
+size_t thrum__table_counted_words(const struct thrum__table *, uint32_t row, unsigned column,
+	char *to, size_t size);
 
 /* Leaves in a table of tasks those that are counted and of which some text or the id contains
  * `text`, as thrum__table_narrow does. */
 THRUM__MUST_USE int thrum__table_narrow_to_counted(struct thrum__table *,
-	const struct thrum__counted *, const char *text);
+	const struct thrum__table_counted_value *, const char *text);
 
 #endif

@@ -44,16 +44,16 @@ struct shown {
 
 /* One scale, in a band of the picture. */
 struct scale {
-	struct thrum__counter_place place; /* of any of its counters */
+	struct thrum__scene_counter_place place; /* of any of its counters */
 	double step;
 };
 
 struct counters {
 	struct thrum__paint *p;
-	uint32_t columns_max;        /* of a counter */
-	struct column *columns;      /* of all; in the scratch memory, as are */
-	struct thrum__point *points; /* of a line */
-	uint8_t *lost;               /* by pixel: whether some lane lost events there */
+	uint32_t columns_max;             /* of a counter */
+	struct column *columns;           /* of all; in the scratch memory, as are */
+	struct thrum__draw_point *points; /* of a line */
+	uint8_t *lost;                    /* by pixel: whether some lane lost events there */
 	struct shown shown[THRUM__COUNTERS_SHOWN_MAX];
 	uint32_t count;
 	struct scale scales[THRUM__COUNTERS_SHOWN_MAX];
@@ -74,7 +74,8 @@ static bool column_of(const struct thrum__paint *p, const struct thrum__counter 
 	c->x = floorf(thrum__paint_x(p, THRUM__VALUE(counter, at, time)));
 	if (c->x > p->right)
 		return false;
-	end = thrum__counter_seek(counter, at, thrum__time_axis_time(p->time, c->x + 1));
+	end = thrum__scene_counter_seek(counter, at,
+		thrum__scene_time_axis_time(p->time, c->x + 1));
 	if (end <= at)
 		end = at + 1;
 	step = (end - at + COLUMN_LOOKED_AT - 1) / COLUMN_LOOKED_AT;
@@ -94,7 +95,7 @@ static bool column_of(const struct thrum__paint *p, const struct thrum__counter 
 static void show(struct counters *c, const struct thrum__counter *counter)
 {
 	struct shown *shown = &c->shown[c->count];
-	uint32_t at = thrum__counter_seek(counter, counter->values.first, c->p->from);
+	uint32_t at = thrum__scene_counter_seek(counter, counter->values.first, c->p->from);
 	struct column *column;
 
 	*shown = (struct shown){.columns = c->columns + c->count * c->columns_max,
@@ -104,7 +105,7 @@ static void show(struct counters *c, const struct thrum__counter *counter)
 		THRUM__DASH_9_3_2_3}[(c->count + c->count / 4) % 4];
 	shown->name = thrum__model_string(c->p->model, counter->name, &shown->name_size);
 	shown->counter = (uint32_t)(counter - c->p->model->counters);
-	shown->is_known = thrum__counter_at(c->p->model, counter, c->p->from, &shown->first);
+	shown->is_known = thrum__scene_counter_at(c->p->model, counter, c->p->from, &shown->first);
 	shown->min = shown->max = shown->last = shown->first;
 	for (column = shown->columns;
 		shown->column_count < c->columns_max && column_of(c->p, counter, at, column);
@@ -121,7 +122,7 @@ static void show(struct counters *c, const struct thrum__counter *counter)
 static void choose(struct counters *c)
 {
 	const struct thrum__model *model = c->p->model;
-	const struct thrum__view_state *state = c->p->state;
+	const struct thrum__scene_state *state = c->p->state;
 
 	if (state->counter_count == 0)
 		for (uint32_t i = 0; i < model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT;
@@ -218,7 +219,7 @@ static void make_scale(struct counters *c, uint32_t group)
 
 static float y_of(const struct scale *scale, double value)
 {
-	return thrum__counter_y(&scale->place, value);
+	return thrum__scene_counter_y(&scale->place, value);
 }
 
 /* ---- Painting ----------------------------------------------------------------------------- */
@@ -250,7 +251,7 @@ static void scale_words(double value, double step, char *to, size_t size)
 	while (fabs(value) < units[i].unit && units[i].unit > 1)
 		i++;
 	if (units[i].unit == 1 && fabs(value) < 1e6)
-		thrum__counter_words((int64_t)value, to, size);
+		thrum__words_counter((int64_t)value, to, size);
 	else
 		put_decimal(value / units[i].unit,
 			step < units[i].unit / 10 ? 2 : step < units[i].unit, units[i].word, to,
@@ -269,16 +270,16 @@ static void paint_scale(struct counters *c, uint32_t group)
 		bool is_free = true;
 		char words[40];
 
-		thrum__list_level(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, 0, p->right, y, 1,
-			THRUM__DASH_1_3);
-		thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, p->right,
+		thrum__draw_horizontal(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, 0, p->right, y,
+			1, THRUM__DASH_1_3);
+		thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, p->right,
 			p->right + 5, y, 1, THRUM__DASH_SOLID);
 		/* The lines' ends come first. */
 		for (uint32_t k = 0; k < c->count; k++)
 			is_free &= fabsf(c->shown[k].y - y) > 7;
 		scale_words(value, scale->step, words, sizeof words);
 		if (is_free)
-			thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+			thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
 				THRUM__FONT_SMALL, p->right + 9, y + 4, words, strlen(words), true);
 	}
 }
@@ -292,23 +293,23 @@ struct pen {
 
 static void put(struct pen *pen, float x, float y)
 {
-	pen->c->points[pen->count++] = (struct thrum__point){x, y};
+	pen->c->points[pen->count++] = (struct thrum__draw_point){x, y};
 }
 
 /* Ends what was drawn so far; what is not known is but dots. */
 static void lift(struct pen *pen)
 {
-	struct thrum__list *list = pen->c->p->list;
+	struct thrum__draw_list *list = pen->c->p->list;
 	struct shown *shown = pen->shown;
 
 	if (pen->count > 1 && shown->is_known) {
-		thrum__list_poly(list, THRUM__Z_CASING, THRUM__COLOUR_BG, pen->c->points,
+		thrum__draw_polyline(list, THRUM__Z_CASING, THRUM__COLOUR_BG, pen->c->points,
 			pen->count, 5, THRUM__DASH_SOLID);
-		thrum__list_poly(list, THRUM__Z_COUNTER, shown->colour, pen->c->points, pen->count,
-			2, shown->dash);
+		thrum__draw_polyline(list, THRUM__Z_COUNTER, shown->colour, pen->c->points,
+			pen->count, 2, shown->dash);
 	} else if (pen->count > 1) {
-		thrum__list_poly(list, THRUM__Z_COUNTER, shown->colour, pen->c->points, pen->count,
-			1, THRUM__DASH_1_3);
+		thrum__draw_polyline(list, THRUM__Z_COUNTER, shown->colour, pen->c->points,
+			pen->count, 1, THRUM__DASH_1_3);
 	}
 	pen->count = 0;
 }
@@ -382,7 +383,7 @@ static size_t fit_path(const struct thrum__paint *p, const char *path, size_t si
 	char clean[NAME_MAX];
 	const char *from = clean, *slash;
 
-	size = thrum__text_clean(path, size, clean, sizeof clean);
+	size = thrum__base_utf8_clean(path, size, clean, sizeof clean);
 	while ((slash = memchr(from, '/', size)) != NULL &&
 		thrum__paint_width(p, from, size, THRUM__FONT_STRONG) > room) {
 		size -= (size_t)(slash + 1 - from);
@@ -400,18 +401,18 @@ static void paint_name(struct counters *c, const struct shown *shown, float y)
 	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
 		sizeof name);
 
-	thrum__counter_words(shown->last, value, sizeof value);
+	thrum__words_counter(shown->last, value, sizeof value);
 	if (!shown->is_known)
 		strcpy(value, "not known");
 	else if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
 		scale_words((double)shown->last, 1, value, sizeof value);
-	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 1, p->right + 45,
-		shown->y, 2, THRUM__DASH_SOLID);
-	thrum__list_line(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 45, shown->y,
+	thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 1,
+		p->right + 45, shown->y, 2, THRUM__DASH_SOLID);
+	thrum__draw_line(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 45, shown->y,
 		p->right + 52, y - 1, 1);
-	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, shown->colour, THRUM__FONT_STRONG, x, y + 3,
+	thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, shown->colour, THRUM__FONT_STRONG, x, y + 3,
 		name, size, false);
-	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x,
+	thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x,
 		y + 17, value, strlen(value), true);
 }
 
@@ -459,8 +460,9 @@ static bool reserve(struct counters *c)
 static void find_lost(struct counters *c)
 {
 	const struct thrum__paint *p = c->p;
-	const struct thrum__rows *gaps = &p->model->gaps;
-	uint32_t end = thrum__first_stretch(gaps, p->to), i = thrum__first_stretch(gaps, p->from);
+	const struct thrum__model_rows *gaps = &p->model->gaps;
+	uint32_t end = thrum__paint_first_span_after(gaps, p->to),
+		 i = thrum__paint_first_span_after(gaps, p->from);
 	uint32_t every;
 
 	/* One that reaches into the window may have begun long before. */
@@ -470,7 +472,7 @@ static void find_lost(struct counters *c)
 	for (; i < end; i += every) {
 		float x1, x2;
 
-		if (!thrum__has_row(gaps, i) || THRUM__GAP(p->model, i, end) < p->from)
+		if (!thrum__model_has_row(gaps, i) || THRUM__GAP(p->model, i, end) < p->from)
 			continue;
 		x1 = fmaxf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, start)), 0);
 		x2 = fminf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, end)), p->right);
@@ -481,11 +483,11 @@ static void find_lost(struct counters *c)
 
 static void paint_gutter(struct thrum__paint *p)
 {
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, p->right, p->ruler_top,
+	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, p->right, p->ruler_top,
 		p->width - p->right, p->bottom - p->ruler_top);
-	thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, p->right,
+	thrum__draw_vertical(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, p->right,
 		p->ruler_top, p->bottom, 1, THRUM__DASH_SOLID);
-	thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED, THRUM__FONT_TICK,
+	thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED, THRUM__FONT_TICK,
 		p->right + 10, p->ruler_top + 19, "counters", 8, false);
 }
 
@@ -508,7 +510,7 @@ void thrum__paint_counters(struct thrum__paint *p)
 		paint_scale(&c, i);
 	paint_names(&c);
 	for (uint32_t i = 0; i < c.count; i++) {
-		struct thrum__counter_place *place = &p->memory->counters[i];
+		struct thrum__scene_counter_place *place = &p->memory->counters[i];
 
 		*place = c.scales[c.shown[i].group].place;
 		place->counter = c.shown[i].counter;

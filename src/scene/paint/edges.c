@@ -33,15 +33,15 @@ struct edge {
 	int kind;
 	int64_t time;
 	uint32_t from, to; /* units; a read's result goes from what is read to the reader */
-	const struct thrum__row_box *from_box, *to_box; /* NULL: out of sight */
-	bool is_strong;                                 /* selected or part of the finding */
+	const struct thrum__scene_row_box *from_box, *to_box; /* NULL: out of sight */
+	bool is_strong;                                       /* selected or part of the finding */
 	bool fades;
 };
 
 struct edges {
 	struct thrum__paint *p;
 	const struct thrum__finding *finding;
-	const struct thrum__row_box *selected, *hovered;
+	const struct thrum__scene_row_box *selected, *hovered;
 	uint32_t hovered_unit;
 	struct {
 		uint32_t other;
@@ -54,7 +54,7 @@ struct edges {
 };
 
 /* Where rows are roomy there are few edges, and their whole way is clear. */
-static bool is_long(const struct thrum__row_box *a, const struct thrum__row_box *b)
+static bool is_long(const struct thrum__scene_row_box *a, const struct thrum__scene_row_box *b)
 {
 	float way = a->line < b->line ? b->line - a->line : a->line - b->line;
 
@@ -74,14 +74,15 @@ struct creations {
 };
 
 /* Whether a read of the parent's result at the first instant tells who created a unit. */
-static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__unit *u, uint32_t row)
+static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__layout_unit *u,
+	uint32_t row)
 {
-	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_EDGES, row, u->start, &end);
+	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_EDGES, row, u->start, &end);
 
 	for (int i = 0; i < BY_READ_MAX && at < end; i++, at++) {
-		uint32_t edge = thrum__track_item(p->tracks, THRUM__TRACK_EDGES, at), to;
+		uint32_t edge = thrum__index_item(p->tracks, THRUM__INDEX_EDGES, at), to;
 
-		if (!thrum__has_row(&p->model->edges, edge) ||
+		if (!thrum__model_has_row(&p->model->edges, edge) ||
 			THRUM__EDGE(p->model, edge, time) > u->start)
 			return false;
 		to = THRUM__EDGE(p->model, edge, to);
@@ -94,21 +95,22 @@ static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__un
 }
 
 /* A square at the parent. */
-static void paint_origin(struct thrum__paint *p, const struct thrum__unit *u, float x, float y,
-	int colour)
+static void paint_origin(struct thrum__paint *p, const struct thrum__layout_unit *u, float x,
+	float y, int colour)
 {
 	bool on_bar = thrum__paint_is_running(p, thrum__layout_parent(p->layout, u), u->start);
 	float reach = on_bar ? 1 : 2;
 
-	thrum__list_rect(p->list, THRUM__Z_END, on_bar ? THRUM__COLOUR_BG : colour, x - reach,
+	thrum__draw_rect(p->list, THRUM__Z_END, on_bar ? THRUM__COLOUR_BG : colour, x - reach,
 		y - reach, 2 * reach + 1, 2 * reach + 1);
 }
 
-static void paint_creation(struct creations *c, const struct thrum__row_box *box, uint32_t unit)
+static void paint_creation(struct creations *c, const struct thrum__scene_row_box *box,
+	uint32_t unit)
 {
 	struct thrum__paint *p = c->p;
-	const struct thrum__unit *u = &p->layout->units[unit];
-	const struct thrum__row_box *parent;
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
+	const struct thrum__scene_row_box *parent;
 	bool is_dense = thrum__paint_is_dense(box), is_far;
 	bool is_pale = is_dense || box->height < CROWDED;
 	int look = thrum__paint_look(p, unit), colour;
@@ -132,13 +134,13 @@ static void paint_creation(struct creations *c, const struct thrum__row_box *box
 	if (is_dense && is_far)
 		return;
 	if (is_far) {
-		thrum__list_upright(p->list, THRUM__Z_CREATE, colour, x, from, from + sign * 12, 1,
+		thrum__draw_vertical(p->list, THRUM__Z_CREATE, colour, x, from, from + sign * 12, 1,
 			THRUM__DASH_SOLID);
 		if (c->dotted++ < DOTTED_MAX)
-			thrum__list_upright(p->list, THRUM__Z_CREATE, colour, x, y - sign * 12, y,
+			thrum__draw_vertical(p->list, THRUM__Z_CREATE, colour, x, y - sign * 12, y,
 				1, THRUM__DASH_1_2);
 	} else {
-		thrum__list_upright(p->list, THRUM__Z_CREATE, colour, x, from, y, 1,
+		thrum__draw_vertical(p->list, THRUM__Z_CREATE, colour, x, from, y, 1,
 			THRUM__DASH_SOLID);
 	}
 	if (!is_pale && parent->height >= CROWDED)
@@ -151,17 +153,18 @@ void thrum__paint_creations(struct thrum__paint *p)
 	uint32_t left = CREATIONS_MAX;
 
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
-		struct thrum__units_walk walk;
-		struct thrum__units_seen seen;
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+		struct thrum__paint_units_walk walk;
+		struct thrum__paint_units_seen seen;
 
 		if (box->rows > 1)
 			continue;
 		c.x = -8;
-		thrum__units_begin(&walk, p, box, p->unit_gap, 4 + 2 * left / (p->rows->count - i));
+		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
+			4 + 2 * left / (p->rows->count - i));
 		/* Of several that can't be told apart, the first one's is the texture of dense
 		 * rows. */
-		while (thrum__units_next(&walk, &seen))
+		while (thrum__paint_units_next(&walk, &seen))
 			if (seen.unit != THRUM__NONE || thrum__paint_is_dense(box))
 				paint_creation(&c, box, seen.first);
 		left -= walk.looked_at < left ? walk.looked_at : left;
@@ -209,25 +212,25 @@ static int dash_of(enum form form)
 /* Open head: its point at y, `wide` to either side. */
 static void paint_open_head(struct edges *s, int colour, float x, float y, float wide, float high)
 {
-	thrum__list_poly(s->p->list, THRUM__Z_EDGE, colour,
-		(struct thrum__point[]){{x - wide, y - high}, {x, y}, {x + wide, y - high}}, 3,
+	thrum__draw_polyline(s->p->list, THRUM__Z_EDGE, colour,
+		(struct thrum__draw_point[]){{x - wide, y - high}, {x, y}, {x + wide, y - high}}, 3,
 		1.5f, THRUM__DASH_SOLID);
 }
 
 static void paint_square(struct edges *s, int colour, float x, float y, bool is_filled)
 {
-	struct thrum__list *list = s->p->list;
+	struct thrum__draw_list *list = s->p->list;
 
 	x = (float)(int)x - 3;
 	y -= 3;
 	if (is_filled) {
-		thrum__list_rect(list, THRUM__Z_EDGE, colour, x, y, 7, 7);
+		thrum__draw_rect(list, THRUM__Z_EDGE, colour, x, y, 7, 7);
 		return;
 	}
-	thrum__list_rect(list, THRUM__Z_EDGE, colour, x, y, 7, 1);
-	thrum__list_rect(list, THRUM__Z_EDGE, colour, x, y + 6, 7, 1);
-	thrum__list_rect(list, THRUM__Z_EDGE, colour, x, y, 1, 7);
-	thrum__list_rect(list, THRUM__Z_EDGE, colour, x + 6, y, 1, 7);
+	thrum__draw_rect(list, THRUM__Z_EDGE, colour, x, y, 7, 1);
+	thrum__draw_rect(list, THRUM__Z_EDGE, colour, x, y + 6, 7, 1);
+	thrum__draw_rect(list, THRUM__Z_EDGE, colour, x, y, 1, 7);
+	thrum__draw_rect(list, THRUM__Z_EDGE, colour, x + 6, y, 1, 7);
 }
 
 /* What is at the end of who is acted on. Its line is at y, the shaft ends at `tip`; sign: 1 when
@@ -235,19 +238,19 @@ static void paint_square(struct edges *s, int colour, float x, float y, bool is_
 static void paint_head(struct edges *s, enum form form, int colour, float x, float y, float tip,
 	float sign)
 {
-	struct thrum__list *list = s->p->list;
+	struct thrum__draw_list *list = s->p->list;
 	float middle = (float)(int)x + 0.5f;
 
 	switch (form) {
 	case FORM_WAIT:
-		thrum__list_ring(list, THRUM__Z_EDGE, colour, THRUM__COLOUR_BG, middle, y + 0.5f, 3,
+		thrum__draw_ring(list, THRUM__Z_EDGE, colour, THRUM__COLOUR_BG, middle, y + 0.5f, 3,
 			1.5f);
 		break;
 	case FORM_READ: paint_open_head(s, colour, middle, tip, 3.5f, sign * 6); break;
 	case FORM_LINK:
 	case FORM_RESOLVE:
-		thrum__list_triangle(list, THRUM__Z_EDGE, colour,
-			(struct thrum__point[]){{middle - 4, tip - sign * 7}, {middle, tip},
+		thrum__draw_triangle(list, THRUM__Z_EDGE, colour,
+			(struct thrum__draw_point[]){{middle - 4, tip - sign * 7}, {middle, tip},
 				{middle + 4, tip - sign * 7}});
 		break;
 	case FORM_BECOME:
@@ -256,7 +259,7 @@ static void paint_head(struct edges *s, enum form form, int colour, float x, flo
 		paint_open_head(s, colour, middle, tip - sign * 5, 4, sign * 5);
 		break;
 	case FORM_CANCEL:
-		thrum__list_rect(list, THRUM__Z_EDGE, colour, middle - 4.5f, tip - 1, 9, 2);
+		thrum__draw_rect(list, THRUM__Z_EDGE, colour, middle - 4.5f, tip - 1, 9, 2);
 		break;
 	case FORM_LOCK: paint_square(s, colour, x, y, true); break;
 	case FORM_UNLOCK: paint_square(s, colour, x, y, false); break;
@@ -287,7 +290,7 @@ static void paint_latency(struct edges *s, const struct edge *e, float x)
 	uint32_t source = THRUM__EDGE(p->model, e->index, to);
 	float start;
 
-	if (!thrum__has_row(&p->model->tasks, source) ||
+	if (!thrum__model_has_row(&p->model->tasks, source) ||
 		THRUM__TASK(p->model, source, state) != THRUM__STATE_RESOLVED ||
 		thrum__paint_is_dense(e->from_box))
 		return;
@@ -295,7 +298,7 @@ static void paint_latency(struct edges *s, const struct edge *e, float x)
 	if (x - start > 3) {
 		s->strokes++;
 		if (!s->only_counts)
-			thrum__list_level(p->list, THRUM__Z_CREATE,
+			thrum__draw_horizontal(p->list, THRUM__Z_CREATE,
 				e->fades ? THRUM__COLOUR_FADED : THRUM__COLOUR_EDGE, start, x,
 				thrum__paint_line(e->from_box), 1, THRUM__DASH_1_2);
 	}
@@ -304,20 +307,20 @@ static void paint_latency(struct edges *s, const struct edge *e, float x)
 /* The other end is out of sight: a hair says where. */
 static void paint_loose_end(struct edges *s, const struct edge *e, float x)
 {
-	const struct thrum__row_box *box = e->from_box ? e->from_box : e->to_box;
+	const struct thrum__scene_row_box *box = e->from_box ? e->from_box : e->to_box;
 	uint32_t other = e->from_box ? e->to : e->from;
 	float y = thrum__paint_line(box), there, sign;
 
-	there = thrum__row_axis_line(s->p->rows, thrum__layout_row(s->p->layout, other));
+	there = thrum__scene_row_axis_line(s->p->rows, thrum__layout_row(s->p->layout, other));
 	sign = there < y ? -1 : 1;
-	thrum__list_upright(s->p->list, THRUM__Z_EDGE,
+	thrum__draw_vertical(s->p->list, THRUM__Z_EDGE,
 		e->is_strong ? colour_of(e) : THRUM__COLOUR_FADED, x, y,
 		e->is_strong ? there : y + sign * (box->bar / 2 + 8), 1, THRUM__DASH_SOLID);
 }
 
 static void paint_edge(struct edges *s, const struct edge *e)
 {
-	struct thrum__list *list = s->p->list;
+	struct thrum__draw_list *list = s->p->list;
 	float x = thrum__paint_clamped(s->p, e->time), y1, y2, sign, tip;
 	enum form form = form_of(e->kind);
 	bool is_hair = e->fades || (s->is_coarse && !e->is_strong);
@@ -334,12 +337,12 @@ static void paint_edge(struct edges *s, const struct edge *e)
 	sign = y2 < y1 ? -1 : 1;
 	tip = form == FORM_WAIT ? y2 : y2 - sign * head_room(s, e, x);
 	if (is_long(e->from_box, e->to_box) && !e->is_strong) {
-		thrum__list_upright(list, THRUM__Z_EDGE, colour, x, y1, y1 + sign * 10, width,
+		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, y1, y1 + sign * 10, width,
 			dash);
-		thrum__list_upright(list, THRUM__Z_EDGE, colour, x, tip - sign * 12, tip, width,
+		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, tip - sign * 12, tip, width,
 			dash);
 	} else {
-		thrum__list_upright(list, THRUM__Z_EDGE, colour, x, y1, tip, width, dash);
+		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, y1, tip, width, dash);
 	}
 	if (!is_hair)
 		paint_head(s, form, colour, x, y2, tip, sign);
@@ -365,9 +368,9 @@ static void paint_joint(struct edges *s, const struct edge *e)
 	if (bar > 0)
 		colour = THRUM__COLOUR_BG;
 	for (int i = 0; i < 2; i++, x += 4)
-		thrum__list_poly(p->list, THRUM__Z_END, colour,
-			(struct thrum__point[]){{x - 4, y - 4}, {x, y}, {x - 4, y + 4}}, 3, 1.5f,
-			THRUM__DASH_SOLID);
+		thrum__draw_polyline(p->list, THRUM__Z_END, colour,
+			(struct thrum__draw_point[]){{x - 4, y - 4}, {x, y}, {x - 4, y + 4}}, 3,
+			1.5f, THRUM__DASH_SOLID);
 }
 
 /* ---- All edges of a row -------------------------------------------------------------------- */
@@ -395,7 +398,7 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 	const struct thrum__model *model = p->model;
 	int looks;
 
-	if (!thrum__has_row(&model->edges, index))
+	if (!thrum__model_has_row(&model->edges, index))
 		return false;
 	*e = (struct edge){.index = index,
 		.kind = THRUM__EDGE(model, index, kind),
@@ -416,7 +419,7 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 	e->fades = thrum__paint_fades(p, e->from) || thrum__paint_fades(p, e->to);
 	e->is_strong = (looks & THRUM__LOOK_SELECTED) ||
 		(s->hovered && (e->from == s->hovered_unit || e->to == s->hovered_unit)) ||
-		(p->view->is_related && !e->fades) || is_of_finding(s, index);
+		(p->scene->is_related && !e->fades) || is_of_finding(s, index);
 	return e->from_box || e->to_box;
 }
 
@@ -435,18 +438,18 @@ static bool is_repeated(struct edges *s, const struct edge *e, uint32_t other, f
 	return is;
 }
 
-static bool is_dense(const struct thrum__row_box *box)
+static bool is_dense(const struct thrum__scene_row_box *box)
 {
 	return box && (box->rows > 1 || thrum__paint_is_dense(box));
 }
 
 /* Whether a row's edges are looked at. */
-static bool has_edges(const struct edges *s, const struct thrum__row_box *box)
+static bool has_edges(const struct edges *s, const struct thrum__scene_row_box *box)
 {
 	return box && (box == s->selected || box == s->hovered || !is_dense(box));
 }
 
-static void see_edge(struct edges *s, const struct thrum__row_box *box, uint32_t index)
+static void see_edge(struct edges *s, const struct thrum__scene_row_box *box, uint32_t index)
 {
 	struct edge e;
 	uint32_t other;
@@ -477,12 +480,12 @@ static void see_edge(struct edges *s, const struct thrum__row_box *box, uint32_t
 		paint_latency(s, &e, x);
 }
 
-static uint32_t see_row(struct edges *s, const struct thrum__row_box *box, uint32_t allowance)
+static uint32_t see_row(struct edges *s, const struct thrum__scene_row_box *box, uint32_t allowance)
 {
-	const struct thrum__tracks *tracks = s->p->tracks;
+	const struct thrum__index *tracks = s->p->tracks;
 	int64_t behind = s->p->to < INT64_MAX ? s->p->to + 1 : INT64_MAX;
-	size_t end, last = thrum__track_seek(tracks, THRUM__TRACK_EDGES, box->row, behind, &end);
-	size_t at = thrum__track_seek(tracks, THRUM__TRACK_EDGES, box->row, s->p->from, &end);
+	size_t end, last = thrum__index_seek(tracks, THRUM__INDEX_EDGES, box->row, behind, &end);
+	size_t at = thrum__index_seek(tracks, THRUM__INDEX_EDGES, box->row, s->p->from, &end);
 	size_t every = 1 + (last - at) / allowance;
 	uint32_t looked_at = 0;
 
@@ -495,18 +498,18 @@ static uint32_t see_row(struct edges *s, const struct thrum__row_box *box, uint3
 		s->seen[i].other = THRUM__NONE;
 	s->joint_x = -JOINTS_APART;
 	for (; at < last; at += every, looked_at++)
-		see_edge(s, box, thrum__track_item(tracks, THRUM__TRACK_EDGES, at));
+		see_edge(s, box, thrum__index_item(tracks, THRUM__INDEX_EDGES, at));
 	return looked_at;
 }
 
 static void see_rows(struct edges *s)
 {
-	const struct thrum__row_axis *rows = s->p->rows;
+	const struct thrum__scene_row_axis *rows = s->p->rows;
 	uint32_t left = LOOKED_AT_MAX, used;
 
 	s->strokes = 0;
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct thrum__row_box *box = &rows->boxes[i];
+		const struct thrum__scene_row_box *box = &rows->boxes[i];
 
 		if (s->only_counts && s->strokes > STROKES_MAX)
 			return;
@@ -519,12 +522,12 @@ static void see_rows(struct edges *s)
 
 void thrum__paint_edges(struct thrum__paint *p)
 {
-	const struct thrum__findings *findings = &p->view->findings;
+	const struct thrum__findings *findings = &p->scene->findings;
 	struct edges s = {
 		.p = p,
 		.only_counts = true,
-		.selected = thrum__paint_box(p, unit_of(p, p->view->selected)),
-		.hovered_unit = unit_of(p, p->view->hovered),
+		.selected = thrum__paint_box(p, unit_of(p, p->scene->selected)),
+		.hovered_unit = unit_of(p, p->scene->hovered),
 	};
 
 	s.hovered = thrum__paint_box(p, s.hovered_unit);

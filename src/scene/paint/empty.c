@@ -23,19 +23,19 @@ static void nearer(struct nearest *nearest, int64_t time, int64_t away, bool is_
 /* Whether a row has nothing in the window; what is nearest to it is then noted. */
 static bool row_is_empty(const struct thrum__paint *p, uint32_t row, struct nearest *nearest)
 {
-	const int kind = THRUM__TRACK_UNITS;
-	size_t end, at = thrum__track_seek(p->tracks, kind, row, p->from, &end);
+	const int kind = THRUM__INDEX_UNITS;
+	size_t end, at = thrum__index_seek(p->tracks, kind, row, p->from, &end);
 
 	if (at < end) {
-		int64_t start = thrum__track_time(p->tracks, kind, at);
+		int64_t start = thrum__index_time(p->tracks, kind, at);
 
 		if (start <= p->to)
 			return false;
 		nearer(nearest, start, start - p->to, false);
 	}
-	if (at > thrum__track_first(p->tracks, kind, row)) {
-		uint32_t unit = thrum__track_item(p->tracks, kind, at - 1);
-		int64_t last = thrum__end_of_line(p, unit);
+	if (at > thrum__index_first(p->tracks, kind, row)) {
+		uint32_t unit = thrum__index_item(p->tracks, kind, at - 1);
+		int64_t last = thrum__paint_end_of_unit(p, unit);
 
 		if (last >= p->from)
 			return false;
@@ -49,10 +49,10 @@ static void say(struct thrum__paint *p, const char *title, const char *line)
 	float middle = (p->top + p->bottom) / 2, centre = p->right / 2;
 	size_t size = strlen(title), line_size = strlen(line);
 
-	thrum__list_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_STRONG,
+	thrum__draw_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_STRONG,
 		centre - thrum__paint_width(p, title, size, THRUM__FONT_STRONG) / 2, middle - 6,
 		title, size, true);
-	thrum__list_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_LABEL,
+	thrum__draw_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_LABEL,
 		centre - thrum__paint_width(p, line, line_size, THRUM__FONT_LABEL) / 2, middle + 14,
 		line, line_size, true);
 }
@@ -62,11 +62,11 @@ static void say_no_tasks_here(struct thrum__paint *p, const struct nearest *near
 	const int64_t span = p->to - p->from;
 	char from[48], to[48], at[48], end[48], title[160], line[160];
 
-	thrum__moment_words(p->from, span / 10, from, sizeof from);
-	thrum__moment_words(p->to, span / 10, to, sizeof to);
-	thrum__moment_words(nearest->time, span / 10, at, sizeof at);
+	thrum__words_time(p->from, span / 10, from, sizeof from);
+	thrum__words_time(p->to, span / 10, to, sizeof to);
+	thrum__words_time(nearest->time, span / 10, at, sizeof at);
 	snprintf(title, sizeof title, "No tasks between %s and %s.", from, to);
-	thrum__moment_words(p->model->end, span / 10, end, sizeof end);
+	thrum__words_time(p->model->end, span / 10, end, sizeof end);
 	snprintf(line, sizeof line, "Nearest: %s%s%s. The trace ends at %s.",
 		nearest->is_before ? "‹ " : "", at, nearest->is_before ? "" : " ›", end);
 	say(p, title, line);
@@ -84,8 +84,8 @@ void thrum__paint_empty(struct thrum__paint *p)
 			p->model->events > 0 ? line : "Nothing was recorded yet.");
 		return;
 	}
-	if (p->layout->rows > ROWS_LOOKED_AT || thrum__tracks_alive(p->tracks, p->from) > 0 ||
-		thrum__tracks_alive(p->tracks, p->to) > 0)
+	if (p->layout->rows > ROWS_LOOKED_AT || thrum__index_alive(p->tracks, p->from) > 0 ||
+		thrum__index_alive(p->tracks, p->to) > 0)
 		return;
 	for (uint32_t row = 0; row < p->layout->rows; row++)
 		if (!row_is_empty(p, row, &nearest))

@@ -43,23 +43,23 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 
 	if (!row_of(p, step->task, &row))
 		return pin;
-	pin.y = floorf(thrum__row_axis_line(p->rows, row)) + 0.5f;
+	pin.y = floorf(thrum__scene_row_axis_line(p->rows, row)) + 0.5f;
 	if (step->kind == THRUM__STEP_NEVER_RESOLVED)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
 	pin.x = floorf(pin.x) + 0.5f;
 	/* Steps of the same place stand side by side. */
 	for (int i = 0; i < THRUM__STEPS_MAX; i++)
-		if (thrum__boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
+		if (thrum__paint_boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
 			    2 * RADIUS))
 			pin.x += 2 * RADIUS + 4;
 	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
-		thrum__row_axis_find(p->rows, row) && pin.y > p->top - RADIUS &&
+		thrum__scene_row_axis_find(p->rows, row) && pin.y > p->top - RADIUS &&
 		pin.y < p->bottom + RADIUS;
 	/* Whole, also at the edges. */
 	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
 	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
 	if (pin.is_seen)
-		thrum__boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
+		thrum__paint_boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
 			2 * PIN_ROOM);
 	return pin;
 }
@@ -71,9 +71,9 @@ static void paint_pin(const struct thrum__paint *p, const struct pin *pin, unsig
 	size_t size = (size_t)snprintf(digits, sizeof digits, "%u", number % 1000);
 	float width = thrum__paint_width(p, digits, size, THRUM__FONT_BADGE);
 
-	thrum__list_ring(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD,
+	thrum__draw_ring(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD,
 		is_cause ? THRUM__COLOUR_BAD : THRUM__COLOUR_BG, pin->x, pin->y, RADIUS, 2);
-	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT,
+	thrum__draw_text(p->list, THRUM__Z_BADGE_TEXT,
 		is_cause ? THRUM__COLOUR_BG : THRUM__COLOUR_BAD, THRUM__FONT_BADGE,
 		pin->x - width / 2, pin->y + 4, digits, size, false);
 }
@@ -91,16 +91,16 @@ static void paint_path(const struct thrum__paint *p, const struct thrum__step *f
 		return;
 	x1 = fmaxf(0, thrum__paint_x(p, from->time));
 	x2 = fminf(p->right, thrum__paint_x(p, to->time));
-	y1 = thrum__row_axis_line(p->rows, from_row);
-	y2 = thrum__row_axis_line(p->rows, to_row);
+	y1 = thrum__scene_row_axis_line(p->rows, from_row);
+	y2 = thrum__scene_row_axis_line(p->rows, to_row);
 	if (x2 < 0 || x1 > p->right)
 		return;
 	/* It replaces the task's line, but not what runs on it. */
-	thrum__list_level(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
+	thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
 		THRUM__DASH_SOLID);
-	thrum__list_level(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x1, x2, y1, 2,
+	thrum__draw_horizontal(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x1, x2, y1, 2,
 		THRUM__DASH_4_4);
-	thrum__list_upright(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x2, y1, y2, 2,
+	thrum__draw_vertical(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x2, y1, y2, 2,
 		THRUM__DASH_SOLID);
 }
 
@@ -118,11 +118,11 @@ static void word(const struct thrum__paint *p, const struct thrum__finding *find
 	struct note *note)
 {
 	char words[512];
-	size_t size = thrum__step_title(p->model, finding, step, words, sizeof words);
+	size_t size = thrum__words_step_title(p->model, finding, step, words, sizeof words);
 
 	note->width = fit(p, words, size < sizeof words ? size : sizeof words - 1,
 		THRUM__FONT_STRONG, note->title, sizeof note->title, &note->title_size);
-	size = thrum__step_line(p->model, finding, step, words, sizeof words);
+	size = thrum__words_step_line(p->model, finding, step, words, sizeof words);
 	note->width = 16 +
 		fmaxf(note->width,
 			fit(p, words, size < sizeof words ? size : sizeof words - 1,
@@ -133,19 +133,19 @@ static void word(const struct thrum__paint *p, const struct thrum__finding *find
 /* Whether something runs there. */
 static bool covers_run(const struct thrum__paint *p, float x, float y, const struct note *note)
 {
-	int64_t from = thrum__time_axis_time(p->time, x);
-	int64_t to = thrum__time_axis_time(p->time, x + note->width);
+	int64_t from = thrum__scene_time_axis_time(p->time, x);
+	int64_t to = thrum__scene_time_axis_time(p->time, x + note->width);
 
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
-		struct thrum__stretch stretch;
-		struct thrum__walk walk;
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+		struct thrum__index_stretch stretch;
+		struct thrum__index_walk walk;
 
 		if (box->line + box->bar / 2 < y || box->line - box->bar / 2 > y + note->height)
 			continue;
-		thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, box->row, box->rows, from,
-			to, 1);
-		if (thrum__walk_next(&walk, &stretch))
+		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, box->row, box->rows,
+			from, to, 1);
+		if (thrum__index_walk_next(&walk, &stretch))
 			return true;
 	}
 	return false;
@@ -161,7 +161,7 @@ static bool place_note(const struct thrum__paint *p, const struct pin *pin, cons
 		*y = i % 2 == 0 ? pin->y + NOTE_Y : pin->y - NOTE_Y - note->height;
 		if (*x >= 4 && *x + note->width <= p->right - 4 && *y >= p->top + 2 &&
 			*y + note->height <= p->bottom - 2 &&
-			!thrum__boxes_hit(p->boxes, *x, *y, note->width, note->height) &&
+			!thrum__paint_boxes_hit(p->boxes, *x, *y, note->width, note->height) &&
 			(i >= 4 || !covers_run(p, *x, *y, note)))
 			return true;
 	}
@@ -177,19 +177,19 @@ static void paint_note(const struct thrum__paint *p, const struct pin *pin,
 	word(p, finding, step, &note);
 	if (!place_note(p, pin, &note, &x, &y))
 		return;
-	thrum__boxes_add(p->boxes, x - 4, y - 4, note.width + 8, note.height + 8);
-	thrum__list_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, x, y, note.width,
+	thrum__paint_boxes_add(p->boxes, x - 4, y - 4, note.width + 8, note.height + 8);
+	thrum__draw_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, x, y, note.width,
 		note.height);
-	thrum__list_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD, x, y, 2, note.height);
-	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, x + 9,
+	thrum__draw_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD, x, y, 2, note.height);
+	thrum__draw_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, x + 9,
 		y + 15, note.title, note.title_size, false);
-	thrum__list_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x + 9,
+	thrum__draw_text(p->list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_INK, THRUM__FONT_NOTE, x + 9,
 		y + 30, note.line, note.line_size, false);
 }
 
 void thrum__paint_findings(struct thrum__paint *p)
 {
-	const struct thrum__findings *findings = &p->view->findings;
+	const struct thrum__findings *findings = &p->scene->findings;
 	const struct thrum__finding *finding;
 	struct pin pins[THRUM__STEPS_MAX];
 

@@ -38,7 +38,7 @@ struct ruler {
 
 static void put(struct ruler *r, int z, float x, const char *text, int font, int colour)
 {
-	thrum__list_text(r->p->list, z, colour, font, x, r->label_y, text, strlen(text), true);
+	thrum__draw_text(r->p->list, z, colour, font, x, r->label_y, text, strlen(text), true);
 }
 
 static float measure(const struct ruler *r, const char *text, int font)
@@ -73,7 +73,7 @@ static void distance_words(int64_t distance, int64_t step, bool unit_said, char 
 		unit_said ? "" : units[i].word);
 }
 
-static void tick(struct ruler *r, const struct thrum__segment_of_time *segment, int64_t time,
+static void tick(struct ruler *r, const struct thrum__scene_time_segment *segment, int64_t time,
 	int64_t origin, float right)
 {
 	struct thrum__paint *p = r->p;
@@ -83,12 +83,12 @@ static void tick(struct ruler *r, const struct thrum__segment_of_time *segment, 
 	float x = thrum__paint_x(p, time), width, left;
 	char words[48];
 
-	thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, x, p->top, p->bottom, 1,
+	thrum__draw_vertical(p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, x, p->top, p->bottom, 1,
 		THRUM__DASH_SOLID);
-	thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, x, r->y - 6,
+	thrum__draw_vertical(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, x, r->y - 6,
 		r->y - 1, 1, THRUM__DASH_SOLID);
 	if (is_first || is_near_zero)
-		thrum__moment_words(time, r->step, words, sizeof words);
+		thrum__words_time(time, r->step, words, sizeof words);
 	else
 		distance_words(time - origin, r->step, r->unit_said, words, sizeof words);
 	width = measure(r, words, font);
@@ -101,7 +101,7 @@ static void tick(struct ruler *r, const struct thrum__segment_of_time *segment, 
 	r->unit_said |= !is_first;
 }
 
-static void stretch(struct ruler *r, const struct thrum__segment_of_time *segment)
+static void stretch(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
 	float x = (float)segment->x, right = (float)segment->x_end;
 	int64_t origin = first_tick(segment->start, r->step), time = origin;
@@ -112,7 +112,7 @@ static void stretch(struct ruler *r, const struct thrum__segment_of_time *segmen
 	r->free = x - LABEL_GAP - 1;
 	r->unit_said = false;
 	if (right - x < NARROW) {
-		thrum__moment_words(segment->start, r->step > 10000 ? r->step : 10000, words,
+		thrum__words_time(segment->start, r->step > 10000 ? r->step : 10000, words,
 			sizeof words);
 		if (measure(r, words, THRUM__FONT_BASE) < right - x - 8)
 			put(r, THRUM__Z_FRAME_TEXT, x + 3, words, THRUM__FONT_BASE,
@@ -130,13 +130,13 @@ static void stretch(struct ruler *r, const struct thrum__segment_of_time *segmen
 /* Whether nobody knows if it was idle: some lane's events are lost for more than half of it. */
 static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end)
 {
-	const struct thrum__rows *gaps = &model->gaps;
+	const struct thrum__model_rows *gaps = &model->gaps;
 	uint32_t last = gaps->count - gaps->first > GAPS_MAX ? gaps->first + GAPS_MAX : gaps->count;
 
 	for (uint32_t i = gaps->first; i < last; i++) {
 		int64_t from, to;
 
-		if (!thrum__has_row(gaps, i))
+		if (!thrum__model_has_row(gaps, i))
 			continue;
 		from = THRUM__GAP(model, i, start) > start ? THRUM__GAP(model, i, start) : start;
 		to = THRUM__GAP(model, i, end) < end ? THRUM__GAP(model, i, end) : end;
@@ -148,7 +148,7 @@ static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end
 
 /* How long the folded time between two stretches is, on the ruler: in the band's middle, or as near
  * as it is seen. */
-static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
+static void band(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
 	float left = fmaxf((float)segment->x_end, 0),
 	      right = fminf((float)segment[1].x, r->p->right);
@@ -158,11 +158,11 @@ static void band(struct ruler *r, const struct thrum__segment_of_time *segment)
 
 	if (right - left < BANDS_NAMED_MIN || left > r->limit)
 		return;
-	thrum__list_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, left, r->p->ruler_top,
+	thrum__draw_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, left, r->p->ruler_top,
 		right - left, THRUM__RULER - 1);
 	if (is_lost(r->p->model, segment->end, segment[1].start))
 		memcpy(words, "lost ", 5);
-	thrum__duration_words(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
+	thrum__words_duration(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
 	if (measure(r, text, THRUM__FONT_TICK) > room - 4)
 		text += 5;
 	size = measure(r, text, THRUM__FONT_TICK);
@@ -188,12 +188,12 @@ static void end_of_trace(struct ruler *r)
 		return;
 	while (step <= end / 1000)
 		step *= 10;
-	if (p->view && p->view->ending.words[0]) {
-		how = p->view->ending.words;
-		colour = p->view->ending.colour;
+	if (p->scene && p->scene->ending.words[0]) {
+		how = p->scene->ending.words;
+		colour = p->scene->ending.colour;
 	}
 	size = snprintf(words, sizeof words, "%s ", how);
-	thrum__moment_words(end, step, words + size, sizeof words - (size_t)size);
+	thrum__words_time(end, step, words + size, sizeof words - (size_t)size);
 	width = measure(r, words, THRUM__FONT_BASE);
 	x = x + 4 < p->right - width - 6 ? x + 4 : p->right - width - 6;
 	if (x < 0)
@@ -204,16 +204,16 @@ static void end_of_trace(struct ruler *r)
 
 void thrum__paint_grid(struct thrum__paint *p)
 {
-	const struct thrum__time_axis *axis = p->time;
+	const struct thrum__scene_time_axis *axis = p->time;
 	struct ruler r = {.p = p, .y = p->ruler_top + THRUM__RULER};
 	double step = thrum__paint_step(axis->scale > 0 ? STEP_WIDTH / axis->scale : 1);
 
 	r.step = step < 1e18 ? (int64_t)step : INT64_C(1000000000000000000);
 	r.label_y = p->ruler_top + BASE_LINE;
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, p->ruler_top, p->width,
+	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, p->ruler_top, p->width,
 		THRUM__RULER);
-	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width, r.y - 1, 1,
-		THRUM__DASH_SOLID);
+	thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
+		r.y - 1, 1, THRUM__DASH_SOLID);
 	end_of_trace(&r);
 	for (uint32_t i = 0; i < axis->count; i++) {
 		stretch(&r, &axis->segments[i]);

@@ -41,19 +41,20 @@ static const char *const names[] = {
 #define COUNT (sizeof names / sizeof *names)
 
 struct pen {
-	struct thrum__list *list;
+	struct thrum__draw_list *list;
 	float x, y; /* left end and middle of the mark */
 };
 
 static void level(const struct pen *pen, float from, float to, float width, int colour, int dash)
 {
-	thrum__list_level(pen->list, MARK, colour, pen->x + from, pen->x + to, pen->y, width, dash);
+	thrum__draw_horizontal(pen->list, MARK, colour, pen->x + from, pen->x + to, pen->y, width,
+		dash);
 }
 
 static void upright(const struct pen *pen, float x, float y1, float y2, float width, int colour,
 	int dash)
 {
-	thrum__list_upright(pen->list, MARK, colour, pen->x + x, pen->y + y1, pen->y + y2, width,
+	thrum__draw_vertical(pen->list, MARK, colour, pen->x + x, pen->y + y1, pen->y + y2, width,
 		dash);
 }
 
@@ -61,10 +62,10 @@ static void upright(const struct pen *pen, float x, float y1, float y2, float wi
 static void angle(const struct pen *pen, int colour, float x1, float y1, float x2, float y2,
 	float x3, float y3)
 {
-	struct thrum__point points[3] = {{pen->x + x1, pen->y + y1}, {pen->x + x2, pen->y + y2},
-		{pen->x + x3, pen->y + y3}};
+	struct thrum__draw_point points[3] = {{pen->x + x1, pen->y + y1},
+		{pen->x + x2, pen->y + y2}, {pen->x + x3, pen->y + y3}};
 
-	thrum__list_poly(pen->list, MARK, colour, points, 3, 1.5f, THRUM__DASH_SOLID);
+	thrum__draw_polyline(pen->list, MARK, colour, points, 3, 1.5f, THRUM__DASH_SOLID);
 }
 
 static void paint_of_task(const struct pen *pen, enum mark mark)
@@ -74,7 +75,7 @@ static void paint_of_task(const struct pen *pen, enum mark mark)
 	level(pen, 0, mark == SILENT ? 10 : mark == FAILED ? 18 : 24, 2, pend, THRUM__DASH_SOLID);
 	switch (mark) {
 	case RUNNING:
-		thrum__list_rect(pen->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, pen->x + 5,
+		thrum__draw_rect(pen->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, pen->x + 5,
 			pen->y - 5, 14, 10);
 		break;
 	case ALIVE: upright(pen, 0, -5, 5, 2, pend, THRUM__DASH_SOLID); break;
@@ -84,9 +85,9 @@ static void paint_of_task(const struct pen *pen, enum mark mark)
 		break;
 	case RESOLVED: upright(pen, 24, -5, 5, 2, THRUM__COLOUR_EDGE, THRUM__DASH_SOLID); break;
 	case FAILED:
-		thrum__list_line(pen->list, MARK, bad, pen->x + 14, pen->y - 4, pen->x + 22,
+		thrum__draw_line(pen->list, MARK, bad, pen->x + 14, pen->y - 4, pen->x + 22,
 			pen->y + 4, 2);
-		thrum__list_line(pen->list, MARK, bad, pen->x + 14, pen->y + 4, pen->x + 22,
+		thrum__draw_line(pen->list, MARK, bad, pen->x + 14, pen->y + 4, pen->x + 22,
 			pen->y - 4, 2);
 		break;
 	default: level(pen, 10, 26, 2, pend, THRUM__DASH_2_3); break;
@@ -97,20 +98,20 @@ static void paint_of_edge(const struct pen *pen, enum mark mark)
 {
 	const int edge = THRUM__COLOUR_EDGE, signal = THRUM__COLOUR_SIGNAL;
 	const float x = 12.5f;
-	const struct thrum__point head[3] = {{pen->x + x - 4, pen->y + 1}, {pen->x + x, pen->y + 8},
-		{pen->x + x + 4, pen->y + 1}};
+	const struct thrum__draw_point head[3] = {{pen->x + x - 4, pen->y + 1},
+		{pen->x + x, pen->y + 8}, {pen->x + x + 4, pen->y + 1}};
 
 	switch (mark) {
 	case CREATES:
 		upright(pen, x, -9, 9, 1, THRUM__COLOUR_CREATE, THRUM__DASH_SOLID);
-		thrum__list_rect(pen->list, MARK, THRUM__COLOUR_CREATE, pen->x + x - 2.5f,
+		thrum__draw_rect(pen->list, MARK, THRUM__COLOUR_CREATE, pen->x + x - 2.5f,
 			pen->y - 9, 5, 5);
-		thrum__list_level(pen->list, MARK, THRUM__COLOUR_PEND, pen->x + x, pen->x + x + 11,
-			pen->y + 8, 2, THRUM__DASH_SOLID);
+		thrum__draw_horizontal(pen->list, MARK, THRUM__COLOUR_PEND, pen->x + x,
+			pen->x + x + 11, pen->y + 8, 2, THRUM__DASH_SOLID);
 		break;
 	case WAITS:
 		upright(pen, x, -9, 5, 1, THRUM__COLOUR_PEND, THRUM__DASH_1_3);
-		thrum__list_ring(pen->list, MARK, THRUM__COLOUR_PEND, THRUM__COLOUR_PANEL,
+		thrum__draw_ring(pen->list, MARK, THRUM__COLOUR_PEND, THRUM__COLOUR_PANEL,
 			pen->x + x, pen->y + 5, 3, 1.5f);
 		break;
 	case SIGNALS:
@@ -124,7 +125,7 @@ static void paint_of_edge(const struct pen *pen, enum mark mark)
 		break;
 	default:
 		upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
-		thrum__list_triangle(pen->list, MARK, edge, head);
+		thrum__draw_triangle(pen->list, MARK, edge, head);
 		break;
 	}
 }
@@ -135,9 +136,9 @@ static void paint_of_finding(const struct pen *pen, enum mark mark)
 		level(pen, 0, 24, 4, THRUM__COLOUR_BAD, THRUM__DASH_SOLID);
 		return;
 	}
-	thrum__list_ring(pen->list, MARK, THRUM__COLOUR_BAD, THRUM__COLOUR_BAD, pen->x + 12, pen->y,
+	thrum__draw_ring(pen->list, MARK, THRUM__COLOUR_BAD, THRUM__COLOUR_BAD, pen->x + 12, pen->y,
 		8, 2);
-	thrum__list_text(pen->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_PANEL, THRUM__FONT_BADGE,
+	thrum__draw_text(pen->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_PANEL, THRUM__FONT_BADGE,
 		pen->x + 9, pen->y + 4, "1", 1, false);
 }
 
@@ -146,9 +147,9 @@ void thrum__paint_legend(struct thrum__paint *p)
 	float top = p->height - THRUM__LEGEND, widths[COUNT], needed = 2 * MARGIN, air = AIR_MAX;
 	struct pen pen = {p->list, MARGIN, top + THRUM__LEGEND / 2};
 
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width,
+	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width,
 		THRUM__LEGEND);
-	thrum__list_level(p->list, MARK, THRUM__COLOUR_RULE, 0, p->width, top, 1,
+	thrum__draw_horizontal(p->list, MARK, THRUM__COLOUR_RULE, 0, p->width, top, 1,
 		THRUM__DASH_SOLID);
 	for (size_t i = 0; i < COUNT; i++) {
 		widths[i] = thrum__paint_width(p, names[i], strlen(names[i]), THRUM__FONT_NOTE);
@@ -165,7 +166,7 @@ void thrum__paint_legend(struct thrum__paint *p)
 			paint_of_edge(&pen, (enum mark)i);
 		else
 			paint_of_finding(&pen, (enum mark)i);
-		thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+		thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
 			THRUM__FONT_NOTE, pen.x + NAME_AT, pen.y + 4, names[i], strlen(names[i]),
 			false);
 		pen.x += widths[i] + NEXT_AT + air;

@@ -66,7 +66,7 @@ static float limit_at(const struct thrum__paint *p, size_t at, size_t end)
 	if (at >= end)
 		return p->right - 4;
 	return fminf(p->right - 4,
-		thrum__paint_x(p, thrum__track_time(p->tracks, THRUM__TRACK_UNITS, at)) - 8);
+		thrum__paint_x(p, thrum__index_time(p->tracks, THRUM__INDEX_UNITS, at)) - 8);
 }
 
 /* ---- Names of units ----------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static float rank_of_look(int look)
 static void offer_unit(struct names *n, uint32_t box, uint32_t unit, float limit)
 {
 	const struct thrum__paint *p = n->p;
-	const struct thrum__unit *u = &p->layout->units[unit];
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	struct candidate c = {.x = thrum__paint_x(p, u->start),
 		.limit = limit,
 		.box = box,
@@ -89,44 +89,45 @@ static void offer_unit(struct names *n, uint32_t box, uint32_t unit, float limit
 		.string = THRUM__NONE,
 		.form = NAME};
 
-	if (thrum__is_main_context(p->model, u->task))
+	if (thrum__words_is_main_context(p->model, u->task))
 		c.is_named = true;
 	else
-		c.string = thrum__first_label(p, unit);
+		c.string = thrum__paint_first_label(p, unit);
 	if (c.x < 0 && !c.is_named) {
-		uint32_t label = thrum__name_at(p, unit, p->from);
+		uint32_t label = thrum__paint_name_at(p, unit, p->from);
 
 		if (label != THRUM__NONE)
 			c.string = label;
-		c.task = thrum__task_at(p, unit, p->from);
-		if (c.string == THRUM__NONE && thrum__has_row(&p->model->tasks, c.task))
+		c.task = thrum__paint_task_at(p, unit, p->from);
+		if (c.string == THRUM__NONE && thrum__model_has_row(&p->model->tasks, c.task))
 			c.string = THRUM__TASK(p->model, c.task, inherited);
 	}
 	c.is_named |= c.string != THRUM__NONE;
 	c.rank = rank_of_look(thrum__paint_look(p, unit)) + (c.is_named ? 1e5f : 0) +
-		fminf(thrum__paint_x(p, thrum__end_of_line(p, unit)), p->right) - fmaxf(c.x, 0);
+		fminf(thrum__paint_x(p, thrum__paint_end_of_unit(p, unit)), p->right) -
+		fmaxf(c.x, 0);
 	offer(n, &c);
 }
 
 static void gather_units(struct names *n, uint32_t box)
 {
 	const struct thrum__paint *p = n->p;
-	const int kind = THRUM__TRACK_UNITS;
+	const int kind = THRUM__INDEX_UNITS;
 	uint32_t row = p->rows->boxes[box].row;
-	size_t end, at = thrum__first_in_sight(p, row, &end);
+	size_t end, at = thrum__paint_first_in_sight(p, row, &end);
 
-	while (at < end && thrum__track_time(p->tracks, kind, at) <= p->to) {
-		float x = thrum__paint_x(p, thrum__track_time(p->tracks, kind, at));
+	while (at < end && thrum__index_time(p->tracks, kind, at) <= p->to) {
+		float x = thrum__paint_x(p, thrum__index_time(p->tracks, kind, at));
 		float limit = limit_at(p, at + 1, end);
 		size_t far;
 
 		if (limit - fmaxf(x, 0) >= LEAST_ROOM) {
-			offer_unit(n, box, thrum__track_item(p->tracks, kind, at++), limit);
+			offer_unit(n, box, thrum__index_item(p->tracks, kind, at++), limit);
 			continue;
 		}
 		/* On to the last that begins where this one's name would be. */
-		far = thrum__track_seek(p->tracks, kind, row,
-			thrum__time_axis_time(p->time, (double)x + LEAST_ROOM), &end);
+		far = thrum__index_seek(p->tracks, kind, row,
+			thrum__scene_time_axis_time(p->time, (double)x + LEAST_ROOM), &end);
 		at = far > at + 2 ? far - 1 : at + 1;
 	}
 }
@@ -140,7 +141,7 @@ static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t en
 	uint32_t count = 1;
 
 	for (at++; at < end; at++, count++) {
-		uint32_t other = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, at);
+		uint32_t other = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, at);
 
 		if (THRUM__NOTE(p->model, other, text) != THRUM__NOTE(p->model, note, text) ||
 			THRUM__NOTE(p->model, other, kind) != THRUM__NOTE(p->model, note, kind) ||
@@ -159,9 +160,9 @@ static bool is_said(const struct thrum__paint *p, uint32_t note, uint32_t unit, 
 
 	if (x < begin)
 		return true;
-	if (x <= begin + THRUM__NAME_EARLY && text == thrum__first_label(p, unit))
+	if (x <= begin + THRUM__NAME_EARLY && text == thrum__paint_first_label(p, unit))
 		return true;
-	return thrum__label_at(p, unit, THRUM__NOTE(p->model, note, time)) == text;
+	return thrum__paint_label_at(p, unit, THRUM__NOTE(p->model, note, time)) == text;
 }
 
 static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t unit,
@@ -170,8 +171,8 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 	const struct thrum__paint *p = n->p;
 	int64_t time = THRUM__NOTE(p->model, note, time);
 	bool is_name = THRUM__NOTE(p->model, note, kind) == THRUM__NOTE_LABEL &&
-		!thrum__is_main_context(p->model, THRUM__NOTE(p->model, note, task)) &&
-		thrum__is_first_label(p->model, note);
+		!thrum__words_is_main_context(p->model, THRUM__NOTE(p->model, note, task)) &&
+		thrum__paint_is_first_label(p->model, note);
 	struct candidate c = {.x = thrum__paint_x(p, time),
 		.box = box,
 		.unit = unit,
@@ -188,7 +189,7 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 		return;
 	if (!is_name && p->rows->boxes[box].size > THRUM__ROW_NORMAL)
 		return;
-	at = thrum__track_seek(p->tracks, THRUM__TRACK_UNITS, p->rows->boxes[box].row, time + 1,
+	at = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, p->rows->boxes[box].row, time + 1,
 		&end);
 	c.limit = limit_at(p, at, end);
 	c.rank = rank_of_look(thrum__paint_look(p, unit) & THRUM__LOOK_FOUND) +
@@ -199,16 +200,16 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 static void gather_notes(struct names *n, uint32_t box)
 {
 	const struct thrum__paint *p = n->p;
-	const int kind = THRUM__TRACK_NOTES;
+	const int kind = THRUM__INDEX_NOTES;
 	uint32_t row = p->rows->boxes[box].row;
-	size_t end, at = thrum__track_seek(p->tracks, kind, row, p->from, &end);
-	size_t last = thrum__track_seek(p->tracks, kind, row,
+	size_t end, at = thrum__index_seek(p->tracks, kind, row, p->from, &end);
+	size_t last = thrum__index_seek(p->tracks, kind, row,
 		p->to < INT64_MAX ? p->to + 1 : INT64_MAX, &end);
 	bool are_many = last - at > n->notes_of_row;
 	float step = fmaxf(NOTE_STEP, p->right / (float)n->notes_of_row);
 
 	while (at < last) {
-		uint32_t note = thrum__track_item(p->tracks, kind, at);
+		uint32_t note = thrum__index_item(p->tracks, kind, at);
 		uint32_t unit = unit_of(p, THRUM__NOTE(p->model, note, task)), repeats, most;
 
 		if (unit == THRUM__NONE || THRUM__NOTE(p->model, note, text) == THRUM__NONE) {
@@ -221,8 +222,8 @@ static void gather_notes(struct names *n, uint32_t box)
 		at += repeats;
 		if (are_many && at < last) {
 			double x = thrum__paint_x(p, THRUM__NOTE(p->model, note, time)) + step;
-			size_t far = thrum__track_seek(p->tracks, kind, row,
-				thrum__time_axis_time(p->time, x), &end);
+			size_t far = thrum__index_seek(p->tracks, kind, row,
+				thrum__scene_time_axis_time(p->time, x), &end);
 
 			at = far > at ? far : at;
 		}
@@ -250,7 +251,8 @@ static void word(const struct thrum__paint *p, const struct candidate *c, float 
 	if (c->form == NAME && c->x < 0)
 		used = (size_t)snprintf(words, sizeof words, "‹ ");
 	if (c->string == THRUM__NONE) {
-		used += thrum__kind_words(p->model, c->task, words + used, sizeof words - used);
+		used += thrum__words_kind_and_site(p->model, c->task, words + used,
+			sizeof words - used);
 		used = used < sizeof words ? used : sizeof words - 1;
 	} else {
 		name = thrum__model_string(p->model, c->string, &size);
@@ -264,7 +266,7 @@ static void word(const struct thrum__paint *p, const struct candidate *c, float 
 	if (c->form != NAME && c->repeats > 1 && used + 12 < sizeof words)
 		used += (size_t)snprintf(words + used, sizeof words - used, " ×%" PRIu32 "%s",
 			c->repeats, c->are_more ? "+" : "");
-	to->is_found = thrum__name_is_found(p, words, used);
+	to->is_found = thrum__paint_name_is_found(p, words, used);
 	if (to->is_found) {
 		to->font = THRUM__FONT_STRONG;
 		to->colour = THRUM__COLOUR_INK;
@@ -292,7 +294,7 @@ static void dress(const struct thrum__paint *p, const struct candidate *c, struc
 static bool is_free(const struct thrum__paint *p, const struct placed *placed, float x, float y)
 {
 	return y - 11 >= p->top && y + 3 <= p->bottom &&
-		!thrum__boxes_hit(p->boxes, x - 3, y - 10, placed->width + 7, 12);
+		!thrum__paint_boxes_hit(p->boxes, x - 3, y - 10, placed->width + 7, 12);
 }
 
 /* Whether a run is of a lane's own task: a thin pale bar, on which nothing can be read. */
@@ -307,14 +309,14 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded
 	struct placed *placed)
 {
 	float x = placed->x, far = x + FAR_BEHIND;
-	struct thrum__stretch run;
-	struct thrum__walk walk;
+	struct thrum__index_stretch run;
+	struct thrum__index_walk walk;
 
-	thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, row, 1,
-		thrum__time_axis_time(p->time, (double)x),
-		thrum__time_axis_time(p->time, (double)far + placed->width),
+	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, row, 1,
+		thrum__scene_time_axis_time(p->time, (double)x),
+		thrum__scene_time_axis_time(p->time, (double)far + placed->width),
 		thrum__paint_span(p, 4));
-	while (x <= far && thrum__walk_next(&walk, &run) &&
+	while (x <= far && thrum__index_walk_next(&walk, &run) &&
 		thrum__paint_clamped(p, run.start) < x + placed->width) {
 		float end = thrum__paint_clamped(p, run.end);
 
@@ -338,7 +340,7 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded
 static bool find_place(const struct thrum__paint *p, const struct candidate *c,
 	struct placed *placed)
 {
-	const struct thrum__row_box *box = &p->rows->boxes[c->box];
+	const struct thrum__scene_row_box *box = &p->rows->boxes[c->box];
 	bool is_tall = box->size <= THRUM__ROW_NORMAL;
 
 	placed->y = c->form == LOG ? box->line + box->bar / 2 + 12
@@ -364,13 +366,13 @@ static bool find_place(const struct thrum__paint *p, const struct candidate *c,
 /* The mark at the line that says when. */
 static void paint_tick(struct thrum__paint *p, const struct candidate *c, bool is_placed)
 {
-	const struct thrum__row_box *box = &p->rows->boxes[c->box];
+	const struct thrum__scene_row_box *box = &p->rows->boxes[c->box];
 	float from = is_placed ? box->line : box->line + box->bar / 2;
 	float to = box->line + box->bar / 2 + (is_placed ? 12 : 4);
 
 	if (c->form == LATE)
 		to = box->line - box->bar / 2 - 14;
-	thrum__list_upright(p->list, THRUM__Z_END, THRUM__COLOUR_MUTED, c->x, from, to, 1,
+	thrum__draw_vertical(p->list, THRUM__Z_END, THRUM__COLOUR_MUTED, c->x, from, to, 1,
 		THRUM__DASH_SOLID);
 }
 
@@ -381,19 +383,19 @@ static void paint_placed(struct thrum__paint *p, const struct candidate *c,
 	float x = placed->x, y = placed->y, width = placed->width;
 
 	if (placed->is_found) {
-		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_HIT, x - 3, y - 11,
+		thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_HIT, x - 3, y - 11,
 			width + 6, 15);
-		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_INK, x - 3, y + 3, width + 6,
+		thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_INK, x - 3, y + 3, width + 6,
 			2);
 	} else if (is_selected && !placed->is_on_run) {
-		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_SEL_BG, x - 2, y - 10,
+		thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_SEL_BG, x - 2, y - 10,
 			width + 4, 12);
 	} else if (!placed->is_on_run) {
 		thrum__paint_halo(p, x - 2, y - 10, width + 4, 12);
 	}
-	thrum__list_text(p->list, THRUM__Z_LABEL, placed->colour, placed->font, x, y, placed->text,
+	thrum__draw_text(p->list, THRUM__Z_LABEL, placed->colour, placed->font, x, y, placed->text,
 		placed->size, false);
-	thrum__boxes_add(p->boxes, x - 3, y - 11, width + 9, 14);
+	thrum__paint_boxes_add(p->boxes, x - 3, y - 11, width + 9, 14);
 }
 
 static bool place(struct thrum__paint *p, const struct candidate *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the painters of names share. Internal to view/. */
+/* What the painters of names share. Private to this room. */
 #ifndef SCENE_PAINT_NAMES_H
 #define SCENE_PAINT_NAMES_H
 
@@ -11,32 +11,32 @@
 #define THRUM__NOTES_LOOKED_AT 16
 
 /* The position of a row's first unit in sight; *end is behind the row's last. */
-size_t thrum__first_in_sight(const struct thrum__paint *, uint32_t row, size_t *end);
+size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t row, size_t *end);
 
 /* A unit's end as it is drawn. */
-int64_t thrum__end_of_line(const struct thrum__paint *, uint32_t unit);
+int64_t thrum__paint_end_of_unit(const struct thrum__paint *, uint32_t unit);
 
 /* The label with which a unit begins, or NONE. */
-uint32_t thrum__first_label(const struct thrum__paint *, uint32_t unit);
+uint32_t thrum__paint_first_label(const struct thrum__paint *, uint32_t unit);
 
 /* The label that a unit has at a time, if it was set not long before; or NONE. */
-uint32_t thrum__label_at(const struct thrum__paint *, uint32_t unit, int64_t time);
+uint32_t thrum__paint_label_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
 /* Whether a label is its task's first, and so its name; in mirage's traces later ones are log
  * lines. */
-bool thrum__is_first_label(const struct thrum__model *, uint32_t note);
+bool thrum__paint_is_first_label(const struct thrum__model *, uint32_t note);
 
 /* The name that a unit has at a time: the last that one of its chain got before; or NONE. */
-uint32_t thrum__name_at(const struct thrum__paint *, uint32_t unit, int64_t time);
+uint32_t thrum__paint_name_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
 /* The task of a unit's chain that ran last before a time. */
-uint32_t thrum__task_at(const struct thrum__paint *, uint32_t unit, int64_t time);
+uint32_t thrum__paint_task_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
 /* The ground again, behind a text: nothing is to shine through it. */
 void thrum__paint_halo(struct thrum__paint *, float x, float y, float width, float height);
 
 /* Whether a text has what is searched for. */
-bool thrum__name_is_found(const struct thrum__paint *, const char *text, size_t size);
+bool thrum__paint_name_is_found(const struct thrum__paint *, const char *text, size_t size);
 
 /* Names of rows that are too low for them: few, and only over empty ground. */
 void thrum__paint_sparse_names(struct thrum__paint *);

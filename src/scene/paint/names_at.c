@@ -9,20 +9,20 @@
 #define CHAIN_LOOKED_AT 4
 #define BEFORE_LOOKED_AT 256 /* notes: of what is named at the left edge */
 
-int64_t thrum__end_of_line(const struct thrum__paint *p, uint32_t unit)
+int64_t thrum__paint_end_of_unit(const struct thrum__paint *p, uint32_t unit)
 {
 	return thrum__layout_lasts(p->layout, unit) ? p->model->end : p->layout->units[unit].end;
 }
 
-size_t thrum__first_in_sight(const struct thrum__paint *p, uint32_t row, size_t *end)
+size_t thrum__paint_first_in_sight(const struct thrum__paint *p, uint32_t row, size_t *end)
 {
-	const int kind = THRUM__TRACK_UNITS;
-	size_t at = thrum__track_seek(p->tracks, kind, row, p->from, end);
+	const int kind = THRUM__INDEX_UNITS;
+	size_t at = thrum__index_seek(p->tracks, kind, row, p->from, end);
 
-	if (at > thrum__track_first(p->tracks, kind, row)) {
-		uint32_t unit = thrum__track_item(p->tracks, kind, at - 1);
+	if (at > thrum__index_first(p->tracks, kind, row)) {
+		uint32_t unit = thrum__index_item(p->tracks, kind, at - 1);
 
-		if (thrum__end_of_line(p, unit) >= p->from)
+		if (thrum__paint_end_of_unit(p, unit) >= p->from)
 			at--;
 	}
 	return at;
@@ -52,7 +52,7 @@ static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t
 	const struct thrum__model *model = p->model;
 	uint32_t note = THRUM__TASK(model, task, note), found = THRUM__NONE;
 
-	for (int i = 0; thrum__has_row(&model->notes, note); i++) {
+	for (int i = 0; thrum__model_has_row(&model->notes, note); i++) {
 		if (i == THRUM__NOTES_LOOKED_AT)
 			return THRUM__NONE;
 		if (is_label(model, note))
@@ -64,18 +64,18 @@ static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t
 	return found;
 }
 
-uint32_t thrum__first_label(const struct thrum__paint *p, uint32_t unit)
+uint32_t thrum__paint_first_label(const struct thrum__paint *p, uint32_t unit)
 {
-	const struct thrum__unit *u = &p->layout->units[unit];
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	uint32_t row = thrum__layout_row(p->layout, unit), task = u->task;
-	int64_t until = thrum__time_axis_time(p->time,
-		thrum__time_axis_x(p->time, u->start) + THRUM__NAME_EARLY);
-	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_NOTES, row, u->start, &end);
+	int64_t until = thrum__scene_time_axis_time(p->time,
+		thrum__scene_time_axis_x(p->time, u->start) + THRUM__NAME_EARLY);
+	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_NOTES, row, u->start, &end);
 
 	if (until < u->start)
 		until = u->start;
 	for (size_t last = at + THRUM__NOTES_LOOKED_AT; at < end && at < last; at++) {
-		uint32_t note = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, at);
+		uint32_t note = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, at);
 
 		if (THRUM__NOTE(p->model, note, time) > until)
 			break;
@@ -83,7 +83,7 @@ uint32_t thrum__first_label(const struct thrum__paint *p, uint32_t unit)
 			return THRUM__NOTE(p->model, note, text);
 	}
 	/* Labelled before it begins here: what it became. */
-	for (int i = 0; i < CHAIN_LOOKED_AT && thrum__has_row(&p->model->tasks, task); i++) {
+	for (int i = 0; i < CHAIN_LOOKED_AT && thrum__model_has_row(&p->model->tasks, task); i++) {
 		uint32_t label = early_label(p, task, until);
 
 		if (label != THRUM__NONE)
@@ -93,15 +93,15 @@ uint32_t thrum__first_label(const struct thrum__paint *p, uint32_t unit)
 	return THRUM__NONE;
 }
 
-uint32_t thrum__label_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+uint32_t thrum__paint_label_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
-	const int kind = THRUM__TRACK_NOTES;
+	const int kind = THRUM__INDEX_NOTES;
 	uint32_t row = thrum__layout_row(p->layout, unit);
-	size_t end, at = thrum__track_seek(p->tracks, kind, row, time, &end);
-	size_t first = thrum__track_first(p->tracks, kind, row);
+	size_t end, at = thrum__index_seek(p->tracks, kind, row, time, &end);
+	size_t first = thrum__index_first(p->tracks, kind, row);
 
 	for (int i = 0; i < THRUM__NOTES_LOOKED_AT && at > first; i++) {
-		uint32_t note = thrum__track_item(p->tracks, kind, --at);
+		uint32_t note = thrum__index_item(p->tracks, kind, --at);
 
 		if (is_label_of(p, note, unit))
 			return THRUM__NOTE(p->model, note, text);
@@ -109,11 +109,11 @@ uint32_t thrum__label_at(const struct thrum__paint *p, uint32_t unit, int64_t ti
 	return THRUM__NONE;
 }
 
-bool thrum__is_first_label(const struct thrum__model *model, uint32_t note)
+bool thrum__paint_is_first_label(const struct thrum__model *model, uint32_t note)
 {
 	for (int i = 0; i < THRUM__NOTES_LOOKED_AT; i++) {
 		note = THRUM__NOTE(model, note, prev);
-		if (!thrum__has_row(&model->notes, note))
+		if (!thrum__model_has_row(&model->notes, note))
 			return true;
 		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_LABEL)
 			return false;
@@ -121,31 +121,31 @@ bool thrum__is_first_label(const struct thrum__model *model, uint32_t note)
 	return false;
 }
 
-uint32_t thrum__name_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+uint32_t thrum__paint_name_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
 	uint32_t row = thrum__layout_row(p->layout, unit), said = THRUM__NONE;
-	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_NOTES, row, time, &end);
-	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_NOTES, row);
+	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_NOTES, row, time, &end);
+	size_t first = thrum__index_first(p->tracks, THRUM__INDEX_NOTES, row);
 
 	for (int i = 0; i < BEFORE_LOOKED_AT && at > first; i++) {
-		uint32_t note = thrum__track_item(p->tracks, THRUM__TRACK_NOTES, --at);
+		uint32_t note = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, --at);
 
 		if (!is_label_of(p, note, unit))
 			continue;
-		if (!p->model->is_mirage || thrum__is_first_label(p->model, note))
+		if (!p->model->is_mirage || thrum__paint_is_first_label(p->model, note))
 			return THRUM__NOTE(p->model, note, text);
 		said = said == THRUM__NONE ? THRUM__NOTE(p->model, note, text) : said;
 	}
-	return thrum__first_label(p, unit) == THRUM__NONE ? said : THRUM__NONE;
+	return thrum__paint_first_label(p, unit) == THRUM__NONE ? said : THRUM__NONE;
 }
 
-uint32_t thrum__task_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
+uint32_t thrum__paint_task_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
 	uint32_t row = thrum__layout_row(p->layout, unit), task;
-	size_t end, at = thrum__track_seek(p->tracks, THRUM__TRACK_RUNS, row, time, &end);
+	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_RUNS, row, time, &end);
 
-	if (at > thrum__track_first(p->tracks, THRUM__TRACK_RUNS, row)) {
-		task = THRUM__RUN(p->model, thrum__track_item(p->tracks, THRUM__TRACK_RUNS, at - 1),
+	if (at > thrum__index_first(p->tracks, THRUM__INDEX_RUNS, row)) {
+		task = THRUM__RUN(p->model, thrum__index_item(p->tracks, THRUM__INDEX_RUNS, at - 1),
 			task);
 		if (thrum__layout_unit(p->layout, task) == unit)
 			return task;
@@ -155,7 +155,7 @@ uint32_t thrum__task_at(const struct thrum__paint *p, uint32_t unit, int64_t tim
 
 void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
 {
-	const struct thrum__time_axis *axis = p->time;
+	const struct thrum__scene_time_axis *axis = p->time;
 	const float end = x + width;
 	uint32_t low = 0, high = axis->count; /* the first stretch that ends behind x */
 
@@ -175,19 +175,20 @@ void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, fl
 		float ends = is_last ? end : fminf(end, (float)axis->segments[i].x_end);
 
 		if (begins > x)
-			thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
 				fminf(begins, end) - x, height);
 		x = fmaxf(x, begins);
 		if (ends > x)
-			thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
 				height);
 		x = fmaxf(x, ends);
 	}
 }
 
-bool thrum__name_is_found(const struct thrum__paint *p, const char *text, size_t size)
+bool thrum__paint_name_is_found(const struct thrum__paint *p, const char *text, size_t size)
 {
 	size_t wanted_size = strlen(p->state->search);
 
-	return wanted_size > 0 && thrum__text_contains(text, size, p->state->search, wanted_size);
+	return wanted_size > 0 &&
+		thrum__words_text_contains(text, size, p->state->search, wanted_size);
 }

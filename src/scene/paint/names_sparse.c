@@ -82,12 +82,12 @@ static bool is_empty(const struct ground *g, float x1, float y1, float x2, float
 	return taken == 0;
 }
 
-static void take_polylines(struct ground *g, const struct thrum__batch *batch)
+static void take_polylines(struct ground *g, const struct thrum__draw_batch *batch)
 {
-	const struct thrum__point *points = batch->items;
+	const struct thrum__draw_point *points = batch->items;
 
 	for (uint32_t i = 0; i + 1 < batch->count; i++) {
-		const struct thrum__point *a = &points[i], *b = &points[i + 1];
+		const struct thrum__draw_point *a = &points[i], *b = &points[i + 1];
 
 		if (!isnan(a->x) && !isnan(b->x))
 			take(g, fminf(a->x, b->x), fminf(a->y, b->y), fmaxf(a->x, b->x),
@@ -95,14 +95,14 @@ static void take_polylines(struct ground *g, const struct thrum__batch *batch)
 	}
 }
 
-static void take_batch(struct ground *g, const struct thrum__batch *batch)
+static void take_batch(struct ground *g, const struct thrum__draw_batch *batch)
 {
-	const struct thrum__rect *rects = batch->items;
-	const struct thrum__segment *lines = batch->items;
-	const struct thrum__circle *rings = batch->items;
+	const struct thrum__draw_rect *rects = batch->items;
+	const struct thrum__draw_segment *lines = batch->items;
+	const struct thrum__draw_circle *rings = batch->items;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
-		const struct thrum__rect *r = &rects[i];
+		const struct thrum__draw_rect *r = &rects[i];
 
 		switch (batch->style.op) {
 		case THRUM__OP_RECT:
@@ -144,7 +144,7 @@ static bool survey(struct thrum__paint *p, struct ground *g)
 	g->rows = memory->seen;
 	memset(g->rows, 0, needed * sizeof *g->rows);
 	for (uint32_t i = 0; i < p->list->batch_count; i++) {
-		const struct thrum__batch *batch = &p->list->batches[i];
+		const struct thrum__draw_batch *batch = &p->list->batches[i];
 
 		/* A counter's casing is where its line is. */
 		if (batch->style.z >= THRUM__Z_CREATE && batch->style.z < THRUM__Z_FRAME &&
@@ -152,7 +152,7 @@ static bool survey(struct thrum__paint *p, struct ground *g)
 			take_batch(g, batch);
 	}
 	for (uint32_t i = 0; i < p->boxes->count; i++) {
-		const struct thrum__rect *r = &p->boxes->rects[i];
+		const struct thrum__draw_rect *r = &p->boxes->rects[i];
 
 		take(g, r->x, r->y, r->x + r->width, r->y + r->height);
 	}
@@ -193,10 +193,11 @@ static size_t name_of(const struct thrum__paint *p, uint32_t unit, char *to, siz
 	const char *name;
 	size_t length;
 
-	task = thrum__has_row(&p->model->tasks, task) ? task : first;
+	task = thrum__model_has_row(&p->model->tasks, task) ? task : first;
 	name = thrum__model_task_name(p->model, task, &length);
 	if (length == 0) {
-		length = is_special(p, unit) ? thrum__kind_words(p->model, first, to, size) : 0;
+		length = is_special(p, unit) ? thrum__words_kind_and_site(p->model, first, to, size)
+					     : 0;
 		return length < size ? length : size - 1;
 	}
 	length = length < size ? length : size;
@@ -206,7 +207,7 @@ static size_t name_of(const struct thrum__paint *p, uint32_t unit, char *to, siz
 
 static void offer(struct gathering *g, uint32_t box, uint32_t unit)
 {
-	const struct thrum__unit *u = &g->p->layout->units[unit];
+	const struct thrum__layout_unit *u = &g->p->layout->units[unit];
 	char name[64];
 	size_t size = name_of(g->p, unit, name, sizeof name);
 
@@ -217,11 +218,11 @@ static void offer(struct gathering *g, uint32_t box, uint32_t unit)
 		.box = box,
 		.hash = hash(name, size),
 		.x1 = thrum__paint_clamped(g->p, u->start),
-		.x2 = thrum__paint_clamped(g->p, thrum__end_of_line(g->p, unit)),
+		.x2 = thrum__paint_clamped(g->p, thrum__paint_end_of_unit(g->p, unit)),
 	};
 }
 
-static bool is_sparse(const struct thrum__row_box *box)
+static bool is_sparse(const struct thrum__scene_row_box *box)
 {
 	return box->size == THRUM__ROW_DENSE && box->rows == 1 && box->height >= LEAST_ROW;
 }
@@ -230,24 +231,25 @@ static bool is_sparse(const struct thrum__row_box *box)
 static void gather_row(struct gathering *g, uint32_t box, float step)
 {
 	const struct thrum__paint *p = g->p;
-	const int kind = THRUM__TRACK_UNITS;
+	const int kind = THRUM__INDEX_UNITS;
 	uint32_t row = p->rows->boxes[box].row;
 	int64_t every = 1, wanted = thrum__paint_span(p, step);
-	size_t end, at = thrum__first_in_sight(p, row, &end);
+	size_t end, at = thrum__paint_first_in_sight(p, row, &end);
 
 	/* Powers of two: the same units are found when the window is moved. */
 	while (every < wanted && every < INT64_MAX / 4)
 		every *= 2;
-	while (at < end && thrum__track_time(p->tracks, kind, at) <= p->to) {
-		int64_t time = thrum__track_time(p->tracks, kind, at), next, far;
+	while (at < end && thrum__index_time(p->tracks, kind, at) <= p->to) {
+		int64_t time = thrum__index_time(p->tracks, kind, at), next, far;
 
-		offer(g, box, thrum__track_item(p->tracks, kind, at));
+		offer(g, box, thrum__index_item(p->tracks, kind, at));
 		at++;
 		if (step <= 0 || time > INT64_MAX - every)
 			continue;
 		next = time - time % every + every;
-		far = thrum__time_axis_time(p->time, thrum__time_axis_x(p->time, time) + step / 2);
-		at = thrum__track_seek(p->tracks, kind, row, next > far ? next : far, &end);
+		far = thrum__scene_time_axis_time(p->time,
+			thrum__scene_time_axis_x(p->time, time) + step / 2);
+		at = thrum__index_seek(p->tracks, kind, row, next > far ? next : far, &end);
 	}
 }
 
@@ -255,14 +257,14 @@ static void gather_row(struct gathering *g, uint32_t box, float step)
 static void offer_selected(struct gathering *g)
 {
 	const struct thrum__paint *p = g->p;
-	uint32_t task = p->view->selected, unit;
-	const struct thrum__row_box *box;
+	uint32_t task = p->scene->selected, unit;
+	const struct thrum__scene_row_box *box;
 
 	unit = thrum__layout_unit(p->layout, task);
 	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE ||
-		p->layout->units[unit].start > p->to || thrum__end_of_line(p, unit) < p->from)
+		p->layout->units[unit].start > p->to || thrum__paint_end_of_unit(p, unit) < p->from)
 		return;
-	box = thrum__row_axis_find(p->rows, thrum__layout_row(p->layout, unit));
+	box = thrum__scene_row_axis_find(p->rows, thrum__layout_row(p->layout, unit));
 	if (box && is_sparse(box))
 		offer(g, (uint32_t)(box - p->rows->boxes), unit);
 }
@@ -275,13 +277,13 @@ static void gather(struct gathering *g)
 	float step = 0;
 
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
 		size_t end, at, last;
 
 		if (!is_sparse(box))
 			continue;
-		at = thrum__first_in_sight(p, box->row, &end);
-		last = thrum__track_seek(p->tracks, THRUM__TRACK_UNITS, box->row, p->to, &end);
+		at = thrum__paint_first_in_sight(p, box->row, &end);
+		last = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, box->row, p->to, &end);
 		total += last > at ? last - at : 0;
 		rows++;
 	}
@@ -325,13 +327,13 @@ static void rank(struct gathering *g)
 /* Whether something runs in a row under a text. */
 static bool runs_under(const struct thrum__paint *p, uint32_t row, float x, float width)
 {
-	int64_t from = thrum__time_axis_time(p->time, (double)x);
-	int64_t to = thrum__time_axis_time(p->time, (double)x + width);
-	struct thrum__stretch run;
-	struct thrum__walk walk;
+	int64_t from = thrum__scene_time_axis_time(p->time, (double)x);
+	int64_t to = thrum__scene_time_axis_time(p->time, (double)x + width);
+	struct thrum__index_stretch run;
+	struct thrum__index_walk walk;
 
-	thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, row, 1, from, to, 0);
-	return thrum__walk_next(&walk, &run);
+	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, row, 1, from, to, 0);
+	return thrum__index_walk_next(&walk, &run);
 }
 
 /* On a long line itself, where nothing else is on, above and below it. */
@@ -348,19 +350,19 @@ static void paint(struct thrum__paint *p, const struct candidate *c, const char 
 	float x, float y, float width, bool is_on_line)
 {
 	int look = thrum__paint_look(p, c->unit);
-	bool is_found = thrum__name_is_found(p, text, size);
+	bool is_found = thrum__paint_name_is_found(p, text, size);
 	int colour = look & THRUM__LOOK_STUCK    ? THRUM__COLOUR_BAD
 		: thrum__paint_fades(p, c->unit) ? THRUM__COLOUR_MUTED
 						 : THRUM__COLOUR_INK;
 
 	if (is_found)
-		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_HIT, x - 2, y - 9, width + 4,
+		thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_HIT, x - 2, y - 9, width + 4,
 			11);
 	else if (is_on_line)
 		thrum__paint_halo(p, x - 2, y - 9, width + 4, 11);
-	thrum__list_text(p->list, THRUM__Z_LABEL, is_found ? THRUM__COLOUR_INK : colour,
+	thrum__draw_text(p->list, THRUM__Z_LABEL, is_found ? THRUM__COLOUR_INK : colour,
 		THRUM__FONT_NOTE, x, y, text, size, false);
-	thrum__boxes_add(p->boxes, x - 3, y - 10, width + 6, 13);
+	thrum__paint_boxes_add(p->boxes, x - 3, y - 10, width + 6, 13);
 }
 
 /* On the line, right of its end, above it, left of its beginning: where the ground is empty. What
@@ -380,7 +382,7 @@ static bool place(struct thrum__paint *p, struct ground *g, const struct candida
 		float x = xs[i], base = i == 2 ? y - 6 : y + 4;
 		bool is_free = i == 0 ? is_lonely(p, g, c, y, width)
 			: i < 4       ? is_empty(g, x - 2, base - 9, x + width + 2, base + 1)
-				      : !thrum__boxes_hit(p->boxes, x, base - 9, width, 11);
+				      : !thrum__paint_boxes_hit(p->boxes, x, base - 9, width, 11);
 
 		if (!is_free || x <= 2 || x + width >= p->right - 2 || base - 10 < p->top ||
 			base + 3 > p->bottom)

@@ -46,7 +46,7 @@ size_t thrum__paint_fit(const struct thrum__paint *p, const char *text, size_t s
 	if (to_size == 0)
 		return 0;
 	to[0] = '\0';
-	size = thrum__text_clean(text, size, clean, sizeof clean);
+	size = thrum__base_utf8_clean(text, size, clean, sizeof clean);
 	if (size < to_size && thrum__paint_width(p, clean, size, font) <= room) {
 		memcpy(to, clean, size);
 		to[size] = '\0';
@@ -72,10 +72,11 @@ size_t thrum__paint_fit(const struct thrum__paint *p, const char *text, size_t s
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
-bool thrum__boxes_hit(const struct thrum__boxes *boxes, float x, float y, float width, float height)
+bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *boxes, float x, float y, float width,
+	float height)
 {
 	for (uint32_t i = 0; i < boxes->count; i++) {
-		const struct thrum__rect *r = &boxes->rects[i];
+		const struct thrum__draw_rect *r = &boxes->rects[i];
 
 		if (x < r->x + r->width && r->x < x + width && y < r->y + r->height &&
 			r->y < y + height)
@@ -84,11 +85,12 @@ bool thrum__boxes_hit(const struct thrum__boxes *boxes, float x, float y, float 
 	return false;
 }
 
-void thrum__boxes_add(struct thrum__boxes *boxes, float x, float y, float width, float height)
+void thrum__paint_boxes_add(struct thrum__paint_boxes *boxes, float x, float y, float width,
+	float height)
 {
 	if (boxes->count == boxes->room) {
 		uint32_t room = boxes->room ? boxes->room * 2 : 64;
-		struct thrum__rect *rects = realloc(boxes->rects, room * sizeof *rects);
+		struct thrum__draw_rect *rects = realloc(boxes->rects, room * sizeof *rects);
 
 		/* Without memory names overlap; that is no reason to show none. */
 		if (!rects)
@@ -96,7 +98,7 @@ void thrum__boxes_add(struct thrum__boxes *boxes, float x, float y, float width,
 		boxes->rects = rects;
 		boxes->room = room;
 	}
-	boxes->rects[boxes->count++] = (struct thrum__rect){x, y, width, height};
+	boxes->rects[boxes->count++] = (struct thrum__draw_rect){x, y, width, height};
 }
 
 uint32_t *thrum__paint_scratch(struct thrum__paint *p, uint32_t count)
@@ -134,25 +136,25 @@ float thrum__paint_clamped(const struct thrum__paint *p, int64_t time)
 	return x < -4 ? -4 : x > p->right + 4 ? p->right + 4 : x;
 }
 
-const struct thrum__row_box *thrum__paint_box(const struct thrum__paint *p, uint32_t unit)
+const struct thrum__scene_row_box *thrum__paint_box(const struct thrum__paint *p, uint32_t unit)
 {
-	const struct thrum__layout *layout = p->layout;
+	const struct thrum__format_lay_out *layout = p->layout;
 
 	if (unit >= layout->unit_count || layout->units[unit].task == THRUM__NONE ||
 		layout->units[unit].row == THRUM__NONE)
 		return NULL;
-	return thrum__row_axis_find(p->rows, thrum__layout_row(layout, unit));
+	return thrum__scene_row_axis_find(p->rows, thrum__layout_row(layout, unit));
 }
 
 float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
-	struct thrum__stretch run;
-	struct thrum__walk walk;
+	struct thrum__index_stretch run;
+	struct thrum__index_walk walk;
 
 	/* Units of a row don't overlap, so whoever runs in it at that time is this one. */
-	thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, thrum__layout_row(p->layout, unit),
-		1, time, time, thrum__paint_span(p, 2));
-	while (thrum__walk_next(&walk, &run) && run.start <= time)
+	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS,
+		thrum__layout_row(p->layout, unit), 1, time, time, thrum__paint_span(p, 2));
+	while (thrum__index_walk_next(&walk, &run) && run.start <= time)
 		if (run.end >= time)
 			return thrum__paint_clamped(p, run.end) -
 				thrum__paint_clamped(p, run.start);
@@ -169,14 +171,14 @@ bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_
 #define ROWS_TRIED 32
 
 static uint32_t count_stretches(const struct thrum__paint *p, int kind,
-	const struct thrum__row_box *box, int64_t gap, uint32_t enough)
+	const struct thrum__scene_row_box *box, int64_t gap, uint32_t enough)
 {
-	struct thrum__stretch stretch;
-	struct thrum__walk walk;
+	struct thrum__index_stretch stretch;
+	struct thrum__index_walk walk;
 	uint32_t count = 0;
 
-	thrum__walk_begin(&walk, p->tracks, kind, box->row, box->rows, p->from, p->to, gap);
-	while (count < enough && thrum__walk_next(&walk, &stretch))
+	thrum__index_walk_begin(&walk, p->tracks, kind, box->row, box->rows, p->from, p->to, gap);
+	while (count < enough && thrum__index_walk_next(&walk, &stretch))
 		count++;
 	return count;
 }

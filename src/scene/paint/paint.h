@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the painters of a frame share. Internal to view/. */
+/* What the painters of a frame share. Private to this room. */
 #ifndef SCENE_PAINT_PAINT_H
 #define SCENE_PAINT_PAINT_H
 
@@ -13,22 +13,22 @@
 #define THRUM__BINS_MAX 2048
 
 /* Where names must not go any more. */
-struct thrum__boxes {
-	struct thrum__rect *rects;
+struct thrum__paint_boxes {
+	struct thrum__draw_rect *rects;
 	uint32_t count, room;
 };
 
 /* Which counter was painted, and on which scale: y_base is y of the value `base`. */
-struct thrum__counter_place {
+struct thrum__scene_counter_place {
 	uint32_t counter;
 	int colour;
 	double base, top;
 	float y_base, y_top;
 };
 
-/* The strip's columns. They hold until the view is updated or the strip gets another size: of a big
+/* The strip's columns. They hold until the scene is updated or the strip gets another size: of a big
  * trace, to ask for them takes longer than the rest of a frame. */
-struct thrum__strip_columns {
+struct thrum__paint_strip_columns {
 	bool is_known;
 	int64_t start, end;
 	float width, height;
@@ -39,28 +39,28 @@ struct thrum__strip_columns {
 
 /* Kept from frame to frame, so that a frame allocates nothing. */
 struct thrum__paint_memory {
-	struct thrum__boxes boxes;
+	struct thrum__paint_boxes boxes;
 	uint32_t *scratch; /* of scratch_room; anybody's within one function */
 	uint32_t scratch_room;
 	uint64_t *seen; /* bits; anybody's within one function */
 	uint32_t seen_room;
-	struct thrum__counter_place counters[THRUM__COUNTERS_SHOWN_MAX]; /* for the pointer */
+	struct thrum__scene_counter_place counters[THRUM__COUNTERS_SHOWN_MAX]; /* for the pointer */
 	uint32_t counter_count;
-	struct thrum__strip_columns strip;
-	struct thrum__found found;
+	struct thrum__paint_strip_columns strip;
+	struct thrum__scene_found found;
 };
 
 struct thrum__paint {
-	const struct thrum__view *view;
+	const struct thrum__scene *scene;
 	const struct thrum__model *model; /* NULL: not there yet (coarse.c) */
-	const struct thrum__layout *layout;
-	const struct thrum__tracks *tracks;
-	const struct thrum__view_state *state;
-	const struct thrum__metrics *metrics;
-	const struct thrum__time_axis *time;
-	const struct thrum__row_axis *rows;
-	struct thrum__list *list;
-	struct thrum__boxes *boxes;
+	const struct thrum__format_lay_out *layout;
+	const struct thrum__index *tracks;
+	const struct thrum__scene_state *state;
+	const struct thrum__draw_metrics *metrics;
+	const struct thrum__scene_time_axis *time;
+	const struct thrum__scene_row_axis *rows;
+	struct thrum__draw_list *list;
+	struct thrum__paint_boxes *boxes;
 	struct thrum__paint_memory *memory;
 	float width, height; /* of the whole list */
 	float ruler_top;     /* 0, or the strip's height */
@@ -83,17 +83,17 @@ void thrum__paint_legend(struct thrum__paint *);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
 /* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the
  * time at x, pixels a ns (0: empty). */
-bool thrum__strip_window(const struct thrum__view *, float width, float *left, float *right);
-int64_t thrum__strip_time(const struct thrum__view *, float width, float x);
-double thrum__strip_scale(const struct thrum__view *, float width);
+bool thrum__paint_strip_window(const struct thrum__scene *, float width, float *left, float *right);
+int64_t thrum__paint_strip_time(const struct thrum__scene *, float width, float x);
+double thrum__paint_strip_scale(const struct thrum__scene *, float width);
 /* The strip's height and ground; columns on it or elsewhere, each THRUM__BIN px wide; how high one
  * is for a share of time running. */
-static inline float thrum__strip_height(float width)
+static inline float thrum__paint_strip_height(float width)
 {
 	return width < THRUM__NARROW ? THRUM__STRIP_NARROW : THRUM__STRIP;
 }
 void thrum__paint_strip_ground(struct thrum__paint *, float top, float height);
-void thrum__paint_columns(struct thrum__list *, int z, int colour, float left, float base,
+void thrum__paint_columns(struct thrum__draw_list *, int z, int colour, float left, float base,
 	const uint16_t *heights, uint32_t count);
 uint16_t thrum__paint_busy(double share, float room);
 void thrum__paint_empty(struct thrum__paint *); /* where there is nothing: what to do */
@@ -102,32 +102,32 @@ void thrum__paint_empty(struct thrum__paint *); /* where there is nothing: what 
 
 static inline float thrum__paint_x(const struct thrum__paint *p, int64_t time)
 {
-	return (float)thrum__time_axis_x(p->time, time);
+	return (float)thrum__scene_time_axis_x(p->time, time);
 }
 
-/* Bits of enum thrum__look of a unit. */
+/* Bits of enum thrum__scene_look of a unit. */
 static inline int thrum__paint_look(const struct thrum__paint *p, uint32_t unit)
 {
-	return p->view->looks ? p->view->looks[unit] : 0;
+	return p->scene->looks ? p->scene->looks[unit] : 0;
 }
 
 /* Whether a unit is to fade because others are related to the selection and it isn't. */
 static inline bool thrum__paint_fades(const struct thrum__paint *p, uint32_t unit)
 {
-	return p->view->is_related && !(thrum__paint_look(p, unit) & THRUM__LOOK_RELATED);
+	return p->scene->is_related && !(thrum__paint_look(p, unit) & THRUM__LOOK_RELATED);
 }
 
 /* The nearest of 1, 2, 5 × 10ⁿ at or above `least`, at least 1: steps of scales. */
 double thrum__paint_step(double least);
 
 /* Rows that have no marks but failures: too low, or too crowded. */
-static inline bool thrum__paint_is_dense(const struct thrum__row_box *box)
+static inline bool thrum__paint_is_dense(const struct thrum__scene_row_box *box)
 {
 	return box->size >= THRUM__ROW_DENSE;
 }
 
 /* How far uprights at the ends of a unit reach above and below its line. */
-static inline float thrum__paint_reach(const struct thrum__row_box *box)
+static inline float thrum__paint_reach(const struct thrum__scene_row_box *box)
 {
 	float reach = box->bar / 2 + 1, room = box->height / 2 - 1;
 
@@ -141,8 +141,10 @@ float thrum__paint_width(const struct thrum__paint *, const char *text, size_t s
 size_t thrum__paint_fit(const struct thrum__paint *, const char *text, size_t size, int font,
 	float room, char *to, size_t to_size);
 
-bool thrum__boxes_hit(const struct thrum__boxes *, float x, float y, float width, float height);
-void thrum__boxes_add(struct thrum__boxes *, float x, float y, float width, float height);
+bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *, float x, float y, float width,
+	float height);
+void thrum__paint_boxes_add(struct thrum__paint_boxes *, float x, float y, float width,
+	float height);
 
 /* How wide the run of the unit is that covers a time; 0: none does. */
 float thrum__paint_run_width(const struct thrum__paint *, uint32_t unit, int64_t time);
@@ -158,17 +160,17 @@ int64_t thrum__paint_span(const struct thrum__paint *, float pixels);
 float thrum__paint_clamped(const struct thrum__paint *, int64_t time);
 
 /* Where a unit is; NULL: out of sight. */
-const struct thrum__row_box *thrum__paint_box(const struct thrum__paint *, uint32_t unit);
+const struct thrum__scene_row_box *thrum__paint_box(const struct thrum__paint *, uint32_t unit);
 
 /* y of a row's line, on a whole pixel. */
-static inline float thrum__paint_line(const struct thrum__row_box *box)
+static inline float thrum__paint_line(const struct thrum__scene_row_box *box)
 {
 	return (float)(int)(box->line + 0.5f);
 }
 
 /* The first of a model's spans, suspensions or gaps that starts after a time; they are in order but
  * for what is told at its end. */
-uint32_t thrum__first_stretch(const struct thrum__rows *, int64_t time);
+uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *, int64_t time);
 
 /* The memory's scratch with room for so many; NULL, and the list failed, without memory. */
 uint32_t *thrum__paint_scratch(struct thrum__paint *, uint32_t count);
@@ -179,9 +181,9 @@ float thrum__paint_coarseness(const struct thrum__paint *, int kind, float least
 
 /* ---- The units of a row, one by one where they can be told apart (paint_units.c) ----------- */
 
-struct thrum__units_walk {
+struct thrum__paint_units_walk {
 	const struct thrum__paint *p;
-	struct thrum__walk walk;
+	struct thrum__index_walk walk;
 	uint32_t row, rows;
 	uint32_t allowance; /* how many may be looked at, about */
 	uint32_t looked_at;
@@ -190,15 +192,15 @@ struct thrum__units_walk {
 	size_t at, end;
 };
 
-struct thrum__units_seen {
+struct thrum__paint_units_seen {
 	uint32_t unit; /* NONE: several */
 	uint32_t first;
 	int64_t start, end;
 };
 
 /* Units that are `gap` pixels apart are seen apart. */
-void thrum__units_begin(struct thrum__units_walk *, const struct thrum__paint *,
-	const struct thrum__row_box *, float gap, uint32_t allowance);
-bool thrum__units_next(struct thrum__units_walk *, struct thrum__units_seen *);
+void thrum__paint_units_begin(struct thrum__paint_units_walk *, const struct thrum__paint *,
+	const struct thrum__scene_row_box *, float gap, uint32_t allowance);
+bool thrum__paint_units_next(struct thrum__paint_units_walk *, struct thrum__paint_units_seen *);
 
 #endif

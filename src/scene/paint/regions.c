@@ -45,21 +45,21 @@ struct piece {
 
 static void paint_tear(struct thrum__paint *p, float x)
 {
-	struct thrum__point points[256];
+	struct thrum__draw_point points[256];
 	size_t count = 0;
 
 	for (float y = p->top - 3; count < 256 && y < p->bottom + 6; y += 6, count++)
-		points[count] = (struct thrum__point){x + (count % 2 ? 1.5f : -1.5f), y};
+		points[count] = (struct thrum__draw_point){x + (count % 2 ? 1.5f : -1.5f), y};
 	/* One that is higher than that many teeth goes on straight. */
 	if (count == 256)
 		points[255].y = p->bottom;
-	thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_FADED, points, count, 1,
+	thrum__draw_polyline(p->list, THRUM__Z_REGION, THRUM__COLOUR_FADED, points, count, 1,
 		THRUM__DASH_SOLID);
 }
 
 static void paint_folds(struct thrum__paint *p)
 {
-	const struct thrum__time_axis *time = p->time;
+	const struct thrum__scene_time_axis *time = p->time;
 
 	for (uint32_t i = 0; i <= time->count && time->count > 0; i++) {
 		float x1 = (float)(i > 0 ? time->segments[i - 1].x_end : time->x0);
@@ -67,7 +67,7 @@ static void paint_folds(struct thrum__paint *p)
 
 		if (x2 - x1 < 1)
 			continue;
-		thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, x1, p->top, x2 - x1,
+		thrum__draw_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, x1, p->top, x2 - x1,
 			p->bottom - p->top);
 		if (x2 - x1 < 24)
 			continue;
@@ -81,7 +81,7 @@ static void paint_folds(struct thrum__paint *p)
 /* y where a row begins, or would. */
 static float row_top(const struct thrum__paint *p, uint32_t row)
 {
-	const struct thrum__row_axis *rows = p->rows;
+	const struct thrum__scene_row_axis *rows = p->rows;
 	uint32_t low = 0, high = rows->count;
 
 	while (low < high) {
@@ -100,9 +100,9 @@ static float row_top(const struct thrum__paint *p, uint32_t row)
 static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piece)
 {
 	const struct thrum__paint *p = r->p;
-	const struct thrum__layout *layout = p->layout;
+	const struct thrum__format_lay_out *layout = p->layout;
 	uint32_t group = lane < p->model->lane_count ? r->group_of[lane] : THRUM__NONE;
-	const struct thrum__row_box *box;
+	const struct thrum__scene_row_box *box;
 
 	piece->top = p->top;
 	piece->bottom = p->bottom;
@@ -118,14 +118,14 @@ static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piec
 	piece->bottom = row_top(p, layout->groups[group].first_row + layout->groups[group].rows);
 	if (piece->bottom > p->bottom)
 		piece->bottom = p->bottom;
-	box = thrum__row_axis_find(p->rows, layout->groups[group].first_row);
+	box = thrum__scene_row_axis_find(p->rows, layout->groups[group].first_row);
 	piece->has_room = box && box->size <= THRUM__ROW_NORMAL;
 	return piece->bottom - piece->top >= 1;
 }
 
 static bool make_lanes(struct regions *r)
 {
-	const struct thrum__layout *layout = r->p->layout;
+	const struct thrum__format_lay_out *layout = r->p->layout;
 	uint32_t lanes = r->p->model->lane_count;
 
 	r->group_of = thrum__paint_scratch(r->p, lanes + layout->group_count + 1);
@@ -134,7 +134,7 @@ static bool make_lanes(struct regions *r)
 	r->painted = r->group_of + lanes;
 	memset(r->group_of, 0xff, lanes * sizeof *r->group_of);
 	for (uint32_t i = 0; i < layout->group_count; i++) {
-		const struct thrum__group *group = &layout->groups[i];
+		const struct thrum__layout_group *group = &layout->groups[i];
 
 		if (group->lane < lanes)
 			r->group_of[group->lane] = i;
@@ -152,14 +152,14 @@ static bool make_lanes(struct regions *r)
 	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
-uint32_t thrum__first_stretch(const struct thrum__rows *rows, int64_t time)
+uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
 {
 	uint32_t low = rows->first, high = rows->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__has_row(rows, middle) && STRETCH(rows, middle, start) > time)
+		if (thrum__model_has_row(rows, middle) && STRETCH(rows, middle, start) > time)
 			high = middle;
 		else
 			low = middle + 1;
@@ -167,13 +167,13 @@ uint32_t thrum__first_stretch(const struct thrum__rows *rows, int64_t time)
 	return low;
 }
 
-static void paint_stretch(struct regions *r, const struct thrum__rows *rows, uint32_t i,
+static void paint_stretch(struct regions *r, const struct thrum__model_rows *rows, uint32_t i,
 	void (*paint)(struct regions *, struct piece *))
 {
 	struct thrum__paint *p = r->p;
 	struct piece piece;
 
-	if (!thrum__has_row(rows, i))
+	if (!thrum__model_has_row(rows, i))
 		return;
 	piece.start = STRETCH(rows, i, start);
 	piece.end = STRETCH(rows, i, end);
@@ -189,11 +189,11 @@ static void paint_stretch(struct regions *r, const struct thrum__rows *rows, uin
 	paint(r, &piece);
 }
 
-static void paint_stretches(struct regions *r, const struct thrum__rows *rows,
+static void paint_stretches(struct regions *r, const struct thrum__model_rows *rows,
 	void (*paint)(struct regions *, struct piece *))
 {
-	uint32_t end = thrum__first_stretch(rows, r->p->to),
-		 i = thrum__first_stretch(rows, r->p->from);
+	uint32_t end = thrum__paint_first_span_after(rows, r->p->to),
+		 i = thrum__paint_first_span_after(rows, r->p->from);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
 
 	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
@@ -236,14 +236,15 @@ static void paint_name(struct regions *r, const struct piece *piece, const char 
 	if (x < 6)
 		x = 6;
 	if (y - 12 < piece->top - 4 || y > piece->bottom || x + width > p->right ||
-		r->names >= NAMES_MAX || thrum__boxes_hit(p->boxes, x - 4, y - 10, width + 8, 13))
+		r->names >= NAMES_MAX ||
+		thrum__paint_boxes_hit(p->boxes, x - 4, y - 10, width + 8, 13))
 		return;
 	r->names++;
-	thrum__boxes_add(p->boxes, x - 2, y - 10, width + 4, 13);
+	thrum__paint_boxes_add(p->boxes, x - 2, y - 10, width + 4, 13);
 	if (colour != THRUM__COLOUR_GC_INK)
-		thrum__list_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x - 3, y - 10, width + 6,
+		thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x - 3, y - 10, width + 6,
 			13);
-	thrum__list_text(p->list, THRUM__Z_LABEL, colour, font, x, y, name, size, false);
+	thrum__draw_text(p->list, THRUM__Z_LABEL, colour, font, x, y, name, size, false);
 }
 
 /* ---- Spans --------------------------------------------------------------------------------- */
@@ -258,7 +259,7 @@ static void paint_span_name(struct regions *r, const struct piece *piece)
 	/* Within a lane only the outermost one, and only where rows have room above their lines. */
 	if (piece->count > (piece->is_lane ? 0 : 8) || (piece->is_lane && !piece->has_room))
 		return;
-	thrum__duration_words(piece->end - piece->start, 3, words, sizeof words);
+	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
 	n = thrum__paint_fit(p, text, size, THRUM__FONT_SMALL, 120, name, sizeof name - 16);
 	n += (size_t)snprintf(name + n, sizeof name - n, "%s%.14s", n > 0 ? " " : "", words);
 	paint_name(r, piece, name, n, THRUM__FONT_SMALL, THRUM__COLOUR_GC_INK,
@@ -279,13 +280,13 @@ static void paint_span(struct regions *r, struct piece *piece)
 	/* Spans within spans show where they begin and end. */
 	if (piece->count > 0 && piece->count <= NESTED_MAX && piece->x2 - piece->x1 > 8 &&
 		r->uprights++ < RECTS_MAX / 2) {
-		thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x1,
+		thrum__draw_vertical(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x1,
 			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
-		thrum__list_upright(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x2,
+		thrum__draw_vertical(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x2,
 			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
 	}
 	if (take(r, piece))
-		thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_GC, piece->x1, piece->top,
+		thrum__draw_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_GC, piece->x1, piece->top,
 			piece->x2 - piece->x1, piece->bottom - piece->top);
 }
 
@@ -321,7 +322,7 @@ static void paint_suspension(struct regions *r, struct piece *piece)
 	if (x < (int)*piece->painted)
 		x = (int)*piece->painted;
 	for (; (float)(x - 16) < piece->x2; x += step)
-		thrum__list_upright(p->list, THRUM__Z_REGION, THRUM__COLOUR_SUSP, (float)(x - 16),
+		thrum__draw_vertical(p->list, THRUM__Z_REGION, THRUM__COLOUR_SUSP, (float)(x - 16),
 			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
 	*piece->painted = (uint32_t)x;
 }
@@ -333,7 +334,7 @@ static void paint_lattice(struct regions *r, const struct piece *piece, float x,
 {
 	struct thrum__paint *p = r->p;
 	float height = piece->bottom - piece->top, cell = HATCH;
-	struct thrum__point points[256];
+	struct thrum__draw_point points[256];
 	int columns, lines;
 	size_t count = 0;
 
@@ -350,17 +351,17 @@ static void paint_lattice(struct regions *r, const struct piece *piece, float x,
 			int side = k <= lines ? line % 2 : 1 - line % 2;
 
 			if (count == sizeof points / sizeof *points) {
-				thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP,
+				thrum__draw_polyline(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP,
 					points, count, 1, THRUM__DASH_SOLID);
 				points[0] = points[count - 1];
 				count = 1;
 			}
-			points[count++] = (struct thrum__point){x +
+			points[count++] = (struct thrum__draw_point){x +
 					width * (float)(c + side) / (float)columns,
 				piece->top + height * (float)line / (float)lines};
 		}
 	}
-	thrum__list_poly(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP, points, count, 1,
+	thrum__draw_polyline(p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP, points, count, 1,
 		THRUM__DASH_SOLID);
 }
 
@@ -373,7 +374,7 @@ static void paint_gap(struct regions *r, struct piece *piece)
 	/* However short it was: what is lost must be seen. */
 	if (piece->x2 < piece->x1 + HATCH)
 		piece->x2 = piece->x1 + HATCH;
-	thrum__duration_words(piece->end - piece->start, 3, words, sizeof words);
+	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
 	if (piece->start <= 0)
 		size = snprintf(name, sizeof name, "first %s lost", words);
 	else if (piece->count > 0)
@@ -383,7 +384,7 @@ static void paint_gap(struct regions *r, struct piece *piece)
 	paint_name(r, piece, name, (size_t)size, THRUM__FONT_NOTE, THRUM__COLOUR_INK, 0);
 	if (!take(r, piece))
 		return;
-	thrum__list_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, piece->x1, piece->top,
+	thrum__draw_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, piece->x1, piece->top,
 		piece->x2 - piece->x1, piece->bottom - piece->top);
 	if (piece->x2 - piece->x1 < 3 * LATTICE_WIDTH) {
 		paint_lattice(r, piece, piece->x1, piece->x2 - piece->x1);
@@ -397,8 +398,8 @@ static void paint_gap(struct regions *r, struct piece *piece)
 
 static void paint_selected(struct thrum__paint *p)
 {
-	uint32_t task = p->view->selected, unit;
-	const struct thrum__row_box *box;
+	uint32_t task = p->scene->selected, unit;
+	const struct thrum__scene_row_box *box;
 	float height;
 
 	unit = thrum__layout_unit(p->layout, task);
@@ -406,28 +407,28 @@ static void paint_selected(struct thrum__paint *p)
 	if (!box)
 		return;
 	height = box->height < 3 ? 3 : box->height;
-	thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, 0, box->y, p->right, height);
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
+	thrum__draw_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, 0, box->y, p->right, height);
+	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
 }
 
-static void paint_found_unit(struct thrum__paint *p, const struct thrum__row_box *box,
-	const struct thrum__found_unit *found)
+static void paint_found_unit(struct thrum__paint *p, const struct thrum__scene_row_box *box,
+	const struct thrum__scene_found_unit *found)
 {
 	float height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height, x1, x2;
 
-	if (!thrum__found_holds(p->view, found))
+	if (!thrum__scene_found_holds(p->scene, found))
 		return;
 	x1 = floorf(thrum__paint_clamped(p, found->start));
-	x2 = thrum__paint_clamped(p, thrum__end_of_line(p, found->unit));
+	x2 = thrum__paint_clamped(p, thrum__paint_end_of_unit(p, found->unit));
 	if (x2 >= 0 && x1 <= p->right)
-		thrum__list_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
+		thrum__draw_rect(p->list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
 			floorf(box->y + (box->height - height) / 2),
 			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
 }
 
 /* Those of a dense box that may be in sight; of several rows, whatever their times are. */
-static uint32_t first_found(const struct thrum__paint *p, const struct thrum__found *found,
-	const struct thrum__row_box *box, uint32_t *end)
+static uint32_t first_found(const struct thrum__paint *p, const struct thrum__scene_found *found,
+	const struct thrum__scene_row_box *box, uint32_t *end)
 {
 	bool is_one = box->rows == 1;
 	int64_t to = is_one ? p->to + thrum__paint_span(p, 1) : INT64_MAX;
@@ -435,8 +436,8 @@ static uint32_t first_found(const struct thrum__paint *p, const struct thrum__fo
 
 	if (!thrum__paint_is_dense(box))
 		return *end = 0;
-	first = thrum__found_seek(found, box->row, is_one ? p->from : INT64_MIN);
-	*end = thrum__found_seek(found, box->row + box->rows - 1, to);
+	first = thrum__scene_found_seek(found, box->row, is_one ? p->from : INT64_MIN);
+	*end = thrum__scene_found_seek(found, box->row + box->rows - 1, to);
 	/* Units of a row don't overlap: of those before, only the last may reach into sight. */
 	return is_one && first > 0 && found->all[first - 1].row == box->row ? first - 1 : first;
 }
@@ -444,8 +445,8 @@ static uint32_t first_found(const struct thrum__paint *p, const struct thrum__fo
 /* In rows that are too low for names, where they would say it. Of many, some in each row. */
 static void paint_found(struct thrum__paint *p)
 {
-	const struct thrum__found *found = thrum__found_of(p->view);
-	const struct thrum__row_box *boxes = p->rows->boxes, *box;
+	const struct thrum__scene_found *found = thrum__scene_found_of(p->scene);
+	const struct thrum__scene_row_box *boxes = p->rows->boxes, *box;
 	uint32_t seen = 0, every, i, end;
 
 	if (!found) {
@@ -461,7 +462,7 @@ static void paint_found(struct thrum__paint *p)
 		for (i = first_found(p, found, &boxes[b], &end); i < end; i += every)
 			paint_found_unit(p, &boxes[b], &found->all[i]);
 	for (i = found->sorted; i < found->count; i++) {
-		box = thrum__row_axis_find(p->rows, found->all[i].row);
+		box = thrum__scene_row_axis_find(p->rows, found->all[i].row);
 		if (box && thrum__paint_is_dense(box))
 			paint_found_unit(p, box, &found->all[i]);
 	}
@@ -477,7 +478,7 @@ void thrum__paint_regions(struct thrum__paint *p)
 		paint_stretches(&r, &p->model->suspensions, paint_suspension);
 		paint_stretches(&r, &p->model->gaps, paint_gap);
 	}
-	if (p->view->found > 0)
+	if (p->scene->found > 0)
 		paint_found(p);
 	paint_selected(p);
 }

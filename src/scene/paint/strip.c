@@ -37,7 +37,7 @@ static int64_t time_of(const struct strip *s, float x)
 	return time >= (double)s->end ? s->end : (int64_t)time;
 }
 
-void thrum__paint_columns(struct thrum__list *list, int z, int colour, float left, float base,
+void thrum__paint_columns(struct thrum__draw_list *list, int z, int colour, float left, float base,
 	const uint16_t *heights, uint32_t count)
 {
 	uint32_t from = 0;
@@ -47,7 +47,7 @@ void thrum__paint_columns(struct thrum__list *list, int z, int colour, float lef
 		if (i < count && heights[i] == heights[from])
 			continue;
 		if (heights[from] > 0)
-			thrum__list_rect(list, z, colour, left + (float)(from * THRUM__BIN),
+			thrum__draw_rect(list, z, colour, left + (float)(from * THRUM__BIN),
 				base - heights[from], (float)((i - from) * THRUM__BIN),
 				heights[from]);
 		from = i;
@@ -61,18 +61,18 @@ uint16_t thrum__paint_busy(double share, float room)
 	return (uint16_t)(share <= 0 ? 0 : height < 4 ? 4 : height);
 }
 
-static void ask_columns(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count,
-	float room)
+static void ask_columns(const struct strip *s, struct thrum__paint_strip_columns *columns,
+	uint32_t count, float room)
 {
-	const struct thrum__tracks *tracks = s->p->tracks;
+	const struct thrum__index *tracks = s->p->tracks;
 	uint32_t alive[THRUM__BINS_MAX], most = 1;
 
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t from = time_of(s, s->left + (float)(i * THRUM__BIN));
 		int64_t to = time_of(s, s->left + (float)((i + 1) * THRUM__BIN));
-		double busy = (double)thrum__tracks_busy(tracks, from, to);
+		double busy = (double)thrum__index_busy(tracks, from, to);
 
-		alive[i] = thrum__tracks_alive(tracks, from + (to - from) / 2);
+		alive[i] = thrum__index_alive(tracks, from + (to - from) / 2);
 		most = alive[i] > most ? alive[i] : most;
 		columns->blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0,
 			room);
@@ -82,14 +82,15 @@ static void ask_columns(const struct strip *s, struct thrum__strip_columns *colu
 }
 
 /* Each is three bins wide: so a single one is seen. */
-static void ask_found(const struct strip *s, struct thrum__strip_columns *columns, uint32_t count)
+static void ask_found(const struct strip *s, struct thrum__paint_strip_columns *columns,
+	uint32_t count)
 {
 	enum {
 		BEGINS = 1,
 		IS_NEAR = 2
 	};
-	const struct thrum__view *view = s->p->view;
-	const struct thrum__found *found = thrum__found_of(view);
+	const struct thrum__scene *scene = s->p->scene;
+	const struct thrum__scene_found *found = thrum__scene_found_of(scene);
 
 	columns->knows_found = true;
 	memset(columns->found, 0, sizeof columns->found);
@@ -99,7 +100,7 @@ static void ask_found(const struct strip *s, struct thrum__strip_columns *column
 		uint32_t at = (uint32_t)(x_of(s, found->all[i].start) - s->left) / THRUM__BIN;
 
 		at = at < count ? at : count - 1;
-		if (columns->found[at] == 0 && thrum__found_holds(view, &found->all[i]))
+		if (columns->found[at] == 0 && thrum__scene_found_holds(scene, &found->all[i]))
 			columns->found[at] = BEGINS;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -122,9 +123,9 @@ static void paint_found(const struct strip *s, const uint8_t *found, uint32_t co
 		if (i < count && found[i])
 			continue;
 		if (i > from) {
-			thrum__list_rect(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_HIT, x, top,
+			thrum__draw_rect(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_HIT, x, top,
 				width, FOUND_HEIGHT);
-			thrum__list_rect(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, x,
+			thrum__draw_rect(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, x,
 				top + FOUND_HEIGHT, width, FOUND_LINE);
 		}
 		from = i + 1;
@@ -133,7 +134,7 @@ static void paint_found(const struct strip *s, const uint8_t *found, uint32_t co
 
 static void activity(const struct strip *s)
 {
-	struct thrum__strip_columns *columns = &s->p->memory->strip;
+	struct thrum__paint_strip_columns *columns = &s->p->memory->strip;
 	float width = s->right - s->left;
 	uint32_t count = (uint32_t)(width / THRUM__BIN);
 	float base = s->top + s->height - THRUM__STRIP_FOOT;
@@ -154,7 +155,7 @@ static void activity(const struct strip *s)
 		columns->grey, count);
 	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
 		columns->blue, count);
-	if (s->p->view->found == 0)
+	if (s->p->scene->found == 0)
 		return;
 	if (!columns->knows_found)
 		ask_found(s, columns, count);
@@ -174,15 +175,15 @@ static void times(const struct strip *s, float frame_left, float frame_right)
 		float x = x_of(s, (int64_t)at), end;
 		char words[48];
 
-		thrum__moment_words((int64_t)at, step < 1e18 ? (int64_t)step : INT64_MAX, words,
+		thrum__words_time((int64_t)at, step < 1e18 ? (int64_t)step : INT64_MAX, words,
 			sizeof words);
 		end = x + 4 + thrum__paint_width(p, words, strlen(words), THRUM__FONT_SMALL);
-		thrum__list_upright(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, x, s->top + 5,
-			s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
+		thrum__draw_vertical(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, x,
+			s->top + 5, s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
 		if (end + 4 > p->width || (frame_left > x - 6 && frame_left < end + 6) ||
 			(frame_right > x - 6 && frame_right < end + 6))
 			continue;
-		thrum__list_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+		thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
 			THRUM__FONT_SMALL, x + 4, s->top + 14, words, strlen(words), false);
 	}
 }
@@ -190,36 +191,36 @@ static void times(const struct strip *s, float frame_left, float frame_right)
 /* The window's place. */
 static void frame(const struct strip *s, float left, float right)
 {
-	struct thrum__list *list = s->p->list;
+	struct thrum__draw_list *list = s->p->list;
 	const int z = THRUM__Z_FRAME_TEXT, sel = THRUM__COLOUR_SEL;
 	const float bottom = s->top + s->height, middle = s->top + s->height / 2;
 	const float sides[2] = {left, right};
 
-	thrum__list_level(list, z, sel, left, right, s->top + 2, 2, THRUM__DASH_SOLID);
-	thrum__list_level(list, z, sel, left, right, bottom - 3, 2, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, z, sel, left, right, s->top + 2, 2, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, z, sel, left, right, bottom - 3, 2, THRUM__DASH_SOLID);
 	for (int i = 0; i < 2; i++) {
-		thrum__list_upright(list, z, sel, sides[i], s->top + 1, bottom - 2, 2,
+		thrum__draw_vertical(list, z, sel, sides[i], s->top + 1, bottom - 2, 2,
 			THRUM__DASH_SOLID);
-		thrum__list_rect(list, z, sel, sides[i] - 3, middle - 7, 6, 14);
+		thrum__draw_rect(list, z, sel, sides[i] - 3, middle - 7, 6, 14);
 	}
 }
 
 static void flags(const struct strip *s)
 {
-	const struct thrum__findings *findings = &s->p->view->findings;
+	const struct thrum__findings *findings = &s->p->scene->findings;
 	float last = -1;
 	uint32_t painted = 0;
 
 	for (uint32_t i = 0; i < findings->count && painted < FLAGS_MAX; i++) {
 		float x = floorf(x_of(s, findings->findings[i].steps[0].time)) + 0.5f;
-		const struct thrum__point head[3] = {{x - 5, s->top + 13}, {x + 5, s->top + 13},
-			{x, s->top + 21}};
+		const struct thrum__draw_point head[3] = {{x - 5, s->top + 13},
+			{x + 5, s->top + 13}, {x, s->top + 21}};
 
 		if (x == last)
 			continue;
-		thrum__list_upright(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, x,
+		thrum__draw_vertical(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, x,
 			s->top + 14, s->top + s->height - THRUM__STRIP_FOOT, 1, THRUM__DASH_SOLID);
-		thrum__list_triangle(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, head);
+		thrum__draw_triangle(s->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_BAD, head);
 		last = x;
 		painted++;
 	}
@@ -247,30 +248,31 @@ static void window_of(const struct strip *s, int64_t from, int64_t to, float *le
 		*right = *left + 8;
 }
 
-bool thrum__strip_window(const struct thrum__view *view, float width, float *left, float *right)
+bool thrum__paint_strip_window(const struct thrum__scene *scene, float width, float *left,
+	float *right)
 {
-	struct strip s = strip_of(view->model, width);
+	struct strip s = strip_of(scene->model, width);
 
-	window_of(&s, view->state.from, view->state.to, left, right);
+	window_of(&s, scene->state.from, scene->state.to, left, right);
 	return s.scale > 0;
 }
 
-int64_t thrum__strip_time(const struct thrum__view *view, float width, float x)
+int64_t thrum__paint_strip_time(const struct thrum__scene *scene, float width, float x)
 {
-	struct strip s = strip_of(view->model, width);
+	struct strip s = strip_of(scene->model, width);
 
 	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
 }
 
-double thrum__strip_scale(const struct thrum__view *view, float width)
+double thrum__paint_strip_scale(const struct thrum__scene *scene, float width)
 {
-	return strip_of(view->model, width).scale;
+	return strip_of(scene->model, width).scale;
 }
 
 void thrum__paint_strip_ground(struct thrum__paint *p, float top, float height)
 {
-	thrum__list_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
-	thrum__list_level(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
+	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width, height);
+	thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
 		top + height - 1, 1, THRUM__DASH_SOLID);
 }
 

@@ -19,8 +19,8 @@ struct rows {
 	} bands[BANDS_MAX]; /* folds over which lines are dashed */
 	uint32_t band_count;
 	uint32_t marks, combs;
-	float end_x;                          /* of the trace */
-	struct thrum__point crosses[CROSSES]; /* by x: where the last one is */
+	float end_x;                               /* of the trace */
+	struct thrum__draw_point crosses[CROSSES]; /* by x: where the last one is */
 };
 
 #define RED (THRUM__LOOK_STUCK | THRUM__LOOK_BEHIND)
@@ -34,7 +34,7 @@ struct pen {
 
 static void find_bands(struct rows *r)
 {
-	const struct thrum__time_axis *time = r->p->time;
+	const struct thrum__scene_time_axis *time = r->p->time;
 
 	for (uint32_t i = 1; i < time->count; i++) {
 		float x1 = (float)time->segments[i - 1].x_end, x2 = (float)time->segments[i].x;
@@ -54,7 +54,7 @@ static void find_bands(struct rows *r)
 /* Over a fold a line is broken, for what is there takes longer than it looks. */
 static void paint_line(struct rows *r, struct pen pen, float x1, float x2, float y)
 {
-	struct thrum__list *list = r->p->list;
+	struct thrum__draw_list *list = r->p->list;
 	float x = x1;
 
 	if (x2 < x1 + 1)
@@ -65,18 +65,18 @@ static void paint_line(struct rows *r, struct pen pen, float x1, float x2, float
 		if (to <= x || from >= x2)
 			continue;
 		if (from > x)
-			thrum__list_level(list, THRUM__Z_LINE, pen.colour, x, from, y, pen.width,
-				THRUM__DASH_SOLID);
-		thrum__list_level(list, THRUM__Z_LINE, pen.colour, from > x ? from : x,
+			thrum__draw_horizontal(list, THRUM__Z_LINE, pen.colour, x, from, y,
+				pen.width, THRUM__DASH_SOLID);
+		thrum__draw_horizontal(list, THRUM__Z_LINE, pen.colour, from > x ? from : x,
 			to < x2 ? to : x2, y, pen.width, THRUM__DASH_3_3);
 		x = to;
 	}
 	if (x < x2)
-		thrum__list_level(list, THRUM__Z_LINE, pen.colour, x, x2, y, pen.width,
+		thrum__draw_horizontal(list, THRUM__Z_LINE, pen.colour, x, x2, y, pen.width,
 			THRUM__DASH_SOLID);
 }
 
-static struct pen grey(const struct thrum__row_box *box, bool fades)
+static struct pen grey(const struct thrum__scene_row_box *box, bool fades)
 {
 	struct pen pen = {THRUM__COLOUR_PEND, box->line_width};
 
@@ -87,7 +87,7 @@ static struct pen grey(const struct thrum__row_box *box, bool fades)
 	return pen;
 }
 
-static struct pen red(const struct thrum__row_box *box, int look)
+static struct pen red(const struct thrum__scene_row_box *box, int look)
 {
 	float width = !(look & THRUM__LOOK_STUCK) ? 2 : thrum__paint_is_dense(box) ? 3 : 4;
 
@@ -108,11 +108,12 @@ enum end {
 /* When and how a unit ends. */
 static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *time)
 {
-	const struct thrum__unit *u = &p->layout->units[unit];
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	uint32_t last = thrum__model_heir(p->model, u->task);
 
 	*time = u->end;
-	if (thrum__layout_unit(p->layout, last) != unit || !thrum__has_row(&p->model->tasks, last))
+	if (thrum__layout_unit(p->layout, last) != unit ||
+		!thrum__model_has_row(&p->model->tasks, last))
 		return END_OPEN;
 	switch (THRUM__TASK(p->model, last, state)) {
 	case THRUM__STATE_PENDING: break;
@@ -125,42 +126,42 @@ static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *t
 		*time = p->model->end;
 		return END_ALIVE;
 	}
-	*time = thrum__model_task_end(p->model, last);
+	*time = thrum__model_task_end_time(p->model, last);
 	return END_SILENT;
 }
 
 static void paint_arrow(struct rows *r, struct pen pen, float y)
 {
-	struct thrum__list *list = r->p->list;
+	struct thrum__draw_list *list = r->p->list;
 	float x = r->end_x;
 
 	if (pen.width > 2)
-		thrum__list_triangle(list, THRUM__Z_END, pen.colour,
-			(struct thrum__point[]){{x - 8, y - 6}, {x, y}, {x - 8, y + 6}});
+		thrum__draw_triangle(list, THRUM__Z_END, pen.colour,
+			(struct thrum__draw_point[]){{x - 8, y - 6}, {x, y}, {x - 8, y + 6}});
 	else
-		thrum__list_poly(list, THRUM__Z_END, pen.colour,
-			(struct thrum__point[]){{x - 7, y - 5}, {x - 1, y}, {x - 7, y + 5}}, 3,
+		thrum__draw_polyline(list, THRUM__Z_END, pen.colour,
+			(struct thrum__draw_point[]){{x - 7, y - 5}, {x - 1, y}, {x - 7, y + 5}}, 3,
 			1.5f, THRUM__DASH_SOLID);
 }
 
-static void paint_end(struct rows *r, const struct thrum__row_box *box, enum end end,
+static void paint_end(struct rows *r, const struct thrum__scene_row_box *box, enum end end,
 	struct pen pen, float x)
 {
-	struct thrum__list *list = r->p->list;
+	struct thrum__draw_list *list = r->p->list;
 	float y = thrum__paint_line(box), reach = thrum__paint_reach(box);
 	bool is_faded = pen.colour == THRUM__COLOUR_FADED;
 	int colour = is_faded ? THRUM__COLOUR_FADED : THRUM__COLOUR_EDGE;
 
 	if (end == END_RESOLVED)
-		thrum__list_upright(list, THRUM__Z_END, colour, x, y - reach, y + reach,
+		thrum__draw_vertical(list, THRUM__Z_END, colour, x, y - reach, y + reach,
 			box->line_width, THRUM__DASH_SOLID);
 	if (end == END_RESOLVED || r->marks >= MARKS_MAX)
 		return;
 	if (end == END_CANCELLED)
-		thrum__list_line(list, THRUM__Z_END, colour, x - 3, y + 5, x + 3, y - 5, 2);
+		thrum__draw_line(list, THRUM__Z_END, colour, x - 3, y + 5, x + 3, y - 5, 2);
 	else if (end == END_SILENT)
-		thrum__list_level(list, THRUM__Z_LINE, pen.colour, x, x + 16, y, box->line_width,
-			THRUM__DASH_2_3);
+		thrum__draw_horizontal(list, THRUM__Z_LINE, pen.colour, x, x + 16, y,
+			box->line_width, THRUM__DASH_2_3);
 	else if (end == END_ALIVE && x >= r->end_x - 1)
 		paint_arrow(r, pen, y);
 	else
@@ -175,13 +176,13 @@ static void paint_end(struct rows *r, const struct thrum__row_box *box, enum end
 /* When what is wrong with a unit begins. */
 static int64_t red_from(const struct thrum__paint *p, uint32_t unit)
 {
-	const struct thrum__unit *u = &p->layout->units[unit];
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	uint32_t task = u->task;
 
 	if (thrum__paint_look(p, unit) & THRUM__LOOK_STUCK)
 		return u->start;
 	for (int i = 0; i < CHAIN_MAX && task != THRUM__NONE; i++) {
-		if (thrum__findings_mark(&p->view->findings, task) != THRUM__MARK_NONE)
+		if (thrum__why_marks(&p->scene->findings, task) != THRUM__MARK_NONE)
 			return THRUM__TASK(p->model, task, start) > u->start
 				? THRUM__TASK(p->model, task, start)
 				: u->start;
@@ -190,10 +191,10 @@ static int64_t red_from(const struct thrum__paint *p, uint32_t unit)
 	return u->start;
 }
 
-static void paint_unit(struct rows *r, const struct thrum__row_box *box, uint32_t unit)
+static void paint_unit(struct rows *r, const struct thrum__scene_row_box *box, uint32_t unit)
 {
 	struct thrum__paint *p = r->p;
-	const struct thrum__unit *u = &p->layout->units[unit];
+	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	int look = thrum__paint_look(p, unit);
 	struct pen pen = grey(box, thrum__paint_fades(p, unit)), first = pen;
 	float y = thrum__paint_line(box), x1 = thrum__paint_clamped(p, u->start), x2;
@@ -216,20 +217,21 @@ static void paint_unit(struct rows *r, const struct thrum__row_box *box, uint32_
 	}
 	if (thrum__paint_is_dense(box))
 		return;
-	if (u->start >= p->from && u->start <= p->to && thrum__has_row(&p->model->tasks, u->task) &&
+	if (u->start >= p->from && u->start <= p->to &&
+		thrum__model_has_row(&p->model->tasks, u->task) &&
 		!(THRUM__TASK(p->model, u->task, flags) & THRUM__TASK_PREEXISTING))
-		thrum__list_upright(p->list, THRUM__Z_END, first.colour, x1, y - reach, y + reach,
+		thrum__draw_vertical(p->list, THRUM__Z_END, first.colour, x1, y - reach, y + reach,
 			box->line_width, THRUM__DASH_SOLID);
 	if (time >= p->from && time <= p->to)
 		paint_end(r, box, end, pen, x2);
 }
 
-static void paint_seen(struct rows *r, const struct thrum__row_box *box,
-	const struct thrum__units_seen *seen)
+static void paint_seen(struct rows *r, const struct thrum__scene_row_box *box,
+	const struct thrum__paint_units_seen *seen)
 {
 	const struct thrum__paint *p = r->p;
 	uint32_t unit = seen->unit;
-	bool fades = unit == THRUM__NONE ? p->view->is_related : thrum__paint_fades(p, unit);
+	bool fades = unit == THRUM__NONE ? p->scene->is_related : thrum__paint_fades(p, unit);
 
 	if (unit != THRUM__NONE &&
 		(!thrum__paint_is_dense(box) || (thrum__paint_look(p, unit) & RED)))
@@ -244,14 +246,15 @@ static void paint_units(struct rows *r)
 	struct thrum__paint *p = r->p;
 	uint32_t left = UNITS_MAX;
 
-	p->unit_gap = thrum__paint_coarseness(p, THRUM__TRACK_UNITS, 2, UNITS_MAX);
+	p->unit_gap = thrum__paint_coarseness(p, THRUM__INDEX_UNITS, 2, UNITS_MAX);
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
-		struct thrum__units_walk walk;
-		struct thrum__units_seen seen;
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+		struct thrum__paint_units_walk walk;
+		struct thrum__paint_units_seen seen;
 
-		thrum__units_begin(&walk, p, box, p->unit_gap, 4 + 2 * left / (p->rows->count - i));
-		while (thrum__units_next(&walk, &seen))
+		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
+			4 + 2 * left / (p->rows->count - i));
+		while (thrum__paint_units_next(&walk, &seen))
 			paint_seen(r, box, &seen);
 		left -= walk.looked_at < left ? walk.looked_at : left;
 	}
@@ -261,21 +264,21 @@ static void paint_units(struct rows *r)
 static void paint_stuck(struct rows *r)
 {
 	const struct thrum__paint *p = r->p;
-	const struct thrum__findings *findings = &p->view->findings;
+	const struct thrum__findings *findings = &p->scene->findings;
 
 	for (uint32_t i = 0; i < findings->count && i < MARKS_MAX; i++) {
 		const struct thrum__finding *finding = &findings->findings[i];
 
 		for (unsigned s = 0; s < finding->step_count; s++) {
 			uint32_t task = finding->steps[s].task, unit;
-			const struct thrum__row_box *box;
+			const struct thrum__scene_row_box *box;
 
 			unit = thrum__layout_unit(p->layout, task);
 			if (unit == THRUM__NONE || !(thrum__paint_look(p, unit) & RED))
 				continue;
 			box = thrum__paint_box(p, unit);
 			if (box && box->rows > 1)
-				thrum__list_level(p->list, THRUM__Z_CASING, THRUM__COLOUR_BAD,
+				thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BAD,
 					thrum__paint_clamped(p, red_from(p, unit)), r->end_x,
 					thrum__paint_line(box), 2, THRUM__DASH_SOLID);
 		}
@@ -287,10 +290,10 @@ static void paint_stuck(struct rows *r)
 /* Whether a run is of a lane's own task: that runs when no other does, and mostly waits then. */
 static bool is_lanes_own(const struct thrum__paint *p, uint32_t run)
 {
-	uint32_t task = thrum__has_row(&p->model->runs, run) ? THRUM__RUN(p->model, run, task)
-							     : THRUM__NONE;
+	uint32_t task = thrum__model_has_row(&p->model->runs, run) ? THRUM__RUN(p->model, run, task)
+								   : THRUM__NONE;
 
-	return thrum__has_row(&p->model->tasks, task) &&
+	return thrum__model_has_row(&p->model->tasks, task) &&
 		(THRUM__TASK(p->model, task, flags) & THRUM__TASK_LANE);
 }
 
@@ -298,7 +301,7 @@ static bool run_fades(const struct thrum__paint *p, uint32_t run)
 {
 	uint32_t task, unit;
 
-	if (!p->view->is_related || !thrum__has_row(&p->model->runs, run))
+	if (!p->scene->is_related || !thrum__model_has_row(&p->model->runs, run))
 		return false;
 	task = THRUM__RUN(p->model, run, task);
 	unit = thrum__layout_unit(p->layout, task);
@@ -306,32 +309,32 @@ static bool run_fades(const struct thrum__paint *p, uint32_t run)
 }
 
 /* Several runs: filled from below by the share of time that is run, with a comb on top. */
-static void paint_merged(struct rows *r, const struct thrum__stretch *runs,
-	struct thrum__rect block)
+static void paint_merged(struct rows *r, const struct thrum__index_stretch *runs,
+	struct thrum__draw_rect block)
 {
-	struct thrum__list *list = r->p->list;
+	struct thrum__draw_list *list = r->p->list;
 	double share = (double)runs->busy / (double)(runs->end - runs->start);
 	float filled = (float)(int)((double)block.height * share + 0.5), rest;
 
 	filled = filled < 1 ? 1 : filled > block.height ? block.height : filled;
 	rest = block.height - filled;
 	if (rest > 0)
-		thrum__list_rect(list, THRUM__Z_RUN, THRUM__COLOUR_SUM, block.x, block.y,
+		thrum__draw_rect(list, THRUM__Z_RUN, THRUM__COLOUR_SUM, block.x, block.y,
 			block.width, rest);
-	thrum__list_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, block.x, block.y + rest,
+	thrum__draw_rect(list, THRUM__Z_RUN, THRUM__COLOUR_RUN, block.x, block.y + rest,
 		block.width, filled);
 	if (block.height >= 8 && block.width > 7 && r->combs++ < COMBS_MAX)
-		thrum__list_level(list, THRUM__Z_END, THRUM__COLOUR_BG, block.x + 1,
+		thrum__draw_horizontal(list, THRUM__Z_END, THRUM__COLOUR_BG, block.x + 1,
 			block.x + block.width - 1, block.y + 1, 2, THRUM__DASH_1_2);
 }
 
-static void paint_block(struct rows *r, const struct thrum__row_box *box,
-	const struct thrum__stretch *runs, bool is_lane)
+static void paint_block(struct rows *r, const struct thrum__scene_row_box *box,
+	const struct thrum__index_stretch *runs, bool is_lane)
 {
 	struct thrum__paint *p = r->p;
 	float x1 = thrum__paint_clamped(p, runs->start), x2 = thrum__paint_clamped(p, runs->end);
 	float height = is_lane && box->bar > LANE_BAR ? LANE_BAR : box->bar;
-	struct thrum__rect block = {x1, thrum__paint_line(box) - (float)(int)(height / 2),
+	struct thrum__draw_rect block = {x1, thrum__paint_line(box) - (float)(int)(height / 2),
 		x2 < x1 + 1 ? 1 : x2 - x1, height};
 	int64_t idle = runs->end - runs->start - runs->busy;
 	int colour = run_fades(p, runs->item) ? THRUM__COLOUR_FADED
@@ -343,7 +346,7 @@ static void paint_block(struct rows *r, const struct thrum__row_box *box,
 		idle >= thrum__paint_span(p, 0.5f))
 		paint_merged(r, runs, block);
 	else
-		thrum__list_rect(p->list, THRUM__Z_RUN, colour, block.x, block.y, block.width,
+		thrum__draw_rect(p->list, THRUM__Z_RUN, colour, block.x, block.y, block.width,
 			block.height);
 }
 
@@ -351,23 +354,23 @@ static void paint_runs(struct rows *r)
 {
 	struct thrum__paint *p = r->p;
 	int64_t gap = thrum__paint_span(p,
-		thrum__paint_coarseness(p, THRUM__TRACK_RUNS, 2, RUNS_MAX));
+		thrum__paint_coarseness(p, THRUM__INDEX_RUNS, 2, RUNS_MAX));
 
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
-		struct thrum__stretch runs;
-		struct thrum__walk walk;
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+		struct thrum__index_stretch runs;
+		struct thrum__index_walk walk;
 		bool is_lane;
 
-		thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_RUNS, box->row, box->rows, p->from,
-			p->to, gap);
-		if (!thrum__walk_next(&walk, &runs))
+		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, box->row, box->rows,
+			p->from, p->to, gap);
+		if (!thrum__index_walk_next(&walk, &runs))
 			continue;
 		/* A lane's own task has a row to itself. */
 		is_lane = box->rows == 1 && is_lanes_own(p, runs.item);
 		do
 			paint_block(r, box, &runs, is_lane);
-		while (thrum__walk_next(&walk, &runs));
+		while (thrum__index_walk_next(&walk, &runs));
 	}
 }
 
@@ -381,19 +384,19 @@ static bool ran(const struct thrum__paint *p, uint32_t task, int64_t time)
 	return unit != THRUM__NONE && thrum__paint_run_width(p, unit, time) > 0;
 }
 
-static void paint_cross(struct rows *r, const struct thrum__row_box *box, float x)
+static void paint_cross(struct rows *r, const struct thrum__scene_row_box *box, float x)
 {
-	struct thrum__list *list = r->p->list;
+	struct thrum__draw_list *list = r->p->list;
 	float reach = thrum__paint_is_dense(box) ? 3 : 4, y = thrum__paint_line(box);
-	struct thrum__point *before = &r->crosses[(unsigned)(x + 8) / 4 & (CROSSES - 1)];
+	struct thrum__draw_point *before = &r->crosses[(unsigned)(x + 8) / 4 & (CROSSES - 1)];
 
 	/* Rows may be lower than a cross is. */
 	if (x - before->x < 3 && before->x - x < 3 && y - before->y < 4)
 		return;
-	*before = (struct thrum__point){x, y};
-	thrum__list_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, x - reach, y - reach, x + reach,
+	*before = (struct thrum__draw_point){x, y};
+	thrum__draw_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, x - reach, y - reach, x + reach,
 		y + reach, 2);
-	thrum__list_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, x - reach, y + reach, x + reach,
+	thrum__draw_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, x - reach, y + reach, x + reach,
 		y - reach, 2);
 }
 
@@ -401,26 +404,26 @@ static void paint_cross(struct rows *r, const struct thrum__row_box *box, float 
 static void paint_failures(struct rows *r)
 {
 	struct thrum__paint *p = r->p;
-	float apart = thrum__paint_coarseness(p, THRUM__TRACK_FAILURES, 2, FAILURES_MAX);
+	float apart = thrum__paint_coarseness(p, THRUM__INDEX_FAILURES, 2, FAILURES_MAX);
 	uint32_t left = FAILURES_MAX;
 
 	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__row_box *box = &p->rows->boxes[i];
-		struct thrum__stretch failed;
-		struct thrum__walk walk;
+		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+		struct thrum__index_stretch failed;
+		struct thrum__index_walk walk;
 
 		/* There are more than some of the rows told. */
 		if (left == 0)
 			apart = p->width;
-		thrum__walk_begin(&walk, p->tracks, THRUM__TRACK_FAILURES, box->row, box->rows,
-			p->from, p->to, thrum__paint_span(p, apart));
-		while (thrum__walk_next(&walk, &failed)) {
+		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_FAILURES, box->row,
+			box->rows, p->from, p->to, thrum__paint_span(p, apart));
+		while (thrum__index_walk_next(&walk, &failed)) {
 			float x = thrum__paint_clamped(p, failed.start);
 			float x2 = thrum__paint_clamped(p, failed.end);
 			float step = (x2 - x) * (float)(p->rows->count - i) / (float)(left + 1);
 
 			if (box->bar >= 8 && ran(p, failed.item, failed.start))
-				thrum__list_rect(p->list, THRUM__Z_RUN, THRUM__COLOUR_BG, x - 5,
+				thrum__draw_rect(p->list, THRUM__Z_RUN, THRUM__COLOUR_BG, x - 5,
 					thrum__paint_line(box) - 6, 10, 12);
 			for (; x <= x2; x += step < 8 ? 8 : step, left -= left > 0)
 				paint_cross(r, box, x);
@@ -433,7 +436,7 @@ static void paint_failures(struct rows *r)
 void thrum__paint_rows(struct thrum__paint *p)
 {
 	struct rows r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
-	bool is_live = p->view->ending.is_live;
+	bool is_live = p->scene->ending.is_live;
 
 	find_bands(&r);
 	paint_units(&r);
@@ -441,7 +444,7 @@ void thrum__paint_rows(struct thrum__paint *p)
 	paint_runs(&r);
 	paint_failures(&r);
 	if (p->model->end >= p->from && p->model->end <= p->to)
-		thrum__list_upright(p->list, THRUM__Z_GRID,
+		thrum__draw_vertical(p->list, THRUM__Z_GRID,
 			is_live ? THRUM__COLOUR_SEL : THRUM__COLOUR_MUTED, r.end_x, p->top,
 			p->bottom, is_live ? 2 : 1, THRUM__DASH_SOLID);
 }

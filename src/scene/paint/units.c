@@ -7,37 +7,38 @@
  */
 #include "scene/paint/paint.h"
 
-void thrum__units_begin(struct thrum__units_walk *w, const struct thrum__paint *p,
-	const struct thrum__row_box *box, float gap, uint32_t allowance)
+void thrum__paint_units_begin(struct thrum__paint_units_walk *w, const struct thrum__paint *p,
+	const struct thrum__scene_row_box *box, float gap, uint32_t allowance)
 {
-	*w = (struct thrum__units_walk){.p = p,
+	*w = (struct thrum__paint_units_walk){.p = p,
 		.row = box->row,
 		.rows = box->rows,
 		.allowance = allowance};
-	thrum__walk_begin(&w->walk, p->tracks, THRUM__TRACK_UNITS, box->row, box->rows, p->from,
-		p->to, thrum__paint_span(p, gap));
+	thrum__index_walk_begin(&w->walk, p->tracks, THRUM__INDEX_UNITS, box->row, box->rows,
+		p->from, p->to, thrum__paint_span(p, gap));
 }
 
-static const struct thrum__unit *unit_at(const struct thrum__units_walk *w, size_t position)
+static const struct thrum__layout_unit *unit_at(const struct thrum__paint_units_walk *w,
+	size_t position)
 {
-	return &w->p->layout->units[thrum__track_item(w->p->tracks, THRUM__TRACK_UNITS, position)];
+	return &w->p->layout->units[thrum__index_item(w->p->tracks, THRUM__INDEX_UNITS, position)];
 }
 
-static int64_t end_of(const struct thrum__units_walk *w, const struct thrum__unit *u)
+static int64_t end_of(const struct thrum__paint_units_walk *w, const struct thrum__layout_unit *u)
 {
-	const struct thrum__layout *layout = w->p->layout;
+	const struct thrum__format_lay_out *layout = w->p->layout;
 
 	return thrum__layout_lasts(layout, (uint32_t)(u - layout->units)) ? w->p->model->end
 									  : u->end;
 }
 
 /* Goes to the first unit of a stretch that is in the window. */
-static void look_into(struct thrum__units_walk *w, const struct thrum__stretch *stretch)
+static void look_into(struct thrum__paint_units_walk *w, const struct thrum__index_stretch *stretch)
 {
 	const struct thrum__paint *p = w->p;
 	int64_t from = stretch->start > p->from ? stretch->start : p->from;
 	uint32_t left = w->looked_at < w->allowance ? w->allowance - w->looked_at : 0;
-	size_t first = thrum__track_first(p->tracks, THRUM__TRACK_UNITS, w->row);
+	size_t first = thrum__index_first(p->tracks, THRUM__INDEX_UNITS, w->row);
 
 	w->until = stretch->end < p->to ? stretch->end : p->to;
 	w->wide = thrum__paint_span(p, 2);
@@ -46,19 +47,19 @@ static void look_into(struct thrum__units_walk *w, const struct thrum__stretch *
 
 		w->wide = thrum__paint_span(p, 2 + 2 * pixels / (float)(left + 1));
 	}
-	w->at = thrum__track_seek(p->tracks, THRUM__TRACK_UNITS, w->row, from, &w->end);
+	w->at = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, w->row, from, &w->end);
 	if (w->at > first && end_of(w, unit_at(w, w->at - 1)) >= from)
 		w->at--;
 }
 
-static void step(struct thrum__units_walk *w, int64_t start)
+static void step(struct thrum__paint_units_walk *w, int64_t start)
 {
 	int64_t beyond = start > INT64_MAX - w->wide ? INT64_MAX : start + w->wide;
 	size_t next = w->at + 1;
 
 	/* Most often the next unit is beyond already. */
 	if (next < w->end && unit_at(w, next)->start < beyond)
-		next = thrum__track_seek(w->p->tracks, THRUM__TRACK_UNITS, w->row, beyond,
+		next = thrum__index_seek(w->p->tracks, THRUM__INDEX_UNITS, w->row, beyond,
 			       &w->end) -
 			1;
 	w->at = next > w->at ? next : w->at + 1;
@@ -66,12 +67,12 @@ static void step(struct thrum__units_walk *w, int64_t start)
 }
 
 /* The next wide unit, or the narrow ones before it; false when the stretch is at its end. */
-static bool next_within(struct thrum__units_walk *w, struct thrum__units_seen *seen)
+static bool next_within(struct thrum__paint_units_walk *w, struct thrum__paint_units_seen *seen)
 {
 	uint32_t count = 0;
 
 	for (; w->at < w->end; count++) {
-		const struct thrum__unit *u = unit_at(w, w->at);
+		const struct thrum__layout_unit *u = unit_at(w, w->at);
 		int64_t end = end_of(w, u);
 		bool is_wide = end - u->start >= w->wide;
 		size_t before = w->at;
@@ -79,7 +80,8 @@ static bool next_within(struct thrum__units_walk *w, struct thrum__units_seen *s
 		if (u->start > w->until || (is_wide && count > 0))
 			break;
 		if (count == 0)
-			*seen = (struct thrum__units_seen){(uint32_t)(u - w->p->layout->units),
+			*seen = (struct thrum__paint_units_seen){(uint32_t)(u -
+									 w->p->layout->units),
 				(uint32_t)(u - w->p->layout->units), u->start, end};
 		else
 			seen->unit = THRUM__NONE;
@@ -96,14 +98,15 @@ static bool next_within(struct thrum__units_walk *w, struct thrum__units_seen *s
 	return count > 0;
 }
 
-bool thrum__units_next(struct thrum__units_walk *w, struct thrum__units_seen *seen)
+bool thrum__paint_units_next(struct thrum__paint_units_walk *w,
+	struct thrum__paint_units_seen *seen)
 {
-	struct thrum__stretch stretch;
+	struct thrum__index_stretch stretch;
 
 	while (!next_within(w, seen)) {
-		if (!thrum__walk_next(&w->walk, &stretch))
+		if (!thrum__index_walk_next(&w->walk, &stretch))
 			return false;
-		*seen = (struct thrum__units_seen){THRUM__NONE, stretch.item, stretch.start,
+		*seen = (struct thrum__paint_units_seen){THRUM__NONE, stretch.item, stretch.start,
 			stretch.end};
 		if (stretch.count == 1)
 			seen->unit = stretch.item;

@@ -11,23 +11,23 @@
 #include "timeline/follow/parts.h"
 
 /* Room for two more, and as many behind all. */
-static struct thrum__arrival *reserve(struct thrum__batch *batch)
+static struct thrum__arrival *reserve(struct thrum__follow_arrivals *batch)
 {
 	struct thrum__arrival *grown = batch->arrivals;
 
 	if (2 * (batch->count + 2ull) > batch->room)
-		grown = thrum__grown(batch->arrivals, &batch->room, 2 * (batch->count + 2ull),
-			sizeof(*grown));
+		grown = thrum__base_grow_by_half(batch->arrivals, &batch->room,
+			2 * (batch->count + 2ull), sizeof(*grown));
 	if (!grown)
 		return NULL;
 	batch->arrivals = grown;
 	return grown + batch->count;
 }
 
-int thrum__change_await_unit(const struct thrum__change *c, uint32_t unit)
+int thrum__follow_await_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
 	struct thrum__arrival *new = reserve(&c->past->batch);
-	const struct thrum__unit *u = &c->layout->units[unit];
+	const struct thrum__layout_unit *u = &c->layout->units[unit];
 	uint32_t row = u->task == THRUM__NONE || u->row == THRUM__NONE
 		? c->past->units[unit].row
 		: thrum__layout_row(c->layout, unit);
@@ -39,20 +39,20 @@ int thrum__change_await_unit(const struct thrum__change *c, uint32_t unit)
 	return 0;
 }
 
-int thrum__change_await(const struct thrum__change *c, int kind, uint32_t item)
+int thrum__follow_await(const struct thrum__follow_change *c, int kind, uint32_t item)
 {
 	struct thrum__arrival *new = reserve(&c->past->batch);
 
 	if (!new)
 		return -THRUM_E_MEMORY;
 	new->item = item;
-	new->row = thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, 0, &new->start,
+	new->row = thrum__index_place(c->tracks, c->model, c->layout, kind, item, 0, &new->start,
 		&new->end);
 	c->past->batch.count += new->row != THRUM__NONE;
 	return 0;
 }
 
-int thrum__change_await_edge(const struct thrum__change *c, uint32_t edge)
+int thrum__follow_await_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
 	struct thrum__arrival *new = reserve(&c->past->batch);
 	int64_t time = THRUM__EDGE(c->model, edge, time);
@@ -62,9 +62,9 @@ int thrum__change_await_edge(const struct thrum__change *c, uint32_t edge)
 		return -THRUM_E_MEMORY;
 	if (time < c->model->forgotten)
 		return 0;
-	time = thrum__bounded(time);
-	row = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, from));
-	other = thrum__tracks_row(c->tracks, THRUM__EDGE(c->model, edge, to));
+	time = thrum__base_time_clamp(time);
+	row = thrum__index_row(c->tracks, THRUM__EDGE(c->model, edge, from));
+	other = thrum__index_row(c->tracks, THRUM__EDGE(c->model, edge, to));
 	*new = (struct thrum__arrival){time, time, edge, row};
 	new += row != THRUM__NONE;
 	c->past->batch.count += row != THRUM__NONE;
@@ -76,11 +76,12 @@ int thrum__change_await_edge(const struct thrum__change *c, uint32_t edge)
 }
 
 /* Behind the arrivals as they came: those of one block after those of another. */
-static int deal(struct thrum__batch *batch, uint32_t rows)
+static int deal(struct thrum__follow_arrivals *batch, uint32_t rows)
 {
 	uint32_t blocks = (rows >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
 	struct thrum__arrival *a = batch->arrivals;
-	uint32_t *first = thrum__grown(batch->first, &batch->block_room, blocks, sizeof(*first));
+	uint32_t *first = thrum__base_grow_by_half(batch->first, &batch->block_room, blocks,
+		sizeof(*first));
 
 	if (!first)
 		return -THRUM_E_MEMORY;
@@ -100,13 +101,13 @@ static int deal(struct thrum__batch *batch, uint32_t rows)
 }
 
 /* Of units that changed: those that come. */
-static int change_units(const struct thrum__change *c, struct thrum__arrival *arrivals,
+static int change_units(const struct thrum__follow_change *c, struct thrum__arrival *arrivals,
 	uint32_t *count)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < *count; i++) {
-		if (thrum__change_unit(c, arrivals[i].item, &arrivals[kept]))
+		if (thrum__follow_unit(c, arrivals[i].item, &arrivals[kept]))
 			return -THRUM_E_MEMORY;
 		kept += arrivals[kept].row != THRUM__NONE;
 	}
@@ -115,10 +116,10 @@ static int change_units(const struct thrum__change *c, struct thrum__arrival *ar
 }
 
 /* Puts items into the sixteen rows of a block; *count: of what wasn't there. */
-static int insert_all(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
-	uint32_t *count)
+static int insert_all(const struct thrum__follow_change *c, int kind,
+	struct thrum__arrival *arrivals, uint32_t *count)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
+	struct thrum__index_column *track = &c->tracks->track[kind];
 	uint32_t first = arrivals[0].row & ~THRUM__FAN_MASK, kept = 0;
 	uint32_t more[THRUM__FAN] = {0}, old[THRUM__FAN];
 
@@ -127,42 +128,43 @@ static int insert_all(const struct thrum__change *c, int kind, struct thrum__arr
 	for (uint32_t i = 0; i < THRUM__FAN; i++) {
 		if (more[i] == 0)
 			continue;
-		if (thrum__track_reserve(track, first + i, more[i]))
+		if (thrum__index_column_reserve(track, first + i, more[i]))
 			return -THRUM_E_MEMORY;
 		old[i] = track->row[first + i].last - track->row[first + i].first;
 	}
 	for (uint32_t i = 0; i < *count; i++) {
-		bool is_new = thrum__track_append(track, arrivals[i].row, &arrivals[i]);
+		bool is_new = thrum__index_column_append(track, arrivals[i].row, &arrivals[i]);
 
-		if (!is_new && thrum__change_insert(c, kind, &arrivals[i], &is_new))
+		if (!is_new && thrum__follow_insert(c, kind, &arrivals[i], &is_new))
 			return -THRUM_E_MEMORY;
 		arrivals[kept] = arrivals[i];
 		kept += is_new;
 	}
 	for (uint32_t i = 0; i < THRUM__FAN; i++)
 		if (more[i] > 0)
-			thrum__track_follow(track, first + i, track->row[first + i].first + old[i]);
+			thrum__index_column_follow(track, first + i,
+				track->row[first + i].first + old[i]);
 	*count = kept;
 	return 0;
 }
 
 /* Those of one block. */
-static int settle(const struct thrum__change *c, int kind, struct thrum__arrival *arrivals,
+static int settle(const struct thrum__follow_change *c, int kind, struct thrum__arrival *arrivals,
 	uint32_t count)
 {
 	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT;
-	int error = kind == THRUM__TRACK_UNITS ? change_units(c, arrivals, &count) : 0;
+	int error = kind == THRUM__INDEX_UNITS ? change_units(c, arrivals, &count) : 0;
 
 	if (!error && count > 0)
 		error = insert_all(c, kind, arrivals, &count);
 	return error || count == 0
 		? error
-		: thrum__blocks_bring(&c->tracks->track[kind], block, arrivals, count);
+		: thrum__index_blocks_bring(&c->tracks->track[kind], block, arrivals, count);
 }
 
-int thrum__change_settle(const struct thrum__change *c, int kind)
+int thrum__follow_settle(const struct thrum__follow_change *c, int kind)
 {
-	struct thrum__batch *batch = &c->past->batch;
+	struct thrum__follow_arrivals *batch = &c->past->batch;
 	uint32_t count = batch->count, last;
 	int error = count ? deal(batch, c->tracks->rows) : 0;
 

@@ -13,7 +13,7 @@
 
 #define PACK_EACH 32 /* updates */
 
-void thrum__past_free(struct thrum__tracks_past *past)
+void thrum__follow_past_free(struct thrum__follow_past *past)
 {
 	if (!past)
 		return;
@@ -26,21 +26,21 @@ void thrum__past_free(struct thrum__tracks_past *past)
 	free(past);
 }
 
-size_t thrum__past_memory(const struct thrum__tracks_past *past)
+size_t thrum__follow_past_memory(const struct thrum__follow_past *past)
 {
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
 			past->unit_room * sizeof(*past->units) +
 			past->batch.room * sizeof(*past->batch.arrivals) +
-			(past->starts.room + past->ends.room) * sizeof(struct thrum__piece)
+			(past->starts.room + past->ends.room) * sizeof(struct thrum__timeline_piece)
 		    : 0;
 }
 
 /* ---- What to compare with -------------------------------------------------------------------- */
 
-static int note_open(struct thrum__tracks_past *past, uint32_t run)
+static int note_open(struct thrum__follow_past *past, uint32_t run)
 {
-	uint32_t *grown = thrum__grown(past->open, &past->open_room, past->open_count + 1ull,
-		sizeof(*grown));
+	uint32_t *grown = thrum__base_grow_by_half(past->open, &past->open_room,
+		past->open_count + 1ull, sizeof(*grown));
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
@@ -49,9 +49,9 @@ static int note_open(struct thrum__tracks_past *past, uint32_t run)
 	return 0;
 }
 
-static int make_units(struct thrum__tracks_past *past, const struct thrum__layout *layout)
+static int make_units(struct thrum__follow_past *past, const struct thrum__format_lay_out *layout)
 {
-	struct thrum__placed *grown = thrum__grown(past->units, &past->unit_room,
+	struct thrum__placed *grown = thrum__base_grow_by_half(past->units, &past->unit_room,
 		layout->unit_count, sizeof(*grown));
 
 	if (!grown)
@@ -62,25 +62,25 @@ static int make_units(struct thrum__tracks_past *past, const struct thrum__layou
 	return 0;
 }
 
-static int add_rows(struct thrum__tracks *tracks, uint32_t rows)
+static int add_rows(struct thrum__index *tracks, uint32_t rows)
 {
 	void *wanted = tracks->wanted;
 	int error = 0;
 
-	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++) {
-		error = thrum__track_add_rows(&tracks->track[kind], rows);
+	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
+		error = thrum__index_column_add_rows(&tracks->track[kind], rows);
 		if (!error)
-			error = thrum__blocks_grow(tracks, &tracks->track[kind]);
+			error = thrum__index_blocks_grow(tracks, &tracks->track[kind]);
 	}
 	if (!error)
-		error = thrum__tracks_extend(&wanted, tracks->rows / 8 + 1u, rows / 8 + 1u, 1);
+		error = thrum__index_extend(&wanted, tracks->rows / 8 + 1u, rows / 8 + 1u, 1);
 	tracks->wanted = wanted;
 	tracks->rows = error ? tracks->rows : rows;
 	return error;
 }
 
-static void count_model(struct thrum__tracks_past *past, const struct thrum__model *model,
-	const struct thrum__layout *layout)
+static void count_model(struct thrum__follow_past *past, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout)
 {
 	past->updates = layout->updates;
 	past->runs = model->runs.count;
@@ -91,10 +91,10 @@ static void count_model(struct thrum__tracks_past *past, const struct thrum__mod
 }
 
 /* Of tracks that were just made. */
-static int remember(struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout)
+static int remember(struct thrum__index *tracks, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout)
 {
-	struct thrum__tracks_past *past = tracks->past = calloc(1, sizeof(*past));
+	struct thrum__follow_past *past = tracks->past = calloc(1, sizeof(*past));
 	int error = past ? make_units(past, layout) : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < layout->unit_count && !error; i++) {
@@ -102,33 +102,33 @@ static int remember(struct thrum__tracks *tracks, const struct thrum__model *mod
 
 		if (layout->units[i].task == THRUM__NONE)
 			continue;
-		placed->row = thrum__tracks_place(tracks, model, layout, THRUM__TRACK_UNITS, i, 0,
+		placed->row = thrum__index_place(tracks, model, layout, THRUM__INDEX_UNITS, i, 0,
 			&placed->start, &placed->end);
-		if (thrum__tracks_lasts(model, layout, i))
+		if (thrum__index_lasts(model, layout, i))
 			placed->end = THRUM__OPEN;
 	}
 	for (uint32_t i = 0; i < model->lane_count && !error; i++)
-		if (thrum__has_row(&model->runs, model->lanes[i].run))
+		if (thrum__model_has_row(&model->runs, model->lanes[i].run))
 			error = note_open(past, model->lanes[i].run);
 	if (!error)
 		error = add_rows(tracks, tracks->rows);
 	if (!error)
-		error = thrum__track_add_rows(&tracks->all, 1);
+		error = thrum__index_column_add_rows(&tracks->all, 1);
 	if (!error)
 		count_model(past, model, layout);
 	return error;
 }
 
-static int make_anew(struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout)
+static int make_anew(struct thrum__index *tracks, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout)
 {
-	struct thrum__tracks *made;
-	int error = thrum__tracks_create(model, layout, &made);
+	struct thrum__index *made;
+	int error = thrum__index_create(model, layout, &made);
 
 	if (error)
 		return error;
 	error = remember(made, model, layout);
-	thrum__tracks_finish(tracks);
+	thrum__index_finish(tracks);
 	*tracks = *made;
 	free(made);
 	return error;
@@ -136,23 +136,25 @@ static int make_anew(struct thrum__tracks *tracks, const struct thrum__model *mo
 
 /* ---- What is old ----------------------------------------------------------------------------- */
 
-static uint32_t trim_rows(const struct thrum__change *c, int kind, uint32_t from, uint32_t to)
+static uint32_t trim_rows(const struct thrum__follow_change *c, int kind, uint32_t from,
+	uint32_t to)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
+	struct thrum__index_column *track = &c->tracks->track[kind];
 	uint32_t count = 0;
 
 	for (; from < to; from++) {
-		count += thrum__track_trim(track, from, thrum__bounded(c->model->forgotten));
-		if (kind == THRUM__TRACK_RUNS)
-			thrum__change_trim_runs(c, from);
+		count += thrum__index_column_trim(track, from,
+			thrum__base_time_clamp(c->model->forgotten));
+		if (kind == THRUM__INDEX_RUNS)
+			thrum__follow_trim_runs(c, from);
 	}
 	return count;
 }
 
-static void trim_track(const struct thrum__change *c, int kind)
+static void trim_track(const struct thrum__follow_change *c, int kind)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
-	int64_t before = thrum__bounded(c->model->forgotten);
+	struct thrum__index_column *track = &c->tracks->track[kind];
+	int64_t before = thrum__base_time_clamp(c->model->forgotten);
 
 	if (track->levels == 0)
 		trim_rows(c, kind, 0, track->rows);
@@ -165,7 +167,7 @@ static void trim_track(const struct thrum__change *c, int kind)
 			uint32_t end = below - first < THRUM__FAN ? below : first + THRUM__FAN;
 			uint32_t items = 0;
 
-			if (!thrum__blocks_trim(track, number, i, before))
+			if (!thrum__index_blocks_trim(track, number, i, before))
 				continue;
 			for (uint32_t node = first; number && node < end; node++)
 				items += track->level[number - 1].block[node].items;
@@ -176,37 +178,37 @@ static void trim_track(const struct thrum__change *c, int kind)
 	}
 }
 
-static void trim(const struct thrum__change *c)
+static void trim(const struct thrum__follow_change *c)
 {
-	struct thrum__tracks *tracks = c->tracks;
-	int64_t before = thrum__bounded(c->model->forgotten);
+	struct thrum__index *tracks = c->tracks;
+	int64_t before = thrum__base_time_clamp(c->model->forgotten);
 
-	thrum__cells_forget(&tracks->task_row, c->model);
+	thrum__timeline_cells_forget(&tracks->task_row, c->model);
 	if (c->past->forgotten == c->model->forgotten)
 		return;
-	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
+	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
 		trim_track(c, kind);
-	thrum__track_trim(&tracks->all, 0, before);
-	tracks->older += thrum__times_trim(&tracks->starts, before);
-	tracks->older -= thrum__times_trim(&tracks->ends, before);
+	thrum__index_column_trim(&tracks->all, 0, before);
+	tracks->older += thrum__index_times_trim(&tracks->starts, before);
+	tracks->older -= thrum__index_times_trim(&tracks->ends, before);
 }
 
 /* ---- What is new ----------------------------------------------------------------------------- */
 
 /* A run that has ended is part of the union. */
-static int unite(const struct thrum__change *c, uint32_t run)
+static int unite(const struct thrum__follow_change *c, uint32_t run)
 {
-	int64_t start = thrum__bounded(THRUM__RUN(c->model, run, start));
-	int64_t end = thrum__bounded(THRUM__RUN(c->model, run, end));
+	int64_t start = thrum__base_time_clamp(THRUM__RUN(c->model, run, start));
+	int64_t end = thrum__base_time_clamp(THRUM__RUN(c->model, run, end));
 
-	return thrum__tracks_is_own(c->model, run) || end < c->model->forgotten
+	return thrum__index_is_own(c->model, run) || end < c->model->forgotten
 		? 0
-		: thrum__track_unite(&c->tracks->all, start, end > start ? end : start);
+		: thrum__index_column_unite(&c->tracks->all, start, end > start ? end : start);
 }
 
-static int follow_open(const struct thrum__change *c)
+static int follow_open(const struct thrum__follow_change *c)
 {
-	struct thrum__tracks_past *past = c->past;
+	struct thrum__follow_past *past = c->past;
 	uint32_t count = past->open_count;
 	int error = 0;
 
@@ -214,9 +216,9 @@ static int follow_open(const struct thrum__change *c)
 	for (uint32_t i = 0; i < count && !error; i++) {
 		uint32_t run = past->open[i];
 
-		if (!thrum__has_row(&c->model->runs, run))
+		if (!thrum__model_has_row(&c->model->runs, run))
 			continue;
-		error = thrum__change_run(c, run);
+		error = thrum__follow_run(c, run);
 		if (THRUM__RUN(c->model, run, end) == THRUM__OPEN)
 			past->open[past->open_count++] = run;
 		else if (!error)
@@ -225,9 +227,9 @@ static int follow_open(const struct thrum__change *c)
 	return error;
 }
 
-static int add_run(const struct thrum__change *c, uint32_t run)
+static int add_run(const struct thrum__follow_change *c, uint32_t run)
 {
-	int error = thrum__change_await(c, THRUM__TRACK_RUNS, run);
+	int error = thrum__follow_await(c, THRUM__INDEX_RUNS, run);
 
 	if (error)
 		return error;
@@ -235,41 +237,41 @@ static int add_run(const struct thrum__change *c, uint32_t run)
 							     : unite(c, run);
 }
 
-static int add_edge(const struct thrum__change *c, uint32_t edge)
+static int add_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
 	uint32_t to = THRUM__EDGE(c->model, edge, to);
-	int error = thrum__change_await_edge(c, edge);
+	int error = thrum__follow_await_edge(c, edge);
 
 	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
-		thrum__has_row(&c->model->tasks, to))
-		error = thrum__change_put(c, THRUM__TRACK_FAILURES, to);
+		thrum__model_has_row(&c->model->tasks, to))
+		error = thrum__follow_put(c, THRUM__INDEX_FAILURES, to);
 	return error;
 }
 
 /* Whoever failed, and then became another: before it moves. */
-static int unfail(const struct thrum__change *c, uint32_t edge)
+static int unfail(const struct thrum__follow_change *c, uint32_t edge)
 {
 	uint32_t task = THRUM__EDGE(c->model, edge, from);
 
 	return THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_BECOME &&
-			thrum__has_row(&c->model->tasks, task) &&
+			thrum__model_has_row(&c->model->tasks, task) &&
 			THRUM__TASK(c->model, task, failure) != THRUM__NONE
-		? thrum__change_failure(c, task)
+		? thrum__follow_failure(c, task)
 		: 0;
 }
 
-static int add_note(const struct thrum__change *c, uint32_t note)
+static int add_note(const struct thrum__follow_change *c, uint32_t note)
 {
-	return thrum__change_await(c, THRUM__TRACK_NOTES, note);
+	return thrum__follow_await(c, THRUM__INDEX_NOTES, note);
 }
 
-static int for_rest(const struct thrum__change *c, const struct thrum__rows *rows, uint32_t from,
-	int (*add)(const struct thrum__change *, uint32_t))
+static int for_rest(const struct thrum__follow_change *c, const struct thrum__model_rows *rows,
+	uint32_t from, int (*add)(const struct thrum__follow_change *, uint32_t))
 {
 	int error = 0;
 
 	for (uint32_t i = from; i < rows->count && !error; i++) {
-		if (thrum__has_row(rows, i))
+		if (thrum__model_has_row(rows, i))
 			error = add(c, i);
 		else
 			i |= THRUM__BLOCK_MASK;
@@ -277,27 +279,27 @@ static int for_rest(const struct thrum__change *c, const struct thrum__rows *row
 	return error;
 }
 
-static int add_new(const struct thrum__change *c)
+static int add_new(const struct thrum__follow_change *c)
 {
 	const struct thrum__model *model = c->model;
 	int error = for_rest(c, &model->runs, c->past->runs, add_run);
 
 	if (!error)
-		error = thrum__change_settle(c, THRUM__TRACK_RUNS);
+		error = thrum__follow_settle(c, THRUM__INDEX_RUNS);
 	if (!error)
 		error = for_rest(c, &model->edges, c->past->edges, add_edge);
 	if (!error)
-		error = thrum__change_settle(c, THRUM__TRACK_EDGES);
+		error = thrum__follow_settle(c, THRUM__INDEX_EDGES);
 	if (!error)
 		error = for_rest(c, &model->notes, c->past->notes, add_note);
 	if (!error)
-		error = thrum__change_settle(c, THRUM__TRACK_NOTES);
+		error = thrum__follow_settle(c, THRUM__INDEX_NOTES);
 	c->tracks->since = INT64_MAX;
 	for (uint32_t i = 0; i < c->past->open_count; i++) {
 		uint32_t run = c->past->open[i];
-		int64_t start = thrum__bounded(THRUM__RUN(model, run, start));
+		int64_t start = thrum__base_time_clamp(THRUM__RUN(model, run, start));
 
-		if (start < c->tracks->since && !thrum__tracks_is_own(model, run))
+		if (start < c->tracks->since && !thrum__index_is_own(model, run))
 			c->tracks->since = start;
 	}
 	return error;
@@ -305,41 +307,41 @@ static int add_new(const struct thrum__change *c)
 
 /* ---- What moved ------------------------------------------------------------------------------ */
 
-static int move_all(const struct thrum__change *c)
+static int move_all(const struct thrum__follow_change *c)
 {
-	const struct thrum__layout *layout = c->layout;
+	const struct thrum__format_lay_out *layout = c->layout;
 	int error = 0;
 
 	for (uint32_t i = 0; i < layout->adopted_count && !error; i++)
-		error = thrum__change_task(c, layout->adopted[i]);
+		error = thrum__follow_task(c, layout->adopted[i]);
 	memset(c->tracks->wanted, 0, c->tracks->rows / 8 + 1u);
 	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
-		error = thrum__change_await_unit(c, layout->changed[i]);
+		error = thrum__follow_await_unit(c, layout->changed[i]);
 		if (layout->units[layout->changed[i]].task != THRUM__NONE)
-			thrum__tracks_want(c->tracks, c->model, layout, layout->changed[i]);
+			thrum__index_want(c->tracks, c->model, layout, layout->changed[i]);
 	}
 	if (!error)
-		error = thrum__change_settle(c, THRUM__TRACK_UNITS);
+		error = thrum__follow_settle(c, THRUM__INDEX_UNITS);
 	if (!error)
-		error = thrum__change_times(&c->past->starts, &c->tracks->starts);
+		error = thrum__follow_times(&c->past->starts, &c->tracks->starts);
 	if (!error)
-		error = thrum__change_times(&c->past->ends, &c->tracks->ends);
+		error = thrum__follow_times(&c->past->ends, &c->tracks->ends);
 	return error;
 }
 
-static int pack(struct thrum__tracks *tracks)
+static int pack(struct thrum__index *tracks)
 {
-	int error = thrum__track_pack(&tracks->all);
+	int error = thrum__index_column_pack(&tracks->all);
 
-	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++)
-		error = thrum__track_pack(&tracks->track[kind]);
+	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++)
+		error = thrum__index_column_pack(&tracks->track[kind]);
 	return error;
 }
 
-int thrum__tracks_update(struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout)
+int thrum__index_update(struct thrum__index *tracks, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout)
 {
-	struct thrum__change c = {tracks, tracks->past, model, layout};
+	struct thrum__follow_change c = {tracks, tracks->past, model, layout};
 	int error;
 
 	if (!c.past || layout->is_shifted || layout->updates != c.past->updates + 1 ||
@@ -347,7 +349,7 @@ int thrum__tracks_update(struct thrum__tracks *tracks, const struct thrum__model
 		return make_anew(tracks, model, layout);
 	error = layout->rows > tracks->rows ? add_rows(tracks, layout->rows) : 0;
 	if (!error)
-		error = thrum__cells_follow(&tracks->task_row, model, c.past->tasks);
+		error = thrum__timeline_cells_follow(&tracks->task_row, model, c.past->tasks);
 	if (!error)
 		error = make_units(c.past, layout);
 	if (!error)
@@ -355,7 +357,7 @@ int thrum__tracks_update(struct thrum__tracks *tracks, const struct thrum__model
 	trim(&c);
 	if (!error)
 		error = for_rest(&c, &model->edges, c.past->edges, unfail);
-	tracks->end = thrum__bounded(model->end);
+	tracks->end = thrum__base_time_clamp(model->end);
 	if (!error)
 		error = move_all(&c);
 	if (!error)

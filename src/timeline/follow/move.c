@@ -8,21 +8,21 @@
 /* ---- One row --------------------------------------------------------------------------------- */
 
 /* Of an item that was cut it is the beginning before that which tells its place. */
-static int64_t key_of(const struct thrum__change *c, int kind, uint32_t position)
+static int64_t key_of(const struct thrum__follow_change *c, int kind, uint32_t position)
 {
-	const struct thrum__track *track = &c->tracks->track[kind];
+	const struct thrum__index_column *track = &c->tracks->track[kind];
 	uint32_t item = track->item[position];
 
-	return kind == THRUM__TRACK_RUNS && thrum__has_row(&c->model->runs, item)
-		? thrum__bounded(THRUM__RUN(c->model, item, start))
+	return kind == THRUM__INDEX_RUNS && thrum__model_has_row(&c->model->runs, item)
+		? thrum__base_time_clamp(THRUM__RUN(c->model, item, start))
 		: track->start[position];
 }
 
 /* The position of an item, or where it belongs. */
-static uint32_t find(const struct thrum__change *c, int kind, uint32_t row, int64_t start,
+static uint32_t find(const struct thrum__follow_change *c, int kind, uint32_t row, int64_t start,
 	uint32_t item)
 {
-	const struct thrum__track *track = &c->tracks->track[kind];
+	const struct thrum__index_column *track = &c->tracks->track[kind];
 	uint32_t from = track->row[row].first, to = track->row[row].last;
 
 	/* Mostly what is new comes behind all, and what changes or goes is the last or the first.
@@ -45,23 +45,24 @@ static uint32_t find(const struct thrum__change *c, int kind, uint32_t row, int6
 	return from;
 }
 
-static bool is_at(const struct thrum__track *track, uint32_t row, uint32_t position, uint32_t item)
+static bool is_at(const struct thrum__index_column *track, uint32_t row, uint32_t position,
+	uint32_t item)
 {
 	return position < track->row[row].last && track->item[position] == item;
 }
 
 /* Cuts runs anew from a position on, until nothing changes. */
-static int cut(const struct thrum__change *c, uint32_t row, uint32_t position)
+static int cut(const struct thrum__follow_change *c, uint32_t row, uint32_t position)
 {
-	struct thrum__track *track = &c->tracks->track[THRUM__TRACK_RUNS];
+	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
 	uint32_t first = track->row[row].first, last = track->row[row].last;
 	int error = 0;
 
 	for (uint32_t i = position; i < last && !error; i++) {
 		int64_t start = track->start[i], end = track->end[i];
 
-		if (thrum__has_row(&c->model->runs, track->item[i]))
-			thrum__tracks_place(c->tracks, c->model, c->layout, THRUM__TRACK_RUNS,
+		if (thrum__model_has_row(&c->model->runs, track->item[i]))
+			thrum__index_place(c->tracks, c->model, c->layout, THRUM__INDEX_RUNS,
 				track->item[i], 0, &start, &end);
 		if (i > first && start < track->end[i - 1])
 			start = track->end[i - 1];
@@ -73,51 +74,52 @@ static int cut(const struct thrum__change *c, uint32_t row, uint32_t position)
 		}
 		track->start[i] = start;
 		track->end[i] = end;
-		error = thrum__blocks_add(track, row, start, end, track->item[i], 0);
+		error = thrum__index_blocks_add(track, row, start, end, track->item[i], 0);
 	}
 	if (position < last)
-		thrum__track_redo(track, row, position);
+		thrum__index_column_redo(track, row, position);
 	return error;
 }
 
-int thrum__change_insert(const struct thrum__change *c, int kind, const struct thrum__arrival *new,
-	bool *is_new)
+int thrum__follow_insert(const struct thrum__follow_change *c, int kind,
+	const struct thrum__arrival *new, bool *is_new)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
+	struct thrum__index_column *track = &c->tracks->track[kind];
 	const struct thrum__extent *extent = &track->row[new->row];
 	uint32_t at = find(c, kind, new->row, new->start, new->item);
 
 	*is_new = !is_at(track, new->row, at, new->item);
 	if (!*is_new)
 		return 0;
-	at = thrum__track_open(track, new->row, at - extent->first);
+	at = thrum__index_column_open(track, new->row, at - extent->first);
 	if (at == THRUM__NONE)
 		return -THRUM_E_MEMORY;
 	track->item[at] = new->item;
 	track->start[at] = new->start;
 	if (track->end)
 		track->end[at] = new->end;
-	if (kind == THRUM__TRACK_RUNS &&
+	if (kind == THRUM__INDEX_RUNS &&
 		(at + 1 < extent->last || (at > extent->first && track->end[at - 1] > new->start)))
 		return cut(c, new->row, at);
-	thrum__track_redo(track, new->row, at);
+	thrum__index_column_redo(track, new->row, at);
 	return 0;
 }
 
-static int put(const struct thrum__change *c, int kind, uint32_t row, uint32_t item, int64_t start,
-	int64_t end)
+static int put(const struct thrum__follow_change *c, int kind, uint32_t row, uint32_t item,
+	int64_t start, int64_t end)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
+	struct thrum__index_column *track = &c->tracks->track[kind];
 	bool is_new;
-	int error = thrum__change_insert(c, kind, &(struct thrum__arrival){start, end, item, row},
+	int error = thrum__follow_insert(c, kind, &(struct thrum__arrival){start, end, item, row},
 		&is_new);
 
-	return error || !is_new ? error : thrum__blocks_add(track, row, start, end, item, 1);
+	return error || !is_new ? error : thrum__index_blocks_add(track, row, start, end, item, 1);
 }
 
-static int take(const struct thrum__change *c, int kind, uint32_t row, uint32_t item, int64_t start)
+static int take(const struct thrum__follow_change *c, int kind, uint32_t row, uint32_t item,
+	int64_t start)
 {
-	struct thrum__track *track = &c->tracks->track[kind];
+	struct thrum__index_column *track = &c->tracks->track[kind];
 	uint32_t at = track->row[row].first;
 	bool is_first = is_at(track, row, at, item);
 
@@ -126,34 +128,34 @@ static int take(const struct thrum__change *c, int kind, uint32_t row, uint32_t 
 	if (!is_at(track, row, at, item))
 		return 0;
 	start = track->start[at];
-	thrum__track_close(track, row, at);
-	int error = thrum__blocks_remove(c->tracks, track, row, start, item);
+	thrum__index_column_close(track, row, at);
+	int error = thrum__index_blocks_remove(c->tracks, track, row, start, item);
 
-	if (!error && kind == THRUM__TRACK_RUNS)
+	if (!error && kind == THRUM__INDEX_RUNS)
 		error = cut(c, row, is_first ? track->row[row].first : at);
 	return error;
 }
 
-int thrum__change_failure(const struct thrum__change *c, uint32_t task)
+int thrum__follow_failure(const struct thrum__follow_change *c, uint32_t task)
 {
-	const struct thrum__track *track = &c->tracks->track[THRUM__TRACK_FAILURES];
-	const uint32_t *row = thrum__cell(&c->tracks->task_row, task);
+	const struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_FAILURES];
+	const uint32_t *row = thrum__timeline_cell(&c->tracks->task_row, task);
 
 	if (!row || *row == THRUM__NONE)
 		return 0;
 	for (uint32_t i = track->row[*row].first; i < track->row[*row].last; i++)
 		if (track->item[i] == task)
-			return take(c, THRUM__TRACK_FAILURES, *row, task, track->start[i]);
+			return take(c, THRUM__INDEX_FAILURES, *row, task, track->start[i]);
 	return 0;
 }
 
-int thrum__change_put(const struct thrum__change *c, int kind, uint32_t item)
+int thrum__follow_put(const struct thrum__follow_change *c, int kind, uint32_t item)
 {
 	int error = 0;
 
-	for (int side = 0; side < (kind == THRUM__TRACK_EDGES ? 2 : 1) && !error; side++) {
+	for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1) && !error; side++) {
 		int64_t start, end;
-		uint32_t row = thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, side,
+		uint32_t row = thrum__index_place(c->tracks, c->model, c->layout, kind, item, side,
 			&start, &end);
 
 		if (row != THRUM__NONE)
@@ -162,26 +164,29 @@ int thrum__change_put(const struct thrum__change *c, int kind, uint32_t item)
 	return error;
 }
 
-int thrum__change_run(const struct thrum__change *c, uint32_t run)
+int thrum__follow_run(const struct thrum__follow_change *c, uint32_t run)
 {
-	struct thrum__track *track = &c->tracks->track[THRUM__TRACK_RUNS];
-	const uint32_t *cell = thrum__cell(&c->tracks->task_row, THRUM__RUN(c->model, run, task));
+	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
+	const uint32_t *cell = thrum__timeline_cell(&c->tracks->task_row,
+		THRUM__RUN(c->model, run, task));
 	uint32_t row = cell ? *cell : THRUM__NONE, at;
 
 	if (row == THRUM__NONE)
 		return 0;
-	at = find(c, THRUM__TRACK_RUNS, row, thrum__bounded(THRUM__RUN(c->model, run, start)), run);
+	at = find(c, THRUM__INDEX_RUNS, row,
+		thrum__base_time_clamp(THRUM__RUN(c->model, run, start)), run);
 	return is_at(track, row, at, run) ? cut(c, row, at) : 0;
 }
 
-void thrum__change_trim_runs(const struct thrum__change *c, uint32_t row)
+void thrum__follow_trim_runs(const struct thrum__follow_change *c, uint32_t row)
 {
-	struct thrum__track *track = &c->tracks->track[THRUM__TRACK_RUNS];
+	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
 	const struct thrum__extent *extent = &track->row[row];
-	const struct thrum__rows *runs = &c->model->runs;
+	const struct thrum__model_rows *runs = &c->model->runs;
 
 	for (uint32_t i = extent->first; i < extent->last;) {
-		bool is_there = thrum__has_row(runs, track->item[i]), is_first = i == extent->first;
+		bool is_there = thrum__model_has_row(runs, track->item[i]),
+		     is_first = i == extent->first;
 
 		if (is_there && THRUM__RUN(c->model, track->item[i], start) >= c->model->forgotten)
 			return;
@@ -189,7 +194,7 @@ void thrum__change_trim_runs(const struct thrum__change *c, uint32_t row)
 			i++;
 			continue;
 		}
-		thrum__track_close(track, row, i);
+		thrum__index_column_close(track, row, i);
 		i = is_first ? extent->first : i;
 	}
 }
@@ -198,13 +203,13 @@ void thrum__change_trim_runs(const struct thrum__change *c, uint32_t row)
 
 /* An item of a task goes from one row to another; either may be NONE, or that of the item's other
  * side, which keeps it there. */
-static int move(const struct thrum__change *c, int kind, uint32_t item, uint32_t from, uint32_t to,
-	uint32_t other)
+static int move(const struct thrum__follow_change *c, int kind, uint32_t item, uint32_t from,
+	uint32_t to, uint32_t other)
 {
 	int64_t start, end;
 	int error = 0;
 
-	thrum__tracks_place(c->tracks, c->model, c->layout, kind, item, 0, &start, &end);
+	thrum__index_place(c->tracks, c->model, c->layout, kind, item, 0, &start, &end);
 	if (from != THRUM__NONE && from != other)
 		error = take(c, kind, from, item, start);
 	if (!error && to != THRUM__NONE && to != other && end >= c->model->forgotten)
@@ -212,7 +217,8 @@ static int move(const struct thrum__change *c, int kind, uint32_t item, uint32_t
 	return error;
 }
 
-static int move_edges(const struct thrum__change *c, uint32_t task, uint32_t from, uint32_t to)
+static int move_edges(const struct thrum__follow_change *c, uint32_t task, uint32_t from,
+	uint32_t to)
 {
 	const struct thrum__model *m = c->model;
 	int error = 0;
@@ -221,14 +227,14 @@ static int move_edges(const struct thrum__change *c, uint32_t task, uint32_t fro
 		uint32_t edge = is_in ? THRUM__TASK(m, task, edge_in)
 				      : THRUM__TASK(m, task, edge_out);
 
-		while (thrum__has_row(&m->edges, edge) && !error) {
+		while (thrum__model_has_row(&m->edges, edge) && !error) {
 			uint32_t other = is_in ? THRUM__EDGE(m, edge, from)
 					       : THRUM__EDGE(m, edge, to);
-			const uint32_t *row = thrum__cell(&c->tracks->task_row, other);
+			const uint32_t *row = thrum__timeline_cell(&c->tracks->task_row, other);
 
 			/* It may be the other side itself. */
 			if (edge < c->past->edges && (other != task || !is_in))
-				error = move(c, THRUM__TRACK_EDGES, edge, from, to,
+				error = move(c, THRUM__INDEX_EDGES, edge, from, to,
 					row && other != task ? *row : THRUM__NONE);
 			edge = is_in ? THRUM__EDGE(m, edge, prev_in)
 				     : THRUM__EDGE(m, edge, prev_out);
@@ -237,30 +243,31 @@ static int move_edges(const struct thrum__change *c, uint32_t task, uint32_t fro
 	return error;
 }
 
-static int move_items(const struct thrum__change *c, uint32_t task, uint32_t from, uint32_t to)
+static int move_items(const struct thrum__follow_change *c, uint32_t task, uint32_t from,
+	uint32_t to)
 {
 	const struct thrum__model *m = c->model;
 	uint32_t run = THRUM__TASK(m, task, run), note = THRUM__TASK(m, task, note);
 	int error = 0;
 
-	for (; thrum__has_row(&m->runs, run) && !error; run = THRUM__RUN(m, run, prev))
+	for (; thrum__model_has_row(&m->runs, run) && !error; run = THRUM__RUN(m, run, prev))
 		if (run < c->past->runs)
-			error = move(c, THRUM__TRACK_RUNS, run, from, to, THRUM__NONE);
-	for (; thrum__has_row(&m->notes, note) && !error; note = THRUM__NOTE(m, note, prev))
+			error = move(c, THRUM__INDEX_RUNS, run, from, to, THRUM__NONE);
+	for (; thrum__model_has_row(&m->notes, note) && !error; note = THRUM__NOTE(m, note, prev))
 		if (note < c->past->notes)
-			error = move(c, THRUM__TRACK_NOTES, note, from, to, THRUM__NONE);
+			error = move(c, THRUM__INDEX_NOTES, note, from, to, THRUM__NONE);
 	if (!error && THRUM__TASK(m, task, state) == THRUM__STATE_FAILED)
-		error = move(c, THRUM__TRACK_FAILURES, task, from, to, THRUM__NONE);
+		error = move(c, THRUM__INDEX_FAILURES, task, from, to, THRUM__NONE);
 	return error ? error : move_edges(c, task, from, to);
 }
 
-int thrum__change_task(const struct thrum__change *c, uint32_t task)
+int thrum__follow_task(const struct thrum__follow_change *c, uint32_t task)
 {
-	uint32_t *cell = thrum__cell(&c->tracks->task_row, task);
+	uint32_t *cell = thrum__timeline_cell(&c->tracks->task_row, task);
 	uint32_t unit = thrum__layout_unit(c->layout, task), row = THRUM__NONE;
 	int error = 0;
 
-	if (!cell || !thrum__has_row(&c->model->tasks, task))
+	if (!cell || !thrum__model_has_row(&c->model->tasks, task))
 		return 0;
 	if (unit != THRUM__NONE && c->layout->units[unit].row != THRUM__NONE)
 		row = thrum__layout_row(c->layout, unit);
@@ -274,7 +281,7 @@ int thrum__change_task(const struct thrum__change *c, uint32_t task)
 
 static int note_time(struct thrum__fresh *fresh, int64_t time)
 {
-	struct thrum__piece *grown = thrum__grown(fresh->pieces, &fresh->room,
+	struct thrum__timeline_piece *grown = thrum__base_grow_by_half(fresh->pieces, &fresh->room,
 		2 * (fresh->count + 1ull), sizeof(*grown));
 
 	if (!grown)
@@ -284,24 +291,24 @@ static int note_time(struct thrum__fresh *fresh, int64_t time)
 	return 0;
 }
 
-int thrum__change_times(struct thrum__fresh *fresh, struct thrum__times *times)
+int thrum__follow_times(struct thrum__fresh *fresh, struct thrum__index_times *times)
 {
-	int error = thrum__times_add(times, fresh->pieces, fresh->count);
+	int error = thrum__index_times_add(times, fresh->pieces, fresh->count);
 
 	fresh->count = 0;
-	thrum__times_count(times);
+	thrum__index_times_count(times);
 	return error;
 }
 
-static bool is_old(const struct thrum__change *c, int64_t time)
+static bool is_old(const struct thrum__follow_change *c, int64_t time)
 {
-	return time < thrum__bounded(c->model->forgotten);
+	return time < thrum__base_time_clamp(c->model->forgotten);
 }
 
 /* A unit isn't any more what it was. Of what was old, only numbers are left. */
-static int take_unit(const struct thrum__change *c, uint32_t unit)
+static int take_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
-	struct thrum__tracks *tracks = c->tracks;
+	struct thrum__index *tracks = c->tracks;
 	struct thrum__placed *past = &c->past->units[unit];
 
 	if (past->row == THRUM__NONE)
@@ -309,19 +316,19 @@ static int take_unit(const struct thrum__change *c, uint32_t unit)
 	if (is_old(c, past->start))
 		tracks->older--;
 	else
-		thrum__times_remove(&tracks->starts, past->start);
+		thrum__index_times_remove(&tracks->starts, past->start);
 	if (past->end == THRUM__OPEN)
 		tracks->lasting--;
 	else if (is_old(c, past->end))
 		tracks->older++;
 	else
-		thrum__times_remove(&tracks->ends, past->end);
+		thrum__index_times_remove(&tracks->ends, past->end);
 	return past->end != THRUM__OPEN && is_old(c, past->end)
 		? 0
-		: take(c, THRUM__TRACK_UNITS, past->row, unit, past->start);
+		: take(c, THRUM__INDEX_UNITS, past->row, unit, past->start);
 }
 
-static int note_unit(const struct thrum__change *c, const struct thrum__placed *now)
+static int note_unit(const struct thrum__follow_change *c, const struct thrum__placed *now)
 {
 	int error = 0;
 
@@ -336,31 +343,33 @@ static int note_unit(const struct thrum__change *c, const struct thrum__placed *
 	return error;
 }
 
-static int end_unit(const struct thrum__change *c, uint32_t unit, uint32_t at,
+static int end_unit(const struct thrum__follow_change *c, uint32_t unit, uint32_t at,
 	const struct thrum__placed *now, int64_t end)
 {
-	struct thrum__track *track = &c->tracks->track[THRUM__TRACK_UNITS];
+	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_UNITS];
 	struct thrum__placed *past = &c->past->units[unit];
 	int64_t old = track->end[at];
 	int error = 0;
 
 	if (past->end != now->end) {
 		if (past->end != THRUM__OPEN)
-			thrum__times_remove(&c->tracks->ends, past->end);
+			thrum__index_times_remove(&c->tracks->ends, past->end);
 		if (now->end != THRUM__OPEN)
 			error = note_time(&c->past->ends, now->end);
 		c->tracks->lasting += now->end == THRUM__OPEN;
 		c->tracks->lasting -= past->end == THRUM__OPEN;
 	}
 	track->end[at] = end;
-	thrum__track_redo(track, now->row, at);
-	return error || end <= old ? error : thrum__blocks_add(track, now->row, old, end, unit, 0);
+	thrum__index_column_redo(track, now->row, at);
+	return error || end <= old ? error
+				   : thrum__index_blocks_add(track, now->row, old, end, unit, 0);
 }
 
-int thrum__change_unit(const struct thrum__change *c, uint32_t unit, struct thrum__arrival *new)
+int thrum__follow_unit(const struct thrum__follow_change *c, uint32_t unit,
+	struct thrum__arrival *new)
 {
-	const struct thrum__track *track = &c->tracks->track[THRUM__TRACK_UNITS];
-	const struct thrum__layout *layout = c->layout;
+	const struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_UNITS];
+	const struct thrum__format_lay_out *layout = c->layout;
 	struct thrum__placed *past = &c->past->units[unit], now = {.row = THRUM__NONE};
 	uint32_t at = 0;
 	bool has_moved, is_there = false;
@@ -368,13 +377,13 @@ int thrum__change_unit(const struct thrum__change *c, uint32_t unit, struct thru
 	int error = 0;
 
 	if (layout->units[unit].task != THRUM__NONE)
-		now.row = thrum__tracks_place(c->tracks, c->model, layout, THRUM__TRACK_UNITS, unit,
+		now.row = thrum__index_place(c->tracks, c->model, layout, THRUM__INDEX_UNITS, unit,
 			0, &now.start, &end);
-	now.end = thrum__tracks_lasts(c->model, layout, unit) ? THRUM__OPEN : end;
+	now.end = thrum__index_lasts(c->model, layout, unit) ? THRUM__OPEN : end;
 	has_moved = now.row != past->row;
 	new->row = THRUM__NONE;
 	if (!has_moved && now.row != THRUM__NONE && now.start == past->start) {
-		at = find(c, THRUM__TRACK_UNITS, now.row, now.start, unit);
+		at = find(c, THRUM__INDEX_UNITS, now.row, now.start, unit);
 		is_there = is_at(track, now.row, at, unit);
 	}
 	if (is_there) {
@@ -388,6 +397,6 @@ int thrum__change_unit(const struct thrum__change *c, uint32_t unit, struct thru
 	*past = now;
 	for (uint32_t task = layout->units[unit].task; has_moved && task != THRUM__NONE && !error;
 		task = thrum__layout_next(layout, c->model, task))
-		error = thrum__change_task(c, task);
+		error = thrum__follow_task(c, task);
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What updates of tracks compare with, and how items come and go. Internal to view/. */
+/* What updates of tracks compare with, and how items come and go. Private to this room. */
 #ifndef TIMELINE_FOLLOW_PARTS_H
 #define TIMELINE_FOLLOW_PARTS_H
 
@@ -11,7 +11,7 @@ struct thrum__placed {
 };
 
 /* What an update brings into the rows of one track, and behind it the same by blocks of rows. */
-struct thrum__batch {
+struct thrum__follow_arrivals {
 	struct thrum__arrival *arrivals;
 	uint32_t *first; /* of each block, while sorting */
 	uint32_t count, room, block_room;
@@ -19,11 +19,11 @@ struct thrum__batch {
 
 /* Times that came up in an update. */
 struct thrum__fresh {
-	struct thrum__piece *pieces; /* room for twice as many */
+	struct thrum__timeline_piece *pieces; /* room for twice as many */
 	uint32_t count, room;
 };
 
-struct thrum__tracks_past {
+struct thrum__follow_past {
 	uint32_t updates; /* the layout's */
 	uint32_t runs, edges, notes, tasks;
 	int64_t forgotten;
@@ -31,15 +31,15 @@ struct thrum__tracks_past {
 	uint32_t open_count, open_room;
 	struct thrum__placed *units;
 	uint32_t unit_count, unit_room;
-	struct thrum__batch batch;
+	struct thrum__follow_arrivals batch;
 	struct thrum__fresh starts, ends; /* of units */
 };
 
-struct thrum__change {
-	struct thrum__tracks *tracks;
-	struct thrum__tracks_past *past;
+struct thrum__follow_change {
+	struct thrum__index *tracks;
+	struct thrum__follow_past *past;
 	const struct thrum__model *model;
-	const struct thrum__layout *layout;
+	const struct thrum__format_lay_out *layout;
 };
 
 /* All return 0 or -THRUM_E_MEMORY. */
@@ -47,34 +47,35 @@ struct thrum__change {
 /* ---- tracks_batch.c -------------------------------------------------------------------------- */
 
 /* Notes that an item is new, to be put where it belongs with all others of its kind. */
-THRUM__MUST_USE int thrum__change_await(const struct thrum__change *, int kind, uint32_t item);
+THRUM__MUST_USE int thrum__follow_await(const struct thrum__follow_change *, int kind,
+	uint32_t item);
 /* The same of an edge, in the rows of both its ends. */
-THRUM__MUST_USE int thrum__change_await_edge(const struct thrum__change *, uint32_t edge);
+THRUM__MUST_USE int thrum__follow_await_edge(const struct thrum__follow_change *, uint32_t edge);
 /* The same of a unit that changed. */
-THRUM__MUST_USE int thrum__change_await_unit(const struct thrum__change *, uint32_t unit);
+THRUM__MUST_USE int thrum__follow_await_unit(const struct thrum__follow_change *, uint32_t unit);
 /* Puts what was awaited. */
-THRUM__MUST_USE int thrum__change_settle(const struct thrum__change *, int kind);
+THRUM__MUST_USE int thrum__follow_settle(const struct thrum__follow_change *, int kind);
 /* Times become part of those that are known. */
-THRUM__MUST_USE int thrum__change_times(struct thrum__fresh *, struct thrum__times *);
+THRUM__MUST_USE int thrum__follow_times(struct thrum__fresh *, struct thrum__index_times *);
 
 /* ---- tracks_move.c --------------------------------------------------------------------------- */
 
 /* Puts an item into a row, if it isn't there, but not yet into the blocks of rows. */
-THRUM__MUST_USE int thrum__change_insert(const struct thrum__change *, int kind,
+THRUM__MUST_USE int thrum__follow_insert(const struct thrum__follow_change *, int kind,
 	const struct thrum__arrival *, bool *is_new);
 
 /* Puts an item into the rows where it belongs, if it isn't there. */
-THRUM__MUST_USE int thrum__change_put(const struct thrum__change *, int kind, uint32_t item);
+THRUM__MUST_USE int thrum__follow_put(const struct thrum__follow_change *, int kind, uint32_t item);
 /* An open run became longer, or ended. */
-THRUM__MUST_USE int thrum__change_run(const struct thrum__change *, uint32_t run);
+THRUM__MUST_USE int thrum__follow_run(const struct thrum__follow_change *, uint32_t run);
 /* Of runs that were cut some may be forgotten behind one that isn't. */
-void thrum__change_trim_runs(const struct thrum__change *, uint32_t row);
+void thrum__follow_trim_runs(const struct thrum__follow_change *, uint32_t row);
 /* A task that had failed is no failure any more: damaged traces say so. */
-THRUM__MUST_USE int thrum__change_failure(const struct thrum__change *, uint32_t task);
+THRUM__MUST_USE int thrum__follow_failure(const struct thrum__follow_change *, uint32_t task);
 /* A task is in another row: what it did goes with it. */
-THRUM__MUST_USE int thrum__change_task(const struct thrum__change *, uint32_t task);
+THRUM__MUST_USE int thrum__follow_task(const struct thrum__follow_change *, uint32_t task);
 /* A unit changed. One that comes into a row where it wasn't is only told: *row isn't NONE. */
-THRUM__MUST_USE int thrum__change_unit(const struct thrum__change *, uint32_t unit,
+THRUM__MUST_USE int thrum__follow_unit(const struct thrum__follow_change *, uint32_t unit,
 	struct thrum__arrival *);
 
 #endif

@@ -9,7 +9,7 @@
 #define POWER_LEAST 2 /* a row has room for four at least */
 #define SHRINK 16     /* part of its room that a row must use */
 
-int thrum__track_add_rows(struct thrum__track *track, uint32_t rows)
+int thrum__index_column_add_rows(struct thrum__index_column *track, uint32_t rows)
 {
 	uint32_t room = track->row_room, slots = track->slot ? track->row_room : 0;
 
@@ -18,11 +18,11 @@ int thrum__track_add_rows(struct thrum__track *track, uint32_t rows)
 		uint64_t wanted = (uint64_t)rows + rows / 2;
 
 		if (wanted >= UINT32_MAX ||
-			thrum__tracks_extend(&row, room, wanted, sizeof(*track->row)))
+			thrum__index_extend(&row, room, wanted, sizeof(*track->row)))
 			return -THRUM_E_MEMORY;
 		track->row = row;
 		track->row_room = (uint32_t)wanted;
-		if (thrum__tracks_extend(&slot, slots, wanted, sizeof(*track->slot)))
+		if (thrum__index_extend(&slot, slots, wanted, sizeof(*track->slot)))
 			return -THRUM_E_MEMORY;
 		track->slot = slot;
 	}
@@ -39,7 +39,7 @@ int thrum__track_add_rows(struct thrum__track *track, uint32_t rows)
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
 /* A free slot has the next one's base in place of its first item's start. */
-static void give_back(struct thrum__track *track, struct thrum__slot slot)
+static void give_back(struct thrum__index_column *track, struct thrum__slot slot)
 {
 	unsigned power = slot.room ? 31 - (unsigned)__builtin_clz(slot.room) : 0;
 
@@ -49,7 +49,7 @@ static void give_back(struct thrum__track *track, struct thrum__slot slot)
 	track->free[power] = slot.base;
 }
 
-static int take(struct thrum__track *track, unsigned power, struct thrum__slot *slot)
+static int take(struct thrum__index_column *track, unsigned power, struct thrum__slot *slot)
 {
 	uint32_t base = track->free[power];
 
@@ -59,14 +59,14 @@ static int take(struct thrum__track *track, unsigned power, struct thrum__slot *
 		slot->base = base;
 		return 0;
 	}
-	if (thrum__track_grow(track, (uint64_t)track->count + slot->room))
+	if (thrum__index_column_grow(track, (uint64_t)track->count + slot->room))
 		return -THRUM_E_MEMORY;
 	slot->base = track->count;
 	track->count += slot->room;
 	return 0;
 }
 
-static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_t count)
+static void copy(struct thrum__index_column *track, uint32_t to, uint32_t from, uint32_t count)
 {
 	memmove(track->start + to, track->start + from, count * sizeof(*track->start));
 	if (track->item)
@@ -77,7 +77,7 @@ static void copy(struct thrum__track *track, uint32_t to, uint32_t from, uint32_
 
 /* Moves a row to the beginning of its slot, or of another; so many more are to fit, and there half
  * as many again. */
-static int move(struct thrum__track *track, uint32_t row, uint32_t more, bool to_other)
+static int move(struct thrum__index_column *track, uint32_t row, uint32_t more, bool to_other)
 {
 	struct thrum__extent *extent = &track->row[row];
 	struct thrum__slot slot = track->slot[row];
@@ -98,11 +98,11 @@ static int move(struct thrum__track *track, uint32_t row, uint32_t more, bool to
 		give_back(track, track->slot[row]);
 	track->slot[row] = slot;
 	*extent = (struct thrum__extent){slot.base, slot.base + count};
-	thrum__track_redo(track, row, slot.base);
+	thrum__index_column_redo(track, row, slot.base);
 	return 0;
 }
 
-int thrum__track_reserve(struct thrum__track *track, uint32_t row, uint32_t more)
+int thrum__index_column_reserve(struct thrum__index_column *track, uint32_t row, uint32_t more)
 {
 	const struct thrum__extent *extent = &track->row[row];
 	const struct thrum__slot *slot = &track->slot[row];
@@ -124,14 +124,15 @@ static uint32_t packed_room(const struct thrum__extent *extent)
 	return count + count / 2 + (1u << POWER_LEAST);
 }
 
-static int pack_array(const struct thrum__track *track, void *array, size_t size, uint64_t room)
+static int pack_array(const struct thrum__index_column *track, void *array, size_t size,
+	uint64_t room)
 {
 	char *from, *packed, *to;
 
 	memcpy(&from, array, sizeof(from));
 	if (!from)
 		return 0;
-	packed = to = thrum__tracks_allocate(room, size);
+	packed = to = thrum__index_allocate(room, size);
 	if (!packed)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < track->rows; i++) {
@@ -145,7 +146,7 @@ static int pack_array(const struct thrum__track *track, void *array, size_t size
 	return 0;
 }
 
-int thrum__track_pack(struct thrum__track *track)
+int thrum__index_column_pack(struct thrum__index_column *track)
 {
 	uint64_t room = 0;
 	uint32_t base = 0;
@@ -174,19 +175,20 @@ int thrum__track_pack(struct thrum__track *track)
 	track->gap_levels = 0;
 	free(track->before);
 	track->before = NULL;
-	return thrum__track_index(track);
+	return thrum__index_column_index(track);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-bool thrum__track_append(struct thrum__track *track, uint32_t row, const struct thrum__arrival *new)
+bool thrum__index_column_append(struct thrum__index_column *track, uint32_t row,
+	const struct thrum__arrival *new)
 {
 	struct thrum__extent *extent = &track->row[row];
 	uint32_t at = extent->last;
 
 	if (at > extent->first &&
 		(track->start[at - 1] >= new->start ||
-			thrum__track_end(track, at - 1) > new->start))
+			thrum__index_column_end(track, at - 1) > new->start))
 		return false;
 	extent->last++;
 	track->start[at] = new->start;
@@ -197,11 +199,12 @@ bool thrum__track_append(struct thrum__track *track, uint32_t row, const struct 
 	return true;
 }
 
-uint32_t thrum__track_open(struct thrum__track *track, uint32_t row, uint32_t behind_first)
+uint32_t thrum__index_column_open(struct thrum__index_column *track, uint32_t row,
+	uint32_t behind_first)
 {
 	struct thrum__extent *extent = &track->row[row];
 
-	if (thrum__track_reserve(track, row, 1))
+	if (thrum__index_column_reserve(track, row, 1))
 		return THRUM__NONE;
 	uint32_t at = extent->first + behind_first;
 
@@ -211,7 +214,8 @@ uint32_t thrum__track_open(struct thrum__track *track, uint32_t row, uint32_t be
 
 /* The items before a position come one on, over it. Sums are those from where the row once began:
  * behind the position they stay. */
-static void close_front(struct thrum__track *track, struct thrum__extent *extent, uint32_t position)
+static void close_front(struct thrum__index_column *track, struct thrum__extent *extent,
+	uint32_t position)
 {
 	uint32_t first = extent->first++;
 	int64_t gone = track->end ? track->end[position] - track->start[position] : 0;
@@ -226,10 +230,10 @@ static void close_front(struct thrum__track *track, struct thrum__extent *extent
 		*sum = (int64_t)((uint64_t)*sum + (uint64_t)gone -
 			(uint64_t)(track->end[at] - track->start[at]));
 	}
-	thrum__track_redo_gaps(track, extent->first, position + 1);
+	thrum__index_column_redo_gaps(track, extent->first, position + 1);
 }
 
-void thrum__track_close(struct thrum__track *track, uint32_t row, uint32_t position)
+void thrum__index_column_close(struct thrum__index_column *track, uint32_t row, uint32_t position)
 {
 	struct thrum__extent *extent = &track->row[row];
 
@@ -238,16 +242,16 @@ void thrum__track_close(struct thrum__track *track, uint32_t row, uint32_t posit
 	} else {
 		copy(track, position, position + 1, --extent->last - position);
 		if (position < extent->last)
-			thrum__track_redo(track, row, position);
+			thrum__index_column_redo(track, row, position);
 	}
 	if (extent->first == extent->last)
 		extent->first = extent->last = track->slot[row].base;
 }
 
-uint32_t thrum__track_trim(struct thrum__track *track, uint32_t row, int64_t before)
+uint32_t thrum__index_column_trim(struct thrum__index_column *track, uint32_t row, int64_t before)
 {
 	struct thrum__extent *extent = &track->row[row];
-	uint32_t at = thrum__track_end_at(track, extent->first, extent->last, before);
+	uint32_t at = thrum__index_column_end_at(track, extent->first, extent->last, before);
 	uint32_t count = at - extent->first;
 
 	extent->first = at;
@@ -260,25 +264,26 @@ uint32_t thrum__track_trim(struct thrum__track *track, uint32_t row, int64_t bef
 	return count;
 }
 
-int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end)
+int thrum__index_column_unite(struct thrum__index_column *all, int64_t start, int64_t end)
 {
 	struct thrum__extent *extent = &all->row[0];
 	uint32_t at = extent->last, next;
 
 	/* Mostly it is behind all. */
 	if (at == extent->first || all->end[at - 1] < start) {
-		if (thrum__track_reserve(all, 0, 1))
+		if (thrum__index_column_reserve(all, 0, 1))
 			return -THRUM_E_MEMORY;
-		thrum__track_append(all, 0, &(struct thrum__arrival){.start = start, .end = end});
-		thrum__track_follow(all, 0, extent->last - 1);
+		thrum__index_column_append(all, 0,
+			&(struct thrum__arrival){.start = start, .end = end});
+		thrum__index_column_follow(all, 0, extent->last - 1);
 		return 0;
 	}
 	at--;
 	if (all->start[at] > start)
-		at = thrum__track_end_at(all, extent->first, at, start);
+		at = thrum__index_column_end_at(all, extent->first, at, start);
 	next = at;
 	if (all->start[at] > end) {
-		at = thrum__track_open(all, 0, at - extent->first);
+		at = thrum__index_column_open(all, 0, at - extent->first);
 		if (at == THRUM__NONE)
 			return -THRUM_E_MEMORY;
 		next = at + 1;
@@ -293,6 +298,6 @@ int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end)
 	all->end[at] = end;
 	copy(all, at + 1, next, extent->last - next);
 	extent->last -= next - at - 1;
-	thrum__track_redo(all, 0, at);
+	thrum__index_column_redo(all, 0, at);
 	return 0;
 }

@@ -2,36 +2,38 @@
 /* What is asked of tracks beside walking. */
 #include "timeline/index/parts.h"
 
-size_t thrum__track_seek(const struct thrum__tracks *tracks, int kind, uint32_t row, int64_t time,
+size_t thrum__index_seek(const struct thrum__index *tracks, int kind, uint32_t row, int64_t time,
 	size_t *end)
 {
-	const struct thrum__track *track = &tracks->track[kind];
+	const struct thrum__index_column *track = &tracks->track[kind];
 
 	*end = row < tracks->rows ? track->row[row].last : 0;
-	return row < tracks->rows ? thrum__track_start_at(track, track->row[row].first, *end, time)
-				  : 0;
+	return row < tracks->rows
+		? thrum__index_column_start_at(track, track->row[row].first, *end, time)
+		: 0;
 }
 
-size_t thrum__track_first(const struct thrum__tracks *tracks, int kind, uint32_t row)
+size_t thrum__index_first(const struct thrum__index *tracks, int kind, uint32_t row)
 {
 	return row < tracks->rows ? tracks->track[kind].row[row].first : 0;
 }
 
-uint32_t thrum__track_item(const struct thrum__tracks *tracks, int kind, size_t position)
+uint32_t thrum__index_item(const struct thrum__index *tracks, int kind, size_t position)
 {
 	return tracks->track[kind].item[position];
 }
 
-int64_t thrum__track_time(const struct thrum__tracks *tracks, int kind, size_t position)
+int64_t thrum__index_time(const struct thrum__index *tracks, int kind, size_t position)
 {
 	return tracks->track[kind].start[position];
 }
 
 /* Whether an item of a row lies in from … to. */
-static bool has_item(const struct thrum__track *track, uint32_t row, int64_t from, int64_t to)
+static bool has_item(const struct thrum__index_column *track, uint32_t row, int64_t from,
+	int64_t to)
 {
 	uint32_t end = track->row[row].last;
-	uint32_t at = thrum__track_end_at(track, track->row[row].first, end, from);
+	uint32_t at = thrum__index_column_end_at(track, track->row[row].first, end, from);
 
 	return at < end && track->start[at] <= to;
 }
@@ -51,10 +53,10 @@ static bool has_sum(const struct thrum__level *level, uint32_t block, int64_t fr
 	return at < end && level->sums[at].start <= to;
 }
 
-uint32_t thrum__tracks_next_row(const struct thrum__tracks *tracks, uint32_t row, int64_t from,
+uint32_t thrum__index_next_row(const struct thrum__index *tracks, uint32_t row, int64_t from,
 	int64_t to)
 {
-	const struct thrum__track *track = &tracks->track[THRUM__TRACK_UNITS];
+	const struct thrum__index_column *track = &tracks->track[THRUM__INDEX_UNITS];
 	unsigned level = 0; /* 0: rows; else blocks of track->level[level - 1] */
 	uint64_t at = row;
 
@@ -79,35 +81,34 @@ uint32_t thrum__tracks_next_row(const struct thrum__tracks *tracks, uint32_t row
 	return tracks->rows;
 }
 
-bool thrum__tracks_is_loud(const struct thrum__tracks *tracks, uint32_t row, int64_t from,
-	int64_t to)
+bool thrum__index_is_loud(const struct thrum__index *tracks, uint32_t row, int64_t from, int64_t to)
 {
-	const struct thrum__track *units = &tracks->track[THRUM__TRACK_UNITS];
+	const struct thrum__index_column *units = &tracks->track[THRUM__INDEX_UNITS];
 
 	if (row >= tracks->rows || !has_item(units, row, from, to))
 		return false;
 	if (tracks->wanted[row / 8] & 1u << row % 8)
 		return true;
 	uint32_t end = units->row[row].last;
-	uint32_t at = thrum__track_end_at(units, units->row[row].first, end, from);
+	uint32_t at = thrum__index_column_end_at(units, units->row[row].first, end, from);
 
 	/* What lasts to the end of the trace doesn't end there. */
 	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < tracks->end))
 		return true;
-	return has_item(&tracks->track[THRUM__TRACK_RUNS], row, from, to) ||
-		has_item(&tracks->track[THRUM__TRACK_EDGES], row, from, to) ||
-		has_item(&tracks->track[THRUM__TRACK_NOTES], row, from, to);
+	return has_item(&tracks->track[THRUM__INDEX_RUNS], row, from, to) ||
+		has_item(&tracks->track[THRUM__INDEX_EDGES], row, from, to) ||
+		has_item(&tracks->track[THRUM__INDEX_NOTES], row, from, to);
 }
 
-void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_t to, int64_t gap,
+void thrum__index_idle(const struct thrum__index *tracks, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
-	const struct thrum__track *all = &tracks->all;
+	const struct thrum__index_column *all = &tracks->all;
 	uint32_t last = all->row[0].last;
-	uint32_t at = thrum__track_end_at(all, all->row[0].first, last, from);
-	int64_t start = from = thrum__bounded(from);
+	uint32_t at = thrum__index_column_end_at(all, all->row[0].first, last, from);
+	int64_t start = from = thrum__base_time_clamp(from);
 
-	to = thrum__bounded(to);
+	to = thrum__base_time_clamp(to);
 	if (gap < 1)
 		gap = 1;
 	for (;;) {
@@ -122,7 +123,7 @@ void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_
 			return;
 		if (is_open)
 			break;
-		at = thrum__track_gap(all, at, last, gap);
+		at = thrum__index_column_gap(all, at, last, gap);
 		start = all->end[at] > start ? all->end[at] : start;
 		at++;
 	}
@@ -131,12 +132,12 @@ void thrum__tracks_idle(const struct thrum__tracks *tracks, int64_t from, int64_
 		found(context, start, to);
 }
 
-void thrum__tracks_idle_around(const struct thrum__tracks *tracks, int64_t time, int64_t *start,
+void thrum__index_idle_around(const struct thrum__index *tracks, int64_t time, int64_t *start,
 	int64_t *end)
 {
-	const struct thrum__track *all = &tracks->all;
+	const struct thrum__index_column *all = &tracks->all;
 	uint32_t first = all->row[0].first, last = all->row[0].last;
-	uint32_t at = thrum__track_end_at(all, first, last, time);
+	uint32_t at = thrum__index_column_end_at(all, first, last, time);
 
 	*start = at > first ? all->end[at - 1] : INT64_MIN;
 	if (at < last && all->start[at] < time)
@@ -152,15 +153,15 @@ void thrum__tracks_idle_around(const struct thrum__tracks *tracks, int64_t time,
 		*end = tracks->since < time && tracks->end <= time ? INT64_MAX : time;
 }
 
-int64_t thrum__tracks_busy(const struct thrum__tracks *tracks, int64_t from, int64_t to)
+int64_t thrum__index_busy(const struct thrum__index *tracks, int64_t from, int64_t to)
 {
-	const struct thrum__track *all = &tracks->all;
+	const struct thrum__index_column *all = &tracks->all;
 	int64_t until = to < tracks->since ? to : tracks->since, busy = 0;
-	uint32_t at = thrum__track_end_at(all, all->row[0].first, all->row[0].last, from);
-	uint32_t end = thrum__track_start_at(all, at, all->row[0].last, until);
+	uint32_t at = thrum__index_column_end_at(all, all->row[0].first, all->row[0].last, from);
+	uint32_t end = thrum__index_column_start_at(all, at, all->row[0].last, until);
 
 	if (at < end && from < until) {
-		busy = thrum__track_busy(all, at, end);
+		busy = thrum__index_column_busy(all, at, end);
 		if (all->start[at] < from)
 			busy -= from - all->start[at];
 		if (all->end[end - 1] > until)
@@ -171,11 +172,11 @@ int64_t thrum__tracks_busy(const struct thrum__tracks *tracks, int64_t from, int
 	return from < to ? busy + to - from : busy;
 }
 
-uint32_t thrum__tracks_alive(const struct thrum__tracks *tracks, int64_t time)
+uint32_t thrum__index_alive(const struct thrum__index *tracks, int64_t time)
 {
-	uint32_t ended = time > INT64_MIN ? thrum__times_until(&tracks->ends, time - 1) : 0;
+	uint32_t ended = time > INT64_MIN ? thrum__index_times_until(&tracks->ends, time - 1) : 0;
 
 	if (time > tracks->end)
 		ended += tracks->lasting;
-	return tracks->older + thrum__times_until(&tracks->starts, time) - ended;
+	return tracks->older + thrum__index_times_until(&tracks->starts, time) - ended;
 }

@@ -19,7 +19,7 @@
 struct thrum__maker {
 	struct thrum__sum input[THRUM__FAN * ROW_MOST];
 	struct thrum__sum sums[THRUM__FAN * ROW_MOST];
-	struct thrum__piece pieces[2 * THRUM__FAN * ROW_MOST];
+	struct thrum__timeline_piece pieces[2 * THRUM__FAN * ROW_MOST];
 	uint32_t count; /* of the input */
 	uint32_t items; /* that it stands for */
 };
@@ -72,8 +72,8 @@ static void add(struct thrum__sum *to, const struct thrum__sum *sum)
 /* ---- What a block is made from --------------------------------------------------------------- */
 
 /* A row's items; of many, stretches with the widest gaps between them. */
-static void take_row(const struct thrum__track *track, struct thrum__maker *maker, uint32_t from,
-	uint32_t to)
+static void take_row(const struct thrum__index_column *track, struct thrum__maker *maker,
+	uint32_t from, uint32_t to)
 {
 	uint32_t gaps[CLASSES] = {0};
 	int64_t gap = 0;
@@ -81,19 +81,20 @@ static void take_row(const struct thrum__track *track, struct thrum__maker *make
 	maker->items += to - from;
 	if (to - from > ROW_MOST) {
 		for (uint32_t i = from + 1; i < to; i++)
-			gaps[class_of(track->start[i] - thrum__track_end(track, i - 1))]++;
+			gaps[class_of(track->start[i] - thrum__index_column_end(track, i - 1))]++;
 		gap = gap_of(narrowest(gaps, SUMS_MOST));
 	}
 	for (uint32_t last; from < to; from = last + 1) {
 		struct thrum__sum sum = {.start = track->start[from], .item = track->item[from]};
 
-		last = gap > 0 ? thrum__track_gap(track, from, to, gap) : from;
-		sum.end = thrum__track_end(track, last);
+		last = gap > 0 ? thrum__index_column_gap(track, from, to, gap) : from;
+		sum.end = thrum__index_column_end(track, last);
 		sum.count = last - from + 1;
 		if (sum.count == 1)
 			sum.share = 1;
 		else if (track->end && sum.end > sum.start)
-			sum.share = (float)((double)thrum__track_busy(track, from, last + 1) /
+			sum.share = (float)((double)thrum__index_column_busy(track, from,
+						    last + 1) /
 				(double)(sum.end - sum.start));
 		maker->input[maker->count++] = sum;
 	}
@@ -141,8 +142,9 @@ static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->pieces[i] = (struct thrum__piece){.start = maker->input[i].start, .item = i};
-	thrum__pieces_sort(maker->pieces, maker->pieces + maker->count, maker->count);
+		maker->pieces[i] = (struct thrum__timeline_piece){.start = maker->input[i].start,
+			.item = i};
+	thrum__timeline_pieces_sort(maker->pieces, maker->pieces + maker->count, maker->count);
 	for (uint32_t i = 0; i < maker->count; i++) {
 		const struct thrum__sum *sum = &maker->input[maker->pieces[i].item];
 
@@ -159,7 +161,7 @@ static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *
 /* Gives a block room for so many sums, which it doesn't keep. */
 static int make_room(struct thrum__level *level, struct thrum__row_block *block, uint32_t room)
 {
-	struct thrum__sum *sums = thrum__grown(level->sums, &level->room,
+	struct thrum__sum *sums = thrum__base_grow_by_half(level->sums, &level->room,
 		(uint64_t)level->used + room, sizeof(*sums));
 
 	if (!sums)
@@ -171,8 +173,8 @@ static int make_room(struct thrum__level *level, struct thrum__row_block *block,
 	return 0;
 }
 
-static int make_block(struct thrum__maker *maker, struct thrum__track *track, unsigned number,
-	uint32_t at)
+static int make_block(struct thrum__maker *maker, struct thrum__index_column *track,
+	unsigned number, uint32_t at)
 {
 	struct thrum__level *level = &track->level[number];
 	struct thrum__row_block *block = &level->block[at];
@@ -205,14 +207,14 @@ static int make_block(struct thrum__maker *maker, struct thrum__track *track, un
 	return 0;
 }
 
-static struct thrum__maker *maker_of(struct thrum__tracks *tracks)
+static struct thrum__maker *maker_of(struct thrum__index *tracks)
 {
 	if (!tracks->maker)
 		tracks->maker = malloc(sizeof(*tracks->maker));
 	return tracks->maker;
 }
 
-int thrum__blocks_grow(struct thrum__tracks *tracks, struct thrum__track *track)
+int thrum__index_blocks_grow(struct thrum__index *tracks, struct thrum__index_column *track)
 {
 	uint32_t nodes = track->rows;
 
@@ -224,7 +226,7 @@ int thrum__blocks_grow(struct thrum__tracks *tracks, struct thrum__track *track)
 		if (blocks > room || is_new) {
 			void *grown = level->block;
 
-			if (thrum__tracks_extend(&grown, room, blocks, sizeof(*level->block)))
+			if (thrum__index_extend(&grown, room, blocks, sizeof(*level->block)))
 				return -THRUM_E_MEMORY;
 			level->block = grown;
 			level->block_room = blocks;
@@ -324,7 +326,8 @@ static int add_to(struct thrum__level *level, struct thrum__row_block *block, st
 	return 0;
 }
 
-static int add_to_all(struct thrum__track *track, uint32_t block, const struct thrum__sum *sum)
+static int add_to_all(struct thrum__index_column *track, uint32_t block,
+	const struct thrum__sum *sum)
 {
 	int error = 0;
 
@@ -335,14 +338,14 @@ static int add_to_all(struct thrum__track *track, uint32_t block, const struct t
 	return error;
 }
 
-int thrum__blocks_add(struct thrum__track *track, uint32_t row, int64_t start, int64_t end,
-	uint32_t item, uint32_t count)
+int thrum__index_blocks_add(struct thrum__index_column *track, uint32_t row, int64_t start,
+	int64_t end, uint32_t item, uint32_t count)
 {
 	return add_to_all(track, row >> THRUM__FAN_SHIFT,
 		&(struct thrum__sum){start, end, count, item, 1});
 }
 
-int thrum__blocks_bring(struct thrum__track *track, uint32_t block,
+int thrum__index_blocks_bring(struct thrum__index_column *track, uint32_t block,
 	const struct thrum__arrival *arrivals, uint32_t count)
 {
 	const struct thrum__level *level = &track->level[0];
@@ -365,7 +368,7 @@ int thrum__blocks_bring(struct thrum__track *track, uint32_t block,
 }
 
 /* What stands for a sum when its first item left: the earliest that is in it; or false. */
-static bool find_first(const struct thrum__track *track, unsigned number, uint32_t at,
+static bool find_first(const struct thrum__index_column *track, unsigned number, uint32_t at,
 	const struct thrum__sum *sum, struct thrum__sum *found)
 {
 	uint32_t nodes = number ? track->level[number - 1].blocks : track->rows;
@@ -387,8 +390,8 @@ static bool find_first(const struct thrum__track *track, unsigned number, uint32
 			uint32_t i = row->first;
 
 			/* When what is old goes, it is the row's first. */
-			if (i < row->last && thrum__track_end(track, i) < sum->start)
-				i = thrum__track_end_at(track, i, row->last, sum->start);
+			if (i < row->last && thrum__index_column_end(track, i) < sum->start)
+				i = thrum__index_column_end_at(track, i, row->last, sum->start);
 			if (i < row->last)
 				first = (struct thrum__sum){.start = track->start[i],
 					.item = track->item[i]};
@@ -399,8 +402,8 @@ static bool find_first(const struct thrum__track *track, unsigned number, uint32
 	return found->start <= sum->end;
 }
 
-static void remove_from(struct thrum__track *track, unsigned number, uint32_t at, int64_t start,
-	uint32_t item)
+static void remove_from(struct thrum__index_column *track, unsigned number, uint32_t at,
+	int64_t start, uint32_t item)
 {
 	struct thrum__level *level = &track->level[number];
 	struct thrum__row_block *block = &level->block[at];
@@ -422,8 +425,8 @@ static void remove_from(struct thrum__track *track, unsigned number, uint32_t at
 	}
 }
 
-int thrum__blocks_remove(struct thrum__tracks *tracks, struct thrum__track *track, uint32_t row,
-	int64_t start, uint32_t item)
+int thrum__index_blocks_remove(struct thrum__index *tracks, struct thrum__index_column *track,
+	uint32_t row, int64_t start, uint32_t item)
 {
 	for (unsigned i = 0; i < track->levels; i++) {
 		row >>= THRUM__FAN_SHIFT;
@@ -437,7 +440,8 @@ int thrum__blocks_remove(struct thrum__tracks *tracks, struct thrum__track *trac
 	return 0;
 }
 
-bool thrum__blocks_trim(struct thrum__track *track, unsigned number, uint32_t at, int64_t before)
+bool thrum__index_blocks_trim(struct thrum__index_column *track, unsigned number, uint32_t at,
+	int64_t before)
 {
 	struct thrum__level *level = &track->level[number];
 	struct thrum__row_block *block = &level->block[at];

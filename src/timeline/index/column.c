@@ -6,7 +6,7 @@
 #include <string.h>
 #include <thrum.h>
 
-void *thrum__tracks_allocate(uint64_t count, size_t size)
+void *thrum__index_allocate(uint64_t count, size_t size)
 {
 	return count >= SIZE_MAX / size ? NULL : malloc((size_t)(count + 1) * size);
 }
@@ -22,7 +22,7 @@ static int lengthen(void **array, uint64_t count, size_t size)
 	return 0;
 }
 
-int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size)
+int thrum__index_extend(void **array, uint64_t old, uint64_t count, size_t size)
 {
 	int error = lengthen(array, count, size);
 
@@ -31,7 +31,7 @@ int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size
 	return error;
 }
 
-void thrum__track_finish(struct thrum__track *track)
+void thrum__index_column_finish(struct thrum__index_column *track)
 {
 	free(track->row);
 	free(track->slot);
@@ -47,7 +47,7 @@ void thrum__track_finish(struct thrum__track *track)
 	}
 }
 
-size_t thrum__track_memory(const struct thrum__track *track)
+size_t thrum__index_column_memory(const struct thrum__index_column *track)
 {
 	size_t position = sizeof(*track->start) + (track->item ? sizeof(*track->item) : 0) +
 		(track->end ? sizeof(*track->end) : 0);
@@ -70,13 +70,13 @@ static uint32_t nodes_of(uint32_t room, unsigned level)
 	return room;
 }
 
-static int64_t gap_behind(const struct thrum__track *track, uint32_t i)
+static int64_t gap_behind(const struct thrum__index_column *track, uint32_t i)
 {
-	return track->start[i + 1] - thrum__track_end(track, i);
+	return track->start[i + 1] - thrum__index_column_end(track, i);
 }
 
 /* The gaps behind positions from … to - 1, as far as a lowest node has them. */
-static void widen_node(struct thrum__track *track, uint32_t from, uint32_t to)
+static void widen_node(struct thrum__index_column *track, uint32_t from, uint32_t to)
 {
 	int64_t *node = &track->gap[0][from >> THRUM__FAN_SHIFT], wide = *node;
 
@@ -91,7 +91,7 @@ static void widen_node(struct thrum__track *track, uint32_t from, uint32_t to)
 /* Makes the lowest nodes of the gaps behind positions from … to - 1, to which their row goes. Those
  * that other rows, or what nobody uses yet, have a part of keep what was there once: a gap that is
  * too wide costs searching some steps only. */
-static void redo_lowest(struct thrum__track *track, uint32_t from, uint32_t to)
+static void redo_lowest(struct thrum__index_column *track, uint32_t from, uint32_t to)
 {
 	for (uint32_t next; from < to; from = next) {
 		next = (from | THRUM__FAN_MASK) + 1;
@@ -102,7 +102,7 @@ static void redo_lowest(struct thrum__track *track, uint32_t from, uint32_t to)
 }
 
 /* Makes the nodes a … b of a level that isn't the lowest. */
-static void redo_level(struct thrum__track *track, unsigned level, uint32_t a, uint32_t b)
+static void redo_level(struct thrum__index_column *track, unsigned level, uint32_t a, uint32_t b)
 {
 	uint32_t below = nodes_of(track->room, level - 1);
 
@@ -117,7 +117,7 @@ static void redo_level(struct thrum__track *track, unsigned level, uint32_t a, u
 	}
 }
 
-void thrum__track_redo_gaps(struct thrum__track *track, uint32_t from, uint32_t to)
+void thrum__index_column_redo_gaps(struct thrum__index_column *track, uint32_t from, uint32_t to)
 {
 	redo_lowest(track, from, to);
 	if (from >= to)
@@ -131,7 +131,7 @@ void thrum__track_redo_gaps(struct thrum__track *track, uint32_t from, uint32_t 
 	}
 }
 
-void thrum__track_widen(struct thrum__track *track, uint32_t position)
+void thrum__index_column_widen(struct thrum__index_column *track, uint32_t position)
 {
 	int64_t gap = gap_behind(track, position);
 
@@ -143,8 +143,8 @@ void thrum__track_widen(struct thrum__track *track, uint32_t position)
 	}
 }
 
-uint32_t thrum__track_gap(const struct thrum__track *track, uint32_t position, uint32_t end,
-	int64_t gap)
+uint32_t thrum__index_column_gap(const struct thrum__index_column *track, uint32_t position,
+	uint32_t end, int64_t gap)
 {
 	unsigned level = 0; /* 0: single positions; else nodes of track->gap[level - 1] */
 	uint64_t i = position;
@@ -152,8 +152,9 @@ uint32_t thrum__track_gap(const struct thrum__track *track, uint32_t position, u
 	for (;;) {
 		if (i << level * THRUM__FAN_SHIFT >= end - 1)
 			return end - 1;
-		int64_t wide = level ? track->gap[level - 1][i]
-				     : track->start[i + 1] - thrum__track_end(track, (uint32_t)i);
+		int64_t wide = level
+			? track->gap[level - 1][i]
+			: track->start[i + 1] - thrum__index_column_end(track, (uint32_t)i);
 
 		if (wide >= gap) {
 			if (level == 0)
@@ -173,7 +174,7 @@ uint32_t thrum__track_gap(const struct thrum__track *track, uint32_t position, u
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
 /* Sums of what is damaged may be anything, but nothing undefined. */
-static uint64_t lengths(const struct thrum__track *track, uint32_t from, uint32_t to)
+static uint64_t lengths(const struct thrum__index_column *track, uint32_t from, uint32_t to)
 {
 	uint64_t sum = 0;
 
@@ -183,7 +184,8 @@ static uint64_t lengths(const struct thrum__track *track, uint32_t from, uint32_
 }
 
 /* The sums of a row behind a position. */
-static void redo_sums(struct thrum__track *track, const struct thrum__extent *row, uint32_t from)
+static void redo_sums(struct thrum__index_column *track, const struct thrum__extent *row,
+	uint32_t from)
 {
 	uint32_t at = ((from > row->first ? from : row->first) | THRUM__FAN_MASK) + 1;
 
@@ -198,7 +200,8 @@ static void redo_sums(struct thrum__track *track, const struct thrum__extent *ro
 	}
 }
 
-int64_t thrum__track_busy(const struct thrum__track *track, uint32_t from, uint32_t to)
+int64_t thrum__index_column_busy(const struct thrum__index_column *track, uint32_t from,
+	uint32_t to)
 {
 	if (from >= to)
 		return 0;
@@ -212,7 +215,7 @@ int64_t thrum__track_busy(const struct thrum__track *track, uint32_t from, uint3
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-int thrum__track_grow(struct thrum__track *track, uint64_t count)
+int thrum__index_column_grow(struct thrum__index_column *track, uint64_t count)
 {
 	uint32_t old = track->room;
 	uint64_t room = (uint64_t)old + old / 2;
@@ -240,7 +243,7 @@ int thrum__track_grow(struct thrum__track *track, uint64_t count)
 	for (; !error && (level == 0 || nodes_of((uint32_t)room, level - 1) > 1); level++) {
 		void *gap = track->gap[level];
 
-		error = thrum__tracks_extend(&gap,
+		error = thrum__index_extend(&gap,
 			level < track->gap_levels ? nodes_of(old, level) : 0,
 			nodes_of((uint32_t)room, level), sizeof(*track->gap[level]));
 		track->gap[level] = gap;
@@ -255,7 +258,7 @@ int thrum__track_grow(struct thrum__track *track, uint64_t count)
 	return 0;
 }
 
-void thrum__track_redo(struct thrum__track *track, uint32_t row, uint32_t from)
+void thrum__index_column_redo(struct thrum__index_column *track, uint32_t row, uint32_t from)
 {
 	const struct thrum__extent *extent = &track->row[row];
 	uint32_t before = from > extent->first ? from - 1 : from;
@@ -265,12 +268,12 @@ void thrum__track_redo(struct thrum__track *track, uint32_t row, uint32_t from)
 	if (track->end)
 		redo_sums(track, extent, before);
 	if (before + 2 == extent->last)
-		thrum__track_widen(track, before);
+		thrum__index_column_widen(track, before);
 	else
-		thrum__track_redo_gaps(track, before, extent->last - 1);
+		thrum__index_column_redo_gaps(track, before, extent->last - 1);
 }
 
-void thrum__track_follow(struct thrum__track *track, uint32_t row, uint32_t from)
+void thrum__index_column_follow(struct thrum__index_column *track, uint32_t row, uint32_t from)
 {
 	const struct thrum__extent *extent = &track->row[row];
 	uint32_t before = from > extent->first ? from - 1 : from;
@@ -278,10 +281,10 @@ void thrum__track_follow(struct thrum__track *track, uint32_t row, uint32_t from
 	if (track->end)
 		redo_sums(track, extent, before);
 	for (uint32_t i = before; i + 1 < extent->last; i++)
-		thrum__track_widen(track, i);
+		thrum__index_column_widen(track, i);
 }
 
-int thrum__track_index(struct thrum__track *track)
+int thrum__index_column_index(struct thrum__index_column *track)
 {
 	uint32_t nodes = 0;
 
@@ -290,13 +293,13 @@ int thrum__track_index(struct thrum__track *track)
 		void *gap = NULL;
 
 		nodes = nodes_of(track->room, level);
-		if (thrum__tracks_extend(&gap, 0, nodes, sizeof(*track->gap[level])))
+		if (thrum__index_extend(&gap, 0, nodes, sizeof(*track->gap[level])))
 			return -THRUM_E_MEMORY;
 		track->gap[level] = gap;
 		track->gap_levels = level + 1;
 	}
 	if (track->end)
-		track->before = thrum__tracks_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
+		track->before = thrum__index_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
 			sizeof(*track->before));
 	if (track->end && !track->before)
 		return -THRUM_E_MEMORY;
@@ -327,14 +330,14 @@ static uint32_t first_at(const int64_t *times, uint32_t from, uint32_t to, int64
 	return from;
 }
 
-uint32_t thrum__track_start_at(const struct thrum__track *track, uint32_t from, uint32_t to,
-	int64_t time)
+uint32_t thrum__index_column_start_at(const struct thrum__index_column *track, uint32_t from,
+	uint32_t to, int64_t time)
 {
 	return first_at(track->start, from, to, time);
 }
 
-uint32_t thrum__track_end_at(const struct thrum__track *track, uint32_t from, uint32_t to,
-	int64_t time)
+uint32_t thrum__index_column_end_at(const struct thrum__index_column *track, uint32_t from,
+	uint32_t to, int64_t time)
 {
 	return first_at(track->end ? track->end : track->start, from, to, time);
 }

@@ -9,16 +9,16 @@
 #include <thrum.h>
 
 struct source {
-	struct thrum__tracks *tracks;
+	struct thrum__index *tracks;
 	const struct thrum__model *model;
-	const struct thrum__layout *layout;
+	const struct thrum__format_lay_out *layout;
 };
 
-static const struct thrum__rows *rows_of(const struct thrum__model *model, int kind)
+static const struct thrum__model_rows *rows_of(const struct thrum__model *model, int kind)
 {
-	return kind == THRUM__TRACK_RUNS     ? &model->runs
-		: kind == THRUM__TRACK_EDGES ? &model->edges
-		: kind == THRUM__TRACK_NOTES ? &model->notes
+	return kind == THRUM__INDEX_RUNS     ? &model->runs
+		: kind == THRUM__INDEX_EDGES ? &model->edges
+		: kind == THRUM__INDEX_NOTES ? &model->notes
 					     : &model->tasks;
 }
 
@@ -26,32 +26,33 @@ static int64_t run_end(const struct thrum__model *model, uint32_t run)
 {
 	int64_t end = THRUM__RUN(model, run, end);
 
-	return thrum__bounded(end == THRUM__OPEN ? model->end : end);
+	return thrum__base_time_clamp(end == THRUM__OPEN ? model->end : end);
 }
 
-bool thrum__tracks_lasts(const struct thrum__model *model, const struct thrum__layout *layout,
-	uint32_t unit)
+bool thrum__index_lasts(const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout, uint32_t unit)
 {
 	return thrum__layout_lasts(layout, unit) &&
-		thrum__bounded(layout->units[unit].end) <= thrum__bounded(model->end);
+		thrum__base_time_clamp(layout->units[unit].end) <=
+		thrum__base_time_clamp(model->end);
 }
 
-static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
-	uint32_t unit, int64_t *start, int64_t *end)
+static uint32_t place_unit(const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout, uint32_t unit, int64_t *start, int64_t *end)
 {
-	const struct thrum__unit *u = &layout->units[unit];
+	const struct thrum__layout_unit *u = &layout->units[unit];
 
 	*start = u->start;
-	*end = thrum__tracks_lasts(model, layout, unit) ? model->end : u->end;
+	*end = thrum__index_lasts(model, layout, unit) ? model->end : u->end;
 	return u->row == THRUM__NONE ? THRUM__NONE : thrum__layout_row(layout, unit);
 }
 
 /* An edge is in the row of either end: once, where that is one. */
-static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thrum__model *model,
+static uint32_t place_edge(const struct thrum__index *tracks, const struct thrum__model *model,
 	uint32_t edge, int side)
 {
-	uint32_t row = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, from));
-	uint32_t other = thrum__tracks_row(tracks, THRUM__EDGE(model, edge, to));
+	uint32_t row = thrum__index_row(tracks, THRUM__EDGE(model, edge, from));
+	uint32_t other = thrum__index_row(tracks, THRUM__EDGE(model, edge, to));
 
 	return !side ? row : other == row ? THRUM__NONE : other;
 }
@@ -60,47 +61,47 @@ static uint32_t place_edge(const struct thrum__tracks *tracks, const struct thru
 static inline uint32_t place(const struct source *source, int kind, uint32_t i, int side,
 	int64_t *start, int64_t *end)
 {
-	const struct thrum__tracks *tracks = source->tracks;
+	const struct thrum__index *tracks = source->tracks;
 	const struct thrum__model *model = source->model;
 	uint32_t row = THRUM__NONE;
 
 	switch (kind) {
-	case THRUM__TRACK_UNITS: row = place_unit(model, source->layout, i, start, end); break;
-	case THRUM__TRACK_RUNS:
+	case THRUM__INDEX_UNITS: row = place_unit(model, source->layout, i, start, end); break;
+	case THRUM__INDEX_RUNS:
 		*start = THRUM__RUN(model, i, start);
 		*end = run_end(model, i);
-		row = thrum__tracks_row(tracks, THRUM__RUN(model, i, task));
+		row = thrum__index_row(tracks, THRUM__RUN(model, i, task));
 		break;
-	case THRUM__TRACK_EDGES:
+	case THRUM__INDEX_EDGES:
 		*start = *end = THRUM__EDGE(model, i, time);
 		row = place_edge(tracks, model, i, side);
 		break;
-	case THRUM__TRACK_NOTES:
+	case THRUM__INDEX_NOTES:
 		*start = *end = THRUM__NOTE(model, i, time);
-		row = thrum__tracks_row(tracks, THRUM__NOTE(model, i, task));
+		row = thrum__index_row(tracks, THRUM__NOTE(model, i, task));
 		break;
 	default:
 		*start = *end = THRUM__TASK(model, i, end);
 		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
-			row = thrum__tracks_row(tracks, i);
+			row = thrum__index_row(tracks, i);
 	}
 	row = *end < model->forgotten ? THRUM__NONE : row;
-	*start = thrum__bounded(*start);
-	*end = thrum__bounded(*end);
+	*start = thrum__base_time_clamp(*start);
+	*end = thrum__base_time_clamp(*end);
 	return row;
 }
 
-uint32_t thrum__tracks_place(struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
-	int64_t *end)
+uint32_t thrum__index_place(struct thrum__index *tracks, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout, int kind, uint32_t item, int side,
+	int64_t *start, int64_t *end)
 {
 	return place(&(struct source){tracks, model, layout}, kind, item, side, start, end);
 }
 
 /* Sorts what came late, and cuts what overlaps. */
-static int tidy(struct thrum__track *track)
+static int tidy(struct thrum__index_column *track)
 {
-	struct thrum__piece *pieces = NULL;
+	struct thrum__timeline_piece *pieces = NULL;
 	uint32_t room = 0;
 
 	for (uint32_t row = 0; row < track->rows; row++) {
@@ -112,8 +113,8 @@ static int tidy(struct thrum__track *track)
 		while (i < count && start[i - 1] <= start[i])
 			i++;
 		if (i < count) {
-			struct thrum__piece *grown = thrum__grown(pieces, &room, 2ull * count,
-				sizeof(*pieces));
+			struct thrum__timeline_piece *grown = thrum__base_grow_by_half(pieces,
+				&room, 2ull * count, sizeof(*pieces));
 
 			if (!grown) {
 				free(pieces);
@@ -121,9 +122,9 @@ static int tidy(struct thrum__track *track)
 			}
 			pieces = grown;
 			for (i = 0; i < count; i++)
-				pieces[i] = (struct thrum__piece){start[i], end ? end[i] : start[i],
-					item[i]};
-			thrum__pieces_sort(pieces, pieces + count, count);
+				pieces[i] = (struct thrum__timeline_piece){start[i],
+					end ? end[i] : start[i], item[i]};
+			thrum__timeline_pieces_sort(pieces, pieces + count, count);
 			for (i = 0; i < count; i++) {
 				start[i] = pieces[i].start;
 				item[i] = pieces[i].item;
@@ -143,20 +144,21 @@ static int tidy(struct thrum__track *track)
 }
 
 /* Counts the items of each row; or puts them one by one where they belong. */
-static inline void deal_kind(const struct source *source, int kind, struct thrum__track *track,
-	bool counts)
+static inline void deal_kind(const struct source *source, int kind,
+	struct thrum__index_column *track, bool counts)
 {
-	const struct thrum__rows *rows = kind == THRUM__TRACK_UNITS ? NULL
-								    : rows_of(source->model, kind);
+	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
+		? NULL
+		: rows_of(source->model, kind);
 	uint32_t i = rows ? rows->first : 0;
 	uint32_t end = rows ? rows->count : source->layout->unit_count;
 
 	for (; i < end; i++) {
-		if (rows && !thrum__has_row(rows, i)) {
+		if (rows && !thrum__model_has_row(rows, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		for (int side = 0; side < (kind == THRUM__TRACK_EDGES ? 2 : 1); side++) {
+		for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1); side++) {
 			int64_t from, to;
 			uint32_t row = place(source, kind, i, side, &from, &to);
 
@@ -174,22 +176,23 @@ static inline void deal_kind(const struct source *source, int kind, struct thrum
 	}
 }
 
-static void deal(const struct source *source, int kind, struct thrum__track *track, bool counts)
+static void deal(const struct source *source, int kind, struct thrum__index_column *track,
+	bool counts)
 {
 	switch (kind) {
-	case THRUM__TRACK_UNITS: deal_kind(source, THRUM__TRACK_UNITS, track, counts); break;
-	case THRUM__TRACK_RUNS: deal_kind(source, THRUM__TRACK_RUNS, track, counts); break;
-	case THRUM__TRACK_EDGES: deal_kind(source, THRUM__TRACK_EDGES, track, counts); break;
-	case THRUM__TRACK_NOTES: deal_kind(source, THRUM__TRACK_NOTES, track, counts); break;
-	default: deal_kind(source, THRUM__TRACK_FAILURES, track, counts);
+	case THRUM__INDEX_UNITS: deal_kind(source, THRUM__INDEX_UNITS, track, counts); break;
+	case THRUM__INDEX_RUNS: deal_kind(source, THRUM__INDEX_RUNS, track, counts); break;
+	case THRUM__INDEX_EDGES: deal_kind(source, THRUM__INDEX_EDGES, track, counts); break;
+	case THRUM__INDEX_NOTES: deal_kind(source, THRUM__INDEX_NOTES, track, counts); break;
+	default: deal_kind(source, THRUM__INDEX_FAILURES, track, counts);
 	}
 }
 
 static int make_track(const struct source *source, int kind)
 {
-	struct thrum__tracks *tracks = source->tracks;
-	struct thrum__track *track = &tracks->track[kind];
-	bool is_long = kind == THRUM__TRACK_UNITS || kind == THRUM__TRACK_RUNS;
+	struct thrum__index *tracks = source->tracks;
+	struct thrum__index_column *track = &tracks->track[kind];
+	bool is_long = kind == THRUM__INDEX_UNITS || kind == THRUM__INDEX_RUNS;
 	uint64_t sum = 0;
 
 	track->rows = track->row_room = tracks->rows;
@@ -206,10 +209,10 @@ static int make_track(const struct source *source, int kind)
 	if (sum >= UINT32_MAX)
 		return -THRUM_E_MEMORY;
 	track->count = (uint32_t)sum;
-	track->start = thrum__tracks_allocate(sum, sizeof(*track->start));
-	track->item = thrum__tracks_allocate(sum, sizeof(*track->item));
+	track->start = thrum__index_allocate(sum, sizeof(*track->start));
+	track->item = thrum__index_allocate(sum, sizeof(*track->item));
 	if (is_long)
-		track->end = thrum__tracks_allocate(sum, sizeof(*track->end));
+		track->end = thrum__index_allocate(sum, sizeof(*track->end));
 	if (!track->start || !track->item || (is_long && !track->end))
 		return -THRUM_E_MEMORY;
 	deal(source, kind, track, false);
@@ -217,28 +220,28 @@ static int make_track(const struct source *source, int kind)
 	int error = tidy(track);
 
 	if (!error)
-		error = thrum__track_index(track);
-	return error ? error : thrum__blocks_grow(tracks, track);
+		error = thrum__index_column_index(track);
+	return error ? error : thrum__index_blocks_grow(tracks, track);
 }
 
 /* ---- Of all rows ----------------------------------------------------------------------------- */
 
-bool thrum__tracks_is_own(const struct thrum__model *model, uint32_t run)
+bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 {
 	uint32_t task = THRUM__RUN(model, run, task);
 
-	return thrum__has_row(&model->tasks, task) &&
+	return thrum__model_has_row(&model->tasks, task) &&
 		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
 }
 
 struct unions {
-	struct thrum__piece *pieces, *late;
+	struct thrum__timeline_piece *pieces, *late;
 	uint32_t count, room, late_count, late_room;
 };
 
 static bool unite(struct unions *all, int64_t start, int64_t end)
 {
-	struct thrum__piece *last = all->count ? &all->pieces[all->count - 1] : NULL;
+	struct thrum__timeline_piece *last = all->count ? &all->pieces[all->count - 1] : NULL;
 
 	if (last && start >= last->start && start <= last->end) {
 		if (end > last->end)
@@ -246,32 +249,32 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 		return true;
 	}
 	bool is_late = last && start < last->start;
-	struct thrum__piece **list = is_late ? &all->late : &all->pieces;
+	struct thrum__timeline_piece **list = is_late ? &all->late : &all->pieces;
 	uint32_t *count = is_late ? &all->late_count : &all->count;
-	struct thrum__piece *grown = thrum__grown(*list, is_late ? &all->late_room : &all->room,
-		*count + 1ull, sizeof(*grown));
+	struct thrum__timeline_piece *grown = thrum__base_grow_by_half(*list,
+		is_late ? &all->late_room : &all->room, *count + 1ull, sizeof(*grown));
 
 	if (!grown)
 		return false;
 	*list = grown;
-	grown[(*count)++] = (struct thrum__piece){.start = start, .end = end};
+	grown[(*count)++] = (struct thrum__timeline_piece){.start = start, .end = end};
 	return true;
 }
 
 /* The union of those that have ended; one that is open goes to the end. */
-static bool unite_runs(struct thrum__tracks *tracks, const struct thrum__model *model,
+static bool unite_runs(struct thrum__index *tracks, const struct thrum__model *model,
 	struct unions *all)
 {
 	tracks->since = INT64_MAX;
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
-		if (!thrum__has_row(&model->runs, i)) {
+		if (!thrum__model_has_row(&model->runs, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		int64_t start = thrum__bounded(THRUM__RUN(model, i, start)),
+		int64_t start = thrum__base_time_clamp(THRUM__RUN(model, i, start)),
 			end = run_end(model, i);
 
-		if (thrum__tracks_is_own(model, i) || end < model->forgotten)
+		if (thrum__index_is_own(model, i) || end < model->forgotten)
 			continue;
 		if (THRUM__RUN(model, i, end) == THRUM__OPEN)
 			tracks->since = start < tracks->since ? start : tracks->since;
@@ -286,7 +289,7 @@ static bool unite_late(struct unions *all)
 {
 	struct unions again = {0};
 	size_t count = (size_t)all->count + all->late_count;
-	struct thrum__piece *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
+	struct thrum__timeline_piece *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
 		? malloc(2 * count * sizeof(*pieces))
 		: NULL;
 	bool is_fine = pieces != NULL;
@@ -294,7 +297,7 @@ static bool unite_late(struct unions *all)
 	if (is_fine) {
 		memcpy(pieces, all->pieces, all->count * sizeof(*pieces));
 		memcpy(pieces + all->count, all->late, all->late_count * sizeof(*pieces));
-		thrum__pieces_sort(pieces, pieces + count, count);
+		thrum__timeline_pieces_sort(pieces, pieces + count, count);
 	}
 	for (size_t i = 0; i < count && is_fine; i++)
 		is_fine = unite(&again, pieces[i].start, pieces[i].end);
@@ -305,10 +308,10 @@ static bool unite_late(struct unions *all)
 	return is_fine;
 }
 
-static int make_union(struct thrum__tracks *tracks, const struct thrum__model *model)
+static int make_union(struct thrum__index *tracks, const struct thrum__model *model)
 {
 	struct unions all = {0};
-	struct thrum__track *track = &tracks->all;
+	struct thrum__index_column *track = &tracks->all;
 	int error = -THRUM_E_MEMORY;
 
 	if (!unite_runs(tracks, model, &all) || (all.late_count && !unite_late(&all)))
@@ -316,8 +319,8 @@ static int make_union(struct thrum__tracks *tracks, const struct thrum__model *m
 	track->rows = track->row_room = 1;
 	track->count = all.count;
 	track->row = calloc(2, sizeof(*track->row));
-	track->start = thrum__tracks_allocate(all.count, sizeof(*track->start));
-	track->end = thrum__tracks_allocate(all.count, sizeof(*track->end));
+	track->start = thrum__index_allocate(all.count, sizeof(*track->start));
+	track->end = thrum__index_allocate(all.count, sizeof(*track->end));
 	if (!track->row || !track->start || !track->end)
 		goto end;
 	track->row[0].last = all.count;
@@ -325,7 +328,7 @@ static int make_union(struct thrum__tracks *tracks, const struct thrum__model *m
 		track->start[i] = all.pieces[i].start;
 		track->end[i] = all.pieces[i].end;
 	}
-	error = thrum__track_index(track);
+	error = thrum__index_column_index(track);
 end:
 	free(all.pieces);
 	free(all.late);
@@ -336,12 +339,13 @@ end:
  * how many there are. */
 static int make_lives(const struct source *source)
 {
-	struct thrum__tracks *tracks = source->tracks;
-	const struct thrum__track *track = &tracks->track[THRUM__TRACK_UNITS];
-	struct thrum__piece *pieces = (uint64_t)track->count * 2 < SIZE_MAX / sizeof(*pieces)
+	struct thrum__index *tracks = source->tracks;
+	const struct thrum__index_column *track = &tracks->track[THRUM__INDEX_UNITS];
+	struct thrum__timeline_piece *pieces = (uint64_t)track->count * 2 <
+			SIZE_MAX / sizeof(*pieces)
 		? malloc((2 * (size_t)track->count + 1) * sizeof(*pieces))
 		: NULL;
-	int64_t before = thrum__bounded(source->model->forgotten);
+	int64_t before = thrum__base_time_clamp(source->model->forgotten);
 	uint32_t starts = 0, ends = 0;
 	int error = pieces ? 0 : -THRUM_E_MEMORY;
 
@@ -352,23 +356,23 @@ static int make_lives(const struct source *source)
 			pieces[starts++].start = track->start[i];
 	}
 	if (!error)
-		error = thrum__times_add(&tracks->starts, pieces, starts);
+		error = thrum__index_times_add(&tracks->starts, pieces, starts);
 	for (uint32_t i = 0; i < track->count && !error; i++)
-		if (!thrum__tracks_lasts(source->model, source->layout, track->item[i]))
+		if (!thrum__index_lasts(source->model, source->layout, track->item[i]))
 			pieces[ends++].start = track->end[i];
 	tracks->lasting = track->count - ends;
 	if (!error)
-		error = thrum__times_add(&tracks->ends, pieces, ends);
-	thrum__times_count(&tracks->starts);
-	thrum__times_count(&tracks->ends);
+		error = thrum__index_times_add(&tracks->ends, pieces, ends);
+	thrum__index_times_count(&tracks->starts);
+	thrum__index_times_count(&tracks->ends);
 	free(pieces);
 	return error;
 }
 
-void thrum__tracks_want(struct thrum__tracks *tracks, const struct thrum__model *model,
-	const struct thrum__layout *layout, uint32_t unit)
+void thrum__index_want(struct thrum__index *tracks, const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout, uint32_t unit)
 {
-	const struct thrum__unit *u = &layout->units[unit];
+	const struct thrum__layout_unit *u = &layout->units[unit];
 
 	if (u->row == THRUM__NONE || !thrum__layout_lasts(layout, unit) ||
 		!thrum__model_is_stuck(model, thrum__model_heir(model, u->task)))
@@ -380,57 +384,57 @@ void thrum__tracks_want(struct thrum__tracks *tracks, const struct thrum__model 
 
 static int mark_wanted(const struct source *source)
 {
-	struct thrum__tracks *tracks = source->tracks;
+	struct thrum__index *tracks = source->tracks;
 
 	tracks->wanted = calloc(tracks->rows / 8 + 1u, 1);
 	for (uint32_t i = 0; tracks->wanted && i < source->layout->unit_count; i++)
-		thrum__tracks_want(tracks, source->model, source->layout, i);
+		thrum__index_want(tracks, source->model, source->layout, i);
 	return tracks->wanted ? 0 : -THRUM_E_MEMORY;
 }
 
 /* In which row each task is. */
 static int note_tasks(const struct source *source)
 {
-	struct thrum__tracks *tracks = source->tracks;
-	const struct thrum__rows *tasks = &source->model->tasks;
+	struct thrum__index *tracks = source->tracks;
+	const struct thrum__model_rows *tasks = &source->model->tasks;
 
 	tracks->task_row.width = 1;
-	int error = thrum__cells_follow(&tracks->task_row, source->model, tasks->first);
+	int error = thrum__timeline_cells_follow(&tracks->task_row, source->model, tasks->first);
 
 	for (uint32_t i = tasks->first; i < source->layout->task_count && !error; i++) {
 		uint32_t unit = thrum__layout_unit(source->layout, i);
 
-		if (!thrum__has_row(tasks, i))
+		if (!thrum__model_has_row(tasks, i))
 			i |= THRUM__BLOCK_MASK;
 		else if (unit != THRUM__NONE && source->layout->units[unit].row != THRUM__NONE)
-			*thrum__cell(&tracks->task_row, i) = thrum__layout_row(source->layout,
-				unit);
+			*thrum__timeline_cell(&tracks->task_row,
+				i) = thrum__layout_row(source->layout, unit);
 	}
 	return error;
 }
 
-int thrum__tracks_create(const struct thrum__model *model, const struct thrum__layout *layout,
-	struct thrum__tracks **tracks)
+int thrum__index_create(const struct thrum__model *model,
+	const struct thrum__format_lay_out *layout, struct thrum__index **tracks)
 {
-	return thrum__tracks_make(model, layout, NULL, NULL, tracks);
+	return thrum__index_make(model, layout, NULL, NULL, tracks);
 }
 
-int thrum__tracks_make(const struct thrum__model *model, const struct thrum__layout *layout,
-	bool (*progress)(void *context, double part), void *context, struct thrum__tracks **tracks)
+int thrum__index_make(const struct thrum__model *model, const struct thrum__format_lay_out *layout,
+	bool (*progress)(void *context, double part), void *context, struct thrum__index **tracks)
 {
-	struct thrum__tracks *made = calloc(1, sizeof(*made));
+	struct thrum__index *made = calloc(1, sizeof(*made));
 	struct source source = {made, model, layout};
 	int error;
 
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->rows = layout->rows;
-	made->end = thrum__bounded(model->end);
+	made->end = thrum__base_time_clamp(model->end);
 	error = note_tasks(&source);
-	for (int kind = 0; kind < THRUM__TRACK_KINDS && !error; kind++) {
+	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
 		error = make_track(&source, kind);
 		if (!error && progress &&
-			!progress(context, (kind + 1) / (THRUM__TRACK_KINDS + 2.0)))
+			!progress(context, (kind + 1) / (THRUM__INDEX_KINDS + 2.0)))
 			error = 1;
 	}
 	if (!error)
@@ -440,42 +444,43 @@ int thrum__tracks_make(const struct thrum__model *model, const struct thrum__lay
 	if (!error)
 		error = mark_wanted(&source);
 	if (error) {
-		thrum__tracks_destroy(made);
+		thrum__index_destroy(made);
 		return error;
 	}
 	*tracks = made;
 	return 0;
 }
 
-void thrum__tracks_finish(struct thrum__tracks *tracks)
+void thrum__index_finish(struct thrum__index *tracks)
 {
-	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
-		thrum__track_finish(&tracks->track[kind]);
-	thrum__track_finish(&tracks->all);
-	thrum__times_finish(&tracks->starts);
-	thrum__times_finish(&tracks->ends);
-	thrum__cells_finish(&tracks->task_row);
-	thrum__past_free(tracks->past);
+	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
+		thrum__index_column_finish(&tracks->track[kind]);
+	thrum__index_column_finish(&tracks->all);
+	thrum__index_times_finish(&tracks->starts);
+	thrum__index_times_finish(&tracks->ends);
+	thrum__timeline_cells_finish(&tracks->task_row);
+	thrum__follow_past_free(tracks->past);
 	free(tracks->wanted);
 	free(tracks->maker);
 }
 
-void thrum__tracks_destroy(struct thrum__tracks *tracks)
+void thrum__index_destroy(struct thrum__index *tracks)
 {
 	if (!tracks)
 		return;
-	thrum__tracks_finish(tracks);
+	thrum__index_finish(tracks);
 	free(tracks);
 }
 
-size_t thrum__tracks_memory(const struct thrum__tracks *tracks)
+size_t thrum__index_memory(const struct thrum__index *tracks)
 {
-	size_t sum = sizeof(*tracks) + thrum__track_memory(&tracks->all) +
-		thrum__times_memory(&tracks->starts) + thrum__times_memory(&tracks->ends) +
-		thrum__cells_memory(&tracks->task_row) + thrum__past_memory(tracks->past) +
-		tracks->rows / 8;
+	size_t sum = sizeof(*tracks) + thrum__index_column_memory(&tracks->all) +
+		thrum__index_times_memory(&tracks->starts) +
+		thrum__index_times_memory(&tracks->ends) +
+		thrum__timeline_cells_memory(&tracks->task_row) +
+		thrum__follow_past_memory(tracks->past) + tracks->rows / 8;
 
-	for (int kind = 0; kind < THRUM__TRACK_KINDS; kind++)
-		sum += thrum__track_memory(&tracks->track[kind]);
+	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
+		sum += thrum__index_column_memory(&tracks->track[kind]);
 	return sum;
 }

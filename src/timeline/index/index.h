@@ -9,34 +9,35 @@
 
 #include "timeline/layout/layout.h"
 
-enum thrum__track_kind {
-	THRUM__TRACK_UNITS, /* items: units, start … end; those that last: to the model's end */
-	THRUM__TRACK_RUNS,  /* items: the model's runs, start … end */
-	THRUM__TRACK_EDGES, /* items: the model's edges, by time, in the row of either end */
-	THRUM__TRACK_NOTES, /* items: the model's notes, by time */
-	THRUM__TRACK_FAILURES, /* items: tasks that failed, by end */
-	THRUM__TRACK_KINDS,
+enum thrum__index_kind {
+	THRUM__INDEX_UNITS, /* items: units, start … end; those that last: to the model's end */
+	THRUM__INDEX_RUNS,  /* items: the model's runs, start … end */
+	THRUM__INDEX_EDGES, /* items: the model's edges, by time, in the row of either end */
+	THRUM__INDEX_NOTES, /* items: the model's notes, by time */
+	THRUM__INDEX_FAILURES, /* items: tasks that failed, by end */
+	THRUM__INDEX_KINDS,
 };
 
-struct thrum__tracks;
+struct thrum__index;
 
-THRUM__MUST_USE int thrum__tracks_create(const struct thrum__model *, const struct thrum__layout *,
-	struct thrum__tracks **);
+THRUM__MUST_USE int thrum__index_create(const struct thrum__model *,
+	const struct thrum__format_lay_out *, struct thrum__index **);
 /* The same, with `progress` as in thrum__layout_update; when it returns false the result is 1. */
-THRUM__MUST_USE int thrum__tracks_make(const struct thrum__model *, const struct thrum__layout *,
-	bool (*progress)(void *context, double part), void *context, struct thrum__tracks **);
+THRUM__MUST_USE int thrum__index_make(const struct thrum__model *,
+	const struct thrum__format_lay_out *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__index **);
 
 /*
  * Follows what model and layout got and lost since; to be called after each update of the layout.
  * Costs by that and by what is still alive (n log n), but makes all anew when lanes' rows moved as
  * a block. After -THRUM_E_MEMORY they can only be destroyed.
  */
-THRUM__MUST_USE int thrum__tracks_update(struct thrum__tracks *, const struct thrum__model *,
-	const struct thrum__layout *);
-void thrum__tracks_destroy(struct thrum__tracks *); /* NULL is fine */
+THRUM__MUST_USE int thrum__index_update(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__format_lay_out *);
+void thrum__index_destroy(struct thrum__index *); /* NULL is fine */
 
 /* A stretch of what is closer together than can be told apart on the screen. */
-struct thrum__stretch {
+struct thrum__index_stretch {
 	int64_t start, end;
 	int64_t busy; /* sum of the items' lengths within it (of several rows: about their union) */
 	uint64_t count; /* how many items */
@@ -49,60 +50,59 @@ struct thrum__stretch {
  * blocks of 16^n rows stand for them: walks over neighbouring rows, all as many, then share none
  * and leave none out; and stretches may be merged already where there are hundreds.
  */
-struct thrum__walk {
-	const struct thrum__tracks *tracks;
+struct thrum__index_walk {
+	const struct thrum__index *tracks;
 	int kind;
 	int64_t gap;
 	/* The walk's own business: what comes next in each of the rows or blocks. */
 	unsigned level, count;
 	struct {
 		uint32_t at, end;
-		struct thrum__stretch next;
+		struct thrum__index_stretch next;
 	} cursor[17];
 };
 
-void thrum__walk_begin(struct thrum__walk *, const struct thrum__tracks *, int kind, uint32_t row,
-	uint32_t rows, int64_t from, int64_t to, int64_t gap);
+void thrum__index_walk_begin(struct thrum__index_walk *, const struct thrum__index *, int kind,
+	uint32_t row, uint32_t rows, int64_t from, int64_t to, int64_t gap);
 
 /* The next; false at the end. O(log n) each. An open run ends at the model's end. */
-bool thrum__walk_next(struct thrum__walk *, struct thrum__stretch *);
+bool thrum__index_walk_next(struct thrum__index_walk *, struct thrum__index_stretch *);
 
 /* For units or points of one row: positions first … *end - 1 are the row's items; the first whose
  * start (time) is at or after `time`. O(log n). */
-size_t thrum__track_seek(const struct thrum__tracks *, int kind, uint32_t row, int64_t time,
+size_t thrum__index_seek(const struct thrum__index *, int kind, uint32_t row, int64_t time,
 	size_t *end);
 /* Where such a row's items begin: who goes back from a position stops there, since other rows' and
  * forgotten ones lie before. */
-size_t thrum__track_first(const struct thrum__tracks *, int kind, uint32_t row);
-uint32_t thrum__track_item(const struct thrum__tracks *, int kind, size_t position);
-int64_t thrum__track_time(const struct thrum__tracks *, int kind, size_t position);
+size_t thrum__index_first(const struct thrum__index *, int kind, uint32_t row);
+uint32_t thrum__index_item(const struct thrum__index *, int kind, size_t position);
+int64_t thrum__index_time(const struct thrum__index *, int kind, size_t position);
 
 /* The first row from `row` on of which a unit lies in from … to; or the number of rows. Skips many
  * empty ones at once. */
-uint32_t thrum__tracks_next_row(const struct thrum__tracks *, uint32_t row, int64_t from,
-	int64_t to);
+uint32_t thrum__index_next_row(const struct thrum__index *, uint32_t row, int64_t from, int64_t to);
 
 /* Whether anything happens in a row in from … to: a run, an edge, a note, a beginning, an end;
  * or something should resolve and never does. */
-bool thrum__tracks_is_loud(const struct thrum__tracks *, uint32_t row, int64_t from, int64_t to);
+bool thrum__index_is_loud(const struct thrum__index *, uint32_t row, int64_t from, int64_t to);
 
 /* The union of all runs of all lanes (of tasks other than the lanes' own where there are lanes'
  * own), in order; gaps of at least `gap` > 0 between them, before the first and after the last,
  * within from … to: calls `found` for each until it returns false. O(found × log n). */
-void thrum__tracks_idle(const struct thrum__tracks *, int64_t from, int64_t to, int64_t gap,
+void thrum__index_idle(const struct thrum__index *, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context);
 
 /* How far nothing runs before and after a time: *start ≤ time ≤ *end; both are `time` while
  * something runs. INT64_MIN and INT64_MAX where nothing ever did or does. O(log n). */
-void thrum__tracks_idle_around(const struct thrum__tracks *, int64_t time, int64_t *start,
+void thrum__index_idle_around(const struct thrum__index *, int64_t time, int64_t *start,
 	int64_t *end);
 
 /* Sum of that union within from … to. O(log n). */
-int64_t thrum__tracks_busy(const struct thrum__tracks *, int64_t from, int64_t to);
+int64_t thrum__index_busy(const struct thrum__index *, int64_t from, int64_t to);
 
 /* How many units are alive (start ≤ time ≤ end) at a time. O(log n). */
-uint32_t thrum__tracks_alive(const struct thrum__tracks *, int64_t time);
+uint32_t thrum__index_alive(const struct thrum__index *, int64_t time);
 
-size_t thrum__tracks_memory(const struct thrum__tracks *);
+size_t thrum__index_memory(const struct thrum__index *);
 
 #endif

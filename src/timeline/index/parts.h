@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of the tracks share. Internal to view/. */
+/* What the files of the tracks share. Private to this room. */
 #ifndef TIMELINE_INDEX_PARTS_H
 #define TIMELINE_INDEX_PARTS_H
 
@@ -61,7 +61,7 @@ struct thrum__slot {
  * other when made; one that grows moves to more room, and what it leaves is for others, until all
  * are packed again.
  */
-struct thrum__track {
+struct thrum__index_column {
 	struct thrum__extent *row;
 	struct thrum__slot *slot; /* by row; NULL as long as nothing is to be updated */
 	uint32_t rows, row_room;
@@ -79,148 +79,157 @@ struct thrum__track {
 };
 
 /* Times in order, in chunks, so that one more costs little. */
-struct thrum__times {
-	struct thrum__times_chunk **chunk;
+struct thrum__index_times {
+	struct thrum__index_times_chunk **chunk;
 	uint32_t chunks, room;
 };
 
-struct thrum__tracks {
-	struct thrum__track track[THRUM__TRACK_KINDS];
+struct thrum__index {
+	struct thrum__index_column track[THRUM__INDEX_KINDS];
 	/* Of one row: the union of all runs that have ended; from `since` to the end one is open.
 	 */
-	struct thrum__track all;
+	struct thrum__index_column all;
 	int64_t since;
 	/* Of units, from model->forgotten on; the ends of those that don't last. */
-	struct thrum__times starts, ends;
+	struct thrum__index_times starts, ends;
 	uint32_t older;   /* units that began before */
 	uint32_t lasting; /* units */
 	uint8_t *wanted;  /* bits by row: something in it never resolves */
 	int64_t end;      /* the model's */
 	uint32_t rows;
-	struct thrum__cells task_row;    /* by task, or NONE */
-	struct thrum__tracks_past *past; /* what updates compare with, or NULL */
+	struct thrum__timeline_cells task_row; /* by task, or NONE */
+	struct thrum__follow_past *past;       /* what updates compare with, or NULL */
 	struct thrum__maker *maker;
 };
 
-static inline int64_t thrum__track_end(const struct thrum__track *track, uint32_t position)
+static inline int64_t thrum__index_column_end(const struct thrum__index_column *track,
+	uint32_t position)
 {
 	return track->end ? track->end[position] : track->start[position];
 }
 
 /* The row of a task, or NONE. */
-static inline uint32_t thrum__tracks_row(const struct thrum__tracks *tracks, uint32_t task)
+static inline uint32_t thrum__index_row(const struct thrum__index *tracks, uint32_t task)
 {
-	const uint32_t *cell = thrum__cell(&tracks->task_row, task);
+	const uint32_t *cell = thrum__timeline_cell(&tracks->task_row, task);
 
 	return cell ? *cell : THRUM__NONE;
 }
 
 /* Allocates count + 1 elements, or NULL. */
-void *thrum__tracks_allocate(uint64_t count, size_t size);
+void *thrum__index_allocate(uint64_t count, size_t size);
 /* Makes an array as long; the new part is zeros. */
-THRUM__MUST_USE int thrum__tracks_extend(void **array, uint64_t old, uint64_t count, size_t size);
+THRUM__MUST_USE int thrum__index_extend(void **array, uint64_t old, uint64_t count, size_t size);
 
 /* ---- One track: tracks_index.c --------------------------------------------------------------- */
 
 /* Makes what is derived from rows, start, end, item: gaps and sums. */
-THRUM__MUST_USE int thrum__track_index(struct thrum__track *);
-void thrum__track_finish(struct thrum__track *);
-size_t thrum__track_memory(const struct thrum__track *);
+THRUM__MUST_USE int thrum__index_column_index(struct thrum__index_column *);
+void thrum__index_column_finish(struct thrum__index_column *);
+size_t thrum__index_column_memory(const struct thrum__index_column *);
 
 /* Room for so many positions. */
-THRUM__MUST_USE int thrum__track_grow(struct thrum__track *, uint64_t count);
+THRUM__MUST_USE int thrum__index_column_grow(struct thrum__index_column *, uint64_t count);
 /* Makes sums and gaps of a row right again that changed from a position on. */
-void thrum__track_redo(struct thrum__track *, uint32_t row, uint32_t from);
+void thrum__index_column_redo(struct thrum__index_column *, uint32_t row, uint32_t from);
 /* The same where nothing changed but that all from a position on came behind the others. */
-void thrum__track_follow(struct thrum__track *, uint32_t row, uint32_t from);
+void thrum__index_column_follow(struct thrum__index_column *, uint32_t row, uint32_t from);
 /* The same of gaps alone: those behind positions from … to - 1, to which their row goes. */
-void thrum__track_redo_gaps(struct thrum__track *, uint32_t from, uint32_t to);
+void thrum__index_column_redo_gaps(struct thrum__index_column *, uint32_t from, uint32_t to);
 /* The gap behind a position became so wide. */
-void thrum__track_widen(struct thrum__track *, uint32_t position);
+void thrum__index_column_widen(struct thrum__index_column *, uint32_t position);
 
 /* From a position on, the first whose gap to the next is at least `gap` ns; else the last of the
  * row, which ends at `end` (> position). */
-uint32_t thrum__track_gap(const struct thrum__track *, uint32_t position, uint32_t end,
-	int64_t gap);
+uint32_t thrum__index_column_gap(const struct thrum__index_column *, uint32_t position,
+	uint32_t end, int64_t gap);
 
 /* Sum of the lengths of the positions from … to - 1, of one row. */
-int64_t thrum__track_busy(const struct thrum__track *, uint32_t from, uint32_t to);
+int64_t thrum__index_column_busy(const struct thrum__index_column *, uint32_t from, uint32_t to);
 
 /* The first position in from … to - 1 that starts (ends) at or after a time; `to`: none. */
-uint32_t thrum__track_start_at(const struct thrum__track *, uint32_t from, uint32_t to,
+uint32_t thrum__index_column_start_at(const struct thrum__index_column *, uint32_t from,
+	uint32_t to, int64_t time);
+uint32_t thrum__index_column_end_at(const struct thrum__index_column *, uint32_t from, uint32_t to,
 	int64_t time);
-uint32_t thrum__track_end_at(const struct thrum__track *, uint32_t from, uint32_t to, int64_t time);
 
 /* ---- Rows that change: tracks_rows.c --------------------------------------------------------- */
 
 /* Makes room for so many items behind a row's last. */
-THRUM__MUST_USE int thrum__track_reserve(struct thrum__track *, uint32_t row, uint32_t count);
+THRUM__MUST_USE int thrum__index_column_reserve(struct thrum__index_column *, uint32_t row,
+	uint32_t count);
 /* Puts an item behind a row's last, as most that is new, where there is room; to be followed.
  * False: it begins before the last has ended. */
-bool thrum__track_append(struct thrum__track *, uint32_t row, const struct thrum__arrival *);
+bool thrum__index_column_append(struct thrum__index_column *, uint32_t row,
+	const struct thrum__arrival *);
 /* Opens a place in front of a position of a row, to be filled in and redone. NONE: no memory. */
-uint32_t thrum__track_open(struct thrum__track *, uint32_t row, uint32_t behind_first);
-void thrum__track_close(struct thrum__track *, uint32_t row, uint32_t position);
+uint32_t thrum__index_column_open(struct thrum__index_column *, uint32_t row,
+	uint32_t behind_first);
+void thrum__index_column_close(struct thrum__index_column *, uint32_t row, uint32_t position);
 /* Drops what ended before; returns how many that were. */
-uint32_t thrum__track_trim(struct thrum__track *, uint32_t row, int64_t before);
-THRUM__MUST_USE int thrum__track_add_rows(struct thrum__track *, uint32_t rows);
+uint32_t thrum__index_column_trim(struct thrum__index_column *, uint32_t row, int64_t before);
+THRUM__MUST_USE int thrum__index_column_add_rows(struct thrum__index_column *, uint32_t rows);
 /* Makes rows lie closely again where they leave much unused. */
-THRUM__MUST_USE int thrum__track_pack(struct thrum__track *);
+THRUM__MUST_USE int thrum__index_column_pack(struct thrum__index_column *);
 /* A closed run more in the union. */
-THRUM__MUST_USE int thrum__track_unite(struct thrum__track *all, int64_t start, int64_t end);
+THRUM__MUST_USE int thrum__index_column_unite(struct thrum__index_column *all, int64_t start,
+	int64_t end);
 
 /* ---- Blocks of rows: tracks_blocks.c --------------------------------------------------------- */
 
 /* Makes what isn't there: all blocks, or, after rows were added, theirs. */
-THRUM__MUST_USE int thrum__blocks_grow(struct thrum__tracks *, struct thrum__track *);
+THRUM__MUST_USE int thrum__index_blocks_grow(struct thrum__index *, struct thrum__index_column *);
 /* An item of a row is more than it was by start … end; count 0: not a new one. */
-THRUM__MUST_USE int thrum__blocks_add(struct thrum__track *, uint32_t row, int64_t start,
-	int64_t end, uint32_t item, uint32_t count);
+THRUM__MUST_USE int thrum__index_blocks_add(struct thrum__index_column *, uint32_t row,
+	int64_t start, int64_t end, uint32_t item, uint32_t count);
 /* What came into rows of a block of sixteen, in the order of time but for what is late. */
-THRUM__MUST_USE int thrum__blocks_bring(struct thrum__track *, uint32_t block,
+THRUM__MUST_USE int thrum__index_blocks_bring(struct thrum__index_column *, uint32_t block,
 	const struct thrum__arrival *, uint32_t count);
 /* It left the row. */
-THRUM__MUST_USE int thrum__blocks_remove(struct thrum__tracks *, struct thrum__track *,
+THRUM__MUST_USE int thrum__index_blocks_remove(struct thrum__index *, struct thrum__index_column *,
 	uint32_t row, int64_t start, uint32_t item);
 /* Forgets all that was before. Returns whether there was anything in a block of sixteen rows. */
-bool thrum__blocks_trim(struct thrum__track *, unsigned level, uint32_t block, int64_t before);
+bool thrum__index_blocks_trim(struct thrum__index_column *, unsigned level, uint32_t block,
+	int64_t before);
 
 /* ---- tracks_times.c -------------------------------------------------------------------------- */
 
 /* More times, the starts of pieces, which it sorts; behind them must be room for as many. */
-THRUM__MUST_USE int thrum__times_add(struct thrum__times *, struct thrum__piece *, size_t count);
-void thrum__times_remove(struct thrum__times *, int64_t time);
+THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *,
+	struct thrum__timeline_piece *, size_t count);
+void thrum__index_times_remove(struct thrum__index_times *, int64_t time);
 /* Drops those before a time; returns how many. */
-uint32_t thrum__times_trim(struct thrum__times *, int64_t before);
+uint32_t thrum__index_times_trim(struct thrum__index_times *, int64_t before);
 /* To be called after changes, before asking. */
-void thrum__times_count(struct thrum__times *);
+void thrum__index_times_count(struct thrum__index_times *);
 /* How many are at most `time`. */
-uint32_t thrum__times_until(const struct thrum__times *, int64_t time);
-void thrum__times_finish(struct thrum__times *);
-size_t thrum__times_memory(const struct thrum__times *);
+uint32_t thrum__index_times_until(const struct thrum__index_times *, int64_t time);
+void thrum__index_times_finish(struct thrum__index_times *);
+size_t thrum__index_times_memory(const struct thrum__index_times *);
 
 /* ---- tracks_update.c ------------------------------------------------------------------------- */
 
 /* Notes what updates compare with. */
-THRUM__MUST_USE int thrum__tracks_remember(struct thrum__tracks *, const struct thrum__model *,
-	const struct thrum__layout *);
-void thrum__past_free(struct thrum__tracks_past *);
-size_t thrum__past_memory(const struct thrum__tracks_past *);
+THRUM__MUST_USE int thrum__tracks_remember(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__format_lay_out *);
+void thrum__follow_past_free(struct thrum__follow_past *);
+size_t thrum__follow_past_memory(const struct thrum__follow_past *);
 
 /* ---- Where things go: tracks.c --------------------------------------------------------------- */
 
 /* Where an item goes, and when it is; side 1 is an edge's other end. NONE: nowhere. */
-uint32_t thrum__tracks_place(struct thrum__tracks *, const struct thrum__model *,
-	const struct thrum__layout *, int kind, uint32_t item, int side, int64_t *start,
+uint32_t thrum__index_place(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__format_lay_out *, int kind, uint32_t item, int side, int64_t *start,
 	int64_t *end);
 /* Whether a unit has no end of its own. */
-bool thrum__tracks_lasts(const struct thrum__model *, const struct thrum__layout *, uint32_t unit);
+bool thrum__index_lasts(const struct thrum__model *, const struct thrum__format_lay_out *,
+	uint32_t unit);
 /* Whether a run is of a lane's own task: that one isn't busy. */
-bool thrum__tracks_is_own(const struct thrum__model *, uint32_t run);
+bool thrum__index_is_own(const struct thrum__model *, uint32_t run);
 /* Frees all but the tracks themselves. */
-void thrum__tracks_finish(struct thrum__tracks *);
+void thrum__index_finish(struct thrum__index *);
 /* Marks what never resolves. */
-void thrum__tracks_want(struct thrum__tracks *, const struct thrum__model *,
-	const struct thrum__layout *, uint32_t unit);
+void thrum__index_want(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__format_lay_out *, uint32_t unit);
 
 #endif

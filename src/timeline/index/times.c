@@ -9,12 +9,12 @@
 
 #define CHUNK 510 /* 4 KiB with the head */
 
-struct thrum__times_chunk {
+struct thrum__index_times_chunk {
 	uint32_t count, before; /* before: sum of the counts of the chunks before */
 	int64_t time[CHUNK];
 };
 
-static uint32_t first_at(const struct thrum__times_chunk *chunk, int64_t time)
+static uint32_t first_at(const struct thrum__index_times_chunk *chunk, int64_t time)
 {
 	uint32_t from = 0, to = chunk->count;
 
@@ -29,14 +29,14 @@ static uint32_t first_at(const struct thrum__times_chunk *chunk, int64_t time)
 	return from;
 }
 
-static int64_t last_of(const struct thrum__times *times, uint32_t chunk)
+static int64_t last_of(const struct thrum__index_times *times, uint32_t chunk)
 {
 	return times->chunk[chunk]->time[times->chunk[chunk]->count - 1];
 }
 
 /* The first chunk whose last time is at or after a time; or how many there are. No chunk is empty.
  * Mostly it is the first, or one of the last: from there steps double. */
-static uint32_t chunk_at(const struct thrum__times *times, int64_t time)
+static uint32_t chunk_at(const struct thrum__index_times *times, int64_t time)
 {
 	uint32_t from = 0, to = times->chunks;
 
@@ -62,11 +62,11 @@ static uint32_t chunk_at(const struct thrum__times *times, int64_t time)
 }
 
 /* An empty chunk at a place of the list, or NULL. */
-static struct thrum__times_chunk *add_chunk(struct thrum__times *times, uint32_t at)
+static struct thrum__index_times_chunk *add_chunk(struct thrum__index_times *times, uint32_t at)
 {
-	struct thrum__times_chunk **grown = thrum__grown(times->chunk, &times->room,
-		times->chunks + 1ull, sizeof(*grown));
-	struct thrum__times_chunk *chunk = grown ? malloc(sizeof(*chunk)) : NULL;
+	struct thrum__index_times_chunk **grown = thrum__base_grow_by_half(times->chunk,
+		&times->room, times->chunks + 1ull, sizeof(*grown));
+	struct thrum__index_times_chunk *chunk = grown ? malloc(sizeof(*chunk)) : NULL;
 
 	if (grown)
 		times->chunk = grown;
@@ -80,16 +80,16 @@ static struct thrum__times_chunk *add_chunk(struct thrum__times *times, uint32_t
 }
 
 /* Amid others. */
-static int insert(struct thrum__times *times, int64_t time)
+static int insert(struct thrum__index_times *times, int64_t time)
 {
 	uint32_t at = chunk_at(times, time);
-	struct thrum__times_chunk *chunk;
+	struct thrum__index_times_chunk *chunk;
 
 	if (at == times->chunks && at > 0 && times->chunk[at - 1]->count < CHUNK)
 		at--;
 	chunk = at < times->chunks ? times->chunk[at] : add_chunk(times, at);
 	if (chunk && chunk->count == CHUNK) {
-		struct thrum__times_chunk *next = add_chunk(times, at + 1);
+		struct thrum__index_times_chunk *next = add_chunk(times, at + 1);
 
 		if (!next)
 			return -THRUM_E_MEMORY;
@@ -108,14 +108,16 @@ static int insert(struct thrum__times *times, int64_t time)
 	return 0;
 }
 
-int thrum__times_add(struct thrum__times *times, struct thrum__piece *pieces, size_t count)
+int thrum__index_times_add(struct thrum__index_times *times, struct thrum__timeline_piece *pieces,
+	size_t count)
 {
-	struct thrum__times_chunk *last = times->chunks ? times->chunk[times->chunks - 1] : NULL;
+	struct thrum__index_times_chunk *last = times->chunks ? times->chunk[times->chunks - 1]
+							      : NULL;
 	size_t i = 0;
 
 	if (count == 0)
 		return 0;
-	thrum__pieces_sort(pieces, pieces + count, count);
+	thrum__timeline_pieces_sort(pieces, pieces + count, count);
 	for (; last && i < count && pieces[i].start < last_of(times, times->chunks - 1); i++)
 		if (insert(times, pieces[i].start))
 			return -THRUM_E_MEMORY;
@@ -131,10 +133,11 @@ int thrum__times_add(struct thrum__times *times, struct thrum__piece *pieces, si
 	return 0;
 }
 
-void thrum__times_remove(struct thrum__times *times, int64_t time)
+void thrum__index_times_remove(struct thrum__index_times *times, int64_t time)
 {
 	uint32_t number = chunk_at(times, time), at;
-	struct thrum__times_chunk *chunk = number < times->chunks ? times->chunk[number] : NULL;
+	struct thrum__index_times_chunk *chunk = number < times->chunks ? times->chunk[number]
+									: NULL;
 
 	at = chunk ? first_at(chunk, time) : 0;
 	if (!chunk || chunk->time[at] != time)
@@ -147,7 +150,7 @@ void thrum__times_remove(struct thrum__times *times, int64_t time)
 		(--times->chunks - number) * sizeof(*times->chunk));
 }
 
-uint32_t thrum__times_trim(struct thrum__times *times, int64_t before)
+uint32_t thrum__index_times_trim(struct thrum__index_times *times, int64_t before)
 {
 	uint32_t gone = 0, count = 0, at;
 
@@ -161,7 +164,7 @@ uint32_t thrum__times_trim(struct thrum__times *times, int64_t before)
 	memmove(times->chunk, times->chunk + gone, times->chunks * sizeof(*times->chunk));
 	if (times->chunks == 0)
 		return count;
-	struct thrum__times_chunk *chunk = times->chunk[0];
+	struct thrum__index_times_chunk *chunk = times->chunk[0];
 
 	at = first_at(chunk, before);
 	chunk->count -= at;
@@ -169,7 +172,7 @@ uint32_t thrum__times_trim(struct thrum__times *times, int64_t before)
 	return count + at;
 }
 
-void thrum__times_count(struct thrum__times *times)
+void thrum__index_times_count(struct thrum__index_times *times)
 {
 	uint32_t sum = 0;
 
@@ -179,7 +182,7 @@ void thrum__times_count(struct thrum__times *times)
 	}
 }
 
-uint32_t thrum__times_until(const struct thrum__times *times, int64_t time)
+uint32_t thrum__index_times_until(const struct thrum__index_times *times, int64_t time)
 {
 	int64_t behind = time < INT64_MAX ? time + 1 : time;
 	uint32_t at = chunk_at(times, behind);
@@ -189,14 +192,14 @@ uint32_t thrum__times_until(const struct thrum__times *times, int64_t time)
 	return at > 0 ? times->chunk[at - 1]->before + times->chunk[at - 1]->count : 0;
 }
 
-void thrum__times_finish(struct thrum__times *times)
+void thrum__index_times_finish(struct thrum__index_times *times)
 {
 	for (uint32_t i = 0; i < times->chunks; i++)
 		free(times->chunk[i]);
 	free(times->chunk);
 }
 
-size_t thrum__times_memory(const struct thrum__times *times)
+size_t thrum__index_times_memory(const struct thrum__index_times *times)
 {
 	return times->chunks * sizeof(**times->chunk) + times->room * sizeof(*times->chunk);
 }

@@ -3,10 +3,10 @@
 #include "timeline/index/parts.h"
 
 /* Puts what comes next in a row or block into its cursor, and moves that behind it. */
-static void advance(struct thrum__walk *walk, unsigned i)
+static void advance(struct thrum__index_walk *walk, unsigned i)
 {
-	const struct thrum__track *track = &walk->tracks->track[walk->kind];
-	struct thrum__stretch *next = &walk->cursor[i].next;
+	const struct thrum__index_column *track = &walk->tracks->track[walk->kind];
+	struct thrum__index_stretch *next = &walk->cursor[i].next;
 	uint32_t at = walk->cursor[i].at;
 
 	if (at >= walk->cursor[i].end) {
@@ -16,7 +16,7 @@ static void advance(struct thrum__walk *walk, unsigned i)
 	if (walk->level > 0) {
 		const struct thrum__sum *sum = &track->level[walk->level - 1].sums[at];
 
-		*next = (struct thrum__stretch){
+		*next = (struct thrum__index_stretch){
 			.start = sum->start,
 			.end = sum->end,
 			.busy = (int64_t)((double)(sum->end - sum->start) * (double)sum->share),
@@ -26,18 +26,18 @@ static void advance(struct thrum__walk *walk, unsigned i)
 		walk->cursor[i].at = at + 1;
 		return;
 	}
-	uint32_t last = thrum__track_gap(track, at, walk->cursor[i].end, walk->gap);
+	uint32_t last = thrum__index_column_gap(track, at, walk->cursor[i].end, walk->gap);
 
-	*next = (struct thrum__stretch){
+	*next = (struct thrum__index_stretch){
 		.start = track->start[at],
-		.end = thrum__track_end(track, last),
+		.end = thrum__index_column_end(track, last),
 		.count = last - at + 1ull,
 		.item = track->item[at],
 	};
 	if (last == at)
 		next->busy = next->end - next->start;
 	else if (track->end)
-		next->busy = thrum__track_busy(track, at, last + 1);
+		next->busy = thrum__index_column_busy(track, at, last + 1);
 	walk->cursor[i].at = last + 1;
 }
 
@@ -56,8 +56,8 @@ static uint32_t sum_at(const struct thrum__sum *sums, uint32_t from, uint32_t to
 }
 
 /* Adds a row, or a block, to what is walked over, if there is anything in from … to. */
-static void add(struct thrum__walk *walk, const struct thrum__track *track, uint32_t node,
-	int64_t from, int64_t to)
+static void add(struct thrum__index_walk *walk, const struct thrum__index_column *track,
+	uint32_t node, int64_t from, int64_t to)
 {
 	const struct thrum__level *level = walk->level ? &track->level[walk->level - 1] : NULL;
 	uint32_t at = level ? level->block[node].first : track->row[node].first;
@@ -68,8 +68,8 @@ static void add(struct thrum__walk *walk, const struct thrum__track *track, uint
 		at = sum_at(level->sums, at, end, true, from);
 		end = sum_at(level->sums, at, end, false, behind);
 	} else {
-		at = thrum__track_end_at(track, at, end, from);
-		end = thrum__track_start_at(track, at, end, behind);
+		at = thrum__index_column_end_at(track, at, end, from);
+		end = thrum__index_column_start_at(track, at, end, behind);
 	}
 	if (at >= end)
 		return;
@@ -78,10 +78,10 @@ static void add(struct thrum__walk *walk, const struct thrum__track *track, uint
 	advance(walk, walk->count++);
 }
 
-void thrum__walk_begin(struct thrum__walk *walk, const struct thrum__tracks *tracks, int kind,
-	uint32_t row, uint32_t rows, int64_t from, int64_t to, int64_t gap)
+void thrum__index_walk_begin(struct thrum__index_walk *walk, const struct thrum__index *tracks,
+	int kind, uint32_t row, uint32_t rows, int64_t from, int64_t to, int64_t gap)
 {
-	const struct thrum__track *track = &tracks->track[kind];
+	const struct thrum__index_column *track = &tracks->track[kind];
 	unsigned shift = 0;
 
 	walk->tracks = tracks;
@@ -103,7 +103,7 @@ void thrum__walk_begin(struct thrum__walk *walk, const struct thrum__tracks *tra
 		add(walk, track, first, from, to);
 }
 
-static unsigned earliest(const struct thrum__walk *walk)
+static unsigned earliest(const struct thrum__index_walk *walk)
 {
 	unsigned best = walk->count;
 
@@ -115,7 +115,7 @@ static unsigned earliest(const struct thrum__walk *walk)
 	return best;
 }
 
-bool thrum__walk_next(struct thrum__walk *walk, struct thrum__stretch *stretch)
+bool thrum__index_walk_next(struct thrum__index_walk *walk, struct thrum__index_stretch *stretch)
 {
 	unsigned i = earliest(walk);
 
@@ -126,7 +126,7 @@ bool thrum__walk_next(struct thrum__walk *walk, struct thrum__stretch *stretch)
 	if (walk->count == 1 && walk->level == 0)
 		return true;
 	while ((i = earliest(walk)) < walk->count) {
-		const struct thrum__stretch *next = &walk->cursor[i].next;
+		const struct thrum__index_stretch *next = &walk->cursor[i].next;
 
 		if (next->start >= stretch->end && next->start - stretch->end >= walk->gap)
 			break;

@@ -20,8 +20,8 @@ static int64_t near(const struct thrum__model *model)
 	return ran < model->end ? ran / PART : model->end / PART;
 }
 
-static int64_t start_of(const struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t task)
+static int64_t start_of(const struct thrum__format_lay_out *layout,
+	const struct thrum__model *model, uint32_t task)
 {
 	/* Nobody knows since when they have been there: they don't take rows for that. */
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
@@ -35,17 +35,18 @@ static bool is_pending(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, task, end) == THRUM__OPEN;
 }
 
-void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__model *model,
+void thrum__layout_occupied(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t unit, int64_t *start, int64_t *end)
 {
-	struct thrum__extra *extra = &layout->placer->extra[unit];
-	int64_t last = thrum__bounded(layout->units[unit].end), now = thrum__bounded(model->end);
+	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
+	int64_t last = thrum__base_time_clamp(layout->units[unit].end),
+		now = thrum__base_time_clamp(model->end);
 	int64_t near = layout->placer->near;
 
-	*start = thrum__bounded(layout->units[unit].start);
+	*start = thrum__base_time_clamp(layout->units[unit].start);
 	extra->lasts = is_pending(model, extra->tail) &&
 		(extra->is_lane || extra->is_wanted || last >= now - near);
-	*end = extra->busy > last ? thrum__bounded(extra->busy) : last;
+	*end = extra->busy > last ? thrum__base_time_clamp(extra->busy) : last;
 	if (extra->lasts)
 		*end = THRUM__FARTHEST;
 	else if (is_pending(model, extra->tail))
@@ -54,9 +55,9 @@ void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__mo
 	*end = (*end > *start ? *end : *start) + 1;
 }
 
-void thrum__layout_touch(struct thrum__layout *layout, uint32_t unit)
+void thrum__layout_touch(struct thrum__format_lay_out *layout, uint32_t unit)
 {
-	struct thrum__extra *extra = &layout->placer->extra[unit];
+	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
 
 	if (layout->placer->logs && !extra->is_changed) {
 		extra->is_changed = true;
@@ -67,12 +68,13 @@ void thrum__layout_touch(struct thrum__layout *layout, uint32_t unit)
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
 /* Lets a unit's stretch hold what a task of it did. */
-static void stretch(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t task)
+static void stretch(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t task)
 {
-	struct thrum__unit *u = &layout->units[unit];
-	struct thrum__extra *extra = &layout->placer->extra[unit];
-	int64_t start = start_of(layout, model, task), end = thrum__model_task_end(model, task);
+	struct thrum__layout_unit *u = &layout->units[unit];
+	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
+	int64_t start = start_of(layout, model, task),
+		end = thrum__model_task_end_time(model, task);
 	uint32_t run = THRUM__TASK(model, task, run);
 
 	if (task == u->task || start < u->start)
@@ -81,23 +83,23 @@ static void stretch(struct thrum__layout *layout, const struct thrum__model *mod
 		u->end = end;
 	if (u->end < u->start)
 		u->end = u->start;
-	if (run != THRUM__NONE && thrum__has_row(&model->runs, run) &&
+	if (run != THRUM__NONE && thrum__model_has_row(&model->runs, run) &&
 		THRUM__RUN(model, run, end) > extra->busy)
 		extra->busy = THRUM__RUN(model, run, end);
 	extra->is_lane |= (THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) != 0;
 	extra->is_wanted |= (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) != 0;
 }
 
-void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
+void thrum__layout_log(struct thrum__format_lay_out *layout, uint32_t task)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t *grown = NULL;
 
 	if (!placer->logs)
 		return;
 	/* Chains that join again and again are no longer worth it. */
 	if (layout->adopted_count < layout->tasks.kept_count << THRUM__BLOCK_SHIFT)
-		grown = thrum__grown(layout->adopted, &placer->adopted_room,
+		grown = thrum__base_grow_by_half(layout->adopted, &placer->adopted_room,
 			layout->adopted_count + 1ull, sizeof(*grown));
 	if (!grown) {
 		layout->is_shifted = true;
@@ -107,10 +109,10 @@ void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
 	grown[layout->adopted_count++] = task;
 }
 
-static void adopt(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t task)
+static void adopt(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t task)
 {
-	thrum__cell(&layout->tasks, task)[THRUM__CELL_UNIT] = unit;
+	thrum__timeline_cell(&layout->tasks, task)[THRUM__CELL_UNIT] = unit;
 	layout->placer->extra[unit].tail = task;
 	stretch(layout, model, unit, task);
 	thrum__layout_log(layout, task);
@@ -118,11 +120,11 @@ static void adopt(struct thrum__layout *layout, const struct thrum__model *model
 
 /* A unit becomes the rest of another's chain. The whole has the row of the first of them that had
  * one. */
-static void absorb(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t other)
+static void absorb(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t other)
 {
-	struct thrum__extra *extra = &layout->placer->extra[unit];
-	const struct thrum__extra *gone = &layout->placer->extra[other];
+	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
+	const struct thrum__layout_extra *gone = &layout->placer->extra[other];
 	uint32_t task = layout->units[other].task;
 
 	thrum__layout_stand(layout, other);
@@ -147,18 +149,19 @@ static void absorb(struct thrum__layout *layout, const struct thrum__model *mode
 }
 
 /* Lets a chain go on as far as it goes. What several tasks became is `claimed` by the first. */
-static void follow(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+static void follow(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit)
 {
 	for (;;) {
 		uint32_t tail = layout->placer->extra[unit].tail;
 		uint32_t next = THRUM__TASK(model, tail, became);
-		const uint32_t *cell = thrum__cell(&layout->tasks, next);
+		const uint32_t *cell = thrum__timeline_cell(&layout->tasks, next);
 
-		if (!cell || !thrum__has_row(&model->tasks, next) ||
+		if (!cell || !thrum__model_has_row(&model->tasks, next) ||
 			cell[THRUM__CELL_CLAIM] != tail)
 			return;
 		uint32_t owner = cell[THRUM__CELL_UNIT];
-		uint32_t *link = &thrum__cell(&layout->tasks, tail)[THRUM__CELL_NEXT];
+		uint32_t *link = &thrum__timeline_cell(&layout->tasks, tail)[THRUM__CELL_NEXT];
 
 		if (owner == unit || (owner != THRUM__NONE && layout->units[owner].task != next))
 			return;
@@ -170,20 +173,21 @@ static void follow(struct thrum__layout *layout, const struct thrum__model *mode
 	}
 }
 
-static void begin(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
+static void begin(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t task)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t unit = placer->free_count ? placer->free[--placer->free_count]
 					   : layout->unit_count++;
 
-	layout->units[unit] = (struct thrum__unit){
+	layout->units[unit] = (struct thrum__layout_unit){
 		.start = INT64_MAX,
 		.end = INT64_MIN,
 		.task = task,
 		.parent = THRUM__NONE,
 		.row = THRUM__NONE,
 	};
-	placer->extra[unit] = (struct thrum__extra){
+	placer->extra[unit] = (struct thrum__layout_extra){
 		.busy = INT64_MIN,
 		.anchor = THRUM__NONE,
 		.wish = THRUM__NONE,
@@ -199,7 +203,7 @@ static void begin(struct thrum__layout *layout, const struct thrum__model *model
 
 static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 {
-	void *grown = thrum__grown(*array, &room, count, size);
+	void *grown = thrum__base_grow_by_half(*array, &room, count, size);
 
 	if (grown)
 		*array = grown;
@@ -207,9 +211,9 @@ static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 }
 
 /* For units of all new tasks. */
-static int make_room(struct thrum__layout *layout, const struct thrum__model *model)
+static int make_room(struct thrum__format_lay_out *layout, const struct thrum__model *model)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t count = (uint64_t)layout->unit_count + (model->tasks.count - layout->task_count);
 	struct {
 		void *array;
@@ -223,7 +227,7 @@ static int make_room(struct thrum__layout *layout, const struct thrum__model *mo
 		{layout->changed, sizeof(*layout->changed)},
 	};
 	uint32_t room = placer->unit_room;
-	int error = thrum__cells_follow(&layout->tasks, model, layout->task_count);
+	int error = thrum__timeline_cells_follow(&layout->tasks, model, layout->task_count);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		error = error ? error : grow(&all[i].array, room, count, all[i].size);
@@ -238,39 +242,41 @@ static int make_room(struct thrum__layout *layout, const struct thrum__model *mo
 	return error;
 }
 
-static void claim(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
+static void claim(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t task)
 {
 	uint32_t next = THRUM__TASK(model, task, became);
 
-	if (next >= layout->task_count || next == task || !thrum__has_row(&model->tasks, next))
+	if (next >= layout->task_count || next == task ||
+		!thrum__model_has_row(&model->tasks, next))
 		return;
-	uint32_t *claim = &thrum__cell(&layout->tasks, next)[THRUM__CELL_CLAIM];
+	uint32_t *claim = &thrum__timeline_cell(&layout->tasks, next)[THRUM__CELL_CLAIM];
 
-	if (!thrum__has_row(&model->tasks, *claim) ||
+	if (!thrum__model_has_row(&model->tasks, *claim) ||
 		THRUM__TASK(model, task, end) < THRUM__TASK(model, *claim, end))
 		*claim = task;
 }
 
 /* Makes units of the tasks from `first` on: those that no other becomes begin one; what is left
  * then are circles, which begin anywhere. */
-static void begin_all(struct thrum__layout *layout, const struct thrum__model *model,
+static void begin_all(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t first)
 {
-	const struct thrum__placer *placer = layout->placer;
+	const struct thrum__layout_placer *placer = layout->placer;
 
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
 			claim(layout, model, placer->extra[placer->open[i]].tail);
 	for (uint32_t task = first; task < layout->task_count; task++)
-		if (thrum__has_row(&model->tasks, task))
+		if (thrum__model_has_row(&model->tasks, task))
 			claim(layout, model, task);
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
 			follow(layout, model, placer->open[i]);
 	for (int circles = 0; circles < 2; circles++)
 		for (uint32_t task = first; task < layout->task_count; task++) {
-			const uint32_t *cell = thrum__has_row(&model->tasks, task)
-				? thrum__cell(&layout->tasks, task)
+			const uint32_t *cell = thrum__model_has_row(&model->tasks, task)
+				? thrum__timeline_cell(&layout->tasks, task)
 				: NULL;
 
 			if (cell && cell[THRUM__CELL_UNIT] == THRUM__NONE &&
@@ -279,7 +285,7 @@ static void begin_all(struct thrum__layout *layout, const struct thrum__model *m
 		}
 }
 
-static void find_parents(struct thrum__layout *layout, const struct thrum__model *model,
+static void find_parents(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	const uint32_t *units, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -287,9 +293,9 @@ static void find_parents(struct thrum__layout *layout, const struct thrum__model
 			thrum__layout_find_parent(layout, model, units[i]);
 }
 
-int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__model *model)
+int thrum__layout_collect(struct thrum__format_lay_out *layout, const struct thrum__model *model)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t first = layout->task_count, fresh = placer->fresh_count;
 	int error = make_room(layout, model);
 
@@ -312,26 +318,27 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 	return first == 0 ? thrum__layout_sweep(layout) : 0;
 }
 
-int thrum__layout_gather(struct thrum__layout *layout)
+int thrum__layout_gather(struct thrum__format_lay_out *layout)
 {
-	struct thrum__placer *placer = layout->placer;
-	const struct thrum__unit *units = layout->units;
-	struct thrum__piece *pieces = malloc((2ull * placer->fresh_count + 1) * sizeof(*pieces));
+	struct thrum__layout_placer *placer = layout->placer;
+	const struct thrum__layout_unit *units = layout->units;
+	struct thrum__timeline_piece *pieces = malloc(
+		(2ull * placer->fresh_count + 1) * sizeof(*pieces));
 	uint32_t count = 0;
 
 	if (!pieces)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
-		struct thrum__extra *extra = &placer->extra[unit];
+		struct thrum__layout_extra *extra = &placer->extra[unit];
 
 		extra->is_fresh = units[unit].row == THRUM__NONE && units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			pieces[count++] = (struct thrum__piece){.start = units[unit].start,
+			pieces[count++] = (struct thrum__timeline_piece){.start = units[unit].start,
 				.item = unit};
 	}
-	thrum__pieces_sort(pieces, pieces + count, count);
+	thrum__timeline_pieces_sort(pieces, pieces + count, count);
 	for (uint32_t i = 0; i < count; i++)
 		placer->fresh[i] = pieces[i].item;
 	placer->fresh_count = count;
@@ -340,20 +347,21 @@ int thrum__layout_gather(struct thrum__layout *layout)
 }
 
 /* Whether a unit may still change: it is pending, or a run of it hasn't ended. */
-static bool is_open(const struct thrum__layout *layout, const struct thrum__model *model,
+static bool is_open(const struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t unit)
 {
-	const struct thrum__extra *extra = &layout->placer->extra[unit];
+	const struct thrum__layout_extra *extra = &layout->placer->extra[unit];
 
 	return layout->units[unit].task != THRUM__NONE &&
 		(is_pending(model, extra->tail) || extra->busy == THRUM__OPEN);
 }
 
-int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__model *model)
+int thrum__layout_keep_open(struct thrum__format_lay_out *layout, const struct thrum__model *model)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t most = (uint64_t)placer->open_count + placer->fresh_count;
-	uint32_t *open = thrum__grown(placer->open, &placer->open_room, most, sizeof(*open));
+	uint32_t *open = thrum__base_grow_by_half(placer->open, &placer->open_room, most,
+		sizeof(*open));
 	uint32_t count = 0, left = 0;
 
 	if (!open)
@@ -368,7 +376,7 @@ int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__mo
 	}
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
-		struct thrum__extra *extra = &placer->extra[unit];
+		struct thrum__layout_extra *extra = &placer->extra[unit];
 
 		extra->is_fresh = layout->units[unit].row == THRUM__NONE &&
 			layout->units[unit].task != THRUM__NONE;

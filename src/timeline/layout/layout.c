@@ -20,10 +20,10 @@
 #define STEP 1024
 #define CHECKED_MOST 200000
 
-int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **layout)
+int thrum__layout_create(bool simplify, bool by_lane, struct thrum__format_lay_out **layout)
 {
-	struct thrum__layout *made = calloc(1, sizeof(*made));
-	struct thrum__placer *placer = calloc(1, sizeof(*placer));
+	struct thrum__format_lay_out *made = calloc(1, sizeof(*made));
+	struct thrum__layout_placer *placer = calloc(1, sizeof(*placer));
 
 	if (!made || !placer) {
 		free(made);
@@ -38,14 +38,14 @@ int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **lay
 	return 0;
 }
 
-void thrum__layout_destroy(struct thrum__layout *layout)
+void thrum__layout_destroy(struct thrum__format_lay_out *layout)
 {
 	if (!layout)
 		return;
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	for (uint32_t i = 0; i < layout->group_count; i++)
-		thrum__pile_finish(&placer->piles[i]);
+		thrum__layout_pile_finish(&placer->piles[i]);
 	free(placer->piles);
 	free(placer->extra);
 	free(placer->seats);
@@ -57,20 +57,20 @@ void thrum__layout_destroy(struct thrum__layout *layout)
 	free(layout->units);
 	free(layout->changed);
 	free(layout->adopted);
-	thrum__cells_finish(&layout->tasks);
+	thrum__timeline_cells_finish(&layout->tasks);
 	free(layout->groups);
 	free(layout);
 }
 
-bool thrum__layout_lasts(const struct thrum__layout *layout, uint32_t unit)
+bool thrum__layout_lasts(const struct thrum__format_lay_out *layout, uint32_t unit)
 {
 	return layout->placer->extra[unit].lasts;
 }
 
-uint32_t thrum__layout_next(const struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t task)
+uint32_t thrum__layout_next(const struct thrum__format_lay_out *layout,
+	const struct thrum__model *model, uint32_t task)
 {
-	const uint32_t *cell = thrum__cell(&layout->tasks, task);
+	const uint32_t *cell = thrum__timeline_cell(&layout->tasks, task);
 	uint32_t next = cell && cell[THRUM__CELL_UNIT] != THRUM__NONE ? cell[THRUM__CELL_NEXT]
 								      : THRUM__NONE;
 
@@ -80,13 +80,13 @@ uint32_t thrum__layout_next(const struct thrum__layout *layout, const struct thr
 		: THRUM__NONE;
 }
 
-size_t thrum__layout_memory(const struct thrum__layout *layout)
+size_t thrum__layout_memory(const struct thrum__format_lay_out *layout)
 {
-	const struct thrum__placer *placer = layout->placer;
+	const struct thrum__layout_placer *placer = layout->placer;
 	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
 		3 * sizeof(uint32_t);
 	size_t sum = sizeof(*layout) + sizeof(*placer) + placer->unit_room * unit +
-		thrum__cells_memory(&layout->tasks) +
+		thrum__timeline_cells_memory(&layout->tasks) +
 		((size_t)placer->adopted_room + placer->open_room) * sizeof(uint32_t);
 
 	for (uint32_t i = 0; i < layout->group_count; i++)
@@ -97,16 +97,16 @@ size_t thrum__layout_memory(const struct thrum__layout *layout)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static int group_of(struct thrum__layout *layout, const struct thrum__model *model, uint32_t lane,
-	uint32_t *group)
+static int group_of(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t lane, uint32_t *group)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	if (!placer->by_lane || lane >= model->lane_count)
 		lane = 0;
 	if (lane >= placer->lanes) {
-		uint32_t *grown = thrum__grown(placer->group_of_lane, &placer->lane_room,
-			lane + 1ull, sizeof(*grown));
+		uint32_t *grown = thrum__base_grow_by_half(placer->group_of_lane,
+			&placer->lane_room, lane + 1ull, sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -116,21 +116,21 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 	}
 	if (placer->group_of_lane[lane] == THRUM__NONE) {
 		uint32_t count = layout->group_count, room = placer->group_room;
-		struct thrum__group *groups = realloc(layout->groups,
+		struct thrum__layout_group *groups = realloc(layout->groups,
 			(count + 1) * sizeof(*groups));
 
 		if (!groups)
 			return -THRUM_E_MEMORY;
 		layout->groups = groups;
-		struct thrum__pile *piles = thrum__grown(placer->piles, &room, count + 1ull,
-			sizeof(*piles));
+		struct thrum__layout_pile *piles = thrum__base_grow_by_half(placer->piles, &room,
+			count + 1ull, sizeof(*piles));
 
 		if (!piles)
 			return -THRUM_E_MEMORY;
 		placer->piles = piles;
 		placer->group_room = room;
-		groups[count] = (struct thrum__group){.lane = lane};
-		piles[count] = (struct thrum__pile){0};
+		groups[count] = (struct thrum__layout_group){.lane = lane};
+		piles[count] = (struct thrum__layout_pile){0};
 		placer->group_of_lane[lane] = count;
 		layout->group_count++;
 	}
@@ -139,9 +139,9 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 }
 
 /* Where the groups lie in the picture: in the order of the lanes. */
-static void stack_groups(struct thrum__layout *layout)
+static void stack_groups(struct thrum__format_lay_out *layout)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	layout->rows = 0;
 	for (uint32_t lane = 0; lane < placer->lanes; lane++) {
@@ -163,10 +163,10 @@ static void stack_groups(struct thrum__layout *layout)
  * Whether an ancestor is to be seen beside the unit. One that ends as the unit takes over, so that
  * both share but an eighth of either's life, isn't: the turns of a loop are like that.
  */
-static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uint32_t unit)
+static bool is_beside(const struct thrum__format_lay_out *layout, uint32_t ancestor, uint32_t unit)
 {
-	const struct thrum__seat *old = &layout->placer->seats[ancestor];
-	const struct thrum__seat *new = &layout->placer->seats[unit];
+	const struct thrum__layout_seat *old = &layout->placer->seats[ancestor];
+	const struct thrum__layout_seat *new = &layout->placer->seats[unit];
 	int64_t shared = old->end - new->start;
 
 	return shared > 0 &&
@@ -174,7 +174,7 @@ static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uin
 }
 
 /* The nearest ancestor that is alive beside the unit, or NONE. */
-static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
+static uint32_t anchor_of(const struct thrum__format_lay_out *layout, uint32_t unit)
 {
 	uint32_t at = layout->units[unit].parent;
 
@@ -188,18 +188,18 @@ static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
 }
 
 /* The first row that is free for the unit, by the rules at the top. */
-static uint32_t row_for(struct thrum__layout *layout, const struct thrum__model *model,
+static uint32_t row_for(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t unit)
 {
-	struct thrum__placer *placer = layout->placer;
-	const struct thrum__unit *u = &layout->units[unit];
-	const struct thrum__seat *seat = &placer->seats[unit];
-	struct thrum__pile *pile = &placer->piles[u->group];
-	struct thrum__extra *extra = &placer->extra[unit];
+	struct thrum__layout_placer *placer = layout->placer;
+	const struct thrum__layout_unit *u = &layout->units[unit];
+	const struct thrum__layout_seat *seat = &placer->seats[unit];
+	struct thrum__layout_pile *pile = &placer->piles[u->group];
+	struct thrum__layout_extra *extra = &placer->extra[unit];
 	uint32_t from = 0, skip = THRUM__NONE;
 
 	if (extra->wish != THRUM__NONE &&
-		thrum__pile_fits(pile, placer->seats, extra->wish, seat->start, seat->end))
+		thrum__layout_pile_fits(pile, placer->seats, extra->wish, seat->start, seat->end))
 		return extra->wish;
 	/* The top row is the lane's own task's. */
 	if (!model->is_mirage && !extra->is_lane)
@@ -214,32 +214,34 @@ static uint32_t row_for(struct thrum__layout *layout, const struct thrum__model 
 		if (skip > from + 1)
 			from = skip - 1;
 	}
-	return thrum__pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
+	return thrum__layout_pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
 }
 
-static int sit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+static int sit(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit)
 {
-	struct thrum__unit *u = &layout->units[unit];
-	struct thrum__pile *pile = &layout->placer->piles[u->group];
+	struct thrum__layout_unit *u = &layout->units[unit];
+	struct thrum__layout_pile *pile = &layout->placer->piles[u->group];
 	uint32_t row = row_for(layout, model, unit);
-	int error = thrum__pile_reserve(pile, row);
+	int error = thrum__layout_pile_reserve(pile, row);
 
 	if (error)
 		return error;
-	thrum__pile_insert(pile, layout->placer->seats, row, unit);
+	thrum__layout_pile_insert(pile, layout->placer->seats, row, unit);
 	u->row = row;
 	layout->placer->extra[unit].wish = THRUM__NONE;
 	thrum__layout_touch(layout, unit);
 	return 0;
 }
 
-void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
+void thrum__layout_stand(struct thrum__format_lay_out *layout, uint32_t unit)
 {
-	struct thrum__unit *u = &layout->units[unit];
+	struct thrum__layout_unit *u = &layout->units[unit];
 
 	if (u->row == THRUM__NONE)
 		return;
-	thrum__pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->row, unit);
+	thrum__layout_pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->row,
+		unit);
 	layout->placer->extra[unit].wish = u->row;
 	u->row = THRUM__NONE;
 	thrum__layout_touch(layout, unit);
@@ -252,15 +254,15 @@ void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
  * then those that need more. The latter stand up when their row has no room, and are placed with
  * the new ones.
  */
-static int fit_open(struct thrum__layout *layout, const struct thrum__model *model)
+static int fit_open(struct thrum__format_lay_out *layout, const struct thrum__model *model)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	for (int grows = 0; grows < 2; grows++) {
 		for (uint32_t i = 0; i < placer->open_count; i++) {
 			uint32_t unit = placer->open[i], row = layout->units[unit].row;
-			struct thrum__pile *pile = &placer->piles[layout->units[unit].group];
-			struct thrum__seat *seat = &placer->seats[unit];
+			struct thrum__layout_pile *pile = &placer->piles[layout->units[unit].group];
+			struct thrum__layout_seat *seat = &placer->seats[unit];
 			int64_t start, end;
 
 			if (row == THRUM__NONE)
@@ -270,12 +272,12 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 				(!grows && (start < seat->start || end > seat->end)))
 				continue;
 			if (start == seat->start &&
-				thrum__pile_stretch(pile, placer->seats, row, unit, end))
+				thrum__layout_pile_stretch(pile, placer->seats, row, unit, end))
 				continue;
 			thrum__layout_stand(layout, unit);
 			seat->start = start;
 			seat->end = end;
-			if (thrum__pile_fits(pile, placer->seats, row, start, end)) {
+			if (thrum__layout_pile_fits(pile, placer->seats, row, start, end)) {
 				int error = sit(layout, model, unit);
 
 				if (error)
@@ -304,8 +306,8 @@ static void turn(uint32_t *units, uint32_t count)
  * creations cross none; but before those that begin after an end: else each row's free stretch
  * would lie in its middle, and be hard to find.
  */
-static void order(struct thrum__layout *layout, const struct thrum__model *model, uint32_t *stack,
-	uint32_t count)
+static void order(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t *stack, uint32_t count)
 {
 	turn(stack, count);
 	for (uint32_t last = count, i; last > 0; last = i) {
@@ -326,12 +328,12 @@ static void order(struct thrum__layout *layout, const struct thrum__model *model
 /* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
  * lanes' own; those without a parent, the earliest first; children of units that have rows. The
  * others go into their parents' lists, the earliest first. */
-static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
+static uint32_t push_roots(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t *stack)
 {
-	struct thrum__placer *placer = layout->placer;
-	struct thrum__extra *extra = placer->extra;
-	const struct thrum__unit *units = layout->units;
+	struct thrum__layout_placer *placer = layout->placer;
+	struct thrum__layout_extra *extra = placer->extra;
+	const struct thrum__layout_unit *units = layout->units;
 	uint32_t depth = 0;
 
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
@@ -358,11 +360,12 @@ static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__mod
 	return depth;
 }
 
-static int place_one(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+static int place_one(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit)
 {
-	struct thrum__placer *placer = layout->placer;
-	struct thrum__unit *u = &layout->units[unit];
-	struct thrum__seat *seat = &placer->seats[unit];
+	struct thrum__layout_placer *placer = layout->placer;
+	struct thrum__layout_unit *u = &layout->units[unit];
+	struct thrum__layout_seat *seat = &placer->seats[unit];
 
 	if (placer->extra[unit].wish == THRUM__NONE) {
 		if (u->parent == THRUM__NONE || placer->extra[unit].is_lane) {
@@ -380,11 +383,11 @@ static int place_one(struct thrum__layout *layout, const struct thrum__model *mo
 }
 
 /* Places what is on the stack, and its children. */
-static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
+static int place_all(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
 	void *context)
 {
-	const struct thrum__extra *extra = layout->placer->extra;
+	const struct thrum__layout_extra *extra = layout->placer->extra;
 	int error = 0;
 
 	for (uint32_t done = 1; depth > 0 && !error; done++) {
@@ -402,10 +405,10 @@ static int place_all(struct thrum__layout *layout, const struct thrum__model *mo
 	return error;
 }
 
-static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
+static int place_fresh(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
 	int error = stack ? 0 : -THRUM_E_MEMORY;
 
@@ -426,7 +429,7 @@ static int place_fresh(struct thrum__layout *layout, const struct thrum__model *
 	return error;
 }
 
-int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
+int thrum__layout_update(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {
 	for (uint32_t i = 0; i < layout->changed_count; i++)

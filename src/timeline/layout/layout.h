@@ -11,7 +11,7 @@
 
 #include "timeline/cells.h"
 
-struct thrum__unit {
+struct thrum__layout_unit {
 	int64_t start,
 		end;     /* what it occupies: from its first task's start to its last one's end or
 			    last activity; still pending when the trace ends: as last was heard */
@@ -24,17 +24,17 @@ struct thrum__unit {
 };
 
 /* Units of one lane (of all lanes together where grouping is off or there is but one). */
-struct thrum__group {
+struct thrum__layout_group {
 	uint32_t lane;            /* NONE: all */
 	uint32_t first_row, rows; /* in the picture */
 };
 
-struct thrum__layout {
-	struct thrum__unit *units;
+struct thrum__format_lay_out {
+	struct thrum__layout_unit *units;
 	uint32_t unit_count;
-	struct thrum__cells tasks; /* thrum__layout_unit */
+	struct thrum__timeline_cells tasks; /* thrum__layout_unit */
 	uint32_t task_count;
-	struct thrum__group *groups;
+	struct thrum__layout_group *groups;
 	uint32_t group_count;
 	uint32_t rows;
 	bool simplify; /* by `start` and `parent`; else by `created` and `creator` */
@@ -44,11 +44,12 @@ struct thrum__layout {
 	uint32_t *adopted, adopted_count;
 	uint32_t updates;
 	bool is_shifted; /* in the last update all may be elsewhere, and `changed` is incomplete */
-	struct thrum__placer *placer;
+	struct thrum__layout_placer *placer;
 };
 
-THRUM__MUST_USE int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **);
-void thrum__layout_destroy(struct thrum__layout *); /* NULL is fine */
+THRUM__MUST_USE int thrum__layout_create(bool simplify, bool by_lane,
+	struct thrum__format_lay_out **);
+void thrum__layout_destroy(struct thrum__format_lay_out *); /* NULL is fine */
 
 /*
  * Gives rows to what the model has got since, and takes them from what it forgot. O(n log n) for n
@@ -56,20 +57,20 @@ void thrum__layout_destroy(struct thrum__layout *); /* NULL is fine */
  * 1. Returns 0; or -THRUM_E_MEMORY, or, when `progress` returned false, 1: then some units have no
  * row yet, and another call goes on.
  */
-THRUM__MUST_USE int thrum__layout_update(struct thrum__layout *, const struct thrum__model *,
-	bool (*progress)(void *context, double part), void *context);
+THRUM__MUST_USE int thrum__layout_update(struct thrum__format_lay_out *,
+	const struct thrum__model *, bool (*progress)(void *context, double part), void *context);
 
 /* The unit of a task, or NONE: it is forgotten, or wasn't there at the last update. */
-static inline uint32_t thrum__layout_unit(const struct thrum__layout *layout, uint32_t task)
+static inline uint32_t thrum__layout_unit(const struct thrum__format_lay_out *layout, uint32_t task)
 {
-	const uint32_t *cell = thrum__cell(&layout->tasks, task);
+	const uint32_t *cell = thrum__timeline_cell(&layout->tasks, task);
 
 	return cell ? *cell : THRUM__NONE;
 }
 
 /* A unit's parent as it is now, or NONE. */
-static inline uint32_t thrum__layout_parent(const struct thrum__layout *layout,
-	const struct thrum__unit *unit)
+static inline uint32_t thrum__layout_parent(const struct thrum__format_lay_out *layout,
+	const struct thrum__layout_unit *unit)
 {
 	uint32_t parent = unit->parent;
 
@@ -81,26 +82,26 @@ static inline uint32_t thrum__layout_parent(const struct thrum__layout *layout,
 	return THRUM__NONE;
 }
 
-static inline uint32_t thrum__layout_row(const struct thrum__layout *layout, uint32_t unit)
+static inline uint32_t thrum__layout_row(const struct thrum__format_lay_out *layout, uint32_t unit)
 {
-	const struct thrum__unit *u = &layout->units[unit];
+	const struct thrum__layout_unit *u = &layout->units[unit];
 
 	return layout->groups[u->group].first_row + u->row;
 }
 
 /* Whether a unit, pending, has its row to the end of the trace: it should resolve, is a lane's own
  * task, or something was heard of it shortly before. Others are silent: a stub shows that. */
-bool thrum__layout_lasts(const struct thrum__layout *, uint32_t unit);
+bool thrum__layout_lasts(const struct thrum__format_lay_out *, uint32_t unit);
 
 /* The next task of a unit's chain, or NONE at its end (a target that belongs to another unit is an
  * end too). */
-uint32_t thrum__layout_next(const struct thrum__layout *, const struct thrum__model *,
+uint32_t thrum__layout_next(const struct thrum__format_lay_out *, const struct thrum__model *,
 	uint32_t task);
 
-size_t thrum__layout_memory(const struct thrum__layout *);
+size_t thrum__layout_memory(const struct thrum__format_lay_out *);
 
 /* The walker of THRUM_DEBUG=3: no overlap in a row, every task in one unit, chains that end, no
  * circles of parents, everything in its place. Slow. */
-bool thrum__layout_is_valid(const struct thrum__layout *, const struct thrum__model *);
+bool thrum__layout_is_valid(const struct thrum__format_lay_out *, const struct thrum__model *);
 
 #endif

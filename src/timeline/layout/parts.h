@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of the layout share. Internal to view/. */
+/* What the files of the layout share. Private to this room. */
 #ifndef TIMELINE_LAYOUT_PARTS_H
 #define TIMELINE_LAYOUT_PARTS_H
 
@@ -16,7 +16,7 @@ enum {
 };
 
 /* Of a unit: what only placing needs. */
-struct thrum__extra {
+struct thrum__layout_extra {
 	int64_t busy;     /* the end of the last run of it */
 	uint32_t tail;    /* the chain's last task */
 	uint32_t anchor;  /* the nearest ancestor that was alive beside it, or NONE */
@@ -32,14 +32,14 @@ struct thrum__extra {
 	uint32_t pruned; /* the update that looked last for what is forgotten of it */
 };
 
-struct thrum__placer {
+struct thrum__layout_placer {
 	bool by_lane;
 	bool logs;     /* changes are noted: not those of a first update, which is everything */
 	uint32_t odd;  /* since the last sweep: parents that may make a circle */
 	uint32_t dead; /* since then: units that are no more, but whose numbers aren't free */
 	int64_t near;  /* ns: what is a moment in this trace */
-	struct thrum__extra *extra; /* by unit, as the next */
-	struct thrum__seat *seats;
+	struct thrum__layout_extra *extra; /* by unit, as the next */
+	struct thrum__layout_seat *seats;
 	uint32_t unit_room, adopted_room;
 	uint32_t *free; /* numbers that may be used again; with room for all units */
 	uint32_t free_count;
@@ -47,41 +47,44 @@ struct thrum__placer {
 	uint32_t open_count, open_room;
 	uint32_t *fresh; /* units without a row; once gathered, by start; with room for all */
 	uint32_t fresh_count;
-	struct thrum__pile *piles; /* by group */
+	struct thrum__layout_pile *piles; /* by group */
 	uint32_t group_room;
 	uint32_t *group_of_lane; /* by lane */
 	uint32_t lanes, lane_room;
 };
 
 /* Finds out whose child a unit is. */
-void thrum__layout_find_parent(struct thrum__layout *, const struct thrum__model *, uint32_t unit);
+void thrum__layout_find_parent(struct thrum__format_lay_out *, const struct thrum__model *,
+	uint32_t unit);
 
 /* Forgets what the model forgot. */
-void thrum__layout_forget(struct thrum__layout *, const struct thrum__model *);
+void thrum__layout_forget(struct thrum__format_lay_out *, const struct thrum__model *);
 
 /* Makes units of the model's new tasks, lets open ones grow, forgets what is forgotten. */
-THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct thrum__model *);
+THRUM__MUST_USE int thrum__layout_collect(struct thrum__format_lay_out *,
+	const struct thrum__model *);
 
 /* Leaves in `fresh` what has no row, by start. */
-THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *);
+THRUM__MUST_USE int thrum__layout_gather(struct thrum__format_lay_out *);
 
 /* Fills `open` again. */
-THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__layout *, const struct thrum__model *);
+THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__format_lay_out *,
+	const struct thrum__model *);
 
 /* What a unit occupies in its row: end > start. */
-void thrum__layout_occupied(struct thrum__layout *, const struct thrum__model *, uint32_t unit,
-	int64_t *start, int64_t *end);
+void thrum__layout_occupied(struct thrum__format_lay_out *, const struct thrum__model *,
+	uint32_t unit, int64_t *start, int64_t *end);
 
 /* Takes a unit out of its row, if it has one; it will wish for it. */
-void thrum__layout_stand(struct thrum__layout *, uint32_t unit);
+void thrum__layout_stand(struct thrum__format_lay_out *, uint32_t unit);
 
 /* Notes that a unit is not what it was. */
-void thrum__layout_touch(struct thrum__layout *, uint32_t unit);
+void thrum__layout_touch(struct thrum__format_lay_out *, uint32_t unit);
 
 /* Notes that a task is in another unit than before. */
-void thrum__layout_log(struct thrum__layout *, uint32_t task);
+void thrum__layout_log(struct thrum__format_lay_out *, uint32_t task);
 
 /* Makes parents what they should be, and numbers free, once there is much to do. */
-THRUM__MUST_USE int thrum__layout_sweep(struct thrum__layout *);
+THRUM__MUST_USE int thrum__layout_sweep(struct thrum__format_lay_out *);
 
 #endif

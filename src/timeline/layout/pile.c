@@ -18,12 +18,12 @@
 /* How much of a list, from its end, is looked at until it joins the tree. */
 #define LOOKS 32
 
-static const struct thrum__slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
+static const struct thrum__layout_slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
 /* ---- One row: an AVL tree, whose height bounds all recursion to some 45 calls -----------------
  */
 
-static int height(const struct thrum__seat *seats, uint32_t unit)
+static int height(const struct thrum__layout_seat *seats, uint32_t unit)
 {
 	return unit == THRUM__NONE ? 0 : seats[unit].height;
 }
@@ -33,9 +33,9 @@ static int64_t greater(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void pull(struct thrum__seat *seats, uint32_t unit)
+static void pull(struct thrum__layout_seat *seats, uint32_t unit)
 {
-	struct thrum__seat *seat = &seats[unit];
+	struct thrum__layout_seat *seat = &seats[unit];
 	int left = height(seats, seat->left), right = height(seats, seat->right);
 
 	seat->height = (uint8_t)((left > right ? left : right) + 1);
@@ -43,20 +43,20 @@ static void pull(struct thrum__seat *seats, uint32_t unit)
 	seat->last = seat->end;
 	seat->gap = 0;
 	if (seat->left != THRUM__NONE) {
-		const struct thrum__seat *other = &seats[seat->left];
+		const struct thrum__layout_seat *other = &seats[seat->left];
 
 		seat->first = other->first;
 		seat->gap = greater(other->gap, seat->start - other->last);
 	}
 	if (seat->right != THRUM__NONE) {
-		const struct thrum__seat *other = &seats[seat->right];
+		const struct thrum__layout_seat *other = &seats[seat->right];
 
 		seat->last = other->last;
 		seat->gap = greater(seat->gap, greater(other->gap, other->first - seat->end));
 	}
 }
 
-static uint32_t rotate_right(struct thrum__seat *seats, uint32_t unit)
+static uint32_t rotate_right(struct thrum__layout_seat *seats, uint32_t unit)
 {
 	uint32_t top = seats[unit].left;
 
@@ -67,7 +67,7 @@ static uint32_t rotate_right(struct thrum__seat *seats, uint32_t unit)
 	return top;
 }
 
-static uint32_t rotate_left(struct thrum__seat *seats, uint32_t unit)
+static uint32_t rotate_left(struct thrum__layout_seat *seats, uint32_t unit)
 {
 	uint32_t top = seats[unit].right;
 
@@ -78,20 +78,20 @@ static uint32_t rotate_left(struct thrum__seat *seats, uint32_t unit)
 	return top;
 }
 
-static uint32_t balance(struct thrum__seat *seats, uint32_t unit)
+static uint32_t balance(struct thrum__layout_seat *seats, uint32_t unit)
 {
-	struct thrum__seat *seat = &seats[unit];
+	struct thrum__layout_seat *seat = &seats[unit];
 	int lean = height(seats, seat->left) - height(seats, seat->right);
 
 	if (lean > 1) {
-		const struct thrum__seat *left = &seats[seat->left];
+		const struct thrum__layout_seat *left = &seats[seat->left];
 
 		if (height(seats, left->left) < height(seats, left->right))
 			seat->left = rotate_left(seats, seat->left);
 		return rotate_right(seats, unit);
 	}
 	if (lean < -1) {
-		const struct thrum__seat *right = &seats[seat->right];
+		const struct thrum__layout_seat *right = &seats[seat->right];
 
 		if (height(seats, right->right) < height(seats, right->left))
 			seat->right = rotate_right(seats, seat->right);
@@ -101,7 +101,7 @@ static uint32_t balance(struct thrum__seat *seats, uint32_t unit)
 	return unit;
 }
 
-static uint32_t insert(struct thrum__seat *seats, uint32_t root, uint32_t unit)
+static uint32_t insert(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
 {
 	if (root == THRUM__NONE)
 		return unit;
@@ -112,7 +112,7 @@ static uint32_t insert(struct thrum__seat *seats, uint32_t root, uint32_t unit)
 	return balance(seats, root);
 }
 
-static uint32_t take_first(struct thrum__seat *seats, uint32_t root, uint32_t *first)
+static uint32_t take_first(struct thrum__layout_seat *seats, uint32_t root, uint32_t *first)
 {
 	if (seats[root].left == THRUM__NONE) {
 		*first = root;
@@ -122,7 +122,7 @@ static uint32_t take_first(struct thrum__seat *seats, uint32_t root, uint32_t *f
 	return balance(seats, root);
 }
 
-static uint32_t take(struct thrum__seat *seats, uint32_t root, uint32_t unit)
+static uint32_t take(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
 {
 	if (root == unit) {
 		uint32_t left = seats[unit].left, right = seats[unit].right, first;
@@ -145,7 +145,7 @@ static uint32_t take(struct thrum__seat *seats, uint32_t root, uint32_t unit)
 
 /* One tree of all before a unit, the unit, and all behind it. Blelloch, Ferizovic, Sun, "Just Join
  * for Parallel Ordered Sets", 2016. */
-static uint32_t join(struct thrum__seat *seats, uint32_t left, uint32_t unit, uint32_t right)
+static uint32_t join(struct thrum__layout_seat *seats, uint32_t left, uint32_t unit, uint32_t right)
 {
 	int lean = height(seats, left) - height(seats, right);
 
@@ -164,7 +164,7 @@ static uint32_t join(struct thrum__seat *seats, uint32_t left, uint32_t unit, ui
 }
 
 /* Drops what is gone, up to the first that isn't. */
-static uint32_t shed(struct thrum__seat *seats, uint32_t root)
+static uint32_t shed(struct thrum__layout_seat *seats, uint32_t root)
 {
 	uint32_t left;
 
@@ -180,7 +180,7 @@ static uint32_t shed(struct thrum__seat *seats, uint32_t root)
 	return left == seats[root].left ? root : join(seats, left, root, seats[root].right);
 }
 
-static bool fits(const struct thrum__seat *seats, uint32_t root, int64_t start, int64_t end)
+static bool fits(const struct thrum__layout_seat *seats, uint32_t root, int64_t start, int64_t end)
 {
 	int64_t before = INT64_MIN, after = INT64_MAX;
 
@@ -198,9 +198,10 @@ static bool fits(const struct thrum__seat *seats, uint32_t root, int64_t start, 
 
 /* ---- All rows -------------------------------------------------------------------------------- */
 
-static struct thrum__slack best_of(const struct thrum__slack *a, const struct thrum__slack *b)
+static struct thrum__layout_slack best_of(const struct thrum__layout_slack *a,
+	const struct thrum__layout_slack *b)
 {
-	return (struct thrum__slack){
+	return (struct thrum__layout_slack){
 		.start = greater(a->start, b->start),
 		.end = a->end < b->end ? a->end : b->end,
 		.gap = greater(a->gap, b->gap),
@@ -208,17 +209,17 @@ static struct thrum__slack best_of(const struct thrum__slack *a, const struct th
 	};
 }
 
-static bool are_same(const struct thrum__slack *a, const struct thrum__slack *b)
+static bool are_same(const struct thrum__layout_slack *a, const struct thrum__layout_slack *b)
 {
 	return a->start == b->start && a->end == b->end && a->gap == b->gap && a->late == b->late;
 }
 
 /* A row's slack changed. */
-static void climb(struct thrum__slack *tree, uint32_t node)
+static void climb(struct thrum__layout_slack *tree, uint32_t node)
 {
 	while (node > 1) {
 		node /= 2;
-		struct thrum__slack best = best_of(&tree[2 * node], &tree[2 * node + 1]);
+		struct thrum__layout_slack best = best_of(&tree[2 * node], &tree[2 * node + 1]);
 
 		if (are_same(&best, &tree[node]))
 			return;
@@ -228,11 +229,13 @@ static void climb(struct thrum__slack *tree, uint32_t node)
 
 /* To be called when something was taken out of a row, or put into its tree. The widest gap may be
  * told too wide while there is a list. */
-static void update(struct thrum__pile *pile, const struct thrum__seat *seats, uint32_t row)
+static void update(struct thrum__layout_pile *pile, const struct thrum__layout_seat *seats,
+	uint32_t row)
 {
-	struct thrum__slack *slack = &pile->tree[pile->room + row];
-	const struct thrum__line *line = &pile->line[row];
-	const struct thrum__seat *root = line->root != THRUM__NONE ? &seats[line->root] : NULL;
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
+	const struct thrum__layout_pile_track *line = &pile->line[row];
+	const struct thrum__layout_seat *root = line->root != THRUM__NONE ? &seats[line->root]
+									  : NULL;
 	uint32_t last = line->tail != THRUM__NONE ? line->tail : line->root;
 
 	if (last == THRUM__NONE) {
@@ -253,9 +256,9 @@ static void update(struct thrum__pile *pile, const struct thrum__seat *seats, ui
 }
 
 /* Lets all that is in the list be in the tree. */
-static void settle(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row)
+static void settle(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats, uint32_t row)
 {
-	struct thrum__line *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[row];
 
 	for (uint32_t unit = line->head, next; unit != THRUM__NONE; unit = next) {
 		next = seats[unit].right;
@@ -267,14 +270,15 @@ static void settle(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t
 }
 
 /* Puts a unit behind all of a row. */
-static void append(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row, uint32_t unit)
+static void append(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats, uint32_t row,
+	uint32_t unit)
 {
-	struct thrum__line *line = &pile->line[row];
-	struct thrum__slack *slack = &pile->tree[pile->room + row];
-	struct thrum__seat *seat = &seats[unit];
+	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
+	struct thrum__layout_seat *seat = &seats[unit];
 
 	if (line->root == THRUM__NONE && line->tail == THRUM__NONE)
-		*slack = (struct thrum__slack){.start = seat->start};
+		*slack = (struct thrum__layout_slack){.start = seat->start};
 	else
 		slack->gap = greater(slack->gap, seat->start - slack->end);
 	slack->end = seat->end;
@@ -290,8 +294,8 @@ static void append(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t
 
 /* The last of a row's list that starts at a time or before, and what is behind it; or NONE: it may
  * be anywhere. */
-static uint32_t in_list(const struct thrum__line *line, const struct thrum__seat *seats,
-	int64_t start, uint32_t *after)
+static uint32_t in_list(const struct thrum__layout_pile_track *line,
+	const struct thrum__layout_seat *seats, int64_t start, uint32_t *after)
 {
 	uint32_t at = line->tail;
 
@@ -306,11 +310,11 @@ static uint32_t in_list(const struct thrum__line *line, const struct thrum__seat
 }
 
 /* Takes a unit out of a row's list. */
-static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit)
+static void take_off(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit)
 {
-	struct thrum__line *line = &pile->line[row];
-	struct thrum__slack *slack = &pile->tree[pile->room + row];
+	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
 	uint32_t before = seats[unit].left, after = seats[unit].right;
 
 	if (before == THRUM__NONE)
@@ -325,14 +329,14 @@ static void take_off(struct thrum__pile *pile, struct thrum__seat *seats, uint32
 		slack->gap = greater(slack->gap, seats[after].start - seats[before].end);
 }
 
-void thrum__pile_finish(struct thrum__pile *pile)
+void thrum__layout_pile_finish(struct thrum__layout_pile *pile)
 {
 	free(pile->line);
 	free(pile->tree);
-	*pile = (struct thrum__pile){0};
+	*pile = (struct thrum__layout_pile){0};
 }
 
-int thrum__pile_reserve(struct thrum__pile *pile, uint32_t row)
+int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t row)
 {
 	uint32_t room = pile->room ? pile->room : 16;
 
@@ -341,8 +345,10 @@ int thrum__pile_reserve(struct thrum__pile *pile, uint32_t row)
 	if (room <= row || 2 * (uint64_t)room * sizeof(*pile->tree) > SIZE_MAX / 2)
 		return -THRUM_E_MEMORY;
 	if (room > pile->room) {
-		struct thrum__slack *tree = malloc((size_t)2 * room * sizeof(*tree));
-		struct thrum__line *line = tree ? realloc(pile->line, room * sizeof(*line)) : NULL;
+		struct thrum__layout_slack *tree = malloc((size_t)2 * room * sizeof(*tree));
+		struct thrum__layout_pile_track *line = tree
+			? realloc(pile->line, room * sizeof(*line))
+			: NULL;
 
 		if (!line) {
 			free(tree);
@@ -351,8 +357,8 @@ int thrum__pile_reserve(struct thrum__pile *pile, uint32_t row)
 		for (uint32_t i = 0; i < room; i++) {
 			tree[room + i] = i < pile->room ? pile->tree[pile->room + i] : EMPTY;
 			if (i >= pile->room)
-				line[i] = (struct thrum__line){THRUM__NONE, THRUM__NONE,
-					THRUM__NONE};
+				line[i] = (struct thrum__layout_pile_track){THRUM__NONE,
+					THRUM__NONE, THRUM__NONE};
 		}
 		free(pile->tree);
 		pile->line = line;
@@ -366,18 +372,18 @@ int thrum__pile_reserve(struct thrum__pile *pile, uint32_t row)
 	return 0;
 }
 
-static bool is_free(const struct thrum__slack *slack, int64_t start, int64_t end)
+static bool is_free(const struct thrum__layout_slack *slack, int64_t start, int64_t end)
 {
 	return slack->start >= end || slack->end <= start;
 }
 
-static bool may_have_gap(const struct thrum__slack *slack, int64_t start, int64_t end)
+static bool may_have_gap(const struct thrum__layout_slack *slack, int64_t start, int64_t end)
 {
 	return slack->gap >= end - start && slack->late >= end;
 }
 
-bool thrum__pile_fits(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
-	int64_t start, int64_t end)
+bool thrum__layout_pile_fits(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row, int64_t start, int64_t end)
 {
 	uint32_t before, after;
 
@@ -391,10 +397,10 @@ bool thrum__pile_fits(struct thrum__pile *pile, struct thrum__seat *seats, uint3
 	return fits(seats, pile->line[row].root, start, end);
 }
 
-static uint32_t find(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t from,
-	int64_t start, int64_t end)
+static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t from, int64_t start, int64_t end)
 {
-	const struct thrum__slack *tree = pile->tree;
+	const struct thrum__layout_slack *tree = pile->tree;
 	unsigned tries = TRIES;
 
 	if (from >= pile->room)
@@ -409,7 +415,7 @@ static uint32_t find(struct thrum__pile *pile, struct thrum__seat *seats, uint32
 					node++;
 				continue;
 			}
-			if (thrum__pile_fits(pile, seats, node - pile->room, start, end))
+			if (thrum__layout_pile_fits(pile, seats, node - pile->room, start, end))
 				return node - pile->room;
 			tries--;
 			break;
@@ -423,18 +429,18 @@ static uint32_t find(struct thrum__pile *pile, struct thrum__seat *seats, uint32
 	return pile->room;
 }
 
-uint32_t thrum__pile_find(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t from,
-	uint32_t skip, int64_t start, int64_t end)
+uint32_t thrum__layout_pile_find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t from, uint32_t skip, int64_t start, int64_t end)
 {
 	uint32_t row = find(pile, seats, from, start, end);
 
 	return row == skip ? find(pile, seats, skip + 1, start, end) : row;
 }
 
-void thrum__pile_insert(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit)
+void thrum__layout_pile_insert(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit)
 {
-	struct thrum__line *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[row];
 	uint32_t before, after;
 
 	seats[unit].is_gone = false;
@@ -458,8 +464,8 @@ void thrum__pile_insert(struct thrum__pile *pile, struct thrum__seat *seats, uin
 	update(pile, seats, row);
 }
 
-bool thrum__pile_stretch(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit, int64_t end)
+bool thrum__layout_pile_stretch(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit, int64_t end)
 {
 	if (pile->line[row].tail != unit)
 		return false;
@@ -469,10 +475,10 @@ bool thrum__pile_stretch(struct thrum__pile *pile, struct thrum__seat *seats, ui
 	return true;
 }
 
-void thrum__pile_remove(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit)
+void thrum__layout_pile_remove(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit)
 {
-	struct thrum__line *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[row];
 
 	if (line->root == THRUM__NONE || seats[unit].start >= seats[line->root].last)
 		take_off(pile, seats, row, unit);
@@ -481,9 +487,10 @@ void thrum__pile_remove(struct thrum__pile *pile, struct thrum__seat *seats, uin
 	update(pile, seats, row);
 }
 
-void thrum__pile_shed(struct thrum__pile *pile, struct thrum__seat *seats, uint32_t row)
+void thrum__layout_pile_shed(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t row)
 {
-	struct thrum__line *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[row];
 	uint32_t unit;
 
 	line->root = shed(seats, line->root);

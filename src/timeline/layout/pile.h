@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The rows of one group, and which row is the first that is free for a stretch of time. Internal to
- * view/: what layout.c places units with.
+ * this room: layout.c places units with.
  */
 #ifndef TIMELINE_LAYOUT_PILE_H
 #define TIMELINE_LAYOUT_PILE_H
@@ -10,17 +10,17 @@
 
 /* Of a unit: what it occupies (the end is not part of it), and its node in the AVL tree of its row,
  * or its place in the row's list. */
-struct thrum__seat {
+struct thrum__layout_seat {
 	int64_t start, end;
 	int64_t first, last; /* of the subtree: the least start, the greatest end */
 	int64_t gap;         /* of the subtree: the widest free stretch between two */
 	uint32_t left, right;
 	uint8_t height;
-	bool is_gone; /* set before thrum__pile_shed */
+	bool is_gone; /* set before thrum__layout_pile_shed */
 };
 
 /* How free rows are: of a row, or the best of many, each by its own. */
-struct thrum__slack {
+struct thrum__layout_slack {
 	int64_t start; /* free before */
 	int64_t end;   /* free from */
 	int64_t gap;   /* free in between: the widest, or more */
@@ -28,39 +28,40 @@ struct thrum__slack {
 };
 
 /* What lies in a row: the tree's root, and a list of what came behind all that is in the tree. */
-struct thrum__line {
+struct thrum__layout_pile_track {
 	uint32_t root, head, tail; /* or NONE */
 };
 
-struct thrum__pile {
-	struct thrum__line *line;  /* by row */
-	struct thrum__slack *tree; /* 2 * room: 1 is the root, room + row the leaves */
-	uint32_t rows, room;       /* room: a power of two, or 0 */
+struct thrum__layout_pile {
+	struct thrum__layout_pile_track *line; /* by row */
+	struct thrum__layout_slack *tree;      /* 2 * room: 1 is the root, room + row the leaves */
+	uint32_t rows, room;                   /* room: a power of two, or 0 */
 };
 
-void thrum__pile_finish(struct thrum__pile *);
+void thrum__layout_pile_finish(struct thrum__layout_pile *);
 
 /* Makes sure that a row can be used. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__pile_reserve(struct thrum__pile *, uint32_t row);
+THRUM__MUST_USE int thrum__layout_pile_reserve(struct thrum__layout_pile *, uint32_t row);
 
 /* Whether a row is free from start to end. */
-bool thrum__pile_fits(struct thrum__pile *, struct thrum__seat *seats, uint32_t row, int64_t start,
-	int64_t end);
+bool thrum__layout_pile_fits(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t row, int64_t start, int64_t end);
 
 /* The first row from `from` on that is free, `skip` excepted (NONE: nothing is skipped): or, where
  * many are nearly free, one of the next. */
-uint32_t thrum__pile_find(struct thrum__pile *, struct thrum__seat *seats, uint32_t from,
-	uint32_t skip, int64_t start, int64_t end);
+uint32_t thrum__layout_pile_find(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t from, uint32_t skip, int64_t start, int64_t end);
 
 /* The unit's seat has start and end; the row is reserved and free. */
-void thrum__pile_insert(struct thrum__pile *, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit);
+void thrum__layout_pile_insert(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit);
 /* Gives the last unit of a row another end, when that is easy. */
-bool thrum__pile_stretch(struct thrum__pile *, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit, int64_t end);
-void thrum__pile_remove(struct thrum__pile *, struct thrum__seat *seats, uint32_t row,
-	uint32_t unit);
+bool thrum__layout_pile_stretch(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit, int64_t end);
+void thrum__layout_pile_remove(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t row, uint32_t unit);
 /* Takes those out of a row that are gone, up to the first that isn't: they are gone no more. */
-void thrum__pile_shed(struct thrum__pile *, struct thrum__seat *seats, uint32_t row);
+void thrum__layout_pile_shed(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
+	uint32_t row);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* ---- Parents --------------------------------------------------------------------------------- */
 
-void thrum__layout_find_parent(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t unit)
+void thrum__layout_find_parent(struct thrum__format_lay_out *layout,
+	const struct thrum__model *model, uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task, old = layout->units[unit].parent;
 	uint32_t parent = thrum__layout_unit(layout,
@@ -28,7 +28,7 @@ void thrum__layout_find_parent(struct thrum__layout *layout, const struct thrum_
 }
 
 /* What a unit is part of by now; halves the way for who comes next. */
-static uint32_t living(struct thrum__unit *units, uint32_t unit)
+static uint32_t living(struct thrum__layout_unit *units, uint32_t unit)
 {
 	while (unit != THRUM__NONE && units[unit].task == THRUM__NONE) {
 		uint32_t next = units[unit].parent;
@@ -41,9 +41,9 @@ static uint32_t living(struct thrum__unit *units, uint32_t unit)
 }
 
 /* Points parents that became part of another unit to that, and cuts circles open. */
-static int cut_circles(struct thrum__layout *layout)
+static int cut_circles(struct thrum__format_lay_out *layout)
 {
-	struct thrum__unit *units = layout->units;
+	struct thrum__layout_unit *units = layout->units;
 	uint32_t *walk = calloc(layout->unit_count + 1ull, sizeof(*walk));
 
 	if (!walk)
@@ -67,9 +67,9 @@ static int cut_circles(struct thrum__layout *layout)
 	return 0;
 }
 
-int thrum__layout_sweep(struct thrum__layout *layout)
+int thrum__layout_sweep(struct thrum__format_lay_out *layout)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 	bool is_first = layout->updates == 1;
 	uint64_t wanted = (uint64_t)placer->odd + placer->dead;
 
@@ -92,7 +92,7 @@ int thrum__layout_sweep(struct thrum__layout *layout)
 /* ---- What is forgotten ----------------------------------------------------------------------- */
 
 /* A chain whose last task is forgotten is over. It has its row until that is cleared. */
-static void end_chain(struct thrum__layout *layout, uint32_t unit)
+static void end_chain(struct thrum__format_lay_out *layout, uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task;
 
@@ -100,7 +100,7 @@ static void end_chain(struct thrum__layout *layout, uint32_t unit)
 		thrum__layout_stand(layout, unit);
 	layout->placer->seats[unit].is_gone = layout->units[unit].row != THRUM__NONE;
 	while (task != THRUM__NONE) {
-		uint32_t *cell = thrum__cell(&layout->tasks, task);
+		uint32_t *cell = thrum__timeline_cell(&layout->tasks, task);
 
 		if (!cell)
 			break;
@@ -115,15 +115,15 @@ static void end_chain(struct thrum__layout *layout, uint32_t unit)
 
 /* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its
  * tasks: behind so many from `until` on nothing is looked for. */
-static void shorten(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t until)
+static void shorten(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t until)
 {
 	uint32_t *link = &layout->units[unit].task, at = *link;
 
 	for (unsigned left = LEFT_MOST; at != THRUM__NONE && left > 0;) {
-		uint32_t *cell = thrum__cell(&layout->tasks, at);
+		uint32_t *cell = thrum__timeline_cell(&layout->tasks, at);
 
-		if (thrum__has_row(&model->tasks, at)) {
+		if (thrum__model_has_row(&model->tasks, at)) {
 			*link = at;
 			link = &cell[THRUM__CELL_NEXT];
 			left -= at >= until;
@@ -133,10 +133,10 @@ static void shorten(struct thrum__layout *layout, const struct thrum__model *mod
 	*link = at;
 }
 
-static void forget_block(struct thrum__layout *layout, const struct thrum__model *model,
+static void forget_block(struct thrum__format_lay_out *layout, const struct thrum__model *model,
 	uint32_t number, uint32_t until)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	for (uint32_t i = 0; i < THRUM__BLOCK; i++) {
 		uint32_t unit = thrum__layout_unit(layout, (number << THRUM__BLOCK_SHIFT) + i);
@@ -144,7 +144,7 @@ static void forget_block(struct thrum__layout *layout, const struct thrum__model
 		if (unit == THRUM__NONE || placer->extra[unit].pruned == layout->updates)
 			continue;
 		placer->extra[unit].pruned = layout->updates;
-		if (thrum__has_row(&model->tasks, placer->extra[unit].tail))
+		if (thrum__model_has_row(&model->tasks, placer->extra[unit].tail))
 			shorten(layout, model, unit, until);
 		else
 			end_chain(layout, unit);
@@ -152,28 +152,28 @@ static void forget_block(struct thrum__layout *layout, const struct thrum__model
 }
 
 /* What is over is mostly the beginning of a row, and goes at once. */
-static void clear_rows(struct thrum__layout *layout)
+static void clear_rows(struct thrum__format_lay_out *layout)
 {
-	struct thrum__placer *placer = layout->placer;
+	struct thrum__layout_placer *placer = layout->placer;
 
 	for (uint32_t i = 0; i < layout->changed_count; i++) {
 		uint32_t number = layout->changed[i];
-		struct thrum__unit *unit = &layout->units[number];
-		struct thrum__pile *pile = &placer->piles[unit->group];
+		struct thrum__layout_unit *unit = &layout->units[number];
+		struct thrum__layout_pile *pile = &placer->piles[unit->group];
 
 		if (unit->task != THRUM__NONE || unit->row == THRUM__NONE)
 			continue;
 		if (placer->seats[number].is_gone)
-			thrum__pile_shed(pile, placer->seats, unit->row);
+			thrum__layout_pile_shed(pile, placer->seats, unit->row);
 		if (placer->seats[number].is_gone)
-			thrum__pile_remove(pile, placer->seats, unit->row, number);
+			thrum__layout_pile_remove(pile, placer->seats, unit->row, number);
 		unit->row = THRUM__NONE;
 	}
 }
 
-void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__model *model)
+void thrum__layout_forget(struct thrum__format_lay_out *layout, const struct thrum__model *model)
 {
-	struct thrum__cells *cells = &layout->tasks;
+	struct thrum__timeline_cells *cells = &layout->tasks;
 	uint32_t until = 0;
 
 	for (uint32_t i = 0; i < cells->kept_count; i++)
@@ -185,6 +185,6 @@ void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__mode
 			forget_block(layout, model, cells->kept[i], until);
 	if (until) {
 		clear_rows(layout);
-		thrum__cells_forget(cells, model);
+		thrum__timeline_cells_forget(cells, model);
 	}
 }

@@ -5,22 +5,22 @@
 /* Deeper than any AVL tree of 2^32 nodes. */
 #define DEPTH 64
 
-static bool check_unit(const struct thrum__layout *layout, uint32_t group, uint32_t row,
+static bool check_unit(const struct thrum__format_lay_out *layout, uint32_t group, uint32_t row,
 	uint32_t at)
 {
-	const struct thrum__seat *seat = &layout->placer->seats[at];
+	const struct thrum__layout_seat *seat = &layout->placer->seats[at];
 
 	return layout->units[at].row == row && layout->units[at].group == group &&
 		layout->units[at].task != THRUM__NONE && seat->end > seat->start &&
-		seat->start <= thrum__bounded(layout->units[at].start) &&
-		seat->end >= thrum__bounded(layout->units[at].end);
+		seat->start <= thrum__base_time_clamp(layout->units[at].start) &&
+		seat->end >= thrum__base_time_clamp(layout->units[at].end);
 }
 
 /* Walks a row in the order of time; returns how many units it holds, or NONE when it is wrong. */
-static uint32_t check_row(const struct thrum__layout *layout, uint32_t group, uint32_t row)
+static uint32_t check_row(const struct thrum__format_lay_out *layout, uint32_t group, uint32_t row)
 {
-	const struct thrum__seat *seats = layout->placer->seats;
-	const struct thrum__pile *pile = &layout->placer->piles[group];
+	const struct thrum__layout_seat *seats = layout->placer->seats;
+	const struct thrum__layout_pile *pile = &layout->placer->piles[group];
 	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[row].root;
 	int64_t end = INT64_MIN, before = INT64_MAX;
 
@@ -47,14 +47,14 @@ static uint32_t check_row(const struct thrum__layout *layout, uint32_t group, ui
 	return count;
 }
 
-static bool check_rows(const struct thrum__layout *layout)
+static bool check_rows(const struct thrum__format_lay_out *layout)
 {
 	uint32_t placed = 0, seen = 0;
 
 	for (uint32_t i = 0; i < layout->unit_count; i++)
 		placed += layout->units[i].row != THRUM__NONE;
 	for (uint32_t group = 0; group < layout->group_count; group++) {
-		const struct thrum__group *g = &layout->groups[group];
+		const struct thrum__layout_group *g = &layout->groups[group];
 
 		if (g->rows != layout->placer->piles[group].rows ||
 			g->first_row + (uint64_t)g->rows > layout->rows)
@@ -70,7 +70,8 @@ static bool check_rows(const struct thrum__layout *layout)
 	return seen == placed;
 }
 
-static bool check_chains(const struct thrum__layout *layout, const struct thrum__model *model)
+static bool check_chains(const struct thrum__format_lay_out *layout,
+	const struct thrum__model *model)
 {
 	uint32_t seen = 0, there = 0;
 
@@ -78,7 +79,7 @@ static bool check_chains(const struct thrum__layout *layout, const struct thrum_
 		uint32_t task = layout->units[i].task;
 
 		for (; task != THRUM__NONE; task = thrum__layout_next(layout, model, task))
-			if (!thrum__has_row(&model->tasks, task) ||
+			if (!thrum__model_has_row(&model->tasks, task) ||
 				thrum__layout_unit(layout, task) != i ||
 				++seen > layout->task_count)
 				return false;
@@ -88,7 +89,7 @@ static bool check_chains(const struct thrum__layout *layout, const struct thrum_
 	return seen == there;
 }
 
-static bool check_parents(const struct thrum__layout *layout)
+static bool check_parents(const struct thrum__format_lay_out *layout)
 {
 	/* Not yet swept? */
 	if (layout->placer->odd || layout->placer->dead)
@@ -117,7 +118,8 @@ static bool check_parents(const struct thrum__layout *layout)
 	return true;
 }
 
-bool thrum__layout_is_valid(const struct thrum__layout *layout, const struct thrum__model *model)
+bool thrum__layout_is_valid(const struct thrum__format_lay_out *layout,
+	const struct thrum__model *model)
 {
 	return layout->task_count <= model->tasks.count && check_rows(layout) &&
 		check_chains(layout, model) && check_parents(layout);
