@@ -182,10 +182,10 @@ static void check_stage(struct thrum__stage *stage)
 		const struct thrum__scene *scene = stage->parts[i].scene;
 
 		require(scene->state.from < scene->state.to && scene->time.from <= scene->time.to);
-		require(scene->state.row >= 0 && isfinite(scene->state.row));
+		require(scene->state.track >= 0 && isfinite(scene->state.track));
 		require(stage->parts[i].share >= 0 && stage->parts[i].share <= 1.001f);
 	}
-	thrum__stage_scroll_rows(stage, &scroll);
+	thrum__stage_scroll_tracks(stage, &scroll);
 	check_scroll(&scroll);
 	thrum__stage_scroll_time(stage, &scroll);
 	check_scroll(&scroll);
@@ -448,7 +448,7 @@ static void do_link(struct play *p)
 	case 1: status = thrum__stage_go_time(stage, part, moment(p)); break;
 	case 2: status = thrum__stage_go_finding(stage, part, byte(p) % 3); break;
 	case 3: status = thrum__stage_hover_task(stage, part, any_task(p, part)); break;
-	case 4: status = thrum__stage_set_row(stage, (double)pixels(p, 50)); break;
+	case 4: status = thrum__stage_set_track(stage, (double)pixels(p, 50)); break;
 	case 5: status = thrum__stage_set_time(stage, (double)moment(p)); break;
 	case 6: status = thrum__stage_counter(stage, part, byte(p) % 5, how & 16); break;
 	case 7: status = thrum__stage_link(stage, how & 16); break;

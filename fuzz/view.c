@@ -65,7 +65,7 @@ static void set_state(struct thrum__scene *scene, const struct look *look)
 		state->from = (int64_t)((uint64_t)look->from % (uint64_t)end);
 		state->to = state->from + 1 + (int64_t)((uint64_t)look->to % (uint64_t)end);
 	}
-	state->row = look->row;
+	state->track = look->row;
 	state->fold = look->projection % 3;
 	state->squeeze = look->projection / 3 % 3;
 	state->fisheye = look->projection & 64;

@@ -59,7 +59,7 @@ static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar,
 	gtk_widget_set_visible(bar, scroll->page < scroll->all);
 }
 
-/* The bar of the rows lies beside those that it moves. */
+/* The bar of the tracks lies beside those that it moves. */
 static void place_bar(AppWindow *window)
 {
 	const struct thrum__stage *stage = window->stage;
@@ -69,18 +69,18 @@ static void place_bar(AppWindow *window)
 
 	if (stage->count > 1)
 		top += THRUM__HEAD;
-	gtk_widget_set_margin_top(window->row_bar, top);
-	gtk_widget_set_margin_bottom(window->row_bar, MAX(bottom, 0) + 10);
+	gtk_widget_set_margin_top(window->track_bar, top);
+	gtk_widget_set_margin_bottom(window->track_bar, MAX(bottom, 0) + 10);
 }
 
 static void update_bars(AppWindow *window)
 {
-	struct thrum__stage_scroll rows, time;
+	struct thrum__stage_scroll tracks, time;
 
-	thrum__stage_scroll_rows(window->stage, &rows);
+	thrum__stage_scroll_tracks(window->stage, &tracks);
 	thrum__stage_scroll_time(window->stage, &time);
 	window->is_updating = true;
-	set_bar(window->rows, window->row_bar, &rows);
+	set_bar(window->tracks, window->track_bar, &tracks);
 	set_bar(window->time, window->time_bar, &time);
 	window->is_updating = false;
 	place_bar(window);
@@ -210,10 +210,11 @@ static gboolean on_key(GtkEventController *keys, unsigned key, unsigned code, Gd
 	return TRUE;
 }
 
-static void on_rows(GtkAdjustment *rows, AppWindow *window)
+static void on_tracks(GtkAdjustment *tracks, AppWindow *window)
 {
 	if (!window->is_updating)
-		did(window, thrum__stage_set_row(window->stage, gtk_adjustment_get_value(rows)));
+		did(window,
+			thrum__stage_set_track(window->stage, gtk_adjustment_get_value(tracks)));
 }
 
 static void on_time(GtkAdjustment *time, AppWindow *window)
@@ -323,13 +324,13 @@ static GtkWidget *make_picture(AppWindow *window)
 	window->picture = app_picture_new(window->stage);
 	gtk_widget_set_name(window->picture, "picture");
 	gtk_overlay_set_child(GTK_OVERLAY(overlay), window->picture);
-	window->rows = gtk_adjustment_new(0, 0, 1, 1, 1, 1);
+	window->tracks = gtk_adjustment_new(0, 0, 1, 1, 1, 1);
 	window->time = gtk_adjustment_new(0, 0, 1, 1, 1, 1);
-	window->row_bar = add_bar(overlay, GTK_ORIENTATION_VERTICAL, window->rows, "rows");
+	window->track_bar = add_bar(overlay, GTK_ORIENTATION_VERTICAL, window->tracks, "tracks");
 	window->time_bar = add_bar(overlay, GTK_ORIENTATION_HORIZONTAL, window->time, "time");
-	app_call(window->row_bar, "Rows");
+	app_call(window->track_bar, "Tracks");
 	app_call(window->time_bar, "Time");
-	g_signal_connect(window->rows, "value-changed", G_CALLBACK(on_rows), window);
+	g_signal_connect(window->tracks, "value-changed", G_CALLBACK(on_tracks), window);
 	g_signal_connect(window->time, "value-changed", G_CALLBACK(on_time), window);
 	g_signal_connect(window->picture, "changed", G_CALLBACK(on_changed), window);
 	g_signal_connect(window->picture, "command", G_CALLBACK(on_command), window);

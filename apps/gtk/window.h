@@ -36,8 +36,8 @@ struct _AppWindow {
 	GtkWidget *coarse; /* in the picture's place, until there is one: loading.h */
 	GtkWidget *message, *message_words;
 	GtkWidget *paned, *pane, *stack, *picture;
-	GtkAdjustment *rows, *time;
-	GtkWidget *row_bar, *time_bar;
+	GtkAdjustment *tracks, *time;
+	GtkWidget *track_bar, *time_bar;
 	GtkWidget *pointer_words, *seen_words;
 	bool is_updating; /* the bars' values come from the stage, not from people */
 };

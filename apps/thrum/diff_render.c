@@ -158,13 +158,13 @@ static int settle(struct drawing *drawing)
 	for (int side = 0; side < THRUM__SIDES; side++) {
 		struct part *part = &drawing->parts[side];
 		struct thrum__scene_state *state = &part->scene->state;
-		float height = (float)part->scene->layout->rows * ROW + THRUM__RULER + 16;
+		float height = (float)part->scene->layout->tracks * ROW + THRUM__RULER + 16;
 
 		state->from = 0;
 		state->to = end;
 		/* Folded is what is idle in both, so that moments are at the same place. */
 		part->scene->companions = (struct thrum__scene_companions){
-			.all = {{drawing->parts[!side].scene->tracks, 0}},
+			.all = {{drawing->parts[!side].scene->index, 0}},
 			.count = 1,
 		};
 		if (thrum__scene_settle(part->scene) < 0)

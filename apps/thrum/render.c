@@ -188,7 +188,7 @@ static void set_companions(struct render *render)
 
 			if (j != i)
 				companions->all[companions->count++] =
-					(struct thrum__scene_companion){other->scene->tracks,
+					(struct thrum__scene_companion){other->scene->index,
 						other->zero - part->zero};
 		}
 	}
@@ -329,7 +329,7 @@ static int settle(struct render *render, struct part *part)
 /* Of squeezed rows only those are seen that the window holds: they may need less than all. */
 static int shrink(struct render *render, struct part *part)
 {
-	const struct thrum__scene_row_axis *rows = &part->scene->rows;
+	const struct thrum__scene_track_axis *tracks = &part->scene->tracks;
 	struct thrum__draw_list list;
 	int result;
 
@@ -339,12 +339,12 @@ static int shrink(struct render *render, struct part *part)
 	thrum__draw_list_finish(&list);
 	if (result < 0)
 		return load_no_memory();
-	if (rows->projection == THRUM__ROWS_SQUEEZED) {
-		const struct thrum__scene_row_box *last = rows->count > 0
-			? &rows->boxes[rows->count - 1]
+	if (tracks->projection == THRUM__TRACKS_SQUEEZED) {
+		const struct thrum__scene_track_box *last = tracks->count > 0
+			? &tracks->boxes[tracks->count - 1]
 			: NULL;
-		float end = last ? last->y + last->height : rows->top;
-		float spare = rows->bottom - end, most = part->height - PART_MIN;
+		float end = last ? last->y + last->height : tracks->top;
+		float spare = tracks->bottom - end, most = part->height - PART_MIN;
 
 		part->height -= spare > most ? most : spare > 0 ? floorf(spare) : 0;
 	}
@@ -360,7 +360,7 @@ static int place_parts(struct render *render)
 	for (size_t i = 0; i < render->count; i++) {
 		struct part *part = &render->parts[i];
 		const struct thrum__scene_state *state = &part->scene->state;
-		float height = (float)part->scene->layout->rows * ROW + THRUM__RULER + 16;
+		float height = (float)part->scene->layout->tracks * ROW + THRUM__RULER + 16;
 
 		height += state->strip ? THRUM__STRIP : 0;
 		height += state->legend ? THRUM__LEGEND : 0;
@@ -398,8 +398,8 @@ static bool is_selected_seen(const struct thrum__scene *scene, uint32_t *row)
 
 	if (unit == THRUM__NONE)
 		return true;
-	*row = thrum__layout_row(scene->layout, unit);
-	return thrum__scene_row_axis_find(&scene->rows, *row) != NULL;
+	*row = thrum__layout_track(scene->layout, unit);
+	return thrum__scene_track_axis_find(&scene->tracks, *row) != NULL;
 }
 
 static int paint_part(struct render *render, struct part *part)
@@ -413,9 +413,9 @@ static int paint_part(struct render *render, struct part *part)
 	list->y = part->top;
 	result = thrum__scene_frame(part->scene, width, part->height, &render->metrics, list);
 	if (result == 0 && !is_selected_seen(part->scene, &row)) {
-		uint32_t half = part->scene->rows.count / 2;
+		uint32_t half = part->scene->tracks.count / 2;
 
-		part->scene->state.row = row > half ? row - half : 0;
+		part->scene->state.track = row > half ? row - half : 0;
 		result = thrum__scene_frame(part->scene, width, part->height, &render->metrics,
 			list);
 	}
@@ -549,11 +549,11 @@ static const struct option options_of_render[] = {
 		"several traces: what lies at the same place, the first\n"
 		"task of that label, or start; times count from there"},
 	{"projection", 'p', OPTION_CHOICE, OPTION(projection), NULL, "auto|linear|folded|fisheye",
-		"time as it is, or idle time folded; or rows large in\n"
+		"time as it is, or idle time folded; or tracks large in\n"
 		"the middle and small outside"},
 	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "(if not given, 1600)"},
 	{"height", 0, OPTION_COUNT, OPTION(height), "N", NULL,
-		"(if not given, what the rows need, up to 900 a trace)"},
+		"(if not given, what the tracks need, up to 900 a trace)"},
 	{"scale", 0, OPTION_COUNT, OPTION(scale), "N", NULL,
 		"of a PNG: so many pixels for one, 1 to 8"},
 	{"theme", 't', OPTION_CHOICE, OPTION(theme), NULL, "light|dark|contrast", "colours"},

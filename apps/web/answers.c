@@ -261,7 +261,7 @@ static void put_rows(struct json *out)
 {
 	struct thrum__stage_scroll scroll;
 
-	thrum__stage_scroll_rows(core.stage, &scroll);
+	thrum__stage_scroll_tracks(core.stage, &scroll);
 	json_key(out, "rows");
 	json_put(out, "{");
 	json_key(out, "all");

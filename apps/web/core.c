@@ -429,7 +429,7 @@ EXPORT(core_link) int core_link(bool is_linked)
 
 EXPORT(core_scroll) int core_scroll(double row)
 {
-	return thrum__stage_set_row(core.stage, row);
+	return thrum__stage_set_track(core.stage, row);
 }
 
 /* The panel's word, which travels in the address, is the text. */

@@ -100,7 +100,7 @@ static void set_window(struct thrum__scene *scene, int frame)
 		span /= 10;
 	state->from = (int64_t)(random_part() * (end - span));
 	state->to = state->from + (int64_t)span + 10;
-	state->row = random_part() * scene->layout->rows * (frame % 3) / 3;
+	state->track = random_part() * scene->layout->tracks * (frame % 3) / 3;
 }
 
 static void measure(struct thrum__scene *scene, struct thrum__draw_list *list, const char *name)
@@ -132,7 +132,7 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_OFF;
 	measure(scene, list, "linear, rows that fit");
-	scene->state.row_height = 24;
+	scene->state.track_height = 24;
 	measure(scene, list, "linear, 24 px rows");
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_ON;
@@ -167,7 +167,7 @@ static void bench(const struct shape *shape)
 	thrum__draw_list_init(&list);
 	take_frame(scene, &list, &first, &worst);
 	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " rows\n", shape->name,
-		model->events, model->tasks.count - model->tasks.first, scene->layout->rows);
+		model->events, model->tasks.count - model->tasks.first, scene->layout->tracks);
 	printf("  model %.0f ms, layout and tracks %.0f ms, first frame %.1f ms %s\n", times[0],
 		times[1], first, first <= FIRST_LIMIT ? "ok" : "OVER");
 	measure_all(scene, &list);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How long it takes to give tasks their rows, and to make the tracks from which frames are painted,
+ * How long it takes to give tasks their tracks, and to make the index from which frames are painted,
  * by size and shape of the trace. Time is the thread's CPU time, the best of some rounds; beside it
  * ns a task and doubling of n, which stays the same when the layout is O(n log n).
  */
@@ -172,13 +172,13 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 	unsigned deeds, int rounds)
 {
 	struct thrum__model *model = model_of(shape, count, deeds);
-	double layout_best = 0, tracks_best = 0;
-	uint32_t rows = 0;
+	double layout_best = 0, index_best = 0;
+	uint32_t tracks = 0;
 	size_t bytes = 0;
 
 	for (int i = 0; i < rounds; i++) {
-		struct thrum__format_lay_out *layout;
-		struct thrum__index *tracks;
+		struct thrum__layout *layout;
+		struct thrum__index *index;
 		double start = seconds();
 
 		if (thrum__layout_create(true, true, &layout) ||
@@ -186,24 +186,24 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 			need(NULL);
 		double middle = seconds();
 
-		if (thrum__index_create(model, layout, &tracks))
+		if (thrum__index_create(model, layout, &index))
 			need(NULL);
 		double end = seconds();
 
 		if (i == 0 || middle - start < layout_best)
 			layout_best = middle - start;
-		if (i == 0 || end - middle < tracks_best)
-			tracks_best = end - middle;
-		rows = layout->rows;
-		bytes = thrum__index_memory(tracks);
-		thrum__index_destroy(tracks);
+		if (i == 0 || end - middle < index_best)
+			index_best = end - middle;
+		tracks = layout->tracks;
+		bytes = thrum__index_memory(index);
+		thrum__index_destroy(index);
 		thrum__layout_destroy(layout);
 	}
 	size_t items = (size_t)model->tasks.count + model->runs.count + 2ull * model->edges.count;
 
 	printf("%-8s %9u %9llu %8u %11.2f %11.1f %11.2f %10.1f\n", name, (unsigned)count,
-		(unsigned long long)model->events, (unsigned)rows, layout_best * 1e3,
-		layout_best * 1e9 / (count * log2(count)), tracks_best * 1e3,
+		(unsigned long long)model->events, (unsigned)tracks, layout_best * 1e3,
+		layout_best * 1e9 / (count * log2(count)), index_best * 1e3,
 		(double)bytes / (double)items);
 	thrum__model_destroy(model);
 }

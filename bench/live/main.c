@@ -194,7 +194,7 @@ static void slice(struct server *s, int64_t end, bool has_frames, bool is_second
 static size_t memory(const struct server *s)
 {
 	return thrum__model_memory(s->model) + thrum__layout_memory(s->scene->layout) +
-		thrum__index_memory(s->scene->tracks);
+		thrum__index_memory(s->scene->index);
 }
 
 /* MB of the process; 0: unknown. */
@@ -225,7 +225,7 @@ static void report(const struct server *s, unsigned until, unsigned seconds)
 		n * parts[FRAME], n * cost, cost / seconds <= HALF_CORE ? "ok  " : "OVER",
 		(double)thrum__model_memory(s->model) / 1e6,
 		(double)(memory(s) - thrum__model_memory(s->model)) / 1e6, (double)memory(s) / 1e6,
-		resident(), (unsigned)s->scene->layout->rows);
+		resident(), (unsigned)s->scene->layout->tracks);
 	fflush(stdout);
 }
 

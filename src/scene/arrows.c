@@ -15,7 +15,7 @@ struct ends {
 
 static void add(struct ends *ends, uint32_t task, int64_t time)
 {
-	const struct thrum__format_lay_out *layout = ends->scene->layout;
+	const struct thrum__layout *layout = ends->scene->layout;
 	uint32_t unit = thrum__layout_unit(layout, task);
 
 	if (!thrum__model_has_row(&ends->scene->model->tasks, task) || unit == THRUM__NONE ||
@@ -71,7 +71,7 @@ static void add_edges(struct ends *ends, uint32_t task, bool is_out, bool (*is_s
 /* Of a chain: who created its first task. */
 static void add_creator(struct ends *ends)
 {
-	const struct thrum__format_lay_out *layout = ends->scene->layout;
+	const struct thrum__layout *layout = ends->scene->layout;
 	const struct thrum__model *model = ends->scene->model;
 	uint32_t first = layout->units[ends->unit].task, parent;
 
@@ -100,13 +100,14 @@ static void find(struct ends *ends, const struct thrum__scene *scene, int comman
 
 static int go(struct thrum__scene *scene, uint32_t task, int64_t time)
 {
-	uint32_t row = thrum__layout_row(scene->layout, thrum__layout_unit(scene->layout, task));
+	uint32_t track = thrum__layout_track(scene->layout,
+		thrum__layout_unit(scene->layout, task));
 
 	thrum__scene_remember(scene);
 	if (time < scene->state.from || time > scene->state.to)
 		thrum__scene_set_window_around(scene, time, time,
 			(scene->state.to - scene->state.from) / 2);
-	if (thrum__scene_select(scene, task) < 0 || thrum__scene_show_row(scene, row) < 0)
+	if (thrum__scene_select(scene, task) < 0 || thrum__scene_show_track(scene, track) < 0)
 		return -THRUM_E_MEMORY;
 	return 1;
 }

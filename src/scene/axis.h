@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Projections: time to x and rows to y, and back. All are monotone; both folds and the fish-eye are
+ * Projections: time to x and tracks to y, and back. All are monotone; both folds and the fish-eye are
  * nothing but other values in the same tables.
  */
 #ifndef SCENE_AXIS_H
@@ -31,7 +31,7 @@ struct thrum__scene_time_axis {
 /* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
  * folded either. Its times are `offset` ns more than ours. */
 struct thrum__scene_companion {
-	const struct thrum__index *tracks;
+	const struct thrum__index *index;
 	int64_t offset;
 };
 
@@ -79,78 +79,78 @@ THRUM__MUST_USE int thrum__scene_time_axis_set(struct thrum__scene_time_axis *,
 double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *, int64_t time);
 int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *, double x);
 
-/* ---- Rows ---------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
-enum thrum__scene_row_class {
-	THRUM__ROW_ROOMY,
-	THRUM__ROW_NORMAL,
-	THRUM__ROW_COMPACT,
-	THRUM__ROW_DENSE,
-	THRUM__ROW_SQUEEZED,
+enum thrum__scene_track_class {
+	THRUM__TRACK_ROOMY,
+	THRUM__TRACK_NORMAL,
+	THRUM__TRACK_COMPACT,
+	THRUM__TRACK_DENSE,
+	THRUM__TRACK_SQUEEZED,
 };
 
-/* A row as it is seen; or, where rows are less than a pixel high, several. */
-struct thrum__scene_row_box {
-	uint32_t row, rows;
+/* A track as it is seen; or, where tracks are less than a pixel high, several. */
+struct thrum__scene_track_box {
+	uint32_t track, tracks;
 	float y, height; /* its top, in the picture */
 	float line;      /* y of the tasks' line */
 	float bar;       /* height of running blocks */
 	float line_width;
-	uint8_t size; /* enum thrum__scene_row_class */
+	uint8_t size; /* enum thrum__scene_track_class */
 };
 
-enum thrum__scene_row_projection {
-	THRUM__ROWS_EVEN,
-	THRUM__ROWS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
+enum thrum__scene_track_projection {
+	THRUM__TRACKS_EVEN,
+	THRUM__TRACKS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
 				 that holds for all), those that hold nothing in it aren't seen */
-	THRUM__ROWS_FISHEYE,  /* hyperbolic: all rows on the screen, the focus large */
+	THRUM__TRACKS_FISHEYE, /* hyperbolic: all tracks on the screen, the focus large */
 };
 
-struct thrum__scene_row_axis {
-	struct thrum__scene_row_box *boxes; /* those that are seen, from the top */
+struct thrum__scene_track_axis {
+	struct thrum__scene_track_box *boxes; /* those that are seen, from the top */
 	uint32_t count, room;
-	uint32_t total; /* rows there are */
+	uint32_t total; /* tracks there are */
 	float top, bottom;
 	uint8_t projection;
-	double first;                    /* even, squeezed: the row (with fraction) at the top */
-	double height;                   /* even: of a row; squeezed: of a loud one */
+	double first;                    /* even, squeezed: the track (with fraction) at the top */
+	double height;                   /* even: of a track; squeezed: of a loud one */
 	double focus, focus_y, strength; /* fish-eye; focus_y in pixels of the picture */
 };
 
-void thrum__scene_row_axis_init(struct thrum__scene_row_axis *);
-void thrum__scene_row_axis_finish(struct thrum__scene_row_axis *);
+void thrum__scene_track_axis_init(struct thrum__scene_track_axis *);
+void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *);
 
 /*
- * `first` is the row at the top. `height` is an even row's height, or of a loud one's among
+ * `first` is the track at the top. `height` is an even track's height, or of a loud one's among
  * squeezed; 0: what makes all fit, between 2 and 46 px (squeezed: loud ones 20 to 46). Time is that
- * of the window, for telling loud rows. Returns 0 or -THRUM_E_MEMORY.
+ * of the window, for telling loud tracks. Returns 0 or -THRUM_E_MEMORY.
  */
-THRUM__MUST_USE int thrum__scene_row_axis_set(struct thrum__scene_row_axis *,
+THRUM__MUST_USE int thrum__scene_track_axis_set(struct thrum__scene_track_axis *,
 	const struct thrum__index *, uint32_t total, int projection, float top, float bottom,
 	double first, double height, int64_t from, int64_t to);
 
 /*
- * The fish-eye: the row (with fraction) at focus_y is `focus`; strength is the height in pixels of
- * the row in focus. At d rows from the focus, a row is strength / (1 + c d)² high, with c of either
- * side such that the last row ends at the edge: hyperbolas. Where a side has less rows than room,
+ * The fish-eye: the track (with fraction) at focus_y is `focus`; strength is the height in pixels of
+ * the track in focus. At d tracks from the focus, a track is strength / (1 + c d)² high, with c of either
+ * side such that the last track ends at the edge: hyperbolas. Where a side has less tracks than room,
  * the focus moves towards the edge, the top before the bottom.
  */
-THRUM__MUST_USE int thrum__scene_row_axis_fisheye(struct thrum__scene_row_axis *, uint32_t total,
-	float top, float bottom, double focus, double focus_y, double strength);
+THRUM__MUST_USE int thrum__scene_track_axis_fisheye(struct thrum__scene_track_axis *,
+	uint32_t total, float top, float bottom, double focus, double focus_y, double strength);
 
-/* The box of a row; NULL when it isn't seen. O(log n). */
-const struct thrum__scene_row_box *thrum__scene_row_axis_find(const struct thrum__scene_row_axis *,
-	uint32_t row);
+/* The box of a track; NULL when it isn't seen. O(log n). */
+const struct thrum__scene_track_box *
+thrum__scene_track_axis_find(const struct thrum__scene_track_axis *, uint32_t track);
 
-/* y of a row's line: also of rows beyond the edges (a little outside: top - 8, bottom + 8). */
-float thrum__scene_row_axis_line(const struct thrum__scene_row_axis *, uint32_t row);
+/* y of a track's line: also of tracks beyond the edges (a little outside: top - 8, bottom + 8). */
+float thrum__scene_track_axis_line(const struct thrum__scene_track_axis *, uint32_t track);
 
-/* The row with fraction at y, clamped to 0 … total. */
-double thrum__scene_row_axis_row(const struct thrum__scene_row_axis *, float y);
+/* The track with fraction at y, clamped to 0 … total. */
+double thrum__scene_track_axis_track(const struct thrum__scene_track_axis *, float y);
 
-/* Where the fish-eye's focus must be so that `row` comes to lie at y, as near as can be: the first
- * row never leaves the top, the last never the bottom. */
+/* Where the fish-eye's focus must be so that `track` comes to lie at y, as near as can be: the first
+ * track never leaves the top, the last never the bottom. */
 double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
-	double strength, double row, float y);
+	double strength, double track, float y);
 
 #endif

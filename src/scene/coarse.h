@@ -28,7 +28,7 @@ struct thrum__scene_coarse {
 void thrum__scene_coarse_note(struct thrum__scene_coarse *, const struct thrum__model *);
 
 /*
- * Paints strip, ruler and, in the rows' place, both courses larger. `part` of the trace was read
+ * Paints strip, ruler and, in the tracks' place, both courses larger. `part` of the trace was read
  * (0 … 1) and fills that part of the width: where the trace will end is told from how far the time
  * has come. The list has to be initialized. Returns 0 or -THRUM_E_MEMORY.
  */

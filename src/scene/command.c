@@ -105,7 +105,7 @@ int thrum__scene_show_task(struct thrum__scene *scene, uint32_t task)
 		thrum__scene_set_window_around(scene, start, start, half);
 	status = thrum__scene_select(scene, task);
 	if (status == 0 && unit != THRUM__NONE)
-		status = thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit));
+		status = thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
 	return status < 0 ? status : 1;
 }
 
@@ -186,7 +186,7 @@ static int fit(struct thrum__scene *scene)
 		int64_t margin = (u->end - u->start) / 10 + 1;
 
 		thrum__scene_set_window_around(scene, u->start, u->end, margin);
-		if (thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit)) < 0)
+		if (thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
 			return -THRUM_E_MEMORY;
 		if (scene->state.from != before.from || scene->state.to != before.to)
 			return 1;
@@ -196,8 +196,8 @@ static int fit(struct thrum__scene *scene)
 		scene->state.from = plain.from;
 		scene->state.to = plain.to;
 	}
-	scene->state.row = plain.row;
-	scene->state.row_height = plain.row_height;
+	scene->state.track = plain.track;
+	scene->state.track_height = plain.track_height;
 	return 1;
 }
 
@@ -237,7 +237,7 @@ int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 		return -THRUM_E_MEMORY;
 	unit = thrum__layout_unit(scene->layout, victim);
 	if (unit != THRUM__NONE &&
-		thrum__scene_show_row(scene, thrum__layout_row(scene->layout, unit)) < 0)
+		thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
 		return -THRUM_E_MEMORY;
 	return 1;
 }
@@ -286,9 +286,9 @@ static void toggle_fold(uint8_t *fold, bool is_now)
 
 static int move(struct thrum__scene *scene, int command)
 {
-	float x = scene->width / 2, y = (scene->rows.top + scene->rows.bottom) / 2;
+	float x = scene->width / 2, y = (scene->tracks.top + scene->tracks.bottom) / 2;
 	float dx = (float)(scene->width * PAN_STEP),
-	      dy = (scene->rows.bottom - scene->rows.top) / 4;
+	      dy = (scene->tracks.bottom - scene->tracks.top) / 4;
 
 	switch (command) {
 	case THRUM__COMMAND_ZOOM_IN: thrum__scene_zoom(scene, x, y, ZOOM_STEP); break;
@@ -306,14 +306,14 @@ static int toggle_fisheye(struct thrum__scene *scene)
 	struct thrum__scene_state *state = &scene->state;
 
 	if (!state->fisheye) {
-		float y = (scene->rows.top + scene->rows.bottom) / 2;
+		float y = (scene->tracks.top + scene->tracks.bottom) / 2;
 
-		state->row = thrum__scene_row_axis_row(&scene->rows, y);
+		state->track = thrum__scene_track_axis_track(&scene->tracks, y);
 		state->focus_y = 0.5f;
 	} else {
-		state->row = 0;
+		state->track = 0;
 	}
-	state->row_height = 0;
+	state->track_height = 0;
 	state->fisheye = !state->fisheye;
 	return 1;
 }

@@ -126,7 +126,7 @@ static int grow_looks(struct thrum__scene *scene)
 
 static int follow_looks(struct thrum__scene *scene)
 {
-	const struct thrum__format_lay_out *layout = scene->layout;
+	const struct thrum__layout *layout = scene->layout;
 	struct thrum__words_match match;
 	int error = grow_looks(scene);
 
@@ -157,7 +157,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	int status = thrum__layout_update(scene->layout, scene->model, NULL, NULL);
 
 	if (status == 0)
-		status = thrum__index_update(scene->tracks, scene->model, scene->layout);
+		status = thrum__index_update(scene->index, scene->model, scene->layout);
 	if (status != 0)
 		return status;
 	scene->memory->strip.is_known = false;

@@ -8,7 +8,7 @@
 
 #define ADDED_MAX 1024 /* not sorted: each frame looks at them */
 
-/* As tracks have it. */
+/* As index have it. */
 static int64_t start_of(const struct thrum__scene *scene, uint32_t unit)
 {
 	return thrum__base_time_clamp(scene->layout->units[unit].start);
@@ -24,7 +24,7 @@ static bool grow(struct thrum__scene_found *found, uint64_t count)
 	return all;
 }
 
-/* Tracks have units in that order already. */
+/* The index have units in that order already. */
 const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene *scene)
 {
 	struct thrum__scene_found *found = &scene->memory->found;
@@ -34,16 +34,17 @@ const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene
 	if (!grow(found, scene->found))
 		return NULL;
 	found->count = 0;
-	for (uint32_t row = 0; row < scene->layout->rows && found->count < scene->found; row++) {
+	for (uint32_t track = 0; track < scene->layout->tracks && found->count < scene->found;
+		track++) {
 		const int kind = THRUM__INDEX_UNITS;
-		size_t end, at = thrum__index_seek(scene->tracks, kind, row, INT64_MIN, &end);
+		size_t end, at = thrum__index_seek(scene->index, kind, track, INT64_MIN, &end);
 
 		for (; at < end && found->count < scene->found; at++) {
-			uint32_t unit = thrum__index_item(scene->tracks, kind, at);
+			uint32_t unit = thrum__index_item(scene->index, kind, at);
 
 			if (scene->looks[unit] & THRUM__LOOK_FOUND)
 				found->all[found->count++] = (struct thrum__scene_found_unit){
-					thrum__index_time(scene->tracks, kind, at), row, unit};
+					thrum__index_time(scene->index, kind, at), track, unit};
 		}
 	}
 	found->sorted = found->count;
@@ -51,20 +52,21 @@ const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene
 	return found;
 }
 
-static bool is_at(const struct thrum__scene_found_unit *at, uint32_t row, int64_t start,
+static bool is_at(const struct thrum__scene_found_unit *at, uint32_t track, int64_t start,
 	uint32_t unit)
 {
-	return at->unit == unit && at->start == start && at->row == row;
+	return at->unit == unit && at->start == start && at->track == track;
 }
 
-static bool has(const struct thrum__scene_found *found, uint32_t row, int64_t start, uint32_t unit)
+static bool has(const struct thrum__scene_found *found, uint32_t track, int64_t start,
+	uint32_t unit)
 {
-	uint32_t i = thrum__scene_found_seek(found, row, start);
+	uint32_t i = thrum__scene_found_seek(found, track, start);
 
-	if (i < found->sorted && is_at(&found->all[i], row, start, unit))
+	if (i < found->sorted && is_at(&found->all[i], track, start, unit))
 		return true;
 	for (i = found->sorted; i < found->count; i++)
-		if (is_at(&found->all[i], row, start, unit))
+		if (is_at(&found->all[i], track, start, unit))
 			return true;
 	return false;
 }
@@ -72,16 +74,16 @@ static bool has(const struct thrum__scene_found *found, uint32_t row, int64_t st
 void thrum__scene_found_add(const struct thrum__scene *scene, uint32_t unit)
 {
 	struct thrum__scene_found *found = &scene->memory->found;
-	uint32_t row = thrum__layout_row(scene->layout, unit);
+	uint32_t track = thrum__layout_track(scene->layout, unit);
 	int64_t start = start_of(scene, unit);
 
-	if (!found->is_known || has(found, row, start, unit))
+	if (!found->is_known || has(found, track, start, unit))
 		return;
 	/* Else they are asked for anew. */
 	found->is_known = found->count - found->sorted < ADDED_MAX &&
 		grow(found, found->count + 1ull);
 	if (found->is_known)
-		found->all[found->count++] = (struct thrum__scene_found_unit){start, row, unit};
+		found->all[found->count++] = (struct thrum__scene_found_unit){start, track, unit};
 }
 
 bool thrum__scene_found_holds(const struct thrum__scene *scene,
@@ -91,13 +93,13 @@ bool thrum__scene_found_holds(const struct thrum__scene *scene,
 
 	return unit->task != THRUM__NONE && scene->looks[at->unit] & THRUM__LOOK_FOUND &&
 		start_of(scene, at->unit) == at->start &&
-		thrum__layout_row(scene->layout, at->unit) == at->row &&
-		/* Tracks have no others. */
+		thrum__layout_track(scene->layout, at->unit) == at->track &&
+		/* The index have no others. */
 		(unit->end >= scene->model->forgotten ||
 			thrum__layout_lasts(scene->layout, at->unit));
 }
 
-uint32_t thrum__scene_found_seek(const struct thrum__scene_found *found, uint32_t row,
+uint32_t thrum__scene_found_seek(const struct thrum__scene_found *found, uint32_t track,
 	int64_t start)
 {
 	uint32_t low = 0, high = found->sorted;
@@ -106,7 +108,7 @@ uint32_t thrum__scene_found_seek(const struct thrum__scene_found *found, uint32_
 		uint32_t middle = low + (high - low) / 2;
 		const struct thrum__scene_found_unit *at = &found->all[middle];
 
-		if (at->row < row || (at->row == row && at->start < start))
+		if (at->track < track || (at->track == track && at->start < start))
 			low = middle + 1;
 		else
 			high = middle;

@@ -13,10 +13,10 @@ struct thrum__scene;
 
 struct thrum__scene_found_unit {
 	int64_t start;
-	uint32_t row, unit;
+	uint32_t track, unit;
 };
 
-/* In the order of rows and starts; from `sorted` on as they came. */
+/* In the order of tracks and starts; from `sorted` on as they came. */
 struct thrum__scene_found {
 	struct thrum__scene_found_unit *all;
 	uint32_t sorted, count, room;
@@ -34,6 +34,6 @@ void thrum__scene_found_add(const struct thrum__scene *, uint32_t unit);
 bool thrum__scene_found_holds(const struct thrum__scene *, const struct thrum__scene_found_unit *);
 
 /* The first of the sorted ones that doesn't lie before. O(log n). */
-uint32_t thrum__scene_found_seek(const struct thrum__scene_found *, uint32_t row, int64_t start);
+uint32_t thrum__scene_found_seek(const struct thrum__scene_found *, uint32_t track, int64_t start);
 
 #endif

@@ -221,7 +221,7 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 {
 	int64_t from = thrum__scene_time_axis_time(&scene->time, x - slack);
 	int64_t to = thrum__scene_time_axis_time(&scene->time, x + slack);
-	const struct thrum__scene_row_box *nearest = NULL;
+	const struct thrum__scene_track_box *nearest = NULL;
 	struct thrum__index_stretch stretch;
 	struct thrum__index_walk walk;
 	float best = INFINITY;
@@ -230,18 +230,18 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 		.time = thrum__scene_time_axis_time(&scene->time, x),
 		.unit = THRUM__NONE,
 		.task = THRUM__NONE,
-		.row = THRUM__NONE,
+		.track = THRUM__NONE,
 	};
-	for (uint32_t i = 0; i < scene->rows.count; i++) {
-		const struct thrum__scene_row_box *box = &scene->rows.boxes[i];
+	for (uint32_t i = 0; i < scene->tracks.count; i++) {
+		const struct thrum__scene_track_box *box = &scene->tracks.boxes[i];
 		float away = y < box->y            ? box->y - y
 			: y > box->y + box->height ? y - box->y - box->height
 						   : 0;
 
 		if (away > slack || away >= best)
 			continue;
-		thrum__index_walk_begin(&walk, scene->tracks, THRUM__INDEX_UNITS, box->row,
-			box->rows, from, to + 1, 0);
+		thrum__index_walk_begin(&walk, scene->index, THRUM__INDEX_UNITS, box->track,
+			box->tracks, from, to + 1, 0);
 		if (!thrum__index_walk_next(&walk, &stretch))
 			continue;
 		best = away;
@@ -249,7 +249,7 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 		pick->unit = stretch.item;
 	}
 	if (nearest) {
-		pick->row = thrum__layout_row(scene->layout, pick->unit);
+		pick->track = thrum__layout_track(scene->layout, pick->unit);
 		pick->task = task_at(scene, pick->unit, pick->time);
 	}
 }

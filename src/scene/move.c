@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Moving the window over time and rows: zoom, drag, and going so many pixels over folds. */
+/* Moving the window over time and tracks: zoom, drag, and going so many pixels over folds. */
 #include <math.h>
 
 #include "scene/move.h"
@@ -75,8 +75,8 @@ static struct going go(const struct thrum__scene *scene, double scale, int64_t f
 	int64_t begin, end;
 
 	ends_of(scene, &begin, &end);
-	thrum__scene_companions_widen(scene->tracks, &scene->companions, begin, end, &from, &to);
-	thrum__scene_companions_idle(scene->tracks, &scene->companions, from, to,
+	thrum__scene_companions_widen(scene->index, &scene->companions, begin, end, &from, &to);
+	thrum__scene_companions_idle(scene->index, &scene->companions, from, to,
 		clamp_time((double)axis->gap * axis->scale / scale), go_over, &going);
 	if (!going.arrived && going.to > going.time)
 		go_to(&going, going.to, (double)(going.to - going.time) * scale);
@@ -163,80 +163,83 @@ void thrum__scene_set_window_around(struct thrum__scene *scene, int64_t from, in
 	thrum__scene_set_window(scene, bounded(from) - margin, bounded(to) + margin);
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
-static void clamp_row(struct thrum__scene *scene)
+static void clamp_track(struct thrum__scene *scene)
 {
-	double last = scene->layout->rows > 0 ? scene->layout->rows - 1 : 0;
+	double last = scene->layout->tracks > 0 ? scene->layout->tracks - 1 : 0;
 
-	if (!(scene->state.row > 0))
-		scene->state.row = 0;
-	else if (scene->state.row > last)
-		scene->state.row = last;
+	if (!(scene->state.track > 0))
+		scene->state.track = 0;
+	else if (scene->state.track > last)
+		scene->state.track = last;
 }
 
-static bool is_in_sight(const struct thrum__scene *scene, uint32_t row)
+static bool is_in_sight(const struct thrum__scene *scene, uint32_t track)
 {
-	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&scene->rows, row);
+	const struct thrum__scene_track_box *box = thrum__scene_track_axis_find(&scene->tracks,
+		track);
 
-	return box && box->y >= scene->rows.top && box->y + box->height <= scene->rows.bottom;
+	return box && box->y >= scene->tracks.top && box->y + box->height <= scene->tracks.bottom;
 }
 
-int thrum__scene_show_row(struct thrum__scene *scene, uint32_t row)
+int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 {
-	const struct thrum__scene_row_axis *rows = &scene->rows;
+	const struct thrum__scene_track_axis *tracks = &scene->tracks;
 	int status = 0;
 
 	if (scene->state.fisheye) {
-		scene->state.row = row;
-		clamp_row(scene);
+		scene->state.track = track;
+		clamp_track(scene);
 		return 0;
 	}
-	/* With other times other rows are folded. Then to the middle; or, where what is above it
+	/* With other times other tracks are folded. Then to the middle; or, where what is above it
 	 * takes more room than was thought, to the top. */
 	for (int i = 0; i < 3 && status == 0; i++) {
 		if (scene->width > 0)
 			status = thrum__scene_project(scene, scene->width, scene->height);
-		if (status != 0 || i == 2 || is_in_sight(scene, row))
+		if (status != 0 || i == 2 || is_in_sight(scene, track))
 			break;
-		scene->state.row = row;
-		if (i == 0 && rows->count > 0)
-			scene->state.row -= (rows->boxes[rows->count - 1].row -
-						    rows->boxes[0].row) /
+		scene->state.track = track;
+		if (i == 0 && tracks->count > 0)
+			scene->state.track -= (tracks->boxes[tracks->count - 1].track -
+						      tracks->boxes[0].track) /
 				2.0;
-		clamp_row(scene);
+		clamp_track(scene);
 	}
 	return status;
 }
 
-/* How far up rows can go until the last one has come into sight. */
-static float room_below(const struct thrum__scene_row_axis *rows)
+/* How far up tracks can go until the last one has come into sight. */
+static float room_below(const struct thrum__scene_track_axis *tracks)
 {
-	const struct thrum__scene_row_box *last = rows->count > 0 ? &rows->boxes[rows->count - 1]
-								  : NULL;
+	const struct thrum__scene_track_box *last = tracks->count > 0
+		? &tracks->boxes[tracks->count - 1]
+		: NULL;
 
-	if (!last || last->y + last->height < rows->bottom)
+	if (!last || last->y + last->height < tracks->bottom)
 		return 0;
-	return last->row + last->rows >= rows->total ? last->y + last->height - rows->bottom
-						     : INFINITY;
+	return last->track + last->tracks >= tracks->total ? last->y + last->height - tracks->bottom
+							   : INFINITY;
 }
 
-static void drag_rows(struct thrum__scene *scene, float y, float dy)
+static void drag_tracks(struct thrum__scene *scene, float y, float dy)
 {
-	struct thrum__scene_row_axis *rows = &scene->rows;
+	struct thrum__scene_track_axis *tracks = &scene->tracks;
 
-	if (!scene->state.fisheye && -dy > room_below(rows))
-		dy = -room_below(rows);
+	if (!scene->state.fisheye && -dy > room_below(tracks))
+		dy = -room_below(tracks);
 	if (scene->state.fisheye)
-		scene->state.row = thrum__scene_fisheye_focus(rows->total, rows->top, rows->bottom,
-			rows->focus_y, rows->strength, thrum__scene_row_axis_row(rows, y), y + dy);
+		scene->state.track = thrum__scene_fisheye_focus(tracks->total, tracks->top,
+			tracks->bottom, tracks->focus_y, tracks->strength,
+			thrum__scene_track_axis_track(tracks, y), y + dy);
 	else if (dy < 0)
-		scene->state.row = thrum__scene_row_axis_row(rows, rows->top - dy);
-	else if (rows->projection == THRUM__ROWS_EVEN && rows->height > 0)
-		scene->state.row -= dy / rows->height;
-	else /* what is above isn't measured: rows of a height as the first's */
-		scene->state.row -= dy / (rows->count > 0 ? rows->boxes[0].height : 1);
-	clamp_row(scene);
+		scene->state.track = thrum__scene_track_axis_track(tracks, tracks->top - dy);
+	else if (tracks->projection == THRUM__TRACKS_EVEN && tracks->height > 0)
+		scene->state.track -= dy / tracks->height;
+	else /* what is above isn't measured: tracks of a height as the first's */
+		scene->state.track -= dy / (tracks->count > 0 ? tracks->boxes[0].height : 1);
+	clamp_track(scene);
 }
 
 /* ---- Both ---------------------------------------------------------------------------------- */
@@ -255,7 +258,7 @@ void thrum__scene_drag(struct thrum__scene *scene, float x, float y, float dx, f
 	if (dx != 0)
 		drag_time(scene, scene->time.scale, dx);
 	if (dy != 0)
-		drag_rows(scene, y, dy);
+		drag_tracks(scene, y, dy);
 }
 
 void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double factor)
@@ -291,7 +294,7 @@ void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double fact
 
 /* ---- Holding ------------------------------------------------------------------------------- */
 
-/* Where other stretches or rows come into sight, their sizes change what has been guessed. */
+/* Where other stretches or tracks come into sight, their sizes change what has been guessed. */
 #define TRIES 6
 #define NEAR 0.25 /* px */
 
@@ -330,35 +333,37 @@ int thrum__scene_hold_time(struct thrum__scene *scene, int64_t time, double x, d
 	return 0;
 }
 
-static bool y_of_row(const struct thrum__scene_row_axis *rows, double row, float *y)
+static bool y_of_track(const struct thrum__scene_track_axis *tracks, double track, float *y)
 {
-	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(rows, (uint32_t)row);
+	const struct thrum__scene_track_box *box = thrum__scene_track_axis_find(tracks,
+		(uint32_t)track);
 
 	if (box)
-		*y = box->y + (float)((row - box->row) / box->rows) * box->height;
+		*y = box->y + (float)((track - box->track) / box->tracks) * box->height;
 	return box != NULL;
 }
 
-int thrum__scene_hold_row(struct thrum__scene *scene, double row, float y)
+int thrum__scene_hold_track(struct thrum__scene *scene, double track, float y)
 {
-	struct thrum__scene_row_axis *rows = &scene->rows;
+	struct thrum__scene_track_axis *tracks = &scene->tracks;
 	float at;
 
 	if (scene->state.fisheye) {
-		scene->state.row = thrum__scene_fisheye_focus(rows->total, rows->top, rows->bottom,
-			rows->focus_y, rows->strength, row, y);
+		scene->state.track = thrum__scene_fisheye_focus(tracks->total, tracks->top,
+			tracks->bottom, tracks->focus_y, tracks->strength, track, y);
 		return thrum__scene_project(scene, scene->width, scene->height);
 	}
 	for (int i = 0; i < TRIES; i++) {
-		double before = scene->state.row;
+		double before = scene->state.track;
 		int status;
 
-		if (!y_of_row(rows, row, &at)) /* what is held stays in sight, but for quiet ones */
+		if (!y_of_track(tracks, track,
+			    &at)) /* what is held stays in sight, but for quiet ones */
 			break;
 		if (fabsf(y - at) < (float)NEAR)
 			break;
-		drag_rows(scene, at, y - at);
-		if (scene->state.row == before)
+		drag_tracks(scene, at, y - at);
+		if (scene->state.track == before)
 			break;
 		status = thrum__scene_project(scene, scene->width, scene->height);
 		if (status != 0)

@@ -14,14 +14,14 @@ void thrum__scene_set_window(struct thrum__scene *, int64_t from, int64_t to);
 void thrum__scene_set_window_around(struct thrum__scene *, int64_t from, int64_t to,
 	int64_t margin);
 
-/* After thrum__scene_project: moves the window so that a time lies at x at a scale (px a ns), a row
+/* After thrum__scene_project: moves the window so that a time lies at x at a scale (px a ns), a track
  * (with fraction) at y, as near as the ends and the folds allow, and projects it. */
 THRUM__MUST_USE int thrum__scene_hold_time(struct thrum__scene *, int64_t time, double x,
 	double scale);
-THRUM__MUST_USE int thrum__scene_hold_row(struct thrum__scene *, double row, float y);
+THRUM__MUST_USE int thrum__scene_hold_track(struct thrum__scene *, double track, float y);
 
-/* Scrolls so that a row is seen, when it isn't. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__scene_show_row(struct thrum__scene *, uint32_t row);
+/* Scrolls so that a track is seen, when it isn't. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_show_track(struct thrum__scene *, uint32_t track);
 
 /* Selects a task and brings its unit into sight, in the middle, at the scale that is; a finding's.
  * Return as thrum__scene_command. */

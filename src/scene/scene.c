@@ -11,15 +11,15 @@
 #define MARGIN_LEFT 8
 #define MARGIN_RIGHT 20
 
-#define FOLD_BUSY_MAX 0.02  /* of the window: busier ones are not folded by themselves */
-#define LOST_MOST 4         /* a beginning that is lost may take this part of the first window */
-#define LOST_SHOWN 40       /* and else is seen as such a part of the rest */
-#define FOLD_PAUSE 4        /* part of the window: with a longer pause it is folded too */
-#define ROWS_LOOKED_AT 4096 /* when deciding whether to squeeze */
-#define LOUD_ROW 20         /* pixels */
-#define QUIET_ROW 3
+#define FOLD_BUSY_MAX 0.02    /* of the window: busier ones are not folded by themselves */
+#define LOST_MOST 4           /* a beginning that is lost may take this part of the first window */
+#define LOST_SHOWN 40         /* and else is seen as such a part of the rest */
+#define FOLD_PAUSE 4          /* part of the window: with a longer pause it is folded too */
+#define TRACKS_LOOKED_AT 4096 /* when deciding whether to squeeze */
+#define LOUD_TRACK 20         /* pixels */
+#define QUIET_TRACK 3
 #define SQUEEZED_MOST 1.5 /* pictures high: more scrolling isn't worth it */
-#define CROWDED 8         /* units that begin in the window, for each row */
+#define CROWDED 8         /* units that begin in the window, for each track */
 #define DENSE_BAR 8
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ int thrum__scene_create(const struct thrum__model *model,
 	const struct thrum__scene_options *options, bool (*progress)(void *context, double part),
 	void *context, struct thrum__scene **scene)
 {
-	struct part layout = {progress, context, 0, 0.3}, tracks = {progress, context, 0.3, 0.8};
+	struct part layout = {progress, context, 0, 0.3}, index = {progress, context, 0.3, 0.8};
 	struct thrum__scene *made = calloc(1, sizeof *made);
 	int status;
 
@@ -53,7 +53,7 @@ int thrum__scene_create(const struct thrum__model *model,
 	made->seen_edges = model->edges.count;
 	made->seen_notes = model->notes.count;
 	thrum__scene_time_axis_init(&made->time);
-	thrum__scene_row_axis_init(&made->rows);
+	thrum__scene_track_axis_init(&made->tracks);
 	made->memory = calloc(1, sizeof *made->memory);
 	made->history = calloc(THRUM__HISTORY, sizeof *made->history);
 	status = made->memory && made->history ? 0 : -THRUM_E_MEMORY;
@@ -63,7 +63,7 @@ int thrum__scene_create(const struct thrum__model *model,
 	if (status == 0)
 		status = thrum__layout_update(made->layout, model, tell_part, &layout);
 	if (status == 0)
-		status = thrum__index_make(model, made->layout, tell_part, &tracks, &made->tracks);
+		status = thrum__index_make(model, made->layout, tell_part, &index, &made->index);
 	if (status == 0 && !(options && options->no_findings))
 		status = thrum__why_make(model, &made->findings);
 	if (status == 0) {
@@ -92,9 +92,9 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 	free(scene->history);
 	free(scene->looks);
 	thrum__scene_time_axis_finish(&scene->time);
-	thrum__scene_row_axis_finish(&scene->rows);
+	thrum__scene_track_axis_finish(&scene->tracks);
 	thrum__why_free(&scene->findings);
-	thrum__index_destroy(scene->tracks);
+	thrum__index_destroy(scene->index);
 	thrum__layout_destroy(scene->layout);
 	free(scene);
 }
@@ -173,11 +173,11 @@ static bool is_on(int fold, bool automatic)
 static int64_t busy_of_all(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_state *state = &scene->state;
-	int64_t most = thrum__index_busy(scene->tracks, state->from, state->to);
+	int64_t most = thrum__index_busy(scene->index, state->from, state->to);
 
 	for (uint32_t i = 0; i < scene->companions.count; i++) {
 		const struct thrum__scene_companion *other = &scene->companions.all[i];
-		int64_t busy = thrum__index_busy(other->tracks, state->from + other->offset,
+		int64_t busy = thrum__index_busy(other->index, state->from + other->offset,
 			state->to + other->offset);
 
 		most = busy > most ? busy : most;
@@ -200,7 +200,7 @@ static bool has_long_pause(const struct thrum__scene *scene)
 	int64_t span = state->to - state->from;
 	bool found = false;
 
-	thrum__scene_companions_idle(scene->tracks, &scene->companions, state->from, state->to,
+	thrum__scene_companions_idle(scene->index, &scene->companions, state->from, state->to,
 		span / FOLD_PAUSE + 1, stop, &found);
 	return found;
 }
@@ -220,79 +220,80 @@ static int set_time(struct thrum__scene *scene, float right)
 	int status;
 
 	thrum__scene_whole(scene, &rule.begin, &rule.end);
-	status = thrum__scene_time_axis_set(&scene->time, scene->tracks, state->from, state->to,
+	status = thrum__scene_time_axis_set(&scene->time, scene->index, state->from, state->to,
 		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
 	/* So many bands that each is but a hair? */
 	scene->is_folded = scene->time.count > 1;
 	return status;
 }
 
-/* The rows from the top that have something in the window: how many pixels they take when those in
+/* The tracks from the top that have something in the window: how many pixels they take when those in
  * which nothing happens are squeezed, and how many units begin in them. */
 struct crowd {
-	uint32_t rows;
+	uint32_t tracks;
 	double units, needed;
 };
 
-static struct crowd look_at_rows(const struct thrum__scene *scene)
+static struct crowd look_at_tracks(const struct thrum__scene *scene)
 {
-	const struct thrum__index *tracks = scene->tracks;
+	const struct thrum__index *index = scene->index;
 	int64_t from = scene->state.from, to = scene->state.to;
-	uint32_t row = scene->state.row > 0 ? (uint32_t)scene->state.row : 0;
+	uint32_t track = scene->state.track > 0 ? (uint32_t)scene->state.track : 0;
 	struct crowd crowd = {0};
 	size_t end;
 
-	while (crowd.rows < ROWS_LOOKED_AT) {
-		row = thrum__index_next_row(tracks, row, from, to);
-		if (row >= scene->layout->rows)
+	while (crowd.tracks < TRACKS_LOOKED_AT) {
+		track = thrum__index_next_track(index, track, from, to);
+		if (track >= scene->layout->tracks)
 			break;
-		crowd.rows++;
-		crowd.units += (double)(thrum__index_seek(tracks, THRUM__INDEX_UNITS, row, to,
+		crowd.tracks++;
+		crowd.units += (double)(thrum__index_seek(index, THRUM__INDEX_UNITS, track, to,
 						&end) -
-			thrum__index_seek(tracks, THRUM__INDEX_UNITS, row, from, &end));
-		crowd.needed += thrum__index_is_loud(tracks, row, from, to) ? LOUD_ROW : QUIET_ROW;
-		row++;
+			thrum__index_seek(index, THRUM__INDEX_UNITS, track, from, &end));
+		crowd.needed += thrum__index_is_loud(index, track, from, to) ? LOUD_TRACK
+									     : QUIET_TRACK;
+		track++;
 	}
 	return crowd;
 }
 
-/* Where units are many, their ends and names would hide what runs: as in rows that are too low. */
-static void make_dense(struct thrum__scene_row_axis *rows)
+/* Where units are many, their ends and names would hide what runs: as in tracks that are too low. */
+static void make_dense(struct thrum__scene_track_axis *tracks)
 {
-	for (uint32_t i = 0; i < rows->count; i++) {
-		struct thrum__scene_row_box *box = &rows->boxes[i];
+	for (uint32_t i = 0; i < tracks->count; i++) {
+		struct thrum__scene_track_box *box = &tracks->boxes[i];
 
-		if (box->size != THRUM__ROW_COMPACT)
+		if (box->size != THRUM__TRACK_COMPACT)
 			continue;
-		box->size = THRUM__ROW_DENSE;
+		box->size = THRUM__TRACK_DENSE;
 		box->line_width = 1;
 		box->bar = box->bar > DENSE_BAR ? DENSE_BAR : box->bar;
 	}
 }
 
-static int set_rows(struct thrum__scene *scene, float top, float bottom)
+static int set_tracks(struct thrum__scene *scene, float top, float bottom)
 {
 	const struct thrum__scene_state *state = &scene->state;
-	uint32_t rows = scene->layout->rows;
+	uint32_t tracks = scene->layout->tracks;
 	float room = bottom - top;
-	struct crowd crowd = look_at_rows(scene);
-	bool is_crowded = crowd.units > CROWDED * crowd.rows;
+	struct crowd crowd = look_at_tracks(scene);
+	bool is_crowded = crowd.units > CROWDED * crowd.tracks;
 	int status;
 
 	if (state->fisheye) {
 		scene->is_squeezed = false;
-		return thrum__scene_row_axis_fisheye(&scene->rows, rows, top, bottom, state->row,
-			top + state->focus_y * room,
-			state->row_height > 0 ? state->row_height : THRUM__FISHEYE_ROW);
+		return thrum__scene_track_axis_fisheye(&scene->tracks, tracks, top, bottom,
+			state->track, top + state->focus_y * room,
+			state->track_height > 0 ? state->track_height : THRUM__FISHEYE_TRACK);
 	}
 	scene->is_squeezed = is_on(state->squeeze,
-		!is_crowded && (float)rows * LOUD_ROW > room &&
+		!is_crowded && (float)tracks * LOUD_TRACK > room &&
 			crowd.needed < SQUEEZED_MOST * room);
-	status = thrum__scene_row_axis_set(&scene->rows, scene->tracks, rows,
-		scene->is_squeezed ? THRUM__ROWS_SQUEEZED : THRUM__ROWS_EVEN, top, bottom,
-		state->row, state->row_height, state->from, state->to);
-	if (is_crowded && state->row_height == 0)
-		make_dense(&scene->rows);
+	status = thrum__scene_track_axis_set(&scene->tracks, scene->index, tracks,
+		scene->is_squeezed ? THRUM__TRACKS_SQUEEZED : THRUM__TRACKS_EVEN, top, bottom,
+		state->track, state->track_height, state->from, state->to);
+	if (is_crowded && state->track_height == 0)
+		make_dense(&scene->tracks);
 	return status;
 }
 
@@ -306,7 +307,7 @@ static void paint(struct thrum__paint *p)
 	}
 	thrum__paint_regions(p);
 	thrum__paint_grid(p);
-	thrum__paint_rows(p);
+	thrum__paint_tracks(p);
 	thrum__paint_creations(p);
 	thrum__paint_edges(p);
 	thrum__paint_counters(p);
@@ -326,7 +327,7 @@ static bool has_legend(const struct thrum__scene *scene)
 	return scene->state.legend && !scene->hides_legend;
 }
 
-/* Where the rows end. Of several scenes on one scale each has the gutter, or none. */
+/* Where the tracks end. Of several scenes on one scale each has the gutter, or none. */
 static float right_of(const struct thrum__scene *scene, float width)
 {
 	bool has_counters = scene->model->counter_count > 0 || scene->companions.count > 0;
@@ -345,7 +346,7 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	scene->width = width;
 	scene->height = height;
 	status = set_time(scene, right_of(scene, width));
-	return status != 0 ? status : set_rows(scene, top + THRUM__PAD, bottom - THRUM__PAD);
+	return status != 0 ? status : set_tracks(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
 int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
@@ -356,11 +357,11 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 		.scene = scene,
 		.model = scene->model,
 		.layout = scene->layout,
-		.tracks = scene->tracks,
+		.index = scene->index,
 		.state = state,
 		.metrics = metrics,
 		.time = &scene->time,
-		.rows = &scene->rows,
+		.tracks = &scene->tracks,
 		.list = list,
 		.boxes = &scene->memory->boxes,
 		.memory = scene->memory,
@@ -395,11 +396,11 @@ int thrum__scene_strip(struct thrum__scene *scene, float width, float height,
 		.scene = scene,
 		.model = scene->model,
 		.layout = scene->layout,
-		.tracks = scene->tracks,
+		.index = scene->index,
 		.state = &scene->state,
 		.metrics = metrics,
 		.time = &scene->time,
-		.rows = &scene->rows,
+		.tracks = &scene->tracks,
 		.list = list,
 		.boxes = &scene->memory->boxes,
 		.memory = scene->memory,

@@ -16,8 +16,8 @@
 #define THRUM__COUNTERS_SHOWN_MAX 8
 #define THRUM__COUNTERS_BY_DEFAULT 4 /* the first ones, where none is chosen */
 #define THRUM__HISTORY 64            /* states that BACK remembers */
-#define THRUM__FISHEYE_ROW 40        /* pixels: the row in focus, where the state doesn't say */
-#define THRUM__PAD 10                /* above and below the rows */
+#define THRUM__FISHEYE_TRACK 40      /* pixels: the track in focus, where the state doesn't say */
+#define THRUM__PAD 10                /* above and below the tracks */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
 #define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 
@@ -29,12 +29,12 @@ enum thrum__scene_fold {
 
 /* All that a link or script must carry so that another sees the same. Plain data, copyable. */
 struct thrum__scene_state {
-	int64_t from, to; /* the window; to > from */
-	double row;       /* the row at the top, with fraction; fish-eye: the row in focus */
-	float row_height; /* of even rows, or of loud ones; 0: what fits */
-	float focus_y;    /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
-	uint8_t fold;     /* enum thrum__scene_fold */
-	uint8_t squeeze;  /* enum thrum__scene_fold: quiet rows */
+	int64_t from, to;   /* the window; to > from */
+	double track;       /* the track at the top, with fraction; fish-eye: the track in focus */
+	float track_height; /* of even tracks, or of loud ones; 0: what fits */
+	float focus_y;      /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
+	uint8_t fold;       /* enum thrum__scene_fold */
+	uint8_t squeeze;    /* enum thrum__scene_fold: quiet tracks */
 	bool fisheye;
 	bool legend, strip; /* the key line at the bottom, the overview at the top */
 	bool related_only;  /* fade what isn't related to the selection */
@@ -58,8 +58,8 @@ struct thrum__scene_arrow {
 
 struct thrum__scene {
 	const struct thrum__model *model;
-	struct thrum__format_lay_out *layout;
-	struct thrum__index *tracks;
+	struct thrum__layout *layout;
+	struct thrum__index *index;
 	struct thrum__findings findings;
 	struct thrum__scene_state state;
 	/* By whoever shows several scenes: */
@@ -84,7 +84,7 @@ struct thrum__scene {
 	bool is_related; /* some unit is THRUM__LOOK_RELATED, the others are to fade */
 	/* Made by the last frame, for picking and commands: */
 	struct thrum__scene_time_axis time;
-	struct thrum__scene_row_axis rows;
+	struct thrum__scene_track_axis tracks;
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything is, in this window */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
@@ -103,13 +103,13 @@ enum thrum__scene_look {
 };
 
 struct thrum__scene_options {
-	bool by_lane; /* group rows by lane where there are several */
+	bool by_lane; /* group tracks by lane where there are several */
 	bool no_simplify;
 	bool no_findings; /* none yet: thrum__scene_update_findings makes them */
 };
 
 /*
- * Lays out, makes tracks and findings, and fits the window to the trace. The model must stay until
+ * Lays out, makes index and findings, and fits the window to the trace. The model must stay until
  * the scene is destroyed. *scene is to be destroyed with thrum__scene_destroy. `progress` (may be
  * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *scene is not
  * set.
@@ -133,7 +133,7 @@ void thrum__scene_set_ending(struct thrum__scene *, const struct thrum_trace_inf
 
 /*
  * After the model grew or forgot (and then before anything else is done with the scene): layout,
- * tracks and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
+ * index and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
  * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the scene can only be
  * destroyed.
  */
@@ -176,7 +176,7 @@ THRUM__MUST_USE int thrum__scene_strip(struct thrum__scene *, float width, float
 /* ---- State as text ------------------------------------------------------------------------- */
 
 /*
- * The state as "t=0..69514000&row=3.5&sel=15&find=ring", fit for a URL's fragment: only what
+ * The state as "t=0..69514000&track=3.5&sel=15&find=ring", fit for a URL's fragment: only what
  * differs from the default; percent-escaped. Returns the length as snprintf does. A state read back
  * is the same state.
  */
@@ -200,7 +200,7 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 	X(DOWN, "down", "ArrowDown", "go down") \
 	X(FIT, "fit", "f", "centre the selection, then fit the whole trace") \
 	X(FOLD, "fold", "i", "fold idle time") \
-	X(SQUEEZE, "squeeze", "r", "fold quiet rows") \
+	X(SQUEEZE, "squeeze", "r", "fold quiet tracks") \
 	X(FISHEYE, "fisheye", "e", "fish-eye") \
 	X(SEARCH, "search", "/", "find a task or log line") \
 	X(NEXT_MATCH, "next-match", "n", "next match") \
@@ -227,7 +227,7 @@ enum thrum__scene_command {
 	THRUM__COMMAND_COUNT,
 };
 
-/* Whether idle time, or quiet rows, are to be folded: as said, or, on auto, as the last frame did.
+/* Whether idle time, or quiet tracks, are to be folded: as said, or, on auto, as the last frame did.
  */
 bool thrum__scene_folds(const struct thrum__scene *);
 bool thrum__scene_squeezes(const struct thrum__scene *);
@@ -256,7 +256,7 @@ struct thrum__scene_pick {
 	int64_t time;  /* at x */
 	uint32_t unit; /* NONE: ground */
 	uint32_t task; /* of the unit at that time, or NONE */
-	uint32_t row;
+	uint32_t track;
 };
 
 /* What is at a place of the last frame, at most `slack` pixels away. */

@@ -118,8 +118,8 @@ void thrum__scene_address_put(struct thrum__scene_address *line, const char *pre
 		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
 		thrum__scene_address_text(line, prefix, "t", text);
 	}
-	put_fraction(line, prefix, "row", state->row, plain->row);
-	put_fraction(line, prefix, "height", state->row_height, plain->row_height);
+	put_fraction(line, prefix, "track", state->track, plain->track);
+	put_fraction(line, prefix, "height", state->track_height, plain->track_height);
 	put_fraction(line, prefix, "focus", state->focus_y, plain->focus_y);
 #define PUT(key, member, max) \
 	if (state->member != plain->member) \
@@ -243,8 +243,9 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 		state->member = fraction; \
 		return NULL; \
 	}
-	READ_FRACTION("row", row, 0, 4294967295.0)
-	READ_FRACTION("height", row_height, 0, 400)
+	READ_FRACTION("track", track, 0, 4294967295.0)
+	READ_FRACTION("row", track, 0, 4294967295.0) /* its former name */
+	READ_FRACTION("height", track_height, 0, 400)
 	READ_FRACTION("focus", focus_y, 0, 1)
 #undef READ_FRACTION
 #define READ(name, member, max) \

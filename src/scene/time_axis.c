@@ -39,22 +39,22 @@ static bool ask_next(void *context, int64_t start, int64_t end)
 
 	deeper.next++;
 	deeper.offset = companion->offset;
-	thrum__index_idle(companion->tracks, thrum__base_time_clamp(start + companion->offset),
+	thrum__index_idle(companion->index, thrum__base_time_clamp(start + companion->offset),
 		thrum__base_time_clamp(end + companion->offset), search->gap, ask_next, &deeper);
 	search->is_over = deeper.is_over;
 	return !search->is_over;
 }
 
-void thrum__scene_companions_idle(const struct thrum__index *tracks,
+void thrum__scene_companions_idle(const struct thrum__index *index,
 	const struct thrum__scene_companions *companions, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
 	struct search search = {companions, 0, 0, gap, found, context, false};
 
 	if (companions)
-		thrum__index_idle(tracks, from, to, gap, ask_next, &search);
+		thrum__index_idle(index, from, to, gap, ask_next, &search);
 	else
-		thrum__index_idle(tracks, from, to, gap, found, context);
+		thrum__index_idle(index, from, to, gap, found, context);
 }
 
 static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
@@ -62,7 +62,7 @@ static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
 	return time < least ? least : time > most ? most : time;
 }
 
-void thrum__scene_companions_widen(const struct thrum__index *tracks,
+void thrum__scene_companions_widen(const struct thrum__index *index,
 	const struct thrum__scene_companions *companions, int64_t begin, int64_t end, int64_t *from,
 	int64_t *to)
 {
@@ -70,16 +70,16 @@ void thrum__scene_companions_widen(const struct thrum__index *tracks,
 
 	begin = begin < *from ? begin : *from;
 	end = end > *to ? end : *to;
-	thrum__index_idle_around(tracks, *from, &least, &other);
-	thrum__index_idle_around(tracks, *to, &other, &most);
+	thrum__index_idle_around(index, *from, &least, &other);
+	thrum__index_idle_around(index, *to, &other, &most);
 	begin = bounded_by(least, begin, *from);
 	end = bounded_by(most, *to, end);
 	for (uint32_t i = 0; companions && i < companions->count; i++) {
 		const struct thrum__scene_companion *companion = &companions->all[i];
 		int64_t offset = companion->offset;
 
-		thrum__index_idle_around(companion->tracks, *from + offset, &least, &other);
-		thrum__index_idle_around(companion->tracks, *to + offset, &other, &most);
+		thrum__index_idle_around(companion->index, *from + offset, &least, &other);
+		thrum__index_idle_around(companion->index, *to + offset, &other, &most);
 		begin = bounded_by(thrum__base_time_clamp(least) - offset, begin, *from);
 		end = bounded_by(thrum__base_time_clamp(most) - offset, *to, end);
 	}
@@ -125,12 +125,12 @@ static bool collect(void *context, int64_t start, int64_t end)
 	return true;
 }
 
-static void find_gaps(struct gaps *gaps, const struct thrum__index *tracks, int64_t gap)
+static void find_gaps(struct gaps *gaps, const struct thrum__index *index, int64_t gap)
 {
 	gaps->gap = gap;
 	gaps->count = 0;
 	gaps->too_many = false;
-	thrum__scene_companions_idle(tracks, gaps->companions, gaps->begin, gaps->end, gap, collect,
+	thrum__scene_companions_idle(index, gaps->companions, gaps->begin, gaps->end, gap, collect,
 		gaps);
 }
 
@@ -179,7 +179,7 @@ static double scale_of(const struct gaps *gaps, double width,
  * Folding makes the scale larger, so that shorter gaps take min_gap pixels, which are then folded
  * too, until none is that wide or there are too many.
  */
-static void choose(struct gaps *gaps, const struct thrum__index *tracks, double width,
+static void choose(struct gaps *gaps, const struct thrum__index *index, double width,
 	const struct thrum__scene_fold_rule *rule)
 {
 	/* So many that bands of two pixels take a quarter. */
@@ -194,20 +194,20 @@ static void choose(struct gaps *gaps, const struct thrum__index *tracks, double 
 
 		if (gap >= enough)
 			return;
-		find_gaps(gaps, tracks, gap);
+		find_gaps(gaps, index, gap);
 		if (gaps->too_many || gaps->count > most) {
 			/* Half-way back, where bands are as narrow as they may be. */
 			int64_t low = gap;
 
 			for (; i < ROUNDS && low < enough / 2; i++) {
 				gap = (int64_t)sqrt((double)low * (double)enough);
-				find_gaps(gaps, tracks, gap);
+				find_gaps(gaps, index, gap);
 				if (gaps->too_many || gaps->count > most)
 					low = gap;
 				else
 					enough = gap;
 			}
-			find_gaps(gaps, tracks, enough);
+			find_gaps(gaps, index, enough);
 			return;
 		}
 		enough = gap;
@@ -242,7 +242,7 @@ static void place_segments(struct thrum__scene_time_axis *axis, const struct gap
 }
 
 int thrum__scene_time_axis_set(struct thrum__scene_time_axis *axis,
-	const struct thrum__index *tracks, int64_t from, int64_t to, double x0, double x1,
+	const struct thrum__index *index, int64_t from, int64_t to, double x0, double x1,
 	const struct thrum__scene_fold_rule *rule)
 {
 	struct gaps gaps = {.companions = rule->companions};
@@ -262,10 +262,10 @@ int thrum__scene_time_axis_set(struct thrum__scene_time_axis *axis,
 	axis->x1 = x1;
 	gaps.fold = segments + THRUM__FOLDS_MAX;
 	if (rule->fold && x1 > x0) {
-		thrum__scene_companions_widen(tracks, rule->companions,
+		thrum__scene_companions_widen(index, rule->companions,
 			thrum__base_time_clamp(rule->begin), thrum__base_time_clamp(rule->end),
 			&gaps.begin, &gaps.end);
-		choose(&gaps, tracks, x1 - x0, rule);
+		choose(&gaps, index, x1 - x0, rule);
 	}
 	seen = seen_of(&gaps);
 	if (seen.left <= 0) /* all is idle: there is nothing to fold it for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows to y and back: even, squeezed, or as through a fish-eye. */
+/* Tracks to y and back: even, squeezed, or as through a fish-eye. */
 #include <math.h>
 #include <stdlib.h>
 #include <thrum.h>
@@ -9,68 +9,68 @@
 #include "timeline/pieces.h"
 
 enum {
-	HEIGHT_LEAST = 2, /* of rows that are made to fit */
+	HEIGHT_LEAST = 2, /* of tracks that are made to fit */
 	HEIGHT_MOST = 46,
 	LOUD_LEAST = 20,
 	QUIET_LEAST = 3,
 	QUIET_MOST = 6,
-	BEYOND = 8, /* how far outside lines of unseen rows lie */
+	BEYOND = 8, /* how far outside lines of unseen tracks lie */
 };
 
-void thrum__scene_row_axis_init(struct thrum__scene_row_axis *axis)
+void thrum__scene_track_axis_init(struct thrum__scene_track_axis *axis)
 {
-	*axis = (struct thrum__scene_row_axis){0};
+	*axis = (struct thrum__scene_track_axis){0};
 }
 
-void thrum__scene_row_axis_finish(struct thrum__scene_row_axis *axis)
+void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *axis)
 {
 	free(axis->boxes);
-	thrum__scene_row_axis_init(axis);
+	thrum__scene_track_axis_init(axis);
 }
 
 /* ---- Boxes ----------------------------------------------------------------------------------- */
 
 static int class_of(double height, bool is_quiet)
 {
-	return is_quiet        ? THRUM__ROW_SQUEEZED
-		: height >= 34 ? THRUM__ROW_ROOMY
-		: height >= 22 ? THRUM__ROW_NORMAL
-		: height >= 10 ? THRUM__ROW_COMPACT
-			       : THRUM__ROW_DENSE;
+	return is_quiet        ? THRUM__TRACK_SQUEEZED
+		: height >= 34 ? THRUM__TRACK_ROOMY
+		: height >= 22 ? THRUM__TRACK_NORMAL
+		: height >= 10 ? THRUM__TRACK_COMPACT
+			       : THRUM__TRACK_DENSE;
 }
 
 static double line_at(int class)
 {
-	return class == THRUM__ROW_ROOMY ? 0.55 : class == THRUM__ROW_NORMAL ? 0.66 : 0.5;
+	return class == THRUM__TRACK_ROOMY ? 0.55 : class == THRUM__TRACK_NORMAL ? 0.66 : 0.5;
 }
 
 static double bar_of(int class, double height)
 {
 	double bar = floor(height) - 1;
 
-	if (class == THRUM__ROW_ROOMY)
+	if (class == THRUM__TRACK_ROOMY)
 		return 12;
 	return bar > 10 ? 10 : bar < 1 ? 1 : bar;
 }
 
-static int add_box(struct thrum__scene_row_axis *axis, uint32_t row, uint32_t rows, double y,
+static int add_box(struct thrum__scene_track_axis *axis, uint32_t track, uint32_t tracks, double y,
 	double height, bool is_quiet)
 {
-	struct thrum__scene_row_box *boxes = thrum__base_grow_by_half(axis->boxes, &axis->room,
+	struct thrum__scene_track_box *boxes = thrum__base_grow_by_half(axis->boxes, &axis->room,
 		axis->count + 1ull, sizeof(*boxes));
 	int class = class_of(height, is_quiet);
 
 	if (!boxes)
 		return -THRUM_E_MEMORY;
 	axis->boxes = boxes;
-	boxes[axis->count++] = (struct thrum__scene_row_box){
-		.row = row,
-		.rows = rows,
+	boxes[axis->count++] = (struct thrum__scene_track_box){
+		.track = track,
+		.tracks = tracks,
 		.y = (float)y,
 		.height = (float)height,
 		.line = (float)floor(y + height * line_at(class) + 0.5),
 		.bar = (float)bar_of(class, height),
-		.line_width = class <= THRUM__ROW_COMPACT ? 2 : 1,
+		.line_width = class <= THRUM__TRACK_COMPACT ? 2 : 1,
 		.size = (uint8_t) class,
 	};
 	return 0;
@@ -78,29 +78,29 @@ static int add_box(struct thrum__scene_row_axis *axis, uint32_t row, uint32_t ro
 
 /* ---- Even ------------------------------------------------------------------------------------ */
 
-static int set_even(struct thrum__scene_row_axis *axis, double height)
+static int set_even(struct thrum__scene_track_axis *axis, double height)
 {
 	double room = (double)axis->bottom - (double)axis->top, y = 0;
-	uint32_t row = (uint32_t)axis->first;
+	uint32_t track = (uint32_t)axis->first;
 	int error = 0;
 
 	if (!(height > 0))
 		height = fmin(fmax(room / (axis->total ? axis->total : 1), HEIGHT_LEAST),
 			HEIGHT_MOST);
 	axis->height = height;
-	/* Rows less than a pixel high: as many as begin within a pixel. */
-	while (row < axis->total && y < room && !error) {
-		double end = height < 1 ? floor(axis->first + (y + 1) / height) : row + 1.0;
+	/* Tracks less than a pixel high: as many as begin within a pixel. */
+	while (track < axis->total && y < room && !error) {
+		double end = height < 1 ? floor(axis->first + (y + 1) / height) : track + 1.0;
 		uint32_t next = end < axis->total ? (uint32_t)end : axis->total;
 
-		if (next <= row)
-			next = row + 1;
+		if (next <= track)
+			next = track + 1;
 		if (height >= 1)
-			y = (row - axis->first) * height;
-		error = add_box(axis, row, next - row, (double)axis->top + y,
+			y = (track - axis->first) * height;
+		error = add_box(axis, track, next - track, (double)axis->top + y,
 			height < 1 ? 1 : height, false);
 		y += height < 1 ? 1 : height;
-		row = next;
+		track = next;
 	}
 	return error;
 }
@@ -108,36 +108,36 @@ static int set_even(struct thrum__scene_row_axis *axis, double height)
 /* ---- Squeezed -------------------------------------------------------------------------------- */
 
 struct window {
-	const struct thrum__index *tracks;
+	const struct thrum__index *index;
 	int64_t from, to;
-	bool is_quiet; /* nothing happens in any row, and all have room: then none is squeezed */
+	bool is_quiet; /* nothing happens in any track, and all have room: then none is squeezed */
 };
 
-static bool is_loud(const struct window *window, uint32_t row)
+static bool is_loud(const struct window *window, uint32_t track)
 {
 	return window->is_quiet ||
-		thrum__index_is_loud(window->tracks, row, window->from, window->to);
+		thrum__index_is_loud(window->index, track, window->from, window->to);
 }
 
-static uint32_t next_row(const struct window *window, uint32_t row, uint32_t total)
+static uint32_t next_track(const struct window *window, uint32_t track, uint32_t total)
 {
-	uint32_t next = thrum__index_next_row(window->tracks, row, window->from, window->to);
+	uint32_t next = thrum__index_next_track(window->index, track, window->from, window->to);
 
 	return next < total ? next : total;
 }
 
-/* Heights of loud and quiet rows so that all rows fit, if they may be that low. Stops counting when
+/* Heights of loud and quiet tracks so that all tracks fit, if they may be that low. Stops counting when
  * they can't. */
-static void fit_squeezed(const struct thrum__scene_row_axis *axis, struct window *window,
+static void fit_squeezed(const struct thrum__scene_track_axis *axis, struct window *window,
 	double *loud, double *quiet)
 {
 	double room = (double)axis->bottom - (double)axis->top;
 	double louds = 0, quiets = 0;
 
-	for (uint32_t row = next_row(window, 0, axis->total);
-		row < axis->total && louds * LOUD_LEAST + quiets * QUIET_LEAST <= room;
-		row = next_row(window, row + 1, axis->total)) {
-		if (is_loud(window, row))
+	for (uint32_t track = next_track(window, 0, axis->total);
+		track < axis->total && louds * LOUD_LEAST + quiets * QUIET_LEAST <= room;
+		track = next_track(window, track + 1, axis->total)) {
+		if (is_loud(window, track))
 			louds++;
 		else
 			quiets++;
@@ -154,33 +154,33 @@ static void fit_squeezed(const struct thrum__scene_row_axis *axis, struct window
 	*quiet = floor(fmin(fmax(*quiet, QUIET_LEAST), QUIET_MOST));
 }
 
-static int set_squeezed(struct thrum__scene_row_axis *axis, struct window *window, double height)
+static int set_squeezed(struct thrum__scene_track_axis *axis, struct window *window, double height)
 {
 	double quiet, y = (double)axis->top;
-	uint32_t row = (uint32_t)axis->first;
+	uint32_t track = (uint32_t)axis->first;
 	int error = 0;
 
 	fit_squeezed(axis, window, &height, &quiet);
 	axis->height = height;
-	row = next_row(window, row, axis->total);
-	if (row == (uint32_t)axis->first && row < axis->total)
-		y -= (axis->first - row) * (is_loud(window, row) ? height : quiet);
-	while (row < axis->total && y < (double)axis->bottom && !error) {
-		bool is_high = is_loud(window, row);
+	track = next_track(window, track, axis->total);
+	if (track == (uint32_t)axis->first && track < axis->total)
+		y -= (axis->first - track) * (is_loud(window, track) ? height : quiet);
+	while (track < axis->total && y < (double)axis->bottom && !error) {
+		bool is_high = is_loud(window, track);
 		double high = is_high ? height : quiet;
 
-		error = add_box(axis, row, 1, y, high, !is_high);
+		error = add_box(axis, track, 1, y, high, !is_high);
 		y += high;
-		row = next_row(window, row + 1, axis->total);
+		track = next_track(window, track + 1, axis->total);
 	}
 	return error;
 }
 
-int thrum__scene_row_axis_set(struct thrum__scene_row_axis *axis, const struct thrum__index *tracks,
-	uint32_t total, int projection, float top, float bottom, double first, double height,
-	int64_t from, int64_t to)
+int thrum__scene_track_axis_set(struct thrum__scene_track_axis *axis,
+	const struct thrum__index *index, uint32_t total, int projection, float top, float bottom,
+	double first, double height, int64_t from, int64_t to)
 {
-	struct window window = {.tracks = tracks, .from = from, .to = to};
+	struct window window = {.index = index, .from = from, .to = to};
 
 	axis->count = 0;
 	axis->total = total;
@@ -188,45 +188,45 @@ int thrum__scene_row_axis_set(struct thrum__scene_row_axis *axis, const struct t
 	axis->bottom = bottom;
 	axis->projection = (uint8_t)projection;
 	axis->first = first > 0 ? fmin(first, total) : 0;
-	return projection == THRUM__ROWS_SQUEEZED ? set_squeezed(axis, &window, height)
-						  : set_even(axis, height);
+	return projection == THRUM__TRACKS_SQUEEZED ? set_squeezed(axis, &window, height)
+						    : set_even(axis, height);
 }
 
 /* ---- Fish-eye -------------------------------------------------------------------------------- */
 
-/* One side of the focus: so many rows in so many pixels. */
+/* One side of the focus: so many tracks in so many pixels. */
 struct side {
-	double rows, room, strength;
+	double tracks, room, strength;
 };
 
 static double bend(const struct side *side)
 {
-	double c = (side->strength * side->rows / side->room - 1) / side->rows;
+	double c = (side->strength * side->tracks / side->room - 1) / side->tracks;
 
 	return c > 0 ? c : 0;
 }
 
-/* Pixels from the focus at a distance in rows. */
-static double project(const struct side *side, double rows)
+/* Pixels from the focus at a distance in tracks. */
+static double project(const struct side *side, double tracks)
 {
-	if (!(side->rows > 0) || !(side->room > 0))
+	if (!(side->tracks > 0) || !(side->room > 0))
 		return 0;
-	return side->strength * rows / (1 + bend(side) * rows);
+	return side->strength * tracks / (1 + bend(side) * tracks);
 }
 
 static double unproject(const struct side *side, double pixels)
 {
-	if (!(side->rows > 0) || !(side->room > 0))
+	if (!(side->tracks > 0) || !(side->room > 0))
 		return 0;
 	double left = side->strength - bend(side) * pixels;
-	double rows = left > 0 ? pixels / left : side->rows;
+	double tracks = left > 0 ? pixels / left : side->tracks;
 
-	return rows < side->rows ? rows : side->rows;
+	return tracks < side->tracks ? tracks : side->tracks;
 }
 
-/* Where the focus really lies: so near to an edge that no side has more room than its rows fill;
+/* Where the focus really lies: so near to an edge that no side has more room than its tracks fill;
  * the top goes before the bottom. */
-static double focus_line(const struct thrum__scene_row_axis *axis)
+static double focus_line(const struct thrum__scene_track_axis *axis)
 {
 	double below = (axis->total - axis->focus) * axis->strength;
 	double y = fmax(axis->focus_y, (double)axis->bottom - below);
@@ -234,26 +234,26 @@ static double focus_line(const struct thrum__scene_row_axis *axis)
 	return fmin(y, (double)axis->top + axis->focus * axis->strength);
 }
 
-static struct side side_of(const struct thrum__scene_row_axis *axis, bool is_below)
+static struct side side_of(const struct thrum__scene_track_axis *axis, bool is_below)
 {
 	return (struct side){
-		.rows = is_below ? axis->total - axis->focus : axis->focus,
+		.tracks = is_below ? axis->total - axis->focus : axis->focus,
 		.room = is_below ? (double)axis->bottom - focus_line(axis)
 				 : focus_line(axis) - (double)axis->top,
 		.strength = axis->strength,
 	};
 }
 
-static double fisheye_y_of(const struct thrum__scene_row_axis *axis, double row)
+static double fisheye_y_of(const struct thrum__scene_track_axis *axis, double track)
 {
-	bool is_below = row > axis->focus;
+	bool is_below = track > axis->focus;
 	struct side side = side_of(axis, is_below);
 
-	return is_below ? focus_line(axis) + project(&side, row - axis->focus)
-			: focus_line(axis) - project(&side, axis->focus - row);
+	return is_below ? focus_line(axis) + project(&side, track - axis->focus)
+			: focus_line(axis) - project(&side, axis->focus - track);
 }
 
-static double fisheye_row_of(const struct thrum__scene_row_axis *axis, double y)
+static double fisheye_track_of(const struct thrum__scene_track_axis *axis, double y)
 {
 	double line = focus_line(axis);
 	bool is_below = y > line;
@@ -263,7 +263,7 @@ static double fisheye_row_of(const struct thrum__scene_row_axis *axis, double y)
 			: axis->focus - unproject(&side, line - y);
 }
 
-int thrum__scene_row_axis_fisheye(struct thrum__scene_row_axis *axis, uint32_t total, float top,
+int thrum__scene_track_axis_fisheye(struct thrum__scene_track_axis *axis, uint32_t total, float top,
 	float bottom, double focus, double focus_y, double strength)
 {
 	int error = 0;
@@ -272,30 +272,30 @@ int thrum__scene_row_axis_fisheye(struct thrum__scene_row_axis *axis, uint32_t t
 	axis->total = total;
 	axis->top = top;
 	axis->bottom = bottom;
-	axis->projection = THRUM__ROWS_FISHEYE;
+	axis->projection = THRUM__TRACKS_FISHEYE;
 	axis->focus = fmin(fmax(focus, 0), total);
 	axis->focus_y = fmin(fmax(focus_y, (double)top), (double)bottom);
 	axis->strength = strength > 1 ? strength : 1;
-	for (uint32_t row = 0, next; row < total && !error; row = next) {
-		double y = fisheye_y_of(axis, row), end = fisheye_y_of(axis, row + 1.0);
+	for (uint32_t track = 0, next; track < total && !error; track = next) {
+		double y = fisheye_y_of(axis, track), end = fisheye_y_of(axis, track + 1.0);
 
-		next = row + 1;
+		next = track + 1;
 		if (end - y < 1) {
-			double last = floor(fisheye_row_of(axis, y + 1));
+			double last = floor(fisheye_track_of(axis, y + 1));
 
 			if (last > next)
 				next = last < total ? (uint32_t)last : total;
 			end = fisheye_y_of(axis, next);
 		}
-		error = add_box(axis, row, next - row, y, end - y, false);
+		error = add_box(axis, track, next - track, y, end - y, false);
 	}
 	return error;
 }
 
 double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
-	double strength, double row, float y)
+	double strength, double track, float y)
 {
-	struct thrum__scene_row_axis axis = {
+	struct thrum__scene_track_axis axis = {
 		.total = total,
 		.top = top,
 		.bottom = bottom,
@@ -304,10 +304,10 @@ double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, doubl
 	};
 	double low = 0, high = total;
 
-	/* The further down the focus, the higher any row lies. */
+	/* The further down the focus, the higher any track lies. */
 	for (int i = 0; i < 64; i++) {
 		axis.focus = (low + high) / 2;
-		if (fisheye_y_of(&axis, row) > (double)y)
+		if (fisheye_y_of(&axis, track) > (double)y)
 			low = axis.focus;
 		else
 			high = axis.focus;
@@ -317,15 +317,15 @@ double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, doubl
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
-/* The last box that begins at or before a row; count: none. */
-static uint32_t box_before(const struct thrum__scene_row_axis *axis, uint32_t row)
+/* The last box that begins at or before a track; count: none. */
+static uint32_t box_before(const struct thrum__scene_track_axis *axis, uint32_t track)
 {
 	uint32_t low = 0, high = axis->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (axis->boxes[middle].row <= row)
+		if (axis->boxes[middle].track <= track)
 			low = middle + 1;
 		else
 			high = middle;
@@ -333,37 +333,36 @@ static uint32_t box_before(const struct thrum__scene_row_axis *axis, uint32_t ro
 	return low ? low - 1 : axis->count;
 }
 
-const struct thrum__scene_row_box *thrum__scene_row_axis_find(const struct thrum__scene_row_axis
-								      *axis,
-	uint32_t row)
+const struct thrum__scene_track_box *
+thrum__scene_track_axis_find(const struct thrum__scene_track_axis *axis, uint32_t track)
 {
-	uint32_t i = box_before(axis, row);
+	uint32_t i = box_before(axis, track);
 
-	if (i == axis->count || row - axis->boxes[i].row >= axis->boxes[i].rows)
+	if (i == axis->count || track - axis->boxes[i].track >= axis->boxes[i].tracks)
 		return NULL;
 	return &axis->boxes[i];
 }
 
-float thrum__scene_row_axis_line(const struct thrum__scene_row_axis *axis, uint32_t row)
+float thrum__scene_track_axis_line(const struct thrum__scene_track_axis *axis, uint32_t track)
 {
-	uint32_t i = box_before(axis, row);
+	uint32_t i = box_before(axis, track);
 
 	if (i == axis->count)
 		return axis->top - BEYOND;
-	if (row - axis->boxes[i].row < axis->boxes[i].rows)
+	if (track - axis->boxes[i].track < axis->boxes[i].tracks)
 		return axis->boxes[i].line;
 	/* Not seen: between its neighbours, or below all. */
 	return i + 1 < axis->count ? axis->boxes[i + 1].y : axis->bottom + BEYOND;
 }
 
-double thrum__scene_row_axis_row(const struct thrum__scene_row_axis *axis, float y)
+double thrum__scene_track_axis_track(const struct thrum__scene_track_axis *axis, float y)
 {
 	uint32_t low = 0, high = axis->count;
-	double row = axis->first + ((double)y - (double)axis->top) / axis->height;
+	double track = axis->first + ((double)y - (double)axis->top) / axis->height;
 
-	if (axis->projection == THRUM__ROWS_FISHEYE) {
-		row = fisheye_row_of(axis, (double)y);
-	} else if (axis->projection == THRUM__ROWS_SQUEEZED && high > 0) {
+	if (axis->projection == THRUM__TRACKS_FISHEYE) {
+		track = fisheye_track_of(axis, (double)y);
+	} else if (axis->projection == THRUM__TRACKS_SQUEEZED && high > 0) {
 		while (high - low > 1) {
 			uint32_t middle = low + (high - low) / 2;
 
@@ -372,11 +371,11 @@ double thrum__scene_row_axis_row(const struct thrum__scene_row_axis *axis, float
 			else
 				high = middle;
 		}
-		const struct thrum__scene_row_box *box = &axis->boxes[low];
+		const struct thrum__scene_track_box *box = &axis->boxes[low];
 
-		row = box->row + (double)((y - box->y) / box->height);
-		if (row > box->row + 1.0)
-			row = box->row + 1.0;
+		track = box->track + (double)((y - box->y) / box->height);
+		if (track > box->track + 1.0)
+			track = box->track + 1.0;
 	}
-	return row > 0 ? fmin(row, axis->total) : 0;
+	return track > 0 ? fmin(track, axis->total) : 0;
 }

@@ -338,23 +338,24 @@ static void within(struct thrum__stage_scroll *scroll)
 	scroll->at = fmin(fmax(scroll->at, 0), scroll->all - scroll->page);
 }
 
-void thrum__stage_scroll_rows(const struct thrum__stage *stage, struct thrum__stage_scroll *scroll)
+void thrum__stage_scroll_tracks(const struct thrum__stage *stage,
+	struct thrum__stage_scroll *scroll)
 {
-	const struct thrum__scene_row_axis *rows;
-	const struct thrum__scene_row_box *last;
+	const struct thrum__scene_track_axis *tracks;
+	const struct thrum__scene_track_box *last;
 
 	*scroll = (struct thrum__stage_scroll){0};
 	if (stage->count == 0)
 		return;
-	rows = &stage->parts[stage->focus].scene->rows;
-	scroll->all = scroll->page = rows->total;
-	if (rows->projection == THRUM__ROWS_FISHEYE || rows->count == 0)
+	tracks = &stage->parts[stage->focus].scene->tracks;
+	scroll->all = scroll->page = tracks->total;
+	if (tracks->projection == THRUM__TRACKS_FISHEYE || tracks->count == 0)
 		return;
-	last = &rows->boxes[rows->count - 1];
-	scroll->at = rows->first;
-	scroll->page = last->y + last->height < rows->bottom
-		? rows->total - rows->first
-		: thrum__scene_row_axis_row(rows, rows->bottom) - rows->first;
+	last = &tracks->boxes[tracks->count - 1];
+	scroll->at = tracks->first;
+	scroll->page = last->y + last->height < tracks->bottom
+		? tracks->total - tracks->first
+		: thrum__scene_track_axis_track(tracks, tracks->bottom) - tracks->first;
 	within(scroll);
 }
 
@@ -374,7 +375,7 @@ void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__st
 	within(scroll);
 }
 
-int thrum__stage_set_row(struct thrum__stage *stage, double at)
+int thrum__stage_set_track(struct thrum__stage *stage, double at)
 {
 	struct thrum__scene *scene;
 
@@ -382,7 +383,8 @@ int thrum__stage_set_row(struct thrum__stage *stage, double at)
 		return 0;
 	thrum__stage_motion_stop(stage);
 	scene = stage->parts[stage->focus].scene;
-	scene->state.row = fmin(fmax(at, 0), scene->layout->rows > 0 ? scene->layout->rows - 1 : 0);
+	scene->state.track = fmin(fmax(at, 0),
+		scene->layout->tracks > 0 ? scene->layout->tracks - 1 : 0);
 	thrum__stage_refresh(stage);
 	return THRUM__MOVED;
 }

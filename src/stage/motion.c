@@ -6,14 +6,14 @@
 
 static struct thrum__stage_spot spot_of(const struct thrum__scene *scene)
 {
-	return (struct thrum__stage_spot){scene->state.from, scene->state.to, scene->state.row};
+	return (struct thrum__stage_spot){scene->state.from, scene->state.to, scene->state.track};
 }
 
 static void put(struct thrum__scene *scene, const struct thrum__stage_spot *spot)
 {
 	scene->state.from = spot->from;
 	scene->state.to = spot->to;
-	scene->state.row = spot->row;
+	scene->state.track = spot->track;
 }
 
 void thrum__stage_motion_from(struct thrum__stage *stage)
@@ -57,7 +57,7 @@ static struct thrum__stage_spot between(const struct thrum__stage_spot *a,
 	return (struct thrum__stage_spot){
 		.from = a->from + (int64_t)((double)(b->from - a->from) * part),
 		.to = a->to + (int64_t)((double)(b->to - a->to) * part),
-		.row = a->row + (b->row - a->row) * share,
+		.track = a->track + (b->track - a->track) * share,
 	};
 }
 

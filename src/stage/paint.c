@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stage paints itself: heads, the crosshair, what is measured, the row that blinks. */
+/* What the stage paints itself: heads, the crosshair, what is measured, the track that blinks. */
 #include <math.h>
 #include <string.h>
 
@@ -23,13 +23,13 @@ void thrum__stage_head(struct thrum__draw_list *list, float top, float width, bo
 	thrum__draw_list_sort(list);
 }
 
-/* The picture of a part, from its ruler to the end of its rows. */
+/* The picture of a part, from its ruler to the end of its tracks. */
 static void span_of(const struct thrum__stage *stage, uint32_t part, float *top, float *bottom)
 {
 	const struct thrum__scene *scene = stage->parts[part].scene;
 
 	*top = thrum__stage_view_top(stage, part);
-	*bottom = *top + scene->rows.bottom + THRUM__PAD;
+	*bottom = *top + scene->tracks.bottom + THRUM__PAD;
 	*top += thrum__scene_strip_height(scene, scene->width);
 }
 
@@ -135,9 +135,10 @@ void thrum__stage_paint_blink(const struct thrum__stage *stage, struct thrum__dr
 	const struct thrum__stage_private *own = stage->own;
 	const struct thrum__scene *scene = stage->parts[own->blink_part].scene;
 	uint32_t unit = thrum__layout_unit(scene->layout, own->blink_task);
-	const struct thrum__scene_row_box *box = unit == THRUM__NONE
+	const struct thrum__scene_track_box *box = unit == THRUM__NONE
 		? NULL
-		: thrum__scene_row_axis_find(&scene->rows, thrum__layout_row(scene->layout, unit));
+		: thrum__scene_track_axis_find(&scene->tracks,
+			  thrum__layout_track(scene->layout, unit));
 	float right = thrum__stage_right(scene);
 
 	if (!box)

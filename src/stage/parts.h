@@ -27,7 +27,7 @@ enum thrum__stage_drag {
 /* Where a scene is; what motion goes through. */
 struct thrum__stage_spot {
 	int64_t from, to;
-	double row;
+	double track;
 };
 
 struct thrum__stage_private {
@@ -51,7 +51,7 @@ struct thrum__stage_private {
 	uint32_t drag_part;
 	float press_x, press_y;
 	int64_t grabbed_time;
-	double grabbed_row, grabbed_scale;
+	double grabbed_track, grabbed_scale;
 	struct thrum__stage_spot grabbed; /* where the scene was */
 	uint32_t hover_part, hover_task;  /* of what is below it, or of a link */
 	double hover_start;               /* NAN: not known yet */
@@ -82,7 +82,7 @@ void thrum__stage_relate(struct thrum__stage *);
 /* Puts into a state of part `to` what all have in common, from a state of part `from`. */
 void thrum__stage_inherit(const struct thrum__stage *, uint32_t from, uint32_t to,
 	const struct thrum__scene_state *source, struct thrum__scene_state *state);
-/* Gives each part as much height as its rows ask for. */
+/* Gives each part as much height as its tracks ask for. */
 void thrum__stage_share_height(struct thrum__stage *);
 /* Makes a part's top lie at y, at the cost of the one above it. */
 void thrum__stage_divide(struct thrum__stage *, uint32_t part, float y);
@@ -106,7 +106,7 @@ int thrum__stage_go_window(struct thrum__stage *, uint32_t part, int64_t from, i
 
 void thrum__stage_paint_over(struct thrum__stage *, const struct thrum__draw_metrics *,
 	struct thrum__draw_list *);
-/* The counter whose line is nearest to the pointer, if it is over the rows. */
+/* The counter whose line is nearest to the pointer, if it is over the tracks. */
 struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum__stage *);
 void thrum__stage_paint_blink(const struct thrum__stage *, struct thrum__draw_list *);
 

@@ -70,7 +70,7 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 	} else if (place.y < strip + THRUM__RULER) {
 		place.over = THRUM__OVER_RULER;
 		place.drag = THRUM__DRAG_RULER;
-	} else if (place.y < scene->rows.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
+	} else if (place.y < scene->tracks.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
 		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
 		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
 		place.drag = THRUM__DRAG_NOT_YET;
@@ -191,10 +191,10 @@ static void grab(struct thrum__stage *stage, const struct place *place, float x,
 	own->press_x = x;
 	own->press_y = y;
 	own->grabbed_time = thrum__scene_time_axis_time(&scene->time, x);
-	own->grabbed_row = thrum__scene_row_axis_row(&scene->rows, place->y);
+	own->grabbed_track = thrum__scene_track_axis_track(&scene->tracks, place->y);
 	own->grabbed_scale = scene->time.scale;
 	own->grabbed = (struct thrum__stage_spot){scene->state.from, scene->state.to,
-		scene->state.row};
+		scene->state.track};
 }
 
 /* Outside of the frame on the strip: it comes there. */
@@ -258,7 +258,7 @@ static int drag_picture(struct thrum__stage *stage, struct thrum__scene *scene, 
 	if (status == 0)
 		status = thrum__scene_hold_time(scene, own->grabbed_time, x, own->grabbed_scale);
 	if (status == 0 && own->drag == THRUM__DRAG_PICTURE)
-		status = thrum__scene_hold_row(scene, own->grabbed_row,
+		status = thrum__scene_hold_track(scene, own->grabbed_track,
 			y - thrum__stage_view_top(stage, own->drag_part));
 	return status;
 }

@@ -85,7 +85,7 @@ void thrum__stage_relate(struct thrum__stage *stage)
 			if (k != i && companions->count < THRUM__COMPANIONS_MAX)
 				companions->all[companions->count++] =
 					(struct thrum__scene_companion){stage->parts[k]
-										.scene->tracks,
+										.scene->index,
 						part->offset - stage->parts[k].offset};
 	}
 	thrum__stage_refresh(stage);
@@ -108,9 +108,10 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 	double all = 0;
 
 	for (uint32_t i = 0; i < stage->count; i++)
-		all += stage->parts[i].scene->layout->rows + 1.0;
+		all += stage->parts[i].scene->layout->tracks + 1.0;
 	for (uint32_t i = 0; i < stage->count; i++)
-		stage->parts[i].share = (float)((stage->parts[i].scene->layout->rows + 1.0) / all);
+		stage->parts[i].share = (float)((stage->parts[i].scene->layout->tracks + 1.0) /
+			all);
 }
 
 /* After parts came or went. */
@@ -364,7 +365,7 @@ static bool show_hovered(struct thrum__stage *stage, double now)
 	return false;
 }
 
-/* Whether the row where one went to still blinks. */
+/* Whether the track where one went to still blinks. */
 static bool blinks(struct thrum__stage *stage, double now)
 {
 	struct thrum__stage_private *own = stage->own;
@@ -417,7 +418,7 @@ static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_met
 	for (uint32_t i = 0; i < stage->count; i++) {
 		const struct thrum__scene_state *state = &stage->parts[i].scene->state;
 
-		targets[i] = (struct thrum__stage_spot){state->from, state->to, state->row};
+		targets[i] = (struct thrum__stage_spot){state->from, state->to, state->track};
 	}
 	*is_moving = thrum__stage_motion_at(stage, now);
 	status = paint_parts(stage, metrics);
@@ -426,7 +427,7 @@ static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_met
 
 		state->from = targets[i].from;
 		state->to = targets[i].to;
-		state->row = targets[i].row;
+		state->track = targets[i].track;
 	}
 	return status;
 }

@@ -113,7 +113,7 @@ int thrum__stage_over(const struct thrum__stage *, float x, float y); /* enum th
 uint32_t thrum__stage_pick(const struct thrum__stage *, float x, float y, uint32_t *part);
 
 /* A wheel's or touchpad's movement in pixels. Up and down zoom at the pointer (100 px: a step),
- * with shift go up and down the rows; left and right pan. */
+ * with shift go up and down the tracks; left and right pan. */
 int thrum__stage_wheel(struct thrum__stage *, float x, float y, float dx, float dy, unsigned with);
 /* A touchpad that scrolls both ways: pans, dx and dy as a wheel's. (A kinetic scrolling's steps,
  * too.) */
@@ -152,14 +152,14 @@ int thrum__stage_link(struct thrum__stage *, bool is_linked);
 int thrum__stage_counter(struct thrum__stage *, uint32_t part, uint32_t counter, bool is_on);
 bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32_t counter);
 
-/* Scroll bars: what there is, where the window begins and how much it shows. Of rows in rows, of
+/* Scroll bars: what there is, where the window begins and how much it shows. Of tracks in tracks, of
  * time in ns of the focused part. `page` is at most `all`. */
 struct thrum__stage_scroll {
 	double all, at, page;
 };
-void thrum__stage_scroll_rows(const struct thrum__stage *, struct thrum__stage_scroll *);
+void thrum__stage_scroll_tracks(const struct thrum__stage *, struct thrum__stage_scroll *);
 void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__stage_scroll *);
-int thrum__stage_set_row(struct thrum__stage *, double at);
+int thrum__stage_set_track(struct thrum__stage *, double at);
 int thrum__stage_set_time(struct thrum__stage *, double at);
 
 /* ---- Words ---------------------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void put_measured(struct words *words, const struct thrum__stage *stage)
 	put_duration(words, to - from, 4);
 	put(words, ", ");
 	put_duration(words,
-		thrum__index_busy(stage->parts[own->measure_part].scene->tracks, from, to), 3);
+		thrum__index_busy(stage->parts[own->measure_part].scene->index, from, to), 3);
 	put(words, " of it running");
 }
 
@@ -150,7 +150,7 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	if (scene->is_folded)
 		put(&words, ", idle folded");
 	if (scene->is_squeezed)
-		put(&words, ", quiet rows folded");
+		put(&words, ", quiet tracks folded");
 	if (scene->state.fisheye)
 		put(&words, ", fish-eye");
 	if (scene->is_related)

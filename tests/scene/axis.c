@@ -16,20 +16,20 @@
 
 struct case_ {
 	struct thrum__model *model;
-	struct thrum__format_lay_out *layout;
-	struct thrum__index *tracks;
+	struct thrum__layout *layout;
+	struct thrum__index *index;
 };
 
 static void init(struct case_ *c, struct thrum__model *model)
 {
 	c->model = model;
 	c->layout = layout_of(model, true);
-	assert_int_equal(thrum__index_create(model, c->layout, &c->tracks), 0);
+	assert_int_equal(thrum__index_create(model, c->layout, &c->index), 0);
 }
 
 static void finish(struct case_ *c)
 {
-	thrum__index_destroy(c->tracks);
+	thrum__index_destroy(c->index);
 	thrum__layout_destroy(c->layout);
 	thrum__model_destroy(c->model);
 }
@@ -105,7 +105,7 @@ static void time_is_monotone_and_inverse(void **state)
 				from = 0;
 				to = span;
 			}
-			assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, from, to, 10,
+			assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, from, to, 10,
 						 1500, &rule),
 				0);
 			check_time(&axis, &random);
@@ -125,14 +125,14 @@ static void wall_clock_times_keep_their_ns(void **state)
 	(void)state;
 	thrum__scene_time_axis_init(&axis);
 	init(&c, story_model("0 create - 1 promise\n", true));
-	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, now, now + 1000, 0, 1000,
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, now, now + 1000, 0, 1000,
 				 &FOLD),
 		0);
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(thrum__scene_time_axis_time(&axis, i), now + i);
 		assert_true(fabs(thrum__scene_time_axis_x(&axis, now + i) - i) < 1e-6);
 	}
-	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, INT64_MIN, INT64_MAX, 0, 1000,
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, INT64_MIN, INT64_MAX, 0, 1000,
 				 &FOLD),
 		0);
 	assert_true(isfinite(thrum__scene_time_axis_x(&axis, INT64_MAX)));
@@ -163,7 +163,7 @@ static void idle_time_folds(void **state)
 			    "102000 switch -1\n"
 			    "500000 label 1 \"end\n",
 			true));
-	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, 0, 500000, 0, 1000, &rule), 0);
 	/* 20 ns are far less than 80 px; before the first run it is idle too. */
 	assert_int_equal(axis.count, 4);
 	assert_int_equal(axis.segments[0].end, 0);
@@ -174,7 +174,7 @@ static void idle_time_folds(void **state)
 	assert_int_equal(axis.segments[3].start, 500000);
 	assert_true(fabs(axis.segments[2].x - axis.segments[1].x_end - 72) < 1e-6);
 	/* A window that begins and ends in bands shows parts of them. */
-	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 51000, 201500, 0, 1000, &rule),
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, 51000, 201500, 0, 1000, &rule),
 		0);
 	assert_int_equal(axis.count, 3);
 	assert_int_equal(axis.segments[0].end, 2000);
@@ -186,74 +186,75 @@ static void idle_time_folds(void **state)
 	assert_int_equal(thrum__scene_time_axis_time(&axis, 18), 75500);
 	assert_int_equal(thrum__scene_time_axis_time(&axis, -18), 26500);
 	rule.fold = false;
-	assert_int_equal(thrum__scene_time_axis_set(&axis, c.tracks, 0, 500000, 0, 1000, &rule), 0);
+	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, 0, 500000, 0, 1000, &rule), 0);
 	assert_int_equal(axis.count, 1);
 	finish(&c);
 	thrum__scene_time_axis_finish(&axis);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
+/* ---- Tracks ------------------------------------------------------------------------------------ */
 
-static void check_boxes(const struct thrum__scene_row_axis *axis)
+static void check_boxes(const struct thrum__scene_track_axis *axis)
 {
 	for (uint32_t i = 0; i < axis->count; i++) {
-		const struct thrum__scene_row_box *box = &axis->boxes[i];
+		const struct thrum__scene_track_box *box = &axis->boxes[i];
 
-		assert_true(box->rows >= 1 && box->row + box->rows <= axis->total);
+		assert_true(box->tracks >= 1 && box->track + box->tracks <= axis->total);
 		assert_true(box->height > 0);
 		assert_true(box->line >= box->y - 1 && box->line <= box->y + box->height + 1);
-		assert_ptr_equal(thrum__scene_row_axis_find(axis, box->row), box);
-		assert_ptr_equal(thrum__scene_row_axis_find(axis, box->row + box->rows - 1), box);
-		assert_true(thrum__scene_row_axis_line(axis, box->row) == box->line);
+		assert_ptr_equal(thrum__scene_track_axis_find(axis, box->track), box);
+		assert_ptr_equal(thrum__scene_track_axis_find(axis, box->track + box->tracks - 1),
+			box);
+		assert_true(thrum__scene_track_axis_line(axis, box->track) == box->line);
 		if (i > 0) {
-			assert_true(box->row >= box[-1].row + box[-1].rows);
+			assert_true(box->track >= box[-1].track + box[-1].tracks);
 			assert_true(box->y >= box[-1].y + box[-1].height - 0.01f);
 		}
 		float middle = box->y + box->height / 2;
 
 		if (middle <= axis->top || middle >= axis->bottom)
 			continue;
-		double row = thrum__scene_row_axis_row(axis, middle);
+		double track = thrum__scene_track_axis_track(axis, middle);
 
-		assert_true(row >= box->row - 0.01 && row <= box->row + box->rows + 0.01);
+		assert_true(track >= box->track - 0.01 && track <= box->track + box->tracks + 0.01);
 	}
 	double last = 0;
 
 	for (float y = axis->top - 20; y < axis->bottom + 20; y += 0.5f) {
-		double row = thrum__scene_row_axis_row(axis, y);
+		double track = thrum__scene_track_axis_track(axis, y);
 
-		assert_true(row >= last && row <= axis->total);
-		last = row;
+		assert_true(track >= last && track <= axis->total);
+		last = track;
 	}
 }
 
-static void even_rows_have_the_sizes_of_their_class(void **state)
+static void even_tracks_have_the_sizes_of_their_class(void **state)
 {
 	static const struct {
 		float height, bar, line, width;
 		int size;
 	} sizes[] = {
-		{46, 12, 0.55f, 2, THRUM__ROW_ROOMY},
-		{34, 12, 0.55f, 2, THRUM__ROW_ROOMY},
-		{33, 10, 0.66f, 2, THRUM__ROW_NORMAL},
-		{22, 10, 0.66f, 2, THRUM__ROW_NORMAL},
-		{21, 10, 0.5f, 2, THRUM__ROW_COMPACT},
-		{10, 9, 0.5f, 2, THRUM__ROW_COMPACT},
-		{9, 8, 0.5f, 1, THRUM__ROW_DENSE},
-		{2, 1, 0.5f, 1, THRUM__ROW_DENSE},
+		{46, 12, 0.55f, 2, THRUM__TRACK_ROOMY},
+		{34, 12, 0.55f, 2, THRUM__TRACK_ROOMY},
+		{33, 10, 0.66f, 2, THRUM__TRACK_NORMAL},
+		{22, 10, 0.66f, 2, THRUM__TRACK_NORMAL},
+		{21, 10, 0.5f, 2, THRUM__TRACK_COMPACT},
+		{10, 9, 0.5f, 2, THRUM__TRACK_COMPACT},
+		{9, 8, 0.5f, 1, THRUM__TRACK_DENSE},
+		{2, 1, 0.5f, 1, THRUM__TRACK_DENSE},
 	};
-	struct thrum__scene_row_axis axis;
+	struct thrum__scene_track_axis axis;
 
 	(void)state;
-	thrum__scene_row_axis_init(&axis);
+	thrum__scene_track_axis_init(&axis);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 1000, THRUM__ROWS_EVEN, 30,
-					 830, 2.5, (double)sizes[i].height, 0, 1),
+		assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 1000, THRUM__TRACKS_EVEN,
+					 30, 830, 2.5, (double)sizes[i].height, 0, 1),
 			0);
 		check_boxes(&axis);
-		const struct thrum__scene_row_box *box = &axis.boxes[1];
+		const struct thrum__scene_track_box *box = &axis.boxes[1];
 
-		assert_int_equal(box->row, 3);
+		assert_int_equal(box->track, 3);
 		assert_true(box->y == 30 + sizes[i].height / 2);
 		assert_true(box->bar == sizes[i].bar);
 		assert_true(box->line_width == sizes[i].width);
@@ -261,45 +262,46 @@ static void even_rows_have_the_sizes_of_their_class(void **state)
 		assert_true(fabsf(box->line - (box->y + sizes[i].height * sizes[i].line)) <= 0.5f);
 	}
 	/* What fits, between 2 and 46. */
-	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 3, THRUM__ROWS_EVEN, 0, 800, 0, 0,
-				 0, 1),
+	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 3, THRUM__TRACKS_EVEN, 0, 800, 0,
+				 0, 0, 1),
 		0);
 	assert_true(axis.height == 46);
-	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 80, THRUM__ROWS_EVEN, 0, 800, 0, 0,
-				 0, 1),
+	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 80, THRUM__TRACKS_EVEN, 0, 800, 0,
+				 0, 0, 1),
 		0);
 	assert_true(axis.height == 10);
-	assert_null(thrum__scene_row_axis_find(&axis, 80));
-	assert_true(thrum__scene_row_axis_line(&axis, 80) == 808);
+	assert_null(thrum__scene_track_axis_find(&axis, 80));
+	assert_true(thrum__scene_track_axis_line(&axis, 80) == 808);
 	/* A hundred thousand in 800 pixels: a box for each. */
-	assert_int_equal(thrum__scene_row_axis_set(&axis, NULL, 100000, THRUM__ROWS_EVEN, 0, 800, 0,
-				 0.008, 0, 1),
+	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 100000, THRUM__TRACKS_EVEN, 0,
+				 800, 0, 0.008, 0, 1),
 		0);
 	check_boxes(&axis);
 	assert_int_equal(axis.count, 800);
-	assert_int_equal(axis.boxes[0].rows, 125);
-	thrum__scene_row_axis_finish(&axis);
+	assert_int_equal(axis.boxes[0].tracks, 125);
+	thrum__scene_track_axis_finish(&axis);
 }
 
-/* Whether nothing happens in any row, and all rows in the window have room. */
+/* Whether nothing happens in any track, and all tracks in the window have room. */
 static bool is_quiet(const struct case_ *c, int64_t from, int64_t to, float room)
 {
-	uint32_t count = 0, row = thrum__index_next_row(c->tracks, 0, from, to);
+	uint32_t count = 0, track = thrum__index_next_track(c->index, 0, from, to);
 
-	for (; row < c->layout->rows; row = thrum__index_next_row(c->tracks, row + 1, from, to)) {
-		if (thrum__index_is_loud(c->tracks, row, from, to))
+	for (; track < c->layout->tracks;
+		track = thrum__index_next_track(c->index, track + 1, from, to)) {
+		if (thrum__index_is_loud(c->index, track, from, to))
 			return false;
 		count++;
 	}
 	return (float)count * 20 <= room;
 }
 
-static void quiet_rows_squeeze(void **state)
+static void quiet_tracks_squeeze(void **state)
 {
-	struct thrum__scene_row_axis axis;
+	struct thrum__scene_track_axis axis;
 
 	(void)state;
-	thrum__scene_row_axis_init(&axis);
+	thrum__scene_track_axis_init(&axis);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct thrum_event *events = layout_events(seed, 2000, 1);
 		struct case_ c;
@@ -309,18 +311,19 @@ static void quiet_rows_squeeze(void **state)
 		for (int i = 0; i < 20; i++) {
 			int64_t from = layout_random(&random, (uint32_t)c.model->end);
 			int64_t to = from + layout_random(&random, 2000);
-			double first = i % 4 ? 0 : layout_random(&random, c.layout->rows);
+			double first = i % 4 ? 0 : layout_random(&random, c.layout->tracks);
 
-			assert_int_equal(thrum__scene_row_axis_set(&axis, c.tracks, c.layout->rows,
-						 THRUM__ROWS_SQUEEZED, 30, 800, first, 0, from, to),
+			assert_int_equal(thrum__scene_track_axis_set(&axis, c.index,
+						 c.layout->tracks, THRUM__TRACKS_SQUEEZED, 30, 800,
+						 first, 0, from, to),
 				0);
 			check_boxes(&axis);
 			for (uint32_t k = 0; k < axis.count; k++) {
-				const struct thrum__scene_row_box *box = &axis.boxes[k];
+				const struct thrum__scene_track_box *box = &axis.boxes[k];
 				bool is_loud = is_quiet(&c, from, to, 770) ||
-					thrum__index_is_loud(c.tracks, box->row, from, to);
+					thrum__index_is_loud(c.index, box->track, from, to);
 
-				assert_int_equal(box->size == THRUM__ROW_SQUEEZED, !is_loud);
+				assert_int_equal(box->size == THRUM__TRACK_SQUEEZED, !is_loud);
 				if (is_loud)
 					assert_in_range((int)box->height, 20, 46);
 				else
@@ -330,79 +333,80 @@ static void quiet_rows_squeeze(void **state)
 		finish(&c);
 		free(events);
 	}
-	thrum__scene_row_axis_finish(&axis);
+	thrum__scene_track_axis_finish(&axis);
 }
 
-static void the_fisheye_shows_all_rows(void **state)
+static void the_fisheye_shows_all_tracks(void **state)
 {
 	static const uint32_t totals[] = {1, 3, 40, 1000, 1000000};
-	struct thrum__scene_row_axis axis;
+	struct thrum__scene_track_axis axis;
 
 	(void)state;
-	thrum__scene_row_axis_init(&axis);
+	thrum__scene_track_axis_init(&axis);
 	for (size_t i = 0; i < sizeof(totals) / sizeof(*totals); i++)
 		for (int k = 0; k <= 20; k++) {
 			uint32_t total = totals[i];
 			double focus = total * k / 20.0;
 
-			assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus,
-						 430, 40),
+			assert_int_equal(thrum__scene_track_axis_fisheye(&axis, total, 30, 830,
+						 focus, 430, 40),
 				0);
 			check_boxes(&axis);
-			const struct thrum__scene_row_box *last = &axis.boxes[axis.count - 1];
+			const struct thrum__scene_track_box *last = &axis.boxes[axis.count - 1];
 
-			assert_int_equal(axis.boxes[0].row, 0);
+			assert_int_equal(axis.boxes[0].track, 0);
 			assert_true(fabsf(axis.boxes[0].y - 30) < 0.1f);
-			assert_int_equal(last->row + last->rows, total);
+			assert_int_equal(last->track + last->tracks, total);
 			assert_true(fabsf(last->y + last->height -
 					    (total < 20 ? 30 + 40 * (float)total : 830)) < 0.1f);
 			assert_in_range(axis.count, 1, 1700);
-			const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&axis,
-				focus < total ? (uint32_t)focus : total - 1);
+			const struct thrum__scene_track_box *box =
+				thrum__scene_track_axis_find(&axis,
+					focus < total ? (uint32_t)focus : total - 1);
 
 			assert_true(box->height > (total < 20 ? 39.9f : 14));
 		}
-	thrum__scene_row_axis_finish(&axis);
+	thrum__scene_track_axis_finish(&axis);
 }
 
-static void a_dragged_row_stays_under_the_pointer(void **state)
+static void a_dragged_track_stays_under_the_pointer(void **state)
 {
 	static const uint32_t totals[] = {5, 100, 5000, 1000000};
-	struct thrum__scene_row_axis axis;
+	struct thrum__scene_track_axis axis;
 	uint64_t random = 1;
 	unsigned dragged = 0;
 
 	(void)state;
-	thrum__scene_row_axis_init(&axis);
+	thrum__scene_track_axis_init(&axis);
 	for (int i = 0; i < 400; i++) {
 		uint32_t total = totals[i % 4];
-		double focus = layout_random(&random, total) + 0.5, row;
+		double focus = layout_random(&random, total) + 0.5, track;
 		float y = 40 + (float)layout_random(&random, 780), least, most;
 		float to = y - 60 + (float)layout_random(&random, 120);
 
-		assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus, 300,
+		assert_int_equal(thrum__scene_track_axis_fisheye(&axis, total, 30, 830, focus, 300,
 					 40),
 			0);
-		row = thrum__scene_row_axis_row(&axis, y);
-		focus = thrum__scene_fisheye_focus(total, 30, 830, axis.focus_y, 40, row, to);
-		assert_int_equal(thrum__scene_row_axis_fisheye(&axis, total, 30, 830, focus, 300,
+		track = thrum__scene_track_axis_track(&axis, y);
+		focus = thrum__scene_fisheye_focus(total, 30, 830, axis.focus_y, 40, track, to);
+		assert_int_equal(thrum__scene_track_axis_fisheye(&axis, total, 30, 830, focus, 300,
 					 40),
 			0);
-		double there = thrum__scene_row_axis_row(&axis, to);
+		double there = thrum__scene_track_axis_track(&axis, to);
 
 		/* As far as it goes. */
 		if (focus > 1e-6 && focus < total - 1e-6) {
 			least = to - 1;
 			most = to + 1;
 			dragged++;
-			assert_true(thrum__scene_row_axis_row(&axis, least) <= row);
-			assert_true(thrum__scene_row_axis_row(&axis, most) >= row);
-			assert_true(fabs(there - row) < 1 + total / 50.0);
+			assert_true(thrum__scene_track_axis_track(&axis, least) <= track);
+			assert_true(thrum__scene_track_axis_track(&axis, most) >= track);
+			assert_true(fabs(there - track) < 1 + total / 50.0);
 		}
 	}
 	printf("%u of 400 drags\n", dragged);
 	assert_true(dragged > 150);
-	thrum__scene_row_axis_finish(&axis);
+	thrum__scene_track_axis_finish(&axis);
 }
 
 int main(void)
@@ -411,10 +415,10 @@ int main(void)
 		cmocka_unit_test(time_is_monotone_and_inverse),
 		cmocka_unit_test(wall_clock_times_keep_their_ns),
 		cmocka_unit_test(idle_time_folds),
-		cmocka_unit_test(even_rows_have_the_sizes_of_their_class),
-		cmocka_unit_test(quiet_rows_squeeze),
-		cmocka_unit_test(the_fisheye_shows_all_rows),
-		cmocka_unit_test(a_dragged_row_stays_under_the_pointer),
+		cmocka_unit_test(even_tracks_have_the_sizes_of_their_class),
+		cmocka_unit_test(quiet_tracks_squeeze),
+		cmocka_unit_test(the_fisheye_shows_all_tracks),
+		cmocka_unit_test(a_dragged_track_stays_under_the_pointer),
 	};
 
 	return cmocka_run_group_tests_name("axis", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Marks of what is searched for in rows that are too low for names: just those in sight. */
+/* Marks of what is searched for in tracks that are too low for names: just those in sight. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,20 +27,20 @@ static float x_of(const struct thrum__scene *scene, int64_t time)
 
 static void want_rects(const struct thrum__scene *scene, struct thrum__draw_list *list)
 {
-	const struct thrum__format_lay_out *layout = scene->layout;
+	const struct thrum__layout *layout = scene->layout;
 
 	thrum__draw_list_clear(list, WIDTH, HEIGHT);
 	for (uint32_t i = 0; i < layout->unit_count; i++) {
 		const struct thrum__layout_unit *unit = &layout->units[i];
-		const struct thrum__scene_row_box *box;
+		const struct thrum__scene_track_box *box;
 		int64_t end = thrum__layout_lasts(layout, i) ? scene->model->end : unit->end;
 		float x1 = floorf(x_of(scene, unit->start)), x2 = x_of(scene, end), height;
 
 		if (unit->task == THRUM__NONE || !(scene->looks[i] & THRUM__LOOK_FOUND) ||
 			end < scene->model->forgotten)
 			continue;
-		box = thrum__scene_row_axis_find(&scene->rows, thrum__layout_row(layout, i));
-		if (!box || box->size < THRUM__ROW_DENSE || x2 < 0 || x1 > WIDTH)
+		box = thrum__scene_track_axis_find(&scene->tracks, thrum__layout_track(layout, i));
+		if (!box || box->size < THRUM__TRACK_DENSE || x2 < 0 || x1 > WIDTH)
 			continue;
 		height = box->height < 6 ? 6 : box->height;
 		thrum__draw_rect(list, THRUM__Z_BAND, THRUM__COLOUR_HIT, x1 - 1,
@@ -103,8 +103,9 @@ static void look_anywhere(struct thrum__scene *scene, uint64_t *random)
 
 	state->from = layout_random(random, end);
 	state->to = state->from + span + 1;
-	state->row = layout_random(random, 4) ? layout_random(random, scene->layout->rows + 1) : 0;
-	state->row_height = 4;
+	state->track = layout_random(random, 4) ? layout_random(random, scene->layout->tracks + 1)
+						: 0;
+	state->track_height = 4;
 	state->fold = state->squeeze = THRUM__FOLD_OFF;
 	state->fisheye = layout_random(random, 4) == 0;
 }
@@ -173,8 +174,8 @@ static void found_follow_a_trace(void **state)
 	}
 }
 
-/* Then some of them are, but in each row that has one. */
-static void of_many_found_each_row_has_some(void **state)
+/* Then some of them are, but in each track that has one. */
+static void of_many_found_each_track_has_some(void **state)
 {
 	enum {
 		COUNT = 200000
@@ -191,16 +192,17 @@ static void of_many_found_each_row_has_some(void **state)
 	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
 	assert_int_equal(thrum__scene_search(scene, "p"), 0);
 	assert_true(scene->found > 20000);
-	scene->state.row_height = 8;
+	scene->state.track_height = 8;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_OFF;
 	assert_int_equal(thrum__scene_frame(scene, WIDTH, HEIGHT, &thrum__draw_metrics_plain,
 				 &list),
 		0);
 	count = seen_rects(&list, rects);
-	assert_in_range(count, 1000, 2000 + scene->rows.count);
+	assert_in_range(count, 1000, 2000 + scene->tracks.count);
 	for (uint32_t i = 0; i < scene->layout->unit_count; i++) {
-		const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&scene->rows,
-			thrum__layout_row(scene->layout, i));
+		const struct thrum__scene_track_box *box =
+			thrum__scene_track_axis_find(&scene->tracks,
+				thrum__layout_track(scene->layout, i));
 		bool is_marked = !box || !(scene->looks[i] & THRUM__LOOK_FOUND);
 
 		for (uint32_t j = 0; j < count && !is_marked; j++)
@@ -218,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(found_in_sight_are_marked),
 		cmocka_unit_test(found_follow_a_trace),
-		cmocka_unit_test(of_many_found_each_row_has_some),
+		cmocka_unit_test(of_many_found_each_track_has_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,7 +178,7 @@ static void ends_of_each_kind(void **state)
 
 static void ends_through_the_fisheye(void **state)
 {
-	check(ends, "fold=2&fisheye=1&row=3&find=script", "ends-fisheye");
+	check(ends, "fold=2&fisheye=1&track=3&find=script", "ends-fisheye");
 }
 
 int main(void)

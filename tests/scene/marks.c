@@ -34,10 +34,10 @@ static const char ends[] = "0 create - 1 task\n"
 			   "900 resume\n"
 			   "1000 resolve 1 1\n";
 
-static void start_ends(struct marks *m, float row_height)
+static void start_ends(struct marks *m, float track_height)
 {
 	marks_init(m, story_model(ends, false));
-	marks_frame(m, 0, 1200, row_height);
+	marks_frame(m, 0, 1200, track_height);
 }
 
 static void begins_and_ends(void **state)
@@ -139,7 +139,7 @@ static void what_a_lane_does_itself_is_thin(void **state)
 	marks_finish(&m);
 }
 
-static void failures_are_seen_in_dense_rows(void **state)
+static void failures_are_seen_in_dense_tracks(void **state)
 {
 	struct marks m;
 
@@ -329,7 +329,7 @@ int main(void)
 		cmocka_unit_test(runs_and_waits_for_work),
 		cmocka_unit_test(many_runs_are_merged),
 		cmocka_unit_test(what_a_lane_does_itself_is_thin),
-		cmocka_unit_test(failures_are_seen_in_dense_rows),
+		cmocka_unit_test(failures_are_seen_in_dense_tracks),
 		cmocka_unit_test(creation_is_a_hair),
 		cmocka_unit_test(resolving_and_failing_have_filled_heads),
 		cmocka_unit_test(alive_and_stuck_reach_the_end),

@@ -34,13 +34,13 @@ void marks_again(struct marks *m)
 		0);
 }
 
-void marks_frame(struct marks *m, int64_t from, int64_t to, float row_height)
+void marks_frame(struct marks *m, int64_t from, int64_t to, float track_height)
 {
 	struct thrum__scene_state *state = &m->scene->state;
 
 	state->from = from;
 	state->to = to;
-	state->row_height = row_height;
+	state->track_height = track_height;
 	state->fold = state->squeeze = THRUM__FOLD_OFF;
 	marks_again(m);
 }
@@ -50,11 +50,11 @@ float marks_x(const struct marks *m, int64_t time)
 	return (float)thrum__scene_time_axis_x(&m->scene->time, time);
 }
 
-const struct thrum__scene_row_box *marks_box(const struct marks *m, uint64_t id)
+const struct thrum__scene_track_box *marks_box(const struct marks *m, uint64_t id)
 {
 	uint32_t unit = thrum__layout_unit(m->scene->layout, story_task(m->model, id));
-	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&m->scene->rows,
-		thrum__layout_row(m->scene->layout, unit));
+	const struct thrum__scene_track_box *box = thrum__scene_track_axis_find(&m->scene->tracks,
+		thrum__layout_track(m->scene->layout, unit));
 
 	assert_non_null(box);
 	return box;

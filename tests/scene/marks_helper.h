@@ -14,15 +14,15 @@ struct marks {
 void marks_init(struct marks *, struct thrum__model *);
 void marks_finish(struct marks *);
 
-/* Paints a window in rows of a height (0: what fits), folds off, 1000 × 400. */
-void marks_frame(struct marks *, int64_t from, int64_t to, float row_height);
+/* Paints a window in tracks of a height (0: what fits), folds off, 1000 × 400. */
+void marks_frame(struct marks *, int64_t from, int64_t to, float track_height);
 /* Paints again, after the state was changed. */
 void marks_again(struct marks *);
 
-/* x of a time and y of the line of the row of the task with an id. */
+/* x of a time and y of the line of the track of the task with an id. */
 float marks_x(const struct marks *, int64_t time);
 float marks_y(const struct marks *, uint64_t id);
-const struct thrum__scene_row_box *marks_box(const struct marks *, uint64_t id);
+const struct thrum__scene_track_box *marks_box(const struct marks *, uint64_t id);
 
 /* How many items of a style have their middle within `slack` px of a place; slack 0: anywhere.
  * dash -1: any. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies behind the rows; what selection does; what long edges leave. */
+/* What lies behind the tracks; what selection does; what long edges leave. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ static struct thrum__model *tall(void)
 	return story_model(story, false);
 }
 
-/* The task of the lowest row. */
+/* The task of the lowest track. */
 static uint64_t lowest(const struct marks *m)
 {
 	uint64_t id = 2;
@@ -152,7 +152,7 @@ static void long_edges_show_their_ends(void **state)
 static void selection_has_a_band_and_the_rest_fades(void **state)
 {
 	struct marks m;
-	const struct thrum__scene_row_box *box;
+	const struct thrum__scene_track_box *box;
 
 	(void)state;
 	marks_init(&m, tall());

@@ -137,8 +137,8 @@ static void what_is_forgotten_names_nobody(void **state)
 	picture_finish(&picture);
 }
 
-/* In rows without names, where the found are. */
-static void found_is_marked_in_dense_rows(void **state)
+/* In tracks without names, where the found are. */
+static void found_is_marked_in_dense_tracks(void **state)
 {
 	struct picture picture;
 	char lines[8000];
@@ -152,7 +152,7 @@ static void found_is_marked_in_dense_rows(void **state)
 	sprintf(lines + at, "500 resolve 1 79\n1000 log 1 \"end\n");
 	picture_init(&picture, lines, false);
 	assert_int_equal(thrum__scene_search(picture.scene, "w77"), 0);
-	picture.scene->state.row_height = 4;
+	picture.scene->state.track_height = 4;
 	picture_paint(&picture, 1000, 500);
 	x = (float)thrum__scene_time_axis_x(&picture.scene->time, 87);
 	assert_true(picture_has_rect(&picture, THRUM__COLOUR_HIT, floorf(x) - 1, NAN, NAN, 6));
@@ -215,7 +215,7 @@ static void found_and_chosen_stand_out(void **state)
 	picture_finish(&picture);
 }
 
-static void names_on_low_rows_hide_no_runs(void **state)
+static void names_on_low_tracks_hide_no_runs(void **state)
 {
 	struct picture picture;
 	struct written name;
@@ -235,7 +235,7 @@ static void names_on_low_rows_hide_no_runs(void **state)
 		"900 resolve 1 3\n"
 		"1000 resolve 1 2\n",
 		false);
-	picture.scene->state.row_height = 16;
+	picture.scene->state.track_height = 16;
 	picture_paint(&picture, 1600, 300);
 	assert_int_equal(picture_find(&picture, "brief", &name), 1);
 	assert_true(name.x > thrum__scene_time_axis_x(&picture.scene->time, 120));
@@ -244,7 +244,7 @@ static void names_on_low_rows_hide_no_runs(void **state)
 	picture_finish(&picture);
 }
 
-static void chosen_is_named_in_low_rows(void **state)
+static void chosen_is_named_in_low_tracks(void **state)
 {
 	struct picture picture;
 
@@ -256,7 +256,7 @@ static void chosen_is_named_in_low_rows(void **state)
 		"1000 resolve 1 3\n"
 		"1000 resolve 1 2\n",
 		false);
-	picture.scene->state.row_height = 4;
+	picture.scene->state.track_height = 4;
 	picture_paint(&picture, 800, 300);
 	assert_int_equal(picture_find(&picture, "bind 3", NULL), 0);
 	picture.scene->state.has_selected = true;
@@ -371,7 +371,7 @@ static void nothing_lies_on_anything(void **state)
 			picture.scene->state.fisheye = i % 5 == 4;
 			picture.scene->state.from = i < 4 ? 0 : end / 12 * i;
 			picture.scene->state.to = i < 4 ? end : end / 12 * i + (end >> (i % 7));
-			picture.scene->state.row_height = i % 3 ? 0 : 24;
+			picture.scene->state.track_height = i % 3 ? 0 : 24;
 			picture_paint(&picture, width, height);
 			picture_check_names(&picture, TOP, height, width);
 			picture_texts(&picture, 0, THRUM__Z_FRAME_TEXT, count_text, &texts);
@@ -393,7 +393,7 @@ static void count_dense(void *context, const struct written *written)
 	dense->commons += written->size == 6 && memcmp(written->text, "common", 6) == 0;
 }
 
-static void low_rows_have_few_names(void **state)
+static void low_tracks_have_few_names(void **state)
 {
 	char *lines = malloc(400 * 100), *at = lines;
 	struct dense dense = {0};
@@ -408,9 +408,9 @@ static void low_rows_have_few_names(void **state)
 		at += sprintf(at, "%d resolve 1 %d\n", 20000 + 10 * i, i);
 	picture_init(&picture, lines, false);
 	free(lines);
-	/* Even rows of about 5 px. */
+	/* Even tracks of about 5 px. */
 	picture.scene->state.squeeze = THRUM__FOLD_OFF;
-	picture.scene->state.row_height = 5;
+	picture.scene->state.track_height = 5;
 	picture.scene->state.to = 60000;
 	picture_paint(&picture, 1000, 1100);
 	picture_check_names(&picture, TOP, 1100, 1000);
@@ -429,14 +429,14 @@ int main(void)
 		cmocka_unit_test(later_name_stands_where_it_was_set),
 		cmocka_unit_test(chain_speaks_once),
 		cmocka_unit_test(what_is_forgotten_names_nobody),
-		cmocka_unit_test(found_is_marked_in_dense_rows),
+		cmocka_unit_test(found_is_marked_in_dense_tracks),
 		cmocka_unit_test(pinned_names_are_of_their_time),
 		cmocka_unit_test(found_and_chosen_stand_out),
-		cmocka_unit_test(names_on_low_rows_hide_no_runs),
-		cmocka_unit_test(chosen_is_named_in_low_rows),
+		cmocka_unit_test(names_on_low_tracks_hide_no_runs),
+		cmocka_unit_test(chosen_is_named_in_low_tracks),
 		cmocka_unit_test(hostile_labels_are_inert),
 		cmocka_unit_test(nothing_lies_on_anything),
-		cmocka_unit_test(low_rows_have_few_names),
+		cmocka_unit_test(low_tracks_have_few_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void live(struct crowd *c, uint32_t alive, uint32_t pause, bool fails)
 	}
 }
 
-/* Forty tasks that each create short ones without end: few rows, all full. */
+/* Forty tasks that each create short ones without end: few tracks, all full. */
 static void serve(struct crowd *c)
 {
 	uint64_t loops = 40;
@@ -159,17 +159,17 @@ static unsigned count_failures(const struct marks *m)
 	struct thrum__index_walk walk;
 	unsigned count = 0;
 
-	for (uint32_t i = 0; i < scene->rows.count; i++) {
-		const struct thrum__scene_row_box *box = &scene->rows.boxes[i];
+	for (uint32_t i = 0; i < scene->tracks.count; i++) {
+		const struct thrum__scene_track_box *box = &scene->tracks.boxes[i];
 
-		thrum__index_walk_begin(&walk, scene->tracks, THRUM__INDEX_FAILURES, box->row,
-			box->rows, scene->state.from, scene->state.to, 1000000000);
+		thrum__index_walk_begin(&walk, scene->index, THRUM__INDEX_FAILURES, box->track,
+			box->tracks, scene->state.from, scene->state.to, 1000000000);
 		count += thrum__index_walk_next(&walk, &stretch);
 	}
 	return count;
 }
 
-/* Failures have crosses, and the selected unit, if its row is in sight, a band. */
+/* Failures have crosses, and the selected unit, if its track is in sight, a band. */
 static void check_what_matters(const struct marks *m)
 {
 	unsigned failures = count_failures(m), crosses;
@@ -181,8 +181,8 @@ static void check_what_matters(const struct marks *m)
 	if ((failures > 0) != (crosses > 0) || (failures < 20 && crosses < failures))
 		fail_msg("%u rows with failures, %u crosses", failures, crosses);
 	if (unit == THRUM__NONE ||
-		!thrum__scene_row_axis_find(&m->scene->rows,
-			thrum__layout_row(m->scene->layout, unit)))
+		!thrum__scene_track_axis_find(&m->scene->tracks,
+			thrum__layout_track(m->scene->layout, unit)))
 		return;
 	assert_int_equal(marks_count(m, THRUM__Z_BAND, THRUM__OP_RECT, THRUM__COLOUR_SEL_BG, -1),
 		1);
@@ -200,7 +200,7 @@ static double check(struct marks *m, int which, const char *what)
 	thrum__draw_list_count(&m->list, &rects, &others);
 	if (rects > RECTS_MAX || others > OTHERS_MAX || m->list.batch_count > BATCHES_MAX)
 		fail_msg("crowd %d, %s, height %.0f: %zu rects, %zu others, %u batches", which,
-			what, (double)m->scene->state.row_height, rects, others,
+			what, (double)m->scene->state.track_height, rects, others,
 			m->list.batch_count);
 	check_what_matters(m);
 	return took;
@@ -215,7 +215,7 @@ static void check_windows(struct marks *m, int which, const char *what, double *
 		for (int64_t part = 1; part <= 10000; part *= 10) {
 			double took;
 
-			state->row_height = heights[h];
+			state->track_height = heights[h];
 			state->from = m->model->end / 2 - m->model->end / 2 / part;
 			state->to = state->from + m->model->end / part + 1;
 			took = check(m, which, what);
@@ -240,7 +240,7 @@ static void frames_are_bounded(void **state)
 		check_windows(&m, which, "related", &worst);
 		m.scene->state.fisheye = true;
 		check_windows(&m, which, "fish-eye", &worst);
-		printf("crowd %d: %u rows, worst frame %.1f ms\n", which, m.scene->layout->rows,
+		printf("crowd %d: %u rows, worst frame %.1f ms\n", which, m.scene->layout->tracks,
 			worst);
 		marks_finish(&m);
 	}

@@ -39,7 +39,7 @@ unsigned picture_find(const struct picture *, const char *text, struct written *
 bool picture_has_rect(const struct picture *, int colour, float x, float y, float width,
 	float height);
 
-/* Asserts that names lie in the rows, and that no two of them overlap. Returns how many. */
+/* Asserts that names lie in the tracks, and that no two of them overlap. Returns how many. */
 unsigned picture_check_names(const struct picture *, float top, float bottom, float right);
 
 #endif

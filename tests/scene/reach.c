@@ -93,20 +93,21 @@ static void frame(struct fixture *f)
 		0);
 }
 
-/* Whether a run is painted as itself: alone in its stretch, at least 3 px wide, in a row that is
+/* Whether a run is painted as itself: alone in its stretch, at least 3 px wide, in a track that is
  * seen. */
-static bool is_seen(struct fixture *f, uint32_t run, uint32_t row)
+static bool is_seen(struct fixture *f, uint32_t run, uint32_t track)
 {
-	const struct thrum__scene_row_box *box = thrum__scene_row_axis_find(&f->scene->rows, row);
+	const struct thrum__scene_track_box *box = thrum__scene_track_axis_find(&f->scene->tracks,
+		track);
 	int64_t start = THRUM__RUN(f->model, run, start), end = THRUM__RUN(f->model, run, end);
 	double x = thrum__scene_time_axis_x(&f->scene->time, start);
 	double x_end = thrum__scene_time_axis_x(&f->scene->time, end);
 	struct thrum__index_stretch stretch;
 	struct thrum__index_walk walk;
 
-	if (!box || box->rows != 1 || x < 0 || x_end > WIDTH || x_end - x < 3)
+	if (!box || box->tracks != 1 || x < 0 || x_end > WIDTH || x_end - x < 3)
 		return false;
-	thrum__index_walk_begin(&walk, f->scene->tracks, THRUM__INDEX_RUNS, row, 1, start, end,
+	thrum__index_walk_begin(&walk, f->scene->index, THRUM__INDEX_RUNS, track, 1, start, end,
 		(int64_t)(2 / f->scene->time.scale));
 	return thrum__index_walk_next(&walk, &stretch) && stretch.count == 1 && stretch.item == run;
 }
@@ -114,7 +115,7 @@ static bool is_seen(struct fixture *f, uint32_t run, uint32_t row)
 static void reach(struct fixture *f, uint32_t run)
 {
 	uint32_t unit = thrum__layout_unit(f->scene->layout, THRUM__RUN(f->model, run, task));
-	uint32_t row = thrum__layout_row(f->scene->layout, unit);
+	uint32_t track = thrum__layout_track(f->scene->layout, unit);
 	int64_t start = THRUM__RUN(f->model, run, start), end = THRUM__RUN(f->model, run, end);
 	int64_t middle = start + (end - start) / 2;
 
@@ -126,18 +127,18 @@ static void reach(struct fixture *f, uint32_t run)
 		frame(f);
 		x = thrum__scene_time_axis_x(&f->scene->time, middle);
 		assert_true(x >= 0 && x <= WIDTH);
-		if (is_seen(f, run, row)) {
+		if (is_seen(f, run, track)) {
 			thrum__scene_pick(f->scene, (float)x,
-				thrum__scene_row_axis_line(&f->scene->rows, row), 1, &pick);
+				thrum__scene_track_axis_line(&f->scene->tracks, track), 1, &pick);
 			assert_int_equal(pick.unit, unit);
 			return;
 		}
 		thrum__scene_zoom(f->scene, (float)x, HEIGHT / 2, 2);
-		if (!thrum__scene_row_axis_find(&f->scene->rows, row))
-			f->scene->state.row = row > 3 ? row - 3 : 0;
+		if (!thrum__scene_track_axis_find(&f->scene->tracks, track))
+			f->scene->state.track = track > 3 ? track - 3 : 0;
 	}
 	fail_msg("run %" PRIu32 " at %" PRId64 " … %" PRId64 " in row %" PRIu32 " is never seen",
-		run, start, end, row);
+		run, start, end, track);
 }
 
 static void every_run_can_be_reached(void **state)
@@ -161,15 +162,16 @@ static void every_run_can_be_reached_through_the_fisheye(void **state)
 		uint32_t run = draw(f, f->model->runs.count - 1);
 		uint32_t unit = thrum__layout_unit(f->scene->layout,
 			THRUM__RUN(f->model, run, task));
-		const struct thrum__scene_row_box *box;
+		const struct thrum__scene_track_box *box;
 
 		thrum__scene_state_default(f->scene, &f->scene->state);
 		f->scene->state.fisheye = true;
-		f->scene->state.row = thrum__layout_row(f->scene->layout, unit);
+		f->scene->state.track = thrum__layout_track(f->scene->layout, unit);
 		frame(f);
-		box = thrum__scene_row_axis_find(&f->scene->rows, (uint32_t)f->scene->state.row);
+		box = thrum__scene_track_axis_find(&f->scene->tracks,
+			(uint32_t)f->scene->state.track);
 		assert_non_null(box);
-		assert_int_equal(box->rows, 1);
+		assert_int_equal(box->tracks, 1);
 		assert_true(box->height > 20);
 	}
 }

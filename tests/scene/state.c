@@ -90,10 +90,16 @@ static void default_is_empty(void **state)
 	expect(*state, "");
 }
 
+static void former_names_are_understood(void **state)
+{
+	set(*state, "row=3.500");
+	expect(*state, "track=3.500");
+}
+
 static void what_is_printed_is_read_back(void **state)
 {
 	static const char text[] =
-		"t=-5..70000&row=3.500&height=22.000&focus=0.250&fold=2&squeeze=1&fisheye=1&legend=1"
+		"t=-5..70000&track=3.500&height=22.000&focus=0.250&fold=2&squeeze=1&fisheye=1&legend=1"
 		"&strip=1&related=1&findings=0&counters=1&theme=2&finding=3&sel=3"
 		"&find=%C3%A9%26%3D%25%20x&counter=net/bytes&counter=a%23b";
 
@@ -129,7 +135,7 @@ static void bad_states_change_nothing(void **state)
 		{"theme", 0},
 		{"legend=1&colour=red", 9},
 		{"row=-1", 0},
-		{"row=1e5", 0},
+		{"track=1e5", 0},
 		{"row=nan", 0},
 		{"find=%4", 0},
 		{"find=%00", 0},
@@ -353,7 +359,7 @@ static void back_goes_back(void **state)
 static void related_are_those_with_a_part_in_it(void **state)
 {
 	struct fixture *f = *state;
-	const struct thrum__format_lay_out *layout = f->scene->layout;
+	const struct thrum__layout *layout = f->scene->layout;
 
 	set(f, "sel=4&related=1");
 	assert_true(f->scene->is_related);
@@ -426,8 +432,8 @@ static void picking_finds_what_was_painted(void **state)
 	set(f, "t=0..1000&fold=2");
 	frame(f);
 	thrum__scene_pick(f->scene, (float)thrum__scene_time_axis_x(&f->scene->time, 300),
-		thrum__scene_row_axis_line(&f->scene->rows,
-			thrum__layout_row(f->scene->layout,
+		thrum__scene_track_axis_line(&f->scene->tracks,
+			thrum__layout_track(f->scene->layout,
 				thrum__layout_unit(f->scene->layout, task))),
 		4, &pick);
 	assert_int_equal(pick.task, task);
@@ -576,6 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(default_is_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_printed_is_read_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(former_names_are_understood, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_short_room_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(search_finds_names_and_lines, set_up, tear_down),

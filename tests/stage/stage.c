@@ -30,10 +30,10 @@ static int64_t time_at(struct show *show, uint32_t part, float x)
 
 /* In all projections. */
 static const char *const scenes[] = {
-	"t=1000000..2000000&fold=2&squeeze=2&height=30.000&row=5.000",
-	"t=1050000..3100000&fold=1&squeeze=2&height=30.000&row=5.000",
-	"t=1000000..2050000&fold=1&squeeze=1&row=3.000&height=40.000",
-	"t=1000000..2000000&fold=2&fisheye=1&row=20.000",
+	"t=1000000..2000000&fold=2&squeeze=2&height=30.000&track=5.000",
+	"t=1050000..3100000&fold=1&squeeze=2&height=30.000&track=5.000",
+	"t=1000000..2050000&fold=1&squeeze=1&track=3.000&height=40.000",
+	"t=1000000..2000000&fold=2&fisheye=1&track=20.000",
 };
 
 static void what_is_grabbed_stays_below_the_pointer(void **state)
@@ -46,18 +46,18 @@ static void what_is_grabbed_stays_below_the_pointer(void **state)
 			struct thrum__scene *scene = show->stage->parts[0].scene;
 			float x = 500, y = 400, y2 = y + ways[k][1];
 			int64_t time;
-			double row;
+			double track;
 
 			show_set(show, scenes[i]);
 			time = time_at(show, 0, x);
-			row = thrum__scene_row_axis_row(&scene->rows, y);
+			track = thrum__scene_track_axis_track(&scene->tracks, y);
 			show_drag(show, x, y, x + ways[k][0], y2, 0);
 			if (fabs((double)show_x(show, 0, time) - (double)(x + ways[k][0])) > 1)
 				fail_msg("%s, %zu: grabbed at %g, is at %g", scenes[i], k,
 					(double)(x + ways[k][0]), (double)show_x(show, 0, time));
-			if (fabs(thrum__scene_row_axis_row(&scene->rows, y2) - row) > 0.1)
-				fail_msg("%s, %zu: row %g became %g", scenes[i], k, row,
-					thrum__scene_row_axis_row(&scene->rows, y2));
+			if (fabs(thrum__scene_track_axis_track(&scene->tracks, y2) - track) > 0.1)
+				fail_msg("%s, %zu: row %g became %g", scenes[i], k, track,
+					thrum__scene_track_axis_track(&scene->tracks, y2));
 		}
 }
 
@@ -66,25 +66,26 @@ static void the_ruler_pans_time_only(void **state)
 	struct show *show = *state;
 	int64_t time;
 
-	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000&row=5.000");
+	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000&track=5.000");
 	time = time_at(show, 0, 500);
 	show_drag(show, 500, 60, 350, 160, 0);
 	NEAR(show_x(show, 0, time), 350, 1);
-	assert_true(show_state(show, 0)->row == 5);
+	assert_true(show_state(show, 0)->track == 5);
 }
 
-static void rows_stop_at_the_last(void **state)
+static void tracks_stop_at_the_last(void **state)
 {
 	struct show *show = *state;
-	const struct thrum__scene_row_axis *rows = &show->stage->parts[0].scene->rows;
+	const struct thrum__scene_track_axis *tracks = &show->stage->parts[0].scene->tracks;
 
 	show_set(show, "fold=2&squeeze=2");
 	show_drag(show, 500, 400, 500, 300, 0);
-	assert_true(show_state(show, 0)->row == 0);
+	assert_true(show_state(show, 0)->track == 0);
 	show_set(show, "fold=2&squeeze=2&height=60.000");
 	for (int i = 0; i < 20; i++)
 		show_drag(show, 500, 700, 500, 120, 0);
-	NEAR(rows->boxes[rows->count - 1].y + rows->boxes[rows->count - 1].height, rows->bottom, 1);
+	NEAR(tracks->boxes[tracks->count - 1].y + tracks->boxes[tracks->count - 1].height,
+		tracks->bottom, 1);
 }
 
 static void the_strip_moves_and_resizes_the_window(void **state)
@@ -262,23 +263,23 @@ static void several_turns_between_two_frames_add_up(void **state)
 	NEAR(show_state(show, 0)->to - show_state(show, 0)->from, 1e6 / (1.5 * 1.5 * 1.5), 1000);
 }
 
-static void wheels_go_sideways_and_through_rows(void **state)
+static void wheels_go_sideways_and_through_tracks(void **state)
 {
 	struct show *show = *state;
 	struct thrum__scene_state *s = show_state(show, 0);
 
 	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&height=30.000");
 	thrum__stage_wheel(show->stage, 500, 300, 0, 60, THRUM__WITH_SHIFT);
-	NEAR(s->row, 2, 0.01);
+	NEAR(s->track, 2, 0.01);
 	assert_int_equal(s->from, 1000000);
 	thrum__stage_wheel(show->stage, 500, 300, 0, -30, THRUM__WITH_SHIFT);
-	NEAR(s->row, 1, 0.01);
+	NEAR(s->track, 1, 0.01);
 	thrum__stage_wheel(show->stage, 500, 300, 97.2f, 0, 0);
 	NEAR(s->from, 1100000, 200);
 	assert_int_equal(s->to - s->from, 1000000);
 	thrum__stage_pan(show->stage, 500, 300, -97.2f, 30);
 	NEAR(s->from, 1000000, 200);
-	NEAR(s->row, 2, 0.01);
+	NEAR(s->track, 2, 0.01);
 	thrum__stage_wheel(show->stage, NAN, 300, NAN, NAN, 0);
 	NEAR(s->to - s->from, 1000000, 1);
 }
@@ -535,14 +536,14 @@ static void links_go_to_tasks(void **state)
 {
 	struct show *show = *state;
 	struct thrum__scene *scene = show->stage->parts[0].scene;
-	uint32_t row;
+	uint32_t track;
 
 	show_set(show, "t=4000000..4900000&fold=2&squeeze=1&height=40.000");
 	assert_true(thrum__stage_go_task(show->stage, 0, 30) & THRUM__CHANGED_SELECTION);
 	assert_int_equal(show_frame(show, 0), 1);
 	show_settle(show);
-	row = thrum__layout_row(scene->layout, thrum__layout_unit(scene->layout, 30));
-	assert_non_null(thrum__scene_row_axis_find(&scene->rows, row));
+	track = thrum__layout_track(scene->layout, thrum__layout_unit(scene->layout, 30));
+	assert_non_null(thrum__scene_track_axis_find(&scene->tracks, track));
 	assert_int_equal(scene->selected, 30);
 	assert_true(thrum__stage_go_task(show->stage, 0, THRUM__NONE) & THRUM__CHANGED_SELECTION);
 	assert_int_equal(scene->selected, THRUM__NONE);
@@ -619,17 +620,17 @@ static void dividers_give_other_heights(void **state)
 static void a_press_focuses(void **state)
 {
 	struct show *show = *state;
-	struct thrum__stage_scroll rows, time;
+	struct thrum__stage_scroll tracks, time;
 
 	assert_int_equal(show->stage->focus, 0);
 	assert_true(thrum__stage_press(show->stage, 500, 700, 0) & THRUM__CHANGED_SELECTION);
 	thrum__stage_release(show->stage, 500, 700, 0);
 	assert_int_equal(show->stage->focus, 1);
 	show_set(show, "t=1000000..2000000&fold=2&squeeze=2&2.height=50.000&2.row=3.000");
-	thrum__stage_scroll_rows(show->stage, &rows);
-	assert_true(rows.at == 3 && rows.all == 41 && rows.page > 3 && rows.page < 8);
-	thrum__stage_set_row(show->stage, 7);
-	assert_true(show_state(show, 1)->row == 7 && show_state(show, 0)->row == 0);
+	thrum__stage_scroll_tracks(show->stage, &tracks);
+	assert_true(tracks.at == 3 && tracks.all == 41 && tracks.page > 3 && tracks.page < 8);
+	thrum__stage_set_track(show->stage, 7);
+	assert_true(show_state(show, 1)->track == 7 && show_state(show, 0)->track == 0);
 	thrum__stage_scroll_time(show->stage, &time);
 	assert_true(time.all == 5e6 && time.at == 1e6 && time.page == 1e6);
 	thrum__stage_set_time(show->stage, 2e6);
@@ -686,7 +687,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH(one, what_is_grabbed_stays_below_the_pointer),
 		WITH(one, the_ruler_pans_time_only),
-		WITH(one, rows_stop_at_the_last),
+		WITH(one, tracks_stop_at_the_last),
 		WITH(one, the_strip_moves_and_resizes_the_window),
 		WITH(one, shapes_tell_what_can_be_done),
 		WITH(one, shift_measures),
@@ -694,7 +695,7 @@ int main(void)
 		WITH(one, over_folds_nothing_slips),
 		WITH(one, several_turns_between_two_frames_add_up),
 		WITH(one, zooming_in_gets_nearer_over_folds),
-		WITH(one, wheels_go_sideways_and_through_rows),
+		WITH(one, wheels_go_sideways_and_through_tracks),
 		WITH(one, pinching_keeps_both_fingers),
 		WITH(one, clicks_select_and_clear),
 		WITH(one, hovering_shows_what_is_related_after_a_while),

@@ -133,12 +133,12 @@ float show_x(const struct show *show, uint32_t part, int64_t time)
 	return (float)thrum__scene_time_axis_x(&show->stage->parts[part].scene->time, time);
 }
 
-float show_y(const struct show *show, uint32_t part, uint32_t row)
+float show_y(const struct show *show, uint32_t part, uint32_t track)
 {
 	const struct thrum__stage_part *p = &show->stage->parts[part];
 	float head = show->stage->count > 1 ? THRUM__HEAD : 0;
 
-	return p->top + head + thrum__scene_row_axis_line(&p->scene->rows, row);
+	return p->top + head + thrum__scene_track_axis_line(&p->scene->tracks, track);
 }
 
 void show_drag(struct show *show, float x1, float y1, float x2, float y2, unsigned with)

@@ -32,9 +32,9 @@ void show_settle(struct show *);
 void show_set(struct show *, const char *state);
 void show_expect(struct show *, const char *state);
 
-/* Where a part's time lies on the stage, and a row's line. */
+/* Where a part's time lies on the stage, and a track's line. */
 float show_x(const struct show *, uint32_t part, int64_t time);
-float show_y(const struct show *, uint32_t part, uint32_t row);
+float show_y(const struct show *, uint32_t part, uint32_t track);
 
 /* Press at one place, release at another, moving there in some steps, with a frame after each. */
 void show_drag(struct show *, float x1, float y1, float x2, float y2, unsigned with);

@@ -19,7 +19,7 @@ static void what_is_printed_is_read_back(void **state)
 		"",
 		"legend=1&strip=0",
 		"t=1000000..2000000&sel=12&find=worker%201&panel=tasks",
-		"t=1000000..2000000&row=2.500&fold=1&2.row=4.000&2.squeeze=1&2.sel=13",
+		"t=1000000..2000000&track=2.500&fold=1&2.track=4.000&2.squeeze=1&2.sel=13",
 		"counters=1&counter=net/bytes&2.fisheye=1&2.counter=net/packets",
 		"t=1..200&2.t=300..400&2.fold=2&link=0&panel=a%26b",
 		"fold=2&2.fold=0",
@@ -101,13 +101,13 @@ static void the_second_has_what_all_have(void **state)
 	struct show *show = *state;
 	const struct thrum__scene_state *b = show_state(show, 1);
 
-	show_set(show, "t=1000000..2000000&fold=1&find=ker&theme=2&legend=1&sel=12&row=3");
+	show_set(show, "t=1000000..2000000&fold=1&find=ker&theme=2&legend=1&sel=12&track=3");
 	assert_int_equal(b->from, 1000000);
 	assert_int_equal(b->fold, THRUM__FOLD_ON);
 	assert_int_equal(b->theme, 2);
 	assert_string_equal(b->search, "ker");
 	assert_true(show->stage->parts[1].scene->found > 30);
-	assert_true(b->row == 0 && !b->has_selected);
+	assert_true(b->track == 0 && !b->has_selected);
 }
 
 static void dragged_heights_travel(void **state)
@@ -131,7 +131,7 @@ static void dragged_heights_travel(void **state)
 	assert_true(fabsf(parts[1].top - top) <= 1);
 	show_expect(show, address);
 	/* What is printed is read back, however little it is. */
-	show_state(show, 0)->row = 0.0002;
+	show_state(show, 0)->track = 0.0002;
 	show_expect(show, address);
 	show_set(show, "2.share=0");
 	assert_true(parts[1].height == 120);
@@ -300,7 +300,7 @@ static void the_status_line_says_what_is_there(void **state)
 	assert_string_equal(words, "seen: 1.000 ms … 2.000 ms");
 	show_set(show, "fold=1&squeeze=1");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
-	assert_non_null(strstr(words, ", idle folded, quiet rows folded"));
+	assert_non_null(strstr(words, ", idle folded, quiet tracks folded"));
 	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
 	thrum__stage_move(show->stage, show_x(show, 0, 1001500), show_y(show, 0, 1), 0);
 	thrum__stage_pointer_words(show->stage, words, sizeof words);

@@ -77,9 +77,9 @@ struct thrum__model *layout_model(const struct thrum_event *events, size_t count
 	return model;
 }
 
-struct thrum__format_lay_out *layout_of(const struct thrum__model *model, bool by_lane)
+struct thrum__layout *layout_of(const struct thrum__model *model, bool by_lane)
 {
-	struct thrum__format_lay_out *layout;
+	struct thrum__layout *layout;
 
 	assert_int_equal(thrum__layout_create(true, by_lane, &layout), 0);
 	assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
@@ -137,7 +137,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint32_t layout_median_distance(const struct thrum__format_lay_out *layout, uint32_t *above)
+uint32_t layout_median_distance(const struct thrum__layout *layout, uint32_t *above)
 {
 	uint32_t *distance = malloc((layout->unit_count + 1u) * sizeof(*distance)), count = 0;
 
@@ -149,10 +149,10 @@ uint32_t layout_median_distance(const struct thrum__format_lay_out *layout, uint
 		if (u->task == THRUM__NONE || u->parent == THRUM__NONE ||
 			layout->units[u->parent].group != u->group)
 			continue;
-		uint32_t row = layout->units[u->parent].row;
+		uint32_t track = layout->units[u->parent].track;
 
-		*above += u->row < row;
-		distance[count++] = u->row < row ? row - u->row : u->row - row;
+		*above += u->track < track;
+		distance[count++] = u->track < track ? track - u->track : u->track - track;
 	}
 	qsort(distance, count, sizeof(*distance), by_value);
 	uint32_t median = count ? distance[count / 2] : 0;

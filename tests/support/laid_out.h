@@ -15,13 +15,13 @@ struct thrum_event *layout_events(uint64_t seed, uint32_t count, uint32_t lanes)
 struct thrum__model *layout_model(const struct thrum_event *, size_t count);
 
 /* A new layout of a model; it is valid. */
-struct thrum__format_lay_out *layout_of(const struct thrum__model *, bool by_lane);
+struct thrum__layout *layout_of(const struct thrum__model *, bool by_lane);
 
 /* Calls `visit` with the model of each real trace; returns how many there are. */
 unsigned layout_each_trace(void (*visit)(const char *name, const struct thrum__model *));
 
-/* How many rows children lie below their parents, as the median of those whose parent is in their
+/* How many tracks children lie below their parents, as the median of those whose parent is in their
  * group; how many lie above. */
-uint32_t layout_median_distance(const struct thrum__format_lay_out *, uint32_t *above);
+uint32_t layout_median_distance(const struct thrum__layout *, uint32_t *above);
 
 #endif

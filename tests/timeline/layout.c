@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows of tasks: what must hold for any trace, and what makes a picture calm. */
+/* Tracks of tasks: what must hold for any trace, and what makes a picture calm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,16 +12,16 @@
 #include "laid_out.h"
 #include "story.h"
 
-static uint32_t row_of(const struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static uint32_t track_of(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint64_t id)
 {
-	return thrum__layout_row(layout, thrum__layout_unit(layout, story_task(model, id)));
+	return thrum__layout_track(layout, thrum__layout_unit(layout, story_task(model, id)));
 }
 
 /* ---- Any trace ------------------------------------------------------------------------------- */
 
-/* Beside what the walker looks at: naively, no two in a row overlap. */
-static void assert_no_overlap(const struct thrum__format_lay_out *layout)
+/* Beside what the walker looks at: naively, no two in a track overlap. */
+static void assert_no_overlap(const struct thrum__layout *layout)
 {
 	for (uint32_t i = 0; i < layout->unit_count; i++)
 		for (uint32_t k = 0; k < i; k++) {
@@ -29,7 +29,7 @@ static void assert_no_overlap(const struct thrum__format_lay_out *layout)
 							*b = &layout->units[k];
 
 			if (a->task == THRUM__NONE || b->task == THRUM__NONE ||
-				thrum__layout_row(layout, i) != thrum__layout_row(layout, k))
+				thrum__layout_track(layout, i) != thrum__layout_track(layout, k))
 				continue;
 			assert_true(a->end < b->start || b->end < a->start);
 		}
@@ -42,12 +42,12 @@ static void random_traces_are_laid_out(void **state)
 		uint32_t count = seed % 10 ? 100 + (uint32_t)seed : 3000;
 		struct thrum_event *events = layout_events(seed, count, 1 + seed % 4);
 		struct thrum__model *model = layout_model(events, count);
-		struct thrum__format_lay_out *layout = layout_of(model, seed % 2);
+		struct thrum__layout *layout = layout_of(model, seed % 2);
 
 		if (count < 500)
 			assert_no_overlap(layout);
 		for (uint32_t i = 0; i < layout->unit_count; i++)
-			assert_int_not_equal(layout->units[i].row, THRUM__NONE);
+			assert_int_not_equal(layout->units[i].track, THRUM__NONE);
 		assert_int_equal(layout->task_count, model->tasks.count);
 		thrum__layout_destroy(layout);
 		thrum__model_destroy(model);
@@ -59,11 +59,11 @@ static unsigned long children, children_above;
 
 static void lay_out_real(const char *name, const struct thrum__model *model)
 {
-	struct thrum__format_lay_out *layout = layout_of(model, true);
+	struct thrum__layout *layout = layout_of(model, true);
 	uint32_t above, median = layout_median_distance(layout, &above);
 
 	printf("%s: %u units in %u rows, children %u below their parents, %u of them above\n", name,
-		(unsigned)layout->unit_count, (unsigned)layout->rows, (unsigned)median,
+		(unsigned)layout->unit_count, (unsigned)layout->tracks, (unsigned)median,
 		(unsigned)above);
 	assert_in_range(median, 0, 8);
 	children += layout->unit_count;
@@ -94,14 +94,14 @@ static void a_child_lies_below_its_parent(void **state)
 						 "92 resolve 1 4\n"
 						 "100 resolve 1 1\n",
 		true);
-	struct thrum__format_lay_out *layout = layout_of(model, true);
+	struct thrum__layout *layout = layout_of(model, true);
 
 	(void)state;
-	assert_int_equal(row_of(layout, model, 1), 0);
+	assert_int_equal(track_of(layout, model, 1), 0);
 	/* The later one is nearer: the creation of 2 then passes nothing that is alive. */
-	assert_int_equal(row_of(layout, model, 3), 1);
-	assert_int_equal(row_of(layout, model, 2), 2);
-	assert_int_equal(row_of(layout, model, 4), 3);
+	assert_int_equal(track_of(layout, model, 3), 1);
+	assert_int_equal(track_of(layout, model, 2), 2);
+	assert_int_equal(track_of(layout, model, 4), 3);
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
 }
@@ -117,7 +117,7 @@ static void a_chain_is_one_unit(void **state)
 						 "60 resolve 1 3\n"
 						 "70 create 1 4 promise\n",
 		true);
-	struct thrum__format_lay_out *layout = layout_of(model, true);
+	struct thrum__layout *layout = layout_of(model, true);
 	uint32_t first = story_task(model, 2), second = story_task(model, 3);
 	const struct thrum__layout_unit *unit = &layout->units[thrum__layout_unit(layout, first)];
 
@@ -135,7 +135,7 @@ static void a_chain_is_one_unit(void **state)
 }
 
 /* A loop whose turns create each other; `overlap` ns after that the old one ends. */
-static uint32_t rows_of_loop(uint32_t turns, int64_t overlap)
+static uint32_t tracks_of_loop(uint32_t turns, int64_t overlap)
 {
 	struct thrum_event *events = calloc(2 * turns + 1, sizeof(*events));
 	size_t count = 0;
@@ -158,22 +158,22 @@ static uint32_t rows_of_loop(uint32_t turns, int64_t overlap)
 				.flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_HAS_TASK};
 	}
 	struct thrum__model *model = layout_model(events, count);
-	struct thrum__format_lay_out *layout = layout_of(model, false);
-	uint32_t rows = layout->rows;
+	struct thrum__layout *layout = layout_of(model, false);
+	uint32_t tracks = layout->tracks;
 
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
 	free(events);
-	return rows;
+	return tracks;
 }
 
 static void loops_are_no_staircase(void **state)
 {
 	(void)state;
-	assert_in_range(rows_of_loop(1000, 0), 2, 4);
-	assert_in_range(rows_of_loop(1000, 1), 2, 4);
-	assert_in_range(rows_of_loop(1000, 50), 2, 4);
-	assert_in_range(rows_of_loop(100000, 1), 2, 4);
+	assert_in_range(tracks_of_loop(1000, 0), 2, 4);
+	assert_in_range(tracks_of_loop(1000, 1), 2, 4);
+	assert_in_range(tracks_of_loop(1000, 50), 2, 4);
+	assert_in_range(tracks_of_loop(100000, 1), 2, 4);
 }
 
 static void families_stay_with_their_lane(void **state)
@@ -187,12 +187,12 @@ static void families_stay_with_their_lane(void **state)
 						 "7 @1 create 3 5 promise\n"
 						 "9 @1 resolve 5 5\n",
 		true);
-	struct thrum__format_lay_out *layout = layout_of(model, true);
+	struct thrum__layout *layout = layout_of(model, true);
 
 	(void)state;
 	assert_int_equal(layout->group_count, 2);
-	assert_int_equal(layout->groups[0].first_row, 0);
-	assert_int_equal(layout->groups[1].first_row, layout->groups[0].rows);
+	assert_int_equal(layout->groups[0].first_track, 0);
+	assert_int_equal(layout->groups[1].first_track, layout->groups[0].tracks);
 	for (uint64_t id = 1; id <= 5; id++) {
 		uint32_t unit = thrum__layout_unit(layout, story_task(model, id));
 		uint32_t lane = layout->groups[layout->units[unit].group].lane;
@@ -200,8 +200,8 @@ static void families_stay_with_their_lane(void **state)
 		/* 5 was created in lane 1, by 3, whose parent's is lane 0. */
 		assert_int_equal(lane, id == 2 || id == 4);
 	}
-	assert_int_equal(row_of(layout, model, 1), 0);
-	assert_int_equal(row_of(layout, model, 2), layout->groups[1].first_row);
+	assert_int_equal(track_of(layout, model, 1), 0);
+	assert_int_equal(track_of(layout, model, 2), layout->groups[1].first_track);
 	thrum__layout_destroy(layout);
 	layout = layout_of(model, false);
 	assert_int_equal(layout->group_count, 1);
@@ -213,33 +213,33 @@ static void families_stay_with_their_lane(void **state)
 /* ---- Growing --------------------------------------------------------------------------------- */
 
 struct before {
-	uint32_t *row, *task;
+	uint32_t *track, *task;
 	uint32_t count, room;
 };
 
-static void remember(struct before *before, const struct thrum__format_lay_out *layout)
+static void remember(struct before *before, const struct thrum__layout *layout)
 {
 	before->count = layout->unit_count;
-	before->row = realloc(before->row, (before->count + 1u) * sizeof(uint32_t));
+	before->track = realloc(before->track, (before->count + 1u) * sizeof(uint32_t));
 	before->task = realloc(before->task, (before->count + 1u) * sizeof(uint32_t));
 	for (uint32_t i = 0; i < before->count; i++) {
-		before->row[i] = layout->units[i].row;
+		before->track[i] = layout->units[i].track;
 		before->task[i] = layout->units[i].task;
 	}
 }
 
-/* How many units that had a row have another one, or became part of one that lies elsewhere. */
-static uint32_t moved(const struct before *before, const struct thrum__format_lay_out *layout)
+/* How many units that had a track have another one, or became part of one that lies elsewhere. */
+static uint32_t moved(const struct before *before, const struct thrum__layout *layout)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < before->count; i++)
 		count += before->task[i] == layout->units[i].task &&
-			before->row[i] != layout->units[i].row;
+			before->track[i] != layout->units[i].track;
 	return count;
 }
 
-static void what_has_a_row_keeps_it(void **state)
+static void what_has_a_track_keeps_it(void **state)
 {
 	uint64_t moves = 0, units = 0;
 
@@ -249,7 +249,7 @@ static void what_has_a_row_keeps_it(void **state)
 		uint64_t random = seed;
 		struct thrum_event *events = layout_events(seed, count, 1 + seed % 3);
 		struct thrum__model *model = layout_model(events, 0);
-		struct thrum__format_lay_out *layout = layout_of(model, true);
+		struct thrum__layout *layout = layout_of(model, true);
 		struct before before = {0};
 
 		for (; at < count; at += step) {
@@ -263,7 +263,7 @@ static void what_has_a_row_keeps_it(void **state)
 		}
 		units += layout->unit_count;
 		/* The same chains as at once, if no task ends twice. */
-		struct thrum__format_lay_out *once = layout_of(model, true);
+		struct thrum__layout *once = layout_of(model, true);
 
 		for (uint32_t task = 0; task < model->tasks.count && seed % 2 == 0; task++)
 			assert_int_equal(thrum__layout_next(layout, model, task) == THRUM__NONE,
@@ -271,7 +271,7 @@ static void what_has_a_row_keeps_it(void **state)
 		thrum__layout_destroy(once);
 		thrum__layout_destroy(layout);
 		thrum__model_destroy(model);
-		free(before.row);
+		free(before.track);
 		free(before.task);
 		free(events);
 	}
@@ -281,7 +281,7 @@ static void what_has_a_row_keeps_it(void **state)
 	assert_true(moves * 5 < units);
 }
 
-static void a_chain_that_grows_keeps_its_row(void **state)
+static void a_chain_that_grows_keeps_its_track(void **state)
 {
 	struct story story;
 
@@ -294,15 +294,15 @@ static void a_chain_that_grows_keeps_its_row(void **state)
 		"30 become 2 3\n"
 		"60 resolve 1 3\n");
 	struct thrum__model *model = layout_model(story.events, 4);
-	struct thrum__format_lay_out *layout = layout_of(model, true);
-	uint32_t row = row_of(layout, model, 2);
+	struct thrum__layout *layout = layout_of(model, true);
+	uint32_t track = track_of(layout, model, 2);
 
-	assert_int_not_equal(row, row_of(layout, model, 3));
+	assert_int_not_equal(track, track_of(layout, model, 3));
 	assert_int_equal(thrum__model_append(model, story.events + 4, 2), 0);
 	assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
 	assert_true(thrum__layout_is_valid(layout, model));
-	assert_int_equal(row_of(layout, model, 2), row);
-	assert_int_equal(row_of(layout, model, 3), row);
+	assert_int_equal(track_of(layout, model, 2), track);
+	assert_int_equal(track_of(layout, model, 3), track);
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
 	story_finish(&story);
@@ -315,7 +315,7 @@ static void what_is_forgotten_leaves(void **state)
 		uint32_t count = 60000;
 		struct thrum_event *events = layout_events(seed, count, 2);
 		struct thrum__model *model = layout_model(events, count / 2);
-		struct thrum__format_lay_out *layout = layout_of(model, true);
+		struct thrum__layout *layout = layout_of(model, true);
 
 		thrum__model_forget(model, events[count / 3].time);
 		assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
@@ -333,15 +333,15 @@ static void what_is_forgotten_leaves(void **state)
 	}
 }
 
-/* How many rows a server takes whose 100 requests alive each have a child, when it is looked at
+/* How many tracks a server takes whose 100 requests alive each have a child, when it is looked at
  * every so many steps. */
-static uint32_t rows_of_server(unsigned each)
+static uint32_t tracks_of_server(unsigned each)
 {
 	struct thrum_event first = {.type = THRUM_EVENT_CREATE,
 		.other = 1,
 		.flags = THRUM_EVENT_HAS_OTHER};
 	struct thrum__model *model = layout_model(&first, 1);
-	struct thrum__format_lay_out *layout = layout_of(model, true);
+	struct thrum__layout *layout = layout_of(model, true);
 	int64_t time = 0;
 
 	for (uint64_t step = 1; step <= 8000; step++) {
@@ -367,21 +367,21 @@ static uint32_t rows_of_server(unsigned each)
 		assert_int_equal(thrum__layout_update(layout, model, NULL, NULL), 0);
 		assert_true(step % 1000 || thrum__layout_is_valid(layout, model));
 	}
-	uint32_t rows = layout->rows;
+	uint32_t tracks = layout->tracks;
 
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
-	return rows;
+	return tracks;
 }
 
-static void rows_are_few_however_often_one_looks(void **state)
+static void tracks_are_few_however_often_one_looks(void **state)
 {
 	(void)state;
 	for (unsigned each = 10; each <= 2000; each *= 4) {
-		uint32_t rows = rows_of_server(each);
+		uint32_t tracks = tracks_of_server(each);
 
-		printf("each %u steps: %u rows\n", each, (unsigned)rows);
-		assert_in_range(rows, 201, 400);
+		printf("each %u steps: %u rows\n", each, (unsigned)tracks);
+		assert_in_range(tracks, 201, 400);
 	}
 }
 
@@ -396,7 +396,7 @@ static void can_be_interrupted(void **state)
 	uint32_t count = 60000;
 	struct thrum_event *events = layout_events(5, count, 2);
 	struct thrum__model *model = layout_model(events, count);
-	struct thrum__format_lay_out *layout;
+	struct thrum__layout *layout;
 	unsigned asked = 0;
 
 	(void)state;
@@ -405,7 +405,7 @@ static void can_be_interrupted(void **state)
 		assert_true(thrum__layout_is_valid(layout, model));
 	assert_true(asked > 1);
 	for (uint32_t i = 0; i < layout->unit_count; i++)
-		assert_int_not_equal(layout->units[i].row, THRUM__NONE);
+		assert_int_not_equal(layout->units[i].track, THRUM__NONE);
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
 	free(events);
@@ -420,10 +420,10 @@ int main(void)
 		cmocka_unit_test(a_chain_is_one_unit),
 		cmocka_unit_test(loops_are_no_staircase),
 		cmocka_unit_test(families_stay_with_their_lane),
-		cmocka_unit_test(what_has_a_row_keeps_it),
-		cmocka_unit_test(a_chain_that_grows_keeps_its_row),
+		cmocka_unit_test(what_has_a_track_keeps_it),
+		cmocka_unit_test(a_chain_that_grows_keeps_its_track),
 		cmocka_unit_test(what_is_forgotten_leaves),
-		cmocka_unit_test(rows_are_few_however_often_one_looks),
+		cmocka_unit_test(tracks_are_few_however_often_one_looks),
 		cmocka_unit_test(can_be_interrupted),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tracks against the same computed the long way. */
+/* The index against the same computed the long way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 struct case_ {
 	struct thrum_event *events;
 	struct thrum__model *model;
-	struct thrum__format_lay_out *layout;
-	struct thrum__index *tracks;
+	struct thrum__layout *layout;
+	struct thrum__index *index;
 };
 
 static void init(struct case_ *c, uint64_t seed, uint32_t count)
@@ -24,21 +24,21 @@ static void init(struct case_ *c, uint64_t seed, uint32_t count)
 	c->events = layout_events(seed, count, 1 + seed % 3);
 	c->model = layout_model(c->events, count);
 	c->layout = layout_of(c->model, true);
-	assert_int_equal(thrum__index_create(c->model, c->layout, &c->tracks), 0);
+	assert_int_equal(thrum__index_create(c->model, c->layout, &c->index), 0);
 }
 
 static void finish(struct case_ *c)
 {
-	thrum__index_destroy(c->tracks);
+	thrum__index_destroy(c->index);
 	thrum__layout_destroy(c->layout);
 	thrum__model_destroy(c->model);
 	free(c->events);
 }
 
-static uint32_t row_of(const struct case_ *c, uint32_t task)
+static uint32_t track_of(const struct case_ *c, uint32_t task)
 {
 	return task < c->layout->task_count
-		? thrum__layout_row(c->layout, thrum__layout_unit(c->layout, task))
+		? thrum__layout_track(c->layout, thrum__layout_unit(c->layout, task))
 		: THRUM__NONE;
 }
 
@@ -56,8 +56,8 @@ static int by_start(const void *a, const void *b)
 	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->item < y->item ? -1 : 1;
 }
 
-/* The items of a row, sorted, cut where they overlap; returns how many. */
-static size_t items_of(const struct case_ *c, int kind, uint32_t row, struct item *to)
+/* The items of a track, sorted, cut where they overlap; returns how many. */
+static size_t items_of(const struct case_ *c, int kind, uint32_t track, struct item *to)
 {
 	const struct thrum__model *m = c->model;
 	size_t count = 0;
@@ -66,28 +66,28 @@ static size_t items_of(const struct case_ *c, int kind, uint32_t row, struct ite
 		for (uint32_t i = 0; i < c->layout->unit_count; i++) {
 			const struct thrum__layout_unit *u = &c->layout->units[i];
 
-			if (u->task != THRUM__NONE && thrum__layout_row(c->layout, i) == row)
+			if (u->task != THRUM__NONE && thrum__layout_track(c->layout, i) == track)
 				to[count++] = (struct item){u->start,
 					thrum__layout_lasts(c->layout, i) ? m->end : u->end, i};
 		}
 	for (uint32_t i = 0; i < m->runs.count && kind == THRUM__INDEX_RUNS; i++) {
 		int64_t end = THRUM__RUN(m, i, end);
 
-		if (row_of(c, THRUM__RUN(m, i, task)) == row)
+		if (track_of(c, THRUM__RUN(m, i, task)) == track)
 			to[count++] = (struct item){THRUM__RUN(m, i, start),
 				end == THRUM__OPEN ? m->end : end, i};
 	}
 	for (uint32_t i = 0; i < m->edges.count && kind == THRUM__INDEX_EDGES; i++)
-		if (row_of(c, THRUM__EDGE(m, i, from)) == row ||
-			row_of(c, THRUM__EDGE(m, i, to)) == row)
+		if (track_of(c, THRUM__EDGE(m, i, from)) == track ||
+			track_of(c, THRUM__EDGE(m, i, to)) == track)
 			to[count++] = (struct item){THRUM__EDGE(m, i, time),
 				THRUM__EDGE(m, i, time), i};
 	for (uint32_t i = 0; i < m->notes.count && kind == THRUM__INDEX_NOTES; i++)
-		if (row_of(c, THRUM__NOTE(m, i, task)) == row)
+		if (track_of(c, THRUM__NOTE(m, i, task)) == track)
 			to[count++] = (struct item){THRUM__NOTE(m, i, time),
 				THRUM__NOTE(m, i, time), i};
 	for (uint32_t i = 0; i < m->tasks.count && kind == THRUM__INDEX_FAILURES; i++)
-		if (THRUM__TASK(m, i, state) == THRUM__STATE_FAILED && row_of(c, i) == row)
+		if (THRUM__TASK(m, i, state) == THRUM__STATE_FAILED && track_of(c, i) == track)
 			to[count++] = (struct item){THRUM__TASK(m, i, end), THRUM__TASK(m, i, end),
 				i};
 	qsort(to, count, sizeof(*to), by_start);
@@ -102,16 +102,16 @@ static size_t items_of(const struct case_ *c, int kind, uint32_t row, struct ite
 
 /* ---- Walks ----------------------------------------------------------------------------------- */
 
-static void check_walk(const struct case_ *c, int kind, uint32_t row, int64_t from, int64_t to,
+static void check_walk(const struct case_ *c, int kind, uint32_t track, int64_t from, int64_t to,
 	int64_t gap, struct item *items)
 {
-	size_t count = items_of(c, kind, row, items), i = 0;
+	size_t count = items_of(c, kind, track, items), i = 0;
 	struct thrum__index_walk walk;
 	struct thrum__index_stretch stretch;
 
 	while (i < count && items[i].end < from)
 		i++;
-	thrum__index_walk_begin(&walk, c->tracks, kind, row, 1, from, to, gap);
+	thrum__index_walk_begin(&walk, c->index, kind, track, 1, from, to, gap);
 	while (i < count && items[i].start <= to) {
 		struct item first = items[i];
 		int64_t end = first.end, busy = end - first.start;
@@ -152,7 +152,7 @@ static void walks_find_what_there_is(void **state)
 			if (i % 10 == 0)
 				from = -1;
 			check_walk(&c, layout_random(&random, THRUM__INDEX_KINDS),
-				layout_random(&random, c.layout->rows), from, to,
+				layout_random(&random, c.layout->tracks), from, to,
 				layout_random(&random, 1u << layout_random(&random, 16)), items);
 		}
 		free(items);
@@ -161,10 +161,10 @@ static void walks_find_what_there_is(void **state)
 }
 
 /*
- * Over many rows at once: what one row has lies within some stretch, a stretch isn't empty, they
+ * Over many tracks at once: what one track has lies within some stretch, a stretch isn't empty, they
  * are in order, and no item is counted twice.
  */
-static void check_block(const struct case_ *c, int kind, uint32_t row, uint32_t rows,
+static void check_block(const struct case_ *c, int kind, uint32_t track, uint32_t tracks,
 	struct item *items)
 {
 	struct thrum__index_walk walk;
@@ -175,7 +175,7 @@ static void check_block(const struct case_ *c, int kind, uint32_t row, uint32_t 
 	size_t stretches = 0;
 
 	assert_non_null(all);
-	thrum__index_walk_begin(&walk, c->tracks, kind, row, rows, INT64_MIN, INT64_MAX, 1);
+	thrum__index_walk_begin(&walk, c->index, kind, track, tracks, INT64_MIN, INT64_MAX, 1);
 	while (thrum__index_walk_next(&walk, &stretch)) {
 		assert_true(stretch.start > last || last == INT64_MIN);
 		assert_true(stretch.end >= stretch.start);
@@ -186,7 +186,7 @@ static void check_block(const struct case_ *c, int kind, uint32_t row, uint32_t 
 		all[stretches++] = stretch;
 		assert_true(stretches < 20000);
 	}
-	for (uint32_t i = row; i < row + rows; i++) {
+	for (uint32_t i = track; i < track + tracks; i++) {
 		size_t count = items_of(c, kind, i, items), k = 0;
 
 		there += count;
@@ -211,7 +211,7 @@ static void blocks_leave_nothing_out(void **state)
 
 	(void)state;
 	assert_non_null(events);
-	/* All alive to the end: as many rows. */
+	/* All alive to the end: as many tracks. */
 	for (uint32_t i = 1; i <= tasks; i++) {
 		int64_t time = 100ll * i;
 		struct thrum_event e = {.type = THRUM_EVENT_CREATE,
@@ -235,8 +235,8 @@ static void blocks_leave_nothing_out(void **state)
 	}
 	c.model = layout_model(events, count);
 	c.layout = layout_of(c.model, true);
-	assert_int_equal(thrum__index_create(c.model, c.layout, &c.tracks), 0);
-	assert_true(c.layout->rows > 4096);
+	assert_int_equal(thrum__index_create(c.model, c.layout, &c.index), 0);
+	assert_true(c.layout->tracks > 4096);
 	struct item *items = calloc(count, sizeof(*items));
 
 	for (int kind = 0; kind <= THRUM__INDEX_RUNS; kind++) {
@@ -250,11 +250,11 @@ static void blocks_leave_nothing_out(void **state)
 	/* Neighbours that begin anywhere: together they are all. */
 	uint64_t seen = 0;
 
-	for (uint32_t row = 5; row < c.layout->rows; row += 50) {
+	for (uint32_t track = 5; track < c.layout->tracks; track += 50) {
 		struct thrum__index_walk walk;
 		struct thrum__index_stretch stretch;
 
-		thrum__index_walk_begin(&walk, c.tracks, THRUM__INDEX_UNITS, row, 50, INT64_MIN,
+		thrum__index_walk_begin(&walk, c.index, THRUM__INDEX_UNITS, track, 50, INT64_MIN,
 			INT64_MAX, 1);
 		while (thrum__index_walk_next(&walk, &stretch))
 			seen += stretch.count;
@@ -264,7 +264,7 @@ static void blocks_leave_nothing_out(void **state)
 	finish(&c);
 }
 
-/* ---- Of all rows ----------------------------------------------------------------------------- */
+/* ---- Of all tracks ----------------------------------------------------------------------------- */
 
 struct idle {
 	const uint8_t *is_busy; /* by ns: 1 busy, 2 a run begins or ends */
@@ -315,11 +315,11 @@ static void idle_and_busy_are_each_other(void **state)
 
 			for (int64_t t = from; t < to; t++)
 				busy += is_busy[t] & 1;
-			assert_int_equal(thrum__index_busy(c.tracks, from, to), busy);
-			thrum__index_idle(c.tracks, from, to, 1, check_gap, &idle);
+			assert_int_equal(thrum__index_busy(c.index, from, to), busy);
+			thrum__index_idle(c.index, from, to, 1, check_gap, &idle);
 			assert_int_equal(idle.sum, to - from - busy);
 			idle = (struct idle){is_busy, INT64_MIN, 0, 100, from, to};
-			thrum__index_idle(c.tracks, from, to, 100, check_gap, &idle);
+			thrum__index_idle(c.index, from, to, 100, check_gap, &idle);
 		}
 		free(is_busy);
 		finish(&c);
@@ -339,16 +339,17 @@ static void the_alive_are_counted(void **state)
 			int64_t time = layout_random(&random, (uint32_t)c.model->end + 1);
 			uint32_t alive = 0;
 
-			for (uint32_t row = 0; row < c.layout->rows; row++)
-				for (size_t k = items_of(&c, THRUM__INDEX_UNITS, row, items); k--;)
+			for (uint32_t track = 0; track < c.layout->tracks; track++)
+				for (size_t k = items_of(&c, THRUM__INDEX_UNITS, track, items);
+					k--;)
 					alive += items[k].start <= time && items[k].end >= time;
-			assert_int_equal(thrum__index_alive(c.tracks, time), alive);
+			assert_int_equal(thrum__index_alive(c.index, time), alive);
 		}
 		finish(&c);
 	}
 }
 
-static void quiet_rows_are_quiet(void **state)
+static void quiet_tracks_are_quiet(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -362,30 +363,31 @@ static void quiet_rows_are_quiet(void **state)
 			int64_t to = from + layout_random(&random, 300);
 			uint32_t next = 0;
 
-			for (uint32_t row = 0; row < c.layout->rows; row++) {
-				size_t count = items_of(&c, THRUM__INDEX_UNITS, row, items);
+			for (uint32_t track = 0; track < c.layout->tracks; track++) {
+				size_t count = items_of(&c, THRUM__INDEX_UNITS, track, items);
 				bool is_used = false, happens = false;
 
 				for (size_t k = 0; k < count; k++)
 					is_used |= items[k].start <= to && items[k].end >= from;
 				if (is_used) {
-					assert_int_equal(thrum__index_next_row(c.tracks, next, from,
-								 to),
-						row);
-					next = row + 1;
+					assert_int_equal(thrum__index_next_track(c.index, next,
+								 from, to),
+						track);
+					next = track + 1;
 				}
 				for (int kind = THRUM__INDEX_RUNS; kind < THRUM__INDEX_KINDS;
 					kind++)
-					for (size_t k = items_of(&c, kind, row, items); k--;)
+					for (size_t k = items_of(&c, kind, track, items); k--;)
 						happens |= is_used && items[k].start <= to &&
 							items[k].end >= from;
 				if (happens)
-					assert_true(thrum__index_is_loud(c.tracks, row, from, to));
+					assert_true(thrum__index_is_loud(c.index, track, from, to));
 				if (!is_used)
-					assert_false(thrum__index_is_loud(c.tracks, row, from, to));
+					assert_false(
+						thrum__index_is_loud(c.index, track, from, to));
 			}
-			assert_int_equal(thrum__index_next_row(c.tracks, next, from, to),
-				c.layout->rows);
+			assert_int_equal(thrum__index_next_track(c.index, next, from, to),
+				c.layout->tracks);
 		}
 		finish(&c);
 	}
@@ -399,29 +401,29 @@ static void points_are_found(void **state)
 
 	(void)state;
 	init(&c, 3, 800);
-	for (uint32_t row = 0; row < c.layout->rows; row++) {
-		size_t count = items_of(&c, THRUM__INDEX_EDGES, row, items);
-		size_t first = thrum__index_seek(c.tracks, THRUM__INDEX_EDGES, row, INT64_MIN,
+	for (uint32_t track = 0; track < c.layout->tracks; track++) {
+		size_t count = items_of(&c, THRUM__INDEX_EDGES, track, items);
+		size_t first = thrum__index_seek(c.index, THRUM__INDEX_EDGES, track, INT64_MIN,
 			&end);
 
 		assert_int_equal(end - first, count);
 		for (size_t i = 0; i < count; i++) {
-			size_t at = thrum__index_seek(c.tracks, THRUM__INDEX_EDGES, row,
+			size_t at = thrum__index_seek(c.index, THRUM__INDEX_EDGES, track,
 				items[i].start, &end);
 
-			assert_int_equal(thrum__index_item(c.tracks, THRUM__INDEX_EDGES, first + i),
+			assert_int_equal(thrum__index_item(c.index, THRUM__INDEX_EDGES, first + i),
 				items[i].item);
-			assert_int_equal(thrum__index_time(c.tracks, THRUM__INDEX_EDGES, at),
+			assert_int_equal(thrum__index_time(c.index, THRUM__INDEX_EDGES, at),
 				items[i].start);
 			assert_true(at == first ||
-				thrum__index_time(c.tracks, THRUM__INDEX_EDGES, at - 1) <
+				thrum__index_time(c.index, THRUM__INDEX_EDGES, at - 1) <
 					items[i].start);
 		}
 	}
 	finish(&c);
 }
 
-static void an_empty_model_has_no_tracks(void **state)
+static void an_empty_model_has_no_index(void **state)
 {
 	struct case_ c;
 	struct thrum__index_walk walk;
@@ -432,13 +434,13 @@ static void an_empty_model_has_no_tracks(void **state)
 	(void)state;
 	init(&c, 1, 0);
 	idle.is_busy = is_busy;
-	thrum__index_walk_begin(&walk, c.tracks, THRUM__INDEX_RUNS, 0, 1, 0, 100, 1);
+	thrum__index_walk_begin(&walk, c.index, THRUM__INDEX_RUNS, 0, 1, 0, 100, 1);
 	assert_false(thrum__index_walk_next(&walk, &stretch));
-	assert_int_equal(thrum__index_alive(c.tracks, 0), 0);
-	assert_int_equal(thrum__index_busy(c.tracks, 0, 100), 0);
-	thrum__index_idle(c.tracks, 0, 100, 10, check_gap, &idle);
+	assert_int_equal(thrum__index_alive(c.index, 0), 0);
+	assert_int_equal(thrum__index_busy(c.index, 0, 100), 0);
+	thrum__index_idle(c.index, 0, 100, 10, check_gap, &idle);
 	assert_int_equal(idle.sum, 100);
-	assert_true(thrum__index_memory(c.tracks) > 0);
+	assert_true(thrum__index_memory(c.index) > 0);
 	finish(&c);
 }
 
@@ -449,9 +451,9 @@ int main(void)
 		cmocka_unit_test(blocks_leave_nothing_out),
 		cmocka_unit_test(idle_and_busy_are_each_other),
 		cmocka_unit_test(the_alive_are_counted),
-		cmocka_unit_test(quiet_rows_are_quiet),
+		cmocka_unit_test(quiet_tracks_are_quiet),
 		cmocka_unit_test(points_are_found),
-		cmocka_unit_test(an_empty_model_has_no_tracks),
+		cmocka_unit_test(an_empty_model_has_no_index),
 	};
 
 	return cmocka_run_group_tests_name("tracks", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tracks that follow a trace in pieces against those that are made at once. */
+/* The index that follow a trace in pieces against those that are made at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 struct follower {
 	struct thrum__model *model;
-	struct thrum__format_lay_out *layout;
-	struct thrum__index *tracks, *fresh;
+	struct thrum__layout *layout;
+	struct thrum__index *index, *fresh;
 	uint64_t random;
 };
 
@@ -23,12 +23,12 @@ static void begin(struct follower *f, uint64_t seed)
 	f->random = seed;
 	f->model = layout_model(&(struct thrum_event){0}, 0);
 	f->layout = layout_of(f->model, seed % 2);
-	assert_int_equal(thrum__index_create(f->model, f->layout, &f->tracks), 0);
+	assert_int_equal(thrum__index_create(f->model, f->layout, &f->index), 0);
 }
 
 static void finish(struct follower *f)
 {
-	thrum__index_destroy(f->tracks);
+	thrum__index_destroy(f->index);
 	thrum__layout_destroy(f->layout);
 	thrum__model_destroy(f->model);
 }
@@ -49,15 +49,15 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* What ended before is cut off differently. */
-static void compare_walk(struct follower *f, int kind, uint32_t row, int64_t from, int64_t to,
+static void compare_walk(struct follower *f, int kind, uint32_t track, int64_t from, int64_t to,
 	int64_t gap)
 {
 	struct thrum__index_walk walk, other;
 	struct thrum__index_stretch a, b;
 	bool more;
 
-	thrum__index_walk_begin(&walk, f->tracks, kind, row, 1, from, to, gap);
-	thrum__index_walk_begin(&other, f->fresh, kind, row, 1, from, to, gap);
+	thrum__index_walk_begin(&walk, f->index, kind, track, 1, from, to, gap);
+	thrum__index_walk_begin(&other, f->fresh, kind, track, 1, from, to, gap);
 	do {
 		more = thrum__index_walk_next(&other, &b);
 		assert_int_equal(thrum__index_walk_next(&walk, &a), more);
@@ -72,17 +72,17 @@ static void compare_walk(struct follower *f, int kind, uint32_t row, int64_t fro
 	} while (more);
 }
 
-static void compare_points(struct follower *f, int kind, uint32_t row, int64_t time)
+static void compare_points(struct follower *f, int kind, uint32_t track, int64_t time)
 {
 	size_t end, other_end;
-	size_t at = thrum__index_seek(f->tracks, kind, row, time, &end);
-	size_t other = thrum__index_seek(f->fresh, kind, row, time, &other_end);
+	size_t at = thrum__index_seek(f->index, kind, track, time, &end);
+	size_t other = thrum__index_seek(f->fresh, kind, track, time, &other_end);
 
 	assert_int_equal(end - at, other_end - other);
 	for (; at < end; at++, other++) {
-		assert_int_equal(thrum__index_item(f->tracks, kind, at),
+		assert_int_equal(thrum__index_item(f->index, kind, at),
 			thrum__index_item(f->fresh, kind, other));
-		assert_int_equal(thrum__index_time(f->tracks, kind, at),
+		assert_int_equal(thrum__index_time(f->index, kind, at),
 			thrum__index_time(f->fresh, kind, other));
 	}
 }
@@ -101,42 +101,42 @@ static bool note_gap(void *context, int64_t start, int64_t end)
 	return gaps->count < 64;
 }
 
-static void compare_all_rows(struct follower *f)
+static void compare_all_tracks(struct follower *f)
 {
 	int64_t from = moment(f), to = moment(f), gap = layout_random(&f->random, 100);
 	struct gaps a = {.count = 0}, b = {.count = 0};
 
-	assert_int_equal(thrum__index_alive(f->tracks, from), thrum__index_alive(f->fresh, from));
-	assert_int_equal(thrum__index_busy(f->tracks, from, to),
+	assert_int_equal(thrum__index_alive(f->index, from), thrum__index_alive(f->fresh, from));
+	assert_int_equal(thrum__index_busy(f->index, from, to),
 		thrum__index_busy(f->fresh, from, to));
-	thrum__index_idle(f->tracks, from, to, gap, note_gap, &a);
+	thrum__index_idle(f->index, from, to, gap, note_gap, &a);
 	thrum__index_idle(f->fresh, from, to, gap, note_gap, &b);
 	assert_int_equal(a.count, b.count);
 	assert_memory_equal(a.times, b.times, a.count * sizeof(*a.times));
-	for (uint32_t row = 0, other = 0; row < f->layout->rows; row++, other++) {
-		row = thrum__index_next_row(f->tracks, row, from, to);
-		other = thrum__index_next_row(f->fresh, other, from, to);
-		assert_int_equal(row, other);
+	for (uint32_t track = 0, other = 0; track < f->layout->tracks; track++, other++) {
+		track = thrum__index_next_track(f->index, track, from, to);
+		other = thrum__index_next_track(f->fresh, other, from, to);
+		assert_int_equal(track, other);
 	}
-	for (uint32_t row = 0; row < f->layout->rows; row++)
-		assert_int_equal(thrum__index_is_loud(f->tracks, row, from, to),
-			thrum__index_is_loud(f->fresh, row, from, to));
+	for (uint32_t track = 0; track < f->layout->tracks; track++)
+		assert_int_equal(thrum__index_is_loud(f->index, track, from, to),
+			thrum__index_is_loud(f->fresh, track, from, to));
 }
 
-/* What blocks of rows tell: nothing that is there is left out, and units are there. */
+/* What blocks of tracks tell: nothing that is there is left out, and units are there. */
 static void check_blocks(struct follower *f, int kind)
 {
 	uint32_t shift = layout_random(&f->random, 2) ? 4 : 8;
-	uint32_t row = layout_random(&f->random, f->layout->rows) >> shift << shift;
+	uint32_t track = layout_random(&f->random, f->layout->tracks) >> shift << shift;
 	struct thrum__index_stretch *all = calloc(20000, sizeof(*all)), stretch;
 	struct thrum__index_walk walk;
 	size_t count = 0;
 
-	if (row + (1u << shift) > f->layout->rows) {
+	if (track + (1u << shift) > f->layout->tracks) {
 		free(all);
 		return;
 	}
-	thrum__index_walk_begin(&walk, f->tracks, kind, row, 1u << shift, f->model->forgotten,
+	thrum__index_walk_begin(&walk, f->index, kind, track, 1u << shift, f->model->forgotten,
 		INT64_MAX, 1);
 	while (count < 20000 && thrum__index_walk_next(&walk, &all[count])) {
 		assert_true(count == 0 || all[count].start > all[count - 1].end);
@@ -145,10 +145,10 @@ static void check_blocks(struct follower *f, int kind)
 			assert_int_not_equal(f->layout->units[all[count].item].task, THRUM__NONE);
 		count++;
 	}
-	for (uint32_t end = row + (1u << shift); row < end; row++) {
+	for (uint32_t end = track + (1u << shift); track < end; track++) {
 		size_t at = 0;
 
-		thrum__index_walk_begin(&walk, f->fresh, kind, row, 1, f->model->forgotten,
+		thrum__index_walk_begin(&walk, f->fresh, kind, track, 1, f->model->forgotten,
 			INT64_MAX, 0);
 		while (thrum__index_walk_next(&walk, &stretch)) {
 			while (at < count && all[at].end < stretch.start)
@@ -165,19 +165,19 @@ static void compare(struct follower *f)
 {
 	assert_int_equal(thrum__index_create(f->model, f->layout, &f->fresh), 0);
 	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++) {
-		for (uint32_t row = 0; row < f->layout->rows; row++)
-			compare_points(f, kind, row, f->model->forgotten);
-		for (int i = 0; i < 20 && f->layout->rows > 0; i++)
-			compare_walk(f, kind, layout_random(&f->random, f->layout->rows), moment(f),
-				moment(f),
+		for (uint32_t track = 0; track < f->layout->tracks; track++)
+			compare_points(f, kind, track, f->model->forgotten);
+		for (int i = 0; i < 20 && f->layout->tracks > 0; i++)
+			compare_walk(f, kind, layout_random(&f->random, f->layout->tracks),
+				moment(f), moment(f),
 				layout_random(&f->random, 1u << layout_random(&f->random, 12)));
-		for (uint32_t row = 0; row < f->layout->rows; row++)
-			compare_walk(f, kind, row, f->model->forgotten, INT64_MAX, 0);
-		if (f->layout->rows > 0)
+		for (uint32_t track = 0; track < f->layout->tracks; track++)
+			compare_walk(f, kind, track, f->model->forgotten, INT64_MAX, 0);
+		if (f->layout->tracks > 0)
 			check_blocks(f, kind);
 	}
 	for (int i = 0; i < 20; i++)
-		compare_all_rows(f);
+		compare_all_tracks(f);
 	thrum__index_destroy(f->fresh);
 }
 
@@ -187,7 +187,7 @@ static void step(struct follower *f, const struct thrum_event *events, uint32_t 
 {
 	assert_int_equal(thrum__model_append(f->model, events, count), 0);
 	assert_int_equal(thrum__layout_update(f->layout, f->model, NULL, NULL), 0);
-	assert_int_equal(thrum__index_update(f->tracks, f->model, f->layout), 0);
+	assert_int_equal(thrum__index_update(f->index, f->model, f->layout), 0);
 }
 
 static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compare_each)
@@ -220,7 +220,7 @@ static void pieces_are_as_the_whole(void **state)
 		follow(seed, 1500, 1u << seed % 9, 7);
 }
 
-static void many_rows_are_followed(void **state)
+static void many_tracks_are_followed(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 4; seed++)
@@ -269,7 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_are_as_the_whole),
-		cmocka_unit_test(many_rows_are_followed),
+		cmocka_unit_test(many_tracks_are_followed),
 		cmocka_unit_test(what_is_forgotten_goes),
 		cmocka_unit_test(skipping_an_update_is_noticed),
 	};

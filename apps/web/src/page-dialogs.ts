@@ -6,9 +6,9 @@ import { now, on, post } from "./page-wire";
 /** What has no key. */
 const POINTER = [
   ["Wheel, or two fingers", "zoom at the pointer"],
-  ["Drag", "move; the grabbed row stays under the pointer"],
+  ["Drag", "move; the grabbed track stays under the pointer"],
   ["Shift and drag", "measure"],
-  ["Shift and wheel", "go up and down the rows"],
+  ["Shift and wheel", "go up and down the tracks"],
   ["Press", "select a task; on the ground: none"],
   ["Double press", "fade what isn't related, or all again"],
   ["Drag in the strip at the top", "go there; its edges make the window longer or shorter"],

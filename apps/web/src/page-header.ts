@@ -8,7 +8,7 @@ import { openTab } from "./panel";
 
 /** Commands that the menu "View" switches. */
 const SWITCHES: [string, string][] = [
-  ["squeeze", "Fold quiet rows"],
+  ["squeeze", "Fold quiet tracks"],
   ["fisheye", "Fish-eye"],
   ["related", "Fade what isn't related"],
   ["legend", "Key line"],

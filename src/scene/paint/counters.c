@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters: step lines over the rows, on rounded scales in the gutter, where each is named with its
+ * Counters: step lines over the tracks, on rounded scales in the gutter, where each is named with its
  * value at the window's end. Counters of one kind share a scale.
  */
 #include <inttypes.h>

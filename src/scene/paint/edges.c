@@ -8,12 +8,12 @@
 #define LOOKED_AT_MAX 2000 /* edges */
 #define STROKES_MAX 300    /* beyond, edges are hairs without heads */
 #define FAR 150            /* px: longer ones show their ends only */
-#define NEAR 2             /* px: closer ones that share rows and kind are one */
+#define NEAR 2             /* px: closer ones that share tracks and kind are one */
 #define JOINTS_APART 10    /* px */
 #define JOINT_BAR 14       /* px: narrower blocks would vanish under chevrons */
-#define CROWDED 16         /* px: in lower rows creation is pale */
+#define CROWDED 16         /* px: in lower tracks creation is pale */
 #define JOINTS_MAX 120
-#define SEEN 256 /* pairs of rows that are remembered, a power of two */
+#define SEEN 256 /* pairs of tracks that are remembered, a power of two */
 
 /* How an edge is drawn. */
 enum form {
@@ -33,32 +33,32 @@ struct edge {
 	int kind;
 	int64_t time;
 	uint32_t from, to; /* units; a read's result goes from what is read to the reader */
-	const struct thrum__scene_row_box *from_box, *to_box; /* NULL: out of sight */
-	bool is_strong;                                       /* selected or part of the finding */
+	const struct thrum__scene_track_box *from_box, *to_box; /* NULL: out of sight */
+	bool is_strong; /* selected or part of the finding */
 	bool fades;
 };
 
 struct edges {
 	struct thrum__paint *p;
 	const struct thrum__finding *finding;
-	const struct thrum__scene_row_box *selected, *hovered;
+	const struct thrum__scene_track_box *selected, *hovered;
 	uint32_t hovered_unit;
 	struct {
 		uint32_t other;
 		int kind;
 		float x;
-	} seen[SEEN]; /* in the row that is being painted */
+	} seen[SEEN]; /* in the track that is being painted */
 	uint32_t strokes, joints;
 	float joint_x;
 	bool only_counts, is_coarse;
 };
 
-/* Where rows are roomy there are few edges, and their whole way is clear. */
-static bool is_long(const struct thrum__scene_row_box *a, const struct thrum__scene_row_box *b)
+/* Where tracks are roomy there are few edges, and their whole way is clear. */
+static bool is_long(const struct thrum__scene_track_box *a, const struct thrum__scene_track_box *b)
 {
 	float way = a->line < b->line ? b->line - a->line : a->line - b->line;
 
-	return way > FAR && (a->size != THRUM__ROW_ROOMY || b->size != THRUM__ROW_ROOMY);
+	return way > FAR && (a->size != THRUM__TRACK_ROOMY || b->size != THRUM__TRACK_ROOMY);
 }
 
 /* ---- Creation ------------------------------------------------------------------------------ */
@@ -70,17 +70,17 @@ static bool is_long(const struct thrum__scene_row_box *a, const struct thrum__sc
 struct creations {
 	struct thrum__paint *p;
 	uint32_t dotted;
-	float x; /* of the last one in the row */
+	float x; /* of the last one in the track */
 };
 
 /* Whether a read of the parent's result at the first instant tells who created a unit. */
 static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__layout_unit *u,
-	uint32_t row)
+	uint32_t track)
 {
-	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_EDGES, row, u->start, &end);
+	size_t end, at = thrum__index_seek(p->index, THRUM__INDEX_EDGES, track, u->start, &end);
 
 	for (int i = 0; i < BY_READ_MAX && at < end; i++, at++) {
-		uint32_t edge = thrum__index_item(p->tracks, THRUM__INDEX_EDGES, at), to;
+		uint32_t edge = thrum__index_item(p->index, THRUM__INDEX_EDGES, at), to;
 
 		if (!thrum__model_has_row(&p->model->edges, edge) ||
 			THRUM__EDGE(p->model, edge, time) > u->start)
@@ -105,12 +105,12 @@ static void paint_origin(struct thrum__paint *p, const struct thrum__layout_unit
 		y - reach, 2 * reach + 1, 2 * reach + 1);
 }
 
-static void paint_creation(struct creations *c, const struct thrum__scene_row_box *box,
+static void paint_creation(struct creations *c, const struct thrum__scene_track_box *box,
 	uint32_t unit)
 {
 	struct thrum__paint *p = c->p;
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
-	const struct thrum__scene_row_box *parent;
+	const struct thrum__scene_track_box *parent;
 	bool is_dense = thrum__paint_is_dense(box), is_far;
 	bool is_pale = is_dense || box->height < CROWDED;
 	int look = thrum__paint_look(p, unit), colour;
@@ -121,8 +121,8 @@ static void paint_creation(struct creations *c, const struct thrum__scene_row_bo
 		return;
 	parent = thrum__paint_box(p, thrum__layout_parent(p->layout, u));
 	x = thrum__paint_clamped(p, u->start);
-	if (!parent || parent == box || parent->rows > 1 || x < c->x + 1 ||
-		(!is_dense && is_told_by_read(p, u, box->row)))
+	if (!parent || parent == box || parent->tracks > 1 || x < c->x + 1 ||
+		(!is_dense && is_told_by_read(p, u, box->track)))
 		return;
 	c->x = x;
 	y = thrum__paint_line(box);
@@ -152,18 +152,18 @@ void thrum__paint_creations(struct thrum__paint *p)
 	struct creations c = {.p = p};
 	uint32_t left = CREATIONS_MAX;
 
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		struct thrum__paint_units_walk walk;
 		struct thrum__paint_units_seen seen;
 
-		if (box->rows > 1)
+		if (box->tracks > 1)
 			continue;
 		c.x = -8;
 		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
-			4 + 2 * left / (p->rows->count - i));
+			4 + 2 * left / (p->tracks->count - i));
 		/* Of several that can't be told apart, the first one's is the texture of dense
-		 * rows. */
+		 * tracks. */
 		while (thrum__paint_units_next(&walk, &seen))
 			if (seen.unit != THRUM__NONE || thrum__paint_is_dense(box))
 				paint_creation(&c, box, seen.first);
@@ -307,11 +307,12 @@ static void paint_latency(struct edges *s, const struct edge *e, float x)
 /* The other end is out of sight: a hair says where. */
 static void paint_loose_end(struct edges *s, const struct edge *e, float x)
 {
-	const struct thrum__scene_row_box *box = e->from_box ? e->from_box : e->to_box;
+	const struct thrum__scene_track_box *box = e->from_box ? e->from_box : e->to_box;
 	uint32_t other = e->from_box ? e->to : e->from;
 	float y = thrum__paint_line(box), there, sign;
 
-	there = thrum__scene_row_axis_line(s->p->rows, thrum__layout_row(s->p->layout, other));
+	there = thrum__scene_track_axis_line(s->p->tracks,
+		thrum__layout_track(s->p->layout, other));
 	sign = there < y ? -1 : 1;
 	thrum__draw_vertical(s->p->list, THRUM__Z_EDGE,
 		e->is_strong ? colour_of(e) : THRUM__COLOUR_FADED, x, y,
@@ -373,15 +374,15 @@ static void paint_joint(struct edges *s, const struct edge *e)
 			1.5f, THRUM__DASH_SOLID);
 }
 
-/* ---- All edges of a row -------------------------------------------------------------------- */
+/* ---- All edges of a track -------------------------------------------------------------------- */
 
-/* NONE also for those that have no row. */
+/* NONE also for those that have no track. */
 static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
 {
 	uint32_t unit = thrum__layout_unit(p->layout, task);
 
-	return unit != THRUM__NONE && p->layout->units[unit].row != THRUM__NONE ? unit
-										: THRUM__NONE;
+	return unit != THRUM__NONE && p->layout->units[unit].track != THRUM__NONE ? unit
+										  : THRUM__NONE;
 }
 
 static bool is_of_finding(const struct edges *s, uint32_t edge)
@@ -423,7 +424,7 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 	return e->from_box || e->to_box;
 }
 
-/* Whether an edge nearly as this one was painted already in this row. */
+/* Whether an edge nearly as this one was painted already in this track. */
 static bool is_repeated(struct edges *s, const struct edge *e, uint32_t other, float x)
 {
 	uint32_t slot = (other * 31 + (uint32_t)e->kind) & (SEEN - 1);
@@ -438,18 +439,18 @@ static bool is_repeated(struct edges *s, const struct edge *e, uint32_t other, f
 	return is;
 }
 
-static bool is_dense(const struct thrum__scene_row_box *box)
+static bool is_dense(const struct thrum__scene_track_box *box)
 {
-	return box && (box->rows > 1 || thrum__paint_is_dense(box));
+	return box && (box->tracks > 1 || thrum__paint_is_dense(box));
 }
 
-/* Whether a row's edges are looked at. */
-static bool has_edges(const struct edges *s, const struct thrum__scene_row_box *box)
+/* Whether a track's edges are looked at. */
+static bool has_edges(const struct edges *s, const struct thrum__scene_track_box *box)
 {
 	return box && (box == s->selected || box == s->hovered || !is_dense(box));
 }
 
-static void see_edge(struct edges *s, const struct thrum__scene_row_box *box, uint32_t index)
+static void see_edge(struct edges *s, const struct thrum__scene_track_box *box, uint32_t index)
 {
 	struct edge e;
 	uint32_t other;
@@ -468,7 +469,7 @@ static void see_edge(struct edges *s, const struct thrum__scene_row_box *box, ui
 		return;
 	if (!e.is_strong && (is_dense(e.from_box) || is_dense(e.to_box)))
 		return;
-	other = thrum__layout_row(s->p->layout, box == e.from_box ? e.to : e.from);
+	other = thrum__layout_track(s->p->layout, box == e.from_box ? e.to : e.from);
 	x = thrum__paint_clamped(s->p, e.time);
 	if (is_repeated(s, &e, other, x))
 		return;
@@ -480,12 +481,13 @@ static void see_edge(struct edges *s, const struct thrum__scene_row_box *box, ui
 		paint_latency(s, &e, x);
 }
 
-static uint32_t see_row(struct edges *s, const struct thrum__scene_row_box *box, uint32_t allowance)
+static uint32_t see_track(struct edges *s, const struct thrum__scene_track_box *box,
+	uint32_t allowance)
 {
-	const struct thrum__index *tracks = s->p->tracks;
+	const struct thrum__index *index = s->p->index;
 	int64_t behind = s->p->to < INT64_MAX ? s->p->to + 1 : INT64_MAX;
-	size_t end, last = thrum__index_seek(tracks, THRUM__INDEX_EDGES, box->row, behind, &end);
-	size_t at = thrum__index_seek(tracks, THRUM__INDEX_EDGES, box->row, s->p->from, &end);
+	size_t end, last = thrum__index_seek(index, THRUM__INDEX_EDGES, box->track, behind, &end);
+	size_t at = thrum__index_seek(index, THRUM__INDEX_EDGES, box->track, s->p->from, &end);
 	size_t every = 1 + (last - at) / allowance;
 	uint32_t looked_at = 0;
 
@@ -498,24 +500,24 @@ static uint32_t see_row(struct edges *s, const struct thrum__scene_row_box *box,
 		s->seen[i].other = THRUM__NONE;
 	s->joint_x = -JOINTS_APART;
 	for (; at < last; at += every, looked_at++)
-		see_edge(s, box, thrum__index_item(tracks, THRUM__INDEX_EDGES, at));
+		see_edge(s, box, thrum__index_item(index, THRUM__INDEX_EDGES, at));
 	return looked_at;
 }
 
-static void see_rows(struct edges *s)
+static void see_tracks(struct edges *s)
 {
-	const struct thrum__scene_row_axis *rows = s->p->rows;
+	const struct thrum__scene_track_axis *tracks = s->p->tracks;
 	uint32_t left = LOOKED_AT_MAX, used;
 
 	s->strokes = 0;
-	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct thrum__scene_row_box *box = &rows->boxes[i];
+	for (uint32_t i = 0; i < tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &tracks->boxes[i];
 
 		if (s->only_counts && s->strokes > STROKES_MAX)
 			return;
-		if (box->rows > 1 || !has_edges(s, box))
+		if (box->tracks > 1 || !has_edges(s, box))
 			continue;
-		used = see_row(s, box, 16 + 2 * left / (rows->count - i));
+		used = see_track(s, box, 16 + 2 * left / (tracks->count - i));
 		left -= used < left ? used : left;
 	}
 }
@@ -533,8 +535,8 @@ void thrum__paint_edges(struct thrum__paint *p)
 	s.hovered = thrum__paint_box(p, s.hovered_unit);
 	if (p->state->findings && p->state->finding < findings->count)
 		s.finding = &findings->findings[p->state->finding];
-	see_rows(&s);
+	see_tracks(&s);
 	s.is_coarse = s.strokes > STROKES_MAX;
 	s.only_counts = false;
-	see_rows(&s);
+	see_tracks(&s);
 }

@@ -6,7 +6,7 @@
 
 #include "scene/paint/names.h"
 
-#define ROWS_LOOKED_AT 4096
+#define TRACKS_LOOKED_AT 4096
 
 struct nearest {
 	bool is_found, is_before;
@@ -20,21 +20,21 @@ static void nearer(struct nearest *nearest, int64_t time, int64_t away, bool is_
 	*nearest = (struct nearest){true, is_before, time, away};
 }
 
-/* Whether a row has nothing in the window; what is nearest to it is then noted. */
-static bool row_is_empty(const struct thrum__paint *p, uint32_t row, struct nearest *nearest)
+/* Whether a track has nothing in the window; what is nearest to it is then noted. */
+static bool track_is_empty(const struct thrum__paint *p, uint32_t track, struct nearest *nearest)
 {
 	const int kind = THRUM__INDEX_UNITS;
-	size_t end, at = thrum__index_seek(p->tracks, kind, row, p->from, &end);
+	size_t end, at = thrum__index_seek(p->index, kind, track, p->from, &end);
 
 	if (at < end) {
-		int64_t start = thrum__index_time(p->tracks, kind, at);
+		int64_t start = thrum__index_time(p->index, kind, at);
 
 		if (start <= p->to)
 			return false;
 		nearer(nearest, start, start - p->to, false);
 	}
-	if (at > thrum__index_first(p->tracks, kind, row)) {
-		uint32_t unit = thrum__index_item(p->tracks, kind, at - 1);
+	if (at > thrum__index_first(p->index, kind, track)) {
+		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
 		int64_t last = thrum__paint_end_of_unit(p, unit);
 
 		if (last >= p->from)
@@ -84,11 +84,11 @@ void thrum__paint_empty(struct thrum__paint *p)
 			p->model->events > 0 ? line : "Nothing was recorded yet.");
 		return;
 	}
-	if (p->layout->rows > ROWS_LOOKED_AT || thrum__index_alive(p->tracks, p->from) > 0 ||
-		thrum__index_alive(p->tracks, p->to) > 0)
+	if (p->layout->tracks > TRACKS_LOOKED_AT || thrum__index_alive(p->index, p->from) > 0 ||
+		thrum__index_alive(p->index, p->to) > 0)
 		return;
-	for (uint32_t row = 0; row < p->layout->rows; row++)
-		if (!row_is_empty(p, row, &nearest))
+	for (uint32_t track = 0; track < p->layout->tracks; track++)
+		if (!track_is_empty(p, track, &nearest))
 			return;
 	if (nearest.is_found)
 		say_no_tasks_here(p, &nearest);

@@ -25,25 +25,25 @@ struct note {
 	float width, height;
 };
 
-/* The row of a step's task; false when it has none any more. */
-static bool row_of(const struct thrum__paint *p, uint32_t task, uint32_t *row)
+/* The track of a step's task; false when it has none any more. */
+static bool track_of(const struct thrum__paint *p, uint32_t task, uint32_t *track)
 {
 	uint32_t unit = thrum__layout_unit(p->layout, task);
 
-	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE)
+	if (unit == THRUM__NONE || p->layout->units[unit].track == THRUM__NONE)
 		return false;
-	*row = thrum__layout_row(p->layout, unit);
+	*track = thrum__layout_track(p->layout, unit);
 	return true;
 }
 
 static struct pin place_pin(const struct thrum__paint *p, const struct thrum__step *step)
 {
 	struct pin pin = {.x = thrum__paint_x(p, step->time)};
-	uint32_t row;
+	uint32_t track;
 
-	if (!row_of(p, step->task, &row))
+	if (!track_of(p, step->task, &track))
 		return pin;
-	pin.y = floorf(thrum__scene_row_axis_line(p->rows, row)) + 0.5f;
+	pin.y = floorf(thrum__scene_track_axis_line(p->tracks, track)) + 0.5f;
 	if (step->kind == THRUM__STEP_NEVER_RESOLVED)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
 	pin.x = floorf(pin.x) + 0.5f;
@@ -53,7 +53,7 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 			    2 * RADIUS))
 			pin.x += 2 * RADIUS + 4;
 	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
-		thrum__scene_row_axis_find(p->rows, row) && pin.y > p->top - RADIUS &&
+		thrum__scene_track_axis_find(p->tracks, track) && pin.y > p->top - RADIUS &&
 		pin.y < p->bottom + RADIUS;
 	/* Whole, also at the edges. */
 	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
@@ -78,21 +78,21 @@ static void paint_pin(const struct thrum__paint *p, const struct pin *pin, unsig
 		pin->x - width / 2, pin->y + 4, digits, size, false);
 }
 
-/* Level along the row of the earlier step, then upright at the instant of the later one. */
+/* Level along the track of the earlier step, then upright at the instant of the later one. */
 static void paint_path(const struct thrum__paint *p, const struct thrum__step *from,
 	const struct thrum__step *to)
 {
-	uint32_t from_row, to_row;
+	uint32_t from_track, to_track;
 	float x1, x2, y1, y2;
 
 	/* The victim is tied to what it waits for by its own red line. */
-	if (to->kind == THRUM__STEP_NEVER_RESOLVED || !row_of(p, from->task, &from_row) ||
-		!row_of(p, to->task, &to_row))
+	if (to->kind == THRUM__STEP_NEVER_RESOLVED || !track_of(p, from->task, &from_track) ||
+		!track_of(p, to->task, &to_track))
 		return;
 	x1 = fmaxf(0, thrum__paint_x(p, from->time));
 	x2 = fminf(p->right, thrum__paint_x(p, to->time));
-	y1 = thrum__scene_row_axis_line(p->rows, from_row);
-	y2 = thrum__scene_row_axis_line(p->rows, to_row);
+	y1 = thrum__scene_track_axis_line(p->tracks, from_track);
+	y2 = thrum__scene_track_axis_line(p->tracks, to_track);
 	if (x2 < 0 || x1 > p->right)
 		return;
 	/* It replaces the task's line, but not what runs on it. */
@@ -136,14 +136,14 @@ static bool covers_run(const struct thrum__paint *p, float x, float y, const str
 	int64_t from = thrum__scene_time_axis_time(p->time, x);
 	int64_t to = thrum__scene_time_axis_time(p->time, x + note->width);
 
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		struct thrum__index_stretch stretch;
 		struct thrum__index_walk walk;
 
 		if (box->line + box->bar / 2 < y || box->line - box->bar / 2 > y + note->height)
 			continue;
-		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, box->row, box->rows,
+		thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS, box->track, box->tracks,
 			from, to, 1);
 		if (thrum__index_walk_next(&walk, &stretch))
 			return true;

@@ -17,8 +17,8 @@
 #define NAMES_MAX 400
 #define TRIED_MAX 1200
 #define CANDIDATES_MAX 4096
-#define NOTES_MAX 1200 /* log lines in all rows together, about */
-#define NOTES_OF_ROW_MIN 32
+#define NOTES_MAX 1200 /* log lines in all tracks together, about */
+#define NOTES_OF_TRACK_MIN 32
 #define REPEATS_MAX 999    /* that are counted */
 #define REPEATS_OF_MANY 20 /* where there are many log lines */
 #define FAR_BEHIND 80      /* px */
@@ -46,7 +46,7 @@ struct names {
 	struct thrum__paint *p;
 	struct candidate *all; /* in the scratch memory */
 	uint32_t count;
-	uint32_t notes_of_row;
+	uint32_t notes_of_track;
 };
 
 static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
@@ -60,13 +60,13 @@ static void offer(struct names *n, const struct candidate *candidate)
 		n->all[n->count++] = *candidate;
 }
 
-/* Where the next unit of the row begins. */
+/* Where the next unit of the track begins. */
 static float limit_at(const struct thrum__paint *p, size_t at, size_t end)
 {
 	if (at >= end)
 		return p->right - 4;
 	return fminf(p->right - 4,
-		thrum__paint_x(p, thrum__index_time(p->tracks, THRUM__INDEX_UNITS, at)) - 8);
+		thrum__paint_x(p, thrum__index_time(p->index, THRUM__INDEX_UNITS, at)) - 8);
 }
 
 /* ---- Names of units ----------------------------------------------------------------------- */
@@ -113,20 +113,20 @@ static void gather_units(struct names *n, uint32_t box)
 {
 	const struct thrum__paint *p = n->p;
 	const int kind = THRUM__INDEX_UNITS;
-	uint32_t row = p->rows->boxes[box].row;
-	size_t end, at = thrum__paint_first_in_sight(p, row, &end);
+	uint32_t track = p->tracks->boxes[box].track;
+	size_t end, at = thrum__paint_first_in_sight(p, track, &end);
 
-	while (at < end && thrum__index_time(p->tracks, kind, at) <= p->to) {
-		float x = thrum__paint_x(p, thrum__index_time(p->tracks, kind, at));
+	while (at < end && thrum__index_time(p->index, kind, at) <= p->to) {
+		float x = thrum__paint_x(p, thrum__index_time(p->index, kind, at));
 		float limit = limit_at(p, at + 1, end);
 		size_t far;
 
 		if (limit - fmaxf(x, 0) >= LEAST_ROOM) {
-			offer_unit(n, box, thrum__index_item(p->tracks, kind, at++), limit);
+			offer_unit(n, box, thrum__index_item(p->index, kind, at++), limit);
 			continue;
 		}
 		/* On to the last that begins where this one's name would be. */
-		far = thrum__index_seek(p->tracks, kind, row,
+		far = thrum__index_seek(p->index, kind, track,
 			thrum__scene_time_axis_time(p->time, (double)x + LEAST_ROOM), &end);
 		at = far > at + 2 ? far - 1 : at + 1;
 	}
@@ -141,7 +141,7 @@ static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t en
 	uint32_t count = 1;
 
 	for (at++; at < end; at++, count++) {
-		uint32_t other = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, at);
+		uint32_t other = thrum__index_item(p->index, THRUM__INDEX_NOTES, at);
 
 		if (THRUM__NOTE(p->model, other, text) != THRUM__NOTE(p->model, note, text) ||
 			THRUM__NOTE(p->model, other, kind) != THRUM__NOTE(p->model, note, kind) ||
@@ -187,9 +187,9 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 
 	if ((is_name && is_said(p, note, unit, c.x)) || c.x < 0 || c.x > p->right)
 		return;
-	if (!is_name && p->rows->boxes[box].size > THRUM__ROW_NORMAL)
+	if (!is_name && p->tracks->boxes[box].size > THRUM__TRACK_NORMAL)
 		return;
-	at = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, p->rows->boxes[box].row, time + 1,
+	at = thrum__index_seek(p->index, THRUM__INDEX_UNITS, p->tracks->boxes[box].track, time + 1,
 		&end);
 	c.limit = limit_at(p, at, end);
 	c.rank = rank_of_look(thrum__paint_look(p, unit) & THRUM__LOOK_FOUND) +
@@ -201,15 +201,15 @@ static void gather_notes(struct names *n, uint32_t box)
 {
 	const struct thrum__paint *p = n->p;
 	const int kind = THRUM__INDEX_NOTES;
-	uint32_t row = p->rows->boxes[box].row;
-	size_t end, at = thrum__index_seek(p->tracks, kind, row, p->from, &end);
-	size_t last = thrum__index_seek(p->tracks, kind, row,
+	uint32_t track = p->tracks->boxes[box].track;
+	size_t end, at = thrum__index_seek(p->index, kind, track, p->from, &end);
+	size_t last = thrum__index_seek(p->index, kind, track,
 		p->to < INT64_MAX ? p->to + 1 : INT64_MAX, &end);
-	bool are_many = last - at > n->notes_of_row;
-	float step = fmaxf(NOTE_STEP, p->right / (float)n->notes_of_row);
+	bool are_many = last - at > n->notes_of_track;
+	float step = fmaxf(NOTE_STEP, p->right / (float)n->notes_of_track);
 
 	while (at < last) {
-		uint32_t note = thrum__index_item(p->tracks, kind, at);
+		uint32_t note = thrum__index_item(p->index, kind, at);
 		uint32_t unit = unit_of(p, THRUM__NOTE(p->model, note, task)), repeats, most;
 
 		if (unit == THRUM__NONE || THRUM__NOTE(p->model, note, text) == THRUM__NONE) {
@@ -222,7 +222,7 @@ static void gather_notes(struct names *n, uint32_t box)
 		at += repeats;
 		if (are_many && at < last) {
 			double x = thrum__paint_x(p, THRUM__NOTE(p->model, note, time)) + step;
-			size_t far = thrum__index_seek(p->tracks, kind, row,
+			size_t far = thrum__index_seek(p->index, kind, track,
 				thrum__scene_time_axis_time(p->time, x), &end);
 
 			at = far > at ? far : at;
@@ -305,14 +305,14 @@ static bool is_own(const struct thrum__model *model, uint32_t run)
 
 /* A text on the line itself is to hide no run: it goes right of those that begin under it, if that
  * isn't far; on one that is longer it is written. */
-static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded,
+static void avoid_runs(const struct thrum__paint *p, uint32_t track, bool is_faded,
 	struct placed *placed)
 {
 	float x = placed->x, far = x + FAR_BEHIND;
 	struct thrum__index_stretch run;
 	struct thrum__index_walk walk;
 
-	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, row, 1,
+	thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS, track, 1,
 		thrum__scene_time_axis_time(p->time, (double)x),
 		thrum__scene_time_axis_time(p->time, (double)far + placed->width),
 		thrum__paint_span(p, 4));
@@ -340,14 +340,14 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t row, bool is_faded
 static bool find_place(const struct thrum__paint *p, const struct candidate *c,
 	struct placed *placed)
 {
-	const struct thrum__scene_row_box *box = &p->rows->boxes[c->box];
-	bool is_tall = box->size <= THRUM__ROW_NORMAL;
+	const struct thrum__scene_track_box *box = &p->tracks->boxes[c->box];
+	bool is_tall = box->size <= THRUM__TRACK_NORMAL;
 
 	placed->y = c->form == LOG ? box->line + box->bar / 2 + 12
 		: is_tall          ? box->line - box->bar / 2 - 4
 				   : box->line + 4;
 	if (!is_tall)
-		avoid_runs(p, box->row, thrum__paint_fades(p, c->unit), placed);
+		avoid_runs(p, box->track, thrum__paint_fades(p, c->unit), placed);
 	if (placed->x + placed->width > c->limit)
 		return false;
 	if (is_free(p, placed, placed->x, placed->y))
@@ -360,13 +360,13 @@ static bool find_place(const struct thrum__paint *p, const struct candidate *c,
 		return true;
 	}
 	placed->y = box->line + box->bar / 2 + 17;
-	return box->size == THRUM__ROW_ROOMY && is_free(p, placed, placed->x, placed->y);
+	return box->size == THRUM__TRACK_ROOMY && is_free(p, placed, placed->x, placed->y);
 }
 
 /* The mark at the line that says when. */
 static void paint_tick(struct thrum__paint *p, const struct candidate *c, bool is_placed)
 {
-	const struct thrum__scene_row_box *box = &p->rows->boxes[c->box];
+	const struct thrum__scene_track_box *box = &p->tracks->boxes[c->box];
 	float from = is_placed ? box->line : box->line + box->bar / 2;
 	float to = box->line + box->bar / 2 + (is_placed ? 12 : 4);
 
@@ -443,12 +443,13 @@ void thrum__paint_names(struct thrum__paint *p)
 		CANDIDATES_MAX * (uint32_t)(sizeof *n.all / sizeof(uint32_t)));
 	if (!n.all)
 		return;
-	for (uint32_t i = 0; i < p->rows->count; i++)
-		tall += p->rows->boxes[i].size <= THRUM__ROW_COMPACT;
-	n.notes_of_row = tall > 0 && NOTES_MAX / tall > NOTES_OF_ROW_MIN ? NOTES_MAX / tall
-									 : NOTES_OF_ROW_MIN;
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		if (p->rows->boxes[i].size > THRUM__ROW_COMPACT || p->rows->boxes[i].rows != 1)
+	for (uint32_t i = 0; i < p->tracks->count; i++)
+		tall += p->tracks->boxes[i].size <= THRUM__TRACK_COMPACT;
+	n.notes_of_track = tall > 0 && NOTES_MAX / tall > NOTES_OF_TRACK_MIN ? NOTES_MAX / tall
+									     : NOTES_OF_TRACK_MIN;
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		if (p->tracks->boxes[i].size > THRUM__TRACK_COMPACT ||
+			p->tracks->boxes[i].tracks != 1)
 			continue;
 		gather_units(&n, i);
 		gather_notes(&n, i);

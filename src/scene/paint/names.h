@@ -10,8 +10,8 @@
 /* For a label: who has many notes near by is named otherwise. */
 #define THRUM__NOTES_LOOKED_AT 16
 
-/* The position of a row's first unit in sight; *end is behind the row's last. */
-size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t row, size_t *end);
+/* The position of a track's first unit in sight; *end is behind the track's last. */
+size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t track, size_t *end);
 
 /* A unit's end as it is drawn. */
 int64_t thrum__paint_end_of_unit(const struct thrum__paint *, uint32_t unit);
@@ -38,7 +38,7 @@ void thrum__paint_halo(struct thrum__paint *, float x, float y, float width, flo
 /* Whether a text has what is searched for. */
 bool thrum__paint_name_is_found(const struct thrum__paint *, const char *text, size_t size);
 
-/* Names of rows that are too low for them: few, and only over empty ground. */
+/* Names of tracks that are too low for them: few, and only over empty ground. */
 void thrum__paint_sparse_names(struct thrum__paint *);
 
 #endif

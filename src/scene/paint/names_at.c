@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which words stand for a unit of rows where it is seen. */
+/* Which words stand for a unit of tracks where it is seen. */
 #include <math.h>
 #include <string.h>
 
@@ -14,13 +14,13 @@ int64_t thrum__paint_end_of_unit(const struct thrum__paint *p, uint32_t unit)
 	return thrum__layout_lasts(p->layout, unit) ? p->model->end : p->layout->units[unit].end;
 }
 
-size_t thrum__paint_first_in_sight(const struct thrum__paint *p, uint32_t row, size_t *end)
+size_t thrum__paint_first_in_sight(const struct thrum__paint *p, uint32_t track, size_t *end)
 {
 	const int kind = THRUM__INDEX_UNITS;
-	size_t at = thrum__index_seek(p->tracks, kind, row, p->from, end);
+	size_t at = thrum__index_seek(p->index, kind, track, p->from, end);
 
-	if (at > thrum__index_first(p->tracks, kind, row)) {
-		uint32_t unit = thrum__index_item(p->tracks, kind, at - 1);
+	if (at > thrum__index_first(p->index, kind, track)) {
+		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
 
 		if (thrum__paint_end_of_unit(p, unit) >= p->from)
 			at--;
@@ -67,15 +67,15 @@ static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t
 uint32_t thrum__paint_first_label(const struct thrum__paint *p, uint32_t unit)
 {
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
-	uint32_t row = thrum__layout_row(p->layout, unit), task = u->task;
+	uint32_t track = thrum__layout_track(p->layout, unit), task = u->task;
 	int64_t until = thrum__scene_time_axis_time(p->time,
 		thrum__scene_time_axis_x(p->time, u->start) + THRUM__NAME_EARLY);
-	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_NOTES, row, u->start, &end);
+	size_t end, at = thrum__index_seek(p->index, THRUM__INDEX_NOTES, track, u->start, &end);
 
 	if (until < u->start)
 		until = u->start;
 	for (size_t last = at + THRUM__NOTES_LOOKED_AT; at < end && at < last; at++) {
-		uint32_t note = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, at);
+		uint32_t note = thrum__index_item(p->index, THRUM__INDEX_NOTES, at);
 
 		if (THRUM__NOTE(p->model, note, time) > until)
 			break;
@@ -96,12 +96,12 @@ uint32_t thrum__paint_first_label(const struct thrum__paint *p, uint32_t unit)
 uint32_t thrum__paint_label_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
 	const int kind = THRUM__INDEX_NOTES;
-	uint32_t row = thrum__layout_row(p->layout, unit);
-	size_t end, at = thrum__index_seek(p->tracks, kind, row, time, &end);
-	size_t first = thrum__index_first(p->tracks, kind, row);
+	uint32_t track = thrum__layout_track(p->layout, unit);
+	size_t end, at = thrum__index_seek(p->index, kind, track, time, &end);
+	size_t first = thrum__index_first(p->index, kind, track);
 
 	for (int i = 0; i < THRUM__NOTES_LOOKED_AT && at > first; i++) {
-		uint32_t note = thrum__index_item(p->tracks, kind, --at);
+		uint32_t note = thrum__index_item(p->index, kind, --at);
 
 		if (is_label_of(p, note, unit))
 			return THRUM__NOTE(p->model, note, text);
@@ -123,12 +123,12 @@ bool thrum__paint_is_first_label(const struct thrum__model *model, uint32_t note
 
 uint32_t thrum__paint_name_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
-	uint32_t row = thrum__layout_row(p->layout, unit), said = THRUM__NONE;
-	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_NOTES, row, time, &end);
-	size_t first = thrum__index_first(p->tracks, THRUM__INDEX_NOTES, row);
+	uint32_t track = thrum__layout_track(p->layout, unit), said = THRUM__NONE;
+	size_t end, at = thrum__index_seek(p->index, THRUM__INDEX_NOTES, track, time, &end);
+	size_t first = thrum__index_first(p->index, THRUM__INDEX_NOTES, track);
 
 	for (int i = 0; i < BEFORE_LOOKED_AT && at > first; i++) {
-		uint32_t note = thrum__index_item(p->tracks, THRUM__INDEX_NOTES, --at);
+		uint32_t note = thrum__index_item(p->index, THRUM__INDEX_NOTES, --at);
 
 		if (!is_label_of(p, note, unit))
 			continue;
@@ -141,11 +141,11 @@ uint32_t thrum__paint_name_at(const struct thrum__paint *p, uint32_t unit, int64
 
 uint32_t thrum__paint_task_at(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
-	uint32_t row = thrum__layout_row(p->layout, unit), task;
-	size_t end, at = thrum__index_seek(p->tracks, THRUM__INDEX_RUNS, row, time, &end);
+	uint32_t track = thrum__layout_track(p->layout, unit), task;
+	size_t end, at = thrum__index_seek(p->index, THRUM__INDEX_RUNS, track, time, &end);
 
-	if (at > thrum__index_first(p->tracks, THRUM__INDEX_RUNS, row)) {
-		task = THRUM__RUN(p->model, thrum__index_item(p->tracks, THRUM__INDEX_RUNS, at - 1),
+	if (at > thrum__index_first(p->index, THRUM__INDEX_RUNS, track)) {
+		task = THRUM__RUN(p->model, thrum__index_item(p->index, THRUM__INDEX_RUNS, at - 1),
 			task);
 		if (thrum__layout_unit(p->layout, task) == unit)
 			return task;

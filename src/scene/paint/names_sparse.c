@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names in rows that are too low for them: at most 40, rare ones first, at most two of each, and
+ * Names in tracks that are too low for them: at most 40, rare ones first, at most two of each, and
  * only over empty ground, which a bitmap of the list so far tells.
  */
 #include <math.h>
@@ -17,9 +17,9 @@
 #define WIDEST 150
 #define LONG_LINE 110       /* px that hold a name on the line itself */
 #define CANDIDATES_MAX 2048 /* all, if there aren't more; */
-#define SAMPLES 1024        /* else about so many, some of each row */
+#define SAMPLES 1024        /* else about so many, some of each track */
 #define STEP_MIN 40         /* px between those */
-#define LEAST_ROW 2         /* px: of lower ones nobody could tell whose name it is */
+#define LEAST_TRACK 2       /* px: of lower ones nobody could tell whose name it is */
 #define APART 60            /* px between two of the same name */
 #define CELL 4              /* px */
 #define WORD 64
@@ -31,8 +31,8 @@ struct candidate {
 };
 
 struct ground {
-	uint64_t *rows;                /* a bit for each cell that is taken */
-	uint32_t words, height, width; /* words of a row; in cells */
+	uint64_t *tracks;              /* a bit for each cell that is taken */
+	uint32_t words, height, width; /* words of a track; in cells */
 };
 
 /* ---- Ground ------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static uint32_t cell(float at, uint32_t most)
 	return at <= 0 ? 0 : at >= (float)(most * CELL) ? most - 1 : (uint32_t)at / CELL;
 }
 
-/* The bits from … to of one word of a row. */
+/* The bits from … to of one word of a track. */
 static uint64_t bits(uint32_t word, uint32_t from, uint32_t to)
 {
 	uint32_t low = from > word * WORD ? from - word * WORD : 0;
@@ -63,7 +63,7 @@ static void take(struct ground *g, float x1, float y1, float x2, float y2)
 		uint64_t mask = bits(w, from, to);
 
 		for (uint32_t y = first; y <= last; y++)
-			g->rows[y * g->words + w] |= mask;
+			g->tracks[y * g->words + w] |= mask;
 	}
 }
 
@@ -77,7 +77,7 @@ static bool is_empty(const struct ground *g, float x1, float y1, float x2, float
 		uint64_t mask = bits(w, from, to);
 
 		for (uint32_t y = first; y <= last; y++)
-			taken |= g->rows[y * g->words + w] & mask;
+			taken |= g->tracks[y * g->words + w] & mask;
 	}
 	return taken == 0;
 }
@@ -141,8 +141,8 @@ static bool survey(struct thrum__paint *p, struct ground *g)
 		memory->seen = more;
 		memory->seen_room = needed;
 	}
-	g->rows = memory->seen;
-	memset(g->rows, 0, needed * sizeof *g->rows);
+	g->tracks = memory->seen;
+	memset(g->tracks, 0, needed * sizeof *g->tracks);
 	for (uint32_t i = 0; i < p->list->batch_count; i++) {
 		const struct thrum__draw_batch *batch = &p->list->batches[i];
 
@@ -222,34 +222,34 @@ static void offer(struct gathering *g, uint32_t box, uint32_t unit)
 	};
 }
 
-static bool is_sparse(const struct thrum__scene_row_box *box)
+static bool is_sparse(const struct thrum__scene_track_box *box)
 {
-	return box->size == THRUM__ROW_DENSE && box->rows == 1 && box->height >= LEAST_ROW;
+	return box->size == THRUM__TRACK_DENSE && box->tracks == 1 && box->height >= LEAST_TRACK;
 }
 
-/* The units of a row; where `step` isn't 0, the first one in every so many pixels' time. */
-static void gather_row(struct gathering *g, uint32_t box, float step)
+/* The units of a track; where `step` isn't 0, the first one in every so many pixels' time. */
+static void gather_track(struct gathering *g, uint32_t box, float step)
 {
 	const struct thrum__paint *p = g->p;
 	const int kind = THRUM__INDEX_UNITS;
-	uint32_t row = p->rows->boxes[box].row;
+	uint32_t track = p->tracks->boxes[box].track;
 	int64_t every = 1, wanted = thrum__paint_span(p, step);
-	size_t end, at = thrum__paint_first_in_sight(p, row, &end);
+	size_t end, at = thrum__paint_first_in_sight(p, track, &end);
 
 	/* Powers of two: the same units are found when the window is moved. */
 	while (every < wanted && every < INT64_MAX / 4)
 		every *= 2;
-	while (at < end && thrum__index_time(p->tracks, kind, at) <= p->to) {
-		int64_t time = thrum__index_time(p->tracks, kind, at), next, far;
+	while (at < end && thrum__index_time(p->index, kind, at) <= p->to) {
+		int64_t time = thrum__index_time(p->index, kind, at), next, far;
 
-		offer(g, box, thrum__index_item(p->tracks, kind, at));
+		offer(g, box, thrum__index_item(p->index, kind, at));
 		at++;
 		if (step <= 0 || time > INT64_MAX - every)
 			continue;
 		next = time - time % every + every;
 		far = thrum__scene_time_axis_time(p->time,
 			thrum__scene_time_axis_x(p->time, time) + step / 2);
-		at = thrum__index_seek(p->tracks, kind, row, next > far ? next : far, &end);
+		at = thrum__index_seek(p->index, kind, track, next > far ? next : far, &end);
 	}
 }
 
@@ -258,41 +258,41 @@ static void offer_selected(struct gathering *g)
 {
 	const struct thrum__paint *p = g->p;
 	uint32_t task = p->scene->selected, unit;
-	const struct thrum__scene_row_box *box;
+	const struct thrum__scene_track_box *box;
 
 	unit = thrum__layout_unit(p->layout, task);
-	if (unit == THRUM__NONE || p->layout->units[unit].row == THRUM__NONE ||
+	if (unit == THRUM__NONE || p->layout->units[unit].track == THRUM__NONE ||
 		p->layout->units[unit].start > p->to || thrum__paint_end_of_unit(p, unit) < p->from)
 		return;
-	box = thrum__scene_row_axis_find(p->rows, thrum__layout_row(p->layout, unit));
+	box = thrum__scene_track_axis_find(p->tracks, thrum__layout_track(p->layout, unit));
 	if (box && is_sparse(box))
-		offer(g, (uint32_t)(box - p->rows->boxes), unit);
+		offer(g, (uint32_t)(box - p->tracks->boxes), unit);
 }
 
 static void gather(struct gathering *g)
 {
 	struct thrum__paint *p = g->p;
 	uint64_t total = 0;
-	uint32_t rows = 0;
+	uint32_t tracks = 0;
 	float step = 0;
 
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		size_t end, at, last;
 
 		if (!is_sparse(box))
 			continue;
-		at = thrum__paint_first_in_sight(p, box->row, &end);
-		last = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, box->row, p->to, &end);
+		at = thrum__paint_first_in_sight(p, box->track, &end);
+		last = thrum__index_seek(p->index, THRUM__INDEX_UNITS, box->track, p->to, &end);
 		total += last > at ? last - at : 0;
-		rows++;
+		tracks++;
 	}
 	offer_selected(g);
 	if (total > CANDIDATES_MAX)
-		step = fmaxf(STEP_MIN, p->right * (float)rows / SAMPLES);
-	for (uint32_t i = 0; i < p->rows->count; i++)
-		if (is_sparse(&p->rows->boxes[i]))
-			gather_row(g, i, step);
+		step = fmaxf(STEP_MIN, p->right * (float)tracks / SAMPLES);
+	for (uint32_t i = 0; i < p->tracks->count; i++)
+		if (is_sparse(&p->tracks->boxes[i]))
+			gather_track(g, i, step);
 }
 
 /* Rare ones first, those of one name together, the longest of them first. */
@@ -324,15 +324,15 @@ static void rank(struct gathering *g)
 
 /* ---- Placing ------------------------------------------------------------------------------ */
 
-/* Whether something runs in a row under a text. */
-static bool runs_under(const struct thrum__paint *p, uint32_t row, float x, float width)
+/* Whether something runs in a track under a text. */
+static bool runs_under(const struct thrum__paint *p, uint32_t track, float x, float width)
 {
 	int64_t from = thrum__scene_time_axis_time(p->time, (double)x);
 	int64_t to = thrum__scene_time_axis_time(p->time, (double)x + width);
 	struct thrum__index_stretch run;
 	struct thrum__index_walk walk;
 
-	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, row, 1, from, to, 0);
+	thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS, track, 1, from, to, 0);
 	return thrum__index_walk_next(&walk, &run);
 }
 
@@ -343,7 +343,7 @@ static bool is_lonely(const struct thrum__paint *p, const struct ground *g,
 	return c->x2 - c->x1 >= fmaxf(LONG_LINE, width + 30) && c->x1 >= 0 &&
 		is_empty(g, c->x1 + 4, y - 10, c->x1 + 8 + width, y - 2 - CELL) &&
 		is_empty(g, c->x1 + 4, y + 2 + CELL, c->x1 + 8 + width, y + 6) &&
-		!runs_under(p, p->rows->boxes[c->box].row, c->x1 + 4, width + 4);
+		!runs_under(p, p->tracks->boxes[c->box].track, c->x1 + 4, width + 4);
 }
 
 static void paint(struct thrum__paint *p, const struct candidate *c, const char *text, size_t size,
@@ -371,7 +371,7 @@ static bool place(struct thrum__paint *p, struct ground *g, const struct candida
 {
 	char name[512], text[160];
 	size_t size = name_of(p, c->unit, name, sizeof name);
-	float y = thrum__paint_line(&p->rows->boxes[c->box]), width;
+	float y = thrum__paint_line(&p->tracks->boxes[c->box]), width;
 	int places = is_special(p, c->unit) ? 5 : 4;
 
 	size = thrum__paint_fit(p, name, size, THRUM__FONT_NOTE, WIDEST, text, sizeof text);
@@ -399,7 +399,7 @@ static bool is_near(const struct thrum__paint *p, const struct candidate *a,
 	const struct candidate *b)
 {
 	return fabsf(a->x2 - b->x2) < APART &&
-		fabsf(p->rows->boxes[a->box].line - p->rows->boxes[b->box].line) < APART;
+		fabsf(p->tracks->boxes[a->box].line - p->tracks->boxes[b->box].line) < APART;
 }
 
 void thrum__paint_sparse_names(struct thrum__paint *p)

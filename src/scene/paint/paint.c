@@ -136,14 +136,14 @@ float thrum__paint_clamped(const struct thrum__paint *p, int64_t time)
 	return x < -4 ? -4 : x > p->right + 4 ? p->right + 4 : x;
 }
 
-const struct thrum__scene_row_box *thrum__paint_box(const struct thrum__paint *p, uint32_t unit)
+const struct thrum__scene_track_box *thrum__paint_box(const struct thrum__paint *p, uint32_t unit)
 {
-	const struct thrum__format_lay_out *layout = p->layout;
+	const struct thrum__layout *layout = p->layout;
 
 	if (unit >= layout->unit_count || layout->units[unit].task == THRUM__NONE ||
-		layout->units[unit].row == THRUM__NONE)
+		layout->units[unit].track == THRUM__NONE)
 		return NULL;
-	return thrum__scene_row_axis_find(p->rows, thrum__layout_row(layout, unit));
+	return thrum__scene_track_axis_find(p->tracks, thrum__layout_track(layout, unit));
 }
 
 float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_t time)
@@ -151,9 +151,9 @@ float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_
 	struct thrum__index_stretch run;
 	struct thrum__index_walk walk;
 
-	/* Units of a row don't overlap, so whoever runs in it at that time is this one. */
-	thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS,
-		thrum__layout_row(p->layout, unit), 1, time, time, thrum__paint_span(p, 2));
+	/* Units of a track don't overlap, so whoever runs in it at that time is this one. */
+	thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS,
+		thrum__layout_track(p->layout, unit), 1, time, time, thrum__paint_span(p, 2));
 	while (thrum__index_walk_next(&walk, &run) && run.start <= time)
 		if (run.end >= time)
 			return thrum__paint_clamped(p, run.end) -
@@ -168,16 +168,17 @@ bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_
 
 /* ---- How much there is ---------------------------------------------------------------------- */
 
-#define ROWS_TRIED 32
+#define TRACKS_TRIED 32
 
 static uint32_t count_stretches(const struct thrum__paint *p, int kind,
-	const struct thrum__scene_row_box *box, int64_t gap, uint32_t enough)
+	const struct thrum__scene_track_box *box, int64_t gap, uint32_t enough)
 {
 	struct thrum__index_stretch stretch;
 	struct thrum__index_walk walk;
 	uint32_t count = 0;
 
-	thrum__index_walk_begin(&walk, p->tracks, kind, box->row, box->rows, p->from, p->to, gap);
+	thrum__index_walk_begin(&walk, p->index, kind, box->track, box->tracks, p->from, p->to,
+		gap);
 	while (count < enough && thrum__index_walk_next(&walk, &stretch))
 		count++;
 	return count;
@@ -185,15 +186,16 @@ static uint32_t count_stretches(const struct thrum__paint *p, int kind,
 
 float thrum__paint_coarseness(const struct thrum__paint *p, int kind, float least, uint32_t most)
 {
-	uint32_t every = 1 + p->rows->count / ROWS_TRIED, enough = most / every + 1;
+	uint32_t every = 1 + p->tracks->count / TRACKS_TRIED, enough = most / every + 1;
 	float pixels = least;
 
 	for (; pixels < p->width; pixels *= 2) {
 		int64_t gap = thrum__paint_span(p, pixels);
 		uint32_t count = 0;
 
-		for (uint32_t i = every / 2; i < p->rows->count && count < enough; i += every)
-			count += count_stretches(p, kind, &p->rows->boxes[i], gap, enough - count);
+		for (uint32_t i = every / 2; i < p->tracks->count && count < enough; i += every)
+			count += count_stretches(p, kind, &p->tracks->boxes[i], gap,
+				enough - count);
 		if (count < enough)
 			break;
 	}

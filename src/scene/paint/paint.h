@@ -53,27 +53,27 @@ struct thrum__paint_memory {
 struct thrum__paint {
 	const struct thrum__scene *scene;
 	const struct thrum__model *model; /* NULL: not there yet (coarse.c) */
-	const struct thrum__format_lay_out *layout;
-	const struct thrum__index *tracks;
+	const struct thrum__layout *layout;
+	const struct thrum__index *index;
 	const struct thrum__scene_state *state;
 	const struct thrum__draw_metrics *metrics;
 	const struct thrum__scene_time_axis *time;
-	const struct thrum__scene_row_axis *rows;
+	const struct thrum__scene_track_axis *tracks;
 	struct thrum__draw_list *list;
 	struct thrum__paint_boxes *boxes;
 	struct thrum__paint_memory *memory;
 	float width, height; /* of the whole list */
 	float ruler_top;     /* 0, or the strip's height */
-	float top, bottom;   /* of the rows */
-	float right;         /* where the rows end and the counters' gutter begins */
+	float top, bottom;   /* of the tracks */
+	float right;         /* where the tracks end and the counters' gutter begins */
 	int64_t from, to;    /* the window */
-	float unit_gap;      /* px between units that are seen apart; thrum__paint_rows sets it */
+	float unit_gap;      /* px between units that are seen apart; thrum__paint_tracks sets it */
 };
 
 /* In the order of calling; each paints its z levels. paint_*.c */
-void thrum__paint_regions(struct thrum__paint *); /* folds, spans, suspensions, gaps, row bands */
+void thrum__paint_regions(struct thrum__paint *); /* folds, spans, suspensions, gaps, track bands */
 void thrum__paint_grid(struct thrum__paint *);    /* ruler and grid */
-void thrum__paint_rows(struct thrum__paint *);    /* lines, runs, ends, becomes, failures */
+void thrum__paint_tracks(struct thrum__paint *);  /* lines, runs, ends, becomes, failures */
 void thrum__paint_creations(struct thrum__paint *);
 void thrum__paint_edges(struct thrum__paint *);
 void thrum__paint_counters(struct thrum__paint *);
@@ -120,14 +120,14 @@ static inline bool thrum__paint_fades(const struct thrum__paint *p, uint32_t uni
 /* The nearest of 1, 2, 5 × 10ⁿ at or above `least`, at least 1: steps of scales. */
 double thrum__paint_step(double least);
 
-/* Rows that have no marks but failures: too low, or too crowded. */
-static inline bool thrum__paint_is_dense(const struct thrum__scene_row_box *box)
+/* Tracks that have no marks but failures: too low, or too crowded. */
+static inline bool thrum__paint_is_dense(const struct thrum__scene_track_box *box)
 {
-	return box->size >= THRUM__ROW_DENSE;
+	return box->size >= THRUM__TRACK_DENSE;
 }
 
 /* How far uprights at the ends of a unit reach above and below its line. */
-static inline float thrum__paint_reach(const struct thrum__scene_row_box *box)
+static inline float thrum__paint_reach(const struct thrum__scene_track_box *box)
 {
 	float reach = box->bar / 2 + 1, room = box->height / 2 - 1;
 
@@ -156,14 +156,14 @@ bool thrum__paint_is_running(const struct thrum__paint *, uint32_t unit, int64_t
 /* ns that are `pixels` wide at a place of the window. */
 int64_t thrum__paint_span(const struct thrum__paint *, float pixels);
 
-/* x of a time, at most a few pixels beyond the rows' edges; of OPEN: of the trace's end. */
+/* x of a time, at most a few pixels beyond the tracks' edges; of OPEN: of the trace's end. */
 float thrum__paint_clamped(const struct thrum__paint *, int64_t time);
 
 /* Where a unit is; NULL: out of sight. */
-const struct thrum__scene_row_box *thrum__paint_box(const struct thrum__paint *, uint32_t unit);
+const struct thrum__scene_track_box *thrum__paint_box(const struct thrum__paint *, uint32_t unit);
 
-/* y of a row's line, on a whole pixel. */
-static inline float thrum__paint_line(const struct thrum__scene_row_box *box)
+/* y of a track's line, on a whole pixel. */
+static inline float thrum__paint_line(const struct thrum__scene_track_box *box)
 {
 	return (float)(int)(box->line + 0.5f);
 }
@@ -176,15 +176,15 @@ uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *, int64_t
 uint32_t *thrum__paint_scratch(struct thrum__paint *, uint32_t count);
 
 /* Pixels, at least `least`, that must be between items of a kind so that at most about `most`
- * stretches are seen in all rows: told from some of the rows. */
+ * stretches are seen in all tracks: told from some of the tracks. */
 float thrum__paint_coarseness(const struct thrum__paint *, int kind, float least, uint32_t most);
 
-/* ---- The units of a row, one by one where they can be told apart (paint_units.c) ----------- */
+/* ---- The units of a track, one by one where they can be told apart (paint_units.c) ----------- */
 
 struct thrum__paint_units_walk {
 	const struct thrum__paint *p;
 	struct thrum__index_walk walk;
-	uint32_t row, rows;
+	uint32_t track, tracks;
 	uint32_t allowance; /* how many may be looked at, about */
 	uint32_t looked_at;
 	int64_t wide;  /* ns: narrower ones may be merged */
@@ -200,7 +200,7 @@ struct thrum__paint_units_seen {
 
 /* Units that are `gap` pixels apart are seen apart. */
 void thrum__paint_units_begin(struct thrum__paint_units_walk *, const struct thrum__paint *,
-	const struct thrum__scene_row_box *, float gap, uint32_t allowance);
+	const struct thrum__scene_track_box *, float gap, uint32_t allowance);
 bool thrum__paint_units_next(struct thrum__paint_units_walk *, struct thrum__paint_units_seen *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies behind the rows: folds, the lanes' spans, suspensions and gaps, the selected row. */
+/* What lies behind the tracks: folds, the lanes' spans, suspensions and gaps, the selected track. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ struct piece {
 	uint32_t text;
 	uint32_t *painted;
 	bool is_lane;  /* not the whole height */
-	bool has_room; /* above the line of the lane's first row */
+	bool has_room; /* above the line of the lane's first track */
 };
 
 /* ---- Folds --------------------------------------------------------------------------------- */
@@ -78,31 +78,31 @@ static void paint_folds(struct thrum__paint *p)
 
 /* ---- Where a lane is ----------------------------------------------------------------------- */
 
-/* y where a row begins, or would. */
-static float row_top(const struct thrum__paint *p, uint32_t row)
+/* y where a track begins, or would. */
+static float track_top(const struct thrum__paint *p, uint32_t track)
 {
-	const struct thrum__scene_row_axis *rows = p->rows;
-	uint32_t low = 0, high = rows->count;
+	const struct thrum__scene_track_axis *tracks = p->tracks;
+	uint32_t low = 0, high = tracks->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (rows->boxes[middle].row < row)
+		if (tracks->boxes[middle].track < track)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < rows->count)
-		return rows->boxes[low].y;
-	return rows->count ? rows->boxes[low - 1].y + rows->boxes[low - 1].height : p->bottom;
+	if (low < tracks->count)
+		return tracks->boxes[low].y;
+	return tracks->count ? tracks->boxes[low - 1].y + tracks->boxes[low - 1].height : p->bottom;
 }
 
 static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piece)
 {
 	const struct thrum__paint *p = r->p;
-	const struct thrum__format_lay_out *layout = p->layout;
+	const struct thrum__layout *layout = p->layout;
 	uint32_t group = lane < p->model->lane_count ? r->group_of[lane] : THRUM__NONE;
-	const struct thrum__scene_row_box *box;
+	const struct thrum__scene_track_box *box;
 
 	piece->top = p->top;
 	piece->bottom = p->bottom;
@@ -114,18 +114,19 @@ static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piec
 		return false;
 	piece->painted = &r->painted[group];
 	piece->is_lane = true;
-	piece->top = row_top(p, layout->groups[group].first_row);
-	piece->bottom = row_top(p, layout->groups[group].first_row + layout->groups[group].rows);
+	piece->top = track_top(p, layout->groups[group].first_track);
+	piece->bottom = track_top(p,
+		layout->groups[group].first_track + layout->groups[group].tracks);
 	if (piece->bottom > p->bottom)
 		piece->bottom = p->bottom;
-	box = thrum__scene_row_axis_find(p->rows, layout->groups[group].first_row);
-	piece->has_room = box && box->size <= THRUM__ROW_NORMAL;
+	box = thrum__scene_track_axis_find(p->tracks, layout->groups[group].first_track);
+	piece->has_room = box && box->size <= THRUM__TRACK_NORMAL;
 	return piece->bottom - piece->top >= 1;
 }
 
 static bool make_lanes(struct regions *r)
 {
-	const struct thrum__format_lay_out *layout = r->p->layout;
+	const struct thrum__layout *layout = r->p->layout;
 	uint32_t lanes = r->p->model->lane_count;
 
 	r->group_of = thrum__paint_scratch(r->p, lanes + layout->group_count + 1);
@@ -138,8 +139,8 @@ static bool make_lanes(struct regions *r)
 
 		if (group->lane < lanes)
 			r->group_of[group->lane] = i;
-		r->visible += row_top(r->p, group->first_row + group->rows) -
-				row_top(r->p, group->first_row) >=
+		r->visible += track_top(r->p, group->first_track + group->tracks) -
+				track_top(r->p, group->first_track) >=
 			1;
 	}
 	r->visible += r->visible == 0;
@@ -148,18 +149,18 @@ static bool make_lanes(struct regions *r)
 
 /* ---- Stretches ------------------------------------------------------------------------------ */
 
-#define STRETCH(rows, i, member) \
-	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
+#define STRETCH(tracks, i, member) \
+	(((const struct thrum__stretches *)(tracks)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
-uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
+uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *tracks, int64_t time)
 {
-	uint32_t low = rows->first, high = rows->count;
+	uint32_t low = tracks->first, high = tracks->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__model_has_row(rows, middle) && STRETCH(rows, middle, start) > time)
+		if (thrum__model_has_row(tracks, middle) && STRETCH(tracks, middle, start) > time)
 			high = middle;
 		else
 			low = middle + 1;
@@ -167,41 +168,41 @@ uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int
 	return low;
 }
 
-static void paint_stretch(struct regions *r, const struct thrum__model_rows *rows, uint32_t i,
+static void paint_stretch(struct regions *r, const struct thrum__model_rows *tracks, uint32_t i,
 	void (*paint)(struct regions *, struct piece *))
 {
 	struct thrum__paint *p = r->p;
 	struct piece piece;
 
-	if (!thrum__model_has_row(rows, i))
+	if (!thrum__model_has_row(tracks, i))
 		return;
-	piece.start = STRETCH(rows, i, start);
-	piece.end = STRETCH(rows, i, end);
+	piece.start = STRETCH(tracks, i, start);
+	piece.end = STRETCH(tracks, i, end);
 	if (piece.end == THRUM__OPEN)
 		piece.end = p->model->end;
 	if (piece.start > p->to || piece.end < p->from ||
-		!find_lane(r, STRETCH(rows, i, lane), &piece))
+		!find_lane(r, STRETCH(tracks, i, lane), &piece))
 		return;
 	piece.x1 = thrum__paint_clamped(p, piece.start);
 	piece.x2 = thrum__paint_clamped(p, piece.end);
-	piece.count = STRETCH(rows, i, count);
-	piece.text = STRETCH(rows, i, text);
+	piece.count = STRETCH(tracks, i, count);
+	piece.text = STRETCH(tracks, i, text);
 	paint(r, &piece);
 }
 
-static void paint_stretches(struct regions *r, const struct thrum__model_rows *rows,
+static void paint_stretches(struct regions *r, const struct thrum__model_rows *tracks,
 	void (*paint)(struct regions *, struct piece *))
 {
-	uint32_t end = thrum__paint_first_span_after(rows, r->p->to),
-		 i = thrum__paint_first_span_after(rows, r->p->from);
+	uint32_t end = thrum__paint_first_span_after(tracks, r->p->to),
+		 i = thrum__paint_first_span_after(tracks, r->p->from);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
 
 	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
-	i = i - rows->first > LOOK_BACK ? i - LOOK_BACK : rows->first;
+	i = i - tracks->first > LOOK_BACK ? i - LOOK_BACK : tracks->first;
 	r->are_few = count <= FEW;
 	r->grain = count < RECTS_MAX ? 1 : 1 + r->visible * (int)r->p->width / RECTS_MAX;
 	for (; i < end; i += every)
-		paint_stretch(r, rows, i, paint);
+		paint_stretch(r, tracks, i, paint);
 }
 
 /* What of a piece is not painted yet by one of its kind in its lane; false: nothing. */
@@ -223,8 +224,8 @@ static bool take(const struct regions *r, struct piece *piece)
 }
 
 /*
- * At the bottom of the picture, where no rows are, or of the lane; `level`: how many lines above.
- * Level -1: above the line of the lane's first row, if there is room.
+ * At the bottom of the picture, where no tracks are, or of the lane; `level`: how many lines above.
+ * Level -1: above the line of the lane's first track, if there is room.
  */
 static void paint_name(struct regions *r, const struct piece *piece, const char *name, size_t size,
 	int font, int colour, int level)
@@ -256,7 +257,7 @@ static void paint_span_name(struct regions *r, const struct piece *piece)
 	size_t size, n;
 	const char *text = thrum__model_string(p->model, piece->text, &size);
 
-	/* Within a lane only the outermost one, and only where rows have room above their lines. */
+	/* Within a lane only the outermost one, and only where tracks have room above their lines. */
 	if (piece->count > (piece->is_lane ? 0 : 8) || (piece->is_lane && !piece->has_room))
 		return;
 	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
@@ -292,7 +293,7 @@ static void paint_span(struct regions *r, struct piece *piece)
 
 /* ---- Suspensions --------------------------------------------------------------------------- */
 
-/* Waiting for work is what lanes do most of the time; folds and empty rows tell that. */
+/* Waiting for work is what lanes do most of the time; folds and empty tracks tell that. */
 static bool is_stated(const char *reason, size_t size)
 {
 	static const char ordinary[] = "wait for work";
@@ -399,7 +400,7 @@ static void paint_gap(struct regions *r, struct piece *piece)
 static void paint_selected(struct thrum__paint *p)
 {
 	uint32_t task = p->scene->selected, unit;
-	const struct thrum__scene_row_box *box;
+	const struct thrum__scene_track_box *box;
 	float height;
 
 	unit = thrum__layout_unit(p->layout, task);
@@ -411,7 +412,7 @@ static void paint_selected(struct thrum__paint *p)
 	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, 0, box->y, 3, height);
 }
 
-static void paint_found_unit(struct thrum__paint *p, const struct thrum__scene_row_box *box,
+static void paint_found_unit(struct thrum__paint *p, const struct thrum__scene_track_box *box,
 	const struct thrum__scene_found_unit *found)
 {
 	float height = box->height < FOUND_LEAST ? FOUND_LEAST : box->height, x1, x2;
@@ -426,43 +427,43 @@ static void paint_found_unit(struct thrum__paint *p, const struct thrum__scene_r
 			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
 }
 
-/* Those of a dense box that may be in sight; of several rows, whatever their times are. */
+/* Those of a dense box that may be in sight; of several tracks, whatever their times are. */
 static uint32_t first_found(const struct thrum__paint *p, const struct thrum__scene_found *found,
-	const struct thrum__scene_row_box *box, uint32_t *end)
+	const struct thrum__scene_track_box *box, uint32_t *end)
 {
-	bool is_one = box->rows == 1;
+	bool is_one = box->tracks == 1;
 	int64_t to = is_one ? p->to + thrum__paint_span(p, 1) : INT64_MAX;
 	uint32_t first;
 
 	if (!thrum__paint_is_dense(box))
 		return *end = 0;
-	first = thrum__scene_found_seek(found, box->row, is_one ? p->from : INT64_MIN);
-	*end = thrum__scene_found_seek(found, box->row + box->rows - 1, to);
-	/* Units of a row don't overlap: of those before, only the last may reach into sight. */
-	return is_one && first > 0 && found->all[first - 1].row == box->row ? first - 1 : first;
+	first = thrum__scene_found_seek(found, box->track, is_one ? p->from : INT64_MIN);
+	*end = thrum__scene_found_seek(found, box->track + box->tracks - 1, to);
+	/* Units of a track don't overlap: of those before, only the last may reach into sight. */
+	return is_one && first > 0 && found->all[first - 1].track == box->track ? first - 1 : first;
 }
 
-/* In rows that are too low for names, where they would say it. Of many, some in each row. */
+/* In tracks that are too low for names, where they would say it. Of many, some in each track. */
 static void paint_found(struct thrum__paint *p)
 {
 	const struct thrum__scene_found *found = thrum__scene_found_of(p->scene);
-	const struct thrum__scene_row_box *boxes = p->rows->boxes, *box;
+	const struct thrum__scene_track_box *boxes = p->tracks->boxes, *box;
 	uint32_t seen = 0, every, i, end;
 
 	if (!found) {
 		p->list->failed = true;
 		return;
 	}
-	for (uint32_t b = 0; b < p->rows->count; b++) {
+	for (uint32_t b = 0; b < p->tracks->count; b++) {
 		i = first_found(p, found, &boxes[b], &end);
 		seen += end - i;
 	}
 	every = 1 + seen / FOUND_MAX;
-	for (uint32_t b = 0; b < p->rows->count && seen > 0; b++)
+	for (uint32_t b = 0; b < p->tracks->count && seen > 0; b++)
 		for (i = first_found(p, found, &boxes[b], &end); i < end; i += every)
 			paint_found_unit(p, &boxes[b], &found->all[i]);
 	for (i = found->sorted; i < found->count; i++) {
-		box = thrum__scene_row_axis_find(p->rows, found->all[i].row);
+		box = thrum__scene_track_axis_find(p->tracks, found->all[i].track);
 		if (box && thrum__paint_is_dense(box))
 			paint_found_unit(p, box, &found->all[i]);
 	}

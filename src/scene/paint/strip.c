@@ -64,15 +64,15 @@ uint16_t thrum__paint_busy(double share, float room)
 static void ask_columns(const struct strip *s, struct thrum__paint_strip_columns *columns,
 	uint32_t count, float room)
 {
-	const struct thrum__index *tracks = s->p->tracks;
+	const struct thrum__index *index = s->p->index;
 	uint32_t alive[THRUM__BINS_MAX], most = 1;
 
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t from = time_of(s, s->left + (float)(i * THRUM__BIN));
 		int64_t to = time_of(s, s->left + (float)((i + 1) * THRUM__BIN));
-		double busy = (double)thrum__index_busy(tracks, from, to);
+		double busy = (double)thrum__index_busy(index, from, to);
 
-		alive[i] = thrum__index_alive(tracks, from + (to - from) / 2);
+		alive[i] = thrum__index_alive(index, from + (to - from) / 2);
 		most = alive[i] > most ? alive[i] : most;
 		columns->blue[i] = thrum__paint_busy(to > from ? busy / (double)(to - from) : 0,
 			room);

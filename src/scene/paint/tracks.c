@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies in the rows: a line for each unit while it is alive, blocks where it runs, its ends. */
+/* What lies in the tracks: a line for each unit while it is alive, blocks where it runs, its ends. */
 #include "scene/paint/paint.h"
 
 #define UNITS_MAX 2000
@@ -12,7 +12,7 @@
 #define LANE_BAR 4  /* px: height of a block of a lane's own task */
 #define CROSSES 256 /* places that are remembered, a power of two */
 
-struct rows {
+struct tracks {
 	struct thrum__paint *p;
 	struct {
 		float x1, x2;
@@ -32,7 +32,7 @@ struct pen {
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void find_bands(struct rows *r)
+static void find_bands(struct tracks *r)
 {
 	const struct thrum__scene_time_axis *time = r->p->time;
 
@@ -41,7 +41,7 @@ static void find_bands(struct rows *r)
 
 		if (x2 - x1 <= 12)
 			continue;
-		if ((r->band_count + 1) * r->p->rows->count > DASHES_MAX ||
+		if ((r->band_count + 1) * r->p->tracks->count > DASHES_MAX ||
 			r->band_count == BANDS_MAX) {
 			r->band_count = 0;
 			return;
@@ -52,7 +52,7 @@ static void find_bands(struct rows *r)
 }
 
 /* Over a fold a line is broken, for what is there takes longer than it looks. */
-static void paint_line(struct rows *r, struct pen pen, float x1, float x2, float y)
+static void paint_line(struct tracks *r, struct pen pen, float x1, float x2, float y)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float x = x1;
@@ -76,18 +76,18 @@ static void paint_line(struct rows *r, struct pen pen, float x1, float x2, float
 			THRUM__DASH_SOLID);
 }
 
-static struct pen grey(const struct thrum__scene_row_box *box, bool fades)
+static struct pen grey(const struct thrum__scene_track_box *box, bool fades)
 {
 	struct pen pen = {THRUM__COLOUR_PEND, box->line_width};
 
-	if (box->size == THRUM__ROW_SQUEEZED)
+	if (box->size == THRUM__TRACK_SQUEEZED)
 		return (struct pen){THRUM__COLOUR_FADED, 1};
 	if (fades)
 		pen.colour = THRUM__COLOUR_FADED;
 	return pen;
 }
 
-static struct pen red(const struct thrum__scene_row_box *box, int look)
+static struct pen red(const struct thrum__scene_track_box *box, int look)
 {
 	float width = !(look & THRUM__LOOK_STUCK) ? 2 : thrum__paint_is_dense(box) ? 3 : 4;
 
@@ -130,7 +130,7 @@ static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *t
 	return END_SILENT;
 }
 
-static void paint_arrow(struct rows *r, struct pen pen, float y)
+static void paint_arrow(struct tracks *r, struct pen pen, float y)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float x = r->end_x;
@@ -144,7 +144,7 @@ static void paint_arrow(struct rows *r, struct pen pen, float y)
 			1.5f, THRUM__DASH_SOLID);
 }
 
-static void paint_end(struct rows *r, const struct thrum__scene_row_box *box, enum end end,
+static void paint_end(struct tracks *r, const struct thrum__scene_track_box *box, enum end end,
 	struct pen pen, float x)
 {
 	struct thrum__draw_list *list = r->p->list;
@@ -191,7 +191,7 @@ static int64_t red_from(const struct thrum__paint *p, uint32_t unit)
 	return u->start;
 }
 
-static void paint_unit(struct rows *r, const struct thrum__scene_row_box *box, uint32_t unit)
+static void paint_unit(struct tracks *r, const struct thrum__scene_track_box *box, uint32_t unit)
 {
 	struct thrum__paint *p = r->p;
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
@@ -226,7 +226,7 @@ static void paint_unit(struct rows *r, const struct thrum__scene_row_box *box, u
 		paint_end(r, box, end, pen, x2);
 }
 
-static void paint_seen(struct rows *r, const struct thrum__scene_row_box *box,
+static void paint_seen(struct tracks *r, const struct thrum__scene_track_box *box,
 	const struct thrum__paint_units_seen *seen)
 {
 	const struct thrum__paint *p = r->p;
@@ -241,27 +241,27 @@ static void paint_seen(struct rows *r, const struct thrum__scene_row_box *box,
 			thrum__paint_clamped(p, seen->end), thrum__paint_line(box));
 }
 
-static void paint_units(struct rows *r)
+static void paint_units(struct tracks *r)
 {
 	struct thrum__paint *p = r->p;
 	uint32_t left = UNITS_MAX;
 
 	p->unit_gap = thrum__paint_coarseness(p, THRUM__INDEX_UNITS, 2, UNITS_MAX);
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		struct thrum__paint_units_walk walk;
 		struct thrum__paint_units_seen seen;
 
 		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
-			4 + 2 * left / (p->rows->count - i));
+			4 + 2 * left / (p->tracks->count - i));
 		while (thrum__paint_units_next(&walk, &seen))
 			paint_seen(r, box, &seen);
 		left -= walk.looked_at < left ? walk.looked_at : left;
 	}
 }
 
-/* Where several rows are one, lines merge; but what is stuck is seen over them. */
-static void paint_stuck(struct rows *r)
+/* Where several tracks are one, lines merge; but what is stuck is seen over them. */
+static void paint_stuck(struct tracks *r)
 {
 	const struct thrum__paint *p = r->p;
 	const struct thrum__findings *findings = &p->scene->findings;
@@ -271,13 +271,13 @@ static void paint_stuck(struct rows *r)
 
 		for (unsigned s = 0; s < finding->step_count; s++) {
 			uint32_t task = finding->steps[s].task, unit;
-			const struct thrum__scene_row_box *box;
+			const struct thrum__scene_track_box *box;
 
 			unit = thrum__layout_unit(p->layout, task);
 			if (unit == THRUM__NONE || !(thrum__paint_look(p, unit) & RED))
 				continue;
 			box = thrum__paint_box(p, unit);
-			if (box && box->rows > 1)
+			if (box && box->tracks > 1)
 				thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BAD,
 					thrum__paint_clamped(p, red_from(p, unit)), r->end_x,
 					thrum__paint_line(box), 2, THRUM__DASH_SOLID);
@@ -309,7 +309,7 @@ static bool run_fades(const struct thrum__paint *p, uint32_t run)
 }
 
 /* Several runs: filled from below by the share of time that is run, with a comb on top. */
-static void paint_merged(struct rows *r, const struct thrum__index_stretch *runs,
+static void paint_merged(struct tracks *r, const struct thrum__index_stretch *runs,
 	struct thrum__draw_rect block)
 {
 	struct thrum__draw_list *list = r->p->list;
@@ -328,7 +328,7 @@ static void paint_merged(struct rows *r, const struct thrum__index_stretch *runs
 			block.x + block.width - 1, block.y + 1, 2, THRUM__DASH_1_2);
 }
 
-static void paint_block(struct rows *r, const struct thrum__scene_row_box *box,
+static void paint_block(struct tracks *r, const struct thrum__scene_track_box *box,
 	const struct thrum__index_stretch *runs, bool is_lane)
 {
 	struct thrum__paint *p = r->p;
@@ -350,24 +350,24 @@ static void paint_block(struct rows *r, const struct thrum__scene_row_box *box,
 			block.height);
 }
 
-static void paint_runs(struct rows *r)
+static void paint_runs(struct tracks *r)
 {
 	struct thrum__paint *p = r->p;
 	int64_t gap = thrum__paint_span(p,
 		thrum__paint_coarseness(p, THRUM__INDEX_RUNS, 2, RUNS_MAX));
 
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		struct thrum__index_stretch runs;
 		struct thrum__index_walk walk;
 		bool is_lane;
 
-		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_RUNS, box->row, box->rows,
+		thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS, box->track, box->tracks,
 			p->from, p->to, gap);
 		if (!thrum__index_walk_next(&walk, &runs))
 			continue;
-		/* A lane's own task has a row to itself. */
-		is_lane = box->rows == 1 && is_lanes_own(p, runs.item);
+		/* A lane's own task has a track to itself. */
+		is_lane = box->tracks == 1 && is_lanes_own(p, runs.item);
 		do
 			paint_block(r, box, &runs, is_lane);
 		while (thrum__index_walk_next(&walk, &runs));
@@ -384,13 +384,13 @@ static bool ran(const struct thrum__paint *p, uint32_t task, int64_t time)
 	return unit != THRUM__NONE && thrum__paint_run_width(p, unit, time) > 0;
 }
 
-static void paint_cross(struct rows *r, const struct thrum__scene_row_box *box, float x)
+static void paint_cross(struct tracks *r, const struct thrum__scene_track_box *box, float x)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float reach = thrum__paint_is_dense(box) ? 3 : 4, y = thrum__paint_line(box);
 	struct thrum__draw_point *before = &r->crosses[(unsigned)(x + 8) / 4 & (CROSSES - 1)];
 
-	/* Rows may be lower than a cross is. */
+	/* Tracks may be lower than a cross is. */
 	if (x - before->x < 3 && before->x - x < 3 && y - before->y < 4)
 		return;
 	*before = (struct thrum__draw_point){x, y};
@@ -401,26 +401,26 @@ static void paint_cross(struct rows *r, const struct thrum__scene_row_box *box, 
 }
 
 /* They are seen however small all else is; only where one would cover another they are one. */
-static void paint_failures(struct rows *r)
+static void paint_failures(struct tracks *r)
 {
 	struct thrum__paint *p = r->p;
 	float apart = thrum__paint_coarseness(p, THRUM__INDEX_FAILURES, 2, FAILURES_MAX);
 	uint32_t left = FAILURES_MAX;
 
-	for (uint32_t i = 0; i < p->rows->count; i++) {
-		const struct thrum__scene_row_box *box = &p->rows->boxes[i];
+	for (uint32_t i = 0; i < p->tracks->count; i++) {
+		const struct thrum__scene_track_box *box = &p->tracks->boxes[i];
 		struct thrum__index_stretch failed;
 		struct thrum__index_walk walk;
 
-		/* There are more than some of the rows told. */
+		/* There are more than some of the tracks told. */
 		if (left == 0)
 			apart = p->width;
-		thrum__index_walk_begin(&walk, p->tracks, THRUM__INDEX_FAILURES, box->row,
-			box->rows, p->from, p->to, thrum__paint_span(p, apart));
+		thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_FAILURES, box->track,
+			box->tracks, p->from, p->to, thrum__paint_span(p, apart));
 		while (thrum__index_walk_next(&walk, &failed)) {
 			float x = thrum__paint_clamped(p, failed.start);
 			float x2 = thrum__paint_clamped(p, failed.end);
-			float step = (x2 - x) * (float)(p->rows->count - i) / (float)(left + 1);
+			float step = (x2 - x) * (float)(p->tracks->count - i) / (float)(left + 1);
 
 			if (box->bar >= 8 && ran(p, failed.item, failed.start))
 				thrum__draw_rect(p->list, THRUM__Z_RUN, THRUM__COLOUR_BG, x - 5,
@@ -433,9 +433,9 @@ static void paint_failures(struct rows *r)
 
 /* -------------------------------------------------------------------------------------------- */
 
-void thrum__paint_rows(struct thrum__paint *p)
+void thrum__paint_tracks(struct thrum__paint *p)
 {
-	struct rows r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
+	struct tracks r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
 	bool is_live = p->scene->ending.is_live;
 
 	find_bands(&r);

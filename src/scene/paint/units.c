@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The units of a row as far as they can be told apart. Tracks merge what lies close together into
- * stretches; in one of these a wide unit may follow a narrow one at once. As units of a row don't
+ * The units of a track as far as they can be told apart. The index merge what lies close together into
+ * stretches; in one of these a wide unit may follow a narrow one at once. As units of a track don't
  * overlap, one that is at least `wide` is the last that starts within any `wide` ns: so a look at
  * the last ones finds them all, in steps that are bounded by pixels.
  */
 #include "scene/paint/paint.h"
 
 void thrum__paint_units_begin(struct thrum__paint_units_walk *w, const struct thrum__paint *p,
-	const struct thrum__scene_row_box *box, float gap, uint32_t allowance)
+	const struct thrum__scene_track_box *box, float gap, uint32_t allowance)
 {
 	*w = (struct thrum__paint_units_walk){.p = p,
-		.row = box->row,
-		.rows = box->rows,
+		.track = box->track,
+		.tracks = box->tracks,
 		.allowance = allowance};
-	thrum__index_walk_begin(&w->walk, p->tracks, THRUM__INDEX_UNITS, box->row, box->rows,
+	thrum__index_walk_begin(&w->walk, p->index, THRUM__INDEX_UNITS, box->track, box->tracks,
 		p->from, p->to, thrum__paint_span(p, gap));
 }
 
 static const struct thrum__layout_unit *unit_at(const struct thrum__paint_units_walk *w,
 	size_t position)
 {
-	return &w->p->layout->units[thrum__index_item(w->p->tracks, THRUM__INDEX_UNITS, position)];
+	return &w->p->layout->units[thrum__index_item(w->p->index, THRUM__INDEX_UNITS, position)];
 }
 
 static int64_t end_of(const struct thrum__paint_units_walk *w, const struct thrum__layout_unit *u)
 {
-	const struct thrum__format_lay_out *layout = w->p->layout;
+	const struct thrum__layout *layout = w->p->layout;
 
 	return thrum__layout_lasts(layout, (uint32_t)(u - layout->units)) ? w->p->model->end
 									  : u->end;
@@ -38,7 +38,7 @@ static void look_into(struct thrum__paint_units_walk *w, const struct thrum__ind
 	const struct thrum__paint *p = w->p;
 	int64_t from = stretch->start > p->from ? stretch->start : p->from;
 	uint32_t left = w->looked_at < w->allowance ? w->allowance - w->looked_at : 0;
-	size_t first = thrum__index_first(p->tracks, THRUM__INDEX_UNITS, w->row);
+	size_t first = thrum__index_first(p->index, THRUM__INDEX_UNITS, w->track);
 
 	w->until = stretch->end < p->to ? stretch->end : p->to;
 	w->wide = thrum__paint_span(p, 2);
@@ -47,7 +47,7 @@ static void look_into(struct thrum__paint_units_walk *w, const struct thrum__ind
 
 		w->wide = thrum__paint_span(p, 2 + 2 * pixels / (float)(left + 1));
 	}
-	w->at = thrum__index_seek(p->tracks, THRUM__INDEX_UNITS, w->row, from, &w->end);
+	w->at = thrum__index_seek(p->index, THRUM__INDEX_UNITS, w->track, from, &w->end);
 	if (w->at > first && end_of(w, unit_at(w, w->at - 1)) >= from)
 		w->at--;
 }
@@ -59,7 +59,7 @@ static void step(struct thrum__paint_units_walk *w, int64_t start)
 
 	/* Most often the next unit is beyond already. */
 	if (next < w->end && unit_at(w, next)->start < beyond)
-		next = thrum__index_seek(w->p->tracks, THRUM__INDEX_UNITS, w->row, beyond,
+		next = thrum__index_seek(w->p->index, THRUM__INDEX_UNITS, w->track, beyond,
 			       &w->end) -
 			1;
 	w->at = next > w->at ? next : w->at + 1;
@@ -110,7 +110,7 @@ bool thrum__paint_units_next(struct thrum__paint_units_walk *w,
 			stretch.end};
 		if (stretch.count == 1)
 			seen->unit = stretch.item;
-		else if (w->rows == 1) {
+		else if (w->tracks == 1) {
 			look_into(w, &stretch);
 			continue;
 		}

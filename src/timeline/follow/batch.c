@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What an update brings into rows, many items at once: dealt out by blocks of sixteen rows, so that
+ * What an update brings into tracks, many items at once: dealt out by blocks of sixteen tracks, so that
  * what is touched is near, and blocks get few stretches rather than many items.
  */
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "timeline/follow/parts.h"
 
 /* Room for two more, and as many behind all. */
-static struct thrum__arrival *reserve(struct thrum__follow_arrivals *batch)
+static struct thrum__index_arrival *reserve(struct thrum__follow_arrivals *batch)
 {
-	struct thrum__arrival *grown = batch->arrivals;
+	struct thrum__index_arrival *grown = batch->arrivals;
 
 	if (2 * (batch->count + 2ull) > batch->room)
 		grown = thrum__base_grow_by_half(batch->arrivals, &batch->room,
@@ -26,60 +26,61 @@ static struct thrum__arrival *reserve(struct thrum__follow_arrivals *batch)
 
 int thrum__follow_await_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
-	struct thrum__arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve(&c->past->batch);
 	const struct thrum__layout_unit *u = &c->layout->units[unit];
-	uint32_t row = u->task == THRUM__NONE || u->row == THRUM__NONE
-		? c->past->units[unit].row
-		: thrum__layout_row(c->layout, unit);
+	uint32_t track = u->task == THRUM__NONE || u->track == THRUM__NONE
+		? c->past->units[unit].track
+		: thrum__layout_track(c->layout, unit);
 
 	if (!new)
 		return -THRUM_E_MEMORY;
-	*new = (struct thrum__arrival){.item = unit, .row = row == THRUM__NONE ? 0 : row};
+	*new = (struct thrum__index_arrival){.item = unit,
+		.track = track == THRUM__NONE ? 0 : track};
 	c->past->batch.count++;
 	return 0;
 }
 
 int thrum__follow_await(const struct thrum__follow_change *c, int kind, uint32_t item)
 {
-	struct thrum__arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve(&c->past->batch);
 
 	if (!new)
 		return -THRUM_E_MEMORY;
 	new->item = item;
-	new->row = thrum__index_place(c->tracks, c->model, c->layout, kind, item, 0, &new->start,
+	new->track = thrum__index_place(c->index, c->model, c->layout, kind, item, 0, &new->start,
 		&new->end);
-	c->past->batch.count += new->row != THRUM__NONE;
+	c->past->batch.count += new->track != THRUM__NONE;
 	return 0;
 }
 
 int thrum__follow_await_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
-	struct thrum__arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve(&c->past->batch);
 	int64_t time = THRUM__EDGE(c->model, edge, time);
-	uint32_t row, other;
+	uint32_t track, other;
 
 	if (!new)
 		return -THRUM_E_MEMORY;
 	if (time < c->model->forgotten)
 		return 0;
 	time = thrum__base_time_clamp(time);
-	row = thrum__index_row(c->tracks, THRUM__EDGE(c->model, edge, from));
-	other = thrum__index_row(c->tracks, THRUM__EDGE(c->model, edge, to));
-	*new = (struct thrum__arrival){time, time, edge, row};
-	new += row != THRUM__NONE;
-	c->past->batch.count += row != THRUM__NONE;
-	if (other == row || other == THRUM__NONE)
+	track = thrum__index_track(c->index, THRUM__EDGE(c->model, edge, from));
+	other = thrum__index_track(c->index, THRUM__EDGE(c->model, edge, to));
+	*new = (struct thrum__index_arrival){time, time, edge, track};
+	new += track != THRUM__NONE;
+	c->past->batch.count += track != THRUM__NONE;
+	if (other == track || other == THRUM__NONE)
 		return 0;
-	*new = (struct thrum__arrival){time, time, edge, other};
+	*new = (struct thrum__index_arrival){time, time, edge, other};
 	c->past->batch.count++;
 	return 0;
 }
 
 /* Behind the arrivals as they came: those of one block after those of another. */
-static int deal(struct thrum__follow_arrivals *batch, uint32_t rows)
+static int deal(struct thrum__follow_arrivals *batch, uint32_t tracks)
 {
-	uint32_t blocks = (rows >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
-	struct thrum__arrival *a = batch->arrivals;
+	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
+	struct thrum__index_arrival *a = batch->arrivals;
 	uint32_t *first = thrum__base_grow_by_half(batch->first, &batch->block_room, blocks,
 		sizeof(*first));
 
@@ -88,7 +89,7 @@ static int deal(struct thrum__follow_arrivals *batch, uint32_t rows)
 	batch->first = first;
 	memset(first, 0, blocks * sizeof(*first));
 	for (uint32_t i = 0; i < batch->count; i++)
-		first[a[i].row >> THRUM__FAN_SHIFT]++;
+		first[a[i].track >> THRUM__FAN_SHIFT]++;
 	for (uint32_t i = 0; i < blocks; i++) {
 		uint32_t count = first[i];
 
@@ -96,12 +97,12 @@ static int deal(struct thrum__follow_arrivals *batch, uint32_t rows)
 		sum += count;
 	}
 	for (uint32_t i = 0; i < batch->count; i++)
-		a[first[a[i].row >> THRUM__FAN_SHIFT]++] = a[i];
+		a[first[a[i].track >> THRUM__FAN_SHIFT]++] = a[i];
 	return 0;
 }
 
 /* Of units that changed: those that come. */
-static int change_units(const struct thrum__follow_change *c, struct thrum__arrival *arrivals,
+static int change_units(const struct thrum__follow_change *c, struct thrum__index_arrival *arrivals,
 	uint32_t *count)
 {
 	uint32_t kept = 0;
@@ -109,31 +110,31 @@ static int change_units(const struct thrum__follow_change *c, struct thrum__arri
 	for (uint32_t i = 0; i < *count; i++) {
 		if (thrum__follow_unit(c, arrivals[i].item, &arrivals[kept]))
 			return -THRUM_E_MEMORY;
-		kept += arrivals[kept].row != THRUM__NONE;
+		kept += arrivals[kept].track != THRUM__NONE;
 	}
 	*count = kept;
 	return 0;
 }
 
-/* Puts items into the sixteen rows of a block; *count: of what wasn't there. */
+/* Puts items into the sixteen tracks of a block; *count: of what wasn't there. */
 static int insert_all(const struct thrum__follow_change *c, int kind,
-	struct thrum__arrival *arrivals, uint32_t *count)
+	struct thrum__index_arrival *arrivals, uint32_t *count)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
-	uint32_t first = arrivals[0].row & ~THRUM__FAN_MASK, kept = 0;
+	struct thrum__index_column *column = &c->index->column[kind];
+	uint32_t first = arrivals[0].track & ~THRUM__FAN_MASK, kept = 0;
 	uint32_t more[THRUM__FAN] = {0}, old[THRUM__FAN];
 
 	for (uint32_t i = 0; i < *count; i++)
-		more[arrivals[i].row - first]++;
+		more[arrivals[i].track - first]++;
 	for (uint32_t i = 0; i < THRUM__FAN; i++) {
 		if (more[i] == 0)
 			continue;
-		if (thrum__index_column_reserve(track, first + i, more[i]))
+		if (thrum__index_column_reserve(column, first + i, more[i]))
 			return -THRUM_E_MEMORY;
-		old[i] = track->row[first + i].last - track->row[first + i].first;
+		old[i] = column->track[first + i].last - column->track[first + i].first;
 	}
 	for (uint32_t i = 0; i < *count; i++) {
-		bool is_new = thrum__index_column_append(track, arrivals[i].row, &arrivals[i]);
+		bool is_new = thrum__index_column_append(column, arrivals[i].track, &arrivals[i]);
 
 		if (!is_new && thrum__follow_insert(c, kind, &arrivals[i], &is_new))
 			return -THRUM_E_MEMORY;
@@ -142,37 +143,37 @@ static int insert_all(const struct thrum__follow_change *c, int kind,
 	}
 	for (uint32_t i = 0; i < THRUM__FAN; i++)
 		if (more[i] > 0)
-			thrum__index_column_follow(track, first + i,
-				track->row[first + i].first + old[i]);
+			thrum__index_column_follow(column, first + i,
+				column->track[first + i].first + old[i]);
 	*count = kept;
 	return 0;
 }
 
 /* Those of one block. */
-static int settle(const struct thrum__follow_change *c, int kind, struct thrum__arrival *arrivals,
-	uint32_t count)
+static int settle(const struct thrum__follow_change *c, int kind,
+	struct thrum__index_arrival *arrivals, uint32_t count)
 {
-	uint32_t block = arrivals[0].row >> THRUM__FAN_SHIFT;
+	uint32_t block = arrivals[0].track >> THRUM__FAN_SHIFT;
 	int error = kind == THRUM__INDEX_UNITS ? change_units(c, arrivals, &count) : 0;
 
 	if (!error && count > 0)
 		error = insert_all(c, kind, arrivals, &count);
 	return error || count == 0
 		? error
-		: thrum__index_blocks_bring(&c->tracks->track[kind], block, arrivals, count);
+		: thrum__index_blocks_bring(&c->index->column[kind], block, arrivals, count);
 }
 
 int thrum__follow_settle(const struct thrum__follow_change *c, int kind)
 {
 	struct thrum__follow_arrivals *batch = &c->past->batch;
 	uint32_t count = batch->count, last;
-	int error = count ? deal(batch, c->tracks->rows) : 0;
+	int error = count ? deal(batch, c->index->tracks) : 0;
 
 	for (uint32_t i = count; i < 2 * count && !error; i = last) {
-		uint32_t block = batch->arrivals[i].row >> THRUM__FAN_SHIFT;
+		uint32_t block = batch->arrivals[i].track >> THRUM__FAN_SHIFT;
 
-		for (last = i + 1;
-			last < 2 * count && batch->arrivals[last].row >> THRUM__FAN_SHIFT == block;
+		for (last = i + 1; last < 2 * count &&
+			batch->arrivals[last].track >> THRUM__FAN_SHIFT == block;
 			last++)
 			;
 		error = settle(c, kind, batch->arrivals + i, last - i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tracks that follow a trace which grows and forgets. First what is old goes; then rows get what
- * their tasks did before and bring along; at last comes what is new. Whatever moves all rows makes
+ * The index that follow a trace which grows and forgets. First what is old goes; then tracks get what
+ * their tasks did before and bring along; at last comes what is new. Whatever moves all tracks makes
  * all anew.
  */
 #include <stdlib.h>
@@ -49,38 +49,38 @@ static int note_open(struct thrum__follow_past *past, uint32_t run)
 	return 0;
 }
 
-static int make_units(struct thrum__follow_past *past, const struct thrum__format_lay_out *layout)
+static int make_units(struct thrum__follow_past *past, const struct thrum__layout *layout)
 {
-	struct thrum__placed *grown = thrum__base_grow_by_half(past->units, &past->unit_room,
+	struct thrum__follow_placed *grown = thrum__base_grow_by_half(past->units, &past->unit_room,
 		layout->unit_count, sizeof(*grown));
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
 	past->units = grown;
 	while (past->unit_count < layout->unit_count)
-		grown[past->unit_count++] = (struct thrum__placed){.row = THRUM__NONE};
+		grown[past->unit_count++] = (struct thrum__follow_placed){.track = THRUM__NONE};
 	return 0;
 }
 
-static int add_rows(struct thrum__index *tracks, uint32_t rows)
+static int add_tracks(struct thrum__index *index, uint32_t tracks)
 {
-	void *wanted = tracks->wanted;
+	void *wanted = index->wanted;
 	int error = 0;
 
 	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
-		error = thrum__index_column_add_rows(&tracks->track[kind], rows);
+		error = thrum__index_column_add_tracks(&index->column[kind], tracks);
 		if (!error)
-			error = thrum__index_blocks_grow(tracks, &tracks->track[kind]);
+			error = thrum__index_blocks_grow(index, &index->column[kind]);
 	}
 	if (!error)
-		error = thrum__index_extend(&wanted, tracks->rows / 8 + 1u, rows / 8 + 1u, 1);
-	tracks->wanted = wanted;
-	tracks->rows = error ? tracks->rows : rows;
+		error = thrum__index_extend(&wanted, index->tracks / 8 + 1u, tracks / 8 + 1u, 1);
+	index->wanted = wanted;
+	index->tracks = error ? index->tracks : tracks;
 	return error;
 }
 
 static void count_model(struct thrum__follow_past *past, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout)
+	const struct thrum__layout *layout)
 {
 	past->updates = layout->updates;
 	past->runs = model->runs.count;
@@ -90,19 +90,19 @@ static void count_model(struct thrum__follow_past *past, const struct thrum__mod
 	past->forgotten = model->forgotten;
 }
 
-/* Of tracks that were just made. */
-static int remember(struct thrum__index *tracks, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout)
+/* Of index that were just made. */
+static int remember(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout)
 {
-	struct thrum__follow_past *past = tracks->past = calloc(1, sizeof(*past));
+	struct thrum__follow_past *past = index->past = calloc(1, sizeof(*past));
 	int error = past ? make_units(past, layout) : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < layout->unit_count && !error; i++) {
-		struct thrum__placed *placed = &past->units[i];
+		struct thrum__follow_placed *placed = &past->units[i];
 
 		if (layout->units[i].task == THRUM__NONE)
 			continue;
-		placed->row = thrum__index_place(tracks, model, layout, THRUM__INDEX_UNITS, i, 0,
+		placed->track = thrum__index_place(index, model, layout, THRUM__INDEX_UNITS, i, 0,
 			&placed->start, &placed->end);
 		if (thrum__index_lasts(model, layout, i))
 			placed->end = THRUM__OPEN;
@@ -111,16 +111,16 @@ static int remember(struct thrum__index *tracks, const struct thrum__model *mode
 		if (thrum__model_has_row(&model->runs, model->lanes[i].run))
 			error = note_open(past, model->lanes[i].run);
 	if (!error)
-		error = add_rows(tracks, tracks->rows);
+		error = add_tracks(index, index->tracks);
 	if (!error)
-		error = thrum__index_column_add_rows(&tracks->all, 1);
+		error = thrum__index_column_add_tracks(&index->all, 1);
 	if (!error)
 		count_model(past, model, layout);
 	return error;
 }
 
-static int make_anew(struct thrum__index *tracks, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout)
+static int make_anew(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout)
 {
 	struct thrum__index *made;
 	int error = thrum__index_create(model, layout, &made);
@@ -128,22 +128,22 @@ static int make_anew(struct thrum__index *tracks, const struct thrum__model *mod
 	if (error)
 		return error;
 	error = remember(made, model, layout);
-	thrum__index_finish(tracks);
-	*tracks = *made;
+	thrum__index_finish(index);
+	*index = *made;
 	free(made);
 	return error;
 }
 
 /* ---- What is old ----------------------------------------------------------------------------- */
 
-static uint32_t trim_rows(const struct thrum__follow_change *c, int kind, uint32_t from,
+static uint32_t trim_tracks(const struct thrum__follow_change *c, int kind, uint32_t from,
 	uint32_t to)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
+	struct thrum__index_column *column = &c->index->column[kind];
 	uint32_t count = 0;
 
 	for (; from < to; from++) {
-		count += thrum__index_column_trim(track, from,
+		count += thrum__index_column_trim(column, from,
 			thrum__base_time_clamp(c->model->forgotten));
 		if (kind == THRUM__INDEX_RUNS)
 			thrum__follow_trim_runs(c, from);
@@ -151,28 +151,28 @@ static uint32_t trim_rows(const struct thrum__follow_change *c, int kind, uint32
 	return count;
 }
 
-static void trim_track(const struct thrum__follow_change *c, int kind)
+static void trim_column(const struct thrum__follow_change *c, int kind)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
+	struct thrum__index_column *column = &c->index->column[kind];
 	int64_t before = thrum__base_time_clamp(c->model->forgotten);
 
-	if (track->levels == 0)
-		trim_rows(c, kind, 0, track->rows);
-	for (unsigned number = 0; number < track->levels; number++) {
-		struct thrum__level *level = &track->level[number];
-		uint32_t below = number ? track->level[number - 1].blocks : track->rows;
+	if (column->levels == 0)
+		trim_tracks(c, kind, 0, column->tracks);
+	for (unsigned number = 0; number < column->levels; number++) {
+		struct thrum__index_level *level = &column->level[number];
+		uint32_t below = number ? column->level[number - 1].blocks : column->tracks;
 
 		for (uint32_t i = 0; i < level->blocks; i++) {
 			uint32_t first = i << THRUM__FAN_SHIFT;
 			uint32_t end = below - first < THRUM__FAN ? below : first + THRUM__FAN;
 			uint32_t items = 0;
 
-			if (!thrum__index_blocks_trim(track, number, i, before))
+			if (!thrum__index_blocks_trim(column, number, i, before))
 				continue;
 			for (uint32_t node = first; number && node < end; node++)
-				items += track->level[number - 1].block[node].items;
+				items += column->level[number - 1].block[node].items;
 			if (number == 0)
-				items = level->block[i].items - trim_rows(c, kind, first, end);
+				items = level->block[i].items - trim_tracks(c, kind, first, end);
 			level->block[i].items = items;
 		}
 	}
@@ -180,17 +180,17 @@ static void trim_track(const struct thrum__follow_change *c, int kind)
 
 static void trim(const struct thrum__follow_change *c)
 {
-	struct thrum__index *tracks = c->tracks;
+	struct thrum__index *index = c->index;
 	int64_t before = thrum__base_time_clamp(c->model->forgotten);
 
-	thrum__timeline_cells_forget(&tracks->task_row, c->model);
+	thrum__timeline_cells_forget(&index->task_track, c->model);
 	if (c->past->forgotten == c->model->forgotten)
 		return;
 	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
-		trim_track(c, kind);
-	thrum__index_column_trim(&tracks->all, 0, before);
-	tracks->older += thrum__index_times_trim(&tracks->starts, before);
-	tracks->older -= thrum__index_times_trim(&tracks->ends, before);
+		trim_column(c, kind);
+	thrum__index_column_trim(&index->all, 0, before);
+	index->older += thrum__index_times_trim(&index->starts, before);
+	index->older -= thrum__index_times_trim(&index->ends, before);
 }
 
 /* ---- What is new ----------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static int unite(const struct thrum__follow_change *c, uint32_t run)
 
 	return thrum__index_is_own(c->model, run) || end < c->model->forgotten
 		? 0
-		: thrum__index_column_unite(&c->tracks->all, start, end > start ? end : start);
+		: thrum__index_column_unite(&c->index->all, start, end > start ? end : start);
 }
 
 static int follow_open(const struct thrum__follow_change *c)
@@ -265,13 +265,13 @@ static int add_note(const struct thrum__follow_change *c, uint32_t note)
 	return thrum__follow_await(c, THRUM__INDEX_NOTES, note);
 }
 
-static int for_rest(const struct thrum__follow_change *c, const struct thrum__model_rows *rows,
+static int for_rest(const struct thrum__follow_change *c, const struct thrum__model_rows *tracks,
 	uint32_t from, int (*add)(const struct thrum__follow_change *, uint32_t))
 {
 	int error = 0;
 
-	for (uint32_t i = from; i < rows->count && !error; i++) {
-		if (thrum__model_has_row(rows, i))
+	for (uint32_t i = from; i < tracks->count && !error; i++) {
+		if (thrum__model_has_row(tracks, i))
 			error = add(c, i);
 		else
 			i |= THRUM__BLOCK_MASK;
@@ -294,13 +294,13 @@ static int add_new(const struct thrum__follow_change *c)
 		error = for_rest(c, &model->notes, c->past->notes, add_note);
 	if (!error)
 		error = thrum__follow_settle(c, THRUM__INDEX_NOTES);
-	c->tracks->since = INT64_MAX;
+	c->index->since = INT64_MAX;
 	for (uint32_t i = 0; i < c->past->open_count; i++) {
 		uint32_t run = c->past->open[i];
 		int64_t start = thrum__base_time_clamp(THRUM__RUN(model, run, start));
 
-		if (start < c->tracks->since && !thrum__index_is_own(model, run))
-			c->tracks->since = start;
+		if (start < c->index->since && !thrum__index_is_own(model, run))
+			c->index->since = start;
 	}
 	return error;
 }
@@ -309,47 +309,47 @@ static int add_new(const struct thrum__follow_change *c)
 
 static int move_all(const struct thrum__follow_change *c)
 {
-	const struct thrum__format_lay_out *layout = c->layout;
+	const struct thrum__layout *layout = c->layout;
 	int error = 0;
 
 	for (uint32_t i = 0; i < layout->adopted_count && !error; i++)
 		error = thrum__follow_task(c, layout->adopted[i]);
-	memset(c->tracks->wanted, 0, c->tracks->rows / 8 + 1u);
+	memset(c->index->wanted, 0, c->index->tracks / 8 + 1u);
 	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
 		error = thrum__follow_await_unit(c, layout->changed[i]);
 		if (layout->units[layout->changed[i]].task != THRUM__NONE)
-			thrum__index_want(c->tracks, c->model, layout, layout->changed[i]);
+			thrum__index_want(c->index, c->model, layout, layout->changed[i]);
 	}
 	if (!error)
 		error = thrum__follow_settle(c, THRUM__INDEX_UNITS);
 	if (!error)
-		error = thrum__follow_times(&c->past->starts, &c->tracks->starts);
+		error = thrum__follow_times(&c->past->starts, &c->index->starts);
 	if (!error)
-		error = thrum__follow_times(&c->past->ends, &c->tracks->ends);
+		error = thrum__follow_times(&c->past->ends, &c->index->ends);
 	return error;
 }
 
-static int pack(struct thrum__index *tracks)
+static int pack(struct thrum__index *index)
 {
-	int error = thrum__index_column_pack(&tracks->all);
+	int error = thrum__index_column_pack(&index->all);
 
 	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++)
-		error = thrum__index_column_pack(&tracks->track[kind]);
+		error = thrum__index_column_pack(&index->column[kind]);
 	return error;
 }
 
-int thrum__index_update(struct thrum__index *tracks, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout)
+int thrum__index_update(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout)
 {
-	struct thrum__follow_change c = {tracks, tracks->past, model, layout};
+	struct thrum__follow_change c = {index, index->past, model, layout};
 	int error;
 
 	if (!c.past || layout->is_shifted || layout->updates != c.past->updates + 1 ||
-		layout->rows < tracks->rows)
-		return make_anew(tracks, model, layout);
-	error = layout->rows > tracks->rows ? add_rows(tracks, layout->rows) : 0;
+		layout->tracks < index->tracks)
+		return make_anew(index, model, layout);
+	error = layout->tracks > index->tracks ? add_tracks(index, layout->tracks) : 0;
 	if (!error)
-		error = thrum__timeline_cells_follow(&tracks->task_row, model, c.past->tasks);
+		error = thrum__timeline_cells_follow(&index->task_track, model, c.past->tasks);
 	if (!error)
 		error = make_units(c.past, layout);
 	if (!error)
@@ -357,13 +357,13 @@ int thrum__index_update(struct thrum__index *tracks, const struct thrum__model *
 	trim(&c);
 	if (!error)
 		error = for_rest(&c, &model->edges, c.past->edges, unfail);
-	tracks->end = thrum__base_time_clamp(model->end);
+	index->end = thrum__base_time_clamp(model->end);
 	if (!error)
 		error = move_all(&c);
 	if (!error)
 		error = add_new(&c);
 	if (!error && layout->updates % PACK_EACH == 0)
-		error = pack(tracks);
+		error = pack(index);
 	count_model(c.past, model, layout);
 	return error;
 }

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: ISC */
-/* Items that come into rows, leave them, or change there. */
+/* Items that come into tracks, leave them, or change there. */
 #include <thrum.h>
 
 #include "base/array.h"
 #include "timeline/follow/parts.h"
 
-/* ---- One row --------------------------------------------------------------------------------- */
+/* ---- One track --------------------------------------------------------------------------------- */
 
 /* Of an item that was cut it is the beginning before that which tells its place. */
 static int64_t key_of(const struct thrum__follow_change *c, int kind, uint32_t position)
 {
-	const struct thrum__index_column *track = &c->tracks->track[kind];
-	uint32_t item = track->item[position];
+	const struct thrum__index_column *column = &c->index->column[kind];
+	uint32_t item = column->item[position];
 
 	return kind == THRUM__INDEX_RUNS && thrum__model_has_row(&c->model->runs, item)
 		? thrum__base_time_clamp(THRUM__RUN(c->model, item, start))
-		: track->start[position];
+		: column->start[position];
 }
 
 /* The position of an item, or where it belongs. */
-static uint32_t find(const struct thrum__follow_change *c, int kind, uint32_t row, int64_t start,
+static uint32_t find(const struct thrum__follow_change *c, int kind, uint32_t track, int64_t start,
 	uint32_t item)
 {
-	const struct thrum__index_column *track = &c->tracks->track[kind];
-	uint32_t from = track->row[row].first, to = track->row[row].last;
+	const struct thrum__index_column *column = &c->index->column[kind];
+	uint32_t from = column->track[track].first, to = column->track[track].last;
 
 	/* Mostly what is new comes behind all, and what changes or goes is the last or the first.
 	 */
-	if (from == to || track->start[to - 1] < start)
+	if (from == to || column->start[to - 1] < start)
 		return to;
-	if (track->item[to - 1] == item)
+	if (column->item[to - 1] == item)
 		return to - 1;
-	if (track->item[from] == item)
+	if (column->item[from] == item)
 		return from;
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
 		int64_t key = key_of(c, kind, middle);
 
-		if (key < start || (key == start && track->item[middle] < item))
+		if (key < start || (key == start && column->item[middle] < item))
 			from = middle + 1;
 		else
 			to = middle;
@@ -45,107 +45,108 @@ static uint32_t find(const struct thrum__follow_change *c, int kind, uint32_t ro
 	return from;
 }
 
-static bool is_at(const struct thrum__index_column *track, uint32_t row, uint32_t position,
+static bool is_at(const struct thrum__index_column *column, uint32_t track, uint32_t position,
 	uint32_t item)
 {
-	return position < track->row[row].last && track->item[position] == item;
+	return position < column->track[track].last && column->item[position] == item;
 }
 
 /* Cuts runs anew from a position on, until nothing changes. */
-static int cut(const struct thrum__follow_change *c, uint32_t row, uint32_t position)
+static int cut(const struct thrum__follow_change *c, uint32_t track, uint32_t position)
 {
-	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
-	uint32_t first = track->row[row].first, last = track->row[row].last;
+	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_RUNS];
+	uint32_t first = column->track[track].first, last = column->track[track].last;
 	int error = 0;
 
 	for (uint32_t i = position; i < last && !error; i++) {
-		int64_t start = track->start[i], end = track->end[i];
+		int64_t start = column->start[i], end = column->end[i];
 
-		if (thrum__model_has_row(&c->model->runs, track->item[i]))
-			thrum__index_place(c->tracks, c->model, c->layout, THRUM__INDEX_RUNS,
-				track->item[i], 0, &start, &end);
-		if (i > first && start < track->end[i - 1])
-			start = track->end[i - 1];
+		if (thrum__model_has_row(&c->model->runs, column->item[i]))
+			thrum__index_place(c->index, c->model, c->layout, THRUM__INDEX_RUNS,
+				column->item[i], 0, &start, &end);
+		if (i > first && start < column->end[i - 1])
+			start = column->end[i - 1];
 		end = end > start ? end : start;
-		if (start == track->start[i] && end == track->end[i]) {
+		if (start == column->start[i] && end == column->end[i]) {
 			if (i > position)
 				break;
 			continue;
 		}
-		track->start[i] = start;
-		track->end[i] = end;
-		error = thrum__index_blocks_add(track, row, start, end, track->item[i], 0);
+		column->start[i] = start;
+		column->end[i] = end;
+		error = thrum__index_blocks_add(column, track, start, end, column->item[i], 0);
 	}
 	if (position < last)
-		thrum__index_column_redo(track, row, position);
+		thrum__index_column_redo(column, track, position);
 	return error;
 }
 
 int thrum__follow_insert(const struct thrum__follow_change *c, int kind,
-	const struct thrum__arrival *new, bool *is_new)
+	const struct thrum__index_arrival *new, bool *is_new)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
-	const struct thrum__extent *extent = &track->row[new->row];
-	uint32_t at = find(c, kind, new->row, new->start, new->item);
+	struct thrum__index_column *column = &c->index->column[kind];
+	const struct thrum__index_extent *extent = &column->track[new->track];
+	uint32_t at = find(c, kind, new->track, new->start, new->item);
 
-	*is_new = !is_at(track, new->row, at, new->item);
+	*is_new = !is_at(column, new->track, at, new->item);
 	if (!*is_new)
 		return 0;
-	at = thrum__index_column_open(track, new->row, at - extent->first);
+	at = thrum__index_column_open(column, new->track, at - extent->first);
 	if (at == THRUM__NONE)
 		return -THRUM_E_MEMORY;
-	track->item[at] = new->item;
-	track->start[at] = new->start;
-	if (track->end)
-		track->end[at] = new->end;
+	column->item[at] = new->item;
+	column->start[at] = new->start;
+	if (column->end)
+		column->end[at] = new->end;
 	if (kind == THRUM__INDEX_RUNS &&
-		(at + 1 < extent->last || (at > extent->first && track->end[at - 1] > new->start)))
-		return cut(c, new->row, at);
-	thrum__index_column_redo(track, new->row, at);
+		(at + 1 < extent->last || (at > extent->first && column->end[at - 1] > new->start)))
+		return cut(c, new->track, at);
+	thrum__index_column_redo(column, new->track, at);
 	return 0;
 }
 
-static int put(const struct thrum__follow_change *c, int kind, uint32_t row, uint32_t item,
+static int put(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
 	int64_t start, int64_t end)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
+	struct thrum__index_column *column = &c->index->column[kind];
 	bool is_new;
-	int error = thrum__follow_insert(c, kind, &(struct thrum__arrival){start, end, item, row},
-		&is_new);
+	int error = thrum__follow_insert(c, kind,
+		&(struct thrum__index_arrival){start, end, item, track}, &is_new);
 
-	return error || !is_new ? error : thrum__index_blocks_add(track, row, start, end, item, 1);
+	return error || !is_new ? error
+				: thrum__index_blocks_add(column, track, start, end, item, 1);
 }
 
-static int take(const struct thrum__follow_change *c, int kind, uint32_t row, uint32_t item,
+static int take(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
 	int64_t start)
 {
-	struct thrum__index_column *track = &c->tracks->track[kind];
-	uint32_t at = track->row[row].first;
-	bool is_first = is_at(track, row, at, item);
+	struct thrum__index_column *column = &c->index->column[kind];
+	uint32_t at = column->track[track].first;
+	bool is_first = is_at(column, track, at, item);
 
 	if (!is_first)
-		at = find(c, kind, row, start, item);
-	if (!is_at(track, row, at, item))
+		at = find(c, kind, track, start, item);
+	if (!is_at(column, track, at, item))
 		return 0;
-	start = track->start[at];
-	thrum__index_column_close(track, row, at);
-	int error = thrum__index_blocks_remove(c->tracks, track, row, start, item);
+	start = column->start[at];
+	thrum__index_column_close(column, track, at);
+	int error = thrum__index_blocks_remove(c->index, column, track, start, item);
 
 	if (!error && kind == THRUM__INDEX_RUNS)
-		error = cut(c, row, is_first ? track->row[row].first : at);
+		error = cut(c, track, is_first ? column->track[track].first : at);
 	return error;
 }
 
 int thrum__follow_failure(const struct thrum__follow_change *c, uint32_t task)
 {
-	const struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_FAILURES];
-	const uint32_t *row = thrum__timeline_cell(&c->tracks->task_row, task);
+	const struct thrum__index_column *column = &c->index->column[THRUM__INDEX_FAILURES];
+	const uint32_t *track = thrum__timeline_cell(&c->index->task_track, task);
 
-	if (!row || *row == THRUM__NONE)
+	if (!track || *track == THRUM__NONE)
 		return 0;
-	for (uint32_t i = track->row[*row].first; i < track->row[*row].last; i++)
-		if (track->item[i] == task)
-			return take(c, THRUM__INDEX_FAILURES, *row, task, track->start[i]);
+	for (uint32_t i = column->track[*track].first; i < column->track[*track].last; i++)
+		if (column->item[i] == task)
+			return take(c, THRUM__INDEX_FAILURES, *track, task, column->start[i]);
 	return 0;
 }
 
@@ -155,53 +156,53 @@ int thrum__follow_put(const struct thrum__follow_change *c, int kind, uint32_t i
 
 	for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1) && !error; side++) {
 		int64_t start, end;
-		uint32_t row = thrum__index_place(c->tracks, c->model, c->layout, kind, item, side,
+		uint32_t track = thrum__index_place(c->index, c->model, c->layout, kind, item, side,
 			&start, &end);
 
-		if (row != THRUM__NONE)
-			error = put(c, kind, row, item, start, end);
+		if (track != THRUM__NONE)
+			error = put(c, kind, track, item, start, end);
 	}
 	return error;
 }
 
 int thrum__follow_run(const struct thrum__follow_change *c, uint32_t run)
 {
-	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
-	const uint32_t *cell = thrum__timeline_cell(&c->tracks->task_row,
+	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_RUNS];
+	const uint32_t *cell = thrum__timeline_cell(&c->index->task_track,
 		THRUM__RUN(c->model, run, task));
-	uint32_t row = cell ? *cell : THRUM__NONE, at;
+	uint32_t track = cell ? *cell : THRUM__NONE, at;
 
-	if (row == THRUM__NONE)
+	if (track == THRUM__NONE)
 		return 0;
-	at = find(c, THRUM__INDEX_RUNS, row,
+	at = find(c, THRUM__INDEX_RUNS, track,
 		thrum__base_time_clamp(THRUM__RUN(c->model, run, start)), run);
-	return is_at(track, row, at, run) ? cut(c, row, at) : 0;
+	return is_at(column, track, at, run) ? cut(c, track, at) : 0;
 }
 
-void thrum__follow_trim_runs(const struct thrum__follow_change *c, uint32_t row)
+void thrum__follow_trim_runs(const struct thrum__follow_change *c, uint32_t track)
 {
-	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_RUNS];
-	const struct thrum__extent *extent = &track->row[row];
+	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_RUNS];
+	const struct thrum__index_extent *extent = &column->track[track];
 	const struct thrum__model_rows *runs = &c->model->runs;
 
 	for (uint32_t i = extent->first; i < extent->last;) {
-		bool is_there = thrum__model_has_row(runs, track->item[i]),
+		bool is_there = thrum__model_has_row(runs, column->item[i]),
 		     is_first = i == extent->first;
 
-		if (is_there && THRUM__RUN(c->model, track->item[i], start) >= c->model->forgotten)
+		if (is_there && THRUM__RUN(c->model, column->item[i], start) >= c->model->forgotten)
 			return;
-		if (is_there && THRUM__RUN(c->model, track->item[i], end) >= c->model->forgotten) {
+		if (is_there && THRUM__RUN(c->model, column->item[i], end) >= c->model->forgotten) {
 			i++;
 			continue;
 		}
-		thrum__index_column_close(track, row, i);
+		thrum__index_column_close(column, track, i);
 		i = is_first ? extent->first : i;
 	}
 }
 
 /* ---- A task ---------------------------------------------------------------------------------- */
 
-/* An item of a task goes from one row to another; either may be NONE, or that of the item's other
+/* An item of a task goes from one track to another; either may be NONE, or that of the item's other
  * side, which keeps it there. */
 static int move(const struct thrum__follow_change *c, int kind, uint32_t item, uint32_t from,
 	uint32_t to, uint32_t other)
@@ -209,7 +210,7 @@ static int move(const struct thrum__follow_change *c, int kind, uint32_t item, u
 	int64_t start, end;
 	int error = 0;
 
-	thrum__index_place(c->tracks, c->model, c->layout, kind, item, 0, &start, &end);
+	thrum__index_place(c->index, c->model, c->layout, kind, item, 0, &start, &end);
 	if (from != THRUM__NONE && from != other)
 		error = take(c, kind, from, item, start);
 	if (!error && to != THRUM__NONE && to != other && end >= c->model->forgotten)
@@ -230,12 +231,12 @@ static int move_edges(const struct thrum__follow_change *c, uint32_t task, uint3
 		while (thrum__model_has_row(&m->edges, edge) && !error) {
 			uint32_t other = is_in ? THRUM__EDGE(m, edge, from)
 					       : THRUM__EDGE(m, edge, to);
-			const uint32_t *row = thrum__timeline_cell(&c->tracks->task_row, other);
+			const uint32_t *track = thrum__timeline_cell(&c->index->task_track, other);
 
 			/* It may be the other side itself. */
 			if (edge < c->past->edges && (other != task || !is_in))
 				error = move(c, THRUM__INDEX_EDGES, edge, from, to,
-					row && other != task ? *row : THRUM__NONE);
+					track && other != task ? *track : THRUM__NONE);
 			edge = is_in ? THRUM__EDGE(m, edge, prev_in)
 				     : THRUM__EDGE(m, edge, prev_out);
 		}
@@ -263,23 +264,23 @@ static int move_items(const struct thrum__follow_change *c, uint32_t task, uint3
 
 int thrum__follow_task(const struct thrum__follow_change *c, uint32_t task)
 {
-	uint32_t *cell = thrum__timeline_cell(&c->tracks->task_row, task);
-	uint32_t unit = thrum__layout_unit(c->layout, task), row = THRUM__NONE;
+	uint32_t *cell = thrum__timeline_cell(&c->index->task_track, task);
+	uint32_t unit = thrum__layout_unit(c->layout, task), track = THRUM__NONE;
 	int error = 0;
 
 	if (!cell || !thrum__model_has_row(&c->model->tasks, task))
 		return 0;
-	if (unit != THRUM__NONE && c->layout->units[unit].row != THRUM__NONE)
-		row = thrum__layout_row(c->layout, unit);
-	if (*cell != row && task < c->past->tasks)
-		error = move_items(c, task, *cell, row);
-	*cell = row;
+	if (unit != THRUM__NONE && c->layout->units[unit].track != THRUM__NONE)
+		track = thrum__layout_track(c->layout, unit);
+	if (*cell != track && task < c->past->tasks)
+		error = move_items(c, task, *cell, track);
+	*cell = track;
 	return error;
 }
 
 /* ---- A unit ---------------------------------------------------------------------------------- */
 
-static int note_time(struct thrum__fresh *fresh, int64_t time)
+static int note_time(struct thrum__follow_fresh *fresh, int64_t time)
 {
 	struct thrum__timeline_piece *grown = thrum__base_grow_by_half(fresh->pieces, &fresh->room,
 		2 * (fresh->count + 1ull), sizeof(*grown));
@@ -291,7 +292,7 @@ static int note_time(struct thrum__fresh *fresh, int64_t time)
 	return 0;
 }
 
-int thrum__follow_times(struct thrum__fresh *fresh, struct thrum__index_times *times)
+int thrum__follow_times(struct thrum__follow_fresh *fresh, struct thrum__index_times *times)
 {
 	int error = thrum__index_times_add(times, fresh->pieces, fresh->count);
 
@@ -308,90 +309,90 @@ static bool is_old(const struct thrum__follow_change *c, int64_t time)
 /* A unit isn't any more what it was. Of what was old, only numbers are left. */
 static int take_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
-	struct thrum__index *tracks = c->tracks;
-	struct thrum__placed *past = &c->past->units[unit];
+	struct thrum__index *index = c->index;
+	struct thrum__follow_placed *past = &c->past->units[unit];
 
-	if (past->row == THRUM__NONE)
+	if (past->track == THRUM__NONE)
 		return 0;
 	if (is_old(c, past->start))
-		tracks->older--;
+		index->older--;
 	else
-		thrum__index_times_remove(&tracks->starts, past->start);
+		thrum__index_times_remove(&index->starts, past->start);
 	if (past->end == THRUM__OPEN)
-		tracks->lasting--;
+		index->lasting--;
 	else if (is_old(c, past->end))
-		tracks->older++;
+		index->older++;
 	else
-		thrum__index_times_remove(&tracks->ends, past->end);
+		thrum__index_times_remove(&index->ends, past->end);
 	return past->end != THRUM__OPEN && is_old(c, past->end)
 		? 0
-		: take(c, THRUM__INDEX_UNITS, past->row, unit, past->start);
+		: take(c, THRUM__INDEX_UNITS, past->track, unit, past->start);
 }
 
-static int note_unit(const struct thrum__follow_change *c, const struct thrum__placed *now)
+static int note_unit(const struct thrum__follow_change *c, const struct thrum__follow_placed *now)
 {
 	int error = 0;
 
 	if (is_old(c, now->start))
-		c->tracks->older++;
+		c->index->older++;
 	else
 		error = note_time(&c->past->starts, now->start);
 	if (now->end == THRUM__OPEN)
-		c->tracks->lasting++;
+		c->index->lasting++;
 	else if (!error)
 		error = note_time(&c->past->ends, now->end);
 	return error;
 }
 
 static int end_unit(const struct thrum__follow_change *c, uint32_t unit, uint32_t at,
-	const struct thrum__placed *now, int64_t end)
+	const struct thrum__follow_placed *now, int64_t end)
 {
-	struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_UNITS];
-	struct thrum__placed *past = &c->past->units[unit];
-	int64_t old = track->end[at];
+	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_UNITS];
+	struct thrum__follow_placed *past = &c->past->units[unit];
+	int64_t old = column->end[at];
 	int error = 0;
 
 	if (past->end != now->end) {
 		if (past->end != THRUM__OPEN)
-			thrum__index_times_remove(&c->tracks->ends, past->end);
+			thrum__index_times_remove(&c->index->ends, past->end);
 		if (now->end != THRUM__OPEN)
 			error = note_time(&c->past->ends, now->end);
-		c->tracks->lasting += now->end == THRUM__OPEN;
-		c->tracks->lasting -= past->end == THRUM__OPEN;
+		c->index->lasting += now->end == THRUM__OPEN;
+		c->index->lasting -= past->end == THRUM__OPEN;
 	}
-	track->end[at] = end;
-	thrum__index_column_redo(track, now->row, at);
+	column->end[at] = end;
+	thrum__index_column_redo(column, now->track, at);
 	return error || end <= old ? error
-				   : thrum__index_blocks_add(track, now->row, old, end, unit, 0);
+				   : thrum__index_blocks_add(column, now->track, old, end, unit, 0);
 }
 
 int thrum__follow_unit(const struct thrum__follow_change *c, uint32_t unit,
-	struct thrum__arrival *new)
+	struct thrum__index_arrival *new)
 {
-	const struct thrum__index_column *track = &c->tracks->track[THRUM__INDEX_UNITS];
-	const struct thrum__format_lay_out *layout = c->layout;
-	struct thrum__placed *past = &c->past->units[unit], now = {.row = THRUM__NONE};
+	const struct thrum__index_column *column = &c->index->column[THRUM__INDEX_UNITS];
+	const struct thrum__layout *layout = c->layout;
+	struct thrum__follow_placed *past = &c->past->units[unit], now = {.track = THRUM__NONE};
 	uint32_t at = 0;
 	bool has_moved, is_there = false;
 	int64_t end = 0;
 	int error = 0;
 
 	if (layout->units[unit].task != THRUM__NONE)
-		now.row = thrum__index_place(c->tracks, c->model, layout, THRUM__INDEX_UNITS, unit,
+		now.track = thrum__index_place(c->index, c->model, layout, THRUM__INDEX_UNITS, unit,
 			0, &now.start, &end);
 	now.end = thrum__index_lasts(c->model, layout, unit) ? THRUM__OPEN : end;
-	has_moved = now.row != past->row;
-	new->row = THRUM__NONE;
-	if (!has_moved && now.row != THRUM__NONE && now.start == past->start) {
-		at = find(c, THRUM__INDEX_UNITS, now.row, now.start, unit);
-		is_there = is_at(track, now.row, at, unit);
+	has_moved = now.track != past->track;
+	new->track = THRUM__NONE;
+	if (!has_moved && now.track != THRUM__NONE && now.start == past->start) {
+		at = find(c, THRUM__INDEX_UNITS, now.track, now.start, unit);
+		is_there = is_at(column, now.track, at, unit);
 	}
 	if (is_there) {
 		error = end_unit(c, unit, at, &now, end);
 	} else {
 		error = take_unit(c, unit);
-		*new = (struct thrum__arrival){now.start, end, unit, now.row};
-		if (!error && now.row != THRUM__NONE)
+		*new = (struct thrum__index_arrival){now.start, end, unit, now.track};
+		if (!error && now.track != THRUM__NONE)
 			error = note_unit(c, &now);
 	}
 	*past = now;

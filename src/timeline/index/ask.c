@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: ISC */
-/* What is asked of tracks beside walking. */
+/* What is asked of index beside walking. */
 #include "timeline/index/parts.h"
 
-size_t thrum__index_seek(const struct thrum__index *tracks, int kind, uint32_t row, int64_t time,
+size_t thrum__index_seek(const struct thrum__index *index, int kind, uint32_t track, int64_t time,
 	size_t *end)
 {
-	const struct thrum__index_column *track = &tracks->track[kind];
+	const struct thrum__index_column *column = &index->column[kind];
 
-	*end = row < tracks->rows ? track->row[row].last : 0;
-	return row < tracks->rows
-		? thrum__index_column_start_at(track, track->row[row].first, *end, time)
+	*end = track < index->tracks ? column->track[track].last : 0;
+	return track < index->tracks
+		? thrum__index_column_start_at(column, column->track[track].first, *end, time)
 		: 0;
 }
 
-size_t thrum__index_first(const struct thrum__index *tracks, int kind, uint32_t row)
+size_t thrum__index_first(const struct thrum__index *index, int kind, uint32_t track)
 {
-	return row < tracks->rows ? tracks->track[kind].row[row].first : 0;
+	return track < index->tracks ? index->column[kind].track[track].first : 0;
 }
 
-uint32_t thrum__index_item(const struct thrum__index *tracks, int kind, size_t position)
+uint32_t thrum__index_item(const struct thrum__index *index, int kind, size_t position)
 {
-	return tracks->track[kind].item[position];
+	return index->column[kind].item[position];
 }
 
-int64_t thrum__index_time(const struct thrum__index *tracks, int kind, size_t position)
+int64_t thrum__index_time(const struct thrum__index *index, int kind, size_t position)
 {
-	return tracks->track[kind].start[position];
+	return index->column[kind].start[position];
 }
 
-/* Whether an item of a row lies in from … to. */
-static bool has_item(const struct thrum__index_column *track, uint32_t row, int64_t from,
+/* Whether an item of a track lies in from … to. */
+static bool has_item(const struct thrum__index_column *column, uint32_t track, int64_t from,
 	int64_t to)
 {
-	uint32_t end = track->row[row].last;
-	uint32_t at = thrum__index_column_end_at(track, track->row[row].first, end, from);
+	uint32_t end = column->track[track].last;
+	uint32_t at = thrum__index_column_end_at(column, column->track[track].first, end, from);
 
-	return at < end && track->start[at] <= to;
+	return at < end && column->start[at] <= to;
 }
 
-static bool has_sum(const struct thrum__level *level, uint32_t block, int64_t from, int64_t to)
+static bool has_sum(const struct thrum__index_level *level, uint32_t block, int64_t from,
+	int64_t to)
 {
 	uint32_t at = level->block[block].first, end = at + level->block[block].count, last = end;
 
@@ -53,17 +54,17 @@ static bool has_sum(const struct thrum__level *level, uint32_t block, int64_t fr
 	return at < end && level->sums[at].start <= to;
 }
 
-uint32_t thrum__index_next_row(const struct thrum__index *tracks, uint32_t row, int64_t from,
+uint32_t thrum__index_next_track(const struct thrum__index *index, uint32_t track, int64_t from,
 	int64_t to)
 {
-	const struct thrum__index_column *track = &tracks->track[THRUM__INDEX_UNITS];
-	unsigned level = 0; /* 0: rows; else blocks of track->level[level - 1] */
-	uint64_t at = row;
+	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
+	unsigned level = 0; /* 0: tracks; else blocks of column->level[level - 1] */
+	uint64_t at = track;
 
-	while (at << level * THRUM__FAN_SHIFT < tracks->rows) {
+	while (at << level * THRUM__FAN_SHIFT < index->tracks) {
 		uint32_t node = (uint32_t)at;
-		bool is_used = level ? has_sum(&track->level[level - 1], node, from, to)
-				     : has_item(track, node, from, to);
+		bool is_used = level ? has_sum(&column->level[level - 1], node, from, to)
+				     : has_item(column, node, from, to);
 
 		if (is_used && level == 0)
 			return node;
@@ -73,39 +74,40 @@ uint32_t thrum__index_next_row(const struct thrum__index *tracks, uint32_t row, 
 			continue;
 		}
 		at++;
-		if (at % THRUM__FAN == 0 && level < track->levels) {
+		if (at % THRUM__FAN == 0 && level < column->levels) {
 			level++;
 			at >>= THRUM__FAN_SHIFT;
 		}
 	}
-	return tracks->rows;
+	return index->tracks;
 }
 
-bool thrum__index_is_loud(const struct thrum__index *tracks, uint32_t row, int64_t from, int64_t to)
+bool thrum__index_is_loud(const struct thrum__index *index, uint32_t track, int64_t from,
+	int64_t to)
 {
-	const struct thrum__index_column *units = &tracks->track[THRUM__INDEX_UNITS];
+	const struct thrum__index_column *units = &index->column[THRUM__INDEX_UNITS];
 
-	if (row >= tracks->rows || !has_item(units, row, from, to))
+	if (track >= index->tracks || !has_item(units, track, from, to))
 		return false;
-	if (tracks->wanted[row / 8] & 1u << row % 8)
+	if (index->wanted[track / 8] & 1u << track % 8)
 		return true;
-	uint32_t end = units->row[row].last;
-	uint32_t at = thrum__index_column_end_at(units, units->row[row].first, end, from);
+	uint32_t end = units->track[track].last;
+	uint32_t at = thrum__index_column_end_at(units, units->track[track].first, end, from);
 
 	/* What lasts to the end of the trace doesn't end there. */
-	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < tracks->end))
+	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < index->end))
 		return true;
-	return has_item(&tracks->track[THRUM__INDEX_RUNS], row, from, to) ||
-		has_item(&tracks->track[THRUM__INDEX_EDGES], row, from, to) ||
-		has_item(&tracks->track[THRUM__INDEX_NOTES], row, from, to);
+	return has_item(&index->column[THRUM__INDEX_RUNS], track, from, to) ||
+		has_item(&index->column[THRUM__INDEX_EDGES], track, from, to) ||
+		has_item(&index->column[THRUM__INDEX_NOTES], track, from, to);
 }
 
-void thrum__index_idle(const struct thrum__index *tracks, int64_t from, int64_t to, int64_t gap,
+void thrum__index_idle(const struct thrum__index *index, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
-	const struct thrum__index_column *all = &tracks->all;
-	uint32_t last = all->row[0].last;
-	uint32_t at = thrum__index_column_end_at(all, all->row[0].first, last, from);
+	const struct thrum__index_column *all = &index->all;
+	uint32_t last = all->track[0].last;
+	uint32_t at = thrum__index_column_end_at(all, all->track[0].first, last, from);
 	int64_t start = from = thrum__base_time_clamp(from);
 
 	to = thrum__base_time_clamp(to);
@@ -113,9 +115,9 @@ void thrum__index_idle(const struct thrum__index *tracks, int64_t from, int64_t 
 		gap = 1;
 	for (;;) {
 		int64_t next = at < last ? all->start[at] : INT64_MAX, end;
-		bool is_open = tracks->since <= next && tracks->since < INT64_MAX;
+		bool is_open = index->since <= next && index->since < INT64_MAX;
 
-		next = is_open ? tracks->since : next;
+		next = is_open ? index->since : next;
 		end = next < to ? next : to;
 		if (end > start && end - start >= gap && !found(context, start, end))
 			return;
@@ -127,16 +129,16 @@ void thrum__index_idle(const struct thrum__index *tracks, int64_t from, int64_t 
 		start = all->end[at] > start ? all->end[at] : start;
 		at++;
 	}
-	start = tracks->end > start ? tracks->end : start;
+	start = index->end > start ? index->end : start;
 	if (to > start && to - start >= gap)
 		found(context, start, to);
 }
 
-void thrum__index_idle_around(const struct thrum__index *tracks, int64_t time, int64_t *start,
+void thrum__index_idle_around(const struct thrum__index *index, int64_t time, int64_t *start,
 	int64_t *end)
 {
-	const struct thrum__index_column *all = &tracks->all;
-	uint32_t first = all->row[0].first, last = all->row[0].last;
+	const struct thrum__index_column *all = &index->all;
+	uint32_t first = all->track[0].first, last = all->track[0].last;
 	uint32_t at = thrum__index_column_end_at(all, first, last, time);
 
 	*start = at > first ? all->end[at - 1] : INT64_MIN;
@@ -145,20 +147,21 @@ void thrum__index_idle_around(const struct thrum__index *tracks, int64_t time, i
 	while (at < last && all->end[at] <= time)
 		at++;
 	*end = at < last ? all->start[at] : INT64_MAX;
-	if (tracks->since < *end)
-		*end = tracks->since;
-	if (tracks->since < time)
-		*start = tracks->end < time ? tracks->end : time;
+	if (index->since < *end)
+		*end = index->since;
+	if (index->since < time)
+		*start = index->end < time ? index->end : time;
 	if (*end <= time)
-		*end = tracks->since < time && tracks->end <= time ? INT64_MAX : time;
+		*end = index->since < time && index->end <= time ? INT64_MAX : time;
 }
 
-int64_t thrum__index_busy(const struct thrum__index *tracks, int64_t from, int64_t to)
+int64_t thrum__index_busy(const struct thrum__index *index, int64_t from, int64_t to)
 {
-	const struct thrum__index_column *all = &tracks->all;
-	int64_t until = to < tracks->since ? to : tracks->since, busy = 0;
-	uint32_t at = thrum__index_column_end_at(all, all->row[0].first, all->row[0].last, from);
-	uint32_t end = thrum__index_column_start_at(all, at, all->row[0].last, until);
+	const struct thrum__index_column *all = &index->all;
+	int64_t until = to < index->since ? to : index->since, busy = 0;
+	uint32_t at = thrum__index_column_end_at(all, all->track[0].first, all->track[0].last,
+		from);
+	uint32_t end = thrum__index_column_start_at(all, at, all->track[0].last, until);
 
 	if (at < end && from < until) {
 		busy = thrum__index_column_busy(all, at, end);
@@ -167,16 +170,16 @@ int64_t thrum__index_busy(const struct thrum__index *tracks, int64_t from, int64
 		if (all->end[end - 1] > until)
 			busy -= all->end[end - 1] - until;
 	}
-	from = from > tracks->since ? from : tracks->since;
-	to = to < tracks->end ? to : tracks->end;
+	from = from > index->since ? from : index->since;
+	to = to < index->end ? to : index->end;
 	return from < to ? busy + to - from : busy;
 }
 
-uint32_t thrum__index_alive(const struct thrum__index *tracks, int64_t time)
+uint32_t thrum__index_alive(const struct thrum__index *index, int64_t time)
 {
-	uint32_t ended = time > INT64_MIN ? thrum__index_times_until(&tracks->ends, time - 1) : 0;
+	uint32_t ended = time > INT64_MIN ? thrum__index_times_until(&index->ends, time - 1) : 0;
 
-	if (time > tracks->end)
-		ended += tracks->lasting;
-	return tracks->older + thrum__index_times_until(&tracks->starts, time) - ended;
+	if (time > index->end)
+		ended += index->lasting;
+	return index->older + thrum__index_times_until(&index->starts, time) - ended;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What lies in 16, 256, … rows together. Each block merges the sixteen below it; where that gives
+ * What lies in 16, 256, … tracks together. Each block merges the sixteen below it; where that gives
  * more stretches than a screen tells apart, the narrowest gaps are closed.
  */
 #include "base/array.h"
@@ -12,14 +12,14 @@
 
 #define SUMS_LEAST 16 /* a block of so few items keeps all */
 #define SUMS_MOST 96
-#define ROW_MOST (2 * SUMS_MOST) /* a row that has more is thinned out first */
-#define CLASSES 512              /* of gaps: eight for each power of two */
+#define TRACK_MOST (2 * SUMS_MOST) /* a track that has more is thinned out first */
+#define CLASSES 512                /* of gaps: eight for each power of two */
 
 /* What one block is made from and in. */
-struct thrum__maker {
-	struct thrum__sum input[THRUM__FAN * ROW_MOST];
-	struct thrum__sum sums[THRUM__FAN * ROW_MOST];
-	struct thrum__timeline_piece pieces[2 * THRUM__FAN * ROW_MOST];
+struct thrum__index_maker {
+	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
+	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
+	struct thrum__timeline_piece pieces[2 * THRUM__FAN * TRACK_MOST];
 	uint32_t count; /* of the input */
 	uint32_t items; /* that it stands for */
 };
@@ -55,7 +55,7 @@ static unsigned narrowest(const uint32_t *gaps, uint32_t most)
 	return 0;
 }
 
-static void add(struct thrum__sum *to, const struct thrum__sum *sum)
+static void add(struct thrum__index_sum *to, const struct thrum__index_sum *sum)
 {
 	double busy = (double)(to->end - to->start) * (double)to->share;
 	int64_t fresh_from = sum->start > to->end ? sum->start : to->end;
@@ -71,29 +71,30 @@ static void add(struct thrum__sum *to, const struct thrum__sum *sum)
 
 /* ---- What a block is made from --------------------------------------------------------------- */
 
-/* A row's items; of many, stretches with the widest gaps between them. */
-static void take_row(const struct thrum__index_column *track, struct thrum__maker *maker,
+/* A track's items; of many, stretches with the widest gaps between them. */
+static void take_track(const struct thrum__index_column *column, struct thrum__index_maker *maker,
 	uint32_t from, uint32_t to)
 {
 	uint32_t gaps[CLASSES] = {0};
 	int64_t gap = 0;
 
 	maker->items += to - from;
-	if (to - from > ROW_MOST) {
+	if (to - from > TRACK_MOST) {
 		for (uint32_t i = from + 1; i < to; i++)
-			gaps[class_of(track->start[i] - thrum__index_column_end(track, i - 1))]++;
+			gaps[class_of(column->start[i] - thrum__index_column_end(column, i - 1))]++;
 		gap = gap_of(narrowest(gaps, SUMS_MOST));
 	}
 	for (uint32_t last; from < to; from = last + 1) {
-		struct thrum__sum sum = {.start = track->start[from], .item = track->item[from]};
+		struct thrum__index_sum sum = {.start = column->start[from],
+			.item = column->item[from]};
 
-		last = gap > 0 ? thrum__index_column_gap(track, from, to, gap) : from;
-		sum.end = thrum__index_column_end(track, last);
+		last = gap > 0 ? thrum__index_column_gap(column, from, to, gap) : from;
+		sum.end = thrum__index_column_end(column, last);
 		sum.count = last - from + 1;
 		if (sum.count == 1)
 			sum.share = 1;
-		else if (track->end && sum.end > sum.start)
-			sum.share = (float)((double)thrum__index_column_busy(track, from,
+		else if (column->end && sum.end > sum.start)
+			sum.share = (float)((double)thrum__index_column_busy(column, from,
 						    last + 1) /
 				(double)(sum.end - sum.start));
 		maker->input[maker->count++] = sum;
@@ -101,9 +102,10 @@ static void take_row(const struct thrum__index_column *track, struct thrum__make
 }
 
 /* The sums of a block of the level below. */
-static void take_block(const struct thrum__level *level, struct thrum__maker *maker, uint32_t block)
+static void take_block(const struct thrum__index_level *level, struct thrum__index_maker *maker,
+	uint32_t block)
 {
-	const struct thrum__row_block *from = &level->block[block];
+	const struct thrum__index_block *from = &level->block[block];
 
 	if (from->count == 0) /* then there may be no sums at all */
 		return;
@@ -115,7 +117,7 @@ static void take_block(const struct thrum__level *level, struct thrum__maker *ma
 
 /* Closes the narrowest gaps, so that at most so many are left; returns how many, and up to where
  * gaps were closed. */
-static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most, int64_t *closed)
+static uint32_t thin(struct thrum__index_sum *sums, uint32_t count, uint32_t most, int64_t *closed)
 {
 	uint32_t gaps[CLASSES] = {0}, kept = 0;
 
@@ -136,9 +138,9 @@ static uint32_t thin(struct thrum__sum *sums, uint32_t count, uint32_t most, int
 }
 
 /* Makes sums of the input, which comes in sixteen sorted lists; returns how many. */
-static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *closed)
+static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int64_t *closed)
 {
-	struct thrum__sum *sums = maker->sums;
+	struct thrum__index_sum *sums = maker->sums;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
@@ -146,7 +148,7 @@ static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *
 			.item = i};
 	thrum__timeline_pieces_sort(maker->pieces, maker->pieces + maker->count, maker->count);
 	for (uint32_t i = 0; i < maker->count; i++) {
-		const struct thrum__sum *sum = &maker->input[maker->pieces[i].item];
+		const struct thrum__index_sum *sum = &maker->input[maker->pieces[i].item];
 
 		if (count > 0 && sum->start <= sums[count - 1].end)
 			add(&sums[count - 1], sum);
@@ -159,9 +161,10 @@ static uint32_t merge_block(struct thrum__maker *maker, uint32_t most, int64_t *
 /* ---- All blocks ------------------------------------------------------------------------------ */
 
 /* Gives a block room for so many sums, which it doesn't keep. */
-static int make_room(struct thrum__level *level, struct thrum__row_block *block, uint32_t room)
+static int make_room(struct thrum__index_level *level, struct thrum__index_block *block,
+	uint32_t room)
 {
-	struct thrum__sum *sums = thrum__base_grow_by_half(level->sums, &level->room,
+	struct thrum__index_sum *sums = thrum__base_grow_by_half(level->sums, &level->room,
 		(uint64_t)level->used + room, sizeof(*sums));
 
 	if (!sums)
@@ -173,12 +176,12 @@ static int make_room(struct thrum__level *level, struct thrum__row_block *block,
 	return 0;
 }
 
-static int make_block(struct thrum__maker *maker, struct thrum__index_column *track,
+static int make_block(struct thrum__index_maker *maker, struct thrum__index_column *column,
 	unsigned number, uint32_t at)
 {
-	struct thrum__level *level = &track->level[number];
-	struct thrum__row_block *block = &level->block[at];
-	uint32_t nodes = number ? track->level[number - 1].blocks : track->rows;
+	struct thrum__index_level *level = &column->level[number];
+	struct thrum__index_block *block = &level->block[at];
+	uint32_t nodes = number ? column->level[number - 1].blocks : column->tracks;
 	uint32_t node = at << THRUM__FAN_SHIFT;
 	uint32_t end = nodes - node < THRUM__FAN ? nodes : node + THRUM__FAN;
 
@@ -186,9 +189,10 @@ static int make_block(struct thrum__maker *maker, struct thrum__index_column *tr
 	block->narrow = 0;
 	for (; node < end; node++) {
 		if (number)
-			take_block(&track->level[number - 1], maker, node);
+			take_block(&column->level[number - 1], maker, node);
 		else
-			take_row(track, maker, track->row[node].first, track->row[node].last);
+			take_track(column, maker, column->track[node].first,
+				column->track[node].last);
 	}
 	uint32_t most = number ? SUMS_MOST : maker->items / THRUM__FAN;
 	uint32_t count = merge_block(maker,
@@ -207,21 +211,21 @@ static int make_block(struct thrum__maker *maker, struct thrum__index_column *tr
 	return 0;
 }
 
-static struct thrum__maker *maker_of(struct thrum__index *tracks)
+static struct thrum__index_maker *maker_of(struct thrum__index *index)
 {
-	if (!tracks->maker)
-		tracks->maker = malloc(sizeof(*tracks->maker));
-	return tracks->maker;
+	if (!index->maker)
+		index->maker = malloc(sizeof(*index->maker));
+	return index->maker;
 }
 
-int thrum__index_blocks_grow(struct thrum__index *tracks, struct thrum__index_column *track)
+int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_column *column)
 {
-	uint32_t nodes = track->rows;
+	uint32_t nodes = column->tracks;
 
 	for (unsigned number = 0; nodes >= THRUM__FAN; number++) {
-		struct thrum__level *level = &track->level[number];
+		struct thrum__index_level *level = &column->level[number];
 		uint32_t blocks = (nodes - 1) / THRUM__FAN + 1, room = level->block_room;
-		bool is_new = number == track->levels;
+		bool is_new = number == column->levels;
 
 		if (blocks > room || is_new) {
 			void *grown = level->block;
@@ -232,9 +236,9 @@ int thrum__index_blocks_grow(struct thrum__index *tracks, struct thrum__index_co
 			level->block_room = blocks;
 		}
 		level->blocks = blocks;
-		track->levels += is_new;
+		column->levels += is_new;
 		for (uint32_t i = 0; is_new && i < blocks; i++)
-			if (!maker_of(tracks) || make_block(tracks->maker, track, number, i))
+			if (!maker_of(index) || make_block(index->maker, column, number, i))
 				return -THRUM_E_MEMORY;
 		nodes = blocks;
 	}
@@ -244,8 +248,8 @@ int thrum__index_blocks_grow(struct thrum__index *tracks, struct thrum__index_co
 /* ---- Blocks that change ---------------------------------------------------------------------- */
 
 /* The first sum of a block that ends at or after a time. */
-static uint32_t sum_at(const struct thrum__level *level, const struct thrum__row_block *block,
-	int64_t time)
+static uint32_t sum_at(const struct thrum__index_level *level,
+	const struct thrum__index_block *block, int64_t time)
 {
 	uint32_t from = block->first, to = block->first + block->count;
 
@@ -263,19 +267,19 @@ static uint32_t sum_at(const struct thrum__level *level, const struct thrum__row
 	return from;
 }
 
-static void drop(struct thrum__level *level, struct thrum__row_block *block, uint32_t at)
+static void drop(struct thrum__index_level *level, struct thrum__index_block *block, uint32_t at)
 {
-	struct thrum__sum *sum = &level->sums[at];
+	struct thrum__index_sum *sum = &level->sums[at];
 
 	block->count--;
 	memmove(sum, sum + 1, (block->first + block->count - at) * sizeof(*sum));
 }
 
 /* A sum that others don't touch. */
-static int insert(struct thrum__level *level, struct thrum__row_block *block, uint32_t at,
-	const struct thrum__sum *sum)
+static int insert(struct thrum__index_level *level, struct thrum__index_block *block, uint32_t at,
+	const struct thrum__index_sum *sum)
 {
-	if (block->count == block->room && block->room >= ROW_MOST) {
+	if (block->count == block->room && block->room >= TRACK_MOST) {
 		block->count = thin(level->sums + block->first, block->count, SUMS_MOST,
 			&block->narrow);
 		at = sum_at(level, block, sum->start);
@@ -288,7 +292,7 @@ static int insert(struct thrum__level *level, struct thrum__row_block *block, ui
 		uint32_t room = block->room < SUMS_LEAST ? SUMS_LEAST : 2 * block->room;
 		uint32_t old = block->first;
 
-		if (make_room(level, block, room < ROW_MOST ? room : ROW_MOST))
+		if (make_room(level, block, room < TRACK_MOST ? room : TRACK_MOST))
 			return -THRUM_E_MEMORY;
 		memcpy(level->sums + block->first, level->sums + old,
 			block->count * sizeof(*level->sums));
@@ -301,7 +305,8 @@ static int insert(struct thrum__level *level, struct thrum__row_block *block, ui
 	return 0;
 }
 
-static int add_to(struct thrum__level *level, struct thrum__row_block *block, struct thrum__sum sum)
+static int add_to(struct thrum__index_level *level, struct thrum__index_block *block,
+	struct thrum__index_sum sum)
 {
 	uint32_t at = sum_at(level, block, sum.start - block->narrow);
 
@@ -310,10 +315,10 @@ static int add_to(struct thrum__level *level, struct thrum__row_block *block, st
 		sum.count = sum.count ? sum.count : 1;
 		return insert(level, block, at, &sum);
 	}
-	struct thrum__sum *to = &level->sums[at];
+	struct thrum__index_sum *to = &level->sums[at];
 
 	if (sum.start < to->start) {
-		struct thrum__sum old = *to;
+		struct thrum__index_sum old = *to;
 
 		*to = sum;
 		sum = old;
@@ -326,75 +331,75 @@ static int add_to(struct thrum__level *level, struct thrum__row_block *block, st
 	return 0;
 }
 
-static int add_to_all(struct thrum__index_column *track, uint32_t block,
-	const struct thrum__sum *sum)
+static int add_to_all(struct thrum__index_column *column, uint32_t block,
+	const struct thrum__index_sum *sum)
 {
 	int error = 0;
 
-	for (unsigned i = 0; i < track->levels && !error; i++) {
-		error = add_to(&track->level[i], &track->level[i].block[block], *sum);
+	for (unsigned i = 0; i < column->levels && !error; i++) {
+		error = add_to(&column->level[i], &column->level[i].block[block], *sum);
 		block >>= THRUM__FAN_SHIFT;
 	}
 	return error;
 }
 
-int thrum__index_blocks_add(struct thrum__index_column *track, uint32_t row, int64_t start,
+int thrum__index_blocks_add(struct thrum__index_column *column, uint32_t track, int64_t start,
 	int64_t end, uint32_t item, uint32_t count)
 {
-	return add_to_all(track, row >> THRUM__FAN_SHIFT,
-		&(struct thrum__sum){start, end, count, item, 1});
+	return add_to_all(column, track >> THRUM__FAN_SHIFT,
+		&(struct thrum__index_sum){start, end, count, item, 1});
 }
 
-int thrum__index_blocks_bring(struct thrum__index_column *track, uint32_t block,
-	const struct thrum__arrival *arrivals, uint32_t count)
+int thrum__index_blocks_bring(struct thrum__index_column *column, uint32_t block,
+	const struct thrum__index_arrival *arrivals, uint32_t count)
 {
-	const struct thrum__level *level = &track->level[0];
+	const struct thrum__index_level *level = &column->level[0];
 	int error = 0;
 
-	for (uint32_t i = 0; i < count && track->levels > 0 && !error;) {
+	for (uint32_t i = 0; i < count && column->levels > 0 && !error;) {
 		int64_t narrow = level->block[block].narrow;
-		const struct thrum__arrival *a = &arrivals[i++];
-		struct thrum__sum sum = {a->start, a->end, 1, a->item, 1};
+		const struct thrum__index_arrival *a = &arrivals[i++];
+		struct thrum__index_sum sum = {a->start, a->end, 1, a->item, 1};
 
 		for (; i < count && arrivals[i].start >= sum.start &&
 			arrivals[i].start <= sum.end + narrow;
 			i++) {
 			a = &arrivals[i];
-			add(&sum, &(struct thrum__sum){a->start, a->end, 1, a->item, 1});
+			add(&sum, &(struct thrum__index_sum){a->start, a->end, 1, a->item, 1});
 		}
-		error = add_to_all(track, block, &sum);
+		error = add_to_all(column, block, &sum);
 	}
 	return error;
 }
 
 /* What stands for a sum when its first item left: the earliest that is in it; or false. */
-static bool find_first(const struct thrum__index_column *track, unsigned number, uint32_t at,
-	const struct thrum__sum *sum, struct thrum__sum *found)
+static bool find_first(const struct thrum__index_column *column, unsigned number, uint32_t at,
+	const struct thrum__index_sum *sum, struct thrum__index_sum *found)
 {
-	uint32_t nodes = number ? track->level[number - 1].blocks : track->rows;
+	uint32_t nodes = number ? column->level[number - 1].blocks : column->tracks;
 	uint32_t node = at << THRUM__FAN_SHIFT;
 	uint32_t end = nodes - node < THRUM__FAN ? nodes : node + THRUM__FAN;
 
-	*found = (struct thrum__sum){.start = INT64_MAX};
+	*found = (struct thrum__index_sum){.start = INT64_MAX};
 	for (; node < end; node++) {
-		struct thrum__sum first = {.start = INT64_MAX};
+		struct thrum__index_sum first = {.start = INT64_MAX};
 
 		if (number) {
-			const struct thrum__level *level = &track->level[number - 1];
+			const struct thrum__index_level *level = &column->level[number - 1];
 			uint32_t i = sum_at(level, &level->block[node], sum->start);
 
 			if (i < level->block[node].first + level->block[node].count)
 				first = level->sums[i];
 		} else {
-			const struct thrum__extent *row = &track->row[node];
-			uint32_t i = row->first;
+			const struct thrum__index_extent *track = &column->track[node];
+			uint32_t i = track->first;
 
-			/* When what is old goes, it is the row's first. */
-			if (i < row->last && thrum__index_column_end(track, i) < sum->start)
-				i = thrum__index_column_end_at(track, i, row->last, sum->start);
-			if (i < row->last)
-				first = (struct thrum__sum){.start = track->start[i],
-					.item = track->item[i]};
+			/* When what is old goes, it is the track's first. */
+			if (i < track->last && thrum__index_column_end(column, i) < sum->start)
+				i = thrum__index_column_end_at(column, i, track->last, sum->start);
+			if (i < track->last)
+				first = (struct thrum__index_sum){.start = column->start[i],
+					.item = column->item[i]};
 		}
 		if (first.start < found->start)
 			*found = first;
@@ -402,13 +407,13 @@ static bool find_first(const struct thrum__index_column *track, unsigned number,
 	return found->start <= sum->end;
 }
 
-static void remove_from(struct thrum__index_column *track, unsigned number, uint32_t at,
+static void remove_from(struct thrum__index_column *column, unsigned number, uint32_t at,
 	int64_t start, uint32_t item)
 {
-	struct thrum__level *level = &track->level[number];
-	struct thrum__row_block *block = &level->block[at];
+	struct thrum__index_level *level = &column->level[number];
+	struct thrum__index_block *block = &level->block[at];
 	uint32_t i = sum_at(level, block, start);
-	struct thrum__sum *sum, first;
+	struct thrum__index_sum *sum, first;
 
 	block->items -= block->items > 0;
 	if (i == block->first + block->count || level->sums[i].start > start)
@@ -417,7 +422,7 @@ static void remove_from(struct thrum__index_column *track, unsigned number, uint
 	sum->count -= sum->count > 1 && sum->count < UINT32_MAX;
 	if (sum->item != item)
 		block->gone++;
-	else if (!find_first(track, number, at, sum, &first))
+	else if (!find_first(column, number, at, sum, &first))
 		drop(level, block, i);
 	else {
 		sum->item = first.item;
@@ -425,26 +430,26 @@ static void remove_from(struct thrum__index_column *track, unsigned number, uint
 	}
 }
 
-int thrum__index_blocks_remove(struct thrum__index *tracks, struct thrum__index_column *track,
-	uint32_t row, int64_t start, uint32_t item)
+int thrum__index_blocks_remove(struct thrum__index *index, struct thrum__index_column *column,
+	uint32_t track, int64_t start, uint32_t item)
 {
-	for (unsigned i = 0; i < track->levels; i++) {
-		row >>= THRUM__FAN_SHIFT;
-		remove_from(track, i, row, start, item);
-		const struct thrum__row_block *block = &track->level[i].block[row];
+	for (unsigned i = 0; i < column->levels; i++) {
+		track >>= THRUM__FAN_SHIFT;
+		remove_from(column, i, track, start, item);
+		const struct thrum__index_block *block = &column->level[i].block[track];
 
 		if (block->gone > SUMS_LEAST && block->gone > block->items / 4 &&
-			(!maker_of(tracks) || make_block(tracks->maker, track, i, row)))
+			(!maker_of(index) || make_block(index->maker, column, i, track)))
 			return -THRUM_E_MEMORY;
 	}
 	return 0;
 }
 
-bool thrum__index_blocks_trim(struct thrum__index_column *track, unsigned number, uint32_t at,
+bool thrum__index_blocks_trim(struct thrum__index_column *column, unsigned number, uint32_t at,
 	int64_t before)
 {
-	struct thrum__level *level = &track->level[number];
-	struct thrum__row_block *block = &level->block[at];
+	struct thrum__index_level *level = &column->level[number];
+	struct thrum__index_block *block = &level->block[at];
 	uint32_t i = sum_at(level, block, before), gone = i - block->first;
 
 	if (block->count == 0 || (gone == 0 && level->sums[i].start >= before))

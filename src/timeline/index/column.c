@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The tree of a track's gaps, sums of lengths, and searching. */
+/* The tree of a column's gaps, sums of lengths, and searching. */
 #include "timeline/index/parts.h"
 
 #include <stdlib.h>
@@ -31,33 +31,34 @@ int thrum__index_extend(void **array, uint64_t old, uint64_t count, size_t size)
 	return error;
 }
 
-void thrum__index_column_finish(struct thrum__index_column *track)
+void thrum__index_column_finish(struct thrum__index_column *column)
 {
-	free(track->row);
-	free(track->slot);
-	free(track->start);
-	free(track->end);
-	free(track->item);
-	free(track->before);
-	for (unsigned i = 0; i < track->gap_levels; i++)
-		free(track->gap[i]);
-	for (unsigned i = 0; i < track->levels; i++) {
-		free(track->level[i].block);
-		free(track->level[i].sums);
+	free(column->track);
+	free(column->slot);
+	free(column->start);
+	free(column->end);
+	free(column->item);
+	free(column->before);
+	for (unsigned i = 0; i < column->gap_levels; i++)
+		free(column->gap[i]);
+	for (unsigned i = 0; i < column->levels; i++) {
+		free(column->level[i].block);
+		free(column->level[i].sums);
 	}
 }
 
-size_t thrum__index_column_memory(const struct thrum__index_column *track)
+size_t thrum__index_column_memory(const struct thrum__index_column *column)
 {
-	size_t position = sizeof(*track->start) + (track->item ? sizeof(*track->item) : 0) +
-		(track->end ? sizeof(*track->end) : 0);
-	size_t sum = (size_t)track->room * position +
-		track->row_room * (sizeof(*track->row) + (track->slot ? sizeof(*track->slot) : 0));
+	size_t position = sizeof(*column->start) + (column->item ? sizeof(*column->item) : 0) +
+		(column->end ? sizeof(*column->end) : 0);
+	size_t sum = (size_t)column->room * position +
+		column->track_room *
+			(sizeof(*column->track) + (column->slot ? sizeof(*column->slot) : 0));
 
-	sum += ((size_t)track->room >> THRUM__FAN_SHIFT) * sizeof(int64_t) * (track->end ? 2 : 1);
-	for (unsigned i = 0; i < track->levels; i++)
-		sum += track->level[i].block_room * sizeof(struct thrum__row_block) +
-			track->level[i].room * sizeof(struct thrum__sum);
+	sum += ((size_t)column->room >> THRUM__FAN_SHIFT) * sizeof(int64_t) * (column->end ? 2 : 1);
+	for (unsigned i = 0; i < column->levels; i++)
+		sum += column->level[i].block_room * sizeof(struct thrum__index_block) +
+			column->level[i].room * sizeof(struct thrum__index_sum);
 	return sum;
 }
 
@@ -70,41 +71,41 @@ static uint32_t nodes_of(uint32_t room, unsigned level)
 	return room;
 }
 
-static int64_t gap_behind(const struct thrum__index_column *track, uint32_t i)
+static int64_t gap_behind(const struct thrum__index_column *column, uint32_t i)
 {
-	return track->start[i + 1] - thrum__index_column_end(track, i);
+	return column->start[i + 1] - thrum__index_column_end(column, i);
 }
 
 /* The gaps behind positions from … to - 1, as far as a lowest node has them. */
-static void widen_node(struct thrum__index_column *track, uint32_t from, uint32_t to)
+static void widen_node(struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
-	int64_t *node = &track->gap[0][from >> THRUM__FAN_SHIFT], wide = *node;
+	int64_t *node = &column->gap[0][from >> THRUM__FAN_SHIFT], wide = *node;
 
 	for (; from < to; from++) {
-		int64_t gap = gap_behind(track, from);
+		int64_t gap = gap_behind(column, from);
 
 		wide = gap > wide ? gap : wide;
 	}
 	*node = wide;
 }
 
-/* Makes the lowest nodes of the gaps behind positions from … to - 1, to which their row goes. Those
- * that other rows, or what nobody uses yet, have a part of keep what was there once: a gap that is
+/* Makes the lowest nodes of the gaps behind positions from … to - 1, to which their track goes. Those
+ * that other tracks, or what nobody uses yet, have a part of keep what was there once: a gap that is
  * too wide costs searching some steps only. */
-static void redo_lowest(struct thrum__index_column *track, uint32_t from, uint32_t to)
+static void redo_lowest(struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
 	for (uint32_t next; from < to; from = next) {
 		next = (from | THRUM__FAN_MASK) + 1;
 		if ((from & THRUM__FAN_MASK) == 0 && next <= to)
-			track->gap[0][from >> THRUM__FAN_SHIFT] = 0;
-		widen_node(track, from, next <= to ? next : to);
+			column->gap[0][from >> THRUM__FAN_SHIFT] = 0;
+		widen_node(column, from, next <= to ? next : to);
 	}
 }
 
 /* Makes the nodes a … b of a level that isn't the lowest. */
-static void redo_level(struct thrum__index_column *track, unsigned level, uint32_t a, uint32_t b)
+static void redo_level(struct thrum__index_column *column, unsigned level, uint32_t a, uint32_t b)
 {
-	uint32_t below = nodes_of(track->room, level - 1);
+	uint32_t below = nodes_of(column->room, level - 1);
 
 	for (uint32_t node = a; node <= b; node++) {
 		uint32_t i = node << THRUM__FAN_SHIFT;
@@ -112,49 +113,49 @@ static void redo_level(struct thrum__index_column *track, unsigned level, uint32
 		int64_t wide = 0;
 
 		for (; i < end; i++)
-			wide = track->gap[level - 1][i] > wide ? track->gap[level - 1][i] : wide;
-		track->gap[level][node] = wide;
+			wide = column->gap[level - 1][i] > wide ? column->gap[level - 1][i] : wide;
+		column->gap[level][node] = wide;
 	}
 }
 
-void thrum__index_column_redo_gaps(struct thrum__index_column *track, uint32_t from, uint32_t to)
+void thrum__index_column_redo_gaps(struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
-	redo_lowest(track, from, to);
+	redo_lowest(column, from, to);
 	if (from >= to)
 		return;
 	from >>= THRUM__FAN_SHIFT;
 	to = (to - 1) >> THRUM__FAN_SHIFT;
-	for (unsigned level = 1; level < track->gap_levels; level++) {
+	for (unsigned level = 1; level < column->gap_levels; level++) {
 		from >>= THRUM__FAN_SHIFT;
 		to >>= THRUM__FAN_SHIFT;
-		redo_level(track, level, from, to);
+		redo_level(column, level, from, to);
 	}
 }
 
-void thrum__index_column_widen(struct thrum__index_column *track, uint32_t position)
+void thrum__index_column_widen(struct thrum__index_column *column, uint32_t position)
 {
-	int64_t gap = gap_behind(track, position);
+	int64_t gap = gap_behind(column, position);
 
-	for (unsigned level = 0; level < track->gap_levels; level++) {
+	for (unsigned level = 0; level < column->gap_levels; level++) {
 		position >>= THRUM__FAN_SHIFT;
-		if (track->gap[level][position] >= gap)
+		if (column->gap[level][position] >= gap)
 			return;
-		track->gap[level][position] = gap;
+		column->gap[level][position] = gap;
 	}
 }
 
-uint32_t thrum__index_column_gap(const struct thrum__index_column *track, uint32_t position,
+uint32_t thrum__index_column_gap(const struct thrum__index_column *column, uint32_t position,
 	uint32_t end, int64_t gap)
 {
-	unsigned level = 0; /* 0: single positions; else nodes of track->gap[level - 1] */
+	unsigned level = 0; /* 0: single positions; else nodes of column->gap[level - 1] */
 	uint64_t i = position;
 
 	for (;;) {
 		if (i << level * THRUM__FAN_SHIFT >= end - 1)
 			return end - 1;
 		int64_t wide = level
-			? track->gap[level - 1][i]
-			: track->start[i + 1] - thrum__index_column_end(track, (uint32_t)i);
+			? column->gap[level - 1][i]
+			: column->start[i + 1] - thrum__index_column_end(column, (uint32_t)i);
 
 		if (wide >= gap) {
 			if (level == 0)
@@ -164,7 +165,7 @@ uint32_t thrum__index_column_gap(const struct thrum__index_column *track, uint32
 			continue;
 		}
 		i++;
-		if ((i & THRUM__FAN_MASK) == 0 && level < track->gap_levels) {
+		if ((i & THRUM__FAN_MASK) == 0 && level < column->gap_levels) {
 			level++;
 			i >>= THRUM__FAN_SHIFT;
 		}
@@ -174,33 +175,33 @@ uint32_t thrum__index_column_gap(const struct thrum__index_column *track, uint32
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
 /* Sums of what is damaged may be anything, but nothing undefined. */
-static uint64_t lengths(const struct thrum__index_column *track, uint32_t from, uint32_t to)
+static uint64_t lengths(const struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
 	uint64_t sum = 0;
 
 	for (; from < to; from++)
-		sum += (uint64_t)(track->end[from] - track->start[from]);
+		sum += (uint64_t)(column->end[from] - column->start[from]);
 	return sum;
 }
 
-/* The sums of a row behind a position. */
-static void redo_sums(struct thrum__index_column *track, const struct thrum__extent *row,
+/* The sums of a track behind a position. */
+static void redo_sums(struct thrum__index_column *column, const struct thrum__index_extent *track,
 	uint32_t from)
 {
-	uint32_t at = ((from > row->first ? from : row->first) | THRUM__FAN_MASK) + 1;
+	uint32_t at = ((from > track->first ? from : track->first) | THRUM__FAN_MASK) + 1;
 
-	for (; at > row->first && at < row->last; at += THRUM__FAN) {
+	for (; at > track->first && at < track->last; at += THRUM__FAN) {
 		uint32_t last = at - THRUM__FAN;
-		uint64_t sum = last > row->first && at > THRUM__FAN
-			? (uint64_t)track->before[last >> THRUM__FAN_SHIFT] +
-				lengths(track, last, at)
-			: lengths(track, row->first, at);
+		uint64_t sum = last > track->first && at > THRUM__FAN
+			? (uint64_t)column->before[last >> THRUM__FAN_SHIFT] +
+				lengths(column, last, at)
+			: lengths(column, track->first, at);
 
-		track->before[at >> THRUM__FAN_SHIFT] = (int64_t)sum;
+		column->before[at >> THRUM__FAN_SHIFT] = (int64_t)sum;
 	}
 }
 
-int64_t thrum__index_column_busy(const struct thrum__index_column *track, uint32_t from,
+int64_t thrum__index_column_busy(const struct thrum__index_column *column, uint32_t from,
 	uint32_t to)
 {
 	if (from >= to)
@@ -208,18 +209,20 @@ int64_t thrum__index_column_busy(const struct thrum__index_column *track, uint32
 	uint32_t a = (from | THRUM__FAN_MASK) + 1, b = (to - 1) & ~THRUM__FAN_MASK;
 
 	if (a >= b || a == 0)
-		return (int64_t)lengths(track, from, to);
-	return (int64_t)(lengths(track, from, a) + (uint64_t)track->before[b >> THRUM__FAN_SHIFT] -
-		(uint64_t)track->before[a >> THRUM__FAN_SHIFT] + lengths(track, b, to));
+		return (int64_t)lengths(column, from, to);
+	return (int64_t)(lengths(column, from, a) +
+		(uint64_t)column->before[b >> THRUM__FAN_SHIFT] -
+		(uint64_t)column->before[a >> THRUM__FAN_SHIFT] + lengths(column, b, to));
 }
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-int thrum__index_column_grow(struct thrum__index_column *track, uint64_t count)
+int thrum__index_column_grow(struct thrum__index_column *column, uint64_t count)
 {
-	uint32_t old = track->room;
+	uint32_t old = column->room;
 	uint64_t room = (uint64_t)old + old / 2;
-	void *start = track->start, *end = track->end, *item = track->item, *before = track->before;
+	void *start = column->start, *end = column->end, *item = column->item,
+	     *before = column->before;
 	unsigned level = 0;
 
 	if (count <= old)
@@ -228,92 +231,92 @@ int thrum__index_column_grow(struct thrum__index_column *track, uint64_t count)
 	room = room < 256 ? 256 : room;
 	if (room >= UINT32_MAX - THRUM__FAN)
 		return -THRUM_E_MEMORY;
-	int error = lengthen(&start, room, sizeof(*track->start));
+	int error = lengthen(&start, room, sizeof(*column->start));
 
 	if (!error && item)
-		error = lengthen(&item, room, sizeof(*track->item));
+		error = lengthen(&item, room, sizeof(*column->item));
 	if (!error && end)
-		error = lengthen(&end, room, sizeof(*track->end));
+		error = lengthen(&end, room, sizeof(*column->end));
 	if (!error && end)
-		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1, sizeof(*track->before));
-	track->start = start;
-	track->end = end;
-	track->item = item;
-	track->before = before;
+		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1, sizeof(*column->before));
+	column->start = start;
+	column->end = end;
+	column->item = item;
+	column->before = before;
 	for (; !error && (level == 0 || nodes_of((uint32_t)room, level - 1) > 1); level++) {
-		void *gap = track->gap[level];
+		void *gap = column->gap[level];
 
 		error = thrum__index_extend(&gap,
-			level < track->gap_levels ? nodes_of(old, level) : 0,
-			nodes_of((uint32_t)room, level), sizeof(*track->gap[level]));
-		track->gap[level] = gap;
+			level < column->gap_levels ? nodes_of(old, level) : 0,
+			nodes_of((uint32_t)room, level), sizeof(*column->gap[level]));
+		column->gap[level] = gap;
 	}
 	if (error)
 		return error;
-	track->room = (uint32_t)room;
-	for (; track->gap_levels < level; track->gap_levels++)
-		if (track->gap_levels > 0)
-			redo_level(track, track->gap_levels, 0,
-				nodes_of(track->room, track->gap_levels) - 1);
+	column->room = (uint32_t)room;
+	for (; column->gap_levels < level; column->gap_levels++)
+		if (column->gap_levels > 0)
+			redo_level(column, column->gap_levels, 0,
+				nodes_of(column->room, column->gap_levels) - 1);
 	return 0;
 }
 
-void thrum__index_column_redo(struct thrum__index_column *track, uint32_t row, uint32_t from)
+void thrum__index_column_redo(struct thrum__index_column *column, uint32_t track, uint32_t from)
 {
-	const struct thrum__extent *extent = &track->row[row];
+	const struct thrum__index_extent *extent = &column->track[track];
 	uint32_t before = from > extent->first ? from - 1 : from;
 
 	if (extent->first >= extent->last)
 		return;
-	if (track->end)
-		redo_sums(track, extent, before);
+	if (column->end)
+		redo_sums(column, extent, before);
 	if (before + 2 == extent->last)
-		thrum__index_column_widen(track, before);
+		thrum__index_column_widen(column, before);
 	else
-		thrum__index_column_redo_gaps(track, before, extent->last - 1);
+		thrum__index_column_redo_gaps(column, before, extent->last - 1);
 }
 
-void thrum__index_column_follow(struct thrum__index_column *track, uint32_t row, uint32_t from)
+void thrum__index_column_follow(struct thrum__index_column *column, uint32_t track, uint32_t from)
 {
-	const struct thrum__extent *extent = &track->row[row];
+	const struct thrum__index_extent *extent = &column->track[track];
 	uint32_t before = from > extent->first ? from - 1 : from;
 
-	if (track->end)
-		redo_sums(track, extent, before);
+	if (column->end)
+		redo_sums(column, extent, before);
 	for (uint32_t i = before; i + 1 < extent->last; i++)
-		thrum__index_column_widen(track, i);
+		thrum__index_column_widen(column, i);
 }
 
-int thrum__index_column_index(struct thrum__index_column *track)
+int thrum__index_column_index(struct thrum__index_column *column)
 {
 	uint32_t nodes = 0;
 
-	track->room = track->count;
+	column->room = column->count;
 	for (unsigned level = 0; level == 0 || nodes > 1; level++) {
 		void *gap = NULL;
 
-		nodes = nodes_of(track->room, level);
-		if (thrum__index_extend(&gap, 0, nodes, sizeof(*track->gap[level])))
+		nodes = nodes_of(column->room, level);
+		if (thrum__index_extend(&gap, 0, nodes, sizeof(*column->gap[level])))
 			return -THRUM_E_MEMORY;
-		track->gap[level] = gap;
-		track->gap_levels = level + 1;
+		column->gap[level] = gap;
+		column->gap_levels = level + 1;
 	}
-	if (track->end)
-		track->before = thrum__index_allocate((track->room >> THRUM__FAN_SHIFT) + 1ull,
-			sizeof(*track->before));
-	if (track->end && !track->before)
+	if (column->end)
+		column->before = thrum__index_allocate((column->room >> THRUM__FAN_SHIFT) + 1ull,
+			sizeof(*column->before));
+	if (column->end && !column->before)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < track->rows; i++) {
-		const struct thrum__extent *row = &track->row[i];
+	for (uint32_t i = 0; i < column->tracks; i++) {
+		const struct thrum__index_extent *track = &column->track[i];
 
-		if (row->first == row->last)
+		if (track->first == track->last)
 			continue;
-		redo_lowest(track, row->first, row->last - 1);
-		if (track->end)
-			redo_sums(track, row, row->first);
+		redo_lowest(column, track->first, track->last - 1);
+		if (column->end)
+			redo_sums(column, track, track->first);
 	}
-	for (unsigned level = 1; level < track->gap_levels; level++)
-		redo_level(track, level, 0, nodes_of(track->room, level) - 1);
+	for (unsigned level = 1; level < column->gap_levels; level++)
+		redo_level(column, level, 0, nodes_of(column->room, level) - 1);
 	return 0;
 }
 
@@ -330,14 +333,14 @@ static uint32_t first_at(const int64_t *times, uint32_t from, uint32_t to, int64
 	return from;
 }
 
-uint32_t thrum__index_column_start_at(const struct thrum__index_column *track, uint32_t from,
+uint32_t thrum__index_column_start_at(const struct thrum__index_column *column, uint32_t from,
 	uint32_t to, int64_t time)
 {
-	return first_at(track->start, from, to, time);
+	return first_at(column->start, from, to, time);
 }
 
-uint32_t thrum__index_column_end_at(const struct thrum__index_column *track, uint32_t from,
+uint32_t thrum__index_column_end_at(const struct thrum__index_column *column, uint32_t from,
 	uint32_t to, int64_t time)
 {
-	return first_at(track->end ? track->end : track->start, from, to, time);
+	return first_at(column->end ? column->end : column->start, from, to, time);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Making tracks: by counting sort, since the model's columns are in the order of time but for late
+/* Making index: by counting sort, since the model's columns are in the order of time but for late
  * events. And what is asked of them beside walking. */
 #include "base/array.h"
 #include "timeline/index/parts.h"
@@ -9,12 +9,12 @@
 #include <thrum.h>
 
 struct source {
-	struct thrum__index *tracks;
+	struct thrum__index *index;
 	const struct thrum__model *model;
-	const struct thrum__format_lay_out *layout;
+	const struct thrum__layout *layout;
 };
 
-static const struct thrum__model_rows *rows_of(const struct thrum__model *model, int kind)
+static const struct thrum__model_rows *tracks_of(const struct thrum__model *model, int kind)
 {
 	return kind == THRUM__INDEX_RUNS     ? &model->runs
 		: kind == THRUM__INDEX_EDGES ? &model->edges
@@ -29,86 +29,87 @@ static int64_t run_end(const struct thrum__model *model, uint32_t run)
 	return thrum__base_time_clamp(end == THRUM__OPEN ? model->end : end);
 }
 
-bool thrum__index_lasts(const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout, uint32_t unit)
+bool thrum__index_lasts(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit)
 {
 	return thrum__layout_lasts(layout, unit) &&
 		thrum__base_time_clamp(layout->units[unit].end) <=
 		thrum__base_time_clamp(model->end);
 }
 
-static uint32_t place_unit(const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout, uint32_t unit, int64_t *start, int64_t *end)
+static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit, int64_t *start, int64_t *end)
 {
 	const struct thrum__layout_unit *u = &layout->units[unit];
 
 	*start = u->start;
 	*end = thrum__index_lasts(model, layout, unit) ? model->end : u->end;
-	return u->row == THRUM__NONE ? THRUM__NONE : thrum__layout_row(layout, unit);
+	return u->track == THRUM__NONE ? THRUM__NONE : thrum__layout_track(layout, unit);
 }
 
-/* An edge is in the row of either end: once, where that is one. */
-static uint32_t place_edge(const struct thrum__index *tracks, const struct thrum__model *model,
+/* An edge is in the track of either end: once, where that is one. */
+static uint32_t place_edge(const struct thrum__index *index, const struct thrum__model *model,
 	uint32_t edge, int side)
 {
-	uint32_t row = thrum__index_row(tracks, THRUM__EDGE(model, edge, from));
-	uint32_t other = thrum__index_row(tracks, THRUM__EDGE(model, edge, to));
+	uint32_t track = thrum__index_track(index, THRUM__EDGE(model, edge, from));
+	uint32_t other = thrum__index_track(index, THRUM__EDGE(model, edge, to));
 
-	return !side ? row : other == row ? THRUM__NONE : other;
+	return !side ? track : other == track ? THRUM__NONE : other;
 }
 
 /* Inlined, so that dealing out knows the kind. */
 static inline uint32_t place(const struct source *source, int kind, uint32_t i, int side,
 	int64_t *start, int64_t *end)
 {
-	const struct thrum__index *tracks = source->tracks;
+	const struct thrum__index *index = source->index;
 	const struct thrum__model *model = source->model;
-	uint32_t row = THRUM__NONE;
+	uint32_t track = THRUM__NONE;
 
 	switch (kind) {
-	case THRUM__INDEX_UNITS: row = place_unit(model, source->layout, i, start, end); break;
+	case THRUM__INDEX_UNITS: track = place_unit(model, source->layout, i, start, end); break;
 	case THRUM__INDEX_RUNS:
 		*start = THRUM__RUN(model, i, start);
 		*end = run_end(model, i);
-		row = thrum__index_row(tracks, THRUM__RUN(model, i, task));
+		track = thrum__index_track(index, THRUM__RUN(model, i, task));
 		break;
 	case THRUM__INDEX_EDGES:
 		*start = *end = THRUM__EDGE(model, i, time);
-		row = place_edge(tracks, model, i, side);
+		track = place_edge(index, model, i, side);
 		break;
 	case THRUM__INDEX_NOTES:
 		*start = *end = THRUM__NOTE(model, i, time);
-		row = thrum__index_row(tracks, THRUM__NOTE(model, i, task));
+		track = thrum__index_track(index, THRUM__NOTE(model, i, task));
 		break;
 	default:
 		*start = *end = THRUM__TASK(model, i, end);
 		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
-			row = thrum__index_row(tracks, i);
+			track = thrum__index_track(index, i);
 	}
-	row = *end < model->forgotten ? THRUM__NONE : row;
+	track = *end < model->forgotten ? THRUM__NONE : track;
 	*start = thrum__base_time_clamp(*start);
 	*end = thrum__base_time_clamp(*end);
-	return row;
+	return track;
 }
 
-uint32_t thrum__index_place(struct thrum__index *tracks, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout, int kind, uint32_t item, int side,
-	int64_t *start, int64_t *end)
+uint32_t thrum__index_place(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
+	int64_t *end)
 {
-	return place(&(struct source){tracks, model, layout}, kind, item, side, start, end);
+	return place(&(struct source){index, model, layout}, kind, item, side, start, end);
 }
 
 /* Sorts what came late, and cuts what overlaps. */
-static int tidy(struct thrum__index_column *track)
+static int tidy(struct thrum__index_column *column)
 {
 	struct thrum__timeline_piece *pieces = NULL;
 	uint32_t room = 0;
 
-	for (uint32_t row = 0; row < track->rows; row++) {
-		uint32_t first = track->row[row].first, count = track->row[row].last - first, i = 1;
-		int64_t *start = track->start + first,
-			*end = track->end ? track->end + first : NULL;
-		uint32_t *item = track->item + first;
+	for (uint32_t track = 0; track < column->tracks; track++) {
+		uint32_t first = column->track[track].first,
+			 count = column->track[track].last - first, i = 1;
+		int64_t *start = column->start + first,
+			*end = column->end ? column->end + first : NULL;
+		uint32_t *item = column->item + first;
 
 		while (i < count && start[i - 1] <= start[i])
 			i++;
@@ -143,88 +144,88 @@ static int tidy(struct thrum__index_column *track)
 	return 0;
 }
 
-/* Counts the items of each row; or puts them one by one where they belong. */
+/* Counts the items of each track; or puts them one by one where they belong. */
 static inline void deal_kind(const struct source *source, int kind,
-	struct thrum__index_column *track, bool counts)
+	struct thrum__index_column *column, bool counts)
 {
-	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
+	const struct thrum__model_rows *tracks = kind == THRUM__INDEX_UNITS
 		? NULL
-		: rows_of(source->model, kind);
-	uint32_t i = rows ? rows->first : 0;
-	uint32_t end = rows ? rows->count : source->layout->unit_count;
+		: tracks_of(source->model, kind);
+	uint32_t i = tracks ? tracks->first : 0;
+	uint32_t end = tracks ? tracks->count : source->layout->unit_count;
 
 	for (; i < end; i++) {
-		if (rows && !thrum__model_has_row(rows, i)) {
+		if (tracks && !thrum__model_has_row(tracks, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
 		for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1); side++) {
 			int64_t from, to;
-			uint32_t row = place(source, kind, i, side, &from, &to);
+			uint32_t track = place(source, kind, i, side, &from, &to);
 
-			if (row == THRUM__NONE)
+			if (track == THRUM__NONE)
 				continue;
-			uint32_t at = track->row[row].last++;
+			uint32_t at = column->track[track].last++;
 
 			if (counts)
 				continue;
-			track->start[at] = from;
-			track->item[at] = i;
-			if (track->end)
-				track->end[at] = to;
+			column->start[at] = from;
+			column->item[at] = i;
+			if (column->end)
+				column->end[at] = to;
 		}
 	}
 }
 
-static void deal(const struct source *source, int kind, struct thrum__index_column *track,
+static void deal(const struct source *source, int kind, struct thrum__index_column *column,
 	bool counts)
 {
 	switch (kind) {
-	case THRUM__INDEX_UNITS: deal_kind(source, THRUM__INDEX_UNITS, track, counts); break;
-	case THRUM__INDEX_RUNS: deal_kind(source, THRUM__INDEX_RUNS, track, counts); break;
-	case THRUM__INDEX_EDGES: deal_kind(source, THRUM__INDEX_EDGES, track, counts); break;
-	case THRUM__INDEX_NOTES: deal_kind(source, THRUM__INDEX_NOTES, track, counts); break;
-	default: deal_kind(source, THRUM__INDEX_FAILURES, track, counts);
+	case THRUM__INDEX_UNITS: deal_kind(source, THRUM__INDEX_UNITS, column, counts); break;
+	case THRUM__INDEX_RUNS: deal_kind(source, THRUM__INDEX_RUNS, column, counts); break;
+	case THRUM__INDEX_EDGES: deal_kind(source, THRUM__INDEX_EDGES, column, counts); break;
+	case THRUM__INDEX_NOTES: deal_kind(source, THRUM__INDEX_NOTES, column, counts); break;
+	default: deal_kind(source, THRUM__INDEX_FAILURES, column, counts);
 	}
 }
 
-static int make_track(const struct source *source, int kind)
+static int make_column(const struct source *source, int kind)
 {
-	struct thrum__index *tracks = source->tracks;
-	struct thrum__index_column *track = &tracks->track[kind];
+	struct thrum__index *index = source->index;
+	struct thrum__index_column *column = &index->column[kind];
 	bool is_long = kind == THRUM__INDEX_UNITS || kind == THRUM__INDEX_RUNS;
 	uint64_t sum = 0;
 
-	track->rows = track->row_room = tracks->rows;
-	track->row = calloc(tracks->rows + 1ull, sizeof(*track->row));
-	if (!track->row)
+	column->tracks = column->track_room = index->tracks;
+	column->track = calloc(index->tracks + 1ull, sizeof(*column->track));
+	if (!column->track)
 		return -THRUM_E_MEMORY;
-	deal(source, kind, track, true);
-	for (uint32_t row = 0; row < tracks->rows; row++) {
-		uint32_t count = track->row[row].last;
+	deal(source, kind, column, true);
+	for (uint32_t track = 0; track < index->tracks; track++) {
+		uint32_t count = column->track[track].last;
 
-		track->row[row] = (struct thrum__extent){(uint32_t)sum, (uint32_t)sum};
+		column->track[track] = (struct thrum__index_extent){(uint32_t)sum, (uint32_t)sum};
 		sum += count;
 	}
 	if (sum >= UINT32_MAX)
 		return -THRUM_E_MEMORY;
-	track->count = (uint32_t)sum;
-	track->start = thrum__index_allocate(sum, sizeof(*track->start));
-	track->item = thrum__index_allocate(sum, sizeof(*track->item));
+	column->count = (uint32_t)sum;
+	column->start = thrum__index_allocate(sum, sizeof(*column->start));
+	column->item = thrum__index_allocate(sum, sizeof(*column->item));
 	if (is_long)
-		track->end = thrum__index_allocate(sum, sizeof(*track->end));
-	if (!track->start || !track->item || (is_long && !track->end))
+		column->end = thrum__index_allocate(sum, sizeof(*column->end));
+	if (!column->start || !column->item || (is_long && !column->end))
 		return -THRUM_E_MEMORY;
-	deal(source, kind, track, false);
+	deal(source, kind, column, false);
 
-	int error = tidy(track);
+	int error = tidy(column);
 
 	if (!error)
-		error = thrum__index_column_index(track);
-	return error ? error : thrum__index_blocks_grow(tracks, track);
+		error = thrum__index_column_index(column);
+	return error ? error : thrum__index_blocks_grow(index, column);
 }
 
-/* ---- Of all rows ----------------------------------------------------------------------------- */
+/* ---- Of all tracks ----------------------------------------------------------------------------- */
 
 bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 {
@@ -262,10 +263,10 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 }
 
 /* The union of those that have ended; one that is open goes to the end. */
-static bool unite_runs(struct thrum__index *tracks, const struct thrum__model *model,
+static bool unite_runs(struct thrum__index *index, const struct thrum__model *model,
 	struct unions *all)
 {
-	tracks->since = INT64_MAX;
+	index->since = INT64_MAX;
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
 		if (!thrum__model_has_row(&model->runs, i)) {
 			i |= THRUM__BLOCK_MASK;
@@ -277,7 +278,7 @@ static bool unite_runs(struct thrum__index *tracks, const struct thrum__model *m
 		if (thrum__index_is_own(model, i) || end < model->forgotten)
 			continue;
 		if (THRUM__RUN(model, i, end) == THRUM__OPEN)
-			tracks->since = start < tracks->since ? start : tracks->since;
+			index->since = start < index->since ? start : index->since;
 		else if (!unite(all, start, end > start ? end : start))
 			return false;
 	}
@@ -308,27 +309,27 @@ static bool unite_late(struct unions *all)
 	return is_fine;
 }
 
-static int make_union(struct thrum__index *tracks, const struct thrum__model *model)
+static int make_union(struct thrum__index *index, const struct thrum__model *model)
 {
 	struct unions all = {0};
-	struct thrum__index_column *track = &tracks->all;
+	struct thrum__index_column *column = &index->all;
 	int error = -THRUM_E_MEMORY;
 
-	if (!unite_runs(tracks, model, &all) || (all.late_count && !unite_late(&all)))
+	if (!unite_runs(index, model, &all) || (all.late_count && !unite_late(&all)))
 		goto end;
-	track->rows = track->row_room = 1;
-	track->count = all.count;
-	track->row = calloc(2, sizeof(*track->row));
-	track->start = thrum__index_allocate(all.count, sizeof(*track->start));
-	track->end = thrum__index_allocate(all.count, sizeof(*track->end));
-	if (!track->row || !track->start || !track->end)
+	column->tracks = column->track_room = 1;
+	column->count = all.count;
+	column->track = calloc(2, sizeof(*column->track));
+	column->start = thrum__index_allocate(all.count, sizeof(*column->start));
+	column->end = thrum__index_allocate(all.count, sizeof(*column->end));
+	if (!column->track || !column->start || !column->end)
 		goto end;
-	track->row[0].last = all.count;
+	column->track[0].last = all.count;
 	for (uint32_t i = 0; i < all.count; i++) {
-		track->start[i] = all.pieces[i].start;
-		track->end[i] = all.pieces[i].end;
+		column->start[i] = all.pieces[i].start;
+		column->end[i] = all.pieces[i].end;
 	}
-	error = thrum__index_column_index(track);
+	error = thrum__index_column_index(column);
 end:
 	free(all.pieces);
 	free(all.late);
@@ -339,88 +340,88 @@ end:
  * how many there are. */
 static int make_lives(const struct source *source)
 {
-	struct thrum__index *tracks = source->tracks;
-	const struct thrum__index_column *track = &tracks->track[THRUM__INDEX_UNITS];
-	struct thrum__timeline_piece *pieces = (uint64_t)track->count * 2 <
+	struct thrum__index *index = source->index;
+	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
+	struct thrum__timeline_piece *pieces = (uint64_t)column->count * 2 <
 			SIZE_MAX / sizeof(*pieces)
-		? malloc((2 * (size_t)track->count + 1) * sizeof(*pieces))
+		? malloc((2 * (size_t)column->count + 1) * sizeof(*pieces))
 		: NULL;
 	int64_t before = thrum__base_time_clamp(source->model->forgotten);
 	uint32_t starts = 0, ends = 0;
 	int error = pieces ? 0 : -THRUM_E_MEMORY;
 
-	for (uint32_t i = 0; i < track->count && !error; i++) {
-		if (track->start[i] < before)
-			tracks->older++;
+	for (uint32_t i = 0; i < column->count && !error; i++) {
+		if (column->start[i] < before)
+			index->older++;
 		else
-			pieces[starts++].start = track->start[i];
+			pieces[starts++].start = column->start[i];
 	}
 	if (!error)
-		error = thrum__index_times_add(&tracks->starts, pieces, starts);
-	for (uint32_t i = 0; i < track->count && !error; i++)
-		if (!thrum__index_lasts(source->model, source->layout, track->item[i]))
-			pieces[ends++].start = track->end[i];
-	tracks->lasting = track->count - ends;
+		error = thrum__index_times_add(&index->starts, pieces, starts);
+	for (uint32_t i = 0; i < column->count && !error; i++)
+		if (!thrum__index_lasts(source->model, source->layout, column->item[i]))
+			pieces[ends++].start = column->end[i];
+	index->lasting = column->count - ends;
 	if (!error)
-		error = thrum__index_times_add(&tracks->ends, pieces, ends);
-	thrum__index_times_count(&tracks->starts);
-	thrum__index_times_count(&tracks->ends);
+		error = thrum__index_times_add(&index->ends, pieces, ends);
+	thrum__index_times_count(&index->starts);
+	thrum__index_times_count(&index->ends);
 	free(pieces);
 	return error;
 }
 
-void thrum__index_want(struct thrum__index *tracks, const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout, uint32_t unit)
+void thrum__index_want(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout, uint32_t unit)
 {
 	const struct thrum__layout_unit *u = &layout->units[unit];
 
-	if (u->row == THRUM__NONE || !thrum__layout_lasts(layout, unit) ||
+	if (u->track == THRUM__NONE || !thrum__layout_lasts(layout, unit) ||
 		!thrum__model_is_stuck(model, thrum__model_heir(model, u->task)))
 		return;
-	uint32_t row = thrum__layout_row(layout, unit);
+	uint32_t track = thrum__layout_track(layout, unit);
 
-	tracks->wanted[row / 8] |= (uint8_t)(1u << row % 8);
+	index->wanted[track / 8] |= (uint8_t)(1u << track % 8);
 }
 
 static int mark_wanted(const struct source *source)
 {
-	struct thrum__index *tracks = source->tracks;
+	struct thrum__index *index = source->index;
 
-	tracks->wanted = calloc(tracks->rows / 8 + 1u, 1);
-	for (uint32_t i = 0; tracks->wanted && i < source->layout->unit_count; i++)
-		thrum__index_want(tracks, source->model, source->layout, i);
-	return tracks->wanted ? 0 : -THRUM_E_MEMORY;
+	index->wanted = calloc(index->tracks / 8 + 1u, 1);
+	for (uint32_t i = 0; index->wanted && i < source->layout->unit_count; i++)
+		thrum__index_want(index, source->model, source->layout, i);
+	return index->wanted ? 0 : -THRUM_E_MEMORY;
 }
 
-/* In which row each task is. */
+/* In which track each task is. */
 static int note_tasks(const struct source *source)
 {
-	struct thrum__index *tracks = source->tracks;
+	struct thrum__index *index = source->index;
 	const struct thrum__model_rows *tasks = &source->model->tasks;
 
-	tracks->task_row.width = 1;
-	int error = thrum__timeline_cells_follow(&tracks->task_row, source->model, tasks->first);
+	index->task_track.width = 1;
+	int error = thrum__timeline_cells_follow(&index->task_track, source->model, tasks->first);
 
 	for (uint32_t i = tasks->first; i < source->layout->task_count && !error; i++) {
 		uint32_t unit = thrum__layout_unit(source->layout, i);
 
 		if (!thrum__model_has_row(tasks, i))
 			i |= THRUM__BLOCK_MASK;
-		else if (unit != THRUM__NONE && source->layout->units[unit].row != THRUM__NONE)
-			*thrum__timeline_cell(&tracks->task_row,
-				i) = thrum__layout_row(source->layout, unit);
+		else if (unit != THRUM__NONE && source->layout->units[unit].track != THRUM__NONE)
+			*thrum__timeline_cell(&index->task_track,
+				i) = thrum__layout_track(source->layout, unit);
 	}
 	return error;
 }
 
-int thrum__index_create(const struct thrum__model *model,
-	const struct thrum__format_lay_out *layout, struct thrum__index **tracks)
+int thrum__index_create(const struct thrum__model *model, const struct thrum__layout *layout,
+	struct thrum__index **index)
 {
-	return thrum__index_make(model, layout, NULL, NULL, tracks);
+	return thrum__index_make(model, layout, NULL, NULL, index);
 }
 
-int thrum__index_make(const struct thrum__model *model, const struct thrum__format_lay_out *layout,
-	bool (*progress)(void *context, double part), void *context, struct thrum__index **tracks)
+int thrum__index_make(const struct thrum__model *model, const struct thrum__layout *layout,
+	bool (*progress)(void *context, double part), void *context, struct thrum__index **index)
 {
 	struct thrum__index *made = calloc(1, sizeof(*made));
 	struct source source = {made, model, layout};
@@ -428,11 +429,11 @@ int thrum__index_make(const struct thrum__model *model, const struct thrum__form
 
 	if (!made)
 		return -THRUM_E_MEMORY;
-	made->rows = layout->rows;
+	made->tracks = layout->tracks;
 	made->end = thrum__base_time_clamp(model->end);
 	error = note_tasks(&source);
 	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
-		error = make_track(&source, kind);
+		error = make_column(&source, kind);
 		if (!error && progress &&
 			!progress(context, (kind + 1) / (THRUM__INDEX_KINDS + 2.0)))
 			error = 1;
@@ -447,40 +448,40 @@ int thrum__index_make(const struct thrum__model *model, const struct thrum__form
 		thrum__index_destroy(made);
 		return error;
 	}
-	*tracks = made;
+	*index = made;
 	return 0;
 }
 
-void thrum__index_finish(struct thrum__index *tracks)
+void thrum__index_finish(struct thrum__index *index)
 {
 	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
-		thrum__index_column_finish(&tracks->track[kind]);
-	thrum__index_column_finish(&tracks->all);
-	thrum__index_times_finish(&tracks->starts);
-	thrum__index_times_finish(&tracks->ends);
-	thrum__timeline_cells_finish(&tracks->task_row);
-	thrum__follow_past_free(tracks->past);
-	free(tracks->wanted);
-	free(tracks->maker);
+		thrum__index_column_finish(&index->column[kind]);
+	thrum__index_column_finish(&index->all);
+	thrum__index_times_finish(&index->starts);
+	thrum__index_times_finish(&index->ends);
+	thrum__timeline_cells_finish(&index->task_track);
+	thrum__follow_past_free(index->past);
+	free(index->wanted);
+	free(index->maker);
 }
 
-void thrum__index_destroy(struct thrum__index *tracks)
+void thrum__index_destroy(struct thrum__index *index)
 {
-	if (!tracks)
+	if (!index)
 		return;
-	thrum__index_finish(tracks);
-	free(tracks);
+	thrum__index_finish(index);
+	free(index);
 }
 
-size_t thrum__index_memory(const struct thrum__index *tracks)
+size_t thrum__index_memory(const struct thrum__index *index)
 {
-	size_t sum = sizeof(*tracks) + thrum__index_column_memory(&tracks->all) +
-		thrum__index_times_memory(&tracks->starts) +
-		thrum__index_times_memory(&tracks->ends) +
-		thrum__timeline_cells_memory(&tracks->task_row) +
-		thrum__follow_past_memory(tracks->past) + tracks->rows / 8;
+	size_t sum = sizeof(*index) + thrum__index_column_memory(&index->all) +
+		thrum__index_times_memory(&index->starts) +
+		thrum__index_times_memory(&index->ends) +
+		thrum__timeline_cells_memory(&index->task_track) +
+		thrum__follow_past_memory(index->past) + index->tracks / 8;
 
 	for (int kind = 0; kind < THRUM__INDEX_KINDS; kind++)
-		sum += thrum__index_column_memory(&tracks->track[kind]);
+		sum += thrum__index_column_memory(&index->column[kind]);
 	return sum;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Walking over stretches of one row, or of many as if they were one. */
+/* Walking over stretches of one track, or of many as if they were one. */
 #include "timeline/index/parts.h"
 
-/* Puts what comes next in a row or block into its cursor, and moves that behind it. */
+/* Puts what comes next in a track or block into its cursor, and moves that behind it. */
 static void advance(struct thrum__index_walk *walk, unsigned i)
 {
-	const struct thrum__index_column *track = &walk->tracks->track[walk->kind];
+	const struct thrum__index_column *column = &walk->index->column[walk->kind];
 	struct thrum__index_stretch *next = &walk->cursor[i].next;
 	uint32_t at = walk->cursor[i].at;
 
@@ -14,7 +14,7 @@ static void advance(struct thrum__index_walk *walk, unsigned i)
 		return;
 	}
 	if (walk->level > 0) {
-		const struct thrum__sum *sum = &track->level[walk->level - 1].sums[at];
+		const struct thrum__index_sum *sum = &column->level[walk->level - 1].sums[at];
 
 		*next = (struct thrum__index_stretch){
 			.start = sum->start,
@@ -26,22 +26,22 @@ static void advance(struct thrum__index_walk *walk, unsigned i)
 		walk->cursor[i].at = at + 1;
 		return;
 	}
-	uint32_t last = thrum__index_column_gap(track, at, walk->cursor[i].end, walk->gap);
+	uint32_t last = thrum__index_column_gap(column, at, walk->cursor[i].end, walk->gap);
 
 	*next = (struct thrum__index_stretch){
-		.start = track->start[at],
-		.end = thrum__index_column_end(track, last),
+		.start = column->start[at],
+		.end = thrum__index_column_end(column, last),
 		.count = last - at + 1ull,
-		.item = track->item[at],
+		.item = column->item[at],
 	};
 	if (last == at)
 		next->busy = next->end - next->start;
-	else if (track->end)
-		next->busy = thrum__index_column_busy(track, at, last + 1);
+	else if (column->end)
+		next->busy = thrum__index_column_busy(column, at, last + 1);
 	walk->cursor[i].at = last + 1;
 }
 
-static uint32_t sum_at(const struct thrum__sum *sums, uint32_t from, uint32_t to, bool by_end,
+static uint32_t sum_at(const struct thrum__index_sum *sums, uint32_t from, uint32_t to, bool by_end,
 	int64_t time)
 {
 	while (from < to) {
@@ -55,21 +55,22 @@ static uint32_t sum_at(const struct thrum__sum *sums, uint32_t from, uint32_t to
 	return from;
 }
 
-/* Adds a row, or a block, to what is walked over, if there is anything in from … to. */
-static void add(struct thrum__index_walk *walk, const struct thrum__index_column *track,
+/* Adds a track, or a block, to what is walked over, if there is anything in from … to. */
+static void add(struct thrum__index_walk *walk, const struct thrum__index_column *column,
 	uint32_t node, int64_t from, int64_t to)
 {
-	const struct thrum__level *level = walk->level ? &track->level[walk->level - 1] : NULL;
-	uint32_t at = level ? level->block[node].first : track->row[node].first;
-	uint32_t end = level ? at + level->block[node].count : track->row[node].last;
+	const struct thrum__index_level *level = walk->level ? &column->level[walk->level - 1]
+							     : NULL;
+	uint32_t at = level ? level->block[node].first : column->track[node].first;
+	uint32_t end = level ? at + level->block[node].count : column->track[node].last;
 	int64_t behind = to < INT64_MAX ? to + 1 : to;
 
 	if (level) {
 		at = sum_at(level->sums, at, end, true, from);
 		end = sum_at(level->sums, at, end, false, behind);
 	} else {
-		at = thrum__index_column_end_at(track, at, end, from);
-		end = thrum__index_column_start_at(track, at, end, behind);
+		at = thrum__index_column_end_at(column, at, end, from);
+		end = thrum__index_column_start_at(column, at, end, behind);
 	}
 	if (at >= end)
 		return;
@@ -78,29 +79,29 @@ static void add(struct thrum__index_walk *walk, const struct thrum__index_column
 	advance(walk, walk->count++);
 }
 
-void thrum__index_walk_begin(struct thrum__index_walk *walk, const struct thrum__index *tracks,
-	int kind, uint32_t row, uint32_t rows, int64_t from, int64_t to, int64_t gap)
+void thrum__index_walk_begin(struct thrum__index_walk *walk, const struct thrum__index *index,
+	int kind, uint32_t track, uint32_t tracks, int64_t from, int64_t to, int64_t gap)
 {
-	const struct thrum__index_column *track = &tracks->track[kind];
+	const struct thrum__index_column *column = &index->column[kind];
 	unsigned shift = 0;
 
-	walk->tracks = tracks;
+	walk->index = index;
 	walk->kind = kind;
 	walk->gap = gap;
 	walk->level = 0;
 	walk->count = 0;
-	if (row >= tracks->rows)
+	if (track >= index->tracks)
 		return;
-	if (rows > tracks->rows - row)
-		rows = tracks->rows - row;
-	for (; rows >> shift >= THRUM__FAN && walk->level < track->levels; walk->level++)
+	if (tracks > index->tracks - track)
+		tracks = index->tracks - track;
+	for (; tracks >> shift >= THRUM__FAN && walk->level < column->levels; walk->level++)
 		shift += THRUM__FAN_SHIFT;
-	uint32_t first = row >> shift, end = (row + rows) >> shift;
+	uint32_t first = track >> shift, end = (track + tracks) >> shift;
 
-	if (row + rows == tracks->rows)
-		end = ((tracks->rows - 1) >> shift) + 1;
+	if (track + tracks == index->tracks)
+		end = ((index->tracks - 1) >> shift) + 1;
 	for (; first < end && walk->count < THRUM__BLOCK_CURSORS; first++)
-		add(walk, track, first, from, to);
+		add(walk, column, first, from, to);
 }
 
 static unsigned earliest(const struct thrum__index_walk *walk)

@@ -20,10 +20,10 @@ static int64_t near(const struct thrum__model *model)
 	return ran < model->end ? ran / PART : model->end / PART;
 }
 
-static int64_t start_of(const struct thrum__format_lay_out *layout,
-	const struct thrum__model *model, uint32_t task)
+static int64_t start_of(const struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t task)
 {
-	/* Nobody knows since when they have been there: they don't take rows for that. */
+	/* Nobody knows since when they have been there: they don't take tracks for that. */
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
 
 	return layout->simplify && !is_old ? THRUM__TASK(model, task, start)
@@ -35,7 +35,7 @@ static bool is_pending(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, task, end) == THRUM__OPEN;
 }
 
-void thrum__layout_occupied(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t unit, int64_t *start, int64_t *end)
 {
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
@@ -55,7 +55,7 @@ void thrum__layout_occupied(struct thrum__format_lay_out *layout, const struct t
 	*end = (*end > *start ? *end : *start) + 1;
 }
 
-void thrum__layout_touch(struct thrum__format_lay_out *layout, uint32_t unit)
+void thrum__layout_touch(struct thrum__layout *layout, uint32_t unit)
 {
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
 
@@ -68,8 +68,8 @@ void thrum__layout_touch(struct thrum__format_lay_out *layout, uint32_t unit)
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
 /* Lets a unit's stretch hold what a task of it did. */
-static void stretch(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit, uint32_t task)
+static void stretch(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
+	uint32_t task)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
@@ -90,7 +90,7 @@ static void stretch(struct thrum__format_lay_out *layout, const struct thrum__mo
 	extra->is_wanted |= (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE) != 0;
 }
 
-void thrum__layout_log(struct thrum__format_lay_out *layout, uint32_t task)
+void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t *grown = NULL;
@@ -109,8 +109,8 @@ void thrum__layout_log(struct thrum__format_lay_out *layout, uint32_t task)
 	grown[layout->adopted_count++] = task;
 }
 
-static void adopt(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit, uint32_t task)
+static void adopt(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
+	uint32_t task)
 {
 	thrum__timeline_cell(&layout->tasks, task)[THRUM__CELL_UNIT] = unit;
 	layout->placer->extra[unit].tail = task;
@@ -118,17 +118,17 @@ static void adopt(struct thrum__format_lay_out *layout, const struct thrum__mode
 	thrum__layout_log(layout, task);
 }
 
-/* A unit becomes the rest of another's chain. The whole has the row of the first of them that had
+/* A unit becomes the rest of another's chain. The whole has the track of the first of them that had
  * one. */
-static void absorb(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit, uint32_t other)
+static void absorb(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
+	uint32_t other)
 {
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
 	const struct thrum__layout_extra *gone = &layout->placer->extra[other];
 	uint32_t task = layout->units[other].task;
 
 	thrum__layout_stand(layout, other);
-	if (layout->units[unit].row == THRUM__NONE && extra->wish == THRUM__NONE &&
+	if (layout->units[unit].track == THRUM__NONE && extra->wish == THRUM__NONE &&
 		gone->wish != THRUM__NONE) {
 		extra->wish = gone->wish;
 		layout->units[unit].group = layout->units[other].group;
@@ -149,8 +149,7 @@ static void absorb(struct thrum__format_lay_out *layout, const struct thrum__mod
 }
 
 /* Lets a chain go on as far as it goes. What several tasks became is `claimed` by the first. */
-static void follow(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit)
+static void follow(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	for (;;) {
 		uint32_t tail = layout->placer->extra[unit].tail;
@@ -173,8 +172,7 @@ static void follow(struct thrum__format_lay_out *layout, const struct thrum__mod
 	}
 }
 
-static void begin(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t task)
+static void begin(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t unit = placer->free_count ? placer->free[--placer->free_count]
@@ -185,7 +183,7 @@ static void begin(struct thrum__format_lay_out *layout, const struct thrum__mode
 		.end = INT64_MIN,
 		.task = task,
 		.parent = THRUM__NONE,
-		.row = THRUM__NONE,
+		.track = THRUM__NONE,
 	};
 	placer->extra[unit] = (struct thrum__layout_extra){
 		.busy = INT64_MIN,
@@ -211,7 +209,7 @@ static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 }
 
 /* For units of all new tasks. */
-static int make_room(struct thrum__format_lay_out *layout, const struct thrum__model *model)
+static int make_room(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t count = (uint64_t)layout->unit_count + (model->tasks.count - layout->task_count);
@@ -242,8 +240,7 @@ static int make_room(struct thrum__format_lay_out *layout, const struct thrum__m
 	return error;
 }
 
-static void claim(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t task)
+static void claim(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t next = THRUM__TASK(model, task, became);
 
@@ -259,7 +256,7 @@ static void claim(struct thrum__format_lay_out *layout, const struct thrum__mode
 
 /* Makes units of the tasks from `first` on: those that no other becomes begin one; what is left
  * then are circles, which begin anywhere. */
-static void begin_all(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static void begin_all(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t first)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
@@ -285,7 +282,7 @@ static void begin_all(struct thrum__format_lay_out *layout, const struct thrum__
 		}
 }
 
-static void find_parents(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static void find_parents(struct thrum__layout *layout, const struct thrum__model *model,
 	const uint32_t *units, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -293,7 +290,7 @@ static void find_parents(struct thrum__format_lay_out *layout, const struct thru
 			thrum__layout_find_parent(layout, model, units[i]);
 }
 
-int thrum__layout_collect(struct thrum__format_lay_out *layout, const struct thrum__model *model)
+int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t first = layout->task_count, fresh = placer->fresh_count;
@@ -318,7 +315,7 @@ int thrum__layout_collect(struct thrum__format_lay_out *layout, const struct thr
 	return first == 0 ? thrum__layout_sweep(layout) : 0;
 }
 
-int thrum__layout_gather(struct thrum__format_lay_out *layout)
+int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
@@ -332,7 +329,8 @@ int thrum__layout_gather(struct thrum__format_lay_out *layout)
 		uint32_t unit = placer->fresh[i];
 		struct thrum__layout_extra *extra = &placer->extra[unit];
 
-		extra->is_fresh = units[unit].row == THRUM__NONE && units[unit].task != THRUM__NONE;
+		extra->is_fresh = units[unit].track == THRUM__NONE &&
+			units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
 			pieces[count++] = (struct thrum__timeline_piece){.start = units[unit].start,
@@ -347,7 +345,7 @@ int thrum__layout_gather(struct thrum__format_lay_out *layout)
 }
 
 /* Whether a unit may still change: it is pending, or a run of it hasn't ended. */
-static bool is_open(const struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static bool is_open(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t unit)
 {
 	const struct thrum__layout_extra *extra = &layout->placer->extra[unit];
@@ -356,7 +354,7 @@ static bool is_open(const struct thrum__format_lay_out *layout, const struct thr
 		(is_pending(model, extra->tail) || extra->busy == THRUM__OPEN);
 }
 
-int thrum__layout_keep_open(struct thrum__format_lay_out *layout, const struct thrum__model *model)
+int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t most = (uint64_t)placer->open_count + placer->fresh_count;
@@ -378,7 +376,7 @@ int thrum__layout_keep_open(struct thrum__format_lay_out *layout, const struct t
 		uint32_t unit = placer->fresh[i];
 		struct thrum__layout_extra *extra = &placer->extra[unit];
 
-		extra->is_fresh = layout->units[unit].row == THRUM__NONE &&
+		extra->is_fresh = layout->units[unit].track == THRUM__NONE &&
 			layout->units[unit].task != THRUM__NONE;
 		if (extra->is_fresh)
 			placer->fresh[left++] = unit;

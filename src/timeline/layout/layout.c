@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tasks to units, units to rows. Parents come before their children, and of these the latest first:
+ * Tasks to units, units to tracks. Parents come before their children, and of these the latest first:
  * so the line that creates a child passes only siblings that begin later, and crosses none. Each
- * takes the first row below its parent's that is free for as long as it lives. When its parent has
- * ended by then, the parent's row is free again, and rows from one above it are good: a loop whose
- * iterations create each other goes back and forth between two rows rather than walk down. The
- * parent's own row is left to the edge between the two.
+ * takes the first track below its parent's that is free for as long as it lives. When its parent has
+ * ended by then, the parent's track is free again, and tracks from one above it are good: a loop whose
+ * iterations create each other goes back and forth between two tracks rather than walk down. The
+ * parent's own track is left to the edge between the two.
  */
 #include "base/array.h"
 #include "timeline/layout/parts.h"
@@ -20,9 +20,9 @@
 #define STEP 1024
 #define CHECKED_MOST 200000
 
-int thrum__layout_create(bool simplify, bool by_lane, struct thrum__format_lay_out **layout)
+int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **layout)
 {
-	struct thrum__format_lay_out *made = calloc(1, sizeof(*made));
+	struct thrum__layout *made = calloc(1, sizeof(*made));
 	struct thrum__layout_placer *placer = calloc(1, sizeof(*placer));
 
 	if (!made || !placer) {
@@ -38,7 +38,7 @@ int thrum__layout_create(bool simplify, bool by_lane, struct thrum__format_lay_o
 	return 0;
 }
 
-void thrum__layout_destroy(struct thrum__format_lay_out *layout)
+void thrum__layout_destroy(struct thrum__layout *layout)
 {
 	if (!layout)
 		return;
@@ -62,13 +62,13 @@ void thrum__layout_destroy(struct thrum__format_lay_out *layout)
 	free(layout);
 }
 
-bool thrum__layout_lasts(const struct thrum__format_lay_out *layout, uint32_t unit)
+bool thrum__layout_lasts(const struct thrum__layout *layout, uint32_t unit)
 {
 	return layout->placer->extra[unit].lasts;
 }
 
-uint32_t thrum__layout_next(const struct thrum__format_lay_out *layout,
-	const struct thrum__model *model, uint32_t task)
+uint32_t thrum__layout_next(const struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t task)
 {
 	const uint32_t *cell = thrum__timeline_cell(&layout->tasks, task);
 	uint32_t next = cell && cell[THRUM__CELL_UNIT] != THRUM__NONE ? cell[THRUM__CELL_NEXT]
@@ -80,7 +80,7 @@ uint32_t thrum__layout_next(const struct thrum__format_lay_out *layout,
 		: THRUM__NONE;
 }
 
-size_t thrum__layout_memory(const struct thrum__format_lay_out *layout)
+size_t thrum__layout_memory(const struct thrum__layout *layout)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
 	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
@@ -97,8 +97,8 @@ size_t thrum__layout_memory(const struct thrum__format_lay_out *layout)
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-static int group_of(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t lane, uint32_t *group)
+static int group_of(struct thrum__layout *layout, const struct thrum__model *model, uint32_t lane,
+	uint32_t *group)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 
@@ -139,31 +139,31 @@ static int group_of(struct thrum__format_lay_out *layout, const struct thrum__mo
 }
 
 /* Where the groups lie in the picture: in the order of the lanes. */
-static void stack_groups(struct thrum__format_lay_out *layout)
+static void stack_groups(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 
-	layout->rows = 0;
+	layout->tracks = 0;
 	for (uint32_t lane = 0; lane < placer->lanes; lane++) {
 		uint32_t i = placer->group_of_lane[lane];
 
 		if (i == THRUM__NONE)
 			continue;
 		layout->groups[i].lane = layout->group_count > 1 ? lane : THRUM__NONE;
-		layout->is_shifted |= layout->groups[i].first_row != layout->rows;
-		layout->groups[i].first_row = layout->rows;
-		layout->groups[i].rows = placer->piles[i].rows;
-		layout->rows += placer->piles[i].rows;
+		layout->is_shifted |= layout->groups[i].first_track != layout->tracks;
+		layout->groups[i].first_track = layout->tracks;
+		layout->groups[i].tracks = placer->piles[i].tracks;
+		layout->tracks += placer->piles[i].tracks;
 	}
 }
 
-/* ---- One unit's row -------------------------------------------------------------------------- */
+/* ---- One unit's track -------------------------------------------------------------------------- */
 
 /*
  * Whether an ancestor is to be seen beside the unit. One that ends as the unit takes over, so that
  * both share but an eighth of either's life, isn't: the turns of a loop are like that.
  */
-static bool is_beside(const struct thrum__format_lay_out *layout, uint32_t ancestor, uint32_t unit)
+static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uint32_t unit)
 {
 	const struct thrum__layout_seat *old = &layout->placer->seats[ancestor];
 	const struct thrum__layout_seat *new = &layout->placer->seats[unit];
@@ -174,21 +174,21 @@ static bool is_beside(const struct thrum__format_lay_out *layout, uint32_t ances
 }
 
 /* The nearest ancestor that is alive beside the unit, or NONE. */
-static uint32_t anchor_of(const struct thrum__format_lay_out *layout, uint32_t unit)
+static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
 {
 	uint32_t at = layout->units[unit].parent;
 
 	for (int i = 0; i < CLIMB && at != THRUM__NONE && !is_beside(layout, at, unit); i++)
 		at = layout->units[at].task == THRUM__NONE ? layout->units[at].parent
 							   : layout->placer->extra[at].anchor;
-	return at != THRUM__NONE && layout->units[at].row != THRUM__NONE &&
+	return at != THRUM__NONE && layout->units[at].track != THRUM__NONE &&
 			layout->units[at].group == layout->units[unit].group
 		? at
 		: THRUM__NONE;
 }
 
-/* The first row that is free for the unit, by the rules at the top. */
-static uint32_t row_for(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+/* The first track that is free for the unit, by the rules at the top. */
+static uint32_t track_for(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t unit)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -201,83 +201,82 @@ static uint32_t row_for(struct thrum__format_lay_out *layout, const struct thrum
 	if (extra->wish != THRUM__NONE &&
 		thrum__layout_pile_fits(pile, placer->seats, extra->wish, seat->start, seat->end))
 		return extra->wish;
-	/* The top row is the lane's own task's. */
+	/* The top track is the lane's own task's. */
 	if (!model->is_mirage && !extra->is_lane)
 		from = 1;
 	extra->anchor = extra->is_lane ? THRUM__NONE : anchor_of(layout, unit);
 	if (extra->anchor != THRUM__NONE)
-		from = layout->units[extra->anchor].row + 1;
+		from = layout->units[extra->anchor].track + 1;
 	if (u->parent != THRUM__NONE && !extra->is_lane && extra->anchor != u->parent &&
 		layout->units[u->parent].group == u->group &&
-		layout->units[u->parent].row != THRUM__NONE) {
-		skip = layout->units[u->parent].row;
+		layout->units[u->parent].track != THRUM__NONE) {
+		skip = layout->units[u->parent].track;
 		if (skip > from + 1)
 			from = skip - 1;
 	}
 	return thrum__layout_pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
 }
 
-static int sit(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit)
+static int sit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
 	struct thrum__layout_pile *pile = &layout->placer->piles[u->group];
-	uint32_t row = row_for(layout, model, unit);
-	int error = thrum__layout_pile_reserve(pile, row);
+	uint32_t track = track_for(layout, model, unit);
+	int error = thrum__layout_pile_reserve(pile, track);
 
 	if (error)
 		return error;
-	thrum__layout_pile_insert(pile, layout->placer->seats, row, unit);
-	u->row = row;
+	thrum__layout_pile_insert(pile, layout->placer->seats, track, unit);
+	u->track = track;
 	layout->placer->extra[unit].wish = THRUM__NONE;
 	thrum__layout_touch(layout, unit);
 	return 0;
 }
 
-void thrum__layout_stand(struct thrum__format_lay_out *layout, uint32_t unit)
+void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
 
-	if (u->row == THRUM__NONE)
+	if (u->track == THRUM__NONE)
 		return;
-	thrum__layout_pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->row,
+	thrum__layout_pile_remove(&layout->placer->piles[u->group], layout->placer->seats, u->track,
 		unit);
-	layout->placer->extra[unit].wish = u->row;
-	u->row = THRUM__NONE;
+	layout->placer->extra[unit].wish = u->track;
+	u->track = THRUM__NONE;
 	thrum__layout_touch(layout, unit);
 }
 
 /* ---- An update ------------------------------------------------------------------------------- */
 
 /*
- * Units that had a row and live longer or shorter than was thought: first those that need less,
- * then those that need more. The latter stand up when their row has no room, and are placed with
+ * Units that had a track and live longer or shorter than was thought: first those that need less,
+ * then those that need more. The latter stand up when their track has no room, and are placed with
  * the new ones.
  */
-static int fit_open(struct thrum__format_lay_out *layout, const struct thrum__model *model)
+static int fit_open(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 
 	for (int grows = 0; grows < 2; grows++) {
 		for (uint32_t i = 0; i < placer->open_count; i++) {
-			uint32_t unit = placer->open[i], row = layout->units[unit].row;
+			uint32_t unit = placer->open[i], track = layout->units[unit].track;
 			struct thrum__layout_pile *pile = &placer->piles[layout->units[unit].group];
 			struct thrum__layout_seat *seat = &placer->seats[unit];
 			int64_t start, end;
 
-			if (row == THRUM__NONE)
+			if (track == THRUM__NONE)
 				continue;
 			thrum__layout_occupied(layout, model, unit, &start, &end);
 			if ((start == seat->start && end == seat->end) ||
 				(!grows && (start < seat->start || end > seat->end)))
 				continue;
 			if (start == seat->start &&
-				thrum__layout_pile_stretch(pile, placer->seats, row, unit, end))
+				thrum__layout_pile_stretch(pile, placer->seats, track, unit, end))
 				continue;
 			thrum__layout_stand(layout, unit);
 			seat->start = start;
 			seat->end = end;
-			if (thrum__layout_pile_fits(pile, placer->seats, row, start, end)) {
+			if (thrum__layout_pile_fits(pile, placer->seats, track, start, end)) {
 				int error = sit(layout, model, unit);
 
 				if (error)
@@ -303,11 +302,11 @@ static void turn(uint32_t *units, uint32_t count)
 
 /*
  * Of units by their start, those that are alive together are placed latest first, so that lines of
- * creations cross none; but before those that begin after an end: else each row's free stretch
+ * creations cross none; but before those that begin after an end: else each track's free stretch
  * would lie in its middle, and be hard to find.
  */
-static void order(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t *stack, uint32_t count)
+static void order(struct thrum__layout *layout, const struct thrum__model *model, uint32_t *stack,
+	uint32_t count)
 {
 	turn(stack, count);
 	for (uint32_t last = count, i; last > 0; last = i) {
@@ -326,9 +325,9 @@ static void order(struct thrum__format_lay_out *layout, const struct thrum__mode
 }
 
 /* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
- * lanes' own; those without a parent, the earliest first; children of units that have rows. The
+ * lanes' own; those without a parent, the earliest first; children of units that have tracks. The
  * others go into their parents' lists, the earliest first. */
-static uint32_t push_roots(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t *stack)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -340,7 +339,7 @@ static uint32_t push_roots(struct thrum__format_lay_out *layout, const struct th
 		uint32_t unit = placer->fresh[i];
 
 		if (!placer->extra[unit].is_lane && units[unit].parent != THRUM__NONE &&
-			units[units[unit].parent].row != THRUM__NONE)
+			units[units[unit].parent].track != THRUM__NONE)
 			stack[depth++] = unit;
 	}
 	order(layout, model, stack, depth);
@@ -352,7 +351,7 @@ static uint32_t push_roots(struct thrum__format_lay_out *layout, const struct th
 				continue;
 			if (parent == THRUM__NONE || lanes) {
 				stack[depth++] = unit;
-			} else if (units[parent].row == THRUM__NONE) {
+			} else if (units[parent].track == THRUM__NONE) {
 				extra[unit].sibling = extra[parent].child;
 				extra[parent].child = unit;
 			}
@@ -360,8 +359,7 @@ static uint32_t push_roots(struct thrum__format_lay_out *layout, const struct th
 	return depth;
 }
 
-static int place_one(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit)
+static int place_one(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	struct thrum__layout_unit *u = &layout->units[unit];
@@ -383,7 +381,7 @@ static int place_one(struct thrum__format_lay_out *layout, const struct thrum__m
 }
 
 /* Places what is on the stack, and its children. */
-static int place_all(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
 	void *context)
 {
@@ -393,7 +391,7 @@ static int place_all(struct thrum__format_lay_out *layout, const struct thrum__m
 	for (uint32_t done = 1; depth > 0 && !error; done++) {
 		uint32_t unit = stack[--depth], child = extra[unit].child;
 
-		if (layout->units[unit].row != THRUM__NONE)
+		if (layout->units[unit].track != THRUM__NONE)
 			continue;
 		error = place_one(layout, model, unit);
 		for (; child != THRUM__NONE; child = extra[child].sibling)
@@ -405,7 +403,7 @@ static int place_all(struct thrum__format_lay_out *layout, const struct thrum__m
 	return error;
 }
 
-static int place_fresh(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -419,7 +417,7 @@ static int place_fresh(struct thrum__format_lay_out *layout, const struct thrum_
 	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
 		uint32_t unit = placer->fresh[i];
 
-		if (layout->units[unit].row != THRUM__NONE)
+		if (layout->units[unit].track != THRUM__NONE)
 			continue;
 		layout->units[unit].parent = THRUM__NONE;
 		stack[0] = unit;
@@ -429,7 +427,7 @@ static int place_fresh(struct thrum__format_lay_out *layout, const struct thrum_
 	return error;
 }
 
-int thrum__layout_update(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {
 	for (uint32_t i = 0; i < layout->changed_count; i++)

@@ -20,8 +20,8 @@ struct thrum__layout_extra {
 	int64_t busy;     /* the end of the last run of it */
 	uint32_t tail;    /* the chain's last task */
 	uint32_t anchor;  /* the nearest ancestor that was alive beside it, or NONE */
-	uint32_t wish;    /* the row that it had, or NONE */
-	uint32_t child;   /* while it is placed: its last child that has no row either, or NONE */
+	uint32_t wish;    /* the track that it had, or NONE */
+	uint32_t child;   /* while it is placed: its last child that has no track either, or NONE */
 	uint32_t sibling; /* the one before it, or NONE */
 	bool is_lane;     /* a lane's own task */
 	bool is_wanted;   /* some task of it should resolve */
@@ -45,7 +45,7 @@ struct thrum__layout_placer {
 	uint32_t free_count;
 	uint32_t *open; /* units that may still change */
 	uint32_t open_count, open_room;
-	uint32_t *fresh; /* units without a row; once gathered, by start; with room for all */
+	uint32_t *fresh; /* units without a track; once gathered, by start; with room for all */
 	uint32_t fresh_count;
 	struct thrum__layout_pile *piles; /* by group */
 	uint32_t group_room;
@@ -54,37 +54,34 @@ struct thrum__layout_placer {
 };
 
 /* Finds out whose child a unit is. */
-void thrum__layout_find_parent(struct thrum__format_lay_out *, const struct thrum__model *,
-	uint32_t unit);
+void thrum__layout_find_parent(struct thrum__layout *, const struct thrum__model *, uint32_t unit);
 
 /* Forgets what the model forgot. */
-void thrum__layout_forget(struct thrum__format_lay_out *, const struct thrum__model *);
+void thrum__layout_forget(struct thrum__layout *, const struct thrum__model *);
 
 /* Makes units of the model's new tasks, lets open ones grow, forgets what is forgotten. */
-THRUM__MUST_USE int thrum__layout_collect(struct thrum__format_lay_out *,
-	const struct thrum__model *);
+THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct thrum__model *);
 
-/* Leaves in `fresh` what has no row, by start. */
-THRUM__MUST_USE int thrum__layout_gather(struct thrum__format_lay_out *);
+/* Leaves in `fresh` what has no track, by start. */
+THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *);
 
 /* Fills `open` again. */
-THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__format_lay_out *,
-	const struct thrum__model *);
+THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__layout *, const struct thrum__model *);
 
-/* What a unit occupies in its row: end > start. */
-void thrum__layout_occupied(struct thrum__format_lay_out *, const struct thrum__model *,
-	uint32_t unit, int64_t *start, int64_t *end);
+/* What a unit occupies in its track: end > start. */
+void thrum__layout_occupied(struct thrum__layout *, const struct thrum__model *, uint32_t unit,
+	int64_t *start, int64_t *end);
 
-/* Takes a unit out of its row, if it has one; it will wish for it. */
-void thrum__layout_stand(struct thrum__format_lay_out *, uint32_t unit);
+/* Takes a unit out of its track, if it has one; it will wish for it. */
+void thrum__layout_stand(struct thrum__layout *, uint32_t unit);
 
 /* Notes that a unit is not what it was. */
-void thrum__layout_touch(struct thrum__format_lay_out *, uint32_t unit);
+void thrum__layout_touch(struct thrum__layout *, uint32_t unit);
 
 /* Notes that a task is in another unit than before. */
-void thrum__layout_log(struct thrum__format_lay_out *, uint32_t task);
+void thrum__layout_log(struct thrum__layout *, uint32_t task);
 
 /* Makes parents what they should be, and numbers free, once there is much to do. */
-THRUM__MUST_USE int thrum__layout_sweep(struct thrum__format_lay_out *);
+THRUM__MUST_USE int thrum__layout_sweep(struct thrum__layout *);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rows as AVL trees of what they hold, and a segment tree over the rows. A row is free for a
+ * Tracks as AVL trees of what they hold, and a segment tree over the tracks. A track is free for a
  * stretch when that lies before all, behind all, or within a gap. The segment tree knows for any
- * rows the best of each of the three: so it goes straight to the first row that is free before or
+ * tracks the best of each of the three: so it goes straight to the first track that is free before or
  * behind, or that has a gap wide enough; only whether that gap lies at the right time has to be
  * looked up.
- * What is put behind all of a row, as in a trace that grows, only joins a list, and so does what is
+ * What is put behind all of a track, as in a trace that grows, only joins a list, and so does what is
  * put between its last ones; the list comes into the tree when something lies farther back.
  */
 #include "timeline/layout/pile.h"
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <thrum.h>
 
-/* How many rows with wide gaps at other times are tried until only sure ones count. */
+/* How many tracks with wide gaps at other times are tried until only sure ones count. */
 #define TRIES 24
 /* How much of a list, from its end, is looked at until it joins the tree. */
 #define LOOKS 32
 
 static const struct thrum__layout_slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
-/* ---- One row: an AVL tree, whose height bounds all recursion to some 45 calls -----------------
+/* ---- One track: an AVL tree, whose height bounds all recursion to some 45 calls -----------------
  */
 
 static int height(const struct thrum__layout_seat *seats, uint32_t unit)
@@ -196,7 +196,7 @@ static bool fits(const struct thrum__layout_seat *seats, uint32_t root, int64_t 
 	return before <= start && after >= end;
 }
 
-/* ---- All rows -------------------------------------------------------------------------------- */
+/* ---- All tracks -------------------------------------------------------------------------------- */
 
 static struct thrum__layout_slack best_of(const struct thrum__layout_slack *a,
 	const struct thrum__layout_slack *b)
@@ -214,7 +214,7 @@ static bool are_same(const struct thrum__layout_slack *a, const struct thrum__la
 	return a->start == b->start && a->end == b->end && a->gap == b->gap && a->late == b->late;
 }
 
-/* A row's slack changed. */
+/* A track's slack changed. */
 static void climb(struct thrum__layout_slack *tree, uint32_t node)
 {
 	while (node > 1) {
@@ -227,13 +227,13 @@ static void climb(struct thrum__layout_slack *tree, uint32_t node)
 	}
 }
 
-/* To be called when something was taken out of a row, or put into its tree. The widest gap may be
+/* To be called when something was taken out of a track, or put into its tree. The widest gap may be
  * told too wide while there is a list. */
 static void update(struct thrum__layout_pile *pile, const struct thrum__layout_seat *seats,
-	uint32_t row)
+	uint32_t track)
 {
-	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
-	const struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
+	const struct thrum__layout_pile_track *line = &pile->line[track];
 	const struct thrum__layout_seat *root = line->root != THRUM__NONE ? &seats[line->root]
 									  : NULL;
 	uint32_t last = line->tail != THRUM__NONE ? line->tail : line->root;
@@ -252,13 +252,14 @@ static void update(struct thrum__layout_pile *pile, const struct thrum__layout_s
 			slack->gap = greater(slack->gap,
 				greater(root->gap, seats[line->head].start - root->last));
 	}
-	climb(pile->tree, pile->room + row);
+	climb(pile->tree, pile->room + track);
 }
 
 /* Lets all that is in the list be in the tree. */
-static void settle(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats, uint32_t row)
+static void settle(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t track)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
 
 	for (uint32_t unit = line->head, next; unit != THRUM__NONE; unit = next) {
 		next = seats[unit].right;
@@ -269,12 +270,12 @@ static void settle(struct thrum__layout_pile *pile, struct thrum__layout_seat *s
 	line->head = line->tail = THRUM__NONE;
 }
 
-/* Puts a unit behind all of a row. */
-static void append(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats, uint32_t row,
-	uint32_t unit)
+/* Puts a unit behind all of a track. */
+static void append(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
-	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
 	struct thrum__layout_seat *seat = &seats[unit];
 
 	if (line->root == THRUM__NONE && line->tail == THRUM__NONE)
@@ -292,7 +293,7 @@ static void append(struct thrum__layout_pile *pile, struct thrum__layout_seat *s
 	line->tail = unit;
 }
 
-/* The last of a row's list that starts at a time or before, and what is behind it; or NONE: it may
+/* The last of a track's list that starts at a time or before, and what is behind it; or NONE: it may
  * be anywhere. */
 static uint32_t in_list(const struct thrum__layout_pile_track *line,
 	const struct thrum__layout_seat *seats, int64_t start, uint32_t *after)
@@ -309,12 +310,12 @@ static uint32_t in_list(const struct thrum__layout_pile_track *line,
 	return at;
 }
 
-/* Takes a unit out of a row's list. */
+/* Takes a unit out of a track's list. */
 static void take_off(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit)
+	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
-	struct thrum__layout_slack *slack = &pile->tree[pile->room + row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
 	uint32_t before = seats[unit].left, after = seats[unit].right;
 
 	if (before == THRUM__NONE)
@@ -336,13 +337,13 @@ void thrum__layout_pile_finish(struct thrum__layout_pile *pile)
 	*pile = (struct thrum__layout_pile){0};
 }
 
-int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t row)
+int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t track)
 {
 	uint32_t room = pile->room ? pile->room : 16;
 
-	while (room <= row && room < 1u << 30)
+	while (room <= track && room < 1u << 30)
 		room *= 2;
-	if (room <= row || 2 * (uint64_t)room * sizeof(*pile->tree) > SIZE_MAX / 2)
+	if (room <= track || 2 * (uint64_t)room * sizeof(*pile->tree) > SIZE_MAX / 2)
 		return -THRUM_E_MEMORY;
 	if (room > pile->room) {
 		struct thrum__layout_slack *tree = malloc((size_t)2 * room * sizeof(*tree));
@@ -367,8 +368,8 @@ int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t row)
 		for (uint32_t node = room - 1; node > 0; node--)
 			tree[node] = best_of(&tree[2 * node], &tree[2 * node + 1]);
 	}
-	if (row >= pile->rows)
-		pile->rows = row + 1;
+	if (track >= pile->tracks)
+		pile->tracks = track + 1;
 	return 0;
 }
 
@@ -383,18 +384,18 @@ static bool may_have_gap(const struct thrum__layout_slack *slack, int64_t start,
 }
 
 bool thrum__layout_pile_fits(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row, int64_t start, int64_t end)
+	uint32_t track, int64_t start, int64_t end)
 {
 	uint32_t before, after;
 
-	if (row >= pile->room || is_free(&pile->tree[pile->room + row], start, end))
+	if (track >= pile->room || is_free(&pile->tree[pile->room + track], start, end))
 		return true;
-	before = in_list(&pile->line[row], seats, start, &after);
+	before = in_list(&pile->line[track], seats, start, &after);
 	if (before != THRUM__NONE)
 		return seats[before].end <= start &&
 			(after == THRUM__NONE || seats[after].start >= end);
-	settle(pile, seats, row);
-	return fits(seats, pile->line[row].root, start, end);
+	settle(pile, seats, track);
+	return fits(seats, pile->line[track].root, start, end);
 }
 
 static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
@@ -432,21 +433,21 @@ static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat 
 uint32_t thrum__layout_pile_find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t from, uint32_t skip, int64_t start, int64_t end)
 {
-	uint32_t row = find(pile, seats, from, start, end);
+	uint32_t track = find(pile, seats, from, start, end);
 
-	return row == skip ? find(pile, seats, skip + 1, start, end) : row;
+	return track == skip ? find(pile, seats, skip + 1, start, end) : track;
 }
 
 void thrum__layout_pile_insert(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit)
+	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
 	uint32_t before, after;
 
 	seats[unit].is_gone = false;
-	if (pile->tree[pile->room + row].end <= seats[unit].start) {
-		append(pile, seats, row, unit);
-		climb(pile->tree, pile->room + row);
+	if (pile->tree[pile->room + track].end <= seats[unit].start) {
+		append(pile, seats, track, unit);
+		climb(pile->tree, pile->room + track);
 		return;
 	}
 	before = in_list(line, seats, seats[unit].start, &after);
@@ -457,47 +458,47 @@ void thrum__layout_pile_insert(struct thrum__layout_pile *pile, struct thrum__la
 		seats[before].right = seats[after].left = unit;
 		return;
 	}
-	settle(pile, seats, row);
+	settle(pile, seats, track);
 	seats[unit].left = seats[unit].right = THRUM__NONE;
 	pull(seats, unit);
 	line->root = insert(seats, line->root, unit);
-	update(pile, seats, row);
+	update(pile, seats, track);
 }
 
 bool thrum__layout_pile_stretch(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit, int64_t end)
+	uint32_t track, uint32_t unit, int64_t end)
 {
-	if (pile->line[row].tail != unit)
+	if (pile->line[track].tail != unit)
 		return false;
 	seats[unit].end = end;
-	pile->tree[pile->room + row].end = end;
-	climb(pile->tree, pile->room + row);
+	pile->tree[pile->room + track].end = end;
+	climb(pile->tree, pile->room + track);
 	return true;
 }
 
 void thrum__layout_pile_remove(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit)
+	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
 
 	if (line->root == THRUM__NONE || seats[unit].start >= seats[line->root].last)
-		take_off(pile, seats, row, unit);
+		take_off(pile, seats, track, unit);
 	else
 		line->root = take(seats, line->root, unit);
-	update(pile, seats, row);
+	update(pile, seats, track);
 }
 
 void thrum__layout_pile_shed(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
-	uint32_t row)
+	uint32_t track)
 {
-	struct thrum__layout_pile_track *line = &pile->line[row];
+	struct thrum__layout_pile_track *line = &pile->line[track];
 	uint32_t unit;
 
 	line->root = shed(seats, line->root);
 	while (unit = line->head,
 		line->root == THRUM__NONE && unit != THRUM__NONE && seats[unit].is_gone) {
-		take_off(pile, seats, row, unit);
+		take_off(pile, seats, track, unit);
 		seats[unit].is_gone = false;
 	}
-	update(pile, seats, row);
+	update(pile, seats, track);
 }

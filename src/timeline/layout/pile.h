@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The rows of one group, and which row is the first that is free for a stretch of time. Internal to
+ * The tracks of one group, and which track is the first that is free for a stretch of time. Internal to
  * this room: layout.c places units with.
  */
 #ifndef TIMELINE_LAYOUT_PILE_H
@@ -8,8 +8,8 @@
 
 #include "model/model.h"
 
-/* Of a unit: what it occupies (the end is not part of it), and its node in the AVL tree of its row,
- * or its place in the row's list. */
+/* Of a unit: what it occupies (the end is not part of it), and its node in the AVL tree of its track,
+ * or its place in the track's list. */
 struct thrum__layout_seat {
 	int64_t start, end;
 	int64_t first, last; /* of the subtree: the least start, the greatest end */
@@ -19,7 +19,7 @@ struct thrum__layout_seat {
 	bool is_gone; /* set before thrum__layout_pile_shed */
 };
 
-/* How free rows are: of a row, or the best of many, each by its own. */
+/* How free tracks are: of a track, or the best of many, each by its own. */
 struct thrum__layout_slack {
 	int64_t start; /* free before */
 	int64_t end;   /* free from */
@@ -27,41 +27,41 @@ struct thrum__layout_slack {
 	int64_t late;  /* the last start: what is free in between ends there at the latest */
 };
 
-/* What lies in a row: the tree's root, and a list of what came behind all that is in the tree. */
+/* What lies in a track: the tree's root, and a list of what came behind all that is in the tree. */
 struct thrum__layout_pile_track {
 	uint32_t root, head, tail; /* or NONE */
 };
 
 struct thrum__layout_pile {
-	struct thrum__layout_pile_track *line; /* by row */
-	struct thrum__layout_slack *tree;      /* 2 * room: 1 is the root, room + row the leaves */
-	uint32_t rows, room;                   /* room: a power of two, or 0 */
+	struct thrum__layout_pile_track *line; /* by track */
+	struct thrum__layout_slack *tree; /* 2 * room: 1 is the root, room + track the leaves */
+	uint32_t tracks, room;            /* room: a power of two, or 0 */
 };
 
 void thrum__layout_pile_finish(struct thrum__layout_pile *);
 
-/* Makes sure that a row can be used. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__layout_pile_reserve(struct thrum__layout_pile *, uint32_t row);
+/* Makes sure that a track can be used. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__layout_pile_reserve(struct thrum__layout_pile *, uint32_t track);
 
-/* Whether a row is free from start to end. */
+/* Whether a track is free from start to end. */
 bool thrum__layout_pile_fits(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
-	uint32_t row, int64_t start, int64_t end);
+	uint32_t track, int64_t start, int64_t end);
 
-/* The first row from `from` on that is free, `skip` excepted (NONE: nothing is skipped): or, where
+/* The first track from `from` on that is free, `skip` excepted (NONE: nothing is skipped): or, where
  * many are nearly free, one of the next. */
 uint32_t thrum__layout_pile_find(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
 	uint32_t from, uint32_t skip, int64_t start, int64_t end);
 
-/* The unit's seat has start and end; the row is reserved and free. */
+/* The unit's seat has start and end; the track is reserved and free. */
 void thrum__layout_pile_insert(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit);
-/* Gives the last unit of a row another end, when that is easy. */
+	uint32_t track, uint32_t unit);
+/* Gives the last unit of a track another end, when that is easy. */
 bool thrum__layout_pile_stretch(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit, int64_t end);
+	uint32_t track, uint32_t unit, int64_t end);
 void thrum__layout_pile_remove(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
-	uint32_t row, uint32_t unit);
-/* Takes those out of a row that are gone, up to the first that isn't: they are gone no more. */
+	uint32_t track, uint32_t unit);
+/* Takes those out of a track that are gone, up to the first that isn't: they are gone no more. */
 void thrum__layout_pile_shed(struct thrum__layout_pile *, struct thrum__layout_seat *seats,
-	uint32_t row);
+	uint32_t track);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* ---- Parents --------------------------------------------------------------------------------- */
 
-void thrum__layout_find_parent(struct thrum__format_lay_out *layout,
-	const struct thrum__model *model, uint32_t unit)
+void thrum__layout_find_parent(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task, old = layout->units[unit].parent;
 	uint32_t parent = thrum__layout_unit(layout,
@@ -41,7 +41,7 @@ static uint32_t living(struct thrum__layout_unit *units, uint32_t unit)
 }
 
 /* Points parents that became part of another unit to that, and cuts circles open. */
-static int cut_circles(struct thrum__format_lay_out *layout)
+static int cut_circles(struct thrum__layout *layout)
 {
 	struct thrum__layout_unit *units = layout->units;
 	uint32_t *walk = calloc(layout->unit_count + 1ull, sizeof(*walk));
@@ -67,7 +67,7 @@ static int cut_circles(struct thrum__format_lay_out *layout)
 	return 0;
 }
 
-int thrum__layout_sweep(struct thrum__format_lay_out *layout)
+int thrum__layout_sweep(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	bool is_first = layout->updates == 1;
@@ -91,14 +91,14 @@ int thrum__layout_sweep(struct thrum__format_lay_out *layout)
 
 /* ---- What is forgotten ----------------------------------------------------------------------- */
 
-/* A chain whose last task is forgotten is over. It has its row until that is cleared. */
-static void end_chain(struct thrum__format_lay_out *layout, uint32_t unit)
+/* A chain whose last task is forgotten is over. It has its track until that is cleared. */
+static void end_chain(struct thrum__layout *layout, uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task;
 
 	if (!layout->placer->logs)
 		thrum__layout_stand(layout, unit);
-	layout->placer->seats[unit].is_gone = layout->units[unit].row != THRUM__NONE;
+	layout->placer->seats[unit].is_gone = layout->units[unit].track != THRUM__NONE;
 	while (task != THRUM__NONE) {
 		uint32_t *cell = thrum__timeline_cell(&layout->tasks, task);
 
@@ -115,8 +115,8 @@ static void end_chain(struct thrum__format_lay_out *layout, uint32_t unit)
 
 /* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its
  * tasks: behind so many from `until` on nothing is looked for. */
-static void shorten(struct thrum__format_lay_out *layout, const struct thrum__model *model,
-	uint32_t unit, uint32_t until)
+static void shorten(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
+	uint32_t until)
 {
 	uint32_t *link = &layout->units[unit].task, at = *link;
 
@@ -133,7 +133,7 @@ static void shorten(struct thrum__format_lay_out *layout, const struct thrum__mo
 	*link = at;
 }
 
-static void forget_block(struct thrum__format_lay_out *layout, const struct thrum__model *model,
+static void forget_block(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t number, uint32_t until)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -151,8 +151,8 @@ static void forget_block(struct thrum__format_lay_out *layout, const struct thru
 	}
 }
 
-/* What is over is mostly the beginning of a row, and goes at once. */
-static void clear_rows(struct thrum__format_lay_out *layout)
+/* What is over is mostly the beginning of a track, and goes at once. */
+static void clear_tracks(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 
@@ -161,17 +161,17 @@ static void clear_rows(struct thrum__format_lay_out *layout)
 		struct thrum__layout_unit *unit = &layout->units[number];
 		struct thrum__layout_pile *pile = &placer->piles[unit->group];
 
-		if (unit->task != THRUM__NONE || unit->row == THRUM__NONE)
+		if (unit->task != THRUM__NONE || unit->track == THRUM__NONE)
 			continue;
 		if (placer->seats[number].is_gone)
-			thrum__layout_pile_shed(pile, placer->seats, unit->row);
+			thrum__layout_pile_shed(pile, placer->seats, unit->track);
 		if (placer->seats[number].is_gone)
-			thrum__layout_pile_remove(pile, placer->seats, unit->row, number);
-		unit->row = THRUM__NONE;
+			thrum__layout_pile_remove(pile, placer->seats, unit->track, number);
+		unit->track = THRUM__NONE;
 	}
 }
 
-void thrum__layout_forget(struct thrum__format_lay_out *layout, const struct thrum__model *model)
+void thrum__layout_forget(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__timeline_cells *cells = &layout->tasks;
 	uint32_t until = 0;
@@ -184,7 +184,7 @@ void thrum__layout_forget(struct thrum__format_lay_out *layout, const struct thr
 		if (!model->tasks.block[cells->kept[i]])
 			forget_block(layout, model, cells->kept[i], until);
 	if (until) {
-		clear_rows(layout);
+		clear_tracks(layout);
 		thrum__timeline_cells_forget(cells, model);
 	}
 }

@@ -5,23 +5,23 @@
 /* Deeper than any AVL tree of 2^32 nodes. */
 #define DEPTH 64
 
-static bool check_unit(const struct thrum__format_lay_out *layout, uint32_t group, uint32_t row,
+static bool check_unit(const struct thrum__layout *layout, uint32_t group, uint32_t track,
 	uint32_t at)
 {
 	const struct thrum__layout_seat *seat = &layout->placer->seats[at];
 
-	return layout->units[at].row == row && layout->units[at].group == group &&
+	return layout->units[at].track == track && layout->units[at].group == group &&
 		layout->units[at].task != THRUM__NONE && seat->end > seat->start &&
 		seat->start <= thrum__base_time_clamp(layout->units[at].start) &&
 		seat->end >= thrum__base_time_clamp(layout->units[at].end);
 }
 
-/* Walks a row in the order of time; returns how many units it holds, or NONE when it is wrong. */
-static uint32_t check_row(const struct thrum__format_lay_out *layout, uint32_t group, uint32_t row)
+/* Walks a track in the order of time; returns how many units it holds, or NONE when it is wrong. */
+static uint32_t check_track(const struct thrum__layout *layout, uint32_t group, uint32_t track)
 {
 	const struct thrum__layout_seat *seats = layout->placer->seats;
 	const struct thrum__layout_pile *pile = &layout->placer->piles[group];
-	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[row].root;
+	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[track].root;
 	int64_t end = INT64_MIN, before = INT64_MAX;
 
 	while (at != THRUM__NONE || depth > 0) {
@@ -31,14 +31,14 @@ static uint32_t check_row(const struct thrum__format_lay_out *layout, uint32_t g
 			stack[depth++] = at;
 		}
 		at = stack[--depth];
-		if (!check_unit(layout, group, row, at) || seats[at].start < end ||
+		if (!check_unit(layout, group, track, at) || seats[at].start < end ||
 			++count > layout->unit_count)
 			return THRUM__NONE;
 		end = seats[at].end;
 		at = seats[at].right;
 	}
-	for (at = pile->line[row].tail; at != THRUM__NONE; at = seats[at].left) {
-		if (at >= layout->unit_count || !check_unit(layout, group, row, at) ||
+	for (at = pile->line[track].tail; at != THRUM__NONE; at = seats[at].left) {
+		if (at >= layout->unit_count || !check_unit(layout, group, track, at) ||
 			seats[at].end > before || seats[at].start < end ||
 			++count > layout->unit_count)
 			return THRUM__NONE;
@@ -47,20 +47,20 @@ static uint32_t check_row(const struct thrum__format_lay_out *layout, uint32_t g
 	return count;
 }
 
-static bool check_rows(const struct thrum__format_lay_out *layout)
+static bool check_tracks(const struct thrum__layout *layout)
 {
 	uint32_t placed = 0, seen = 0;
 
 	for (uint32_t i = 0; i < layout->unit_count; i++)
-		placed += layout->units[i].row != THRUM__NONE;
+		placed += layout->units[i].track != THRUM__NONE;
 	for (uint32_t group = 0; group < layout->group_count; group++) {
 		const struct thrum__layout_group *g = &layout->groups[group];
 
-		if (g->rows != layout->placer->piles[group].rows ||
-			g->first_row + (uint64_t)g->rows > layout->rows)
+		if (g->tracks != layout->placer->piles[group].tracks ||
+			g->first_track + (uint64_t)g->tracks > layout->tracks)
 			return false;
-		for (uint32_t row = 0; row < g->rows; row++) {
-			uint32_t count = check_row(layout, group, row);
+		for (uint32_t track = 0; track < g->tracks; track++) {
+			uint32_t count = check_track(layout, group, track);
 
 			if (count == THRUM__NONE)
 				return false;
@@ -70,8 +70,7 @@ static bool check_rows(const struct thrum__format_lay_out *layout)
 	return seen == placed;
 }
 
-static bool check_chains(const struct thrum__format_lay_out *layout,
-	const struct thrum__model *model)
+static bool check_chains(const struct thrum__layout *layout, const struct thrum__model *model)
 {
 	uint32_t seen = 0, there = 0;
 
@@ -89,7 +88,7 @@ static bool check_chains(const struct thrum__format_lay_out *layout,
 	return seen == there;
 }
 
-static bool check_parents(const struct thrum__format_lay_out *layout)
+static bool check_parents(const struct thrum__layout *layout)
 {
 	/* Not yet swept? */
 	if (layout->placer->odd || layout->placer->dead)
@@ -118,9 +117,8 @@ static bool check_parents(const struct thrum__format_lay_out *layout)
 	return true;
 }
 
-bool thrum__layout_is_valid(const struct thrum__format_lay_out *layout,
-	const struct thrum__model *model)
+bool thrum__layout_is_valid(const struct thrum__layout *layout, const struct thrum__model *model)
 {
-	return layout->task_count <= model->tasks.count && check_rows(layout) &&
+	return layout->task_count <= model->tasks.count && check_tracks(layout) &&
 		check_chains(layout, model) && check_parents(layout);
 }
