@@ -10,24 +10,13 @@
 #include "timeline/layout/layout.h"
 
 #define WIDTH 1600 /* px */
-#define ROW 42
-#define PART_MIN 150
-#define PART_MAX 700
-
-struct part {
-	struct thrum__scene *scene;
-	const struct thrum__difference_side *side; /* NULL: there is nothing to mark */
-	const char *name;
-	float top, height;
-};
+#define PART_MOST 700
 
 struct drawing {
 	const struct diff *diff;
 	const struct thrum__difference *difference; /* the one that is marked, or NULL */
 	struct thrum__draw_metrics metrics;
-	struct part parts[THRUM__SIDES];
-	struct thrum__draw_list lists[2 * THRUM__SIDES]; /* a part's head, the part */
-	size_t list_count;
+	struct thrum__stage *stage; /* its parts are the sides */
 };
 
 /* ---- What is marked -------------------------------------------------------------------------- */
@@ -35,6 +24,15 @@ struct drawing {
 static bool is_moment(int64_t time)
 {
 	return time >= 0 && time != THRUM__OPEN;
+}
+
+/* The tasks that are marked on a side, or NULL: none are. */
+static const struct thrum__difference_side *side_of(const struct drawing *drawing, uint32_t side)
+{
+	const struct thrum__difference *difference = drawing->difference;
+
+	return difference && difference->side[side].task != THRUM__NONE ? &difference->side[side]
+									: NULL;
 }
 
 /* What is at a mark; `second`: which of the two. */
@@ -53,8 +51,8 @@ static int64_t window_end(const struct drawing *drawing)
 {
 	int64_t end = 1, mark = 0;
 
-	for (int side = 0; side < THRUM__SIDES; side++) {
-		const struct thrum__difference_side *s = drawing->parts[side].side;
+	for (uint32_t side = 0; side < THRUM__SIDES; side++) {
+		const struct thrum__difference_side *s = side_of(drawing, side);
 		int64_t last = drawing->diff->load[side].model->end;
 
 		end = last > end ? last : end;
@@ -69,109 +67,92 @@ static int64_t window_end(const struct drawing *drawing)
 
 /* ---- Painting -------------------------------------------------------------------------------- */
 
-static void paint_head(struct drawing *drawing, int side)
-{
-	struct thrum__draw_list *list = &drawing->lists[drawing->list_count++];
-	const struct part *part = &drawing->parts[side];
-	char text[300];
-
-	snprintf(text, sizeof(text), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
-		part->name);
-	thrum__draw_list_init(list);
-	thrum__stage_head(list, part->top - THRUM__HEAD, WIDTH, side == 0, false, text);
-}
-
 /* An upright through all rows, and its name below the ruler. */
-static void paint_mark(const struct drawing *drawing, const struct part *part, int64_t time,
-	const char *name, float y, struct thrum__draw_list *list)
+static void paint_mark(const struct drawing *drawing, const struct thrum__scene *scene,
+	int64_t time, const char *name, float y, struct thrum__draw_list *list)
 {
 	const struct thrum__draw_metrics *metrics = &drawing->metrics;
-	float x = (float)thrum__scene_time_axis_x(&part->scene->time, time);
+	float x = (float)thrum__scene_time_axis_x(&scene->time, time);
 	float width = metrics->width(metrics->context, name, strlen(name), THRUM__FONT_STRONG) + 8;
 	float left = x + width + 4 > WIDTH ? x - width - 2 : x + 3;
 
 	if (x < 0 || x > WIDTH)
 		return;
 	thrum__draw_vertical(list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x, THRUM__RULER,
-		part->height, 2, THRUM__DASH_4_4);
+		scene->height, 2, THRUM__DASH_4_4);
 	thrum__draw_rect(list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, left, y, width, 16);
 	thrum__draw_text(list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, left + 4,
 		y + 12, name, strlen(name), false);
 }
 
-static void paint_marks(const struct drawing *drawing, const struct part *part,
-	struct thrum__draw_list *list)
+static void paint_marks(const struct drawing *drawing, uint32_t part)
 {
-	const struct thrum__difference_side *side = part->side;
+	const struct thrum__difference_side *side = side_of(drawing, part);
+	const struct thrum__scene *scene = drawing->stage->parts[part].scene;
+	struct thrum__draw_list *list = thrum__stage_list(drawing->stage, part);
 
 	if (!side)
 		return;
 	if (is_moment(side->first))
-		paint_mark(drawing, part, side->first, mark_name(drawing->difference, false),
+		paint_mark(drawing, scene, side->first, mark_name(drawing->difference, false),
 			THRUM__RULER + 2, list);
 	if (is_moment(side->second))
-		paint_mark(drawing, part, side->second, mark_name(drawing->difference, true),
+		paint_mark(drawing, scene, side->second, mark_name(drawing->difference, true),
 			THRUM__RULER + 20, list);
 	thrum__draw_list_sort(list);
 }
 
-static int paint_part(struct drawing *drawing, int side)
+static int paint(struct drawing *drawing)
 {
-	struct part *part = &drawing->parts[side];
-	struct thrum__draw_list *list;
+	struct thrum__stage *stage = drawing->stage;
+	float height;
 
-	paint_head(drawing, side);
-	list = &drawing->lists[drawing->list_count++];
-	thrum__draw_list_init(list);
-	list->y = part->top;
-	if (thrum__scene_frame(part->scene, WIDTH, part->height, &drawing->metrics, list) < 0)
+	if (thrum__stage_fit(stage, WIDTH, PART_MOST, &height) < 0 ||
+		thrum__stage_frame(stage, WIDTH, height, &drawing->metrics, 0) < 0)
 		return load_no_memory();
-	paint_marks(drawing, part, list);
-	return list->failed ? load_no_memory() : STATUS_OK;
-}
-
-/* ---- All ------------------------------------------------------------------------------------- */
-
-static int make_part(struct drawing *drawing, int side)
-{
-	static const struct thrum__scene_options options = {.by_lane = true};
-	const struct thrum__model *model = drawing->diff->load[side].model;
-	const char *path = drawing->diff->load[side].input.path, *name = strrchr(path, '/');
-	struct part *part = &drawing->parts[side];
-
-	part->name = name ? name + 1 : path;
-	if (thrum__scene_create(model, &options, NULL, NULL, &part->scene) < 0)
-		return load_no_memory();
-	if (drawing->difference && drawing->difference->side[side].task != THRUM__NONE) {
-		part->side = &drawing->difference->side[side];
-		part->scene->state.has_selected = true;
-		part->scene->state.selected = THRUM__TASK(model, part->side->task, id);
+	for (uint32_t side = 0; side < THRUM__SIDES; side++) {
+		paint_marks(drawing, side);
+		if (thrum__stage_list(stage, side)->failed)
+			return load_no_memory();
 	}
 	return STATUS_OK;
 }
 
+/* ---- All ------------------------------------------------------------------------------------- */
+
+static int add_side(struct drawing *drawing, uint32_t side)
+{
+	static const struct thrum__scene_options options = {.by_lane = true};
+	const struct load *load = &drawing->diff->load[side];
+	const char *path = load->input.path, *name = strrchr(path, '/');
+	struct thrum__scene *scene;
+	char head[300];
+
+	snprintf(head, sizeof(head), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
+		name ? name + 1 : path);
+	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0 ||
+		thrum__stage_add(drawing->stage, scene, head) < 0)
+		return load_no_memory();
+	return STATUS_OK;
+}
+
+/* Shows the window with the marks, and selects the marked tasks. */
 static int settle(struct drawing *drawing)
 {
 	int64_t end = window_end(drawing);
-	float top = 0;
 
-	for (int side = 0; side < THRUM__SIDES; side++) {
-		struct part *part = &drawing->parts[side];
-		struct thrum__scene_state *state = &part->scene->state;
-		float height = (float)part->scene->layout->tracks * ROW + THRUM__RULER + 16;
+	for (uint32_t side = 0; side < THRUM__SIDES; side++) {
+		const struct thrum__difference_side *marked = side_of(drawing, side);
+		struct thrum__scene *scene = drawing->stage->parts[side].scene;
 
-		state->from = 0;
-		state->to = end;
-		/* Folded is what is idle in both, so that moments are at the same place. */
-		part->scene->companions = (struct thrum__scene_companions){
-			.all = {{drawing->parts[!side].scene->index, 0}},
-			.count = 1,
-		};
-		if (thrum__scene_settle(part->scene) < 0)
+		scene->state.from = 0;
+		scene->state.to = end;
+		if (marked) {
+			scene->state.has_selected = true;
+			scene->state.selected = THRUM__TASK(scene->model, marked->task, id);
+		}
+		if (thrum__scene_settle(scene) < 0)
 			return load_no_memory();
-		part->height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
-		part->top = top + THRUM__HEAD;
-		top += THRUM__HEAD + part->height;
 	}
 	return STATUS_OK;
 }
@@ -180,18 +161,19 @@ static int draw(struct drawing *drawing, const struct picture *picture, const ch
 {
 	int status = STATUS_OK;
 
-	for (int side = 0; side < THRUM__SIDES && status == STATUS_OK; side++)
-		status = make_part(drawing, side);
+	if (thrum__stage_create(&drawing->stage) < 0)
+		return load_no_memory();
+	drawing->stage->is_still = true;
+	for (uint32_t side = 0; side < THRUM__SIDES && status == STATUS_OK; side++)
+		status = add_side(drawing, side);
 	if (status == STATUS_OK)
 		status = settle(drawing);
-	for (int side = 0; side < THRUM__SIDES && status == STATUS_OK; side++)
-		status = paint_part(drawing, side);
 	if (status == STATUS_OK)
-		status = picture_write(picture, drawing->lists, drawing->list_count, file);
-	for (int side = 0; side < THRUM__SIDES; side++)
-		thrum__scene_destroy(drawing->parts[side].scene);
-	for (size_t i = 0; i < drawing->list_count; i++)
-		thrum__draw_list_finish(&drawing->lists[i]);
+		status = paint(drawing);
+	if (status == STATUS_OK)
+		status = picture_write(picture, drawing->stage->lists, drawing->stage->list_count,
+			file);
+	thrum__stage_destroy(drawing->stage);
 	return status;
 }
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,8 @@ enum {
 	PROJECTION_FISHEYE,
 };
 
-#define TRACES_MAX 16
+#define PART_MOST 900 /* px: a trace, where the height is free */
+#define PART_LEAST 60
 #define UNSET (-1)
 #define SIDE_MAX 32000 /* px */
 #define SCALE_MAX 8
@@ -36,69 +36,68 @@ struct render_options {
 	struct id_list tasks;
 };
 
-/* One trace and its part of the picture. */
-struct part {
-	struct load load;
-	struct thrum__scene *scene;
-	int64_t zero; /* the moment that is aligned with the other traces' */
-	float top, height;
-};
-
 struct render {
 	const struct command *command;
 	struct render_options options;
 	enum picture_format format;
 	struct thrum__draw_metrics metrics;
-	struct part parts[TRACES_MAX];
-	size_t count;                                  /* of parts that are to be closed */
-	struct thrum__draw_list lists[2 * TRACES_MAX]; /* a part's head, the part */
-	size_t list_count;
+	struct load loads[THRUM__STAGE_MAX]; /* the traces of the stage's parts */
+	size_t count;                        /* of loads that are to be finished */
+	struct thrum__stage *stage;
 };
 
-static int fault(const struct part *part, const char *format, const char *what)
+/* Complains about a trace; `format` has one %s, for `text`, which may be hostile. */
+static int fault(const struct load *load, const char *format, const char *text)
 {
 	char message[300], shown[160], *end;
 	size_t columns;
 
-	end = put_display(shown, sizeof(shown) - 1, what, strlen(what), 60, &columns);
+	end = put_display(shown, sizeof(shown) - 1, text, strlen(text), 60, &columns);
 	*end = '\0';
 	snprintf(message, sizeof(message), format, shown);
-	complain("%s: %s", part->load.input.path, message);
+	complain("%s: %s", load->input.path, message);
 	return STATUS_FAILED;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static int open_part(struct render *render, const char *argument)
+static const char *name_of(const struct load *load)
+{
+	const char *slash = strrchr(load->input.path, '/');
+
+	return slash ? slash + 1 : load->input.path;
+}
+
+static int add_trace(struct render *render, const char *argument)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
-	struct part *part = &render->parts[render->count];
-	int status = load_trace(render->command, argument, &part->load);
+	struct load *load = &render->loads[render->count];
+	struct thrum__scene *scene;
+	int status = load_trace(render->command, argument, load);
 
 	if (status != STATUS_OK)
 		return status;
 	render->count++;
-	input_warn(&part->load.input);
-	if (thrum__scene_create(part->load.model, &options, NULL, NULL, &part->scene) < 0)
+	input_warn(&load->input);
+	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0)
 		return load_no_memory();
-	thrum__scene_set_ending(part->scene, part->load.input.info, THRUM__NOT_FOLLOWED, NULL);
+	thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
+	if (thrum__stage_add(render->stage, scene, name_of(load)) < 0)
+		return load_no_memory();
 	return STATUS_OK;
 }
 
 static void close_all(struct render *render)
 {
-	for (size_t i = 0; i < render->count; i++) {
-		thrum__scene_destroy(render->parts[i].scene);
-		load_finish(&render->parts[i].load);
-	}
-	for (size_t i = 0; i < render->list_count; i++)
-		thrum__draw_list_finish(&render->lists[i]);
+	thrum__stage_destroy(render->stage);
+	for (size_t i = 0; i < render->count; i++)
+		load_finish(&render->loads[i]);
 	free(render->options.tasks.ids);
 }
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
-/* When the first task of that label began; false: there is none. */
+/* Finds the time at which the first task of that label began; false: no task has it. */
 static bool find_label(const struct thrum__model *model, const char *label, int64_t *time)
 {
 	size_t wanted = strlen(label), size;
@@ -121,77 +120,52 @@ static bool find_label(const struct thrum__model *model, const char *label, int6
 	return false;
 }
 
-/* So that sums of some times stay within what a view can show. */
-static int64_t limited(int64_t time)
+/* Traces are aligned at their starts unless a label is given. */
+static int align(struct render *render)
+{
+	const char *label = render->options.align;
+	int64_t time;
+
+	if (!label || strcmp(label, "start") == 0)
+		return STATUS_OK;
+	for (uint32_t i = 0; i < render->stage->count; i++) {
+		if (!find_label(render->loads[i].model, label, &time))
+			return fault(&render->loads[i], "no task is labelled \"%s\"", label);
+		thrum__stage_align(render->stage, i, -time);
+	}
+	return STATUS_OK;
+}
+
+/* Bounds a time so that sums of some stay within the range of a scene. */
+static int64_t bounded(int64_t time)
 {
 	const int64_t most = THRUM__TIME_MAX / 4;
 
 	return time > most ? most : time < -most ? -most : time;
 }
 
-/* What --view gives each, or the length of traces that are equally long. */
-static bool has_one_window(const struct render *render)
-{
-	const struct thrum__scene_state *first = &render->parts[0].scene->state, *other;
-
-	for (size_t i = 1; i < render->count; i++) {
-		other = &render->parts[i].scene->state;
-		if (other->from != first->from || other->to != first->to)
-			return false;
-	}
-	return true;
-}
-
-/* Gives every view the same span of time, counted from what is aligned. */
-static int set_times(struct render *render)
+/* Sets the window of all parts; --view's stays unless an option on time is given. */
+static int set_window(struct render *render)
 {
 	const struct render_options *options = &render->options;
-	int64_t from = 0, to = 1;
-	bool to_label = options->align && strcmp(options->align, "start") != 0;
 
-	/* The window of --view, or with which one trace begins, stays unless a time is given. */
-	if ((options->scene || render->count == 1) && !options->align &&
-		options->start == INT64_MIN && options->duration == 0 && has_one_window(render))
+	if (!options->align && options->start == INT64_MIN && options->duration == 0)
 		return STATUS_OK;
-	for (size_t i = 0; i < render->count; i++) {
-		struct part *part = &render->parts[i];
-		int64_t end = limited(part->load.model->end);
+	for (uint32_t i = 0; i < render->stage->count; i++) {
+		const struct thrum__stage_part *part = &render->stage->parts[i];
+		struct thrum__scene_state all;
 
-		if (to_label && !find_label(part->load.model, options->align, &part->zero))
-			return fault(part, "no task is labelled \"%s\"", options->align);
-		part->zero = limited(part->zero);
-		from = -part->zero < from ? -part->zero : from;
-		to = end - part->zero > to ? end - part->zero : to;
-	}
-	if (options->start != INT64_MIN)
-		from = limited(options->start);
-	if (options->duration > 0)
-		to = from + limited(options->duration);
-	if (from >= to)
-		return fault(&render->parts[0], "%s", "the trace ends before --start");
-	for (size_t i = 0; i < render->count; i++) {
-		render->parts[i].scene->state.from = from + render->parts[i].zero;
-		render->parts[i].scene->state.to = to + render->parts[i].zero;
+		thrum__scene_state_default(part->scene, &all);
+		if (options->start != INT64_MIN)
+			all.from = bounded(options->start) - part->offset;
+		if (options->duration > 0)
+			all.to = all.from + bounded(options->duration);
+		if (all.from >= all.to)
+			return fault(&render->loads[i], "%s", "the trace ends before --start");
+		part->scene->state.from = all.from;
+		part->scene->state.to = all.to;
 	}
 	return STATUS_OK;
-}
-
-/* Only what is idle in all is folded, so that moments that belong together have the same place. */
-static void set_companions(struct render *render)
-{
-	for (size_t i = 0; i < render->count; i++) {
-		struct part *part = &render->parts[i];
-		struct thrum__scene_companions *companions = &part->scene->companions;
-
-		for (size_t j = 0; j < render->count; j++) {
-			const struct part *other = &render->parts[j];
-
-			if (j != i)
-				companions->all[companions->count++] =
-					(struct thrum__scene_companion){other->scene->index,
-						other->zero - part->zero};
-		}
-	}
 }
 
 /* ---- State --------------------------------------------------------------------------------- */
@@ -208,11 +182,10 @@ static bool has_counter(const struct thrum__model *model, const char *name, size
 	return false;
 }
 
-/* "NAME,NAME…". Of several traces not each has to have each. */
-static int set_counters(struct part *part, const char *names, bool must_be)
+/* Shows the counters of "NAME,NAME..."; must_be: each has to be in the trace. */
+static int set_counters(const struct load *load, struct thrum__scene_state *state,
+	const char *names, bool must_be)
 {
-	struct thrum__scene_state *state = &part->scene->state;
-
 	state->counters = true;
 	state->counter_count = 0;
 	for (;;) {
@@ -220,15 +193,15 @@ static int set_counters(struct part *part, const char *names, bool must_be)
 		char *to = state->counter_shown[state->counter_count];
 
 		if (size >= sizeof(state->counter_shown[0]))
-			return fault(part, "%s: the counter's name is too long", names);
+			return fault(load, "%s: the counter's name is too long", names);
 		snprintf(to, sizeof(state->counter_shown[0]), "%.*s", (int)size, names);
-		if (must_be && !has_counter(part->load.model, names, size))
-			return fault(part, "no counter is called \"%s\"", to);
+		if (must_be && !has_counter(load->model, names, size))
+			return fault(load, "no counter is called \"%s\"", to);
 		state->counter_count++;
 		if (!names[size])
 			return STATUS_OK;
 		if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
-			return fault(part, "%s: too many counters; eight can be shown", names);
+			return fault(load, "%s: too many counters; eight can be shown", names);
 		names += size + 1;
 	}
 }
@@ -243,18 +216,18 @@ static void set_projection(const struct render *render, struct thrum__scene_stat
 	}
 }
 
-static int set_selected(struct part *part, const struct id_list *ids, bool must_be)
+/* Selects the first of the tasks that the trace has; must_be: it has to have all. */
+static int set_selected(const struct load *load, struct thrum__scene_state *state,
+	const struct id_list *ids, bool must_be)
 {
-	struct thrum__scene_state *state = &part->scene->state;
-
 	state->has_selected = false;
 	for (size_t i = 0; i < ids->count; i++) {
 		char id[NUMBER_ROOM];
 
-		if (thrum__model_find(part->load.model, ids->ids[i]) == THRUM__NONE) {
-			*put_id(id, ids->ids[i], part->load.model->signed_ids) = '\0';
+		if (thrum__model_find(load->model, ids->ids[i]) == THRUM__NONE) {
+			*put_id(id, ids->ids[i], load->model->signed_ids) = '\0';
 			if (must_be)
-				return fault(part, "there is no task %s", id);
+				return fault(load, "there is no task %s", id);
 		} else if (!state->has_selected) {
 			state->has_selected = true;
 			state->selected = ids->ids[i];
@@ -263,13 +236,12 @@ static int set_selected(struct part *part, const struct id_list *ids, bool must_
 	return STATUS_OK;
 }
 
-/* The view selects one task; the others are to stand out like it. */
-static void look_at_others(struct part *part, const struct id_list *ids)
+/* Makes all of the tasks stand out as the selected one does: a scene selects only one. */
+static void mark_tasks(const struct load *load, struct thrum__scene *scene,
+	const struct id_list *ids)
 {
-	struct thrum__scene *scene = part->scene;
-
 	for (size_t i = 0; i < ids->count; i++) {
-		uint32_t task = thrum__model_find(part->load.model, ids->ids[i]), unit;
+		uint32_t task = thrum__model_find(load->model, ids->ids[i]), unit;
 
 		if (task == THRUM__NONE || task >= scene->layout->task_count)
 			continue;
@@ -279,177 +251,134 @@ static void look_at_others(struct part *part, const struct id_list *ids)
 	}
 }
 
-/* Options go before what --view says. */
-static int set_state(struct render *render, struct part *part)
+static int set_view(struct render *render)
+{
+	struct thrum_error_info error = {0};
+	int result;
+
+	if (!render->options.scene)
+		return STATUS_OK;
+	result = thrum__stage_state_parse(render->stage, render->options.scene, &error);
+	if (result == -THRUM_E_MEMORY)
+		return load_no_memory();
+	return result < 0 ? complain_usage(render->command, "--view: %s", error.message)
+			  : STATUS_OK;
+}
+
+/* Sets one part's state, where options go before --view. */
+static int set_state(struct render *render, uint32_t part)
 {
 	const struct render_options *options = &render->options;
-	struct thrum__scene_state *state = &part->scene->state;
-	struct thrum_error_info error = {0};
-	bool is_only = render->count == 1;
+	const struct load *load = &render->loads[part];
+	struct thrum__scene_state *state = &render->stage->parts[part].scene->state;
+	bool is_only = render->stage->count == 1;
 	int status = STATUS_OK;
 
-	if (options->scene && thrum__scene_state_parse(part->scene, options->scene, &error) < 0)
-		return complain_usage(render->command, "--view: %s", error.message);
 	set_projection(render, state);
 	if (options->theme != UNSET)
 		state->theme = (uint8_t)options->theme;
-	state->legend |= options->legend && part == &render->parts[render->count - 1];
+	state->legend |= options->legend;
 	state->strip |= options->strip;
 	state->related_only |= options->related;
 	if (options->highlight) {
 		if (strlen(options->highlight) >= sizeof(state->search))
-			return fault(part, "--highlight: too long: %s", options->highlight);
+			return fault(load, "--highlight: too long: %s", options->highlight);
 		strcpy(state->search, options->highlight);
 	}
 	if (options->counters)
-		status = set_counters(part, options->counters, is_only);
+		status = set_counters(load, state, options->counters, is_only);
 	if (status == STATUS_OK && options->tasks.count > 0)
-		status = set_selected(part, &options->tasks, is_only);
+		status = set_selected(load, state, &options->tasks, is_only);
 	return status;
 }
 
-static int settle(struct render *render, struct part *part)
+static int settle(struct render *render, uint32_t part)
 {
 	const struct render_options *options = &render->options;
+	const struct load *load = &render->loads[part];
+	struct thrum__scene *scene = render->stage->parts[part].scene;
 
-	if (thrum__scene_settle(part->scene) < 0)
+	if (thrum__scene_settle(scene) < 0)
 		return load_no_memory();
-	look_at_others(part, &options->tasks);
-	if (options->highlight && part->scene->found == 0)
-		(void)fault(part, "nothing is called \"%s\"", options->highlight);
+	mark_tasks(load, scene, &options->tasks);
+	if (options->highlight && scene->found == 0)
+		(void)fault(load, "nothing is called \"%s\"", options->highlight);
 	return STATUS_OK;
+}
+
+static int set_states(struct render *render)
+{
+	uint32_t count = render->stage->count;
+	int status = align(render);
+
+	if (status == STATUS_OK)
+		status = set_view(render);
+	for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
+		status = set_state(render, i);
+	if (status == STATUS_OK)
+		status = set_window(render);
+	for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
+		status = settle(render, i);
+	return status;
 }
 
 /* ---- Painting ------------------------------------------------------------------------------ */
 
-#define ROW 42       /* px: of a row, where the height is free */
-#define PART_MIN 150 /* px */
-#define PART_MAX 900 /* px */
-
-/* Of squeezed rows only those are seen that the window holds: they may need less than all. */
-static int shrink(struct render *render, struct part *part)
+/* Scrolls to the selected task where the tracks from the top don't show it. */
+static void show_selected(struct thrum__stage *stage)
 {
-	const struct thrum__scene_track_axis *tracks = &part->scene->tracks;
-	struct thrum__draw_list list;
-	int result;
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+		uint32_t half = scene->tracks.count / 2, track;
+		uint32_t unit = scene->selected == THRUM__NONE
+			? THRUM__NONE
+			: thrum__layout_unit(scene->layout, scene->selected);
 
-	thrum__draw_list_init(&list);
-	result = thrum__scene_frame(part->scene, (float)render->options.width, part->height,
-		&render->metrics, &list);
-	thrum__draw_list_finish(&list);
-	if (result < 0)
-		return load_no_memory();
-	if (tracks->projection == THRUM__TRACKS_SQUEEZED) {
-		const struct thrum__scene_track_box *last = tracks->count > 0
-			? &tracks->boxes[tracks->count - 1]
-			: NULL;
-		float end = last ? last->y + last->height : tracks->top;
-		float spare = tracks->bottom - end, most = part->height - PART_MIN;
-
-		part->height -= spare > most ? most : spare > 0 ? floorf(spare) : 0;
+		if (unit == THRUM__NONE)
+			continue;
+		track = thrum__layout_track(scene->layout, unit);
+		if (thrum__scene_track_axis_find(&scene->tracks, track))
+			continue;
+		scene->state.track = track > half ? track - half : 0;
+		thrum__stage_refresh(stage);
 	}
-	return STATUS_OK;
-}
-
-/* Where each part goes; several have a head. */
-static int place_parts(struct render *render)
-{
-	float head = render->count > 1 ? THRUM__HEAD : 0, top = 0;
-	uint64_t whole = render->options.height;
-
-	for (size_t i = 0; i < render->count; i++) {
-		struct part *part = &render->parts[i];
-		const struct thrum__scene_state *state = &part->scene->state;
-		float height = (float)part->scene->layout->tracks * ROW + THRUM__RULER + 16;
-
-		height += state->strip ? THRUM__STRIP : 0;
-		height += state->legend ? THRUM__LEGEND : 0;
-		height = height < PART_MIN ? PART_MIN : height > PART_MAX ? PART_MAX : height;
-		if (whole > 0)
-			height = (float)(whole * (i + 1) / render->count -
-					 whole * i / render->count) -
-				head;
-		part->top = top + head;
-		part->height = height;
-		if (whole == 0 && shrink(render, part) != STATUS_OK)
-			return STATUS_FAILED;
-		top += head + part->height;
-	}
-	return STATUS_OK;
-}
-
-static void paint_head(struct render *render, const struct part *part)
-{
-	struct thrum__draw_list *list = &render->lists[render->list_count++];
-	const char *path = part->load.input.path, *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	thrum__draw_list_init(list);
-	thrum__stage_head(list, part->top - THRUM__HEAD, (float)render->options.width,
-		part == render->parts, false, name);
-}
-
-/* Whether some row of the selected task is on the picture. */
-static bool is_selected_seen(const struct thrum__scene *scene, uint32_t *row)
-{
-	uint32_t unit = scene->selected == THRUM__NONE
-		? THRUM__NONE
-		: thrum__layout_unit(scene->layout, scene->selected);
-
-	if (unit == THRUM__NONE)
-		return true;
-	*row = thrum__layout_track(scene->layout, unit);
-	return thrum__scene_track_axis_find(&scene->tracks, *row) != NULL;
-}
-
-static int paint_part(struct render *render, struct part *part)
-{
-	struct thrum__draw_list *list = &render->lists[render->list_count++];
-	float width = (float)render->options.width;
-	uint32_t row;
-	int result;
-
-	thrum__draw_list_init(list);
-	list->y = part->top;
-	result = thrum__scene_frame(part->scene, width, part->height, &render->metrics, list);
-	if (result == 0 && !is_selected_seen(part->scene, &row)) {
-		uint32_t half = part->scene->tracks.count / 2;
-
-		part->scene->state.track = row > half ? row - half : 0;
-		result = thrum__scene_frame(part->scene, width, part->height, &render->metrics,
-			list);
-	}
-	return result < 0 ? load_no_memory() : STATUS_OK;
 }
 
 static int paint(struct render *render)
 {
-	int status = place_parts(render);
+	struct thrum__stage *stage = render->stage;
+	float width = (float)render->options.width, height;
+	float head = stage->count > 1 ? THRUM__HEAD : 0;
 
-	for (size_t i = 0; i < render->count && status == STATUS_OK; i++) {
-		if (render->parts[i].height < 60)
+	if (thrum__stage_fit(stage, width, PART_MOST, &height) < 0)
+		return load_no_memory();
+	if (render->options.height > 0)
+		height = (float)render->options.height;
+	if (thrum__stage_size(stage, width, height) < 0)
+		return load_no_memory();
+	for (uint32_t i = 0; i < stage->count; i++)
+		if (stage->parts[i].height - head < PART_LEAST)
 			return complain_usage(render->command, "--height: too small");
-		if (render->count > 1)
-			paint_head(render, &render->parts[i]);
-		status = paint_part(render, &render->parts[i]);
-	}
-	return status;
+	show_selected(stage);
+	if (thrum__stage_frame(stage, width, height, &render->metrics, 0) < 0)
+		return load_no_memory();
+	return STATUS_OK;
 }
 
 static int write_picture(struct render *render)
 {
+	const struct thrum__stage *stage = render->stage;
 	char title[512];
-	const char *path = render->parts[0].load.input.path, *name = strrchr(path, '/');
 	struct picture picture = {
 		.format = render->format,
-		.theme = render->parts[0].scene->state.theme,
+		.theme = stage->parts[0].scene->state.theme,
 		.scale = (float)render->options.scale,
 		.title = title,
 	};
 
-	snprintf(title, sizeof(title), render->count > 1 ? "%.255s and %zu more" : "%.255s",
-		name ? name + 1 : path, render->count - 1);
-	return picture_write(&picture, render->lists, render->list_count, render->options.output);
+	snprintf(title, sizeof(title), stage->count > 1 ? "%.255s and %u more" : "%.255s",
+		stage->parts[0].name, (unsigned)stage->count - 1);
+	return picture_write(&picture, stage->lists, stage->list_count, render->options.output);
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -458,21 +387,18 @@ static int draw(struct render *render, int argc, char **argv)
 {
 	int status = STATUS_OK;
 
+	if (thrum__stage_create(&render->stage) < 0)
+		return load_no_memory();
+	render->stage->is_still = true;
 	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
 	if (render->format == PICTURE_SVG)
 		render->metrics = thrum__draw_metrics_plain;
 	else if (thrum__draw_metrics_make(&render->metrics) < 0)
 		return load_no_memory();
 	for (int i = 0; i < argc && status == STATUS_OK; i++)
-		status = open_part(render, argv[i]);
-	for (size_t i = 0; i < render->count && status == STATUS_OK; i++)
-		status = set_state(render, &render->parts[i]);
+		status = add_trace(render, argv[i]);
 	if (status == STATUS_OK)
-		status = set_times(render);
-	if (status == STATUS_OK)
-		set_companions(render);
-	for (size_t i = 0; i < render->count && status == STATUS_OK; i++)
-		status = settle(render, &render->parts[i]);
+		status = set_states(render);
 	if (status == STATUS_OK)
 		status = paint(render);
 	if (render->format != PICTURE_SVG)
@@ -578,7 +504,7 @@ const struct command command_render = {
 	.purpose = "draw traces as an SVG, PNG or PDF picture",
 	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = TRACES_MAX,
+	.max = THRUM__STAGE_MAX,
 	.options = options_of_render,
 	.more = "Each line is a task, blue where it runs; what is red went wrong. --legend\n"
 		"explains the rest. Where nearly nothing runs, idle time is folded into bands.\n"

@@ -7,9 +7,11 @@
 #include "scene/paint/paint.h"
 #include "stage/parts.h"
 
-#define PART_LEAST 120  /* px */
-#define STRIP_FROM 260  /* px: lower parts have no strip */
-#define MARGIN_RIGHT 20 /* px behind a scene's time axis, as thrum__scene_frame leaves */
+#define PART_LEAST 120   /* px */
+#define STRIP_FROM 260   /* px: lower parts have no strip */
+#define MARGIN_RIGHT 20  /* px behind a scene's time axis, as thrum__scene_frame leaves */
+#define TRACK 42         /* px that a track wants, where the height is free */
+#define WANTED_LEAST 150 /* px of a part, where the height is free */
 #define HOVER_MS 120
 #define BLINK_MS 300
 
@@ -137,7 +139,7 @@ static int add(struct thrum__stage *stage, struct thrum__scene *scene, const cha
 		return -THRUM_E_MEMORY;
 	strcpy(copy, name);
 	*part = (struct thrum__stage_part){.scene = scene, .name = copy};
-	scene->state.strip = true;
+	scene->state.strip = !stage->is_still;
 	stage->count++;
 	arrange(stage);
 	fit_all(stage);
@@ -296,6 +298,15 @@ float thrum__stage_right(const struct thrum__scene *scene)
 	return right < scene->width ? right : scene->width;
 }
 
+/* Sets what a part of this height has at its top and bottom. */
+static void set_frame(struct thrum__stage *stage, uint32_t part, float height)
+{
+	struct thrum__scene *scene = stage->parts[part].scene;
+
+	scene->hides_legend = part + 1 < stage->count;
+	scene->hides_strip = !stage->is_still && height < STRIP_FROM;
+}
+
 /* Whole pixels, so that all lines stay sharp. */
 void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 {
@@ -309,8 +320,7 @@ void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 		part->top = top;
 		part->height = is_last ? height - top : floorf(given + 0.5f) - top;
 		top += part->height;
-		part->scene->hides_legend = !is_last;
-		part->scene->hides_strip = part->height - head_of(stage) < STRIP_FROM;
+		set_frame(stage, i, part->height - head_of(stage));
 	}
 	stage->own->width = width;
 	stage->own->height = height;
@@ -343,6 +353,62 @@ int thrum__stage_project(struct thrum__stage *stage)
 			stage->parts[i].height - head_of(stage));
 	stage->own->is_projected = status == 0;
 	return status;
+}
+
+static void resize(struct thrum__stage *stage, float width, float height)
+{
+	if (width != stage->own->width || height != stage->own->height)
+		thrum__stage_refresh(stage);
+	if (stage->count > 0)
+		thrum__stage_place(stage, width, height);
+}
+
+int thrum__stage_size(struct thrum__stage *stage, float width, float height)
+{
+	resize(stage, width, height);
+	return thrum__stage_project(stage);
+}
+
+/* Computes the height that a scene's tracks want. Squeezed tracks may want less than all of theirs,
+ * as only those with something in the window are seen. */
+static int wanted_height(struct thrum__scene *scene, float width, float most, float *height)
+{
+	const struct thrum__scene_track_axis *tracks = &scene->tracks;
+	float all = (float)scene->layout->tracks * TRACK + THRUM__RULER + 16 +
+		thrum__scene_strip_height(scene, width);
+	int status;
+
+	all += scene->state.legend && !scene->hides_legend ? THRUM__LEGEND : 0;
+	all = fminf(fmaxf(all, WANTED_LEAST), most);
+	status = thrum__scene_project(scene, width, all);
+	if (status == 0 && tracks->projection == THRUM__TRACKS_SQUEEZED) {
+		const struct thrum__scene_track_box *last = tracks->count > 0
+			? &tracks->boxes[tracks->count - 1]
+			: NULL;
+		float end = last ? last->y + last->height : tracks->top;
+
+		all = fmaxf(all - floorf(fmaxf(tracks->bottom - end, 0)), WANTED_LEAST);
+	}
+	*height = all;
+	return status;
+}
+
+int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float *height)
+{
+	float heights[THRUM__STAGE_MAX], all = 0, least = PART_LEAST;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		set_frame(stage, i, most);
+		if (wanted_height(stage->parts[i].scene, width, most, &heights[i]) != 0)
+			return -THRUM_E_MEMORY;
+		heights[i] += head_of(stage);
+		all += heights[i];
+	}
+	for (uint32_t i = 0; i < stage->count && !stage->own->has_own_heights; i++)
+		stage->parts[i].share = (heights[i] - least) / (all - least * (float)stage->count);
+	thrum__stage_refresh(stage);
+	*height = all;
+	return 0;
 }
 
 /* ---- The frame ----------------------------------------------------------------------------- */
@@ -387,24 +453,23 @@ static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metr
 	struct thrum__draw_list *list = stage->lists;
 	int status = 0;
 
-	for (uint32_t i = 0; i < stage->count && stage->count > 1; i++, list++) {
-		const struct thrum__stage_part *part = &stage->parts[i];
-
-		thrum__stage_head(list, part->top, own->width, i == 0, i == stage->focus,
-			part->name);
-		status = list->failed ? -THRUM_E_MEMORY : status;
-	}
 	for (uint32_t i = 0; i < stage->count && status == 0; i++, list++) {
 		const struct thrum__stage_part *part = &stage->parts[i];
 
-		status = thrum__scene_frame(part->scene, own->width, part->height - head_of(stage),
-			metrics, list);
+		if (stage->count > 1) {
+			thrum__stage_head(list, part->top, own->width, i == 0,
+				i == stage->focus && !stage->is_still, part->name);
+			status = list++->failed ? -THRUM_E_MEMORY : 0;
+		}
+		if (status == 0)
+			status = thrum__scene_frame(part->scene, own->width,
+				part->height - head_of(stage), metrics, list);
 		list->x = 0;
 		list->y = thrum__stage_view_top(stage, i);
 		if (i == own->blink_part && own->blink_task != THRUM__NONE)
 			thrum__stage_paint_blink(stage, list);
 	}
-	stage->list_count = (uint32_t)(list - stage->lists) + 1;
+	stage->list_count = (uint32_t)(list - stage->lists) + !stage->is_still;
 	return status;
 }
 
@@ -432,18 +497,26 @@ static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_met
 	return status;
 }
 
+static int paint_over(struct thrum__stage *stage, float width, float height,
+	const struct thrum__draw_metrics *metrics)
+{
+	struct thrum__draw_list *over = &stage->lists[stage->list_count - 1];
+
+	over->x = over->y = 0;
+	thrum__draw_list_clear(over, width, height);
+	thrum__stage_paint_over(stage, metrics, over);
+	thrum__draw_list_sort(over);
+	return over->failed ? -THRUM_E_MEMORY : 0;
+}
+
 int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 	const struct thrum__draw_metrics *metrics, double now)
 {
 	struct thrum__stage_private *own = stage->own;
-	struct thrum__draw_list *over;
 	bool is_hovering, is_blinking, is_moving = false;
 	int status = 0;
 
-	if (width != own->width || height != own->height)
-		own->is_painted = own->is_projected = false;
-	if (stage->count > 0)
-		thrum__stage_place(stage, width, height);
+	resize(stage, width, height);
 	is_hovering = show_hovered(stage, now);
 	is_blinking = blinks(stage, now);
 	if (own->is_moving || !own->is_painted) {
@@ -452,12 +525,7 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 			return status;
 		own->is_projected = own->is_painted = !is_moving;
 	}
-	over = &stage->lists[stage->list_count - 1];
-	over->x = over->y = 0;
-	thrum__draw_list_clear(over, width, height);
-	thrum__stage_paint_over(stage, metrics, over);
-	thrum__draw_list_sort(over);
-	if (over->failed)
+	if (!stage->is_still && paint_over(stage, width, height, metrics) < 0)
 		return -THRUM_E_MEMORY;
 	return is_moving || is_hovering || is_blinking;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The stage: what a window or a page shows. One scene, or several, one above the other, on a common
- * time or each on its own; what pointer, wheel and keys mean; motion between two scenes; the status
- * line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
+ * The stage: what a window, a page or a picture in a file shows. One scene, or several, one above
+ * the other, on a common time or each on its own; what pointer, wheel and keys mean; motion between
+ * two scenes; the status line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
  * lists, and decide nothing. Whoever changes a scene itself says so with thrum__stage_refresh.
  */
 #ifndef STAGE_STAGE_H
@@ -51,16 +51,22 @@ struct thrum__stage_part {
 	float share;                /* of the height that is left beyond the least; together 1 */
 };
 
+/*
+ * With is_still, parts have no strip unless their states ask for one, and low parts have it too;
+ * frames have no crosshair and no mark of the focused part.
+ */
 struct thrum__stage {
 	struct thrum__stage_part parts[THRUM__STAGE_MAX];
 	uint32_t count;
-	uint32_t focus;               /* the part that keys go to */
-	bool is_linked;               /* one time for all; else each its own */
-	bool is_animated;             /* false: reduced motion */
+	uint32_t focus;   /* the part that keys go to */
+	bool is_linked;   /* one time for all; else each its own */
+	bool is_animated; /* false: reduced motion */
+	bool is_still;    /* a picture in a file: set it before the first part is added */
 	char panel[THRUM__PANEL_MAX]; /* a word of the front end's that travels in the address */
 	/* Made by the last frame, to be painted in this order: */
 	struct thrum__draw_list
-		lists[2 * THRUM__STAGE_MAX + 1]; /* heads, parts; crosshair and measure */
+		lists[2 * THRUM__STAGE_MAX + 1]; /* each part's head (of several) and scene; last,
+						    unless is_still: crosshair and measure */
 	uint32_t list_count;
 	struct thrum__stage_private *own;
 };
@@ -90,6 +96,26 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
  */
 THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float height,
 	const struct thrum__draw_metrics *, double now);
+
+/* The list that holds a part's scene in the last frame. */
+static inline struct thrum__draw_list *thrum__stage_list(struct thrum__stage *stage, uint32_t part)
+{
+	return &stage->lists[stage->count > 1 ? 2 * part + 1 : 0];
+}
+
+/*
+ * For pictures in files, where nobody scrolls: computes the height that the tracks want at this
+ * width, at most `most` px (150 or more) for a part without its head, and shares any height out in
+ * these proportions, unless dividers were dragged. Paints nothing. Returns 0 or -THRUM_E_MEMORY;
+ * *height is set on success only.
+ */
+THRUM__MUST_USE int thrum__stage_fit(struct thrum__stage *, float width, float most, float *height);
+
+/*
+ * Places the parts and makes the axes of a frame of this size without painting it, so that callers
+ * can ask where things will be. Returns 0 or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float height);
 
 /* Names a trace above its part: also in pictures of several. The list has to be initialized. */
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,

@@ -7,13 +7,13 @@
 #include "scene/state.h"
 #include "stage/parts.h"
 
-/* A stage has the strip, unless it is turned off. The theme is whose the stage is: an address that
- * is given to somebody else doesn't say it, but may. */
+/* A stage has the strip, unless it is turned off or the stage is_still. The theme is whose the stage
+ * is: an address that is given to somebody else doesn't say it, but may. */
 static void plain_of(const struct thrum__stage *stage, uint32_t part,
 	struct thrum__scene_state *state)
 {
 	thrum__scene_state_default(stage->parts[part].scene, state);
-	state->strip = true;
+	state->strip = !stage->is_still;
 	state->theme = stage->parts[0].scene->state.theme;
 }
 

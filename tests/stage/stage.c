@@ -613,7 +613,7 @@ static void dividers_give_other_heights(void **state)
 	show_drag(show, 500, parts[1].top, 500, 5000, 0);
 	NEAR(parts[1].height, 120, 1);
 	assert_int_equal(show->stage->list_count, 5);
-	assert_true(show->stage->lists[1].y == parts[1].top);
+	assert_true(show->stage->lists[2].y == parts[1].top);
 	assert_true(show->stage->lists[3].y == parts[1].top + THRUM__HEAD);
 }
 

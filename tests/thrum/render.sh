@@ -183,6 +183,20 @@ draws every.thrum labels.ctf -o long.svg
 draws every.thrum labels.ctf -o view.svg --view=theme=0
 cmp -s long.svg view.svg || wrong "--view without a time gives several traces several scales"
 
+
+# A viewer's link: keys with a number are of that trace, link=0 gives each trace its own time.
+draws early.ctf late.ctf -o first.svg --view='sel=1&2.sel=2'
+draws early.ctf late.ctf -o second.svg --view='sel=1&2.sel=1'
+! cmp -s first.svg second.svg || wrong "--view doesn't know the second trace's keys"
+refuses 64 'there is no such trace' early.ctf late.ctf -o x.svg --view='3.sel=1'
+draws early.ctf every.thrum -o both.svg --view=link=0
+[[ $(grep -c '>ends ' both.svg) -eq 2 ]] || wrong "--view=link=0 doesn't show each trace's end"
+
+# Of a given height a trace gets as much as its tracks want.
+draws tall.ctf early.ctf -o shared.svg --height=600
+second=$(sed -n 's/^<svg x="0" y="\([0-9]*\)" .*/\1/p' shared.svg | sed -n 3p)
+[[ $second -gt 350 ]] || wrong "the second of two traces begins at $second of 600 pixels"
+
 # Where little is in the window, the picture is lower than all rows would need.
 draws tall.ctf -o tall.svg
 holds tall.svg 'height="900"'
