@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -97,6 +98,25 @@ BAD = START + """
 """
 
 
+def with_idle(text, end):
+    """The same with 4 ms of idle time in it, and with an end of its own."""
+    lines = []
+    for time, line in (line.split(None, 1) for line in text.split("\n") if line):
+        if time == "1100":
+            lines += ["1050 switch -1", f"4000100 {line}"]
+        elif time == "9000":
+            lines += ["4002000 switch -1", f"{end} switch 0"]
+        else:
+            lines.append(f"{int(time) + 4_000_000 if int(time) > 1100 else time} {line}")
+    return "\n".join(lines)
+
+
+def ruler(picture):
+    """Where the words of a part's ruler lie, by word."""
+    return {word: x for x, word in
+            re.findall(r'<text x="([0-9.]*)" y="19"[^>]*>([^<]*)<', picture)}
+
+
 def real_traces():
     """The folder of the ARP example's traces, or None."""
     given = os.environ.get("THRUM_MIRAGE_DATA")
@@ -138,6 +158,16 @@ def main():
         test.run(0, "diff", "--render=same.svg", "good.ctf", "good.ctf")
         test.says(test.run(64, "diff", "--render=both.gif", "good.ctf", "bad.ctf"), ".svg, .png")
         test.expect(not os.path.exists("both.gif"), "a picture of an unknown format")
+
+        # One scale of time for both, also where only one goes on after the window.
+        trace("early.ctf", with_idle(GOOD, 4_800_000))
+        trace("late.ctf", with_idle(BAD, 60_000_000))
+        test.run(1, "diff", "--render=both.svg", "early.ctf", "late.ctf")
+        with open("both.svg", encoding="utf-8") as file:
+            good, bad = (ruler(part) for part in file.read().split("bad: late.ctf"))
+        common = good.keys() & bad.keys()
+        test.expect(len(common) > 10, "the rulers have little in common:", good, bad)
+        test.expect(all(good[word] == bad[word] for word in common), "two scales:", good, bad)
 
         trace("other.ctf", "1000 switch 0\n1010 create 0 1 bind\n1011 label 1 quite other\n")
         test.says(test.run(1, "diff", "good.ctf", "other.ctf"), "no labels in common")
