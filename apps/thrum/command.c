@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Arguments to options, by a command's table. The help that the same table gives: help.c. */
+/* Parses arguments by a command's table. help.c prints the help from the same table. */
 #define _GNU_SOURCE
 #include "command.h"
 
@@ -41,8 +41,9 @@ int complain_usage(const struct command *command, const char *format, ...)
 
 #define WORD_MAX 31
 
-/* How many letters to insert, drop, change or swap with the next (Damerau, restricted). */
-static size_t distance(const char *a, const char *b)
+/* Returns the number of letters to insert, drop, change or swap with the next one
+ * (Damerau-Levenshtein, restricted). */
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];
 	size_t a_size = strlen(a), b_size = strlen(b);
@@ -80,7 +81,7 @@ const char *nearest(const char *word, const char *const *words, size_t count)
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t d = distance(word, words[i]);
+		size_t d = edit_distance(word, words[i]);
 
 		if (d < best || (d == best && !found)) {
 			best = d;
@@ -90,10 +91,9 @@ const char *nearest(const char *word, const char *const *words, size_t count)
 	return found;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Where, of the words of "text|tsv|json", this one is; -1: nowhere. */
+/* Returns the position of a word in "text|tsv|json", from 0; -1 if it isn't there. */
 static int find_choice(const char *choices, const char *word, size_t size)
 {
 	for (int i = 0;; i++) {
@@ -119,7 +119,7 @@ static bool add_id(struct id_list *list, uint64_t id)
 	return true;
 }
 
-/* A choice's number, also by the name that it had once; -1: there is none. */
+/* Returns the position of a choice, also by its former name; -1 if there is no such choice. */
 static int find_in_set(const struct option *option, const char *item, size_t size)
 {
 	const char *old = option->old_name, *now = option->new_name;
@@ -129,7 +129,7 @@ static int find_in_set(const struct option *option, const char *item, size_t siz
 	return find_choice(option->choices, item, size);
 }
 
-/* One of the values between commas. */
+/* Adds one of the values between commas. */
 static bool set_item(const struct option *option, const char *item, size_t size, void *to)
 {
 	uint64_t id, *set = to;
@@ -184,7 +184,7 @@ static bool set_value(const struct option *option, const char *value, void *into
 	return false;
 }
 
-/* "text, tsv or json" */
+/* Writes "text, tsv or json". */
 static void list_choices(const char *choices, char *to, size_t size)
 {
 	size_t used = 0;
@@ -215,12 +215,11 @@ static int bad_value(const struct command *command, const struct option *option,
 
 	if (option->choices)
 		list_choices(option->choices, choices, sizeof(choices));
-	return complain_usage(command, "--%s wants %s, not \"%s\"", option->name,
+	return complain_usage(command, "--%s needs %s, not \"%s\"", option->name,
 		option->choices ? choices : wants[option->kind], value);
 }
 
-/* ---- Options -----------------------------------------------------------------------------------
- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 #define OPTIONS_MAX 32
 
@@ -254,7 +253,7 @@ static const struct option *find_option(const struct command *command, const cha
 	return NULL;
 }
 
-/* What is being parsed. */
+/* The arguments that are being parsed. */
 struct arguments {
 	const struct command *command;
 	int count, next;
@@ -262,7 +261,8 @@ struct arguments {
 	void *into;
 };
 
-/* One argument that begins with a dash, and its value. Returns STATUS_OK or another status. */
+/* Parses one argument that begins with a dash, and its value. Returns STATUS_OK, or another status
+ * after a message. */
 static int parse_option(struct arguments *a)
 {
 	char *argument = a->values[a->next++], *value;
@@ -279,7 +279,7 @@ static int parse_option(struct arguments *a)
 			return complain_usage(a->command, "--%s takes no value", option->name);
 	} else if (!value) {
 		if (a->next == a->count)
-			return complain_usage(a->command, "--%s wants a value", option->name);
+			return complain_usage(a->command, "--%s needs a value", option->name);
 		value = a->values[a->next++];
 	}
 	if (!set_value(option, value, a->into))
@@ -290,9 +290,9 @@ static int parse_option(struct arguments *a)
 static int check_count(const struct command *command, unsigned count)
 {
 	if (count < command->min)
-		return complain_usage(command, "%s wants %s", command->name, command->arguments);
+		return complain_usage(command, "%s needs %s", command->name, command->arguments);
 	if (command->max > 0 && count > command->max)
-		return complain_usage(command, "%s wants only %s", command->name,
+		return complain_usage(command, "%s takes only %s", command->name,
 			command->arguments);
 	return STATUS_OK;
 }

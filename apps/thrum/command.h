@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a command is: its name, its options and its help, in one table, from which arguments are
- * parsed and both
- * `--help` and the shells' completion are made.
+ * A command's table: its name, its options and its help. The same table parses the arguments,
+ * prints `--help` and feeds the shells' completion. A command's file defines its table and the
+ * function that runs it; main.c lists the tables.
+ *
+ * The folder apps/thrum is the program `thrum`: it reads arguments, calls the libraries, and prints
+ * text, tables and pictures. It has no analysis and no drawing of its own.
  */
 #ifndef COMMAND_H
 #define COMMAND_H
@@ -12,8 +15,8 @@
 
 enum status {
 	STATUS_OK = 0,
-	STATUS_FAILED = 2, /* bad input, or it could not be done */
-	STATUS_USAGE = 64,
+	STATUS_FAILED = 2, /* bad input, or another failure */
+	STATUS_USAGE = 64, /* wrong arguments */
 };
 
 enum option_kind {
@@ -22,13 +25,13 @@ enum option_kind {
 	OPTION_SIZE,   /* uint64_t, bytes */
 	OPTION_COUNT,  /* uint64_t */
 	OPTION_TIME,   /* int64_t, ns */
-	OPTION_CHOICE, /* int: which of `choices` */
-	OPTION_SET,    /* uint64_t: bits of `choices`; may be repeated, takes commas */
-	OPTION_IDS,    /* struct id_list; may be repeated, takes commas */
+	OPTION_CHOICE, /* int: the position in `choices`, from 0 */
+	OPTION_SET,    /* uint64_t: bits by position in `choices`; repeatable, takes commas */
+	OPTION_IDS,    /* struct id_list; repeatable, takes commas */
 };
 
 struct id_list {
-	uint64_t *ids; /* signed ones as two's complement */
+	uint64_t *ids; /* malloc'ed; negative ids in two's complement */
 	size_t count;
 };
 
@@ -36,24 +39,27 @@ struct option {
 	const char *name; /* without the dashes */
 	char letter;      /* 0: none */
 	enum option_kind kind;
-	size_t offset;     /* of what it sets in the command's struct of options */
-	const char *value; /* what stands for its value in the help; NULL: the choices themselves */
-	const char *choices;             /* "text|tsv|json" */
-	const char *help;                /* may have several lines */
-	const char *old_name, *new_name; /* of OPTION_SET: a choice's former name is understood */
+	size_t offset;       /* of the member that it sets in the command's struct of options */
+	const char *value;   /* the word for its value in the help; NULL: the choices themselves */
+	const char *choices; /* "text|tsv|json" */
+	const char *help;    /* one line or several */
+	/* OPTION_SET: a choice's former name, which is still accepted, and its present name. */
+	const char *old_name, *new_name;
 };
 
 struct command {
 	const char *name;
 	const char *purpose;   /* one sentence, small first letter, no full stop */
 	const char *arguments; /* as in the usage line */
-	unsigned min, max; /* how many; max 0: what follows is a program with its own arguments */
+	/* The number of arguments. max 0: any; the first one ends the options, as the arguments are
+	 * a program and its own arguments. */
+	unsigned min, max;
 	const struct option *options; /* ends with a NULL name */
-	const char *more;             /* explains */
+	const char *more;             /* an explanation, or NULL */
 	const char *examples;
 	const char *statuses;
-	int (*run)(const struct command *, int argc,
-		char **argv); /* argv without the command's name */
+	/* argv lacks the command's name. Returns the exit status. */
+	int (*run)(const struct command *, int argc, char **argv);
 };
 
 extern const struct command command_record, command_dump, command_tasks, command_stats,
@@ -62,27 +68,28 @@ extern const struct command command_record, command_dump, command_tasks, command
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*
- * Sets the members of *into by the options in argv. Moves the arguments that aren't options to the
- * front of argv and returns how many. Returns -1 when the command is done already: help was printed
- * or a mistake told; *status is then what to exit with.
+ * Sets the members of *into from the options in argv. Moves the arguments that aren't options to
+ * the front of argv and returns their number. Returns -1 if the command is done already, because it
+ * has printed its help or an error message; *status is then the exit status. An OPTION_IDS member
+ * is for the caller to free in both cases.
  */
 int options_parse(const struct command *, int argc, char **argv, void *into, int *status);
 
 /*
- * Print help for one command, for all, and the table that the shells' completion reads: command,
- * option, letter, value, what it does, separated by tabs. Return the exit status.
+ * Print the help of one command, the help of thrum, and the table that the shells' completion
+ * reads: command, option, letter, value and purpose, separated by tabs. Return the exit status.
  */
 int help_command(const struct command *);
 int help_all(void);
 int help_table(void);
 
-/* The nearest of `count` words to a mistyped one; NULL when none is near. */
+/* Returns the word that is most like a mistyped one; NULL if none is like it. */
 const char *nearest(const char *word, const char *const *words, size_t count);
 
-/* Prints "thrum: …" and a newline on standard error. */
+/* Prints "thrum: ", the message and a newline on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, then where to find help; returns STATUS_USAGE. */
+/* Does the same, then names the command that prints help. Returns STATUS_USAGE. */
 int complain_usage(const struct command *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum convert`: a recording as a Common Trace Format directory, for other tools. */
+/* `thrum convert`: writes a recording as a Common Trace Format directory, for other tools. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 
 #include "input.h"
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_convert(const struct command *command, int argc, char **argv)
 {
 	struct thrum_error_info error = {0};
 	char path[PATH_MAX], unused;
@@ -21,7 +21,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return input_failed(path, &error);
 	if (left_out > 0)
 		complain("%s: %" PRIu64
-			 " packet%s left out or cut short: damaged, or overwritten meanwhile",
+			 " packet%s left out or cut short: damaged, or overwritten during the copy",
 			path, left_out, left_out == 1 ? " was" : "s were");
 	return STATUS_OK;
 }
@@ -35,15 +35,15 @@ const struct command command_convert = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
-	.more = "DIR must not exist, or be empty. It gets one file for each lane, and\n"
-		"`metadata`, which babeltrace2, Trace Compass and other tools read. What\n"
-		"thrum remembers of tasks whose events were overwritten has no place in that\n"
-		"format.",
+	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a\n"
+		"file `metadata`; babeltrace2, Trace Compass and\n"
+		"other tools read them. The format has no place for\n"
+		"remembered tasks: those whose events were\n"
+		"overwritten.",
 	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf",
-	.statuses =
-		"0  fine, also when damaged packets were left out (standard error counts them)\n"
-		"2  not a recording, or DIR could not be written\n"
-		"64 used wrongly",
-	.run = run,
+	.statuses = "0 success, even if damaged packets were left out\n"
+		    "(standard error says how many) 2 not a recording, or\n"
+		    "DIR could not be written 64 usage error",
+	.run = run_convert,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum diff`: two recordings of one program, and what differs. */
+/* `thrum diff`: compares two recordings of one program. */
 #define _GNU_SOURCE
 #include "diff.h"
 
@@ -12,8 +12,8 @@
 #include "text.h"
 
 #define STATUS_DIFFERS 1
-#define WORDS 200
-#define COLUMNS 60 /* that are shown of a name */
+#define WORDS 200  /* bytes of a task's name */
+#define COLUMNS 60 /* of a name on the terminal */
 
 enum {
 	DIFF_TEXT,
@@ -34,10 +34,9 @@ struct writer {
 
 static const char *const side_names[] = {"GOOD", "BAD"};
 
-/* ---- Words -------------------------------------------------------------------------------------
- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
-static void put(struct writer *w, const char *text)
+static void put_text(struct writer *w, const char *text)
 {
 	output_text(&w->out, text);
 }
@@ -45,7 +44,7 @@ static void put(struct writer *w, const char *text)
 static void put_style(struct writer *w, const char *style)
 {
 	if (w->color)
-		put(w, style);
+		put_text(w, style);
 }
 
 static void put_number(struct writer *w, uint64_t number)
@@ -65,14 +64,14 @@ static void put_group(struct writer *w, uint32_t group)
 	size_t size;
 	const char *name = thrum__diff_group_name(&w->diff->comparison, group, &size);
 
-	put(w, "“");
+	put_text(w, "“");
 	output_display(&w->out, name, size, COLUMNS);
-	put(w, "” (");
-	put(w, thrum__diff_group_kind(&w->diff->comparison, group));
-	put(w, ")");
+	put_text(w, "” (");
+	put_text(w, thrum__diff_group_kind(&w->diff->comparison, group));
+	put_text(w, ")");
 }
 
-/* “main” (task 6) */
+/* Writes “main” (task 6). */
 static void put_task(struct writer *w, int side, uint32_t task)
 {
 	const struct thrum__model *model = w->diff->comparison.model[side];
@@ -80,33 +79,32 @@ static void put_task(struct writer *w, int side, uint32_t task)
 	size_t size;
 
 	if (!thrum__model_has_row(&model->tasks, task)) {
-		put(w, "nobody known");
+		put_text(w, "an unknown task");
 		return;
 	}
 	size = thrum__words_task(model, task, words, sizeof(words));
 	size = size < sizeof(words) ? size : sizeof(words) - 1;
-	put(w, "“");
+	put_text(w, "“");
 	output_display(&w->out, words, size, COLUMNS);
-	put(w, "” (task ");
+	put_text(w, "” (task ");
 	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
 		model->signed_ids);
-	put(w, ")");
+	put_text(w, ")");
 }
 
-/* "3 of 1,200" */
+/* Writes "3 of 1,200". */
 static void put_share(struct writer *w, const struct thrum__difference_side *side)
 {
 	put_number(w, side->count);
-	put(w, " of ");
+	put_text(w, " of ");
 	put_number(w, side->of);
 }
 
-/* ---- Text --------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
-/* What happened first, then what second: a signal and a wait, or an end and a beginning. */
+/* Writes two events in the order of their times: a signal and a wait, or an end and a beginning. */
 static void put_two(struct writer *w, int side, const struct thrum__difference_side *s,
-	const uint32_t who[2], const char *const what[2])
+	const uint32_t tasks[2], const char *const verbs[2])
 {
 	bool swapped = s->first < 0 || (s->second >= 0 && s->second < s->first);
 	const int64_t times[] = {s->first, s->second == THRUM__OPEN ? -1 : s->second};
@@ -117,11 +115,11 @@ static void put_two(struct writer *w, int side, const struct thrum__difference_s
 
 		if (times[which] < 0 || times[which] == THRUM__OPEN)
 			continue;
-		put(w, any ? ", then at " : "at ");
+		put_text(w, any ? ", then at " : "at ");
 		put_time(w, times[which], 6);
-		put(w, " ");
-		put_task(w, side, who[which]);
-		put(w, what[which]);
+		put_text(w, " ");
+		put_task(w, side, tasks[which]);
+		put_text(w, verbs[which]);
 		any = true;
 	}
 }
@@ -135,51 +133,51 @@ static void put_example(struct writer *w, const struct thrum__difference *d, int
 
 	if (s->task == THRUM__NONE)
 		return;
-	put(w, side == THRUM__GOOD ? "   GOOD  " : "   BAD   ");
+	put_text(w, side == THRUM__GOOD ? "   GOOD  " : "   BAD   ");
 	switch (d->kind) {
 	case THRUM__DIFFERENCE_SIGNAL_FIRST:
 	case THRUM__DIFFERENCE_NO_SIGNAL: put_two(w, side, s, s->by, conditions); break;
 	case THRUM__DIFFERENCE_ENDS_LATER:
 		put_two(w, side, s, pair, orders);
 		if (s->first == THRUM__OPEN) {
-			put(w, "; ");
+			put_text(w, "; ");
 			put_task(w, side, s->before);
-			put(w, " never ends");
+			put_text(w, " never ends");
 		}
 		break;
 	case THRUM__DIFFERENCE_SLOWER:
 	case THRUM__DIFFERENCE_FASTER:
-		put(w, "median ");
+		put_text(w, "median ");
 		put_time(w, s->p50, 3);
-		put(w, ", 90 % within ");
+		put_text(w, ", 90 % within ");
 		put_time(w, s->p90, 3);
-		put(w, ", of ");
+		put_text(w, ", of ");
 		put_number(w, s->of);
 		break;
 	default:
 		put_task(w, side, s->task);
-		put(w, " begins at ");
+		put_text(w, " begins at ");
 		put_time(w, s->first, 6);
 		if (s->second >= 0) {
-			put(w, ", ends at ");
+			put_text(w, ", ends at ");
 			put_time(w, s->second, 6);
 		}
 	}
-	put(w, "\n");
+	put_text(w, "\n");
 }
 
-/* " with 3 of 5, in GOOD with 0 of 5" */
+/* Writes " (3 of 5; GOOD 0 of 5)". */
 static void put_shares(struct writer *w, const struct thrum__difference *d)
 {
 	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
 	const struct thrum__difference_side *bad = &d->side[THRUM__BAD];
 
 	if (bad->of > 1 || good->of > 1) {
-		put(w, " (");
+		put_text(w, " (");
 		put_share(w, bad);
-		put(w, "; GOOD ");
+		put_text(w, "; GOOD ");
 		put_share(w, good);
-		put(w, ")");
+		put_text(w, ")");
 	}
 }
 
@@ -187,9 +185,9 @@ static void put_times(struct writer *w, uint32_t count)
 {
 	if (count < 2)
 		return;
-	put(w, " (");
+	put_text(w, " (");
 	put_number(w, count);
-	put(w, " of them)");
+	put_text(w, " of them)");
 }
 
 static void put_title(struct writer *w, const struct thrum__difference *d)
@@ -197,31 +195,33 @@ static void put_title(struct writer *w, const struct thrum__difference *d)
 	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
 
 	switch (d->kind) {
-	case THRUM__DIFFERENCE_SIGNAL_FIRST: put(w, ": in BAD the signal precedes the wait"); break;
-	case THRUM__DIFFERENCE_NO_SIGNAL: put(w, ": in BAD nobody signals it"); break;
-	case THRUM__DIFFERENCE_ENDS_LATER:
-		put(w, ": in BAD begins before ");
-		put_group(w, d->other_group);
-		put(w, " ends");
+	case THRUM__DIFFERENCE_SIGNAL_FIRST:
+		put_text(w, ": in BAD the signal precedes the wait");
 		break;
-	case THRUM__DIFFERENCE_NEVER_ENDS: put(w, ": never ends in BAD"); break;
-	case THRUM__DIFFERENCE_FAILS: put(w, ": fails in BAD"); break;
-	case THRUM__DIFFERENCE_CANCELLED: put(w, ": is cancelled in BAD"); break;
+	case THRUM__DIFFERENCE_NO_SIGNAL: put_text(w, ": in BAD nobody signals it"); break;
+	case THRUM__DIFFERENCE_ENDS_LATER:
+		put_text(w, ": in BAD begins before ");
+		put_group(w, d->other_group);
+		put_text(w, " ends");
+		break;
+	case THRUM__DIFFERENCE_NEVER_ENDS: put_text(w, ": never ends in BAD"); break;
+	case THRUM__DIFFERENCE_FAILS: put_text(w, ": fails in BAD"); break;
+	case THRUM__DIFFERENCE_CANCELLED: put_text(w, ": is cancelled in BAD"); break;
 	case THRUM__DIFFERENCE_MISSING:
-		put(w, ": missing in BAD");
+		put_text(w, ": missing in BAD");
 		put_times(w, good->count);
 		return;
 	case THRUM__DIFFERENCE_ADDED:
-		put(w, ": only in BAD");
+		put_text(w, ": only in BAD");
 		put_times(w, d->side[THRUM__BAD].count);
 		return;
 	default:
-		put(w,
+		put_text(w,
 			d->kind == THRUM__DIFFERENCE_SLOWER ? ": slower in BAD: of "
 							    : ": faster in BAD: of ");
-		put(w, "two, BAD's takes longer in ");
+		put_text(w, "two, BAD's takes longer in ");
 		put_number(w, d->longer);
-		put(w, " % of cases");
+		put_text(w, " % of cases");
 		return;
 	}
 	put_shares(w, d);
@@ -233,7 +233,7 @@ static void put_difference(struct writer *w, const struct thrum__difference *d, 
 	put_group(w, d->group);
 	put_title(w, d);
 	put_style(w, "\033[0m");
-	put(w, "\n");
+	put_text(w, "\n");
 	for (int side = 0; side < THRUM__SIDES; side++)
 		put_example(w, d, side);
 }
@@ -245,16 +245,16 @@ static void put_summary(struct writer *w)
 	for (int side = 0; side < THRUM__SIDES; side++) {
 		const char *path = w->diff->load[side].input.path;
 
-		put(w, side_names[side]);
-		put(w, side == THRUM__GOOD ? "  " : "   ");
+		put_text(w, side_names[side]);
+		put_text(w, side == THRUM__GOOD ? "  " : "   ");
 		output_display(&w->out, path, strlen(path), COLUMNS);
-		put(w, ": ");
+		put_text(w, ": ");
 		put_time(w, c->model[side]->end, 3);
-		put(w, ", ");
+		put_text(w, ", ");
 		put_number(w, c->tasks[side]);
-		put(w, " labelled tasks\n");
+		put_text(w, " labelled tasks\n");
 	}
-	put(w, "\n");
+	put_text(w, "\n");
 }
 
 static bool has_nothing_in_common(const struct thrum__comparison *c)
@@ -262,28 +262,28 @@ static bool has_nothing_in_common(const struct thrum__comparison *c)
 	return c->common == 0 && c->tasks[THRUM__GOOD] + c->tasks[THRUM__BAD] > 0;
 }
 
-static bool differ(const struct thrum__comparison *c)
+static bool has_differences(const struct thrum__comparison *c)
 {
 	return c->count > 0 || has_nothing_in_common(c);
 }
 
-static void write_text(struct writer *w, uint32_t top)
+static void write_diff_text(struct writer *w, uint32_t top)
 {
 	const struct thrum__comparison *c = &w->diff->comparison;
 	uint32_t shown = 0;
 
 	put_summary(w);
 	if (has_nothing_in_common(c))
-		put(w, "Nothing can be compared: no labels in common.\n");
+		put_text(w, "Nothing can be compared: no labels in common.\n");
 	else if (c->count == 0) {
-		put(w, "No differences in ");
+		put_text(w, "No differences in ");
 		put_number(w, c->common);
-		put(w, " groups of tasks.\n");
+		put_text(w, " groups of tasks.\n");
 	}
 	if (c->first != THRUM__NONE) {
-		put(w, "They first part here:\n");
+		put_text(w, "They first differ here:\n");
 		put_difference(w, &c->differences[c->first], true);
-		put(w, c->count > 1 ? "\nThen:\n" : "");
+		put_text(w, c->count > 1 ? "\nThen:\n" : "");
 	}
 	for (uint32_t i = 0; i < c->count && shown < top; i++) {
 		if (i == c->first)
@@ -292,20 +292,19 @@ static void write_text(struct writer *w, uint32_t top)
 		shown++;
 	}
 	if (c->count > shown + (c->first != THRUM__NONE)) {
-		put(w, "and ");
+		put_text(w, "and ");
 		put_number(w, c->count - shown - (c->first != THRUM__NONE));
-		put(w, " more: --top\n");
+		put_text(w, " more: --top\n");
 	}
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_key(struct writer *w, const char *key)
 {
-	put(w, ",\"");
-	put(w, key);
-	put(w, "\":");
+	put_text(w, ",\"");
+	put_text(w, key);
+	put_text(w, "\":");
 }
 
 static void put_json_number(struct writer *w, const char *key, int64_t number)
@@ -337,9 +336,9 @@ static void put_json_label(struct writer *w, const char *key, uint32_t group)
 	const char *name = thrum__diff_group_name(&w->diff->comparison, group, &size);
 
 	put_key(w, key);
-	put(w, "\"");
+	put_text(w, "\"");
 	output_put(&w->out, name, size, put_json, 6);
-	put(w, "\"");
+	put_text(w, "\"");
 }
 
 static void put_json_side(struct writer *w, const struct thrum__difference *d, int side)
@@ -350,7 +349,7 @@ static void put_json_side(struct writer *w, const struct thrum__difference *d, i
 	bool is_order = d->kind == THRUM__DIFFERENCE_ENDS_LATER;
 
 	put_key(w, side == THRUM__GOOD ? "good" : "bad");
-	put(w, "{\"count\":");
+	put_text(w, "{\"count\":");
 	w->out.at = put_unsigned(output_room(&w->out, NUMBER_ROOM), s->count);
 	put_json_number(w, "of", s->of);
 	put_json_id(w, "task", side, s->task);
@@ -363,38 +362,37 @@ static void put_json_side(struct writer *w, const struct thrum__difference *d, i
 		put_json_number(w, "p50", s->p50);
 		put_json_number(w, "p90", s->p90);
 	}
-	put(w, "}");
+	put_text(w, "}");
 }
 
-/* A line each. */
-static void write_json(struct writer *w)
+/* Writes one line for each difference. */
+static void write_diff_json(struct writer *w)
 {
 	const struct thrum__comparison *c = &w->diff->comparison;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct thrum__difference *d = &c->differences[i];
 
-		put(w, "{\"difference\":\"");
-		put(w, thrum__diff_name(d->kind));
-		put(w, "\",\"first\":");
-		put(w, i == c->first ? "true" : "false");
+		put_text(w, "{\"difference\":\"");
+		put_text(w, thrum__diff_name(d->kind));
+		put_text(w, "\",\"first\":");
+		put_text(w, i == c->first ? "true" : "false");
 		put_json_label(w, "label", d->group);
 		put_key(w, "kind");
-		put(w, "\"");
-		put(w, thrum__diff_group_kind(c, d->group));
-		put(w, "\"");
+		put_text(w, "\"");
+		put_text(w, thrum__diff_group_kind(c, d->group));
+		put_text(w, "\"");
 		if (d->kind == THRUM__DIFFERENCE_ENDS_LATER)
 			put_json_label(w, "before", d->other_group);
 		if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER)
 			put_json_number(w, "longer", d->longer);
 		for (int side = 0; side < THRUM__SIDES; side++)
 			put_json_side(w, d, side);
-		put(w, "}\n");
+		put_text(w, "}\n");
 	}
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int write_all(const struct diff *diff, const struct diff_options *options)
 {
@@ -404,14 +402,15 @@ static int write_all(const struct diff *diff, const struct diff_options *options
 	if (output_open(&w.out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	if (options->format == DIFF_JSON)
-		write_json(&w);
+		write_diff_json(&w);
 	else
-		write_text(&w, options->top > UINT32_MAX ? UINT32_MAX : (uint32_t)options->top);
+		write_diff_text(&w,
+			options->top > UINT32_MAX ? UINT32_MAX : (uint32_t)options->top);
 	status = output_close(&w.out);
-	return status == STATUS_OK && differ(&diff->comparison) ? STATUS_DIFFERS : status;
+	return status == STATUS_OK && has_differences(&diff->comparison) ? STATUS_DIFFERS : status;
 }
 
-static int compare(struct diff *diff, const struct diff_options *options)
+static int compare_traces(struct diff *diff, const struct diff_options *options)
 {
 	int status = STATUS_OK;
 
@@ -422,13 +421,13 @@ static int compare(struct diff *diff, const struct diff_options *options)
 		status = diff_render(diff, options->render);
 	if (status == STATUS_OK && (!options->render || strcmp(options->render, "-") != 0))
 		status = write_all(diff, options);
-	else if (status == STATUS_OK && differ(&diff->comparison))
+	else if (status == STATUS_OK && has_differences(&diff->comparison))
 		status = STATUS_DIFFERS;
 	thrum__diff_free(&diff->comparison);
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_diff(const struct command *command, int argc, char **argv)
 {
 	struct diff_options options = {.top = 20};
 	struct diff diff = {0};
@@ -436,7 +435,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	/* The reader of a pipe may leave early; output_close knows. */
+	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	for (; loaded < THRUM__SIDES && status == STATUS_OK; loaded++) {
 		status = load_trace(command, argv[loaded], &diff.load[loaded]);
@@ -444,7 +443,7 @@ static int run(const struct command *command, int argc, char **argv)
 			break;
 	}
 	if (status == STATUS_OK)
-		status = compare(&diff, &options);
+		status = compare_traces(&diff, &options);
 	for (int side = 0; side < loaded; side++) {
 		if (status <= STATUS_DIFFERS)
 			input_warn(&diff.load[side].input);
@@ -459,12 +458,13 @@ static const struct option options_of_diff[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|json",
 		"text is for people, json for programs"},
 	{"render", 'r', OPTION_STRING, OFFSET(render), "FILE", NULL,
-		"draw both, one above the other, with the place marked\n"
-		"where they first part; FILE ends in .svg, .png or .pdf"},
+		"draw both, one above the other, and mark the first\n"
+		"difference; FILE ends in .svg, .png or .pdf"},
 	{"top", 'n', OPTION_COUNT, OFFSET(top), "N", NULL,
-		"no more than N further differences (20)"},
+		"show at most N further differences (default: 20)"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
-		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+		"colour the text; auto: if it goes to a terminal and\n"
+		"NO_COLOR isn't set"},
 	{0},
 };
 
@@ -475,17 +475,17 @@ const struct command command_diff = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_diff,
-	.more = "Says where the two first part in order, then what never ends, fails, is missing\n"
-		"or takes longer. Tasks are aligned by their labels (those that differ only in\n"
-		"numbers are alike) and those of the tasks that created them. That something\n"
-		"takes longer is said of many tasks only, and when chance doesn't explain it.\n"
-		"What lies beyond the end of the other recording is left out.",
+	.more = "thrum diff shows the first difference in the order of events, then the tasks\n"
+		"that never end, fail, are missing or take longer. It compares tasks of the same\n"
+		"label (numbers in labels don't count) whose creators have the same label. It\n"
+		"compares durations only where there are many tasks and chance doesn't explain\n"
+		"the difference. It ignores the part of a recording after the other one's end.",
 	.examples = "thrum diff good.thrum bad.thrum\n"
 		    "thrum diff --render=both.svg good.thrum bad.thrum\n"
 		    "thrum diff --format=json yesterday.thrum today.thrum | jq .difference",
 	.statuses = "0  no differences\n"
 		    "1  differences\n"
 		    "2  not a trace, or it could not be read or written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_diff,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of `thrum diff` share. */
+/* Shared by the files of `thrum diff`. */
 #ifndef DIFF_H
 #define DIFF_H
 
@@ -7,12 +7,12 @@
 #include "load.h"
 
 struct diff {
-	struct load load[THRUM__SIDES];
+	struct load load[THRUM__SIDES]; /* the good trace and the bad one */
 	struct thrum__comparison comparison;
 };
 
-/* Draws both, one above the other from their beginnings, with the first difference marked. Returns
- * STATUS_OK, or another after a message. */
+/* Draws both traces into `file`, one above the other, aligned at their starts, and marks the first
+ * difference. Returns STATUS_OK, or another status after a message. */
 int diff_render(const struct diff *, const char *file);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The picture of `thrum diff`: both recordings on one scale of time, and where they part. */
+/* The picture of `thrum diff`: both recordings on one scale of time, with their first difference
+ * marked. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 #include "stage/stage.h"
 #include "timeline/layout/layout.h"
 
-#define WIDTH 1600 /* px */
-#define PART_MOST 700
+#define WIDTH 1600    /* px */
+#define PART_MOST 700 /* px: the greatest height of a recording */
 
 struct drawing {
 	const struct diff *diff;
@@ -19,14 +20,14 @@ struct drawing {
 	struct thrum__stage *stage; /* its parts are the sides */
 };
 
-/* ---- What is marked -------------------------------------------------------------------------- */
+/* ---- Marks -------------------------------------------------------------------------- */
 
-static bool is_moment(int64_t time)
+static bool is_time(int64_t time)
 {
 	return time >= 0 && time != THRUM__OPEN;
 }
 
-/* The tasks that are marked on a side, or NULL: none are. */
+/* Returns the marks of a recording, or NULL if it has none. */
 static const struct thrum__difference_side *side_of(const struct drawing *drawing, uint32_t side)
 {
 	const struct thrum__difference *difference = drawing->difference;
@@ -35,7 +36,7 @@ static const struct thrum__difference_side *side_of(const struct drawing *drawin
 									: NULL;
 }
 
-/* What is at a mark; `second`: which of the two. */
+/* Returns the words at a recording's first or second mark. */
 static const char *mark_name(const struct thrum__difference *difference, bool second)
 {
 	switch (difference->kind) {
@@ -46,7 +47,8 @@ static const char *mark_name(const struct thrum__difference *difference, bool se
 	}
 }
 
-/* As much as shows both recordings' marks, and a little more; without marks, all. */
+/* Returns the window's end: somewhat after the marks of both recordings; without marks, the end of
+ * the longer recording. */
 static int64_t window_end(const struct drawing *drawing)
 {
 	int64_t end = 1, mark = 0;
@@ -56,9 +58,9 @@ static int64_t window_end(const struct drawing *drawing)
 		int64_t last = drawing->diff->load[side].model->end;
 
 		end = last > end ? last : end;
-		if (s && is_moment(s->first) && s->first > mark)
+		if (s && is_time(s->first) && s->first > mark)
 			mark = s->first;
-		if (s && is_moment(s->second) && s->second > mark)
+		if (s && is_time(s->second) && s->second > mark)
 			mark = s->second;
 	}
 	end = end < THRUM__TIME_MAX / 4 ? end : THRUM__TIME_MAX / 4;
@@ -67,7 +69,7 @@ static int64_t window_end(const struct drawing *drawing)
 
 /* ---- Painting -------------------------------------------------------------------------------- */
 
-/* An upright through all rows, and its name below the ruler. */
+/* Draws a vertical line through all tracks, and its name below the ruler. */
 static void paint_mark(const struct drawing *drawing, const struct thrum__scene *scene,
 	int64_t time, const char *name, float y, struct thrum__draw_list *list)
 {
@@ -93,16 +95,16 @@ static void paint_marks(const struct drawing *drawing, uint32_t part)
 
 	if (!side)
 		return;
-	if (is_moment(side->first))
+	if (is_time(side->first))
 		paint_mark(drawing, scene, side->first, mark_name(drawing->difference, false),
 			THRUM__RULER + 2, list);
-	if (is_moment(side->second))
+	if (is_time(side->second))
 		paint_mark(drawing, scene, side->second, mark_name(drawing->difference, true),
 			THRUM__RULER + 20, list);
 	thrum__draw_list_sort(list);
 }
 
-static int paint(struct drawing *drawing)
+static int paint_sides(struct drawing *drawing)
 {
 	struct thrum__stage *stage = drawing->stage;
 	float height;
@@ -137,7 +139,7 @@ static int add_side(struct drawing *drawing, uint32_t side)
 }
 
 /* Shows the window with the marks, and selects the marked tasks. */
-static int settle(struct drawing *drawing)
+static int settle_sides(struct drawing *drawing)
 {
 	int64_t end = window_end(drawing);
 
@@ -157,7 +159,7 @@ static int settle(struct drawing *drawing)
 	return STATUS_OK;
 }
 
-static int draw(struct drawing *drawing, const struct picture *picture, const char *file)
+static int draw_diff(struct drawing *drawing, const struct picture *picture, const char *file)
 {
 	int status = STATUS_OK;
 
@@ -167,9 +169,9 @@ static int draw(struct drawing *drawing, const struct picture *picture, const ch
 	for (uint32_t side = 0; side < THRUM__SIDES && status == STATUS_OK; side++)
 		status = add_side(drawing, side);
 	if (status == STATUS_OK)
-		status = settle(drawing);
+		status = settle_sides(drawing);
 	if (status == STATUS_OK)
-		status = paint(drawing);
+		status = paint_sides(drawing);
 	if (status == STATUS_OK)
 		status = picture_write(picture, drawing->stage->lists, drawing->stage->list_count,
 			file);
@@ -188,7 +190,7 @@ int diff_render(const struct diff *diff, const char *file)
 	int status;
 
 	if (picture.format == PICTURE_UNKNOWN) {
-		complain("%s: end it in .svg, .png or .pdf", file);
+		complain("%s: the name must end in .svg, .png or .pdf", file);
 		return STATUS_USAGE;
 	}
 	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
@@ -199,10 +201,10 @@ int diff_render(const struct diff *diff, const char *file)
 		drawing.difference = &comparison->differences[comparison->first == THRUM__NONE
 				? 0
 				: comparison->first];
-	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
+	/* An SVG doesn't depend on the fonts here, as its readers have others. */
 	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&drawing.metrics) < 0)
 		return load_no_memory();
-	status = draw(&drawing, &picture, file);
+	status = draw_diff(&drawing, &picture, file);
 	if (picture.format != PICTURE_SVG)
 		thrum__draw_metrics_free(&drawing.metrics);
 	return status;

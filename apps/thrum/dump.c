@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum dump`: the events of a trace, one a line. */
+/* `thrum dump`: prints the events of a trace, one a line. */
 #define _GNU_SOURCE
 #include "dump.h"
 
@@ -39,8 +39,7 @@ void dump_put(struct dump *dump, const struct thrum_event *event,
 	output_put(&dump->out, event->text, event->text_size, put, growth);
 }
 
-/* ---- What is shown -----------------------------------------------------------------------------
- */
+/* ---- The filter --------------------------------------------------------------------------- */
 
 static bool contains(const struct id_list *list, uint64_t id)
 {
@@ -70,14 +69,14 @@ static bool has_filter(const struct dump_options *options)
 		options->start > INT64_MIN || options->end < INT64_MAX;
 }
 
-/* Returns whether there is anything more to show: events come in the order of time. */
+/* Returns whether more events may follow in the window: events come in the order of time. */
 static bool write_events(struct dump *dump, const struct dump_options *options, bool filter,
 	const struct thrum_event *events, size_t count)
 {
 	const struct dump_writer *writer = writers[options->format];
 
 	for (size_t i = 0; i < count; i++) {
-		/* A type that this command doesn't know can't be spelled. */
+		/* An unknown type has no name. */
 		if (events[i].type >= THRUM_EVENT_TYPES)
 			continue;
 		if (!filter || is_wanted(options, &events[i]))
@@ -88,12 +87,12 @@ static bool write_events(struct dump *dump, const struct dump_options *options, 
 	return options->follow || count == 0 || events[count - 1].time <= options->end;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 #define FOLLOW_MS 100
 
-/* Returns 1 when there is something to read, 0 when not, negative when it failed. */
+/* Reads the next events; with --follow waits for them. Returns 1, 0 at the end, or a negative
+ * error. */
 static int next_events(struct dump *dump, struct input *input, const struct dump_options *options,
 	const struct thrum_event **events, size_t *count, struct thrum_error_info *error)
 {
@@ -131,8 +130,7 @@ static int write_all(struct dump *dump, struct input *input, const struct dump_o
 	return result < 0 ? input_failed(input->path, &error) : STATUS_OK;
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int dump_input(struct input *input, const struct dump_options *options)
 {
@@ -151,7 +149,7 @@ static int dump_input(struct input *input, const struct dump_options *options)
 	status = write_all(&dump, input, options);
 	if (writer->end)
 		writer->end(&dump);
-	/* What was shown comes before what is said about it. */
+	/* The events come out before the messages about them. */
 	closed = output_close(&dump.out);
 	if (closed == STATUS_OK && dump.out.error == 0)
 		input_warn(input);
@@ -166,7 +164,7 @@ static int check_options(const struct command *command, struct dump_options *opt
 		int64_t start = options->start > INT64_MIN ? options->start : 0;
 
 		if (options->end < INT64_MAX)
-			return complain_usage(command, "--duration and --end exclude each other");
+			return complain_usage(command, "give --duration or --end, not both");
 		if (__builtin_add_overflow(start, options->duration, &options->end))
 			options->end = INT64_MAX;
 	}
@@ -175,7 +173,7 @@ static int check_options(const struct command *command, struct dump_options *opt
 	return STATUS_OK;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_dump(const struct command *command, int argc, char **argv)
 {
 	struct dump_options options = {.start = INT64_MIN, .end = INT64_MAX, .duration = INT64_MAX};
 	struct input input;
@@ -187,7 +185,7 @@ static int run(const struct command *command, int argc, char **argv)
 		goto out;
 	if (status != STATUS_OK)
 		goto out;
-	/* The reader of a pipe may leave early; output_close knows. */
+	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	status = input_open(command, argv[0], &input);
 	if (status != STATUS_OK)
@@ -206,44 +204,46 @@ static const struct option options_of_dump[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"text is for people, tsv and json for programs"},
 	{"follow", 'F', OPTION_FLAG, OFFSET(follow), NULL, NULL,
-		"go on while the program records, until it ends"},
+		"continue while the program records, until it ends"},
 	{"start", 0, OPTION_TIME, OFFSET(start), "TIME", NULL,
-		"events from this time on, counted from the first event\n"
-		"(12ms, 1.5s, 250us, or 123456 in ns)"},
-	{"end", 0, OPTION_TIME, OFFSET(end), "TIME", NULL, "events up to this time"},
+		"show events from this time on, counted from the\n"
+		"first event (12ms, 1.5s, 250us, or 123456 in ns)"},
+	{"end", 0, OPTION_TIME, OFFSET(end), "TIME", NULL, "show events up to this time"},
 	{"duration", 0, OPTION_TIME, OFFSET(duration), "TIME", NULL,
-		"events of this long after --start"},
+		"show events up to this long after --start"},
 	{"task", 't', OPTION_IDS, OFFSET(tasks), "ID", NULL,
-		"events of this task, whichever part it has in them\n"
-		"(may be repeated, or be a list: 3,17)"},
+		"show events in which this task has any part\n"
+		"(repeat it, or give a list: 3,17)"},
 	{"event", 'e', OPTION_SET, OFFSET(events), "NAME", event_names + 1,
-		"events of this name, such as create, wait, fail\n"
-		"(likewise; man thrum explains them all)",
+		"show events of this name, such as create, wait, fail\n"
+		"(or several, as with --task; man thrum explains all)",
 		.old_name = "try-read", .new_name = "wait"},
-	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL, "events of this lane (likewise)"},
+	{"lane", 'l', OPTION_IDS, OFFSET(lanes), "N", NULL,
+		"show events of this lane (or several)"},
 	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
-		"times as the recording's clock gives them"},
+		"print times as the recording's clock gives them"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
-		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+		"colour the text; auto: if it goes to a terminal and\n"
+		"NO_COLOR isn't set"},
 	{0},
 };
 
 const struct command command_dump = {
 	.name = "dump",
-	.purpose = "show the events of a trace, one a line",
+	.purpose = "print the events of a trace, one a line",
 	.arguments = "TRACE|PID|-",
 	.min = 1,
 	.max = 1,
 	.options = options_of_dump,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records; - standard input. A line reads from left to right: when, on which\n"
-		"lane (thread), which task, did what, to whom.",
+		"records; - standard input. A line has, from left to right: the time, the lane\n"
+		"(thread), the task, the event, and the other task or the details.",
 	.examples = "thrum dump server.thrum | less -R\n"
 		    "thrum dump --start=1.5s --duration=10ms server.thrum\n"
 		    "thrum dump --event=create,resolve --format=tsv server.thrum > life.tsv\n"
 		    "thrum dump --task=17 --follow 4711",
-	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or it could not be read or written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_dump,
 };

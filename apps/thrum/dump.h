@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What `dump` and its three writers share. */
+/* Shared by `thrum dump` and its three writers. */
 #ifndef DUMP_H
 #define DUMP_H
 
@@ -14,24 +14,28 @@ struct dump {
 	const char *path;
 	const struct thrum_trace *trace;
 	const struct thrum_trace_info *info;
-	bool clock; /* times as the recording's clock gives them */
+	bool clock; /* print times as the recording's clock gives them */
 	bool color;
-	/* text only */
+	/* The text writer's own: */
 	struct labels labels;
-	bool explained; /* what the mark of remembered events means */
+	bool explained; /* it has explained the mark of remembered events */
 };
 
 struct dump_writer {
-	int (*begin)(struct dump *); /* optional; 0, or -1 after a message */
+	/* Writes what comes before the events. Optional; returns 0, or -1 after a message. */
+	int (*begin)(struct dump *);
+	/* Writes an event that passed the filter. */
 	void (*event)(struct dump *, const struct thrum_event *);
-	void (*note)(struct dump *,
-		const struct thrum_event *); /* every event, after it was shown or not; optional */
-	void (*end)(struct dump *);          /* optional */
+	/* Takes note of every event, shown or not, after `event`. Optional. */
+	void (*note)(struct dump *, const struct thrum_event *);
+	/* Frees. Optional. */
+	void (*end)(struct dump *);
 };
 
 extern const struct dump_writer dump_text, dump_tsv, dump_json;
 
-/* Appends `text` piece by piece, with a put_ function that grows it at most `growth` times. */
+/* Appends the event's text piece by piece with a put_ function, which makes it at most `growth`
+ * times as long. */
 void dump_put(struct dump *, const struct thrum_event *, char *(*put)(char *, const char *, size_t),
 	size_t growth);
 

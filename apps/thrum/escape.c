@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Texts of traces, which may hold any bytes, for tables, for JSON and for terminals. */
+/* Escapes texts of traces, which may hold any bytes, for tables, JSON and terminals. */
 #include "text.h"
 
 #include <string.h>
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* Eight bytes at once: whether one of them is below 32, 127 or a backslash (false alarms are fine).
- */
+/* Tests eight bytes at once for one below 32, a 127 or a backslash. May be true without one, but
+ * never false with one. */
 static bool needs_escape(uint64_t eight)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
@@ -61,8 +61,8 @@ char *put_escaped(char *to, const char *text, size_t size)
 }
 
 /*
- * The character at `text`: returns its bytes, 0 when what is there isn't UTF-8 (Unicode 15, table
- * 3-7: no surrogates, no longer forms than needed, nothing over U+10FFFF).
+ * Decodes the character at `text`. Returns its size in bytes, or 0 if it isn't UTF-8 (Unicode 15,
+ * table 3-7: no surrogates, no overlong forms, nothing above U+10FFFF).
  */
 static size_t utf8_character(const char *text, const char *end, uint32_t *character)
 {
@@ -147,7 +147,7 @@ static bool in_ranges(uint32_t character, const struct range *ranges, size_t cou
 #define IN_RANGES(character, ranges) \
 	in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))
 
-/* C1 controls, and what changes the direction of writing: a terminal would obey. */
+/* C1 controls, and characters that change the direction of writing: terminals obey them. */
 static const struct range steering[] = {{0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f},
 	{0x2028, 0x202e}, {0x2066, 0x2069}};
 static const struct range narrow[] = {{0x300, 0x36f}, {0x200b, 0x200d}, {0xfe00, 0xfe0f},
@@ -163,7 +163,7 @@ static size_t columns_of(uint32_t character)
 	return IN_RANGES(character, narrow) ? 0 : IN_RANGES(character, wide) ? 2 : 1;
 }
 
-/* One character as it is shown: at most 4 bytes. Returns how many of text's it took. */
+/* Makes one character fit to show, in at most 4 bytes. Returns its size in `text`. */
 static size_t display_character(const char *text, const char *end, char *shown, size_t *size,
 	size_t *columns)
 {
@@ -193,8 +193,7 @@ char *put_display(char *to, size_t room, const char *text, size_t size, size_t c
 	size_t *used)
 {
 	const char *end = text + size;
-	char *start = to,
-	     *cut = to; /* where the ellipsis goes if the text turns out to be too long */
+	char *start = to, *cut = to; /* where the ellipsis goes if the text is too long */
 	size_t column = 0, cut_column = 0;
 
 	while (text < end) {

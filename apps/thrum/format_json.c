@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* dump --format=json: one object a line, the columns of tsv as keys, what does not apply left out.
- */
+/* dump --format=json: one object a line. Its keys are the columns of tsv; an object has no key for
+ * an empty column. */
 #include "dump.h"
 #include "text.h"
 
 #define ROW_ROOM (16 * NUMBER_ROOM)
 
-static char *put_ids(char *to, const struct dump *dump, const struct thrum_event *event)
+static char *put_json_ids(char *to, const struct dump *dump, const struct thrum_event *event)
 {
 	bool is_signed = dump->info->signed_ids;
 
@@ -25,7 +25,7 @@ static char *put_ids(char *to, const struct dump *dump, const struct thrum_event
 	return to;
 }
 
-static void write_event(struct dump *dump, const struct thrum_event *event)
+static void write_json_event(struct dump *dump, const struct thrum_event *event)
 {
 	bool is_link = event->type == THRUM_EVENT_LINK_SEND ||
 		event->type == THRUM_EVENT_LINK_RECEIVE;
@@ -38,7 +38,7 @@ static void write_event(struct dump *dump, const struct thrum_event *event)
 	to = put_string(to, ",\"event\":\"");
 	to = put_string(to, thrum_event_name(event->type));
 	*to++ = '"';
-	to = put_ids(to, dump, event);
+	to = put_json_ids(to, dump, event);
 	if (event->type == THRUM_EVENT_CREATE) {
 		to = put_string(to, ",\"text\":\"");
 		to = put_string(to, thrum_kind_name(event->kind));
@@ -54,4 +54,4 @@ static void write_event(struct dump *dump, const struct thrum_event *event)
 	dump->out.at = to;
 }
 
-const struct dump_writer dump_json = {.event = write_event};
+const struct dump_writer dump_json = {.event = write_json_event};

@@ -12,7 +12,7 @@
 #define LANE_COLUMNS 4
 #define TASK_COLUMNS 30
 #define EVENT_COLUMNS 14
-/* All of a line but its text. */
+/* Bytes of a line without its text. */
 #define LINE_ROOM 1024
 
 enum style {
@@ -75,8 +75,7 @@ static char *put_plain(char *to, const struct dump *dump, unsigned style)
 	return dump->color && style != PLAIN ? put_string(to, "\033[0m") : to;
 }
 
-/* ---- The head ----------------------------------------------------------------------------------
- */
+/* ---- The head -------------------------------------------------------------------------------- */
 
 static char *put_known(char *to, const char *before, const char *text)
 {
@@ -88,8 +87,8 @@ static char *put_known(char *to, const char *before, const char *text)
 	return put_display(to, 256, text, strlen(text), 80, &columns);
 }
 
-/* server.thrum: thrum recording of server, pid 4711 on kent, killed; began 2026-11-21 06:44:11.123
- * +0000 */
+/* Writes "server.thrum: thrum recording of server, pid 4711 on kent, killed; began
+ * 2026-11-21 06:44:11.123 +0000". */
 static char *put_origin(char *to, const struct dump *dump)
 {
 	const struct thrum_trace_info *info = dump->info;
@@ -146,7 +145,7 @@ static char *put_title(char *to, const char *title, size_t width, bool right)
 	return put_spaces(to, 2);
 }
 
-static int begin(struct dump *dump)
+static int begin_text(struct dump *dump)
 {
 	char *to = output_room(&dump->out, 4 * LINE_ROOM);
 
@@ -159,15 +158,14 @@ static int begin(struct dump *dump)
 	to = put_title(to, "lane", LANE_COLUMNS, true);
 	to = put_title(to, "task", TASK_COLUMNS, false);
 	to = put_title(to, "event", EVENT_COLUMNS, false);
-	to = put_string(to, "what");
+	to = put_string(to, "details");
 	to = put_plain(to, dump, BOLD);
 	*to++ = '\n';
 	dump->out.at = to;
 	return 0;
 }
 
-/* ---- A line ------------------------------------------------------------------------------------
- */
+/* ---- A line ---------------------------------------------------------------------------------- */
 
 static char *put_task(char *to, const struct dump *dump, uint64_t task, size_t *columns)
 {
@@ -239,7 +237,7 @@ static char *put_shown(char *to, const char *text, size_t size)
 	return put_display(to, 4 * size + 8, text, size, SIZE_MAX, &columns);
 }
 
-/* A link's key is often a word or a number in letters; it may be anything. */
+/* Writes a link's key in quotation marks if it is printable ASCII, else in hex. */
 static char *put_key(char *to, const char *key, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -252,7 +250,7 @@ static char *put_key(char *to, const char *key, size_t size)
 	return to;
 }
 
-static void write_text(struct dump *dump, const struct thrum_event *event)
+static void write_event_text(struct dump *dump, const struct thrum_event *event)
 {
 	bool is_link = event->type == THRUM_EVENT_LINK_SEND ||
 		event->type == THRUM_EVENT_LINK_RECEIVE;
@@ -260,7 +258,7 @@ static void write_text(struct dump *dump, const struct thrum_event *event)
 	dump_put(dump, event, is_link ? put_key : put_shown, 4);
 }
 
-/* What stands before a value: "net/bytes = 42". */
+/* The words before a value, as in "net/bytes = 42". */
 static const char *const before_value[THRUM_EVENT_TYPES] = {
 	[THRUM_EVENT_COUNTER] = " = ",
 	[THRUM_EVENT_TAG] = " = ",
@@ -281,7 +279,8 @@ static char *put_value(char *to, const struct thrum_event *event)
 	return put_signed(to, event->value);
 }
 
-/* "1,234 events: recording full": the only value that stands before its text. */
+/* Writes "1,234 events: ", as in "1,234 events: recording full". Other values follow their
+ * texts. */
 static char *put_lost(char *to, const struct thrum_event *event)
 {
 	if (!(event->flags & THRUM_EVENT_HAS_VALUE))
@@ -292,7 +291,7 @@ static char *put_lost(char *to, const struct thrum_event *event)
 
 #define HAS_SOMETHING (THRUM_EVENT_HAS_OTHER | THRUM_EVENT_HAS_VALUE | THRUM_EVENT_HAS_TEXT)
 
-static void write_what(struct dump *dump, const struct thrum_event *event, size_t spaces)
+static void write_details(struct dump *dump, const struct thrum_event *event, size_t spaces)
 {
 	bool is_lost = event->type == THRUM_EVENT_LOST;
 	char *to = output_room(&dump->out, LINE_ROOM);
@@ -313,7 +312,7 @@ static void write_what(struct dump *dump, const struct thrum_event *event, size_
 		if (event->flags & THRUM_EVENT_HAS_OTHER)
 			to = put_string(to, ": ");
 		dump->out.at = to;
-		write_text(dump, event);
+		write_event_text(dump, event);
 		to = output_room(&dump->out, LINE_ROOM);
 	}
 	if (event->flags & THRUM_EVENT_HAS_VALUE && !is_lost)
@@ -328,15 +327,14 @@ static void explain_remembered(struct dump *dump)
 
 	to = put_style(to, dump, DIM);
 	to = put_string(to,
-		"~ remembered: what is known of tasks that are still unresolved, and whose "
-		"own events were overwritten");
+		"~ remembered: facts about unresolved tasks whose own events were overwritten");
 	to = put_plain(to, dump, DIM);
 	*to++ = '\n';
 	dump->out.at = to;
 	dump->explained = true;
 }
 
-static void write_event(struct dump *dump, const struct thrum_event *event)
+static void write_text_event(struct dump *dump, const struct thrum_event *event)
 {
 	unsigned style = styles[event->type];
 	const char *name = thrum_event_name(event->type);
@@ -353,13 +351,12 @@ static void write_event(struct dump *dump, const struct thrum_event *event)
 	to = put_string(to, name);
 	to = put_plain(to, dump, style);
 	dump->out.at = to;
-	write_what(dump, event, EVENT_COLUMNS + 2 - strlen(name));
+	write_details(dump, event, EVENT_COLUMNS + 2 - strlen(name));
 }
 
-/* ---- What tasks are called ---------------------------------------------------------------------
- */
+/* ---- Names of tasks ------------------------------------------------------------------- */
 
-static void note(struct dump *dump, const struct thrum_event *event)
+static void note_labels(struct dump *dump, const struct thrum_event *event)
 {
 	const char *kind;
 
@@ -379,12 +376,12 @@ static void note(struct dump *dump, const struct thrum_event *event)
 	}
 }
 
-static void end(struct dump *dump)
+static void end_text(struct dump *dump)
 {
 	labels_finish(&dump->labels);
 }
 
-const struct dump_writer dump_text = {.begin = begin,
-	.event = write_event,
-	.note = note,
-	.end = end};
+const struct dump_writer dump_text = {.begin = begin_text,
+	.event = write_text_event,
+	.note = note_labels,
+	.end = end_text};

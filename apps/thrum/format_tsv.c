@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* dump --format=tsv: the stable table for other programs. Written by hand, as it is to be fast. */
+/* dump --format=tsv: the stable table for other programs. It avoids printf, for speed. */
 #include <string.h>
 
 #include "dump.h"
 #include "text.h"
 
-/* All of a row but its text: seven columns. */
+/* Bytes of a row without its text: seven columns. */
 #define ROW_ROOM (7 * NUMBER_ROOM)
-/* A text up to here is written with its row. */
+/* A text up to this size is written together with its row. */
 #define SHORT_TEXT 1024
 
-static int begin(struct dump *dump)
+static int begin_tsv(struct dump *dump)
 {
 	output_text(&dump->out, "time\tlane\tevent\ttask\tother\tvalue\ttext\n");
 	return 0;
 }
 
-/* The words and their lengths: strlen for each event would be a good part of its cost. */
+/* The events' names and their sizes: strlen would be a good part of an event's cost. */
 static const struct {
 	const char word[15];
 	unsigned char size;
@@ -26,7 +26,7 @@ static const struct {
 #undef THRUM__X
 };
 
-static char *put_row(char *to, const struct dump *dump, const struct thrum_event *event)
+static char *put_tsv_row(char *to, const struct dump *dump, const struct thrum_event *event)
 {
 	bool is_signed = dump->info->signed_ids;
 
@@ -49,9 +49,9 @@ static char *put_row(char *to, const struct dump *dump, const struct thrum_event
 	return to;
 }
 
-static void write_event(struct dump *dump, const struct thrum_event *event)
+static void write_tsv_event(struct dump *dump, const struct thrum_event *event)
 {
-	char *to = put_row(output_room(&dump->out, ROW_ROOM + 4 * SHORT_TEXT), dump, event);
+	char *to = put_tsv_row(output_room(&dump->out, ROW_ROOM + 4 * SHORT_TEXT), dump, event);
 	bool is_link = event->type == THRUM_EVENT_LINK_SEND ||
 		event->type == THRUM_EVENT_LINK_RECEIVE;
 
@@ -68,4 +68,4 @@ static void write_event(struct dump *dump, const struct thrum_event *event)
 	dump->out.at = to;
 }
 
-const struct dump_writer dump_tsv = {.begin = begin, .event = write_event};
+const struct dump_writer dump_tsv = {.begin = begin_tsv, .event = write_tsv_event};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `--help` of every command, and the table for completion, from the commands' own tables. */
+/* Prints `--help` and the table for completion, both from the commands' tables. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 static const struct option option_help = {"help", 'h', OPTION_FLAG, 0, NULL, NULL,
 	"show this help"};
 
-/* Where what an option does begins. */
+/* The column at which an option's explanation begins. */
 #define COLUMN 28
 
 static void print_lines(struct output *out, const char *lines, size_t column)
@@ -87,7 +87,7 @@ int help_command(const struct command *command)
 }
 
 static const char introduction[] =
-	"thrum shows what an asynchronous program is doing, task by task: who created each\n"
+	"thrum shows what an asynchronous program is doing, task by task: who created a\n"
 	"task, when it ran, what it waits for, who resolved it, and why it hangs.\n"
 	"\n"
 	"Usage: thrum COMMAND [OPTION...] [ARGUMENT...]\n"
@@ -102,18 +102,18 @@ static const char conclusion[] =
 	"      --version  show the version\n"
 	"\n"
 	"Examples:\n"
-	"  thrum record -o server.thrum -- ./server --port 80   run a program and record it\n"
-	"  thrum dump server.thrum | less -R                    read what it did\n"
+	"  thrum record -o server.thrum -- ./server --port 80   record a program\n"
+	"  thrum dump server.thrum | less -R                    read what happened\n"
 	"  thrum dump 4711 --follow                             watch process 4711\n"
-	"  thrum stats server.thrum                             counts, latencies, long runs\n"
-	"  thrum info net.ctf                                   what is this file?\n"
+	"  thrum stats server.thrum                             counts, latencies, runs\n"
+	"  thrum info net.ctf                                   describe a trace\n"
 	"\n"
 	"Exit status:\n"
-	"  0  fine, also when parts are lost or damaged (standard error counts them)\n"
-	"  2  bad input, or it could not be done\n"
-	"  64 used wrongly\n"
+	"  0  success, even if data is lost or damaged (standard error says how much)\n"
+	"  2  bad input, or another failure\n"
+	"  64 usage error\n"
 	"\n"
-	"A program is recorded when it uses libthrum: see thrum.h. More: man thrum.\n";
+	"thrum records programs that use libthrum: see thrum.h. More: man thrum.\n";
 
 int help_all(void)
 {
@@ -137,7 +137,7 @@ static void print_row(struct output *out, const char *command, const struct opti
 	char letter[2] = {option->letter, 0}, help[128];
 	size_t size = strcspn(option->help, "\n");
 
-	/* The event names are the only choices that have a name of their own. */
+	/* Completion needs the choices, also where the help has a word for them. */
 	const char *value = option->kind == OPTION_FLAG ? ""
 		: option->choices                       ? option->choices
 							: option->value;

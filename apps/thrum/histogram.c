@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Histograms on standard output. */
+/* Writes histograms as bars, tab-separated values and JSON. */
 #define _GNU_SOURCE
 #include "histogram.h"
 
@@ -13,17 +13,17 @@
 #include "text.h"
 
 #define BAR_COLUMNS 50
-#define BOUND_COLUMNS 8 /* "< 200 µs" */
+#define BOUND_COLUMNS 8 /* of a duration such as "200 µs" */
 
 static const char *const measures[] = {
 #define THRUM__X(NAME, word) word,
 	THRUM__MEASURES(THRUM__X)
 #undef THRUM__X
 };
-/* What people ask for first comes first. */
+/* The order of the histograms: people ask for lives first. */
 static const int order[] = {THRUM__MEASURE_LIFE, THRUM__MEASURE_WAITING, THRUM__MEASURE_RUNNING};
 
-/* As setlocale would find out, which would change how other things are printed. */
+/* Looks at the variables that setlocale would read. setlocale itself would change printf, too. */
 static bool is_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -37,10 +37,9 @@ static bool is_utf8(void)
 	return false;
 }
 
-/* ---- For people --------------------------------------------------------------------------------
- */
+/* ---- For people ------------------------------------------------------------------------------ */
 
-/* At the right of BOUND_COLUMNS. */
+/* Writes a column's lower bound, right-aligned in BOUND_COLUMNS. */
 static char *put_bound(char *to, unsigned column, bool utf8)
 {
 	char words[32];
@@ -63,7 +62,7 @@ static char *put_bound(char *to, unsigned column, bool utf8)
 	return put_string(to, words);
 }
 
-/* In eighths of a character; something is always seen. */
+/* Writes a bar, in eighths of a character; at least one if the count isn't 0. */
 static char *put_bar(char *to, uint64_t count, uint64_t most, bool utf8)
 {
 	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -101,7 +100,7 @@ static void write_bar(struct output *out, const struct thrum__histogram *histogr
 	out->at = to;
 }
 
-/* How many columns from this one on are empty. */
+/* Returns the number of empty columns from this one on. */
 static unsigned count_empty(const struct thrum__histogram *histogram, unsigned column)
 {
 	unsigned count = 0;
@@ -129,8 +128,8 @@ static void write_bars(struct output *out, const struct thrum__histogram *histog
 	}
 }
 
-static void write_text(struct output *out, int measure, const struct thrum__histogram *histogram,
-	bool color)
+static void write_histogram_text(struct output *out, int measure,
+	const struct thrum__histogram *histogram, bool color)
 {
 	output_text(out, color ? "\033[1m" : "");
 	output_text(out, measures[measure]);
@@ -141,8 +140,7 @@ static void write_text(struct output *out, int measure, const struct thrum__hist
 		write_bars(out, histogram, is_utf8());
 }
 
-/* ---- For programs ------------------------------------------------------------------------------
- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
 static void write_columns(struct output *out, int measure, const struct thrum__histogram *histogram,
 	bool json)
@@ -163,11 +161,10 @@ static void write_columns(struct output *out, int measure, const struct thrum__h
 	}
 }
 
-/* ---- All ---------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
-/* Returns how many labels are meant. */
-static uint32_t choose(const struct thrum__tallies *tallies, const char *label, bool *wanted)
+/* Marks the labels that match, and returns their number. */
+static uint32_t choose_labels(const struct thrum__tallies *tallies, const char *label, bool *wanted)
 {
 	uint32_t count = 0;
 
@@ -190,7 +187,7 @@ int histogram_write(struct output *out, const struct thrum__stats *stats, const 
 
 	if (!wanted)
 		return load_no_memory();
-	if (choose(tallies, label, wanted) == 0) {
+	if (choose_labels(tallies, label, wanted) == 0) {
 		complain("no task has a label like \"%s\"", label);
 		free(wanted);
 		return STATUS_FAILED;
@@ -201,7 +198,7 @@ int histogram_write(struct output *out, const struct thrum__stats *stats, const 
 		thrum__stats_histogram_make(stats, wanted, order[i], &histogram);
 		if (format == TABLE_TEXT) {
 			output_text(out, i > 0 ? "\n" : "");
-			write_text(out, order[i], &histogram, color);
+			write_histogram_text(out, order[i], &histogram, color);
 		} else {
 			write_columns(out, order[i], &histogram, format == TABLE_JSON);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How long the tasks of a label lived, waited and ran, as bars. */
+/* Histograms of how long the tasks of a label lived, waited and ran. */
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
@@ -7,9 +7,9 @@
 #include "output.h"
 
 /*
- * The three histograms of the labels that `wanted` means. text: bars, of block characters where the
- * locale is UTF-8; tsv, json: measure, from, to, count. Returns the exit status, after a message
- * when there is no such label.
+ * Writes the three histograms of the labels that match `wanted`. text: bars, of block characters if
+ * the locale is UTF-8; tsv, json: measure, from, to, count; from and to in ns. Returns the exit
+ * status, after a message if no label matches.
  */
 int histogram_write(struct output *, const struct thrum__stats *, const char *wanted, int format,
 	bool color);

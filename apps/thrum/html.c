@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum html`: the browser viewer with traces in it, as one file. */
+/* `thrum html`: writes the browser viewer and traces as one file. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 #include "stage/stage.h"
 #include "text.h"
 
-/* The page without traces, which apps/web makes; not there when it could not be built. */
+/* The page without traces, which apps/web builds; NULL if it could not be built. */
 extern const char thrum_page_start[] __attribute__((weak)), thrum_page_end[] __attribute__((weak));
 
-/* Where in it the traces go. */
+/* The place for the traces in it. */
 static const char place[] = "<!--data-->";
 
 struct html_options {
@@ -32,7 +32,7 @@ struct source {
 	char path[PATH_MAX];
 	struct thrum__input input;
 	uint64_t size;
-	bool is_killed; /* its program, while it recorded */
+	bool is_killed; /* its program was killed while it recorded */
 };
 
 struct html {
@@ -44,7 +44,7 @@ struct html {
 	uint64_t done, all; /* bytes */
 };
 
-/* ---- What goes in ---------------------------------------------------------------------------- */
+/* ---- Opening traces -------------------------------------------------------------------------- */
 
 static int source_failed(const struct source *source, int result)
 {
@@ -54,8 +54,8 @@ static int source_failed(const struct source *source, int result)
 	return input_failed(source->path, &error);
 }
 
-/* What is still recorded to is copied first: the page holds one moment. That nobody records to it
- * any more is for the page to know, too, which can't ask. */
+/* Copies a trace that a program still writes, so that the page holds one state of it. Remembers
+ * whether the program was killed, as the page can't find that out itself. */
 static int take_snapshot(struct source *source)
 {
 	struct thrum__input copy;
@@ -97,7 +97,7 @@ static int open_source(struct html *html, const char *argument)
 	status = take_snapshot(source);
 	if (status != STATUS_OK)
 		return status;
-	/* What the page couldn't open isn't put into it. */
+	/* A page must be able to open its traces. */
 	if (thrum__read_open(&source->input, NULL, &trace, &error) < 0)
 		return input_failed(source->path, &error);
 	thrum_trace_close(trace);
@@ -136,7 +136,7 @@ static int add_part(struct thrum__stage *stage, const struct thrum__model *model
 	return STATUS_OK;
 }
 
-/* What a link says depends on the traces: it is read as the page will read it. */
+/* Checks --view as the page will read it. Its meaning depends on the traces. */
 static int check_view(struct html *html)
 {
 	struct thrum__model *models[THRUM__STAGE_MAX] = {0};
@@ -172,7 +172,7 @@ static const char *name_of(const struct source *source)
 	return slash ? slash + 1 : source->path;
 }
 
-/* A JSON string within a script element, which only a "<" could end. */
+/* Writes a JSON string for a script element, where a "<" could end the element. */
 static void put_text(struct output *out, const char *text)
 {
 	output_text(out, "\"");
@@ -280,29 +280,29 @@ static int check(const struct html *html, int count)
 	const struct command *command = html->command;
 
 	if (!options->output)
-		return complain_usage(command, "html wants -o FILE");
+		return complain_usage(command, "html needs -o FILE");
 	if (options->viewer && count > 0)
-		return complain_usage(command, "--viewer is a page without traces");
+		return complain_usage(command, "--viewer writes a page without traces");
 	if (options->viewer && options->scene)
-		return complain_usage(command, "--view wants a trace");
+		return complain_usage(command, "--view needs a trace");
 	if (!options->viewer && count == 0)
-		return complain_usage(command, "html wants a trace, or --viewer");
+		return complain_usage(command, "html needs a trace, or --viewer");
 	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return complain_usage(command,
-			"a page is nothing for a terminal; redirect it: > FILE");
+			"a page can't be shown on a terminal; redirect it: > FILE");
 	if (!thrum_page_start) {
-		complain("this thrum was built without its page; \"tools/setup web\" installs what "
-			 "is needed, then build it again");
+		complain("this thrum was built without its page; \"tools/setup web\" installs the "
+			 "tools for it, then build thrum again");
 		return STATUS_FAILED;
 	}
 	if (!pack_is_possible() && count > 0) {
-		complain("this thrum was built without zlib; --viewer works");
+		complain("this thrum was built without zlib and can only write --viewer");
 		return STATUS_FAILED;
 	}
 	return STATUS_OK;
 }
 
-static int make(struct html *html, int count, char **arguments)
+static int make_page(struct html *html, int count, char **arguments)
 {
 	int status = check(html, count);
 
@@ -317,7 +317,7 @@ static int make(struct html *html, int count, char **arguments)
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_html(const struct command *command, int argc, char **argv)
 {
 	struct html *html = calloc(1, sizeof(*html));
 	int status, count;
@@ -327,7 +327,7 @@ static int run(const struct command *command, int argc, char **argv)
 	html->command = command;
 	count = options_parse(command, argc, argv, &html->options, &status);
 	if (count >= 0)
-		status = make(html, count, argv);
+		status = make_page(html, count, argv);
 	free(html);
 	return status;
 }
@@ -336,34 +336,35 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_html[] = {
 	{"output", 'o', OPTION_STRING, OPTION(output), "FILE", NULL,
-		"where to; - is standard output"},
+		"write to FILE, or with - to standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
-		"the page's (if not given, the traces' names)"},
+		"the page's title (default: the traces' names)"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
-		"what to show first, as a viewer gives it in its link"},
+		"show this first: the part after # of a viewer's link"},
 	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,
-		"without a trace: opens what is dropped on it"},
+		"write a page without traces, which opens dropped\n"
+		"files"},
 	{0},
 };
 
 const struct command command_html = {
 	.name = "html",
-	.purpose = "write traces as a page that explores them in any browser",
+	.purpose = "write traces as a page to explore in any browser",
 	.arguments = "TRACE|PID|-...",
 	.min = 0,
 	.max = THRUM__STAGE_MAX,
 	.options = options_of_html,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
-		"Send it to somebody, and they open it. Several traces stand one above the other\n"
-		"on a common time. What its address says, beginning with #, is what is seen: a\n"
-		"copied link shows the same. An older file of FILE's name is replaced; a trace or\n"
-		"a symbolic link is not.",
+		"Others can open it as it is. Several traces stand one above the other on one\n"
+		"scale of time. The part after # of the page's address says what it shows, so\n"
+		"that a copied link shows the same. An older FILE is replaced, but never a trace\n"
+		"or a symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"
 		    "thrum html --viewer -o viewer.html",
-	.statuses = "0  fine, also when parts are lost or damaged (the page says so)\n"
+	.statuses = "0  success, even if data is lost or damaged (the page says so)\n"
 		    "2  not a trace, or FILE could not be written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_html,
 };

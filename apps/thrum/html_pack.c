@@ -34,8 +34,8 @@ bool pack_is_possible(void)
 
 int pack_block(struct output *out, const void *bytes, size_t size)
 {
-	/* 16: with the header of gzip, in which zlib writes no time: the same bytes give the same
-	 * page. */
+	/* 16 asks for gzip's header. zlib writes no time into it, so that the same bytes give the
+	 * same page. */
 	z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)size};
 	uint8_t *packed = NULL;
 	uLong room;

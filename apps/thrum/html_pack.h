@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Bytes as a page holds them: gzip in base64. */
+/* Packs bytes for a page: gzip, then base64. */
 #ifndef HTML_PACK_H
 #define HTML_PACK_H
 
@@ -7,12 +7,13 @@
 
 #include "output.h"
 
-#define PACK_BLOCK ((size_t)4 << 20) /* the most that is packed at once */
+#define PACK_BLOCK ((size_t)4 << 20) /* bytes: the most in one call */
 
-/* Whether this build can: it needs zlib. */
+/* Returns whether this build has zlib. */
 bool pack_is_possible(void);
 
-/* Writes them as one member of gzip, in base64. Returns 0, or -1 without memory. */
+/* Writes the bytes as one gzip member in base64. Returns 0, or -1 if memory is exhausted or there
+ * is no zlib. */
 int pack_block(struct output *, const void *bytes, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum info`: what a trace is and what it holds, counted by reading it once. */
+/* `thrum info`: describes a trace and counts its contents by reading it once. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct counts {
 	struct names counters;
 };
 
-/* What a row's value is, and so how each format writes it. */
+/* The kind of a row's value, which decides how each format writes it. */
 enum row_kind {
 	ROW_TEXT,
 	ROW_NUMBER,
@@ -54,8 +54,7 @@ struct rows {
 	size_t count;
 };
 
-/* ---- Counting ----------------------------------------------------------------------------------
- */
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 static void count_event(struct counts *counts, const struct thrum_event *event)
 {
@@ -86,15 +85,14 @@ static int count_all(struct input *input, struct counts *counts)
 	return result < 0 ? input_failed(input->path, &error) : STATUS_OK;
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------
- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void add_text(struct rows *rows, const char *key, const char *text)
 {
 	rows->rows[rows->count++] = (struct row){key, ROW_TEXT, text, 0};
 }
 
-static void add(struct rows *rows, const char *key, enum row_kind kind, uint64_t number)
+static void add_number(struct rows *rows, const char *key, enum row_kind kind, uint64_t number)
 {
 	rows->rows[rows->count++] = (struct row){key, kind, NULL, (int64_t)number};
 }
@@ -103,37 +101,37 @@ static void collect(struct rows *rows, const struct input *input, const struct c
 {
 	const struct thrum_trace_info *info = input->info;
 
-	/* These have a fixed order; what else there is to say comes after them. */
+	/* These rows have a fixed order; further ones come after them. */
 	add_text(rows, "format", info->format);
 	add_text(rows, "program", info->program);
 	if (info->pid > 0)
-		add(rows, "pid", ROW_ID, (uint64_t)info->pid);
+		add_number(rows, "pid", ROW_ID, (uint64_t)info->pid);
 	else
 		add_text(rows, "pid", "");
 	add_text(rows, "clock", info->clock);
-	add(rows, "start", ROW_DATE, (uint64_t)info->start);
-	add(rows, "duration", ROW_DURATION, (uint64_t)counts->duration);
-	add(rows, "lanes", ROW_NUMBER, info->lanes);
-	add(rows, "packets", ROW_NUMBER, info->packets);
-	add(rows, "events", ROW_NUMBER, counts->events);
-	add(rows, "tasks", ROW_NUMBER, counts->tasks);
-	add(rows, "counters", ROW_NUMBER, counts->counters.count);
-	add(rows, "lost", ROW_NUMBER, info->lost_total);
-	add(rows, "damaged", ROW_NUMBER, info->damaged);
-	add(rows, "gaps", ROW_NUMBER, info->gaps);
+	add_number(rows, "start", ROW_DATE, (uint64_t)info->start);
+	add_number(rows, "duration", ROW_DURATION, (uint64_t)counts->duration);
+	add_number(rows, "lanes", ROW_NUMBER, info->lanes);
+	add_number(rows, "packets", ROW_NUMBER, info->packets);
+	add_number(rows, "events", ROW_NUMBER, counts->events);
+	add_number(rows, "tasks", ROW_NUMBER, counts->tasks);
+	add_number(rows, "counters", ROW_NUMBER, counts->counters.count);
+	add_number(rows, "lost", ROW_NUMBER, info->lost_total);
+	add_number(rows, "damaged", ROW_NUMBER, info->damaged);
+	add_number(rows, "gaps", ROW_NUMBER, info->gaps);
 
 	add_text(rows, "host", info->host);
 	add_text(rows, "state", info->state);
-	add(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
-	add(rows, "file-size", ROW_BYTES, info->file_size);
-	add(rows, "packet-size", ROW_BYTES, info->packet_size);
-	add(rows, "records", ROW_NUMBER, info->records);
+	add_number(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
+	add_number(rows, "file-size", ROW_BYTES, info->file_size);
+	add_number(rows, "packet-size", ROW_BYTES, info->packet_size);
+	add_number(rows, "records", ROW_NUMBER, info->records);
 	if (info->records > 0)
-		add(rows, "bytes-per-record", ROW_TENTH,
+		add_number(rows, "bytes-per-record", ROW_TENTH,
 			(uint64_t)((double)info->content_bytes * 10 / (double)info->records + 0.5));
 }
 
-/* One row for each cause of loss that came up. `keys` holds their names. */
+/* Adds a row for each cause of loss that occurs. `keys` gets the rows' names. */
 static void collect_lost(struct rows *rows, const struct thrum_trace_info *info, char keys[][80])
 {
 	const char *name;
@@ -142,12 +140,11 @@ static void collect_lost(struct rows *rows, const struct thrum_trace_info *info,
 		if (info->lost[cause] == 0)
 			continue;
 		snprintf(keys[cause], sizeof(keys[cause]), "lost: %s", name);
-		add(rows, keys[cause], ROW_NUMBER, info->lost[cause]);
+		add_number(rows, keys[cause], ROW_NUMBER, info->lost[cause]);
 	}
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static char *put_tenth(char *to, int64_t tenths)
 {
@@ -156,7 +153,7 @@ static char *put_tenth(char *to, int64_t tenths)
 	return put_signed(to, tenths % 10);
 }
 
-/* Values as programs want them: plain numbers. */
+/* Writes a value for programs: a plain number. */
 static char *put_plain(char *to, const struct row *row)
 {
 	if (row->kind == ROW_TENTH)
@@ -183,7 +180,7 @@ static char *put_text_value(char *to, const struct row *row)
 	return to;
 }
 
-static void write_text(struct output *out, const struct rows *rows)
+static void write_info_text(struct output *out, const struct rows *rows)
 {
 	size_t width = 0;
 
@@ -205,7 +202,7 @@ static void write_text(struct output *out, const struct rows *rows)
 	}
 }
 
-static void write_tsv(struct output *out, const struct rows *rows)
+static void write_info_tsv(struct output *out, const struct rows *rows)
 {
 	output_text(out, "key\tvalue\n");
 	for (size_t i = 0; i < rows->count; i++) {
@@ -221,7 +218,7 @@ static void write_tsv(struct output *out, const struct rows *rows)
 	}
 }
 
-static void write_json(struct output *out, const struct rows *rows)
+static void write_info_json(struct output *out, const struct rows *rows)
 {
 	const char *before = "{";
 
@@ -248,14 +245,15 @@ static void write_json(struct output *out, const struct rows *rows)
 	output_text(out, "}\n");
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
-static int show(struct input *input, const struct info_options *options,
+static int write_info(struct input *input, const struct info_options *options,
 	const struct counts *counts)
 {
-	static void (*const write[])(struct output *, const struct rows *) =
-		{[FORMAT_TEXT] = write_text, [FORMAT_TSV] = write_tsv, [FORMAT_JSON] = write_json};
+	static void (*const write[])(struct output *,
+		const struct rows *) = {[FORMAT_TEXT] = write_info_text,
+		[FORMAT_TSV] = write_info_tsv,
+		[FORMAT_JSON] = write_info_json};
 	struct rows rows = {.count = 0};
 	char keys[16][80];
 	struct output out;
@@ -272,7 +270,7 @@ static int show(struct input *input, const struct info_options *options,
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_info(const struct command *command, int argc, char **argv)
 {
 	struct info_options options = {0};
 	struct counts counts = {0};
@@ -285,7 +283,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	status = count_all(&input, &counts);
-	shown = show(&input, &options, &counts);
+	shown = write_info(&input, &options, &counts);
 	names_finish(&counts.counters);
 	input_close(&input);
 	return status != STATUS_OK ? status : shown;
@@ -294,13 +292,13 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct option options_of_info[] = {
 	{"format", 'f', OPTION_CHOICE, offsetof(struct info_options, format), NULL, "text|tsv|json",
 		"text is for people, tsv and json for programs\n"
-		"(they give plain numbers: times in ns, sizes in bytes)"},
+		"(in plain numbers: times in ns, sizes in bytes)"},
 	{0},
 };
 
 const struct command command_info = {
 	.name = "info",
-	.purpose = "say what a trace is and what it holds",
+	.purpose = "describe a trace and count its contents",
 	.arguments = "TRACE|PID|-",
 	.min = 1,
 	.max = 1,
@@ -310,8 +308,8 @@ const struct command command_info = {
 	.examples = "thrum info server.thrum\n"
 		    "thrum info 4711\n"
 		    "thrum info --format=tsv server.thrum | awk '$1 == \"lost\" { print $2 }'",
-	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or it could not be read\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_info,
 };

@@ -22,12 +22,12 @@ int input_failed(const char *path, const struct thrum_error_info *error)
 	return STATUS_FAILED;
 }
 
-/* A process id, or -1. */
+/* Returns a process id, or -1. */
 static int64_t parse_pid(const char *argument)
 {
 	uint64_t pid;
 
-	/* Larger than any Linux gives, and small enough for every type in between. */
+	/* INT32_MAX is larger than any process id of Linux, and fits pid_t. */
 	if (!parse_id(argument, strlen(argument), &pid) || pid == 0 || pid > INT32_MAX)
 		return -1;
 	return (int64_t)pid;
@@ -41,7 +41,7 @@ int input_find(const struct command *command, const char *argument, char *path, 
 
 	if (strcmp(argument, "-") == 0 && isatty(STDIN_FILENO))
 		return complain_usage(command,
-			"standard input is a terminal; give it a trace: < FILE");
+			"standard input is a terminal; redirect a trace to it: < FILE");
 	if (pid > 0 && stat(argument, &status) < 0) {
 		if (thrum_process_recording(pid, path, size, &error) == 0)
 			return STATUS_OK;
@@ -109,7 +109,7 @@ static char *put_number_of(char *to, uint64_t count, const char *one, const char
 	return put_string(to, count == 1 ? one : many);
 }
 
-/* "not everything was recorded (recording full: 12)" */
+/* Writes "not everything was recorded (recording full: 12)". */
 static char *put_lost(char *to, const struct thrum_trace_info *info)
 {
 	const char *before = "not everything was recorded (", *name;

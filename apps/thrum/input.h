@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A command's trace: finding it, opening it, and telling what was wrong with it. */
+/* Finds and opens a command's trace, and reports what is wrong with it. */
 #ifndef INPUT_H
 #define INPUT_H
 
@@ -9,33 +9,35 @@
 #include "command.h"
 
 struct input {
-	char path[PATH_MAX]; /* also what messages call it */
+	char path[PATH_MAX]; /* messages use it as the trace's name; "-": standard input */
 	struct thrum_trace *trace;
 	const struct thrum_trace_info *info;
 };
 
 /*
- * What is meant by TRACE|PID|-: a file of that name, else the recording of the process of that
- * number, else a file that doesn't exist. "-" stays. Returns STATUS_OK, or another status after a
- * message.
+ * Writes the path for an argument TRACE|PID|-: a file of that name; else the recording of the
+ * process of that number; else the name of a file that doesn't exist. "-" stays "-". Returns
+ * STATUS_OK, or another status after a message.
  */
 int input_find(const struct command *, const char *argument, char *path, size_t size);
 
-/* Finds and opens. Returns likewise; *input is to be closed only after STATUS_OK. */
+/* Finds and opens a trace. Returns STATUS_OK, after which the caller closes *input; or another
+ * status after a message. */
 int input_open(const struct command *, const char *argument, struct input *);
 void input_close(struct input *);
 
-/* Prints "thrum: FILE: byte OFFSET: message". Returns STATUS_FAILED. */
+/* Prints "thrum: FILE: byte OFFSET: message", without the offset if it is 0. Returns
+ * STATUS_FAILED. */
 int input_failed(const char *path, const struct thrum_error_info *);
 
 /*
- * Whether a new recording may take this name: nothing has it, or an older recording, or an empty
- * file. Returns STATUS_OK, or STATUS_FAILED after a message.
+ * Checks whether a new recording may take this name: no file has the name, or the file is an older
+ * recording, or empty. Returns STATUS_OK, or STATUS_FAILED after a message.
  */
 int input_may_replace(const char *path);
 
-/* Says on standard error what of a trace that was read to its end is lost or damaged, if anything
- * is. */
+/* Reports lost and damaged data on standard error, if there is any. The trace must have been read
+ * to its end. */
 void input_warn(const struct input *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A hash table with linear probing that is rebuilt, without what is old, whenever it fills up. */
+/* A hash table with linear probing. Each rebuild drops the old entries. */
 #include "labels.h"
 
 #include <stdlib.h>
@@ -12,37 +12,39 @@
 enum label_state {
 	LABEL_FREE,
 	LABEL_PENDING,
-	LABEL_RESOLVED, /* since the last time that the table was rebuilt */
+	LABEL_RESOLVED, /* since the last rebuild */
 	LABEL_OLD,
 };
 
-/* Fibonacci hashing: ids are mostly neighbours. */
-static size_t place(const struct labels *labels, uint64_t id)
+/* Fibonacci hashing spreads ids, which mostly are neighbours. */
+static size_t hash_place(const struct labels *labels, uint64_t id)
 {
 	return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (labels->room - 1);
 }
 
-/* The cell of this id, or the free one where it belongs. */
-static struct label *cell(const struct labels *labels, uint64_t id)
+/* Returns the cell of this id, or the free cell where it belongs. */
+static struct label *find_cell(const struct labels *labels, uint64_t id)
 {
-	size_t i = place(labels, id);
+	size_t i = hash_place(labels, id);
 
 	while (labels->cells[i].state != LABEL_FREE && labels->cells[i].id != id)
 		i = (i + 1) & (labels->room - 1);
 	return &labels->cells[i];
 }
 
-/* Resolved tasks get one more round: who waited for them reads them after that. */
+/* Resolved tasks stay for one more round, as their waiters read them later. */
 static bool is_old(const struct label *label)
 {
 	return label->state == LABEL_FREE || label->state == LABEL_OLD;
 }
 
 /*
- * Done whenever a quarter of the room was filled anew: with at most another quarter of pending
- * tasks left by the last time, and as many new ones, it is never more than three quarters full.
+ * Rebuilds the table, which happens each time that a quarter of the room has been filled. At most
+ * half of the room is filled afterwards: by tasks that were pending at the rebuild before, and by
+ * those added since then, a quarter each. So the table is never more than three quarters full.
+ * Returns false if memory is exhausted.
  */
-static bool rebuild(struct labels *labels)
+static bool rebuild_labels(struct labels *labels)
 {
 	struct labels next = {.room = labels->room > 0 ? labels->room : ROOM_MIN};
 	size_t pending = 0;
@@ -60,7 +62,7 @@ static bool rebuild(struct labels *labels)
 
 		if (is_old(label))
 			continue;
-		to = cell(&next, label->id);
+		to = find_cell(&next, label->id);
 		*to = *label;
 		if (to->state == LABEL_RESOLVED)
 			to->state = LABEL_OLD;
@@ -76,17 +78,17 @@ void labels_finish(struct labels *labels)
 	*labels = (struct labels){0};
 }
 
-static struct label *add(struct labels *labels, uint64_t id)
+static struct label *add_label(struct labels *labels, uint64_t id)
 {
 	struct label *label;
 
 	if (labels->full)
 		return NULL;
-	if (labels->added * 4 >= labels->room && !rebuild(labels)) {
+	if (labels->added * 4 >= labels->room && !rebuild_labels(labels)) {
 		labels->full = true;
 		return NULL;
 	}
-	label = cell(labels, id);
+	label = find_cell(labels, id);
 	if (label->state == LABEL_FREE)
 		labels->added++;
 	label->id = id;
@@ -96,7 +98,7 @@ static struct label *add(struct labels *labels, uint64_t id)
 
 void labels_set(struct labels *labels, uint64_t id, const char *text, size_t size, bool is_kind)
 {
-	struct label *label = add(labels, id);
+	struct label *label = add_label(labels, id);
 	size_t room = sizeof(label->text), columns = 0;
 	char *to, *end;
 
@@ -114,7 +116,7 @@ void labels_set(struct labels *labels, uint64_t id, const char *text, size_t siz
 
 void labels_resolved(struct labels *labels, uint64_t id)
 {
-	struct label *label = labels->room > 0 ? cell(labels, id) : NULL;
+	struct label *label = labels->room > 0 ? find_cell(labels, id) : NULL;
 
 	if (label && label->state == LABEL_PENDING)
 		label->state = LABEL_RESOLVED;
@@ -122,7 +124,7 @@ void labels_resolved(struct labels *labels, uint64_t id)
 
 const struct label *labels_find(const struct labels *labels, uint64_t id)
 {
-	const struct label *label = labels->room > 0 ? cell(labels, id) : NULL;
+	const struct label *label = labels->room > 0 ? find_cell(labels, id) : NULL;
 
 	return label && label->state != LABEL_FREE ? label : NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What tasks are called, by id, ready to be printed. Holds the tasks that are not resolved yet and,
- * for a while, those that are; so its size follows what the program had open at a time, not the
- * length of the trace.
+ * Names of tasks by id, ready to be printed. Holds the unresolved tasks and, for a while, the
+ * resolved ones, so that its size follows the number of unresolved tasks, not the trace's length.
  */
 #ifndef LABELS_H
 #define LABELS_H
@@ -17,27 +16,27 @@ struct label {
 	uint64_t id;
 	uint8_t state; /* enum label_state; 0: a free cell */
 	uint8_t size;
-	uint8_t columns; /* as wide as it is on a terminal */
-	char text[53];   /* for a terminal, no ending NUL */
+	uint8_t columns; /* its width on a terminal */
+	char text[53];   /* escaped for a terminal; no ending NUL */
 };
 _Static_assert(sizeof(struct label) == 64, "a cache line");
 
 struct labels {
 	struct label *cells;
 	size_t room;  /* a power of two */
-	size_t added; /* since it was rebuilt */
-	bool full;    /* no memory: new tasks stay without a label */
+	size_t added; /* since the table was rebuilt */
+	bool full;    /* memory is exhausted: new tasks get no label */
 };
 
 void labels_finish(struct labels *);
 
-/* What it is called from now on. `is_kind`: a mere kind, shown in brackets. */
+/* Sets a task's name from now on. is_kind: the name is only its kind and stands in brackets. */
 void labels_set(struct labels *, uint64_t id, const char *text, size_t size, bool is_kind);
 
-/* It won't be spoken of much longer. */
+/* Marks a task as resolved: its name is dropped after a while. */
 void labels_resolved(struct labels *, uint64_t id);
 
-/* NULL: nothing is known. Valid until the next call that changes something. */
+/* Returns a task's name, or NULL if it is unknown. Valid until the next labels_set. */
 const struct label *labels_find(const struct labels *, uint64_t id);
 
 #endif

@@ -5,12 +5,13 @@
 
 #include "progress.h"
 
+/* The context of show_progress. */
 struct watch {
 	struct progress progress;
 	const struct thrum_trace_info *info;
 };
 
-static bool show(void *context, const struct thrum__model *model)
+static bool show_progress(void *context, const struct thrum__model *model)
 {
 	struct watch *watch = context;
 
@@ -38,7 +39,7 @@ int load_trace(const struct command *command, const char *argument, struct load 
 	}
 	watch.info = load->input.info;
 	progress_start(&watch.progress);
-	result = thrum__model_load(load->model, load->input.trace, show, &watch, &error);
+	result = thrum__model_load(load->model, load->input.trace, show_progress, &watch, &error);
 	progress_end(&watch.progress);
 	if (result < 0) {
 		status = *error.message ? input_failed(load->input.path, &error) : load_no_memory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A trace read to its end into a model. */
+/* Reads a trace to its end into a model. */
 #ifndef LOAD_H
 #define LOAD_H
 
@@ -12,13 +12,13 @@ struct load {
 };
 
 /*
- * Finds, opens and reads; on a terminal shows how far it is. Returns STATUS_OK, or another status
- * after a message; only after STATUS_OK there is something to finish.
+ * Finds, opens and reads a trace, and shows progress on a terminal. Returns STATUS_OK, after which
+ * the caller calls load_finish; or another status after a message.
  */
 int load_trace(const struct command *, const char *argument, struct load *);
 void load_finish(struct load *);
 
-/* Says that there is no memory. Returns STATUS_FAILED. */
+/* Prints that memory is exhausted. Returns STATUS_FAILED. */
 int load_no_memory(void);
 
 #endif

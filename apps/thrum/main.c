@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The command `thrum`: finds the command that is meant and runs it. */
+/* The program `thrum`: finds the command and runs it. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int help(int argc, char **argv)
 	if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "help") == 0)
 		return help_all();
 	if (argc > 1)
-		return complain_usage(NULL, "thrum help wants one command");
+		return complain_usage(NULL, "thrum help takes one command");
 	if (strcmp(argv[0], "--table") == 0)
 		return help_table();
 	command = find_command(argv[0]);
@@ -74,8 +74,7 @@ int main(int argc, char **argv)
 	const struct command *command;
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	/* No arguments: there is nothing to do, but much to say. It is still a mistake in a script.
-	 */
+	/* Without arguments people get the help; to a script it is an error. */
 	if (!name) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		help_all();

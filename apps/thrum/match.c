@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Labels by shell patterns, and by the patterns that stats makes of numbered ones. */
+/* Matches labels by shell patterns, and by the patterns that stats makes of numbered labels. */
 #define _GNU_SOURCE
 #include "match.h"
 

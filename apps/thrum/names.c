@@ -22,7 +22,8 @@ static uint64_t hash_of(const char *text, size_t size)
 	return hash;
 }
 
-static struct name *cell(const struct names *names, const char *text, size_t size, uint64_t hash)
+static struct name *find_cell(const struct names *names, const char *text, size_t size,
+	uint64_t hash)
 {
 	size_t i = hash & (names->room - 1);
 
@@ -36,7 +37,7 @@ static struct name *cell(const struct names *names, const char *text, size_t siz
 	}
 }
 
-static int grow(struct names *names)
+static int grow_names(struct names *names)
 {
 	struct names next = {.room = names->room ? names->room * 2 : 64, .count = names->count};
 
@@ -47,7 +48,7 @@ static int grow(struct names *names)
 		const struct name *name = &names->cells[i];
 
 		if (name->text)
-			*cell(&next, name->text, name->size, name->hash) = *name;
+			*find_cell(&next, name->text, name->size, name->hash) = *name;
 	}
 	free(names->cells);
 	*names = next;
@@ -60,9 +61,9 @@ void names_add(struct names *names, const char *text, size_t size)
 	struct name *name;
 	char *copy;
 
-	if (names->count * 2 >= names->room && grow(names) < 0)
+	if (names->count * 2 >= names->room && grow_names(names) < 0)
 		return;
-	name = cell(names, text, size, hash);
+	name = find_cell(names, text, size, hash);
 	if (name->text)
 		return;
 	copy = malloc(size + 1);

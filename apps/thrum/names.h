@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A set of names: how many different ones there are. */
+/* A set of names, which counts the different ones. */
 #ifndef NAMES_H
 #define NAMES_H
 
@@ -11,7 +11,7 @@ struct names {
 	size_t count;
 };
 
-/* Adds a copy, unless it's there or there is no memory. */
+/* Adds a copy, unless the name is there or memory is exhausted. */
 void names_add(struct names *, const char *name, size_t size);
 void names_finish(struct names *);
 

@@ -26,7 +26,7 @@ int output_open(struct output *out, int fd)
 	return 0;
 }
 
-/* A terminal or pipe that some other program made non-blocking. */
+/* Waits for a terminal or pipe that another program has made non-blocking. */
 static void wait_writable(int fd)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLOUT};
@@ -83,7 +83,7 @@ void output_put(struct output *out, const char *text, size_t size,
 	while (size > 0) {
 		size_t n = size <= most ? size : most;
 
-		/* Not in the middle of a character. */
+		/* Don't cut a UTF-8 character in two. */
 		for (size_t back = 0;
 			n < size && back < 3 && ((unsigned char)text[n] & 0xc0) == 0x80; back++)
 			n--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Standard output through one big buffer. The first failure is remembered, what comes after it is
- * dropped, and output_close tells; so nobody in between has to look.
+ * Output through one big buffer. After a failed write everything is dropped, and output_close
+ * reports the failure, so that callers need no checks in between.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -15,37 +15,37 @@ struct output {
 	int error; /* errno of the first write that failed, or 0 */
 };
 
-/* The most that output_room gives. */
+/* Bytes: the most that output_room gives. */
 #define OUTPUT_ROOM 65536
 
-/* Returns 0, or -1 when there is no memory, which it has then said. */
+/* Returns 0, or -1 after a message if memory is exhausted. */
 int output_open(struct output *, int fd);
 
-/* Room for `size` bytes at the place returned, to be followed by setting `at`. */
+/* Returns a place with room for `size` bytes; the caller writes there and then sets `at`. */
 char *output_room(struct output *, size_t size);
 
 void output_bytes(struct output *, const char *bytes, size_t size);
 void output_text(struct output *, const char *text);
 void output_flush(struct output *);
 
-/* Appends `text` piece by piece, with a put_ function that grows it at most `growth` times. */
+/* Appends `text` piece by piece with a put_ function, which makes it at most `growth` times as
+ * long. */
 void output_put(struct output *, const char *text, size_t size,
 	char *(*put)(char *, const char *, size_t), size_t growth);
 
-/* Appends `text` as put_display makes it for people, cut to `columns`. At most OUTPUT_ROOM bytes.
- */
+/* Appends `text` as put_display makes it for people, cut to `columns` and to OUTPUT_ROOM bytes. */
 void output_display(struct output *, const char *text, size_t size, size_t columns);
 
-/* Whether there is any sense in going on: nothing failed, and a reader of a pipe is still there. */
+/* Returns whether no write has failed and the reader of a pipe is still there. */
 bool output_is_open(struct output *);
 
 /*
- * Flushes and frees. Returns the exit status: 0, also when the reader of a pipe had enough; else 2,
- * and the reason was printed.
+ * Flushes and frees. Returns the exit status: 0, also if the reader of a pipe has closed it; or 2
+ * after a message.
  */
 int output_close(struct output *);
 
-/* Values of an option of the choices COLOR_CHOICES. */
+/* The values of an option whose choices are COLOR_CHOICES. */
 enum color {
 	COLOR_AUTO,
 	COLOR_ALWAYS,
@@ -53,7 +53,7 @@ enum color {
 };
 #define COLOR_CHOICES "auto|always|never"
 
-/* Whether standard output gets colours. auto: on a terminal, unless NO_COLOR is set. */
+/* Returns whether standard output gets colours. auto: on a terminal, unless NO_COLOR is set. */
 bool output_wants_color(int color);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names with %e, %p and %%. The recorder expands them, in the process that records. */
+/* Names with %e, %p and %%. */
 #define _GNU_SOURCE
 #include "pattern.h"
 
@@ -12,7 +12,7 @@
 #include "command.h"
 #include "text.h"
 
-/* The current directory, whose percent signs are only that. */
+/* Writes the current directory with its percent signs doubled. */
 static bool put_directory(char *to, size_t size)
 {
 	char here[PATH_MAX];

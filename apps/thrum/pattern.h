@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names of recordings as THRUM_TRACE has them: %e is the program's name, %p its process id, and %%
- * a percent sign.
+ * Patterns for names of recordings, as in THRUM_TRACE: %e stands for the program's name, %p for its
+ * process id, and %% for a percent sign. The recorder expands them in the process that records.
  */
 #ifndef PATTERN_H
 #define PATTERN_H
@@ -9,13 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An absolute one. Returns STATUS_OK, or STATUS_FAILED after a message. */
+/* Makes an absolute pattern of the argument of -o. Returns STATUS_OK, or STATUS_FAILED after a
+ * message. */
 int pattern_make(const char *output, char *pattern, size_t size);
 
-/* The name, in as much room as the pattern takes; false when it depends on the program. */
+/* Writes the file name, which is no longer than the pattern. Returns false if it depends on the
+ * program. */
 bool pattern_name(const char *pattern, char *name);
 
-/* What glob(3) finds all such files by, with something of glob's behind. */
+/* Makes a pattern for glob(3) that matches all such files; `suffix`, for glob(3) too, is
+ * appended. */
 void pattern_glob(const char *pattern, const char *suffix, char *to, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Display lists to a picture file: under another name first, which is then changed. */
+/* Writes a picture under a temporary name first, then renames it. */
 #define _GNU_SOURCE
 #include "picture.h"
 
@@ -18,7 +18,7 @@
 
 struct target {
 	const char *path;
-	char temporary[PATH_MAX]; /* "": written directly, to a pipe or device */
+	char temporary[PATH_MAX]; /* "": a pipe or device, written directly */
 	int fd;
 };
 
@@ -60,7 +60,7 @@ static int open_temporary(struct target *target)
 	target->fd = mkostemp(target->temporary, O_CLOEXEC);
 	if (target->fd < 0)
 		return failed(target->path, strerror(errno));
-	/* A picture is for all who may read what its user makes. */
+	/* mkostemp gives 0600; a picture gets the user's usual permissions. */
 	(void)fchmod(target->fd, 0666 & ~mask);
 	return STATUS_OK;
 }
@@ -85,7 +85,7 @@ static int open_target(struct target *target)
 	return target->fd < 0 ? failed(target->path, strerror(errno)) : STATUS_OK;
 }
 
-/* What failed leaves nothing behind. */
+/* Closes the file; after a failure removes it. */
 static int close_target(struct target *target, int status)
 {
 	if (close(target->fd) < 0 && status == STATUS_OK)
@@ -107,8 +107,8 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return out->error ? -THRUM_E_SYSTEM : 0;
 }
 
-static int draw(const struct picture *picture, const struct thrum__draw_list *lists, size_t count,
-	const char *path, int fd)
+static int write_format(const struct picture *picture, const struct thrum__draw_list *lists,
+	size_t count, const char *path, int fd)
 {
 	struct output out;
 	int result, error;
@@ -125,11 +125,12 @@ static int draw(const struct picture *picture, const struct thrum__draw_list *li
 	error = out.error;
 	out.error = 0;
 	(void)output_close(&out);
-	/* A reader of a pipe that had enough is fine. */
+	/* It is no failure if the reader of a pipe closes it. */
 	if (error && !(error == EPIPE && fd == STDOUT_FILENO))
 		return failed(path, strerror(error));
 	if (result == -THRUM_E_SIZE)
-		return failed(path, "the picture is too large; see --width, --height and --scale");
+		return failed(path,
+			"the picture is too large; give a smaller --width, --height or --scale");
 	return error || result == 0 ? STATUS_OK : failed(path, thrum_error_message(result));
 }
 
@@ -157,7 +158,7 @@ static int write_drawing(void *context, const char *path, int fd)
 {
 	const struct drawing *drawing = context;
 
-	return draw(drawing->picture, drawing->lists, drawing->count, path, fd);
+	return write_format(drawing->picture, drawing->lists, drawing->count, path, fd);
 }
 
 int picture_write(const struct picture *picture, const struct thrum__draw_list *lists, size_t count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Display lists to a picture file, which appears complete or not at all. */
+/* Writes display lists to a picture file, which appears complete or not at all. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -17,23 +17,23 @@ enum picture_format {
 struct picture {
 	enum picture_format format;
 	int theme;
-	float scale; /* of a PNG: its pixels in a CSS pixel */
+	float scale; /* PNG: image pixels for one CSS pixel */
 	const char *title;
 };
 
-/* By a file's ending; "-" is SVG. */
+/* Returns the format for a file's ending; "-" is SVG. */
 enum picture_format picture_format_of(const char *file);
 
 /*
- * Has `write` write a file, which replaces an older one as picture_write's does; or, with "-",
- * standard output. Returns what it returns, or STATUS_FAILED after a message.
+ * Opens a file as picture_write does, or standard output for "-", and calls `write` to fill it.
+ * Returns the status of `write`, or STATUS_FAILED after a message.
  */
 int file_write(const char *file, int (*write)(void *context, const char *path, int fd),
 	void *context);
 
 /*
- * Writes to a file, replacing an older one but neither a symbolic link nor a trace; or with "-" to
- * standard output. Returns STATUS_OK, or STATUS_FAILED after a message.
+ * Writes a picture to a file, or to standard output for "-". Replaces an older file, but neither a
+ * symbolic link nor a trace. Returns STATUS_OK, or STATUS_FAILED after a message.
  */
 int picture_write(const struct picture *, const struct thrum__draw_list *lists, size_t count,
 	const char *file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* One line on standard error, from the first second on, five times a second. */
+/* One line on standard error, after the first second, five times a second. */
 #define _GNU_SOURCE
 #include "progress.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How far a long job is, on a terminal whose user sees nothing else. */
+/* Shows the progress of a long job on a terminal where nothing else appears. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
@@ -7,14 +7,15 @@
 #include <stdint.h>
 
 struct progress {
-	bool wanted; /* standard error is a terminal, standard output isn't */
+	bool wanted; /* standard error is a terminal and standard output isn't */
 	bool shown;
-	int64_t next; /* when to show it the next time, ns */
+	int64_t next; /* ns of CLOCK_MONOTONIC: the time of the next update */
 };
 
 void progress_start(struct progress *);
+/* Shows `done` of `all` bytes; all 0: their number is unknown. */
 void progress_show(struct progress *, uint64_t done, uint64_t all);
-/* Wipes it away. */
+/* Wipes the line. */
 void progress_end(struct progress *);
 
 #endif

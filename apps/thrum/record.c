@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum record`: runs a program with its recorder switched on, and stays out of its way. */
+/* `thrum record`: runs a program with its recorder switched on, and doesn't disturb it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -34,10 +34,10 @@ struct record_options {
 
 static const char *const full_words[] = {"overwrite", "discard"};
 
-/* ---- Before ------------------------------------------------------------------------------------
- */
+/* ---- Checks before the start ----------------------------------------------------------------- */
 
-/* The recorder says nothing when it can't make its file; so what can be known is said before. */
+/* Checks that a recording can be created. The recorder itself is silent when it can't create
+ * one. */
 static int check_directory(const char *pattern)
 {
 	char part[PATH_MAX], directory[PATH_MAX];
@@ -47,14 +47,14 @@ static int check_directory(const char *pattern)
 	snprintf(part, sizeof(part), "%s", pattern);
 	slash = strrchr(part, '/');
 	slash[slash == part] = '\0';
-	/* Which one it will be is known only when the name of the program is. */
+	/* The directory depends on the program's name or process id. */
 	if (!pattern_name(part, directory))
 		return STATUS_OK;
 	if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
 		errno = ENOTDIR;
 	else if (access(directory, W_OK | X_OK) == 0)
 		return STATUS_OK;
-	complain("%s: nothing can be recorded there: %s", directory, strerror(errno));
+	complain("%s: no recording can be created there: %s", directory, strerror(errno));
 	return STATUS_FAILED;
 }
 
@@ -81,13 +81,12 @@ static int set_environment(const struct record_options *options, const char *pat
 	return STATUS_OK;
 }
 
-/* ---- Signals -----------------------------------------------------------------------------------
- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
- * While the program runs, the terminal's signals are the program's alone: it gets them too, and
- * decides. Those that are sent to thrum are passed on. Nothing is caught in handlers: they stay
- * blocked and are waited for.
+ * While the program runs, thrum ignores the keyboard's signals: the terminal sends them to the
+ * program too, which decides. thrum passes on the signals that it gets itself. They stay blocked,
+ * and wait_for waits for them: there are no handlers.
  */
 struct signals {
 	sigset_t before, waited;
@@ -111,11 +110,11 @@ static void take_signals(struct signals *signals)
 	sigprocmask(SIG_BLOCK, &signals->waited, &signals->before);
 	for (int i = 0; i < 3; i++)
 		sigaction(keyboard_signals[i], &ignore, &signals->keyboard[i]);
-	/* Ignored, it would make the program's exit status disappear. */
+	/* If SIGCHLD were ignored, the kernel would drop the program's exit status. */
 	sigaction(SIGCHLD, &standard, &signals->child);
 }
 
-/* In the child: as thrum itself was started. */
+/* In the child: restores the signals as thrum itself got them. */
 static void give_back_signals(const struct signals *signals)
 {
 	for (int i = 0; i < 3; i++)
@@ -124,7 +123,7 @@ static void give_back_signals(const struct signals *signals)
 	sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* Whether there is a shell that waits to hear that its foreground job has stopped. */
+/* Returns whether thrum is the foreground job of a terminal, whose shell waits for it to stop. */
 static bool in_foreground(void)
 {
 	int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -135,7 +134,8 @@ static bool in_foreground(void)
 	return is;
 }
 
-/* The program stopped: so does thrum, that the shell sees its job stopped; both go on together. */
+/* Stops thrum after the program has stopped, so that the shell sees its job stopped; both continue
+ * together. */
 static void stop_too(pid_t child)
 {
 	if (!in_foreground())
@@ -154,8 +154,7 @@ static int wait_for(pid_t child, const struct signals *signals)
 		if (sigwaitinfo(&signals->waited, &signal) < 0)
 			continue;
 		if (signal.si_signo != SIGCHLD) {
-			/* From the kernel: the terminal went away, or changed; the program was
-			 * told, too. */
+			/* The kernel sends SIGHUP and SIGWINCH to the program, too. */
 			if (signal.si_code <= 0)
 				kill(child, signal.si_signo);
 			continue;
@@ -168,8 +167,7 @@ static int wait_for(pid_t child, const struct signals *signals)
 	}
 }
 
-/* ---- The program -------------------------------------------------------------------------------
- */
+/* ---- The program ----------------------------------------------------------------------------- */
 
 static void execute(char **argv, const struct signals *signals, int report)
 {
@@ -183,8 +181,8 @@ static void execute(char **argv, const struct signals *signals, int report)
 	_exit(error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE);
 }
 
-/* Starts the program. Returns STATUS_OK, or what to exit with. */
-static int start(char **argv, const struct signals *signals, pid_t *child)
+/* Starts the program. Returns STATUS_OK, or the exit status after a message. */
+static int start_program(char **argv, const struct signals *signals, pid_t *child)
 {
 	int pipes[2], error = 0;
 	ssize_t n;
@@ -205,13 +203,13 @@ static int start(char **argv, const struct signals *signals, pid_t *child)
 		return STATUS_OK;
 	waitpid(*child, NULL, 0);
 	if (error == ENOENT && !strchr(argv[0], '/'))
-		complain("%s: there is no such program in PATH", argv[0]);
+		complain("%s: no such program in PATH", argv[0]);
 	else
 		complain("%s: can't be executed: %s", argv[0], strerror(error));
 	return error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE;
 }
 
-/* Where the program is that execvp(3) found. */
+/* Finds the program as execvp(3) does. */
 static bool find_program(const char *name, struct stat *status)
 {
 	const char *path = getenv("PATH");
@@ -238,11 +236,11 @@ static void tell_nothing(const char *program)
 		(status.st_uid != getuid() || status.st_gid != getgid());
 
 	complain("%s recorded nothing: %s", program,
-		setuid ? "it runs with other rights (setuid), and libthrum then ignores us"
-		       : "neither it nor what it started uses libthrum, or could make a file");
+		setuid ? "it is a setuid program, in which libthrum ignores THRUM_TRACE"
+		       : "neither it nor its children use libthrum, or none could create a file");
 }
 
-/* Ends as the program did: by the same signal, but without a core dump of thrum's own. */
+/* Ends as the program ended, possibly by the same signal, but without a core dump of thrum. */
 static int end_like(int status, const struct signals *signals)
 {
 	int number;
@@ -261,10 +259,9 @@ static int end_like(int status, const struct signals *signals)
 	return 128 + number;
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
-static int record(const struct record_options *options, char **program)
+static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded;
 	struct signals signals;
@@ -283,7 +280,7 @@ static int record(const struct record_options *options, char **program)
 		return STATUS_FAILED;
 	}
 	take_signals(&signals);
-	status = start(program, &signals, &child);
+	status = start_program(program, &signals, &child);
 	if (status == STATUS_OK) {
 		ended = wait_for(child, &signals);
 		if (recorded_report(&recorded) == 0)
@@ -294,7 +291,7 @@ static int record(const struct record_options *options, char **program)
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_record(const struct command *command, int argc, char **argv)
 {
 	struct record_options options = {.output = "%e-%p.thrum", .size = SIZE_DEFAULT};
 	int count, status;
@@ -304,24 +301,25 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.size < SIZE_LEAST || options.size > SIZE_MOST)
 		return complain_usage(command, "--size must be between 256K and 64G");
-	/* options_parse moved the arguments together at the front; there is room for the end mark.
-	 */
+	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
-	return record(&options, argv);
+	return record_program(&options, argv);
 }
 
 #define OFFSET(member) offsetof(struct record_options, member)
 
 static const struct option options_of_record[] = {
 	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
-		"record to FILE (if not given, ./%e-%p.thrum)\n"
-		"%e in it is the program's name, %p its process id"},
+		"record to FILE (default: ./%e-%p.thrum); in its name\n"
+		"%e stands for the program's name, %p for its process\n"
+		"id"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
-		"the most that a recording may take (if not given, 1G)\n"
-		"The file takes no more room than its content needs"},
+		"the greatest size of a recording (default: 1G); a\n"
+		"file takes no more room on the disk than its content\n"
+		"needs"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
-		"when it is full, overwrite what is oldest (if not given), or discard\n"
-		"what is new"},
+		"once it is full, overwrite the oldest events\n"
+		"(default) or discard the new ones"},
 	{0},
 };
 
@@ -332,16 +330,16 @@ const struct command command_record = {
 	.min = 1,
 	.max = 0,
 	.options = options_of_record,
-	.more = "PROGRAM must use libthrum: be annotated with thrum.h, or link a library that\n"
-		"is. Its children are recorded too, each to a file of its own. Signals reach\n"
-		"the program, its output is its own, and its exit status becomes thrum's.",
+	.more = "PROGRAM must be annotated with thrum.h, or use a library that is. Its children\n"
+		"are recorded too, each to a file of its own. thrum passes signals on, leaves the\n"
+		"program's input and output alone, and exits with its status.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
 		    "thrum record --full=discard make test",
-	.statuses = "that of PROGRAM; if a signal ended it, thrum ends by the same signal\n"
-		    "2   it could not be started, or nothing could be recorded there\n"
-		    "64  used wrongly\n"
+	.statuses = "PROGRAM's own; if a signal ended it, thrum ends by the same signal\n"
+		    "2   PROGRAM could not be started, or no recording can be created\n"
+		    "64  usage error\n"
 		    "126 PROGRAM can't be executed\n"
-		    "127 there is no such PROGRAM",
-	.run = run,
+		    "127 PROGRAM was not found",
+	.run = run_record,
 };

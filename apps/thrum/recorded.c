@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Finds and tells what was recorded. Each process of the program that uses libthrum has made a file
- * of its own: what THRUM_TRACE says, or that and its process id when another one had it already.
+ * Finds the new recordings. Each process that uses libthrum has made a file of its own, with the
+ * name of THRUM_TRACE; with its process id appended if another process had that name already.
  */
 #define _GNU_SOURCE
 #include "recorded.h"
@@ -19,7 +19,7 @@
 #include "pattern.h"
 #include "text.h"
 
-/* Every file that may be meant, also the FILE.PID of a second process. */
+/* Finds every file that may be a recording of the program, also FILE.PID of a second process. */
 static int find_files(const struct recorded *recorded, glob_t *found)
 {
 	char pattern[2 * PATH_MAX];
@@ -72,8 +72,7 @@ void recorded_finish(struct recorded *recorded)
 	recorded->before = NULL;
 }
 
-/* A file of the same inode may be another one if the file system used it again: hence the time of
- * its birth. */
+/* Compares the time of birth, too, as a file system may give an inode to a new file. */
 static bool was_there(const struct recorded *recorded, const struct recorded_file *file)
 {
 	for (size_t i = 0; i < recorded->count; i++) {
@@ -86,8 +85,7 @@ static bool was_there(const struct recorded *recorded, const struct recorded_fil
 	return false;
 }
 
-/* ---- Telling -----------------------------------------------------------------------------------
- */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 #define COUNTING_NS INT64_C(500000000)
 
@@ -99,8 +97,7 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Counts for half a second at most: nobody waits for a number. Returns whether it got to the end.
- */
+/* Counts events for half a second at most. Returns whether it has counted all. */
 static bool count_events(struct thrum_trace *trace, uint64_t *events)
 {
 	int64_t until = now() + COUNTING_NS;
@@ -117,7 +114,7 @@ static bool count_events(struct thrum_trace *trace, uint64_t *events)
 	return result == 0;
 }
 
-/* The path as the user would give it: relative when it lies below the current directory. */
+/* Returns the path relative to the current directory, if the file lies below it. */
 static const char *shorten(const char *path)
 {
 	static char here[PATH_MAX];
@@ -131,7 +128,7 @@ static const char *shorten(const char *path)
 	return path;
 }
 
-/* What it takes on the disk: a recording has holes where nothing was ever written. */
+/* Returns the bytes on the disk: a recording has holes where nothing was written. */
 static uint64_t disk_size(const char *path)
 {
 	struct stat status;
@@ -143,8 +140,8 @@ static uint64_t disk_size(const char *path)
 	return used < (uint64_t)status.st_size ? used : (uint64_t)status.st_size;
 }
 
-/* thrum: recorded 12,345 events of 3 lanes in server-4711.thrum (1.2 MiB) */
-static void tell(struct input *input)
+/* Prints "thrum: recorded 12,345 events of 3 lanes in server-4711.thrum (1.2 MiB)". */
+static void print_report(struct input *input)
 {
 	const struct thrum_trace_info *info = input->info;
 	char line[NUMBER_ROOM * 4], size[NUMBER_ROOM], *to = line;
@@ -158,13 +155,13 @@ static void tell(struct input *input)
 	*put_string(to, info->lanes == 1 ? " lane" : " lanes") = '\0';
 	*put_size(size, disk_size(input->path)) = '\0';
 	if (strcmp(info->state, "recording") == 0)
-		complain("recorded %s in %s so far; process %lld goes on", line, input->path,
-			(long long)info->pid);
+		complain("recorded %s in %s so far; process %lld is still recording", line,
+			input->path, (long long)info->pid);
 	else
 		complain("recorded %s in %s (%s)", line, input->path, size);
 }
 
-static bool report(const char *path)
+static bool report_file(const char *path)
 {
 	struct thrum_error_info error = {0};
 	struct input input = {0};
@@ -177,11 +174,10 @@ static bool report(const char *path)
 		input_close(&input);
 		return false;
 	}
-	/* Trimming needs to know nothing that reading found, and the size told is the one after it.
-	 */
+	/* Before the report_file, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
-	tell(&input);
+	print_report(&input);
 	input_warn(&input);
 	input_close(&input);
 	return true;
@@ -199,7 +195,7 @@ size_t recorded_report(const struct recorded *recorded)
 
 		if (!identify(found.gl_pathv[i], &file) || was_there(recorded, &file))
 			continue;
-		if (report(found.gl_pathv[i]))
+		if (report_file(found.gl_pathv[i]))
 			count++;
 	}
 	globfree(&found);

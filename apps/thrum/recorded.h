@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a program that `thrum record` ran has left: files that match a pattern and were not there
- * before. */
+/* The recordings that a program has made: files that match a pattern and were not there before. */
 #ifndef RECORDED_H
 #define RECORDED_H
 
@@ -11,21 +10,21 @@
 
 struct recorded_file {
 	uint64_t device, inode;
-	int64_t birth; /* ns, 0: the file system doesn't know */
+	int64_t birth; /* ns since 1970; 0: the file system doesn't know */
 };
 
 struct recorded {
-	char pattern[PATH_MAX]; /* of THRUM_TRACE: absolute, with %e and %p */
-	struct recorded_file *before;
+	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
+	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
 };
 
-/* Notes what is there already. Returns 0, or -1 without memory. */
+/* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */
 int recorded_before(struct recorded *);
 
 /*
- * Tells, on standard error, what is there now; trims the files whose process has ended. Returns how
- * many recordings there are.
+ * Reports the new recordings on standard error, and trims those whose process has ended. Returns
+ * their number.
  */
 size_t recorded_report(const struct recorded *);
 

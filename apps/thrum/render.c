@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum render`: traces as a picture. Several are drawn one above the other on one time scale. */
+/* `thrum render`: draws traces as a picture, several one above the other on one scale of time. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <limits.h>
@@ -21,15 +21,15 @@ enum {
 	PROJECTION_FISHEYE,
 };
 
-#define PART_MOST 900 /* px: a trace, where the height is free */
-#define PART_LEAST 60
+#define PART_MOST 900 /* px of a trace, without --height */
+#define PART_LEAST 60 /* px of a trace, with --height */
 #define UNSET (-1)
 #define SIDE_MAX 32000 /* px */
 #define SCALE_MAX 8
 
 struct render_options {
 	const char *output, *scene, *align, *counters, *highlight;
-	int64_t start, duration; /* duration 0: to the end */
+	int64_t start, duration; /* ns; start INT64_MIN: not given; duration 0: to the end */
 	uint64_t width, height, scale;
 	int theme, projection, format;
 	bool legend, strip, related;
@@ -46,7 +46,8 @@ struct render {
 	struct thrum__stage *stage;
 };
 
-/* Complains about a trace; `format` has one %s, for `text`, which may be hostile. */
+/* Prints an error about a trace; `format` has one %s, for `text`, which may hold any bytes. Returns
+ * STATUS_FAILED. */
 static int fault(const struct load *load, const char *format, const char *text)
 {
 	char message[300], shown[160], *end;
@@ -59,7 +60,7 @@ static int fault(const struct load *load, const char *format, const char *text)
 	return STATUS_FAILED;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct load *load)
 {
@@ -95,9 +96,9 @@ static void close_all(struct render *render)
 	free(render->options.tasks.ids);
 }
 
-/* ---- Time ---------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
-/* Finds the time at which the first task of that label began; false: no task has it. */
+/* Finds the start of the first task of that label. Returns false if no task has the label. */
 static bool find_label(const struct thrum__model *model, const char *label, int64_t *time)
 {
 	size_t wanted = strlen(label), size;
@@ -120,8 +121,9 @@ static bool find_label(const struct thrum__model *model, const char *label, int6
 	return false;
 }
 
-/* Traces are aligned at their starts unless a label is given. */
-static int align(struct render *render)
+/* Aligns the traces at the first task of --align's label; without one they are aligned at their
+ * starts. */
+static int align_traces(struct render *render)
 {
 	const char *label = render->options.align;
 	int64_t time;
@@ -136,7 +138,7 @@ static int align(struct render *render)
 	return STATUS_OK;
 }
 
-/* Bounds a time so that sums of some stay within the range of a scene. */
+/* Bounds a time so that sums of several stay within the range of a scene. */
 static int64_t bounded(int64_t time)
 {
 	const int64_t most = THRUM__TIME_MAX / 4;
@@ -144,7 +146,8 @@ static int64_t bounded(int64_t time)
 	return time > most ? most : time < -most ? -most : time;
 }
 
-/* Sets the window of all parts; --view's stays unless an option on time is given. */
+/* Sets the window of all parts. Without an option for it, the window of --view stays, or the
+ * whole. */
 static int set_window(struct render *render)
 {
 	const struct render_options *options = &render->options;
@@ -168,7 +171,7 @@ static int set_window(struct render *render)
 	return STATUS_OK;
 }
 
-/* ---- State --------------------------------------------------------------------------------- */
+/* ---- State ----------------------------------------------------------------------------------- */
 
 static bool has_counter(const struct thrum__model *model, const char *name, size_t size)
 {
@@ -182,7 +185,7 @@ static bool has_counter(const struct thrum__model *model, const char *name, size
 	return false;
 }
 
-/* Shows the counters of "NAME,NAME..."; must_be: each has to be in the trace. */
+/* Shows the counters of "NAME,NAME...". must_be: each must be in the trace. */
 static int set_counters(const struct load *load, struct thrum__scene_state *state,
 	const char *names, bool must_be)
 {
@@ -201,7 +204,8 @@ static int set_counters(const struct load *load, struct thrum__scene_state *stat
 		if (!names[size])
 			return STATUS_OK;
 		if (state->counter_count == THRUM__COUNTERS_SHOWN_MAX)
-			return fault(load, "%s: too many counters; eight can be shown", names);
+			return fault(load, "%s: too many counters; a picture shows at most eight",
+				names);
 		names += size + 1;
 	}
 }
@@ -216,7 +220,7 @@ static void set_projection(const struct render *render, struct thrum__scene_stat
 	}
 }
 
-/* Selects the first of the tasks that the trace has; must_be: it has to have all. */
+/* Selects the first of these tasks that is in the trace. must_be: all must be in it. */
 static int set_selected(const struct load *load, struct thrum__scene_state *state,
 	const struct id_list *ids, bool must_be)
 {
@@ -227,7 +231,7 @@ static int set_selected(const struct load *load, struct thrum__scene_state *stat
 		if (thrum__model_find(load->model, ids->ids[i]) == THRUM__NONE) {
 			*put_id(id, ids->ids[i], load->model->signed_ids) = '\0';
 			if (must_be)
-				return fault(load, "there is no task %s", id);
+				return fault(load, "no task has the id %s", id);
 		} else if (!state->has_selected) {
 			state->has_selected = true;
 			state->selected = ids->ids[i];
@@ -236,7 +240,7 @@ static int set_selected(const struct load *load, struct thrum__scene_state *stat
 	return STATUS_OK;
 }
 
-/* Makes all of the tasks stand out as the selected one does: a scene selects only one. */
+/* Highlights all of the tasks like the selected one, as a scene selects only one. */
 static void mark_tasks(const struct load *load, struct thrum__scene *scene,
 	const struct id_list *ids)
 {
@@ -265,7 +269,7 @@ static int set_view(struct render *render)
 			  : STATUS_OK;
 }
 
-/* Sets one part's state, where options go before --view. */
+/* Sets one part's state from the options, which override --view. */
 static int set_state(struct render *render, uint32_t part)
 {
 	const struct render_options *options = &render->options;
@@ -292,7 +296,7 @@ static int set_state(struct render *render, uint32_t part)
 	return status;
 }
 
-static int settle(struct render *render, uint32_t part)
+static int settle_part(struct render *render, uint32_t part)
 {
 	const struct render_options *options = &render->options;
 	const struct load *load = &render->loads[part];
@@ -302,14 +306,14 @@ static int settle(struct render *render, uint32_t part)
 		return load_no_memory();
 	mark_tasks(load, scene, &options->tasks);
 	if (options->highlight && scene->found == 0)
-		(void)fault(load, "nothing is called \"%s\"", options->highlight);
+		(void)fault(load, "no task is called \"%s\"", options->highlight);
 	return STATUS_OK;
 }
 
 static int set_states(struct render *render)
 {
 	uint32_t count = render->stage->count;
-	int status = align(render);
+	int status = align_traces(render);
 
 	if (status == STATUS_OK)
 		status = set_view(render);
@@ -318,13 +322,13 @@ static int set_states(struct render *render)
 	if (status == STATUS_OK)
 		status = set_window(render);
 	for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
-		status = settle(render, i);
+		status = settle_part(render, i);
 	return status;
 }
 
-/* ---- Painting ------------------------------------------------------------------------------ */
+/* ---- Painting -------------------------------------------------------------------------------- */
 
-/* Scrolls to the selected task where the tracks from the top don't show it. */
+/* Scrolls parts to their selected tasks, if these aren't in the picture. */
 static void show_selected(struct thrum__stage *stage)
 {
 	for (uint32_t i = 0; i < stage->count; i++) {
@@ -344,7 +348,7 @@ static void show_selected(struct thrum__stage *stage)
 	}
 }
 
-static int paint(struct render *render)
+static int paint_stage(struct render *render)
 {
 	struct thrum__stage *stage = render->stage;
 	float width = (float)render->options.width, height;
@@ -381,16 +385,16 @@ static int write_picture(struct render *render)
 	return picture_write(&picture, stage->lists, stage->list_count, render->options.output);
 }
 
-/* ---- The command --------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
-static int draw(struct render *render, int argc, char **argv)
+static int draw_traces(struct render *render, int argc, char **argv)
 {
 	int status = STATUS_OK;
 
 	if (thrum__stage_create(&render->stage) < 0)
 		return load_no_memory();
 	render->stage->is_still = true;
-	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
+	/* An SVG doesn't depend on the fonts here, as its readers have others. */
 	if (render->format == PICTURE_SVG)
 		render->metrics = thrum__draw_metrics_plain;
 	else if (thrum__draw_metrics_make(&render->metrics) < 0)
@@ -400,30 +404,31 @@ static int draw(struct render *render, int argc, char **argv)
 	if (status == STATUS_OK)
 		status = set_states(render);
 	if (status == STATUS_OK)
-		status = paint(render);
+		status = paint_stage(render);
 	if (render->format != PICTURE_SVG)
 		thrum__draw_metrics_free(&render->metrics);
 	return status == STATUS_OK ? write_picture(render) : status;
 }
 
-static int check(struct render *render)
+static int check_options(struct render *render)
 {
 	const struct render_options *options = &render->options;
 	const struct command *command = render->command;
 
 	if (!options->output)
-		return complain_usage(command, "render wants -o FILE");
+		return complain_usage(command, "render needs -o FILE");
 	render->format = options->format != UNSET ? (enum picture_format)options->format
 						  : picture_format_of(options->output);
 	if (render->format == PICTURE_UNKNOWN)
-		return complain_usage(command, "%s: end it in .svg, .png or .pdf, or give --format",
+		return complain_usage(command,
+			"%s: the name must end in .svg, .png or .pdf; or give --format",
 			options->output);
 	if (options->width < 200 || options->width > SIDE_MAX)
-		return complain_usage(command, "--width wants 200 to %d", SIDE_MAX);
+		return complain_usage(command, "--width must be from 200 to %d", SIDE_MAX);
 	if (options->height > SIDE_MAX)
-		return complain_usage(command, "--height wants at most %d", SIDE_MAX);
+		return complain_usage(command, "--height must be at most %d", SIDE_MAX);
 	if (options->scale < 1 || options->scale > SCALE_MAX)
-		return complain_usage(command, "--scale wants 1 to %d", SCALE_MAX);
+		return complain_usage(command, "--scale must be from 1 to %d", SCALE_MAX);
 	if (options->duration < 0)
 		return complain_usage(command, "--duration can't be negative");
 	if (render->format == PICTURE_SVG)
@@ -434,11 +439,11 @@ static int check(struct render *render)
 	}
 	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
 		return complain_usage(command,
-			"such a picture is nothing for a terminal; redirect it: > FILE");
+			"a picture can't be shown on a terminal; redirect it: > FILE");
 	return STATUS_OK;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_render(const struct command *command, int argc, char **argv)
 {
 	struct render *render = calloc(1, sizeof(*render));
 	int status, count;
@@ -453,9 +458,9 @@ static int run(const struct command *command, int argc, char **argv)
 		.format = UNSET};
 	count = options_parse(command, argc, argv, &render->options, &status);
 	if (count >= 0)
-		status = check(render);
+		status = check_options(render);
 	if (count >= 0 && status == STATUS_OK)
-		status = draw(render, count, argv);
+		status = draw_traces(render, count, argv);
 	close_all(render);
 	free(render);
 	return status;
@@ -465,37 +470,42 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_render[] = {
 	{"output", 'o', OPTION_STRING, OPTION(output), "FILE", NULL,
-		"where to; - is standard output"},
+		"write to FILE, or with - to standard output"},
 	{"format", 'f', OPTION_CHOICE, OPTION(format), NULL, PICTURE_FORMATS,
-		"(if not given, what FILE ends in)"},
+		"the picture's format (default: by FILE's ending)"},
 	{"start", 's', OPTION_TIME, OPTION(start), "TIME", NULL,
-		"from there on (if not given, where most is kept)"},
-	{"duration", 'd', OPTION_TIME, OPTION(duration), "TIME", NULL, "no more than that"},
+		"begin at this time (default: the trace's start,\n"
+		"without a long part that was overwritten)"},
+	{"duration", 'd', OPTION_TIME, OPTION(duration), "TIME", NULL, "show no more than this"},
 	{"align", 0, OPTION_STRING, OPTION(align), "LABEL", NULL,
-		"several traces: what lies at the same place, the first\n"
-		"task of that label, or start; times count from there"},
+		"align several traces at their first task of this\n"
+		"label, or at their start; --start counts from there"},
 	{"projection", 'p', OPTION_CHOICE, OPTION(projection), NULL, "auto|linear|folded|fisheye",
-		"time as it is, or idle time folded; or tracks large in\n"
-		"the middle and small outside"},
-	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "(if not given, 1600)"},
+		"time as it is (linear) or with idle time folded; or\n"
+		"tracks large in the middle and small outside\n"
+		"(fisheye)"},
+	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "width in pixels (default: 1600)"},
 	{"height", 0, OPTION_COUNT, OPTION(height), "N", NULL,
-		"(if not given, what the tracks need, up to 900 a trace)"},
+		"height in pixels (default: as tracks need, at most\n"
+		"900 a trace)"},
 	{"scale", 0, OPTION_COUNT, OPTION(scale), "N", NULL,
-		"of a PNG: so many pixels for one, 1 to 8"},
-	{"theme", 't', OPTION_CHOICE, OPTION(theme), NULL, "light|dark|contrast", "colours"},
+		"PNG: enlarge each pixel to N x N, 1 to 8"},
+	{"theme", 't', OPTION_CHOICE, OPTION(theme), NULL, "light|dark|contrast",
+		"choose the colours"},
 	{"counters", 'c', OPTION_STRING, OPTION(counters), "NAME,...", NULL,
-		"with the curves of these counters"},
+		"draw the curves of these counters"},
 	{"highlight", 0, OPTION_STRING, OPTION(highlight), "TEXT", NULL,
-		"mark the tasks in whose name this is"},
+		"mark the tasks whose names contain TEXT"},
 	{"tasks", 0, OPTION_IDS, OPTION(tasks), "ID,...", NULL, "select these tasks"},
 	{"related", 0, OPTION_FLAG, OPTION(related), NULL, NULL,
-		"fade what the first of --tasks has nothing to do with"},
+		"fade tasks unrelated to the first one of --tasks"},
 	{"legend", 'l', OPTION_FLAG, OPTION(legend), NULL, NULL,
-		"with a line that explains the marks"},
+		"add a line that explains the marks"},
 	{"strip", 0, OPTION_FLAG, OPTION(strip), NULL, NULL,
-		"with the whole trace as a strip at the top"},
+		"add the whole trace as a strip at the top"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
-		"what a viewer shows, as it gives it in its link"},
+		"show the same as a viewer: the part after # of its\n"
+		"link"},
 	{0},
 };
 
@@ -506,16 +516,16 @@ const struct command command_render = {
 	.min = 1,
 	.max = THRUM__STAGE_MAX,
 	.options = options_of_render,
-	.more = "Each line is a task, blue where it runs; what is red went wrong. --legend\n"
-		"explains the rest. Where nearly nothing runs, idle time is folded into bands.\n"
-		"Several traces stand one above the other with the same scale of time. Texts\n"
-		"of an SVG or PDF can be searched and copied. An older picture of FILE's name\n"
-		"is replaced; a trace or a symbolic link is not.",
+	.more = "Each line is a task. It is blue where the task runs; red marks show problems.\n"
+		"--legend explains all marks. If little runs, idle time is folded into bands.\n"
+		"Several traces stand one above the other on one scale of time. Texts in an SVG\n"
+		"or PDF can be searched and copied. An older FILE is replaced, but never a trace\n"
+		"or a symbolic link.",
 	.examples = "thrum render server.thrum -o server.svg\n"
 		    "thrum render server.thrum -o slow.png --start=1.2s --duration=50ms --legend\n"
 		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write",
-	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or FILE could not be written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_render,
 };

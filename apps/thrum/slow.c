@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum why --slow LABEL`: the path of a slow task beside that of a usual one. */
+/* `thrum why --slow LABEL`: compares the path of a slow task with that of a usual one. */
 #define _GNU_SOURCE
 #include "slow.h"
 
@@ -16,32 +16,31 @@
 #include "slow_flame.h"
 #include "text.h"
 
-#define WORDS 200  /* bytes of a task's words */
-#define COLUMNS 60 /* that are shown of them */
+#define WORDS 200  /* bytes of a task's name */
+#define COLUMNS 60 /* of a name on the terminal */
 
 struct slow {
 	const struct slow_options *options;
 	const struct thrum__model *model;
 	struct thrum__paths paths;
 	struct thrum__lives lives;
-	const struct thrum__base_sort_item *slowest, *usual; /* of `lives` */
+	const struct thrum__base_sort_item *slowest, *usual; /* in `lives` */
 	struct thrum__path path, usual_path;
 	struct thrum__shares shares;
 	struct output out;
 	bool color;
 };
 
-/* ---- Text --------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
-/* “GET /user/42” (task 39) */
+/* Writes “GET /user/42” (task 39). */
 static void write_task(struct slow *slow, uint32_t task, bool with_id)
 {
 	char words[WORDS];
 	size_t size;
 
 	if (!thrum__model_has_row(&slow->model->tasks, task)) {
-		output_text(&slow->out, "others");
+		output_text(&slow->out, "other tasks");
 		return;
 	}
 	size = thrum__words_task(slow->model, task, words, sizeof(words));
@@ -70,7 +69,7 @@ static void write_style(struct slow *slow, const char *style)
 		output_text(&slow->out, style);
 }
 
-/* The frames below the first, from the one that waits to what is awaited: "a › b". */
+/* Writes the frames below the first as "a › b", from the waiting one to the awaited one. */
 static void write_stack(struct slow *slow, uint32_t frame, const char *between)
 {
 	uint32_t frames[THRUM__STACK_DEPTH + 1];
@@ -89,7 +88,7 @@ static void write_stack(struct slow *slow, uint32_t frame, const char *between)
 	}
 }
 
-/* Whether the frame is the task itself, and not what it waits for. */
+/* Returns whether the frame is the task itself, not one for which it waits. */
 static bool is_itself(const struct slow *slow, uint32_t frame)
 {
 	while (slow->paths.frames[frame].doing != THRUM__DOING_RUNS)
@@ -97,7 +96,7 @@ static bool is_itself(const struct slow *slow, uint32_t frame)
 	return slow->paths.frames[frame].parent == THRUM__NONE;
 }
 
-static void write_what(struct slow *slow, const struct thrum__share *share)
+static void write_doing(struct slow *slow, const struct thrum__share *share)
 {
 	const struct thrum__frame *frame = &slow->paths.frames[share->frame];
 	bool is_own = is_itself(slow, share->frame);
@@ -109,7 +108,8 @@ static void write_what(struct slow *slow, const struct thrum__share *share)
 	switch (share->doing) {
 	case THRUM__DOING_RUNS: output_text(&slow->out, is_own ? "runs" : ", which runs"); break;
 	case THRUM__DOING_WAITS:
-		output_text(&slow->out, is_own ? "waits; the trace doesn't say for what" : "");
+		output_text(&slow->out,
+			is_own ? "waits; the trace doesn't show for which task" : "");
 		break;
 	default:
 		output_text(&slow->out, is_own ? "" : ", which ");
@@ -137,7 +137,7 @@ static void write_what(struct slow *slow, const struct thrum__share *share)
 	output_text(&slow->out, "\n");
 }
 
-/* At the right of 9 columns. */
+/* Writes a duration, right-aligned in 10 columns. */
 static void write_column(struct slow *slow, int64_t ns, bool is_signed)
 {
 	char words[64], *to = words;
@@ -152,22 +152,22 @@ static void write_column(struct slow *slow, int64_t ns, bool is_signed)
 	output_bytes(&slow->out, words, size);
 }
 
-#define ROWS 12 /* of the table; what is less is summed up */
+#define ROWS 12 /* of the table; one more sums up the smaller shares */
 
-static int64_t weight(const struct thrum__share *share)
+static int64_t weight_of(const struct thrum__share *share)
 {
 	int64_t more = share->time - share->usual;
 
 	return more < 0 ? -more : share->time > more ? share->time : more;
 }
 
-/* The least weight that is shown, so that about ROWS are. */
+/* Returns the least weight in the table, such that it has about ROWS rows. */
 static int64_t least_weight(const struct slow *slow)
 {
 	int64_t top[ROWS] = {0};
 
 	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		int64_t at = weight(&slow->shares.shares[i]);
+		int64_t at = weight_of(&slow->shares.shares[i]);
 
 		for (unsigned j = 0; j < ROWS; j++) {
 			int64_t other = top[j];
@@ -178,7 +178,7 @@ static int64_t least_weight(const struct slow *slow)
 			}
 		}
 	}
-	/* Nor what is no thousandth of all. */
+	/* A share is in the table only if it is more than a thousandth of the whole. */
 	return top[ROWS - 1] > (slow->path.to - slow->path.from) / 1000
 		? top[ROWS - 1]
 		: (slow->path.to - slow->path.from) / 1000 + 1;
@@ -198,7 +198,7 @@ static void write_row(struct slow *slow, const struct thrum__share *share)
 	write_style(slow, is_more ? "\033[31m" : "");
 	write_column(slow, more, true);
 	output_text(&slow->out, "  ");
-	write_what(slow, share);
+	write_doing(slow, share);
 	write_style(slow, is_more ? "\033[0m" : "");
 }
 
@@ -207,11 +207,11 @@ static void write_table(struct slow *slow)
 	int64_t least = least_weight(slow), time = 0, usual = 0;
 	uint32_t rest = 0;
 
-	output_text(&slow->out, "\n     after      took     usual      more  what\n");
+	output_text(&slow->out, "\n     after      took     usual      more  doing\n");
 	for (uint32_t i = 0; i < slow->shares.count; i++) {
 		const struct thrum__share *share = &slow->shares.shares[i];
 
-		if (weight(share) >= least) {
+		if (weight_of(share) >= least) {
 			write_row(slow, share);
 			continue;
 		}
@@ -230,7 +230,7 @@ static void write_table(struct slow *slow)
 	output_text(&slow->out, " smaller ones\n");
 }
 
-/* What took most more than usual, in one sentence. */
+/* Writes one sentence on the share that took most more time than usual. */
 static void write_most(struct slow *slow)
 {
 	const struct thrum__share *most = NULL;
@@ -249,10 +249,10 @@ static void write_most(struct slow *slow)
 	output_text(&slow->out, " more than usual, ");
 	write_duration(&slow->out, most->time - most->usual);
 	output_text(&slow->out, " are: ");
-	write_what(slow, most);
+	write_doing(slow, most);
 }
 
-static void write_text(struct slow *slow)
+static void write_slow_text(struct slow *slow)
 {
 	static const char *const which[] = {"the slowest", "the 99th percentile",
 		"the 90th percentile"};
@@ -272,11 +272,10 @@ static void write_text(struct slow *slow)
 	write_most(slow);
 	write_table(slow);
 	if (slow->path.is_cut)
-		output_text(&slow->out, "This story is too long; its beginning is missing.\n");
+		output_text(&slow->out, "The path is too long; its beginning is missing.\n");
 }
 
-/* ---- For programs ------------------------------------------------------------------------------
- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
 static void write_id(struct slow *slow, uint32_t task)
 {
@@ -289,7 +288,7 @@ static void write_number(struct slow *slow, int64_t number)
 	slow->out.at = put_signed(output_room(&slow->out, NUMBER_ROOM), number);
 }
 
-/* "a","b","c": from the slow task's label on. */
+/* Writes "a","b","c", beginning with the slow task's label. */
 static void write_frames(struct slow *slow, uint32_t frame)
 {
 	uint32_t frames[THRUM__STACK_DEPTH + 1];
@@ -356,8 +355,8 @@ static void write_json_shares(struct slow *slow)
 	}
 }
 
-/* One object. */
-static void write_json(struct slow *slow)
+/* Writes one object. */
+static void write_slow_json(struct slow *slow)
 {
 	output_text(&slow->out, "{\"task\":");
 	write_id(slow, slow->slowest->item);
@@ -376,8 +375,7 @@ static void write_json(struct slow *slow)
 	output_text(&slow->out, "]}\n");
 }
 
-/* ---- All ---------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static bool is_wanted(const void *context, const char *label, size_t size)
 {
@@ -398,7 +396,7 @@ static int no_such_label(const struct slow *slow, const char *path)
 	return STATUS_FAILED;
 }
 
-static int make(struct slow *slow, const char *path)
+static int find_paths(struct slow *slow, const char *path)
 {
 	static const unsigned percents[] = {100, 99, 90};
 
@@ -423,13 +421,13 @@ static int write_answer(struct slow *slow)
 		return STATUS_FAILED;
 	slow->color = output_wants_color(slow->options->color);
 	if (slow->options->is_json)
-		write_json(slow);
+		write_slow_json(slow);
 	else
-		write_text(slow);
+		write_slow_text(slow);
 	return output_close(&slow->out);
 }
 
-static int answer(struct slow *slow, const char *path)
+static int answer_slow(struct slow *slow, const char *path)
 {
 	const struct slow_options *options = slow->options;
 	bool is_taken = (options->flame && strcmp(options->flame, "-") == 0) ||
@@ -438,7 +436,7 @@ static int answer(struct slow *slow, const char *path)
 
 	if (thrum__slow_paths_init(&slow->paths, slow->model) < 0)
 		return load_no_memory();
-	status = make(slow, path);
+	status = find_paths(slow, path);
 	if (status == STATUS_OK && (options->flame || options->folded))
 		status = slow_flame(&slow->paths, &slow->lives, options->flame, options->folded);
 	if (status == STATUS_OK && !is_taken)
@@ -460,7 +458,7 @@ int why_slow(const struct command *command, const char *trace, const struct slow
 	if (status != STATUS_OK)
 		return status;
 	slow.model = load.model;
-	status = answer(&slow, load.input.path);
+	status = answer_slow(&slow, load.input.path);
 	if (status == STATUS_OK)
 		input_warn(&load.input);
 	load_finish(&load);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum why --slow LABEL`: where the time of a slow task went. */
+/* `thrum why --slow LABEL`: shows where the time of a slow task went. */
 #ifndef SLOW_H
 #define SLOW_H
 
@@ -15,13 +15,13 @@ enum slow_percentile {
 #define SLOW_PERCENTILES "max|99|90"
 
 struct slow_options {
-	const char *label;          /* * and ? stand for anything, # for numbers */
-	const char *flame, *folded; /* files, or NULL; - is standard output, instead of the text */
+	const char *label;          /* a pattern: * and ? stand for anything, # for numbers */
+	const char *flame, *folded; /* files, or NULL; "-": standard output, instead of the text */
 	int percentile, color;
 	bool is_json;
 };
 
-/* Reads the trace and answers. Returns the exit status. */
+/* Reads the trace and prints the answer. Returns the exit status. */
 int why_slow(const struct command *, const char *trace, const struct slow_options *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Flame graphs: the picture, and folded stacks as flamegraph.pl, speedscope and inferno take them.
- */
+/* Flame graphs as a picture, and as folded stacks, which flamegraph.pl, speedscope and inferno
+ * read. */
 #define _GNU_SOURCE
 #include "slow_flame.h"
 
@@ -16,10 +16,9 @@
 
 #define WIDTH 1200 /* px */
 
-/* ---- Folded ------------------------------------------------------------------------------------
- */
+/* ---- Folded ---------------------------------------------------------------------------------- */
 
-/* No semicolons, which part frames, nor what steers a terminal. */
+/* Replaces semicolons, which separate frames, and control characters. */
 static char *put_frame(char *to, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -77,10 +76,9 @@ static int write_folded(void *context, const char *path, int fd)
 	return output_close(&out);
 }
 
-/* ---- Picture -----------------------------------------------------------------------------------
- */
+/* ---- Picture --------------------------------------------------------------------------------- */
 
-static int draw(const struct thrum__paths *paths, const struct thrum__flame *flame,
+static int draw_flame(const struct thrum__paths *paths, const struct thrum__flame *flame,
 	const char *file)
 {
 	struct picture picture = {.format = picture_format_of(file),
@@ -92,14 +90,14 @@ static int draw(const struct thrum__paths *paths, const struct thrum__flame *fla
 	int status;
 
 	if (picture.format == PICTURE_UNKNOWN) {
-		complain("%s: end it in .svg, .png or .pdf", file);
+		complain("%s: the name must end in .svg, .png or .pdf", file);
 		return STATUS_USAGE;
 	}
 	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
 		complain("this thrum was built without cairo and pango, and writes only SVG");
 		return STATUS_FAILED;
 	}
-	/* An SVG is the same wherever it is made, as nobody knows its readers' fonts. */
+	/* An SVG doesn't depend on the fonts here, as its readers have others. */
 	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&metrics) < 0)
 		return load_no_memory();
 	thrum__draw_list_init(&list);
@@ -122,7 +120,7 @@ int slow_flame(struct thrum__paths *paths, const struct thrum__lives *lives, con
 	if (thrum__slow_flame_make(paths, lives, &flame) < 0)
 		return load_no_memory();
 	if (picture)
-		status = draw(paths, &flame, picture);
+		status = draw_flame(paths, &flame, picture);
 	if (folded && status == STATUS_OK)
 		status = file_write(folded, write_folded, &context);
 	thrum__slow_flame_free(&flame);

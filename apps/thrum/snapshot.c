@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum snapshot`: what a recording holds now, as a recording of its own. */
+/* `thrum snapshot`: copies a recording's present contents to a recording of its own. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@ struct snapshot_options {
 	const char *output;
 };
 
-/* Where the copy goes: first to a temporary file beside it, which takes its name when complete. */
+/* The file for the copy. A temporary file beside it gets its name when the copy is complete. */
 struct target {
 	char path[PATH_MAX];
-	char temporary[PATH_MAX]; /* "": written directly, to a pipe or device */
+	char temporary[PATH_MAX]; /* "": a pipe or device, written directly */
 	int fd;
 };
 
@@ -30,7 +30,8 @@ static int target_failed(const struct target *target, const char *why)
 	return STATUS_FAILED;
 }
 
-/* "server-4711.thrum" becomes "server-4711-snapshot.thrum", or "…-snapshot-2.thrum", here. */
+/* Chooses a free name in the current directory: for "server-4711.thrum" this is
+ * "server-4711-snapshot.thrum", else "server-4711-snapshot-2.thrum" and so on. */
 static int choose_name(const char *recording, struct target *target)
 {
 	const char *name = strrchr(recording, '/');
@@ -56,7 +57,7 @@ static int choose_name(const char *recording, struct target *target)
 		if (lstat(target->path, &status) < 0)
 			return STATUS_OK;
 	}
-	return target_failed(target, "there are too many snapshots; name one with -o");
+	return target_failed(target, "there are too many snapshots; give a name with -o");
 }
 
 static int open_target(struct target *target)
@@ -80,7 +81,7 @@ static int open_target(struct target *target)
 	return target->fd < 0 ? target_failed(target, strerror(errno)) : STATUS_OK;
 }
 
-/* A copy that failed leaves nothing behind. */
+/* Closes the file; after a failure removes it. */
 static int close_target(struct target *target, int status)
 {
 	if (close(target->fd) < 0 && status == STATUS_OK)
@@ -94,7 +95,7 @@ static int close_target(struct target *target, int status)
 	return status;
 }
 
-static int copy(const char *recording, int to, const char *name)
+static int copy_recording(const char *recording, int to, const char *name)
 {
 	struct thrum_error_info error = {0};
 	uint64_t overwritten = 0;
@@ -104,9 +105,8 @@ static int copy(const char *recording, int to, const char *name)
 	if (name)
 		complain("copied %s to %s", recording, name);
 	if (overwritten > 0)
-		complain("%s: %" PRIu64 " packet%s overwritten while %s copied", recording,
-			overwritten, overwritten == 1 ? " was" : "s were",
-			overwritten == 1 ? "it was" : "they were");
+		complain("%s: %" PRIu64 " packet%s overwritten during the copy", recording,
+			overwritten, overwritten == 1 ? " was" : "s were");
 	return STATUS_OK;
 }
 
@@ -128,10 +128,10 @@ static int copy_to_file(const char *recording, const char *name)
 		status = open_target(&target);
 	if (status != STATUS_OK)
 		return status;
-	return close_target(&target, copy(recording, target.fd, target.path));
+	return close_target(&target, copy_recording(recording, target.fd, target.path));
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_snapshot(const struct command *command, int argc, char **argv)
 {
 	struct snapshot_options options = {0};
 	char path[PATH_MAX];
@@ -146,33 +146,34 @@ static int run(const struct command *command, int argc, char **argv)
 		return copy_to_file(path, options.output);
 	if (isatty(STDOUT_FILENO))
 		return complain_usage(command,
-			"a recording is nothing for a terminal; redirect it: > FILE");
-	return copy(path, STDOUT_FILENO, NULL);
+			"a recording can't be shown on a terminal; redirect it: > FILE");
+	return copy_recording(path, STDOUT_FILENO, NULL);
 }
 
 static const struct option options_of_snapshot[] = {
 	{"output", 'o', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
 		"write to FILE, or with - to standard output\n"
-		"(if not given, NAME-snapshot.thrum in the current directory)"},
+		"(default: NAME-snapshot.thrum in the current\n"
+		"directory)"},
 	{0},
 };
 
 const struct command command_snapshot = {
 	.name = "snapshot",
-	.purpose = "copy what a recording holds now; its program goes on",
+	.purpose = "copy a recording while its program goes on recording",
 	.arguments = "RECORDING|PID",
 	.min = 1,
 	.max = 1,
 	.options = options_of_snapshot,
-	.more = "The copy is complete in itself and only as large as its content. What the\n"
-		"program overwrote while it was copied is counted, there and on standard\n"
-		"error. An older recording of FILE's name is replaced, any other file is left\n"
-		"alone.",
+	.more = "The copy is a recording of its own, and only as large as its content. thrum\n"
+		"counts the packets that the program overwrites during the copy, in the copy and\n"
+		"on standard error. FILE may be an older recording, which is replaced, but no\n"
+		"other file.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
 		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'",
-	.statuses = "0  fine, also when packets were overwritten meanwhile\n"
+	.statuses = "0  success, even if packets were overwritten during the copy\n"
 		    "2  not a recording, or FILE could not be written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_snapshot,
 };

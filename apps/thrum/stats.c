@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum stats`: the numbers of a trace. */
+/* `thrum stats`: counts and measures a trace. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
@@ -20,11 +20,10 @@ struct stats_options {
 
 #define TOP 10
 
-/* enum thrum__table_what, from THRUM__TABLE_LABELS on; a test compares. */
+/* The values of enum thrum__table_what, from THRUM__TABLE_LABELS on; a test compares them. */
 static const char by_words[] = "label|kind|site|lane|counter|run";
 
-/* ---- Text of everything ------------------------------------------------------------------------
- */
+/* ---- All tables as text ---------------------------------------------------------------------- */
 
 static const struct {
 	int table;
@@ -57,7 +56,7 @@ static void write_number_of(struct output *out, uint64_t count, const char *word
 	out->at = put_string(to, word);
 }
 
-/* server.thrum: 5.9 s, 1,818 tasks, 3 pending, 2 failed, 1 stuck */
+/* Writes "server.thrum: 5.9 s, 1,818 tasks, 3 pending, 2 failed, 1 stuck". */
 static void write_summary(struct output *out, const char *path, const struct thrum__stats *stats,
 	bool color)
 {
@@ -127,8 +126,7 @@ static int write_all(struct output *out, const char *path, const struct thrum__s
 	return status;
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int write_one(struct output *out, const struct thrum__stats *stats,
 	const struct stats_options *options, uint32_t top, bool color)
@@ -175,7 +173,7 @@ static int write_stats(struct load *load, const struct stats_options *options)
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_stats(const struct command *command, int argc, char **argv)
 {
 	struct stats_options options = {.by = -1};
 	struct load load;
@@ -184,8 +182,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
 	if (options.histogram && options.by >= 0)
-		return complain_usage(command, "--histogram and --by exclude each other");
-	/* The reader of a pipe may leave early; output_close knows. */
+		return complain_usage(command, "give --histogram or --by, not both");
+	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	status = load_trace(command, argv[0], &load);
 	if (status != STATUS_OK)
@@ -200,41 +198,42 @@ static int run(const struct command *command, int argc, char **argv)
 static const struct option options_of_stats[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, TABLE_FORMATS,
 		"text is for people, tsv and json for programs\n"
-		"(one table: by label, unless --by says which)"},
+		"(these print one table: labels, or that of --by)"},
 	{"by", 'b', OPTION_CHOICE, OFFSET(by), NULL, by_words,
-		"one table, whole: tasks by label (labels that differ only\n"
-		"in numbers are one), kind, or call site; what lanes did;\n"
+		"print one whole table: tasks by label (numbers in\n"
+		"labels don't count), kind or call site; lanes;\n"
 		"counters; or the longest runs"},
 	{"top", 'n', OPTION_COUNT, OFFSET(top), "N", NULL,
-		"no more than N rows of a table; N longest runs (10)"},
+		"print at most N rows of a table (runs: default 10)"},
 	{"histogram", 0, OPTION_STRING, OFFSET(histogram), "LABEL", NULL,
-		"how long tasks of this label lived, waited and ran\n"
-		"(* and ? stand for anything, # for numbers)"},
+		"show how long tasks of this label lived, waited and\n"
+		"ran (* and ? stand for anything, # for numbers)"},
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
-		"lives begin where tasks were created, also of binds and\n"
-		"the like that wait for something else to begin"},
+		"count lives from the creation of tasks, even of\n"
+		"binds and the like, which begin after another task"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
-		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+		"colour the text; auto: if it goes to a terminal and\n"
+		"NO_COLOR isn't set"},
 	{0},
 };
 
 const struct command command_stats = {
 	.name = "stats",
-	.purpose = "count and measure: tasks, lanes, counters, the longest runs",
+	.purpose = "count and measure tasks, lanes, counters and runs",
 	.arguments = "TRACE|PID|-",
 	.min = 1,
 	.max = 1,
 	.options = options_of_stats,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records; - standard input. A task's life is from its start to its end, running\n"
-		"is when a lane ran it, waiting the rest of its life. What has not ended has no\n"
-		"life yet. p50, p90, p99: so many percent took no longer.",
+		"records; - standard input. A task lives from its start to its end; it runs\n"
+		"while a lane runs it, and waits for the rest of its life. Tasks that have not\n"
+		"ended have no life yet. p50, p90, p99: 50, 90, 99 percent took no longer.",
 	.examples = "thrum stats server.thrum\n"
 		    "thrum stats --by=run --top=3 server.thrum        who hogs the loop?\n"
 		    "thrum stats --histogram='GET *' server.thrum\n"
 		    "thrum stats --by=kind --format=json server.thrum",
-	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or it could not be read or written; no such label\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_stats,
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Tables as text, tab-separated values and JSON. */
+/* Writes tables as text, tab-separated values and JSON. */
 #include "table.h"
 
 #include <string.h>
 
 #include "text.h"
 
-/* ---- For programs ------------------------------------------------------------------------------
- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
 static void write_tsv_names(struct output *out, const struct thrum__table_form *form)
 {
@@ -58,12 +57,11 @@ static void write_json_row(struct output *out, const struct thrum__table *table,
 		output_put(out, cell.text, cell.size, put_json, 6);
 		before = is_text ? "\",\"" : ",\"";
 	}
-	/* `before` is what would come before the next; its first letter ends a text. */
+	/* `before` would begin the next cell; its first character ends a text. */
 	output_text(out, before[0] == '{' ? "{}\n" : before[0] == '"' ? "\"}\n" : "}\n");
 }
 
-/* ---- For people --------------------------------------------------------------------------------
- */
+/* ---- For people ------------------------------------------------------------------------------ */
 
 #define COLUMNS_MAX 32
 #define LABEL_WIDTH 40
@@ -93,10 +91,11 @@ static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned column,
 		to);
 }
 
-/* Rows by which the widths are found: of a million, reading all twice would take too long. */
+/* At most so many rows decide a column's width: reading a million rows twice would take too
+ * long. */
 #define MEASURED 10000
 
-static void measure(struct sheet *sheet, uint32_t most)
+static void measure_columns(struct sheet *sheet, uint32_t most)
 {
 	uint32_t step = most / MEASURED + 1;
 	char text[CELL_BYTES];
@@ -112,7 +111,7 @@ static void measure(struct sheet *sheet, uint32_t most)
 	}
 }
 
-/* Whether something stands in a column; that nothing was counted is nothing. */
+/* Returns whether a column has a cell that is neither empty nor a count of 0. */
 static bool is_used(const struct thrum__table *table, unsigned column, uint32_t most)
 {
 	bool is_count = table->form->columns[column].type == THRUM__CELL_COUNT;
@@ -126,7 +125,7 @@ static bool is_used(const struct thrum__table *table, unsigned column, uint32_t 
 	return false;
 }
 
-/* The columns that the table wants shown, in that order. */
+/* Chooses the columns that the table's form shows, in that order, without unused ones. */
 static void choose_columns(struct sheet *sheet, uint32_t most)
 {
 	const struct thrum__table_form *form = sheet->table->form;
@@ -143,7 +142,7 @@ static void choose_columns(struct sheet *sheet, uint32_t most)
 	}
 }
 
-/* "life-p50" to "life p50" */
+/* Writes the line of names: "life-p50" as "life p50". */
 static void write_names(struct sheet *sheet)
 {
 	const struct thrum__table_column *columns = sheet->table->form->columns;
@@ -169,7 +168,7 @@ static void write_names(struct sheet *sheet)
 	output_text(sheet->out, sheet->color ? "\033[0m\n" : "\n");
 }
 
-/* What the eye should meet first. */
+/* Returns the colour of a state that needs attention, or NULL. */
 static const char *color_of(const struct sheet *sheet, const char *text, size_t size)
 {
 	static const struct {
@@ -183,7 +182,7 @@ static const char *color_of(const struct sheet *sheet, const char *text, size_t 
 	return NULL;
 }
 
-static void write_row(struct sheet *sheet, uint32_t row)
+static void write_text_row(struct sheet *sheet, uint32_t row)
 {
 	char text[CELL_BYTES];
 	size_t gap = 0; /* spaces before the next text: none at the line's end */
@@ -225,13 +224,13 @@ void table_write(struct output *out, const struct thrum__table *table, int forma
 		write_tsv_names(out, table->form);
 	if (format == TABLE_TEXT) {
 		choose_columns(&sheet, most);
-		measure(&sheet, most);
+		measure_columns(&sheet, most);
 		if (most > 0)
 			write_names(&sheet);
 	}
 	for (uint32_t row = 0; row < most && !out->error; row++) {
 		if (format == TABLE_TEXT)
-			write_row(&sheet, row);
+			write_text_row(&sheet, row);
 		else if (format == TABLE_TSV)
 			write_tsv_row(out, table, row);
 		else

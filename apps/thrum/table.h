@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tables on standard output. */
+/* Writes tables to standard output. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -14,8 +14,8 @@ enum table_format {
 #define TABLE_FORMATS "text|tsv|json"
 
 /*
- * The first `most` rows. text: aligned columns for people, without those in which nothing stands;
- * tsv: a line of names, then rows; json: an object a row, without what is empty.
+ * Writes the first `most` rows. text: aligned columns for people, without empty columns; tsv: a
+ * line of names, then rows; json: one object a row, without empty cells.
  */
 void table_write(struct output *, const struct thrum__table *, int format, uint32_t most,
 	bool color);

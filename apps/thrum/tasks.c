@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum tasks`: the tasks of a trace, one a line. */
+/* `thrum tasks`: prints the tasks of a trace, one a line. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "table.h"
 
 struct tasks_options {
-	int format, color, sort; /* sort: column; -1: as they were created */
+	int format, color, sort; /* sort: a column; -1: in the order of creation */
 	bool reverse, no_simplify;
 	const char *label;
-	uint64_t states, kinds; /* bits of the words below; 0: all */
+	uint64_t states, kinds; /* bits by position in the words below; 0: all */
 };
 
 /* "pending|…|stuck" */
@@ -28,7 +28,7 @@ enum {
 static const char kind_words[] = THRUM_KINDS(THRUM__X) "|preexisting|unknown";
 #undef THRUM__X
 
-/* In the order of the table's columns; a test compares. */
+/* In the order of the table's columns; a test compares them. */
 static const char column_words[] = "task|parent|kind|site|start|end|last|state|became|label|failure"
 				   "|lane|life|running|waiting";
 
@@ -70,7 +70,7 @@ static int make_table(struct thrum__table *table, const struct tasks_options *op
 	const struct thrum__table_column *column;
 	bool descends;
 
-	/* Filtered first: that leaves less to sort. */
+	/* Filters first, to sort fewer rows. */
 	if ((options->states || options->kinds || options->label) &&
 		thrum__table_filter(table, is_wanted, options) < 0)
 		return load_no_memory();
@@ -110,7 +110,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_tasks(const struct command *command, int argc, char **argv)
 {
 	struct tasks_options options = {.sort = -1};
 	struct load load;
@@ -119,8 +119,8 @@ static int run(const struct command *command, int argc, char **argv)
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
 	if (options.reverse && options.sort < 0)
-		return complain_usage(command, "--reverse wants --sort");
-	/* The reader of a pipe may leave early; output_close knows. */
+		return complain_usage(command, "--reverse needs --sort");
+	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	status = load_trace(command, argv[0], &load);
 	if (status != STATUS_OK)
@@ -136,23 +136,26 @@ static const struct option options_of_tasks[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, TABLE_FORMATS,
 		"text is for people, tsv and json for programs"},
 	{"label", 'l', OPTION_STRING, OFFSET(label), "PATTERN", NULL,
-		"tasks of this label; * and ? stand for anything, as in\n"
-		"a shell, and # for numbers, as stats prints them"},
+		"list tasks of this label; * and ? stand for\n"
+		"anything, as in a shell, and # for numbers, as stats\n"
+		"prints them"},
 	{"state", 0, OPTION_SET, OFFSET(states), "STATE", state_words + 1,
-		"tasks in this state: pending, resolved, failed, cancelled,\n"
-		"became (another), or stuck: they should resolve, and\n"
-		"never do (may be repeated, or be a list: failed,stuck)"},
+		"list tasks in this state: pending, resolved, failed,\n"
+		"cancelled, became (another task), or stuck (should\n"
+		"resolve and never does); repeat it, or give a list"},
 	{"kind", 'k', OPTION_SET, OFFSET(kinds), "KIND", kind_words + 1,
-		"tasks of this kind, such as promise, timer (likewise)"},
+		"list tasks of this kind, such as promise (or\n"
+		"several)"},
 	{"sort", 's', OPTION_CHOICE, OFFSET(sort), "COLUMN", column_words,
-		"sort by a column; durations (life, running, waiting): the\n"
+		"sort by a column; by life, running or waiting: the\n"
 		"longest first"},
-	{"reverse", 'r', OPTION_FLAG, OFFSET(reverse), NULL, NULL, "sort the other way round"},
+	{"reverse", 'r', OPTION_FLAG, OFFSET(reverse), NULL, NULL, "reverse the order of --sort"},
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
-		"start and parent as recorded, also of binds and the like\n"
-		"that wait for something else to begin"},
+		"print start and parent as recorded, even of binds\n"
+		"and the like, which begin after another task"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
-		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+		"colour the text; auto: if it goes to a terminal and\n"
+		"NO_COLOR isn't set"},
 	{0},
 };
 
@@ -168,8 +171,8 @@ const struct command command_tasks = {
 	.examples = "thrum tasks --state=pending,stuck server.thrum\n"
 		    "thrum tasks --label='GET *' --sort=life server.thrum | head\n"
 		    "thrum tasks --format=tsv server.thrum | awk -F'\\t' '$8 == \"failed\"'",
-	.statuses = "0  fine, also when parts are lost or damaged (standard error counts them)\n"
+	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or it could not be read or written\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_tasks,
 };

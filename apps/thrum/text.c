@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Numbers, times and sizes to text and back. Texts themselves: escape.c. */
+/* Converts numbers, times and sizes to text and back. escape.c has the texts. */
 #define _GNU_SOURCE
 #include "text.h"
 
@@ -105,7 +105,7 @@ char *put_size(char *to, uint64_t bytes)
 	return put_string(to, units[unit - 1]);
 }
 
-/* Exactly three digits. */
+/* Writes three digits. */
 static char *put_thousand(char *to, unsigned n)
 {
 	*to = (char)('0' + n / 100);
@@ -133,7 +133,7 @@ char *put_seconds(char *to, int64_t ns, size_t width)
 	return put_thousand(to, rest % 1000);
 }
 
-/* `rest` thousandths, in groups of three decimals, without zeros at the end. */
+/* Writes `rest` as decimals, in up to `groups` groups of three, without zeros at the end. */
 static char *put_decimals(char *to, uint64_t rest, unsigned groups)
 {
 	char point = '.';
@@ -189,7 +189,7 @@ char *put_date(char *to, int64_t ns, int decimals)
 		char digits[NUMBER_ROOM];
 
 		put_unsigned(digits,
-			(uint64_t)(fraction + NS_PER_S)); /* a 1 in front keeps the zeros */
+			(uint64_t)(fraction + NS_PER_S)); /* a leading 1 keeps the zeros */
 		*to++ = '.';
 		memcpy(to, digits + 1, (size_t)decimals);
 		to += decimals;
@@ -197,7 +197,7 @@ char *put_date(char *to, int64_t ns, int decimals)
 	return to + strftime(to, 8, " %z", &tm);
 }
 
-/* Whole digits at *text; false when there are none or too many. */
+/* Reads the digits at *text. Returns false if there are none, or too many for 64 bits. */
 static bool parse_digits(const char **text, uint64_t *n)
 {
 	const char *p = *text;
@@ -213,8 +213,7 @@ static bool parse_digits(const char **text, uint64_t *n)
 	return true;
 }
 
-/* Adds the decimals behind a point, each a tenth of the one before; digits below 1 ns don't count.
- */
+/* Adds the decimals after a point; ignores those below 1 ns. Returns false on overflow. */
 static bool add_decimals(const char *digits, int64_t unit, int64_t *sum)
 {
 	for (; *digits >= '0' && *digits <= '9'; digits++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum view`: traces in a window, which another program shows: so this one needs no GTK. */
+/* `thrum view`: starts the window's program, so that thrum itself needs no GTK. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -28,8 +28,8 @@ static bool is_set(const char *name)
 
 static int no_display(const char *trace)
 {
-	complain("there is no display to show a window on (neither WAYLAND_DISPLAY nor\n"
-		 "DISPLAY is set). Without one:\n"
+	complain("there is no display for a window (neither WAYLAND_DISPLAY nor DISPLAY\n"
+		 "is set). Without a display:\n"
 		 "  thrum html %s -o trace.html    a page for any browser\n"
 		 "  thrum render %s -o trace.svg   a picture\n"
 		 "  thrum tasks %s                 all tasks, as text",
@@ -42,13 +42,13 @@ static int no_viewer(void)
 	if (errno != ENOENT)
 		complain(VIEWER ": %s", strerror(errno));
 	else
-		complain(VIEWER " isn't installed beside thrum, nor in PATH: build thrum where\n"
-				"GTK 4 is (on Debian: apt install libgtk-4-dev)");
+		complain(VIEWER " is neither beside thrum nor in PATH: install GTK 4 (on Debian:\n"
+				"apt install libgtk-4-dev) and build thrum again");
 	return STATUS_FAILED;
 }
 
-/* The one that belongs to this thrum, else what PATH has. Returns only on failure. */
-static void start(char *const *arguments)
+/* Executes the viewer beside this thrum, else the one in PATH. Returns only on failure. */
+static void execute_viewer(char *const *arguments)
 {
 	char path[PATH_MAX + sizeof(VIEWER)];
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
@@ -64,7 +64,7 @@ static void start(char *const *arguments)
 	execvp(VIEWER, arguments);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_view(const struct command *command, int argc, char **argv)
 {
 	const char *arguments[TRACES_MAX + 6] = {VIEWER};
 	char path[PATH_MAX];
@@ -85,14 +85,14 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	arguments[count++] = "--";
 	for (int i = 0; i < argc; i++) {
-		/* What is wrong with a file the window tells; that a process records nothing is
-		 * better told here. */
+		/* The window itself reports errors of files. A process without a recording is
+		 * reported here. */
 		status = input_find(command, argv[i], path, sizeof(path));
 		if (status != STATUS_OK)
 			return status;
 		arguments[count++] = argv[i];
 	}
-	start((char *const *)arguments);
+	execute_viewer((char *const *)arguments);
 	return no_viewer();
 }
 
@@ -100,28 +100,29 @@ static int run(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_view[] = {
 	{"stacked", 's', OPTION_FLAG, OFFSET(stacked), NULL, NULL,
-		"several traces in one window, one above the other, with\n"
-		"the same time"},
+		"show several traces in one window, one above the\n"
+		"other, on one scale of time"},
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
-		"what is to be seen, as a viewer gives it in its link"},
+		"show the same as another viewer: the part after # of\n"
+		"its link"},
 	{0},
 };
 
 const struct command command_view = {
 	.name = "view",
-	.purpose = "show traces in a window, live while they are written",
+	.purpose = "show traces in a window, live while programs record them",
 	.arguments = "TRACE|PID...",
 	.min = 0,
 	.max = TRACES_MAX,
 	.options = options_of_view,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records. What a program still writes is followed. Several traces have a window\n"
-		"each. The window is that of thrum-gtk; ? shows all its keys.",
+		"records. The window follows a trace that a program still writes. Several traces\n"
+		"get a window each. The program thrum-gtk shows them; its key ? lists all keys.",
 	.examples = "thrum view server.thrum\n"
 		    "thrum view 4711\n"
 		    "thrum view --stacked good.ctf bad.ctf",
 	.statuses = "0  the window was closed\n"
-		    "2  no display, or thrum-gtk isn't there\n"
-		    "64 used wrongly",
-	.run = run,
+		    "2  there is no display, or no thrum-gtk\n"
+		    "64 usage error",
+	.run = run_view,
 };

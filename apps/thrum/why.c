@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum why`: what is wrong in a trace, from the cause to the victim. */
+/* `thrum why`: reports problems in a trace, each from its cause to its victim. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <signal.h>
@@ -20,15 +20,14 @@
 struct why_options {
 	int format, color;
 	const char *task;
-	int64_t at; /* -1: the end */
+	int64_t at; /* ns; -1: the end */
 	struct slow_options slow;
 };
 
 #define STATUS_FINDINGS 1
 #define CHAIN_MAX 20 /* lines on what a task waits for */
 
-/* ---- Of one task ------------------------------------------------------------------------------
- */
+/* ---- Findings on one task -------------------------------------------------------------------- */
 
 static bool is_meant(const struct thrum__model *model, const char *wanted, uint32_t task)
 {
@@ -51,7 +50,7 @@ static bool has_task(const struct thrum__model *model, const struct thrum__findi
 	return false;
 }
 
-/* Whether a task has a part in a finding, or waits for one that has. */
+/* Returns whether a task takes part in a finding, or waits for one that does. */
 static bool leads_to(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task)
 {
@@ -68,9 +67,9 @@ static bool leads_to(const struct thrum__model *model, const struct thrum__findi
 	return false;
 }
 
-/* Leaves those findings that have to do with the tasks that are meant. Returns how many these
- * are; *task is the first of them. */
-static uint32_t filter(const struct thrum__model *model, struct thrum__findings *findings,
+/* Keeps only findings that concern the wanted tasks. Returns the number of wanted tasks, and in
+ * *task the first of them, or the first pending one. */
+static uint32_t filter_findings(const struct thrum__model *model, struct thrum__findings *findings,
 	const char *wanted, uint32_t *task)
 {
 	uint32_t meant = 0;
@@ -81,7 +80,7 @@ static uint32_t filter(const struct thrum__model *model, struct thrum__findings 
 	for (uint32_t i = model->tasks.first; is_kept && i < model->tasks.count; i++) {
 		if (!thrum__model_has_row(&model->tasks, i) || !is_meant(model, wanted, i))
 			continue;
-		/* One that goes on is asked about, not one that is done. */
+		/* The question is about a pending task rather than about one that has ended. */
 		if (meant++ == 0 ||
 			(!thrum__analyse_task_is_pending(model, *task) &&
 				thrum__analyse_task_is_pending(model, i)))
@@ -97,8 +96,7 @@ static uint32_t filter(const struct thrum__model *model, struct thrum__findings 
 	return meant;
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int write_findings(const struct load *load, const struct thrum__findings *findings,
 	const struct why_options *options, uint32_t task)
@@ -130,8 +128,9 @@ static int explain(const struct load *load, const struct why_options *options)
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
-	if (options->task && filter(load->model, &findings, options->task, &task) == 0) {
-		complain("%s: no task is \"%.100s\"", load->input.path, options->task);
+	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
+		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
+			options->task);
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
@@ -142,7 +141,7 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
-/* Reads a trace up to a moment. Returns a status. */
+/* Reads a trace up to a time in ns. Returns STATUS_OK, or another status after a message. */
 static int load_until(const struct command *command, const char *argument, int64_t at,
 	struct load *load)
 {
@@ -171,7 +170,7 @@ static int load_until(const struct command *command, const char *argument, int64
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1};
 	struct load load = {0};
@@ -179,7 +178,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	/* The reader of a pipe may leave early; output_close knows. */
+	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.slow.label) {
 		options.slow.is_json = options.format == WHY_JSON;
@@ -187,7 +186,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return why_slow(command, argv[0], &options.slow);
 	}
 	if (options.slow.flame || options.slow.folded)
-		return complain_usage(command, "--flame and --folded want --slow");
+		return complain_usage(command, "--flame and --folded need --slow");
 	status = options.at < 0 ? load_trace(command, argv[0], &load)
 				: load_until(command, argv[0], options.at, &load);
 	if (status != STATUS_OK)
@@ -203,42 +202,46 @@ static const struct option options_of_why[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|json",
 		"text is for people, json for programs"},
 	{"task", 't', OPTION_STRING, OFFSET(task), "ID|LABEL", NULL,
-		"only what this task has to do with; if nothing is wrong\n"
-		"with it, what it waits for (* and ? stand for anything)"},
+		"report only problems of this task; if it has none,\n"
+		"show what it waits for (* and ? stand for anything)"},
 	{"slow", 's', OPTION_STRING, OFFSET(slow.label), "LABEL", NULL,
-		"where the time of the slowest task of this label went,\n"
-		"beside a usual one's"},
+		"show where the slowest task of this label spent its\n"
+		"time, compared with a usual one"},
 	{"percentile", 0, OPTION_CHOICE, OFFSET(slow.percentile), NULL, SLOW_PERCENTILES,
-		"with --slow: not the slowest, but what 99 or 90 percent\n"
-		"don't exceed"},
+		"with --slow: take the slowest task (max), or the\n"
+		"99th or 90th percentile"},
 	{"flame", 0, OPTION_STRING, OFFSET(slow.flame), "FILE", NULL,
-		"with --slow: what all tasks of the label waited for, as a\n"
-		"picture; FILE ends in .svg, .png or .pdf"},
+		"with --slow: draw what all tasks of the label waited\n"
+		"for as a flame graph; FILE ends in .svg, .png or\n"
+		".pdf"},
 	{"folded", 0, OPTION_STRING, OFFSET(slow.folded), "FILE", NULL,
-		"the same as folded stacks, for other tools"},
-	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL, "as it was at that time, not at the end"},
+		"with --slow: write the same as folded stacks for\n"
+		"other tools"},
+	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL,
+		"explain the state at that time, not at the end"},
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
-		"colours in the text; auto: on a terminal, unless NO_COLOR is set"},
+		"colour the text; auto: if it goes to a terminal and\n"
+		"NO_COLOR isn't set"},
 	{0},
 };
 
 const struct command command_why = {
 	.name = "why",
-	.purpose = "say why something hangs, starves, fails or leaks",
+	.purpose = "explain why tasks hang, starve, fail or leak",
 	.arguments = "TRACE|PID|-",
 	.min = 1,
 	.max = 1,
 	.options = options_of_why,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
-		"records; - standard input. Each finding is told from its cause on. Its times are\n"
-		"those of thrum dump, where the events can be looked up.",
+		"records; - standard input. Each finding lists its steps from the cause on, with\n"
+		"the times of their events as thrum dump prints them.",
 	.examples = "thrum why server.thrum\n"
 		    "thrum why --task='GET *' 4711            what does it wait for?\n"
 		    "thrum why --at=1.5s server.thrum\n"
-		    "thrum why --format=json server.thrum || echo something is wrong",
-	.statuses = "0  nothing was found\n"
-		    "1  something was found\n"
+		    "thrum why --format=json server.thrum || echo there are problems",
+	.statuses = "0  no findings\n"
+		    "1  findings\n"
 		    "2  not a trace, or it could not be read or written; no such task\n"
-		    "64 used wrongly",
-	.run = run,
+		    "64 usage error",
+	.run = run_why,
 };

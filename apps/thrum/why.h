@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How `thrum why` writes findings. */
+/* Writes the findings of `thrum why`. */
 #ifndef WHY_H
 #define WHY_H
 
@@ -11,14 +11,15 @@ enum why_format {
 	WHY_JSON
 };
 
-/* A line that says what it is, and one for each step; an empty one before, if `is_next`. */
+/* Writes a line on the finding and one for each step; after an empty line if is_next. */
 void why_write_text(struct output *, const struct thrum__model *, const struct thrum__finding *,
 	bool is_next, bool color);
 
-/* An object on a line of its own. */
+/* Writes one object on one line. */
 void why_write_json(struct output *, const struct thrum__model *, const struct thrum__finding *);
 
-/* That nothing was found; of a task, or NONE, what it waits for. */
+/* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
+ * task. */
 void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);
 
 #endif

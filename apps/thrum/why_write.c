@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+/* Writes findings as text and JSON. */
 #include <string.h>
 
 #include "analyse/graph.h"
@@ -17,7 +18,7 @@ static void write_id(struct output *out, const struct thrum__model *model, uint3
 	out->at = put_id(to, THRUM__TASK(model, task, id), model->signed_ids);
 }
 
-/* #16 arp-reply */
+/* Writes "#16 arp-reply". */
 static void write_task(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	char words[400];
@@ -37,7 +38,8 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	output_display(out, words, strlen(words), NAME_COLUMNS);
 }
 
-/* file.c:12 function */
+/* Writes "file.c:12 function". Returns its size, or 0 if the site is unknown or `size` too
+ * small. */
 static size_t put_site(const struct thrum__model *model, uint32_t task, char *to, size_t size)
 {
 	const struct thrum_trace_site *site = thrum__model_has_row(&model->tasks, task)
@@ -61,10 +63,9 @@ static void write_time(struct output *out, int64_t time)
 	out->at = put_seconds(output_room(out, 2 * NUMBER_ROOM), time, 16);
 }
 
-/* ---- Text --------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Whether a step's other is who did it. */
+/* Returns whether a step's other task is the acting one. */
 static bool is_by_other(int kind)
 {
 	return kind == THRUM__STEP_SIGNAL_LOST || kind == THRUM__STEP_FREE ||
@@ -126,8 +127,7 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 		write_step(out, model, finding, i);
 }
 
-/* ---- Nothing -----------------------------------------------------------------------------------
- */
+/* ---- No findings ----------------------------------------------------------------------------- */
 
 static void write_waits(struct output *out, const struct thrum__model *model, uint32_t task)
 {
@@ -155,7 +155,7 @@ void why_write_nothing(struct output *out, const struct thrum__model *model, uin
 	uint32_t heir;
 
 	if (task == THRUM__NONE) {
-		output_text(out, "nothing was found\n");
+		output_text(out, "no findings\n");
 		return;
 	}
 	heir = thrum__model_heir(model, task);
@@ -167,10 +167,9 @@ void why_write_nothing(struct output *out, const struct thrum__model *model, uin
 	write_waits(out, model, heir);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void write_key(struct output *out, const char *key)
+static void write_json_key(struct output *out, const char *key)
 {
 	char *to = output_room(out, strlen(key) + 4);
 
@@ -183,24 +182,24 @@ static void write_key(struct output *out, const char *key)
 	out->at = to;
 }
 
-static void write_text(struct output *out, const char *key, const char *text, size_t size)
+static void write_json_text(struct output *out, const char *key, const char *text, size_t size)
 {
 	if (size == 0)
 		return;
-	write_key(out, key);
+	write_json_key(out, key);
 	output_text(out, "\"");
 	output_put(out, text, size, put_json, 6);
 	output_text(out, "\"");
 }
 
-static void write_number(struct output *out, const char *key, int64_t number)
+static void write_json_number(struct output *out, const char *key, int64_t number)
 {
-	write_key(out, key);
+	write_json_key(out, key);
 	out->at = put_signed(output_room(out, NUMBER_ROOM), number);
 }
 
-/* KEY, KEY-label, KEY-site: its id, name, call site. */
-static void write_who(struct output *out, const struct thrum__model *model, const char *key,
+/* Writes a task's id under `key`, and its label and call site under keys of their own. */
+static void write_json_task(struct output *out, const struct thrum__model *model, const char *key,
 	uint32_t task)
 {
 	char words[600];
@@ -209,16 +208,16 @@ static void write_who(struct output *out, const struct thrum__model *model, cons
 
 	if (!thrum__model_has_row(&model->tasks, task))
 		return;
-	write_key(out, key);
+	write_json_key(out, key);
 	out->at = put_id(output_room(out, NUMBER_ROOM), THRUM__TASK(model, task, id),
 		model->signed_ids);
 	name = thrum__model_task_name(model, task, &size);
-	write_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
+	write_json_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
 	size = put_site(model, task, words, sizeof words);
-	write_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
+	write_json_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
 }
 
-/* As `dump` calls what made an edge. */
+/* Returns the name that `dump` gives to the event behind an edge. */
 static const char *event_of(int kind)
 {
 	static const uint8_t types[THRUM__EDGE_KINDS] = {
@@ -244,16 +243,16 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 	const char *name = thrum__why_step_name(step->kind);
 
 	output_text(out, "{");
-	write_text(out, "step", name, strlen(name));
-	write_number(out, "time", step->time);
+	write_json_text(out, "step", name, strlen(name));
+	write_json_number(out, "time", step->time);
 	if (thrum__model_has_row(&model->edges, step->edge)) {
 		const char *event = event_of(THRUM__EDGE(model, step->edge, kind));
 
-		write_text(out, "event", event, strlen(event));
-		write_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
+		write_json_text(out, "event", event, strlen(event));
+		write_json_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
 	}
-	write_who(out, model, "task", step->task);
-	write_who(out, model, "other", step->other);
+	write_json_task(out, model, "task", step->task);
+	write_json_task(out, model, "other", step->other);
 	output_text(out, "}");
 }
 
@@ -265,20 +264,20 @@ void why_write_json(struct output *out, const struct thrum__model *model,
 	char words[600];
 
 	output_text(out, "{");
-	write_text(out, "class", class, strlen(class));
-	write_text(out, "certainty", certainty, strlen(certainty));
+	write_json_text(out, "class", class, strlen(class));
+	write_json_text(out, "certainty", certainty, strlen(certainty));
 	thrum__words_finding(model, finding, words, sizeof words);
-	write_text(out, "text", words, strlen(words));
-	write_who(out, model, "task", finding->task);
-	write_number(out, "behind", finding->behind);
+	write_json_text(out, "text", words, strlen(words));
+	write_json_task(out, model, "task", finding->task);
+	write_json_number(out, "behind", finding->behind);
 	if (finding->count > 0)
-		write_number(out, "count", finding->count);
+		write_json_number(out, "count", finding->count);
 	if (finding->peers > 0) {
-		write_number(out, "peers", finding->peers);
-		write_number(out, "usual", finding->usual);
-		write_number(out, "longest", finding->longest);
+		write_json_number(out, "peers", finding->peers);
+		write_json_number(out, "usual", finding->usual);
+		write_json_number(out, "longest", finding->longest);
 	}
-	write_key(out, "steps");
+	write_json_key(out, "steps");
 	output_text(out, "[");
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		output_text(out, i > 0 ? "," : "");

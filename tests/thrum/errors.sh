@@ -53,7 +53,7 @@ for command in dump info tasks stats; do
 	refuses 64 'no option --formal; did you mean --format' $command --formal x
 	refuses 64 'no option -z' $command -z x
 	refuses 64 'text, tsv or json, not "xml"' $command --format=xml x
-	refuses 64 'wants a value' $command --format
+	refuses 64 'needs a value' $command --format
 done
 refuses 2 '^thrum: text: ' snapshot text
 refuses 2 '^thrum: missing: ' snapshot missing -o copy
@@ -81,7 +81,7 @@ refuses 64 'create, label, ' dump --event=creat every.thrum
 refuses 64 'a number' stats --top=many every.thrum
 refuses 64 'a number' stats --top=-1 every.thrum
 refuses 64 'pending, resolved, .* or stuck' tasks --state=dead every.thrum
-refuses 64 'wants --sort' tasks --reverse every.thrum
+refuses 64 'needs --sort' tasks --reverse every.thrum
 refuses 64 'exclude' stats --by=run --histogram=x every.thrum
 refuses 2 'no task has a label like "nothing"' stats --histogram=nothing every.thrum
 refuses 64 'takes no value' dump --clock=yes every.thrum

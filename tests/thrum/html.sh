@@ -35,8 +35,8 @@ cp "$mirage/ops.ctf" ops.ctf
 cp "$mirage/labels.ctf" '<script>alert(1)<!--.ctf'
 echo nothing >nothing
 ln -s ops.ctf link
-refused 64 'wants -o FILE' ops.ctf
-refused 64 'wants a trace' -o new.html
+refused 64 'needs -o FILE' ops.ctf
+refused 64 'needs a trace' -o new.html
 refused 64 'page without traces' --viewer ops.ctf -o new.html
 refused 64 '--view' ops.ctf -o new.html --view='t=nonsense'
 refused 2 'a trace is in the way' ops.ctf -o ops.ctf

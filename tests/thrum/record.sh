@@ -36,7 +36,7 @@ ends 0 -- printf '%s|' --help -o 'a b' --
 [[ $(cat out) == '--help|-o|a b|--|' ]] || wrong "arguments: $(cat out)"
 [[ $(echo words | "$THRUM" record cat 2>/dev/null) == words ]] || wrong "standard input is lost"
 ends 127 no-such-program
-says 'no-such-program: there is no such program'
+says 'no-such-program: no such program'
 ends 127 ./no-such-program
 echo text >text
 ends 126 ./text
@@ -147,7 +147,7 @@ rm -f ./*.thrum
 ends 0 -o live.thrum -- \
 	sh -c '"$0" >ready2 & echo $! >pid; while [ ! -s ready2 ]; do sleep 0.01; done' \
 	"$programs/steady"
-says 'in live\.thrum so far; process [0-9]+ goes on'
+says 'in live\.thrum so far; process [0-9]+ is still recording'
 kill "$(cat pid)"
 
 # Where nothing can be recorded, nothing is run.

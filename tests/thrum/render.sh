@@ -110,17 +110,17 @@ fi
 
 # Mistakes
 refuses 64 '-o FILE' every.thrum
-refuses 64 'render wants' -o x.svg
+refuses 64 'render needs' -o x.svg
 refuses 64 '\.svg, \.png or \.pdf' every.thrum -o every.gif
 refuses 64 'width' every.thrum -o x.svg --width=10
 refuses 64 'height' every.thrum -o x.svg --height=40
 refuses 64 'height' every.thrum -o x.svg --height=9999999
 refuses 64 'scale' every.thrum -o x.png --scale=0
-refuses 64 'theme wants light, dark or contrast' every.thrum -o x.svg --theme=blue
+refuses 64 'theme needs light, dark or contrast' every.thrum -o x.svg --theme=blue
 refuses 64 'view' every.thrum -o x.svg --view=nonsense=1
 refuses 2 'missing: .*[Nn]o such file' missing -o x.svg
 refuses 2 'missing: .*[Nn]o such file' every.thrum missing -o x.svg
-refuses 2 'no task 987654321' every.thrum -o x.svg --tasks=987654321
+refuses 2 'no task has the id 987654321' every.thrum -o x.svg --tasks=987654321
 refuses 2 'no counter is called "nothing"' every.thrum -o x.svg --counters=nothing
 refuses 2 'every.thrum: no task is labelled "nothing"' every.thrum -o x.svg --align=nothing
 refuses 2 'start' every.thrum -o x.svg --start=1000000s
@@ -137,7 +137,7 @@ refuses 2 'nowhere/x.svg: No such file' every.thrum -o nowhere/x.svg
 [[ $? -eq 2 ]] || wrong "a full disk is not told"
 grep -q 'standard output: No space' err || wrong "a full disk: $(cat err)"
 "$THRUM" render every.thrum -o every.svg --highlight='no such name' 2>err || wrong "--highlight fails"
-grep -q 'nothing is called "no such name"' err || wrong "a vain --highlight is not told"
+grep -q 'no task is called "no such name"' err || wrong "a vain --highlight is not told"
 # What failed leaves nothing; what was there stays.
 ! compgen -G '*.??????' | grep -q -v -e '\.thrum$' || wrong "temporary files stay: $(ls)"
 
