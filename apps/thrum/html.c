@@ -340,7 +340,7 @@ static const struct option options_of_html[] = {
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
-		"show this first: the part after # of a viewer's link"},
+		"show this first; STATE is as for thrum render"},
 	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,
 		"write a page without traces, which opens dropped\n"
 		"files"},

@@ -504,8 +504,8 @@ static const struct option options_of_render[] = {
 	{"strip", 0, OPTION_FLAG, OPTION(strip), NULL, NULL,
 		"add the whole trace as a strip at the top"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
-		"show the same as a viewer: the part after # of its\n"
-		"link"},
+		"show the same as a viewer; STATE is the text of its\n"
+		"Copy View, or the part of a page's address after #"},
 	{0},
 };
 

@@ -103,8 +103,8 @@ static const struct option options_of_view[] = {
 		"show several traces in one window, one above the\n"
 		"other, on one scale of time"},
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
-		"show the same as another viewer: the part after # of\n"
-		"its link"},
+		"show the same as another viewer; STATE is the text of\n"
+		"its Copy View, or the part of a page's address after #"},
 	{0},
 };
 

@@ -2,8 +2,9 @@
 /*
  * The stage: what a window, a page or a picture in a file shows. One scene, or several, one above
  * the other, on a common time or each on its own; what pointer, wheel and keys mean; motion between
- * two scenes; the status line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
- * lists, and decide nothing. Whoever changes a scene itself says so with thrum__stage_refresh.
+ * two scenes; the status line; all of it as one line of text. Front ends forward their input in CSS
+ * pixels, paint the lists, and decide nothing. Whoever changes a scene itself says so with
+ * thrum__stage_refresh.
  */
 #ifndef STAGE_STAGE_H
 #define STAGE_STAGE_H
@@ -74,9 +75,9 @@ struct thrum__stage {
 THRUM__MUST_USE int thrum__stage_create(struct thrum__stage **);
 void thrum__stage_destroy(struct thrum__stage *); /* with its scenes; NULL is fine */
 
-/* Adds a scene below the others, which the stage takes over (also on failure). All scenes are made to
- * show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE:
- * there are too many. */
+/* Adds a scene below the others, which the stage takes over (also on failure). All scenes are made
+ * to show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE: there are too
+ * many. */
 THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__scene *,
 	const char *name);
 void thrum__stage_remove(struct thrum__stage *, uint32_t part);
@@ -85,8 +86,9 @@ void thrum__stage_align(struct thrum__stage *, uint32_t part, int64_t offset);
 /* The next frame is made anew, whatever changed. */
 void thrum__stage_refresh(struct thrum__stage *);
 
-/* After a part's model grew or forgot: its scene follows. A window that reached the trace's end goes
- * with the end, where `follow` is set, and keeps its length (`length` > 0: this one, in ns). */
+/* After a part's model grew or forgot: its scene follows. A window that reached the trace's end
+ * goes with the end, where `follow` is set, and keeps its length (`length` > 0: this one, in
+ * ns). */
 THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bool follow,
 	int64_t length);
 
@@ -121,7 +123,7 @@ THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float 
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
 
-/* ---- Input: all return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----------------------- */
+/* ---- Input: all return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----------------- */
 
 /*
  * The pointer. Press and move drag: on the picture it pans, what was grabbed staying below the
@@ -178,8 +180,8 @@ int thrum__stage_link(struct thrum__stage *, bool is_linked);
 int thrum__stage_counter(struct thrum__stage *, uint32_t part, uint32_t counter, bool is_on);
 bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32_t counter);
 
-/* Scroll bars: what there is, where the window begins and how much it shows. Of tracks in tracks, of
- * time in ns of the focused part. `page` is at most `all`. */
+/* Scroll bars: what there is, where the window begins and how much it shows. Of tracks in tracks,
+ * of time in ns of the focused part. `page` is at most `all`. */
 struct thrum__stage_scroll {
 	double all, at, page;
 };

@@ -7,8 +7,8 @@
 #include "scene/state.h"
 #include "stage/parts.h"
 
-/* A stage has the strip, unless it is turned off or the stage is_still. The theme is whose the stage
- * is: an address that is given to somebody else doesn't say it, but may. */
+/* A stage has the strip, unless it is turned off or the stage is_still. The theme is whose the
+ * stage is: an address that is given to somebody else doesn't say it, but may. */
 static void plain_of(const struct thrum__stage *stage, uint32_t part,
 	struct thrum__scene_state *state)
 {

@@ -36,7 +36,7 @@ says() {
 says 2 'no display' 'thrum html every.thrum' 'thrum render every.thrum' 'thrum tasks every.thrum' \
 	-- env -u DISPLAY -u WAYLAND_DISPLAY bin/thrum view every.thrum
 says 2 'no display' 'thrum tasks TRACE' -- env -u WAYLAND_DISPLAY DISPLAY= bin/thrum view
-says 2 "thrum-gtk isn't installed" 'libgtk-4-dev' \
+says 2 "thrum-gtk is neither beside thrum nor in PATH" 'libgtk-4-dev' \
 	-- env DISPLAY=:none PATH=/nowhere bin/thrum view every.thrum
 says 2 'process 1 ' -- env DISPLAY=:none bin/thrum view 1
 says 64 -- env DISPLAY=:none bin/thrum view --nonsense

@@ -82,11 +82,11 @@ refuses 64 'a number' stats --top=many every.thrum
 refuses 64 'a number' stats --top=-1 every.thrum
 refuses 64 'pending, resolved, .* or stuck' tasks --state=dead every.thrum
 refuses 64 'needs --sort' tasks --reverse every.thrum
-refuses 64 'exclude' stats --by=run --histogram=x every.thrum
+refuses 64 'not both' stats --by=run --histogram=x every.thrum
 refuses 2 'no task has a label like "nothing"' stats --histogram=nothing every.thrum
 refuses 64 'takes no value' dump --clock=yes every.thrum
 refuses 64 'comes before' dump --start=2s --end=1s every.thrum
-refuses 64 'exclude' dump --duration=1s --end=1s every.thrum
+refuses 64 'not both' dump --duration=1s --end=1s every.thrum
 refuses 64 'negative' dump --duration=-1s every.thrum
 refuses 64 'a size such as' record --size=big true
 refuses 64 'between' record --size=100K true

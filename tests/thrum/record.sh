@@ -152,9 +152,9 @@ kill "$(cat pid)"
 
 # Where nothing can be recorded, nothing is run.
 ends 2 -o nowhere/x.thrum touch ran
-says 'nowhere: nothing can be recorded there: No such file'
+says 'nowhere: no recording can be created there: No such file'
 ends 2 -o text/x.thrum touch ran
-says 'nothing can be recorded there: Not a directory'
+says 'no recording can be created there: Not a directory'
 ends 2 -o text touch ran
 says 'a file that is not a recording is in the way'
 [[ $(cat text) == text ]] || wrong "somebody's file was overwritten"
@@ -164,7 +164,7 @@ says 'symbolic link'
 if [[ $(id -u) -ne 0 ]]; then
 	chmod 500 'a b'
 	ends 2 -o 'a b/x' touch ran
-	says 'nothing can be recorded there: Permission denied'
+	says 'no recording can be created there: Permission denied'
 fi
 [[ ! -e ran ]] || wrong "the program was run although nothing could be recorded"
 exit $failed

@@ -30,7 +30,7 @@ THRUM_TRACE=$here/good.thrum "$BUILD/examples/server" --requests 5 >/dev/null ||
 	failed=1
 }
 says 0 '^nothing is wrong with #' --task=connection good.thrum
-says 2 'no task is "nonsense"' --task=nonsense good.thrum
+says 2 'no task has the id or label "nonsense"' --task=nonsense good.thrum
 says 64 'text or json' --format=tsv good.thrum
 
 # Killed while it hangs; in a ring that has overwritten the beginning, too.
