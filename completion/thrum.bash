@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-# Completion of thrum for bash. What there is to complete, thrum itself tells: `thrum help --table`
-# prints a line for each command and option: command, option, letter, value, what it does.
+# Completion of thrum for bash. It reads `thrum help --table`, which prints a line for each command
+# and option: command, option, letter, value, purpose.
 # shellcheck shell=bash
 
 # Prints the value column of an option, given as --name or -x.
@@ -14,7 +14,7 @@ _thrum_value() {
 	done <<<"$1"
 }
 
-# Prints what the value of an option, or an argument, may be.
+# Prints the possible values of an option or argument.
 _thrum_words() {
 	local kind=$1 word=$2 before='' last=$2
 	case $kind in
@@ -26,7 +26,7 @@ _thrum_words() {
 		return
 		;;
 	*'|'*)
-		# Several, with commas between: the last one is completed.
+		# In a list with commas, completes the last item.
 		if [[ $word == *,* ]]; then
 			before=${word%,*},
 			last=${word##*,}
@@ -42,7 +42,7 @@ _thrum() {
 	COMPREPLY=()
 	word=${COMP_WORDS[COMP_CWORD]}
 	previous=${COMP_WORDS[COMP_CWORD - 1]}
-	# Tabs would run together in read: an empty column is one, too.
+	# read joins adjacent tabs, and so would drop empty columns.
 	table=$("$thrum" help --table 2>/dev/null | tr '\t' '\037') || return
 	((COMP_CWORD == 1)) || command=${COMP_WORDS[1]}
 
@@ -52,7 +52,7 @@ _thrum() {
 			"$(cut -d $'\037' -f 1 <<<"$table" | sort -u) help --help --version" -- "$word")
 		return
 	fi
-	# The program that is recorded completes as it would without thrum.
+	# The recorded program completes as without thrum.
 	if [[ $command == record ]]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
@@ -72,7 +72,7 @@ _thrum() {
 			return
 		done
 	fi
-	# --name=value is three words to bash, and may be to a user.
+	# bash splits --name=value into three words.
 	if [[ $word == '=' ]]; then
 		word=
 		value=$(_thrum_value "$table" "$command" "$previous")
@@ -82,7 +82,7 @@ _thrum() {
 		value=$(_thrum_value "$table" "$command" "$previous")
 	fi
 	if [[ -n $value ]]; then
-		# Folders get a slash then.
+		# Adds a slash to folders.
 		[[ $value != FILE ]] || compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(_thrum_words "$value" "$word")
 		return

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# tools/pictures.sh: makes the README's pictures, in doc/pictures/, from recordings of the example
-# server that it makes itself. BUILD is the build (build). Needs node, chromium, imagemagick
-# and, for the window, Xvfb, openbox and xdotool, too.
+# tools/pictures.sh: records the example server and draws the README's pictures in doc/pictures/.
+# BUILD: the build's folder (build). Needs node, chromium and imagemagick; for the window's picture
+# also Xvfb, openbox and xdotool.
 set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 
 for program in "$thrum" "$build/examples/server"; do
 	[ -x "$program" ] || {
-		echo "pictures: $program isn't there; build it first, with 'make'." >&2
+		echo "pictures: $program isn't there; build it first with 'make'." >&2
 		exit 2
 	}
 done
@@ -36,17 +36,17 @@ draw() { # NAME OPTION...
 
 draw overview --width=1200 --height=640 --strip --legend
 
-# Around the moment from which the request for user 42 waits for ever.
+# Around the time from which the request for user 42 waits for ever.
 start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk -F '\t' '
 	$8 == "pending" && $10 == "GET /user/42" { print $5; exit }')
 [ -n "$start" ] || {
-	echo "pictures: the recording has no request for user 42 that hangs." >&2
+	echo "pictures: the recording has no hanging request for user 42." >&2
 	exit 2
 }
 draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --duration=170us \
 	--view=squeeze=1
 
-# The page, as a browser shows it, and the window with the same; in few colours, as they have few.
+# The page in a browser, and the window with the same; 128 colours are enough for both.
 shrink() { # FROM NAME
 	convert "$folder/pages/$1" +dither -colors 128 "png8:$to/$2"
 	echo "$to/$2: $(wc -c <"$to/$2") bytes"

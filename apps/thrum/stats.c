@@ -29,7 +29,7 @@ static const struct {
 	int table;
 	const char *title, *rest;
 } sections[] = {
-	{THRUM__TABLE_LABELS, "Labels, by what they ran", "label"},
+	{THRUM__TABLE_LABELS, "Labels, by running time", "label"},
 	{THRUM__TABLE_KINDS, "Kinds", "kind"},
 	{THRUM__TABLE_SITES, "Call sites", "site"},
 	{THRUM__TABLE_RUNS, "Longest runs", NULL},
