@@ -163,7 +163,7 @@ static size_t columns_of(uint32_t character)
 	return IN_RANGES(character, narrow) ? 0 : IN_RANGES(character, wide) ? 2 : 1;
 }
 
-/* Makes one character fit to show, in at most 4 bytes. Returns its size in `text`. */
+/* Writes one character as people see it, in at most 4 bytes. Returns its size in `text`. */
 static size_t display_character(const char *text, const char *end, char *shown, size_t *size,
 	size_t *columns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds and opens the trace that a command is asked about. */
+/* Finds, opens and checks a command's trace. */
 #define _GNU_SOURCE
 #include "input.h"
 

@@ -174,7 +174,7 @@ static bool report_file(const char *path)
 		input_close(&input);
 		return false;
 	}
-	/* Before the report_file, which gives the size after trimming. */
+	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
 	print_report(&input);

@@ -45,9 +45,9 @@ char *put_json(char *to, const char *text, size_t size);
 char *put_hex(char *to, const char *bytes, size_t size);
 
 /*
- * A text for people: U+FFFD replaces bytes that aren't UTF-8 and characters that terminals obey; an
- * ellipsis ends a text that is cut to `columns`. `to` has `room` bytes, at least 8. *used is set to
- * the number of columns.
+ * A text for people, escaped: U+FFFD replaces bytes that aren't UTF-8 and characters that terminals
+ * obey; an ellipsis ends a text that is cut to `columns`. `to` has `room` bytes, at least 8. *used
+ * is set to the number of columns.
  */
 char *put_display(char *to, size_t room, const char *text, size_t size, size_t columns,
 	size_t *used);

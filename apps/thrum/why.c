@@ -25,7 +25,6 @@ struct why_options {
 };
 
 #define STATUS_FINDINGS 1
-#define CHAIN_MAX 20 /* lines on what a task waits for */
 
 /* ---- Findings on one task -------------------------------------------------------------------- */
 
