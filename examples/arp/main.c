@@ -125,7 +125,7 @@ static int play(struct thrum_loop *loop, enum arp_way way, unsigned seed)
 	if (status == -EDEADLK)
 		fprintf(stderr, "arp: giving up: main is still waiting\n");
 	else if (status)
-		fprintf(stderr, "arp: %s\n", uv_strerror(status));
+		fprintf(stderr, "arp: %s\n", thrum_promise_error_message(status));
 	host_finish(&client);
 	host_finish(&server);
 	wire_destroy(wire);

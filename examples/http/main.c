@@ -28,7 +28,7 @@ struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_
 static void must(int status, const char *what)
 {
 	if (status < 0) {
-		fprintf(stderr, "http: %s: %s\n", what, uv_strerror(status));
+		fprintf(stderr, "http: %s: %s\n", what, thrum_promise_error_message(status));
 		exit(2);
 	}
 }
@@ -66,7 +66,7 @@ static void serve_until_done(struct worker *worker)
 	int status = thrum_promise_run(thrum_promise_choose(worker->loop, either, 2));
 
 	if (status < 0)
-		fprintf(stderr, "http: %s\n", uv_strerror(status));
+		fprintf(stderr, "http: %s\n", thrum_promise_error_message(status));
 	if (options.die)
 		raise(SIGKILL);
 	/* What is still pending now will stay so. Tidying up would blur that in the recording. */

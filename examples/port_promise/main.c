@@ -13,7 +13,7 @@
 static void must(int status, const char *what)
 {
 	if (status < 0) {
-		fprintf(stderr, "port: %s: %s\n", what, uv_strerror(status));
+		fprintf(stderr, "port: %s: %s\n", what, thrum_promise_error_message(status));
 		exit(2);
 	}
 }

@@ -35,7 +35,8 @@
  * NULL.
  *
  * Errors are negative errno values, which on Unix are those of libuv (UV_ECONNREFUSED is
- * -ECONNREFUSED); uv_strerror tells all of them. Programs may use positive codes of their own.
+ * -ECONNREFUSED). thrum_promise_error_message gives a text for each. Programs may use positive codes
+ * of their own.
  *
  * Callbacks run at once when their promise ends, or has ended before, as long as at most
  * THRUM_PROMISE_DEPTH of them are nested. Deeper ones run, in order, after the outermost callback
@@ -156,6 +157,14 @@ struct thrum_failure {
 	const char *function; /* NULL likewise */
 	unsigned line;
 };
+
+/*
+ * Returns the message for an error code that a call here returns or a failure holds: libuv's
+ * message, else the system's (uv_strerror doesn't know all codes: not -EDEADLK, which
+ * thrum_promise_run returns). 0 gives "success"; positive and unknown codes give "failed". The text
+ * is static and never NULL. Thread-safe.
+ */
+THRUM__PROMISE const char *thrum_promise_error_message(int code);
 
 /* ---- Loops ----------------------------------------------------------------------------------- */
 

@@ -5,23 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Not uv_strerror: that allocates, and leaks, for a code that it doesn't know. */
-static const char *message_of(int code)
-{
-	switch (code) {
-#define X(name, message) \
-	case UV_##name: return message;
-		UV_ERRNO_MAP(X)
-#undef X
-	default: return "failed";
-	}
-}
-
 static void fill(struct failure *failure, int code, const struct thrum_site *place)
 {
 	failure->references = 1;
 	failure->shown.code = code;
-	failure->shown.message = message_of(code);
+	failure->shown.message = thrum_promise_error_message(code);
 	if (place) {
 		failure->shown.file = place->file;
 		failure->shown.function = place->function;
