@@ -62,16 +62,26 @@ static struct thrum_promise *route(struct worker *worker, const char *start)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static struct thrum_promise *respond(struct session *session, int status, const char *text)
+static struct thrum_value count_response(struct thrum_loop *loop, void *value, void *data)
 {
-	char start[40];
+	struct session *session = data;
 
-	thrum_tag_value(&status_sent, status);
+	(void)loop, (void)value;
 	thrum_counter_add(requests_served, 1);
 	thrum_counter_observe(latency_us, (int64_t)((uv_hrtime() - session->began) / 1000));
 	session->worker->answered++;
+	return thrum_value_none();
+}
+
+static struct thrum_promise *respond(struct session *session, int status, const char *text)
+{
+	struct thrum_promise *sent;
+	char start[40];
+
+	thrum_tag_value(&status_sent, status);
 	snprintf(start, sizeof start, "HTTP/1.1 %d %s", status, status == 200 ? "OK" : "Failed");
-	return channel_send(session->worker->loop, session->channel, start, NULL, text);
+	sent = channel_send(session->worker->loop, session->channel, start, NULL, text);
+	return thrum_promise_map(sent, count_response, session, NULL);
 }
 
 static struct thrum_promise *send_text(struct thrum_loop *loop, void *text, void *data)
@@ -104,6 +114,10 @@ static struct thrum_promise *answer(struct session *session, const struct messag
 
 	session->began = uv_hrtime();
 	thrum_link_receive(request->id, strlen(request->id));
+	/*
+	 * When the text is there already, this gives the promise of respond(). The label is for
+	 * that promise then: it has none, unlike the one of the write.
+	 */
 	done = thrum_promise_try_bind(unless_gone(session, route(session->worker, request->start)),
 		send_text, send_failure, session, NULL);
 	return thrum_promise_should_resolve(thrum_promise_labelf(done, "%.*s",

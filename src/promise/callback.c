@@ -31,9 +31,10 @@ static void destroy(const struct closure *closure)
 /* Runs the callback; what it gives, where it gives something. `handle` is the source, or what
  * became it. */
 static struct thrum_promise *call(struct thrum_loop *loop, enum action action,
-	const struct closure *closure, struct thrum_promise *handle)
+	const struct closure *closure, struct thrum_promise *handle,
+	const struct thrum_promise *source)
 {
-	struct thrum_promise *source = thrum__find(handle), *given = loop->given, *result = NULL;
+	struct thrum_promise *given = loop->given, *result = NULL;
 	void *value = source->state == RESOLVED ? source->value.data : NULL;
 	const struct thrum_failure *failure = source->state == FAILED ? &source->failure->shown
 								      : NULL;
@@ -107,7 +108,7 @@ static void ignore(struct thrum_promise *waiter, const struct thrum_promise *sou
 static void begin(struct thrum_promise *waiter, const struct closure *closure)
 {
 	struct thrum_loop *loop = waiter->loop;
-	struct thrum_promise *result = call(loop, ASYNC, closure, &loop->nothing);
+	struct thrum_promise *result = call(loop, ASYNC, closure, &loop->nothing, &loop->nothing);
 	struct thrum_promise *root = thrum__find(result);
 
 	waiter->action = IGNORE;
@@ -158,7 +159,7 @@ void thrum__run(struct thrum_promise *waiter, struct thrum_promise *handle)
 			thrum__unref(waiter);
 		}
 	} else {
-		result = call(loop, action, closure, handle);
+		result = call(loop, action, closure, handle, source);
 		if (action == FINALIZE) {
 			restore_after(waiter, result, thrum__ref(handle));
 		} else if (has_result(action)) {
@@ -285,38 +286,54 @@ static struct thrum_promise *after_cleanup(struct thrum_site *site, struct thrum
 	return cleanup;
 }
 
+/*
+ * A promise that a callback returned at once goes to a caller who may label it as if it was made
+ * for the call. It keeps the label that it has; one that others hold too stays without.
+ */
+static void protect_label(struct thrum_promise *handle)
+{
+	struct thrum_promise *root = thrum__find(handle);
+	/* Beside the caller's: a resolver's, the group's own, or that of its source's list. */
+	uint32_t others = root->action == REQUEST || root->action == GROUP || root->waiting.source;
+
+	if (root->state != PENDING || !thrum_enabled())
+		return;
+	if (root != handle || root->flags & LABELED || root->action == MERGED ||
+		root->references > 1 + others)
+		root->flags |= KEEPS_LABEL;
+}
+
 static struct thrum_promise *call_now(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, const struct closure *closure)
+	const struct thrum_promise *source, enum action action, const struct closure *closure)
 {
 	struct thrum_loop *loop = promise->loop;
 	struct thrum_promise *result;
-	thrum_task source;
 
-	if (thrum_enabled()) {
-		source = thrum__find(promise)->task;
-		if (source != thrum_task_current())
-			thrum_task_read(thrum_task_current(), source);
-	}
+	if (thrum_enabled() && source->task != thrum_task_current())
+		thrum_task_read(thrum_task_current(), source->task);
 	thrum__callback_enter(loop);
-	result = call(loop, action, closure, promise);
+	result = call(loop, action, closure, promise, source);
 	if (action == FINALIZE)
 		result = after_cleanup(site, promise, result);
 	else
 		thrum__unref(promise);
+	if (result->state == PENDING || result->state == BECAME)
+		protect_label(result);
 	thrum__callback_leave(loop);
 	return result;
 }
 
 static struct thrum_promise *has_ended(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, enum thrum_kind kind, struct closure closure)
+	const struct thrum_promise *source, enum action action, enum thrum_kind kind,
+	struct closure closure)
 {
-	if (!applies(action, thrum__find(promise))) {
+	if (!applies(action, source)) {
 		destroy(&closure);
 		return promise;
 	}
 	if (thrum__loop_is_deep(promise->loop))
 		return wait_queued(site, promise, action, kind, &closure);
-	return call_now(site, promise, action, &closure);
+	return call_now(site, promise, source, action, &closure);
 }
 
 INLINE struct thrum_promise *when_ended(struct thrum_site *site, struct thrum_promise *promise,
@@ -333,7 +350,7 @@ INLINE struct thrum_promise *when_ended(struct thrum_site *site, struct thrum_pr
 	source = thrum__find(promise);
 	if (source->state == PENDING)
 		return wait_pending(site, promise, source, action, kind, closure);
-	return has_ended(site, promise, action, kind, closure);
+	return has_ended(site, promise, source, action, kind, closure);
 }
 
 struct thrum_promise *thrum__promise_bind(struct thrum_site *site, struct thrum_promise *promise,

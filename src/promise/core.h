@@ -60,6 +60,9 @@ enum flags {
 	QUEUED = 1,  /* waits in the loop's queue, and owns its source, which has ended */
 	VISITED = 2, /* by the cancellation under way */
 	KEPT = 4,    /* an entry that isn't in its source's list any more, and owns its source */
+	LABELED = 8, /* its task has a label */
+	KEEPS_LABEL =
+		16, /* and gets no other: its holders got it from a callback and didn't make it */
 };
 
 struct list {

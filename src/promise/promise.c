@@ -484,7 +484,15 @@ static thrum_task own_task(const struct thrum_promise *promise)
 
 struct thrum_promise *thrum_promise_label(struct thrum_promise *promise, const char *label)
 {
-	thrum_task_label(own_task(promise), label);
+	struct thrum_promise *root;
+
+	if (!promise || !thrum_enabled())
+		return promise;
+	root = thrum__find(promise);
+	if (root->state != PENDING || root->flags & KEEPS_LABEL)
+		return promise;
+	root->flags |= LABELED;
+	thrum_task_label(root->task, label);
 	return promise;
 }
 

@@ -5,6 +5,15 @@
 /* ---- Making them, with their promises ----------------------------------------------------------
  */
 
+/* Not inlined, so that nothing is slower while nothing is recorded. */
+static __attribute__((noinline)) void trace_request(struct thrum_promise *promise,
+	struct thrum_site *site, enum thrum_kind kind, const char *label)
+{
+	promise->task = thrum__trace_create(site, kind, label);
+	if (promise->task != THRUM_TASK_NONE && label)
+		promise->flags |= LABELED;
+}
+
 struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thrum_loop *loop,
 	enum thrum_kind kind, const char *label, thrum__canceled *canceled, void *data,
 	struct thrum_resolver **resolver)
@@ -15,7 +24,8 @@ struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thr
 		promise->action = REQUEST;
 		promise->closure.callback.canceled = canceled;
 		promise->closure.data = data;
-		promise->task = thrum__trace_create(site, kind, label);
+		if (thrum_enabled())
+			trace_request(promise, site, kind, label);
 	} else {
 		promise = thrum__promise_no_memory(loop);
 	}

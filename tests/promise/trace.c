@@ -114,6 +114,49 @@ static void run_ended(struct thrum_loop *loop)
 	thrum_promise_unref(p);
 }
 
+/* Labels the result of a bind whose source has ended: what the callback returned. */
+static void label_given(struct thrum_loop *loop, const char *label, bool is_shared)
+{
+	struct thrum_promise *source = thrum_promise_return(loop, thrum_value_int(1)), *p, *q;
+	struct thrum_resolver *r;
+
+	p = thrum_promise_task(loop, label, &r);
+	q = is_shared ? thrum_promise_ref(p) : NULL;
+	p = thrum_promise_label(thrum_promise_bind(source, given, p, NULL), "mine");
+	p = thrum_promise_labelf(p, "mine %d", 2);
+	thrum_promise_unref(p);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(q);
+}
+
+static void run_label_named(struct thrum_loop *loop)
+{
+	label_given(loop, "its own", false);
+}
+
+static void run_label_shared(struct thrum_loop *loop)
+{
+	label_given(loop, NULL, true);
+}
+
+static void run_label_fresh(struct thrum_loop *loop)
+{
+	label_given(loop, NULL, false);
+}
+
+/* The last label of a promise is its name. */
+static void run_label_waiting(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p = TASK(r), *q = TASK(s);
+
+	thrum_promise_unref(thrum_promise_label(q, "q"));
+	p = thrum_promise_label(thrum_promise_bind(p, none, NULL, NULL), "first");
+	thrum_promise_unref(thrum_promise_label(p, "second"));
+	thrum_resolver_drop(s);
+	thrum_resolver_resolve(r, thrum_value_none());
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct thrum_loop *);
@@ -141,6 +184,16 @@ static const struct {
 		"0 create 1 task; 0 create 2 on_failure; 2 try-read 1; 0 resolve 1; 2 switch; "
 		"2 read 1; 2 resolve 2; 0 switch"},
 	{"what has ended is no task", run_ended, ""},
+	{"a promise keeps its name when a callback passes it on", run_label_named,
+		"0 create 1 task; 1 label its own; 0 resolve 1"},
+	{"a shared promise gets no name when a callback passes it on", run_label_shared,
+		"0 create 1 task; 0 resolve 1"},
+	{"a new promise without a name gets one", run_label_fresh,
+		"0 create 1 task; 1 label mine; 1 label mine 2; 0 resolve 1"},
+	{"a promise may be labelled twice", run_label_waiting,
+		"0 create 1 task; 0 create 2 task; 2 label q; 0 create 3 bind; 3 try-read 1; "
+		"3 label first; 3 label second; 0 fail 2 broken pipe; 0 resolve 1; 3 switch; "
+		"3 read 1; 3 resolve 3; 0 switch"},
 };
 
 struct telling {
