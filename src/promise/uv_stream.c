@@ -2,7 +2,6 @@
 /* Connections: reading, writing, closing. */
 #include "promise/uv_stream.h"
 #include <string.h>
-#include <sys/un.h>
 
 /* ---- Making them -------------------------------------------------------------------------------
  */
@@ -47,33 +46,57 @@ int thrum__connection_create(struct thrum_loop *loop, bool is_pipe, struct thrum
 }
 
 /* Who is at the other end; for a pipe that was accepted, which has no name there, at this one. */
-static const char *describe(const struct thrum_connection *connection, char *label, size_t size)
+static void find_peer(struct thrum_connection *connection)
 {
-	char name[THRUM__ADDRESS_SIZE + sizeof(((struct sockaddr_un *)NULL)->sun_path)] = "";
 	struct sockaddr_storage peer;
 	int peer_size = sizeof(peer);
-	size_t room = sizeof(name) - 1;
+	size_t room = sizeof(connection->peer) - 1;
 
+	connection->knows_peer = true;
 	if (connection->uv.handle.type == UV_TCP) {
 		if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &peer_size) ==
 			0)
-			thrum__address_name((struct sockaddr *)&peer, name, sizeof(name));
-		return thrum__uv_label(label, size, "tcp %s", name);
+			thrum__address_name((struct sockaddr *)&peer, connection->peer,
+				sizeof(connection->peer));
+		return;
 	}
-	if (uv_pipe_getpeername(&connection->uv.pipe, name, &room) != 0 || room == 0) {
-		room = sizeof(name) - 1;
-		uv_pipe_getsockname(&connection->uv.pipe, name, &room);
+	if (uv_pipe_getpeername(&connection->uv.pipe, connection->peer, &room) != 0 || room == 0) {
+		room = sizeof(connection->peer) - 1;
+		uv_pipe_getsockname(&connection->uv.pipe, connection->peer, &room);
 	}
-	return thrum__uv_label(label, size, "pipe %s", name);
+}
+
+/* Room for one word and a peer's name. */
+#define PEER_LABEL_SIZE (THRUM__PEER_SIZE + 16)
+
+/* Makes the label `read 127.0.0.1:80`, only when recording; else returns NULL. Asks the system for
+ * the name once for each connection, and copies it without printf: this comes with each read. */
+static const char *label_with_peer(struct thrum_connection *connection, const char *word,
+	char label[PEER_LABEL_SIZE])
+{
+	size_t length = strlen(word);
+
+	if (!thrum_enabled())
+		return NULL;
+	if (!connection->knows_peer)
+		find_peer(connection);
+	assert(length + 1 + sizeof(connection->peer) <= PEER_LABEL_SIZE);
+	memcpy(label, word, length + 1);
+	if (connection->peer[0]) {
+		label[length] = ' ';
+		strcpy(label + length + 1, connection->peer);
+	}
+	return label;
 }
 
 void thrum__connection_trace(struct thrum_connection *connection, struct thrum_site *site)
 {
-	char label[THRUM__LABEL_SIZE];
+	char label[PEER_LABEL_SIZE];
 
 	if (thrum_enabled())
 		connection->task = thrum__trace_create(site, THRUM_KIND_HANDLE,
-			describe(connection, label, sizeof(label)));
+			label_with_peer(connection,
+				connection->uv.handle.type == UV_TCP ? "tcp" : "pipe", label));
 }
 
 struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connection)
@@ -152,6 +175,7 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
 {
 	struct thrum_loop *loop;
 	struct thrum_promise *promise;
+	char label[PEER_LABEL_SIZE];
 	int code;
 
 	if (!connection)
@@ -160,8 +184,9 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
 	if (connection->reader || is_closing(connection))
 		return thrum__promise_fail_code(site, loop,
 			connection->reader ? -EBUSY : -ECANCELED);
-	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST, "read", canceled,
-		connection, &connection->reader);
+	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST,
+		label_with_peer(connection, "read", label), canceled, connection,
+		&connection->reader);
 	connection->reader_site = site;
 	if (thrum_promise_state(promise) == THRUM_PROMISE_FAILED) {
 		thrum__uv_fail(&connection->reader, site, -ENOMEM);
@@ -209,9 +234,10 @@ static void shut_down(uv_shutdown_t *request, int status)
 
 /* Something that libuv does in order. Consumes the value. NULL: `promise` has failed. */
 static struct writing *begin_writing(struct thrum_site *site, struct thrum_connection *connection,
-	const char *label, struct thrum_value value, struct thrum_promise **promise)
+	const char *word, struct thrum_value value, struct thrum_promise **promise)
 {
 	struct thrum_loop *loop = connection->held.loop;
+	char label[PEER_LABEL_SIZE];
 	struct writing *writing = NULL;
 	bool began = false;
 
@@ -220,8 +246,8 @@ static struct writing *begin_writing(struct thrum_site *site, struct thrum_conne
 	else if (!(writing = thrum__hold(loop, sizeof(*writing), NULL)))
 		*promise = thrum__promise_no_memory(loop);
 	else
-		*promise = thrum__uv_begin(&writing->held, site, THRUM_KIND_REQUEST, label,
-			thrum__canceled_nothing, &began);
+		*promise = thrum__uv_begin(&writing->held, site, THRUM_KIND_REQUEST,
+			label_with_peer(connection, word, label), thrum__canceled_nothing, &began);
 	if (!began) {
 		thrum_value_destroy(value);
 		return NULL;
@@ -280,13 +306,15 @@ struct thrum_promise *thrum__connection_close(struct thrum_site *site,
 	struct thrum_connection *connection)
 {
 	struct thrum_promise *promise;
+	char label[PEER_LABEL_SIZE];
 
 	if (!connection)
 		return NULL;
 	if (is_closing(connection))
 		return thrum__promise_fail_code(site, connection->held.loop, -EALREADY);
-	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST, "close",
-		NULL, NULL, &connection->held.resolver);
+	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST,
+		label_with_peer(connection, "close", label), NULL, NULL,
+		&connection->held.resolver);
 	thrum_task_resolve(connection->task);
 	stop(&connection->held);
 	return promise;

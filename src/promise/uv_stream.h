@@ -4,6 +4,7 @@
 #define PROMISE_UV_STREAM_H
 
 #include "promise/uv_address.h"
+#include <sys/un.h>
 
 union thrum__socket {
 	uv_handle_t handle;
@@ -12,6 +13,10 @@ union thrum__socket {
 	uv_pipe_t pipe;
 };
 
+/* Room for the name of any peer: an address or a path. */
+#define THRUM__PEER_SIZE (sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1)
+_Static_assert(THRUM__PEER_SIZE >= THRUM__ADDRESS_SIZE, "a peer's name may be an address");
+
 struct thrum_connection {
 	struct thrum__held held; /* its resolver: of who closed it */
 	union thrum__socket uv;
@@ -19,6 +24,8 @@ struct thrum_connection {
 	struct thrum_resolver *reader;
 	struct thrum_site *reader_site;
 	bool is_reading; /* libuv is */
+	bool knows_peer;
+	char peer[THRUM__PEER_SIZE]; /* its name, once something that was recorded needed it */
 };
 
 /* Begins to use a socket, whose data is the block. Returns 0 or a libuv code. */

@@ -372,6 +372,17 @@ static void test_getaddrinfo(void **state)
 	world_finish(&world);
 }
 
+static unsigned port_of(const struct thrum_connection *connection)
+{
+	struct sockaddr_in address;
+	int size = sizeof(address);
+
+	assert_int_equal(uv_tcp_getsockname((uv_tcp_t *)thrum_connection_uv(connection),
+				 (struct sockaddr *)&address, &size),
+		0);
+	return ntohs(address.sin_port);
+}
+
 static void test_trace(void **state)
 {
 	const struct seen_task *connect, *handle, *read, *write, *listener, *accept;
@@ -379,11 +390,12 @@ static void test_trace(void **state)
 	struct pair pair;
 	struct seen seen;
 	char label[64];
-	unsigned port;
+	unsigned port, client_port;
 
 	record();
 	connect_pair(&pair, false);
 	port = thrum_listener_port(pair.listener);
+	client_port = port_of(pair.client);
 	promise = thrum_connection_read(pair.server);
 	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
 	assert_reads(promise, "hello");
@@ -397,8 +409,13 @@ static void test_trace(void **state)
 	listener = seen_task(&seen, THRUM_KIND_HANDLE, label);
 	snprintf(label, sizeof(label), "tcp accept 127.0.0.1:%u", port);
 	accept = seen_task(&seen, THRUM_KIND_REQUEST, label);
-	read = seen_task(&seen, THRUM_KIND_REQUEST, "read");
-	write = seen_task(&seen, THRUM_KIND_REQUEST, "write");
+	/* The server's peer is the client, and the other way round. */
+	snprintf(label, sizeof(label), "read 127.0.0.1:%u", client_port);
+	read = seen_task(&seen, THRUM_KIND_REQUEST, label);
+	snprintf(label, sizeof(label), "close 127.0.0.1:%u", client_port);
+	seen_task(&seen, THRUM_KIND_REQUEST, label);
+	snprintf(label, sizeof(label), "write 127.0.0.1:%u", port);
+	write = seen_task(&seen, THRUM_KIND_REQUEST, label);
 	assert_int_equal(handle->parent, connect->id);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, accept->id, listener->id), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_TRY_READ, write->id, handle->id), 1);
@@ -410,6 +427,41 @@ static void test_trace(void **state)
 		assert_int_not_equal(seen.task[i].end, -1);
 	}
 	seen_free(&seen);
+}
+
+/* At both ends the name of a pipe is its path, also when recording begins later than the pipe. */
+static void trace_pipe(bool records_later)
+{
+	struct thrum_promise *promise;
+	struct pair pair;
+	struct seen seen;
+	char label[600];
+	const char *path = scratch("socket");
+
+	if (!records_later)
+		record();
+	connect_pair(&pair, true);
+	if (records_later)
+		record();
+	promise = thrum_connection_read(pair.server);
+	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
+	assert_reads(promise, "hello");
+	assert_int_equal(settle(thrum_connection_shutdown(pair.client)), 0);
+	finish_pair(&pair);
+	seen = seen_all();
+	for (int i = 0; i < 4; i++) {
+		static const char *const words[] = {"read", "write", "shutdown", "close"};
+
+		snprintf(label, sizeof(label), "%s %s", words[i], path);
+		seen_task(&seen, THRUM_KIND_REQUEST, label);
+	}
+	seen_free(&seen);
+}
+
+static void test_trace_pipe(void **state)
+{
+	trace_pipe(false);
+	trace_pipe(true);
 }
 
 int main(void)
@@ -426,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_loop_ends),
 		cmocka_unit_test(test_getaddrinfo),
 		cmocka_unit_test(test_trace),
+		cmocka_unit_test(test_trace_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
