@@ -21,15 +21,15 @@ static void destroy_items(void *data)
 	size_t i;
 
 	for (i = 0; i < items->shown.count; i++)
-		thrum__unref(items->item[i].promise);
-	thrum__release(loop, items);
+		thrum__promise_unref(items->item[i].promise);
+	thrum__promise_release(loop, items);
 }
 
 static struct items *new_items(struct thrum_loop *loop, size_t count)
 {
 	struct items *items = count > (SIZE_MAX - sizeof(*items)) / sizeof(struct thrum_item)
 		? NULL
-		: thrum__allocate(loop, sizeof(*items) + count * sizeof(struct thrum_item));
+		: thrum__promise_allocate(loop, sizeof(*items) + count * sizeof(struct thrum_item));
 
 	if (items) {
 		items->shown.item = items->item;
@@ -40,21 +40,21 @@ static struct items *new_items(struct thrum_loop *loop, size_t count)
 
 /* The value's owner for as long as the items are there. While its source's callbacks run, that has
  * an owner more; so that the value can still be taken, it moves to a promise of its own. */
-static struct thrum_promise *keep(struct thrum_promise *handle)
+static struct thrum_promise *keep_value(struct thrum_promise *handle)
 {
-	struct thrum_promise *root = thrum__find(handle), *owner;
+	struct thrum_promise *root = thrum__promise_root(handle), *owner;
 	struct thrum_value value;
 
 	if (root->state != RESOLVED || !root->value.destroy)
-		return thrum__ref(handle);
+		return thrum__promise_ref(handle);
 	owner = thrum__promise_new(root->loop);
 	if (!owner)
-		return thrum__ref(handle);
+		return thrum__promise_ref(handle);
 	if (!thrum_promise_take(handle, &value)) {
-		thrum__unref(owner);
-		return thrum__ref(handle);
+		thrum__promise_unref(owner);
+		return thrum__promise_ref(handle);
 	}
-	thrum__settle_value(thrum__ref(owner), value);
+	thrum__promise_settle_value(thrum__promise_ref(owner), value);
 	return owner;
 }
 
@@ -77,12 +77,12 @@ static struct thrum_value items_value(struct items *items)
 
 static bool has_ended(const struct thrum_promise *promise)
 {
-	return thrum__find(promise)->state != PENDING;
+	return thrum__promise_root(promise)->state != PENDING;
 }
 
 static bool has_failed(const struct thrum_promise *promise)
 {
-	return thrum__find(promise)->state == FAILED;
+	return thrum__promise_root(promise)->state == FAILED;
 }
 
 static bool waits_for_all(enum group_type type)
@@ -95,12 +95,12 @@ static bool waits_for_all(enum group_type type)
 static void keep_source(struct thrum_promise *entry, struct thrum_promise *source)
 {
 	if (entry->waiting.source)
-		thrum__detach(entry);
+		thrum__promise_detach(entry);
 	entry->waiting.source = source;
 	entry->flags |= KEPT;
 }
 
-static bool is_waiting(const struct thrum_promise *entry)
+static bool entry_is_waiting(const struct thrum_promise *entry)
 {
 	return !(entry->flags & KEPT) && entry->waiting.source;
 }
@@ -117,15 +117,15 @@ static struct thrum_promise *close_group(struct thrum_promise *owner)
 
 /* Gives a source back that no entry waits for any more. One that only shields its own source and
  * was made for the group mustn't wait on for nobody: that may live long, and be in many races. */
-static void let_go(struct thrum_promise *source)
+static void release_source(struct thrum_promise *source)
 {
 	if ((source->action == NO_CANCEL || source->action == PROTECTED) &&
 		source->state == PENDING && source->waiting.source && source->references == 2 &&
 		!source->waiters.first) {
 		thrum_task_cancel(source->task);
-		thrum__drop(source);
+		thrum__promise_drop_waiter(source);
 	}
-	thrum__unref(source);
+	thrum__promise_unref(source);
 }
 
 static void free_entries(struct thrum_promise *entry)
@@ -134,16 +134,16 @@ static void free_entries(struct thrum_promise *entry)
 
 	for (; entry; entry = next) {
 		next = entry->entry.sibling;
-		if (is_waiting(entry))
-			keep_source(entry, thrum__ref(entry->waiting.source));
+		if (entry_is_waiting(entry))
+			keep_source(entry, thrum__promise_ref(entry->waiting.source));
 		if (entry->flags & KEPT)
-			let_go(entry->waiting.source);
+			release_source(entry->waiting.source);
 		thrum__promise_free(entry);
 	}
 }
 
 /* The items of those that have ended, as the end of the group. */
-static void settle_items(struct thrum_promise *owner, struct thrum_promise *entries)
+static void settle_with_items(struct thrum_promise *owner, struct thrum_promise *entries)
 {
 	struct thrum_loop *loop = owner->loop;
 	struct thrum_promise *entry;
@@ -154,14 +154,14 @@ static void settle_items(struct thrum_promise *owner, struct thrum_promise *entr
 		if (!(entry->flags & KEPT) || !has_ended(entry->waiting.source))
 			continue;
 		if (has_failed(entry->waiting.source)) {
-			thrum__settle_as(owner, entry->waiting.source);
+			thrum__promise_settle_as(owner, entry->waiting.source);
 			return;
 		}
 		count++;
 	}
 	items = new_items(loop, count);
 	if (!items) {
-		thrum__settle_as(owner, &loop->no_memory);
+		thrum__promise_settle_as(owner, &loop->no_memory);
 		return;
 	}
 	for (entry = entries; entry; entry = entry->entry.sibling)
@@ -170,11 +170,11 @@ static void settle_items(struct thrum_promise *owner, struct thrum_promise *entr
 			entry->flags &= (uint8_t)~KEPT;
 			entry->waiting.source = NULL;
 		}
-	thrum__settle_value(owner, items_value(items));
+	thrum__promise_settle_value(owner, items_value(items));
 }
 
 /* All have ended. */
-static void end_all(struct thrum_promise *owner)
+static void end_when_all_ended(struct thrum_promise *owner)
 {
 	struct thrum_promise *failed = owner->group.failed;
 	enum group_type type = (enum group_type)owner->group.type;
@@ -182,15 +182,15 @@ static void end_all(struct thrum_promise *owner)
 	struct thrum_promise *entries = close_group(owner);
 
 	if (broken)
-		thrum__unref(owner);
+		thrum__promise_unref(owner);
 	else if (failed)
-		thrum__settle_as(owner, failed);
+		thrum__promise_settle_as(owner, failed);
 	else if (type == GROUP_BOTH)
-		settle_items(owner, entries);
+		settle_with_items(owner, entries);
 	else
-		thrum__settle_value(owner, thrum_value_none());
+		thrum__promise_settle_value(owner, thrum_value_none());
 	if (failed)
-		thrum__unref(failed);
+		thrum__promise_unref(failed);
 	free_entries(entries);
 }
 
@@ -201,11 +201,11 @@ static void cancel_losers(struct thrum_promise *entries)
 	struct thrum_promise *entry;
 
 	for (entry = entries; entry; entry = entry->entry.sibling)
-		if (is_waiting(entry))
-			keep_source(entry, thrum__ref(entry->waiting.source));
+		if (entry_is_waiting(entry))
+			keep_source(entry, thrum__promise_ref(entry->waiting.source));
 	for (entry = entries; entry; entry = entry->entry.sibling)
 		if (entry->flags & KEPT)
-			thrum__cancel_promise(entry->waiting.source);
+			thrum__promise_cancel_by_library(entry->waiting.source);
 }
 
 /* What else has ended by now, and whose callbacks are only queued, counts too. What cancellation
@@ -215,21 +215,21 @@ static void end_with_items(struct thrum_promise *owner, struct thrum_promise *en
 	struct thrum_promise *result = thrum__promise_new(owner->loop), *entry;
 
 	if (!result)
-		result = thrum__ref(&owner->loop->no_memory);
+		result = thrum__promise_ref(&owner->loop->no_memory);
 	for (entry = entries; entry; entry = entry->entry.sibling)
-		if (is_waiting(entry) && has_ended(entry->waiting.source))
-			keep_source(entry, keep(entry->waiting.source));
-	settle_items(thrum__ref(result), entries);
+		if (entry_is_waiting(entry) && has_ended(entry->waiting.source))
+			keep_source(entry, keep_value(entry->waiting.source));
+	settle_with_items(thrum__promise_ref(result), entries);
 	if (cancels)
 		cancel_losers(entries);
 	free_entries(entries);
-	thrum__settle_as(owner, result);
-	thrum__unref(result);
+	thrum__promise_settle_as(owner, result);
+	thrum__promise_unref(result);
 }
 
 /* The first has ended, as `handle`. The entries go first: what waits for the group may end the
  * others at once. */
-static void end_first(struct thrum_promise *owner, struct thrum_promise *handle)
+static void end_with_first(struct thrum_promise *owner, struct thrum_promise *handle)
 {
 	enum group_type type = (enum group_type)owner->group.type;
 	struct thrum_promise *entries = close_group(owner);
@@ -240,57 +240,57 @@ static void end_first(struct thrum_promise *owner, struct thrum_promise *handle)
 		if (type == GROUP_PICK)
 			cancel_losers(entries);
 		free_entries(entries);
-		thrum__settle_as(owner, handle);
+		thrum__promise_settle_as(owner, handle);
 	}
 }
 
-void thrum__entry_run(struct thrum_promise *entry, struct thrum_promise *handle)
+void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise *handle)
 {
-	struct thrum_promise *owner = entry->entry.owner, *source = thrum__find(handle);
+	struct thrum_promise *owner = entry->entry.owner, *source = thrum__promise_root(handle);
 	enum group_type type = (enum group_type)owner->group.type;
-	thrum_task before = thrum__trace_enter(owner->task);
+	thrum_task before = thrum__promise_trace_enter(owner->task);
 
 	thrum_task_read(owner->task, source->task);
 	owner->group.remaining--;
 	if (waits_for_all(type)) {
 		if (source->state == FAILED && !owner->group.failed)
-			owner->group.failed = thrum__ref(handle);
+			owner->group.failed = thrum__promise_ref(handle);
 		if (type == GROUP_BOTH)
-			keep_source(entry, keep(handle));
+			keep_source(entry, keep_value(handle));
 		if (owner->group.remaining == 0)
-			end_all(owner);
+			end_when_all_ended(owner);
 	} else {
 		if (type == GROUP_NCHOOSE || type == GROUP_NPICK)
-			keep_source(entry, keep(handle));
-		end_first(owner, handle);
+			keep_source(entry, keep_value(handle));
+		end_with_first(owner, handle);
 	}
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 }
 
-void thrum__entry_drop(struct thrum_promise *entry)
+void thrum__promise_entry_drop(struct thrum_promise *entry)
 {
 	struct thrum_promise *owner = entry->entry.owner;
 
 	owner->group.broken = true;
 	if (--owner->group.remaining == 0) {
 		if (waits_for_all((enum group_type)owner->group.type)) {
-			end_all(owner);
+			end_when_all_ended(owner);
 		} else {
 			free_entries(close_group(owner));
-			thrum__unref(owner);
+			thrum__promise_unref(owner);
 		}
 	}
 }
 
 /* ---- Making groups --------------------------------------------------------------------------- */
 
-static struct thrum_promise *at(struct thrum_loop *loop, struct thrum_promise *const *promises,
-	size_t index)
+static struct thrum_promise *promise_at(struct thrum_loop *loop,
+	struct thrum_promise *const *promises, size_t index)
 {
 	return promises[index] ? promises[index] : &loop->no_memory;
 }
 
-static void unref_all(struct thrum_promise *const *promises, size_t count)
+static void unref_promises(struct thrum_promise *const *promises, size_t count)
 {
 	size_t i;
 
@@ -320,17 +320,17 @@ static struct thrum_promise *new_entries(struct thrum_promise *owner, size_t cou
 
 /* What the group's task waits for. The first comes last: that is what a recording remembers when it
  * has forgotten the rest, and who writes an array begins with what matters. */
-static void wait_for_all(struct thrum_site *site, struct thrum_promise *owner,
+static void trace_waits(struct thrum_site *site, struct thrum_promise *owner,
 	struct thrum_promise *const *promises, size_t count, enum thrum_kind kind)
 {
 	const struct thrum_promise *root;
 
 	while (count-- > 0) {
-		root = thrum__find(at(owner->loop, promises, count));
+		root = thrum__promise_root(promise_at(owner->loop, promises, count));
 		if (root->state != PENDING)
 			continue;
 		if (owner->task == THRUM_TASK_NONE)
-			owner->task = thrum__trace_create_waiting(site, kind, root->task);
+			owner->task = thrum__promise_trace_create_waiting(site, kind, root->task);
 		else
 			thrum_task_wait(owner->task, root->task);
 	}
@@ -354,28 +354,28 @@ static struct thrum_promise *new_group(struct thrum_site *site, struct thrum_loo
 		}
 	}
 	if (!owner) {
-		unref_all(promises, count);
+		unref_promises(promises, count);
 		return thrum__promise_no_memory(loop);
 	}
 	if (count == 0) {
-		owner->task = thrum__trace_create(site, kind, NULL);
+		owner->task = thrum__promise_trace_create(site, kind, NULL);
 		return owner;
 	}
-	wait_for_all(site, owner, promises, count, kind);
+	trace_waits(site, owner, promises, count, kind);
 	for (entry = owner->group.entries; entry; entry = entry->entry.sibling, i++) {
-		root = thrum__find(at(loop, promises, i));
+		root = thrum__promise_root(promise_at(loop, promises, i));
 		if (root->state == PENDING) {
-			thrum__attach(root, entry);
+			thrum__promise_attach(root, entry);
 			owner->group.remaining++;
 			continue;
 		}
 		if (root->state == FAILED && !owner->group.failed)
-			owner->group.failed = thrum__ref(root);
-		keep_source(entry, thrum__ref(root));
+			owner->group.failed = thrum__promise_ref(root);
+		keep_source(entry, thrum__promise_ref(root));
 	}
 	/* One for itself; only now, as a promise that nobody can end may go with its reference. */
-	thrum__ref(owner);
-	unref_all(promises, count);
+	thrum__promise_ref(owner);
+	unref_promises(promises, count);
 	return owner;
 }
 
@@ -387,12 +387,13 @@ static size_t find_ended(struct thrum_loop *loop, struct thrum_promise *const *p
 
 	*pending = 0;
 	for (i = 0; i < count; i++) {
-		enum state state = (enum state)thrum__find(at(loop, promises, i))->state;
+		enum state state =
+			(enum state)thrum__promise_root(promise_at(loop, promises, i))->state;
 
 		if (state == PENDING)
 			++*pending;
 		else if (first == count ||
-			(state == FAILED && !has_failed(at(loop, promises, first))))
+			(state == FAILED && !has_failed(promise_at(loop, promises, first))))
 			first = i;
 	}
 	return first;
@@ -409,7 +410,7 @@ static struct thrum_promise *return_items(struct thrum_loop *loop,
 		return thrum__promise_no_memory(loop);
 	for (i = 0; i < count; i++)
 		if (has_ended(promises[i]))
-			add_item(items, i, thrum__ref(promises[i]));
+			add_item(items, i, thrum__promise_ref(promises[i]));
 	return thrum_promise_return(loop, items_value(items));
 }
 
@@ -420,32 +421,32 @@ static struct thrum_promise *ended_group(struct thrum_loop *loop,
 	struct thrum_promise *result;
 	size_t i;
 
-	if (first < count && has_failed(at(loop, promises, first)))
-		result = thrum__ref(at(loop, promises, first));
+	if (first < count && has_failed(promise_at(loop, promises, first)))
+		result = thrum__promise_ref(promise_at(loop, promises, first));
 	else if (type == GROUP_JOIN)
-		result = thrum__ref(&loop->nothing);
+		result = thrum__promise_ref(&loop->nothing);
 	else if (type == GROUP_CHOOSE || type == GROUP_PICK)
-		result = thrum__ref(promises[first]);
+		result = thrum__promise_ref(promises[first]);
 	else
 		result = return_items(loop, promises, count);
 	if (type == GROUP_PICK || type == GROUP_NPICK)
 		for (i = 0; i < count; i++)
-			thrum__cancel_promise(at(loop, promises, i));
-	unref_all(promises, count);
+			thrum__promise_cancel_by_library(promise_at(loop, promises, i));
+	unref_promises(promises, count);
 	return result;
 }
 
-static struct thrum_promise *several(struct thrum_site *site, struct thrum_loop *loop,
+static struct thrum_promise *make_group(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count, enum group_type type,
 	enum thrum_kind kind)
 {
 	size_t first, pending;
 
 	if (!loop) {
-		unref_all(promises, count);
+		unref_promises(promises, count);
 		return NULL;
 	}
-	thrum__loop_check(loop);
+	thrum__promise_loop_check(loop);
 	first = find_ended(loop, promises, count, &pending);
 	if (waits_for_all(type) ? pending == 0 : first < count)
 		return ended_group(loop, promises, count, first, type);
@@ -455,7 +456,7 @@ static struct thrum_promise *several(struct thrum_site *site, struct thrum_loop 
 struct thrum_promise *thrum__promise_join(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
-	return several(site, loop, promises, count, GROUP_JOIN, THRUM_KIND_JOIN);
+	return make_group(site, loop, promises, count, GROUP_JOIN, THRUM_KIND_JOIN);
 }
 
 struct thrum_promise *thrum__promise_both(struct thrum_site *site, struct thrum_promise *first,
@@ -463,30 +464,30 @@ struct thrum_promise *thrum__promise_both(struct thrum_site *site, struct thrum_
 {
 	struct thrum_promise *promises[] = {first, second};
 
-	return several(site, thrum__promise_loop(first ? first : second), promises, 2, GROUP_BOTH,
-		THRUM_KIND_JOIN);
+	return make_group(site, thrum__promise_loop_of(first ? first : second), promises, 2,
+		GROUP_BOTH, THRUM_KIND_JOIN);
 }
 
 struct thrum_promise *thrum__promise_choose(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
-	return several(site, loop, promises, count, GROUP_CHOOSE, THRUM_KIND_CHOOSE);
+	return make_group(site, loop, promises, count, GROUP_CHOOSE, THRUM_KIND_CHOOSE);
 }
 
 struct thrum_promise *thrum__promise_pick(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
-	return several(site, loop, promises, count, GROUP_PICK, THRUM_KIND_PICK);
+	return make_group(site, loop, promises, count, GROUP_PICK, THRUM_KIND_PICK);
 }
 
 struct thrum_promise *thrum__promise_nchoose(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
-	return several(site, loop, promises, count, GROUP_NCHOOSE, THRUM_KIND_CHOOSE);
+	return make_group(site, loop, promises, count, GROUP_NCHOOSE, THRUM_KIND_CHOOSE);
 }
 
 struct thrum_promise *thrum__promise_npick(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
-	return several(site, loop, promises, count, GROUP_NPICK, THRUM_KIND_PICK);
+	return make_group(site, loop, promises, count, GROUP_NPICK, THRUM_KIND_PICK);
 }

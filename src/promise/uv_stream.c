@@ -6,7 +6,8 @@
 /* ---- Making them -------------------------------------------------------------------------------
  */
 
-int thrum__socket_init(union thrum__socket *uv, struct thrum__held *held, bool is_pipe)
+int thrum__promise_socket_init(union thrum__promise_socket *uv, struct thrum__promise_held *held,
+	bool is_pipe)
 {
 	uv_loop_t *loop = thrum_loop_uv(held->loop);
 	int code = is_pipe ? uv_pipe_init(loop, &uv->pipe, 0) : uv_tcp_init(loop, &uv->tcp);
@@ -15,30 +16,32 @@ int thrum__socket_init(union thrum__socket *uv, struct thrum__held *held, bool i
 	return code;
 }
 
-bool thrum__pipe_path_fits(const char *path)
+bool thrum__promise_pipe_path_fits(const char *path)
 {
 	return strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
 /* Who reads is told; who writes is told by libuv. */
-static void stop(struct thrum__held *held)
+static void stop_connection(struct thrum__promise_held *held)
 {
 	struct thrum_connection *connection = (struct thrum_connection *)held;
 
-	thrum__uv_close(&connection->uv.handle);
-	thrum__uv_fail(&connection->reader, connection->reader_site, -ECANCELED);
+	thrum__promise_uv_close(&connection->uv.handle);
+	thrum__promise_uv_fail(&connection->reader, connection->reader_site, -ECANCELED);
 }
 
-int thrum__connection_create(struct thrum_loop *loop, bool is_pipe, struct thrum_connection **made)
+int thrum__promise_connection_create(struct thrum_loop *loop, bool is_pipe,
+	struct thrum_connection **made)
 {
-	struct thrum_connection *connection = thrum__hold(loop, sizeof(*connection), stop);
+	struct thrum_connection *connection = thrum__promise_hold(loop, sizeof(*connection),
+		stop_connection);
 	int code;
 
 	if (!connection)
 		return -ENOMEM;
-	code = thrum__socket_init(&connection->uv, &connection->held, is_pipe);
+	code = thrum__promise_socket_init(&connection->uv, &connection->held, is_pipe);
 	if (code != 0) {
-		thrum__held_end(&connection->held);
+		thrum__promise_held_end(&connection->held);
 		return code;
 	}
 	*made = connection;
@@ -56,7 +59,7 @@ static void find_peer(struct thrum_connection *connection)
 	if (connection->uv.handle.type == UV_TCP) {
 		if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &peer_size) ==
 			0)
-			thrum__address_name((struct sockaddr *)&peer, connection->peer,
+			thrum__promise_address_name((struct sockaddr *)&peer, connection->peer,
 				sizeof(connection->peer));
 		return;
 	}
@@ -67,7 +70,7 @@ static void find_peer(struct thrum_connection *connection)
 }
 
 /* Room for one word and a peer's name. */
-#define PEER_LABEL_SIZE (THRUM__PEER_SIZE + 16)
+#define PEER_LABEL_SIZE (THRUM__PROMISE_PEER_SIZE + 16)
 
 /* Makes the label `read 127.0.0.1:80`, only when recording; else returns NULL. Asks the system for
  * the name once for each connection, and copies it without printf: this comes with each read. */
@@ -89,12 +92,12 @@ static const char *label_with_peer(struct thrum_connection *connection, const ch
 	return label;
 }
 
-void thrum__connection_trace(struct thrum_connection *connection, struct thrum_site *site)
+void thrum__promise_connection_trace(struct thrum_connection *connection, struct thrum_site *site)
 {
 	char label[PEER_LABEL_SIZE];
 
 	if (thrum_enabled())
-		connection->task = thrum__trace_create(site, THRUM_KIND_HANDLE,
+		connection->task = thrum__promise_trace_create(site, THRUM_KIND_HANDLE,
 			label_with_peer(connection,
 				connection->uv.handle.type == UV_TCP ? "tcp" : "pipe", label));
 }
@@ -104,7 +107,7 @@ struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connectio
 	return connection ? (uv_stream_t *)(uintptr_t)&connection->uv.stream : NULL;
 }
 
-static bool is_closing(const struct thrum_connection *connection)
+static bool connection_is_closing(const struct thrum_connection *connection)
 {
 	return uv_is_closing(&connection->uv.handle);
 }
@@ -123,7 +126,7 @@ static void stop_reading(struct thrum_connection *connection)
 	uv_read_stop(&connection->uv.stream);
 }
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void read_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct thrum_connection *connection = data;
 
@@ -137,37 +140,38 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct thrum_connection *connection = handle->data;
 
-	buffer->base = connection->reader ? thrum__loop_buffer(connection->held.loop) : NULL;
-	buffer->len = buffer->base ? THRUM__BUFFER_SIZE : 0;
+	buffer->base = connection->reader ? thrum__promise_loop_buffer(connection->held.loop)
+					  : NULL;
+	buffer->len = buffer->base ? THRUM__PROMISE_BUFFER_SIZE : 0;
 }
 
 /* The reader is told how many bytes came, or 0 for the end, or a code. */
-static void tell(struct thrum_connection *connection, ssize_t size, const char *from)
+static void end_read(struct thrum_connection *connection, ssize_t size, const char *from)
 {
 	struct thrum_bytes *bytes = NULL;
 
 	uv_unref(&connection->uv.handle);
 	if (size > 0)
-		bytes = thrum__bytes_create(connection->held.loop, (size_t)size);
+		bytes = thrum__promise_bytes_create(connection->held.loop, (size_t)size);
 	if (bytes)
 		memcpy(bytes->data, from, (size_t)size);
 	if (bytes || size == 0)
-		thrum__uv_resolve(&connection->reader,
-			bytes ? thrum__owned_value(bytes) : thrum_value_none());
+		thrum__promise_uv_resolve(&connection->reader,
+			bytes ? thrum__promise_owned_value(bytes) : thrum_value_none());
 	else
-		thrum__uv_fail(&connection->reader, connection->reader_site,
+		thrum__promise_uv_fail(&connection->reader, connection->reader_site,
 			size > 0 || size == UV_ENOBUFS ? -ENOMEM : (int)size);
 }
 
-static void has_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+static void bytes_came(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
 	struct thrum_connection *connection = stream->data;
 
-	thrum__loop_resume(connection->held.loop);
+	thrum__promise_loop_resume(connection->held.loop);
 	if (size < 0)
 		stop_reading(connection);
 	if (size != 0 && connection->reader)
-		tell(connection, size == UV_EOF ? 0 : size, buffer->base);
+		end_read(connection, size == UV_EOF ? 0 : size, buffer->base);
 }
 
 struct thrum_promise *thrum__connection_read(struct thrum_site *site,
@@ -181,25 +185,25 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
 	if (!connection)
 		return NULL;
 	loop = connection->held.loop;
-	if (connection->reader || is_closing(connection))
+	if (connection->reader || connection_is_closing(connection))
 		return thrum__promise_fail_code(site, loop,
 			connection->reader ? -EBUSY : -ECANCELED);
 	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST,
-		label_with_peer(connection, "read", label), canceled, connection,
+		label_with_peer(connection, "read", label), read_canceled, connection,
 		&connection->reader);
 	connection->reader_site = site;
 	if (thrum_promise_state(promise) == THRUM_PROMISE_FAILED) {
-		thrum__uv_fail(&connection->reader, site, -ENOMEM);
+		thrum__promise_uv_fail(&connection->reader, site, -ENOMEM);
 		return promise;
 	}
 	thrum_task_wait(thrum_promise_task_id(promise), connection->task);
 	uv_ref(&connection->uv.handle);
 	code = connection->is_reading
 		? 0
-		: uv_read_start(&connection->uv.stream, give_buffer, has_read);
+		: uv_read_start(&connection->uv.stream, give_buffer, bytes_came);
 	connection->is_reading = code == 0;
 	if (code != 0)
-		tell(connection, code, NULL);
+		end_read(connection, code, NULL);
 	return promise;
 }
 
@@ -207,7 +211,7 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
  */
 
 struct writing {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	union {
 		uv_write_t write;
 		uv_shutdown_t shutdown;
@@ -219,15 +223,15 @@ struct writing {
 static void end_writing(struct writing *writing, int status)
 {
 	thrum_value_destroy(writing->value);
-	thrum__uv_end(&writing->held, status, thrum_value_none());
+	thrum__promise_uv_end(&writing->held, status, thrum_value_none());
 }
 
-static void written(uv_write_t *request, int status)
+static void write_done(uv_write_t *request, int status)
 {
 	end_writing(request->data, status);
 }
 
-static void shut_down(uv_shutdown_t *request, int status)
+static void shutdown_done(uv_shutdown_t *request, int status)
 {
 	end_writing(request->data, status);
 }
@@ -241,13 +245,14 @@ static struct writing *begin_writing(struct thrum_site *site, struct thrum_conne
 	struct writing *writing = NULL;
 	bool began = false;
 
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		*promise = thrum__promise_fail_code(site, loop, -ECANCELED);
-	else if (!(writing = thrum__hold(loop, sizeof(*writing), NULL)))
+	else if (!(writing = thrum__promise_hold(loop, sizeof(*writing), NULL)))
 		*promise = thrum__promise_no_memory(loop);
 	else
-		*promise = thrum__uv_begin(&writing->held, site, THRUM_KIND_REQUEST,
-			label_with_peer(connection, word, label), thrum__canceled_nothing, &began);
+		*promise = thrum__promise_uv_begin(&writing->held, site, THRUM_KIND_REQUEST,
+			label_with_peer(connection, word, label), thrum__promise_canceled_nothing,
+			&began);
 	if (!began) {
 		thrum_value_destroy(value);
 		return NULL;
@@ -274,7 +279,7 @@ struct thrum_promise *thrum__connection_write(struct thrum_site *site,
 	if (!writing)
 		return promise;
 	writing->request.write.data = writing;
-	code = uv_write(&writing->request.write, &connection->uv.stream, &buffer, 1, written);
+	code = uv_write(&writing->request.write, &connection->uv.stream, &buffer, 1, write_done);
 	if (code != 0)
 		end_writing(writing, code);
 	return promise;
@@ -293,7 +298,7 @@ struct thrum_promise *thrum__connection_shutdown(struct thrum_site *site,
 	if (!writing)
 		return promise;
 	writing->request.shutdown.data = writing;
-	code = uv_shutdown(&writing->request.shutdown, &connection->uv.stream, shut_down);
+	code = uv_shutdown(&writing->request.shutdown, &connection->uv.stream, shutdown_done);
 	if (code != 0)
 		end_writing(writing, code);
 	return promise;
@@ -310,30 +315,30 @@ struct thrum_promise *thrum__connection_close(struct thrum_site *site,
 
 	if (!connection)
 		return NULL;
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		return thrum__promise_fail_code(site, connection->held.loop, -EALREADY);
 	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST,
 		label_with_peer(connection, "close", label), NULL, NULL,
 		&connection->held.resolver);
 	thrum_task_resolve(connection->task);
-	stop(&connection->held);
+	stop_connection(&connection->held);
 	return promise;
 }
 
-void thrum__connection_drop(struct thrum_connection *connection)
+void thrum__promise_connection_drop(struct thrum_connection *connection)
 {
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		return;
 	thrum_task_resolve(connection->task);
-	stop(&connection->held);
+	stop_connection(&connection->held);
 }
 
-static void drop(void *data)
+static void drop_connection(void *data)
 {
-	thrum__connection_drop(data);
+	thrum__promise_connection_drop(data);
 }
 
-struct thrum_value thrum__connection_value(struct thrum_connection *connection)
+struct thrum_value thrum__promise_connection_value(struct thrum_connection *connection)
 {
-	return thrum_value_own(connection, drop);
+	return thrum_value_own(connection, drop_connection);
 }

@@ -316,11 +316,11 @@ static void test_no_promise(void **state)
 			count++;
 		assert_true(count > have && count < 1000);
 		for (i = 0; i < have; i++)
-			thrum__unref(held[--count]);
+			thrum__promise_unref(held[--count]);
 		everything(&world);
 		assert_int_equal(thrum_loop_promises(world.loop), count);
 		while (count > 0)
-			thrum__unref(held[--count]);
+			thrum__promise_unref(held[--count]);
 		assert_int_equal(world.alive, 0);
 		world_finish(&world);
 	}
@@ -333,7 +333,8 @@ static void test_no_loop(void **state)
 
 	world_init(&world);
 	world.fail_from = world.fail_to = world.allocations + 1;
-	assert_int_equal(thrum__loop_create_with(&world.uv, &world.loop->memory, &loop), -ENOMEM);
+	assert_int_equal(thrum__promise_loop_create(&world.uv, &world.loop->memory, &loop),
+		-ENOMEM);
 	assert_null(loop);
 	assert_int_equal(thrum_loop_create(NULL, &loop), -EINVAL);
 	world_finish(&world);

@@ -34,8 +34,9 @@ void world_init(struct world *world)
 {
 	*world = (struct world){.allocations = 0};
 	assert_int_equal(uv_loop_init(&world->uv), 0);
-	assert_int_equal(thrum__loop_create_with(&world->uv,
-				 &(struct thrum__memory){allocate, release, world}, &world->loop),
+	assert_int_equal(thrum__promise_loop_create(&world->uv,
+				 &(struct thrum__promise_memory){allocate, release, world},
+				 &world->loop),
 		0);
 }
 
