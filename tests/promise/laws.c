@@ -629,6 +629,61 @@ static void test_pause(void **state)
 	world_finish(&f.world);
 }
 
+struct operation {
+	struct thrum_promise *promise;
+	bool destroyed;
+};
+
+static struct thrum_promise *begin_operation(struct thrum_loop *loop, void *value, void *data)
+{
+	struct operation *operation = data;
+
+	assert_false(operation->destroyed);
+	return operation->promise;
+}
+
+static void destroy_operation(void *data)
+{
+	struct operation *operation = data;
+
+	operation->destroyed = true;
+}
+
+static struct thrum_promise *do_nothing(struct thrum_loop *loop, void *data)
+{
+	return thrum_promise_return(loop, thrum_value_none());
+}
+
+static void set_true(void *data)
+{
+	*(bool *)data = true;
+}
+
+/* As the header says: the data of bind is destroyed when its callback has returned, that of finalize
+ * when the operation that the callback began has ended. */
+static void test_destroy(void **state)
+{
+	struct operation operation = {.destroyed = false};
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p;
+	struct world world;
+	bool ended = false;
+
+	world_init(&world);
+	p = thrum_promise_task(world.loop, NULL, &r);
+	operation.promise = thrum_promise_task(world.loop, NULL, &s);
+	p = thrum_promise_bind(p, begin_operation, &operation, destroy_operation);
+	p = thrum_promise_finalize(p, do_nothing, &ended, set_true);
+	thrum_resolver_resolve(r, thrum_value_none());
+	assert_true(operation.destroyed);
+	assert_false(ended);
+	thrum_resolver_resolve(s, thrum_value_none());
+	assert_true(ended);
+	assert_int_equal(thrum_promise_state(p), THRUM_PROMISE_RESOLVED);
+	thrum_promise_unref(p);
+	world_finish(&world);
+}
+
 /* What is left at the end is destroyed, not run. */
 static void test_leftovers(void **state)
 {
@@ -660,6 +715,7 @@ int main(void)
 		cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_destroy),
 		cmocka_unit_test(test_leftovers),
 	};
 
