@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Callbacks: what is done when a promise ends, at once or later. */
+/* Callbacks: attaching them to promises, and running them at once or later. */
 #include "promise/core.h"
 
-/* Whether a callback has something to do when its source ends like this. */
+/* Tells whether a callback runs for a source that has ended like this one. */
 static bool callback_applies(enum action action, const struct thrum_promise *source)
 {
 	switch (action) {
@@ -28,8 +28,9 @@ static void destroy_closure(const struct closure *closure)
 		closure->destroy(closure->data);
 }
 
-/* Runs the callback; what it gives, where it gives something. `handle` is the source, or what
- * became it. */
+/* Runs the callback. Returns the promise that it returned, or a resolved one for the value of a
+ * map; for callbacks without a result it returns any promise. `handle` is the source, or a promise
+ * that became it. */
 static struct thrum_promise *call_callback(struct thrum_loop *loop, enum action action,
 	const struct closure *closure, struct thrum_promise *handle,
 	const struct thrum_promise *source)
@@ -72,7 +73,8 @@ static struct thrum_promise *call_callback(struct thrum_loop *loop, enum action 
 
 /* ---- Later ----------------------------------------------------------------------------------- */
 
-/* The cleanup has begun: waits for it, then ends as `source`, which is consumed. */
+/* Waits for the cleanup, which has begun, and then ends the waiter as `source` did. Consumes
+ * `cleanup` and `source`. */
 static void restore_after_cleanup(struct thrum_promise *waiter, struct thrum_promise *cleanup,
 	struct thrum_promise *source)
 {
@@ -90,7 +92,7 @@ static void restore_after_cleanup(struct thrum_promise *waiter, struct thrum_pro
 	thrum__promise_unref(cleanup);
 }
 
-/* One that ignores what nobody else waits for: its end is its source's. */
+/* Ends the task of an ignore_result or async whose source has ended, and reports a failure. */
 static void end_ignored(struct thrum_promise *waiter, const struct thrum_promise *source)
 {
 	struct thrum_loop *loop = waiter->loop;
@@ -104,7 +106,7 @@ static void end_ignored(struct thrum_promise *waiter, const struct thrum_promise
 	thrum__promise_unref(waiter);
 }
 
-/* Begins what async is for, in the waiter's task. */
+/* Calls the callback of an async while its task runs. */
 static void begin_async(struct thrum_promise *waiter, const struct closure *closure)
 {
 	struct thrum_loop *loop = waiter->loop;
@@ -126,7 +128,7 @@ void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promis
 {
 	struct thrum_promise *source = thrum__promise_root(handle), *result;
 	enum action action = (enum action)waiter->action;
-	/* Stays as it is: nothing else changes a waiter that is DONE. */
+	/* Reading it in place is safe: nothing changes a waiter that is DONE. */
 	const struct closure *closure = &waiter->closure;
 	struct thrum_loop *loop = waiter->loop;
 	thrum_task task, before;
@@ -156,7 +158,7 @@ void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promis
 		if (has_result(action)) {
 			thrum__promise_settle_as(waiter, handle);
 		} else {
-			thrum_task_resolve(task); /* with nothing to do it is done */
+			thrum_task_resolve(task); /* there was nothing to do */
 			thrum__promise_unref(waiter);
 		}
 	} else {
@@ -182,7 +184,7 @@ void thrum__promise_drop_waiter(struct thrum_promise *waiter)
 	switch ((enum action)waiter->action) {
 	case ENTRY: thrum__promise_entry_drop(waiter); return;
 	case PROTECTED:
-		/* Can still be cancelled, unless this is the last of it. */
+		/* Its holders can still cancel it, if there are any. */
 		if (waiter->references == 1)
 			waiter->action = DONE;
 		break;
@@ -198,10 +200,10 @@ void thrum__promise_drop_waiter(struct thrum_promise *waiter)
 	thrum__promise_unref(waiter);
 }
 
-/* ---- At once, or later -------------------------------------------------------------------------
- */
+/* ---- At once, or later ----------------------------------------------------------------------- */
 
-/* Without memory nothing runs. */
+/* Destroys the closure of a callback that will never run. Returns a promise that failed for lack of
+ * memory. */
 static struct thrum_promise *fail_without_memory(struct thrum_promise *promise,
 	struct closure closure)
 {
@@ -212,12 +214,12 @@ static struct thrum_promise *fail_without_memory(struct thrum_promise *promise,
 	return thrum__promise_no_memory(loop);
 }
 
-/* These are inlined, and closures given by value, so that they go from registers to where they
- * stay: a copy that is made of parts that were just stored costs a dozen cycles. */
+/* These functions are inlined and get closures by value, so that a closure goes from registers to
+ * its place. A copy made of parts that were just stored costs a dozen cycles. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* A waiter that isn't anywhere yet, with a reference for where it will be and one for the caller;
- * NULL without memory. */
+/* Returns a waiter that is in no list yet, with one reference for its future list and one for the
+ * caller; NULL without memory. */
 INLINE struct thrum_promise *new_waiter(struct thrum_site *site, const struct thrum_promise *source,
 	enum action action, enum thrum_kind kind, struct closure closure)
 {
@@ -253,7 +255,7 @@ struct thrum_promise *thrum__promise_wait_for(struct thrum_site *site,
 		*closure);
 }
 
-/* For one that has ended, when it's too deep to run at once. */
+/* Defers a callback whose source has ended while callbacks are nested too deep. */
 static struct thrum_promise *defer_new_waiter(struct thrum_site *site,
 	struct thrum_promise *promise, enum action action, enum thrum_kind kind,
 	const struct closure *closure)
@@ -269,7 +271,8 @@ static struct thrum_promise *defer_new_waiter(struct thrum_site *site,
 	return waiter;
 }
 
-/* What a finalize gives whose promise had ended and whose cleanup has begun. */
+/* Returns the promise of a finalize whose source had ended before the call and whose cleanup has
+ * begun. */
 static struct thrum_promise *finish_cleanup(struct thrum_site *site, struct thrum_promise *promise,
 	struct thrum_promise *cleanup)
 {
@@ -291,14 +294,14 @@ static struct thrum_promise *finish_cleanup(struct thrum_site *site, struct thru
 	return cleanup;
 }
 
-/*
- * A promise that a callback returned at once goes to a caller who may label it as if it was made
- * for the call. It keeps the label that it has; one that others hold too stays without.
- */
+/* Protects the label of a promise that a callback returned at once. The caller of bind gets this
+ * promise and may label it as if it was made for the call. It keeps the label that it has. One
+ * without a label gets none if somebody else holds it too. */
 static void protect_label(struct thrum_promise *handle)
 {
 	struct thrum_promise *root = thrum__promise_root(handle);
-	/* Beside the caller's: a resolver's, the group's own, or that of its source's list. */
+	/* Beside the caller's reference there may be one of a resolver, of the group itself, or of
+	 * the source's list. */
 	uint32_t others = root->action == REQUEST || root->action == GROUP || root->waiting.source;
 
 	if (root->state != PENDING || !thrum_enabled())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Cancellation, in two steps: first looks backwards for what can be cancelled, and makes it fail;
- * then callbacks run. Neither recursive nor repeated where ways meet in a group.
+ * Cancellation, in two steps. First it searches backwards for the promises that can be cancelled,
+ * and marks them as failed. Then callbacks run. The search isn't recursive, and visits a group once
+ * even if several ways lead to it.
  */
 #include "promise/core.h"
 
@@ -21,7 +22,7 @@ static void append_promise(struct promise_list *list, struct thrum_promise *prom
 	list->last = promise;
 }
 
-/* Who will end a pending promise; NULL when nobody is known. */
+/* Returns the promise whose end will end a pending root; NULL if it is unknown. */
 static struct thrum_promise *find_ender(struct thrum_promise *root)
 {
 	return root->action == MERGED ? root->active : root;
@@ -33,8 +34,8 @@ static void fail_found(struct search *search, struct thrum_promise *root)
 	append_promise(&search->canceled, thrum__promise_ref(root));
 }
 
-/* One step from a promise that is pending and who will end it; NULL at the end of the way, or at a
- * group. */
+/* Goes one step back from a pending root and the promise that will end it. Returns NULL at the end
+ * of the way and at a group. */
 static struct thrum_promise *step_to_source(struct search *search, struct thrum_promise *root,
 	struct thrum_promise *node)
 {
@@ -53,7 +54,7 @@ static struct thrum_promise *step_to_source(struct search *search, struct thrum_
 			fail_found(search, root);
 		return NULL;
 	case PROTECTED:
-		/* With the reference of its source's list. */
+		/* The reference of the source's list becomes ours. */
 		waits = node->waiting.source;
 		if (waits)
 			thrum__promise_detach(node);
@@ -71,8 +72,9 @@ static struct thrum_promise *step_to_source(struct search *search, struct thrum_
 	}
 }
 
-/* From a promise to the end of its way. A way may lead round to promises that wait for themselves:
- * one of them is marked, ever later, until it is met again (Brent's algorithm). */
+/* Goes back from a promise to the end of its way. A way may lead into a cycle of promises that wait
+ * for themselves. Brent's algorithm finds that: it marks a promise, after 1, 2, 4, ... steps, and
+ * stops when it meets the mark again. */
 static void search_from(struct search *search, struct thrum_promise *promise)
 {
 	const struct thrum_promise *mark = NULL;
@@ -91,7 +93,8 @@ static void search_from(struct search *search, struct thrum_promise *promise)
 	}
 }
 
-/* Groups that are found on the way come to the end of the list, so this goes through all. */
+/* Searches from the sources of all groups on the way. Groups found meanwhile are appended to the
+ * list, so the loop reaches them too. */
 static void search_from_groups(struct search *search)
 {
 	struct thrum_promise *group, *entry;
@@ -104,7 +107,8 @@ static void search_from_groups(struct search *search)
 		group->flags &= (uint8_t)~VISITED;
 }
 
-/* The library's own come first, for all: until then a resolver that was found must not be used. */
+/* Calls the library's own `canceled` functions for all promises first: until then a resolver of a
+ * cancelled promise must not be used. Then runs callbacks. */
 static void tell_canceled(struct search *search)
 {
 	struct thrum_promise *root, *node, *next;
@@ -156,7 +160,7 @@ void thrum__promise_cancel(struct thrum_site *place, struct thrum_promise *promi
 	if (!is_pending(promise))
 		return;
 	failure = thrum__promise_failure_plain(loop, place, THRUM_CANCELED);
-	/* Without memory it has no place. */
+	/* Without memory the failure has no place. */
 	if (failure->shown.code != THRUM_CANCELED) {
 		thrum__promise_failure_unref(loop, failure);
 		failure = thrum__promise_failure_ref(&loop->canceled_failure);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Something that may happen. */
+/* Conditions. */
 #include "promise/mutex.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,10 +29,9 @@ void thrum_condition_destroy(struct thrum_condition *condition)
 	thrum__promise_release(condition->queue.loop, condition);
 }
 
-/* ---- Waiting -----------------------------------------------------------------------------------
- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
-/* Locking again, prepared. */
+/* All that locking the mutex again needs, allocated before the mutex is unlocked. */
 struct relock {
 	struct thrum_loop *loop;
 	struct thrum_mutex *mutex;
@@ -100,7 +99,7 @@ struct thrum_promise *thrum__condition_wait(struct thrum_site *site,
 		destroy_relock(relock);
 		return signal;
 	}
-	/* The mutex is unlocked only when all is there that locking it again needs. */
+	/* The mutex is unlocked only when locking it again can no longer fail. */
 	whole = thrum__promise_finalize(site, thrum_promise_ref(signal), lock_again, relock,
 		destroy_relock);
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING)
@@ -111,8 +110,7 @@ struct thrum_promise *thrum__condition_wait(struct thrum_site *site,
 	return whole;
 }
 
-/* ---- Signals -----------------------------------------------------------------------------------
- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static void record_signal(const struct thrum__promise_wait_queue *queue)
 {
@@ -133,7 +131,7 @@ size_t thrum_condition_signal(struct thrum_condition *condition, struct thrum_va
 	return resolver ? 1 : 0;
 }
 
-/* All of a line end as `how`, which is consumed. Those that are there now: callbacks may wait
+/* Ends all waiters as `how`, which is consumed. Only those that wait now: callbacks may wait
  * again. */
 static size_t signal_all(struct thrum_condition *condition, struct thrum_promise *how)
 {
@@ -162,7 +160,8 @@ size_t thrum_condition_broadcast(struct thrum_condition *condition, struct thrum
 size_t thrum__condition_broadcast_fail(struct thrum_site *place, struct thrum_condition *condition,
 	int code, const char *format, ...)
 {
-	/* Longer than what is kept, so that it is cut where such messages are. */
+	/* It is longer than a message may be, so that the failure cuts it, as it cuts all
+	 * messages. */
 	char message[THRUM_TEXT_MAX + 8];
 	struct thrum_loop *loop;
 	va_list arguments;

@@ -41,8 +41,8 @@ enum state {
 	UNUSED, /* in the free list */
 };
 
-/* The thing that a promise does when its source ends. For one without a source it tells who will end
- * it. */
+/* The thing that a promise does when its source ends. For one without a source it tells who will
+ * end it. */
 enum action {
 	DONE,    /* nothing: it has ended, nobody can end it, or code that isn't known here will */
 	REQUEST, /* its resolver ends it */
@@ -78,8 +78,8 @@ enum flags {
 	KEPT = 4,
 	/* Its task has a label. */
 	LABELED = 8,
-	/* Its task gets no further label: a callback returned it at once, so the caller of bind, who
-	 * has it now, didn't make it. */
+	/* Its task gets no further label: a callback returned it at once, so the caller of bind,
+	 * who has it now, didn't make it. */
 	KEEPS_LABEL = 16,
 };
 
@@ -195,8 +195,7 @@ struct thrum_loop {
 	size_t handles; /* those three, and held blocks; at 0 the loop's memory is freed */
 };
 
-/* ---- loop.c ------------------------------------------------------------------------------------
- */
+/* ---- loop.c ---------------------------------------------------------------------------------- */
 
 /* Returns a promise with one reference, PENDING and DONE, whose closure is not set. NULL without
  * memory. */
@@ -224,8 +223,7 @@ static inline void thrum__promise_callback_leave(struct thrum_loop *loop)
 		thrum__promise_run_deferred(loop);
 }
 
-/* ---- promise.c ---------------------------------------------------------------------------------
- */
+/* ---- promise.c ------------------------------------------------------------------------------- */
 
 /* Returns the root, which holds the state. `find_root` is for a promise that became another; it
  * shortens the chain. */
@@ -282,8 +280,7 @@ void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failu
 void thrum__promise_dispatch(struct thrum_promise *root);
 void thrum__promise_run_waiters(struct thrum_promise *root);
 
-/* ---- failure.c ---------------------------------------------------------------------------------
- */
+/* ---- failure.c ------------------------------------------------------------------------------- */
 
 /*
  * Return a failure with one reference for the caller, and never NULL: without memory it is the
@@ -301,8 +298,7 @@ void thrum__promise_failure_unref(struct thrum_loop *loop, struct counted_failur
 /* Initializes one of the loop's own failures. */
 void thrum__promise_failure_init(struct counted_failure *failure, int code);
 
-/* ---- callback.c --------------------------------------------------------------------------------
- */
+/* ---- callback.c ------------------------------------------------------------------------------ */
 
 /* Does the action of a waiter whose source has ended. Consumes a reference to the waiter. `handle`
  * is the source or a promise that became it. */
@@ -312,19 +308,17 @@ void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promis
 struct thrum_promise *thrum__promise_wait_for(struct thrum_site *site,
 	struct thrum_promise *promise, enum action action, enum thrum_kind kind,
 	const struct closure *closure);
-/* Gives up a waiter that will never run: takes it out of its source's list and destroys its closure.
- */
+/* Gives up a waiter that will never run: takes it out of its source's list and destroys its
+ * closure. */
 void thrum__promise_drop_waiter(struct thrum_promise *waiter);
 
-/* ---- several.c ---------------------------------------------------------------------------------
- */
+/* ---- several.c ------------------------------------------------------------------------------- */
 
 /* Are `run_waiter` and `drop_waiter` for an entry. */
 void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise *handle);
 void thrum__promise_entry_drop(struct thrum_promise *entry);
 
-/* ---- cancel.c ----------------------------------------------------------------------------------
- */
+/* ---- cancel.c -------------------------------------------------------------------------------- */
 
 /* Cancels a promise on behalf of this library: the failure names no place. Borrows the promise. */
 void thrum__promise_cancel_by_library(struct thrum_promise *promise);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Messages for error codes. uv_strerror doesn't serve: for a code that libuv doesn't name it
- * allocates its answer, which nobody frees.
- */
+/* Messages for error codes. uv_strerror can't be used: for a code that libuv doesn't name it
+ * allocates the text, which nobody frees. */
 #include "promise/promise.h"
 #include <limits.h>
 #include <string.h>
 
-/* The message of a code that this version of libuv doesn't name; NULL when it has none. */
+/* Returns the message of a code that this version of libuv doesn't name; NULL if there is none. */
 static const char *system_message(int code)
 {
 	switch (code) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Why promises failed: blocks of their own, counted, as one failure goes through many promises. */
+/* Failures. Each is a block of its own that counts its references, because one failure passes
+ * through many promises. */
 #include "promise/core.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static void fill_failure(struct counted_failure *failure, int code, const struct
 	}
 }
 
-/* The loop owns one reference: these are never freed. */
+/* The loop owns the one reference, so these are never freed. */
 void thrum__promise_failure_init(struct counted_failure *failure, int code)
 {
 	fill_failure(failure, code, NULL);
@@ -55,7 +56,7 @@ struct counted_failure *thrum__promise_failure_new(struct thrum_loop *loop,
 	return new_failure_with_text(loop, place, code, text);
 }
 
-/* The shown part is the first member of one that we made. */
+/* The address that users see is that of the first member. */
 struct counted_failure *thrum__promise_failure_again(struct thrum_loop *loop,
 	const struct thrum_failure *failure)
 {

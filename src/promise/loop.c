@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Loops: memory of promises, the queue of what was too deep, pausing, and saying that we wait. */
+/* Loops: memory for promises, the deferred list, pausing, and recording when the loop waits. */
 #include "promise/core.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
 #endif
 
-/* About 32 KiB. */
+/* A slab of so many takes about 32 KiB. */
 #define SLAB_PROMISES 340
 
 struct slab {
@@ -108,7 +108,7 @@ void thrum__promise_held_end(struct thrum__promise_held *held)
 	unref_loop_memory(loop);
 }
 
-/* What of a free block stays readable: the list of free ones, and what it is. */
+/* Poisons a free block, except its link in the free list and its state. */
 static void poison_promise(struct thrum_promise *promise)
 {
 	ASAN_POISON_MEMORY_REGION(&promise->task,
@@ -121,7 +121,8 @@ static void unpoison_promise(struct thrum_promise *promise)
 	ASAN_UNPOISON_MEMORY_REGION(promise, sizeof(*promise));
 }
 
-/* The first block comes first; else memory would be used from its end. */
+/* Links the blocks in such an order that the first one is used first, so that memory is used from
+ * its beginning. */
 static bool add_slab(struct thrum_loop *loop)
 {
 	struct slab *slab = loop->memory.allocate(loop->memory.context, sizeof(*slab));
@@ -224,7 +225,7 @@ static void resume_paused(uv_idle_t *idle)
 	thrum__promise_loop_resume(loop);
 	uv_idle_stop(idle);
 	loop->paused = (struct promise_list){NULL, NULL};
-	/* Those who pause again wait for the next round. */
+	/* A promise that pauses again waits for the next turn. */
 	for (; promise; promise = next) {
 		next = promise->closure.data;
 		thrum_resolver_resolve((struct thrum_resolver *)promise, thrum_value_none());
@@ -259,8 +260,8 @@ static void record_suspend(uv_prepare_t *prepare)
 	struct thrum_loop *loop = (struct thrum_loop *)((char *)prepare -
 		offsetof(struct thrum_loop, prepare));
 
-	/* uv_backend_timeout can't be asked: it says 0 as long as a new watcher isn't known to the
-	 * kernel, and that it becomes only after this. */
+	/* uv_backend_timeout can't tell whether the loop will wait: it returns 0 as long as the
+	 * kernel doesn't know a new watcher, and libuv tells the kernel only after this. */
 	if (!thrum_enabled() || uv_is_active((uv_handle_t *)&loop->idle))
 		return;
 	loop->suspended = true;
@@ -299,10 +300,10 @@ static void init_permanent(struct thrum_loop *loop, struct thrum_promise *promis
 	promise->state = RESOLVED;
 }
 
-/* Waits for nothing to be done: what never keeps a uv loop alive. */
+/* Starts the handles of the loop. None of them keeps the uv loop alive while nothing pauses. */
 static void init_loop_handles(struct thrum_loop *loop)
 {
-	/* In libuv these can't fail. */
+	/* In libuv these calls can't fail. */
 	uv_idle_init(loop->uv, &loop->idle);
 	uv_prepare_init(loop->uv, &loop->prepare);
 	uv_check_init(loop->uv, &loop->check);
@@ -349,7 +350,8 @@ static void loop_handle_closed(uv_handle_t *handle)
 	unref_loop_memory(handle->data);
 }
 
-/* Destructors may call us: nothing runs or is freed any more while `closing`. */
+/* Destroys the value and the data of a promise. Destructors may call this library; while `closing`
+ * is set, nothing runs and nothing is freed. */
 static void destroy_content(struct thrum_promise *promise)
 {
 	if (promise->action >= BIND && promise->action <= ASYNC) {
@@ -412,8 +414,7 @@ struct uv_loop_s *thrum_loop_uv(const struct thrum_loop *loop)
 	return loop ? loop->uv : NULL;
 }
 
-/* ---- Failures that nobody handles --------------------------------------------------------------
- */
+/* ---- Failures that nobody handles ------------------------------------------------------------ */
 
 void thrum_loop_on_unhandled(struct thrum_loop *loop, thrum_unhandled *hook, void *data)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A lock that promises hold. It is handed over while it stays locked: nobody comes in between. */
+/* Mutexes. A mutex stays locked while it passes to the next waiter, so nobody can lock it in
+ * between. */
 #include "promise/mutex.h"
 
 struct thrum_mutex {
@@ -39,7 +40,7 @@ struct thrum_promise *thrum__mutex_lock(struct thrum_site *site, struct thrum_mu
 	return thrum_promise_return(mutex->queue.loop, thrum_value_none());
 }
 
-/* To the first in line, if anybody is there. */
+/* Passes the lock to the first waiter; without one, unlocks it. */
 static void hand_lock_over(struct thrum_mutex *mutex)
 {
 	struct thrum_resolver *resolver = thrum__promise_wait_queue_pop(&mutex->queue, NULL);

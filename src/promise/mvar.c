@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* A mailbox for one value. Who wants to put one into a full mailbox waits with it. */
+/* Mailboxes for one value. A promise that puts a value into a full mailbox waits together with the
+ * value. */
 #include "promise/waiters.h"
 
 struct thrum_mvar {
-	struct thrum__promise_wait_queue takers, putters; /* one of them is empty */
+	struct thrum__promise_wait_queue takers, putters; /* one of the two is empty */
 	struct thrum_value value;
 	bool is_full;
 };

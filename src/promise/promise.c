@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* One promise: references, how it ends or becomes another, and what can be seen of it. */
+/* One promise: its references, its end, becoming another, and looking at it. */
 #include "promise/core.h"
 #include <stdio.h>
 
@@ -11,7 +11,8 @@ struct thrum_promise *thrum__promise_find_root(struct thrum_promise *promise)
 
 	while (root->state == BECAME)
 		root = root->target;
-	/* Shorten the way: behind one that is freed by this, nobody comes along any more. */
+	/* Shorten the chain. Stop behind a promise that this frees: nobody reaches the rest of the
+	 * chain from here any more. */
 	while (promise->target != root) {
 		struct thrum_promise *next = promise->target;
 		bool last = next->references == 1;
@@ -25,7 +26,7 @@ struct thrum_promise *thrum__promise_find_root(struct thrum_promise *promise)
 	return root;
 }
 
-/* What a promise holds, when nobody holds it. */
+/* Releases all that a promise holds, and frees it. */
 static void release_content(struct thrum_promise *promise)
 {
 	struct thrum_promise *waiter, *root;
@@ -56,8 +57,8 @@ void thrum__promise_dispose(struct thrum_promise *promise)
 	if (loop->closing)
 		return;
 	assert(promise != &loop->nothing && promise != &loop->no_memory);
-	/* Ours: destructors may yet do things to what waits for it, which for a while refer to it.
-	 */
+	/* This reference is ours. Destructors may still act on the waiters of this promise, which
+	 * then refer to it for a while. */
 	promise->references = 1;
 	if (loop->releasing) {
 		promise->next = loop->dead;
@@ -123,13 +124,14 @@ void thrum__promise_detach(struct thrum_promise *waiter)
 
 /* ---- Endings --------------------------------------------------------------------------------- */
 
-/* Callbacks for cancellation come before all others. */
+/* Runs the callbacks of on_cancel, which come before all others. */
 static void run_cancel_callbacks(struct thrum_promise *root)
 {
 	struct thrum_promise *waiter, *next;
 	struct promise_list first = {NULL, NULL};
 
-	/* Moved to the front in their order, then run: callbacks may change the list. */
+	/* They move to a list of their own first, because callbacks may change the list of
+	 * waiters. */
 	for (waiter = root->ended.waiters.first; waiter; waiter = next) {
 		next = waiter->waiting.next;
 		if (waiter->action != ON_CANCEL)
@@ -189,15 +191,16 @@ void thrum__promise_dispatch(struct thrum_promise *root)
 		thrum__promise_run_waiters(root);
 }
 
-/* Whose promise has ended. If that is a cancellation, under way, it mustn't use the resolver, too.
- */
+/* Uses up a reference to a promise that has ended. If a cancellation that is under way ended it,
+ * that must not use the resolver too, so the action becomes DONE. */
 static void use_up_reference(struct thrum_promise *promise)
 {
 	promise->action = DONE;
 	thrum__promise_unref(promise);
 }
 
-/* Gives a reference to the root for one to the promise; NULL when the root has ended. */
+/* Turns a reference to the promise into one to its root. If the root has ended, uses the reference
+ * up and returns NULL. */
 static inline struct thrum_promise *own_root(struct thrum_promise *promise)
 {
 	struct thrum_promise *root = thrum__promise_root(promise);
@@ -261,7 +264,7 @@ void thrum__promise_settle_failure(struct thrum_promise *promise, struct counted
 	thrum__promise_dispatch(root);
 }
 
-/* Whether the one reference to `promise` that the caller knows of is the only way to the value. */
+/* Tells whether the caller's reference to `promise` is the only way to the value. */
 static bool is_unshared(const struct thrum_promise *promise)
 {
 	for (;; promise = promise->target) {
@@ -300,8 +303,8 @@ void thrum__promise_settle_as(struct thrum_promise *promise, struct thrum_promis
 	}
 }
 
-/* `inner`, for which nobody waits, is from now on the same as `root`. `was` is the part of the root
- * that followed it. */
+/* Lets `inner`, which has no waiters, become `root`. `was` is the part of the root that followed
+ * the inner one: the promise whose callback returned it. */
 static void merge_inner(struct thrum_promise *root, struct thrum_promise *was,
 	struct thrum_promise *inner)
 {
@@ -372,7 +375,7 @@ struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum
 	return promise;
 }
 
-/* Consumes the failure. */
+/* Returns a promise that has failed. Consumes the failure. */
 static struct thrum_promise *new_failed(struct thrum_loop *loop, struct counted_failure *failure)
 {
 	struct thrum_promise *promise = thrum__promise_new(loop);
@@ -475,7 +478,8 @@ thrum_task thrum_promise_task_id(const struct thrum_promise *promise)
 	return promise ? thrum__promise_root(promise)->task : THRUM_TASK_NONE;
 }
 
-/* The task of one that had ended when it was made is another's. */
+/* Returns the promise's own task. A promise that had ended when it was made has none: `task` is
+ * then the one that ran. */
 static thrum_task own_task(const struct thrum_promise *promise)
 {
 	return thrum_promise_state(promise) == THRUM_PROMISE_PENDING

@@ -84,14 +84,11 @@ static inline void thrum__promise_loop_check(const struct thrum_loop *loop)
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
-/*
- * Records that the loop no longer waits for events. libuv runs the callbacks of events before the
- * check handle that tells us that it woke up. So each callback of libuv calls this first.
- */
+/* Records that the loop no longer waits for events. libuv runs the callbacks of events before the
+ * check handle that tells us that it woke up. So each callback of libuv calls this first. */
 void thrum__promise_loop_resume(struct thrum_loop *loop);
 
-/* ---- Promises for files that build on them ----------------------------------------------------
- */
+/* ---- Promises for files that build on them --------------------------------------------------- */
 
 /*
  * Returns a pending promise of any kind, and its resolver. `label` may be NULL.
@@ -111,7 +108,8 @@ struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thr
 /* A `canceled` for promises that need nothing done, like those of thrum_promise_task. */
 void thrum__promise_canceled_nothing(struct thrum_resolver *resolver, void *data);
 
-/* Return the task of the resolver's promise, which should run while it is resolved, and its loop. */
+/* Return the task of the resolver's promise, which should run while it is resolved, and its
+ * loop. */
 thrum_task thrum__promise_resolver_task(const struct thrum_resolver *resolver);
 struct thrum_loop *thrum__promise_resolver_loop(const struct thrum_resolver *resolver);
 /* Returns the promise's loop; NULL for NULL. */
@@ -128,10 +126,10 @@ struct thrum_promise *thrum__promise_fail_code(struct thrum_site *site, struct t
 /* Tells the loop's hook about a failure that nobody handles. */
 void thrum__promise_report_unhandled(struct thrum_loop *loop, const struct thrum_failure *failure);
 
-/* ---- Tracing -----------------------------------------------------------------------------------
- */
+/* ---- Tracing --------------------------------------------------------------------------------- */
 
-/* Create a task whose place is `site`. They return NONE if `site` is NULL or nothing is recorded. */
+/* Create a task whose place is `site`. They return NONE if `site` is NULL or nothing is
+ * recorded. */
 #ifndef THRUM_DISABLED
 static inline thrum_task thrum__promise_trace_create(struct thrum_site *site, enum thrum_kind kind,
 	const char *label)

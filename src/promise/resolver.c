@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Resolvers: each is the promise that it ends, under another name. */
+/* Resolvers. A resolver is the promise that it ends, under another type. */
 #include "promise/core.h"
 
-/* ---- Making them, with their promises ----------------------------------------------------------
- */
+/* ---- Making them, with their promises -------------------------------------------------------- */
 
-/* Not inlined, so that nothing is slower while nothing is recorded. */
+/* Creates the task of a promise. It is not inlined, so that the caller is fast while nothing is
+ * recorded. */
 static __attribute__((noinline)) void trace_request(struct thrum_promise *promise,
 	struct thrum_site *site, enum thrum_kind kind, const char *label)
 {
@@ -50,8 +50,7 @@ struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_
 	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
 }
 
-/* ---- Using them up -----------------------------------------------------------------------------
- */
+/* ---- Using them up --------------------------------------------------------------------------- */
 
 static struct thrum_promise *use_resolver(struct thrum_resolver *resolver)
 {
@@ -115,7 +114,8 @@ void thrum_resolver_drop(struct thrum_resolver *resolver)
 	if (!resolver)
 		return;
 	promise = use_resolver(resolver);
-	/* Nearly always one that was cancelled: no failure is made for nothing. */
+	/* The promise has nearly always been cancelled. So no failure is allocated for that
+	 * case. */
 	thrum__promise_settle_failure(promise,
 		thrum_resolver_wanted(resolver)
 			? thrum__promise_failure_plain(promise->loop, NULL, THRUM_BROKEN)

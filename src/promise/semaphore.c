@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A number of places. One that is given back goes straight to the first that waits. */
+/* Semaphores. A place that is given back goes straight to the first waiter. */
 #include "promise/waiters.h"
 
 struct thrum_semaphore {

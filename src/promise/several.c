@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Several promises: a group is the result, and has an entry in the list of each promise that it
- * waits for. Once it has ended, its entries are gone from those lists at once, so that one that
- * lives long isn't burdened by the races that it was in.
+ * Groups: the results of join, both, choose, pick, nchoose and npick. A group has an entry in the
+ * list of each of its sources. When the group ends, its entries leave those lists at once, so that
+ * a source that lives long doesn't collect the entries of all its groups.
  */
 #include "promise/core.h"
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
 struct items {
-	struct thrum_items shown; /* first: the value's address */
+	struct thrum_items shown; /* first, because the value is its address */
 	struct thrum_loop *loop;
 	struct thrum_item item[];
 };
@@ -38,8 +38,9 @@ static struct items *new_items(struct thrum_loop *loop, size_t count)
 	return items;
 }
 
-/* The value's owner for as long as the items are there. While its source's callbacks run, that has
- * an owner more; so that the value can still be taken, it moves to a promise of its own. */
+/* Returns a promise that owns the value of `handle` for as long as the items exist. While callbacks
+ * of the source run, the source has one more reference, so its value could not be taken. Therefore
+ * the value moves to a promise of its own, if it can. */
 static struct thrum_promise *keep_value(struct thrum_promise *handle)
 {
 	struct thrum_promise *root = thrum__promise_root(handle), *owner;
@@ -90,8 +91,8 @@ static bool waits_for_all(enum group_type type)
 	return type == GROUP_JOIN || type == GROUP_BOTH;
 }
 
-/* Takes an entry out of its source's list, where it is in one; it then owns the source, or what
- * took its place. */
+/* Takes an entry out of its source's list, if it is in one. From then on the entry owns `source`,
+ * which is its source or a promise in place of it. */
 static void keep_source(struct thrum_promise *entry, struct thrum_promise *source)
 {
 	if (entry->waiting.source)
@@ -105,7 +106,7 @@ static bool entry_is_waiting(const struct thrum_promise *entry)
 	return !(entry->flags & KEPT) && entry->waiting.source;
 }
 
-/* Takes the entries from a group, which from now on nothing ends but who calls this. */
+/* Takes the entries from a group. From then on only the caller can end the group. */
 static struct thrum_promise *close_group(struct thrum_promise *owner)
 {
 	struct thrum_promise *entries = owner->group.entries;
@@ -115,8 +116,9 @@ static struct thrum_promise *close_group(struct thrum_promise *owner)
 	return entries;
 }
 
-/* Gives a source back that no entry waits for any more. One that only shields its own source and
- * was made for the group mustn't wait on for nobody: that may live long, and be in many races. */
+/* Gives back a source that no entry waits for. A protected or no_cancel promise that was made for
+ * the group alone stops waiting for its own source, which may live long and take part in many
+ * groups. */
 static void release_source(struct thrum_promise *source)
 {
 	if ((source->action == NO_CANCEL || source->action == PROTECTED) &&
@@ -142,7 +144,8 @@ static void free_entries(struct thrum_promise *entry)
 	}
 }
 
-/* The items of those that have ended, as the end of the group. */
+/* Ends the group with the items of the sources that have ended, or as the first of these that
+ * failed. */
 static void settle_with_items(struct thrum_promise *owner, struct thrum_promise *entries)
 {
 	struct thrum_loop *loop = owner->loop;
@@ -173,7 +176,7 @@ static void settle_with_items(struct thrum_promise *owner, struct thrum_promise 
 	thrum__promise_settle_value(owner, items_value(items));
 }
 
-/* All have ended. */
+/* Ends a group whose sources have all ended. */
 static void end_when_all_ended(struct thrum_promise *owner)
 {
 	struct thrum_promise *failed = owner->group.failed;
@@ -194,8 +197,8 @@ static void end_when_all_ended(struct thrum_promise *owner)
 	free_entries(entries);
 }
 
-/* Owns the sources of all that still wait, and then cancels those: callbacks may do anything, as
- * the group has been closed. */
+/* Cancels the sources that are still pending. First the entries own them, because callbacks may do
+ * anything; the group has been closed before. */
 static void cancel_losers(struct thrum_promise *entries)
 {
 	struct thrum_promise *entry;
@@ -208,8 +211,9 @@ static void cancel_losers(struct thrum_promise *entries)
 			thrum__promise_cancel_by_library(entry->waiting.source);
 }
 
-/* What else has ended by now, and whose callbacks are only queued, counts too. What cancellation
- * ends doesn't: so the result is made before, and given after it. */
+/* Ends a group with items. Sources that have ended by now count too, also those whose callbacks are
+ * only deferred. Those that cancelling ends don't count, so the items are collected before, and the
+ * group ends after it. */
 static void end_with_items(struct thrum_promise *owner, struct thrum_promise *entries, bool cancels)
 {
 	struct thrum_promise *result = thrum__promise_new(owner->loop), *entry;
@@ -227,8 +231,8 @@ static void end_with_items(struct thrum_promise *owner, struct thrum_promise *en
 	thrum__promise_unref(result);
 }
 
-/* The first has ended, as `handle`. The entries go first: what waits for the group may end the
- * others at once. */
+/* Ends a group whose first source has ended, as `handle`. The entries go first, because the waiters
+ * of the group may end the other sources at once. */
 static void end_with_first(struct thrum_promise *owner, struct thrum_promise *handle)
 {
 	enum group_type type = (enum group_type)owner->group.type;
@@ -298,7 +302,7 @@ static void unref_promises(struct thrum_promise *const *promises, size_t count)
 		thrum_promise_unref(promises[i]);
 }
 
-/* Entries for all, in their order; NULL without memory. */
+/* Returns the entries of a group in the order of the array; NULL without memory. */
 static struct thrum_promise *new_entries(struct thrum_promise *owner, size_t count)
 {
 	struct thrum_promise *entries = NULL, *entry;
@@ -318,8 +322,9 @@ static struct thrum_promise *new_entries(struct thrum_promise *owner, size_t cou
 	return entries;
 }
 
-/* What the group's task waits for. The first comes last: that is what a recording remembers when it
- * has forgotten the rest, and who writes an array begins with what matters. */
+/* Records the promises that the group's task waits for. The first of the array comes last: a
+ * recording that has forgotten the rest remembers this one, and authors put the important promise
+ * first. */
 static void trace_waits(struct thrum_site *site, struct thrum_promise *owner,
 	struct thrum_promise *const *promises, size_t count, enum thrum_kind kind)
 {
@@ -336,7 +341,7 @@ static void trace_waits(struct thrum_site *site, struct thrum_promise *owner,
 	}
 }
 
-/* At least one is pending, or there is none. */
+/* Returns a group. At least one of its sources is pending, or there is none. */
 static struct thrum_promise *new_group(struct thrum_site *site, struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count, enum group_type type,
 	enum thrum_kind kind)
@@ -373,13 +378,15 @@ static struct thrum_promise *new_group(struct thrum_site *site, struct thrum_loo
 			owner->group.failed = thrum__promise_ref(root);
 		keep_source(entry, thrum__promise_ref(root));
 	}
-	/* One for itself; only now, as a promise that nobody can end may go with its reference. */
+	/* The group's own reference, taken before the sources are given back: a promise that nobody
+	 * can end may be freed with its last reference, and its entry with it. */
 	thrum__promise_ref(owner);
 	unref_promises(promises, count);
 	return owner;
 }
 
-/* The first of the array that failed, else the first that has ended, or `count`. */
+/* Returns the index of the first of the array that failed, else of the first that has ended, else
+ * `count`. Stores the number of pending ones. */
 static size_t find_ended(struct thrum_loop *loop, struct thrum_promise *const *promises,
 	size_t count, size_t *pending)
 {
@@ -399,7 +406,7 @@ static size_t find_ended(struct thrum_loop *loop, struct thrum_promise *const *p
 	return first;
 }
 
-/* The items of those that have ended, none of which failed. */
+/* Returns a promise with the items of those that have ended, none of which failed. */
 static struct thrum_promise *return_items(struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count)
 {
@@ -414,7 +421,8 @@ static struct thrum_promise *return_items(struct thrum_loop *loop,
 	return thrum_promise_return(loop, items_value(items));
 }
 
-/* What needs no group, as enough have ended. */
+/* Returns the result when enough sources have ended, so that no group is needed. Consumes the
+ * promises. */
 static struct thrum_promise *ended_group(struct thrum_loop *loop,
 	struct thrum_promise *const *promises, size_t count, size_t first, enum group_type type)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A bounded queue. What is in it, who waits for room with a value, and who waits for values. */
+/* Streams: bounded queues. A stream has a queue of values, one of writers that wait for room, each
+ * with its value, and one of readers. */
 #include "promise/waiters.h"
 
 struct thrum_stream {
@@ -36,8 +37,7 @@ void thrum_stream_destroy(struct thrum_stream *stream)
 	thrum__promise_release(stream->values.loop, stream);
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static bool stream_has_room(const struct thrum_stream *stream)
 {
@@ -92,17 +92,17 @@ void thrum_stream_close(struct thrum_stream *stream)
 	if (!stream || stream->is_closed)
 		return;
 	stream->is_closed = true;
-	/* Callbacks may destroy the stream. */
+	/* The readers move out first, because their callbacks may destroy the stream. */
 	thrum__promise_wait_queue_init(&readers, stream->values.loop, stream->values.task);
 	thrum__promise_wait_queue_move(&stream->readers, &readers);
 	while ((resolver = thrum__promise_wait_queue_pop(&readers, NULL)))
 		thrum_resolver_resolve(resolver, thrum_value_none());
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The first that waits for room, if there is some: its value moves over with its place in line. */
+/* Moves the value of the first writer, if there is one, to the queue of values, in the same waiter.
+ * Returns the resolver of the writer, or NULL. */
 static struct thrum_resolver *admit_writer(struct thrum_stream *stream)
 {
 	struct thrum__promise_waiter *writer = stream->writers.first;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Scopes. A switch counts what hasn't ended: children, hooks under way, and itself while it is on.
- * When nothing is left it has been turned off; its memory goes when it was destroyed, too.
- */
+/* Switches. A switch counts everything in it that hasn't ended: children, hooks that have been
+ * called, and itself while it is on. At a count of 0 it has been turned off. Its memory is freed
+ * when it has been destroyed as well. */
 #include "promise/promise.h"
 
 struct scope_entry {
 	struct thrum_switch *scope;
-	struct scope_entry *next, *previous, **list; /* list: NULL when in none */
-	struct thrum_promise *promise;               /* of a hook: once it has begun */
+	struct scope_entry *next, *previous, **list; /* list: NULL while it is in none */
+	struct thrum_promise *promise;               /* of a hook: set when it was called */
 	thrum_begin *hook;
 	void *data;
 	thrum_destroy *destroy;
@@ -20,7 +19,7 @@ struct thrum_switch {
 	struct scope_entry *children, *hooks; /* the last one first */
 	size_t remaining;
 	bool is_on, destroyed;
-	struct thrum_promise *off; /* once it is turned off */
+	struct thrum_promise *off; /* set when the switch is turned off */
 	struct thrum_resolver *resolver;
 	struct thrum_promise *failed; /* the first hook that failed */
 };
@@ -44,8 +43,7 @@ bool thrum_switch_is_on(const struct thrum_switch *scope)
 	return scope && scope->is_on;
 }
 
-/* ---- Entries -----------------------------------------------------------------------------------
- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static void link_entry(struct scope_entry *entry, struct scope_entry **list)
 {
@@ -102,7 +100,7 @@ static void do_nothing(struct thrum_loop *loop, void *data)
 {
 }
 
-/* What an entry stands for has ended; or nobody will ever know. */
+/* Runs when an entry's promise has ended, and also when it is freed while it is pending. */
 static void entry_ended(void *data)
 {
 	struct scope_entry *entry = data;
@@ -119,7 +117,8 @@ static void entry_ended(void *data)
 	count_down(scope);
 }
 
-/* Counts the entry until its promise ends. False when there is no memory to learn of that. */
+/* Counts the entry until its promise ends. Returns false if there is no memory to be told of that
+ * end. */
 static bool watch_entry(struct scope_entry *entry, struct thrum_promise *promise)
 {
 	struct thrum_switch *scope = entry->scope;
@@ -132,8 +131,7 @@ static bool watch_entry(struct scope_entry *entry, struct thrum_promise *promise
 		thrum_promise_state(promise) != THRUM_PROMISE_PENDING;
 }
 
-/* ---- Adding ------------------------------------------------------------------------------------
- */
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 static struct scope_entry *add_entry(struct thrum_switch *scope, struct scope_entry **list)
 {
@@ -178,8 +176,7 @@ void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begin *hook, void *
 		destroy(data);
 }
 
-/* ---- Turning off -------------------------------------------------------------------------------
- */
+/* ---- Turning off ----------------------------------------------------------------------------- */
 
 static void begin_hook(struct scope_entry *entry)
 {
@@ -240,8 +237,7 @@ void thrum_switch_destroy(struct thrum_switch *scope)
 	free_scope_if_done(scope);
 }
 
-/* ---- With --------------------------------------------------------------------------------------
- */
+/* ---- With ------------------------------------------------------------------------------------ */
 
 struct scope_run {
 	struct thrum_switch *scope;
@@ -260,7 +256,7 @@ static struct thrum_promise *end_scope(struct thrum_loop *loop, void *data)
 	struct scope_run *run = data;
 	struct thrum_promise *off = thrum__switch_off(run->site, run->scope);
 
-	/* The body's own failure comes first. */
+	/* The failure of the body comes before that of turning off. */
 	if (thrum_promise_state(run->body) == THRUM_PROMISE_FAILED)
 		off = thrum__promise_catch(NULL, off, forget_failure, NULL, NULL);
 	return off;
@@ -291,7 +287,7 @@ static struct scope_run *create_scope_run(struct thrum_site *site, struct thrum_
 	return NULL;
 }
 
-/* The end stands before the body begins. */
+/* Attaches the end of the scope before it calls the body, so that the end needs no memory later. */
 static struct thrum_promise *begin_body(struct thrum_site *site, struct scope_run *run,
 	thrum_switch_body *body, void *data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names of addresses. */
+/* Addresses: their names, and looking them up. */
 #include "promise/uv_address.h"
 #include <netdb.h>
 #include <stdio.h>
@@ -23,8 +23,7 @@ void thrum__promise_address_name(const struct sockaddr *address, char *name, siz
 	}
 }
 
-/* ---- Finding them ------------------------------------------------------------------------------
- */
+/* ---- Finding them ---------------------------------------------------------------------------- */
 
 struct lookup {
 	struct thrum__promise_held held;
@@ -35,7 +34,7 @@ static void lookup_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct lookup *lookup = data;
 
-	/* The resolver is used up when libuv is done. */
+	/* lookup_done uses the resolver up, also after a cancellation. */
 	uv_cancel((uv_req_t *)&lookup->request);
 }
 

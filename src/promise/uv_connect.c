@@ -8,7 +8,7 @@ struct connecting {
 	struct thrum_connection *connection;
 };
 
-/* Closing makes libuv give the request back. */
+/* Closing the connection makes libuv give the request back. */
 static void connect_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct connecting *connecting = data;
@@ -33,7 +33,8 @@ static void connect_done(uv_connect_t *request, int status)
 	thrum__promise_uv_end(&connecting->held, status, value);
 }
 
-/* A connection and a promise for it; NULL: `promise` has failed. */
+/* Makes a connection and the promise for it. Returns NULL if that failed; `promise` has then
+ * failed too. */
 static struct connecting *begin_connect(struct thrum_site *site, struct thrum_loop *loop,
 	bool is_pipe, const char *label, struct thrum_promise **promise)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Open files. A file is closed after what is under way; until libuv has done so its block stays. */
+/* Open files. A file is closed when its operations have ended. Its block stays until libuv has
+ * closed it. */
 #include "promise/uv_glue.h"
 #include <string.h>
 
 struct thrum_file {
-	struct thrum__promise_held held; /* its resolver: of who closed it */
+	struct thrum__promise_held held; /* its resolver ends the promise of the close */
 	uv_fs_t closing;
 	uv_file fd; /* -1: not open */
 	size_t under_way;
@@ -13,19 +14,18 @@ struct thrum_file {
 	char path[];
 };
 
-/* One thing done to a file. */
+/* One operation on a file. */
 struct operation {
 	struct thrum__promise_held held;
 	uv_fs_t fs;
 	struct thrum_file *file;
-	struct thrum_value value; /* what is written, or read into */
-	char *at;                 /* the rest of what is written */
+	struct thrum_value value; /* the bytes to write, or room to read into */
+	char *at;                 /* the bytes that are still to be written */
 	size_t left;
 	int64_t offset;
 };
 
-/* ---- Closing -----------------------------------------------------------------------------------
- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 static void file_closed(uv_fs_t *fs)
 {
@@ -46,7 +46,7 @@ static void close_file_if_idle(struct thrum_file *file)
 	}
 	thrum_task_resolve(file->task);
 	file->closing.data = file;
-	/* Fails only without a request. */
+	/* This fails only without a request. */
 	uv_fs_close(thrum_loop_uv(file->held.loop), &file->closing, file->fd, file_closed);
 }
 
@@ -80,18 +80,18 @@ struct thrum_promise *thrum__file_close(struct thrum_site *site, struct thrum_fi
 	return promise;
 }
 
-/* ---- Operations --------------------------------------------------------------------------------
- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 static void operation_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct operation *operation = data;
 
-	/* Refused when it has begun. The resolver is used up when libuv is done. */
+	/* libuv refuses this if the operation has begun. end_operation uses the resolver up in
+	 * either case. */
 	uv_cancel((uv_req_t *)&operation->fs);
 }
 
-/* NULL: `promise` has failed. */
+/* Returns NULL if it failed; `promise` has then failed too. */
 static struct operation *begin_operation(struct thrum_site *site, struct thrum_file *file,
 	const char *what, struct thrum_promise **promise)
 {
@@ -120,7 +120,7 @@ static struct operation *begin_operation(struct thrum_site *site, struct thrum_f
 	return operation;
 }
 
-/* A negative result is a failure. Consumes the value. */
+/* Ends an operation. A negative result is a failure. Consumes the value. */
 static void end_operation(struct operation *operation, ssize_t result, struct thrum_value value)
 {
 	struct thrum_file *file = operation->file;
@@ -132,7 +132,7 @@ static void end_operation(struct operation *operation, ssize_t result, struct th
 	thrum__promise_uv_end(&operation->held, result < 0 ? (int)result : 0, value);
 }
 
-/* What libuv says when it didn't begin. */
+/* Ends the operation if libuv's code says that it didn't begin. Returns the promise. */
 static struct thrum_promise *operation_began(struct operation *operation,
 	struct thrum_promise *promise, int code)
 {
@@ -141,8 +141,7 @@ static struct thrum_promise *operation_began(struct operation *operation,
 	return promise;
 }
 
-/* ---- Opening -----------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void file_opened(uv_fs_t *fs)
 {
@@ -155,7 +154,7 @@ static void file_opened(uv_fs_t *fs)
 	thrum__promise_loop_resume(file->held.loop);
 	file->fd = fs->result < 0 ? -1 : (uv_file)fs->result;
 	if (file->fd < 0) {
-		/* The file ends with the operation. */
+		/* The file ends together with the operation. */
 		file->is_closing = true;
 		value = thrum_value_none();
 	} else if (thrum_resolver_wanted(operation->held.resolver)) {
@@ -193,8 +192,7 @@ struct thrum_promise *thrum__file_open(struct thrum_site *site, struct thrum_loo
 	return operation_began(operation, promise, code);
 }
 
-/* ---- Reading, writing --------------------------------------------------------------------------
- */
+/* ---- Reading, writing ------------------------------------------------------------------------ */
 
 static void file_read_done(uv_fs_t *fs)
 {
@@ -253,7 +251,7 @@ static void file_write_done(uv_fs_t *fs)
 
 	thrum__promise_loop_resume(operation->held.loop);
 	if (result == 0)
-		result = -EIO; /* else we would try for ever */
+		result = -EIO; /* else it would be tried for ever */
 	if (result > 0 && (size_t)result < operation->left &&
 		thrum_resolver_wanted(operation->held.resolver)) {
 		operation->at += result;

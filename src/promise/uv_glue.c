@@ -4,8 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- Beginnings and ends -----------------------------------------------------------------------
- */
+/* ---- Beginnings and ends --------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__promise_uv_begin(struct thrum__promise_held *held,
 	struct thrum_site *site, enum thrum_kind kind, const char *label,
@@ -99,8 +98,7 @@ const char *thrum__promise_uv_label(char *buffer, size_t size, const char *forma
 	return buffer;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 struct owned_block {
 	void (*release)(void *context, void *memory);

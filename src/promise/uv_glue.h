@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The parts that all files around libuv share: beginning and ending an operation of libuv, labels,
- * and values that libuv's results are copied to.
- */
+/* The parts that all files around libuv share: beginning and ending an operation of libuv, labels,
+ * and values that libuv's results are copied to. */
 #ifndef PROMISE_UV_GLUE_H
 #define PROMISE_UV_GLUE_H
 
@@ -17,14 +15,13 @@ struct thrum_promise *thrum__promise_uv_begin(struct thrum__promise_held *held,
 	struct thrum_site *site, enum thrum_kind kind, const char *label,
 	thrum__promise_canceled *canceled, bool *began);
 
-/* For an operation that libuv refused: fails the promise, ends the block and returns the promise. */
+/* For an operation that libuv refused: fails the promise, ends the block and returns the
+ * promise. */
 struct thrum_promise *thrum__promise_uv_refused(struct thrum__promise_held *held,
 	struct thrum_promise *promise, int code);
 
-/*
- * End the promise of a resolver while its task runs, and set *resolver to NULL. If *resolver is
- * NULL already, they only destroy the value. `site` is the place that the failure names.
- */
+/* End the promise of a resolver while its task runs, and set *resolver to NULL. If *resolver is
+ * NULL already, they only destroy the value. `site` is the place that the failure names. */
 void thrum__promise_uv_resolve(struct thrum_resolver **resolver, struct thrum_value value);
 void thrum__promise_uv_fail(struct thrum_resolver **resolver, struct thrum_site *site, int code);
 
@@ -47,8 +44,8 @@ const char *thrum__promise_uv_label(char *buffer, size_t size, const char *forma
 /* Room for any label. */
 #define THRUM__PROMISE_LABEL_SIZE (THRUM_TEXT_MAX + 2)
 
-/* Allocates the zeroed memory of a promise's value, which may outlive the loop; NULL without memory.
- */
+/* Allocates the zeroed memory of a promise's value, which may outlive the loop; NULL without
+ * memory. */
 void *thrum__promise_owned_create(struct thrum_loop *loop, size_t size);
 void thrum__promise_owned_destroy(void *data);
 static inline struct thrum_value thrum__promise_owned_value(void *data)
@@ -56,7 +53,8 @@ static inline struct thrum_value thrum__promise_owned_value(void *data)
 	return thrum_value_own(data, thrum__promise_owned_destroy);
 }
 
-/* Allocates such memory for a struct thrum_bytes with room for `size` bytes; NULL without memory. */
+/* Allocates such memory for a struct thrum_bytes with room for `size` bytes; NULL without
+ * memory. */
 struct thrum_bytes *thrum__promise_bytes_create(struct thrum_loop *loop, size_t size);
 
 #endif

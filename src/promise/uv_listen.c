@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Listening and accepting. A connection that nobody waits for stays in libuv until somebody does.
- */
+/* Listening and accepting. A connection that nobody accepts waits inside libuv. */
 #include "promise/uv_stream.h"
 #include <stdio.h>
 
 struct thrum_listener {
-	struct thrum__promise_held held; /* its resolver: of who closed it */
+	struct thrum__promise_held held; /* its resolver ends the promise of the close */
 	union thrum__promise_socket uv;
 	bool is_pipe, has_next;
 	struct thrum__promise_wait_queue accepters;
-	char label[THRUM__PROMISE_LABEL_SIZE]; /* of an accept, when recording */
+	char label
+		[THRUM__PROMISE_LABEL_SIZE]; /* of a promise from accept, made only when recording */
 };
 
 static void stop_listener(struct thrum__promise_held *held)
@@ -20,8 +20,7 @@ static void stop_listener(struct thrum__promise_held *held)
 	thrum__promise_wait_queue_close(&listener->accepters, -ECANCELED);
 }
 
-/* ---- Accepting ---------------------------------------------------------------------------------
- */
+/* ---- Accepting ------------------------------------------------------------------------------- */
 
 static int accept_connection(struct thrum_listener *listener, struct thrum_site *site,
 	struct thrum_value *value)
@@ -92,8 +91,7 @@ struct thrum_promise *thrum__listener_accept(struct thrum_site *site,
 			 : thrum__promise_fail_code(site, listener->held.loop, code);
 }
 
-/* ---- Listening ---------------------------------------------------------------------------------
- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 static int create_listener(struct thrum_site *site, struct thrum_loop *loop, bool is_pipe,
 	struct thrum_listener **made)
@@ -115,7 +113,7 @@ static int create_listener(struct thrum_site *site, struct thrum_loop *loop, boo
 	return code;
 }
 
-/* It is bound: listens, under a name. */
+/* Makes a bound socket listen, and gives it a task with the name. */
 static int begin_listening(struct thrum_listener *listener, int backlog, const char *name)
 {
 	char label[THRUM__PROMISE_LABEL_SIZE];
@@ -149,7 +147,7 @@ static int listen_tcp(struct thrum_listener *listener, const struct sockaddr *ad
 
 	if (code != 0)
 		return code;
-	/* With the port that it was given, if it was to be any. */
+	/* The name has the port that the system chose, if the caller asked for any. */
 	if (thrum_enabled() && get_bound_address(listener, &bound))
 		thrum__promise_address_name((struct sockaddr *)&bound, name, sizeof(name));
 	return begin_listening(listener, backlog, name);
@@ -195,8 +193,7 @@ int thrum__pipe_listen(struct thrum_site *site, struct thrum_loop *loop, const c
 		code == 0 ? begin_listening(listener, backlog, path) : code, made);
 }
 
-/* ---- Listeners ---------------------------------------------------------------------------------
- */
+/* ---- Listeners ------------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__listener_close(struct thrum_site *site,
 	struct thrum_listener *listener)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Files by their paths: what they are, and all that is in them. */
+/* Files by their paths: their attributes, and loading their whole content. */
 #include "promise/uv_glue.h"
 #include <fcntl.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 struct path_request {
 	struct thrum__promise_held held;
 	uv_fs_t fs;
-	/* Of what is loaded: */
+	/* These are for loading: */
 	uv_file fd;
 	int code;
-	struct thrum_bytes *bytes; /* its size: what there is room for */
+	struct thrum_bytes *bytes; /* its size is the room that it has */
 	size_t size;
 };
 
-/* What closes a file mustn't be cancelled. The resolver is used up when libuv is done. */
+/* Cancels a step, but never the one that closes a file. The last step uses the resolver up. */
 static void path_request_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct path_request *request = data;
@@ -46,8 +46,7 @@ static struct path_request *begin_path_request(struct thrum_site *site, struct t
 	return request;
 }
 
-/* ---- What they are -----------------------------------------------------------------------------
- */
+/* ---- What they are --------------------------------------------------------------------------- */
 
 static void stat_done(uv_fs_t *fs)
 {
@@ -80,10 +79,9 @@ struct thrum_promise *thrum__file_stat(struct thrum_site *site, struct thrum_loo
 	return code == 0 ? promise : thrum__promise_uv_refused(&request->held, promise, code);
 }
 
-/* ---- What is in them ---------------------------------------------------------------------------
- */
+/* ---- What is in them ------------------------------------------------------------------------- */
 
-/* What a file says of its size is a hint: in /proc it is 0. */
+/* The size that a file reports is only a hint: in /proc it is 0. */
 #define ROOM_MIN ((uint64_t)4096)
 #define ROOM_FIRST_MAX ((uint64_t)16 << 20)
 
@@ -116,7 +114,7 @@ static void end_load(struct path_request *request)
 	thrum__promise_uv_end(&request->held, request->code, value);
 }
 
-/* What a step brought; whether there may be more. */
+/* Takes in the result of a step of loading. Returns whether there may be more to read. */
 static bool take_load_step(struct path_request *request, uv_fs_type step, ssize_t result,
 	uint64_t room)
 {
@@ -143,7 +141,7 @@ static int read_more(struct path_request *request, uv_fs_cb then)
 		-1, then);
 }
 
-/* After each step the next; once the file is open, the last one closes it. */
+/* Runs after each step and begins the next one. The last one closes the file, if it was opened. */
 static void load_next_step(uv_fs_t *fs)
 {
 	struct path_request *request = fs->data;

@@ -39,8 +39,8 @@ static void resolve_with_exit(const struct thrum_process *process, struct thrum_
 		thrum__promise_uv_fail(&resolver, NULL, -ENOMEM);
 }
 
-/* Callbacks may destroy the process: it is there until its handle is closed, its line then empty.
- */
+/* Callbacks may destroy the process. Its block stays until its handle is closed, and its queue is
+ * then empty. */
 static void process_exited(uv_process_t *handle, int64_t status, int signal)
 {
 	struct thrum_process *process = handle->data;

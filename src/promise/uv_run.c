@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Running a loop until something has happened. */
+/* Running a loop until a promise has ended. */
 #include "promise/promise.h"
 
 int thrum_promise_run(struct thrum_promise *promise)

@@ -3,8 +3,7 @@
 #include "promise/uv_stream.h"
 #include <string.h>
 
-/* ---- Making them -------------------------------------------------------------------------------
- */
+/* ---- Making them ----------------------------------------------------------------------------- */
 
 int thrum__promise_socket_init(union thrum__promise_socket *uv, struct thrum__promise_held *held,
 	bool is_pipe)
@@ -21,7 +20,7 @@ bool thrum__promise_pipe_path_fits(const char *path)
 	return strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
-/* Who reads is told; who writes is told by libuv. */
+/* Closes the socket. The promise of a read fails here; libuv ends the writes. */
 static void stop_connection(struct thrum__promise_held *held)
 {
 	struct thrum_connection *connection = (struct thrum_connection *)held;
@@ -48,7 +47,8 @@ int thrum__promise_connection_create(struct thrum_loop *loop, bool is_pipe,
 	return 0;
 }
 
-/* Who is at the other end; for a pipe that was accepted, which has no name there, at this one. */
+/* Finds the name of the peer. A pipe that was accepted has no name at the other end; it gets the
+ * one of this end. */
 static void find_peer(struct thrum_connection *connection)
 {
 	struct sockaddr_storage peer;
@@ -69,11 +69,12 @@ static void find_peer(struct thrum_connection *connection)
 	}
 }
 
-/* Room for one word and a peer's name. */
+/* Room for one word and the name of a peer. */
 #define PEER_LABEL_SIZE (THRUM__PROMISE_PEER_SIZE + 16)
 
-/* Makes the label `read 127.0.0.1:80`, only when recording; else returns NULL. Asks the system for
- * the name once for each connection, and copies it without printf: this comes with each read. */
+/* Returns a label such as `read 127.0.0.1:80`, or NULL while nothing is recorded. It runs with each
+ * read, so it asks the system for the name only once in each connection, and copies it without
+ * printf. */
 static const char *label_with_peer(struct thrum_connection *connection, const char *word,
 	char label[PEER_LABEL_SIZE])
 {
@@ -112,14 +113,11 @@ static bool connection_is_closing(const struct thrum_connection *connection)
 	return uv_is_closing(&connection->uv.handle);
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-/*
- * Libuv goes on reading while nobody does, as stopping and starting cost system calls: only when
- * something comes then, which stays in the kernel, it is stopped. Meanwhile the handle doesn't keep
- * the loop alive.
- */
+/* Libuv goes on reading while no read is under way, because stopping and starting cost system
+ * calls. Only when bytes come then, which stay in the kernel, does this stop it. Meanwhile the
+ * handle doesn't keep the loop alive. */
 static void stop_reading(struct thrum_connection *connection)
 {
 	connection->is_reading = false;
@@ -135,7 +133,8 @@ static void read_canceled(struct thrum_resolver *resolver, void *data)
 	thrum_resolver_drop(resolver);
 }
 
-/* On Unix libuv reads and calls us before it does anything else: all can share a buffer. */
+/* On Unix libuv reads and calls us before it does anything else, so all connections share one
+ * buffer. */
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct thrum_connection *connection = handle->data;
@@ -145,7 +144,7 @@ static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 	buffer->len = buffer->base ? THRUM__PROMISE_BUFFER_SIZE : 0;
 }
 
-/* The reader is told how many bytes came, or 0 for the end, or a code. */
+/* Ends the read: with so many bytes, with the end of the input for 0, or with a code. */
 static void end_read(struct thrum_connection *connection, ssize_t size, const char *from)
 {
 	struct thrum_bytes *bytes = NULL;
@@ -207,8 +206,7 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
 	return promise;
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct writing {
 	struct thrum__promise_held held;
@@ -219,7 +217,7 @@ struct writing {
 	struct thrum_value value;
 };
 
-/* Destroys the value before callbacks run: they may write again. */
+/* Destroys the value before callbacks run, which may write again. */
 static void end_writing(struct writing *writing, int status)
 {
 	thrum_value_destroy(writing->value);
@@ -236,7 +234,8 @@ static void shutdown_done(uv_shutdown_t *request, int status)
 	end_writing(request->data, status);
 }
 
-/* Something that libuv does in order. Consumes the value. NULL: `promise` has failed. */
+/* Begins a write or a shutdown, which libuv does in order. Consumes the value. Returns NULL if that
+ * failed; `promise` has then failed too. */
 static struct writing *begin_writing(struct thrum_site *site, struct thrum_connection *connection,
 	const char *word, struct thrum_value value, struct thrum_promise **promise)
 {
@@ -304,8 +303,7 @@ struct thrum_promise *thrum__connection_shutdown(struct thrum_site *site,
 	return promise;
 }
 
-/* ---- Closing -----------------------------------------------------------------------------------
- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__connection_close(struct thrum_site *site,
 	struct thrum_connection *connection)

@@ -46,7 +46,8 @@ static struct thrum_promise *begin_sleep(struct thrum_site *site, struct thrum_l
 		return promise;
 	thrum_task_due(thrum_promise_task_id(promise),
 		milliseconds < INT64_MAX / 1000000 ? (int64_t)milliseconds * 1000000 : INT64_MAX);
-	/* In libuv neither can fail. Its own time is that of the last look at the clock. */
+	/* In libuv neither call can fail. Its own time is that of its last look at the clock, so it
+	 * looks again. */
 	uv_timer_init(thrum_loop_uv(loop), &sleeper->timer);
 	sleeper->timer.data = sleeper;
 	uv_update_time(thrum_loop_uv(loop));
@@ -64,7 +65,7 @@ struct thrum_promise *thrum__sleep(struct thrum_site *site, struct thrum_loop *l
 		milliseconds);
 }
 
-/* The data is the call's site, which is never freed. */
+/* `data` is the call's site, which is never freed. */
 static struct thrum_promise *fail_timed_out(struct thrum_loop *loop, void *value, void *data)
 {
 	return thrum__promise_fail_code(data, loop, -ETIMEDOUT);

@@ -17,11 +17,12 @@ static void work_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct job *job = data;
 
-	/* Refused when the work has begun. The resolver is used up when libuv is done. */
+	/* libuv refuses this if the work has begun. work_done uses the resolver up in either
+	 * case. */
 	uv_cancel((uv_req_t *)&job->request);
 }
 
-/* In a thread of the pool. */
+/* Runs in a thread of the pool. */
 static void run_work(uv_work_t *request)
 {
 	struct job *job = request->data;
@@ -62,7 +63,7 @@ struct thrum_promise *thrum__work(struct thrum_site *site, struct thrum_loop *lo
 	job->data = data;
 	job->destroy = destroy;
 	job->request.data = job;
-	/* Fails only without a function. */
+	/* This fails only without a function. */
 	uv_queue_work(thrum_loop_uv(loop), &job->request, run_work, work_done);
 	return promise;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Lines of waiters, and holding something while something else is done. */
+/* Wait queues; and holding a thing, such as a lock, while an operation runs. */
 #include "promise/waiters.h"
 
-/* ---- Lines -------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 void thrum__promise_wait_queue_append(struct thrum__promise_wait_queue *queue,
 	struct thrum__promise_waiter *waiter)
@@ -150,8 +149,7 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 	}
 }
 
-/* ---- With --------------------------------------------------------------------------------------
- */
+/* ---- With ------------------------------------------------------------------------------------ */
 
 struct holding {
 	struct thrum_loop *loop;
@@ -184,7 +182,8 @@ static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
-/* What gives the thing back stands before anything begins: from then on nothing needs memory. */
+/* Attaches the release of the thing before it calls `begin`, so that releasing needs no memory
+ * later. */
 static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value, void *data)
 {
 	struct holding *holding = data;
@@ -207,7 +206,7 @@ static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value,
 	return whole;
 }
 
-/* Of what was not begun. */
+/* Releases the thing, or stops waiting for it, when nothing was begun. */
 static void give_up_acquired(struct thrum_promise *acquired, void (*release)(void *thing),
 	void *thing)
 {

@@ -42,10 +42,8 @@ struct thrum_promise *thrum__promise_wait_queue_join(struct thrum_site *site,
 	struct thrum__promise_wait_queue *queue, enum thrum_kind kind, const char *label,
 	struct thrum_value value);
 
-/*
- * Does the same in two steps: `create` may fail, and then sets `waiter` to NULL; `append` can't.
- * The promise can't be cancelled. `remove` takes the waiter out again and doesn't free it.
- */
+/* Does the same in two steps: `create` may fail, and then sets `waiter` to NULL; `append` can't.
+ * The promise can't be cancelled. `remove` takes the waiter out again and doesn't free it. */
 struct thrum_promise *thrum__promise_waiter_create(struct thrum_site *site,
 	struct thrum__promise_wait_queue *queue, struct thrum__promise_waiter **waiter);
 void thrum__promise_wait_queue_append(struct thrum__promise_wait_queue *queue,
