@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The web server: connections, their requests, and what these wait for.
+ * The web server: connections and their requests.
  *
  *   GET /           is answered at once
  *   GET /user/N     asks the database (database.c)
  *   GET /report/N   is computed by libuv's thread pool
  *   anything else   is not found
  *
- * A route gives a promise of its text, or fails with an HTTP status. A connection is a loop: wait
- * for a request, answer it, begin again.
+ * A route returns a promise of its text, or one that fails with an HTTP status. A connection is a
+ * loop: wait for a request, answer it, begin again.
  */
 #include "http.h"
 
@@ -23,7 +23,7 @@ THRUM_TAG(computing, NULL, "report/compute", 1);
 struct session {
 	struct worker *worker;
 	struct channel *channel;
-	uint64_t began; /* the request */
+	uint64_t began; /* of the request */
 };
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static struct thrum_promise *send_failure(struct thrum_loop *loop,
 	return respond(data, failure->code > 0 ? failure->code : 500, failure->message);
 }
 
-/* A promise of the text; but if the client hangs up before it is there, that is cancelled. */
+/* Returns a promise of the text, which is cancelled if the client hangs up before. */
 static struct thrum_promise *unless_gone(struct session *session, struct thrum_promise *text)
 {
 	struct thrum_promise *either[] = {text, NULL};
@@ -114,10 +114,8 @@ static struct thrum_promise *answer(struct session *session, const struct messag
 
 	session->began = uv_hrtime();
 	thrum_link_receive(request->id, strlen(request->id));
-	/*
-	 * When the text is there already, this gives the promise of respond(). The label is for
-	 * that promise then: it has none, unlike the one of the write.
-	 */
+	/* If the text is there already, this returns the promise that respond() made. That one has
+	 * no label yet, so it gets this one. The promise of the write has its own. */
 	done = thrum_promise_try_bind(unless_gone(session, route(session->worker, request->start)),
 		send_text, send_failure, session, NULL);
 	return thrum_promise_should_resolve(thrum_promise_labelf(done, "%.*s",
