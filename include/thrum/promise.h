@@ -214,10 +214,10 @@ THRUM__MUST_USE int thrum_loop_create(struct uv_loop_s *uv, struct thrum_loop **
 /*
  * Destroys a loop; nothing made with it may be used any more. Promises that are still there are
  * freed: their values and the data of their callbacks are destroyed, and no callback runs. So
- * destroy conditions, mutexes and the like before, and close what holds libuv handles (connections,
- * timers, ...). The loop closes its own handles: run the uv loop once more before uv_loop_close.
- * Must not be called in a callback or destructor. O(promises that ever existed at once). NULL does
- * nothing.
+ * destroy conditions, mutexes and the like before, and close all that holds libuv handles
+ * (connections, timers, ...). The loop closes its own handles: run the uv loop once more before
+ * uv_loop_close. Must not be called in a callback or destructor. O(promises that ever existed at
+ * once). NULL does nothing.
  */
 THRUM__PROMISE void thrum_loop_destroy(struct thrum_loop *loop);
 

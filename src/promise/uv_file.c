@@ -93,7 +93,7 @@ static void operation_canceled(struct thrum_resolver *resolver, void *data)
 
 /* Returns NULL if it failed; `promise` has then failed too. */
 static struct operation *begin_operation(struct thrum_site *site, struct thrum_file *file,
-	const char *what, struct thrum_promise **promise)
+	const char *verb, struct thrum_promise **promise)
 {
 	struct thrum_loop *loop = file->held.loop;
 	struct operation *operation;
@@ -110,7 +110,7 @@ static struct operation *begin_operation(struct thrum_site *site, struct thrum_f
 		return NULL;
 	}
 	*promise = thrum__promise_uv_begin(&operation->held, site, THRUM_KIND_REQUEST,
-		thrum__promise_uv_label(label, sizeof(label), "file %s %s", what, file->path),
+		thrum__promise_uv_label(label, sizeof(label), "file %s %s", verb, file->path),
 		operation_canceled, &began);
 	if (!began)
 		return NULL;

@@ -24,7 +24,7 @@ static void path_request_canceled(struct thrum_resolver *resolver, void *data)
 }
 
 static struct path_request *begin_path_request(struct thrum_site *site, struct thrum_loop *loop,
-	const char *what, const char *path, struct thrum_promise **promise)
+	const char *verb, const char *path, struct thrum_promise **promise)
 {
 	struct path_request *request = loop && path
 		? thrum__promise_hold(loop, sizeof(*request), NULL)
@@ -38,7 +38,7 @@ static struct path_request *begin_path_request(struct thrum_site *site, struct t
 		return NULL;
 	}
 	*promise = thrum__promise_uv_begin(&request->held, site, THRUM_KIND_REQUEST,
-		thrum__promise_uv_label(label, sizeof(label), "file %s %s", what, path),
+		thrum__promise_uv_label(label, sizeof(label), "file %s %s", verb, path),
 		path_request_canceled, &began);
 	if (!began)
 		return NULL;

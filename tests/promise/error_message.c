@@ -22,7 +22,7 @@ static void test_messages(void **state)
 	assert_string_equal(thrum_promise_error_message(-ESTALE), "stale file handle");
 }
 
-/* The program's own codes are positive; nobody but the program knows their meaning. */
+/* The program's own codes are positive, and only the program knows their meaning. */
 static void test_unknown(void **state)
 {
 	assert_string_equal(thrum_promise_error_message(EDEADLK), "failed");
@@ -48,7 +48,7 @@ static void test_system_codes(void **state)
 	}
 }
 
-/* A failure without a message of its own has the code's. */
+/* A failure without a message of its own has the message of its code. */
 static void test_failure(void **state)
 {
 	struct thrum_promise *promise;

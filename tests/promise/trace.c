@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * What promises tell the recorder, event by event: each story is a small program and the lines that
- * its trace has. Tasks are numbered as they were created, the lane's own is 0.
- */
+/* The events that promises record. Each story is a small program and the lines of its trace. Tasks
+ * are numbered as they were created; the lane's own task is 0. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -114,7 +112,7 @@ static void run_ended(struct thrum_loop *loop)
 	thrum_promise_unref(p);
 }
 
-/* Labels the result of a bind whose source has ended: what the callback returned. */
+/* Labels the result of a bind whose source has ended: the promise that the callback returned. */
 static void label_given(struct thrum_loop *loop, const char *label, bool is_shared)
 {
 	struct thrum_promise *source = thrum_promise_return(loop, thrum_value_int(1)), *p, *q;
@@ -245,7 +243,7 @@ static void tell(struct telling *telling, const struct thrum_event *event)
 	strncat(telling->lines, line, sizeof(telling->lines) - strlen(telling->lines) - 1);
 }
 
-/* All that the recording holds. Its first event must be about the lane's own task. */
+/* Reads the whole recording. Its first event must be about the lane's own task. */
 static void read_all(const void *memory, struct telling *telling, bool each_has_a_site)
 {
 	struct thrum_trace *trace;
@@ -311,7 +309,8 @@ static void test_stories(void **state)
 	}
 }
 
-/* What began before the recording, or in a part of the program without tracing, changes nothing. */
+/* Promises from before the recording, or from a part of the program without tracing, record
+ * nothing. */
 static void test_unknown(void **state)
 {
 	struct telling *telling = calloc(1, sizeof(*telling));
@@ -340,7 +339,7 @@ static void test_unknown(void **state)
 	free(telling);
 }
 
-/* The loop says when it waits; what it then runs, doesn't wait. */
+/* The loop records when it waits; callbacks that it runs then do not wait. */
 static void expire(uv_timer_t *timer)
 {
 	thrum_resolver_resolve(timer->data, thrum_value_none());
@@ -367,7 +366,7 @@ static void test_suspension(void **state)
 	uv_run(&world.uv, UV_RUN_DEFAULT);
 	thrum_stop();
 	read_all(memory, telling, true);
-	/* libuv goes round once more for what was closed. */
+	/* libuv goes round once more for the handles that were closed. */
 	assert_ptr_equal(telling->lines,
 		strstr(telling->lines,
 			"0 create 1 wait; 0 suspend wait for work; 0 resume wait for work; "

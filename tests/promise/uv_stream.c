@@ -91,7 +91,7 @@ static void talk(bool is_pipe)
 	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
 	assert_reads(read, "hello");
 
-	/* Nothing is lost when a read is cancelled; the next one goes on. */
+	/* A cancelled read loses nothing; the next one goes on. */
 	read = thrum_connection_read(pair.client);
 	thrum_promise_cancel(read);
 	assert_int_equal(code_of(read), THRUM_CANCELED);
@@ -104,7 +104,7 @@ static void talk(bool is_pipe)
 	assert_int_equal(settle(thrum_connection_write(pair.client, thrum_value_none(), 1)),
 		-EINVAL);
 
-	/* The end. */
+	/* The end of the input. */
 	assert_int_equal(settle(thrum_connection_shutdown(pair.client)), 0);
 	for (int i = 0; i < 2; i++) {
 		read = settled(thrum_connection_read(pair.server));
@@ -128,7 +128,8 @@ static void test_pipe(void **state)
 	talk(true);
 }
 
-/* More than the kernel takes at once: in order, and the value is destroyed when all is out. */
+/* More bytes than the kernel takes at once: they arrive in order, and the value is destroyed when
+ * all are written. */
 struct big {
 	struct pair pair;
 	unsigned char *bytes;
@@ -183,7 +184,8 @@ static void test_big(void **state)
 	finish_pair(&big.pair);
 }
 
-/* A connection that nobody reads from doesn't keep the loop alive; what comes is there later. */
+/* A connection that nobody reads from doesn't keep the loop alive. Bytes that come are there
+ * later. */
 static void test_idle(void **state)
 {
 	struct thrum_resolver *resolver;
@@ -207,7 +209,7 @@ static void test_idle(void **state)
 	world_finish(&pair.world);
 }
 
-/* What is under way when a connection is closed fails; so does what comes then. */
+/* Operations that are under way when a connection is closed fail; so do later ones. */
 static void test_close(void **state)
 {
 	struct thrum_promise *read, *write, *close, *late[3];
@@ -215,7 +217,7 @@ static void test_close(void **state)
 
 	connect_pair(&pair, true);
 	read = thrum_connection_read(pair.client);
-	/* Some of it doesn't fit the kernel. */
+	/* Part of the data doesn't fit into the kernel's buffer. */
 	write = thrum_connection_write(pair.client, thrum_value_own(calloc(1, BIG), free), BIG);
 	close = thrum_connection_close(pair.client);
 	assert_int_equal(code_of(read), -ECANCELED);
@@ -260,7 +262,7 @@ static void test_refused(void **state)
 	world_finish(&world);
 }
 
-/* Connections that come before anybody accepts; those who accept before any comes. */
+/* Connections that come before an accept, and accepts that come before a connection. */
 static void test_accept(void **state)
 {
 	struct thrum_promise *connect[3], *accept[4];
@@ -326,7 +328,7 @@ static void test_canceled_connect(void **state)
 	world_finish(&world);
 }
 
-/* A loop that ends with everything under way gives everything back. */
+/* A loop that is destroyed with everything under way frees all of it. */
 static void test_loop_ends(void **state)
 {
 	struct thrum_promise *promise[6];
@@ -409,7 +411,7 @@ static void test_trace(void **state)
 	listener = seen_task(&seen, THRUM_KIND_HANDLE, label);
 	snprintf(label, sizeof(label), "tcp accept 127.0.0.1:%u", port);
 	accept = seen_task(&seen, THRUM_KIND_REQUEST, label);
-	/* The server's peer is the client, and the other way round. */
+	/* The server's peer is the client, and the client's peer is the server. */
 	snprintf(label, sizeof(label), "read 127.0.0.1:%u", client_port);
 	read = seen_task(&seen, THRUM_KIND_REQUEST, label);
 	snprintf(label, sizeof(label), "close 127.0.0.1:%u", client_port);

@@ -64,7 +64,8 @@ void token_destroy(void *data)
 {
 	struct token *token = data;
 
-	/* A second time is a use after free; ASan says so, others may see it here. */
+	/* A second time is a use after free. AddressSanitizer reports it; others may see it
+	 * here. */
 	assert_int_equal(token->destroyed++, 0);
 	assert_true(token->world->alive > 0);
 	token->world->alive--;
