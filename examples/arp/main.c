@@ -18,7 +18,7 @@
 #define PATIENCE_MS 1000
 #define SERVER_IP 2
 
-/* ---- The server: sends back what it gets ----------------------------------------------------- */
+/* ---- The server, which sends back each text -------------------------------------------------- */
 
 static struct thrum_promise *echo(struct thrum_loop *loop, void *data);
 

@@ -20,7 +20,7 @@ struct client {
 
 static struct thrum_promise *live(struct thrum_loop *loop, struct client *client);
 
-/* ---- What to ask ----------------------------------------------------------------------------- */
+/* ---- Choosing a request ---------------------------------------------------------------------- */
 
 static unsigned pick(struct client *client, unsigned count)
 {

@@ -13,8 +13,9 @@ struct lookup {
 	struct worker *worker;
 	struct lookup *next;
 	unsigned user, wanted; /* the number of requests that wait for it */
-	bool abandoned, left,
-		passed_over; /* one of those who waited has left; all have; its turn has passed */
+	bool abandoned;        /* one of those who waited has left */
+	bool left;             /* all of them have left */
+	bool passed_over;      /* its turn has passed */
 	struct thrum_promise *answer;
 	struct thrum_resolver *resolver;
 };
@@ -74,7 +75,7 @@ static struct thrum_promise *query_in_turn(struct thrum_loop *loop, void *data)
 	return thrum_mutex_with(lookup->worker->database, query, lookup, NULL);
 }
 
-/* ---- Those who ask --------------------------------------------------------------------------- */
+/* ---- Callers --------------------------------------------------------------------------------- */
 
 static struct lookup *lookup_find(struct worker *worker, unsigned user)
 {

@@ -26,7 +26,7 @@ struct port {
 	unsigned long replies, wrong, lookups, hits, retries;
 };
 
-/* ---- common.c: lines, and what is known ------------------------------------------------------ */
+/* ---- common.c: lines, and the table of values ------------------------------------------------ */
 
 struct lines {
 	char text[512];
@@ -68,7 +68,7 @@ struct ticket *upstream_ask(struct port *port, const char *key, upstream_answere
 /* Gives up a ticket: its owner no longer wants the value. */
 void upstream_forget(struct ticket *ticket);
 
-/* ---- proxy.c: what clients talk to; load.c: the clients -------------------------------------- */
+/* ---- proxy.c: serves the clients; load.c: the clients ---------------------------------------- */
 
 int proxy_start(struct port *port);
 void proxy_stop(struct port *port);

@@ -30,7 +30,7 @@ struct port {
 	unsigned long replies, wrong, lookups, hits, retries;
 };
 
-/* ---- common.c: lines, and what is known ------------------------------------------------------ */
+/* ---- common.c: lines, and the table of values ------------------------------------------------ */
 
 struct lines {
 	char text[512];

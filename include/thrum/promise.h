@@ -544,8 +544,8 @@ THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(struct thrum_site
  * their calls.
  */
 
-/* A condition may happen, once or many times. It remembers nothing: who comes after a signal waits
- * for the next one. */
+/* A condition may happen, once or many times. It remembers nothing: a promise that comes after a
+ * signal waits for the next one. */
 struct thrum_condition;
 struct thrum_mutex;
 THRUM__MUST_USE struct thrum_condition *thrum__condition_create(struct thrum_site *site,

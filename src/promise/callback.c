@@ -71,7 +71,7 @@ static struct thrum_promise *call_callback(struct thrum_loop *loop, enum action 
 	return result ? result : thrum__promise_no_memory(loop);
 }
 
-/* ---- Later ----------------------------------------------------------------------------------- */
+/* ---- Running a callback ---------------------------------------------------------------------- */
 
 /* Waits for the cleanup, which has begun, and then ends the waiter as `source` did. Consumes
  * `cleanup` and `source`. */
@@ -200,7 +200,7 @@ void thrum__promise_drop_waiter(struct thrum_promise *waiter)
 	thrum__promise_unref(waiter);
 }
 
-/* ---- At once, or later ----------------------------------------------------------------------- */
+/* ---- Attaching callbacks --------------------------------------------------------------------- */
 
 /* Destroys the closure of a callback that will never run. Returns a promise that failed for lack of
  * memory. */
@@ -398,7 +398,7 @@ struct thrum_promise *thrum__promise_finalize(struct thrum_site *site,
 		(struct closure){{.begin = cleanup}, {NULL}, data, destroy_data});
 }
 
-/* ---- Without a result ------------------------------------------------------------------------ */
+/* ---- Callbacks without a result -------------------------------------------------------------- */
 
 INLINE void attach_observer(struct thrum_site *site, struct thrum_promise *promise,
 	enum action action, enum thrum_kind kind, struct closure closure)

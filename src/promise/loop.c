@@ -179,7 +179,7 @@ size_t thrum_loop_promises(const struct thrum_loop *loop)
 	return loop ? loop->promises : 0;
 }
 
-/* ---- The queue ------------------------------------------------------------------------------- */
+/* ---- The deferred list ----------------------------------------------------------------------- */
 
 void thrum__promise_defer(struct thrum_loop *loop, struct thrum_promise *promise)
 {

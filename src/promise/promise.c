@@ -350,7 +350,7 @@ void thrum__promise_follow(struct thrum_promise *promise, struct thrum_promise *
 	thrum__promise_unref(other);
 }
 
-/* ---- Making them ----------------------------------------------------------------------------- */
+/* ---- Making promises ------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__promise_no_memory(struct thrum_loop *loop)
 {
@@ -416,7 +416,7 @@ struct thrum_promise *thrum_promise_fail_again(struct thrum_loop *loop,
 	return loop ? new_failed(loop, thrum__promise_failure_again(loop, failure)) : NULL;
 }
 
-/* ---- Looking at them ------------------------------------------------------------------------- */
+/* ---- Looking at promises --------------------------------------------------------------------- */
 
 struct thrum_loop *thrum__promise_loop_of(const struct thrum_promise *promise)
 {

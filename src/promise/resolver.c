@@ -2,7 +2,7 @@
 /* Resolvers. A resolver is the promise that it ends, under another type. */
 #include "promise/core.h"
 
-/* ---- Making them, with their promises -------------------------------------------------------- */
+/* ---- Making promises with resolvers ---------------------------------------------------------- */
 
 /* Creates the task of a promise. It is not inlined, so that the caller is fast while nothing is
  * recorded. */
@@ -50,7 +50,7 @@ struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_
 	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
 }
 
-/* ---- Using them up --------------------------------------------------------------------------- */
+/* ---- Using up resolvers ---------------------------------------------------------------------- */
 
 static struct thrum_promise *use_resolver(struct thrum_resolver *resolver)
 {

@@ -237,7 +237,7 @@ void thrum_switch_destroy(struct thrum_switch *scope)
 	free_scope_if_done(scope);
 }
 
-/* ---- With ------------------------------------------------------------------------------------ */
+/* ---- A scope around a body ------------------------------------------------------------------- */
 
 struct scope_run {
 	struct thrum_switch *scope;

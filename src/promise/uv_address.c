@@ -23,7 +23,7 @@ void thrum__promise_address_name(const struct sockaddr *address, char *name, siz
 	}
 }
 
-/* ---- Finding them ---------------------------------------------------------------------------- */
+/* ---- Looking up addresses -------------------------------------------------------------------- */
 
 struct lookup {
 	struct thrum__promise_held held;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- Beginnings and ends --------------------------------------------------------------------- */
+/* ---- Beginning and ending operations --------------------------------------------------------- */
 
 struct thrum_promise *thrum__promise_uv_begin(struct thrum__promise_held *held,
 	struct thrum_site *site, enum thrum_kind kind, const char *label,

@@ -46,7 +46,7 @@ static struct path_request *begin_path_request(struct thrum_site *site, struct t
 	return request;
 }
 
-/* ---- What they are --------------------------------------------------------------------------- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 static void stat_done(uv_fs_t *fs)
 {
@@ -79,7 +79,7 @@ struct thrum_promise *thrum__file_stat(struct thrum_site *site, struct thrum_loo
 	return code == 0 ? promise : thrum__promise_uv_refused(&request->held, promise, code);
 }
 
-/* ---- What is in them ------------------------------------------------------------------------- */
+/* ---- Content --------------------------------------------------------------------------------- */
 
 /* The size that a file reports is only a hint: in /proc it is 0. */
 #define ROOM_MIN ((uint64_t)4096)

@@ -3,7 +3,7 @@
 #include "promise/uv_stream.h"
 #include <string.h>
 
-/* ---- Making them ----------------------------------------------------------------------------- */
+/* ---- Making connections ---------------------------------------------------------------------- */
 
 int thrum__promise_socket_init(union thrum__promise_socket *uv, struct thrum__promise_held *held,
 	bool is_pipe)

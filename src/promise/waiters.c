@@ -149,7 +149,7 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 	}
 }
 
-/* ---- With ------------------------------------------------------------------------------------ */
+/* ---- Holding a thing meanwhile --------------------------------------------------------------- */
 
 struct holding {
 	struct thrum_loop *loop;

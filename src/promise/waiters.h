@@ -23,7 +23,7 @@ struct thrum__promise_wait_queue {
 	thrum_task task; /* of the thing that they wait for */
 	struct thrum__promise_waiter *first, *last;
 	size_t count;
-	bool broken; /* closed: who joins fails */
+	bool broken; /* closed: later waiters fail */
 };
 
 /* Makes the queue empty and open. */

@@ -59,7 +59,7 @@ static void finish(struct fixture *f)
 	world_finish(&f->world);
 }
 
-/* ---- What is waited for is destroyed by who waited ------------------------------------------- */
+/* ---- Waiters that destroy the object that they wait for -------------------------------------- */
 
 static struct thrum_value value(struct fixture *f)
 {

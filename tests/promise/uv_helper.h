@@ -33,7 +33,7 @@ void hoard_free(struct hoard *hoard, struct world *world);
  * eighth call from now. */
 const char *scratch(const char *name);
 
-/* ---- What was recorded ----------------------------------------------------------------------- */
+/* ---- Reading the recording back -------------------------------------------------------------- */
 
 struct seen_task {
 	uint64_t id;
