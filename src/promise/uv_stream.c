@@ -72,16 +72,13 @@ static void find_peer(struct thrum_connection *connection)
 /* Room for one word and the name of a peer. */
 #define PEER_LABEL_SIZE (THRUM__PROMISE_PEER_SIZE + 16)
 
-/* Returns a label such as `read 127.0.0.1:80`, or NULL while nothing is recorded. It runs with each
- * read, so it asks the system for the name only once in each connection, and copies it without
- * printf. */
-static const char *label_with_peer(struct thrum_connection *connection, const char *word,
-	char label[PEER_LABEL_SIZE])
+/* Copies a word and the name of the peer to `label`, and returns that. It runs with each read, so
+ * it asks the system for the name only once in each connection, and doesn't use printf. */
+static const char *make_peer_label(struct thrum_connection *connection, const char *word,
+	char *label)
 {
 	size_t length = strlen(word);
 
-	if (!thrum_enabled())
-		return NULL;
 	if (!connection->knows_peer)
 		find_peer(connection);
 	assert(length + 1 + sizeof(connection->peer) <= PEER_LABEL_SIZE);
@@ -91,6 +88,13 @@ static const char *label_with_peer(struct thrum_connection *connection, const ch
 		strcpy(label + length + 1, connection->peer);
 	}
 	return label;
+}
+
+/* Returns a label such as `read 127.0.0.1:80`, or NULL while nothing is recorded. */
+static inline const char *label_with_peer(struct thrum_connection *connection, const char *word,
+	char label[PEER_LABEL_SIZE])
+{
+	return thrum_enabled() ? make_peer_label(connection, word, label) : NULL;
 }
 
 void thrum__promise_connection_trace(struct thrum_connection *connection, struct thrum_site *site)
