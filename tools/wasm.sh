@@ -15,7 +15,7 @@ make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
 python3 tools/wasm_imports.py "$folder/core.wasm" page.read page.size page.progress page.measure \
 	page.pow page.exp \
 	wasi_snapshot_preview1.fd_close wasi_snapshot_preview1.fd_seek wasi_snapshot_preview1.fd_write
-# What it was made of, for ninja.
+# Its source files, for ninja.
 top=$(pwd)
 {
 	echo "${2:-core.wasm}: \\"

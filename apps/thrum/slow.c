@@ -244,11 +244,10 @@ static void write_most(struct slow *slow)
 	}
 	if (!most || slow->slowest->key <= slow->usual->key)
 		return;
-	output_text(&slow->out, "Of ");
 	write_duration(&slow->out, slow->slowest->key - slow->usual->key);
-	output_text(&slow->out, " more than usual, ");
+	output_text(&slow->out, " more than usual; ");
 	write_duration(&slow->out, most->time - most->usual);
-	output_text(&slow->out, " are: ");
+	output_text(&slow->out, " of it: ");
 	write_doing(slow, most);
 }
 

@@ -11,7 +11,7 @@ mkdir folder
 . "$SOURCE/completion/thrum.bash"
 failed=0
 
-# complete_words EXPECTED WORD...: what is offered for the last word, sorted, on one line.
+# complete_words EXPECTED WORD...: the completions of the last word, sorted, on one line.
 complete_words() {
 	local expected=$1 got
 	shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""`thrum diff`: what it says of a good and a bad recording, in each format, and its exit status."""
+"""`thrum diff`: its output on a good and a bad recording, in each format, and its exit status."""
 
 import glob
 import json

@@ -94,7 +94,7 @@ refuses 64 'between' record --size=65G true
 refuses 64 'overwrite or discard' record --full=maybe true
 refuses 64 'PROGRAM' record
 
-# Of what is cut off later, the rest is shown, and a warning says so.
+# thrum shows the rest of a trace that was cut off, with a warning.
 "$BUILD/tests/thrum/programs/every" long.thrum wrap || exit 1
 for size in 1000 5000 200000; do
 	head -c $size long.thrum >cut.thrum

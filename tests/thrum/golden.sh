@@ -11,7 +11,7 @@ export TZ=UTC
 unset NO_COLOR
 failed=0
 
-# What differs from run to run or between folders: pids, hosts, dates, where sites' files lie.
+# Removes text that differs from run to run or between folders: pids, hosts, dates, sites' folders.
 steady() {
 	sed -E -e "s|$here/||g; s|$mirage/||g" \
 		-e 's/pid [0-9]+ on [^,]+,/pid N on HOST,/; s/began [-0-9: .]+\+0000/began DATE/' \

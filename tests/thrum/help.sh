@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# Every command explains itself, and what it explains stands in the man page, too.
+# Each command prints its help, and the man page has the same options.
 set -u
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
@@ -44,7 +44,7 @@ while IFS=$'\t' read -r command option rest; do
 done < <(awk -F '\t' -v OFS='\t' '{ print $1, $2 == "" ? "help" : $2, $3 == "" ? "-" : $3, $4 }' \
 	"$here/table")
 
-# Each event stands in the page, with what an event's name may be told by a wrong one.
+# The page explains each event; the message on a wrong event's name lists them.
 names=$(awk -F '\t' '$1 == "dump" && $2 == "event" { print $4 }' "$here/table" | tr '|' ' ')
 [[ $(wc -w <<<"$names") -ge 29 ]] || wrong "too few events: $names"
 for name in $names; do

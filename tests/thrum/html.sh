@@ -94,7 +94,7 @@ begin() {
 	done
 }
 
-# What is still written to is taken as it is now; large traces are several blocks.
+# A running program's recording is copied first; large traces are several blocks.
 begin steady.thrum
 "$THRUM" html $pid -o live.html || wrong "html PID fails"
 kill $pid

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as tree
 
 thrum = os.environ["THRUM"]
 server = os.path.join(os.environ["BUILD"], "examples", "server")
-# Of a task without a label and a call site: its kind and its id.
+# A task without a label and a call site has its kind and its id as its name.
 BARE = re.compile(r"^(‹ )?[a-z_]+ -?\d+…?$")
 LABELS = re.compile(r"^(‹ )?(client|loop|report) \d+…?$")  # the example's own
 FONTS = {"label", "strong", "note"}

@@ -50,7 +50,7 @@ ends 137 -- sh -c 'kill -KILL $$'
 ends 134 -- sh -c 'ulimit -c 0; kill -ABRT $$'
 [[ ! -e core ]] || wrong "thrum left a core"
 
-# forwards SIGNAL: what is sent to thrum reaches the program, whose status is thrum's.
+# forwards SIGNAL: a signal sent to thrum reaches the program, whose status is thrum's.
 forwards() {
 	local pid status
 	rm -f ready
@@ -79,7 +79,7 @@ done
 )
 [[ $? -eq 5 ]] || wrong "an ignored signal ended the program"
 
-# The keyboard's signals: thrum waits for what the program makes of them.
+# The keyboard's signals: thrum waits for the program, which handles them.
 # shellcheck disable=SC2016
 ends 9 -- sh -c 'trap "exit 9" INT; kill -INT $PPID; kill -QUIT $PPID; kill -INT $$; exit 1'
 
@@ -88,7 +88,7 @@ ends 9 -- sh -c 'trap "exit 9" INT; kill -INT $PPID; kill -QUIT $PPID; kill -INT
 "$THRUM" record -- sh -c '(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 6' 2>err
 [[ $? -eq 6 ]] || wrong "a program that stopped and went on: status $?"
 
-# What is recorded: where, and that it is told and can be read.
+# The place of a recording, the message about it, and its contents.
 ends 0 -o every.thrum -- "$programs/every" ignored.thrum
 says '^thrum: recorded [0-9,]+ events of 1 lane in every\.thrum \('
 [[ ! -e ignored.thrum ]] || wrong "the environment comes before the program"
@@ -126,7 +126,7 @@ says 'recorded nothing'
 ends 0 -o old.thrum "$programs/every" x
 says 'recorded .* in old\.thrum'
 
-# Names with anything in them, a folder beside, sizes and what is done when full.
+# Names with any characters, another folder, sizes, and --full.
 mkdir 'a b'
 ends 0 -o 'a b/[x]*-%e.thrum' "$programs/every" x
 says 'in a b/\[x\]\*-every\.thrum'

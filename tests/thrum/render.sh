@@ -138,7 +138,7 @@ refuses 2 'nowhere/x.svg: No such file' every.thrum -o nowhere/x.svg
 grep -q 'standard output: No space' err || wrong "a full disk: $(cat err)"
 "$THRUM" render every.thrum -o every.svg --highlight='no such name' 2>err || wrong "--highlight fails"
 grep -q 'no task is called "no such name"' err || wrong "a vain --highlight is not told"
-# What failed leaves nothing; what was there stays.
+# A failure leaves no file, and older files stay.
 ! compgen -G '*.??????' | grep -q -v -e '\.thrum$' || wrong "temporary files stay: $(ls)"
 
 # Traces of mirage-profile: late.ctf is early.ctf with another beginning; hostile.ctf has labels of
@@ -192,7 +192,7 @@ refuses 64 'there is no such trace' early.ctf late.ctf -o x.svg --view='3.sel=1'
 draws early.ctf every.thrum -o both.svg --view=link=0
 [[ $(grep -c '>ends ' both.svg) -eq 2 ]] || wrong "--view=link=0 doesn't show each trace's end"
 
-# Of a given height a trace gets as much as its tracks want.
+# Several traces share a given height as their tracks need it.
 draws tall.ctf early.ctf -o shared.svg --height=600
 second=$(sed -n 's/^<svg x="0" y="\([0-9]*\)" .*/\1/p' shared.svg | sed -n 3p)
 [[ $second -gt 350 ]] || wrong "the second of two traces begins at $second of 600 pixels"

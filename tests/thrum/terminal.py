@@ -80,7 +80,7 @@ def outputs(recording):
     plain = {"NO_COLOR": ""}
     status, output = Terminal([THRUM, "dump", recording], plain).finish()
     check(status == 0 and b"\033[32mcreate\033[0m" in output, "dump has no colours", output)
-    # What a label holds never steers the terminal.
+    # Terminals obey no part of a label.
     check(b"\033[31m" not in output and b"\\x1b[31m" in output, "an escape got through", output)
     for arguments, environment in ((["--color=never"], plain), ([], {"NO_COLOR": "1"}),
                                    ([], {**plain, "TERM": "dumb"}), (["-f", "tsv"], plain),

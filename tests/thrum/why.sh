@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# `thrum why`: what it says, its exit status, one task, one moment, JSON. The traces with a lost
+# `thrum why`: its output, exit status, --task, --at and JSON. The traces with a lost
 # wake-up lie beside the checkout: see tests/read/mirage_real.c.
 set -u
 here=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
 failed=0
 
-# says STATUS PATTERN ARGUMENT...: the exit status, and what the output matches.
+# says STATUS PATTERN ARGUMENT...: the exit status, and a pattern for the output.
 says() {
 	local status=$1 pattern=$2 got
 	shift 2
