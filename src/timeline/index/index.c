@@ -24,6 +24,7 @@ static const struct thrum__model_rows *rows_of(const struct thrum__model *model,
 					     : &model->tasks;
 }
 
+/* When a run ends: an open one at the model's end. */
 static int64_t run_end(const struct thrum__model *model, uint32_t run)
 {
 	int64_t end = THRUM__RUN(model, run, end);
@@ -39,6 +40,7 @@ bool thrum__index_lasts(const struct thrum__model *model, const struct thrum__la
 		thrum__base_time_clamp(model->end);
 }
 
+/* The track of a unit, or NONE; gives its start and end. */
 static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
 	uint32_t unit, int64_t *start, int64_t *end)
 {
@@ -192,6 +194,7 @@ static void deal_items(const struct source *source, int kind, struct thrum__inde
 	}
 }
 
+/* Makes the column of a kind, with its summaries. */
 static int make_column(const struct source *source, int kind)
 {
 	struct thrum__index *index = source->index;
@@ -244,6 +247,7 @@ struct intervals {
 	uint32_t count, room, late_count, late_room;
 };
 
+/* Adds an interval. One that overlaps the last one, or touches it, extends that. */
 static bool add_interval(struct intervals *all, int64_t start, int64_t end)
 {
 	struct thrum__timeline_piece *last = all->count ? &all->pieces[all->count - 1] : NULL;
@@ -313,6 +317,7 @@ static bool unite_late(struct intervals *all)
 	return is_fine;
 }
 
+/* Makes index->all. */
 static int make_union(struct thrum__index *index, const struct thrum__model *model)
 {
 	struct intervals all = {0};
@@ -340,8 +345,8 @@ end:
 	return error;
 }
 
-/* The beginnings and the ends of all units, each by themselves in order; but of what is older only
- * how many there are. */
+/* Collects when units start and when they end, each sorted; of units that started before
+ * model->forgotten it counts the starts only. */
 static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
