@@ -182,7 +182,7 @@ int thrum__index_column_pack(struct thrum__index_column *column)
 	column->gap_levels = 0;
 	free(column->before);
 	column->before = NULL;
-	return thrum__index_column_index(column);
+	return thrum__index_column_summarize(column);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */

@@ -292,7 +292,7 @@ void thrum__index_column_follow(struct thrum__index_column *column, uint32_t tra
 		thrum__index_column_widen(column, i);
 }
 
-int thrum__index_column_index(struct thrum__index_column *column)
+int thrum__index_column_summarize(struct thrum__index_column *column)
 {
 	uint32_t nodes = 0;
 

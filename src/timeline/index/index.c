@@ -227,7 +227,7 @@ static int make_column(const struct source *source, int kind)
 	int error = tidy_column(column);
 
 	if (!error)
-		error = thrum__index_column_index(column);
+		error = thrum__index_column_summarize(column);
 	return error ? error : thrum__index_blocks_grow(index, column);
 }
 
@@ -338,7 +338,7 @@ static int make_union(struct thrum__index *index, const struct thrum__model *mod
 		column->start[i] = all.pieces[i].start;
 		column->end[i] = all.pieces[i].end;
 	}
-	error = thrum__index_column_index(column);
+	error = thrum__index_column_summarize(column);
 end:
 	free(all.pieces);
 	free(all.late);

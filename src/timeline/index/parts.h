@@ -141,7 +141,7 @@ THRUM__MUST_USE int thrum__index_extend(void **array, uint64_t old, uint64_t cou
 /* ---- Gaps and sums of a column: column.c ----------------------------------------------------- */
 
 /* Makes gaps and sums of a column whose tracks, starts, ends and items are complete. */
-THRUM__MUST_USE int thrum__index_column_index(struct thrum__index_column *);
+THRUM__MUST_USE int thrum__index_column_summarize(struct thrum__index_column *);
 /* Frees what the column holds, not the column itself. */
 void thrum__index_column_finish(struct thrum__index_column *);
 size_t thrum__index_column_memory(const struct thrum__index_column *);
