@@ -19,8 +19,8 @@ void thrum__follow_past_free(struct thrum__follow_past *past)
 		return;
 	free(past->open);
 	free(past->units);
-	free(past->batch.arrivals);
-	free(past->batch.first);
+	free(past->queue.arrivals);
+	free(past->queue.first);
 	free(past->starts.pieces);
 	free(past->ends.pieces);
 	free(past);
@@ -30,7 +30,7 @@ size_t thrum__follow_past_memory(const struct thrum__follow_past *past)
 {
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
 			past->unit_room * sizeof(*past->units) +
-			past->batch.room * sizeof(*past->batch.arrivals) +
+			past->queue.room * sizeof(*past->queue.arrivals) +
 			(past->starts.room + past->ends.room) * sizeof(struct thrum__timeline_piece)
 		    : 0;
 }
@@ -229,7 +229,7 @@ static int follow_open(const struct thrum__follow_change *c)
 
 static int add_run(const struct thrum__follow_change *c, uint32_t run)
 {
-	int error = thrum__follow_await(c, THRUM__INDEX_RUNS, run);
+	int error = thrum__follow_queue_item(c, THRUM__INDEX_RUNS, run);
 
 	if (error)
 		return error;
@@ -240,7 +240,7 @@ static int add_run(const struct thrum__follow_change *c, uint32_t run)
 static int add_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
 	uint32_t to = THRUM__EDGE(c->model, edge, to);
-	int error = thrum__follow_await_edge(c, edge);
+	int error = thrum__follow_queue_edge(c, edge);
 
 	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
 		thrum__model_has_row(&c->model->tasks, to))
@@ -262,7 +262,7 @@ static int unfail(const struct thrum__follow_change *c, uint32_t edge)
 
 static int add_note(const struct thrum__follow_change *c, uint32_t note)
 {
-	return thrum__follow_await(c, THRUM__INDEX_NOTES, note);
+	return thrum__follow_queue_item(c, THRUM__INDEX_NOTES, note);
 }
 
 static int for_rest(const struct thrum__follow_change *c, const struct thrum__model_rows *tracks,
@@ -285,15 +285,15 @@ static int add_new(const struct thrum__follow_change *c)
 	int error = for_rest(c, &model->runs, c->past->runs, add_run);
 
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_RUNS);
+		error = thrum__follow_flush(c, THRUM__INDEX_RUNS);
 	if (!error)
 		error = for_rest(c, &model->edges, c->past->edges, add_edge);
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_EDGES);
+		error = thrum__follow_flush(c, THRUM__INDEX_EDGES);
 	if (!error)
 		error = for_rest(c, &model->notes, c->past->notes, add_note);
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_NOTES);
+		error = thrum__follow_flush(c, THRUM__INDEX_NOTES);
 	c->index->since = INT64_MAX;
 	for (uint32_t i = 0; i < c->past->open_count; i++) {
 		uint32_t run = c->past->open[i];
@@ -316,12 +316,12 @@ static int move_all(const struct thrum__follow_change *c)
 		error = thrum__follow_task(c, layout->adopted[i]);
 	memset(c->index->wanted, 0, c->index->tracks / 8 + 1u);
 	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
-		error = thrum__follow_await_unit(c, layout->changed[i]);
+		error = thrum__follow_queue_unit(c, layout->changed[i]);
 		if (layout->units[layout->changed[i]].task != THRUM__NONE)
 			thrum__index_want(c->index, c->model, layout, layout->changed[i]);
 	}
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_UNITS);
+		error = thrum__follow_flush(c, THRUM__INDEX_UNITS);
 	if (!error)
 		error = thrum__follow_times(&c->past->starts, &c->index->starts);
 	if (!error)

@@ -11,7 +11,7 @@ struct thrum__follow_placed {
 };
 
 /* What an update brings into the tracks of one column, and behind it the same by blocks of tracks. */
-struct thrum__follow_arrivals {
+struct thrum__follow_queue {
 	struct thrum__index_arrival *arrivals;
 	uint32_t *first; /* of each block, while sorting */
 	uint32_t count, room, block_room;
@@ -31,7 +31,7 @@ struct thrum__follow_past {
 	uint32_t open_count, open_room;
 	struct thrum__follow_placed *units;
 	uint32_t unit_count, unit_room;
-	struct thrum__follow_arrivals batch;
+	struct thrum__follow_queue queue;
 	struct thrum__follow_fresh starts, ends; /* of units */
 };
 
@@ -47,18 +47,18 @@ struct thrum__follow_change {
 /* ---- tracks_batch.c -------------------------------------------------------------------------- */
 
 /* Notes that an item is new, to be put where it belongs with all others of its kind. */
-THRUM__MUST_USE int thrum__follow_await(const struct thrum__follow_change *, int kind,
+THRUM__MUST_USE int thrum__follow_queue_item(const struct thrum__follow_change *, int kind,
 	uint32_t item);
 /* The same of an edge, in the tracks of both its ends. */
-THRUM__MUST_USE int thrum__follow_await_edge(const struct thrum__follow_change *, uint32_t edge);
+THRUM__MUST_USE int thrum__follow_queue_edge(const struct thrum__follow_change *, uint32_t edge);
 /* The same of a unit that changed. */
-THRUM__MUST_USE int thrum__follow_await_unit(const struct thrum__follow_change *, uint32_t unit);
+THRUM__MUST_USE int thrum__follow_queue_unit(const struct thrum__follow_change *, uint32_t unit);
 /* Puts what was awaited. */
-THRUM__MUST_USE int thrum__follow_settle(const struct thrum__follow_change *, int kind);
+THRUM__MUST_USE int thrum__follow_flush(const struct thrum__follow_change *, int kind);
 /* Times become part of those that are known. */
 THRUM__MUST_USE int thrum__follow_times(struct thrum__follow_fresh *, struct thrum__index_times *);
 
-/* ---- tracks_move.c --------------------------------------------------------------------------- */
+/* ---- move.c --------------------------------------------------------------------------- */
 
 /* Puts an item into a track, if it isn't there, but not yet into the blocks of tracks. */
 THRUM__MUST_USE int thrum__follow_insert(const struct thrum__follow_change *, int kind,
