@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorting what is nearly sorted, and arrays that grow. */
+/* Sorts pieces, which are mostly sorted already but for some. */
 #include "timeline/pieces.h"
 
 #include <stdlib.h>
@@ -7,8 +7,9 @@
 
 #define DIGIT 11 /* bits */
 #define DIGIT_MASK ((1u << DIGIT) - 1)
-#define DIGITS_FROM 1024 /* fewer aren't worth the counting */
+#define DIGITS_FROM 1024 /* for fewer pieces counting isn't worth it */
 
+/* Returns the end of the ascending run of pieces at `at`. */
 static size_t run_end(const struct thrum__timeline_piece *from, size_t at, size_t count)
 {
 	if (at >= count)
@@ -37,7 +38,7 @@ static void merge(const struct thrum__timeline_piece *left, size_t left_count,
 		memcpy(to, right, right_count * sizeof(*to));
 }
 
-/* Merges ascending runs by twos until there is but one. */
+/* Merges ascending runs two by two until there is only one. */
 static void sort_by_merging(struct thrum__timeline_piece *pieces,
 	struct thrum__timeline_piece *scratch, size_t count)
 {
@@ -60,13 +61,14 @@ static void sort_by_merging(struct thrum__timeline_piece *pieces,
 		memcpy(pieces, from, count * sizeof(*pieces));
 }
 
-/* As unsigned, in the same order. */
+/* A piece's start as an unsigned number, in the same order. */
 static uint64_t key_of(const struct thrum__timeline_piece *piece)
 {
 	return (uint64_t)piece->start ^ UINT64_C(1) << 63;
 }
 
-/* Deals out by digit after digit, the lowest first, but for those in which all agree. */
+/* Deals the pieces out by one digit after another, the lowest first; leaves out digits that are the
+ * same in all. */
 static void sort_by_digits(struct thrum__timeline_piece *pieces,
 	struct thrum__timeline_piece *scratch, size_t count, uint64_t differing)
 {
@@ -109,7 +111,7 @@ void thrum__timeline_pieces_sort(struct thrum__timeline_piece *pieces,
 	}
 	for (unsigned shift = 0; shift < 64; shift += DIGIT)
 		digits += (differing >> shift & DIGIT_MASK) != 0;
-	/* Either goes over all pieces: for each digit, or for each doubling of the runs. */
+	/* Both go over all pieces: once for each digit, or for each doubling of the runs. */
 	if (count < DIGITS_FROM || runs >> digits == 0)
 		sort_by_merging(pieces, scratch, count);
 	else

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What an update brings into tracks, many items at once: dealt out by blocks of sixteen tracks, so that
- * what is touched is near, and blocks get few stretches rather than many items.
+ * The queue: puts the items of an update on their tracks all at once. They are dealt out by blocks
+ * of sixteen tracks, so that memory touched together lies together, and so that a block gets few
+ * stretches rather than many items.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,9 @@
 #include "base/array.h"
 #include "timeline/follow/parts.h"
 
-/* Room for two more, and as many behind all. */
-static struct thrum__index_arrival *reserve(struct thrum__follow_queue *queue)
+/* Returns room for two more arrivals (an edge has two), or NULL; there is as much behind all of
+ * them for sorting. */
+static struct thrum__index_arrival *reserve_arrivals(struct thrum__follow_queue *queue)
 {
 	struct thrum__index_arrival *grown = queue->arrivals;
 
@@ -26,7 +28,7 @@ static struct thrum__index_arrival *reserve(struct thrum__follow_queue *queue)
 
 int thrum__follow_queue_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->queue);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 	const struct thrum__layout_unit *u = &c->layout->units[unit];
 	uint32_t track = u->task == THRUM__NONE || u->track == THRUM__NONE
 		? c->past->units[unit].track
@@ -42,7 +44,7 @@ int thrum__follow_queue_unit(const struct thrum__follow_change *c, uint32_t unit
 
 int thrum__follow_queue_item(const struct thrum__follow_change *c, int kind, uint32_t item)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->queue);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 
 	if (!new)
 		return -THRUM_E_MEMORY;
@@ -55,7 +57,7 @@ int thrum__follow_queue_item(const struct thrum__follow_change *c, int kind, uin
 
 int thrum__follow_queue_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->queue);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 	int64_t time = THRUM__EDGE(c->model, edge, time);
 	uint32_t track, other;
 
@@ -76,8 +78,8 @@ int thrum__follow_queue_edge(const struct thrum__follow_change *c, uint32_t edge
 	return 0;
 }
 
-/* Behind the arrivals as they came: those of one block after those of another. */
-static int deal(struct thrum__follow_queue *queue, uint32_t tracks)
+/* Sorts the arrivals by blocks of tracks, into the room behind them. */
+static int deal_by_block(struct thrum__follow_queue *queue, uint32_t tracks)
 {
 	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = queue->count;
 	struct thrum__index_arrival *a = queue->arrivals;
@@ -101,8 +103,8 @@ static int deal(struct thrum__follow_queue *queue, uint32_t tracks)
 	return 0;
 }
 
-/* Of units that changed: those that come. */
-static int change_units(const struct thrum__follow_change *c, struct thrum__index_arrival *arrivals,
+/* Brings changed units up to date, and keeps those of them that come to a new place. */
+static int update_units(const struct thrum__follow_change *c, struct thrum__index_arrival *arrivals,
 	uint32_t *count)
 {
 	uint32_t kept = 0;
@@ -116,8 +118,8 @@ static int change_units(const struct thrum__follow_change *c, struct thrum__inde
 	return 0;
 }
 
-/* Puts items into the sixteen tracks of a block; *count: of what wasn't there. */
-static int insert_all(const struct thrum__follow_change *c, int kind,
+/* Puts arrivals on the sixteen tracks of a block, and keeps those that weren't there. */
+static int insert_arrivals(const struct thrum__follow_change *c, int kind,
 	struct thrum__index_arrival *arrivals, uint32_t *count)
 {
 	struct thrum__index_column *column = &c->index->column[kind];
@@ -149,15 +151,15 @@ static int insert_all(const struct thrum__follow_change *c, int kind,
 	return 0;
 }
 
-/* Those of one block. */
-static int settle(const struct thrum__follow_change *c, int kind,
+/* Puts the arrivals of one block on their tracks and into the blocks. */
+static int flush_block(const struct thrum__follow_change *c, int kind,
 	struct thrum__index_arrival *arrivals, uint32_t count)
 {
 	uint32_t block = arrivals[0].track >> THRUM__FAN_SHIFT;
-	int error = kind == THRUM__INDEX_UNITS ? change_units(c, arrivals, &count) : 0;
+	int error = kind == THRUM__INDEX_UNITS ? update_units(c, arrivals, &count) : 0;
 
 	if (!error && count > 0)
-		error = insert_all(c, kind, arrivals, &count);
+		error = insert_arrivals(c, kind, arrivals, &count);
 	return error || count == 0
 		? error
 		: thrum__index_blocks_bring(&c->index->column[kind], block, arrivals, count);
@@ -167,7 +169,7 @@ int thrum__follow_flush(const struct thrum__follow_change *c, int kind)
 {
 	struct thrum__follow_queue *queue = &c->past->queue;
 	uint32_t count = queue->count, last;
-	int error = count ? deal(queue, c->index->tracks) : 0;
+	int error = count ? deal_by_block(queue, c->index->tracks) : 0;
 
 	for (uint32_t i = count; i < 2 * count && !error; i = last) {
 		uint32_t block = queue->arrivals[i].track >> THRUM__FAN_SHIFT;
@@ -176,7 +178,7 @@ int thrum__follow_flush(const struct thrum__follow_change *c, int kind)
 			queue->arrivals[last].track >> THRUM__FAN_SHIFT == block;
 			last++)
 			;
-		error = settle(c, kind, queue->arrivals + i, last - i);
+		error = flush_block(c, kind, queue->arrivals + i, last - i);
 	}
 	queue->count = 0;
 	return error;
