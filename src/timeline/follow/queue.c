@@ -18,8 +18,8 @@ static struct thrum__index_arrival *reserve_arrivals(struct thrum__follow_queue 
 	struct thrum__index_arrival *grown = queue->arrivals;
 
 	if (2 * (queue->count + 2ull) > queue->room)
-		grown = thrum__base_grow_by_half(queue->arrivals, &queue->room,
-			2 * (queue->count + 2ull), sizeof(*grown));
+		grown = thrum__base_grow(queue->arrivals, &queue->room, 2 * (queue->count + 2ull),
+			sizeof(*grown));
 	if (!grown)
 		return NULL;
 	queue->arrivals = grown;
@@ -83,7 +83,7 @@ static int deal_by_block(struct thrum__follow_queue *queue, uint32_t tracks)
 {
 	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = queue->count;
 	struct thrum__index_arrival *a = queue->arrivals;
-	uint32_t *first = thrum__base_grow_by_half(queue->first, &queue->block_room, blocks,
+	uint32_t *first = thrum__base_grow(queue->first, &queue->block_room, blocks,
 		sizeof(*first));
 
 	if (!first)

@@ -13,8 +13,9 @@
 #ifndef TIMELINE_INDEX_PARTS_H
 #define TIMELINE_INDEX_PARTS_H
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "timeline/index/index.h"
-#include "timeline/pieces.h"
 
 /* Children of a node, in the tree of gaps and among the blocks of tracks. */
 #define THRUM__FAN_SHIFT 4
@@ -221,8 +222,8 @@ bool thrum__index_blocks_trim(struct thrum__index_column *, unsigned level, uint
 /* ---- Sorted times: times.c ------------------------------------------------------------------- */
 
 /* Adds the starts of `count` pieces. Sorts the pieces: the array has room for twice as many. */
-THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *,
-	struct thrum__timeline_piece *, size_t count);
+THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, struct thrum__base_span *,
+	size_t count);
 /* Removes a time once; does nothing when it isn't there. */
 void thrum__index_times_remove(struct thrum__index_times *, int64_t time);
 /* Removes the times before a time; returns how many they were. */
