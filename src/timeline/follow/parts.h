@@ -25,7 +25,7 @@ struct thrum__follow_queue {
 
 /* New times of an update, to be added to the index's all at once. */
 struct thrum__follow_fresh {
-	struct thrum__base_span *pieces; /* room for twice as many */
+	struct thrum__base_span *spans; /* room for twice as many */
 	uint32_t count, room;
 };
 

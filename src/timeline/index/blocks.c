@@ -20,7 +20,7 @@
 struct thrum__index_maker {
 	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
 	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
-	struct thrum__base_span pieces[2 * THRUM__FAN * TRACK_MOST];
+	struct thrum__base_span spans[2 * THRUM__FAN * TRACK_MOST];
 	uint32_t count; /* sums of the input */
 	uint32_t items; /* that the input stands for */
 };
@@ -150,11 +150,11 @@ static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->pieces[i] = (struct thrum__base_span){.start = maker->input[i].start,
+		maker->spans[i] = (struct thrum__base_span){.start = maker->input[i].start,
 			.item = i};
-	thrum__base_sort_spans(maker->pieces, maker->pieces + maker->count, maker->count);
+	thrum__base_sort_spans(maker->spans, maker->spans + maker->count, maker->count);
 	for (uint32_t i = 0; i < maker->count; i++) {
-		const struct thrum__index_sum *sum = &maker->input[maker->pieces[i].item];
+		const struct thrum__index_sum *sum = &maker->input[maker->spans[i].item];
 
 		if (count > 0 && sum->start <= sums[count - 1].end)
 			merge_sum(&sums[count - 1], sum);

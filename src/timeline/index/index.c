@@ -106,7 +106,7 @@ uint32_t thrum__index_place(struct thrum__index *index, const struct thrum__mode
 /* Sorts the tracks that got late items, and cuts items that overlap. */
 static int tidy_column(struct thrum__index_column *column)
 {
-	struct thrum__base_span *pieces = NULL;
+	struct thrum__base_span *spans = NULL;
 	uint32_t room = 0;
 
 	for (uint32_t track = 0; track < column->tracks; track++) {
@@ -119,23 +119,23 @@ static int tidy_column(struct thrum__index_column *column)
 		while (i < count && start[i - 1] <= start[i])
 			i++;
 		if (i < count) {
-			struct thrum__base_span *grown = thrum__base_grow(pieces, &room,
-				2ull * count, sizeof(*pieces));
+			struct thrum__base_span *grown = thrum__base_grow(spans, &room,
+				2ull * count, sizeof(*spans));
 
 			if (!grown) {
-				free(pieces);
+				free(spans);
 				return -THRUM_E_MEMORY;
 			}
-			pieces = grown;
+			spans = grown;
 			for (i = 0; i < count; i++)
-				pieces[i] = (struct thrum__base_span){start[i],
+				spans[i] = (struct thrum__base_span){start[i],
 					end ? end[i] : start[i], item[i]};
-			thrum__base_sort_spans(pieces, pieces + count, count);
+			thrum__base_sort_spans(spans, spans + count, count);
 			for (i = 0; i < count; i++) {
-				start[i] = pieces[i].start;
-				item[i] = pieces[i].item;
+				start[i] = spans[i].start;
+				item[i] = spans[i].item;
 				if (end)
-					end[i] = pieces[i].end;
+					end[i] = spans[i].end;
 			}
 		}
 		for (i = 0; end && i < count; i++) {
@@ -145,7 +145,7 @@ static int tidy_column(struct thrum__index_column *column)
 				end[i] = start[i];
 		}
 	}
-	free(pieces);
+	free(spans);
 	return 0;
 }
 
@@ -243,14 +243,14 @@ bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 
 /* Intervals that don't touch, in the order of time; and those that came late, in any order. */
 struct intervals {
-	struct thrum__base_span *pieces, *late;
+	struct thrum__base_span *spans, *late;
 	uint32_t count, room, late_count, late_room;
 };
 
 /* Adds an interval. One that overlaps the last one, or touches it, extends that. */
 static bool add_interval(struct intervals *all, int64_t start, int64_t end)
 {
-	struct thrum__base_span *last = all->count ? &all->pieces[all->count - 1] : NULL;
+	struct thrum__base_span *last = all->count ? &all->spans[all->count - 1] : NULL;
 
 	if (last && start >= last->start && start <= last->end) {
 		if (end > last->end)
@@ -258,7 +258,7 @@ static bool add_interval(struct intervals *all, int64_t start, int64_t end)
 		return true;
 	}
 	bool is_late = last && start < last->start;
-	struct thrum__base_span **list = is_late ? &all->late : &all->pieces;
+	struct thrum__base_span **list = is_late ? &all->late : &all->spans;
 	uint32_t *count = is_late ? &all->late_count : &all->count;
 	struct thrum__base_span *grown = thrum__base_grow(*list,
 		is_late ? &all->late_room : &all->room, *count + 1ull, sizeof(*grown));
@@ -298,20 +298,20 @@ static bool unite_late(struct intervals *all)
 {
 	struct intervals again = {0};
 	size_t count = (size_t)all->count + all->late_count;
-	struct thrum__base_span *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
-		? malloc(2 * count * sizeof(*pieces))
+	struct thrum__base_span *spans = count < SIZE_MAX / 2 / sizeof(*spans)
+		? malloc(2 * count * sizeof(*spans))
 		: NULL;
-	bool is_fine = pieces != NULL;
+	bool is_fine = spans != NULL;
 
 	if (is_fine) {
-		memcpy(pieces, all->pieces, all->count * sizeof(*pieces));
-		memcpy(pieces + all->count, all->late, all->late_count * sizeof(*pieces));
-		thrum__base_sort_spans(pieces, pieces + count, count);
+		memcpy(spans, all->spans, all->count * sizeof(*spans));
+		memcpy(spans + all->count, all->late, all->late_count * sizeof(*spans));
+		thrum__base_sort_spans(spans, spans + count, count);
 	}
 	for (size_t i = 0; i < count && is_fine; i++)
-		is_fine = add_interval(&again, pieces[i].start, pieces[i].end);
-	free(pieces);
-	free(all->pieces);
+		is_fine = add_interval(&again, spans[i].start, spans[i].end);
+	free(spans);
+	free(all->spans);
 	free(all->late);
 	*all = again;
 	return is_fine;
@@ -335,12 +335,12 @@ static int make_union(struct thrum__index *index, const struct thrum__model *mod
 		goto end;
 	column->track[0].last = all.count;
 	for (uint32_t i = 0; i < all.count; i++) {
-		column->start[i] = all.pieces[i].start;
-		column->end[i] = all.pieces[i].end;
+		column->start[i] = all.spans[i].start;
+		column->end[i] = all.spans[i].end;
 	}
 	error = thrum__index_column_summarize(column);
 end:
-	free(all.pieces);
+	free(all.spans);
 	free(all.late);
 	return error;
 }
@@ -351,30 +351,30 @@ static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
-	struct thrum__base_span *pieces = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*pieces)
-		? malloc((2 * (size_t)column->count + 1) * sizeof(*pieces))
+	struct thrum__base_span *spans = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*spans)
+		? malloc((2 * (size_t)column->count + 1) * sizeof(*spans))
 		: NULL;
 	int64_t before = thrum__base_time_clamp(source->model->forgotten);
 	uint32_t starts = 0, ends = 0;
-	int error = pieces ? 0 : -THRUM_E_MEMORY;
+	int error = spans ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < column->count && !error; i++) {
 		if (column->start[i] < before)
 			index->older++;
 		else
-			pieces[starts++].start = column->start[i];
+			spans[starts++].start = column->start[i];
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->starts, pieces, starts);
+		error = thrum__index_times_add(&index->starts, spans, starts);
 	for (uint32_t i = 0; i < column->count && !error; i++)
 		if (!thrum__index_lasts(source->model, source->layout, column->item[i]))
-			pieces[ends++].start = column->end[i];
+			spans[ends++].start = column->end[i];
 	index->lasting = column->count - ends;
 	if (!error)
-		error = thrum__index_times_add(&index->ends, pieces, ends);
+		error = thrum__index_times_add(&index->ends, spans, ends);
 	thrum__index_times_count(&index->starts);
 	thrum__index_times_count(&index->ends);
-	free(pieces);
+	free(spans);
 	return error;
 }
 

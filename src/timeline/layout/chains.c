@@ -328,11 +328,10 @@ int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
-	struct thrum__base_span *pieces = malloc(
-		(2ull * placer->fresh_count + 1) * sizeof(*pieces));
+	struct thrum__base_span *spans = malloc((2ull * placer->fresh_count + 1) * sizeof(*spans));
 	uint32_t count = 0;
 
-	if (!pieces)
+	if (!spans)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
@@ -342,14 +341,14 @@ int thrum__layout_gather(struct thrum__layout *layout)
 			units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			pieces[count++] = (struct thrum__base_span){.start = units[unit].start,
+			spans[count++] = (struct thrum__base_span){.start = units[unit].start,
 				.item = unit};
 	}
-	thrum__base_sort_spans(pieces, pieces + count, count);
+	thrum__base_sort_spans(spans, spans + count, count);
 	for (uint32_t i = 0; i < count; i++)
-		placer->fresh[i] = pieces[i].item;
+		placer->fresh[i] = spans[i].item;
 	placer->fresh_count = count;
-	free(pieces);
+	free(spans);
 	return 0;
 }
 
