@@ -33,8 +33,9 @@ THRUM__MUST_USE int thrum__timeline_cells_follow(struct thrum__timeline_cells *,
 	const struct thrum__model *, uint32_t first);
 /* Drops the blocks that the model has forgotten. */
 void thrum__timeline_cells_forget(struct thrum__timeline_cells *, const struct thrum__model *);
-/* Frees what the cells hold. */
+/* Frees the cells' memory. */
 void thrum__timeline_cells_finish(struct thrum__timeline_cells *);
+/* Returns about how many bytes the cells have allocated. */
 size_t thrum__timeline_cells_memory(const struct thrum__timeline_cells *);
 
 #endif

@@ -23,7 +23,7 @@ struct thrum__follow_queue {
 	uint32_t count, room, block_room;
 };
 
-/* New times of an update, to be added to the index's all at once. */
+/* New times of an update, to be added to those of the index all at once. */
 struct thrum__follow_fresh {
 	struct thrum__base_span *spans; /* room for twice as many */
 	uint32_t count, room;
@@ -52,7 +52,7 @@ struct thrum__follow_change {
 
 /* Functions that return int return 0 or -THRUM_E_MEMORY. */
 
-/* ---- tracks_batch.c -------------------------------------------------------------------------- */
+/* ---- Items that come together: queue.c ------------------------------------------------------- */
 
 /* Queues a new item. All items in the queue are of one kind; flush before another kind. */
 THRUM__MUST_USE int thrum__follow_queue_item(const struct thrum__follow_change *, int kind,
@@ -63,9 +63,10 @@ THRUM__MUST_USE int thrum__follow_queue_edge(const struct thrum__follow_change *
 THRUM__MUST_USE int thrum__follow_queue_unit(const struct thrum__follow_change *, uint32_t unit);
 /* Puts the queued items on their tracks and into the blocks, and empties the queue. */
 THRUM__MUST_USE int thrum__follow_flush(const struct thrum__follow_change *, int kind);
-/* ---- move.c --------------------------------------------------------------------------- */
 
-/* Adds the fresh times to the index's, and empties them. */
+/* ---- Single items: move.c -------------------------------------------------------------------- */
+
+/* Adds the fresh times to those of the index, and empties them. */
 THRUM__MUST_USE int thrum__follow_times(struct thrum__follow_fresh *, struct thrum__index_times *);
 
 /* Puts an item on its track if it isn't there, but not into the blocks. */

@@ -112,7 +112,7 @@ static void add_block(const struct thrum__index_level *level, struct thrum__inde
 {
 	const struct thrum__index_block *from = &level->block[block];
 
-	if (from->count == 0) /* then there may be no sums at all */
+	if (from->count == 0) /* then level->sums may be NULL */
 		return;
 	maker->items += from->items;
 	memcpy(maker->input + maker->count, level->sums + from->first,
@@ -120,8 +120,8 @@ static void add_block(const struct thrum__index_level *level, struct thrum__inde
 	maker->count += from->count;
 }
 
-/* Closes the narrowest gaps, so that at most `most` sums are left; returns how many are, and in
- * *closed the widest gap (ns) that was closed. */
+/* Closes the narrowest gaps, so that at most `most` sums are left; returns how many are left. Where
+ * it closes gaps, *closed becomes the width (ns) up to which they are closed. */
 static uint32_t thin_sums(struct thrum__index_sum *sums, uint32_t count, uint32_t most,
 	int64_t *closed)
 {
@@ -256,7 +256,7 @@ int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_col
 /* ---- Blocks that change ---------------------------------------------------------------------- */
 
 /* Returns the first sum of a block that ends at or after a time; or the place behind its last. */
-static uint32_t sum_at(const struct thrum__index_level *level,
+static uint32_t first_sum_at(const struct thrum__index_level *level,
 	const struct thrum__index_block *block, int64_t time)
 {
 	uint32_t from = block->first, to = block->first + block->count;
@@ -275,6 +275,7 @@ static uint32_t sum_at(const struct thrum__index_level *level,
 	return from;
 }
 
+/* Removes a sum. */
 static void drop_sum(struct thrum__index_level *level, struct thrum__index_block *block,
 	uint32_t at)
 {
@@ -291,7 +292,7 @@ static int insert_sum(struct thrum__index_level *level, struct thrum__index_bloc
 	if (block->count == block->room && block->room >= TRACK_MOST) {
 		block->count = thin_sums(level->sums + block->first, block->count, SUMS_MOST,
 			&block->narrow);
-		at = sum_at(level, block, sum->start);
+		at = first_sum_at(level, block, sum->start);
 		/* The sum may lie where a gap was just closed. */
 		if (at < block->first + block->count && level->sums[at].start <= sum->end) {
 			merge_sum(&level->sums[at], sum);
@@ -318,7 +319,7 @@ static int insert_sum(struct thrum__index_level *level, struct thrum__index_bloc
 static int add_to_block(struct thrum__index_level *level, struct thrum__index_block *block,
 	struct thrum__index_sum sum)
 {
-	uint32_t at = sum_at(level, block, sum.start - block->narrow);
+	uint32_t at = first_sum_at(level, block, sum.start - block->narrow);
 
 	block->items += sum.count;
 	if (at == block->first + block->count || level->sums[at].start > sum.end + block->narrow) {
@@ -398,7 +399,7 @@ static bool find_first(const struct thrum__index_column *column, unsigned number
 
 		if (number) {
 			const struct thrum__index_level *level = &column->level[number - 1];
-			uint32_t i = sum_at(level, &level->block[node], sum->start);
+			uint32_t i = first_sum_at(level, &level->block[node], sum->start);
 
 			if (i < level->block[node].first + level->block[node].count)
 				first = level->sums[i];
@@ -426,7 +427,7 @@ static void remove_from_block(struct thrum__index_column *column, unsigned numbe
 {
 	struct thrum__index_level *level = &column->level[number];
 	struct thrum__index_block *block = &level->block[at];
-	uint32_t i = sum_at(level, block, start);
+	uint32_t i = first_sum_at(level, block, start);
 	struct thrum__index_sum *sum, first;
 
 	block->items -= block->items > 0;
@@ -464,7 +465,7 @@ bool thrum__index_blocks_trim(struct thrum__index_column *column, unsigned numbe
 {
 	struct thrum__index_level *level = &column->level[number];
 	struct thrum__index_block *block = &level->block[at];
-	uint32_t i = sum_at(level, block, before), gone = i - block->first;
+	uint32_t i = first_sum_at(level, block, before), gone = i - block->first;
 
 	if (block->count == 0 || (gone == 0 && level->sums[i].start >= before))
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the files of index/ and follow/ share; private to them.
+ * The part of the index that only the files of index/ and follow/ see.
  *
  * A column holds all items of one kind. A position is a place in its arrays; each track has a range
  * of positions, its extent, within the range that it may use, its slot. Three summaries of a column
@@ -113,7 +113,7 @@ struct thrum__index {
 	int64_t end;      /* the model's */
 	uint32_t tracks;
 	struct thrum__timeline_cells task_track; /* each task's track, or NONE */
-	struct thrum__follow_past *past;         /* what the next update compares with, or NULL */
+	struct thrum__follow_past *past;         /* the state at the last update, or NULL */
 	struct thrum__index_maker *maker;        /* scratch for making blocks, or NULL */
 };
 
@@ -143,7 +143,7 @@ THRUM__MUST_USE int thrum__index_extend(void **array, uint64_t old, uint64_t cou
 
 /* Makes gaps and sums of a column whose tracks, starts, ends and items are complete. */
 THRUM__MUST_USE int thrum__index_column_summarize(struct thrum__index_column *);
-/* Frees what the column holds, not the column itself. */
+/* Frees the column's arrays, not the column itself. */
 void thrum__index_column_finish(struct thrum__index_column *);
 size_t thrum__index_column_memory(const struct thrum__index_column *);
 
@@ -251,7 +251,7 @@ uint32_t thrum__index_place(struct thrum__index *, const struct thrum__model *,
 bool thrum__index_lasts(const struct thrum__model *, const struct thrum__layout *, uint32_t unit);
 /* Whether a run is of a lane's own task: such a run doesn't make the lane busy. */
 bool thrum__index_is_own(const struct thrum__model *, uint32_t run);
-/* Frees what the index holds, not the index itself. */
+/* Frees the index's memory, but not the struct itself. */
 void thrum__index_finish(struct thrum__index *);
 /* Marks the track of a unit that should resolve and never does in index->wanted. */
 void thrum__index_want(struct thrum__index *, const struct thrum__model *,

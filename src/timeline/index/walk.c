@@ -44,8 +44,8 @@ static void advance_cursor(struct thrum__index_walk *walk, unsigned i)
 
 /* Returns the first sum in from … to - 1 that ends (by_end) or starts at or after a time; or
  * `to`. */
-static uint32_t sum_at(const struct thrum__index_sum *sums, uint32_t from, uint32_t to, bool by_end,
-	int64_t time)
+static uint32_t find_sum(const struct thrum__index_sum *sums, uint32_t from, uint32_t to,
+	bool by_end, int64_t time)
 {
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
@@ -69,8 +69,8 @@ static void add_cursor(struct thrum__index_walk *walk, const struct thrum__index
 	int64_t behind = to < INT64_MAX ? to + 1 : to;
 
 	if (level) {
-		at = sum_at(level->sums, at, end, true, from);
-		end = sum_at(level->sums, at, end, false, behind);
+		at = find_sum(level->sums, at, end, true, from);
+		end = find_sum(level->sums, at, end, false, behind);
 	} else {
 		at = thrum__index_column_end_at(column, at, end, from);
 		end = thrum__index_column_start_at(column, at, end, behind);

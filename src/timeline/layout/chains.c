@@ -21,10 +21,11 @@ static int64_t near_duration(const struct thrum__model *model)
 	return ran < model->end ? ran / NEAR_PART : model->end / NEAR_PART;
 }
 
+/* Returns when a task starts, for the layout. */
 static int64_t start_of(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t task)
 {
-	/* Nobody knows since when an old task exists: it takes no track for the time before it was
+	/* Nobody knows since when such a task exists: it takes no track for the time before it was
 	 * seen. */
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
 
@@ -206,7 +207,8 @@ static void begin_unit(struct thrum__layout *layout, const struct thrum__model *
 
 /* ---- All units ------------------------------------------------------------------------------- */
 
-static int grow(void **array, uint32_t room, uint64_t count, size_t size)
+/* Grows an array to `count` elements. */
+static int grow_array(void **array, uint32_t room, uint64_t count, size_t size)
 {
 	void *grown = thrum__base_grow(*array, &room, count, size);
 
@@ -235,7 +237,7 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 	int error = thrum__timeline_cells_follow(&layout->tasks, model, layout->task_count);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		error = error ? error : grow(&all[i].array, room, count, all[i].size);
+		error = error ? error : grow_array(&all[i].array, room, count, all[i].size);
 	layout->units = all[0].array;
 	placer->extra = all[1].array;
 	placer->seats = all[2].array;

@@ -217,7 +217,7 @@ static uint32_t track_for(struct thrum__layout *layout, const struct thrum__mode
 	return thrum__layout_pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
 }
 
-/* Puts a unit on a track. */
+/* Finds a track for a unit and puts it there. */
 static int seat_unit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
@@ -362,7 +362,8 @@ static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__mod
 	return depth;
 }
 
-static int place_unit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+/* Chooses the group and the track of a fresh unit. */
+static int give_track(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	struct thrum__layout_unit *u = &layout->units[unit];
@@ -396,7 +397,7 @@ static int place_stack(struct thrum__layout *layout, const struct thrum__model *
 
 		if (layout->units[unit].track != THRUM__NONE)
 			continue;
-		error = place_unit(layout, model, unit);
+		error = give_track(layout, model, unit);
 		for (; child != THRUM__NONE; child = extra[child].sibling)
 			stack[depth++] = child;
 		if (!error && done % PROGRESS_STEP == 0 && progress &&
@@ -406,6 +407,7 @@ static int place_stack(struct thrum__layout *layout, const struct thrum__model *
 	return error;
 }
 
+/* Places all fresh units. */
 static int place_fresh_units(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {

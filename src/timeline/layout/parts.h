@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the files of layout/ share; private to them. chains.c makes units of tasks; layout.c places
- * them, group by group, with the piles of pile.c; sweep.c finds parents and forgets; valid.c
- * checks.
+ * The part of the layout that only the files of layout/ see. chains.c makes units of tasks;
+ * layout.c places them, group by group, with the piles of pile.c; sweep.c finds parents and
+ * forgets; valid.c checks.
  */
 #ifndef TIMELINE_LAYOUT_PARTS_H
 #define TIMELINE_LAYOUT_PARTS_H
@@ -66,7 +66,7 @@ void thrum__layout_find_parent(struct thrum__layout *, const struct thrum__model
 /* Removes the tasks that the model forgot, and the units that have no others. */
 void thrum__layout_forget(struct thrum__layout *, const struct thrum__model *);
 
-/* Makes units of the model's new tasks, extends the open ones, and removes what is forgotten. */
+/* Makes units of the model's new tasks, extends the open ones, and removes forgotten ones. */
 THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct thrum__model *);
 
 /* Leaves in the placer's `fresh` the units that have no track, sorted by start. */

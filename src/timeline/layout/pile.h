@@ -41,7 +41,7 @@ struct thrum__layout_pile {
 	uint32_t tracks, room; /* room: a power of two, or 0 */
 };
 
-/* Frees what the pile holds, and empties it. */
+/* Frees the pile's memory, and empties it. */
 void thrum__layout_pile_finish(struct thrum__layout_pile *);
 
 /* Makes room for a track. Call it before inserting there. Returns 0 or -THRUM_E_MEMORY. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds the parents of units, and removes what the model forgets. */
+/* Finds the parents of units, and removes the tasks that the model forgets. */
 #include "timeline/layout/parts.h"
 
 #include <stdlib.h>
