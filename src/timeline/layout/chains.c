@@ -152,7 +152,7 @@ static void absorb_unit(struct thrum__layout *layout, const struct thrum__model 
 	thrum__layout_touch(layout, unit);
 }
 
-/* Extends a chain as far as it goes. Of several tasks that became the same task, only the one that
+/* Extends a chain as far as it goes. Where several tasks became the same task, only the one that
  * claimed it goes on. */
 static void follow_chain(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t unit)
@@ -249,7 +249,7 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 	return error;
 }
 
-/* Lets a task claim the task that it became. Of several, the first to end has the claim. */
+/* Lets a task claim the task that it became. The first of several to end has the claim. */
 static void claim_next(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t task)
 {
