@@ -5,7 +5,7 @@
  * neighbouring tracks, so that a frame costs by its pixels and not by the events of the trace.
  *
  * Make it of a model and a layout with thrum__index_create; after each later update of the layout
- * call thrum__index_update. Between updates it is read only. Items that ended before
+ * call thrum__follow_update. Between updates it is read only. Items that ended before
  * model->forgotten aren't in it. Times are ns, as in the model; ranges from … to include both ends.
  */
 #ifndef TIMELINE_INDEX_INDEX_H
@@ -39,7 +39,7 @@ THRUM__MUST_USE int thrum__index_make(const struct thrum__model *, const struct 
  * call, when an update of the layout was left out, and when the layout's tracks were shifted.
  * Returns 0 or -THRUM_E_MEMORY; after an error the index can only be destroyed.
  */
-THRUM__MUST_USE int thrum__index_update(struct thrum__index *, const struct thrum__model *,
+THRUM__MUST_USE int thrum__follow_update(struct thrum__index *, const struct thrum__model *,
 	const struct thrum__layout *);
 void thrum__index_destroy(struct thrum__index *); /* NULL is fine */
 
