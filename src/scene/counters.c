@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "scene/paint/paint.h"
+
 #define GAPS_LOOKED_AT 1024
 
 uint32_t thrum__scene_counter_seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
@@ -61,7 +63,7 @@ bool thrum__scene_counter_at(const struct thrum__model *model, const struct thru
 		at > counter->values.first ? THRUM__VALUE(counter, at - 1, time) : INT64_MIN, time);
 }
 
-void thrum__words_counter(int64_t value, char *to, size_t size)
+void thrum__scene_counter_words(int64_t value, char *to, size_t size)
 {
 	char digits[24];
 	size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64,

@@ -3,7 +3,15 @@
 #ifndef SCENE_COUNTERS_H
 #define SCENE_COUNTERS_H
 
-#include "scene/paint/paint.h"
+#include "scene/scene.h"
+
+/* Which counter was painted, and on which scale: y_base is y of the value `base`. */
+struct thrum__scene_counter_place {
+	uint32_t counter;
+	int colour;
+	double base, top;
+	float y_base, y_top;
+};
 
 /* The first value at or after a time, from value `low` on. Cheap where it is near. */
 uint32_t thrum__scene_counter_seek(const struct thrum__counter *, uint32_t low, int64_t time);
@@ -16,7 +24,7 @@ bool thrum__scene_counter_at(const struct thrum__model *, const struct thrum__co
 	int64_t time, int64_t *value);
 
 /* 1234567 to "1 234 567". */
-void thrum__words_counter(int64_t value, char *to, size_t size);
+void thrum__scene_counter_words(int64_t value, char *to, size_t size);
 
 /* y of a value in the last frame. */
 float thrum__scene_counter_y(const struct thrum__scene_counter_place *, double value);

@@ -18,6 +18,7 @@
 #define THRUM__HISTORY 64            /* states that BACK remembers */
 #define THRUM__FISHEYE_TRACK 40      /* pixels: the track in focus, where the state doesn't say */
 #define THRUM__PAD 10                /* above and below the tracks */
+#define THRUM__MARGIN_RIGHT 20       /* px behind the time axis */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
 #define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 
@@ -172,6 +173,12 @@ float thrum__scene_strip_height(const struct thrum__scene *, float width);
  * where state.strip is set; front ends with a strip of their own call this. */
 THRUM__MUST_USE int thrum__scene_strip(struct thrum__scene *, float width, float height,
 	const struct thrum__draw_metrics *, struct thrum__draw_list *);
+
+/* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the
+ * time at x, pixels a ns (0: empty). */
+bool thrum__scene_strip_window(const struct thrum__scene *, float width, float *left, float *right);
+int64_t thrum__scene_strip_time(const struct thrum__scene *, float width, float x);
+double thrum__scene_strip_scale(const struct thrum__scene *, float width);
 
 /* ---- State as text ------------------------------------------------------------------------- */
 

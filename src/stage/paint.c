@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "scene/paint/paint.h"
 #include "stage/parts.h"
 
 void thrum__stage_head(struct thrum__draw_list *list, float top, float width, bool is_first,

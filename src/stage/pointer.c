@@ -2,7 +2,6 @@
 /* The pointer on the stage: what is below it, dragging, clicking, hovering. */
 #include <math.h>
 
-#include "scene/paint/paint.h"
 #include "stage/parts.h"
 
 #define DIVIDER 4    /* px above and below */
@@ -29,7 +28,7 @@ static int strip_drag(const struct thrum__scene *scene, float width, float x, un
 	float slack = with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : EDGE, inside = slack;
 	float left, right;
 
-	if (!thrum__paint_strip_window(scene, width, &left, &right))
+	if (!thrum__scene_strip_window(scene, width, &left, &right))
 		return THRUM__DRAG_NOTHING;
 	if (right - left < 2 * slack + EDGE_LEAST)
 		inside = fmaxf((right - left - EDGE_LEAST) / 2, 0);
@@ -205,10 +204,10 @@ static int centre_strip(struct thrum__stage *stage, const struct place *place, f
 	float left, right;
 
 	if (place->drag != THRUM__DRAG_STRIP ||
-		!thrum__paint_strip_window(scene, stage->own->width, &left, &right) ||
+		!thrum__scene_strip_window(scene, stage->own->width, &left, &right) ||
 		(x >= left && x <= right))
 		return 0;
-	from = thrum__paint_strip_time(scene, stage->own->width, x) - span / 2;
+	from = thrum__scene_strip_time(scene, stage->own->width, x) - span / 2;
 	thrum__scene_set_window(scene, from, from + span);
 	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }
@@ -266,7 +265,7 @@ static int drag_picture(struct thrum__stage *stage, struct thrum__scene *scene, 
 static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, float x)
 {
 	const struct thrum__stage_private *own = stage->own;
-	double scale = thrum__paint_strip_scale(scene, own->width), ns;
+	double scale = thrum__scene_strip_scale(scene, own->width), ns;
 	int64_t from = own->grabbed.from, to = own->grabbed.to, by;
 
 	if (!(scale > 0))

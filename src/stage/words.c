@@ -99,7 +99,7 @@ static void put_counter(struct words *words, const struct thrum__stage *stage)
 		return;
 	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
 	size = thrum__base_utf8_clean(path, size, name, sizeof name);
-	thrum__words_counter(below.value, value, sizeof value);
+	thrum__scene_counter_words(below.value, value, sizeof value);
 	put(words, "  ·  %.*s %s", (int)size, name, below.is_known ? value : "not known");
 }
 

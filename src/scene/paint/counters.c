@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "scene/counters.h"
+#include "scene/paint/paint.h"
 
 #define COLUMN_LOOKED_AT 8 /* values of one pixel column that are looked at, at most */
 #define ALIKE 10           /* magnitudes that differ less share a scale */
@@ -251,7 +251,7 @@ static void scale_words(double value, double step, char *to, size_t size)
 	while (fabs(value) < units[i].unit && units[i].unit > 1)
 		i++;
 	if (units[i].unit == 1 && fabs(value) < 1e6)
-		thrum__words_counter((int64_t)value, to, size);
+		thrum__scene_counter_words((int64_t)value, to, size);
 	else
 		put_decimal(value / units[i].unit,
 			step < units[i].unit / 10 ? 2 : step < units[i].unit, units[i].word, to,
@@ -401,7 +401,7 @@ static void paint_name(struct counters *c, const struct shown *shown, float y)
 	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
 		sizeof name);
 
-	thrum__words_counter(shown->last, value, sizeof value);
+	thrum__scene_counter_words(shown->last, value, sizeof value);
 	if (!shown->is_known)
 		strcpy(value, "not known");
 	else if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/paint/names.h"
+#include "scene/paint/paint.h"
 
 #define TRACKS_LOOKED_AT 4096
 

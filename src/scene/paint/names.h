@@ -10,12 +10,6 @@
 /* For a label: who has many notes near by is named otherwise. */
 #define THRUM__NOTES_LOOKED_AT 16
 
-/* The position of a track's first unit in sight; *end is behind the track's last. */
-size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t track, size_t *end);
-
-/* A unit's end as it is drawn. */
-int64_t thrum__paint_end_of_unit(const struct thrum__paint *, uint32_t unit);
-
 /* The label with which a unit begins, or NONE. */
 uint32_t thrum__paint_first_label(const struct thrum__paint *, uint32_t unit);
 
@@ -31,9 +25,6 @@ uint32_t thrum__paint_name_at(const struct thrum__paint *, uint32_t unit, int64_
 
 /* The task of a unit's chain that ran last before a time. */
 uint32_t thrum__paint_task_at(const struct thrum__paint *, uint32_t unit, int64_t time);
-
-/* The ground again, behind a text: nothing is to shine through it. */
-void thrum__paint_halo(struct thrum__paint *, float x, float y, float width, float height);
 
 /* Whether a text has what is searched for. */
 bool thrum__paint_name_is_found(const struct thrum__paint *, const char *text, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What the painters share: texts that fit, places that are taken, times as pixels. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,40 @@ float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_
 bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_t time)
 {
 	return thrum__paint_run_width(p, unit, time) > 4;
+}
+
+/* ---- Ground ---------------------------------------------------------------------------------- */
+
+void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
+{
+	const struct thrum__scene_time_axis *axis = p->time;
+	const float end = x + width;
+	uint32_t low = 0, high = axis->count; /* the first stretch that ends behind x */
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (axis->segments[middle].x_end <= (double)x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* By pieces: up to a stretch's beginning the ground is a fold's, then not, up to its end.
+	 */
+	for (uint32_t i = low; x < end; i++) {
+		bool is_last = i + 1 >= axis->count;
+		float begins = i > 0 && i < axis->count ? (float)axis->segments[i].x : x;
+		float ends = is_last ? end : fminf(end, (float)axis->segments[i].x_end);
+
+		if (begins > x)
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
+				fminf(begins, end) - x, height);
+		x = fmaxf(x, begins);
+		if (ends > x)
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
+				height);
+		x = fmaxf(x, ends);
+	}
 }
 
 /* ---- How much there is ---------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef SCENE_PAINT_PAINT_H
 #define SCENE_PAINT_PAINT_H
 
+#include "scene/counters.h"
 #include "scene/found.h"
 #include "scene/scene.h"
 
@@ -16,14 +17,6 @@
 struct thrum__paint_boxes {
 	struct thrum__draw_rect *rects;
 	uint32_t count, room;
-};
-
-/* Which counter was painted, and on which scale: y_base is y of the value `base`. */
-struct thrum__scene_counter_place {
-	uint32_t counter;
-	int colour;
-	double base, top;
-	float y_base, y_top;
 };
 
 /* The strip's columns. They hold until the scene is updated or the strip gets another size: of a big
@@ -81,11 +74,6 @@ void thrum__paint_findings(struct thrum__paint *); /* pins, paths, notes */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_legend(struct thrum__paint *);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
-/* The strip's axis, for who drags on it: where the window lies (false: the strip is empty), the
- * time at x, pixels a ns (0: empty). */
-bool thrum__paint_strip_window(const struct thrum__scene *, float width, float *left, float *right);
-int64_t thrum__paint_strip_time(const struct thrum__scene *, float width, float x);
-double thrum__paint_strip_scale(const struct thrum__scene *, float width);
 /* The strip's height and ground; columns on it or elsewhere, each THRUM__BIN px wide; how high one
  * is for a share of time running. */
 static inline float thrum__paint_strip_height(float width)
@@ -146,6 +134,9 @@ bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *, float x, float y,
 void thrum__paint_boxes_add(struct thrum__paint_boxes *, float x, float y, float width,
 	float height);
 
+/* The ground again, behind a text: nothing is to shine through it. */
+void thrum__paint_halo(struct thrum__paint *, float x, float y, float width, float height);
+
 /* How wide the run of the unit is that covers a time; 0: none does. */
 float thrum__paint_run_width(const struct thrum__paint *, uint32_t unit, int64_t time);
 
@@ -180,6 +171,12 @@ uint32_t *thrum__paint_scratch(struct thrum__paint *, uint32_t count);
 float thrum__paint_coarseness(const struct thrum__paint *, int kind, float least, uint32_t most);
 
 /* ---- The units of a track, one by one where they can be told apart (paint_units.c) ----------- */
+
+/* The position of a track's first unit in sight; *end is behind the track's last. */
+size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t track, size_t *end);
+
+/* A unit's end as it is drawn. */
+int64_t thrum__paint_end_of_unit(const struct thrum__paint *, uint32_t unit);
 
 struct thrum__paint_units_walk {
 	const struct thrum__paint *p;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/paint/names.h"
+#include "scene/paint/paint.h"
 
 #define LOOKED_AT_MAX 2000 /* stretches of a kind; of more, some of them evenly */
 #define LOOK_BACK 1024     /* so far back a long one that reaches into the window is looked for */

@@ -248,7 +248,7 @@ static void window_of(const struct strip *s, int64_t from, int64_t to, float *le
 		*right = *left + 8;
 }
 
-bool thrum__paint_strip_window(const struct thrum__scene *scene, float width, float *left,
+bool thrum__scene_strip_window(const struct thrum__scene *scene, float width, float *left,
 	float *right)
 {
 	struct strip s = strip_of(scene->model, width);
@@ -257,14 +257,14 @@ bool thrum__paint_strip_window(const struct thrum__scene *scene, float width, fl
 	return s.scale > 0;
 }
 
-int64_t thrum__paint_strip_time(const struct thrum__scene *scene, float width, float x)
+int64_t thrum__scene_strip_time(const struct thrum__scene *scene, float width, float x)
 {
 	struct strip s = strip_of(scene->model, width);
 
 	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
 }
 
-double thrum__paint_strip_scale(const struct thrum__scene *scene, float width)
+double thrum__scene_strip_scale(const struct thrum__scene *scene, float width)
 {
 	return strip_of(scene->model, width).scale;
 }
