@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The scene's state as a line of text, and back. */
+/* Writes a scene's state as a line of text, and reads it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void put_byte(struct thrum__scene_address *line, char c)
 	line->length++;
 }
 
-static void put(struct thrum__scene_address *line, const char *text)
+static void put_text(struct thrum__scene_address *line, const char *text)
 {
 	while (*text)
 		put_byte(line, *text++);
@@ -50,8 +50,8 @@ static void put_key(struct thrum__scene_address *line, const char *prefix, const
 {
 	if (line->length > 0)
 		put_byte(line, '&');
-	put(line, prefix);
-	put(line, key);
+	put_text(line, prefix);
+	put_text(line, key);
 	put_byte(line, '=');
 }
 
@@ -62,7 +62,7 @@ void thrum__scene_address_number(struct thrum__scene_address *line, const char *
 
 	snprintf(text, sizeof text, "%" PRId64, number);
 	put_key(line, prefix, key);
-	put(line, text);
+	put_text(line, text);
 }
 
 void thrum__scene_address_text(struct thrum__scene_address *line, const char *prefix,
@@ -72,13 +72,13 @@ void thrum__scene_address_text(struct thrum__scene_address *line, const char *pr
 	put_escaped(line, text);
 }
 
-/* More than a picture shows. */
+/* Fractions are written in thousandths: finer steps can't be seen. */
 static int64_t thousandths_of(double value)
 {
 	return (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
 }
 
-/* By hand, since printf's point is the locale's. */
+/* Doesn't use printf's %f, whose decimal point depends on the locale. */
 static void put_fraction(struct thrum__scene_address *line, const char *prefix, const char *key,
 	double value, double plain)
 {
@@ -91,12 +91,12 @@ static void put_fraction(struct thrum__scene_address *line, const char *prefix, 
 	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", thousandths < 0 ? "-" : "",
 		absolute / 1000, (unsigned)(absolute % 1000));
 	put_key(line, prefix, key);
-	put(line, text);
+	put_text(line, text);
 }
 
 _Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
 
-/* The members that are one small number each: key, member, its default. */
+/* X(key, member, most): the members that are one small number each, from 0 to `most`. */
 #define SMALL_MEMBERS(X) \
 	X("fold", fold, 2) \
 	X("squeeze", squeeze, 2) \
@@ -179,7 +179,7 @@ static bool read_fraction(const char *text, double *value)
 	return *text == 0;
 }
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9'    ? c - '0'
 		: c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -195,7 +195,7 @@ bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 		char c = *text;
 
 		if (c == '%') {
-			int high = hex(text[1]), low = high < 0 ? -1 : hex(text[2]);
+			int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
 
 			if (low < 0 || high + low == 0)
 				return false;
@@ -280,7 +280,7 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 	return "there is no such key";
 }
 
-static int refuse(struct thrum_error_info *error, size_t offset, const char *message)
+static int refuse_text(struct thrum_error_info *error, size_t offset, const char *message)
 {
 	if (error) {
 		error->code = -THRUM_E_ARGUMENT;
@@ -303,23 +303,23 @@ int thrum__scene_address_pairs(const char *text,
 		char *value;
 
 		if (size >= sizeof pair)
-			return refuse(error, at, "too long");
+			return refuse_text(error, at, "too long");
 		memcpy(pair, text + at, size);
 		pair[size] = 0;
 		value = strchr(pair, '=');
 		if (!value)
-			return refuse(error, at, "expected KEY=VALUE");
+			return refuse_text(error, at, "expected KEY=VALUE");
 		*value++ = 0;
 		problem = take(context, pair, value);
 		if (problem)
-			return refuse(error, at, problem);
+			return refuse_text(error, at, problem);
 		at += size + (text[at + size] == '&');
 	}
 	return 0;
 }
 
-/* A stage's address holds for its first scene, too. */
-static const char *take_of_view(void *state, const char *key, const char *value)
+/* Skips the stage's own keys, so that a scene can read the address of a stage. */
+static const char *take_of_scene(void *state, const char *key, const char *value)
 {
 	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
 		return NULL;
@@ -333,7 +333,7 @@ int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	int status;
 
 	thrum__scene_state_default(scene, &state);
-	status = thrum__scene_address_pairs(text, take_of_view, &state, error);
+	status = thrum__scene_address_pairs(text, take_of_scene, &state, error);
 	if (status != 0)
 		return status;
 	scene->state = state;
