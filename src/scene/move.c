@@ -25,7 +25,7 @@ static void ends_of(const struct thrum__scene *scene, int64_t *begin, int64_t *e
 	*end = scene->state.to > *end ? scene->state.to : *end;
 }
 
-/* A way from a time to `to`, across segments and folds, of at most `limit` pixels. */
+/* A walk from a time to `to`, across segments and folds, of at most `limit` pixels. */
 struct travel {
 	double scale, band;
 	double limit, passed; /* px */
@@ -56,7 +56,7 @@ static bool pass_fold(void *context, int64_t start, int64_t end)
 		return false;
 	if (start > travel->time)
 		advance_to(travel, start, (double)(start - travel->time) * travel->scale);
-	/* The way may begin or end inside a band. */
+	/* The walk may begin or end inside a band. */
 	if (!travel->arrived && to > travel->time)
 		advance_to(travel, to,
 			travel->band * (double)(to - travel->time) / (double)(end - start));

@@ -133,7 +133,7 @@ static void find_folds(struct folds *folds, const struct thrum__index *index, in
 		add_fold, folds);
 }
 
-/* What the window holds: how many bands (with fractions), and how many ns that are not folded. */
+/* Contents of the window: bands (how many, with fractions), and ns that are not folded. */
 struct folded {
 	double bands, left;
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Which words stand for a unit of tracks where it is seen. */
+/* Chooses the words that stand for a unit. */
 #include <string.h>
 
 #include "scene/paint/names.h"
 #include "words/match.h"
 
-#define CHAIN_LOOKED_AT 4
-#define BEFORE_LOOKED_AT 256 /* notes: of what is named at the left edge */
+#define CHAIN_LOOKED_AT 4    /* tasks of a chain whose labels are looked at */
+#define BEFORE_LOOKED_AT 256 /* notes before a time in which a unit's name is looked for */
 
-/* Empty and blank ones name nobody. */
+/* Whether a note is a label; an empty or blank one is none. */
 static bool is_label(const struct thrum__model *model, uint32_t note)
 {
 	const char *text;
@@ -26,7 +26,8 @@ static bool is_label_of(const struct thrum__paint *p, uint32_t note, uint32_t un
 	return is_label(p->model, note) && thrum__layout_unit(p->layout, task) == unit;
 }
 
-/* The earliest label of a task, if it was set by then. */
+/* Returns a task's earliest label if it was set by a time, else NONE; also NONE if the task has
+ * many notes. */
 static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t until)
 {
 	const struct thrum__model *model = p->model;
@@ -62,7 +63,7 @@ uint32_t thrum__paint_first_label(const struct thrum__paint *p, uint32_t unit)
 		if (is_label_of(p, note, unit))
 			return THRUM__NOTE(p->model, note, text);
 	}
-	/* Labelled before it begins here: what it became. */
+	/* The label was set before the unit begins: look at the tasks of its chain. */
 	for (int i = 0; i < CHAIN_LOOKED_AT && thrum__model_has_row(&p->model->tasks, task); i++) {
 		uint32_t label = early_label(p, task, until);
 

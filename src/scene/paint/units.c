@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The units of a track as far as they can be told apart. The index merge what lies close together into
- * stretches; in one of these a wide unit may follow a narrow one at once. As units of a track don't
- * overlap, one that is at least `wide` is the last that starts within any `wide` ns: so a look at
- * the last ones finds them all, in steps that are bounded by pixels.
+ * Walks the units of a track as far as they can be told apart. The index merges units that lie
+ * close together into stretches, but such a stretch may contain wide units right behind narrow
+ * ones. Units of a track don't overlap. So a unit that is at least `wide` ns long is the last one
+ * to start within some `wide` ns, and it is enough to look at the last unit of each step of `wide`
+ * ns: the number of steps is bounded by pixels.
  */
 #include "scene/paint/paint.h"
 
@@ -47,7 +48,8 @@ static int64_t start_at(const struct thrum__paint_units_walk *w, size_t position
 	return w->p->layout->units[unit_at(w, position)].start;
 }
 
-/* Goes to the first unit of a stretch that is in the window. */
+/* Begins to walk the units of a stretch, with the first one in the window. If the stretch has more
+ * units than may still be looked at, makes the steps larger. */
 static void look_into(struct thrum__paint_units_walk *w, const struct thrum__index_stretch *stretch)
 {
 	const struct thrum__paint *p = w->p;
@@ -67,12 +69,12 @@ static void look_into(struct thrum__paint_units_walk *w, const struct thrum__ind
 		w->at--;
 }
 
-static void step(struct thrum__paint_units_walk *w, int64_t start)
+static void step_over(struct thrum__paint_units_walk *w, int64_t start)
 {
 	int64_t beyond = start > INT64_MAX - w->wide ? INT64_MAX : start + w->wide;
 	size_t next = w->at + 1;
 
-	/* Most often the next unit is beyond already. */
+	/* Mostly the next unit is beyond, and no search is needed. */
 	if (next < w->end && start_at(w, next) < beyond)
 		next = thrum__index_seek(w->p->index, THRUM__INDEX_UNITS, w->track, beyond,
 			       &w->end) -
@@ -81,7 +83,8 @@ static void step(struct thrum__paint_units_walk *w, int64_t start)
 	w->looked_at++;
 }
 
-/* The next wide unit, or the narrow ones before it; false when the stretch is at its end. */
+/* Gives the next wide unit of the stretch, or the narrow ones before it; returns false at its
+ * end. */
 static bool next_within(struct thrum__paint_units_walk *w, struct thrum__paint_units_seen *seen)
 {
 	uint32_t count = 0;
@@ -100,7 +103,7 @@ static bool next_within(struct thrum__paint_units_walk *w, struct thrum__paint_u
 			seen->unit = THRUM__NONE;
 		if (end > seen->end)
 			seen->end = end;
-		step(w, start);
+		step_over(w, start);
 		if (is_wide)
 			return true;
 		if (w->at > before + 1)
