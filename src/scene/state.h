@@ -6,22 +6,17 @@
 #ifndef SCENE_STATE_H
 #define SCENE_STATE_H
 
+#include "base/text.h"
 #include "scene/scene.h"
 
-/* A text of at most `size` bytes with its end; `length` counts also the bytes that have no room. */
-struct thrum__scene_address {
-	char *to;
-	size_t size, length;
-};
-
 /* Appends "&", prefix, key, "=" and the value (a text is percent-escaped). No "&" stands first. */
-void thrum__scene_address_number(struct thrum__scene_address *, const char *prefix, const char *key,
+void thrum__scene_address_number(struct thrum__base_text *, const char *prefix, const char *key,
 	int64_t);
-void thrum__scene_address_text(struct thrum__scene_address *, const char *prefix, const char *key,
+void thrum__scene_address_text(struct thrum__base_text *, const char *prefix, const char *key,
 	const char *);
 
 /* Appends a pair for each member in which `state` differs from `plain`. */
-void thrum__scene_address_put(struct thrum__scene_address *, const char *prefix,
+void thrum__scene_address_put(struct thrum__base_text *, const char *prefix,
 	const struct thrum__scene_state *state, const struct thrum__scene_state *plain);
 
 /* Calls `take` for each pair; it returns NULL, or a message that says what is wrong. Returns 0; or

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <thrum.h>
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "scene/axis.h"
-#include "timeline/pieces.h"
 
 #define ROUNDS 12 /* tries, at most, to find the least idle time that folds */
 #define FAR 1e6   /* px */

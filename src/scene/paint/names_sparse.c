@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "scene/paint/names.h"
 
 #define NAMES_MAX 40         /* names that are placed */
@@ -134,17 +136,12 @@ static bool survey_ground(struct thrum__paint *p, struct ground *g)
 	g->height = (uint32_t)(p->height / CELL) + 1;
 	g->words = (g->width + WORD - 1) / WORD;
 	needed = g->words * g->height;
-	if (memory->seen_room < needed) {
-		uint64_t *more = realloc(memory->seen, needed * sizeof *more);
-
-		if (!more) {
-			p->list->failed = true;
-			return false;
-		}
-		memory->seen = more;
-		memory->seen_room = needed;
+	g->cells = thrum__base_grow(memory->seen, &memory->seen_room, needed, sizeof *g->cells);
+	if (!g->cells) {
+		p->list->failed = true;
+		return false;
 	}
-	g->cells = memory->seen;
+	memory->seen = g->cells;
 	memset(g->cells, 0, needed * sizeof *g->cells);
 	for (uint32_t i = 0; i < p->list->batch_count; i++) {
 		const struct thrum__draw_batch *batch = &p->list->batches[i];
@@ -164,15 +161,15 @@ static bool survey_ground(struct thrum__paint *p, struct ground *g)
 
 /* ---- Candidates --------------------------------------------------------------------------- */
 
-/* Returns the FNV-1a hash of a name without its digits. */
+/* Returns a hash of a name without its digits. */
 static uint32_t hash_name(const char *name, size_t size)
 {
-	uint32_t h = 2166136261u;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < size; i++)
 		if (name[i] < '0' || name[i] > '9')
-			h = (h ^ (unsigned char)name[i]) * 16777619u;
-	return h;
+			sum = thrum__base_hash_number(sum, (unsigned char)name[i]);
+	return (uint32_t)sum;
 }
 
 struct sparse_names {
