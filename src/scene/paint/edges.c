@@ -165,8 +165,8 @@ void thrum__paint_creations(struct thrum__paint *p)
 		c.x = -8;
 		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
 			4 + 2 * left / (p->tracks->count - i));
-		/* Of several units that can't be told apart, only dense tracks show a creation: the
-		 * first one's, as a texture. */
+		/* If several units can't be told apart, only dense tracks show a creation: the first
+		 * one's, as a texture. */
 		while (thrum__paint_units_next(&walk, &seen))
 			if (seen.unit != THRUM__NONE || thrum__paint_is_dense(box))
 				paint_creation(&c, box, seen.first);
