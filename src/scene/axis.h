@@ -84,7 +84,7 @@ THRUM__MUST_USE int thrum__scene_time_axis_set(struct thrum__scene_time_axis *,
 double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *, int64_t time);
 int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *, double x);
 
-/* ---- Tracks ---------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
 /* How a track is drawn, which depends on its height: ROOMY from 34 px on, NORMAL from 22, COMPACT
  * from 10, DENSE below. SQUEEZED: a quiet track among squeezed ones. */

@@ -11,7 +11,7 @@
 #include "scene/paint/paint.h"
 #include "words/match.h"
 
-/* ---- Findings -------------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------ */
 
 /* Whether the model still has all tasks and edges of a finding. */
 static bool is_complete(const struct thrum__model *model, const struct thrum__finding *finding)
@@ -62,7 +62,7 @@ int64_t thrum__scene_findings_pause(int64_t took)
 	return pause > second ? pause : second;
 }
 
-/* ---- Looks ----------------------------------------------------------------------------------- */
+/* ---- Looks --------------------------------------------------------------------------------- */
 
 static void add_counted_look(struct thrum__scene *scene, uint32_t task, int bits)
 {

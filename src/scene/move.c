@@ -166,7 +166,7 @@ void thrum__scene_set_window_around(struct thrum__scene *scene, int64_t from, in
 	thrum__scene_set_window(scene, clamp_end(from) - margin, clamp_end(to) + margin);
 }
 
-/* ---- Tracks ---------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
 static void clamp_track(struct thrum__scene *scene)
 {

@@ -29,7 +29,7 @@ void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *axis)
 	thrum__scene_track_axis_init(axis);
 }
 
-/* ---- Boxes ----------------------------------------------------------------------------------- */
+/* ---- Boxes --------------------------------------------------------------------------------- */
 
 static int class_at(double height, bool is_quiet)
 {
@@ -77,7 +77,7 @@ static int add_box(struct thrum__scene_track_axis *axis, uint32_t track, uint32_
 	return 0;
 }
 
-/* ---- Even ------------------------------------------------------------------------------------ */
+/* ---- Even ---------------------------------------------------------------------------------- */
 
 static int set_even(struct thrum__scene_track_axis *axis, double height)
 {
@@ -106,7 +106,7 @@ static int set_even(struct thrum__scene_track_axis *axis, double height)
 	return error;
 }
 
-/* ---- Squeezed -------------------------------------------------------------------------------- */
+/* ---- Squeezed ------------------------------------------------------------------------------ */
 
 struct loudness {
 	const struct thrum__index *index;
@@ -195,7 +195,7 @@ int thrum__scene_track_axis_set(struct thrum__scene_track_axis *axis,
 						    : set_even(axis, height);
 }
 
-/* ---- Fish-eye -------------------------------------------------------------------------------- */
+/* ---- Fish-eye ------------------------------------------------------------------------------ */
 
 /* The tracks above the focus, or those below it: how many, and px for them. */
 struct fisheye_side {
@@ -320,7 +320,7 @@ double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, doubl
 	return axis.focus;
 }
 
-/* ---- Looking up ------------------------------------------------------------------------------ */
+/* ---- Looking up ---------------------------------------------------------------------------- */
 
 /* Returns the last box that begins at or before a track; axis->count if there is none. */
 static uint32_t box_before(const struct thrum__scene_track_axis *axis, uint32_t track)

@@ -107,7 +107,7 @@ THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
 
-/* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ------ */
+/* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----- */
 
 /*
  * The pointer. A drag (press, moves, release) on the picture pans: the grabbed place stays below
@@ -180,7 +180,7 @@ void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__stage_s
 int thrum__stage_set_track(struct thrum__stage *, double at);
 int thrum__stage_set_time(struct thrum__stage *, double at);
 
-/* ---- Words ---------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------- */
 
 /* All functions of this section write a text and return its length as snprintf does. */
 

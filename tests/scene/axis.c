@@ -34,7 +34,7 @@ static void finish(struct case_ *c)
 	thrum__model_destroy(c->model);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------ */
+/* ---- Time ---------------------------------------------------------------------------------- */
 
 static void check_time(const struct thrum__scene_time_axis *axis, uint64_t *random)
 {
@@ -192,7 +192,7 @@ static void idle_time_folds(void **state)
 	thrum__scene_time_axis_finish(&axis);
 }
 
-/* ---- Tracks ------------------------------------------------------------------------------------ */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
 static void check_boxes(const struct thrum__scene_track_axis *axis)
 {

@@ -17,7 +17,7 @@
 #define HEIGHT 500
 #define ROOM 4000
 
-/* ---- Expected: by looking at each unit ------------------------------------------------------ */
+/* ---- Expected: by looking at each unit ----------------------------------------------------- */
 
 static float x_of(const struct thrum__scene *scene, int64_t time)
 {
@@ -47,7 +47,7 @@ static void want_rects(const struct thrum__scene *scene, struct thrum__draw_list
 	}
 }
 
-/* ---- Found in the frame --------------------------------------------------------------------- */
+/* ---- Found in the frame -------------------------------------------------------------------- */
 
 static uint32_t seen_rects(const struct thrum__draw_list *list, struct thrum__draw_rect *rects)
 {

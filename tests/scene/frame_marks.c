@@ -16,7 +16,7 @@
 #include "picture_helper.h"
 #include "story.h"
 
-/* ---- Ruler -------------------------------------------------------------------------------- */
+/* ---- Ruler --------------------------------------------------------------------------------- */
 
 struct labels {
 	struct written all[100];
@@ -193,7 +193,7 @@ static void rulers_of_all_sizes(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Counters ----------------------------------------------------------------------------- */
+/* ---- Counters ------------------------------------------------------------------------------ */
 
 /* y of the last point of a counter's line. */
 static float end_of_line(const struct picture *picture, int colour, float width)
@@ -315,7 +315,7 @@ static void extreme_values_are_painted(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Findings ----------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------ */
 
 #define LOST_WAKE_UP \
 	"0 create - 1 thread\n" \
@@ -357,7 +357,7 @@ static void finding_has_pins_and_notes(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- The rest ----------------------------------------------------------------------------- */
+/* ---- The rest ------------------------------------------------------------------------------ */
 
 static void key_line_fits(void **state)
 {

@@ -267,7 +267,7 @@ static void chosen_is_named_in_low_tracks(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Hostile labels ----------------------------------------------------------------------- */
+/* ---- Hostile labels ------------------------------------------------------------------------ */
 
 static void assert_inert(void *context, const struct written *written)
 {
@@ -311,7 +311,7 @@ static void hostile_labels_are_inert(void **state)
 	free(lines);
 }
 
-/* ---- Many tasks --------------------------------------------------------------------------- */
+/* ---- Many tasks ---------------------------------------------------------------------------- */
 
 static uint32_t next(uint32_t *seed)
 {

@@ -61,7 +61,7 @@ struct counters {
 	uint32_t scale_count;
 };
 
-/* ---- Values by pixel columns -------------------------------------------------------------- */
+/* ---- Values by pixel columns --------------------------------------------------------------- */
 
 /* Gives the column of pixels in which row `at` lies; returns false behind the window's end. If the
  * column has many values, looks at some of them and at the last. */
@@ -224,7 +224,7 @@ static float y_of(const struct counter_scale *scale, double value)
 	return thrum__scene_counter_y(&scale->place, value);
 }
 
-/* ---- Painting ----------------------------------------------------------------------------- */
+/* ---- Painting ------------------------------------------------------------------------------ */
 
 /* Doesn't use printf's %f, whose decimal point depends on the locale. `value` is below a
  * million. */

@@ -377,7 +377,7 @@ static void paint_joint(struct edges *s, const struct painted_edge *e)
 			1.5f, THRUM__DASH_SOLID);
 }
 
-/* ---- All edges of a track -------------------------------------------------------------------- */
+/* ---- All edges of a track ------------------------------------------------------------------ */
 
 /* Returns a task's unit; NONE also for a unit without a track. */
 static uint32_t placed_unit_of(const struct thrum__paint *p, uint32_t task)

@@ -106,7 +106,7 @@ static void paint_path(const struct thrum__paint *p, const struct thrum__step *f
 		THRUM__DASH_SOLID);
 }
 
-/* ---- Notes -------------------------------------------------------------------------------- */
+/* ---- Notes --------------------------------------------------------------------------------- */
 
 /* Cuts a line of a note so that it fits. Returns its width. */
 static float fit_line(const struct thrum__paint *p, const char *words, size_t size, int font,

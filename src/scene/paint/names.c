@@ -72,7 +72,7 @@ static float limit_at(const struct thrum__paint *p, size_t at, size_t end)
 		thrum__paint_x(p, thrum__index_time(p->index, THRUM__INDEX_UNITS, at)) - 8);
 }
 
-/* ---- Names of units ----------------------------------------------------------------------- */
+/* ---- Names of units ------------------------------------------------------------------------ */
 
 static float rank_of_look(int look)
 {
@@ -135,7 +135,7 @@ static void gather_units(struct names *n, uint32_t box)
 	}
 }
 
-/* ---- Log lines and later names ------------------------------------------------------------ */
+/* ---- Log lines and later names ------------------------------------------------------------- */
 
 /* Counts the notes from a position on that say the same about one unit. */
 static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t end, uint32_t note,
@@ -234,7 +234,7 @@ static void gather_notes(struct names *n, uint32_t box)
 	}
 }
 
-/* ---- Placing ------------------------------------------------------------------------------ */
+/* ---- Placing ------------------------------------------------------------------------------- */
 
 struct placed_name {
 	char text[WORDS_MAX];
@@ -424,7 +424,7 @@ static bool place_name(struct thrum__paint *p, const struct name_candidate *c)
 	return is_placed;
 }
 
-/* ---- All ---------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------- */
 
 static int by_rank(const void *a, const void *b)
 {

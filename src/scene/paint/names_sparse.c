@@ -39,7 +39,7 @@ struct ground {
 	uint32_t height, width; /* in cells */
 };
 
-/* ---- Ground ------------------------------------------------------------------------------- */
+/* ---- Ground -------------------------------------------------------------------------------- */
 
 static uint32_t cell_of(float at, uint32_t most)
 {
@@ -159,7 +159,7 @@ static bool survey_ground(struct thrum__paint *p, struct ground *g)
 	return true;
 }
 
-/* ---- Candidates --------------------------------------------------------------------------- */
+/* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* Returns a hash of a name without its digits. */
 static uint32_t hash_name(const char *name, size_t size)
@@ -322,7 +322,7 @@ static void rank_by_rarity(struct sparse_names *g)
 	qsort(g->all, g->count, sizeof *g->all, by_rarity);
 }
 
-/* ---- Placing ------------------------------------------------------------------------------ */
+/* ---- Placing ------------------------------------------------------------------------------- */
 
 /* Whether a text would cover a run of a track. */
 static bool runs_under(const struct thrum__paint *p, uint32_t track, float x, float width)

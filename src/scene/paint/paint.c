@@ -161,7 +161,7 @@ bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_
 	return thrum__paint_run_width(p, unit, time) > 4;
 }
 
-/* ---- Ground ---------------------------------------------------------------------------------- */
+/* ---- Ground -------------------------------------------------------------------------------- */
 
 void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
 {
@@ -194,7 +194,7 @@ void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, fl
 	}
 }
 
-/* ---- How much there is ---------------------------------------------------------------------- */
+/* ---- How much there is --------------------------------------------------------------------- */
 
 #define TRACKS_TRIED 32
 
