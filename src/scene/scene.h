@@ -12,9 +12,9 @@
  * state through the functions below; or set members of `state` yourself and call
  * thrum__scene_settle. After the model grew, call thrum__scene_update first.
  *
- * Every room may include scene.h, axis.h (projections) and coarse.h (the picture while a trace is
- * still being read). move.h, state.h and counters.h are for the stage only. found.h and paint/ are
- * private.
+ * The stage and the apps may include scene.h, axis.h (projections) and coarse.h (the picture while
+ * a trace is still being read). move.h, state.h and counters.h are for the stage only. found.h and
+ * paint/ are private.
  *
  * Times are ns. Sizes and places are CSS pixels. THRUM__NONE stands for no task, unit or track.
  * Functions that return int give 0 or -THRUM_E_MEMORY, unless their comment says otherwise. After
