@@ -11,8 +11,8 @@ import tempfile
 MAY = {
     "base": (),
     "port": (),
-    "format": (),
-    "record": ("format", "port"),
+    "format": ("base",),
+    "record": ("base", "format", "port"),
     "promise": (),
     "read": ("base", "format"),
     "source": ("base", "port", "format", "read"),

@@ -64,7 +64,7 @@ struct thrum__mirage_packet {
 
 struct thrum__mirage_packets {
 	struct thrum__mirage_packet *all; /* in the order in which they are read */
-	size_t count, room;
+	uint32_t count, room;
 	uint64_t largest; /* bytes of the largest packet */
 	/* The counts contradict the timestamps, and the timestamps decided the order. Nobody can
 	 * tell then how many packets are missing. */
