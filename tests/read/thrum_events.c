@@ -154,7 +154,7 @@ static void shows_definitions(void **state)
 	ADD(t, 9, R(TAG), .def = 40);
 	ADD(t, 10, R(TAG), .def = 3);
 	ADD(t, 11, R(TAG), .def = 65535);
-	/* No room for a definition: the text comes before; it is for one event only. */
+	/* No room for a definition: the text comes in a record before, and holds for one event. */
 	ADD(t, 12, R(NAME), .text = "by name");
 	ADD(t, 12, R(TAG), .def = 0);
 	ADD(t, 13, R(TAG), .def = 0);
@@ -235,7 +235,7 @@ static void gives_whole_keys(void **state)
 	recording_finish(&recording);
 }
 
-/* The extended header is for long pauses too, whatever the record. */
+/* Any record may have an extended header, which long pauses need too. */
 static void bridges_long_pauses(void **state)
 {
 	const uint64_t pause = UINT64_C(1) << THRUM__TIME_BITS;
@@ -317,7 +317,7 @@ static void tells_about_the_trace(void **state)
 	recording_finish(&recording);
 }
 
-/* The readings at start and end know the frequency better than the header. */
+/* The clock readings at the start and the end give a better frequency than the header. */
 static void refines_the_clock(void **state)
 {
 	struct recording recording;

@@ -130,7 +130,7 @@ static void has_nothing_to_wait_for_when_stopped(void **state)
 	recording_finish(&recording);
 }
 
-/* Packets are taken away before they were read, or before they were read to their end. */
+/* The recorder overwrites packets before they are read, or before they are read to their end. */
 static void tells_what_was_overwritten(void **state)
 {
 	struct recording recording;
@@ -143,14 +143,14 @@ static void tells_what_was_overwritten(void **state)
 	packet(&recording, 3, 1, 0, 0, "b0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
-	/* Between the look at headers and the copying. */
+	/* Between the scan of the headers and the copying. */
 	packet(&recording, 1, 0, 3, 3, "a3");
 	thrum_helper_assert_more(trace,
 		"0 0 log 1 - - a0\n"
 		"0 1 log 2 - - b0\n"
 		"10 0 lost - - - packet overwritten while reading\n"
 		"20 0 log 1 - - a2\n");
-	/* Packet 3 of lane 0 is found; but lane 1's, which may have had more, is gone. */
+	/* The scan finds packet 3 of lane 0. Lane 1's packet, which may have had more, is gone. */
 	packet(&recording, 3, 0, 4, 4, "a4");
 	packet(&recording, 0, 1, 1, 5, "b5");
 	refresh(trace, 1);
@@ -160,7 +160,7 @@ static void tells_what_was_overwritten(void **state)
 		"40 0 log 1 - - a4\n"
 		"50 1 log 2 - - b5\n");
 	assert_int_equal(thrum_trace_info(trace)->gaps, 2);
-	/* A gap in numbers; but the packets may only have been looked for too early. */
+	/* A gap in the numbers. The scan may only have come too early for the packets in it. */
 	packet(&recording, 2, 0, 9, 7, "a9");
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -172,7 +172,7 @@ static void tells_what_was_overwritten(void **state)
 	recording_finish(&recording);
 }
 
-/* A packet isn't seen when it is begun behind the reader's back, though the one after it is. */
+/* A scan misses a packet that begins at a place that it has passed, but finds the one after it. */
 static void waits_for_what_it_missed(void **state)
 {
 	struct recording recording;
@@ -197,7 +197,7 @@ static void waits_for_what_it_missed(void **state)
 		"20 1 log 2 - - b2\n"
 		"30 1 log 2 - - b3\n"
 		"40 0 log 1 - - a4\n");
-	/* What waits isn't lost when recording ends. */
+	/* Packets that are held back aren't lost when the recording ends. */
 	packet(&recording, 6, 0, 5, 6, "a6");
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -211,7 +211,7 @@ static void waits_for_what_it_missed(void **state)
 	recording_finish(&recording);
 }
 
-/* Refreshing in the midst of reading loses nothing. */
+/* Refreshing in the middle of reading loses no events. */
 static void refreshes_at_any_time(void **state)
 {
 	struct recording recording;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the tests of thrum's recordings share. */
+/* Helpers for the tests of thrum's recordings. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "thrum_helper.h"

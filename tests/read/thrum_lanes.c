@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Several lanes in the order of time; what is missing, damaged, or cut off. */
+/* Several lanes in the order of time; packets that are missing, damaged, or cut off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,7 @@ static uint64_t offset_of(const struct recording *recording, const void *place)
 	return (uint64_t)((const uint8_t *)place - recording->bytes);
 }
 
-/* ---- Order ------------------------------------------------------------------------------------
- */
+/* ---- Order --------------------------------------------------------------------------------- */
 
 static void merges_lanes_by_time(void **state)
 {
@@ -86,7 +85,7 @@ static void follows_a_lane_through_its_packets(void **state)
 	assert_int_equal(lane->first_seq, 11);
 	assert_int_equal(lane->last_seq, 14);
 	assert_int_equal(thrum_trace_info(trace)->packets, 3);
-	/* What is missing before a ring's first packet is no gap. */
+	/* Packets that are missing before a ring's first one are no gap. */
 	thrum_helper_assert_more(trace,
 		"0 0 log 1 - - first\n"
 		"10 0 log 1 - - second\n"
@@ -97,7 +96,10 @@ static void follows_a_lane_through_its_packets(void **state)
 	recording_finish(&recording);
 }
 
-/* Batches, packets and slices end at different places; nothing may be lost or doubled there. */
+/*
+ * Batches, packets and the arrays of thrum_trace_next end at different places. No event may be lost
+ * or doubled there.
+ */
 static void gives_each_event_once(void **state)
 {
 	enum {
@@ -145,8 +147,7 @@ static void gives_each_event_once(void **state)
 	recording_finish(&recording);
 }
 
-/* ---- Gaps -------------------------------------------------------------------------------------
- */
+/* ---- Gaps ---------------------------------------------------------------------------------- */
 
 static void tells_of_gaps(void **state)
 {
@@ -172,7 +173,9 @@ static void tells_of_gaps(void **state)
 	recording_finish(&recording);
 }
 
-/* What the decoder knows is in each packet's header; the rest it remembers, but not across a gap.
+/*
+ * The decoder takes most of its state from each packet's header. The rest it remembers, but not
+ * across a gap.
  */
 static void remembers_across_packets(void **state)
 {
@@ -224,12 +227,11 @@ static void takes_the_reason_from_the_header(void **state)
 	recording_finish(&recording);
 }
 
-/* ---- Damage -----------------------------------------------------------------------------------
- */
+/* ---- Damage -------------------------------------------------------------------------------- */
 
 /*
- * Three packets of a lane, of which the second has three events; the middle one's bytes are
- * replaced. The first event stays, the third goes, and the text says why and where.
+ * Three packets of a lane. The second has three events, and the bytes of the middle one are
+ * replaced. The first event stays, the third is lost, and the text tells the cause and the place.
  */
 static void assert_damage(const uint8_t *bytes, size_t size, const char *why)
 {
@@ -285,7 +287,7 @@ static void damage_costs_the_rest_of_its_packet(void **state)
 	assert_bad_record(&log, 29, 2, "unknown event id 29");
 	assert_bad_record(&log, 63, 2, "unknown event id 63");
 	assert_bad_record(&log, 1000000, 2, "unknown event id 1000000");
-	/* Without tasks and values there is nothing to be wide. */
+	/* A record without tasks and values has no wide form. */
 	assert_bad_record(&resume, THRUM__R_RESUME + THRUM__WIDE, 2, "unknown event id 80");
 	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet's");
 
@@ -372,7 +374,7 @@ static void expect_bad_packet(struct recording *recording, const void *bad, cons
 	recording_finish(recording);
 }
 
-/* Four packets, the second of which is going to be damaged. */
+/* Makes four packets, and returns the second one for the caller to damage. */
 static struct thrum__packet *four_packets(struct recording *recording)
 {
 	recording_init(recording, THRUM__SIZE_MIN);
@@ -417,15 +419,17 @@ static void a_bad_header_costs_its_packet(void **state)
 	expect_bad_packet(&recording, bad, "its time is later than that of packets after it");
 }
 
-/* A packet with a damaged number or lane mustn't take anything from the packets that it lands
- * between. */
+/*
+ * A packet with a damaged number or lane mustn't take events from the packets between which it
+ * falls.
+ */
 static void a_stranger_takes_nothing_away(void **state)
 {
 	struct recording recording;
 	struct thrum__packet *bad;
 
 	(void)state;
-	/* Two of the same number, both as likely: none is lost. */
+	/* Two packets have the same number, and both are as likely: neither is lost. */
 	bad = four_packets(&recording);
 	bad->seq = 2;
 	thrum_helper_assert_events(&recording,
@@ -435,7 +439,7 @@ static void a_stranger_takes_nothing_away(void **state)
 		"20 0 log 1 - - c\n"
 		"30 0 log 1 - - d\n");
 	recording_finish(&recording);
-	/* One of them is of another thread. */
+	/* One of the two is of another thread. */
 	bad = four_packets(&recording);
 	bad->seq = 2;
 	bad->own = bad->tid = 5;
@@ -452,11 +456,11 @@ static void a_stranger_takes_nothing_away(void **state)
 		"20 0 log 1 - - c\n"
 		"30 0 log 1 - - d\n",
 		(unsigned long long)offset_of(&recording, bad));
-	/* Its place is the last one; the gap before it is none, as it isn't there. */
+	/* It sorts behind the others. There is no gap before it, because it is refused. */
 	thrum_helper_assert_events(&recording, expected);
 	recording_finish(&recording);
 
-	/* Of another lane, and it seems to follow on the last one here. */
+	/* A packet of another lane seems to follow on the last one of this lane. */
 	recording_init(&recording, THRUM__SIZE_MIN);
 	struct track last = packet(&recording, 0, 0, 0, 0, "a");
 
@@ -488,8 +492,7 @@ static void skips_packets_in_preparation(void **state)
 	recording_finish(&recording);
 }
 
-/* ---- Truncation -------------------------------------------------------------------------------
- */
+/* ---- Truncation ---------------------------------------------------------------------------- */
 
 static void assert_truncated(const struct recording *recording, uint64_t size, const char *expected)
 {
@@ -529,7 +532,7 @@ static void reads_truncated_files(void **state)
 			cut, cut);
 		assert_truncated(&recording, cut, expected);
 	}
-	/* Behind its content, where nothing is missing of it; and in its header. */
+	/* Cut behind the content of the second packet, which is whole then; and in its header. */
 	snprintf(expected, sizeof expected,
 		"0 0 damaged - - - truncated at byte %llu: 1 packet is missing\n"
 		"0 0 log 1 - - a\n"

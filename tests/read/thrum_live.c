@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks that the packets have forgotten and the table of live tasks remembers. */
+/* Tasks whose packets are overwritten, and that the table of live tasks remembers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void remembers_what_is_overwritten(void **state)
 		"200 1 create* - 71 - promise\n"
 		"300 0 wait* 70 71 - -\n"
 		"1000 0 log 1 - - now\n");
-	/* They are no records. */
+	/* Remembered events don't count as records. */
 	assert_int_equal(thrum_trace_info(trace)->records, 2);
 	thrum_trace_close(trace);
 	recording_finish(&recording);
@@ -132,7 +132,7 @@ static void tells_nothing_twice(void **state)
 	recording_finish(&recording);
 }
 
-/* What a gap or damage swallowed is remembered too. */
+/* The table also remembers events that lie in a gap or in a damaged packet. */
 static void remembers_what_is_damaged(void **state)
 {
 	struct recording recording;
@@ -175,7 +175,7 @@ static void shows_that_labels_are_cut(void **state)
 	struct thrum__live_task *task = remember(&recording, 70, 1, 0, "long");
 
 	atomic_fetch_or(&task->flags, THRUM__LIVE_CUT);
-	/* Not even ended. */
+	/* A label without a NUL. */
 	task = remember(&recording, 71, 1, 1, "x");
 	memset(task->label, 'x', sizeof task->label);
 	atomic_fetch_or(&task->flags, THRUM__LIVE_CUT);
@@ -197,7 +197,7 @@ static void leaves_out_impossible_cells(void **state)
 	/* In a cell that isn't its own. */
 	remember(&recording, 72, 1, 0, "wrong cell");
 	atomic_store(&cell(&recording, 72)->tag, 73);
-	/* Half a wait: its time isn't there yet. */
+	/* Half a wait: its time isn't written yet. */
 	atomic_store(&remember(&recording, 75, 1, 5, "")->waiting, 76);
 	thrum_helper_assert_events(&recording, "0 0 create* 1 75 - promise\n");
 	recording_finish(&recording);
@@ -213,7 +213,7 @@ static void knows_wide_ids(void **state)
 	remember(&recording, far, 1, 5, "");
 	struct track t = track_begin(&recording, 0, 0, 0, START);
 
-	/* The low half is the same, but it is another task. */
+	/* The low half of the id is the same, but it is another task. */
 	add(&t, 5, (struct thrum__record){.type = THRUM__R_CREATE, .other = 77, .text = ""});
 	thrum_helper_assert_events(&recording,
 		"0 0 create 1 77 - wait\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * CTF directories, of recordings made by hand: intact, damaged, and with each kind of record. That
- * babeltrace2 reads the same from them is tested in babeltrace*.sh; here it only has to accept
- * them.
+ * Converts recordings that are made by hand: intact ones, damaged ones, and ones with each type of
+ * record. Here babeltrace2 only has to accept the directories; babeltrace*.sh test that it reads
+ * the same events.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -58,7 +58,10 @@ static int convert(struct fixture *f, uint64_t *left_out, struct thrum_error_inf
 	return thrum_trace_convert(f->file, f->directory, left_out, info);
 }
 
-/* babeltrace2, if it is there, reads it without a complaint but the given word in one. */
+/*
+ * Fails the test if babeltrace2 is installed and complains, except in a message with the given
+ * word.
+ */
 static void assert_readable(const struct fixture *f, const char *complaint)
 {
 	char command[256], line[400];
@@ -99,8 +102,10 @@ static bool open_lane(const struct fixture *f, unsigned lane)
 	return true;
 }
 
-/* Finds the next packet and returns how many events it has, having checked that it is whole; -1:
- * the end. */
+/*
+ * Finds the next packet, checks that it is whole, and returns how many events it has; -1: at the
+ * end.
+ */
 static int next_packet(void)
 {
 	if (lane_file.at == lane_file.size)
@@ -130,8 +135,7 @@ static void add_waits(struct track *track, uint64_t from, unsigned count)
 	}
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static void puts_lanes_into_files_and_packets_in_order(void **state)
 {
@@ -183,7 +187,7 @@ static void keeps_packets_without_events(void **state)
 	assert_readable(f, NULL);
 }
 
-/* A record of each type, narrow and wide, with the extended header where the time asks for it. */
+/* A record of each type, narrow and wide, with the extended header where its time needs it. */
 static void converts_each_record(void **state)
 {
 	struct fixture *f = *state;
@@ -262,7 +266,7 @@ static void leaves_out_what_is_damaged(void **state)
 	assert_readable(f, "packet");
 }
 
-/* One event far in the future would make all that come after it too early. */
+/* If one event far in the future were kept, all events after it would be too early. */
 static void believes_no_absurd_times(void **state)
 {
 	struct fixture *f = *state;
@@ -275,7 +279,7 @@ static void believes_no_absurd_times(void **state)
 	track_begin(&f->recording, 2, 0, 2, UINT64_C(1) << 62);
 	track = track_begin(&f->recording, 3, 0, 3, BEGIN + 200);
 	add_waits(&track, BEGIN + 200, 4);
-	/* The last one of a lane, with nothing behind it. */
+	/* The last packet of a lane. */
 	track = track_begin(&f->recording, 4, 0, 4, BEGIN + 300);
 	add_waits(&track, BEGIN + 300, 5);
 	assert_true(track_add(&track, &wait, UINT64_C(1) << 62));
@@ -304,7 +308,8 @@ static void ends_a_packet_where_the_next_begins(void **state)
 	assert_int_equal(convert(f, &left_out, NULL), 0);
 	assert_int_equal(left_out, 2);
 	assert_true(open_lane(f, 0));
-	assert_int_equal(next_packet(), 4); /* the last one at the same time as the next's first */
+	/* Its last event has the same time as the next packet's first. */
+	assert_int_equal(next_packet(), 4);
 	assert_int_equal(next_packet(), 5);
 	assert_int_equal(next_packet(), -1);
 	assert_readable(f, NULL);
@@ -372,7 +377,7 @@ static void fill_with_everything(struct recording *recording)
 	}
 }
 
-/* Whatever happens to a recording's packets, a reader of CTF can read what is left. */
+/* A reader of CTF can read the result, however a recording's packets are damaged. */
 static void makes_good_traces_of_damaged_recordings(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Recordings made by hand. */
+/* Makes recordings by hand. */
 #include "recording.h"
 
 #include <stdio.h>

@@ -23,7 +23,7 @@ FIELD = re.compile(r"(\w+) = (?:\( (?:" + STRING + r"|<unknown>) : container = (
 LINE = re.compile(r"\[(\d+)\] (\w+): \{ (.*?) \}, \{ ?(.*?) ?\}$", re.S)
 ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|.)")
 SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\033"}
-# What dump tells of what is not there.
+# The events of dump that tell of missing data.
 NOTE = re.compile(r"\d+ packets? overwritten$")
 
 

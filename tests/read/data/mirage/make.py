@@ -135,7 +135,7 @@ def extremes():
         event(BASE + 2, "increase", MAX, MIN, b"smallest"),
         event(BASE + 2, "signal", MIN, MAX),
         event(BASE + 2, "gc", 0),
-        # Somebody waited for three months.
+        # A task waited for three months.
         event(BASE + 90 * 86400 * 10**9, "switch", MAX),
         event(BASE + 90 * 86400 * 10**9 + 5, "switch", MIN),
     ]
@@ -173,7 +173,7 @@ def torn():
     last, at = BASE + 300, used(good)
     old = BASE - 10**9
     cases = {
-        # What lies behind the last complete event, and what is said of it.
+        # The bytes behind the last complete event, and the message about them.
         "zeros": (bytes(26), "time runs back"),
         "old": (event(old, "switch", 1)[0], "time runs back"),
         "shifted": (b"\x07" + event(BASE, "switch", 1)[0][:16], "unfinished event"),
@@ -192,7 +192,7 @@ def torn():
 
 
 def torn_inside():
-    """In a packet that others follow. Not all is lost when the next event is plausible."""
+    """A wrong time before the last packet. Little is lost if the next event is plausible."""
     for name, time, cause in (("early", BASE - 5, "time runs back"), ("zero", 0, "time runs back"),
                               ("late", BASE + 10**12, "time runs into a later packet")):
         part = steps(0, 5)
@@ -202,7 +202,7 @@ def torn_inside():
         note = damaged(BASE + 100, f"{cause} at byte {at}, one event skipped")
         after = steps(600, 5)
         four("inside-" + name, [events, after], lines=part[:2] + [note] + part[2:] + after)
-    # Time leaps by too little to be noticed at once.
+    # The time leaps ahead by too little to be noticed at once.
     part = steps(0, 5)
     events = part[:2] + [event(BASE + 10**9, "switch", 99)] + part[2:]
     note = damaged(BASE + 100, f"time leaps ahead at byte {used(part[:2])}, one event skipped")
@@ -249,7 +249,7 @@ def gone():
     write("lost", trace, [(256 * i, used(parts[i])) for i in range(4)],
           parts[0] + parts[1] + [gap] + parts[2] + parts[3])
 
-    # Bytes that don't belong there: the next header is searched for.
+    # Bytes between two packets: the reader searches for the next header.
     trace = packet(0, parts[0]) + b"\xc1" * 77 + packet(1, parts[1])
     note = damaged(BASE + 200, "no packet header at byte 256, 77 bytes skipped")
     write("inserted", trace, [(0, used(parts[0])), (333, used(parts[1]))],
