@@ -84,9 +84,9 @@ static void forget_rows(struct thrum__model *m, int64_t before)
 	FORGET(&m->runs, runs, end)
 	forget_edges(m, before);
 	FORGET(&m->notes, notes, time)
-	FORGET(&m->spans, stretches, end)
-	FORGET(&m->suspensions, stretches, end)
-	FORGET(&m->gaps, stretches, end)
+	FORGET(&m->spans, intervals, end)
+	FORGET(&m->suspensions, intervals, end)
+	FORGET(&m->gaps, intervals, end)
 }
 
 static void forget_values(struct thrum__counter *counter, int64_t before)
@@ -198,9 +198,9 @@ static void sweep_texts(struct thrum__model *m)
 	MARK(&m->tasks, tasks, inherited)
 	MARK(&m->tasks, tasks, failure)
 	MARK(&m->notes, notes, text)
-	MARK(&m->spans, stretches, text)
-	MARK(&m->suspensions, stretches, text)
-	MARK(&m->gaps, stretches, text)
+	MARK(&m->spans, intervals, text)
+	MARK(&m->suspensions, intervals, text)
+	MARK(&m->gaps, intervals, text)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		is_used[m->counters[i].name] = true;
 	thrum__model_strings_sweep(m->strings, is_used);

@@ -36,15 +36,15 @@ int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
 }
 
 /* Adds a row to the table of spans, suspensions or gaps. Returns it, or NONE. */
-static uint32_t add_stretch(struct thrum__model_input *s, struct thrum__model_rows *rows,
+static uint32_t add_interval(struct thrum__model_input *s, struct thrum__model_rows *rows,
 	int64_t start, int64_t end, uint32_t text, uint64_t count)
 {
-	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__stretches),
+	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__intervals),
 		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
 		return row;
-	struct thrum__stretches *block = rows->block[row >> THRUM__BLOCK_SHIFT];
+	struct thrum__intervals *block = rows->block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK;
 
 	block->start[i] = start;
@@ -137,7 +137,8 @@ void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 {
 	end_run(s, s->now);
 	end_suspension(s, s->now);
-	s->lane->suspended = add_stretch(s, &s->model->suspensions, s->now, THRUM__OPEN, reason, 0);
+	s->lane->suspended = add_interval(s, &s->model->suspensions, s->now, THRUM__OPEN, reason,
+		0);
 }
 
 void thrum__model_lane_resume(struct thrum__model_input *s)
@@ -147,7 +148,7 @@ void thrum__model_lane_resume(struct thrum__model_input *s)
 	/* The suspend event is lost. A lane has no events while it is suspended, so the suspension
 	 * began at the lane's last one. */
 	if (lane->suspended == THRUM__NONE)
-		lane->suspended = add_stretch(s, &s->model->suspensions, lane->last, THRUM__OPEN,
+		lane->suspended = add_interval(s, &s->model->suspensions, lane->last, THRUM__OPEN,
 			thrum__model_text_of(s), 0);
 	end_suspension(s, s->now);
 	if (lane->running != THRUM__NONE)
@@ -162,7 +163,7 @@ void thrum__model_lane_gap(struct thrum__model_input *s, int64_t start, uint32_t
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
 
-	add_stretch(s, &m->gaps, start, s->now, cause, count);
+	add_interval(s, &m->gaps, start, s->now, cause, count);
 	m->lost = count > UINT64_MAX - m->lost ? UINT64_MAX : m->lost + count;
 	lane->lost_until = s->now;
 	/* The task that ran may or may not go on: the next event that names an acting task
@@ -201,7 +202,7 @@ void thrum__model_lane_span_begin(struct thrum__model_input *s)
 		s->model->failed = true;
 		return;
 	}
-	uint32_t row = add_stretch(s, &s->model->spans, s->now, THRUM__OPEN,
+	uint32_t row = add_interval(s, &s->model->spans, s->now, THRUM__OPEN,
 		thrum__model_text_of(s), stack->count);
 
 	if (row != THRUM__NONE)
@@ -238,5 +239,5 @@ void thrum__model_lane_gc(struct thrum__model_input *s)
 		duration = 0;
 	if (duration < s->now)
 		start = s->now - duration;
-	add_stretch(s, &m->spans, start, s->now, name, s->lane->spans ? s->lane->spans->count : 0);
+	add_interval(s, &m->spans, start, s->now, name, s->lane->spans ? s->lane->spans->count : 0);
 }

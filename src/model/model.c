@@ -146,9 +146,9 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	bytes += rows_memory(&m->runs, sizeof(struct thrum__runs));
 	bytes += rows_memory(&m->edges, sizeof(struct thrum__edges));
 	bytes += rows_memory(&m->notes, sizeof(struct thrum__notes));
-	bytes += rows_memory(&m->spans, sizeof(struct thrum__stretches));
-	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__stretches));
-	bytes += rows_memory(&m->gaps, sizeof(struct thrum__stretches));
+	bytes += rows_memory(&m->spans, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->gaps, sizeof(struct thrum__intervals));
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
 	for (uint32_t i = 0; i < m->lane_count; i++)

@@ -201,7 +201,7 @@ struct thrum__notes {
  * the events that add them: the beginning of a span or a suspension, the end of a gap or a garbage
  * collection. The latter is a span. Spans nest.
  */
-struct thrum__stretches {
+struct thrum__intervals {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN]; /* the end may be OPEN */
 	uint64_t count[THRUM__COLUMN]; /* gap: how many events are lost, 0: unknown; span: depth */
 	uint32_t text[THRUM__COLUMN];  /* string: span's name, suspension's reason, gap's cause */
@@ -343,8 +343,8 @@ bool thrum__model_is_stuck(const struct thrum__model *, uint32_t task);
 bool thrum__model_is_unsure(const struct thrum__model *, uint32_t task);
 
 /*
- * Returns the time at which the task ended. Of a pending task that is the model's end while it
- * runs, otherwise the last event that concerns it.
+ * Returns the time at which the task ended. While a pending task runs, returns the model's end;
+ * otherwise the time of the last event that concerns it.
  */
 int64_t thrum__model_task_end_time(const struct thrum__model *, uint32_t task);
 
@@ -392,9 +392,9 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 #define THRUM__RUN(model, i, member) THRUM__AT(runs, runs, model, i, member)
 #define THRUM__EDGE(model, i, member) THRUM__AT(edges, edges, model, i, member)
 #define THRUM__NOTE(model, i, member) THRUM__AT(notes, notes, model, i, member)
-#define THRUM__SPAN(model, i, member) THRUM__AT(spans, stretches, model, i, member)
-#define THRUM__SUSPENSION(model, i, member) THRUM__AT(suspensions, stretches, model, i, member)
-#define THRUM__GAP(model, i, member) THRUM__AT(gaps, stretches, model, i, member)
+#define THRUM__SPAN(model, i, member) THRUM__AT(spans, intervals, model, i, member)
+#define THRUM__SUSPENSION(model, i, member) THRUM__AT(suspensions, intervals, model, i, member)
+#define THRUM__GAP(model, i, member) THRUM__AT(gaps, intervals, model, i, member)
 #define THRUM__VALUE(counter, i, member) \
 	(((struct thrum__values *)(counter)->values.block[(i) >> THRUM__VALUES_SHIFT]) \
 			->member[(i) & (THRUM__VALUES - 1)])

@@ -171,12 +171,12 @@ static bool are_edges_and_notes_valid(const struct thrum__model *m)
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-static bool are_stretches_valid(const struct thrum__model *m, const struct thrum__model_rows *rows)
+static bool are_intervals_valid(const struct thrum__model *m, const struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
 		if (!thrum__model_has_row(rows, i))
 			continue;
-		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		const struct thrum__intervals *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t k = i & THRUM__BLOCK_MASK;
 
 		HOLDS(block->start[k] >= 0 && block->start[k] <= block->end[k]);
@@ -210,8 +210,8 @@ static bool are_lanes_valid(const struct thrum__model *m)
 {
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		HOLDS(is_lane_valid(m, &m->lanes[i]));
-	return are_stretches_valid(m, &m->spans) && are_stretches_valid(m, &m->suspensions) &&
-		are_stretches_valid(m, &m->gaps);
+	return are_intervals_valid(m, &m->spans) && are_intervals_valid(m, &m->suspensions) &&
+		are_intervals_valid(m, &m->gaps);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------ */

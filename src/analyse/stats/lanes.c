@@ -64,7 +64,7 @@ static int add_stretches(struct thrum__stats *stats, const struct thrum__model_r
 	uint8_t kind)
 {
 	for (uint32_t i = rows->first; i < rows->count; i++) {
-		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		const struct thrum__intervals *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t at = i & THRUM__BLOCK_MASK;
 		struct thrum__lane_use use = {.kind = kind, .count = 1};
 

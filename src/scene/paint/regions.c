@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies behind the tracks: folds, the lanes' spans, suspensions and gaps, the selected track. */
+/*
+ * What lies behind the tracks: folds, the lanes' spans, suspensions and gaps, the selected track.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,7 +152,7 @@ static bool make_lanes(struct regions *r)
 /* ---- Stretches ------------------------------------------------------------------------------ */
 
 #define STRETCH(tracks, i, member) \
-	(((const struct thrum__stretches *)(tracks)->block[(i) >> THRUM__BLOCK_SHIFT]) \
+	(((const struct thrum__intervals *)(tracks)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
 uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *tracks, int64_t time)
@@ -257,7 +259,8 @@ static void paint_span_name(struct regions *r, const struct piece *piece)
 	size_t size, n;
 	const char *text = thrum__model_string(p->model, piece->text, &size);
 
-	/* Within a lane only the outermost one, and only where tracks have room above their lines. */
+	/* Within a lane only the outermost one, and only where tracks have room above their
+	 * lines. */
 	if (piece->count > (piece->is_lane ? 0 : 8) || (piece->is_lane && !piece->has_room))
 		return;
 	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
