@@ -12,19 +12,20 @@
 
 #define START 1000000u /* ticks; one is 10 ns */
 
-static void log_at(struct track *track, uint64_t ticks, const char *text)
+static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
 {
-	assert_true(track_add(track, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
-		START + ticks));
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
 }
 
-static struct track packet(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks, const char *text)
+static struct packet_writer packet(struct recording *recording, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks, const char *text)
 {
-	struct track track = track_begin(recording, index, lane, seq, START + ticks);
+	struct packet_writer writer = packet_writer_begin(recording, index, lane, seq,
+		START + ticks);
 
-	log_at(&track, ticks, text);
-	return track;
+	log_at(&writer, ticks, text);
+	return writer;
 }
 
 static void set_up(struct recording *recording)
@@ -44,7 +45,7 @@ static void reads_what_is_added(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	assert_string_equal(thrum_trace_info(trace)->state, "recording");
@@ -83,7 +84,7 @@ static void starts_with_nothing(void **state)
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	thrum_helper_assert_more(trace, "");
-	struct track a = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer a = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -100,7 +101,7 @@ static void ends_after_the_last_look(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	thrum_helper_assert_more(trace, "0 0 log 1 - - a0\n");
@@ -221,7 +222,7 @@ static void refreshes_at_any_time(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track track = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer writer = packet_writer_begin(&recording, 0, 0, 0, START);
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	uint32_t index = 0, random = 1;
 
@@ -230,11 +231,11 @@ static void refreshes_at_any_time(void **state)
 			struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .value = added};
 			uint64_t ticks = START + (uint64_t)added++;
 
-			if (!track_add(&track, &record, ticks)) {
+			if (!packet_writer_add(&writer, &record, ticks)) {
 				index++;
-				track = track_begin(&recording, index % recording.header->packets,
-					0, index, ticks);
-				assert_true(track_add(&track, &record, ticks));
+				writer = packet_writer_begin(&recording,
+					index % recording.header->packets, 0, index, ticks);
+				assert_true(packet_writer_add(&writer, &record, ticks));
 			}
 		}
 		random = random * 1664525 + 1013904223;

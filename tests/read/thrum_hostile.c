@@ -34,7 +34,7 @@ struct specimen {
 };
 
 /* Adds a record; its type depends on `number`, so that all types occur. */
-static void add_record(struct track *track, unsigned number, uint64_t ticks)
+static void add_record(struct packet_writer *writer, unsigned number, uint64_t ticks)
 {
 	const uint64_t far = UINT64_C(1) << 50;
 	const struct thrum__record records[] = {
@@ -54,26 +54,28 @@ static void add_record(struct track *track, unsigned number, uint64_t ticks)
 		{.type = THRUM__R_CREATE_WAITING, .other = 21 + number, .source = 3, .text = ""},
 	};
 
-	assert_true(track_add(track, &records[number % (sizeof records / sizeof *records)], ticks));
+	assert_true(packet_writer_add(writer, &records[number % (sizeof records / sizeof *records)],
+		ticks));
 }
 
 static void fill_packet(struct specimen *specimen, unsigned index)
 {
 	unsigned lane = index % LANES, seq = index / LANES;
 	uint64_t ticks = START + seq * 1000 + lane;
-	struct track track = track_begin(&specimen->recording, index, lane, 7 + seq, ticks);
+	struct packet_writer writer = packet_writer_begin(&specimen->recording, index, lane,
+		7 + seq, ticks);
 
 	for (unsigned i = 0; i < MARKS; i++) {
 		unsigned mark = index * MARKS + i;
 		struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .def = 1, .value = mark};
 
 		specimen->clocks[mark] = ticks;
-		assert_true(track_add(&track, &record, ticks));
+		assert_true(packet_writer_add(&writer, &record, ticks));
 		if (i % 3 == 0)
-			add_record(&track, i / 3, ticks);
+			add_record(&writer, i / 3, ticks);
 		ticks += 15;
 	}
-	specimen->content[index] = track.at;
+	specimen->content[index] = writer.at;
 }
 
 static void make(struct specimen *specimen)

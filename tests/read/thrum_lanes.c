@@ -13,20 +13,21 @@
 
 #define START 1000000u /* ticks; one is 10 ns */
 
-static void log_at(struct track *track, uint64_t ticks, const char *text)
+static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
 {
-	assert_true(track_add(track, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
-		START + ticks));
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
 }
 
 /* A packet of one lane with one LOG. */
-static struct track packet(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks, const char *text)
+static struct packet_writer packet(struct recording *recording, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks, const char *text)
 {
-	struct track track = track_begin(recording, index, lane, seq, START + ticks);
+	struct packet_writer writer = packet_writer_begin(recording, index, lane, seq,
+		START + ticks);
 
-	log_at(&track, ticks, text);
-	return track;
+	log_at(&writer, ticks, text);
+	return writer;
 }
 
 static uint64_t offset_of(const struct recording *recording, const void *place)
@@ -42,9 +43,9 @@ static void merges_lanes_by_time(void **state)
 
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track c = packet(&recording, 0, 7, 0, 1, "c1");
-	struct track a = packet(&recording, 1, 2, 0, 0, "a0");
-	struct track b = packet(&recording, 2, 5, 0, 1, "b1");
+	struct packet_writer c = packet(&recording, 0, 7, 0, 1, "c1");
+	struct packet_writer a = packet(&recording, 1, 2, 0, 0, "a0");
+	struct packet_writer b = packet(&recording, 2, 5, 0, 1, "b1");
 
 	log_at(&a, 1, "a1");
 	log_at(&a, 2, "a2");
@@ -76,7 +77,7 @@ static void follows_a_lane_through_its_packets(void **state)
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 3, 0, 11, 1, "first");
 	packet(&recording, 0, 0, 12, 2, "second");
-	track_begin(&recording, 2, 0, 13, START + 3);
+	packet_writer_begin(&recording, 2, 0, 13, START + 3);
 	packet(&recording, 1, 0, 14, 4, "fourth");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	const struct thrum_trace_lane *lane = thrum_trace_lane(trace, 0);
@@ -107,7 +108,7 @@ static void gives_each_event_once(void **state)
 		EACH = 3000
 	};
 	struct recording recording;
-	struct track tracks[LANES];
+	struct packet_writer tracks[LANES];
 	uint64_t seq[LANES] = {0};
 	uint32_t used = 0, random = 1;
 	unsigned next[LANES] = {0};
@@ -118,17 +119,18 @@ static void gives_each_event_once(void **state)
 	(void)state;
 	recording_init(&recording, 4 * THRUM__SIZE_MIN);
 	for (unsigned lane = 0; lane < LANES; lane++)
-		tracks[lane] = track_begin(&recording, used++, lane, seq[lane]++, START);
+		tracks[lane] = packet_writer_begin(&recording, used++, lane, seq[lane]++, START);
 	for (unsigned i = 0; i < LANES * EACH; i++) {
 		random = random * 1664525 + 1013904223;
 		ticks += random >> 30;
 		unsigned lane = (random >> 16) % 100 ? (random >> 20) % LANES : 0;
 		struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .value = next[lane]++};
 
-		if (track_add(&tracks[lane], &record, START + ticks))
+		if (packet_writer_add(&tracks[lane], &record, START + ticks))
 			continue;
-		tracks[lane] = track_begin(&recording, used++, lane, seq[lane]++, START + ticks);
-		assert_true(track_add(&tracks[lane], &record, START + ticks));
+		tracks[lane] = packet_writer_begin(&recording, used++, lane, seq[lane]++,
+			START + ticks);
+		assert_true(packet_writer_add(&tracks[lane], &record, START + ticks));
 	}
 	assert_true(used > 2 * LANES);
 	struct thrum_trace *trace = thrum_helper_open(&recording);
@@ -186,21 +188,21 @@ static void remembers_across_packets(void **state)
 
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track t = packet(&recording, 0, 0, 0, 0, "a");
+	struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 
-	track_add(&t, &name, START + 1);
-	t = track_begin(&recording, 1, 0, 1, START + 2);
+	packet_writer_add(&t, &name, START + 1);
+	t = packet_writer_begin(&recording, 1, 0, 1, START + 2);
 	t.packet->running = 44;
-	track_add(&t, &suspend, START + 2);
+	packet_writer_add(&t, &suspend, START + 2);
 	log_at(&t, 3, "who?");
-	t = track_begin(&recording, 2, 0, 2, START + 4);
+	t = packet_writer_begin(&recording, 2, 0, 2, START + 4);
 	t.packet->suspended = UINT16_MAX;
-	track_add(&t, &resume, START + 4);
-	track_add(&t, &name, START + 5);
-	track_add(&t, &suspend, START + 5);
-	t = track_begin(&recording, 3, 0, 4, START + 6);
+	packet_writer_add(&t, &resume, START + 4);
+	packet_writer_add(&t, &name, START + 5);
+	packet_writer_add(&t, &suspend, START + 5);
+	t = packet_writer_begin(&recording, 3, 0, 4, START + 6);
 	t.packet->suspended = UINT16_MAX;
-	track_add(&t, &resume, START + 6);
+	packet_writer_add(&t, &resume, START + 6);
 	thrum_helper_assert_events(&recording,
 		"0 0 log 1 - - a\n"
 		"20 0 suspend - - - a reason\n"
@@ -219,10 +221,10 @@ static void takes_the_reason_from_the_header(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	recording_define(&recording, 5, THRUM__DEFINES_TAG, 0, "asleep", 7);
-	struct track t = track_begin(&recording, 0, 0, 8, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 8, START);
 
 	t.packet->suspended = 5;
-	track_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START);
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START);
 	thrum_helper_assert_events(&recording, "0 0 resume - - - asleep\n");
 	recording_finish(&recording);
 }
@@ -240,7 +242,7 @@ static void assert_damage(const uint8_t *bytes, size_t size, const char *why)
 
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 0, 0, 0, 0, "before");
-	struct track t = packet(&recording, 1, 0, 1, 1, "good");
+	struct packet_writer t = packet(&recording, 1, 0, 1, 1, "good");
 	size_t at = t.at;
 
 	log_at(&t, 2, "a text that is long enough to make room for the bad one");
@@ -316,10 +318,10 @@ static void a_field_ends_with_the_content(void **state)
 		char expected[200];
 
 		recording_init(&recording, THRUM__SIZE_MIN);
-		struct track t = packet(&recording, 0, 0, 0, 0, "a");
+		struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 		size_t at = t.at;
 
-		track_add(&t, &records[i], START + 1);
+		packet_writer_add(&t, &records[i], START + 1);
 		snprintf(expected, sizeof expected,
 			"0 0 log 1 - - a\n"
 			"0 0 damaged - - - event cut off at byte %llu\n",
@@ -340,7 +342,7 @@ static void limits_texts_and_keys(void **state)
 	(void)state;
 	for (int is_key = 0; is_key < 2; is_key++) {
 		recording_init(&recording, THRUM__SIZE_MIN);
-		struct track t = packet(&recording, 0, 0, 0, 0, "a");
+		struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 		char expected[200];
 
 		header[0] = is_key ? THRUM__R_LINK_SEND : THRUM__R_LOG;
@@ -462,7 +464,7 @@ static void a_stranger_takes_nothing_away(void **state)
 
 	/* A packet of another lane seems to follow on the last one of this lane. */
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track last = packet(&recording, 0, 0, 0, 0, "a");
+	struct packet_writer last = packet(&recording, 0, 0, 0, 0, "a");
 
 	log_at(&last, 8, "e");
 	bad = packet(&recording, 1, 1, 1, 1, "b").packet;
@@ -515,7 +517,7 @@ static void reads_truncated_files(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 0, 0, 0, 0, "a");
-	struct track t = packet(&recording, 1, 1, 0, 1, "b");
+	struct packet_writer t = packet(&recording, 1, 1, 0, 1, "b");
 
 	packet(&recording, 2, 2, 0, 1, "c");
 	uint64_t second = offset_of(&recording, t.packet);

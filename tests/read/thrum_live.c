@@ -42,9 +42,9 @@ static void wait_for(struct thrum__live_task *task, uint64_t source, uint64_t ti
 	atomic_store(&task->waited, START + ticks);
 }
 
-static void add(struct track *track, uint64_t ticks, struct thrum__record record)
+static void add(struct packet_writer *writer, uint64_t ticks, struct thrum__record record)
 {
-	assert_true(track_add(track, &record, START + ticks));
+	assert_true(packet_writer_add(writer, &record, START + ticks));
 }
 
 static void remembers_what_is_overwritten(void **state)
@@ -64,10 +64,10 @@ static void remembers_what_is_overwritten(void **state)
 	wait_for(task, 71, 30);
 	task = remember(&recording, 71, 0, 20, "");
 	task->lane = 3;
-	struct track t = track_begin(&recording, 0, 0, 17, START + 100);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 17, START + 100);
 
 	add(&t, 100, (struct thrum__record){.type = THRUM__R_LOG, .text = "now"});
-	t = track_begin(&recording, 1, 5, 0, START + 15);
+	t = packet_writer_begin(&recording, 1, 5, 0, START + 15);
 	add(&t, 15, (struct thrum__record){.type = THRUM__R_LOG, .text = "between"});
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
@@ -101,7 +101,7 @@ static void tells_nothing_twice(void **state)
 	wait_for(remember(&recording, 70, 1, 10, "old"), 71, 30);
 	wait_for(remember(&recording, 71, 1, 20, "new"), 70, 25);
 	wait_for(remember(&recording, 72, 1, 25, "at once"), 70, 25);
-	struct track t = track_begin(&recording, 0, 0, 1, START + 15);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 1, START + 15);
 
 	add(&t, 20,
 		(struct thrum__record){.type = THRUM__R_CREATE,
@@ -145,13 +145,13 @@ static void remembers_what_is_damaged(void **state)
 	recording_init(&recording, THRUM__SIZE_MIN);
 	remember(&recording, 70, 1, 2, "in a bad packet");
 	remember(&recording, 71, 1, 6, "in a gap");
-	struct track t = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	add(&t, 0, (struct thrum__record){.type = THRUM__R_LOG, .text = "a"});
 	size_t bad = t.at;
 
 	add(&t, 2, create);
-	t = track_begin(&recording, 1, 0, 2, START + 9);
+	t = packet_writer_begin(&recording, 1, 0, 2, START + 9);
 	add(&t, 9, (struct thrum__record){.type = THRUM__R_LOG, .text = "b"});
 	((uint8_t *)recording.bytes)[recording.header->packet.offset + bad] = 29;
 	struct thrum_trace *trace = thrum_helper_open(&recording);
@@ -211,7 +211,7 @@ static void knows_wide_ids(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	remember(&recording, far, 1, 5, "");
-	struct track t = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	/* The low half of the id is the same, but it is another task. */
 	add(&t, 5, (struct thrum__record){.type = THRUM__R_CREATE, .other = 77, .text = ""});

@@ -26,14 +26,14 @@
 struct fixture {
 	char folder[64], file[96];
 	struct recording recording;
-	struct track track;
+	struct packet_writer writer;
 };
 
 static void add(struct fixture *f, uint64_t ticks, const char *text)
 {
 	struct thrum__record record = {.type = THRUM__R_LOG, .text = text};
 
-	assert_true(track_add(&f->track, &record, 1000000 + ticks));
+	assert_true(packet_writer_add(&f->writer, &record, 1000000 + ticks));
 }
 
 static int set_up(void **state)
@@ -45,7 +45,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->file, sizeof f->file, "%s/recording.thrum", f->folder);
 	recording_init(&f->recording, THRUM__SIZE_MIN);
-	f->track = track_begin(&f->recording, 0, 0, 0, 1000000);
+	f->writer = packet_writer_begin(&f->recording, 0, 0, 0, 1000000);
 	add(f, 0, "one");
 	*state = f;
 	return 0;
@@ -164,7 +164,7 @@ static void survives_truncation(void **state)
 	struct fixture *f = *state;
 	const struct thrum__header *h = f->recording.header;
 
-	f->track = track_begin(&f->recording, 1, 0, 1, 1000010);
+	f->writer = packet_writer_begin(&f->recording, 1, 0, 1, 1000010);
 	add(f, 10, "two");
 	atomic_store(&f->recording.header->state, THRUM__RECORDING);
 	assert_true(recording_save(&f->recording, f->file));
@@ -286,15 +286,15 @@ static void is_woken_by_the_recorder(void **state)
 	pid_t child = fork();
 
 	if (child == 0) {
-		struct track track;
+		struct packet_writer writer;
 
 		/* The recorder wakes readers only if one waits. */
 		while (atomic_load(&shared.header->waiters) == 0)
 			usleep(100);
 		shared.tickets = 77;
-		track = track_begin(&shared, 1, 0, 1, 1000050);
-		track_add(&track, &(struct thrum__record){.type = THRUM__R_LOG, .text = "two"},
-			1000050);
+		writer = packet_writer_begin(&shared, 1, 0, 1, 1000050);
+		packet_writer_add(&writer,
+			&(struct thrum__record){.type = THRUM__R_LOG, .text = "two"}, 1000050);
 		atomic_fetch_add(&shared.header->progress, 1);
 		thrum__port_wake(&shared.header->progress);
 		_exit(0);

@@ -38,8 +38,9 @@ static int set_up(void **state)
 	recording_init(&f->recording, SIZE);
 	for (unsigned i = 0; i < PACKETS; i++) {
 		struct thrum__record record = {.type = THRUM__R_LOG, .text = "said"};
-		struct track track = track_begin(&f->recording, i, 0, i, 2000000 + i);
-		assert_true(track_add(&track, &record, 2000000 + i));
+		struct packet_writer writer = packet_writer_begin(&f->recording, i, 0, i,
+			2000000 + i);
+		assert_true(packet_writer_add(&writer, &record, 2000000 + i));
 	}
 	const struct thrum__header *header = f->recording.header;
 	f->copy_size = header->packet.offset + (uint64_t)PACKETS * header->packet_size;

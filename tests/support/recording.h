@@ -14,12 +14,12 @@ struct recording {
 	uint32_t tickets;
 };
 
-/* A lane's packet that is being filled. */
-struct track {
+/* Writes records to a packet of a lane. */
+struct packet_writer {
 	struct recording *recording;
-	struct thrum__packet *packet;
-	size_t at;
-	uint64_t last;
+	struct thrum__packet *packet; /* its header, in the recording */
+	size_t at;                    /* bytes of the packet so far */
+	uint64_t last;                /* ticks of the last record */
 };
 
 /*
@@ -37,9 +37,9 @@ void recording_define(struct recording *, unsigned number, enum thrum__definitio
 	uint32_t value, const char *text, size_t size);
 
 /* Begins to fill packet `index`, which becomes the lane's packet `seq`. */
-struct track track_begin(struct recording *, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks);
+struct packet_writer packet_writer_begin(struct recording *, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks);
 /* Adds a record, wide if need be. Returns false when the packet has no room for it. */
-bool track_add(struct track *, const struct thrum__record *, uint64_t ticks);
+bool packet_writer_add(struct packet_writer *, const struct thrum__record *, uint64_t ticks);
 
 #endif
