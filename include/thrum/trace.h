@@ -276,7 +276,7 @@ THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size
 	struct thrum_error_info *);
 
 /*
- * Copies a recording of thrum's to a new one that holds its used packets only, and writes that to
+ * Copies a thrum recording to a new one that holds its used packets only, and writes that to
  * the open file descriptor `to`: a file, a pipe or any other kind. The recorder goes on meanwhile.
  * *overwritten, unless NULL, becomes the number of packets that it overwrote before they could be
  * copied. `file` may be "-" for standard input. If `to` is not an empty regular file, the copy goes
@@ -289,7 +289,7 @@ THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to, uint64_t *ove
 	struct thrum_error_info *);
 
 /*
- * Converts a recording of thrum's to Common Trace Format 1.8 (CTF): writes one file for each lane
+ * Converts a thrum recording to Common Trace Format 1.8 (CTF): writes one file for each lane
  * and a file `metadata` to `directory`. Makes the directory unless there is an empty one. `file`
  * may be "-" for standard input. *left_out, unless NULL, becomes the number of packets that were
  * left out or cut short, because they are damaged or were overwritten meanwhile.
@@ -302,7 +302,7 @@ THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory,
 	struct thrum_error_info *);
 
 /*
- * Cuts off the room at the end of a recording of thrum's that it never used, once its process has
+ * Cuts off the room at the end of a thrum recording that it never used, once its process has
  * ended. `thrum record` does so. A recording that leaves nothing to cut stays as it is.
  *
  * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ACCESS also while a

@@ -284,19 +284,19 @@ static void damage_costs_the_rest_of_its_packet(void **state)
 	uint8_t bytes[64] = {0};
 
 	(void)state;
-	assert_bad_record(&create, THRUM__R_CREATE, 2, "created task 0");
-	assert_bad_record(&create, THRUM__R_CREATE + THRUM__WIDE, 2, "created task 0");
+	assert_bad_record(&create, THRUM__R_CREATE, 2, "creation of task 0");
+	assert_bad_record(&create, THRUM__R_CREATE + THRUM__WIDE, 2, "creation of task 0");
 	assert_bad_record(&log, 29, 2, "unknown event id 29");
 	assert_bad_record(&log, 63, 2, "unknown event id 63");
 	assert_bad_record(&log, 1000000, 2, "unknown event id 1000000");
 	/* A record without tasks and values has no wide form. */
 	assert_bad_record(&resume, THRUM__R_RESUME + THRUM__WIDE, 2, "unknown event id 80");
-	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet's");
+	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet");
 
 	thrum__format_encode_header(bytes, 40, START, START);
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "event earlier than the one before it");
 	thrum__format_encode_header(bytes, 40, START + UINT64_C(2000000000), START);
-	assert_damage(bytes, THRUM__EXTENDED_SIZE, "time beyond the recording's");
+	assert_damage(bytes, THRUM__EXTENDED_SIZE, "time outside the recording");
 	bytes[0] = 0xff;
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "damaged event header");
 }

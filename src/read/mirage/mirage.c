@@ -406,7 +406,7 @@ static void begin_packet(struct reader *r)
 	struct thrum_trace_info *info = &r->trace.info;
 	if (r->next_packet++ == 0 && r->packets.by_time)
 		add_note(r, THRUM_EVENT_DAMAGED,
-			"packets' counts contradict their times, which are followed");
+			"packets' counts contradict their times: the times give the order");
 	if (packet->damage == THRUM__MIRAGE_NO_HEADER) {
 		add_note(r, THRUM_EVENT_DAMAGED,
 			"no packet header at byte %" PRIu64 ", %" PRIu64 " bytes skipped",
@@ -440,7 +440,8 @@ static void end_packet(struct reader *r)
 {
 	if (r->packet->missing)
 		add_note(r, THRUM_EVENT_DAMAGED,
-			"the file ends %" PRIu32 " bytes before its packet of byte %" PRIu64,
+			"the file ends %" PRIu32
+			" bytes before the end of the packet at byte %" PRIu64,
 			r->packet->missing, r->packet->offset);
 	r->packet = NULL;
 }

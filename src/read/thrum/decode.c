@@ -158,7 +158,7 @@ static struct bad_record bad_text(size_t left)
 		} \
 		fields; \
 		if (CREATES(id) && UNLIKELY(f.other == 0)) { \
-			problem = bad("created task 0"); \
+			problem = bad("creation of task 0"); \
 			goto stop; \
 		} \
 		e = show_##NAME(e, &s, &f); \
@@ -219,8 +219,7 @@ static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t las
 {
 	if (ticks < last)
 		return "event earlier than the one before it";
-	return thrum__read_clock_is_plausible(r, ticks, last) ? NULL
-							      : "time beyond the recording's";
+	return thrum__read_clock_is_plausible(r, ticks, last) ? NULL : "time outside the recording";
 }
 
 struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
@@ -265,7 +264,7 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 			p += THRUM__COMPACT_SIZE;
 		}
 		if (UNLIKELY(s.clock > bound)) {
-			problem = bad("event later than the next packet's");
+			problem = bad("event later than the next packet");
 			goto stop;
 		}
 		s.time = clock_ns(&r->clock, s.clock);

@@ -263,7 +263,8 @@ def truncated():
     for name, there, kept in (("unused", whole + 9, 3), ("event", whole - 5, 2),
                               ("header", HEADER + 2, 0)):
         last = BASE + (500 + 100 * (kept - 1) if kept else 200)
-        note = damaged(last, f"the file ends {256 - there} bytes before its packet of byte 256")
+        note = damaged(last, f"the file ends {256 - there} bytes before the end of the packet at "
+                       "byte 256")
         write("truncated-" + name, trace[:256 + there],
               [(0, used(parts[0])), (256, min(there, whole))],
               parts[0] + parts[1][:kept] + [note])
@@ -292,7 +293,7 @@ def sizes():
 def counts():
     """Counts contradict the times: a damaged one; a recorder killed while it renewed a packet."""
     parts = [steps(0, 3), steps(500, 3), steps(1000, 3), steps(1500, 3)]
-    note = [damaged(BASE, "packets' counts contradict their times, which are followed")]
+    note = [damaged(BASE, "packets' counts contradict their times: the times give the order")]
     for name, numbers in (("damaged", (4, 6, 5, 7)), ("twice", (4, 5, 5, 7)),
                           ("renewed", (8, 5, 6, 7))):
         trace = b"".join(packet(count, part) for count, part in zip(numbers, parts))
@@ -304,7 +305,7 @@ def repeated():
     """A file appended to itself: nothing is read twice."""
     parts = [steps(0, 3), steps(500, 4)]
     trace = (packet(0, parts[0]) + packet(1, parts[1])) * 2
-    lines = [damaged(BASE, "packets' counts contradict their times, which are followed")]
+    lines = [damaged(BASE, "packets' counts contradict their times: the times give the order")]
     for i, part in enumerate(parts):
         last = BASE + (200, 800)[i]
         lines += part + [damaged(last, f"time runs back at byte {512 + 256 * i + HEADER}, "
