@@ -171,9 +171,9 @@ THRUM__API void thrum_trace_close(struct thrum_trace *);
  * events and their texts belong to the trace and are valid until the next thrum_trace_next,
  * thrum_trace_refresh or thrum_trace_close.
  *
- * Returns 1; 0 at the end of what is recorded so far; or a negative enum thrum_error when reading
- * fails altogether. The time it takes is in proportion to the events, with a step for each array
- * that grows with the logarithm of the number of lanes.
+ * Returns 1; 0 when it has given all events that are recorded so far; or a negative enum
+ * thrum_error when reading fails altogether. Takes time in proportion to the events; each call
+ * adds the logarithm of the number of lanes.
  */
 THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *, const struct thrum_event **events,
 	size_t *count, struct thrum_error_info *);

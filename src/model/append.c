@@ -343,6 +343,7 @@ static void dispatch(struct thrum__model_input *s)
 	}
 }
 
+/* Sets the input's times and lane, and turns the event into rows. */
 static void append_event(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;

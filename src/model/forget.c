@@ -152,6 +152,7 @@ static void free_tasks(struct thrum__model *m, uint32_t number)
  */
 #define GOES_PART 16
 
+/* Frees old blocks of tasks if there are enough of them. Does nothing when there is no memory. */
 static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);

@@ -8,6 +8,7 @@
 
 #define ROOM_MIN 64 /* slots at first */
 
+/* Returns the slot at which the search for a key begins. */
 static size_t home_slot(const struct thrum__model_ids *ids, uint64_t key)
 {
 	return (size_t)thrum__base_hash_number((uintptr_t)ids, key) & (ids->room - 1);
@@ -62,6 +63,7 @@ struct thrum__model_id_page *thrum__model_ids_page(const struct thrum__model_ids
 	return ids->slots[find_slot(ids, key)];
 }
 
+/* Doubles the hash table. Returns 0 or -THRUM_E_MEMORY. */
 static int grow_page_slots(struct thrum__model_ids *ids)
 {
 	struct thrum__model_id_page **old = ids->slots;

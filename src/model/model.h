@@ -301,7 +301,7 @@ THRUM__MUST_USE int thrum__model_append_from(struct thrum__model *, const struct
 	const struct thrum_event *events, size_t count);
 
 /*
- * Reads a trace to the end of what is recorded so far, and appends its events to the model. Calls
+ * Reads all events that a trace has so far, and appends them to the model. Calls
  * `progress`, unless NULL, with `context` every few thousand events. When `progress` returns false,
  * stops and returns 1; the model then holds the events read so far, and another call goes on.
  * Otherwise returns 0, or a negative enum thrum_error: -THRUM_E_MEMORY, or that of

@@ -105,6 +105,7 @@ static void put_slot(struct thrum__string_slot *slots, uint32_t room,
 	slots[i] = slot;
 }
 
+/* Doubles the hash table. Returns 0 or -THRUM_E_MEMORY. */
 static int grow_slots(struct thrum__model_strings *s)
 {
 	uint32_t room = s->slot_room ? s->slot_room * 2 : 64;

@@ -268,6 +268,7 @@ void thrum__model_task_end(struct thrum__model_input *s, uint32_t task, enum thr
 
 /* ---- Becoming ------------------------------------------------------------------------------ */
 
+/* Returns the root of the task's set, in logarithmic time. */
 static uint32_t root_of(const struct thrum__model *m, uint32_t task)
 {
 	while (!(THRUM__TASK(m, task, rank) & ROOT))

@@ -308,6 +308,7 @@ static void remove_files(const struct conversion *c)
 	unlinkat(c->directory, "metadata", 0);
 }
 
+/* Converts to a directory; after a failure removes all that it has made. */
 static int convert_to(struct conversion *c, const char *path)
 {
 	bool made;
@@ -348,6 +349,7 @@ static int take_copy(struct conversion *c)
 	return thrum__source_header(&c->input, &c->header, c->info);
 }
 
+/* Reads the header of the input, or of a copy of it that it then takes. */
 static int read_header(struct conversion *c)
 {
 	uint8_t head[64];

@@ -88,6 +88,7 @@ static void look_for_process(struct followed *followed)
 		info->state = "killed";
 }
 
+/* See input_wait in struct thrum_trace. */
 static void followed_wait(void *owner, int ms)
 {
 	struct followed *followed = owner;

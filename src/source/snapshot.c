@@ -13,6 +13,7 @@
 
 /* ---- Snapshots -------------------------------------------------------------------------- */
 
+/* The function `write` of a struct thrum__output whose owner is a file descriptor. */
 static int write_at(void *owner, uint64_t offset, const void *from, size_t size)
 {
 	int fd = *(int *)owner;

@@ -99,7 +99,7 @@ const struct thrum__mirage_op thrum__mirage_ops[THRUM__MIRAGE_OPS] = {
 };
 /* clang-format on */
 
-/* ---- Notes: events that tell what is missing ---------------------------------------------- */
+/* ---- Notes: events that tell of damage and losses ------------------------------------------- */
 
 /* Appends an event of this type at the time of the last one. There must be room. */
 static struct thrum_event *add_event(struct reader *r, int type)
@@ -132,6 +132,7 @@ __attribute__((format(printf, 3, 4))) static void add_note(struct reader *r, int
 		r->trace.info.gaps++;
 }
 
+/* Tells whether the batch has room for one more step. */
 static bool has_room(const struct reader *r)
 {
 	return r->count < BATCH - SPARE && r->notes < NOTES - SPARE;
@@ -377,7 +378,7 @@ static enum verdict judge_event(struct reader *r, uint8_t *p, size_t size, uint6
 	return TAKEN;
 }
 
-/* Decides what to do with the bytes at which decode_events() stopped. */
+/* Decides whether to take or to skip the bytes at which decode_events() stopped. */
 static enum verdict judge_next(struct reader *r)
 {
 	uint8_t *p = r->window + r->at;
@@ -436,6 +437,7 @@ static void begin_packet(struct reader *r)
 	r->rest = packet->content - THRUM__MIRAGE_HEADER;
 }
 
+/* Leaves the packet, and notes if the file ends in it. */
 static void end_packet(struct reader *r)
 {
 	if (r->packet->missing)
@@ -515,6 +517,7 @@ static void close_reader(struct thrum_trace *trace)
 	free(r);
 }
 
+/* Fills in the trace's info and its lane. */
 static void set_info(struct reader *r)
 {
 	struct thrum_trace_info *info = &r->trace.info;

@@ -272,7 +272,7 @@ static void number_packets(struct thrum__mirage_packets *packets)
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	const struct thrum__mirage_packet *left = a, *right = b;
 	if (left->number != right->number)
@@ -285,7 +285,7 @@ static int compare_times(const void *a, const void *b)
 	const struct thrum__mirage_packet *left = a, *right = b;
 	if (left->time != right->time)
 		return left->time < right->time ? -1 : 1;
-	return compare(a, b);
+	return compare_numbers(a, b);
 }
 
 /* Tells whether the numbers rise from packet to packet, and the witnessed times never fall. */
@@ -330,7 +330,7 @@ static void set_bounds(struct thrum__mirage_packets *packets)
 static void order_packets(struct thrum__mirage_packets *packets)
 {
 	number_packets(packets);
-	qsort(packets->all, packets->count, sizeof(*packets->all), compare);
+	qsort(packets->all, packets->count, sizeof(*packets->all), compare_numbers);
 	packets->by_time = !do_counts_agree(packets);
 	if (packets->by_time) {
 		/* A packet without a witnessed time stays behind the packet before it. */

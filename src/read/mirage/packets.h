@@ -66,8 +66,8 @@ struct thrum__mirage_packets {
 	struct thrum__mirage_packet *all; /* in the order in which they are read */
 	uint32_t count, room;
 	uint64_t largest; /* bytes of the largest packet */
-	/* The counts contradict the timestamps, and the timestamps decided the order. Nobody can
-	 * tell then how many packets are missing. */
+	/* The counts contradict the timestamps, and the timestamps decided the order. It is unknown
+	 * then how many packets are missing. */
 	bool by_time;
 };
 

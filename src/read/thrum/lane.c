@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads a lane's packets one after the other: copies each one when its turn comes, and notes what
- * is missing between them.
+ * Reads a lane's packets one after the other: copies each one when its turn comes, and notes the
+ * gaps between them.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void slot_give_back(struct reader *r, struct lane *lane)
 	lane->slot = NULL;
 }
 
-/* ---- Notes: events that tell what is missing ----------------------------------------------- */
+/* ---- Notes: events that tell of damage and losses ------------------------------------------ */
 
 void thrum__read_note(struct reader *r, struct slot *slot, enum thrum_event_type type,
 	uint32_t lane, uint64_t ticks, const char *format, ...)
@@ -224,6 +224,7 @@ static void keep_text(struct span_of_text *text, char *copy, const struct lane *
 	text->text = copy;
 }
 
+/* Leaves the packet in the slot, for more of it or for the next one. */
 static void finish_packet(struct reader *r, struct lane *lane)
 {
 	keep_text(&lane->name, lane->name_copy, lane);
@@ -234,6 +235,9 @@ static void finish_packet(struct reader *r, struct lane *lane)
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
+/*
+ * Decodes the next events of the packet. Notes a bad record, and skips the rest of the packet then.
+ */
 static void decode_batch(struct reader *r, struct lane *lane)
 {
 	struct bad_record bad = thrum__read_decode(r, lane);

@@ -9,6 +9,7 @@
 
 #include "read/thrum/reader.h"
 
+/* The order of packets: by lane, number and time. */
 static bool goes_before(const struct reader *r, uint32_t a, uint32_t b)
 {
 	const struct packet_ref *x = &r->packets[a], *y = &r->packets[b];
@@ -77,6 +78,7 @@ static struct packet_ref *packet_at(const struct lane_order *o, uint32_t index)
 	return &o->r->packets[index];
 }
 
+/* Marks a packet bad. */
 static void refuse_packet(const struct lane_order *o, uint32_t index, const char *why)
 {
 	packet_at(o, index)->state = PACKET_BAD;

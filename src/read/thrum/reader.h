@@ -6,7 +6,7 @@
  *   clock.c   converts ticks to ns; tells which times are plausible
  *   scan.c    finds the packets and their lanes
  *   order.c   puts the packets of a lane in order; refuses those that can't be right
- *   lane.c    copies a lane's packets one after the other; notes what is missing between them
+ *   lane.c    copies a lane's packets one after the other; notes the gaps between them
  *   decode.c  turns the bytes of a packet into events; show.h: the events that a record stands for
  *   live.c    makes up the beginnings of tasks that are overwritten, from the table of live tasks
  *   merge.c   gives the events of all lanes in the order of time
@@ -30,7 +30,7 @@
 
 /* ---- The content of a recording ------------------------------------------------------------ */
 
-/* The reader's copy of what it needs of a packet's header. */
+/* The part of a packet's header that the reader needs. */
 struct packet_ref {
 	uint64_t lane, seq; /* the numbers of the lane, and of the packet in the lane */
 	uint64_t begin;     /* ticks */

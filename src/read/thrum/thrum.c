@@ -100,6 +100,7 @@ static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, 
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
+/* Makes room for one more lane in all arrays of lanes. Returns 0 or -THRUM_E_MEMORY. */
 static int make_room_for_lane(struct reader *r)
 {
 	uint64_t wanted = r->lane_count + UINT64_C(1);
@@ -207,6 +208,7 @@ static void close_reader(struct thrum_trace *trace)
 	free(r);
 }
 
+/* Loads and checks the recording's header. Returns 0 or a negative enum thrum_error. */
 static int load_header(struct reader *r, struct thrum_error_info *info)
 {
 	const char *what;
@@ -349,6 +351,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 
 /* ---- Following ----------------------------------------------------------------------------- */
 
+/* See refresh in struct thrum__read_format. */
 static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *info)
 {
 	struct reader *r = reader_of(trace);
