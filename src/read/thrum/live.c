@@ -273,6 +273,7 @@ size_t thrum__read_live_give(struct reader *r, uint64_t ticks, const struct thru
 		if (item->is_wait && !(seen & SEEN_WAIT))
 			add_wait(r, &count, item);
 	}
-	*events = live->events;
+	if (count > 0)
+		*events = live->events;
 	return count;
 }
