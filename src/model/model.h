@@ -81,9 +81,9 @@ enum {
 	THRUM__TASK_REMEMBERED = 2,  /* its beginning comes from the table of live tasks */
 	THRUM__TASK_PREEXISTING = 4, /* the trace doesn't hold its creation: start is 0 */
 	THRUM__TASK_LANE = 8,        /* a lane's own task, which runs when no other does */
-	THRUM__TASK_UNSURE = 16,     /* it ran at a gap; but see thrum__model_is_unsure */
-	THRUM__TASK_SETTLED = 32,    /* its `start` and `parent` won't change any more */
-	THRUM__TASK_PARENT = 64,     /* it is or was the `parent` of some task */
+	THRUM__TASK_UNSURE = 16,  /* it ran at a gap or was created twice: thrum__model_is_unsure */
+	THRUM__TASK_SETTLED = 32, /* its `start` and `parent` won't change any more */
+	THRUM__TASK_PARENT = 64,  /* it is or was the `parent` of some task */
 };
 
 /*
@@ -337,8 +337,8 @@ uint32_t thrum__model_heir(const struct thrum__model *, uint32_t task);
 bool thrum__model_is_stuck(const struct thrum__model *, uint32_t task);
 
 /*
- * Tells whether events that concern the task may be missing: it ran at a gap; or it is pending, and
- * its lane has had a gap since its creation.
+ * Tells whether events that concern the task may be missing: it ran at a gap or was created twice;
+ * or it is pending, and its lane has had a gap since its creation.
  */
 bool thrum__model_is_unsure(const struct thrum__model *, uint32_t task);
 
