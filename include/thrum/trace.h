@@ -43,9 +43,7 @@
 extern "C" {
 #endif
 
-#ifndef THRUM__MUST_USE
-#define THRUM__MUST_USE __attribute__((warn_unused_result, visibility("default")))
-#endif
+#define THRUM__TRACE __attribute__((visibility("default"))) extern
 
 /* Describes a failure. A function fills it in only when it fails. */
 struct thrum_error_info {
@@ -133,8 +131,8 @@ struct thrum_event {
  * Return the word for an enum thrum_event_type or an enum thrum_kind, "unknown" for any other
  * number. The string is static. Thread-safe.
  */
-THRUM__API const char *thrum_event_name(int type);
-THRUM__API const char *thrum_kind_name(int kind);
+THRUM__TRACE const char *thrum_event_name(int type);
+THRUM__TRACE const char *thrum_kind_name(int kind);
 
 struct thrum_trace;
 
@@ -152,7 +150,7 @@ struct thrum_trace;
  * temporary file; _FORMAT when it is a folder, a device, empty, or of neither format; _VERSION when
  * a newer thrum wrote it; _DAMAGED or _TRUNCATED when its header is.
  */
-THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trace,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trace,
 	struct thrum_error_info *);
 
 /*
@@ -160,11 +158,11 @@ THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trac
  * unchanged until the trace is closed. Returns as thrum_trace_open does, except for the errors of
  * opening a file.
  */
-THRUM__MUST_USE int thrum_trace_open_memory(const void *bytes, size_t size,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_open_memory(const void *bytes, size_t size,
 	struct thrum_trace **trace, struct thrum_error_info *);
 
 /* Closes a trace and frees all that belongs to it. NULL is allowed. */
-THRUM__API void thrum_trace_close(struct thrum_trace *);
+THRUM__TRACE void thrum_trace_close(struct thrum_trace *);
 
 /*
  * Reads the next events in the order of time. *events is then an array of *count > 0 events. The
@@ -175,8 +173,8 @@ THRUM__API void thrum_trace_close(struct thrum_trace *);
  * thrum_error when reading fails altogether. Takes time in proportion to the events; each call
  * adds the logarithm of the number of lanes.
  */
-THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *, const struct thrum_event **events,
-	size_t *count, struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *,
+	const struct thrum_event **events, size_t *count, struct thrum_error_info *);
 
 /*
  * Looks for events that a program has recorded since the trace was opened or last refreshed;
@@ -189,7 +187,7 @@ THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *, const struct thrum_ev
  * enum thrum_error, among them -THRUM_E_TRUNCATED when the file has become shorter than its header.
  * Looks at every packet's header.
  */
-THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
 	struct thrum_error_info *);
 
 /* A trace's description of itself. No pointer in it is NULL. */
@@ -225,13 +223,13 @@ struct thrum_trace_info {
  * Returns the trace's description. It is valid until the trace is closed; its counts and its state
  * change with thrum_trace_next and thrum_trace_refresh.
  */
-THRUM__API const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *);
+THRUM__TRACE const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *);
 
 /*
  * Returns the words for a cause of loss, an index of thrum_trace_info.lost; NULL for a number that
  * is no cause. The string is static. Thread-safe.
  */
-THRUM__API const char *thrum_lost_name(int cause);
+THRUM__TRACE const char *thrum_lost_name(int cause);
 
 /* The place in the source code at which a task was created. The strings end in NUL. */
 struct thrum_trace_site {
@@ -244,7 +242,7 @@ struct thrum_trace_site {
  * it, or memory is short. It is valid until the trace is closed. The first call for a number reads
  * the file.
  */
-THRUM__API const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *,
+THRUM__TRACE const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *,
 	unsigned site);
 
 /* A lane: its number in the recording, and how much of it is still there. */
@@ -260,7 +258,7 @@ struct thrum_trace_lane {
  * until the next thrum_trace_refresh or thrum_trace_close. Lanes that the trace has when it is
  * opened are in the order of their numbers; later ones follow.
  */
-THRUM__API const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *,
+THRUM__TRACE const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *,
 	unsigned lane);
 
 /*
@@ -272,7 +270,7 @@ THRUM__API const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_tr
  * recording; _NOT_FOUND when there is no such process, or its recording was deleted; _ACCESS when
  * its mappings or files may not be read; _SIZE when the path is too long. Thread-safe.
  */
-THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size,
+THRUM__TRACE THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size,
 	struct thrum_error_info *);
 
 /*
@@ -285,8 +283,8 @@ THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size
  * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, and -THRUM_E_SPACE when the
  * copy doesn't fit. After a failure `to` may hold a part. Thread-safe.
  */
-THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
-	struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to,
+	uint64_t *overwritten, struct thrum_error_info *);
 
 /*
  * Converts a thrum recording to Common Trace Format 1.8 (CTF): writes one file for each lane
@@ -298,8 +296,8 @@ THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to, uint64_t *ove
  * mirage-profile), -THRUM_E_EXISTS when `directory` is a file or isn't empty, _SPACE when the
  * result doesn't fit. After a failure it removes all that it has made. Thread-safe.
  */
-THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory, uint64_t *left_out,
-	struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory,
+	uint64_t *left_out, struct thrum_error_info *);
 
 /*
  * Cuts off the room at the end of a thrum recording that it never used, once its process has
@@ -308,7 +306,7 @@ THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory,
  * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ACCESS also while a
  * process still records to the file. Thread-safe.
  */
-THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
 
 #ifdef __cplusplus
 }
