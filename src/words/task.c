@@ -19,7 +19,7 @@ const char *thrum__words_kind(const struct thrum__model *model, uint32_t task)
 		: thrum_kind_name(THRUM__TASK(model, task, kind));
 }
 
-/* By hand: a search looks at each of a million tasks. */
+/* Prints the id without snprintf where it fits, as a search asks for each of a million tasks. */
 size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task, char *to,
 	size_t size)
 {

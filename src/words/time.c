@@ -11,6 +11,7 @@ static const struct unit {
 	const char *word;
 } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}, {1, "ns"}};
 
+/* The largest unit that is no more than ns. */
 static const struct unit *unit_of(uint64_t ns)
 {
 	const struct unit *unit = units;
@@ -20,8 +21,9 @@ static const struct unit *unit_of(uint64_t ns)
 	return unit;
 }
 
-/* By hand: printf's decimal point depends on the program's locale. */
-static size_t decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
+/* Prints ns as a decimal number of `unit`; `trims` drops zeros at the end. It doesn't use printf's
+ * %f, as that one's decimal point depends on the program's locale. */
+static size_t print_decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
 	bool trims, char *to, size_t size)
 {
 	uint64_t scale = 1, whole = ns / (uint64_t)unit->ns, rest = ns % (uint64_t)unit->ns;
@@ -59,11 +61,11 @@ size_t thrum__words_duration(int64_t ns, int digits, char *to, size_t size)
 		decimals--;
 	if (unit->ns == 1 || decimals < 0)
 		decimals = 0;
-	/* 999.7 ms in three digits are 1 s. */
+	/* With three digits, 999.7 ms rounds to 1 s. */
 	if (unit > units && decimals == 0 &&
 		(absolute + (uint64_t)unit->ns / 2) / (uint64_t)unit->ns == 1000)
 		unit--;
-	return decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
+	return print_decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
 }
 
 size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size)
@@ -76,14 +78,14 @@ size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size)
 		return (size_t)snprintf(to, size, "0");
 	for (int64_t resolved = unit->ns; resolved > step && resolved > 1; resolved /= 10)
 		decimals++;
-	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
+	return print_decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
 int64_t thrum__words_time_unit(const char *text, size_t *size)
 {
 	static const struct unit all[] = {{1, "ns"}, {1000, "us"},
-		{1000, "µs"}, /* the micro sign, */
-		{1000, "μs"}, /* and the Greek letter */
+		{1000, "µs"}, /* U+00B5, the micro sign */
+		{1000, "μs"}, /* U+03BC, the Greek letter */
 		{1000000, "ms"}, {INT64_C(60000000000), "min"}, {1000000000, "s"},
 		{INT64_C(3600000000000), "h"}};
 
