@@ -266,8 +266,8 @@ static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
 }
 
-/* Adds a finding if a task that should resolve was cancelled by a stranger, or ended because another
- * task was. */
+/* Adds a finding if a task that should resolve was cancelled by a stranger, or ended because
+ * another task was. */
 static void check_cancelled(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;

@@ -99,7 +99,7 @@ static struct thrum__finding *find_finding(struct thrum__search *search, uint32_
 	return NULL;
 }
 
-/* Adds a finding for each hog, and for each keeps the longest of the delays that it causes. */
+/* Adds a delay to its hog's finding, which shows the longest of the hog's delays. */
 static void add_delay(struct thrum__search *search, const struct delay *delay,
 	const struct hog *hog)
 {
@@ -133,7 +133,7 @@ static bool blame(struct thrum__search *search, const struct delay *delay)
 	const struct thrum__model *model = search->model;
 	struct hog hog = find_hog(model, delay);
 
-	/* A lane's own task also waits for work, as long as the program doesn't add_delay that apart. */
+	/* Not a lane's own task, as programs may run it also while they wait for work. */
 	if (hog.task == THRUM__NONE || thrum__analyse_task_is_lane(model, hog.task) ||
 		hog.total < (delay->ran - delay->ready) / 5 * 4)
 		return false;
@@ -141,7 +141,7 @@ static bool blame(struct thrum__search *search, const struct delay *delay)
 	return true;
 }
 
-/* The lane on which a task ran at a time, or last before it; the task's lane if that isn't known. */
+/* The lane on which a task ran last at or before a time, or else the task's lane. */
 static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
@@ -181,7 +181,7 @@ static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t 
 	return false;
 }
 
-/* A result that was read long after it was there, by somebody who had has_waited for it. */
+/* Whether an edge reads a result long after it was there, by a task that had waited for it. */
 static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct delay *delay)
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
