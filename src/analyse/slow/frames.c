@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What paths look up: the model's rows by task and lane, and the frames of stacks. */
+/* Sorts the rows of a model by task and lane for path.c, and makes the frames of stacks. */
 #include <stdlib.h>
 
 #include "analyse/label.h"
@@ -16,9 +16,9 @@ const char *thrum__slow_doing_name(int doing)
 	return doing >= 0 && doing < THRUM__DOING_COUNT ? names[doing] : "unknown";
 }
 
-/* ---- Rows by what they belong to ----------------------------------------------------------- */
+/* ---- Rows by their owners ------------------------------------------------------------------ */
 
-/* Whose a row is; NONE: nobody's. */
+/* Returns the owner of a row, a task or a lane; NONE: the row isn't wanted. */
 typedef uint32_t owner_of(const struct thrum__model *, uint32_t row);
 
 static uint32_t wait_of(const struct thrum__model *model, uint32_t edge)
@@ -54,7 +54,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
 	return THRUM__RUN(model, run, lane);
 }
 
-/* A counting sort; each owner's rows stay in their order, which is that of time. */
+/* Sorts the rows by owner, with a counting sort. Each owner's rows stay in the order of time. */
 static int slice(const struct thrum__model *model, const struct thrum__model_rows *rows,
 	uint32_t owners, owner_of *owner, struct thrum__slices *slices)
 {
@@ -76,7 +76,7 @@ static int slice(const struct thrum__model *model, const struct thrum__model_row
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 2; i < owners + 2; i++)
 		slices->first[i] += slices->first[i - 1];
-	/* first[i + 1] is where i's next row goes, and so ends as where i + 1's begin. */
+	/* first[i + 1] is where the next row of i goes, so it ends as the beginning of i + 1's. */
 	for (uint32_t row = rows->first; row < rows->count; row++) {
 		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
 
@@ -92,6 +92,7 @@ static void slices_free(struct thrum__slices *slices)
 	free(slices->rows);
 }
 
+/* Finds the first edge by which each task was resolved, failed or was cancelled. */
 static int find_ends(struct thrum__paths *paths)
 {
 	const struct thrum__model *model = paths->model;
@@ -151,7 +152,8 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-/* Kinds that only hand on what others give, and say nothing without a label. */
+/* Whether tasks of a kind only hand on results of others, so that without a label they say
+ * nothing. */
 static bool is_plumbing(unsigned kind)
 {
 	switch (kind) {
@@ -171,7 +173,8 @@ static bool is_plumbing(unsigned kind)
 	}
 }
 
-/* The pattern of a task's name; of one without, its kind. */
+/* Writes the pattern of a task's name, or else its kind's word, and returns the size. *is_plain:
+ * the task has no name and only hands on results. */
 static size_t name_of(const struct thrum__model *model, uint32_t task,
 	char name[THRUM__LABEL_PATTERN_MAX], bool *is_plain)
 {
@@ -191,7 +194,7 @@ static size_t name_of(const struct thrum__model *model, uint32_t task,
 	return thrum__analyse_label_pattern(text, size, name);
 }
 
-/* The frame that already says the same: that name below that parent's name. */
+/* The frame at or above `parent` with this name below a frame with the parent's name, or NONE. */
 static uint32_t find_alike(const struct thrum__paths *paths, uint32_t parent, uint32_t name)
 {
 	const struct thrum__frame *frames = paths->frames;
@@ -203,6 +206,7 @@ static uint32_t find_alike(const struct thrum__paths *paths, uint32_t parent, ui
 	return THRUM__NONE;
 }
 
+/* Adds a frame, or finds the one with that parent and name. */
 static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint32_t *frame)
 {
 	uint64_t number = (uint64_t)added.parent << 32 | added.name;
