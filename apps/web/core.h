@@ -40,7 +40,7 @@ struct core {
 	struct thrum__draw_metrics metrics;
 	float x, y; /* where the pointer was last */
 	int theme;
-	struct json out;
+	struct thrum__base_text out;
 	struct thrum__draw_list chart;
 };
 

@@ -44,7 +44,7 @@ struct thrum__difference *thrum__diff_add(struct thrum__comparison *, int kind, 
 	bool *failed);
 
 /* Whether the share count / of is greater in BAD than in GOOD by more than chance. With `few`, the
- * shares also differ if GOOD's count is 0 and GOOD has few tasks, or BAD's count is at least half. */
+ * shares also differ if GOOD has none and either few tasks, or BAD has at least half. */
 bool thrum__diff_share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few);
 
 /* For a group that only one recording has: whether both have its kind and pattern anywhere. */
