@@ -271,10 +271,10 @@ static void nothing_to_show(void **state)
 
 	(void)state;
 	begin(&c, story, "c");
-	assert_string_equal(words(&c), "no such times");
+	assert_string_equal(words(&c), "no values");
 	assert_false(thrum__report_chart_choose(&c.chart, WIDTH, 0, 100));
 	text = paint(&c, WIDTH, THRUM__CHART_HEIGHT);
-	assert_non_null(strstr(text, "no such times"));
+	assert_non_null(strstr(text, "no values"));
 	free(text);
 	assert_string_equal(narrow(&c, true, ""), "6 ");
 	end(&c);

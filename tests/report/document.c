@@ -150,8 +150,8 @@ static void chains_of_waits(void **state)
 	begin(&r, lines, false);
 	/* There are two of that name. */
 	assert_non_null(strstr(read_task(&r, 2), "pair Waits for: [promise 3] › [sleep 4]\n"));
-	assert_non_null(strstr(read_task(&r, 6),
-		"pair Waits for: [promise 7] › [promise 6]!: a circle!\n"));
+	assert_non_null(
+		strstr(read_task(&r, 6), "pair Waits for: [promise 7] › [promise 6]!: a cycle!\n"));
 	end(&r);
 }
 
@@ -301,7 +301,7 @@ static void a_trace(void **state)
 		"pair : 1 became others\n"
 		"pair : 1 pending\n"
 		"pair : !1 failed!\n"
-		"pair : 1 for when no other runs\n"
+		"pair : 1 for idle lanes\n"
 		"pair Counters: 1\n"
 		"pair Program: server\n"
 		"pair Process: 4711\n"

@@ -26,7 +26,7 @@ struct thrum__flame {
 	int64_t total;      /* ns */
 };
 
-/* The most tasks that are added up. Of more, one out of each 2, 3, … is taken. */
+/* The most tasks that are added up. If there are more, one out of each 2, 3, … is taken. */
 #define THRUM__FLAME_TASKS 20000
 
 /* Adds up the paths of all lives. Free *flame with thrum__slow_flame_free. Returns 0 or

@@ -130,7 +130,7 @@ enum thrum__mark {
 
 /*
  * Finds the faults at the model's end: at most 50 findings of each class, the first that the
- * search meets. Of a trace that was read only up to some time, these are the findings of that time.
+ * search meets. If a trace was read only up to some time, these are the findings of that time.
  * A task that may just be under way is no finding: its age is no more than twice the longest life
  * of the tasks like it. Free *findings with thrum__why_free. Returns 0 or -THRUM_E_MEMORY, with
  * *findings untouched. O(tasks + edges).
