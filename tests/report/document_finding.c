@@ -103,7 +103,7 @@ static void end(struct told *t)
 	thrum__model_destroy(t->model);
 }
 
-/* The second step, which has one before it. */
+/* Expects a sentence of the second step, as that has one before it. */
 static void expect_step(struct told *t, const char *says)
 {
 	char wanted[300];
@@ -211,7 +211,7 @@ static void gaps_nearby(void **state)
 		"0 create - 1 thread\n0 switch 1\n1000 create 1 2 promise\n"
 		"1000 create 1 3 promise\n20000000 lost =3 \"full\n100000000 log 1 \"end\n");
 	assert_non_null(strstr(tell(&t), "remark: likely · events were lost nearby\n"));
-	/* That is over before the first step. */
+	/* The gap ends before the first step. */
 	t.finding.steps[0].time = t.finding.steps[1].time = 90 * MS;
 	assert_non_null(strstr(tell(&t), "remark: likely · no events lost nearby\n"));
 	end(&t);
