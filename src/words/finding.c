@@ -194,7 +194,7 @@ static void put_mark(struct filling *f, char mark)
 }
 
 /* Fills the text in and ends it with NUL. Returns its whole length. */
-static size_t fill(struct filling *f, const char *text)
+static size_t fill_text(struct filling *f, const char *text)
 {
 	bool has_other = f->step->other != THRUM__NONE && f->step->other != f->step->task;
 
@@ -224,7 +224,7 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
 		0};
 
-	return fill(&f, text);
+	return fill_text(&f, text);
 }
 
 /* Fills in a text that belongs to no step and names one task. */
@@ -234,7 +234,7 @@ static size_t fill_about(const struct thrum__model *model, const struct thrum__f
 	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
 	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
-	return fill(&f, text);
+	return fill_text(&f, text);
 }
 
 size_t thrum__words_finding(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -290,7 +290,7 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 {
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
 		mentions, 0};
-	size_t length = fill(&f, texts[text_of(finding, i)].sentence);
+	size_t length = fill_text(&f, texts[text_of(finding, i)].sentence);
 
 	*count = f.mention_count;
 	return length;

@@ -194,7 +194,7 @@ bool thrum__words_match_note(struct thrum__words_match *match, const struct thru
 #define UNNAMED_KEY (1u << 28) /* sets the keys of match_kind apart from those of match_origin */
 
 /* A cache key: the same for all tasks of one kind and call site. */
-static uint32_t key_of(const struct thrum__model *model, uint32_t task)
+static uint32_t kind_key(const struct thrum__model *model, uint32_t task)
 {
 	return (uint32_t)THRUM__TASK(model, task, site) << 9 |
 		(uint32_t)THRUM__TASK(model, task, kind) << 1 |
@@ -208,7 +208,7 @@ static bool match_kind(struct thrum__words_match *match, const struct thrum__mod
 	uint32_t task)
 {
 	const struct thrum_trace_site *site = thrum__model_site(model, task);
-	uint32_t key = UNNAMED_KEY | key_of(model, task);
+	uint32_t key = UNNAMED_KEY | kind_key(model, task);
 	bool is_alike = (!match->ends_in_number || (site && *site->function)) &&
 		!thrum__words_is_main_context(model, task);
 	char words[200];
@@ -230,7 +230,7 @@ static bool match_origin(struct thrum__words_match *match, const struct thrum__m
 	uint32_t task)
 {
 	const struct thrum_trace_site *site;
-	uint32_t key = key_of(model, task);
+	uint32_t key = kind_key(model, task);
 	const char *kind;
 	char words[200];
 	int size;

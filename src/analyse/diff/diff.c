@@ -158,7 +158,7 @@ static void measure_lives(struct members *members)
 /* Answers a question about a task. */
 typedef bool is_so(const struct comparing *, const struct members *, uint32_t task);
 
-static bool always(const struct comparing *c, const struct members *members, uint32_t task)
+static bool is_any_task(const struct comparing *c, const struct members *members, uint32_t task)
 {
 	(void)c;
 	(void)members;
@@ -232,9 +232,9 @@ static const struct {
 } questions[] = {
 	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both, false},
 	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for, false},
-	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, always, true},
-	{THRUM__DIFFERENCE_FAILS, has_failed, always, false},
-	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, always, false},
+	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, is_any_task, true},
+	{THRUM__DIFFERENCE_FAILS, has_failed, is_any_task, false},
+	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, is_any_task, false},
 };
 
 /* ---- Differences --------------------------------------------------------------------------- */

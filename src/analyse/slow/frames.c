@@ -56,7 +56,7 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
 }
 
 /* Sorts the rows by owner, with a counting sort. Each owner's rows stay in the order of time. */
-static int slice(const struct thrum__model *model, const struct thrum__model_rows *rows,
+static int slice_rows(const struct thrum__model *model, const struct thrum__model_rows *rows,
 	uint32_t owners, owner_of *owner, struct thrum__slices *slices)
 {
 	uint32_t total = 0;
@@ -125,11 +125,12 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
 
-	if (find_ends(&made) < 0 || slice(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
-		slice(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
-		slice(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
-		slice(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
-		slice(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
+	if (find_ends(&made) < 0 ||
+		slice_rows(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
+		slice_rows(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
+		slice_rows(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
+		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
+		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
 		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
@@ -176,7 +177,7 @@ static bool is_plumbing(unsigned kind)
 
 /* Writes the pattern of a task's name, or else its kind's word, and returns the size. *is_plain:
  * the task has no name and only hands on results. */
-static size_t name_of(const struct thrum__model *model, uint32_t task,
+static size_t write_name(const struct thrum__model *model, uint32_t task,
 	char name[THRUM__LABEL_PATTERN_MAX], bool *is_plain)
 {
 	size_t size = 0;
@@ -235,7 +236,7 @@ int thrum__slow_frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t
 	char name[THRUM__LABEL_PATTERN_MAX];
 	uint32_t alike = THRUM__NONE;
 	bool is_plain;
-	size_t size = name_of(paths->model, task, name, &is_plain);
+	size_t size = write_name(paths->model, task, name, &is_plain);
 
 	if (thrum__base_keys_add(&paths->names, (unsigned)doing, name, size, &added.name) < 0)
 		return -THRUM_E_MEMORY;

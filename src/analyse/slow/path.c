@@ -63,7 +63,7 @@ static int64_t run_start(const struct thrum__model *model, uint32_t run)
 }
 
 /* The index in slices->rows behind the owner's rows that are before `time`. O(log n). */
-static uint32_t before(const struct thrum__model *model, const struct thrum__slices *slices,
+static uint32_t rows_before(const struct thrum__model *model, const struct thrum__slices *slices,
 	uint32_t owner, int64_t time, int64_t (*time_of)(const struct thrum__model *, uint32_t))
 {
 	uint32_t low = slices->first[owner], high = slices->first[owner + 1];
@@ -91,7 +91,7 @@ static bool is_followed(const struct thrum__model *model, uint32_t task)
 static uint32_t last_act(const struct walk *walk, uint32_t thing, int64_t from, int64_t to)
 {
 	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
+	uint32_t i = rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
 
 	if (i == acts->first[thing] || edge_time(walk->model, acts->rows[i - 1]) <= from)
 		return THRUM__NONE;
@@ -134,7 +134,7 @@ static bool end_of_lasting(const struct walk *walk, uint32_t edge, int64_t to, s
 	const struct thrum__slices *gets = &walk->paths->gets;
 	uint32_t task = THRUM__EDGE(model, edge, from), thing = THRUM__EDGE(model, edge, to), act;
 	int64_t since = edge_time(model, edge), got = THRUM__OPEN;
-	uint32_t i = before(model, gets, task, since, edge_time), end = gets->first[task + 1];
+	uint32_t i = rows_before(model, gets, task, since, edge_time), end = gets->first[task + 1];
 
 	for (uint32_t looked = 0; i < end && looked < GETS_MAX; i++, looked++) {
 		if (edge_time(model, gets->rows[i]) > to)
@@ -198,7 +198,7 @@ static struct wait last_wait(const struct walk *walk, const struct piece *piece)
 {
 	const struct thrum__slices *waits = &walk->paths->waits;
 	struct wait best = {.task = THRUM__NONE}, wait;
-	uint32_t i = before(walk->model, waits, piece->task, piece->to, edge_time);
+	uint32_t i = rows_before(walk->model, waits, piece->task, piece->to, edge_time);
 
 	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
 		uint32_t edge = waits->rows[--i];
@@ -253,7 +253,7 @@ static void add_lane_parts(struct walk *walk, const struct piece *piece, uint32_
 		add_part(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
 		return;
 	}
-	i = before(model, runs, lane, to, run_start);
+	i = rows_before(model, runs, lane, to, run_start);
 	for (; i > runs->first[lane] && from < to && looked < LOOK_BACK; looked++) {
 		uint32_t run = runs->rows[--i];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
@@ -383,7 +383,7 @@ static void walk_own(struct walk *walk, struct piece piece, bool is_awake)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->runs;
-	uint32_t i = before(model, runs, piece.task, piece.to, run_start);
+	uint32_t i = rows_before(model, runs, piece.task, piece.to, run_start);
 	bool is_tail = true;
 
 	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {

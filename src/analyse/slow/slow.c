@@ -129,7 +129,7 @@ static int64_t length_of(const struct thrum__path_part *stretch)
 	return stretch->to - stretch->from;
 }
 
-static bool add_path(const struct thrum__path *path, struct thrum__shares *shares,
+static bool add_shares(const struct thrum__path *path, struct thrum__shares *shares,
 	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
@@ -167,7 +167,7 @@ int thrum__slow_shares_make(const struct thrum__path *path, const struct thrum__
 {
 	struct thrum__shares made = {0};
 	struct thrum__base_keys keys = {0};
-	bool done = add_path(path, &made, &keys) && add_usual(usual, &made, &keys);
+	bool done = add_shares(path, &made, &keys) && add_usual(usual, &made, &keys);
 
 	thrum__base_keys_free(&keys);
 	if (!done) {

@@ -52,7 +52,7 @@ bool thrum__stats_task_is_stuck(const struct thrum__model *model, uint32_t task)
 /* ---- Tallies ------------------------------------------------------------------------------- */
 
 /* Sets *tally to the index of the task's tally; leaves it if the task has none. */
-static int key_of(struct thrum__tallies *tallies, const struct thrum__model *model, int by,
+static int find_tally(struct thrum__tallies *tallies, const struct thrum__model *model, int by,
 	uint32_t task, uint32_t *tally)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
@@ -100,7 +100,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	uint8_t state = THRUM__TASK(model, task, state);
 	struct thrum__tally *tally;
 	uint32_t index = THRUM__NONE;
-	int error = key_of(tallies, model, by, task, &index);
+	int error = find_tally(tallies, model, by, task, &index);
 
 	tallies->of[thrum__stats_place(stats, task)] = index;
 	if (error < 0 || index == THRUM__NONE)

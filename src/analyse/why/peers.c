@@ -14,7 +14,7 @@ struct name_keys {
 	uint32_t room;
 };
 
-static int remember(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
+static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
 {
 	if (name >= known->room) {
 		uint32_t room = name < UINT32_MAX / 4 ? name * 2 + 64 : UINT32_MAX - 1;
@@ -36,7 +36,8 @@ static int remember(struct name_keys *known, uint32_t name, uint64_t number, uin
 	return 0;
 }
 
-static int key_of(struct thrum__peers *peers, struct name_keys *known, uint32_t task, uint32_t *key)
+static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_t task,
+	uint32_t *key)
 {
 	const struct thrum__model *model = peers->model;
 	uint32_t name = THRUM__TASK(model, task, name);
@@ -58,7 +59,7 @@ static int key_of(struct thrum__peers *peers, struct name_keys *known, uint32_t 
 	size = thrum__analyse_label_pattern(label, size, pattern);
 	error = thrum__base_keys_add(&peers->keys, number, pattern, size, key);
 	if (error == 0 && name != THRUM__NONE)
-		error = remember(known, name, number, *key);
+		error = remember_key(known, name, number, *key);
 	return error;
 }
 
@@ -106,7 +107,7 @@ static int count_tasks(struct thrum__peers *peers)
 		if (!thrum__model_has_row(&model->tasks, task))
 			task |= THRUM__BLOCK_MASK;
 		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
-			error = key_of(peers, &known, task, key);
+			error = find_key(peers, &known, task, key);
 		if (error == 0 && *key != THRUM__NONE)
 			error = count_task(peers, task, *key);
 	}

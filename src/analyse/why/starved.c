@@ -128,7 +128,7 @@ static void add_delay(struct thrum__search *search, const struct delay *delay,
 }
 
 /* Whether another task ran for four fifths of the delay or more; then adds that to the findings. */
-static bool blame(struct thrum__search *search, const struct delay *delay)
+static bool blame_hog(struct thrum__search *search, const struct delay *delay)
 {
 	const struct thrum__model *model = search->model;
 	struct hog hog = find_hog(model, delay);
@@ -244,7 +244,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->edges, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_read(model, i, &delay)) {
-			blame(search, &delay);
+			blame_hog(search, &delay);
 			left--;
 		}
 	}
@@ -253,7 +253,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->notes, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_timer(model, i, &delay)) {
-			blame(search, &delay);
+			blame_hog(search, &delay);
 			left--;
 		}
 	}
@@ -264,7 +264,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(model, i, &delay))
 			continue;
 		left--;
-		if (blame(search, &delay))
+		if (blame_hog(search, &delay))
 			*thrum__cause(search, i) = THRUM__CAUSE_HEALTHY;
 	}
 	return 0;

@@ -155,7 +155,7 @@ static void follow_path(struct thrum__search *search, struct path *path)
 }
 
 /* Sets the cause of all tasks on the path, and marks them. */
-static void settle(struct thrum__search *search, const struct path *path, uint32_t cause)
+static void settle_path(struct thrum__search *search, const struct path *path, uint32_t cause)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t at = thrum__model_heir(model, path->victim);
@@ -409,7 +409,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 /* ---- Findings ------------------------------------------------------------------------------ */
 
 /* Adds a finding that explains the path. */
-static void add_path(struct thrum__search *search, struct path *path)
+static void add_finding(struct thrum__search *search, struct path *path)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
@@ -422,7 +422,7 @@ static void add_path(struct thrum__search *search, struct path *path)
 	unsigned covered;
 
 	if (!finding) {
-		settle(search, path, THRUM__CAUSE_HEALTHY);
+		settle_path(search, path, THRUM__CAUSE_HEALTHY);
 		return;
 	}
 	if (signal != THRUM__NONE)
@@ -438,7 +438,7 @@ static void add_path(struct thrum__search *search, struct path *path)
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
-	settle(search, path, number);
+	settle_path(search, path, number);
 }
 
 /* Adds a path to the finding that it leads to. If it leads to that finding's victim, its own victim
@@ -449,7 +449,7 @@ static void join_finding(struct thrum__search *search, const struct path *path)
 	const struct thrum__model *model = search->model;
 	struct thrum__step *last = &finding->steps[finding->step_count - 1];
 
-	settle(search, path, path->reached);
+	settle_path(search, path, path->reached);
 	if (finding->step_count == THRUM__STEPS_MAX ||
 		(last->kind == THRUM__STEP_NEVER_RESOLVED &&
 			thrum__model_heir(model, last->task) != path->leaf)) {
@@ -500,7 +500,7 @@ static void check_victim(struct thrum__search *search, uint32_t victim)
 		if (path.length > 0 || !has_step(search, heir))
 			join_finding(search, &path);
 	} else if (!is_idle_handle(search, &path) && !is_under_way(search, &path)) {
-		add_path(search, &path);
+		add_finding(search, &path);
 	} else {
 		return;
 	}

@@ -141,7 +141,7 @@ static int64_t text_key(const char *text, size_t size)
 	return (int64_t)(key ^ UINT64_C(1) << 63);
 }
 
-static int64_t key_of(const struct thrum__table *table, const struct thrum__table_cell *cell)
+static int64_t sort_key(const struct thrum__table *table, const struct thrum__table_cell *cell)
 {
 	if (cell->type == THRUM__CELL_TEXT)
 		return text_key(cell->text, cell->size);
@@ -192,7 +192,7 @@ static uint32_t split_empty(const struct thrum__table *table, unsigned column, b
 			empty[empties++] = table->rows[i];
 			continue;
 		}
-		key = key_of(table, &cell);
+		key = sort_key(table, &cell);
 		items[count++] = (struct thrum__base_sort_item){descending ? ~key : key,
 			table->rows[i]};
 	}
@@ -343,7 +343,7 @@ static void set_words(struct thrum__table_cell *cell, const char *text)
 }
 
 /* Sets the text that people read instead of a missing label, or of the state of a stuck task. */
-static void reword(const struct thrum__table *table, uint32_t item, unsigned column,
+static void reword_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
 {
 	const char *name = table->form->columns[column].name;
@@ -379,7 +379,7 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 {
 	thrum__table_cell(table, row, column, cell);
 	if (cell->type == THRUM__CELL_TEXT)
-		reword(table, table->rows[row], column, cell);
+		reword_cell(table, table->rows[row], column, cell);
 	if (cell->type == THRUM__CELL_TEXT || cell->is_empty)
 		return;
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
