@@ -7,9 +7,8 @@
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 
-/* Room at the sides, so that a beginning at 0 and the arrow of what is alive at the end show. */
+/* Room before the time axis, so that a beginning at 0 shows. */
 #define MARGIN_LEFT 8
-#define MARGIN_RIGHT 20
 
 #define FOLD_BUSY_MAX 0.02    /* of the window: busier ones are not folded by themselves */
 #define LOST_MOST 4           /* a beginning that is lost may take this part of the first window */
@@ -221,7 +220,7 @@ static int set_time(struct thrum__scene *scene, float right)
 
 	thrum__scene_whole(scene, &rule.begin, &rule.end);
 	status = thrum__scene_time_axis_set(&scene->time, scene->index, state->from, state->to,
-		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
+		MARGIN_LEFT, right - THRUM__SCENE_MARGIN_RIGHT, &rule);
 	/* So many bands that each is but a hair? */
 	scene->is_folded = scene->time.count > 1;
 	return status;

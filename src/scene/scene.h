@@ -18,6 +18,7 @@
 #define THRUM__HISTORY 64            /* states that BACK remembers */
 #define THRUM__FISHEYE_TRACK 40      /* pixels: the track in focus, where the state doesn't say */
 #define THRUM__PAD 10                /* above and below the tracks */
+#define THRUM__SCENE_MARGIN_RIGHT 20 /* pixels behind the time axis, for arrows at the end */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
 #define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
 

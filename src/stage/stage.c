@@ -7,9 +7,8 @@
 #include "scene/paint/paint.h"
 #include "stage/parts.h"
 
-#define PART_LEAST 120  /* px */
-#define STRIP_FROM 260  /* px: lower parts have no strip */
-#define MARGIN_RIGHT 20 /* px behind a scene's time axis, as thrum__scene_frame leaves */
+#define PART_LEAST 120 /* px */
+#define STRIP_FROM 260 /* px: lower parts have no strip */
 #define HOVER_MS 120
 #define BLINK_MS 300
 
@@ -291,7 +290,7 @@ uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
 
 float thrum__stage_right(const struct thrum__scene *scene)
 {
-	float right = (float)scene->time.x1 + MARGIN_RIGHT;
+	float right = (float)scene->time.x1 + THRUM__SCENE_MARGIN_RIGHT;
 
 	return right < scene->width ? right : scene->width;
 }
