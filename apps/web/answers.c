@@ -144,8 +144,6 @@ EXPORT(core_tokens) void core_tokens(void)
 /* ---- What has changed ------------------------------------------------------------------------ */
 
 /* The worker sends on what differs from the last time. */
-#define CHANGED_PARTS \
-	64 /* beside enum thrum__stage_changed: in parts, their counters, what is on */
 
 static void put_counters(struct json *out, unsigned number)
 {
@@ -294,14 +292,14 @@ static void put_picture(struct json *out)
 	put_rows(out);
 }
 
-/* Changes, by bits of enum thrum__stage_changed and CHANGED_PARTS. */
+/* Changes, by bits of enum thrum__stage_changed and CORE_CHANGED_PARTS. */
 EXPORT(core_changes) void core_changes(int bits)
 {
 	struct json *out = &core.out;
 
 	json_clear(out);
 	json_put(out, "{");
-	if (bits & CHANGED_PARTS)
+	if (bits & CORE_CHANGED_PARTS)
 		put_parts(out);
 	if (core.stage->count > 0) {
 		put_picture(out);
@@ -404,12 +402,6 @@ static void put_paragraph(struct json *out, const struct thrum__document *docume
 	json_put(out, "}");
 }
 
-enum document_what {
-	DOCUMENT_TASK,
-	DOCUMENT_FINDING,
-	DOCUMENT_TRACE,
-};
-
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
@@ -419,10 +411,10 @@ static int make_document(int what, unsigned number, uint32_t index,
 	if (!stats)
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
-	if (what == DOCUMENT_TRACE)
+	if (what == CORE_DOCUMENT_TRACE)
 		return thrum__document_trace(stats, &core.parts[number].info,
 			core.stage->parts[number].name, document);
-	if (what == DOCUMENT_FINDING)
+	if (what == CORE_DOCUMENT_FINDING)
 		return index < scene->findings.count
 			? thrum__document_finding(stats->model, &scene->findings.findings[index],
 				  document)

@@ -16,9 +16,10 @@ const [corePath, outPath, assemblyPath] = process.argv.slice(2);
 const LIMIT = 200_000; // bytes of a page without traces
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const wasm = readFileSync(corePath);
+const ask = await loadCore();
 
-/** The tokens of src/draw/theme.h, from the core itself. */
-async function tokens() {
+/** Loads the core, and returns a function that calls one of its exports and parses the answer. */
+async function loadCore() {
   const nothing = () => 0;
   const { instance } = await WebAssembly.instantiate(wasm, {
     page: {
@@ -31,9 +32,11 @@ async function tokens() {
     },
     wasi_snapshot_preview1: { fd_close: nothing, fd_seek: nothing, fd_write: nothing },
   });
-  const { memory, core_tokens, core_out, core_out_size } = instance.exports;
-  core_tokens();
-  return JSON.parse(Buffer.from(memory.buffer, core_out(), core_out_size()).toString());
+  const { memory, core_out, core_out_size } = instance.exports;
+  return (name) => {
+    instance.exports[name]();
+    return JSON.parse(Buffer.from(memory.buffer, core_out(), core_out_size()).toString());
+  };
 }
 
 /** Custom properties for each theme: as the system has it, or as [data-theme] says. */
@@ -54,6 +57,19 @@ function themes({ colours, themes, face }) {
   return css;
 }
 
+/** The module "core:numbers", which src/core-numbers.d.ts declares. */
+const coreNumbers = {
+  name: "core-numbers",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^core:numbers$/ }, ({ path }) => ({ path, namespace: "core" }));
+    onLoad({ filter: /./, namespace: "core" }, () => ({
+      contents: Object.entries(ask("core_numbers"))
+        .map(([name, value]) => `export const ${name} = ${value};`)
+        .join("\n"),
+    }));
+  },
+};
+
 async function script(entry) {
   const { outputFiles } = await build({
     entryPoints: [here(entry)],
@@ -64,6 +80,8 @@ async function script(entry) {
     target: ["chrome90", "firefox105", "safari16.4"],
     charset: "utf8",
     legalComments: "none",
+    plugins: [coreNumbers],
+    logOverride: { "import-is-undefined": "error" },
   });
   return outputFiles[0].text;
 }
@@ -106,7 +124,7 @@ function pack(bytes) {
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 // The page has to be small, so all but what unpacks it is packed: boot.ts.
-const css = themes(await tokens()) + readFileSync(here("page.css"), "utf8");
+const css = themes(ask("core_tokens")) + readFileSync(here("page.css"), "utf8");
 const bundle = {
   style: transformSync(css, { loader: "css", minify: true, charset: "utf8" }).code,
   worker: await script("src/worker.ts"),

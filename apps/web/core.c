@@ -20,36 +20,6 @@ IMPORT(progress) void page_progress(const char *what, double part);
 /* A text's width in pixels. */
 IMPORT(measure) float page_measure(const char *text, size_t size, int font);
 
-/* ---- What src/painter.ts reads from memory --------------------------------------------------- */
-
-#define AT(type, member, place) \
-	_Static_assert(offsetof(struct type, member) == (place), "painter.ts reads " #type)
-
-AT(thrum__draw_list, x, 0);
-AT(thrum__draw_list, y, 4);
-AT(thrum__draw_list, width, 8);
-AT(thrum__draw_list, height, 12);
-AT(thrum__draw_list, batches, 16);
-AT(thrum__draw_list, batch_count, 20);
-AT(thrum__draw_list, text, 32);
-_Static_assert(sizeof(struct thrum__draw_list) == 48, "painter.ts reads thrum__draw_list");
-AT(thrum__draw_batch, style.op, 0);
-AT(thrum__draw_batch, style.colour, 2);
-AT(thrum__draw_batch, style.fill, 3);
-AT(thrum__draw_batch, style.dash, 4);
-AT(thrum__draw_batch, style.font, 5);
-AT(thrum__draw_batch, style.width, 8);
-AT(thrum__draw_batch, count, 12);
-AT(thrum__draw_batch, items, 20);
-_Static_assert(sizeof(struct thrum__draw_batch) == 24, "painter.ts reads thrum__draw_batch");
-_Static_assert(sizeof(struct thrum__draw_rect) == 16 && sizeof(struct thrum__draw_segment) == 16 &&
-		sizeof(struct thrum__draw_point) == 8 && sizeof(struct thrum__draw_circle) == 12 &&
-		sizeof(struct thrum__draw_text) == 16,
-	"painter.ts reads items");
-_Static_assert(THRUM__OP_RECT == 0 && THRUM__OP_LINE == 1 && THRUM__OP_POLY == 2 &&
-		THRUM__OP_TRI == 3 && THRUM__OP_RING == 4 && THRUM__OP_TEXT == 5,
-	"painter.ts knows what to do by number");
-
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
 char *core_text;

@@ -7,6 +7,7 @@
  * core.c        opening, input, frames
  * answers.c     what there is, what has changed, documents
  * tables.c      tables, charts
+ * numbers.c     the numbers that TypeScript needs from C, asked for by build.mjs
  * libc.c        what of libc is better done otherwise here
  */
 #ifndef CORE_H
@@ -18,6 +19,28 @@
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
 #define IMPORT(name) __attribute__((import_module("page"), import_name(#name)))
+
+/* Bits beside enum thrum__stage_changed. */
+enum {
+	CORE_CHANGED_PARTS = 1 << 16, /* the parts, their counters, which switches are on */
+	CORE_CHANGED_ALL = THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION |
+		THRUM__CHANGED_SEARCH | THRUM__CHANGED_STATUS | THRUM__CHANGED_ADDRESS |
+		CORE_CHANGED_PARTS,
+};
+
+/* The documents of core_document. */
+enum core_document {
+	CORE_DOCUMENT_TASK,
+	CORE_DOCUMENT_FINDING,
+	CORE_DOCUMENT_TRACE,
+};
+
+/* What core_narrow narrows tasks by, beside a text. */
+enum core_narrow_by {
+	CORE_NARROW_BY_TEXT, /* nothing else */
+	CORE_NARROW_BY_CHART,
+	CORE_NARROW_BY_COUNT,
+};
 
 /* What belongs to a part of the stage beside its view. */
 struct part {

@@ -92,13 +92,6 @@ EXPORT(core_kind) int core_kind(unsigned part)
 	return table_of(part) ? kind_of(core_text) : -1;
 }
 
-/* What tasks are narrowed by beside a text: messages.ts has their names in this order. */
-enum narrowed_by {
-	BY_TEXT,
-	BY_CHART,
-	BY_COUNT,
-};
-
 /* Leaves in a table what contains the text; of the tasks, those in the chart's columns, or that the
  * number counts that core_count was about. */
 EXPORT(core_narrow) int core_narrow(unsigned number, int kind, int by)
@@ -109,11 +102,12 @@ EXPORT(core_narrow) int core_narrow(unsigned number, int kind, int by)
 	if (!part || kind < 0 || kind >= THRUM__TABLE_COUNT || !part->has_table[kind])
 		return -THRUM_E_MEMORY;
 	table = &part->table[kind];
-	if (kind == THRUM__TABLE_TASKS && by == BY_COUNT && part->has_counted)
+	if (kind == THRUM__TABLE_TASKS && by == CORE_NARROW_BY_COUNT && part->has_counted)
 		return thrum__table_narrow_to_counted(table, &part->counted, core_text);
 	return thrum__table_narrow(table,
-		kind == THRUM__TABLE_TASKS && by == BY_CHART && part->has_chart ? &part->chart
-										: NULL,
+		kind == THRUM__TABLE_TASKS && by == CORE_NARROW_BY_CHART && part->has_chart
+			? &part->chart
+			: NULL,
 		core_text);
 }
 

@@ -49,8 +49,7 @@ export interface Column {
 }
 
 /** What tasks are narrowed by, beside a text: the chart's label and range, or a number ("count"). */
-export const NARROWED_BY = ["", "chart", "count"] as const;
-export type NarrowedBy = (typeof NARROWED_BY)[number];
+export type NarrowedBy = "" | "chart" | "count";
 
 /** One trace on the stage. */
 export interface Part {

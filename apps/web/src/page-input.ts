@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Pointer, wheel, fingers and keys, passed on. What they mean is the worker's to say.
+import { WITH_CONTROL, WITH_SHIFT, WITH_TOUCH } from "core:numbers";
 import { byId, isNarrow, listen } from "./page-dom";
 import { command, now, on, onChange, post } from "./page-wire";
 
-const WITH = { shift: 1, control: 2, touch: 4 };
 const TAP_MS = 300;
 const TAP_PX = 24;
 
@@ -24,9 +24,9 @@ interface Place {
 function modifiers(event: MouseEvent): number {
   const touch = event instanceof PointerEvent && event.pointerType === "touch";
   return (
-    (event.shiftKey ? WITH.shift : 0) |
-    (event.ctrlKey || event.metaKey ? WITH.control : 0) |
-    (touch ? WITH.touch : 0)
+    (event.shiftKey ? WITH_SHIFT : 0) |
+    (event.ctrlKey || event.metaKey ? WITH_CONTROL : 0) |
+    (touch ? WITH_TOUCH : 0)
   );
 }
 
@@ -42,10 +42,10 @@ class Fingers {
     if (this.down.size === 1) {
       this.isPinch = false;
       this.start = place;
-      post({ is: "pointer", what: "press", ...place, with: WITH.touch });
+      post({ is: "pointer", what: "press", ...place, with: WITH_TOUCH });
     } else if (!this.isPinch) {
       this.isPinch = true; // for as long as any finger stays: it must not select at its end
-      post({ is: "pointer", what: "leave", ...place, with: WITH.touch });
+      post({ is: "pointer", what: "leave", ...place, with: WITH_TOUCH });
     }
   }
 
@@ -74,18 +74,18 @@ class Fingers {
         dy: y - before.y,
         factor: apart / before.apart,
       });
-    else post({ is: "pointer", what: "move", ...place, with: WITH.touch });
+    else post({ is: "pointer", what: "move", ...place, with: WITH_TOUCH });
   }
 
   release(id: number, place: Place, isCancelled: boolean) {
     if (!this.down.delete(id) || this.isPinch) return;
     const what = isCancelled ? "leave" : "release";
-    post({ is: "pointer", what, ...place, with: WITH.touch });
+    post({ is: "pointer", what, ...place, with: WITH_TOUCH });
     const at = performance.now();
     const near = (to: Place) => Math.hypot(to.x - place.x, to.y - place.y) < TAP_PX;
     if (isCancelled || !near(this.start)) return;
     if (at - this.lastTap.at < TAP_MS && near(this.lastTap)) {
-      post({ is: "pointer", what: "double", ...place, with: WITH.touch });
+      post({ is: "pointer", what: "double", ...place, with: WITH_TOUCH });
       this.lastTap.at = 0;
     } else this.lastTap = { ...place, at };
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 // The tabs "Tasks" and "Statistics": tables, and the histogram whose range narrows the tasks.
+import { CHART_HEIGHT } from "core:numbers";
 import { button, byId, count, listen, make, throttled } from "./page-dom";
 import type { NarrowedBy, TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { VirtualTable } from "./table";
 
-const CHART_HEIGHT = 96;
 const ALL = -1; // the chart's tally: all tasks
 
 /** A choice whose names come with "ready". */

@@ -3,25 +3,38 @@
 // changed; lists are painted once a frame while anything changes.
 
 import {
-  type Changes,
-  type Command,
-  type Document,
-  type FromWorker,
-  NARROWED_BY,
-  type Row,
-  type TableHead,
-  type ToWorker,
-  type Words,
+  CHANGED_ALL,
+  CHANGED_PARTS,
+  CHANGED_PICTURE,
+  DOCUMENT_FINDING,
+  DOCUMENT_TASK,
+  DOCUMENT_TRACE,
+  NARROW_BY_CHART,
+  NARROW_BY_COUNT,
+  NARROW_BY_TEXT,
+  STAGE_YOURS,
+} from "core:numbers";
+import type {
+  Changes,
+  Command,
+  Document,
+  FromWorker,
+  NarrowedBy,
+  Row,
+  TableHead,
+  ToWorker,
+  Words,
 } from "./messages";
 import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
-// enum thrum__stage_changed, and answers.c's
-const CHANGED_PICTURE = 1;
-const YOURS = 32;
-const CHANGED_PARTS = 64;
-const EVERYTHING = 31 | CHANGED_PARTS;
+const DOCUMENTS = { task: DOCUMENT_TASK, finding: DOCUMENT_FINDING, trace: DOCUMENT_TRACE };
+const NARROWED_BY: Record<NarrowedBy, number> = {
+  "": NARROW_BY_TEXT,
+  chart: NARROW_BY_CHART,
+  count: NARROW_BY_COUNT,
+};
 
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
@@ -162,7 +175,7 @@ class Viewer {
   theme(message: { theme: string; moves: boolean }): void {
     this.core.call("core_animate", Number(message.moves));
     this.core.callText("core_theme", message.theme);
-    this.changed(EVERYTHING);
+    this.changed(CHANGED_ALL);
   }
 
   async open(message: Message<"open">): Promise<void> {
@@ -190,7 +203,7 @@ class Viewer {
     if (message.state !== "") this.state(message.state);
     this.told.clear();
     this.isNew = true;
-    this.changed(EVERYTHING);
+    this.changed(CHANGED_ALL);
     this.frame(); // at once
     if (!lacksFindings) return;
     await painted();
@@ -211,8 +224,8 @@ class Viewer {
 
   command(name: string): void {
     const bits = this.core.callText("core_command", name);
-    if (bits > 0 && bits & YOURS) post({ is: "yours", command: name });
-    this.changed(bits > 0 ? (bits & ~YOURS) | CHANGED_PARTS : bits);
+    if (bits > 0 && bits & STAGE_YOURS) post({ is: "yours", command: name });
+    this.changed(bits > 0 ? (bits & ~STAGE_YOURS) | CHANGED_PARTS : bits);
   }
 
   go({ part, task, time, finding }: Message<"go">): void {
@@ -246,8 +259,7 @@ class Viewer {
   // ---- Documents, tables, charts
 
   document({ id, part, what, index }: Message<"document">): void {
-    const number = ["task", "finding", "trace"].indexOf(what);
-    this.core.call("core_document", number, part, index);
+    this.core.call("core_document", DOCUMENTS[what], part, index);
     post({ is: "document", id, document: this.core.json<Document>() });
   }
 
@@ -255,7 +267,7 @@ class Viewer {
     const { core } = this;
     const kind = core.callText("core_kind", table, part);
     if (text !== undefined || by !== undefined)
-      this.call("core_narrow", text ?? "", part, kind, NARROWED_BY.indexOf(by ?? ""));
+      this.call("core_narrow", text ?? "", part, kind, NARROWED_BY[by ?? ""]);
     const order = descending === undefined ? -1 : Number(descending);
     this.call("core_table", table, part, sort ?? -1, order);
     post({ is: "table", head: core.json<TableHead>() });
