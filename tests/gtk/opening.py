@@ -91,7 +91,7 @@ def coarse(viewer):
                          corner[1] + top + part * height // 2, width, height // 2)
                 for part in range(2)]
         if min(both) > 100:
-            check(re.search(r"many-\d+\.thrum: (.* of .*|laying out)", words), words)
+            check(re.search(r"many-\d+\.thrum: (reading .* of .*|laying out)", words), words)
             return True
 
 

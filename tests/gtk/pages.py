@@ -90,7 +90,7 @@ def counts_later(desktop):
         process.stdout.readline()
         viewer = shown(desktop, file)
         viewer.wait("it waits", lambda window: re.match(
-            r"Counted up to .* s; pause to count on\.", window.texts.get("pane-waiting", "")))
+            r"Counted up to .* s\. Pause to count the rest\.", window.texts.get("pane-waiting", "")))
         viewer.click("pause")
         viewer.wait("it counts", lambda window: not window.is_seen("pane-waiting"))
         is_quiet(viewer)
