@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * apps/gtk/, the desktop viewer thrum-gtk: windows, input and painting. The stage (stage/stage.h)
- * decides what is visible, selected and found, and the core's rooms write all sentences about a
- * trace. This folder forwards events to the stage and shows its answers; it holds no analysis.
+ * decides what is visible, selected and found, and the rooms under src/ write nearly all sentences
+ * about a trace. This folder forwards events to the stage and shows its answers; it never analyses.
  */
 #ifndef APP_H
 #define APP_H
@@ -14,7 +14,7 @@
 #include "scene/coarse.h"
 #include "stage/stage.h"
 
-/* ---- A trace (trace.c): read in a thread, followed while a program writes to it ----------- */
+/* ---- A trace (trace.c): read in a thread, followed while a program writes to it ------------ */
 
 #define THRUM_TYPE_TRACE (app_trace_get_type())
 G_DECLARE_FINAL_TYPE(AppTrace, app_trace, APP, TRACE, GObject)
@@ -73,7 +73,7 @@ static inline void app_call(GtkWidget *widget, const char *name)
 		-1);
 }
 
-/* ---- The picture (picture.c): a widget that shows a stage --------------------------------- */
+/* ---- The picture (picture.c): a widget that shows a stage ---------------------------------- */
 
 #define APP_TYPE_PICTURE (app_picture_get_type())
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
@@ -88,7 +88,7 @@ void app_picture_command(AppPicture *, int command);
 /* Writes the picture to a file whose name ends in .svg, .png or .pdf. */
 bool app_picture_export(AppPicture *, const char *file, GError **);
 
-/* ---- The side panel (pane.c): details, tasks, statistics, findings ------------------------ */
+/* ---- The side panel (pane.c): details, tasks, statistics, findings ------------------------- */
 
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
@@ -104,7 +104,7 @@ void app_pane_show(AppPane *, unsigned part, uint32_t task);
 void app_pane_trace_grew(AppPane *, unsigned part);
 void app_pane_show_page(AppPane *, const char *word); /* "details", "tasks", "statistics" */
 
-/* ---- The window (window.c) ---------------------------------------------------------------- */
+/* ---- The window (window.c) ----------------------------------------------------------------- */
 
 #define APP_TYPE_WINDOW (app_window_get_type())
 G_DECLARE_FINAL_TYPE(AppWindow, app_window, APP, WINDOW, GtkApplicationWindow)

@@ -4,7 +4,7 @@
 
 #include "window.h"
 
-/* ---- Making a dialog ---------------------------------------------------------------------- */
+/* ---- Making a dialog ----------------------------------------------------------------------- */
 
 static gboolean on_escape(GtkWidget *dialog, GVariant *arguments, void *data)
 {
@@ -42,7 +42,7 @@ static void set_margins(GtkWidget *widget, int margin)
 	gtk_widget_set_margin_end(widget, margin);
 }
 
-/* ---- Go to a time ------------------------------------------------------------------------- */
+/* ---- Go to a time -------------------------------------------------------------------------- */
 
 struct go_to {
 	AppWindow *window;
@@ -116,7 +116,7 @@ void dialog_go_to(AppWindow *window, bool duration)
 	choose_text(GTK_EDITABLE(go->entry), duration);
 }
 
-/* ---- Keys --------------------------------------------------------------------------------- */
+/* ---- Keys ---------------------------------------------------------------------------------- */
 
 static void add_key(GtkWidget *box, const char *text)
 {
@@ -194,7 +194,7 @@ void dialog_about(AppWindow *window)
 		gtk_icon_theme_has_icon(icons, icon) ? icon : NULL, NULL);
 }
 
-/* ---- Files -------------------------------------------------------------------------------- */
+/* ---- Files --------------------------------------------------------------------------------- */
 
 static GtkFileChooserNative *make_chooser(AppWindow *window, const char *title,
 	GtkFileChooserAction action, const char *accept)

@@ -61,7 +61,7 @@ const struct thrum__model *pane_model(AppPane *self)
 	return self->part < self->count ? app_trace_model(self->traces[self->part]) : NULL;
 }
 
-/* ---- Filling ------------------------------------------------------------------------------ */
+/* ---- Filling ------------------------------------------------------------------------------- */
 
 static bool is_page(AppPane *self, const char *word)
 {
@@ -244,7 +244,7 @@ static void page_changed(GtkStack *stack, GParamSpec *property, gpointer data)
 		g_signal_emit(data, signals[SIGNAL_PAGE], 0, word);
 }
 
-/* ---- The widget --------------------------------------------------------------------------- */
+/* ---- The widget ---------------------------------------------------------------------------- */
 
 static void app_pane_map(GtkWidget *widget)
 {

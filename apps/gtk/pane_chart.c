@@ -8,7 +8,7 @@ bool pane_chart_has_range(AppPane *self)
 	return self->has_chart && self->chart.from <= self->chart.to;
 }
 
-/* ---- Content ------------------------------------------------------------------------------ */
+/* ---- Content ------------------------------------------------------------------------------- */
 
 /* Returns the tally of chart_label: newer statistics may number labels differently. O(labels) */
 static uint32_t find_tally(AppPane *self)
@@ -90,7 +90,7 @@ void pane_chart_clear(AppPane *self)
 	update_words(self);
 }
 
-/* ---- Dragging ----------------------------------------------------------------------------- */
+/* ---- Dragging ------------------------------------------------------------------------------ */
 
 static void choose_range(AppPane *self, float x)
 {
@@ -145,7 +145,7 @@ static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
 	return TRUE;
 }
 
-/* ---- The widgets -------------------------------------------------------------------------- */
+/* ---- The widgets --------------------------------------------------------------------------- */
 
 static void draw_chart(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {

@@ -17,7 +17,7 @@ struct making {
 	int rows;
 };
 
-/* ---- Links -------------------------------------------------------------------------------- */
+/* ---- Links --------------------------------------------------------------------------------- */
 
 static uint32_t task_of(const char *uri)
 {
@@ -63,7 +63,7 @@ static void watch_links(GtkWidget *label, const struct pane_links *links)
 	gtk_widget_add_controller(label, motion);
 }
 
-/* ---- Labels ------------------------------------------------------------------------------- */
+/* ---- Labels -------------------------------------------------------------------------------- */
 
 /* Appends a piece as markup; returns whether it is a link. Only here does text from a trace become
  * markup. */
@@ -122,7 +122,7 @@ static GtkWidget *make_plain(const char *text, const char *class)
 	return label;
 }
 
-/* ---- Paragraphs --------------------------------------------------------------------------- */
+/* ---- Paragraphs ---------------------------------------------------------------------------- */
 
 static void add_pair(struct making *making, const struct thrum__document_paragraph *paragraph)
 {

@@ -25,7 +25,7 @@ static uint32_t chosen_row(AppPane *self)
 	return table && row < table->count ? row : THRUM__NONE;
 }
 
-/* ---- The table ---------------------------------------------------------------------------- */
+/* ---- The table ----------------------------------------------------------------------------- */
 
 static void row_chosen(GtkSingleSelection *selection, GParamSpec *property, gpointer data)
 {
@@ -76,7 +76,7 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 	gtk_widget_set_visible(self->measure, has_labels);
 }
 
-/* ---- The page ----------------------------------------------------------------------------- */
+/* ---- The page ------------------------------------------------------------------------------ */
 
 void pane_statistics_fill(AppPane *self)
 {

@@ -85,7 +85,7 @@ struct sorting {
 	bool is_setting;
 };
 
-/* ---- Cells -------------------------------------------------------------------------------- */
+/* ---- Cells --------------------------------------------------------------------------------- */
 
 static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
@@ -152,7 +152,7 @@ static void unbind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gp
 	g_hash_table_remove(column->table->bound, item);
 }
 
-/* ---- Rows --------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------- */
 
 /* Tells widgets that all rows have changed. */
 static void replace_rows(PaneTable *self)
@@ -231,7 +231,7 @@ const struct thrum__table *pane_table_get(PaneTable *self)
 	return self->table.form ? &self->table : NULL;
 }
 
-/* ---- Sorting ------------------------------------------------------------------------------ */
+/* ---- Sorting ------------------------------------------------------------------------------- */
 
 /*
  * The sorter of each column. GTK 4.8 doesn't tell by which column its widget is sorted, but the
@@ -289,7 +289,7 @@ static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
 	sort_rows(sorting, (unsigned)sorting->asked, order == GTK_ORDERING_LARGER);
 }
 
-/* ---- Columns ------------------------------------------------------------------------------ */
+/* ---- Columns ------------------------------------------------------------------------------- */
 
 static GtkListItemFactory *make_factory(const struct column *column)
 {

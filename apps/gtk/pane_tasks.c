@@ -44,7 +44,7 @@ static void clear_range(GtkButton *button, gpointer data)
 	pane_tasks_narrow(data);
 }
 
-/* ---- Rows --------------------------------------------------------------------------------- */
+/* ---- Rows ---------------------------------------------------------------------------------- */
 
 /* Returns the task of a row, or THRUM__NONE if the model has forgotten it. */
 static uint32_t task_of(AppPane *self, guint row)
@@ -121,7 +121,7 @@ static void make_view(AppPane *self)
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->tasks_scroller), view);
 }
 
-/* ---- The page ----------------------------------------------------------------------------- */
+/* ---- The page ------------------------------------------------------------------------------ */
 
 void pane_tasks_tell(AppPane *self)
 {

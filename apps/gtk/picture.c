@@ -15,7 +15,7 @@ enum {
 };
 static unsigned signals[SIGNALS];
 
-/* ---- Frames ------------------------------------------------------------------------------- */
+/* ---- Frames -------------------------------------------------------------------------------- */
 
 static bool make_frame(AppPicture *picture)
 {
@@ -89,7 +89,7 @@ static void snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 	cairo_destroy(cairo);
 }
 
-/* ---- Export ------------------------------------------------------------------------------- */
+/* ---- Export -------------------------------------------------------------------------------- */
 
 static int take_bytes(void *context, const void *bytes, size_t size)
 {
@@ -138,7 +138,7 @@ bool app_picture_export(AppPicture *picture, const char *file, GError **error)
 	return g_file_set_contents(file, (const char *)bytes->data, (gssize)bytes->len, error);
 }
 
-/* ---- The widget --------------------------------------------------------------------------- */
+/* ---- The widget ---------------------------------------------------------------------------- */
 
 static void finalize(GObject *object)
 {

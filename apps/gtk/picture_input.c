@@ -51,7 +51,7 @@ static void stop_coasting(AppPicture *picture)
 	picture->speed_x = picture->speed_y = 0;
 }
 
-/* ---- Pointer ------------------------------------------------------------------------------ */
+/* ---- Pointer ------------------------------------------------------------------------------- */
 
 static void on_motion(GtkEventController *motion, double x, double y, AppPicture *picture)
 {
@@ -140,7 +140,7 @@ static void on_menu_click(GtkGestureClick *click, int count, double x, double y,
 	g_signal_emit_by_name(picture, "menu", x, y);
 }
 
-/* ---- Wheel and touchpad ------------------------------------------------------------------- */
+/* ---- Wheel and touchpad -------------------------------------------------------------------- */
 
 /* Returns the pixels of the event's unit. */
 static double scroll_unit(GtkEventControllerScroll *scroll)
@@ -210,7 +210,7 @@ bool picture_coast(AppPicture *picture, int64_t now)
 	return true;
 }
 
-/* ---- Two fingers -------------------------------------------------------------------------- */
+/* ---- Two fingers --------------------------------------------------------------------------- */
 
 static void on_pinch_begin(GtkGesture *zoom, GdkEventSequence *sequence, AppPicture *picture)
 {
@@ -241,7 +241,7 @@ static void on_pinch_end(GtkGesture *zoom, GdkEventSequence *sequence, AppPictur
 	picture->is_pinching = false;
 }
 
-/* ---- Controllers -------------------------------------------------------------------------- */
+/* ---- Controllers --------------------------------------------------------------------------- */
 
 static GtkEventController *add_controller(AppPicture *picture, void *controller)
 {

@@ -54,7 +54,7 @@ static void apply_theme(void)
 		theme.changed();
 }
 
-/* ---- The preferences of the desktop ------------------------------------------------------- */
+/* ---- The preferences of the desktop -------------------------------------------------------- */
 
 static void take_preference(const char *key, GVariant *boxed)
 {
@@ -117,7 +117,7 @@ static void on_portal(GObject *source, GAsyncResult *result, void *unused)
 	ask_preference("contrast");
 }
 
-/* ---- Public ------------------------------------------------------------------------------- */
+/* ---- Public -------------------------------------------------------------------------------- */
 
 void theme_init(void (*changed)(void))
 {

@@ -92,7 +92,7 @@ static void set_state(AppTrace *self, enum app_trace_state state)
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
 }
 
-/* ---- Following ---------------------------------------------------------------------------- */
+/* ---- Following ----------------------------------------------------------------------------- */
 
 static void stop_following(AppTrace *self)
 {
@@ -203,7 +203,7 @@ static void start_following(AppTrace *self)
 		self->follow_timer = g_timeout_add(FOLLOW_MS, on_follow_timer, self);
 }
 
-/* ---- Reading, in a thread ----------------------------------------------------------------- */
+/* ---- Reading, in a thread ------------------------------------------------------------------ */
 
 static bool note_progress(void *context, const struct thrum__model *model)
 {
@@ -324,7 +324,7 @@ static void start_reading(AppTrace *self)
 	g_object_unref(task);
 }
 
-/* ---- Statistics, in a thread -------------------------------------------------------------- */
+/* ---- Statistics, in a thread --------------------------------------------------------------- */
 
 static bool is_there(AppTrace *self)
 {
@@ -442,7 +442,7 @@ bool app_trace_stats_wait(AppTrace *self, int64_t *end)
 	return self->stats_wait && self->state == APP_TRACE_LIVE;
 }
 
-/* ---- The object --------------------------------------------------------------------------- */
+/* ---- The object ---------------------------------------------------------------------------- */
 
 static void app_trace_finalize(GObject *object)
 {
@@ -559,7 +559,7 @@ const struct thrum_trace_info *app_trace_info(AppTrace *self)
 	return is_there(self) ? thrum_trace_info(self->trace) : NULL;
 }
 
-/* ---- The recording of a running program --------------------------------------------------- */
+/* ---- The recording of a running program ---------------------------------------------------- */
 
 void app_trace_pause(AppTrace *self, bool is_paused)
 {

@@ -49,7 +49,7 @@ char *window_status(AppWindow *window)
 	return g_strconcat(pointer, *pointer && *seen ? " · " : "", seen, NULL);
 }
 
-/* ---- Following the stage ------------------------------------------------------------------ */
+/* ---- Following the stage ------------------------------------------------------------------- */
 
 static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar,
 	const struct thrum__stage_scroll *scroll)
@@ -124,7 +124,7 @@ void window_theme_changed(AppWindow *window)
 			thrum__stage_theme(window->stage, theme_now()));
 }
 
-/* ---- Input -------------------------------------------------------------------------------- */
+/* ---- Input --------------------------------------------------------------------------------- */
 
 static void apply_change(AppWindow *window, int changed)
 {
@@ -268,7 +268,7 @@ static gboolean on_drop(GtkDropTarget *target, const GValue *value, double x, do
 	return TRUE;
 }
 
-/* ---- Layout ------------------------------------------------------------------------------- */
+/* ---- Layout -------------------------------------------------------------------------------- */
 
 static GtkWidget *make_button(const char *text, const char *name, const char *action)
 {
@@ -489,7 +489,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	return window->paned;
 }
 
-/* ---- The object --------------------------------------------------------------------------- */
+/* ---- The object ---------------------------------------------------------------------------- */
 
 static void dispose(GObject *object)
 {

@@ -44,7 +44,7 @@ struct _AppWindow {
 
 #define RECENT_GROUP "thrum traces"
 
-/* ---- window.c ----------------------------------------------------------------------------- */
+/* ---- window.c ------------------------------------------------------------------------------ */
 /* Updates all widgets that show the stage; `changes`: bits of enum thrum__stage_changed. */
 void window_update(AppWindow *, unsigned changes);
 char *window_state(AppWindow *);  /* the view as a line of text; free it with g_free */
@@ -52,7 +52,7 @@ char *window_status(AppWindow *); /* the status line; free it with g_free */
 GtkWidget *window_label(const char *text, const char *class); /* class: of CSS, or NULL */
 void window_theme_changed(AppWindow *);
 
-/* ---- window_open.c ------------------------------------------------------------------------ */
+/* ---- window_open.c ------------------------------------------------------------------------- */
 void window_open_files(AppWindow *, GListModel *files, bool add);
 void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
@@ -60,11 +60,11 @@ void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
 void window_close_all(AppWindow *);
 
-/* ---- window_bar.c ------------------------------------------------------------------------- */
+/* ---- window_bar.c -------------------------------------------------------------------------- */
 GtkWidget *window_make_bar(AppWindow *);
 void window_update_bar(AppWindow *, unsigned changes); /* 0: all of it */
 
-/* ---- window_actions.c --------------------------------------------------------------------- */
+/* ---- window_actions.c ---------------------------------------------------------------------- */
 void window_add_actions(AppWindow *);
 GMenuModel *window_make_menu(void);
 void window_update_actions(AppWindow *);
@@ -76,7 +76,7 @@ extern const struct window_key {
 	const char *action, *accelerator, *help;
 } window_keys[]; /* ends with NULL */
 
-/* ---- dialogs.c ---------------------------------------------------------------------------- */
+/* ---- dialogs.c ----------------------------------------------------------------------------- */
 void dialog_go_to(AppWindow *, bool duration); /* duration: selects it in the text, to change it */
 void dialog_keys(AppWindow *);
 void dialog_about(AppWindow *);

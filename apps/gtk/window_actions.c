@@ -40,7 +40,7 @@ static void set_state(AppWindow *window, const char *name, GVariant *state)
 
 #define ACTION(name) static void name(GSimpleAction *action, GVariant *value, void *data)
 
-/* ---- Traces ------------------------------------------------------------------------------- */
+/* ---- Traces -------------------------------------------------------------------------------- */
 
 ACTION(on_open)
 {
@@ -117,7 +117,7 @@ ACTION(on_close)
 	gtk_window_close(data);
 }
 
-/* ---- The view ----------------------------------------------------------------------------- */
+/* ---- The view ------------------------------------------------------------------------------ */
 
 ACTION(on_fit)
 {
@@ -207,7 +207,7 @@ ACTION(on_about)
 	dialog_about(data);
 }
 
-/* ---- The picture's menu ------------------------------------------------------------------- */
+/* ---- The picture's menu -------------------------------------------------------------------- */
 
 /* Returns the model of the menu's task, or NULL: the trace was closed, or the task forgotten. */
 static const struct thrum__model *menu_model(AppWindow *window)
@@ -332,7 +332,7 @@ static GMenuModel *make_popup(void)
 	return G_MENU_MODEL(menu);
 }
 
-/* ---- The main menu ------------------------------------------------------------------------ */
+/* ---- The main menu ------------------------------------------------------------------------- */
 
 #define RECENT_MOST 10
 
@@ -420,7 +420,7 @@ GMenuModel *window_make_menu(void)
 	return G_MENU_MODEL(menu);
 }
 
-/* ---- All actions -------------------------------------------------------------------------- */
+/* ---- All actions --------------------------------------------------------------------------- */
 
 static GVariant *theme_name(void)
 {

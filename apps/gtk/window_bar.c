@@ -26,7 +26,7 @@ static void apply_change(AppWindow *window, int changed)
 	app_picture_did(APP_PICTURE(window->picture), changed);
 }
 
-/* ---- The mark: woven threads -------------------------------------------------------------- */
+/* ---- The mark: woven threads --------------------------------------------------------------- */
 
 static void draw_mark(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *unused)
 {
@@ -65,7 +65,7 @@ static GtkWidget *make_mark(void)
 	return area;
 }
 
-/* ---- Search ------------------------------------------------------------------------------- */
+/* ---- Search -------------------------------------------------------------------------------- */
 
 static void on_search(GtkEditable *search, AppWindow *window)
 {
@@ -147,7 +147,7 @@ static void update_search(AppWindow *window)
 		gtk_widget_remove_css_class(window->search_box, "missed");
 }
 
-/* ---- Counters ----------------------------------------------------------------------------- */
+/* ---- Counters ------------------------------------------------------------------------------ */
 
 /* Switches a counter. "which" holds the part in its upper 8 bits and the counter in the others. */
 static void on_counter(GtkCheckButton *check, AppWindow *window)
@@ -224,7 +224,7 @@ static GtkWidget *make_counters(AppWindow *window)
 	return made;
 }
 
-/* ---- Buttons ------------------------------------------------------------------------------ */
+/* ---- Buttons ------------------------------------------------------------------------------- */
 
 static void add_child(GtkWidget *bar, GtkWidget *child, const char *name, const char *class)
 {
@@ -263,7 +263,7 @@ static void explain(GtkWidget *button, int command)
 	gtk_widget_set_tooltip_text(button, tooltip);
 }
 
-/* ---- Zooming while a button is held ------------------------------------------------------- */
+/* ---- Zooming while a button is held -------------------------------------------------------- */
 
 #define HELD_MS 400 /* until it repeats: longer than GTK shows a button as pressed by a key */
 #define REPEAT_MS 170
@@ -337,7 +337,7 @@ static void make_zoom(AppWindow *window)
 	explain(add_button(window->zoom, "Fit", "fit", "win.fit"), THRUM__COMMAND_FIT);
 }
 
-/* ---- The bar ------------------------------------------------------------------------------ */
+/* ---- The bar ------------------------------------------------------------------------------- */
 
 static void on_fold(GtkToggleButton *fold, AppWindow *window)
 {
@@ -434,7 +434,7 @@ GtkWidget *window_make_bar(AppWindow *window)
 	return handle;
 }
 
-/* ---- Updating ----------------------------------------------------------------------------- */
+/* ---- Updating ------------------------------------------------------------------------------ */
 
 static void update_words(AppWindow *window)
 {

@@ -12,7 +12,7 @@
 #define PATIENCE_MS 150
 #define PROGRESS_ALL 2 /* the value of "progress" for a trace that is read and laid out */
 
-/* ---- Messages ----------------------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------------------------ */
 
 static void add_message(GString *text, const char *name, const char *message)
 {
@@ -54,7 +54,7 @@ void window_fail(AppWindow *window, const char *format, ...)
 	window_update_messages(window);
 }
 
-/* ---- Progress ----------------------------------------------------------------------------- */
+/* ---- Progress ------------------------------------------------------------------------------ */
 
 static void show_loading(AppWindow *window, bool is_shown)
 {
@@ -128,7 +128,7 @@ static void end_loading(AppWindow *window)
 	window_update_actions(window);
 }
 
-/* ---- Shown traces ------------------------------------------------------------------------- */
+/* ---- Shown traces -------------------------------------------------------------------------- */
 
 static void drop_trace(AppWindow *window, AppTrace *trace)
 {
@@ -367,7 +367,7 @@ static void on_trace_changed(AppTrace *trace, AppWindow *window)
 			THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
 }
 
-/* ---- Opening ------------------------------------------------------------------------------ */
+/* ---- Opening ------------------------------------------------------------------------------- */
 
 void window_cancel(AppWindow *window)
 {

@@ -35,7 +35,7 @@ const struct thrum__stats *core_stats(unsigned number)
 	return part->has_stats ? &part->stats : NULL;
 }
 
-/* ---- What there is --------------------------------------------------------------------------- */
+/* ---- What there is ------------------------------------------------------------------------- */
 
 /* The commands, for the page's keys and its help. */
 EXPORT(core_commands) void core_commands(void)
@@ -141,7 +141,7 @@ EXPORT(core_tokens) void core_tokens(void)
 	json_put(out, "]}");
 }
 
-/* ---- What has changed ------------------------------------------------------------------------ */
+/* ---- What has changed ---------------------------------------------------------------------- */
 
 /* The worker sends on what differs from the last time. */
 
@@ -357,7 +357,7 @@ EXPORT(core_warning) void core_warning(void)
 	put_count_of(out, info->lost_total, " event was not recorded", " events were not recorded");
 }
 
-/* ---- Documents ------------------------------------------------------------------------------- */
+/* ---- Documents ----------------------------------------------------------------------------- */
 
 static void put_piece(struct json *out, const struct thrum__document *document,
 	const struct thrum__document_piece *piece)

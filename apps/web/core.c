@@ -10,7 +10,7 @@
 
 struct core core;
 
-/* ---- Called in the page ---------------------------------------------------------------------- */
+/* ---- Called in the page -------------------------------------------------------------------- */
 
 /* The bytes of what is being opened. */
 IMPORT(read) int page_read(double offset, void *to, size_t size);
@@ -20,7 +20,7 @@ IMPORT(progress) void page_progress(const char *what, double part);
 /* A text's width in pixels. */
 IMPORT(measure) float page_measure(const char *text, size_t size, int font);
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- Texts --------------------------------------------------------------------------------- */
 
 char *core_text;
 size_t core_text_size;
@@ -49,7 +49,7 @@ EXPORT(core_out_size) int core_out_size(void)
 	return core.out.failed ? -1 : (int)core.out.size;
 }
 
-/* ---- Widths ---------------------------------------------------------------------------------- */
+/* ---- Widths -------------------------------------------------------------------------------- */
 
 #define ASCII_FIRST 32
 #define ASCII_COUNT 95
@@ -79,7 +79,7 @@ static float width(void *context, const char *text, size_t size, int font)
 	return sum;
 }
 
-/* ---- The stage ------------------------------------------------------------------------------- */
+/* ---- The stage ----------------------------------------------------------------------------- */
 
 static void clear(void)
 {
@@ -125,7 +125,7 @@ EXPORT(core_theme_now) int core_theme_now(void)
 	return core.stage->count > 0 ? core.stage->parts[0].scene->state.theme : core.theme;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------------------------- */
 
 static int64_t read_input(void *owner, uint64_t offset, void *to, size_t size)
 {
@@ -285,7 +285,7 @@ EXPORT(core_found_state) void core_found_state(void)
 		THRUM__NOT_FOLLOWED, NULL);
 }
 
-/* ---- Input: as thrum__stage_… ---------------------------------------------------------------- */
+/* ---- Input: as thrum__stage_… -------------------------------------------------------------- */
 
 EXPORT(core_press) int core_press(float x, float y, unsigned with)
 {
@@ -411,7 +411,7 @@ EXPORT(core_panel) int core_panel(void)
 	return THRUM__CHANGED_ADDRESS;
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------- */
+/* ---- Frames -------------------------------------------------------------------------------- */
 
 /* Returns 1 while something moves. */
 EXPORT(core_frame) int core_frame(float w, float h, double now)

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
+/* ---- Tables -------------------------------------------------------------------------------- */
 
 static int kind_of(const char *name)
 {
@@ -173,7 +173,7 @@ EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
 	json_put(out, "]");
 }
 
-/* ---- CSV (RFC 4180) -------------------------------------------------------------------------- */
+/* ---- CSV (RFC 4180) ------------------------------------------------------------------------ */
 
 static void put_field(struct json *out, const char *text, size_t size)
 {
@@ -226,7 +226,7 @@ EXPORT(core_csv) void core_csv(unsigned part, uint32_t first, uint32_t count)
 		put_record(out, table, first + i);
 }
 
-/* ---- Charts ---------------------------------------------------------------------------------- */
+/* ---- Charts -------------------------------------------------------------------------------- */
 
 /*
  * The chart of a label's tally (-1: all tasks) as a list (core_chart_list); what is chosen in it
