@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the core answers, as JSON: what there is, what has changed, documents. The shapes stand in
+/* Answers as JSON: the words of the page, the changes after input, documents. The types are in
  * src/messages.ts. */
 #include <string.h>
 
@@ -35,9 +35,9 @@ const struct thrum__stats *core_stats(unsigned number)
 	return part->has_stats ? &part->stats : NULL;
 }
 
-/* ---- What there is ------------------------------------------------------------------------- */
+/* ---- Words and tokens ---------------------------------------------------------------------- */
 
-/* The commands, for the page's keys and its help. */
+/* Answers the commands, for the page's keys and its help. */
 EXPORT(core_commands) void core_commands(void)
 {
 	struct json *out = &core.out;
@@ -57,7 +57,7 @@ EXPORT(core_commands) void core_commands(void)
 
 #define WORD_OF(NAME, word) word,
 
-/* What stands around tables and the chart. */
+/* Answers the words around tables and histogram. */
 EXPORT(core_words) void core_words(void)
 {
 	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
@@ -94,7 +94,7 @@ static void put_colours(struct json *out, int theme)
 	json_put(out, "]");
 }
 
-/* The visual language: for the painter and for the page's style sheet. */
+/* Answers colours, fonts and dashes, for the painter and the page's style sheet. */
 EXPORT(core_tokens) void core_tokens(void)
 {
 	struct json *out = &core.out;
@@ -141,9 +141,7 @@ EXPORT(core_tokens) void core_tokens(void)
 	json_put(out, "]}");
 }
 
-/* ---- What has changed ---------------------------------------------------------------------- */
-
-/* The worker sends on what differs from the last time. */
+/* ---- Changes ------------------------------------------------------------------------------- */
 
 static void put_counters(struct json *out, unsigned number)
 {
@@ -215,7 +213,7 @@ static void put_status(struct json *out)
 	json_put(out, "}");
 }
 
-/* A state is plain ASCII without quotes, of any length. */
+/* An address is plain ASCII without quotes, of any length. */
 static void put_address(struct json *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
@@ -255,12 +253,12 @@ static void put_on(struct json *out)
 	json_put(out, "]");
 }
 
-static void put_rows(struct json *out)
+static void put_tracks(struct json *out)
 {
 	struct thrum__stage_scroll scroll;
 
 	thrum__stage_scroll_tracks(core.stage, &scroll);
-	json_key(out, "rows");
+	json_key(out, "tracks");
 	json_put(out, "{");
 	json_key(out, "all");
 	json_number(out, scroll.all);
@@ -289,10 +287,11 @@ static void put_picture(struct json *out)
 	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
 	json_key_string(out, "panel", core.stage->panel);
 	put_on(out);
-	put_rows(out);
+	put_tracks(out);
 }
 
-/* Changes, by bits of enum thrum__stage_changed and CORE_CHANGED_PARTS. */
+/* Answers the present values that may have changed, by bits of enum thrum__stage_changed and
+ * CORE_CHANGED_PARTS. The worker tells the page those that differ from the last time. */
 EXPORT(core_changes) void core_changes(int bits)
 {
 	struct json *out = &core.out;
@@ -313,7 +312,7 @@ EXPORT(core_changes) void core_changes(int bits)
 	json_put(out, "}");
 }
 
-/* The window's words: no JSON. */
+/* Answers the visible time as text, as thrum__stage_window_words. */
 EXPORT(core_window) void core_window(void)
 {
 	char words[200] = "";
@@ -324,7 +323,7 @@ EXPORT(core_window) void core_window(void)
 	json_put(&core.out, words);
 }
 
-/* What a file made of a part is called, without an ending: no JSON. */
+/* Answers the name for files made from a part, without an ending, as plain text. */
 EXPORT(core_name) void core_name(unsigned part)
 {
 	char name[200];
@@ -343,8 +342,8 @@ static void put_count_of(struct json *out, uint64_t count, const char *one, cons
 	json_put(out, count == 1 ? one : many);
 }
 
-/* What is missing of the trace that was opened last; the trace's document tells why. Empty when
- * nothing is. No JSON. */
+/* Answers as plain text what is missing in the last opened trace, or "". The document of the trace
+ * tells the causes. */
 EXPORT(core_warning) void core_warning(void)
 {
 	const struct thrum_trace_info *info = &core.parts[core.stage->count - 1].info;
@@ -424,7 +423,7 @@ static int make_document(int what, unsigned number, uint32_t index,
 		: 0;
 }
 
-/* An empty one where there is nothing. */
+/* Answers a document (enum core_document) about a task or finding; empty if there is no such. */
 EXPORT(core_document) void core_document(int what, unsigned part, uint32_t index)
 {
 	struct thrum__document document;

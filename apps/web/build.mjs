@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-// build.mjs CORE OUT ASSEMBLY: makes the page, OUT, from the core (a wasm file) and what lies beside
-// this script: one file that needs nothing else. The same input and tools give the same
-// bytes. ASSEMBLY puts it into a program.
+// build.mjs CORE OUT ASSEMBLY: makes the page OUT, one file that needs no others, from the core (a
+// wasm file) and the files beside this script. The same input and tools give the same bytes.
+// ASSEMBLY becomes an assembler file that puts the page into a program.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -39,7 +39,7 @@ async function loadCore() {
   };
 }
 
-/** Custom properties for each theme: as the system has it, or as [data-theme] says. */
+/** Custom properties for each theme, for the system's preference or [data-theme]. */
 function themes({ colours, themes, face }) {
   const values = (name) =>
     `color-scheme:${name === "light" ? "light" : "dark"};` +
@@ -86,7 +86,7 @@ async function script(entry) {
   return outputFiles[0].text;
 }
 
-/** As src/unpack.ts reads it: base 85 takes less room than base 64. */
+/** The reverse of fromBase85 in src/unpack.ts. Base 85 takes less room than base 64. */
 function toBase85(bytes) {
   const excess = (4 - (bytes.length % 4)) % 4;
   const padded = Buffer.concat([bytes, Buffer.alloc(excess)]);
@@ -108,7 +108,7 @@ function gzip(bytes) {
     return execFileSync("zopfli", ["-c", join(folder, "part")]);
   } catch (error) {
     if (error.code !== "ENOENT") throw error;
-    console.log("without zopfli the page is larger than it could be: tools/setup web");
+    console.log("zopfli is missing, so the page is larger than necessary: tools/setup web");
     return gzipSync(bytes, { level: 9 });
   } finally {
     rmSync(folder, { recursive: true });
@@ -117,13 +117,13 @@ function gzip(bytes) {
 
 function pack(bytes) {
   const packed = gzip(bytes);
-  packed[9] = 255; // the system that packed it: unknown
+  packed[9] = 255; // the operating system: unknown
   return toBase85(packed);
 }
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-// The page has to be small, so all but what unpacks it is packed: boot.ts.
+// The page has to be small, so all is packed but boot.ts, which unpacks it.
 const css = themes(ask("core_tokens")) + readFileSync(here("page.css"), "utf8");
 const bundle = {
   style: transformSync(css, { loader: "css", minify: true, charset: "utf8" }).code,
@@ -174,4 +174,4 @@ console.log(
       .join(", ") +
     " unpacked)",
 );
-if (Buffer.byteLength(html) > LIMIT) console.log(`larger than ${LIMIT} bytes`);
+if (Buffer.byteLength(html) > LIMIT) console.log(`the page is larger than ${LIMIT} bytes`);

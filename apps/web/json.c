@@ -68,7 +68,7 @@ void json_integer(struct json *json, int64_t value)
 	json_put(json, digits);
 }
 
-/* Three decimals: of rows and pixels nobody sees more. */
+/* Three decimals are enough for rows and pixels. */
 void json_number(struct json *json, double value)
 {
 	int64_t thousandths = isfinite(value) && fabs(value) < 1e15 ? llrint(value * 1000) : 0;

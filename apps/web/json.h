@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* JSON into memory that grows. */
+/* Writes JSON to memory that grows. */
 #ifndef JSON_H
 #define JSON_H
 
@@ -10,19 +10,19 @@
 struct json {
 	char *text;
 	size_t size, room;
-	bool failed; /* out of memory: the text is of no use */
+	bool failed; /* out of memory: the text is incomplete */
 };
 
-/* What is written next replaces all. */
+/* Empties it and keeps its memory. */
 void json_clear(struct json *);
 
-/* As it is. */
+/* Append unchanged. */
 void json_put(struct json *, const char *text);
 void json_bytes(struct json *, const char *bytes, size_t size);
-/* Room for so many bytes more at text + size, or NULL. */
+/* Makes room for `size` bytes behind the text and returns where, or NULL. */
 char *json_room(struct json *, size_t size);
 
-/* Opens, or names, the next member: a comma where one is needed. */
+/* Begin the next element or member, with a comma if one is needed. */
 void json_next(struct json *);
 void json_key(struct json *, const char *key);
 
@@ -30,12 +30,12 @@ void json_integer(struct json *, int64_t);
 void json_number(struct json *, double);
 void json_bool(struct json *, bool);
 
-/* Any bytes, as what is fit to be shown: see thrum__base_utf8_clean; cut to JSON_TEXT bytes. */
+/* Append any bytes as displayable text (thrum__base_utf8_clean) of at most JSON_TEXT bytes. */
 #define JSON_TEXT 4000
 void json_text(struct json *, const char *text, size_t size);
 void json_string(struct json *, const char *text);
 
-/* The same for a member. */
+/* Append a member. */
 void json_key_integer(struct json *, const char *key, int64_t);
 void json_key_bool(struct json *, const char *key, bool);
 void json_key_string(struct json *, const char *key, const char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The numbers that TypeScript needs from C: bits, enums, and where painter.ts finds the members of a
- * display list. build.mjs asks for them and makes the module "core:numbers" of them, so that each is
- * written once, here or in the header that it comes from. src/core-numbers.d.ts declares their names.
+ * The numbers that TypeScript needs from C: bits, enums, and where painter.ts finds the members of
+ * a display list. build.mjs asks for them and makes the module "core:numbers", so that each number
+ * is written once, in the header that it comes from. src/core-numbers.d.ts declares their names.
  */
 #include "core.h"
 #include "draw/list.h"
