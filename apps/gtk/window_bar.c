@@ -133,12 +133,10 @@ static void update_search(AppWindow *window)
 
 	if (strcmp(text, gtk_editable_get_text(GTK_EDITABLE(window->search))) != 0)
 		gtk_editable_set_text(GTK_EDITABLE(window->search), text);
-	if (*text && found == 0)
-		g_strlcpy(count, "none", sizeof count);
-	else if (*text && at > 0)
+	if (*text && at > 0)
 		g_snprintf(count, sizeof count, "%u of %u", at, found);
 	else if (*text)
-		g_snprintf(count, sizeof count, "%u", found);
+		g_snprintf(count, sizeof count, "%u found", found);
 	gtk_label_set_text(GTK_LABEL(window->search_count), count);
 	gtk_widget_set_visible(window->search_key, !*text);
 	if (*text && found == 0)
