@@ -189,8 +189,8 @@ void dialog_about(AppWindow *window)
 	const char *icon = gtk_window_get_default_icon_name(); /* may not be installed */
 
 	gtk_show_about_dialog(GTK_WINDOW(window), "program-name", "thrum", "version", THRUM_VERSION,
-		"comments", "Shows what the tasks of an asynchronous program did and why it hangs", "license-type",
-		GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name",
+		"comments", "Shows what the tasks of an asynchronous program did and why it hangs",
+		"license-type", GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name",
 		gtk_icon_theme_has_icon(icons, icon) ? icon : NULL, NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The window's own header: what its files share. */
+/* The window's own header, shared by its files. */
 #ifndef WINDOW_H
 #define WINDOW_H
 

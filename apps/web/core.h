@@ -40,7 +40,7 @@ enum core_document {
 	CORE_DOCUMENT_TRACE,
 };
 
-/* What core_narrow narrows tasks by, beside a text. */
+/* The ways in which core_narrow narrows tasks, beside the text. */
 enum core_narrow_by {
 	CORE_NARROW_BY_TEXT, /* nothing else */
 	CORE_NARROW_BY_CHART,

@@ -143,7 +143,7 @@ test("a count in the statistics leads to its tasks", async (open) => {
     const left = (await texts(view)).slice(1);
     return left.length === 13 && left.every((text) => text.includes("GET /two"));
   });
-  // What the chart does meanwhile is another matter.
+  // A list that is narrowed by a count doesn't follow the histogram.
   await tab(view, /Statistics/).click();
   await rows(view).filter({ hasText: "GET /one" }).first().locator("td").first().click();
   await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();

@@ -3,13 +3,13 @@
 // that the core doesn't have stops the build. Offsets and sizes count 32-bit words, or bytes where
 // the name says so.
 declare module "core:numbers" {
-  // Bits: what a call changed, or what the page has to do.
+  // Bits: the changes of a call, or a request to the page (STAGE_YOURS).
   export const CHANGED_PICTURE: number;
   export const CHANGED_PARTS: number;
   export const CHANGED_ALL: number;
   export const STAGE_YOURS: number;
 
-  // Bits: what is held while the pointer is used.
+  // Bits: modifiers of the pointer.
   export const WITH_SHIFT: number;
   export const WITH_CONTROL: number;
   export const WITH_TOUCH: number;

@@ -11,7 +11,7 @@ const POINTER = [
   ["Shift and wheel", "go up and down the tracks"],
   ["Click", "select a task; on the background, clear the selection"],
   ["Double-click", "fade tasks that aren't related, or show all again"],
-  ["Drag in the overview", "go to another time; drag an edge of the window to resize it"],
+  ["Drag in the overview", "go to another time; drag an edge to resize the window"],
 ];
 const KEY_NAMES: Record<string, string> = {
   ArrowLeft: "←",
