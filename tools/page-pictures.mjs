@@ -51,7 +51,8 @@ for (const [name, [trace, go, options]] of Object.entries(views)) {
   await view.goto(pathToFileURL(page(trace())).href);
   await shown(view);
   await go?.(view);
-  const state = decodeURIComponent(await address(view));
+  const theme = await view.evaluate(() => document.documentElement.dataset.theme);
+  const state = `${decodeURIComponent(await address(view))}&theme=${theme}`; // not in addresses
   await new Promise((wake) => setTimeout(wake, 500)); // until blinking has ended
   await view.screenshot({ path: join(folder, `${name}.png`) });
   const recording = join(folder, basename(trace()));
