@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * resolver: finds the addresses of names, with a cache. Each name is asked for three times: by two
- * at once, who share one lookup, and by one later, who finds it in the cache.
+ * resolver: finds the addresses of names, with a cache. It asks for each name three times: twice at
+ * once, which shares one lookup, and once later, which finds the answer in the cache.
  *
  *   thrum record -o resolver.thrum -- resolver localhost example.org
  *   thrum render resolver.thrum -o resolver.svg
  *
- * What it shows: a promise in a table is a cache. While the lookup is pending, all who ask get the
- * same promise; when it has ended, they get its value. Nothing needs to be written for either.
+ * The example shows that a table of promises is a cache. While a lookup is pending, all callers get
+ * the same promise; when it has ended, they get its value. Neither case needs code of its own.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -29,7 +29,7 @@ struct options {
 struct entry {
 	struct entry *next;
 	const char *name;
-	struct thrum_promise *answer; /* a text */
+	struct thrum_promise *answer; /* its value is a text */
 	uint64_t began;               /* by uv_now */
 };
 
@@ -100,10 +100,8 @@ static struct entry *find(struct cache *cache, const char *name)
 	return entry;
 }
 
-/*
- * Resolved with the addresses, as a text. It is protected: who loses patience and cancels what they
- * got here must not take the answer away from the others.
- */
+/* Returns a promise for the addresses as a text. It is protected: a caller that loses patience and
+ * cancels it must not take the answer away from the others. */
 static struct thrum_promise *cache_resolve(struct cache *cache, const char *name)
 {
 	struct entry *entry = find(cache, name);
@@ -124,14 +122,14 @@ static void cache_finish(struct cache *cache)
 
 	while ((entry = cache->entries)) {
 		cache->entries = entry->next;
-		/* Which fails, and closes, what is still under way. */
+		/* This fails a lookup that is under way, and closes its handles. */
 		thrum_promise_cancel(entry->answer);
 		thrum_promise_unref(entry->answer);
 		free(entry);
 	}
 }
 
-/* ---- Those who ask --------------------------------------------------------------------------- */
+/* ---- Callers --------------------------------------------------------------------------------- */
 
 struct asker {
 	struct cache *cache;
@@ -166,7 +164,7 @@ static struct thrum_promise *ask(struct thrum_loop *loop, void *value, void *dat
 		"ask for %s", asker->name);
 }
 
-/* Two at once, one later. */
+/* Asks twice at once and once later. */
 static struct thrum_promise *ask_three_times(struct asker *asker)
 {
 	struct thrum_loop *loop = asker->cache->loop;
@@ -205,8 +203,8 @@ static int ask_all(struct cache *cache, char **names, size_t count)
 static void usage(void)
 {
 	fputs("usage: resolver [--timeout MS] [--slow MS] NAME...\n"
-	      "  --timeout MS  how long one waits for an answer (2000)\n"
-	      "  --slow MS     makes each lookup take so much longer (0)\n",
+	      "  --timeout MS  wait at most this long for an answer (default: 2000)\n"
+	      "  --slow MS     make each lookup take this much longer (default: 0)\n",
 		stderr);
 	exit(64);
 }

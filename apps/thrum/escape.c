@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/json.h"
+#include "base/utf8.h"
+
 static const char hex_digits[] = "0123456789abcdef";
 
 /* Eight bytes at once: whether one of them is below 32, 127 or a backslash (false alarms are fine).
@@ -60,68 +63,9 @@ char *put_escaped(char *to, const char *text, size_t size)
 	return to;
 }
 
-/*
- * The character at `text`: returns its bytes, 0 when what is there isn't UTF-8 (Unicode 15, table
- * 3-7: no surrogates, no longer forms than needed, nothing over U+10FFFF).
- */
-static size_t utf8_character(const char *text, const char *end, uint32_t *character)
-{
-	const unsigned char *p = (const unsigned char *)text;
-	size_t left = (size_t)(end - text), size;
-	uint32_t c = p[0], least;
-
-	if (c < 0x80) {
-		*character = c;
-		return 1;
-	}
-	size = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-	least = size == 4 ? 0x10000 : size == 3 ? 0x800 : 0x80;
-	if (c < 0xc2 || c > 0xf4 || size > left)
-		return 0;
-	c &= 0x7fu >> size;
-	for (size_t i = 1; i < size; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	*character = c;
-	return size;
-}
-
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define ELLIPSIS "\xe2\x80\xa6"
-
 char *put_json(char *to, const char *text, size_t size)
 {
-	const char *end = text + size;
-
-	while (text < end) {
-		unsigned char c = (unsigned char)*text;
-		uint32_t character;
-		size_t n;
-
-		if (c >= 0x80) {
-			n = utf8_character(text, end, &character);
-			memcpy(to, n > 0 ? text : REPLACEMENT, n > 0 ? n : 3);
-			to += n > 0 ? n : 3;
-			text += n > 0 ? n : 1;
-			continue;
-		}
-		text++;
-		if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r') {
-			*to++ = '\\';
-			*to++ = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : (char)c;
-		} else if (c < 32) {
-			to = put_string(to, "\\u00");
-			*to++ = hex_digits[c >> 4];
-			*to++ = hex_digits[c & 15];
-		} else {
-			*to++ = (char)c;
-		}
-	}
-	return to;
+	return thrum__base_json_escape(to, text, size);
 }
 
 char *put_hex(char *to, const char *bytes, size_t size)
@@ -150,19 +94,6 @@ static bool in_ranges(uint32_t character, const struct range *ranges, size_t cou
 /* C1 controls, and what changes the direction of writing: a terminal would obey. */
 static const struct range steering[] = {{0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f},
 	{0x2028, 0x202e}, {0x2066, 0x2069}};
-static const struct range narrow[] = {{0x300, 0x36f}, {0x200b, 0x200d}, {0xfe00, 0xfe0f},
-	{0xfeff, 0xfeff}};
-static const struct range wide[] = {{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf},
-	{0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6},
-	{0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-
-static size_t columns_of(uint32_t character)
-{
-	if (character < 0x300)
-		return 1;
-	return IN_RANGES(character, narrow) ? 0 : IN_RANGES(character, wide) ? 2 : 1;
-}
-
 /* One character as it is shown: at most 4 bytes. Returns how many of text's it took. */
 static size_t display_character(const char *text, const char *end, char *shown, size_t *size,
 	size_t *columns)
@@ -176,16 +107,16 @@ static size_t display_character(const char *text, const char *end, char *shown, 
 		*columns = *size;
 		return 1;
 	}
-	n = utf8_character(text, end, &character);
+	n = thrum__base_utf8_decode(text, (size_t)(end - text), &character);
 	if (n == 0 || IN_RANGES(character, steering)) {
-		memcpy(shown, REPLACEMENT, 3);
+		memcpy(shown, THRUM__REPLACEMENT, 3);
 		*size = 3;
 		*columns = 1;
 		return n > 0 ? n : 1;
 	}
 	memcpy(shown, text, n);
 	*size = n;
-	*columns = columns_of(character);
+	*columns = thrum__base_utf8_columns(character);
 	return n;
 }
 
@@ -203,7 +134,7 @@ char *put_display(char *to, size_t room, const char *text, size_t size, size_t c
 
 		text += display_character(text, end, shown, &n, &width);
 		if (column + width > columns || (size_t)(to - start) + n > room) {
-			to = put_string(cut, ELLIPSIS);
+			to = put_string(cut, THRUM__ELLIPSIS);
 			column = cut_column + 1;
 			break;
 		}

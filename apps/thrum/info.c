@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/keys.h"
 #include "input.h"
-#include "names.h"
+#include "load.h"
 #include "output.h"
 #include "progress.h"
 #include "text.h"
@@ -25,7 +26,7 @@ struct info_options {
 struct counts {
 	uint64_t events, tasks;
 	int64_t duration;
-	struct names counters;
+	struct thrum__base_keys counters;
 };
 
 /* What a row's value is, and so how each format writes it. */
@@ -57,15 +58,20 @@ struct rows {
 /* ---- Counting ----------------------------------------------------------------------------------
  */
 
-static void count_event(struct counts *counts, const struct thrum_event *event)
+/* Returns 0 or -THRUM_E_MEMORY. */
+static int count_event(struct counts *counts, const struct thrum_event *event)
 {
+	uint32_t number;
+
 	counts->events++;
 	if (event->time > counts->duration)
 		counts->duration = event->time;
 	if (event->type == THRUM_EVENT_CREATE)
 		counts->tasks++;
 	else if (event->type == THRUM_EVENT_COUNTER || event->type == THRUM_EVENT_INCREASE)
-		names_add(&counts->counters, event->text, event->text_size);
+		return thrum__base_keys_add(&counts->counters, 0, event->text, event->text_size,
+			&number);
+	return 0;
 }
 
 static int count_all(struct input *input, struct counts *counts)
@@ -78,11 +84,15 @@ static int count_all(struct input *input, struct counts *counts)
 
 	progress_start(&progress);
 	while ((result = thrum_trace_next(input->trace, &events, &count, &error)) > 0) {
-		for (size_t i = 0; i < count; i++)
-			count_event(counts, &events[i]);
+		for (size_t i = 0; i < count && result >= 0; i++)
+			result = count_event(counts, &events[i]);
+		if (result < 0)
+			break;
 		progress_show(&progress, input->info->content_bytes, input->info->file_size);
 	}
 	progress_end(&progress);
+	if (result == -THRUM_E_MEMORY)
+		return load_no_memory();
 	return result < 0 ? input_failed(input->path, &error) : STATUS_OK;
 }
 
@@ -286,7 +296,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	status = count_all(&input, &counts);
 	shown = show(&input, &options, &counts);
-	names_finish(&counts.counters);
+	thrum__base_keys_free(&counts.counters);
 	input_close(&input);
 	return status != STATUS_OK ? status : shown;
 }

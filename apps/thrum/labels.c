@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "text.h"
 
 #define ROOM_MIN 16384
@@ -16,10 +17,9 @@ enum label_state {
 	LABEL_OLD,
 };
 
-/* Fibonacci hashing: ids are mostly neighbours. */
 static size_t place(const struct labels *labels, uint64_t id)
 {
-	return (size_t)(id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (labels->room - 1);
+	return (size_t)thrum__base_hash_number(0, id) & (labels->room - 1);
 }
 
 /* The cell of this id, or the free one where it belongs. */

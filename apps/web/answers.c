@@ -40,9 +40,9 @@ const struct thrum__stats *core_stats(unsigned number)
 /* Answers the commands, for the page's keys and its help. */
 EXPORT(core_commands) void core_commands(void)
 {
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "[");
 	for (int i = 0; i < THRUM__COMMAND_COUNT; i++) {
 		json_next(out);
@@ -61,9 +61,9 @@ EXPORT(core_commands) void core_commands(void)
 EXPORT(core_words) void core_words(void)
 {
 	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "{");
 	json_key_string(out, "filter", THRUM__TABLE_FILTER);
 	json_key_string(out, "all", THRUM__CHART_ALL);
@@ -83,7 +83,7 @@ EXPORT(core_words) void core_words(void)
 	json_put(out, "}}");
 }
 
-static void put_colours(struct json *out, int theme)
+static void put_colours(struct thrum__base_text *out, int theme)
 {
 	json_key(out, thrum__draw_theme_name(theme));
 	json_put(out, "[");
@@ -97,9 +97,9 @@ static void put_colours(struct json *out, int theme)
 /* Answers colours, fonts and dashes, for the painter and the page's style sheet. */
 EXPORT(core_tokens) void core_tokens(void)
 {
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "{");
 	json_key_string(out, "face", THRUM__FACE);
 	json_key(out, "colours");
@@ -143,7 +143,7 @@ EXPORT(core_tokens) void core_tokens(void)
 
 /* ---- Changes ------------------------------------------------------------------------------- */
 
-static void put_counters(struct json *out, unsigned number)
+static void put_counters(struct thrum__base_text *out, unsigned number)
 {
 	const struct thrum__model *model = core.parts[number].model;
 
@@ -163,7 +163,7 @@ static void put_counters(struct json *out, unsigned number)
 	json_put(out, "]");
 }
 
-static void put_parts(struct json *out)
+static void put_parts(struct thrum__base_text *out)
 {
 	char words[400];
 
@@ -188,7 +188,7 @@ static void put_parts(struct json *out)
 	json_put(out, "]");
 }
 
-static void put_search(struct json *out)
+static void put_search(struct thrum__base_text *out)
 {
 	uint32_t at, found = thrum__stage_found(core.stage, &at);
 
@@ -200,7 +200,7 @@ static void put_search(struct json *out)
 	json_put(out, "}");
 }
 
-static void put_status(struct json *out)
+static void put_status(struct thrum__base_text *out)
 {
 	char pointer[400], seen[400];
 
@@ -214,14 +214,14 @@ static void put_status(struct json *out)
 }
 
 /* An address is plain ASCII without quotes, of any length. */
-static void put_address(struct json *out)
+static void put_address(struct thrum__base_text *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
 	char *to;
 
 	json_key(out, "address");
 	json_put(out, "\"");
-	to = json_room(out, size + 1);
+	to = thrum__base_text_reserve(out, size);
 	if (!to)
 		return;
 	thrum__stage_state_print(core.stage, to, size + 1);
@@ -229,7 +229,7 @@ static void put_address(struct json *out)
 	json_put(out, "\"");
 }
 
-static void put_on(struct json *out)
+static void put_on(struct thrum__base_text *out)
 {
 	const struct thrum__scene *scene = core.stage->parts[core.stage->focus].scene;
 	const struct thrum__scene_state *state = &scene->state;
@@ -253,7 +253,7 @@ static void put_on(struct json *out)
 	json_put(out, "]");
 }
 
-static void put_tracks(struct json *out)
+static void put_tracks(struct thrum__base_text *out)
 {
 	struct thrum__stage_scroll scroll;
 
@@ -269,7 +269,7 @@ static void put_tracks(struct json *out)
 	json_put(out, "}");
 }
 
-static void put_picture(struct json *out)
+static void put_picture(struct thrum__base_text *out)
 {
 	static const char *const over[] = {[THRUM__OVER_GROUND] = "ground",
 		[THRUM__OVER_TASK] = "task",
@@ -294,9 +294,9 @@ static void put_picture(struct json *out)
  * CORE_CHANGED_PARTS. The worker tells the page those that differ from the last time. */
 EXPORT(core_changes) void core_changes(int bits)
 {
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "{");
 	if (bits & CORE_CHANGED_PARTS)
 		put_parts(out);
@@ -319,7 +319,7 @@ EXPORT(core_window) void core_window(void)
 
 	if (core.stage->count > 0)
 		thrum__stage_window_words(core.stage, words, sizeof words);
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	json_put(&core.out, words);
 }
 
@@ -328,12 +328,13 @@ EXPORT(core_name) void core_name(unsigned part)
 {
 	char name[200];
 
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	thrum__stage_file_words(core.stage, part, name, sizeof name);
 	json_put(&core.out, name);
 }
 
-static void put_count_of(struct json *out, uint64_t count, const char *one, const char *many)
+static void put_count_of(struct thrum__base_text *out, uint64_t count, const char *one,
+	const char *many)
 {
 	if (count == 0)
 		return;
@@ -347,9 +348,9 @@ static void put_count_of(struct json *out, uint64_t count, const char *one, cons
 EXPORT(core_warning) void core_warning(void)
 {
 	const struct thrum_trace_info *info = &core.parts[core.stage->count - 1].info;
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	put_count_of(out, info->damaged, " place is damaged", " places are damaged");
 	put_count_of(out, info->gaps, " stretch of a lane is missing",
 		" stretches of lanes are missing");
@@ -358,7 +359,7 @@ EXPORT(core_warning) void core_warning(void)
 
 /* ---- Documents ----------------------------------------------------------------------------- */
 
-static void put_piece(struct json *out, const struct thrum__document *document,
+static void put_piece(struct thrum__base_text *out, const struct thrum__document *document,
 	const struct thrum__document_piece *piece)
 {
 	json_put(out, "{");
@@ -377,7 +378,7 @@ static void put_piece(struct json *out, const struct thrum__document *document,
 	json_put(out, "}");
 }
 
-static void put_paragraph(struct json *out, const struct thrum__document *document,
+static void put_paragraph(struct thrum__base_text *out, const struct thrum__document *document,
 	const struct thrum__document_paragraph *paragraph)
 {
 	json_next(out);
@@ -427,10 +428,10 @@ static int make_document(int what, unsigned number, uint32_t index,
 EXPORT(core_document) void core_document(int what, unsigned part, uint32_t index)
 {
 	struct thrum__document document;
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
 	thrum__document_init(&document);
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "[");
 	if (make_document(what, part, index, &document) == 0)
 		for (uint32_t i = 0; i < document.count; i++)

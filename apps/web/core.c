@@ -8,7 +8,7 @@
 #include "draw/canvas.h"
 #include "read/read.h"
 
-struct core core;
+struct core core = {.out = {.grows = true}};
 
 /* ---- Functions of the worker --------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ EXPORT(core_in) char *core_in(size_t size)
 
 EXPORT(core_out) const char *core_out(void)
 {
-	return core.out.text;
+	return core.out.bytes;
 }
 
 /* The size of the answer; -1: there was no memory for it. */
@@ -203,7 +203,7 @@ static void tell_failure(int result, const struct thrum_error_info *error)
 {
 	bool is_memory = result == -THRUM_E_MEMORY;
 
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	json_put(&core.out, "{");
 	json_key_string(&core.out, "message",
 		is_memory                 ? "This trace is too large for a browser's memory."
@@ -363,7 +363,7 @@ EXPORT(core_hover) int core_hover(unsigned part, uint32_t task)
 /* Makes the reason of a failure the answer, as plain text. */
 static int tell_error(int result, const struct thrum_error_info *error)
 {
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	if (result < 0)
 		json_put(&core.out, *error->message ? error->message : thrum_error_message(result));
 	return result;
@@ -435,14 +435,14 @@ EXPORT(core_list_count) uint32_t core_list_count(void)
 
 static int take_bytes(void *context, const void *bytes, size_t size)
 {
-	json_bytes(&core.out, bytes, size);
+	thrum__base_text_bytes(&core.out, bytes, size);
 	return core.out.failed ? -THRUM_E_MEMORY : 0;
 }
 
 /* Answers the last frame as SVG. */
 EXPORT(core_svg) int core_svg(void)
 {
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	return thrum__draw_svg(core.stage->lists, core.stage->list_count, core_theme_now(),
 		core.stage->count > 0 ? core.stage->parts[0].name : "", take_bytes, NULL);
 }

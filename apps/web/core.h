@@ -68,7 +68,7 @@ struct core {
 	struct thrum__draw_metrics metrics;
 	float x, y; /* the last place of the pointer */
 	int theme;
-	struct json out;
+	struct thrum__base_text out;
 	struct thrum__draw_list chart;
 };
 

@@ -94,9 +94,9 @@ EXPORT(core_numbers) void core_numbers(void)
 		NUMBERS(NUMBER)
 #undef NUMBER
 	};
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "{");
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		json_key_integer(out, numbers[i].name, numbers[i].value);

@@ -39,7 +39,7 @@ static int place_of(const struct thrum__table_form *form, unsigned column)
 	return -1;
 }
 
-static void put_head(struct json *out, const struct thrum__table *table, unsigned part)
+static void put_head(struct thrum__base_text *out, const struct thrum__table *table, unsigned part)
 {
 	json_put(out, "{");
 	json_key_integer(out, "part", part);
@@ -79,7 +79,7 @@ EXPORT(core_table) int core_table(unsigned part, int column, int descending)
 		result = thrum__table_sort(table, (unsigned)column,
 			descending < 0 ? thrum__table_column_descends(&table->form->columns[column])
 				       : descending > 0);
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	put_head(&core.out, table, part);
 	return result;
 }
@@ -117,7 +117,7 @@ EXPORT(core_count) void core_count(unsigned number, uint32_t row, unsigned colum
 	struct part *part = core_part(number);
 	char words[THRUM__CELL_ROOM + 100];
 
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	if (!table || row >= table->count || !thrum__table_counts(table->form, column))
 		return;
 	part->counted = thrum__table_counted(table, row, column);
@@ -137,7 +137,7 @@ EXPORT(core_where) int core_where(unsigned part, uint32_t task)
 	return -1;
 }
 
-static void put_row(struct json *out, const struct thrum__table *table, uint32_t row)
+static void put_row(struct thrum__base_text *out, const struct thrum__table *table, uint32_t row)
 {
 	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS);
 	uint32_t task = thrum__table_task(table, row);
@@ -162,9 +162,9 @@ static void put_row(struct json *out, const struct thrum__table *table, uint32_t
 EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
 {
 	const struct thrum__table *table = table_of(part);
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	json_put(out, "[");
 	for (uint32_t i = 0; table && i < count && first < table->count - i; i++)
 		put_row(out, table, first + i);
@@ -173,23 +173,24 @@ EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
 
 /* ---- CSV (RFC 4180) ------------------------------------------------------------------------ */
 
-static void put_field(struct json *out, const char *text, size_t size)
+static void put_field(struct thrum__base_text *out, const char *text, size_t size)
 {
 	bool is_quoted = false;
 
 	for (size_t i = 0; i < size; i++)
 		is_quoted |= text[i] == '"' || text[i] == ',' || text[i] == '\n' || text[i] == '\r';
 	if (!is_quoted) {
-		json_bytes(out, text, size);
+		thrum__base_text_bytes(out, text, size);
 		return;
 	}
 	json_put(out, "\"");
 	for (size_t i = 0; i < size; i++)
-		json_bytes(out, text[i] == '"' ? "\"\"" : &text[i], text[i] == '"' ? 2 : 1);
+		thrum__base_text_bytes(out, text[i] == '"' ? "\"\"" : &text[i],
+			text[i] == '"' ? 2 : 1);
 	json_put(out, "\"");
 }
 
-static void put_record(struct json *out, const struct thrum__table *table, uint32_t row)
+static void put_record(struct thrum__base_text *out, const struct thrum__table *table, uint32_t row)
 {
 	struct thrum__table_cell cell;
 
@@ -208,9 +209,9 @@ static void put_record(struct json *out, const struct thrum__table *table, uint3
 EXPORT(core_csv) void core_csv(unsigned part, uint32_t first, uint32_t count)
 {
 	const struct thrum__table *table = table_of(part);
-	struct json *out = &core.out;
+	struct thrum__base_text *out = &core.out;
 
-	json_clear(out);
+	thrum__base_text_clear(out);
 	for (unsigned i = 0; table && first == 0 && i < table->form->count; i++) {
 		const char *name = table->form->columns[i].name;
 
@@ -234,7 +235,7 @@ EXPORT(core_chart) int core_chart(unsigned number, int tally, int measure, float
 	char words[400];
 	int result = 0;
 
-	json_clear(&core.out);
+	thrum__base_text_clear(&core.out);
 	if (!stats || measure < 0 || measure >= THRUM__MEASURE_COUNT ||
 		(tally >= 0 && wanted >= stats->by[THRUM__BY_LABEL].count))
 		return -THRUM_E_ARGUMENT;

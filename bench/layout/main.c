@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "timeline/index/index.h"
-#include "timeline/pieces.h"
 
 struct life {
 	int64_t start, end; /* OPEN: never */
@@ -136,18 +137,18 @@ static struct thrum__model *model_of(void (*shape)(struct life *, uint32_t), uin
 	unsigned deeds)
 {
 	struct life *lives = need(malloc(count * sizeof(*lives)));
-	struct thrum__timeline_piece *moments = need(malloc(4ull * count * sizeof(*moments)));
+	struct thrum__base_span *moments = need(malloc(4ull * count * sizeof(*moments)));
 	struct thrum__model *model;
 	uint32_t n = 0;
 
 	shape(lives, count);
 	/* A moment's end tells whether it is one. */
 	for (uint32_t i = 0; i < count; i++)
-		moments[n++] = (struct thrum__timeline_piece){lives[i].start, 0, i};
+		moments[n++] = (struct thrum__base_span){lives[i].start, 0, i};
 	for (uint32_t i = 0; i < count; i++)
 		if (lives[i].end != THRUM__OPEN)
-			moments[n++] = (struct thrum__timeline_piece){lives[i].end, 1, i};
-	thrum__timeline_pieces_sort(moments, moments + 2ull * count, n);
+			moments[n++] = (struct thrum__base_span){lives[i].end, 1, i};
+	thrum__base_sort_spans(moments, moments + 2ull * count, n);
 	if (thrum__model_create(NULL, &model))
 		need(NULL);
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * promise: what a promise costs: created, bound, resolved and freed; beside a plain callback that
- * does the same by hand, with and without a block of its own, and with tracing on and off.
- * README.md of the folder above says how figures are read. CPU time of the thread; rivals take
- * turns.
+ * promise: the cost of a promise that is created, bound, resolved and freed, with tracing on and
+ * off. Its rivals are a plain callback that does the same by hand, with and without a block of its
+ * own. Times are CPU times of the thread; rivals take turns. README.md in the folder above says how
+ * to read the figures.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 #define ROUNDS 200000u
 #define REPETITIONS 31
-/* What a round tells the recorder: create, create that waits, resolve; switch, read, resolve,
- * switch. A test holds this. */
+/* The events of one round: create, create that waits, resolve; switch, read, resolve, switch. A
+ * test holds this number. */
 #define EVENTS 7
 
 #define LIMIT_NS 60.0
@@ -35,10 +35,9 @@ static uint64_t cpu_time(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- Rivals ------------------------------------------------------------------------------------
- */
+/* ---- Rivals ---------------------------------------------------------------------------------- */
 
-/* A request with a callback, as one writes it without promises. */
+/* A request with a callback, as a program has it without promises. */
 struct request {
 	void (*callback)(struct request *, void *value);
 	void *data;
@@ -49,7 +48,7 @@ static void on_done(struct request *request, void *value)
 	++*(unsigned *)request->data;
 }
 
-/* Not known to the compiler. */
+/* The compiler must not know the callback. */
 static void (*volatile done)(struct request *, void *) = on_done;
 static unsigned sum;
 
@@ -141,8 +140,7 @@ static void run_floor(void)
 	}
 }
 
-/* ---- Measuring
- * ----------------------------------------------------------------------------------- */
+/* ---- Measuring ------------------------------------------------------------------------------- */
 
 enum {
 	FLOOR,
@@ -194,7 +192,8 @@ static void measure(double *result)
 		result[i] = median(ns[i]);
 }
 
-/* What many pending promises take, each bound to a callback: half of them wait for the others. */
+/* Returns the bytes that each of many pending promises takes. Each is bound to a callback, so half
+ * of them wait for the others. */
 static double bytes_per_promise(void)
 {
 	size_t count = 100000, i, before, after;

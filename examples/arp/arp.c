@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * ARP: "who has 10.0.0.2?" goes to all, "02 has" comes back. Between the two somebody waits, and
- * how they do it is what this example is about.
- */
+/* ARP. The question "who has 10.0.0.2?" goes to all hosts; the answer "02 has" comes back. In
+ * between a promise waits. This example is about the way it waits. */
 #include "stack.h"
 
 #include <stdlib.h>
 
-/* What a host knows of another one: its MAC, or that it has asked for it. */
+/* A host that this one knows (its MAC address) or asks for. */
 struct neighbour {
 	struct neighbour *next;
-	unsigned ip, mac; /* 0: not known yet */
-	/* --bug, --fixed-order: tells those who wait that the reply is there. */
+	unsigned ip, mac; /* 0: unknown */
+	/* --bug, --fixed-order: signalled when the reply comes. */
 	struct thrum_condition *replied;
-	/* --fixed-promise: stands for the reply; and our end of it, until it is there. */
+	/* --fixed-promise: a promise of the reply, and its resolver until the reply comes. */
 	struct thrum_promise *reply;
 	struct thrum_resolver *resolver;
 };
@@ -41,11 +39,9 @@ static struct thrum_promise *send_request(struct host *host, unsigned ip)
 
 /* ---- The bug --------------------------------------------------------------------------------- */
 
-/*
- * Send the request, then wait for the reply: it reads well, and works as long as the card is done
- * with the request before the reply arrives. But a condition remembers nothing. When the reply is
- * the faster one, it is signalled to nobody, and who waits from then on waits for ever.
- */
+/* Sends the request, then waits for the reply. That reads well, and works as long as the card has
+ * sent the request before the reply arrives. But a condition remembers nothing. If the reply is
+ * faster, nobody hears its signal, and the wait that begins then never ends. */
 static struct thrum_promise *then_wait(struct thrum_loop *loop, void *value, void *data)
 {
 	struct neighbour *neighbour = data;
@@ -62,11 +58,9 @@ static struct thrum_promise *query_with_bug(struct host *host, struct neighbour 
 
 /* ---- Fixed by order -------------------------------------------------------------------------- */
 
-/*
- * Begin to wait, then send. No reply can come before the request is on the wire, and that it isn't
- * while this runs. Whether the card is done with the request interests nobody any more; but if it
- * couldn't send, nobody will reply.
- */
+/* Begins to wait, then sends. The reply can't come before the request is on the wire, and the
+ * request isn't there yet. The promise of the send can be ignored: if the card couldn't send,
+ * nobody will reply. */
 static struct thrum_promise *query_in_order(struct host *host, struct neighbour *neighbour)
 {
 	struct thrum_promise *reply = thrum_promise_label(thrum_condition_wait(neighbour->replied,
@@ -79,10 +73,8 @@ static struct thrum_promise *query_in_order(struct host *host, struct neighbour 
 
 /* ---- Fixed by a promise ---------------------------------------------------------------------- */
 
-/*
- * A promise remembers: who comes after the reply finds it there. So the order doesn't matter, nor
- * does it how many ask; only the first one sends a request.
- */
+/* A promise remembers: a caller that comes after the reply finds it there. So neither the order nor
+ * the number of callers matters. Only the first one sends a request. */
 static struct thrum_promise *query_with_promise(struct host *host, struct neighbour *neighbour)
 {
 	if (!neighbour->reply) {
@@ -114,7 +106,7 @@ struct thrum_promise *arp_query(struct host *host, unsigned ip)
 	return thrum_promise_labelf(reply, "who has 10.0.0.%u", ip);
 }
 
-/* The sender of a request or a reply says who it is; those who asked are told. */
+/* Learns the address of the sender from a request or a reply, and tells those who asked for it. */
 static void learn(struct host *host, const struct frame *frame)
 {
 	struct neighbour *neighbour = find(host, frame->from_ip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A host: its end of the wire, and who gets what comes out of it. */
+/* A host: its end of the wire, and passing on the frames that come out of it. */
 #include "stack.h"
 
 struct thrum_promise *host_send(struct host *host, struct frame *frame)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * arp: two hosts on a wire. One asks who has 10.0.0.2 (ARP), connects to it, says hello and waits
- * for the echo (TCP). Sometimes it hangs; doc/tutorial.md finds out why.
+ * arp: two hosts on a wire. One asks who has 10.0.0.2 (ARP), connects to that host, says hello and
+ * waits for the echo (TCP). Sometimes it hangs; doc/tutorial.md finds out why.
  *
  *   thrum record -o arp.thrum -- arp --bug --seed 1
  *   thrum render arp.thrum -o arp.svg
  *
- * wire.c is the wire, arp.c has the bug and its two fixes, tcp.c the conversation. Nothing in them
- * is there for the sake of the trace but some labels: promises tell what happens to them.
+ * wire.c is the wire, arp.c has the bug and its two fixes, tcp.c is the conversation. Except for
+ * some labels nothing in them serves the recording: promises record their own lives.
  */
 #include "stack.h"
 
@@ -18,7 +18,7 @@
 #define PATIENCE_MS 1000
 #define SERVER_IP 2
 
-/* ---- The server: sends back what it gets ----------------------------------------------------- */
+/* ---- The server, which sends back each text -------------------------------------------------- */
 
 static struct thrum_promise *echo(struct thrum_loop *loop, void *data);
 
@@ -79,13 +79,13 @@ static struct thrum_promise *then_say_hello(struct thrum_loop *loop, void *conne
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* Any real program would go on with something else. This one waits for a second, then stops. */
+/* A real program would go on with something else. This one stops after a second. */
 static void out_of_patience(uv_timer_t *patience)
 {
 	uv_close((uv_handle_t *)patience, NULL);
 }
 
-/* Runs what the program is there for. -EDEADLK: nothing is left that could end it. */
+/* Runs the main work. Returns -EDEADLK if nothing is left that could end it. */
 static int run(struct thrum_promise *work)
 {
 	uv_timer_t patience;
@@ -95,7 +95,8 @@ static int run(struct thrum_promise *work)
 	uv_timer_init(thrum_loop_uv(server.loop), &patience);
 	uv_timer_start(&patience, out_of_patience, PATIENCE_MS, 0);
 	status = thrum_promise_run(work);
-	/* What is still pending now will stay so. Tidying up would blur that in the recording. */
+	/* Promises that are still pending will stay so. Tidying up would end them, and the
+	 * recording would no longer show that. */
 	thrum_stop();
 	if (!uv_is_closing((uv_handle_t *)&patience)) {
 		uv_close((uv_handle_t *)&patience, NULL);
@@ -125,7 +126,7 @@ static int play(struct thrum_loop *loop, enum arp_way way, unsigned seed)
 	if (status == -EDEADLK)
 		fprintf(stderr, "arp: giving up: main is still waiting\n");
 	else if (status)
-		fprintf(stderr, "arp: %s\n", uv_strerror(status));
+		fprintf(stderr, "arp: %s\n", thrum_promise_error_message(status));
 	host_finish(&client);
 	host_finish(&server);
 	wire_destroy(wire);
@@ -135,10 +136,10 @@ static int play(struct thrum_loop *loop, enum arp_way way, unsigned seed)
 static void usage(void)
 {
 	fputs("usage: arp [--bug | --fixed-order | --fixed-promise] [--seed N]\n"
-	      "  --bug            sends the request, then waits for the reply (default)\n"
-	      "  --fixed-order    begins to wait, then sends the request\n"
-	      "  --fixed-promise  waits for something that remembers\n"
-	      "  --seed N         decides how long things take on the wire (1)\n",
+	      "  --bug            send the request, then wait for the reply (default)\n"
+	      "  --fixed-order    begin to wait, then send the request\n"
+	      "  --fixed-promise  wait for a promise, which remembers the reply\n"
+	      "  --seed N         choose how long everything takes on the wire (default: 1)\n",
 		stderr);
 	exit(64);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * TCP, as little of it as makes a conversation: the handshake, texts that are acknowledged one by
- * one, the end. As our wire loses nothing, nothing is ever sent twice.
- */
+/* TCP, reduced to a conversation: the handshake, texts that are acknowledged one by one, and the
+ * end. The wire loses nothing, so nothing is ever sent twice. */
 #include "stack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INBOX 8 /* texts that may lie unread; a real one would close its window */
+#define INBOX 8 /* texts that may lie unread; a real TCP would close its window */
 
 struct connection {
 	struct connection *next;
@@ -47,10 +45,8 @@ static struct thrum_promise *transmit(struct connection *connection, struct fram
 	return host_send(connection->host, segment);
 }
 
-/*
- * Sends a segment, and gives a promise of its acknowledgement. That is made first: here, too, the
- * answer may be faster than the card.
- */
+/* Sends a segment and returns a promise of its acknowledgement. That promise is made first: here,
+ * too, the answer may be faster than the card. */
 static struct thrum_promise *send_segment(struct connection *connection, struct frame *segment,
 	const char *label)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The wire. This is the one place where promises meet callbacks: the hardware's interrupt (a timer
- * of libuv) resolves what others wait for.
- */
+/* The wire. Only here do promises meet callbacks: the hardware's interrupt, which is a timer of
+ * libuv, resolves the promises that others wait for. */
 #include "wire.h"
 
 #include <stdlib.h>
 
-/* Somebody who waits for a time: the resolver is our end of a promise, they have the other. */
+/* A promise for a time, seen from this side: its resolver. */
 struct alarm {
 	struct alarm *next; /* the one after it */
 	unsigned time;
@@ -33,7 +31,7 @@ static void arm(struct wire *wire)
 {
 	if (!wire->alarms)
 		return;
-	/* libuv counts from the time when it last looked. */
+	/* libuv counts from the time at which it last looked at the clock. */
 	uv_update_time(thrum_loop_uv(wire->loop));
 	uv_timer_start(&wire->interrupt, interrupted, wire->alarms->time - wire->now, 0);
 }
@@ -48,11 +46,11 @@ static void interrupted(uv_timer_t *timer)
 	wire->now = alarm->time;
 	free(alarm);
 	arm(wire);
-	/* All that waited for this moment runs now, before the call returns. */
+	/* Everything that waited for this moment runs now, before the call returns. */
 	thrum_resolver_resolve(resolver, thrum_value_none());
 }
 
-/* A promise for a later time of the wire's clock. */
+/* Returns a promise for a later time of the wire's clock. */
 static struct thrum_promise *after(struct wire *wire, unsigned ms, const char *label)
 {
 	struct alarm **place = &wire->alarms;
@@ -98,7 +96,8 @@ static void arrive(struct thrum_loop *loop, void *value, void *data)
 	struct wire *wire = flight->wire;
 
 	(void)loop, (void)value;
-	/* One of the few lines for the trace alone: what runs here is this frame's arrival. */
+	/* One of the few lines that serve only the recording: the arrival of this frame runs
+	 * here. */
 	thrum_task_label(thrum_task_current(), names[flight->frame.type]);
 	wire->ends[flight->to].receive(&flight->frame, wire->ends[flight->to].data);
 }
@@ -110,9 +109,9 @@ struct thrum_promise *wire_send(struct wire *wire, int end, const struct frame *
 	if (!flight)
 		return thrum_promise_fail(wire->loop, -ENOMEM, NULL);
 	*flight = (struct flight){wire, !end, *frame};
-	/* free() gets the flight when it has arrived, or if it never does. */
+	/* free() gets the flight when it has arrived, or if it never arrives. */
 	thrum_promise_on_success(after(wire, dice(wire, 1, 5), "flight"), arrive, flight, free);
-	/* The card tells of what it has sent when it gets round to it. */
+	/* The card reports a little later that it has sent the frame. */
 	return after(wire, dice(wire, 2, 9), "transmit");
 }
 

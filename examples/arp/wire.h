@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A wire between two hosts, simulated. Its clock is its own: what happens on it, and in which
- * order, follows from the seed alone, however busy the machine is. (In between it sleeps about as
- * long as its clock says, so that a trace shows the time.)
+ * A simulated wire between two hosts. It has a clock of its own: the seed alone decides what
+ * happens on the wire, and in which order, however busy the machine is. Between two events it
+ * sleeps about as long as its clock says, so that a recording shows the time.
  */
 #ifndef WIRE_H
 #define WIRE_H
@@ -13,7 +13,7 @@
 
 #include <thrum/promise.h>
 
-/* An Ethernet frame, as far as we need it: ARP's, or a segment of TCP. */
+/* An Ethernet frame, reduced to what ARP and TCP need here. */
 struct frame {
 	enum {
 		ARP_REQUEST,
@@ -22,7 +22,7 @@ struct frame {
 	} type;
 	unsigned from_mac, to_mac; /* 0: to all */
 	unsigned from_ip, to_ip;
-	/* TCP's */
+	/* of TCP */
 	bool syn, ack, fin;
 	unsigned sequence, acknowledged;
 	char text[32];
@@ -30,21 +30,21 @@ struct frame {
 
 struct wire;
 
-/* Receives a frame, at one end of the wire. The frame is the caller's. */
+/* Receives a frame at one end of the wire. The frame stays the caller's. */
 typedef void wire_receive(const struct frame *frame, void *data);
 
 struct wire *wire_create(struct thrum_loop *loop, unsigned seed);
-/* What is under way is lost. The uv loop must run once more. */
+/* Destroys the wire; frames that are under way are lost. The uv loop must run once more. */
 void wire_destroy(struct wire *wire);
 
-/* Who listens at end 0 or 1. */
+/* Sets the receiver at end 0 or 1. */
 void wire_attach(struct wire *wire, int end, wire_receive *receive, void *data);
 
-/* Sends a frame from one end to the other. Resolved when the card has sent it and is ready for the
- * next one: it may have arrived long before. */
+/* Sends a frame from one end to the other. Returns a promise that is resolved when the card has
+ * sent the frame and is ready for the next one. The frame may have arrived long before. */
 struct thrum_promise *wire_send(struct wire *wire, int end, const struct frame *frame);
 
-/* Milliseconds since the beginning, by the wire's clock. */
+/* Returns the milliseconds since the beginning, by the wire's clock. */
 unsigned wire_now(const struct wire *wire);
 
 #endif

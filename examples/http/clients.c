@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The clients: each asks, waits for the reply, rests, and asks again, on one connection. Some lose
- * patience: they hang up and come back with a new connection.
- */
+/* The clients. Each asks, waits for the reply, rests, and asks again, on one connection. Some lose
+ * patience: they hang up and come back with a new connection. */
 #include "http.h"
 
 #include <stdio.h>
@@ -10,7 +8,7 @@
 #include <string.h>
 
 #define PATIENCE_MS 400 /* how long a client waits for a reply */
-#define HASTE_MS 20     /* how long the one does who makes the planted bug show */
+#define HASTE_MS 20     /* how long the impatient client of the planted bug waits */
 #define USERS 40
 
 struct client {
@@ -22,7 +20,7 @@ struct client {
 
 static struct thrum_promise *live(struct thrum_loop *loop, struct client *client);
 
-/* ---- What to ask ----------------------------------------------------------------------------- */
+/* ---- Choosing a request ---------------------------------------------------------------------- */
 
 static unsigned pick(struct client *client, unsigned count)
 {
@@ -32,8 +30,8 @@ static unsigned pick(struct client *client, unsigned count)
 	return client->random % count;
 }
 
-/* What makes the planted bug show (--hang): two ask for the same user; the first one gives up while
- * the database is busy, the second one waits for ever. */
+/* Makes the planted bug visible (--hang). Two clients ask for the same user. The first one gives up
+ * while the database is busy; the second one waits for ever. */
 static bool planted(const struct client *client, unsigned number)
 {
 	return options.hang && client->worker->number == 0 && client->number == number &&
@@ -89,7 +87,7 @@ static struct thrum_promise *wait_for_reply(struct thrum_loop *loop, void *value
 	return channel_next(loop, client->channel);
 }
 
-/* The first request goes out with the connection, the next ones when the client has rested. */
+/* Sends the first request when the client is connected, and the next ones when it has rested. */
 static struct thrum_promise *ask(struct thrum_loop *loop, void *value, void *data)
 {
 	struct client *client = data;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The database: serves one lookup at a time. Who asks for a user that is being looked up already
- * shares that lookup; one that nobody waits for any more is passed over.
- */
+/* The database. It serves one lookup at a time. A request for a user that is being looked up
+ * already shares that lookup. A lookup that nobody waits for any more is passed over. */
 #include "http.h"
 
 #include <stdio.h>
@@ -14,9 +12,10 @@
 struct lookup {
 	struct worker *worker;
 	struct lookup *next;
-	unsigned user, wanted; /* by so many requests */
-	bool abandoned, left,
-		passed_over; /* somebody who waited has left; all have; its turn went by */
+	unsigned user, wanted; /* the number of requests that wait for it */
+	bool abandoned;        /* one of those who waited has left */
+	bool left;             /* all of them have left */
+	bool passed_over;      /* its turn has passed */
 	struct thrum_promise *answer;
 	struct thrum_resolver *resolver;
 };
@@ -57,8 +56,8 @@ static struct thrum_promise *query(struct thrum_loop *loop, void *data)
 		lookup_destroy(lookup);
 		return thrum_promise_return(loop, thrum_value_none());
 	}
-	/* --hang: the planted bug. A lookup that somebody walked away from is passed over, as if
-	 * nobody wanted it any more; but others may be waiting for it too. */
+	/* --hang: the planted bug. A lookup that one client walked away from is passed over, as if
+	 * nobody wanted it any more. But others may still wait for it. */
 	if (options.hang && lookup->abandoned) {
 		lookup->passed_over = true;
 		return thrum_promise_return(loop, thrum_value_none());
@@ -76,7 +75,7 @@ static struct thrum_promise *query_in_turn(struct thrum_loop *loop, void *data)
 	return thrum_mutex_with(lookup->worker->database, query, lookup, NULL);
 }
 
-/* ---- Those who ask --------------------------------------------------------------------------- */
+/* ---- Callers --------------------------------------------------------------------------------- */
 
 static struct lookup *lookup_find(struct worker *worker, unsigned user)
 {
@@ -114,7 +113,7 @@ struct thrum_promise *look_up(struct worker *worker, unsigned user)
 
 	if (!lookup)
 		return thrum_promise_fail(worker->loop, -ENOMEM, NULL);
-	/* A share of it: cancelling that leaves the lookup to the others. */
+	/* The caller gets a share: cancelling that leaves the lookup to the others. */
 	share = thrum_promise_protected(thrum_promise_ref(lookup->answer));
 	thrum_promise_on_cancel(thrum_promise_ref(share), leave, lookup, NULL);
 	if (lookup->wanted++ == 0)

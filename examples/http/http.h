@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the example share: options, a thread's loop, and messages. */
+/* Shared by the parts of the example: options, a thread's loop, and messages. */
 #ifndef HTTP_H
 #define HTTP_H
 
@@ -17,7 +17,7 @@ extern struct options options;
 
 extern struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_us;
 
-/* One loop, its server and its clients: all that a thread owns. */
+/* A loop, its server and its clients: all that one thread owns. */
 struct worker {
 	unsigned number;
 	uv_thread_t thread;
@@ -29,7 +29,7 @@ struct worker {
 	struct thrum_mutex *database;
 	struct lookup *lookups;
 	struct client *clients;
-	unsigned long answered; /* requests */
+	unsigned long answered; /* number of requests */
 	uint64_t cpu_ns;
 	bool draining;
 };
@@ -42,7 +42,7 @@ struct message {
 	char body[128];
 };
 
-/* A connection, and what was read from it and isn't used yet. */
+/* A connection, and the bytes that were read from it and not used yet. */
 struct channel {
 	struct thrum_connection *connection;
 	size_t used;
@@ -50,18 +50,19 @@ struct channel {
 	struct message message;
 };
 
-/* Takes the connection that a callback was given. NULL without memory. */
+/* Takes the connection that a callback was given. Returns NULL without memory. */
 struct channel *channel_take(struct thrum_loop *loop);
-/* Closes and frees it. */
+/* Closes the connection and frees the channel. */
 void channel_close(struct channel *channel);
 
-/* Resolved with the next struct message, the channel's until the next call; with NULL at the end.
- */
+/* Returns a promise for the next struct message, or for NULL at the end. The message belongs to the
+ * channel and is valid until the next call. */
 struct thrum_promise *channel_next(struct thrum_loop *loop, struct channel *channel);
-/* Fails with -ECONNRESET when the other side hangs up, and never is resolved: what comes meanwhile
- * is kept. */
+/* Returns a promise that fails with -ECONNRESET when the other side hangs up, and is never
+ * resolved. Bytes that come meanwhile are kept. */
 struct thrum_promise *channel_watch(struct thrum_loop *loop, struct channel *channel);
-/* Sends "START\r\n", the header Request-Id unless `id` is NULL, and the body unless it is NULL. */
+/* Sends "START\r\n", the header Request-Id unless `id` is NULL, and the body unless that is
+ * NULL. */
 struct thrum_promise *channel_send(struct thrum_loop *loop, struct channel *channel,
 	const char *start, const char *id, const char *body);
 
@@ -69,14 +70,14 @@ struct thrum_promise *channel_send(struct thrum_loop *loop, struct channel *chan
 
 /* Listens on a free port of the loopback interface. Returns 0 or a negative errno value. */
 int server_start(struct worker *worker);
-/* Resolved when all connections are closed. */
+/* Returns a promise that is resolved when all connections are closed. */
 struct thrum_promise *server_stop(struct worker *worker);
 
-/* Resolved with a text. */
+/* Returns a promise for a text. */
 struct thrum_promise *look_up(struct worker *worker, unsigned user);
 void database_finish(struct worker *worker);
 
-/* Resolved when all clients are done. */
+/* Returns a promise that is resolved when all clients are done. */
 struct thrum_promise *clients_run(struct worker *worker);
 
 #endif

@@ -5,12 +5,12 @@
  *   thrum record -o http.thrum -- http --threads 3 --seconds 2
  *   thrum render http.thrum -o http.svg --duration=20ms
  *
- * The same as examples/server/, which is written with libuv's callbacks and annotated by hand.
- * Here nothing is annotated: promises tell what happens to them. What is left of thrum.h are
- * labels, counters, and links between the two sides of a request.
+ * It does the same as examples/server/, which uses libuv's callbacks and is annotated by hand. Here
+ * promises record their own lives. From thrum.h it uses only labels, counters, and links between
+ * the two sides of a request.
  *
- * message.c is HTTP on a connection, server.c the server, database.c what it asks, clients.c the
- * clients; here are threads, loops and options.
+ * message.c is HTTP on a connection, server.c the server, database.c its database, clients.c the
+ * clients. This file has threads, loops and options.
  */
 #include "http.h"
 
@@ -28,14 +28,15 @@ struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_
 static void must(int status, const char *what)
 {
 	if (status < 0) {
-		fprintf(stderr, "http: %s: %s\n", what, uv_strerror(status));
+		fprintf(stderr, "http: %s: %s\n", what, thrum_promise_error_message(status));
 		exit(2);
 	}
 }
 
 /* ---- A thread -------------------------------------------------------------------------------- */
 
-/* Clients end after their next reply; who still waits for one then waits in vain. */
+/* Ends the clients after their next reply. A client that still waits for one after this waits in
+ * vain. */
 static struct thrum_promise *time_is_up(struct thrum_loop *loop, void *value, void *data)
 {
 	struct worker *worker = data;
@@ -66,10 +67,11 @@ static void serve_until_done(struct worker *worker)
 	int status = thrum_promise_run(thrum_promise_choose(worker->loop, either, 2));
 
 	if (status < 0)
-		fprintf(stderr, "http: %s\n", uv_strerror(status));
+		fprintf(stderr, "http: %s\n", thrum_promise_error_message(status));
 	if (options.die)
 		raise(SIGKILL);
-	/* What is still pending now will stay so. Tidying up would blur that in the recording. */
+	/* Promises that are still pending will stay so. Tidying up would end them, and the
+	 * recording would no longer show that. */
 	if (worker->draining)
 		thrum_stop();
 	thrum_promise_cancel(clients);
@@ -104,13 +106,13 @@ static void usage(void)
 {
 	fputs("usage: http [--seconds N] [--requests N] [--clients N] [--threads N] [--rest MS]\n"
 	      "            [--hang] [--die]\n"
-	      "  --seconds N   stop after that time (1)\n"
-	      "  --requests N  or after that many requests of each client (0: no limit)\n"
-	      "  --clients N   clients of each thread (8)\n"
-	      "  --threads N   threads, each with a loop and a server (1)\n"
-	      "  --rest MS     clients rest that long at most (4)\n"
-	      "  --hang        with a bug: a request that is never answered (needs 3 clients)\n"
-	      "  --die         ends by SIGKILL, in the middle of its work\n",
+	      "  --seconds N   stop after N seconds (default: 1)\n"
+	      "  --requests N  stop after N requests of each client (default: 0, no limit)\n"
+	      "  --clients N   run N clients in each thread (default: 8)\n"
+	      "  --threads N   run N threads, each with a loop and a server (default: 1)\n"
+	      "  --rest MS     let clients rest for at most MS milliseconds (default: 4)\n"
+	      "  --hang        plant a bug: a request that is never answered (needs 3 clients)\n"
+	      "  --die         die of SIGKILL in the middle of the work\n",
 		stderr);
 	exit(64);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* HTTP's messages, as far as this server and its clients use them. */
+/* HTTP messages, reduced to what this server and its clients use. */
 #include "http.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const char *header(const char *head, const char *name)
 	return found ? found + strlen(name) : NULL;
 }
 
-/* Takes a message out of the buffer: 1, or 0 when it isn't all there yet, or a negative errno
+/* Takes a message out of the buffer. Returns 1, 0 if it isn't complete yet, or a negative errno
  * value. */
 static int parse(struct channel *channel)
 {

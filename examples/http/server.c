@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The web server: connections, their requests, and what these wait for.
+ * The web server: connections and their requests.
  *
  *   GET /           is answered at once
  *   GET /user/N     asks the database (database.c)
  *   GET /report/N   is computed by libuv's thread pool
  *   anything else   is not found
  *
- * A route gives a promise of its text, or fails with an HTTP status. A connection is a loop: wait
- * for a request, answer it, begin again.
+ * A route returns a promise of its text, or one that fails with an HTTP status. A connection is a
+ * loop: wait for a request, answer it, begin again.
  */
 #include "http.h"
 
@@ -23,7 +23,7 @@ THRUM_TAG(computing, NULL, "report/compute", 1);
 struct session {
 	struct worker *worker;
 	struct channel *channel;
-	uint64_t began; /* the request */
+	uint64_t began; /* of the request */
 };
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
@@ -62,16 +62,26 @@ static struct thrum_promise *route(struct worker *worker, const char *start)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static struct thrum_promise *respond(struct session *session, int status, const char *text)
+static struct thrum_value count_response(struct thrum_loop *loop, void *value, void *data)
 {
-	char start[40];
+	struct session *session = data;
 
-	thrum_tag_value(&status_sent, status);
+	(void)loop, (void)value;
 	thrum_counter_add(requests_served, 1);
 	thrum_counter_observe(latency_us, (int64_t)((uv_hrtime() - session->began) / 1000));
 	session->worker->answered++;
+	return thrum_value_none();
+}
+
+static struct thrum_promise *respond(struct session *session, int status, const char *text)
+{
+	struct thrum_promise *sent;
+	char start[40];
+
+	thrum_tag_value(&status_sent, status);
 	snprintf(start, sizeof start, "HTTP/1.1 %d %s", status, status == 200 ? "OK" : "Failed");
-	return channel_send(session->worker->loop, session->channel, start, NULL, text);
+	sent = channel_send(session->worker->loop, session->channel, start, NULL, text);
+	return thrum_promise_map(sent, count_response, session, NULL);
 }
 
 static struct thrum_promise *send_text(struct thrum_loop *loop, void *text, void *data)
@@ -87,7 +97,7 @@ static struct thrum_promise *send_failure(struct thrum_loop *loop,
 	return respond(data, failure->code > 0 ? failure->code : 500, failure->message);
 }
 
-/* A promise of the text; but if the client hangs up before it is there, that is cancelled. */
+/* Returns a promise of the text, which is cancelled if the client hangs up before. */
 static struct thrum_promise *unless_gone(struct session *session, struct thrum_promise *text)
 {
 	struct thrum_promise *either[] = {text, NULL};
@@ -104,6 +114,8 @@ static struct thrum_promise *answer(struct session *session, const struct messag
 
 	session->began = uv_hrtime();
 	thrum_link_receive(request->id, strlen(request->id));
+	/* If the text is there already, this returns the promise that respond() made. That one has
+	 * no label yet, so it gets this one. The promise of the write has its own. */
 	done = thrum_promise_try_bind(unless_gone(session, route(session->worker, request->start)),
 		send_text, send_failure, session, NULL);
 	return thrum_promise_should_resolve(thrum_promise_labelf(done, "%.*s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The clients: each asks for so many keys, one after the other, and checks the replies. */
+/* The clients. Each asks for a number of keys, one after the other, and checks the replies. */
 #include "port.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static unsigned pick(struct client *client, unsigned count)
 	return (client->random >> 16) % count;
 }
 
-/* Every 16th key is a slow one, every other 16th isn't there. */
+/* Chooses a key. Every 16th key is a slow one, and every other 16th key doesn't exist. */
 static void choose(struct client *client)
 {
 	unsigned number = pick(client, client->port->options.keys);

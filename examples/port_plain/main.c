@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * port_plain: a caching proxy for a protocol of lines, its origin, and clients: written with
- * libuv's callbacks, without thrum. port_promise is the same program, ported to promises;
- * doc/port.md compares the two.
- */
+/* port_plain: a caching proxy for a protocol of lines, with its origin and clients. It is written
+ * with libuv's callbacks and without thrum. port_promise is the same program, ported to promises;
+ * doc/port.md compares the two. */
 #include "port.h"
 
 #include <getopt.h>
@@ -43,9 +41,9 @@ static void run(struct port *port)
 static void usage(void)
 {
 	fputs("usage: port_plain [--clients N] [--requests N] [--keys N]\n"
-	      "  --clients N   so many (8)\n"
-	      "  --requests N  of each client (100)\n"
-	      "  --keys N      that they ask for (64)\n",
+	      "  --clients N   run N clients (default: 8)\n"
+	      "  --requests N  make each client send N requests (default: 100)\n"
+	      "  --keys N      ask for N different keys (default: 64)\n",
 		stderr);
 	exit(64);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The origin: knows the value of each key, and takes a millisecond to tell it. A key that begins
- * with "slow" it doesn't answer the first time it is asked; one with "none" has no value.
- */
+/* The origin. It knows the value of each key and takes a millisecond to tell it. It doesn't
+ * answer the first question for a key that begins with "slow". A key that begins with "none"
+ * has no value. */
 #include "port.h"
 
 #include <stdio.h>
@@ -14,7 +13,7 @@
 struct origin {
 	uv_tcp_t listener;
 	struct port *port;
-	struct store *asked; /* the slow ones, once asked for */
+	struct store *asked; /* slow keys that were asked for */
 	struct connection *connections;
 };
 
@@ -24,7 +23,7 @@ struct connection {
 	uv_tcp_t tcp;
 	uv_timer_t timer;
 	uv_write_t write;
-	unsigned handles; /* that are open */
+	unsigned handles; /* of the open ones */
 	bool busy, closing;
 	struct lines lines;
 	char reply[LINE_SIZE + 16];

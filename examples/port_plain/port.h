@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the program share. */
+/* Shared by the parts of the program. */
 #ifndef PORT_H
 #define PORT_H
 
@@ -14,7 +14,7 @@ struct options {
 	unsigned clients, requests, keys;
 };
 
-/* All of it runs in one loop. */
+/* The whole program; it runs in one loop. */
 struct port {
 	struct options options;
 	uv_loop_t loop;
@@ -26,7 +26,7 @@ struct port {
 	unsigned long replies, wrong, lookups, hits, retries;
 };
 
-/* ---- common.c: lines, and what is known ------------------------------------------------------ */
+/* ---- common.c: lines, and the table of values ------------------------------------------------ */
 
 struct lines {
 	char text[512];
@@ -39,7 +39,7 @@ bool lines_take(struct lines *lines, char line[LINE_SIZE]);
 struct store;
 struct store *store_create(void);
 void store_destroy(struct store *store);
-/* The value of a key, or NULL. */
+/* Returns the value of a key, or NULL. */
 const char *store_find(const struct store *store, const char *key);
 /* Returns 0 or a negative errno value. */
 int store_put(struct store *store, const char *key, const char *value);
@@ -55,20 +55,20 @@ void origin_stop(struct port *port);
 
 /* ---- upstream.c: asks the origin ------------------------------------------------------------- */
 
-/* Told of a value ("VALUE …" or "ERROR …"). */
+/* Receives a value ("VALUE …" or "ERROR …"). */
 typedef void upstream_answered(const char *reply, void *data);
 
 struct ticket;
 int upstream_start(struct port *port);
 void upstream_stop(struct port *port);
-/* Asks for a key's value; who asks for a key that is being asked for shares that. Returns NULL
- * without memory. */
+/* Asks for a key's value. A key that is being asked for already is asked for only once. Returns
+ * NULL without memory. */
 struct ticket *upstream_ask(struct port *port, const char *key, upstream_answered *answered,
 	void *data);
-/* Whoever asked wants it no longer. */
+/* Gives up a ticket: its owner no longer wants the value. */
 void upstream_forget(struct ticket *ticket);
 
-/* ---- proxy.c: what clients talk to; load.c: the clients -------------------------------------- */
+/* ---- proxy.c: serves the clients; load.c: the clients ---------------------------------------- */
 
 int proxy_start(struct port *port);
 void proxy_stop(struct port *port);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Asking the origin: over at most so many connections, which are kept; each question waits for one
- * that is free, then for its answer, and is asked again, over a new connection, when that takes too
- * long.
- */
+/* Asking the origin, over a small number of connections, which are kept. Each question waits for a
+ * free connection and then for its answer. If the answer takes too long, the question is asked
+ * again over a new connection. */
 #include "port.h"
 
 #include <stdio.h>
@@ -11,7 +9,7 @@
 #include <string.h>
 
 #define LINKS 4        /* connections */
-#define PATIENCE_MS 60 /* how long one waits for the origin */
+#define PATIENCE_MS 60 /* how long one attempt may take */
 #define ATTEMPTS 3
 
 /* Somebody who asked. */
@@ -21,10 +19,10 @@ struct ticket {
 	void *data;
 };
 
-/* A key that is asked for: waits in line, or has a link. */
+/* A key that is asked for. It waits in the queue, or has a link. */
 struct question {
 	struct question *next;  /* in `questions` */
-	struct question *after; /* in line */
+	struct question *after; /* in the queue */
 	struct ticket *tickets;
 	bool has_link;
 	unsigned attempts;
@@ -53,7 +51,7 @@ struct link {
 struct upstream {
 	struct port *port;
 	struct question *questions;
-	struct question *first, **last; /* the line */
+	struct question *first, **last; /* the queue */
 	struct link links[LINKS];
 	unsigned links_open;
 	bool stopping;
@@ -90,7 +88,7 @@ static void question_answer(struct upstream *upstream, struct question *question
 	struct question **link = &upstream->questions;
 	struct ticket *ticket;
 
-	/* First it goes, so that those who are told may ask again. */
+	/* The question goes first, so that callbacks may ask again. */
 	while (*link != question)
 		link = &(*link)->next;
 	*link = question->next;
@@ -128,8 +126,8 @@ static void link_close(struct link *link)
 	uv_close((uv_handle_t *)&link->timer, link_closed);
 }
 
-/* It took too long, or the connection broke: the question goes back into the line, or is given up.
- */
+/* Handles a link whose answer took too long or whose connection broke: the question goes back into
+ * the queue, or is given up. */
 static void link_fail(struct link *link)
 {
 	struct upstream *upstream = link->upstream;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * port_promise: a caching proxy for a protocol of lines, its origin, and clients: port_plain,
- * ported to promises. doc/port.md compares the two.
- */
+/* port_promise: a caching proxy for a protocol of lines, with its origin and clients. It is
+ * port_plain, ported to promises; doc/port.md compares the two. */
 #include "port.h"
 
 #include <getopt.h>
@@ -13,7 +11,7 @@
 static void must(int status, const char *what)
 {
 	if (status < 0) {
-		fprintf(stderr, "port: %s: %s\n", what, uv_strerror(status));
+		fprintf(stderr, "port: %s: %s\n", what, thrum_promise_error_message(status));
 		exit(2);
 	}
 }
@@ -47,9 +45,9 @@ static void run(struct port *port)
 static void usage(void)
 {
 	fputs("usage: port_promise [--clients N] [--requests N] [--keys N]\n"
-	      "  --clients N   so many (8)\n"
-	      "  --requests N  of each client (100)\n"
-	      "  --keys N      that they ask for (64)\n",
+	      "  --clients N   run N clients (default: 8)\n"
+	      "  --requests N  make each client send N requests (default: 100)\n"
+	      "  --keys N      ask for N different keys (default: 64)\n",
 		stderr);
 	exit(64);
 }

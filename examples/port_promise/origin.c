@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The origin: knows the value of each key, and takes a millisecond to tell it. A key that begins
- * with "slow" it doesn't answer the first time it is asked; one with "none" has no value.
- */
+/* The origin. It knows the value of each key and takes a millisecond to tell it. It doesn't
+ * answer the first question for a key that begins with "slow". A key that begins with "none"
+ * has no value. */
 #include "port.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the program share. */
+/* Shared by the parts of the program. */
 #ifndef PORT_H
 #define PORT_H
 
@@ -15,14 +15,14 @@ struct options {
 	unsigned clients, requests, keys;
 };
 
-/* All of it runs in one loop. */
+/* The whole program; it runs in one loop. */
 struct port {
 	struct options options;
 	uv_loop_t uv;
 	struct thrum_loop *loop;
 	struct thrum_switch *sessions; /* with the origin and the proxy */
 	struct store *asked,
-		*known; /* slow keys, once the origin was asked for them; the proxy's */
+		*known; /* slow keys that the origin was asked for; the proxy's cache */
 	struct upstream *upstream;
 	struct client *clients;
 	struct sockaddr_in origin_address, proxy_address;
@@ -30,7 +30,7 @@ struct port {
 	unsigned long replies, wrong, lookups, hits, retries;
 };
 
-/* ---- common.c: lines, and what is known ------------------------------------------------------ */
+/* ---- common.c: lines, and the table of values ------------------------------------------------ */
 
 struct lines {
 	char text[512];
@@ -43,7 +43,7 @@ bool lines_take(struct lines *lines, char line[LINE_SIZE]);
 struct store;
 struct store *store_create(void);
 void store_destroy(struct store *store);
-/* The value of a key, or NULL. */
+/* Returns the value of a key, or NULL. */
 const char *store_find(const struct store *store, const char *key);
 /* Returns 0 or a negative errno value. */
 int store_put(struct store *store, const char *key, const char *value);
@@ -57,19 +57,19 @@ struct talk {
 	char line[LINE_SIZE];
 };
 
-/* Takes the connection that a callback was given. NULL without memory. */
+/* Takes the connection that a callback was given. Returns NULL without memory. */
 struct talk *talk_take(struct thrum_loop *loop, struct port *port);
-/* NULL: nothing. */
+/* Closes the connection and frees the talk. NULL does nothing. */
 void talk_close(struct talk *talk);
-/* Resolved with the next line, the talk's, or with NULL at the end. */
+/* Returns a promise for the next line, which belongs to the talk, or for NULL at the end. */
 struct thrum_promise *talk_next(struct talk *talk);
 /* Sends a line, which it copies. */
 struct thrum_promise *talk_say(struct talk *talk, const char *line);
-/* As the promise; but when the other side hangs up before that ends, it is cancelled. */
+/* Ends as the promise does, but cancels it if the other side hangs up before. */
 struct thrum_promise *talk_unless_gone(struct talk *talk, struct thrum_promise *promise);
 
-/* Listens on a free port of the loopback interface and serves whoever comes, until the sessions are
- * switched off. Returns 0 or a negative errno value. */
+/* Listens on a free port of the loopback interface and serves each connection until the sessions
+ * are switched off. Returns 0 or a negative errno value. */
 typedef struct thrum_promise *talk_serve(struct talk *talk);
 int service_start(struct port *port, talk_serve *serve, struct sockaddr_in *address);
 void services_stop(struct port *port);
@@ -79,17 +79,17 @@ void services_stop(struct port *port);
 /* origin.c: knows all values, and takes its time. */
 talk_serve origin_serve;
 
-/* proxy.c: what clients talk to. */
+/* proxy.c: serves the clients. */
 talk_serve proxy_serve;
 
 /* upstream.c: asks the origin. */
 int upstream_start(struct port *port);
 void upstream_stop(struct port *port);
-/* Resolved with a key's value ("VALUE …" or "ERROR …"); who asks for a key that is being asked for
- * shares that. */
+/* Returns a promise for a key's value ("VALUE …" or "ERROR …"). A key that is being asked for
+ * already is asked for only once. */
 struct thrum_promise *upstream_ask(struct port *port, const char *key);
 
-/* load.c: the clients. Resolved when all are done. */
+/* load.c: the clients. Returns a promise that is resolved when all are done. */
 struct thrum_promise *load_run(struct port *port);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The proxy: answers "GET key" from what it knows, or asks upstream; "STATS" tells how often it
- * did; "QUIT" ends. Who says nothing for too long is disconnected.
- */
+/* The proxy. It answers "GET key" from its cache, or asks the origin. "STATS" returns how often it
+ * did either. "QUIT" ends the session. A client that is silent for too long is disconnected. */
 #include "port.h"
 
 #include <stdio.h>

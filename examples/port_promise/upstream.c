@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Asking the origin: over at most so many connections, which are kept; each question waits for one
- * that is free, then for its answer, and is asked again, over a new connection, when that takes too
- * long.
- */
+/* Asking the origin, over a small number of connections, which are kept. Each question waits for a
+ * free connection and then for its answer. If the answer takes too long, the question is asked
+ * again over a new connection. */
 #include "port.h"
 
 #include <stdio.h>
@@ -11,7 +9,7 @@
 #include <string.h>
 
 #define LINKS 4        /* connections */
-#define PATIENCE_MS 60 /* how long one waits for the origin */
+#define PATIENCE_MS 60 /* how long one attempt may take */
 #define ATTEMPTS 3
 
 /* A key that is asked for. */
@@ -33,8 +31,7 @@ struct upstream {
 
 static struct thrum_promise *attempt(struct question *question);
 
-/* ---- One attempt, which has a link ------------------------------------------------------------
- */
+/* ---- One attempt, which has a link ----------------------------------------------------------- */
 
 static struct thrum_promise *got_reply(struct thrum_loop *loop, void *reply, void *data)
 {
@@ -99,7 +96,7 @@ static struct thrum_promise *ask_over_link(struct thrum_loop *loop, void *data)
 
 /* ---- Until it is answered -------------------------------------------------------------------- */
 
-/* It took too long, or the connection broke. */
+/* Handles an attempt that took too long or whose connection broke. */
 static struct thrum_promise *failed(struct thrum_loop *loop, const struct thrum_failure *failure,
 	void *data)
 {
@@ -153,7 +150,7 @@ struct thrum_promise *upstream_ask(struct port *port, const char *key)
 	port->lookups++;
 	answer = thrum_promise_labelf(attempt(question), "lookup %s", key);
 	question->answer = thrum_promise_ref(answer);
-	/* It may have failed already, and the question be gone. */
+	/* The promise may have failed already; then the question is gone. */
 	answer = thrum_promise_finalize(answer, forget, question, NULL);
 	return thrum_promise_protected(answer);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * The clients: each asks, waits for the reply, rests, and asks again. Some lose patience: they hang
- * up and come back with a new connection.
- */
+/* The clients. Each asks, waits for the reply, rests, and asks again. Some lose patience: they hang
+ * up and come back with a new connection. */
 #include "server.h"
 
 #include <stdio.h>
@@ -10,7 +8,7 @@
 #include <string.h>
 
 #define PATIENCE_MS 400 /* how long a client waits for a reply */
-#define HASTE_MS 20     /* how long the one does who makes the planted bug show */
+#define HASTE_MS 20     /* how long the impatient client of the planted bug waits */
 #define USERS 40
 
 struct client {
@@ -39,7 +37,7 @@ static void client_closed(uv_handle_t *handle)
 	}
 }
 
-/* May be called at any time, more than once. */
+/* Ends a client. It may be called at any time, more than once. */
 static void client_finish(struct client *client)
 {
 	if (client->done)
@@ -55,7 +53,7 @@ static void client_finish(struct client *client)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* Timers are tasks as well: this one ends the client's patience, or its rest. */
+/* Starts a timer. Timers are tasks as well: this one ends the client's patience, or its rest. */
 static void client_pause(struct client *client, const char *label, unsigned ms, uv_timer_cb end)
 {
 	client->pause = thrum_task_create(THRUM_KIND_TIMER, label);
@@ -82,8 +80,8 @@ static unsigned pick(struct client *client, unsigned count)
 	return client->random % count;
 }
 
-/* What makes the planted bug show (--hang): two ask for the same user; the first one gives up while
- * the database is busy, the second one waits for ever. */
+/* Makes the planted bug visible (--hang). Two clients ask for the same user. The first one gives up
+ * while the database is busy; the second one waits for ever. */
 static bool planted(const struct client *client, unsigned number)
 {
 	return options.hang && client->worker->number == 0 && client->number == number &&
@@ -132,7 +130,7 @@ static void client_ask(struct client *client)
 	thrum_task_should_resolve(client->reply);
 	thrum_link_send(id, strlen(id));
 	thrum_task_wait(client->task, client->reply);
-	/* That it couldn't be written shows when the reply is read. */
+	/* If the write fails, the read of the reply will fail too. */
 	if (uv_write(&client->write, (uv_stream_t *)&client->tcp, &buffer, 1, NULL))
 		client_finish(client);
 	else if (!for_ever)

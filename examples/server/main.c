@@ -5,14 +5,14 @@
  *   thrum record -o server.thrum -- server --threads 3 --seconds 2
  *   thrum dump server.thrum
  *
- * How it is annotated:
+ * The annotations follow three rules.
+ *  - Everything that others may wait for is a task: a connection, a request, a lookup, a timer, a
+ *    lock. It is created where it begins, and resolved, failed or cancelled where it ends.
+ *  - A callback runs for a task: THRUM_RUN (task) { … } says for which one.
+ *  - A task that goes to sleep says what it waits for (wait). When it goes on, it says whose result
+ *    it got (read).
  *
- *  - Whatever others may wait for is a task: a connection, a request, a lookup, a timer, a lock. It
- * is created where it begins, and resolved, failed or cancelled where it ends.
- *  - A callback runs on somebody's behalf: THRUM_RUN (task) { … } says on whose.
- *  - Who goes to sleep says what for (wait), and what it got when it goes on (read).
- *
- * server.c and clients.c are the application; here are threads, loops and options.
+ * server.c and clients.c are the application. This file has threads, loops and options.
  */
 #include "server.h"
 
@@ -82,7 +82,8 @@ static void time_is_up(uv_timer_t *deadline)
 		uv_timer_start(deadline, time_is_up, GRACE_MS, 0);
 		return;
 	}
-	/* What is still pending now will stay so. Tidying up would blur that in the recording. */
+	/* Tasks that are still pending will stay so. Tidying up would end them, and the recording
+	 * would no longer show that. */
 	thrum_stop();
 	clients_hang_up(worker);
 }
@@ -123,12 +124,12 @@ static void worker_run(void *argument)
 static void usage(void)
 {
 	fputs("usage: server [--seconds N] [--requests N] [--clients N] [--threads N] [--hang] [--die]\n"
-	      "  --seconds N   stop after that time (1)\n"
-	      "  --requests N  or after that many requests of each client (0: no limit)\n"
-	      "  --clients N   clients of each thread (8)\n"
-	      "  --threads N   threads, each with a loop and a server (1)\n"
-	      "  --hang        with a bug: a request that is never answered (needs 3 clients)\n"
-	      "  --die         ends by SIGKILL, in the middle of its work\n",
+	      "  --seconds N   stop after N seconds (default: 1)\n"
+	      "  --requests N  stop after N requests of each client (default: 0, no limit)\n"
+	      "  --clients N   run N clients in each thread (default: 8)\n"
+	      "  --threads N   run N threads, each with a loop and a server (default: 1)\n"
+	      "  --hang        plant a bug: a request that is never answered (needs 3 clients)\n"
+	      "  --die         die of SIGKILL in the middle of the work\n",
 		stderr);
 	exit(64);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The web server: connections, their requests, and what these wait for.
+ * The web server: connections and their requests.
  *
  *   GET /           is answered at once
- *   GET /user/N     asks a database that serves one lookup at a time; who asks for a user that is
+ *   GET /user/N     asks a database that serves one lookup at a time; a request for a user that is
  *                   being looked up already shares that lookup
  *   GET /report/N   is computed by libuv's thread pool
  *   anything else   is not found
@@ -27,8 +27,8 @@ struct connection {
 	uv_write_t write;
 	uv_work_t work;
 	struct worker *worker;
-	struct lookup *lookup;   /* what the request waits for, or NULL */
-	struct connection *next; /* who waits for the same lookup */
+	struct lookup *lookup;   /* that the request waits for, or NULL */
+	struct connection *next; /* that waits for the same lookup */
 	unsigned held;           /* by the handle and by a job in the thread pool */
 	bool busy, answered;
 	uint64_t began;
@@ -37,14 +37,14 @@ struct connection {
 	char in[512], out[256];
 };
 
-/* A question to the database, shared by all who want to know. */
+/* A question to the database, shared by all who ask it. */
 struct lookup {
 	uv_timer_t timer; /* stands for the database's answer */
 	struct worker *worker;
 	struct lookup *next;
 	struct connection *waiters;
 	unsigned user;
-	bool abandoned; /* somebody who waited has left */
+	bool abandoned; /* one of those who waited has left */
 	thrum_task task;
 };
 
@@ -122,8 +122,8 @@ static void database_serve(struct worker *worker)
 	struct lookup *lookup = worker->lookups;
 	unsigned ms;
 
-	/* --hang: the planted bug. A lookup that somebody walked away from is passed over, as if
-	 * nobody wanted it any more; but others may be waiting for it too. */
+	/* --hang: the planted bug. A lookup that one client walked away from is passed over, as if
+	 * nobody wanted it any more. But others may still wait for it. */
 	while (lookup && options.hang && lookup->abandoned)
 		lookup = lookup->next;
 	if (!lookup || worker->served)
@@ -202,7 +202,8 @@ static void connection_look_up(struct connection *connection, unsigned user)
 	database_serve(worker);
 }
 
-/* The client has hung up: its request waits no longer, and when no other does, the lookup goes. */
+/* Handles a client that has hung up: its request waits no longer. A lookup that no other request
+ * waits for is dropped. */
 static void connection_abandon(struct connection *connection)
 {
 	struct lookup *lookup = connection->lookup;
@@ -275,7 +276,7 @@ static void connection_report(struct connection *connection, unsigned number)
 	connection->work.data = connection;
 	connection->held++;
 	thrum_task_wait(connection->request, connection->job);
-	/* Fails only without a callback. */
+	/* This fails only without a callback. */
 	uv_queue_work(&connection->worker->loop, &connection->work, report_compute,
 		report_computed);
 }
@@ -316,7 +317,7 @@ static void request_route(struct connection *connection, const char *path)
 		respond(connection, 404, "not found");
 }
 
-/* Takes the next request out of the buffer, if all of it is there. */
+/* Takes the next request out of the buffer, if it is complete. */
 static void connection_serve(struct connection *connection)
 {
 	char path[33], id[17];
@@ -352,7 +353,7 @@ static void connection_buffer(uv_handle_t *handle, size_t size, uv_buf_t *buffer
 	struct connection *connection = handle->data;
 
 	(void)size;
-	/* Without room left libuv reports an error, and the connection is closed. */
+	/* If no room is left, libuv reports an error, and the connection is closed. */
 	*buffer = uv_buf_init(connection->in + connection->used,
 		(unsigned)(sizeof connection->in - 1 - connection->used));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the example share: its options, a thread's loop, and who calls whom. */
+/* Shared by the parts of the example: its options, a thread's loop, and the functions that parts
+ * call in each other. */
 #ifndef SERVER_H
 #define SERVER_H
 
@@ -18,7 +19,7 @@ extern struct options options;
 
 extern struct thrum_counter *connections_open, *requests_served, *bytes_sent, *latency_us;
 
-/* One loop, its server and its clients: all that a thread owns. */
+/* A loop, its server and its clients: all that one thread owns. */
 struct worker {
 	unsigned number;
 	uv_thread_t thread;
@@ -32,16 +33,16 @@ struct worker {
 	struct lookup *served;      /* the one that has the database */
 	struct client *clients;
 	unsigned clients_left;
-	unsigned long answered; /* requests */
+	unsigned long answered; /* number of requests */
 	bool asleep, draining;
 	thrum_task database, all_done;
 };
 
-/* main.c: to be called first by every callback that libuv may make while the loop polls. */
+/* main.c: each callback that libuv may make while the loop polls calls this first. */
 void worker_awake(struct worker *worker);
 /* main.c: the last client is done. */
 void worker_finish(struct worker *worker);
-/* Ends the program with a message when status, of a call that has to work, is an error. */
+/* Ends the program with a message if `status`, of a call that has to work, is an error. */
 void must(int status, const char *what);
 
 /* server.c: listens on a free port of the loopback interface. */

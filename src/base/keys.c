@@ -5,58 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 64
+#include "base/array.h"
+#include "base/hash.h"
 
-/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/) from a start that differs from run to run, so
- * that no trace can be made whose keys all meet in one cell. */
+#define CELLS_MIN 128
+
 static uint64_t hash_of(const struct thrum__base_keys *keys, uint64_t number, const char *text,
 	size_t size)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ keys->seed;
-
-	hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash ^ hash >> 32;
+	return thrum__base_hash_text(thrum__base_hash_number(keys->seed, number), text, size);
 }
 
 static uint32_t *cell_of(const struct thrum__base_keys *keys, uint64_t hash)
 {
-	return &keys->cells[hash & ((uint64_t)keys->room * 2 - 1)];
+	return &keys->cells[hash & (keys->cell_count - 1)];
 }
 
 static uint32_t *next_cell(const struct thrum__base_keys *keys, uint32_t *cell)
 {
-	return cell + 1 == keys->cells + (size_t)keys->room * 2 ? keys->cells : cell + 1;
+	return cell + 1 == keys->cells + keys->cell_count ? keys->cells : cell + 1;
 }
 
-void *thrum__base_grow(void *array, uint32_t *room, size_t each)
+/* Makes room for one more key. */
+static int make_room(struct thrum__base_keys *keys)
 {
-	size_t grown = *room > 0 ? (size_t)*room * 2 : ROOM_MIN;
-
-	if (grown > SIZE_MAX / 2 / each || grown > UINT32_MAX / 2)
-		return NULL;
-	array = realloc(array, grown * each);
-	if (array)
-		*room = (uint32_t)grown;
-	return array;
-}
-
-static int grow(struct thrum__base_keys *keys)
-{
-	uint32_t room = keys->room;
-	struct thrum__base_key *grown = thrum__base_grow(keys->keys, &room, sizeof(*grown));
+	struct thrum__base_key *grown = thrum__base_grow(keys->keys, &keys->room,
+		keys->count + UINT64_C(1), sizeof *grown);
+	uint64_t cell_count = keys->cell_count > 0 ? (uint64_t)keys->cell_count * 2 : CELLS_MIN;
 	uint32_t *cells;
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
 	keys->keys = grown;
-	cells = calloc((size_t)room * 2, sizeof(*cells));
+	if (keys->count < keys->cell_count / 2)
+		return 0;
+	cells = cell_count <= UINT32_MAX ? calloc((size_t)cell_count, sizeof *cells) : NULL;
 	if (!cells)
 		return -THRUM_E_MEMORY;
 	free(keys->cells);
 	keys->cells = cells;
-	keys->room = room;
+	keys->cell_count = (uint32_t)cell_count;
 	for (uint32_t i = 0; i < keys->count; i++) {
 		uint32_t *cell = cell_of(keys, grown[i].hash);
 
@@ -64,27 +52,6 @@ static int grow(struct thrum__base_keys *keys)
 			cell = next_cell(keys, cell);
 		*cell = i + 1;
 	}
-	return 0;
-}
-
-static int add_text(struct thrum__base_keys *keys, const char *text, size_t size)
-{
-	if (size > keys->text_room - keys->text_size) {
-		size_t room = keys->text_room;
-		char *grown;
-
-		if (size > SIZE_MAX / 2 - room)
-			return -THRUM_E_MEMORY;
-		room = room * 2 + size + ROOM_MIN;
-		grown = room > keys->text_room ? realloc(keys->text, room) : NULL;
-		if (!grown)
-			return -THRUM_E_MEMORY;
-		keys->text = grown;
-		keys->text_room = room;
-	}
-	if (size > 0)
-		memcpy(keys->text + keys->text_size, text, size);
-	keys->text_size += size;
 	return 0;
 }
 
@@ -98,7 +65,7 @@ static uint32_t *seek(const struct thrum__base_keys *keys, uint64_t hash, uint64
 		const struct thrum__base_key *key = &keys->keys[*cell - 1];
 
 		if (key->hash == hash && key->number == number && key->size == size &&
-			(size == 0 || memcmp(keys->text + key->text, text, size) == 0))
+			(size == 0 || memcmp(keys->text.bytes + key->text, text, size) == 0))
 			break;
 	}
 	return cell;
@@ -116,13 +83,15 @@ uint32_t thrum__base_keys_find(const struct thrum__base_keys *keys, uint64_t num
 int thrum__base_keys_add(struct thrum__base_keys *keys, uint64_t number, const char *text,
 	size_t size, uint32_t *index)
 {
-	size_t at = keys->text_size;
+	size_t at = keys->text.size;
 	uint64_t hash;
 	uint32_t *cell;
 
-	if (keys->count == 0)
-		keys->seed = (uint64_t)(uintptr_t)keys << 17;
-	if (keys->count == keys->room && grow(keys) < 0)
+	if (keys->count == 0) {
+		keys->seed = (uintptr_t)keys;
+		keys->text.grows = true;
+	}
+	if (make_room(keys) < 0)
 		return -THRUM_E_MEMORY;
 	hash = hash_of(keys, number, text, size);
 	cell = seek(keys, hash, number, text, size);
@@ -130,8 +99,11 @@ int thrum__base_keys_add(struct thrum__base_keys *keys, uint64_t number, const c
 		*index = *cell - 1;
 		return 0;
 	}
-	if (add_text(keys, text, size) < 0)
+	thrum__base_text_bytes(&keys->text, text, size);
+	if (keys->text.failed) {
+		keys->text.failed = false;
 		return -THRUM_E_MEMORY;
+	}
 	keys->keys[keys->count] = (struct thrum__base_key){hash, number, at, size};
 	*index = keys->count++;
 	*cell = keys->count;
@@ -141,13 +113,13 @@ int thrum__base_keys_add(struct thrum__base_keys *keys, uint64_t number, const c
 const char *thrum__base_keys_text(const struct thrum__base_keys *keys, uint32_t index, size_t *size)
 {
 	*size = keys->keys[index].size;
-	return *size > 0 ? keys->text + keys->keys[index].text : "";
+	return *size > 0 ? keys->text.bytes + keys->keys[index].text : "";
 }
 
 void thrum__base_keys_free(struct thrum__base_keys *keys)
 {
 	free(keys->keys);
 	free(keys->cells);
-	free(keys->text);
+	thrum__base_text_free(&keys->text);
 	*keys = (struct thrum__base_keys){0};
 }

@@ -1,76 +1,197 @@
 /* SPDX-License-Identifier: ISC */
-/* A merge sort, bottom-up: short stretches by insertion, then merged to and fro. */
 #include "base/sort.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define SHORT 12
+/* The functions below are compiled once for each size of element, so that copying one is a few
+ * instructions. */
+#define INLINE static inline __attribute__((always_inline))
 
+#define SHORT 12 /* elements that are sorted by insertion before any merging */
+#define DIGIT 11 /* bits of a radix sort's digit */
+#define DIGIT_MASK ((1u << DIGIT) - 1)
+#define DIGITS_FROM 1024 /* fewer elements aren't worth counting digits */
+
+/* Elements of `size` bytes that begin with their key. */
 struct order {
-	int (*compare)(const void *context, uint32_t a, uint32_t b);
+	size_t size;
+	int (*compare)(const void *context, uint32_t a, uint32_t b); /* or NULL */
 	const void *context;
 };
 
-static bool is_after(const struct order *order, const struct thrum__base_sort_item *a,
-	const struct thrum__base_sort_item *b)
+INLINE int64_t key_at(const struct order *order, const char *array, size_t i)
 {
-	if (a->key != b->key)
-		return a->key > b->key;
-	return order->compare && order->compare(order->context, a->item, b->item) > 0;
+	int64_t key;
+
+	memcpy(&key, array + i * order->size, sizeof key);
+	return key;
 }
 
-static void insert(const struct order *order, struct thrum__base_sort_item *items, size_t count)
+/* The key as an unsigned number of the same order. */
+INLINE uint64_t digits_at(const struct order *order, const char *array, size_t i)
 {
+	return (uint64_t)key_at(order, array, i) ^ UINT64_C(1) << 63;
+}
+
+INLINE void copy(const struct order *order, char *to, size_t i, const char *from, size_t j)
+{
+	memcpy(to + i * order->size, from + j * order->size, order->size);
+}
+
+INLINE bool is_after(const struct order *order, const char *a, size_t i, const char *b, size_t j)
+{
+	int64_t left = key_at(order, a, i), right = key_at(order, b, j);
+	uint32_t first, second;
+
+	if (left != right || !order->compare)
+		return left > right;
+	memcpy(&first, a + i * order->size + offsetof(struct thrum__base_sort_item, item),
+		sizeof first);
+	memcpy(&second, b + j * order->size + offsetof(struct thrum__base_sort_item, item),
+		sizeof second);
+	return order->compare(order->context, first, second) > 0;
+}
+
+/* ---- Merging -------------------------------------------------------------------------------- */
+
+INLINE void insert_each(const struct order *order, char *array, size_t count)
+{
+	char element[sizeof(struct thrum__base_span)];
+
 	for (size_t i = 1; i < count; i++) {
-		struct thrum__base_sort_item item = items[i];
 		size_t j = i;
 
-		for (; j > 0 && is_after(order, &items[j - 1], &item); j--)
-			items[j] = items[j - 1];
-		items[j] = item;
+		copy(order, element, 0, array, i);
+		for (; j > 0 && is_after(order, array, j - 1, element, 0); j--)
+			copy(order, array, j, array, j - 1);
+		copy(order, array, j, element, 0);
 	}
 }
 
-/* Of from[0 … middle - 1] and from[middle … count - 1], each in order. */
-static void merge(const struct order *order, const struct thrum__base_sort_item *from,
-	size_t middle, size_t count, struct thrum__base_sort_item *to)
+/* The end of the ascending run that begins at `at`. */
+INLINE size_t run_end(const struct order *order, const char *array, size_t at, size_t count)
 {
-	size_t a = 0, b = middle;
+	if (at >= count)
+		return count;
+	for (at++; at < count && !is_after(order, array, at - 1, array, at); at++)
+		;
+	return at;
+}
 
-	if (middle >= count || !is_after(order, &from[middle - 1], &from[middle])) {
-		memcpy(to, from, count * sizeof(*to));
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		bool first = a < middle && (b == count || !is_after(order, &from[a], &from[b]));
+/* Merges from[at … middle - 1] and from[middle … end - 1], each in order. */
+INLINE void merge_runs(const struct order *order, const char *from, size_t at, size_t middle,
+	size_t end, char *to)
+{
+	size_t a = at, b = middle, i = at;
 
-		to[i] = from[first ? a++ : b++];
+	while (a < middle && b < end) {
+		if (is_after(order, from, a, from, b))
+			copy(order, to, i++, from, b++);
+		else
+			copy(order, to, i++, from, a++);
 	}
+	memcpy(to + i * order->size, from + a * order->size, (middle - a) * order->size);
+	i += middle - a;
+	memcpy(to + i * order->size, from + b * order->size, (end - b) * order->size);
+}
+
+/* Merges runs by twos until there is only one. Where runs are short, insertion makes them longer
+ * first. */
+INLINE void sort_by_merging(const struct order *order, char *array, char *room, size_t count,
+	size_t runs)
+{
+	char *from = array, *to = room;
+
+	if (runs > count / SHORT)
+		for (size_t i = 0; i < count; i += SHORT)
+			insert_each(order, array + i * order->size,
+				count - i < SHORT ? count - i : SHORT);
+	while (run_end(order, from, 0, count) < count) {
+		for (size_t at = 0; at < count;) {
+			size_t middle = run_end(order, from, at, count);
+			size_t end = run_end(order, from, middle, count);
+
+			merge_runs(order, from, at, middle, end, to);
+			at = end;
+		}
+		char *swap = from;
+
+		from = to;
+		to = swap;
+	}
+	if (from != array)
+		memcpy(array, from, count * order->size);
+}
+
+/* ---- Digits --------------------------------------------------------------------------------- */
+
+/* Deals out by one digit after the other, the lowest first. `differing` has the bits in which keys
+ * differ: digits in which all agree are skipped. */
+INLINE void sort_by_digits(const struct order *order, char *array, char *room, size_t count,
+	uint64_t differing)
+{
+	char *from = array, *to = room;
+
+	for (unsigned shift = 0; shift < 64; shift += DIGIT) {
+		size_t at[1 << DIGIT] = {0}, sum = 0;
+
+		if ((differing >> shift & DIGIT_MASK) == 0)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			at[digits_at(order, from, i) >> shift & DIGIT_MASK]++;
+		for (unsigned digit = 0; digit <= DIGIT_MASK; digit++) {
+			size_t here = at[digit];
+
+			at[digit] = sum;
+			sum += here;
+		}
+		for (size_t i = 0; i < count; i++)
+			copy(order, to, at[digits_at(order, from, i) >> shift & DIGIT_MASK]++, from,
+				i);
+		char *swap = from;
+
+		from = to;
+		to = swap;
+	}
+	if (from != array)
+		memcpy(array, from, count * order->size);
+}
+
+/* ---- Both ----------------------------------------------------------------------------------- */
+
+INLINE void sort(const struct order *order, char *array, char *room, size_t count)
+{
+	uint64_t differing = 0;
+	size_t runs = 1;
+	unsigned digits = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		differing |= digits_at(order, array, i) ^ digits_at(order, array, i - 1);
+		runs += is_after(order, array, i - 1, array, i);
+	}
+	for (unsigned shift = 0; shift < 64; shift += DIGIT)
+		digits += (differing >> shift & DIGIT_MASK) != 0;
+	/* Each goes over the whole array: for each digit, or each time that the runs are halved. */
+	if (count < DIGITS_FROM || order->compare || runs >> digits == 0)
+		sort_by_merging(order, array, room, count, runs);
+	else
+		sort_by_digits(order, array, room, count, differing);
 }
 
 void thrum__base_sort(struct thrum__base_sort_item *items, struct thrum__base_sort_item *room,
 	size_t count, int (*compare)(const void *context, uint32_t a, uint32_t b),
 	const void *context)
 {
-	const struct order order = {compare, context};
-	struct thrum__base_sort_item *from = items, *to = room, *swap;
+	const struct order order = {sizeof *items, compare, context};
 
-	for (size_t i = 0; i < count; i += SHORT)
-		insert(&order, items + i, count - i < SHORT ? count - i : SHORT);
-	/* No width * 2: of a size_t of 32 bits it could overflow. */
-	for (size_t width = SHORT; width<count; width = width> count / 2 ? count : width * 2) {
-		for (size_t i = 0; i < count;) {
-			size_t left = count - i;
-			size_t both = left / 2 < width ? left : width * 2;
+	sort(&order, (char *)items, (char *)room, count);
+}
 
-			merge(&order, from + i, width < both ? width : both, both, to + i);
-			i += both;
-		}
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != items)
-		memcpy(items, from, count * sizeof(*items));
+void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_span *room,
+	size_t count)
+{
+	const struct order order = {sizeof *spans, NULL, NULL};
+
+	sort(&order, (char *)spans, (char *)room, count);
 }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorting of much: libc's qsort is quadratic at worst in some libcs, and slow in others. */
+/*
+ * Sorts large arrays by a 64-bit key. libc's qsort is quadratic at worst in some libcs and slow in
+ * others.
+ *
+ * One algorithm serves two kinds of item: a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes
+ * linear time when the array is sorted already; or, where that takes fewer rounds and nothing but
+ * the key counts, a radix sort. Never more than O(n log n). Both keep the order of equal items.
+ */
 #ifndef BASE_SORT_H
 #define BASE_SORT_H
 
@@ -12,12 +19,21 @@ struct thrum__base_sort_item {
 };
 
 /*
- * Sorts by key, the least first; what has the same key stays in its order, or is ordered by
- * `compare` (NULL: none) as qsort's. `room` is as large as `items`. A merge sort: O(n log n)
- * always, O(n) of what is in order.
+ * Sorts by key, the least first. Items of the same key keep their order, or are ordered by
+ * `compare` (NULL: none), whose result is as qsort's. `room` has room for `count` items.
  */
 void thrum__base_sort(struct thrum__base_sort_item *items, struct thrum__base_sort_item *room,
 	size_t count, int (*compare)(const void *context, uint32_t a, uint32_t b),
 	const void *context);
+
+/* A stretch of time, and the item that it belongs to. */
+struct thrum__base_span {
+	int64_t start, end;
+	uint32_t item;
+};
+
+/* Sorts by start. Spans of the same start keep their order. `room` has room for `count` spans. */
+void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_span *room,
+	size_t count);
 
 #endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What a picture shows of a text that anybody may have written. */
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/utf8.h"
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-#define ELLIPSIS "\xe2\x80\xa6"
+#include <stdbool.h>
+#include <string.h>
 
 size_t thrum__base_utf8_decode(const char *text, size_t size, uint32_t *character)
 {
@@ -32,9 +28,16 @@ size_t thrum__base_utf8_decode(const char *text, size_t size, uint32_t *characte
 	return length;
 }
 
+size_t thrum__base_utf8_floor(const char *text, size_t size)
+{
+	while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
+		size--;
+	return size;
+}
+
 /*
- * What is no text: controls; what reorders, joins, hides or annotates other characters (Unicode 15,
- * general categories Cc, Cf, Zl, Zp, and the fillers, which look like nothing); non-characters.
+ * Hidden are controls; characters that reorder, join, hide or annotate others (Unicode 15, general
+ * categories Cc, Cf, Zl, Zp); the fillers, which look like nothing; and non-characters.
  */
 static bool is_shown(uint32_t c)
 {
@@ -62,19 +65,45 @@ size_t thrum__base_utf8_clean(const char *text, size_t size, char *to, size_t ro
 		uint32_t c;
 		size_t length = thrum__base_utf8_decode(text + at, size - at, &c);
 		bool ok = length > 0 && is_shown(c);
-		size_t shown = ok ? length : sizeof REPLACEMENT - 1;
+		size_t shown = ok ? length : sizeof THRUM__REPLACEMENT - 1;
 
-		if (used + sizeof ELLIPSIS - 1 <= room)
+		if (used + sizeof THRUM__ELLIPSIS - 1 <= room)
 			fits = used;
 		if (used + shown > room) {
-			if (room < sizeof ELLIPSIS - 1)
+			if (room < sizeof THRUM__ELLIPSIS - 1)
 				return 0;
-			memcpy(to + fits, ELLIPSIS, sizeof ELLIPSIS - 1);
-			return fits + sizeof ELLIPSIS - 1;
+			memcpy(to + fits, THRUM__ELLIPSIS, sizeof THRUM__ELLIPSIS - 1);
+			return fits + sizeof THRUM__ELLIPSIS - 1;
 		}
-		memcpy(to + used, ok ? text + at : REPLACEMENT, shown);
+		memcpy(to + used, ok ? text + at : THRUM__REPLACEMENT, shown);
 		used += shown;
 		at += length > 0 ? length : 1;
 	}
 	return used;
+}
+
+unsigned thrum__base_utf8_columns(uint32_t character)
+{
+	static const struct {
+		uint32_t first, last;
+		uint8_t columns;
+	} other[] = {
+#define X(first, last, columns) {first, last, columns},
+#include "base/utf8_columns.def"
+#undef X
+	};
+	size_t low = 0, high = sizeof other / sizeof *other;
+
+	/* The first range that doesn't end before the character. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (other[middle].last < character)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < sizeof other / sizeof *other && other[low].first <= character)
+		return other[low].columns;
+	return 1;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "draw/list.h"
 
@@ -75,23 +76,15 @@ static bool same_style(const struct thrum__draw_style *a, const struct thrum__dr
 		a->width == b->width;
 }
 
-/* Doubles a table until `wanted` elements fit. */
-static bool grow(void *table, uint32_t *room, uint64_t wanted, size_t size)
+static bool make_room(void *table, uint32_t *room, uint64_t wanted, size_t size)
 {
-	uint64_t more = *room ? *room : 16;
-	void *bigger;
+	void *array;
 
-	while (more < wanted)
-		more *= 2;
-	if (more > UINT32_MAX || more > SIZE_MAX / 2 / size)
-		return false;
-	memcpy(&bigger, table, sizeof bigger);
-	bigger = realloc(bigger, (size_t)more * size);
-	if (!bigger)
-		return false;
-	memcpy(table, &bigger, sizeof bigger);
-	*room = (uint32_t)more;
-	return true;
+	memcpy(&array, table, sizeof array);
+	array = thrum__base_grow(array, room, wanted, size);
+	if (array)
+		memcpy(table, &array, sizeof array);
+	return array != NULL;
 }
 
 /* The batch of a style. There are few styles, and mostly it is the last one again. */
@@ -109,7 +102,7 @@ static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
 		}
 	}
 	if (list->batch_count == before) {
-		if (!grow(&list->batches, &list->batch_room, (uint64_t)before + 1,
+		if (!make_room(&list->batches, &list->batch_room, (uint64_t)before + 1,
 			    sizeof *list->batches))
 			return NULL;
 		memset(&list->batches[before], 0,
@@ -136,7 +129,7 @@ static void *add(struct thrum__draw_list *list, const struct thrum__draw_style *
 		batch->style = *style;
 	}
 	if (batch->room - batch->count < count &&
-		!grow(&batch->items, &batch->room, (uint64_t)batch->count + count, size)) {
+		!make_room(&batch->items, &batch->room, (uint64_t)batch->count + count, size)) {
 		list->failed = true;
 		return NULL;
 	}
@@ -419,7 +412,8 @@ void thrum__draw_text(struct thrum__draw_list *list, int z, int colour, int font
 	if (size == 0 || !isfinite(x) || !is_seen(list, x, y - height, list->width, y + height))
 		return;
 	if (list->text_room - list->text_size < TEXT_MAX &&
-		!grow(&list->text, &list->text_room, (uint64_t)list->text_size + TEXT_MAX, 1)) {
+		!make_room(&list->text, &list->text_room, (uint64_t)list->text_size + TEXT_MAX,
+			1)) {
 		list->failed = true;
 		return;
 	}

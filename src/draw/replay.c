@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "draw/canvas.h"
 #include "draw/replay.h"
@@ -42,11 +43,8 @@ struct thrum__draw_text_cache_private {
 static unsigned hash_key(const void *any)
 {
 	const struct key *key = any;
-	unsigned hash = 2166136261u ^ (unsigned)key->font; /* FNV-1a */
 
-	for (size_t i = 0; i < key->size; i++)
-		hash = (hash ^ (unsigned char)key->text[i]) * 16777619u;
-	return hash;
+	return (unsigned)thrum__base_hash_text((uint64_t)key->font, key->text, key->size);
 }
 
 static gboolean is_same_key(const void *a, const void *b)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/table.h"
 
 /* Text is counted also where there is no more room for it. */
@@ -38,33 +39,16 @@ static void put_number(struct text *text, uint64_t number)
 	put_bytes(text, digits + at, sizeof digits - at);
 }
 
-/* How long the UTF-8 character is that begins here (RFC 3629, section 4); 0: there is none. */
-static size_t character_length(const uint8_t *at, size_t left)
-{
-	if (at[0] < 0x80)
-		return 1;
-	size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-	if (at[0] < 0xc2 || at[0] > 0xf4 || length > left)
-		return 0;
-	uint8_t low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
-	uint8_t high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-	if (at[1] < low || at[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return length;
-}
-
 /* The inside of a TSDL string; what is not UTF-8 becomes U+FFFD. */
 static void put_escaped(struct text *text, const char *string, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)string, *end = at + size;
 	while (at < end) {
-		size_t length = character_length(at, (size_t)(end - at));
+		uint32_t character;
+		size_t length = thrum__base_utf8_decode((const char *)at, (size_t)(end - at),
+			&character);
 		if (length == 0) {
-			put(text, "\357\277\275");
+			put(text, THRUM__REPLACEMENT);
 			length = 1;
 		} else if (*at == '"' || *at == '\\') {
 			put_bytes(text, (char[]){'\\', (char)*at}, 2);

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/parts.h"
 
 #define ROOM_MIN 64
 
 static size_t place(const struct thrum__model_ids *ids, uint64_t key)
 {
-	return (size_t)thrum__model_mix((uintptr_t)ids, key) & (ids->room - 1);
+	return (size_t)thrum__base_hash_number((uintptr_t)ids, key) & (ids->room - 1);
 }
 
 /* The slot of a page, or the empty one where it belongs. */

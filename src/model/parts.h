@@ -5,17 +5,6 @@
 
 #include "model/model.h"
 
-/*
- * Hashes start from the address of what they serve: whoever makes a trace doesn't know it, so he
- * can't choose what collides. No result depends on a hash's order.
- */
-static inline uint64_t thrum__model_mix(uint64_t seed, uint64_t value)
-{
-	value = (value ^ seed) * UINT64_C(0x9e3779b97f4a7c15);
-	value = (value ^ value >> 32 ^ seed) * UINT64_C(0xd6e8feb86659fd93);
-	return value ^ value >> 32;
-}
-
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 /* Makes room for row `count`, where a block begins. Returns 0 or -THRUM_E_MEMORY. */

@@ -3,25 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/parts.h"
 
 int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
 {
 	if (count <= *room)
 		return 0;
-	uint64_t wanted = *room < 8 ? 8 : (uint64_t)*room * 2;
-
-	if (wanted < count)
-		wanted = count;
-	if (wanted > UINT32_MAX || wanted > SIZE_MAX / size)
-		return -THRUM_E_MEMORY;
-	char *grown = realloc(*array, (size_t)wanted * size);
+	void *grown = thrum__base_grow_zeroed(*array, room, count, size);
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
-	memset(grown + *room * size, 0, ((size_t)wanted - *room) * size);
 	*array = grown;
-	*room = (uint32_t)wanted;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "model/parts.h"
 
 #define CHUNK ((size_t)64 << 10)
@@ -37,40 +38,9 @@ void thrum__model_strings_finish(struct thrum__model_strings *s)
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
-static uint64_t load64(const char *from)
-{
-	uint64_t word;
-
-	memcpy(&word, from, sizeof word);
-	return word;
-}
-
-static uint32_t load32(const char *from)
-{
-	uint32_t word;
-
-	memcpy(&word, from, sizeof word);
-	return word;
-}
-
-/* Words from the front, and one that ends where the text does: none is read byte by byte. */
 static uint32_t hash_of(const struct thrum__model_strings *s, const char *text, size_t size)
 {
-	uint64_t hash = (uintptr_t)s ^ (uint64_t)size << 32, last = 0;
-
-	if (size >= 8) {
-		for (size_t i = 0; i + 8 < size; i += 8) {
-			hash = (hash ^ load64(text + i)) * UINT64_C(0x9e3779b97f4a7c15);
-			hash ^= hash >> 32;
-		}
-		last = load64(text + size - 8);
-	} else if (size >= 4) {
-		last = load32(text) | (uint64_t)load32(text + size - 4) << 32;
-	} else if (size > 0) {
-		last = (uint64_t)(uint8_t)text[0] << 16 | (uint64_t)(uint8_t)text[size / 2] << 8 |
-			(uint8_t)text[size - 1];
-	}
-	return (uint32_t)thrum__model_mix(hash, last);
+	return (uint32_t)thrum__base_hash_text((uintptr_t)s, text, size);
 }
 
 /* A copy with a NUL behind it, or NULL. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Callbacks: what is done when a promise ends, at once or later. */
+/* Callbacks: attaching them to promises, and running them at once or later. */
 #include "promise/core.h"
 
-/* Whether a callback has something to do when its source ends like this. */
-static bool applies(enum action action, const struct thrum_promise *source)
+/* Tells whether a callback runs for a source that has ended like this one. */
+static bool callback_applies(enum action action, const struct thrum_promise *source)
 {
 	switch (action) {
 	case BIND:
@@ -22,18 +22,20 @@ static bool has_result(enum action action)
 	return action <= LAST_WITH_SOURCE;
 }
 
-static void destroy(const struct closure *closure)
+static void destroy_closure(const struct closure *closure)
 {
 	if (closure->destroy)
 		closure->destroy(closure->data);
 }
 
-/* Runs the callback; what it gives, where it gives something. `handle` is the source, or what
- * became it. */
-static struct thrum_promise *call(struct thrum_loop *loop, enum action action,
-	const struct closure *closure, struct thrum_promise *handle)
+/* Runs the callback. Returns the promise that it returned, or a resolved one for the value of a
+ * map; for callbacks without a result it returns any promise. `handle` is the source, or a promise
+ * that became it. */
+static struct thrum_promise *call_callback(struct thrum_loop *loop, enum action action,
+	const struct closure *closure, struct thrum_promise *handle,
+	const struct thrum_promise *source)
 {
-	struct thrum_promise *source = thrum__find(handle), *given = loop->given, *result = NULL;
+	struct thrum_promise *given = loop->given, *result = NULL;
 	void *value = source->state == RESOLVED ? source->value.data : NULL;
 	const struct thrum_failure *failure = source->state == FAILED ? &source->failure->shown
 								      : NULL;
@@ -65,156 +67,159 @@ static struct thrum_promise *call(struct thrum_loop *loop, enum action action,
 	default: assert(!"no callback"); break;
 	}
 	loop->given = given;
-	destroy(closure);
+	destroy_closure(closure);
 	return result ? result : thrum__promise_no_memory(loop);
 }
 
-/* ---- Later ----------------------------------------------------------------------------------- */
+/* ---- Running a callback ---------------------------------------------------------------------- */
 
-/* The cleanup has begun: waits for it, then ends as `source`, which is consumed. */
-static void restore_after(struct thrum_promise *waiter, struct thrum_promise *cleanup,
+/* Waits for the cleanup, which has begun, and then ends the waiter as `source` did. Consumes
+ * `cleanup` and `source`. */
+static void restore_after_cleanup(struct thrum_promise *waiter, struct thrum_promise *cleanup,
 	struct thrum_promise *source)
 {
-	struct thrum_promise *root = thrum__find(cleanup);
+	struct thrum_promise *root = thrum__promise_root(cleanup);
 
 	if (root->state == PENDING) {
 		waiter->action = RESTORE;
 		waiter->closure = (struct closure){{NULL}, {NULL}, source, NULL};
 		thrum_task_wait(waiter->task, root->task);
-		thrum__attach(root, waiter);
+		thrum__promise_attach(root, waiter);
 	} else {
-		thrum__settle_as(waiter, root->state == FAILED ? cleanup : source);
-		thrum__unref(source);
+		thrum__promise_settle_as(waiter, root->state == FAILED ? cleanup : source);
+		thrum__promise_unref(source);
 	}
-	thrum__unref(cleanup);
+	thrum__promise_unref(cleanup);
 }
 
-/* One that ignores what nobody else waits for: its end is its source's. */
-static void ignore(struct thrum_promise *waiter, const struct thrum_promise *source)
+/* Ends the task of an ignore_result or async whose source has ended, and reports a failure. */
+static void end_ignored(struct thrum_promise *waiter, const struct thrum_promise *source)
 {
 	struct thrum_loop *loop = waiter->loop;
 
 	if (source->state == FAILED) {
 		thrum_task_fail(waiter->task, source->failure->shown.message);
-		thrum__unhandled(loop, &source->failure->shown);
+		thrum__promise_report_unhandled(loop, &source->failure->shown);
 	} else {
 		thrum_task_resolve(waiter->task);
 	}
-	thrum__unref(waiter);
+	thrum__promise_unref(waiter);
 }
 
-/* Begins what async is for, in the waiter's task. */
-static void begin(struct thrum_promise *waiter, const struct closure *closure)
+/* Calls the callback of an async while its task runs. */
+static void begin_async(struct thrum_promise *waiter, const struct closure *closure)
 {
 	struct thrum_loop *loop = waiter->loop;
-	struct thrum_promise *result = call(loop, ASYNC, closure, &loop->nothing);
-	struct thrum_promise *root = thrum__find(result);
+	struct thrum_promise *result = call_callback(loop, ASYNC, closure, &loop->nothing,
+		&loop->nothing);
+	struct thrum_promise *root = thrum__promise_root(result);
 
 	waiter->action = IGNORE;
 	if (root->state == PENDING) {
 		thrum_task_wait(waiter->task, root->task);
-		thrum__attach(root, waiter);
+		thrum__promise_attach(root, waiter);
 	} else {
-		ignore(waiter, root);
+		end_ignored(waiter, root);
 	}
-	thrum__unref(result);
+	thrum__promise_unref(result);
 }
 
-void thrum__run(struct thrum_promise *waiter, struct thrum_promise *handle)
+void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle)
 {
-	struct thrum_promise *source = thrum__find(handle), *result;
+	struct thrum_promise *source = thrum__promise_root(handle), *result;
 	enum action action = (enum action)waiter->action;
-	/* Stays as it is: nothing else changes a waiter that is DONE. */
+	/* Reading it in place is safe: nothing changes a waiter that is DONE. */
 	const struct closure *closure = &waiter->closure;
 	struct thrum_loop *loop = waiter->loop;
 	thrum_task task, before;
 
 	if (action == ENTRY) {
-		thrum__entry_run(waiter, handle);
+		thrum__promise_entry_run(waiter, handle);
 		return;
 	}
 	task = waiter->task;
-	before = thrum__trace_enter(task);
+	before = thrum__promise_trace_enter(task);
 	if (action != ASYNC)
 		thrum_task_read(task, source->task);
 	waiter->action = DONE;
 	if (action == RESTORE) {
 		struct thrum_promise *first = closure->data;
 
-		thrum__settle_as(waiter, source->state == FAILED ? handle : first);
-		thrum__unref(first);
+		thrum__promise_settle_as(waiter, source->state == FAILED ? handle : first);
+		thrum__promise_unref(first);
 	} else if (action == COPY || action == PROTECTED || action == NO_CANCEL) {
-		thrum__settle_as(waiter, handle);
+		thrum__promise_settle_as(waiter, handle);
 	} else if (action == IGNORE) {
-		ignore(waiter, source);
+		end_ignored(waiter, source);
 	} else if (action == ASYNC) {
-		begin(waiter, closure);
-	} else if (!applies(action, source)) {
-		destroy(closure);
+		begin_async(waiter, closure);
+	} else if (!callback_applies(action, source)) {
+		destroy_closure(closure);
 		if (has_result(action)) {
-			thrum__settle_as(waiter, handle);
+			thrum__promise_settle_as(waiter, handle);
 		} else {
-			thrum_task_resolve(task); /* with nothing to do it is done */
-			thrum__unref(waiter);
+			thrum_task_resolve(task); /* there was nothing to do */
+			thrum__promise_unref(waiter);
 		}
 	} else {
-		result = call(loop, action, closure, handle);
+		result = call_callback(loop, action, closure, handle, source);
 		if (action == FINALIZE) {
-			restore_after(waiter, result, thrum__ref(handle));
+			restore_after_cleanup(waiter, result, thrum__promise_ref(handle));
 		} else if (has_result(action)) {
-			thrum__follow(waiter, result);
+			thrum__promise_follow(waiter, result);
 		} else {
 			thrum_task_resolve(task);
-			thrum__unref(result);
-			thrum__unref(waiter);
+			thrum__promise_unref(result);
+			thrum__promise_unref(waiter);
 		}
 	}
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 }
 
-void thrum__drop(struct thrum_promise *waiter)
+void thrum__promise_drop_waiter(struct thrum_promise *waiter)
 {
 	struct closure closure = waiter->closure;
 
-	thrum__detach(waiter);
+	thrum__promise_detach(waiter);
 	switch ((enum action)waiter->action) {
-	case ENTRY: thrum__entry_drop(waiter); return;
+	case ENTRY: thrum__promise_entry_drop(waiter); return;
 	case PROTECTED:
-		/* Can still be cancelled, unless this is the last of it. */
+		/* Its holders can still cancel it, if there are any. */
 		if (waiter->references == 1)
 			waiter->action = DONE;
 		break;
-	case RESTORE: thrum__unref(closure.data); /* fall through */
+	case RESTORE: thrum__promise_unref(closure.data); /* fall through */
 	case COPY:
 	case NO_CANCEL:
 	case IGNORE: waiter->action = DONE; break;
 	default:
 		waiter->action = DONE;
-		destroy(&closure);
+		destroy_closure(&closure);
 		break;
 	}
-	thrum__unref(waiter);
+	thrum__promise_unref(waiter);
 }
 
-/* ---- At once, or later -------------------------------------------------------------------------
- */
+/* ---- Attaching callbacks --------------------------------------------------------------------- */
 
-/* Without memory nothing runs. */
-static struct thrum_promise *refuse(struct thrum_promise *promise, struct closure closure)
+/* Destroys the closure of a callback that will never run. Returns a promise that failed for lack of
+ * memory. */
+static struct thrum_promise *fail_without_memory(struct thrum_promise *promise,
+	struct closure closure)
 {
 	struct thrum_loop *loop = promise->loop;
 
-	destroy(&closure);
-	thrum__unref(promise);
+	destroy_closure(&closure);
+	thrum__promise_unref(promise);
 	return thrum__promise_no_memory(loop);
 }
 
-/* These are inlined, and closures given by value, so that they go from registers to where they
- * stay: a copy that is made of parts that were just stored costs a dozen cycles. */
+/* These functions are inlined and get closures by value, so that a closure goes from registers to
+ * its place. A copy made of parts that were just stored costs a dozen cycles. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* A waiter that isn't anywhere yet, with a reference for where it will be and one for the caller;
- * NULL without memory. */
+/* Returns a waiter that is in no list yet, with one reference for its future list and one for the
+ * caller; NULL without memory. */
 INLINE struct thrum_promise *new_waiter(struct thrum_site *site, const struct thrum_promise *source,
 	enum action action, enum thrum_kind kind, struct closure closure)
 {
@@ -225,46 +230,50 @@ INLINE struct thrum_promise *new_waiter(struct thrum_site *site, const struct th
 	waiter->action = (uint8_t)action;
 	waiter->closure = closure;
 	waiter->references = 2;
-	waiter->task = thrum__trace_create_waiting(site, kind, source->task);
+	waiter->task = thrum__promise_trace_create_waiting(site, kind, source->task);
 	return waiter;
 }
 
-INLINE struct thrum_promise *wait_pending(struct thrum_site *site, struct thrum_promise *promise,
-	struct thrum_promise *source, enum action action, enum thrum_kind kind,
-	struct closure closure)
+INLINE struct thrum_promise *attach_new_waiter(struct thrum_site *site,
+	struct thrum_promise *promise, struct thrum_promise *source, enum action action,
+	enum thrum_kind kind, struct closure closure)
 {
 	struct thrum_promise *waiter = new_waiter(site, source, action, kind, closure);
 
 	if (!waiter)
-		return refuse(promise, closure);
-	thrum__attach(source, waiter);
-	thrum__unref(promise);
+		return fail_without_memory(promise, closure);
+	thrum__promise_attach(source, waiter);
+	thrum__promise_unref(promise);
 	return waiter;
 }
 
-struct thrum_promise *thrum__wait_for(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, enum thrum_kind kind, const struct closure *closure)
+struct thrum_promise *thrum__promise_wait_for(struct thrum_site *site,
+	struct thrum_promise *promise, enum action action, enum thrum_kind kind,
+	const struct closure *closure)
 {
-	return wait_pending(site, promise, thrum__find(promise), action, kind, *closure);
+	return attach_new_waiter(site, promise, thrum__promise_root(promise), action, kind,
+		*closure);
 }
 
-/* For one that has ended, when it's too deep to run at once. */
-static struct thrum_promise *wait_queued(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, enum thrum_kind kind, const struct closure *closure)
+/* Defers a callback whose source has ended while callbacks are nested too deep. */
+static struct thrum_promise *defer_new_waiter(struct thrum_site *site,
+	struct thrum_promise *promise, enum action action, enum thrum_kind kind,
+	const struct closure *closure)
 {
-	struct thrum_promise *waiter = new_waiter(site, thrum__find(promise), action, kind,
+	struct thrum_promise *waiter = new_waiter(site, thrum__promise_root(promise), action, kind,
 		*closure);
 
 	if (!waiter)
-		return refuse(promise, *closure);
-	waiter->flags |= QUEUED;
+		return fail_without_memory(promise, *closure);
+	waiter->flags |= DEFERRED;
 	waiter->waiting.source = promise;
-	thrum__queue_push(promise->loop, waiter);
+	thrum__promise_defer(promise->loop, waiter);
 	return waiter;
 }
 
-/* What a finalize gives whose promise had ended and whose cleanup has begun. */
-static struct thrum_promise *after_cleanup(struct thrum_site *site, struct thrum_promise *promise,
+/* Returns the promise of a finalize whose source had ended before the call and whose cleanup has
+ * begun. */
+static struct thrum_promise *finish_cleanup(struct thrum_site *site, struct thrum_promise *promise,
 	struct thrum_promise *cleanup)
 {
 	enum thrum_promise_state state = thrum_promise_state(cleanup);
@@ -272,54 +281,70 @@ static struct thrum_promise *after_cleanup(struct thrum_site *site, struct thrum
 	struct thrum_promise *waiter;
 
 	if (state == THRUM_PROMISE_PENDING) {
-		waiter = thrum__wait_for(site, cleanup, RESTORE, THRUM_KIND_TRY, &closure);
+		waiter = thrum__promise_wait_for(site, cleanup, RESTORE, THRUM_KIND_TRY, &closure);
 		if (waiter == &promise->loop->no_memory)
-			thrum__unref(promise);
+			thrum__promise_unref(promise);
 		return waiter;
 	}
 	if (state == THRUM_PROMISE_RESOLVED) {
-		thrum__unref(cleanup);
+		thrum__promise_unref(cleanup);
 		return promise;
 	}
-	thrum__unref(promise);
+	thrum__promise_unref(promise);
 	return cleanup;
 }
 
+/* Protects the label of a promise that a callback returned at once. The caller of bind gets this
+ * promise and may label it as if it was made for the call. It keeps the label that it has. One
+ * without a label gets none if somebody else holds it too. */
+static void protect_label(struct thrum_promise *handle)
+{
+	struct thrum_promise *root = thrum__promise_root(handle);
+	/* Beside the caller's reference there may be one of a resolver, of the group itself, or of
+	 * the source's list. */
+	uint32_t others = root->action == REQUEST || root->action == GROUP || root->waiting.source;
+
+	if (root->state != PENDING || !thrum_enabled())
+		return;
+	if (root != handle || root->flags & LABELED || root->action == MERGED ||
+		root->references > 1 + others)
+		root->flags |= KEEPS_LABEL;
+}
+
 static struct thrum_promise *call_now(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, const struct closure *closure)
+	const struct thrum_promise *source, enum action action, const struct closure *closure)
 {
 	struct thrum_loop *loop = promise->loop;
 	struct thrum_promise *result;
-	thrum_task source;
 
-	if (thrum_enabled()) {
-		source = thrum__find(promise)->task;
-		if (source != thrum_task_current())
-			thrum_task_read(thrum_task_current(), source);
-	}
-	thrum__callback_enter(loop);
-	result = call(loop, action, closure, promise);
+	if (thrum_enabled() && source->task != thrum_task_current())
+		thrum_task_read(thrum_task_current(), source->task);
+	thrum__promise_callback_enter(loop);
+	result = call_callback(loop, action, closure, promise, source);
 	if (action == FINALIZE)
-		result = after_cleanup(site, promise, result);
+		result = finish_cleanup(site, promise, result);
 	else
-		thrum__unref(promise);
-	thrum__callback_leave(loop);
+		thrum__promise_unref(promise);
+	if (result->state == PENDING || result->state == BECAME)
+		protect_label(result);
+	thrum__promise_callback_leave(loop);
 	return result;
 }
 
-static struct thrum_promise *has_ended(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, enum thrum_kind kind, struct closure closure)
+static struct thrum_promise *attach_to_ended(struct thrum_site *site, struct thrum_promise *promise,
+	const struct thrum_promise *source, enum action action, enum thrum_kind kind,
+	struct closure closure)
 {
-	if (!applies(action, thrum__find(promise))) {
-		destroy(&closure);
+	if (!callback_applies(action, source)) {
+		destroy_closure(&closure);
 		return promise;
 	}
-	if (thrum__loop_is_deep(promise->loop))
-		return wait_queued(site, promise, action, kind, &closure);
-	return call_now(site, promise, action, &closure);
+	if (thrum__promise_loop_is_deep(promise->loop))
+		return defer_new_waiter(site, promise, action, kind, &closure);
+	return call_now(site, promise, source, action, &closure);
 }
 
-INLINE struct thrum_promise *when_ended(struct thrum_site *site, struct thrum_promise *promise,
+INLINE struct thrum_promise *attach_callback(struct thrum_site *site, struct thrum_promise *promise,
 	enum action action, enum thrum_kind kind, struct closure closure)
 {
 	struct thrum_promise *source;
@@ -329,31 +354,31 @@ INLINE struct thrum_promise *when_ended(struct thrum_site *site, struct thrum_pr
 			closure.destroy(closure.data);
 		return NULL;
 	}
-	thrum__loop_check(promise->loop);
-	source = thrum__find(promise);
+	thrum__promise_loop_check(promise->loop);
+	source = thrum__promise_root(promise);
 	if (source->state == PENDING)
-		return wait_pending(site, promise, source, action, kind, closure);
-	return has_ended(site, promise, action, kind, closure);
+		return attach_new_waiter(site, promise, source, action, kind, closure);
+	return attach_to_ended(site, promise, source, action, kind, closure);
 }
 
 struct thrum_promise *thrum__promise_bind(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_then *then, void *data, thrum_destroy *destroy_data)
 {
-	return when_ended(site, promise, BIND, THRUM_KIND_BIND,
+	return attach_callback(site, promise, BIND, THRUM_KIND_BIND,
 		(struct closure){{.then = then}, {NULL}, data, destroy_data});
 }
 
 struct thrum_promise *thrum__promise_map(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_mapper *mapper, void *data, thrum_destroy *destroy_data)
 {
-	return when_ended(site, promise, MAP, THRUM_KIND_MAP,
+	return attach_callback(site, promise, MAP, THRUM_KIND_MAP,
 		(struct closure){{.mapper = mapper}, {NULL}, data, destroy_data});
 }
 
 struct thrum_promise *thrum__promise_catch(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_handler *handler, void *data, thrum_destroy *destroy_data)
 {
-	return when_ended(site, promise, CATCH, THRUM_KIND_TRY,
+	return attach_callback(site, promise, CATCH, THRUM_KIND_TRY,
 		(struct closure){{.handler = handler}, {NULL}, data, destroy_data});
 }
 
@@ -361,7 +386,7 @@ struct thrum_promise *thrum__promise_try_bind(struct thrum_site *site,
 	struct thrum_promise *promise, thrum_then *then, thrum_handler *handler, void *data,
 	thrum_destroy *destroy_data)
 {
-	return when_ended(site, promise, TRY_BIND, THRUM_KIND_TRY,
+	return attach_callback(site, promise, TRY_BIND, THRUM_KIND_TRY,
 		(struct closure){{.then = then}, {.handler = handler}, data, destroy_data});
 }
 
@@ -369,46 +394,46 @@ struct thrum_promise *thrum__promise_finalize(struct thrum_site *site,
 	struct thrum_promise *promise, thrum_begin *cleanup, void *data,
 	thrum_destroy *destroy_data)
 {
-	return when_ended(site, promise, FINALIZE, THRUM_KIND_TRY,
+	return attach_callback(site, promise, FINALIZE, THRUM_KIND_TRY,
 		(struct closure){{.begin = cleanup}, {NULL}, data, destroy_data});
 }
 
-/* ---- Without a result ------------------------------------------------------------------------ */
+/* ---- Callbacks without a result -------------------------------------------------------------- */
 
-INLINE void watch(struct thrum_site *site, struct thrum_promise *promise, enum action action,
-	enum thrum_kind kind, struct closure closure)
+INLINE void attach_observer(struct thrum_site *site, struct thrum_promise *promise,
+	enum action action, enum thrum_kind kind, struct closure closure)
 {
-	struct thrum_promise *result = when_ended(site, promise, action, kind, closure);
+	struct thrum_promise *result = attach_callback(site, promise, action, kind, closure);
 
 	if (result)
-		thrum__unref(result);
+		thrum__promise_unref(result);
 }
 
 void thrum__promise_on_success(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_on_value *callback, void *data, thrum_destroy *destroy_data)
 {
-	watch(site, promise, ON_SUCCESS, THRUM_KIND_ON_SUCCESS,
+	attach_observer(site, promise, ON_SUCCESS, THRUM_KIND_ON_SUCCESS,
 		(struct closure){{.on_value = callback}, {NULL}, data, destroy_data});
 }
 
 void thrum__promise_on_failure(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_on_failing *callback, void *data, thrum_destroy *destroy_data)
 {
-	watch(site, promise, ON_FAILURE, THRUM_KIND_ON_FAILURE,
+	attach_observer(site, promise, ON_FAILURE, THRUM_KIND_ON_FAILURE,
 		(struct closure){{.on_failing = callback}, {NULL}, data, destroy_data});
 }
 
 void thrum__promise_on_termination(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_on_end *callback, void *data, thrum_destroy *destroy_data)
 {
-	watch(site, promise, ON_TERMINATION, THRUM_KIND_ON_TERMINATION,
+	attach_observer(site, promise, ON_TERMINATION, THRUM_KIND_ON_TERMINATION,
 		(struct closure){{.on_end = callback}, {NULL}, data, destroy_data});
 }
 
 void thrum__promise_on_any(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_on_value *resolved, thrum_on_failing *failed, void *data, thrum_destroy *destroy_data)
 {
-	watch(site, promise, ON_ANY, THRUM_KIND_ON_ANY,
+	attach_observer(site, promise, ON_ANY, THRUM_KIND_ON_ANY,
 		(struct closure){{.on_value = resolved}, {.on_failing = failed}, data,
 			destroy_data});
 }
@@ -416,7 +441,7 @@ void thrum__promise_on_any(struct thrum_site *site, struct thrum_promise *promis
 void thrum__promise_on_cancel(struct thrum_site *site, struct thrum_promise *promise,
 	thrum_on_end *callback, void *data, thrum_destroy *destroy_data)
 {
-	watch(site, promise, ON_CANCEL, THRUM_KIND_ON_FAILURE,
+	attach_observer(site, promise, ON_CANCEL, THRUM_KIND_ON_FAILURE,
 		(struct closure){{.on_end = callback}, {NULL}, data, destroy_data});
 }
 
@@ -426,17 +451,17 @@ void thrum__promise_ignore_result(struct thrum_site *site, struct thrum_promise 
 
 	if (!promise)
 		return;
-	thrum__loop_check(promise->loop);
-	source = thrum__find(promise);
+	thrum__promise_loop_check(promise->loop);
+	source = thrum__promise_root(promise);
 	if (source->state == PENDING) {
-		promise = thrum__wait_for(site, promise, IGNORE, THRUM_KIND_IGNORE_RESULT,
+		promise = thrum__promise_wait_for(site, promise, IGNORE, THRUM_KIND_IGNORE_RESULT,
 			&(struct closure){{NULL}, {NULL}, NULL, NULL});
 	} else if (source->state == FAILED) {
-		thrum__callback_enter(source->loop);
-		thrum__unhandled(source->loop, &source->failure->shown);
-		thrum__callback_leave(source->loop);
+		thrum__promise_callback_enter(source->loop);
+		thrum__promise_report_unhandled(source->loop, &source->failure->shown);
+		thrum__promise_callback_leave(source->loop);
 	}
-	thrum__unref(promise);
+	thrum__promise_unref(promise);
 }
 
 void thrum__promise_async(struct thrum_site *site, struct thrum_loop *loop, const char *label,
@@ -446,21 +471,21 @@ void thrum__promise_async(struct thrum_site *site, struct thrum_loop *loop, cons
 	struct thrum_promise *waiter = loop ? thrum__promise_new(loop) : NULL;
 
 	if (!waiter) {
-		destroy(&closure);
+		destroy_closure(&closure);
 		if (loop)
-			thrum__unhandled(loop, &loop->no_memory_failure.shown);
+			thrum__promise_report_unhandled(loop, &loop->no_memory_failure.shown);
 		return;
 	}
 	waiter->action = ASYNC;
 	waiter->closure = closure;
-	waiter->task = thrum__trace_create(site, THRUM_KIND_ASYNC, label);
-	if (thrum__loop_is_deep(loop)) {
-		waiter->flags |= QUEUED;
-		waiter->waiting.source = thrum__ref(&loop->nothing);
-		thrum__queue_push(loop, waiter);
+	waiter->task = thrum__promise_trace_create(site, THRUM_KIND_ASYNC, label);
+	if (thrum__promise_loop_is_deep(loop)) {
+		waiter->flags |= DEFERRED;
+		waiter->waiting.source = thrum__promise_ref(&loop->nothing);
+		thrum__promise_defer(loop, waiter);
 	} else {
-		thrum__callback_enter(loop);
-		thrum__run(waiter, &loop->nothing);
-		thrum__callback_leave(loop);
+		thrum__promise_callback_enter(loop);
+		thrum__promise_run_waiter(waiter, &loop->nothing);
+		thrum__promise_callback_leave(loop);
 	}
 }

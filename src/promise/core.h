@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How promises are made; for the core only (loop.c, promise.c, callback.c, several.c, cancel.c).
+ * How promises are made and who owns them. Only the core includes this (loop.c, promise.c,
+ * callback.c, several.c, cancel.c, failure.c, resolver.c).
  *
- * A promise is also what waits: one block is the result of, say, a bind, its closure, and its place
- * in the list of what waits for its source. Who owns whom:
+ * Words. One block of memory, a struct thrum_promise, plays several parts. The promise that bind
+ * returns is also the *waiter* in the list of the promise that it was given, its *source*; the
+ * block holds the callback as well, in its closure. A *resolver* is the same block again, seen by
+ * the code that will end it. A *group* is the result of join, pick and the like; it has one *entry*
+ * in the list of each source.
  *
- *  - Users own references to promises, a resolver one to its promise.
- *  - A source's list owns one to each that waits in it (but for entries). Those know their source,
- * but don't own it: a source lives as long as somebody can end it, and when it is freed still
- * pending, what waits for it is dropped. So there are no cycles.
- *  - Promises that became another own one to that: the chain ends in the root, where the state is.
- *    While pending, the outer one is the root and the inner one (which a callback returned) becomes
- *    it, as long as nobody waits for the inner one; else the outer one waits for the inner one. So
- *    a root that somebody waits for never becomes another, and waiters need no new source.
- *    A loop of binds, each returned by the one before, takes constant memory.
+ * Ownership.
+ *  - Users own references to promises. A resolver owns one reference to its promise.
+ *  - The list of a source owns one reference to each waiter in it, but none to entries: the group
+ *    owns those. A waiter knows its source and doesn't own it. So there are no cycles.
+ *  - A source lives as long as somebody can end it. If it is freed while it is pending, its waiters
+ *    are dropped.
+ *  - A promise that became another owns a reference to that other one. Such a chain ends in the
+ *    *root*, which holds the state of all of them.
+ *
+ * Becoming. When a callback returns a pending promise, the *inner* one, the promise of the bind,
+ * the *outer* one, ends as the inner one does.
+ *  - If nobody waits for the inner one, it becomes the outer one, which stays the root. So a root
+ *    that has waiters never becomes another while it is pending, and waiters never change their
+ *    source. A loop of binds, each returned by the one before, takes constant memory.
+ *  - Else the outer one waits for the inner one.
+ *  - In the trace it is the other way round: the outer task becomes the inner one, and the root has
+ *    the inner one's task from then on.
  */
 #ifndef PROMISE_CORE_H
 #define PROMISE_CORE_H
@@ -25,21 +37,22 @@ enum state {
 	PENDING = THRUM_PROMISE_PENDING,
 	RESOLVED = THRUM_PROMISE_RESOLVED,
 	FAILED = THRUM_PROMISE_FAILED,
-	BECAME, /* see `target`, for everything but tracing */
+	BECAME, /* another promise: `target` */
 	UNUSED, /* in the free list */
 };
 
-/* What a promise does when its source ends; or who else will end it. */
+/* The thing that a promise does when its source ends. For one without a source it tells who will
+ * end it. */
 enum action {
-	DONE,    /* nothing more: nobody, or somebody who isn't known, will end it */
-	REQUEST, /* a resolver */
+	DONE,    /* nothing: it has ended, nobody can end it, or code that isn't known here will */
+	REQUEST, /* its resolver ends it */
 	FIRST_WITH_SOURCE,
 	BIND = FIRST_WITH_SOURCE,
 	MAP,
 	CATCH,
 	TRY_BIND,
 	FINALIZE,
-	RESTORE, /* a finalize that waits for its cleanup; closure.data is the first source */
+	RESTORE, /* a finalize that waits for its cleanup; closure.data owns the first source */
 	COPY,    /* ends as its source does */
 	LAST_WITH_SOURCE = COPY,
 	PROTECTED,
@@ -49,20 +62,28 @@ enum action {
 	ON_TERMINATION,
 	ON_ANY,
 	ON_CANCEL,
-	ASYNC, /* hasn't begun: too deep */
+	ASYNC, /* hasn't begun yet, because callbacks are nested too deep */
 	IGNORE,
-	ENTRY,  /* of a group */
-	GROUP,  /* its entries end it; several.c */
-	MERGED, /* `active` will end it */
+	ENTRY,  /* is the entry of a group */
+	GROUP,  /* its entries end it (several.c) */
+	MERGED, /* an inner promise became it; the end of `active` ends it */
 };
 
 enum flags {
-	QUEUED = 1,  /* waits in the loop's queue, and owns its source, which has ended */
-	VISITED = 2, /* by the cancellation under way */
-	KEPT = 4,    /* an entry that isn't in its source's list any more, and owns its source */
+	/* It waits in the list of deferred ones, and owns its source, which has ended. */
+	DEFERRED = 1,
+	/* The cancellation that runs now has seen it. */
+	VISITED = 2,
+	/* It is an entry that has left its source's list and owns the source. */
+	KEPT = 4,
+	/* Its task has a label. */
+	LABELED = 8,
+	/* Its task gets no further label: a callback returned it at once, so the caller of bind,
+	 * who has it now, didn't make it. */
+	KEEPS_LABEL = 16,
 };
 
-struct list {
+struct promise_list {
 	struct thrum_promise *first, *last;
 };
 
@@ -74,7 +95,7 @@ union callback {
 	thrum_on_value *on_value;
 	thrum_on_failing *on_failing;
 	thrum_on_end *on_end;
-	thrum__canceled *canceled;
+	thrum__promise_canceled *canceled;
 };
 
 struct closure {
@@ -92,17 +113,18 @@ enum group_type {
 	GROUP_NPICK,
 };
 
-/* While it has entries, a group owns itself: its entries' sources will end it. */
+/* While it has entries, a group owns a reference to itself, because the sources of its entries will
+ * end it. */
 struct group {
-	struct thrum_promise *entries; /* in the order of the array */
-	struct thrum_promise *failed;  /* of join and both: the first source that failed, owned */
-	size_t remaining;              /* entries in a source's list */
+	struct thrum_promise *entries; /* in the order of the caller's array */
+	struct thrum_promise *failed;  /* join, both: the first source that failed, owned */
+	size_t remaining;              /* number of entries in the list of a source */
 	uint8_t type;
-	bool broken; /* a source can't end any more */
+	bool broken; /* a source was freed while it was pending */
 };
 
-/* The owner's alone, also while in a source's list. */
-struct entry {
+/* Only the group owns it, also while it is in the list of a source. */
+struct group_entry {
 	struct thrum_promise *owner, *sibling;
 	size_t index;
 };
@@ -111,11 +133,11 @@ struct thrum_promise {
 	struct thrum_loop *loop;
 	uint32_t references;
 	uint8_t state, action, flags;
-	thrum_task task; /* of a root: that of the one that will end it */
+	thrum_task task; /* of a root that others became: the task of the one that will end it */
 	union {
-		struct list waiters; /* PENDING */
+		struct promise_list waiters; /* PENDING */
 		struct thrum_value value;
-		struct failure *failure;
+		struct counted_failure *failure;
 		struct thrum_promise *target;
 	};
 	union {
@@ -124,23 +146,23 @@ struct thrum_promise {
 		} waiting;
 		struct {
 			struct thrum_promise *next;
-			struct list waiters; /* `last` means nothing: no more come */
-		} ended; /* not PENDING: waiters whose callbacks didn't run yet */
-		struct thrum_promise *next; /* in the queue, the free list, … */
+			struct promise_list waiters; /* only `first` counts: no more come */
+		} ended; /* not PENDING: waiters whose callbacks haven't run yet */
+		struct thrum_promise *next; /* in the deferred list, the free list, … */
 	};
 	union {
 		struct closure closure;
 		struct group group;
-		struct entry entry;
+		struct group_entry entry;
 		struct thrum_promise *active;
 	};
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct thrum_promise) == 96,
-	"what promise.h promises");
+	"the size that thrum/promise.h names");
 
-/* Its text, if any, comes right after it. */
-struct failure {
-	struct thrum_failure shown; /* first: the user's pointer is ours */
+/* A failure that several promises share. A text of its own, if it has one, follows the struct. */
+struct counted_failure {
+	struct thrum_failure shown; /* first, because users hand its address back to us */
 	uint32_t references;
 };
 
@@ -148,133 +170,157 @@ struct slab;
 
 struct thrum_loop {
 	struct uv_loop_s *uv;
-	struct thrum__memory memory;
+	struct thrum__promise_memory memory;
 	uv_thread_t thread;
-	unsigned depth; /* of callbacks */
+	unsigned depth; /* of nested callbacks */
 	bool closing, releasing, suspended;
-	struct list queue; /* what was too deep */
-	struct list paused;
-	struct thrum_promise *dead;  /* nobody has a reference: to be freed */
+	struct promise_list deferred; /* to run when the outermost callback has returned */
+	struct promise_list paused;
+	struct thrum_promise *dead;  /* without references; will be freed soon */
 	struct thrum_promise *given; /* the source of the callback that runs */
 	struct thrum_promise *free;
 	struct slab *slabs;
 	size_t promises;
-	/* Always there; the loop owns a reference to each. */
+	/* These always exist; the loop owns a reference to each. */
 	struct thrum_promise nothing, no_memory;
-	struct failure no_memory_failure, canceled_failure;
+	struct counted_failure no_memory_failure, canceled_failure;
 	thrum_unhandled *unhandled;
 	void *unhandled_data;
 	size_t unhandled_count;
 	uv_idle_t idle; /* active while promises pause */
 	uv_prepare_t prepare;
 	uv_check_t check;
-	struct thrum__held *held;
+	struct thrum__promise_held *held;
 	char *buffer;
-	size_t handles; /* these three, and what is held */
+	size_t handles; /* those three, and held blocks; at 0 the loop's memory is freed */
 };
 
-/* loop.c */
+/* ---- loop.c ---------------------------------------------------------------------------------- */
 
-/* A promise with one reference, PENDING and DONE; NULL without memory. Its closure is not set. */
+/* Returns a promise with one reference, PENDING and DONE, whose closure is not set. NULL without
+ * memory. */
 struct thrum_promise *thrum__promise_new(struct thrum_loop *loop);
 void thrum__promise_free(struct thrum_promise *promise);
-/* Puts something with a reference into the queue. */
-void thrum__queue_push(struct thrum_loop *loop, struct thrum_promise *promise);
-void thrum__queue_drain(struct thrum_loop *loop);
+/* Appends to the deferred list, which takes over a reference; and runs that list. */
+void thrum__promise_defer(struct thrum_loop *loop, struct thrum_promise *promise);
+void thrum__promise_run_deferred(struct thrum_loop *loop);
 
-static inline bool thrum__loop_is_deep(const struct thrum_loop *loop)
+/* Tells whether callbacks are nested so deep that further ones are deferred. */
+static inline bool thrum__promise_loop_is_deep(const struct thrum_loop *loop)
 {
 	return loop->depth >= THRUM_PROMISE_DEPTH;
 }
 
-/* Around every callback; when the outermost ends, what was queued runs. */
-static inline void thrum__callback_enter(struct thrum_loop *loop)
+/* Enclose every callback. Leaving the outermost one runs the deferred list. */
+static inline void thrum__promise_callback_enter(struct thrum_loop *loop)
 {
 	loop->depth++;
 }
 
-static inline void thrum__callback_leave(struct thrum_loop *loop)
+static inline void thrum__promise_callback_leave(struct thrum_loop *loop)
 {
-	if (--loop->depth == 0 && loop->queue.first)
-		thrum__queue_drain(loop);
+	if (--loop->depth == 0 && loop->deferred.first)
+		thrum__promise_run_deferred(loop);
 }
 
-/* promise.c */
+/* ---- promise.c ------------------------------------------------------------------------------- */
 
-/* Where the state is. */
-struct thrum_promise *thrum__find_root(struct thrum_promise *promise);
-static inline struct thrum_promise *thrum__find(const struct thrum_promise *promise)
+/* Returns the root, which holds the state. `find_root` is for a promise that became another; it
+ * shortens the chain. */
+struct thrum_promise *thrum__promise_find_root(struct thrum_promise *promise);
+static inline struct thrum_promise *thrum__promise_root(const struct thrum_promise *promise)
 {
-	/* Shortening the way changes nothing that is seen. */
+	/* Shortening the chain changes nothing that callers see. */
 	struct thrum_promise *p = (struct thrum_promise *)(uintptr_t)promise;
 
-	thrum__loop_check(p->loop);
-	return p->state == BECAME ? thrum__find_root(p) : p;
+	thrum__promise_loop_check(p->loop);
+	return p->state == BECAME ? thrum__promise_find_root(p) : p;
 }
 
-static inline struct thrum_promise *thrum__ref(struct thrum_promise *promise)
+/* Are thrum_promise_ref and thrum_promise_unref for promises that aren't NULL. `dispose` takes a
+ * promise without references, and frees it now or when the current freeing is done. */
+static inline struct thrum_promise *thrum__promise_ref(struct thrum_promise *promise)
 {
-	thrum__loop_check(promise->loop);
+	thrum__promise_loop_check(promise->loop);
 	promise->references++;
 	return promise;
 }
-void thrum__dispose(struct thrum_promise *promise);
-static inline void thrum__unref(struct thrum_promise *promise)
+void thrum__promise_dispose(struct thrum_promise *promise);
+static inline void thrum__promise_unref(struct thrum_promise *promise)
 {
 	if (--promise->references == 0)
-		thrum__dispose(promise);
+		thrum__promise_dispose(promise);
 }
 
-/* A source's list, and a waiter in it. `attach` takes over a reference to the waiter. */
-void thrum__attach(struct thrum_promise *source, struct thrum_promise *waiter);
-void thrum__detach(struct thrum_promise *waiter);
-static inline struct list *thrum__waiters(struct thrum_promise *source)
+/* `attach` puts a waiter at the end of a source's list and takes over a reference to the waiter;
+ * `detach` takes it out and gives that reference back. */
+void thrum__promise_attach(struct thrum_promise *source, struct thrum_promise *waiter);
+void thrum__promise_detach(struct thrum_promise *waiter);
+static inline struct promise_list *thrum__promise_waiters(struct thrum_promise *source)
 {
 	return source->state == PENDING ? &source->waiters : &source->ended.waiters;
 }
 
 /*
- * End the promise that `promise` is or became; nothing when it has ended. Consume a reference to
- * `promise`, and the value or the failure. `settle_as` borrows a source that has ended; when the
- * caller's reference is the only one, it takes the value out. `follow` consumes any other promise.
+ * End the root of `promise`; they do nothing to one that has ended. All consume a reference to
+ * `promise`, and the value or the failure.
+ *  - settle_as borrows a source that has ended, and ends the promise likewise. If the caller holds
+ *    the only reference to the source, the value moves out of it.
+ *  - follow consumes `other`, which may be pending: then the one becomes the other.
  */
-void thrum__settle_value(struct thrum_promise *promise, struct thrum_value value);
-void thrum__settle_failure(struct thrum_promise *promise, struct failure *failure);
-void thrum__settle_as(struct thrum_promise *promise, struct thrum_promise *source);
-/* The first half of settle_failure, for a root that is pending; dispatch is the second. */
-void thrum__end_failed(struct thrum_promise *root, struct failure *failure);
-void thrum__follow(struct thrum_promise *promise, struct thrum_promise *other);
-/* Runs what waits for a promise that has ended, or queues it. Consumes a reference. */
-void thrum__dispatch(struct thrum_promise *root);
-void thrum__run_waiters(struct thrum_promise *root);
+void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_value value);
+void thrum__promise_settle_failure(struct thrum_promise *promise, struct counted_failure *failure);
+void thrum__promise_settle_as(struct thrum_promise *promise, struct thrum_promise *source);
+void thrum__promise_follow(struct thrum_promise *promise, struct thrum_promise *other);
+/* Is the first half of settle_failure, for a root that is pending: no callback runs yet. The second
+ * half is `dispatch`. */
+void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failure *failure);
+/* Runs the waiters of a promise that has ended, or defers that. Consumes a reference. `run_waiters`
+ * always runs them now. */
+void thrum__promise_dispatch(struct thrum_promise *root);
+void thrum__promise_run_waiters(struct thrum_promise *root);
 
-/* failure.c: each with one reference; never NULL. */
-struct failure *thrum__failure_new(struct thrum_loop *loop, const struct thrum_site *place,
-	int code, const char *format, va_list arguments);
-struct failure *thrum__failure_plain(struct thrum_loop *loop, const struct thrum_site *place,
-	int code);
-struct failure *thrum__failure_again(struct thrum_loop *loop, const struct thrum_failure *failure);
-struct failure *thrum__failure_ref(struct failure *failure);
-void thrum__failure_unref(struct thrum_loop *loop, struct failure *failure);
-void thrum__failure_init(struct failure *failure, int code);
+/* ---- failure.c ------------------------------------------------------------------------------- */
 
-/* callback.c */
-
-/* Does what a waiter waited for. Consumes a reference to it. `handle` is what it was attached to.
+/*
+ * Return a failure with one reference for the caller, and never NULL: without memory it is the
+ * failure for that. `place` may be NULL. `new` formats a message, `plain` has the code's own, and
+ * `again` is for a failure that a user hands back.
  */
-void thrum__run(struct thrum_promise *waiter, struct thrum_promise *handle);
-/* A waiter for a promise that is pending, which is consumed. The reference that is returned is the
- * caller's. */
-struct thrum_promise *thrum__wait_for(struct thrum_site *site, struct thrum_promise *promise,
-	enum action action, enum thrum_kind kind, const struct closure *closure);
-/* A waiter that will never run: out of its source's list, its closure destroyed. */
-void thrum__drop(struct thrum_promise *waiter);
+struct counted_failure *thrum__promise_failure_new(struct thrum_loop *loop,
+	const struct thrum_site *place, int code, const char *format, va_list arguments);
+struct counted_failure *thrum__promise_failure_plain(struct thrum_loop *loop,
+	const struct thrum_site *place, int code);
+struct counted_failure *thrum__promise_failure_again(struct thrum_loop *loop,
+	const struct thrum_failure *failure);
+struct counted_failure *thrum__promise_failure_ref(struct counted_failure *failure);
+void thrum__promise_failure_unref(struct thrum_loop *loop, struct counted_failure *failure);
+/* Initializes one of the loop's own failures. */
+void thrum__promise_failure_init(struct counted_failure *failure, int code);
 
-/* several.c */
-void thrum__entry_run(struct thrum_promise *entry, struct thrum_promise *handle);
-void thrum__entry_drop(struct thrum_promise *entry);
+/* ---- callback.c ------------------------------------------------------------------------------ */
 
-/* cancel.c: borrows the promise; without a place of the call. */
-void thrum__cancel_promise(struct thrum_promise *promise);
+/* Does the action of a waiter whose source has ended. Consumes a reference to the waiter. `handle`
+ * is the source or a promise that became it. */
+void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle);
+/* Attaches a new waiter to a promise that is pending, and consumes that promise. Returns the waiter
+ * with a reference for the caller; without memory, the promise that has failed for that. */
+struct thrum_promise *thrum__promise_wait_for(struct thrum_site *site,
+	struct thrum_promise *promise, enum action action, enum thrum_kind kind,
+	const struct closure *closure);
+/* Gives up a waiter that will never run: takes it out of its source's list and destroys its
+ * closure. */
+void thrum__promise_drop_waiter(struct thrum_promise *waiter);
+
+/* ---- several.c ------------------------------------------------------------------------------- */
+
+/* Are `run_waiter` and `drop_waiter` for an entry. */
+void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise *handle);
+void thrum__promise_entry_drop(struct thrum_promise *entry);
+
+/* ---- cancel.c -------------------------------------------------------------------------------- */
+
+/* Cancels a promise on behalf of this library: the failure names no place. Borrows the promise. */
+void thrum__promise_cancel_by_library(struct thrum_promise *promise);
 
 #endif

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Why promises failed: blocks of their own, counted, as one failure goes through many promises. */
+/* Failures. Each is a block of its own that counts its references, because one failure passes
+ * through many promises. */
 #include "promise/core.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Not uv_strerror: that allocates, and leaks, for a code that it doesn't know. */
-static const char *message_of(int code)
-{
-	switch (code) {
-#define X(name, message) \
-	case UV_##name: return message;
-		UV_ERRNO_MAP(X)
-#undef X
-	default: return "failed";
-	}
-}
-
-static void fill(struct failure *failure, int code, const struct thrum_site *place)
+static void fill_failure(struct counted_failure *failure, int code, const struct thrum_site *place)
 {
 	failure->references = 1;
 	failure->shown.code = code;
-	failure->shown.message = message_of(code);
+	failure->shown.message = thrum_promise_error_message(code);
 	if (place) {
 		failure->shown.file = place->file;
 		failure->shown.function = place->function;
@@ -29,58 +18,60 @@ static void fill(struct failure *failure, int code, const struct thrum_site *pla
 	}
 }
 
-/* The loop owns one reference: these are never freed. */
-void thrum__failure_init(struct failure *failure, int code)
+/* The loop owns the one reference, so these are never freed. */
+void thrum__promise_failure_init(struct counted_failure *failure, int code)
 {
-	fill(failure, code, NULL);
+	fill_failure(failure, code, NULL);
 }
 
-static struct failure *with_text(struct thrum_loop *loop, const struct thrum_site *place, int code,
-	const char *text)
+static struct counted_failure *new_failure_with_text(struct thrum_loop *loop,
+	const struct thrum_site *place, int code, const char *text)
 {
 	size_t size = text ? strlen(text) + 1 : 0;
-	struct failure *failure = loop->closing ? NULL
-						: thrum__allocate(loop, sizeof(*failure) + size);
+	struct counted_failure *failure = loop->closing
+		? NULL
+		: thrum__promise_allocate(loop, sizeof(*failure) + size);
 
 	if (!failure)
-		return thrum__failure_ref(&loop->no_memory_failure);
-	fill(failure, code ? code : -EINVAL, place);
+		return thrum__promise_failure_ref(&loop->no_memory_failure);
+	fill_failure(failure, code ? code : -EINVAL, place);
 	if (text)
 		failure->shown.message = memcpy(failure + 1, text, size);
 	return failure;
 }
 
-struct failure *thrum__failure_plain(struct thrum_loop *loop, const struct thrum_site *place,
-	int code)
+struct counted_failure *thrum__promise_failure_plain(struct thrum_loop *loop,
+	const struct thrum_site *place, int code)
 {
-	return with_text(loop, place, code, NULL);
+	return new_failure_with_text(loop, place, code, NULL);
 }
 
-struct failure *thrum__failure_new(struct thrum_loop *loop, const struct thrum_site *place,
-	int code, const char *format, va_list arguments)
+struct counted_failure *thrum__promise_failure_new(struct thrum_loop *loop,
+	const struct thrum_site *place, int code, const char *format, va_list arguments)
 {
 	char text[THRUM_TEXT_MAX + 1];
 
 	if (!format || vsnprintf(text, sizeof(text), format, arguments) < 0)
-		return thrum__failure_plain(loop, place, code);
-	return with_text(loop, place, code, text);
+		return thrum__promise_failure_plain(loop, place, code);
+	return new_failure_with_text(loop, place, code, text);
 }
 
-/* The shown part is the first member of one that we made. */
-struct failure *thrum__failure_again(struct thrum_loop *loop, const struct thrum_failure *failure)
+/* The address that users see is that of the first member. */
+struct counted_failure *thrum__promise_failure_again(struct thrum_loop *loop,
+	const struct thrum_failure *failure)
 {
-	return failure ? thrum__failure_ref((struct failure *)(uintptr_t)failure)
-		       : thrum__failure_plain(loop, NULL, -EINVAL);
+	return failure ? thrum__promise_failure_ref((struct counted_failure *)(uintptr_t)failure)
+		       : thrum__promise_failure_plain(loop, NULL, -EINVAL);
 }
 
-struct failure *thrum__failure_ref(struct failure *failure)
+struct counted_failure *thrum__promise_failure_ref(struct counted_failure *failure)
 {
 	failure->references++;
 	return failure;
 }
 
-void thrum__failure_unref(struct thrum_loop *loop, struct failure *failure)
+void thrum__promise_failure_unref(struct thrum_loop *loop, struct counted_failure *failure)
 {
 	if (--failure->references == 0)
-		thrum__release(loop, failure);
+		thrum__promise_release(loop, failure);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Loops: memory of promises, the queue of what was too deep, pausing, and saying that we wait. */
+/* Loops: memory for promises, the deferred list, pausing, and recording when the loop waits. */
 #include "promise/core.h"
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
 #endif
 
-/* About 32 KiB. */
+/* A slab of so many takes about 32 KiB. */
 #define SLAB_PROMISES 340
 
 struct slab {
@@ -38,47 +38,49 @@ static void release_by_free(void *context, void *memory)
 	free(memory);
 }
 
-void *thrum__allocate(struct thrum_loop *loop, size_t size)
+void *thrum__promise_allocate(struct thrum_loop *loop, size_t size)
 {
 	void *memory;
 
-	thrum__loop_check(loop);
+	thrum__promise_loop_check(loop);
 	memory = loop->memory.allocate(loop->memory.context, size);
 	return memory ? memset(memory, 0, size) : NULL;
 }
 
-void thrum__release(struct thrum_loop *loop, void *memory)
+void thrum__promise_release(struct thrum_loop *loop, void *memory)
 {
 	if (memory)
 		loop->memory.release(loop->memory.context, memory);
 }
 
-const struct thrum__memory *thrum__loop_memory(const struct thrum_loop *loop)
+const struct thrum__promise_memory *thrum__promise_loop_memory(const struct thrum_loop *loop)
 {
 	return &loop->memory;
 }
 
-char *thrum__loop_buffer(struct thrum_loop *loop)
+char *thrum__promise_loop_buffer(struct thrum_loop *loop)
 {
 	if (!loop->buffer)
-		loop->buffer = thrum__allocate(loop, THRUM__BUFFER_SIZE);
+		loop->buffer = thrum__promise_allocate(loop, THRUM__PROMISE_BUFFER_SIZE);
 	return loop->buffer;
 }
 
-bool thrum__loop_is_closing(const struct thrum_loop *loop)
+bool thrum__promise_loop_is_closing(const struct thrum_loop *loop)
 {
 	return loop->closing;
 }
 
-static void let_go(struct thrum_loop *loop)
+static void unref_loop_memory(struct thrum_loop *loop)
 {
 	if (--loop->handles == 0)
 		loop->memory.release(loop->memory.context, loop);
 }
 
-void *thrum__hold(struct thrum_loop *loop, size_t size, void (*stop)(struct thrum__held *held))
+void *thrum__promise_hold(struct thrum_loop *loop, size_t size,
+	void (*stop)(struct thrum__promise_held *held))
 {
-	struct thrum__held *held = loop->closing ? NULL : thrum__allocate(loop, size);
+	struct thrum__promise_held *held = loop->closing ? NULL
+							 : thrum__promise_allocate(loop, size);
 
 	if (!held)
 		return NULL;
@@ -92,7 +94,7 @@ void *thrum__hold(struct thrum_loop *loop, size_t size, void (*stop)(struct thru
 	return held;
 }
 
-void thrum__held_end(struct thrum__held *held)
+void thrum__promise_held_end(struct thrum__promise_held *held)
 {
 	struct thrum_loop *loop = held->loop;
 
@@ -102,24 +104,25 @@ void thrum__held_end(struct thrum__held *held)
 		loop->held = held->next;
 	if (held->next)
 		held->next->previous = held->previous;
-	thrum__release(loop, held);
-	let_go(loop);
+	thrum__promise_release(loop, held);
+	unref_loop_memory(loop);
 }
 
-/* What of a free block stays readable: the list of free ones, and what it is. */
-static void poison(struct thrum_promise *promise)
+/* Poisons a free block, except its link in the free list and its state. */
+static void poison_promise(struct thrum_promise *promise)
 {
 	ASAN_POISON_MEMORY_REGION(&promise->task,
 		offsetof(struct thrum_promise, waiting) - offsetof(struct thrum_promise, task));
 	ASAN_POISON_MEMORY_REGION(&promise->closure, sizeof(promise->closure));
 }
 
-static void unpoison(struct thrum_promise *promise)
+static void unpoison_promise(struct thrum_promise *promise)
 {
 	ASAN_UNPOISON_MEMORY_REGION(promise, sizeof(*promise));
 }
 
-/* The first block comes first; else memory would be used from its end. */
+/* Links the blocks in such an order that the first one is used first, so that memory is used from
+ * its beginning. */
 static bool add_slab(struct thrum_loop *loop)
 {
 	struct slab *slab = loop->memory.allocate(loop->memory.context, sizeof(*slab));
@@ -133,7 +136,7 @@ static bool add_slab(struct thrum_loop *loop)
 		slab->promise[i].state = UNUSED;
 		slab->promise[i].next = loop->free;
 		loop->free = &slab->promise[i];
-		poison(&slab->promise[i]);
+		poison_promise(&slab->promise[i]);
 	}
 	return true;
 }
@@ -142,11 +145,11 @@ struct thrum_promise *thrum__promise_new(struct thrum_loop *loop)
 {
 	struct thrum_promise *promise;
 
-	thrum__loop_check(loop);
+	thrum__promise_loop_check(loop);
 	if (loop->closing || (!loop->free && !add_slab(loop)))
 		return NULL;
 	promise = loop->free;
-	unpoison(promise);
+	unpoison_promise(promise);
 	loop->free = promise->next;
 	loop->promises++;
 	promise->loop = loop;
@@ -155,7 +158,7 @@ struct thrum_promise *thrum__promise_new(struct thrum_loop *loop)
 	promise->action = DONE;
 	promise->flags = 0;
 	promise->task = THRUM_TASK_NONE;
-	promise->waiters = (struct list){NULL, NULL};
+	promise->waiters = (struct promise_list){NULL, NULL};
 	promise->waiting.previous = promise->waiting.source = NULL;
 	return promise;
 }
@@ -168,7 +171,7 @@ void thrum__promise_free(struct thrum_promise *promise)
 	promise->next = loop->free;
 	loop->free = promise;
 	loop->promises--;
-	poison(promise);
+	poison_promise(promise);
 }
 
 size_t thrum_loop_promises(const struct thrum_loop *loop)
@@ -176,36 +179,36 @@ size_t thrum_loop_promises(const struct thrum_loop *loop)
 	return loop ? loop->promises : 0;
 }
 
-/* ---- The queue ------------------------------------------------------------------------------- */
+/* ---- The deferred list ----------------------------------------------------------------------- */
 
-void thrum__queue_push(struct thrum_loop *loop, struct thrum_promise *promise)
+void thrum__promise_defer(struct thrum_loop *loop, struct thrum_promise *promise)
 {
 	promise->next = NULL;
-	if (loop->queue.last)
-		loop->queue.last->next = promise;
+	if (loop->deferred.last)
+		loop->deferred.last->next = promise;
 	else
-		loop->queue.first = promise;
-	loop->queue.last = promise;
+		loop->deferred.first = promise;
+	loop->deferred.last = promise;
 }
 
-void thrum__queue_drain(struct thrum_loop *loop)
+void thrum__promise_run_deferred(struct thrum_loop *loop)
 {
 	struct thrum_promise *promise;
 
 	loop->depth = 1;
-	while ((promise = loop->queue.first)) {
-		loop->queue.first = promise->next;
-		if (!loop->queue.first)
-			loop->queue.last = NULL;
-		if (promise->flags & QUEUED) {
+	while ((promise = loop->deferred.first)) {
+		loop->deferred.first = promise->next;
+		if (!loop->deferred.first)
+			loop->deferred.last = NULL;
+		if (promise->flags & DEFERRED) {
 			struct thrum_promise *source = promise->waiting.source;
 
-			promise->flags &= (uint8_t)~QUEUED;
+			promise->flags &= (uint8_t)~DEFERRED;
 			promise->waiting.source = NULL;
-			thrum__run(promise, source);
-			thrum__unref(source);
+			thrum__promise_run_waiter(promise, source);
+			thrum__promise_unref(source);
 		} else {
-			thrum__run_waiters(promise);
+			thrum__promise_run_waiters(promise);
 		}
 	}
 	loop->depth = 0;
@@ -219,10 +222,10 @@ static void resume_paused(uv_idle_t *idle)
 		offsetof(struct thrum_loop, idle));
 	struct thrum_promise *promise = loop->paused.first, *next;
 
-	thrum__loop_resume(loop);
+	thrum__promise_loop_resume(loop);
 	uv_idle_stop(idle);
-	loop->paused = (struct list){NULL, NULL};
-	/* Those who pause again wait for the next round. */
+	loop->paused = (struct promise_list){NULL, NULL};
+	/* A promise that pauses again waits for the next turn. */
 	for (; promise; promise = next) {
 		next = promise->closure.data;
 		thrum_resolver_resolve((struct thrum_resolver *)promise, thrum_value_none());
@@ -237,7 +240,7 @@ struct thrum_promise *thrum__promise_pause(struct thrum_site *site, struct thrum
 	if (!loop)
 		return NULL;
 	promise = thrum__promise_request(site, loop, THRUM_KIND_WAIT, "pause",
-		thrum__canceled_nothing, NULL, &resolver);
+		thrum__promise_canceled_nothing, NULL, &resolver);
 	paused = (struct thrum_promise *)resolver;
 	if (paused == &loop->no_memory)
 		return promise;
@@ -252,20 +255,20 @@ struct thrum_promise *thrum__promise_pause(struct thrum_site *site, struct thrum
 
 /* ---- Waiting for events ---------------------------------------------------------------------- */
 
-static void say_wait(uv_prepare_t *prepare)
+static void record_suspend(uv_prepare_t *prepare)
 {
 	struct thrum_loop *loop = (struct thrum_loop *)((char *)prepare -
 		offsetof(struct thrum_loop, prepare));
 
-	/* uv_backend_timeout can't be asked: it says 0 as long as a new watcher isn't known to the
-	 * kernel, and that it becomes only after this. */
+	/* uv_backend_timeout can't tell whether the loop will wait: it returns 0 as long as the
+	 * kernel doesn't know a new watcher, and libuv tells the kernel only after this. */
 	if (!thrum_enabled() || uv_is_active((uv_handle_t *)&loop->idle))
 		return;
 	loop->suspended = true;
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 }
 
-void thrum__loop_resume(struct thrum_loop *loop)
+void thrum__promise_loop_resume(struct thrum_loop *loop)
 {
 	if (!loop->suspended)
 		return;
@@ -273,16 +276,16 @@ void thrum__loop_resume(struct thrum_loop *loop)
 	thrum_resume();
 }
 
-static void say_woke(uv_check_t *check)
+static void record_resume(uv_check_t *check)
 {
-	thrum__loop_resume(
+	thrum__promise_loop_resume(
 		(struct thrum_loop *)((char *)check - offsetof(struct thrum_loop, check)));
 }
 
 /* ---- Loops ----------------------------------------------------------------------------------- */
 
 #if defined(THRUM_DEBUG) && THRUM_DEBUG >= 1
-void thrum__loop_check(const struct thrum_loop *loop)
+void thrum__promise_loop_check(const struct thrum_loop *loop)
 {
 	uv_thread_t self = uv_thread_self();
 
@@ -290,28 +293,28 @@ void thrum__loop_check(const struct thrum_loop *loop)
 }
 #endif
 
-static void init_static(struct thrum_loop *loop, struct thrum_promise *promise)
+static void init_permanent(struct thrum_loop *loop, struct thrum_promise *promise)
 {
 	promise->loop = loop;
 	promise->references = 1;
 	promise->state = RESOLVED;
 }
 
-/* Waits for nothing to be done: what never keeps a uv loop alive. */
-static void init_handles(struct thrum_loop *loop)
+/* Starts the handles of the loop. None of them keeps the uv loop alive while nothing pauses. */
+static void init_loop_handles(struct thrum_loop *loop)
 {
-	/* In libuv these can't fail. */
+	/* In libuv these calls can't fail. */
 	uv_idle_init(loop->uv, &loop->idle);
 	uv_prepare_init(loop->uv, &loop->prepare);
 	uv_check_init(loop->uv, &loop->check);
 	loop->handles = 3;
-	uv_prepare_start(&loop->prepare, say_wait);
-	uv_check_start(&loop->check, say_woke);
+	uv_prepare_start(&loop->prepare, record_suspend);
+	uv_check_start(&loop->check, record_resume);
 	uv_unref((uv_handle_t *)&loop->prepare);
 	uv_unref((uv_handle_t *)&loop->check);
 }
 
-int thrum__loop_create_with(struct uv_loop_s *uv, const struct thrum__memory *memory,
+int thrum__promise_loop_create(struct uv_loop_s *uv, const struct thrum__promise_memory *memory,
 	struct thrum_loop **made)
 {
 	struct thrum_loop *loop;
@@ -325,29 +328,30 @@ int thrum__loop_create_with(struct uv_loop_s *uv, const struct thrum__memory *me
 	loop->uv = uv;
 	loop->memory = *memory;
 	loop->thread = uv_thread_self();
-	thrum__failure_init(&loop->no_memory_failure, -ENOMEM);
-	thrum__failure_init(&loop->canceled_failure, THRUM_CANCELED);
-	init_static(loop, &loop->nothing);
-	init_static(loop, &loop->no_memory);
+	thrum__promise_failure_init(&loop->no_memory_failure, -ENOMEM);
+	thrum__promise_failure_init(&loop->canceled_failure, THRUM_CANCELED);
+	init_permanent(loop, &loop->nothing);
+	init_permanent(loop, &loop->no_memory);
 	loop->no_memory.state = FAILED;
 	loop->no_memory.failure = &loop->no_memory_failure;
-	init_handles(loop);
+	init_loop_handles(loop);
 	*made = loop;
 	return 0;
 }
 
 int thrum_loop_create(struct uv_loop_s *uv, struct thrum_loop **loop)
 {
-	return thrum__loop_create_with(uv,
-		&(struct thrum__memory){allocate_by_malloc, release_by_free, NULL}, loop);
+	return thrum__promise_loop_create(uv,
+		&(struct thrum__promise_memory){allocate_by_malloc, release_by_free, NULL}, loop);
 }
 
-static void free_loop(uv_handle_t *handle)
+static void loop_handle_closed(uv_handle_t *handle)
 {
-	let_go(handle->data);
+	unref_loop_memory(handle->data);
 }
 
-/* Destructors may call us: nothing runs or is freed any more while `closing`. */
+/* Destroys the value and the data of a promise. Destructors may call this library; while `closing`
+ * is set, nothing runs and nothing is freed. */
 static void destroy_content(struct thrum_promise *promise)
 {
 	if (promise->action >= BIND && promise->action <= ASYNC) {
@@ -364,20 +368,20 @@ static void destroy_content(struct thrum_promise *promise)
 		promise->value = thrum_value_none();
 		thrum_value_destroy(value);
 	} else if (promise->state == FAILED) {
-		thrum__failure_unref(promise->loop, promise->failure);
+		thrum__promise_failure_unref(promise->loop, promise->failure);
 	}
 }
 
 void thrum_loop_destroy(struct thrum_loop *loop)
 {
 	uv_handle_t *handles[3];
-	struct thrum__held *held;
+	struct thrum__promise_held *held;
 	struct slab *slab;
 	size_t i;
 
 	if (!loop)
 		return;
-	thrum__loop_check(loop);
+	thrum__promise_loop_check(loop);
 	assert(loop->depth == 0);
 	loop->closing = true;
 	for (held = loop->held; held; held = held->next) {
@@ -389,7 +393,7 @@ void thrum_loop_destroy(struct thrum_loop *loop)
 		for (i = 0; i < SLAB_PROMISES; i++)
 			if (slab->promise[i].state != UNUSED)
 				destroy_content(&slab->promise[i]);
-	thrum__release(loop, loop->buffer);
+	thrum__promise_release(loop, loop->buffer);
 	loop->buffer = NULL;
 	while ((slab = loop->slabs)) {
 		loop->slabs = slab->next;
@@ -401,7 +405,7 @@ void thrum_loop_destroy(struct thrum_loop *loop)
 	handles[2] = (uv_handle_t *)&loop->check;
 	for (i = 0; i < 3; i++) {
 		handles[i]->data = loop;
-		uv_close(handles[i], free_loop);
+		uv_close(handles[i], loop_handle_closed);
 	}
 }
 
@@ -410,8 +414,7 @@ struct uv_loop_s *thrum_loop_uv(const struct thrum_loop *loop)
 	return loop ? loop->uv : NULL;
 }
 
-/* ---- Failures that nobody handles --------------------------------------------------------------
- */
+/* ---- Failures that nobody handles ------------------------------------------------------------ */
 
 void thrum_loop_on_unhandled(struct thrum_loop *loop, thrum_unhandled *hook, void *data)
 {
@@ -426,7 +429,7 @@ size_t thrum_loop_unhandled(const struct thrum_loop *loop)
 	return loop ? loop->unhandled_count : 0;
 }
 
-void thrum__unhandled(struct thrum_loop *loop, const struct thrum_failure *failure)
+void thrum__promise_report_unhandled(struct thrum_loop *loop, const struct thrum_failure *failure)
 {
 	loop->unhandled_count++;
 	if (loop->unhandled)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Locking without memory, for conditions: what is needed is there before the mutex is unlocked. */
+/* Locking a mutex without allocating, for conditions: a condition allocates the waiter before it
+ * unlocks the mutex, so that locking it again can't fail. */
 #ifndef PROMISE_MUTEX_H
 #define PROMISE_MUTEX_H
 
 #include "promise/waiters.h"
 
-/* A promise for the lock; `waiter` is NULL when that failed. It can't be cancelled. */
-struct thrum_promise *thrum__mutex_prepare(struct thrum_site *site, struct thrum_mutex *mutex,
-	struct thrum__waiter **waiter);
-/* Uses the waiter up. */
-void thrum__mutex_lock_prepared(struct thrum_mutex *mutex, struct thrum__waiter *waiter);
+/* Returns a promise for the lock, which can't be cancelled. Sets `waiter` to NULL if that
+ * failed. */
+struct thrum_promise *thrum__promise_mutex_prepare(struct thrum_site *site,
+	struct thrum_mutex *mutex, struct thrum__promise_waiter **waiter);
+/* Locks the mutex for the waiter, now or when its turn comes. Consumes the waiter. */
+void thrum__promise_mutex_lock_prepared(struct thrum_mutex *mutex,
+	struct thrum__promise_waiter *waiter);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* A mailbox for one value. Who wants to put one into a full mailbox waits with it. */
+/* Mailboxes for one value. A promise that puts a value into a full mailbox waits together with the
+ * value. */
 #include "promise/waiters.h"
 
 struct thrum_mvar {
-	struct thrum__line takers, putters; /* one of them is empty */
+	struct thrum__promise_wait_queue takers, putters; /* one of the two is empty */
 	struct thrum_value value;
 	bool is_full;
 };
@@ -11,11 +12,11 @@ struct thrum_mvar {
 struct thrum_mvar *thrum__mvar_create(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label)
 {
-	struct thrum_mvar *mvar = loop ? thrum__allocate(loop, sizeof(*mvar)) : NULL;
+	struct thrum_mvar *mvar = loop ? thrum__promise_allocate(loop, sizeof(*mvar)) : NULL;
 
 	if (mvar) {
-		mvar->takers = thrum__line_of(loop,
-			thrum__trace_create(site, THRUM_KIND_MAILBOX, label));
+		thrum__promise_wait_queue_init(&mvar->takers, loop,
+			thrum__promise_trace_create(site, THRUM_KIND_MAILBOX, label));
 		mvar->putters = mvar->takers;
 	}
 	return mvar;
@@ -25,12 +26,12 @@ void thrum_mvar_destroy(struct thrum_mvar *mvar)
 {
 	if (!mvar)
 		return;
-	thrum__line_break(&mvar->takers, THRUM_BROKEN);
-	thrum__line_break(&mvar->putters, THRUM_BROKEN);
+	thrum__promise_wait_queue_close(&mvar->takers, THRUM_BROKEN);
+	thrum__promise_wait_queue_close(&mvar->putters, THRUM_BROKEN);
 	if (mvar->is_full)
 		thrum_value_destroy(mvar->value);
 	thrum_task_resolve(mvar->takers.task);
-	thrum__release(mvar->takers.loop, mvar);
+	thrum__promise_release(mvar->takers.loop, mvar);
 }
 
 bool thrum_mvar_try_put(struct thrum_mvar *mvar, struct thrum_value value)
@@ -39,8 +40,8 @@ bool thrum_mvar_try_put(struct thrum_mvar *mvar, struct thrum_value value)
 
 	if (!mvar || mvar->is_full)
 		return false;
-	thrum__loop_check(mvar->takers.loop);
-	taker = thrum__line_serve(&mvar->takers, NULL);
+	thrum__promise_loop_check(mvar->takers.loop);
+	taker = thrum__promise_wait_queue_pop(&mvar->takers, NULL);
 	if (taker) {
 		thrum_resolver_resolve(taker, value);
 	} else {
@@ -61,7 +62,8 @@ struct thrum_promise *thrum__mvar_put(struct thrum_site *site, struct thrum_mvar
 	}
 	loop = mvar->putters.loop;
 	if (!thrum_mvar_try_put(mvar, value))
-		return thrum__line_join(site, &mvar->putters, THRUM_KIND_WAIT, NULL, value);
+		return thrum__promise_wait_queue_join(site, &mvar->putters, THRUM_KIND_WAIT, NULL,
+			value);
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
@@ -71,10 +73,10 @@ bool thrum_mvar_try_take(struct thrum_mvar *mvar, struct thrum_value *value)
 
 	if (!mvar || !mvar->is_full)
 		return false;
-	thrum__loop_check(mvar->takers.loop);
+	thrum__promise_loop_check(mvar->takers.loop);
 	*value = mvar->value;
 	thrum_task_read(thrum_task_current(), mvar->takers.task);
-	putter = thrum__line_serve(&mvar->putters, &mvar->value);
+	putter = thrum__promise_wait_queue_pop(&mvar->putters, &mvar->value);
 	mvar->is_full = putter != NULL;
 	thrum_resolver_resolve(putter, thrum_value_none());
 	return true;
@@ -89,7 +91,7 @@ struct thrum_promise *thrum__mvar_take(struct thrum_site *site, struct thrum_mva
 		return NULL;
 	loop = mvar->takers.loop;
 	if (!thrum_mvar_try_take(mvar, &value))
-		return thrum__line_join(site, &mvar->takers, THRUM_KIND_WAIT, NULL,
+		return thrum__promise_wait_queue_join(site, &mvar->takers, THRUM_KIND_WAIT, NULL,
 			thrum_value_none());
 	return thrum_promise_return(loop, value);
 }

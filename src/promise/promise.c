@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: ISC */
-/* One promise: references, how it ends or becomes another, and what can be seen of it. */
+/* One promise: its references, its end, becoming another, and looking at it. */
 #include "promise/core.h"
 #include <stdio.h>
 
 /* ---- References ------------------------------------------------------------------------------ */
 
-struct thrum_promise *thrum__find_root(struct thrum_promise *promise)
+struct thrum_promise *thrum__promise_find_root(struct thrum_promise *promise)
 {
 	struct thrum_promise *root = promise;
 
 	while (root->state == BECAME)
 		root = root->target;
-	/* Shorten the way: behind one that is freed by this, nobody comes along any more. */
+	/* Shorten the chain. Stop behind a promise that this frees: nobody reaches the rest of the
+	 * chain from here any more. */
 	while (promise->target != root) {
 		struct thrum_promise *next = promise->target;
 		bool last = next->references == 1;
 
-		promise->target = thrum__ref(root);
-		thrum__unref(next);
+		promise->target = thrum__promise_ref(root);
+		thrum__promise_unref(next);
 		if (last)
 			break;
 		promise = next;
@@ -25,23 +26,23 @@ struct thrum_promise *thrum__find_root(struct thrum_promise *promise)
 	return root;
 }
 
-/* What a promise holds, when nobody holds it. */
-static void release(struct thrum_promise *promise)
+/* Releases all that a promise holds, and frees it. */
+static void release_content(struct thrum_promise *promise)
 {
 	struct thrum_promise *waiter, *root;
 
 	switch ((enum state)promise->state) {
 	case PENDING:
 		while ((waiter = promise->waiters.first))
-			thrum__drop(waiter);
+			thrum__promise_drop_waiter(waiter);
 		break;
 	case RESOLVED: thrum_value_destroy(promise->value); break;
-	case FAILED: thrum__failure_unref(promise->loop, promise->failure); break;
+	case FAILED: thrum__promise_failure_unref(promise->loop, promise->failure); break;
 	case BECAME:
-		root = thrum__find(promise);
+		root = thrum__promise_root(promise);
 		if (root->action == MERGED && root->active == promise)
 			root->active = NULL;
-		thrum__unref(promise->target);
+		thrum__promise_unref(promise->target);
 		break;
 	case UNUSED: assert(!"freed twice"); break;
 	}
@@ -49,15 +50,15 @@ static void release(struct thrum_promise *promise)
 }
 
 /* Not recursive, however long a chain of promises is that own one another. */
-void thrum__dispose(struct thrum_promise *promise)
+void thrum__promise_dispose(struct thrum_promise *promise)
 {
 	struct thrum_loop *loop = promise->loop;
 
 	if (loop->closing)
 		return;
 	assert(promise != &loop->nothing && promise != &loop->no_memory);
-	/* Ours: destructors may yet do things to what waits for it, which for a while refer to it.
-	 */
+	/* This reference is ours. Destructors may still act on the waiters of this promise, which
+	 * then refer to it for a while. */
 	promise->references = 1;
 	if (loop->releasing) {
 		promise->next = loop->dead;
@@ -65,10 +66,10 @@ void thrum__dispose(struct thrum_promise *promise)
 		return;
 	}
 	loop->releasing = true;
-	release(promise);
+	release_content(promise);
 	while ((promise = loop->dead)) {
 		loop->dead = promise->next;
-		release(promise);
+		release_content(promise);
 	}
 	loop->releasing = false;
 }
@@ -77,23 +78,23 @@ struct thrum_promise *thrum_promise_ref(struct thrum_promise *promise)
 {
 	if (!promise)
 		return NULL;
-	thrum__loop_check(promise->loop);
-	return thrum__ref(promise);
+	thrum__promise_loop_check(promise->loop);
+	return thrum__promise_ref(promise);
 }
 
 void thrum_promise_unref(struct thrum_promise *promise)
 {
 	if (!promise)
 		return;
-	thrum__loop_check(promise->loop);
-	thrum__unref(promise);
+	thrum__promise_loop_check(promise->loop);
+	thrum__promise_unref(promise);
 }
 
 /* ---- Lists of waiters ------------------------------------------------------------------------ */
 
-void thrum__attach(struct thrum_promise *source, struct thrum_promise *waiter)
+void thrum__promise_attach(struct thrum_promise *source, struct thrum_promise *waiter)
 {
-	struct list *list = &source->waiters;
+	struct promise_list *list = &source->waiters;
 
 	waiter->waiting.source = source;
 	waiter->waiting.next = NULL;
@@ -105,9 +106,9 @@ void thrum__attach(struct thrum_promise *source, struct thrum_promise *waiter)
 	list->last = waiter;
 }
 
-void thrum__detach(struct thrum_promise *waiter)
+void thrum__promise_detach(struct thrum_promise *waiter)
 {
-	struct list *list = thrum__waiters(waiter->waiting.source);
+	struct promise_list *list = thrum__promise_waiters(waiter->waiting.source);
 	struct thrum_promise *next = waiter->waiting.next, *previous = waiter->waiting.previous;
 
 	if (previous)
@@ -123,18 +124,19 @@ void thrum__detach(struct thrum_promise *waiter)
 
 /* ---- Endings --------------------------------------------------------------------------------- */
 
-/* Callbacks for cancellation come before all others. */
-static void run_on_cancel(struct thrum_promise *root)
+/* Runs the callbacks of on_cancel, which come before all others. */
+static void run_cancel_callbacks(struct thrum_promise *root)
 {
 	struct thrum_promise *waiter, *next;
-	struct list first = {NULL, NULL};
+	struct promise_list first = {NULL, NULL};
 
-	/* Moved to the front in their order, then run: callbacks may change the list. */
+	/* They move to a list of their own first, because callbacks may change the list of
+	 * waiters. */
 	for (waiter = root->ended.waiters.first; waiter; waiter = next) {
 		next = waiter->waiting.next;
 		if (waiter->action != ON_CANCEL)
 			continue;
-		thrum__detach(waiter);
+		thrum__promise_detach(waiter);
 		waiter->waiting.next = NULL;
 		if (first.last)
 			first.last->waiting.next = waiter;
@@ -145,11 +147,11 @@ static void run_on_cancel(struct thrum_promise *root)
 	for (waiter = first.first; waiter; waiter = next) {
 		next = waiter->waiting.next;
 		waiter->waiting.next = NULL;
-		thrum__run(waiter, root);
+		thrum__promise_run_waiter(waiter, root);
 	}
 }
 
-static struct thrum_promise *pop(struct list *list)
+static struct thrum_promise *pop_waiter(struct promise_list *list)
 {
 	struct thrum_promise *waiter = list->first, *next;
 
@@ -165,61 +167,62 @@ static struct thrum_promise *pop(struct list *list)
 	return waiter;
 }
 
-void thrum__run_waiters(struct thrum_promise *root)
+void thrum__promise_run_waiters(struct thrum_promise *root)
 {
 	struct thrum_loop *loop = root->loop;
 	struct thrum_promise *waiter;
 
-	thrum__callback_enter(loop);
+	thrum__promise_callback_enter(loop);
 	if (root->state == FAILED && root->failure->shown.code == THRUM_CANCELED)
-		run_on_cancel(root);
-	while ((waiter = pop(&root->ended.waiters)))
-		thrum__run(waiter, root);
-	thrum__unref(root);
-	thrum__callback_leave(loop);
+		run_cancel_callbacks(root);
+	while ((waiter = pop_waiter(&root->ended.waiters)))
+		thrum__promise_run_waiter(waiter, root);
+	thrum__promise_unref(root);
+	thrum__promise_callback_leave(loop);
 }
 
-void thrum__dispatch(struct thrum_promise *root)
+void thrum__promise_dispatch(struct thrum_promise *root)
 {
 	if (!root->ended.waiters.first)
-		thrum__unref(root);
-	else if (thrum__loop_is_deep(root->loop))
-		thrum__queue_push(root->loop, root);
+		thrum__promise_unref(root);
+	else if (thrum__promise_loop_is_deep(root->loop))
+		thrum__promise_defer(root->loop, root);
 	else
-		thrum__run_waiters(root);
+		thrum__promise_run_waiters(root);
 }
 
-/* Whose promise has ended. If that is a cancellation, under way, it mustn't use the resolver, too.
- */
-static void use_up(struct thrum_promise *promise)
+/* Uses up a reference to a promise that has ended. If a cancellation that is under way ended it,
+ * that must not use the resolver too, so the action becomes DONE. */
+static void use_up_reference(struct thrum_promise *promise)
 {
 	promise->action = DONE;
-	thrum__unref(promise);
+	thrum__promise_unref(promise);
 }
 
-/* Gives a reference to the root for one to the promise; NULL when the root has ended. */
+/* Turns a reference to the promise into one to its root. If the root has ended, uses the reference
+ * up and returns NULL. */
 static inline struct thrum_promise *own_root(struct thrum_promise *promise)
 {
-	struct thrum_promise *root = thrum__find(promise);
+	struct thrum_promise *root = thrum__promise_root(promise);
 
 	if (root->state != PENDING || root->loop->closing) {
-		use_up(promise);
+		use_up_reference(promise);
 		return NULL;
 	}
 	if (root != promise) {
-		thrum__ref(root);
-		thrum__unref(promise);
+		thrum__promise_ref(root);
+		thrum__promise_unref(promise);
 	}
 	return root;
 }
 
-static void end(struct thrum_promise *root, enum state state)
+static void set_ended(struct thrum_promise *root, enum state state)
 {
 	root->state = (uint8_t)state;
 	root->ended.waiters.first = root->waiters.first;
 }
 
-static void trace_failure(thrum_task task, const struct failure *failure)
+static void trace_failure(thrum_task task, const struct counted_failure *failure)
 {
 	if (failure->shown.code == THRUM_CANCELED)
 		thrum_task_cancel(task);
@@ -227,7 +230,7 @@ static void trace_failure(thrum_task task, const struct failure *failure)
 		thrum_task_fail(task, failure->shown.message);
 }
 
-void thrum__settle_value(struct thrum_promise *promise, struct thrum_value value)
+void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_value value)
 {
 	struct thrum_promise *root = own_root(promise);
 
@@ -236,32 +239,32 @@ void thrum__settle_value(struct thrum_promise *promise, struct thrum_value value
 		return;
 	}
 	thrum_task_resolve(root->task);
-	end(root, RESOLVED);
+	set_ended(root, RESOLVED);
 	root->value = value;
-	thrum__dispatch(root);
+	thrum__promise_dispatch(root);
 }
 
-void thrum__end_failed(struct thrum_promise *root, struct failure *failure)
+void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failure *failure)
 {
 	trace_failure(root->task, failure);
-	end(root, FAILED);
+	set_ended(root, FAILED);
 	root->failure = failure;
 }
 
-void thrum__settle_failure(struct thrum_promise *promise, struct failure *failure)
+void thrum__promise_settle_failure(struct thrum_promise *promise, struct counted_failure *failure)
 {
 	struct thrum_loop *loop = promise->loop;
 	struct thrum_promise *root = own_root(promise);
 
 	if (!root) {
-		thrum__failure_unref(loop, failure);
+		thrum__promise_failure_unref(loop, failure);
 		return;
 	}
-	thrum__end_failed(root, failure);
-	thrum__dispatch(root);
+	thrum__promise_mark_failed(root, failure);
+	thrum__promise_dispatch(root);
 }
 
-/* Whether the one reference to `promise` that the caller knows of is the only way to the value. */
+/* Tells whether the caller's reference to `promise` is the only way to the value. */
 static bool is_unshared(const struct thrum_promise *promise)
 {
 	for (;; promise = promise->target) {
@@ -274,7 +277,7 @@ static bool is_unshared(const struct thrum_promise *promise)
 	}
 }
 
-static struct thrum_value take(struct thrum_promise *root)
+static struct thrum_value take_value(struct thrum_promise *root)
 {
 	struct thrum_value value = root->value;
 
@@ -282,27 +285,27 @@ static struct thrum_value take(struct thrum_promise *root)
 	return value;
 }
 
-void thrum__settle_as(struct thrum_promise *promise, struct thrum_promise *source)
+void thrum__promise_settle_as(struct thrum_promise *promise, struct thrum_promise *source)
 {
-	struct thrum_promise *found = thrum__find(source), *root;
+	struct thrum_promise *found = thrum__promise_root(source), *root;
 
 	if (found->state == FAILED) {
-		thrum__settle_failure(promise, thrum__failure_ref(found->failure));
+		thrum__promise_settle_failure(promise, thrum__promise_failure_ref(found->failure));
 	} else if (!found->value.destroy) {
-		thrum__settle_value(promise, found->value);
+		thrum__promise_settle_value(promise, found->value);
 	} else if (is_unshared(source)) {
-		thrum__settle_value(promise, take(found));
+		thrum__promise_settle_value(promise, take_value(found));
 	} else if ((root = own_root(promise))) {
 		thrum_task_resolve(root->task);
-		end(root, BECAME);
-		root->target = thrum__ref(found);
-		thrum__dispatch(root);
+		set_ended(root, BECAME);
+		root->target = thrum__promise_ref(found);
+		thrum__promise_dispatch(root);
 	}
 }
 
-/* `inner`, for which nobody waits, is from now on the same as `root`. `was` is the part of the root
- * that followed it. */
-static void merge(struct thrum_promise *root, struct thrum_promise *was,
+/* Lets `inner`, which has no waiters, become `root`. `was` is the part of the root that followed
+ * the inner one: the promise whose callback returned it. */
+static void merge_inner(struct thrum_promise *root, struct thrum_promise *was,
 	struct thrum_promise *inner)
 {
 	struct thrum_promise *active = inner;
@@ -317,40 +320,41 @@ static void merge(struct thrum_promise *root, struct thrum_promise *was,
 	if (inner->task != THRUM_TASK_NONE)
 		root->task = inner->task;
 	inner->state = BECAME;
-	inner->target = thrum__ref(root);
+	inner->target = thrum__promise_ref(root);
 }
 
-void thrum__follow(struct thrum_promise *promise, struct thrum_promise *other)
+void thrum__promise_follow(struct thrum_promise *promise, struct thrum_promise *other)
 {
-	struct thrum_promise *root = thrum__find(promise), *inner = thrum__find(other);
+	struct thrum_promise *root = thrum__promise_root(promise),
+			     *inner = thrum__promise_root(other);
 
 	if (root == inner) {
-		thrum__unref(promise);
+		thrum__promise_unref(promise);
 	} else if (root->state != PENDING || root->loop->closing) {
-		use_up(promise);
+		use_up_reference(promise);
 	} else if (inner->state != PENDING) {
 		if (inner->task != root->task)
 			thrum_task_read(root->task, inner->task);
-		thrum__settle_as(promise, other);
+		thrum__promise_settle_as(promise, other);
 	} else {
 		thrum_task_become(root->task, inner->task);
 		if (!inner->waiters.first) {
-			merge(root, promise, inner);
-			thrum__unref(promise);
+			merge_inner(root, promise, inner);
+			thrum__promise_unref(promise);
 		} else {
 			promise->action = COPY;
 			promise->closure.destroy = NULL;
-			thrum__attach(inner, promise);
+			thrum__promise_attach(inner, promise);
 		}
 	}
-	thrum__unref(other);
+	thrum__promise_unref(other);
 }
 
-/* ---- Making them ----------------------------------------------------------------------------- */
+/* ---- Making promises ------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__promise_no_memory(struct thrum_loop *loop)
 {
-	return loop ? thrum__ref(&loop->no_memory) : NULL;
+	return loop ? thrum__promise_ref(&loop->no_memory) : NULL;
 }
 
 struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum_value value)
@@ -358,7 +362,7 @@ struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum
 	struct thrum_promise *promise = NULL;
 
 	if (loop && !value.data && !value.destroy)
-		return thrum__ref(&loop->nothing);
+		return thrum__promise_ref(&loop->nothing);
 	if (loop)
 		promise = thrum__promise_new(loop);
 	if (!promise) {
@@ -366,22 +370,22 @@ struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum
 		return thrum__promise_no_memory(loop);
 	}
 	promise->task = thrum_task_current();
-	end(promise, RESOLVED);
+	set_ended(promise, RESOLVED);
 	promise->value = value;
 	return promise;
 }
 
-/* Consumes the failure. */
-static struct thrum_promise *failed(struct thrum_loop *loop, struct failure *failure)
+/* Returns a promise that has failed. Consumes the failure. */
+static struct thrum_promise *new_failed(struct thrum_loop *loop, struct counted_failure *failure)
 {
 	struct thrum_promise *promise = thrum__promise_new(loop);
 
 	if (!promise) {
-		thrum__failure_unref(loop, failure);
+		thrum__promise_failure_unref(loop, failure);
 		return thrum__promise_no_memory(loop);
 	}
 	promise->task = thrum_task_current();
-	end(promise, FAILED);
+	set_ended(promise, FAILED);
 	promise->failure = failure;
 	return promise;
 }
@@ -389,45 +393,45 @@ static struct thrum_promise *failed(struct thrum_loop *loop, struct failure *fai
 struct thrum_promise *thrum__promise_fail(struct thrum_site *place, struct thrum_loop *loop,
 	int code, const char *format, ...)
 {
-	struct failure *failure;
+	struct counted_failure *failure;
 	va_list arguments;
 
 	if (!loop)
 		return NULL;
 	va_start(arguments, format);
-	failure = thrum__failure_new(loop, place, code, format, arguments);
+	failure = thrum__promise_failure_new(loop, place, code, format, arguments);
 	va_end(arguments);
-	return failed(loop, failure);
+	return new_failed(loop, failure);
 }
 
 struct thrum_promise *thrum__promise_fail_code(struct thrum_site *site, struct thrum_loop *loop,
 	int code)
 {
-	return loop ? failed(loop, thrum__failure_plain(loop, site, code)) : NULL;
+	return loop ? new_failed(loop, thrum__promise_failure_plain(loop, site, code)) : NULL;
 }
 
 struct thrum_promise *thrum_promise_fail_again(struct thrum_loop *loop,
 	const struct thrum_failure *failure)
 {
-	return loop ? failed(loop, thrum__failure_again(loop, failure)) : NULL;
+	return loop ? new_failed(loop, thrum__promise_failure_again(loop, failure)) : NULL;
 }
 
-/* ---- Looking at them ------------------------------------------------------------------------- */
+/* ---- Looking at promises --------------------------------------------------------------------- */
 
-struct thrum_loop *thrum__promise_loop(const struct thrum_promise *promise)
+struct thrum_loop *thrum__promise_loop_of(const struct thrum_promise *promise)
 {
 	return promise ? promise->loop : NULL;
 }
 
 enum thrum_promise_state thrum_promise_state(const struct thrum_promise *promise)
 {
-	return promise ? (enum thrum_promise_state)thrum__find(promise)->state
+	return promise ? (enum thrum_promise_state)thrum__promise_root(promise)->state
 		       : THRUM_PROMISE_FAILED;
 }
 
 void *thrum_promise_value(const struct thrum_promise *promise)
 {
-	const struct thrum_promise *root = promise ? thrum__find(promise) : NULL;
+	const struct thrum_promise *root = promise ? thrum__promise_root(promise) : NULL;
 
 	return root && root->state == RESOLVED ? root->value.data : NULL;
 }
@@ -440,20 +444,20 @@ const struct thrum_failure *thrum_promise_failure(const struct thrum_promise *pr
 
 	if (!promise)
 		return &no_promise;
-	root = thrum__find(promise);
+	root = thrum__promise_root(promise);
 	return root->state == FAILED ? &root->failure->shown : NULL;
 }
 
 bool thrum_promise_take(struct thrum_promise *promise, struct thrum_value *value)
 {
-	struct thrum_promise *root = promise ? thrum__find(promise) : NULL;
+	struct thrum_promise *root = promise ? thrum__promise_root(promise) : NULL;
 
 	if (!root || root->state != RESOLVED)
 		return false;
 	if (!root->value.destroy)
 		*value = root->value;
 	else if (is_unshared(promise))
-		*value = take(root);
+		*value = take_value(root);
 	else
 		return false;
 	return true;
@@ -471,10 +475,11 @@ bool thrum_loop_take(struct thrum_loop *loop, struct thrum_value *value)
 
 thrum_task thrum_promise_task_id(const struct thrum_promise *promise)
 {
-	return promise ? thrum__find(promise)->task : THRUM_TASK_NONE;
+	return promise ? thrum__promise_root(promise)->task : THRUM_TASK_NONE;
 }
 
-/* The task of one that had ended when it was made is another's. */
+/* Returns the promise's own task. A promise that had ended when it was made has none: `task` is
+ * then the one that ran. */
 static thrum_task own_task(const struct thrum_promise *promise)
 {
 	return thrum_promise_state(promise) == THRUM_PROMISE_PENDING
@@ -484,7 +489,15 @@ static thrum_task own_task(const struct thrum_promise *promise)
 
 struct thrum_promise *thrum_promise_label(struct thrum_promise *promise, const char *label)
 {
-	thrum_task_label(own_task(promise), label);
+	struct thrum_promise *root;
+
+	if (!promise || !thrum_enabled())
+		return promise;
+	root = thrum__promise_root(promise);
+	if (root->state != PENDING || root->flags & KEEPS_LABEL)
+		return promise;
+	root->flags |= LABELED;
+	thrum_task_label(root->task, label);
 	return promise;
 }
 

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* Resolvers: each is the promise that it ends, under another name. */
+/* Resolvers. A resolver is the promise that it ends, under another type. */
 #include "promise/core.h"
 
-/* ---- Making them, with their promises ----------------------------------------------------------
- */
+/* ---- Making promises with resolvers ---------------------------------------------------------- */
+
+/* Creates the task of a promise. It is not inlined, so that the caller is fast while nothing is
+ * recorded. */
+static __attribute__((noinline)) void trace_request(struct thrum_promise *promise,
+	struct thrum_site *site, enum thrum_kind kind, const char *label)
+{
+	promise->task = thrum__promise_trace_create(site, kind, label);
+	if (promise->task != THRUM_TASK_NONE && label)
+		promise->flags |= LABELED;
+}
 
 struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thrum_loop *loop,
-	enum thrum_kind kind, const char *label, thrum__canceled *canceled, void *data,
+	enum thrum_kind kind, const char *label, thrum__promise_canceled *canceled, void *data,
 	struct thrum_resolver **resolver)
 {
 	struct thrum_promise *promise = loop ? thrum__promise_new(loop) : NULL;
@@ -15,23 +24,24 @@ struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thr
 		promise->action = REQUEST;
 		promise->closure.callback.canceled = canceled;
 		promise->closure.data = data;
-		promise->task = thrum__trace_create(site, kind, label);
+		if (thrum_enabled())
+			trace_request(promise, site, kind, label);
 	} else {
 		promise = thrum__promise_no_memory(loop);
 	}
 	*resolver = (struct thrum_resolver *)promise;
-	return promise ? thrum__ref(promise) : NULL;
+	return promise ? thrum__promise_ref(promise) : NULL;
 }
 
-void thrum__canceled_nothing(struct thrum_resolver *resolver, void *data)
+void thrum__promise_canceled_nothing(struct thrum_resolver *resolver, void *data)
 {
 }
 
 struct thrum_promise *thrum__promise_task(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, struct thrum_resolver **resolver)
 {
-	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label, thrum__canceled_nothing,
-		NULL, resolver);
+	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label,
+		thrum__promise_canceled_nothing, NULL, resolver);
 }
 
 struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_loop *loop,
@@ -40,22 +50,21 @@ struct thrum_promise *thrum__promise_wait(struct thrum_site *site, struct thrum_
 	return thrum__promise_request(site, loop, THRUM_KIND_WAIT, label, NULL, NULL, resolver);
 }
 
-/* ---- Using them up -----------------------------------------------------------------------------
- */
+/* ---- Using up resolvers ---------------------------------------------------------------------- */
 
-static struct thrum_promise *use(struct thrum_resolver *resolver)
+static struct thrum_promise *use_resolver(struct thrum_resolver *resolver)
 {
 	struct thrum_promise *promise = (struct thrum_promise *)resolver;
 
-	thrum__loop_check(promise->loop);
-	thrum__loop_resume(promise->loop);
+	thrum__promise_loop_check(promise->loop);
+	thrum__promise_loop_resume(promise->loop);
 	return promise;
 }
 
 void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
 {
 	if (resolver)
-		thrum__settle_value(use(resolver), value);
+		thrum__promise_settle_value(use_resolver(resolver), value);
 	else
 		thrum_value_destroy(value);
 }
@@ -68,10 +77,10 @@ void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resol
 
 	if (!resolver)
 		return;
-	promise = use(resolver);
+	promise = use_resolver(resolver);
 	va_start(arguments, format);
-	thrum__settle_failure(promise,
-		thrum__failure_new(promise->loop, place, code, format, arguments));
+	thrum__promise_settle_failure(promise,
+		thrum__promise_failure_new(promise->loop, place, code, format, arguments));
 	va_end(arguments);
 }
 
@@ -81,8 +90,9 @@ void thrum_resolver_fail_again(struct thrum_resolver *resolver, const struct thr
 
 	if (!resolver)
 		return;
-	promise = use(resolver);
-	thrum__settle_failure(promise, thrum__failure_again(promise->loop, failure));
+	promise = use_resolver(resolver);
+	thrum__promise_settle_failure(promise,
+		thrum__promise_failure_again(promise->loop, failure));
 }
 
 void thrum_resolver_follow(struct thrum_resolver *resolver, struct thrum_promise *other)
@@ -93,8 +103,8 @@ void thrum_resolver_follow(struct thrum_resolver *resolver, struct thrum_promise
 		thrum_promise_unref(other);
 		return;
 	}
-	promise = use(resolver);
-	thrum__follow(promise, other ? other : thrum__promise_no_memory(promise->loop));
+	promise = use_resolver(resolver);
+	thrum__promise_follow(promise, other ? other : thrum__promise_no_memory(promise->loop));
 }
 
 void thrum_resolver_drop(struct thrum_resolver *resolver)
@@ -103,25 +113,27 @@ void thrum_resolver_drop(struct thrum_resolver *resolver)
 
 	if (!resolver)
 		return;
-	promise = use(resolver);
-	/* Nearly always one that was cancelled: no failure is made for nothing. */
-	thrum__settle_failure(promise,
+	promise = use_resolver(resolver);
+	/* The promise has nearly always been cancelled. So no failure is allocated for that
+	 * case. */
+	thrum__promise_settle_failure(promise,
 		thrum_resolver_wanted(resolver)
-			? thrum__failure_plain(promise->loop, NULL, THRUM_BROKEN)
-			: thrum__failure_ref(&promise->loop->canceled_failure));
+			? thrum__promise_failure_plain(promise->loop, NULL, THRUM_BROKEN)
+			: thrum__promise_failure_ref(&promise->loop->canceled_failure));
 }
 
 bool thrum_resolver_wanted(const struct thrum_resolver *resolver)
 {
-	return resolver && thrum__find((const struct thrum_promise *)resolver)->state == PENDING;
+	return resolver &&
+		thrum__promise_root((const struct thrum_promise *)resolver)->state == PENDING;
 }
 
-thrum_task thrum__resolver_task(const struct thrum_resolver *resolver)
+thrum_task thrum__promise_resolver_task(const struct thrum_resolver *resolver)
 {
 	return resolver ? ((const struct thrum_promise *)resolver)->task : THRUM_TASK_NONE;
 }
 
-struct thrum_loop *thrum__resolver_loop(const struct thrum_resolver *resolver)
+struct thrum_loop *thrum__promise_resolver_loop(const struct thrum_resolver *resolver)
 {
-	return thrum__promise_loop((const struct thrum_promise *)resolver);
+	return thrum__promise_loop_of((const struct thrum_promise *)resolver);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* A number of places. One that is given back goes straight to the first that waits. */
+/* Semaphores. A place that is given back goes straight to the first waiter. */
 #include "promise/waiters.h"
 
 struct thrum_semaphore {
-	struct thrum__line line;
+	struct thrum__promise_wait_queue queue;
 	size_t free;
 };
 
 struct thrum_semaphore *thrum__semaphore_create(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, size_t count)
 {
-	struct thrum_semaphore *semaphore = loop ? thrum__allocate(loop, sizeof(*semaphore)) : NULL;
+	struct thrum_semaphore *semaphore = loop ? thrum__promise_allocate(loop, sizeof(*semaphore))
+						 : NULL;
 
 	if (semaphore) {
-		semaphore->line = thrum__line_of(loop,
-			thrum__trace_create(site, THRUM_KIND_SEMAPHORE, label));
+		thrum__promise_wait_queue_init(&semaphore->queue, loop,
+			thrum__promise_trace_create(site, THRUM_KIND_SEMAPHORE, label));
 		semaphore->free = count;
 	}
 	return semaphore;
@@ -24,9 +25,9 @@ void thrum_semaphore_destroy(struct thrum_semaphore *semaphore)
 {
 	if (!semaphore)
 		return;
-	thrum__line_break(&semaphore->line, THRUM_BROKEN);
-	thrum_task_resolve(semaphore->line.task);
-	thrum__release(semaphore->line.loop, semaphore);
+	thrum__promise_wait_queue_close(&semaphore->queue, THRUM_BROKEN);
+	thrum_task_resolve(semaphore->queue.task);
+	thrum__promise_release(semaphore->queue.loop, semaphore);
 }
 
 struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *site,
@@ -35,11 +36,11 @@ struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *site,
 	if (!semaphore)
 		return NULL;
 	if (semaphore->free == 0)
-		return thrum__line_join(site, &semaphore->line, THRUM_KIND_WAIT, NULL,
-			thrum_value_none());
+		return thrum__promise_wait_queue_join(site, &semaphore->queue, THRUM_KIND_WAIT,
+			NULL, thrum_value_none());
 	semaphore->free--;
-	thrum_lock_acquired(semaphore->line.task);
-	return thrum_promise_return(semaphore->line.loop, thrum_value_none());
+	thrum_lock_acquired(semaphore->queue.task);
+	return thrum_promise_return(semaphore->queue.loop, thrum_value_none());
 }
 
 void thrum_semaphore_release(struct thrum_semaphore *semaphore)
@@ -49,20 +50,20 @@ void thrum_semaphore_release(struct thrum_semaphore *semaphore)
 
 	if (!semaphore)
 		return;
-	thrum__loop_check(semaphore->line.loop);
-	thrum_lock_released(semaphore->line.task);
-	resolver = thrum__line_serve(&semaphore->line, NULL);
+	thrum__promise_loop_check(semaphore->queue.loop);
+	thrum_lock_released(semaphore->queue.task);
+	resolver = thrum__promise_wait_queue_pop(&semaphore->queue, NULL);
 	if (!resolver) {
 		semaphore->free++;
 		return;
 	}
-	before = thrum__trace_enter(thrum__resolver_task(resolver));
-	thrum_lock_acquired(semaphore->line.task);
-	thrum__trace_leave(before);
+	before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
+	thrum_lock_acquired(semaphore->queue.task);
+	thrum__promise_trace_leave(before);
 	thrum_resolver_resolve(resolver, thrum_value_none());
 }
 
-static void release(void *thing)
+static void release_semaphore(void *thing)
 {
 	thrum_semaphore_release(thing);
 }
@@ -70,8 +71,8 @@ static void release(void *thing)
 struct thrum_promise *thrum__semaphore_with(struct thrum_site *site,
 	struct thrum_semaphore *semaphore, thrum_begin *begin, void *data, thrum_destroy *destroy)
 {
-	return thrum__with(site, thrum__semaphore_acquire(site, semaphore), release, semaphore,
-		begin, data, destroy);
+	return thrum__promise_with(site, thrum__semaphore_acquire(site, semaphore),
+		release_semaphore, semaphore, begin, data, destroy);
 }
 
 size_t thrum_semaphore_free(const struct thrum_semaphore *semaphore)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* A bounded queue. What is in it, who waits for room with a value, and who waits for values. */
+/* Streams: bounded queues. A stream has a queue of values, one of writers that wait for room, each
+ * with its value, and one of readers. */
 #include "promise/waiters.h"
 
 struct thrum_stream {
-	struct thrum__line values, writers, readers;
+	struct thrum__promise_wait_queue values, writers, readers;
 	size_t capacity;
 	bool is_closed;
 };
@@ -11,12 +12,13 @@ struct thrum_stream {
 struct thrum_stream *thrum__stream_create(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, size_t capacity)
 {
-	struct thrum_stream *stream = loop && capacity > 0 ? thrum__allocate(loop, sizeof(*stream))
-							   : NULL;
+	struct thrum_stream *stream = loop && capacity > 0
+		? thrum__promise_allocate(loop, sizeof(*stream))
+		: NULL;
 
 	if (stream) {
-		stream->values = thrum__line_of(loop,
-			thrum__trace_create(site, THRUM_KIND_STREAM, label));
+		thrum__promise_wait_queue_init(&stream->values, loop,
+			thrum__promise_trace_create(site, THRUM_KIND_STREAM, label));
 		stream->writers = stream->readers = stream->values;
 		stream->capacity = capacity;
 	}
@@ -28,17 +30,16 @@ void thrum_stream_destroy(struct thrum_stream *stream)
 	if (!stream)
 		return;
 	stream->is_closed = true;
-	thrum__line_break(&stream->readers, THRUM_BROKEN);
-	thrum__line_break(&stream->writers, THRUM_BROKEN);
-	thrum__line_break(&stream->values, THRUM_BROKEN);
+	thrum__promise_wait_queue_close(&stream->readers, THRUM_BROKEN);
+	thrum__promise_wait_queue_close(&stream->writers, THRUM_BROKEN);
+	thrum__promise_wait_queue_close(&stream->values, THRUM_BROKEN);
 	thrum_task_resolve(stream->values.task);
-	thrum__release(stream->values.loop, stream);
+	thrum__promise_release(stream->values.loop, stream);
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool has_room(const struct thrum_stream *stream)
+static bool stream_has_room(const struct thrum_stream *stream)
 {
 	return stream->values.count < stream->capacity;
 }
@@ -47,12 +48,12 @@ bool thrum_stream_try_push(struct thrum_stream *stream, struct thrum_value value
 {
 	struct thrum_resolver *reader;
 
-	if (!stream || !value.data || stream->is_closed || !has_room(stream))
+	if (!stream || !value.data || stream->is_closed || !stream_has_room(stream))
 		return false;
-	thrum__loop_check(stream->values.loop);
-	reader = thrum__line_serve(&stream->readers, NULL);
+	thrum__promise_loop_check(stream->values.loop);
+	reader = thrum__promise_wait_queue_pop(&stream->readers, NULL);
 	if (!reader)
-		return thrum__line_leave(&stream->values, value);
+		return thrum__promise_wait_queue_push_value(&stream->values, value);
 	thrum_resolver_resolve(reader, value);
 	return true;
 }
@@ -68,8 +69,9 @@ struct thrum_promise *thrum__stream_push(struct thrum_site *site, struct thrum_s
 		return NULL;
 	}
 	loop = stream->values.loop;
-	if (value.data && !stream->is_closed && !has_room(stream))
-		return thrum__line_join(site, &stream->writers, THRUM_KIND_WAIT, NULL, value);
+	if (value.data && !stream->is_closed && !stream_has_room(stream))
+		return thrum__promise_wait_queue_join(site, &stream->writers, THRUM_KIND_WAIT, NULL,
+			value);
 	if (thrum_stream_try_push(stream, value))
 		return thrum_promise_return(loop, thrum_value_none());
 	if (!value.data)
@@ -84,34 +86,34 @@ struct thrum_promise *thrum__stream_push(struct thrum_site *site, struct thrum_s
 
 void thrum_stream_close(struct thrum_stream *stream)
 {
-	struct thrum__line readers;
+	struct thrum__promise_wait_queue readers;
 	struct thrum_resolver *resolver;
 
 	if (!stream || stream->is_closed)
 		return;
 	stream->is_closed = true;
-	/* Callbacks may destroy the stream. */
-	readers = thrum__line_of(stream->values.loop, stream->values.task);
-	thrum__line_move(&stream->readers, &readers);
-	while ((resolver = thrum__line_serve(&readers, NULL)))
+	/* The readers move out first, because their callbacks may destroy the stream. */
+	thrum__promise_wait_queue_init(&readers, stream->values.loop, stream->values.task);
+	thrum__promise_wait_queue_move(&stream->readers, &readers);
+	while ((resolver = thrum__promise_wait_queue_pop(&readers, NULL)))
 		thrum_resolver_resolve(resolver, thrum_value_none());
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The first that waits for room, if there is some: its value moves over with its place in line. */
-static struct thrum_resolver *admit(struct thrum_stream *stream)
+/* Moves the value of the first writer, if there is one, to the queue of values, in the same waiter.
+ * Returns the resolver of the writer, or NULL. */
+static struct thrum_resolver *admit_writer(struct thrum_stream *stream)
 {
-	struct thrum__waiter *writer = stream->writers.first;
+	struct thrum__promise_waiter *writer = stream->writers.first;
 	struct thrum_resolver *resolver;
 
 	if (!writer)
 		return NULL;
-	thrum__line_remove(writer);
+	thrum__promise_wait_queue_remove(writer);
 	resolver = writer->resolver;
 	writer->resolver = NULL;
-	thrum__line_append(&stream->values, writer);
+	thrum__promise_wait_queue_append(&stream->values, writer);
 	return resolver;
 }
 
@@ -127,13 +129,13 @@ struct thrum_promise *thrum__stream_next(struct thrum_site *site, struct thrum_s
 	if (stream->values.count == 0) {
 		if (stream->is_closed)
 			return thrum_promise_return(loop, thrum_value_none());
-		return thrum__line_join(site, &stream->readers, THRUM_KIND_WAIT, NULL,
+		return thrum__promise_wait_queue_join(site, &stream->readers, THRUM_KIND_WAIT, NULL,
 			thrum_value_none());
 	}
 	thrum_task_read(thrum_task_current(), stream->values.task);
-	thrum__line_serve(&stream->values, &value);
+	thrum__promise_wait_queue_pop(&stream->values, &value);
 	promise = thrum_promise_return(loop, value);
-	thrum_resolver_resolve(admit(stream), thrum_value_none());
+	thrum_resolver_resolve(admit_writer(stream), thrum_value_none());
 	return promise;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Scopes. A switch counts what hasn't ended: children, hooks under way, and itself while it is on.
- * When nothing is left it has been turned off; its memory goes when it was destroyed, too.
- */
+/* Switches. A switch counts everything in it that hasn't ended: children, hooks that have been
+ * called, and itself while it is on. At a count of 0 it has been turned off. Its memory is freed
+ * when it has been destroyed as well. */
 #include "promise/promise.h"
 
-struct entry {
+struct scope_entry {
 	struct thrum_switch *scope;
-	struct entry *next, *previous, **list; /* list: NULL when in none */
-	struct thrum_promise *promise;         /* of a hook: once it has begun */
+	struct scope_entry *next, *previous, **list; /* list: NULL while it is in none */
+	struct thrum_promise *promise;               /* of a hook: set when it was called */
 	thrum_begin *hook;
 	void *data;
 	thrum_destroy *destroy;
@@ -17,10 +16,10 @@ struct entry {
 struct thrum_switch {
 	struct thrum_loop *loop;
 	thrum_task task;
-	struct entry *children, *hooks; /* the last one first */
+	struct scope_entry *children, *hooks; /* the last one first */
 	size_t remaining;
 	bool is_on, destroyed;
-	struct thrum_promise *off; /* once it is turned off */
+	struct thrum_promise *off; /* set when the switch is turned off */
 	struct thrum_resolver *resolver;
 	struct thrum_promise *failed; /* the first hook that failed */
 };
@@ -28,11 +27,11 @@ struct thrum_switch {
 struct thrum_switch *thrum__switch_create(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label)
 {
-	struct thrum_switch *scope = loop ? thrum__allocate(loop, sizeof(*scope)) : NULL;
+	struct thrum_switch *scope = loop ? thrum__promise_allocate(loop, sizeof(*scope)) : NULL;
 
 	if (scope) {
 		scope->loop = loop;
-		scope->task = thrum__trace_create(site, THRUM_KIND_SWITCH, label);
+		scope->task = thrum__promise_trace_create(site, THRUM_KIND_SWITCH, label);
 		scope->is_on = true;
 		scope->remaining = 1;
 	}
@@ -44,10 +43,9 @@ bool thrum_switch_is_on(const struct thrum_switch *scope)
 	return scope && scope->is_on;
 }
 
-/* ---- Entries -----------------------------------------------------------------------------------
- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
-static void link_entry(struct entry *entry, struct entry **list)
+static void link_entry(struct scope_entry *entry, struct scope_entry **list)
 {
 	entry->list = list;
 	entry->previous = NULL;
@@ -57,7 +55,7 @@ static void link_entry(struct entry *entry, struct entry **list)
 	*list = entry;
 }
 
-static void unlink_entry(struct entry *entry)
+static void unlink_entry(struct scope_entry *entry)
 {
 	if (!entry->list)
 		return;
@@ -70,15 +68,15 @@ static void unlink_entry(struct entry *entry)
 	entry->list = NULL;
 }
 
-static void free_if_done(struct thrum_switch *scope)
+static void free_scope_if_done(struct thrum_switch *scope)
 {
 	if (!scope->destroyed || scope->remaining > 0)
 		return;
 	thrum_promise_unref(scope->off);
-	thrum__release(scope->loop, scope);
+	thrum__promise_release(scope->loop, scope);
 }
 
-static void one_less(struct thrum_switch *scope)
+static void count_down(struct thrum_switch *scope)
 {
 	struct thrum_resolver *resolver = scope->resolver;
 	struct thrum_promise *failed = scope->failed;
@@ -91,21 +89,21 @@ static void one_less(struct thrum_switch *scope)
 		thrum_task_fail(scope->task, thrum_promise_failure(failed)->message);
 	else
 		thrum_task_resolve(scope->task);
-	free_if_done(scope);
+	free_scope_if_done(scope);
 	if (failed)
 		thrum_resolver_follow(resolver, failed);
 	else
 		thrum_resolver_resolve(resolver, thrum_value_none());
 }
 
-static void nothing(struct thrum_loop *loop, void *data)
+static void do_nothing(struct thrum_loop *loop, void *data)
 {
 }
 
-/* What an entry stands for has ended; or nobody will ever know. */
+/* Runs when an entry's promise has ended, and also when it is freed while it is pending. */
 static void entry_ended(void *data)
 {
-	struct entry *entry = data;
+	struct scope_entry *entry = data;
 	struct thrum_switch *scope = entry->scope;
 	enum thrum_promise_state state = thrum_promise_state(entry->promise);
 
@@ -115,29 +113,31 @@ static void entry_ended(void *data)
 			? thrum_promise_ref(entry->promise)
 			: thrum__promise_no_memory(scope->loop);
 	thrum_promise_unref(entry->promise);
-	thrum__release(scope->loop, entry);
-	one_less(scope);
+	thrum__promise_release(scope->loop, entry);
+	count_down(scope);
 }
 
-/* Counts the entry until its promise ends. False when there is no memory to learn of that. */
-static bool watch(struct entry *entry, struct thrum_promise *promise)
+/* Counts the entry until its promise ends. Returns false if there is no memory to be told of that
+ * end. */
+static bool watch_entry(struct scope_entry *entry, struct thrum_promise *promise)
 {
 	struct thrum_switch *scope = entry->scope;
 	size_t remaining = scope->remaining++;
 
 	entry->promise = thrum_promise_ref(promise);
-	thrum__promise_on_termination(NULL, thrum_promise_ref(promise), nothing, entry,
+	thrum__promise_on_termination(NULL, thrum_promise_ref(promise), do_nothing, entry,
 		entry_ended);
 	return scope->remaining > remaining ||
 		thrum_promise_state(promise) != THRUM_PROMISE_PENDING;
 }
 
-/* ---- Adding ------------------------------------------------------------------------------------
- */
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
-static struct entry *add_entry(struct thrum_switch *scope, struct entry **list)
+static struct scope_entry *add_entry(struct thrum_switch *scope, struct scope_entry **list)
 {
-	struct entry *entry = scope->is_on ? thrum__allocate(scope->loop, sizeof(*entry)) : NULL;
+	struct scope_entry *entry = scope->is_on
+		? thrum__promise_allocate(scope->loop, sizeof(*entry))
+		: NULL;
 
 	if (entry) {
 		entry->scope = scope;
@@ -148,12 +148,12 @@ static struct entry *add_entry(struct thrum_switch *scope, struct entry **list)
 
 void thrum_switch_add(struct thrum_switch *scope, struct thrum_promise *promise)
 {
-	struct entry *entry;
+	struct scope_entry *entry;
 
 	if (scope && thrum_promise_state(promise) == THRUM_PROMISE_PENDING) {
-		thrum__loop_check(scope->loop);
+		thrum__promise_loop_check(scope->loop);
 		entry = add_entry(scope, &scope->children);
-		if (!entry || !watch(entry, promise))
+		if (!entry || !watch_entry(entry, promise))
 			thrum__promise_cancel(NULL, promise);
 	}
 	thrum_promise_unref(promise);
@@ -162,7 +162,7 @@ void thrum_switch_add(struct thrum_switch *scope, struct thrum_promise *promise)
 void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begin *hook, void *data,
 	thrum_destroy *destroy)
 {
-	struct entry *entry = scope ? add_entry(scope, &scope->hooks) : NULL;
+	struct scope_entry *entry = scope ? add_entry(scope, &scope->hooks) : NULL;
 
 	if (entry) {
 		entry->hook = hook;
@@ -176,31 +176,30 @@ void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begin *hook, void *
 		destroy(data);
 }
 
-/* ---- Turning off -------------------------------------------------------------------------------
- */
+/* ---- Turning off ----------------------------------------------------------------------------- */
 
-static void begin_hook(struct entry *entry)
+static void begin_hook(struct scope_entry *entry)
 {
 	struct thrum_loop *loop = entry->scope->loop;
-	thrum_begin *hook = thrum__loop_is_closing(loop) ? NULL : entry->hook;
+	thrum_begin *hook = thrum__promise_loop_is_closing(loop) ? NULL : entry->hook;
 	struct thrum_promise *promise = hook ? hook(loop, entry->data) : NULL;
 
 	if (entry->destroy)
 		entry->destroy(entry->data);
 	if (!promise)
 		promise = thrum__promise_no_memory(loop);
-	watch(entry, promise);
+	watch_entry(entry, promise);
 	thrum_promise_unref(promise);
 }
 
-static void turn_off(struct thrum_switch *scope, struct thrum_site *site)
+static void turn_scope_off(struct thrum_switch *scope, struct thrum_site *site)
 {
 	struct thrum_promise *child;
-	struct entry *entry;
+	struct scope_entry *entry;
 
 	scope->is_on = false;
 	scope->off = thrum__promise_wait(site, scope->loop, NULL, &scope->resolver);
-	thrum_task_wait(thrum__resolver_task(scope->resolver), scope->task);
+	thrum_task_wait(thrum__promise_resolver_task(scope->resolver), scope->task);
 	while ((entry = scope->children)) {
 		unlink_entry(entry);
 		child = thrum_promise_ref(entry->promise);
@@ -219,12 +218,12 @@ struct thrum_promise *thrum__switch_off(struct thrum_site *site, struct thrum_sw
 
 	if (!scope)
 		return NULL;
-	thrum__loop_check(scope->loop);
+	thrum__promise_loop_check(scope->loop);
 	if (!scope->is_on)
 		return thrum_promise_ref(scope->off);
-	turn_off(scope, site);
+	turn_scope_off(scope, site);
 	off = thrum_promise_ref(scope->off);
-	one_less(scope);
+	count_down(scope);
 	return off;
 }
 
@@ -235,13 +234,12 @@ void thrum_switch_destroy(struct thrum_switch *scope)
 	if (scope->is_on)
 		thrum__promise_ignore_result(NULL, thrum__switch_off(NULL, scope));
 	scope->destroyed = true;
-	free_if_done(scope);
+	free_scope_if_done(scope);
 }
 
-/* ---- With --------------------------------------------------------------------------------------
- */
+/* ---- A scope around a body ------------------------------------------------------------------- */
 
-struct with {
+struct scope_run {
 	struct thrum_switch *scope;
 	struct thrum_site *site;
 	struct thrum_promise *body;
@@ -255,56 +253,57 @@ static struct thrum_promise *forget_failure(struct thrum_loop *loop,
 
 static struct thrum_promise *end_scope(struct thrum_loop *loop, void *data)
 {
-	struct with *with = data;
-	struct thrum_promise *off = thrum__switch_off(with->site, with->scope);
+	struct scope_run *run = data;
+	struct thrum_promise *off = thrum__switch_off(run->site, run->scope);
 
-	/* The body's own failure comes first. */
-	if (thrum_promise_state(with->body) == THRUM_PROMISE_FAILED)
+	/* The failure of the body comes before that of turning off. */
+	if (thrum_promise_state(run->body) == THRUM_PROMISE_FAILED)
 		off = thrum__promise_catch(NULL, off, forget_failure, NULL, NULL);
 	return off;
 }
 
-static void destroy_with(void *data)
+static void destroy_scope_run(void *data)
 {
-	struct with *with = data;
-	struct thrum_loop *loop = with->scope->loop;
+	struct scope_run *run = data;
+	struct thrum_loop *loop = run->scope->loop;
 
-	thrum_switch_destroy(with->scope);
-	thrum_promise_unref(with->body);
-	thrum__release(loop, with);
+	thrum_switch_destroy(run->scope);
+	thrum_promise_unref(run->body);
+	thrum__promise_release(loop, run);
 }
 
-static struct with *create_with(struct thrum_site *site, struct thrum_loop *loop, const char *label)
+static struct scope_run *create_scope_run(struct thrum_site *site, struct thrum_loop *loop,
+	const char *label)
 {
-	struct with *with = thrum__allocate(loop, sizeof(*with));
+	struct scope_run *run = thrum__promise_allocate(loop, sizeof(*run));
 
-	if (!with)
+	if (!run)
 		return NULL;
-	with->site = site;
-	with->scope = thrum__switch_create(site, loop, label);
-	if (with->scope)
-		return with;
-	thrum__release(loop, with);
+	run->site = site;
+	run->scope = thrum__switch_create(site, loop, label);
+	if (run->scope)
+		return run;
+	thrum__promise_release(loop, run);
 	return NULL;
 }
 
-/* The end stands before the body begins. */
-static struct thrum_promise *begin_body(struct thrum_site *site, struct with *with,
+/* Attaches the end of the scope before it calls the body, so that the end needs no memory later. */
+static struct thrum_promise *begin_body(struct thrum_site *site, struct scope_run *run,
 	thrum_switch_body *body, void *data)
 {
-	struct thrum_switch *scope = with->scope;
+	struct thrum_switch *scope = run->scope;
 	struct thrum_loop *loop = scope->loop;
 	struct thrum_resolver *resolver;
 	struct thrum_promise *whole;
 
-	with->body = thrum__promise_wait(site, loop, NULL, &resolver);
-	if (thrum_promise_state(with->body) == THRUM_PROMISE_FAILED) {
+	run->body = thrum__promise_wait(site, loop, NULL, &resolver);
+	if (thrum_promise_state(run->body) == THRUM_PROMISE_FAILED) {
 		thrum_resolver_drop(resolver);
-		destroy_with(with);
+		destroy_scope_run(run);
 		return thrum__promise_no_memory(loop);
 	}
-	whole = thrum__promise_finalize(site, thrum_promise_ref(with->body), end_scope, with,
-		destroy_with);
+	whole = thrum__promise_finalize(site, thrum_promise_ref(run->body), end_scope, run,
+		destroy_scope_run);
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING)
 		thrum_resolver_follow(resolver, body(loop, scope, data));
 	else
@@ -315,9 +314,9 @@ static struct thrum_promise *begin_body(struct thrum_site *site, struct with *wi
 struct thrum_promise *thrum__switch_with(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, thrum_switch_body *body, void *data, thrum_destroy *destroy)
 {
-	struct with *with = loop ? create_with(site, loop, label) : NULL;
-	struct thrum_promise *whole = with ? begin_body(site, with, body, data)
-					   : thrum__promise_no_memory(loop);
+	struct scope_run *run = loop ? create_scope_run(site, loop, label) : NULL;
+	struct thrum_promise *whole = run ? begin_body(site, run, body, data)
+					  : thrum__promise_no_memory(loop);
 
 	if (destroy)
 		destroy(data);

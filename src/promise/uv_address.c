@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Names of addresses. */
+/* Addresses: their names, and looking them up. */
 #include "promise/uv_address.h"
 #include <netdb.h>
 #include <stdio.h>
 
-void thrum__address_name(const struct sockaddr *address, char *name, size_t size)
+void thrum__promise_address_name(const struct sockaddr *address, char *name, size_t size)
 {
 	char host[INET6_ADDRSTRLEN] = "?";
 
@@ -23,52 +23,52 @@ void thrum__address_name(const struct sockaddr *address, char *name, size_t size
 	}
 }
 
-/* ---- Finding them ------------------------------------------------------------------------------
- */
+/* ---- Looking up addresses -------------------------------------------------------------------- */
 
 struct lookup {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_getaddrinfo_t request;
 };
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void lookup_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct lookup *lookup = data;
 
-	/* The resolver is used up when libuv is done. */
+	/* lookup_done uses the resolver up, also after a cancellation. */
 	uv_cancel((uv_req_t *)&lookup->request);
 }
 
-static void destroy_list(void *data)
+static void destroy_addresses(void *data)
 {
 	uv_freeaddrinfo(data);
 }
 
-static void found(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+static void lookup_done(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
 {
 	struct lookup *lookup = request->data;
 
-	thrum__uv_end(&lookup->held, status, thrum_value_own(list, destroy_list));
+	thrum__promise_uv_end(&lookup->held, status, thrum_value_own(list, destroy_addresses));
 }
 
 struct thrum_promise *thrum__getaddrinfo(struct thrum_site *site, struct thrum_loop *loop,
 	const char *node, const char *service, const struct addrinfo *hints)
 {
-	struct lookup *lookup = loop ? thrum__hold(loop, sizeof(*lookup), NULL) : NULL;
-	char label[THRUM__LABEL_SIZE];
+	struct lookup *lookup = loop ? thrum__promise_hold(loop, sizeof(*lookup), NULL) : NULL;
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	struct thrum_promise *promise;
 	bool began;
 	int code;
 
 	if (!lookup)
 		return thrum__promise_no_memory(loop);
-	promise = thrum__uv_begin(&lookup->held, site, THRUM_KIND_REQUEST,
-		thrum__uv_label(label, sizeof(label), "getaddrinfo %s%s%s", node ? node : "",
-			service ? ":" : "", service ? service : ""),
-		canceled, &began);
+	promise = thrum__promise_uv_begin(&lookup->held, site, THRUM_KIND_REQUEST,
+		thrum__promise_uv_label(label, sizeof(label), "getaddrinfo %s%s%s",
+			node ? node : "", service ? ":" : "", service ? service : ""),
+		lookup_canceled, &began);
 	if (!began)
 		return promise;
 	lookup->request.data = lookup;
-	code = uv_getaddrinfo(thrum_loop_uv(loop), &lookup->request, found, node, service, hints);
-	return code == 0 ? promise : thrum__uv_refused(&lookup->held, promise, code);
+	code = uv_getaddrinfo(thrum_loop_uv(loop), &lookup->request, lookup_done, node, service,
+		hints);
+	return code == 0 ? promise : thrum__promise_uv_refused(&lookup->held, promise, code);
 }

@@ -4,10 +4,11 @@
 
 #include "promise/uv_glue.h"
 
-/* Room for any name: `[IPv6]:port`. */
-#define THRUM__ADDRESS_SIZE 64
+/* Room for the name of any address, `[IPv6]:port` included. */
+#define THRUM__PROMISE_ADDRESS_SIZE 64
 
-/* `127.0.0.1:80`. */
-void thrum__address_name(const struct sockaddr *address, char *name, size_t size);
+/* Writes the name of an address, such as `127.0.0.1:80`. An address that is neither IPv4 nor IPv6
+ * gives `?:0`. */
+void thrum__promise_address_name(const struct sockaddr *address, char *name, size_t size);
 
 #endif

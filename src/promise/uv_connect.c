@@ -3,40 +3,42 @@
 #include "promise/uv_stream.h"
 
 struct connecting {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_connect_t request;
 	struct thrum_connection *connection;
 };
 
-/* Closing makes libuv give the request back. */
-static void canceled(struct thrum_resolver *resolver, void *data)
+/* Closing the connection makes libuv give the request back. */
+static void connect_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct connecting *connecting = data;
 
-	thrum__connection_drop(connecting->connection);
+	thrum__promise_connection_drop(connecting->connection);
 }
 
-static void connected(uv_connect_t *request, int status)
+static void connect_done(uv_connect_t *request, int status)
 {
 	struct connecting *connecting = request->data;
 	struct thrum_connection *connection = connecting->connection;
-	struct thrum_value value = thrum__connection_value(connection);
+	struct thrum_value value = thrum__promise_connection_value(connection);
 	thrum_task before;
 
 	if (status == 0 && thrum_resolver_wanted(connecting->held.resolver)) {
-		thrum__loop_resume(connecting->held.loop);
-		before = thrum__trace_enter(thrum__resolver_task(connecting->held.resolver));
-		thrum__connection_trace(connection, connecting->held.site);
-		thrum__trace_leave(before);
+		thrum__promise_loop_resume(connecting->held.loop);
+		before = thrum__promise_trace_enter(
+			thrum__promise_resolver_task(connecting->held.resolver));
+		thrum__promise_connection_trace(connection, connecting->held.site);
+		thrum__promise_trace_leave(before);
 	}
-	thrum__uv_end(&connecting->held, status, value);
+	thrum__promise_uv_end(&connecting->held, status, value);
 }
 
-/* A connection and a promise for it; NULL: `promise` has failed. */
-static struct connecting *begin(struct thrum_site *site, struct thrum_loop *loop, bool is_pipe,
-	const char *label, struct thrum_promise **promise)
+/* Makes a connection and the promise for it. Returns NULL if that failed; `promise` has then
+ * failed too. */
+static struct connecting *begin_connect(struct thrum_site *site, struct thrum_loop *loop,
+	bool is_pipe, const char *label, struct thrum_promise **promise)
 {
-	struct connecting *connecting = thrum__hold(loop, sizeof(*connecting), NULL);
+	struct connecting *connecting = thrum__promise_hold(loop, sizeof(*connecting), NULL);
 	bool began;
 	int code;
 
@@ -44,30 +46,30 @@ static struct connecting *begin(struct thrum_site *site, struct thrum_loop *loop
 		*promise = thrum__promise_no_memory(loop);
 		return NULL;
 	}
-	*promise = thrum__uv_begin(&connecting->held, site, THRUM_KIND_REQUEST, label, canceled,
-		&began);
+	*promise = thrum__promise_uv_begin(&connecting->held, site, THRUM_KIND_REQUEST, label,
+		connect_canceled, &began);
 	if (!began)
 		return NULL;
-	code = thrum__connection_create(loop, is_pipe, &connecting->connection);
+	code = thrum__promise_connection_create(loop, is_pipe, &connecting->connection);
 	if (code != 0) {
-		thrum__uv_end(&connecting->held, code, thrum_value_none());
+		thrum__promise_uv_end(&connecting->held, code, thrum_value_none());
 		return NULL;
 	}
 	connecting->request.data = connecting;
 	return connecting;
 }
 
-static struct thrum_promise *refused(struct connecting *connecting, struct thrum_promise *promise,
-	int code)
+static struct thrum_promise *connect_refused(struct connecting *connecting,
+	struct thrum_promise *promise, int code)
 {
-	thrum__connection_drop(connecting->connection);
-	return thrum__uv_refused(&connecting->held, promise, code);
+	thrum__promise_connection_drop(connecting->connection);
+	return thrum__promise_uv_refused(&connecting->held, promise, code);
 }
 
 struct thrum_promise *thrum__tcp_connect(struct thrum_site *site, struct thrum_loop *loop,
 	const struct sockaddr *address)
 {
-	char name[THRUM__ADDRESS_SIZE], label[THRUM__LABEL_SIZE];
+	char name[THRUM__PROMISE_ADDRESS_SIZE], label[THRUM__PROMISE_LABEL_SIZE];
 	struct connecting *connecting;
 	struct thrum_promise *promise;
 	int code;
@@ -75,31 +77,31 @@ struct thrum_promise *thrum__tcp_connect(struct thrum_site *site, struct thrum_l
 	if (!loop || !address)
 		return thrum__promise_fail_code(site, loop, -EINVAL);
 	if (thrum_enabled())
-		thrum__address_name(address, name, sizeof(name));
-	connecting = begin(site, loop, false,
-		thrum__uv_label(label, sizeof(label), "tcp connect %s", name), &promise);
+		thrum__promise_address_name(address, name, sizeof(name));
+	connecting = begin_connect(site, loop, false,
+		thrum__promise_uv_label(label, sizeof(label), "tcp connect %s", name), &promise);
 	if (!connecting)
 		return promise;
 	code = uv_tcp_connect(&connecting->request, &connecting->connection->uv.tcp, address,
-		connected);
-	return code == 0 ? promise : refused(connecting, promise, code);
+		connect_done);
+	return code == 0 ? promise : connect_refused(connecting, promise, code);
 }
 
 struct thrum_promise *thrum__pipe_connect(struct thrum_site *site, struct thrum_loop *loop,
 	const char *path)
 {
-	char label[THRUM__LABEL_SIZE];
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	struct connecting *connecting;
 	struct thrum_promise *promise;
 
 	if (!loop || !path)
 		return thrum__promise_fail_code(site, loop, -EINVAL);
-	if (!thrum__pipe_path_fits(path))
+	if (!thrum__promise_pipe_path_fits(path))
 		return thrum__promise_fail_code(site, loop, -ENAMETOOLONG);
-	connecting = begin(site, loop, true,
-		thrum__uv_label(label, sizeof(label), "pipe connect %s", path), &promise);
+	connecting = begin_connect(site, loop, true,
+		thrum__promise_uv_label(label, sizeof(label), "pipe connect %s", path), &promise);
 	if (!connecting)
 		return promise;
-	uv_pipe_connect(&connecting->request, &connecting->connection->uv.pipe, path, connected);
+	uv_pipe_connect(&connecting->request, &connecting->connection->uv.pipe, path, connect_done);
 	return promise;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Open files. A file is closed after what is under way; until libuv has done so its block stays. */
+/* Open files. A file is closed when its operations have ended. Its block stays until libuv has
+ * closed it. */
 #include "promise/uv_glue.h"
 #include <string.h>
 
 struct thrum_file {
-	struct thrum__held held; /* its resolver: of who closed it */
+	struct thrum__promise_held held; /* its resolver ends the promise of the close */
 	uv_fs_t closing;
 	uv_file fd; /* -1: not open */
 	size_t under_way;
@@ -13,56 +14,55 @@ struct thrum_file {
 	char path[];
 };
 
-/* One thing done to a file. */
+/* One operation on a file. */
 struct operation {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_fs_t fs;
 	struct thrum_file *file;
-	struct thrum_value value; /* what is written, or read into */
-	char *at;                 /* the rest of what is written */
+	struct thrum_value value; /* the bytes to write, or room to read into */
+	char *at;                 /* the bytes that are still to be written */
 	size_t left;
 	int64_t offset;
 };
 
-/* ---- Closing -----------------------------------------------------------------------------------
- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
-static void closed(uv_fs_t *fs)
+static void file_closed(uv_fs_t *fs)
 {
 	struct thrum_file *file = fs->data;
 	int code = (int)fs->result;
 
 	uv_fs_req_cleanup(fs);
-	thrum__uv_end(&file->held, code, thrum_value_none());
+	thrum__promise_uv_end(&file->held, code, thrum_value_none());
 }
 
-static void close_if_idle(struct thrum_file *file)
+static void close_file_if_idle(struct thrum_file *file)
 {
 	if (!file->is_closing || file->under_way > 0)
 		return;
 	if (file->fd < 0) {
-		thrum__uv_end(&file->held, 0, thrum_value_none());
+		thrum__promise_uv_end(&file->held, 0, thrum_value_none());
 		return;
 	}
 	thrum_task_resolve(file->task);
 	file->closing.data = file;
-	/* Fails only without a request. */
-	uv_fs_close(thrum_loop_uv(file->held.loop), &file->closing, file->fd, closed);
+	/* This fails only without a request. */
+	uv_fs_close(thrum_loop_uv(file->held.loop), &file->closing, file->fd, file_closed);
 }
 
-static void stop(struct thrum__held *held)
+static void stop_file(struct thrum__promise_held *held)
 {
 	struct thrum_file *file = (struct thrum_file *)held;
 
 	if (file->is_closing)
 		return;
 	file->is_closing = true;
-	close_if_idle(file);
+	close_file_if_idle(file);
 }
 
-static void drop(void *data)
+static void drop_file(void *data)
 {
-	stop(data);
+	stop_file(data);
 }
 
 struct thrum_promise *thrum__file_close(struct thrum_site *site, struct thrum_file *file)
@@ -76,42 +76,42 @@ struct thrum_promise *thrum__file_close(struct thrum_site *site, struct thrum_fi
 	promise = thrum__promise_request(site, file->held.loop, THRUM_KIND_REQUEST, "file close",
 		NULL, NULL, &file->held.resolver);
 	file->held.site = site;
-	stop(&file->held);
+	stop_file(&file->held);
 	return promise;
 }
 
-/* ---- Operations --------------------------------------------------------------------------------
- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void operation_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct operation *operation = data;
 
-	/* Refused when it has begun. The resolver is used up when libuv is done. */
+	/* libuv refuses this if the operation has begun. end_operation uses the resolver up in
+	 * either case. */
 	uv_cancel((uv_req_t *)&operation->fs);
 }
 
-/* NULL: `promise` has failed. */
-static struct operation *begin(struct thrum_site *site, struct thrum_file *file, const char *what,
-	struct thrum_promise **promise)
+/* Returns NULL if it failed; `promise` has then failed too. */
+static struct operation *begin_operation(struct thrum_site *site, struct thrum_file *file,
+	const char *verb, struct thrum_promise **promise)
 {
 	struct thrum_loop *loop = file->held.loop;
 	struct operation *operation;
-	char label[THRUM__LABEL_SIZE];
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	bool began;
 
 	if (file->is_closing) {
 		*promise = thrum__promise_fail_code(site, loop, -EBADF);
 		return NULL;
 	}
-	operation = thrum__hold(loop, sizeof(*operation), NULL);
+	operation = thrum__promise_hold(loop, sizeof(*operation), NULL);
 	if (!operation) {
 		*promise = thrum__promise_no_memory(loop);
 		return NULL;
 	}
-	*promise = thrum__uv_begin(&operation->held, site, THRUM_KIND_REQUEST,
-		thrum__uv_label(label, sizeof(label), "file %s %s", what, file->path), canceled,
-		&began);
+	*promise = thrum__promise_uv_begin(&operation->held, site, THRUM_KIND_REQUEST,
+		thrum__promise_uv_label(label, sizeof(label), "file %s %s", verb, file->path),
+		operation_canceled, &began);
 	if (!began)
 		return NULL;
 	operation->fs.data = operation;
@@ -120,51 +120,51 @@ static struct operation *begin(struct thrum_site *site, struct thrum_file *file,
 	return operation;
 }
 
-/* A negative result is a failure. Consumes the value. */
-static void end(struct operation *operation, ssize_t result, struct thrum_value value)
+/* Ends an operation. A negative result is a failure. Consumes the value. */
+static void end_operation(struct operation *operation, ssize_t result, struct thrum_value value)
 {
 	struct thrum_file *file = operation->file;
 
 	uv_fs_req_cleanup(&operation->fs);
 	thrum_value_destroy(operation->value);
 	file->under_way--;
-	close_if_idle(file);
-	thrum__uv_end(&operation->held, result < 0 ? (int)result : 0, value);
+	close_file_if_idle(file);
+	thrum__promise_uv_end(&operation->held, result < 0 ? (int)result : 0, value);
 }
 
-/* What libuv says when it didn't begin. */
-static struct thrum_promise *began(struct operation *operation, struct thrum_promise *promise,
-	int code)
+/* Ends the operation if libuv's code says that it didn't begin. Returns the promise. */
+static struct thrum_promise *operation_began(struct operation *operation,
+	struct thrum_promise *promise, int code)
 {
 	if (code != 0)
-		end(operation, code, thrum_value_none());
+		end_operation(operation, code, thrum_value_none());
 	return promise;
 }
 
-/* ---- Opening -----------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
-static void opened(uv_fs_t *fs)
+static void file_opened(uv_fs_t *fs)
 {
 	struct operation *operation = fs->data;
 	struct thrum_file *file = operation->file;
-	struct thrum_value value = thrum_value_own(file, drop);
-	char label[THRUM__LABEL_SIZE];
+	struct thrum_value value = thrum_value_own(file, drop_file);
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	thrum_task before;
 
-	thrum__loop_resume(file->held.loop);
+	thrum__promise_loop_resume(file->held.loop);
 	file->fd = fs->result < 0 ? -1 : (uv_file)fs->result;
 	if (file->fd < 0) {
-		/* The file ends with the operation. */
+		/* The file ends together with the operation. */
 		file->is_closing = true;
 		value = thrum_value_none();
 	} else if (thrum_resolver_wanted(operation->held.resolver)) {
-		before = thrum__trace_enter(thrum__resolver_task(operation->held.resolver));
-		file->task = thrum__trace_create(operation->held.site, THRUM_KIND_HANDLE,
-			thrum__uv_label(label, sizeof(label), "file %s", file->path));
-		thrum__trace_leave(before);
+		before = thrum__promise_trace_enter(
+			thrum__promise_resolver_task(operation->held.resolver));
+		file->task = thrum__promise_trace_create(operation->held.site, THRUM_KIND_HANDLE,
+			thrum__promise_uv_label(label, sizeof(label), "file %s", file->path));
+		thrum__promise_trace_leave(before);
 	}
-	end(operation, fs->result, value);
+	end_operation(operation, fs->result, value);
 }
 
 struct thrum_promise *thrum__file_open(struct thrum_site *site, struct thrum_loop *loop,
@@ -177,25 +177,24 @@ struct thrum_promise *thrum__file_open(struct thrum_site *site, struct thrum_loo
 
 	if (!loop || !path)
 		return thrum__promise_fail_code(site, loop, -EINVAL);
-	file = thrum__hold(loop, sizeof(*file) + strlen(path) + 1, stop);
+	file = thrum__promise_hold(loop, sizeof(*file) + strlen(path) + 1, stop_file);
 	if (!file)
 		return thrum__promise_no_memory(loop);
 	strcpy(file->path, path);
 	file->fd = -1;
-	operation = begin(site, file, "open", &promise);
+	operation = begin_operation(site, file, "open", &promise);
 	if (!operation) {
-		thrum__held_end(&file->held);
+		thrum__promise_held_end(&file->held);
 		return promise;
 	}
-	code = uv_fs_open(thrum_loop_uv(loop), &operation->fs, path, flags, mode, opened);
+	code = uv_fs_open(thrum_loop_uv(loop), &operation->fs, path, flags, mode, file_opened);
 	file->is_closing = code != 0;
-	return began(operation, promise, code);
+	return operation_began(operation, promise, code);
 }
 
-/* ---- Reading, writing --------------------------------------------------------------------------
- */
+/* ---- Reading, writing ------------------------------------------------------------------------ */
 
-static void has_read(uv_fs_t *fs)
+static void file_read_done(uv_fs_t *fs)
 {
 	struct operation *operation = fs->data;
 	struct thrum_value value = operation->value;
@@ -207,7 +206,7 @@ static void has_read(uv_fs_t *fs)
 	} else {
 		value = thrum_value_none();
 	}
-	end(operation, fs->result, value);
+	end_operation(operation, fs->result, value);
 }
 
 struct thrum_promise *thrum__file_read(struct thrum_site *site, struct thrum_file *file,
@@ -222,37 +221,37 @@ struct thrum_promise *thrum__file_read(struct thrum_site *site, struct thrum_fil
 		return NULL;
 	if (size == 0)
 		return thrum__promise_fail_code(site, file->held.loop, -EINVAL);
-	operation = begin(site, file, "read", &promise);
+	operation = begin_operation(site, file, "read", &promise);
 	if (!operation)
 		return promise;
-	bytes = thrum__bytes_create(file->held.loop, size);
+	bytes = thrum__promise_bytes_create(file->held.loop, size);
 	if (!bytes)
-		return began(operation, promise, -ENOMEM);
-	operation->value = thrum__owned_value(bytes);
+		return operation_began(operation, promise, -ENOMEM);
+	operation->value = thrum__promise_owned_value(bytes);
 	buffer = (uv_buf_t){.base = bytes->data, .len = size};
-	return began(operation, promise,
+	return operation_began(operation, promise,
 		uv_fs_read(thrum_loop_uv(file->held.loop), &operation->fs, file->fd, &buffer, 1,
-			offset, has_read));
+			offset, file_read_done));
 }
 
-static void written(uv_fs_t *fs);
+static void file_write_done(uv_fs_t *fs);
 
 static int write_rest(struct operation *operation)
 {
 	uv_buf_t buffer = {.base = operation->at, .len = operation->left};
 
 	return uv_fs_write(thrum_loop_uv(operation->held.loop), &operation->fs, operation->file->fd,
-		&buffer, 1, operation->offset, written);
+		&buffer, 1, operation->offset, file_write_done);
 }
 
-static void written(uv_fs_t *fs)
+static void file_write_done(uv_fs_t *fs)
 {
 	struct operation *operation = fs->data;
 	ssize_t result = fs->result;
 
-	thrum__loop_resume(operation->held.loop);
+	thrum__promise_loop_resume(operation->held.loop);
 	if (result == 0)
-		result = -EIO; /* else we would try for ever */
+		result = -EIO; /* else it would be tried for ever */
 	if (result > 0 && (size_t)result < operation->left &&
 		thrum_resolver_wanted(operation->held.resolver)) {
 		operation->at += result;
@@ -264,7 +263,7 @@ static void written(uv_fs_t *fs)
 		if (result == 0)
 			return;
 	}
-	end(operation, result, thrum_value_none());
+	end_operation(operation, result, thrum_value_none());
 }
 
 struct thrum_promise *thrum__file_write(struct thrum_site *site, struct thrum_file *file,
@@ -278,7 +277,7 @@ struct thrum_promise *thrum__file_write(struct thrum_site *site, struct thrum_fi
 	else if (file && size == 0)
 		promise = thrum_promise_return(file->held.loop, thrum_value_none());
 	else if (file)
-		operation = begin(site, file, "write", &promise);
+		operation = begin_operation(site, file, "write", &promise);
 	if (!operation) {
 		thrum_value_destroy(data);
 		return promise;
@@ -287,12 +286,12 @@ struct thrum_promise *thrum__file_write(struct thrum_site *site, struct thrum_fi
 	operation->at = data.data;
 	operation->left = size;
 	operation->offset = offset;
-	return began(operation, promise, write_rest(operation));
+	return operation_began(operation, promise, write_rest(operation));
 }
 
-static void synced(uv_fs_t *fs)
+static void file_sync_done(uv_fs_t *fs)
 {
-	end(fs->data, fs->result, thrum_value_none());
+	end_operation(fs->data, fs->result, thrum_value_none());
 }
 
 struct thrum_promise *thrum__file_sync(struct thrum_site *site, struct thrum_file *file)
@@ -302,9 +301,10 @@ struct thrum_promise *thrum__file_sync(struct thrum_site *site, struct thrum_fil
 
 	if (!file)
 		return NULL;
-	operation = begin(site, file, "sync", &promise);
+	operation = begin_operation(site, file, "sync", &promise);
 	if (!operation)
 		return promise;
-	return began(operation, promise,
-		uv_fs_fsync(thrum_loop_uv(file->held.loop), &operation->fs, file->fd, synced));
+	return operation_began(operation, promise,
+		uv_fs_fsync(thrum_loop_uv(file->held.loop), &operation->fs, file->fd,
+			file_sync_done));
 }

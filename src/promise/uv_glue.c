@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- Beginnings and ends -----------------------------------------------------------------------
- */
+/* ---- Beginning and ending operations --------------------------------------------------------- */
 
-struct thrum_promise *thrum__uv_begin(struct thrum__held *held, struct thrum_site *site,
-	enum thrum_kind kind, const char *label, thrum__canceled *canceled, bool *began)
+struct thrum_promise *thrum__promise_uv_begin(struct thrum__promise_held *held,
+	struct thrum_site *site, enum thrum_kind kind, const char *label,
+	thrum__promise_canceled *canceled, bool *began)
 {
 	struct thrum_promise *promise = thrum__promise_request(site, held->loop, kind, label,
 		canceled, held, &held->resolver);
@@ -17,19 +17,19 @@ struct thrum_promise *thrum__uv_begin(struct thrum__held *held, struct thrum_sit
 	*began = thrum_promise_state(promise) == THRUM_PROMISE_PENDING;
 	if (!*began) {
 		thrum_resolver_drop(held->resolver);
-		thrum__held_end(held);
+		thrum__promise_held_end(held);
 	}
 	return promise;
 }
 
-struct thrum_promise *thrum__uv_refused(struct thrum__held *held, struct thrum_promise *promise,
-	int code)
+struct thrum_promise *thrum__promise_uv_refused(struct thrum__promise_held *held,
+	struct thrum_promise *promise, int code)
 {
-	thrum__uv_end(held, code, thrum_value_none());
+	thrum__promise_uv_end(held, code, thrum_value_none());
 	return promise;
 }
 
-void thrum__uv_resolve(struct thrum_resolver **place, struct thrum_value value)
+void thrum__promise_uv_resolve(struct thrum_resolver **place, struct thrum_value value)
 {
 	struct thrum_resolver *resolver = *place;
 	thrum_task before;
@@ -39,13 +39,13 @@ void thrum__uv_resolve(struct thrum_resolver **place, struct thrum_value value)
 		thrum_resolver_resolve(resolver, value);
 		return;
 	}
-	thrum__loop_resume(thrum__resolver_loop(resolver));
-	before = thrum__trace_enter(thrum__resolver_task(resolver));
+	thrum__promise_loop_resume(thrum__promise_resolver_loop(resolver));
+	before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
 	thrum_resolver_resolve(resolver, value);
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 }
 
-void thrum__uv_fail(struct thrum_resolver **place, struct thrum_site *site, int code)
+void thrum__promise_uv_fail(struct thrum_resolver **place, struct thrum_site *site, int code)
 {
 	struct thrum_resolver *resolver = *place;
 	thrum_task before;
@@ -55,38 +55,38 @@ void thrum__uv_fail(struct thrum_resolver **place, struct thrum_site *site, int 
 		thrum_resolver_drop(resolver);
 		return;
 	}
-	thrum__loop_resume(thrum__resolver_loop(resolver));
-	before = thrum__trace_enter(thrum__resolver_task(resolver));
+	thrum__promise_loop_resume(thrum__promise_resolver_loop(resolver));
+	before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
 	thrum__resolver_fail(site, resolver, code, NULL);
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 }
 
-void thrum__uv_end(struct thrum__held *held, int code, struct thrum_value value)
+void thrum__promise_uv_end(struct thrum__promise_held *held, int code, struct thrum_value value)
 {
 	struct thrum_resolver *resolver = held->resolver;
 	struct thrum_site *site = held->site;
 
-	thrum__held_end(held);
+	thrum__promise_held_end(held);
 	if (code == 0) {
-		thrum__uv_resolve(&resolver, value);
+		thrum__promise_uv_resolve(&resolver, value);
 	} else {
 		thrum_value_destroy(value);
-		thrum__uv_fail(&resolver, site, code);
+		thrum__promise_uv_fail(&resolver, site, code);
 	}
 }
 
-void thrum__uv_closed(uv_handle_t *handle)
+void thrum__promise_uv_closed(uv_handle_t *handle)
 {
-	thrum__uv_end(handle->data, 0, thrum_value_none());
+	thrum__promise_uv_end(handle->data, 0, thrum_value_none());
 }
 
-void thrum__uv_close(uv_handle_t *handle)
+void thrum__promise_uv_close(uv_handle_t *handle)
 {
 	if (!uv_is_closing(handle))
-		uv_close(handle, thrum__uv_closed);
+		uv_close(handle, thrum__promise_uv_closed);
 }
 
-const char *thrum__uv_label(char *buffer, size_t size, const char *format, ...)
+const char *thrum__promise_uv_label(char *buffer, size_t size, const char *format, ...)
 {
 	va_list arguments;
 
@@ -98,22 +98,21 @@ const char *thrum__uv_label(char *buffer, size_t size, const char *format, ...)
 	return buffer;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
-struct owned {
+struct owned_block {
 	void (*release)(void *context, void *memory);
 	void *context;
 	max_align_t data[];
 };
 
-void *thrum__owned_create(struct thrum_loop *loop, size_t size)
+void *thrum__promise_owned_create(struct thrum_loop *loop, size_t size)
 {
-	const struct thrum__memory *memory = thrum__loop_memory(loop);
-	struct owned *owned = NULL;
+	const struct thrum__promise_memory *memory = thrum__promise_loop_memory(loop);
+	struct owned_block *owned = NULL;
 
 	if (size <= SIZE_MAX - sizeof(*owned))
-		owned = thrum__allocate(loop, sizeof(*owned) + size);
+		owned = thrum__promise_allocate(loop, sizeof(*owned) + size);
 	if (!owned)
 		return NULL;
 	owned->release = memory->release;
@@ -121,19 +120,20 @@ void *thrum__owned_create(struct thrum_loop *loop, size_t size)
 	return owned->data;
 }
 
-void thrum__owned_destroy(void *data)
+void thrum__promise_owned_destroy(void *data)
 {
-	struct owned *owned = (struct owned *)((char *)data - offsetof(struct owned, data));
+	struct owned_block *owned = (struct owned_block *)((char *)data -
+		offsetof(struct owned_block, data));
 
 	owned->release(owned->context, owned);
 }
 
-struct thrum_bytes *thrum__bytes_create(struct thrum_loop *loop, size_t size)
+struct thrum_bytes *thrum__promise_bytes_create(struct thrum_loop *loop, size_t size)
 {
 	struct thrum_bytes *bytes = NULL;
 
 	if (size < SIZE_MAX - sizeof(*bytes))
-		bytes = thrum__owned_create(loop, sizeof(*bytes) + size);
+		bytes = thrum__promise_owned_create(loop, sizeof(*bytes) + size);
 	if (!bytes)
 		return NULL;
 	bytes->data = (char *)(bytes + 1);

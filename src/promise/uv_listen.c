@@ -1,75 +1,75 @@
 /* SPDX-License-Identifier: ISC */
-/* Listening and accepting. A connection that nobody waits for stays in libuv until somebody does.
- */
+/* Listening and accepting. A connection that nobody accepts waits inside libuv. */
 #include "promise/uv_stream.h"
 #include <stdio.h>
 
 struct thrum_listener {
-	struct thrum__held held; /* its resolver: of who closed it */
-	union thrum__socket uv;
+	struct thrum__promise_held held; /* its resolver ends the promise of the close */
+	union thrum__promise_socket uv;
 	bool is_pipe, has_next;
-	struct thrum__line accepters;
-	char label[THRUM__LABEL_SIZE]; /* of an accept, when recording */
+	struct thrum__promise_wait_queue accepters;
+	char label
+		[THRUM__PROMISE_LABEL_SIZE]; /* of a promise from accept, made only when recording */
 };
 
-static void stop(struct thrum__held *held)
+static void stop_listener(struct thrum__promise_held *held)
 {
 	struct thrum_listener *listener = (struct thrum_listener *)held;
 
-	thrum__uv_close(&listener->uv.handle);
-	thrum__line_break(&listener->accepters, -ECANCELED);
+	thrum__promise_uv_close(&listener->uv.handle);
+	thrum__promise_wait_queue_close(&listener->accepters, -ECANCELED);
 }
 
-/* ---- Accepting ---------------------------------------------------------------------------------
- */
+/* ---- Accepting ------------------------------------------------------------------------------- */
 
-static int accept_one(struct thrum_listener *listener, struct thrum_site *site,
+static int accept_connection(struct thrum_listener *listener, struct thrum_site *site,
 	struct thrum_value *value)
 {
 	struct thrum_connection *connection;
-	int code = thrum__connection_create(listener->held.loop, listener->is_pipe, &connection);
+	int code = thrum__promise_connection_create(listener->held.loop, listener->is_pipe,
+		&connection);
 
 	if (code != 0)
 		return code;
 	listener->has_next = false;
 	code = uv_accept(&listener->uv.stream, &connection->uv.stream);
 	if (code == 0) {
-		thrum__connection_trace(connection, site);
-		*value = thrum__connection_value(connection);
+		thrum__promise_connection_trace(connection, site);
+		*value = thrum__promise_connection_value(connection);
 	} else {
-		thrum__connection_drop(connection);
+		thrum__promise_connection_drop(connection);
 	}
 	return code;
 }
 
 static void accept_for(struct thrum_listener *listener, struct thrum_resolver *resolver)
 {
-	thrum_task before = thrum__trace_enter(thrum__resolver_task(resolver));
+	thrum_task before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
 	struct thrum_value value;
-	int code = accept_one(listener, listener->held.site, &value);
+	int code = accept_connection(listener, listener->held.site, &value);
 
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 	if (code == 0)
-		thrum__uv_resolve(&resolver, value);
+		thrum__promise_uv_resolve(&resolver, value);
 	else
-		thrum__uv_fail(&resolver, listener->held.site, code);
+		thrum__promise_uv_fail(&resolver, listener->held.site, code);
 }
 
-static void has_connection(uv_stream_t *stream, int status)
+static void connection_came(uv_stream_t *stream, int status)
 {
 	struct thrum_listener *listener = stream->data;
 	struct thrum_resolver *resolver;
 
-	thrum__loop_resume(listener->held.loop);
+	thrum__promise_loop_resume(listener->held.loop);
 	if (status == 0)
 		listener->has_next = true;
-	resolver = thrum__line_serve(&listener->accepters, NULL);
+	resolver = thrum__promise_wait_queue_pop(&listener->accepters, NULL);
 	if (!resolver)
 		return;
 	if (status == 0)
 		accept_for(listener, resolver);
 	else
-		thrum__uv_fail(&resolver, listener->held.site, status);
+		thrum__promise_uv_fail(&resolver, listener->held.site, status);
 }
 
 struct thrum_promise *thrum__listener_accept(struct thrum_site *site,
@@ -83,53 +83,55 @@ struct thrum_promise *thrum__listener_accept(struct thrum_site *site,
 	if (uv_is_closing(&listener->uv.handle))
 		return thrum__promise_fail_code(site, listener->held.loop, -ECANCELED);
 	if (!listener->has_next)
-		return thrum__line_join(site, &listener->accepters, THRUM_KIND_REQUEST,
-			listener->label[0] ? listener->label : "accept", thrum_value_none());
-	code = accept_one(listener, site, &value);
+		return thrum__promise_wait_queue_join(site, &listener->accepters,
+			THRUM_KIND_REQUEST, listener->label[0] ? listener->label : "accept",
+			thrum_value_none());
+	code = accept_connection(listener, site, &value);
 	return code == 0 ? thrum_promise_return(listener->held.loop, value)
 			 : thrum__promise_fail_code(site, listener->held.loop, code);
 }
 
-/* ---- Listening ---------------------------------------------------------------------------------
- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
-static int create(struct thrum_site *site, struct thrum_loop *loop, bool is_pipe,
+static int create_listener(struct thrum_site *site, struct thrum_loop *loop, bool is_pipe,
 	struct thrum_listener **made)
 {
-	struct thrum_listener *listener = thrum__hold(loop, sizeof(*listener), stop);
+	struct thrum_listener *listener = thrum__promise_hold(loop, sizeof(*listener),
+		stop_listener);
 	int code;
 
 	if (!listener)
 		return -ENOMEM;
 	listener->held.site = site;
 	listener->is_pipe = is_pipe;
-	listener->accepters = thrum__line_of(loop, THRUM_TASK_NONE);
-	code = thrum__socket_init(&listener->uv, &listener->held, is_pipe);
+	thrum__promise_wait_queue_init(&listener->accepters, loop, THRUM_TASK_NONE);
+	code = thrum__promise_socket_init(&listener->uv, &listener->held, is_pipe);
 	if (code == 0)
 		*made = listener;
 	else
-		thrum__held_end(&listener->held);
+		thrum__promise_held_end(&listener->held);
 	return code;
 }
 
-/* It is bound: listens, under a name. */
-static int begin(struct thrum_listener *listener, int backlog, const char *name)
+/* Makes a bound socket listen, and gives it a task with the name. */
+static int begin_listening(struct thrum_listener *listener, int backlog, const char *name)
 {
-	char label[THRUM__LABEL_SIZE];
-	int code = uv_listen(&listener->uv.stream, backlog, has_connection);
+	char label[THRUM__PROMISE_LABEL_SIZE];
+	int code = uv_listen(&listener->uv.stream, backlog, connection_came);
 
 	if (code != 0 || !thrum_enabled())
 		return code;
-	thrum__uv_label(label, sizeof(label), "%s listen %s", listener->is_pipe ? "pipe" : "tcp",
-		name);
-	thrum__uv_label(listener->label, sizeof(listener->label), "%s accept %s",
+	thrum__promise_uv_label(label, sizeof(label), "%s listen %s",
 		listener->is_pipe ? "pipe" : "tcp", name);
-	listener->accepters.task = thrum__trace_create(listener->held.site, THRUM_KIND_HANDLE,
-		label);
+	thrum__promise_uv_label(listener->label, sizeof(listener->label), "%s accept %s",
+		listener->is_pipe ? "pipe" : "tcp", name);
+	listener->accepters.task = thrum__promise_trace_create(listener->held.site,
+		THRUM_KIND_HANDLE, label);
 	return 0;
 }
 
-static bool has_address(const struct thrum_listener *listener, struct sockaddr_storage *address)
+static bool get_bound_address(const struct thrum_listener *listener,
+	struct sockaddr_storage *address)
 {
 	int size = sizeof(*address);
 
@@ -139,24 +141,24 @@ static bool has_address(const struct thrum_listener *listener, struct sockaddr_s
 
 static int listen_tcp(struct thrum_listener *listener, const struct sockaddr *address, int backlog)
 {
-	char name[THRUM__ADDRESS_SIZE] = "";
+	char name[THRUM__PROMISE_ADDRESS_SIZE] = "";
 	struct sockaddr_storage bound;
 	int code = uv_tcp_bind(&listener->uv.tcp, address, 0);
 
 	if (code != 0)
 		return code;
-	/* With the port that it was given, if it was to be any. */
-	if (thrum_enabled() && has_address(listener, &bound))
-		thrum__address_name((struct sockaddr *)&bound, name, sizeof(name));
-	return begin(listener, backlog, name);
+	/* The name has the port that the system chose, if the caller asked for any. */
+	if (thrum_enabled() && get_bound_address(listener, &bound))
+		thrum__promise_address_name((struct sockaddr *)&bound, name, sizeof(name));
+	return begin_listening(listener, backlog, name);
 }
 
-static int finish(struct thrum_listener *listener, int code, struct thrum_listener **made)
+static int finish_listening(struct thrum_listener *listener, int code, struct thrum_listener **made)
 {
 	if (code == 0)
 		*made = listener;
 	else
-		stop(&listener->held);
+		stop_listener(&listener->held);
 	return code;
 }
 
@@ -168,8 +170,9 @@ int thrum__tcp_listen(struct thrum_site *site, struct thrum_loop *loop,
 
 	if (!loop || !address || !made)
 		return -EINVAL;
-	code = create(site, loop, false, &listener);
-	return code == 0 ? finish(listener, listen_tcp(listener, address, backlog), made) : code;
+	code = create_listener(site, loop, false, &listener);
+	return code == 0 ? finish_listening(listener, listen_tcp(listener, address, backlog), made)
+			 : code;
 }
 
 int thrum__pipe_listen(struct thrum_site *site, struct thrum_loop *loop, const char *path,
@@ -180,17 +183,17 @@ int thrum__pipe_listen(struct thrum_site *site, struct thrum_loop *loop, const c
 
 	if (!loop || !path || !made)
 		return -EINVAL;
-	if (!thrum__pipe_path_fits(path))
+	if (!thrum__promise_pipe_path_fits(path))
 		return -ENAMETOOLONG;
-	code = create(site, loop, true, &listener);
+	code = create_listener(site, loop, true, &listener);
 	if (code != 0)
 		return code;
 	code = uv_pipe_bind(&listener->uv.pipe, path);
-	return finish(listener, code == 0 ? begin(listener, backlog, path) : code, made);
+	return finish_listening(listener,
+		code == 0 ? begin_listening(listener, backlog, path) : code, made);
 }
 
-/* ---- Listeners ---------------------------------------------------------------------------------
- */
+/* ---- Listeners ------------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__listener_close(struct thrum_site *site,
 	struct thrum_listener *listener)
@@ -204,7 +207,7 @@ struct thrum_promise *thrum__listener_close(struct thrum_site *site,
 	promise = thrum__promise_request(site, listener->held.loop, THRUM_KIND_REQUEST, "close",
 		NULL, NULL, &listener->held.resolver);
 	thrum_task_resolve(listener->accepters.task);
-	stop(&listener->held);
+	stop_listener(&listener->held);
 	return promise;
 }
 
@@ -217,7 +220,7 @@ unsigned thrum_listener_port(const struct thrum_listener *listener)
 {
 	struct sockaddr_storage address;
 
-	if (!listener || !has_address(listener, &address))
+	if (!listener || !get_bound_address(listener, &address))
 		return 0;
 	if (address.ss_family == AF_INET6)
 		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);

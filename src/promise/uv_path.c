@@ -1,179 +1,183 @@
 /* SPDX-License-Identifier: ISC */
-/* Files by their paths: what they are, and all that is in them. */
+/* Files by their paths: their attributes, and loading their whole content. */
 #include "promise/uv_glue.h"
 #include <fcntl.h>
 #include <string.h>
 
-struct task {
-	struct thrum__held held;
+struct path_request {
+	struct thrum__promise_held held;
 	uv_fs_t fs;
-	/* Of what is loaded: */
+	/* These are for loading: */
 	uv_file fd;
 	int code;
-	struct thrum_bytes *bytes; /* its size: what there is room for */
+	struct thrum_bytes *bytes; /* its size is the room that it has */
 	size_t size;
 };
 
-/* What closes a file mustn't be cancelled. The resolver is used up when libuv is done. */
-static void canceled(struct thrum_resolver *resolver, void *data)
+/* Cancels a step, but never the one that closes a file. The last step uses the resolver up. */
+static void path_request_canceled(struct thrum_resolver *resolver, void *data)
 {
-	struct task *task = data;
+	struct path_request *request = data;
 
-	if (task->fs.fs_type != UV_FS_CLOSE)
-		uv_cancel((uv_req_t *)&task->fs);
+	if (request->fs.fs_type != UV_FS_CLOSE)
+		uv_cancel((uv_req_t *)&request->fs);
 }
 
-static struct task *begin(struct thrum_site *site, struct thrum_loop *loop, const char *what,
-	const char *path, struct thrum_promise **promise)
+static struct path_request *begin_path_request(struct thrum_site *site, struct thrum_loop *loop,
+	const char *verb, const char *path, struct thrum_promise **promise)
 {
-	struct task *task = loop && path ? thrum__hold(loop, sizeof(*task), NULL) : NULL;
-	char label[THRUM__LABEL_SIZE];
+	struct path_request *request = loop && path
+		? thrum__promise_hold(loop, sizeof(*request), NULL)
+		: NULL;
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	bool began;
 
-	if (!task) {
+	if (!request) {
 		*promise = loop && !path ? thrum__promise_fail_code(site, loop, -EINVAL)
 					 : thrum__promise_no_memory(loop);
 		return NULL;
 	}
-	*promise = thrum__uv_begin(&task->held, site, THRUM_KIND_REQUEST,
-		thrum__uv_label(label, sizeof(label), "file %s %s", what, path), canceled, &began);
+	*promise = thrum__promise_uv_begin(&request->held, site, THRUM_KIND_REQUEST,
+		thrum__promise_uv_label(label, sizeof(label), "file %s %s", verb, path),
+		path_request_canceled, &began);
 	if (!began)
 		return NULL;
-	task->fs.data = task;
-	return task;
+	request->fs.data = request;
+	return request;
 }
 
-/* ---- What they are -----------------------------------------------------------------------------
- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
-static void has_stat(uv_fs_t *fs)
+static void stat_done(uv_fs_t *fs)
 {
-	struct task *task = fs->data;
+	struct path_request *request = fs->data;
 	int code = (int)fs->result;
 	uv_stat_t *copy = NULL;
 
 	if (code == 0) {
-		copy = thrum__owned_create(task->held.loop, sizeof(*copy));
+		copy = thrum__promise_owned_create(request->held.loop, sizeof(*copy));
 		if (copy)
 			*copy = fs->statbuf;
 		else
 			code = -ENOMEM;
 	}
 	uv_fs_req_cleanup(fs);
-	thrum__uv_end(&task->held, code, copy ? thrum__owned_value(copy) : thrum_value_none());
+	thrum__promise_uv_end(&request->held, code,
+		copy ? thrum__promise_owned_value(copy) : thrum_value_none());
 }
 
 struct thrum_promise *thrum__file_stat(struct thrum_site *site, struct thrum_loop *loop,
 	const char *path)
 {
 	struct thrum_promise *promise;
-	struct task *task = begin(site, loop, "stat", path, &promise);
+	struct path_request *request = begin_path_request(site, loop, "stat", path, &promise);
 	int code;
 
-	if (!task)
+	if (!request)
 		return promise;
-	code = uv_fs_stat(thrum_loop_uv(loop), &task->fs, path, has_stat);
-	return code == 0 ? promise : thrum__uv_refused(&task->held, promise, code);
+	code = uv_fs_stat(thrum_loop_uv(loop), &request->fs, path, stat_done);
+	return code == 0 ? promise : thrum__promise_uv_refused(&request->held, promise, code);
 }
 
-/* ---- What is in them ---------------------------------------------------------------------------
- */
+/* ---- Content --------------------------------------------------------------------------------- */
 
-/* What a file says of its size is a hint: in /proc it is 0. */
+/* The size that a file reports is only a hint: in /proc it is 0. */
 #define ROOM_MIN ((uint64_t)4096)
 #define ROOM_FIRST_MAX ((uint64_t)16 << 20)
 
-static bool has_room(struct task *task, uint64_t room)
+static bool grow_bytes(struct path_request *request, uint64_t room)
 {
 	struct thrum_bytes *bytes = room <= SIZE_MAX
-		? thrum__bytes_create(task->held.loop, (size_t)room)
+		? thrum__promise_bytes_create(request->held.loop, (size_t)room)
 		: NULL;
 
 	if (!bytes) {
-		task->code = -ENOMEM;
+		request->code = -ENOMEM;
 		return false;
 	}
-	if (task->bytes) {
-		memcpy(bytes->data, task->bytes->data, task->size);
-		thrum__owned_destroy(task->bytes);
+	if (request->bytes) {
+		memcpy(bytes->data, request->bytes->data, request->size);
+		thrum__promise_owned_destroy(request->bytes);
 	}
-	task->bytes = bytes;
+	request->bytes = bytes;
 	return true;
 }
 
-static void end_load(struct task *task)
+static void end_load(struct path_request *request)
 {
 	struct thrum_value value = thrum_value_none();
 
-	if (task->bytes) {
-		task->bytes->size = task->size;
-		value = thrum__owned_value(task->bytes);
+	if (request->bytes) {
+		request->bytes->size = request->size;
+		value = thrum__promise_owned_value(request->bytes);
 	}
-	thrum__uv_end(&task->held, task->code, value);
+	thrum__promise_uv_end(&request->held, request->code, value);
 }
 
-/* What a step brought; whether there may be more. */
-static bool take_in(struct task *task, uv_fs_type step, ssize_t result, uint64_t room)
+/* Takes in the result of a step of loading. Returns whether there may be more to read. */
+static bool take_load_step(struct path_request *request, uv_fs_type step, ssize_t result,
+	uint64_t room)
 {
 	switch (step) {
-	case UV_FS_OPEN: task->fd = (uv_file)result; return true;
+	case UV_FS_OPEN: request->fd = (uv_file)result; return true;
 	case UV_FS_FSTAT:
 		if (room < ROOM_MIN)
 			room = ROOM_MIN;
-		return has_room(task, room < ROOM_FIRST_MAX ? room : ROOM_FIRST_MAX);
+		return grow_bytes(request, room < ROOM_FIRST_MAX ? room : ROOM_FIRST_MAX);
 	default:
-		task->size += (size_t)result;
+		request->size += (size_t)result;
 		return result > 0 &&
-			(task->size < task->bytes->size ||
-				has_room(task, (uint64_t)task->size * 2));
+			(request->size < request->bytes->size ||
+				grow_bytes(request, (uint64_t)request->size * 2));
 	}
 }
 
-static int read_more(struct task *task, uv_fs_cb then)
+static int read_more(struct path_request *request, uv_fs_cb then)
 {
-	uv_buf_t rest = {.base = task->bytes->data + task->size,
-		.len = task->bytes->size - task->size};
+	uv_buf_t rest = {.base = request->bytes->data + request->size,
+		.len = request->bytes->size - request->size};
 
-	return uv_fs_read(thrum_loop_uv(task->held.loop), &task->fs, task->fd, &rest, 1, -1, then);
+	return uv_fs_read(thrum_loop_uv(request->held.loop), &request->fs, request->fd, &rest, 1,
+		-1, then);
 }
 
-/* After each step the next; once the file is open, the last one closes it. */
-static void load_step(uv_fs_t *fs)
+/* Runs after each step and begins the next one. The last one closes the file, if it was opened. */
+static void load_next_step(uv_fs_t *fs)
 {
-	struct task *task = fs->data;
-	uv_loop_t *uv = thrum_loop_uv(task->held.loop);
+	struct path_request *request = fs->data;
+	uv_loop_t *uv = thrum_loop_uv(request->held.loop);
 	uv_fs_type step = fs->fs_type;
 	ssize_t result = fs->result;
 	uint64_t room = fs->statbuf.st_size + 1;
 	bool more;
 
-	thrum__loop_resume(task->held.loop);
+	thrum__promise_loop_resume(request->held.loop);
 	uv_fs_req_cleanup(fs);
-	if (result < 0 && task->code == 0)
-		task->code = (int)result;
+	if (result < 0 && request->code == 0)
+		request->code = (int)result;
 	if (step == UV_FS_CLOSE || (step == UV_FS_OPEN && result < 0)) {
-		end_load(task);
+		end_load(request);
 		return;
 	}
-	more = result >= 0 && take_in(task, step, result, room) &&
-		thrum_resolver_wanted(task->held.resolver);
+	more = result >= 0 && take_load_step(request, step, result, room) &&
+		thrum_resolver_wanted(request->held.resolver);
 	if (more && step == UV_FS_OPEN)
-		task->code = uv_fs_fstat(uv, fs, task->fd, load_step);
+		request->code = uv_fs_fstat(uv, fs, request->fd, load_next_step);
 	else if (more)
-		task->code = read_more(task, load_step);
-	if (!more || task->code != 0)
-		uv_fs_close(uv, fs, task->fd, load_step);
+		request->code = read_more(request, load_next_step);
+	if (!more || request->code != 0)
+		uv_fs_close(uv, fs, request->fd, load_next_step);
 }
 
 struct thrum_promise *thrum__file_load(struct thrum_site *site, struct thrum_loop *loop,
 	const char *path)
 {
 	struct thrum_promise *promise;
-	struct task *task = begin(site, loop, "load", path, &promise);
+	struct path_request *request = begin_path_request(site, loop, "load", path, &promise);
 	int code;
 
-	if (!task)
+	if (!request)
 		return promise;
-	code = uv_fs_open(thrum_loop_uv(loop), &task->fs, path, O_RDONLY, 0, load_step);
-	return code == 0 ? promise : thrum__uv_refused(&task->held, promise, code);
+	code = uv_fs_open(thrum_loop_uv(loop), &request->fs, path, O_RDONLY, 0, load_next_step);
+	return code == 0 ? promise : thrum__promise_uv_refused(&request->held, promise, code);
 }

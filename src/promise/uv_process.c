@@ -3,55 +3,55 @@
 #include "promise/uv_glue.h"
 
 struct thrum_process {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_process_t handle;
 	thrum_task task;
-	struct thrum__line waiters;
+	struct thrum__promise_wait_queue waiters;
 	struct thrum_exit end;
 	bool has_ended;
 };
 
-static void stop(struct thrum__held *held)
+static void stop_process(struct thrum__promise_held *held)
 {
 	struct thrum_process *process = (struct thrum_process *)held;
 
-	thrum__uv_close((uv_handle_t *)&process->handle);
-	thrum__line_break(&process->waiters, THRUM_BROKEN);
+	thrum__promise_uv_close((uv_handle_t *)&process->handle);
+	thrum__promise_wait_queue_close(&process->waiters, THRUM_BROKEN);
 }
 
-static struct thrum_value end_of(const struct thrum_process *process)
+static struct thrum_value exit_value(const struct thrum_process *process)
 {
-	struct thrum_exit *end = thrum__owned_create(process->held.loop, sizeof(*end));
+	struct thrum_exit *end = thrum__promise_owned_create(process->held.loop, sizeof(*end));
 
 	if (!end)
 		return thrum_value_none();
 	*end = process->end;
-	return thrum__owned_value(end);
+	return thrum__promise_owned_value(end);
 }
 
-static void tell(const struct thrum_process *process, struct thrum_resolver *resolver)
+static void resolve_with_exit(const struct thrum_process *process, struct thrum_resolver *resolver)
 {
-	struct thrum_value end = end_of(process);
+	struct thrum_value end = exit_value(process);
 
 	if (end.data)
-		thrum__uv_resolve(&resolver, end);
+		thrum__promise_uv_resolve(&resolver, end);
 	else
-		thrum__uv_fail(&resolver, NULL, -ENOMEM);
+		thrum__promise_uv_fail(&resolver, NULL, -ENOMEM);
 }
 
-/* Callbacks may destroy the process: it is there until its handle is closed, its line then empty.
- */
-static void exited(uv_process_t *handle, int64_t status, int signal)
+/* Callbacks may destroy the process. Its block stays until its handle is closed, and its queue is
+ * then empty. */
+static void process_exited(uv_process_t *handle, int64_t status, int signal)
 {
 	struct thrum_process *process = handle->data;
 	struct thrum_resolver *resolver;
 
-	thrum__loop_resume(process->held.loop);
+	thrum__promise_loop_resume(process->held.loop);
 	process->end = (struct thrum_exit){status, signal};
 	process->has_ended = true;
 	thrum_task_resolve(process->task);
-	while ((resolver = thrum__line_serve(&process->waiters, NULL)))
-		tell(process, resolver);
+	while ((resolver = thrum__promise_wait_queue_pop(&process->waiters, NULL)))
+		resolve_with_exit(process, resolver);
 }
 
 int thrum__process_spawn(struct thrum_site *site, struct thrum_loop *loop,
@@ -59,25 +59,25 @@ int thrum__process_spawn(struct thrum_site *site, struct thrum_loop *loop,
 {
 	uv_process_options_t copy;
 	struct thrum_process *process;
-	char label[THRUM__LABEL_SIZE];
+	char label[THRUM__PROMISE_LABEL_SIZE];
 	int code;
 
 	if (!loop || !options || !options->file || !made)
 		return -EINVAL;
-	process = thrum__hold(loop, sizeof(*process), stop);
+	process = thrum__promise_hold(loop, sizeof(*process), stop_process);
 	if (!process)
 		return -ENOMEM;
 	process->handle.data = process;
 	copy = *options;
-	copy.exit_cb = exited;
-	process->waiters = thrum__line_of(loop, THRUM_TASK_NONE);
+	copy.exit_cb = process_exited;
+	thrum__promise_wait_queue_init(&process->waiters, loop, THRUM_TASK_NONE);
 	code = uv_spawn(thrum_loop_uv(loop), &process->handle, &copy);
 	if (code != 0) {
-		stop(&process->held);
+		stop_process(&process->held);
 		return code;
 	}
-	process->task = thrum__trace_create(site, THRUM_KIND_HANDLE,
-		thrum__uv_label(label, sizeof(label), "process %s", options->file));
+	process->task = thrum__promise_trace_create(site, THRUM_KIND_HANDLE,
+		thrum__promise_uv_label(label, sizeof(label), "process %s", options->file));
 	process->waiters.task = process->task;
 	*made = process;
 	return 0;
@@ -90,9 +90,9 @@ struct thrum_promise *thrum__process_wait(struct thrum_site *site, struct thrum_
 	if (!process)
 		return NULL;
 	if (!process->has_ended)
-		return thrum__line_join(site, &process->waiters, THRUM_KIND_REQUEST, "process wait",
-			thrum_value_none());
-	end = end_of(process);
+		return thrum__promise_wait_queue_join(site, &process->waiters, THRUM_KIND_REQUEST,
+			"process wait", thrum_value_none());
+	end = exit_value(process);
 	return end.data ? thrum_promise_return(process->held.loop, end)
 			: thrum__promise_no_memory(process->held.loop);
 }
@@ -113,8 +113,8 @@ void thrum_process_destroy(struct thrum_process *process)
 {
 	if (!process)
 		return;
-	thrum__loop_check(process->held.loop);
+	thrum__promise_loop_check(process->held.loop);
 	if (!process->has_ended)
 		thrum_task_cancel(process->task);
-	stop(&process->held);
+	stop_process(&process->held);
 }

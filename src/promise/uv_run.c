@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Running a loop until something has happened. */
+/* Running a loop until a promise has ended. */
 #include "promise/promise.h"
 
 int thrum_promise_run(struct thrum_promise *promise)
 {
-	uv_loop_t *uv = thrum_loop_uv(thrum__promise_loop(promise));
+	uv_loop_t *uv = thrum_loop_uv(thrum__promise_loop_of(promise));
 	const struct thrum_failure *failure;
 	int code = -EDEADLK;
 
 	if (!promise)
 		return -ENOMEM;
-	thrum__loop_check(thrum__promise_loop(promise));
+	thrum__promise_loop_check(thrum__promise_loop_of(promise));
 	while (thrum_promise_state(promise) == THRUM_PROMISE_PENDING && uv_run(uv, UV_RUN_ONCE))
 		continue;
 	failure = thrum_promise_failure(promise);

@@ -3,34 +3,34 @@
 #include "promise/uv_glue.h"
 #include <signal.h>
 
-struct listening {
-	struct thrum__held held;
+struct signal_wait {
+	struct thrum__promise_held held;
 	uv_signal_t signal;
 };
 
-static void stop(struct thrum__held *held)
+static void stop_signal(struct thrum__promise_held *held)
 {
-	thrum__uv_close((uv_handle_t *)&((struct listening *)held)->signal);
+	thrum__promise_uv_close((uv_handle_t *)&((struct signal_wait *)held)->signal);
 }
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void signal_canceled(struct thrum_resolver *resolver, void *data)
 {
-	struct listening *listening = data;
+	struct signal_wait *wait = data;
 
-	listening->held.resolver = NULL;
-	stop(&listening->held);
+	wait->held.resolver = NULL;
+	stop_signal(&wait->held);
 	thrum_resolver_drop(resolver);
 }
 
-static void came(uv_signal_t *signal, int number)
+static void signal_came(uv_signal_t *signal, int number)
 {
-	struct listening *listening = signal->data;
+	struct signal_wait *wait = signal->data;
 
-	stop(&listening->held);
-	thrum__uv_resolve(&listening->held.resolver, thrum_value_int(number));
+	stop_signal(&wait->held);
+	thrum__promise_uv_resolve(&wait->held.resolver, thrum_value_int(number));
 }
 
-static const char *name_of(int number, char *buffer, size_t size)
+static const char *signal_label(int number, char *buffer, size_t size)
 {
 	switch (number) {
 	case SIGHUP: return "signal HUP";
@@ -41,33 +41,34 @@ static const char *name_of(int number, char *buffer, size_t size)
 	case SIGUSR2: return "signal USR2";
 	case SIGCHLD: return "signal CHLD";
 	case SIGWINCH: return "signal WINCH";
-	default: return thrum__uv_label(buffer, size, "signal %d", number);
+	default: return thrum__promise_uv_label(buffer, size, "signal %d", number);
 	}
 }
 
 struct thrum_promise *thrum__signal_wait(struct thrum_site *site, struct thrum_loop *loop,
 	int number)
 {
-	struct listening *listening = loop ? thrum__hold(loop, sizeof(*listening), stop) : NULL;
+	struct signal_wait *wait = loop ? thrum__promise_hold(loop, sizeof(*wait), stop_signal)
+					: NULL;
 	struct thrum_promise *promise;
 	char label[24];
 	bool began;
 	int code;
 
-	if (!listening)
+	if (!wait)
 		return thrum__promise_no_memory(loop);
-	promise = thrum__uv_begin(&listening->held, site, THRUM_KIND_REQUEST,
-		name_of(number, label, sizeof(label)), canceled, &began);
+	promise = thrum__promise_uv_begin(&wait->held, site, THRUM_KIND_REQUEST,
+		signal_label(number, label, sizeof(label)), signal_canceled, &began);
 	if (!began)
 		return promise;
-	code = uv_signal_init(thrum_loop_uv(loop), &listening->signal);
+	code = uv_signal_init(thrum_loop_uv(loop), &wait->signal);
 	if (code != 0)
-		return thrum__uv_refused(&listening->held, promise, code);
-	listening->signal.data = listening;
-	code = uv_signal_start_oneshot(&listening->signal, came, number);
+		return thrum__promise_uv_refused(&wait->held, promise, code);
+	wait->signal.data = wait;
+	code = uv_signal_start_oneshot(&wait->signal, signal_came, number);
 	if (code != 0) {
-		stop(&listening->held);
-		thrum__uv_fail(&listening->held.resolver, site, code);
+		stop_signal(&wait->held);
+		thrum__promise_uv_fail(&wait->held.resolver, site, code);
 	}
 	return promise;
 }

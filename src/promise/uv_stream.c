@@ -2,12 +2,11 @@
 /* Connections: reading, writing, closing. */
 #include "promise/uv_stream.h"
 #include <string.h>
-#include <sys/un.h>
 
-/* ---- Making them -------------------------------------------------------------------------------
- */
+/* ---- Making connections ---------------------------------------------------------------------- */
 
-int thrum__socket_init(union thrum__socket *uv, struct thrum__held *held, bool is_pipe)
+int thrum__promise_socket_init(union thrum__promise_socket *uv, struct thrum__promise_held *held,
+	bool is_pipe)
 {
 	uv_loop_t *loop = thrum_loop_uv(held->loop);
 	int code = is_pipe ? uv_pipe_init(loop, &uv->pipe, 0) : uv_tcp_init(loop, &uv->tcp);
@@ -16,64 +15,96 @@ int thrum__socket_init(union thrum__socket *uv, struct thrum__held *held, bool i
 	return code;
 }
 
-bool thrum__pipe_path_fits(const char *path)
+bool thrum__promise_pipe_path_fits(const char *path)
 {
 	return strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
-/* Who reads is told; who writes is told by libuv. */
-static void stop(struct thrum__held *held)
+/* Closes the socket. The promise of a read fails here; libuv ends the writes. */
+static void stop_connection(struct thrum__promise_held *held)
 {
 	struct thrum_connection *connection = (struct thrum_connection *)held;
 
-	thrum__uv_close(&connection->uv.handle);
-	thrum__uv_fail(&connection->reader, connection->reader_site, -ECANCELED);
+	thrum__promise_uv_close(&connection->uv.handle);
+	thrum__promise_uv_fail(&connection->reader, connection->reader_site, -ECANCELED);
 }
 
-int thrum__connection_create(struct thrum_loop *loop, bool is_pipe, struct thrum_connection **made)
+int thrum__promise_connection_create(struct thrum_loop *loop, bool is_pipe,
+	struct thrum_connection **made)
 {
-	struct thrum_connection *connection = thrum__hold(loop, sizeof(*connection), stop);
+	struct thrum_connection *connection = thrum__promise_hold(loop, sizeof(*connection),
+		stop_connection);
 	int code;
 
 	if (!connection)
 		return -ENOMEM;
-	code = thrum__socket_init(&connection->uv, &connection->held, is_pipe);
+	code = thrum__promise_socket_init(&connection->uv, &connection->held, is_pipe);
 	if (code != 0) {
-		thrum__held_end(&connection->held);
+		thrum__promise_held_end(&connection->held);
 		return code;
 	}
 	*made = connection;
 	return 0;
 }
 
-/* Who is at the other end; for a pipe that was accepted, which has no name there, at this one. */
-static const char *describe(const struct thrum_connection *connection, char *label, size_t size)
+/* Finds the name of the peer. A pipe that was accepted has no name at the other end; it gets the
+ * one of this end. */
+static void find_peer(struct thrum_connection *connection)
 {
-	char name[THRUM__ADDRESS_SIZE + sizeof(((struct sockaddr_un *)NULL)->sun_path)] = "";
 	struct sockaddr_storage peer;
 	int peer_size = sizeof(peer);
-	size_t room = sizeof(name) - 1;
+	size_t room = sizeof(connection->peer) - 1;
 
+	connection->knows_peer = true;
 	if (connection->uv.handle.type == UV_TCP) {
 		if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &peer_size) ==
 			0)
-			thrum__address_name((struct sockaddr *)&peer, name, sizeof(name));
-		return thrum__uv_label(label, size, "tcp %s", name);
+			thrum__promise_address_name((struct sockaddr *)&peer, connection->peer,
+				sizeof(connection->peer));
+		return;
 	}
-	if (uv_pipe_getpeername(&connection->uv.pipe, name, &room) != 0 || room == 0) {
-		room = sizeof(name) - 1;
-		uv_pipe_getsockname(&connection->uv.pipe, name, &room);
+	if (uv_pipe_getpeername(&connection->uv.pipe, connection->peer, &room) != 0 || room == 0) {
+		room = sizeof(connection->peer) - 1;
+		uv_pipe_getsockname(&connection->uv.pipe, connection->peer, &room);
 	}
-	return thrum__uv_label(label, size, "pipe %s", name);
 }
 
-void thrum__connection_trace(struct thrum_connection *connection, struct thrum_site *site)
+/* Room for one word and the name of a peer. */
+#define PEER_LABEL_SIZE (THRUM__PROMISE_PEER_SIZE + 16)
+
+/* Copies a word and the name of the peer to `label`, and returns that. It runs with each read, so
+ * it asks the system for the name only once in each connection, and doesn't use printf. */
+static const char *make_peer_label(struct thrum_connection *connection, const char *word,
+	char *label)
 {
-	char label[THRUM__LABEL_SIZE];
+	size_t length = strlen(word);
+
+	if (!connection->knows_peer)
+		find_peer(connection);
+	assert(length + 1 + sizeof(connection->peer) <= PEER_LABEL_SIZE);
+	memcpy(label, word, length + 1);
+	if (connection->peer[0]) {
+		label[length] = ' ';
+		strcpy(label + length + 1, connection->peer);
+	}
+	return label;
+}
+
+/* Returns a label such as `read 127.0.0.1:80`, or NULL while nothing is recorded. */
+static inline const char *label_with_peer(struct thrum_connection *connection, const char *word,
+	char label[PEER_LABEL_SIZE])
+{
+	return thrum_enabled() ? make_peer_label(connection, word, label) : NULL;
+}
+
+void thrum__promise_connection_trace(struct thrum_connection *connection, struct thrum_site *site)
+{
+	char label[PEER_LABEL_SIZE];
 
 	if (thrum_enabled())
-		connection->task = thrum__trace_create(site, THRUM_KIND_HANDLE,
-			describe(connection, label, sizeof(label)));
+		connection->task = thrum__promise_trace_create(site, THRUM_KIND_HANDLE,
+			label_with_peer(connection,
+				connection->uv.handle.type == UV_TCP ? "tcp" : "pipe", label));
 }
 
 struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connection)
@@ -81,26 +112,23 @@ struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connectio
 	return connection ? (uv_stream_t *)(uintptr_t)&connection->uv.stream : NULL;
 }
 
-static bool is_closing(const struct thrum_connection *connection)
+static bool connection_is_closing(const struct thrum_connection *connection)
 {
 	return uv_is_closing(&connection->uv.handle);
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
-/*
- * Libuv goes on reading while nobody does, as stopping and starting cost system calls: only when
- * something comes then, which stays in the kernel, it is stopped. Meanwhile the handle doesn't keep
- * the loop alive.
- */
+/* Libuv goes on reading while no read is under way, because stopping and starting cost system
+ * calls. Only when bytes come then, which stay in the kernel, does this stop it. Meanwhile the
+ * handle doesn't keep the loop alive. */
 static void stop_reading(struct thrum_connection *connection)
 {
 	connection->is_reading = false;
 	uv_read_stop(&connection->uv.stream);
 }
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void read_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct thrum_connection *connection = data;
 
@@ -109,42 +137,44 @@ static void canceled(struct thrum_resolver *resolver, void *data)
 	thrum_resolver_drop(resolver);
 }
 
-/* On Unix libuv reads and calls us before it does anything else: all can share a buffer. */
+/* On Unix libuv reads and calls us before it does anything else, so all connections share one
+ * buffer. */
 static void give_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct thrum_connection *connection = handle->data;
 
-	buffer->base = connection->reader ? thrum__loop_buffer(connection->held.loop) : NULL;
-	buffer->len = buffer->base ? THRUM__BUFFER_SIZE : 0;
+	buffer->base = connection->reader ? thrum__promise_loop_buffer(connection->held.loop)
+					  : NULL;
+	buffer->len = buffer->base ? THRUM__PROMISE_BUFFER_SIZE : 0;
 }
 
-/* The reader is told how many bytes came, or 0 for the end, or a code. */
-static void tell(struct thrum_connection *connection, ssize_t size, const char *from)
+/* Ends the read: with so many bytes, with the end of the input for 0, or with a code. */
+static void end_read(struct thrum_connection *connection, ssize_t size, const char *from)
 {
 	struct thrum_bytes *bytes = NULL;
 
 	uv_unref(&connection->uv.handle);
 	if (size > 0)
-		bytes = thrum__bytes_create(connection->held.loop, (size_t)size);
+		bytes = thrum__promise_bytes_create(connection->held.loop, (size_t)size);
 	if (bytes)
 		memcpy(bytes->data, from, (size_t)size);
 	if (bytes || size == 0)
-		thrum__uv_resolve(&connection->reader,
-			bytes ? thrum__owned_value(bytes) : thrum_value_none());
+		thrum__promise_uv_resolve(&connection->reader,
+			bytes ? thrum__promise_owned_value(bytes) : thrum_value_none());
 	else
-		thrum__uv_fail(&connection->reader, connection->reader_site,
+		thrum__promise_uv_fail(&connection->reader, connection->reader_site,
 			size > 0 || size == UV_ENOBUFS ? -ENOMEM : (int)size);
 }
 
-static void has_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+static void bytes_came(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
 	struct thrum_connection *connection = stream->data;
 
-	thrum__loop_resume(connection->held.loop);
+	thrum__promise_loop_resume(connection->held.loop);
 	if (size < 0)
 		stop_reading(connection);
 	if (size != 0 && connection->reader)
-		tell(connection, size == UV_EOF ? 0 : size, buffer->base);
+		end_read(connection, size == UV_EOF ? 0 : size, buffer->base);
 }
 
 struct thrum_promise *thrum__connection_read(struct thrum_site *site,
@@ -152,37 +182,38 @@ struct thrum_promise *thrum__connection_read(struct thrum_site *site,
 {
 	struct thrum_loop *loop;
 	struct thrum_promise *promise;
+	char label[PEER_LABEL_SIZE];
 	int code;
 
 	if (!connection)
 		return NULL;
 	loop = connection->held.loop;
-	if (connection->reader || is_closing(connection))
+	if (connection->reader || connection_is_closing(connection))
 		return thrum__promise_fail_code(site, loop,
 			connection->reader ? -EBUSY : -ECANCELED);
-	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST, "read", canceled,
-		connection, &connection->reader);
+	promise = thrum__promise_request(site, loop, THRUM_KIND_REQUEST,
+		label_with_peer(connection, "read", label), read_canceled, connection,
+		&connection->reader);
 	connection->reader_site = site;
 	if (thrum_promise_state(promise) == THRUM_PROMISE_FAILED) {
-		thrum__uv_fail(&connection->reader, site, -ENOMEM);
+		thrum__promise_uv_fail(&connection->reader, site, -ENOMEM);
 		return promise;
 	}
 	thrum_task_wait(thrum_promise_task_id(promise), connection->task);
 	uv_ref(&connection->uv.handle);
 	code = connection->is_reading
 		? 0
-		: uv_read_start(&connection->uv.stream, give_buffer, has_read);
+		: uv_read_start(&connection->uv.stream, give_buffer, bytes_came);
 	connection->is_reading = code == 0;
 	if (code != 0)
-		tell(connection, code, NULL);
+		end_read(connection, code, NULL);
 	return promise;
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct writing {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	union {
 		uv_write_t write;
 		uv_shutdown_t shutdown;
@@ -190,38 +221,41 @@ struct writing {
 	struct thrum_value value;
 };
 
-/* Destroys the value before callbacks run: they may write again. */
+/* Destroys the value before callbacks run, which may write again. */
 static void end_writing(struct writing *writing, int status)
 {
 	thrum_value_destroy(writing->value);
-	thrum__uv_end(&writing->held, status, thrum_value_none());
+	thrum__promise_uv_end(&writing->held, status, thrum_value_none());
 }
 
-static void written(uv_write_t *request, int status)
+static void write_done(uv_write_t *request, int status)
 {
 	end_writing(request->data, status);
 }
 
-static void shut_down(uv_shutdown_t *request, int status)
+static void shutdown_done(uv_shutdown_t *request, int status)
 {
 	end_writing(request->data, status);
 }
 
-/* Something that libuv does in order. Consumes the value. NULL: `promise` has failed. */
+/* Begins a write or a shutdown, which libuv does in order. Consumes the value. Returns NULL if that
+ * failed; `promise` has then failed too. */
 static struct writing *begin_writing(struct thrum_site *site, struct thrum_connection *connection,
-	const char *label, struct thrum_value value, struct thrum_promise **promise)
+	const char *word, struct thrum_value value, struct thrum_promise **promise)
 {
 	struct thrum_loop *loop = connection->held.loop;
+	char label[PEER_LABEL_SIZE];
 	struct writing *writing = NULL;
 	bool began = false;
 
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		*promise = thrum__promise_fail_code(site, loop, -ECANCELED);
-	else if (!(writing = thrum__hold(loop, sizeof(*writing), NULL)))
+	else if (!(writing = thrum__promise_hold(loop, sizeof(*writing), NULL)))
 		*promise = thrum__promise_no_memory(loop);
 	else
-		*promise = thrum__uv_begin(&writing->held, site, THRUM_KIND_REQUEST, label,
-			thrum__canceled_nothing, &began);
+		*promise = thrum__promise_uv_begin(&writing->held, site, THRUM_KIND_REQUEST,
+			label_with_peer(connection, word, label), thrum__promise_canceled_nothing,
+			&began);
 	if (!began) {
 		thrum_value_destroy(value);
 		return NULL;
@@ -248,7 +282,7 @@ struct thrum_promise *thrum__connection_write(struct thrum_site *site,
 	if (!writing)
 		return promise;
 	writing->request.write.data = writing;
-	code = uv_write(&writing->request.write, &connection->uv.stream, &buffer, 1, written);
+	code = uv_write(&writing->request.write, &connection->uv.stream, &buffer, 1, write_done);
 	if (code != 0)
 		end_writing(writing, code);
 	return promise;
@@ -267,45 +301,46 @@ struct thrum_promise *thrum__connection_shutdown(struct thrum_site *site,
 	if (!writing)
 		return promise;
 	writing->request.shutdown.data = writing;
-	code = uv_shutdown(&writing->request.shutdown, &connection->uv.stream, shut_down);
+	code = uv_shutdown(&writing->request.shutdown, &connection->uv.stream, shutdown_done);
 	if (code != 0)
 		end_writing(writing, code);
 	return promise;
 }
 
-/* ---- Closing -----------------------------------------------------------------------------------
- */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 struct thrum_promise *thrum__connection_close(struct thrum_site *site,
 	struct thrum_connection *connection)
 {
 	struct thrum_promise *promise;
+	char label[PEER_LABEL_SIZE];
 
 	if (!connection)
 		return NULL;
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		return thrum__promise_fail_code(site, connection->held.loop, -EALREADY);
-	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST, "close",
-		NULL, NULL, &connection->held.resolver);
+	promise = thrum__promise_request(site, connection->held.loop, THRUM_KIND_REQUEST,
+		label_with_peer(connection, "close", label), NULL, NULL,
+		&connection->held.resolver);
 	thrum_task_resolve(connection->task);
-	stop(&connection->held);
+	stop_connection(&connection->held);
 	return promise;
 }
 
-void thrum__connection_drop(struct thrum_connection *connection)
+void thrum__promise_connection_drop(struct thrum_connection *connection)
 {
-	if (is_closing(connection))
+	if (connection_is_closing(connection))
 		return;
 	thrum_task_resolve(connection->task);
-	stop(&connection->held);
+	stop_connection(&connection->held);
 }
 
-static void drop(void *data)
+static void drop_connection(void *data)
 {
-	thrum__connection_drop(data);
+	thrum__promise_connection_drop(data);
 }
 
-struct thrum_value thrum__connection_value(struct thrum_connection *connection)
+struct thrum_value thrum__promise_connection_value(struct thrum_connection *connection)
 {
-	return thrum_value_own(connection, drop);
+	return thrum_value_own(connection, drop_connection);
 }

@@ -4,51 +4,54 @@
 #include <inttypes.h>
 
 struct sleeper {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_timer_t timer;
 };
 
-static void stop(struct thrum__held *held)
+static void stop_timer(struct thrum__promise_held *held)
 {
-	thrum__uv_close((uv_handle_t *)&((struct sleeper *)held)->timer);
+	thrum__promise_uv_close((uv_handle_t *)&((struct sleeper *)held)->timer);
 }
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void sleep_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct sleeper *sleeper = data;
 
 	sleeper->held.resolver = NULL;
-	stop(&sleeper->held);
+	stop_timer(&sleeper->held);
 	thrum_resolver_drop(resolver);
 }
 
-static void fired(uv_timer_t *timer)
+static void timer_fired(uv_timer_t *timer)
 {
 	struct sleeper *sleeper = timer->data;
 
-	stop(&sleeper->held);
-	thrum__uv_resolve(&sleeper->held.resolver, thrum_value_none());
+	stop_timer(&sleeper->held);
+	thrum__promise_uv_resolve(&sleeper->held.resolver, thrum_value_none());
 }
 
 static struct thrum_promise *begin_sleep(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, uint64_t milliseconds)
 {
-	struct sleeper *sleeper = loop ? thrum__hold(loop, sizeof(*sleeper), stop) : NULL;
+	struct sleeper *sleeper = loop ? thrum__promise_hold(loop, sizeof(*sleeper), stop_timer)
+				       : NULL;
 	struct thrum_promise *promise;
 	bool began;
 
 	if (!sleeper)
 		return thrum__promise_no_memory(loop);
-	promise = thrum__uv_begin(&sleeper->held, site, THRUM_KIND_TIMER, label, canceled, &began);
+	promise = thrum__promise_uv_begin(&sleeper->held, site, THRUM_KIND_TIMER, label,
+		sleep_canceled, &began);
 	if (!began)
 		return promise;
 	thrum_task_due(thrum_promise_task_id(promise),
 		milliseconds < INT64_MAX / 1000000 ? (int64_t)milliseconds * 1000000 : INT64_MAX);
-	/* In libuv neither can fail. Its own time is that of the last look at the clock. */
+	/* In libuv neither call can fail. Its own time is that of its last look at the clock, so it
+	 * looks again. */
 	uv_timer_init(thrum_loop_uv(loop), &sleeper->timer);
 	sleeper->timer.data = sleeper;
 	uv_update_time(thrum_loop_uv(loop));
-	uv_timer_start(&sleeper->timer, fired, milliseconds, 0);
+	uv_timer_start(&sleeper->timer, timer_fired, milliseconds, 0);
 	return promise;
 }
 
@@ -58,12 +61,12 @@ struct thrum_promise *thrum__sleep(struct thrum_site *site, struct thrum_loop *l
 	char label[40];
 
 	return begin_sleep(site, loop,
-		thrum__uv_label(label, sizeof(label), "sleep %" PRIu64 " ms", milliseconds),
+		thrum__promise_uv_label(label, sizeof(label), "sleep %" PRIu64 " ms", milliseconds),
 		milliseconds);
 }
 
-/* The data is the call's site, which is never freed. */
-static struct thrum_promise *too_late(struct thrum_loop *loop, void *value, void *data)
+/* `data` is the call's site, which is never freed. */
+static struct thrum_promise *fail_timed_out(struct thrum_loop *loop, void *value, void *data)
 {
 	return thrum__promise_fail_code(data, loop, -ETIMEDOUT);
 }
@@ -71,15 +74,16 @@ static struct thrum_promise *too_late(struct thrum_loop *loop, void *value, void
 struct thrum_promise *thrum__timeout(struct thrum_site *site, struct thrum_promise *promise,
 	uint64_t milliseconds)
 {
-	struct thrum_loop *loop = thrum__promise_loop(promise);
+	struct thrum_loop *loop = thrum__promise_loop_of(promise);
 	struct thrum_promise *timer;
 	char label[40];
 
 	if (!promise || thrum_promise_state(promise) != THRUM_PROMISE_PENDING)
 		return promise;
 	timer = begin_sleep(site, loop,
-		thrum__uv_label(label, sizeof(label), "timeout %" PRIu64 " ms", milliseconds),
+		thrum__promise_uv_label(label, sizeof(label), "timeout %" PRIu64 " ms",
+			milliseconds),
 		milliseconds);
-	timer = thrum__promise_bind(site, timer, too_late, site, NULL);
+	timer = thrum__promise_bind(site, timer, fail_timed_out, site, NULL);
 	return thrum__promise_pick(site, loop, (struct thrum_promise *[]){promise, timer}, 2);
 }

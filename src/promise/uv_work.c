@@ -3,7 +3,7 @@
 #include "promise/uv_glue.h"
 
 struct job {
-	struct thrum__held held;
+	struct thrum__promise_held held;
 	uv_work_t request;
 	thrum_task task;
 	thrum_worker *work;
@@ -13,31 +13,32 @@ struct job {
 	int code;
 };
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void work_canceled(struct thrum_resolver *resolver, void *data)
 {
 	struct job *job = data;
 
-	/* Refused when the work has begun. The resolver is used up when libuv is done. */
+	/* libuv refuses this if the work has begun. work_done uses the resolver up in either
+	 * case. */
 	uv_cancel((uv_req_t *)&job->request);
 }
 
-/* In a thread of the pool. */
-static void work(uv_work_t *request)
+/* Runs in a thread of the pool. */
+static void run_work(uv_work_t *request)
 {
 	struct job *job = request->data;
-	thrum_task before = thrum__trace_enter(job->task);
+	thrum_task before = thrum__promise_trace_enter(job->task);
 
 	job->code = job->work(job->data, &job->result);
-	thrum__trace_leave(before);
+	thrum__promise_trace_leave(before);
 }
 
-static void worked(uv_work_t *request, int status)
+static void work_done(uv_work_t *request, int status)
 {
 	struct job *job = request->data;
 	thrum_destroy *destroy = job->destroy;
 	void *data = job->data;
 
-	thrum__uv_end(&job->held, status ? status : job->code, job->result);
+	thrum__promise_uv_end(&job->held, status ? status : job->code, job->result);
 	if (destroy)
 		destroy(data);
 }
@@ -45,13 +46,13 @@ static void worked(uv_work_t *request, int status)
 struct thrum_promise *thrum__work(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, thrum_worker *worker, void *data, thrum_destroy *destroy)
 {
-	struct job *job = loop ? thrum__hold(loop, sizeof(*job), NULL) : NULL;
+	struct job *job = loop ? thrum__promise_hold(loop, sizeof(*job), NULL) : NULL;
 	struct thrum_promise *promise = NULL;
 	bool began = false;
 
 	if (job)
-		promise = thrum__uv_begin(&job->held, site, THRUM_KIND_REQUEST,
-			label ? label : "work", canceled, &began);
+		promise = thrum__promise_uv_begin(&job->held, site, THRUM_KIND_REQUEST,
+			label ? label : "work", work_canceled, &began);
 	if (!began) {
 		if (destroy)
 			destroy(data);
@@ -62,7 +63,7 @@ struct thrum_promise *thrum__work(struct thrum_site *site, struct thrum_loop *lo
 	job->data = data;
 	job->destroy = destroy;
 	job->request.data = job;
-	/* Fails only without a function. */
-	uv_queue_work(thrum_loop_uv(loop), &job->request, work, worked);
+	/* This fails only without a function. */
+	uv_queue_work(thrum_loop_uv(loop), &job->request, run_work, work_done);
 	return promise;
 }

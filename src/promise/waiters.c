@@ -1,129 +1,135 @@
 /* SPDX-License-Identifier: ISC */
-/* Lines of waiters, and holding something while something else is done. */
+/* Wait queues; and holding a thing, such as a lock, while an operation runs. */
 #include "promise/waiters.h"
 
-/* ---- Lines -------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
-void thrum__line_append(struct thrum__line *line, struct thrum__waiter *waiter)
+void thrum__promise_wait_queue_append(struct thrum__promise_wait_queue *queue,
+	struct thrum__promise_waiter *waiter)
 {
-	waiter->line = line;
+	waiter->queue = queue;
 	waiter->next = NULL;
-	waiter->previous = line->last;
-	if (line->last)
-		line->last->next = waiter;
+	waiter->previous = queue->last;
+	if (queue->last)
+		queue->last->next = waiter;
 	else
-		line->first = waiter;
-	line->last = waiter;
-	line->count++;
+		queue->first = waiter;
+	queue->last = waiter;
+	queue->count++;
 }
 
-void thrum__line_remove(struct thrum__waiter *waiter)
+void thrum__promise_wait_queue_remove(struct thrum__promise_waiter *waiter)
 {
-	struct thrum__line *line = waiter->line;
+	struct thrum__promise_wait_queue *queue = waiter->queue;
 
 	if (waiter->previous)
 		waiter->previous->next = waiter->next;
 	else
-		line->first = waiter->next;
+		queue->first = waiter->next;
 	if (waiter->next)
 		waiter->next->previous = waiter->previous;
 	else
-		line->last = waiter->previous;
-	line->count--;
+		queue->last = waiter->previous;
+	queue->count--;
 }
 
-static void canceled(struct thrum_resolver *resolver, void *data)
+static void waiter_canceled(struct thrum_resolver *resolver, void *data)
 {
-	struct thrum__waiter *waiter = data;
+	struct thrum__promise_waiter *waiter = data;
 	struct thrum_value value = waiter->value;
 
-	thrum__line_remove(waiter);
-	thrum__release(waiter->line->loop, waiter);
+	thrum__promise_wait_queue_remove(waiter);
+	thrum__promise_release(waiter->queue->loop, waiter);
 	thrum_value_destroy(value);
 	thrum_resolver_drop(resolver);
 }
 
-static struct thrum_promise *create(struct thrum_site *site, struct thrum__line *line,
-	enum thrum_kind kind, const char *label, thrum__canceled *cancel,
-	struct thrum__waiter **made)
+static struct thrum_promise *create_waiter(struct thrum_site *site,
+	struct thrum__promise_wait_queue *queue, enum thrum_kind kind, const char *label,
+	thrum__promise_canceled *cancel, struct thrum__promise_waiter **made)
 {
-	struct thrum__waiter *waiter;
+	struct thrum__promise_waiter *waiter;
 	struct thrum_promise *promise;
 
 	*made = NULL;
-	if (line->broken)
-		return thrum__promise_fail_code(site, line->loop, THRUM_BROKEN);
-	waiter = thrum__allocate(line->loop, sizeof(*waiter));
+	if (queue->broken)
+		return thrum__promise_fail_code(site, queue->loop, THRUM_BROKEN);
+	waiter = thrum__promise_allocate(queue->loop, sizeof(*waiter));
 	if (!waiter)
-		return thrum__promise_no_memory(line->loop);
-	promise = thrum__promise_request(site, line->loop, kind, label, cancel, waiter,
+		return thrum__promise_no_memory(queue->loop);
+	promise = thrum__promise_request(site, queue->loop, kind, label, cancel, waiter,
 		&waiter->resolver);
 	if (thrum_promise_state(promise) == THRUM_PROMISE_FAILED) {
 		thrum_resolver_drop(waiter->resolver);
-		thrum__release(line->loop, waiter);
+		thrum__promise_release(queue->loop, waiter);
 		return promise;
 	}
 	*made = waiter;
 	return promise;
 }
 
-struct thrum_promise *thrum__waiter_create(struct thrum_site *site, struct thrum__line *line,
-	struct thrum__waiter **waiter)
+struct thrum_promise *thrum__promise_waiter_create(struct thrum_site *site,
+	struct thrum__promise_wait_queue *queue, struct thrum__promise_waiter **waiter)
 {
-	return create(site, line, THRUM_KIND_WAIT, NULL, NULL, waiter);
+	return create_waiter(site, queue, THRUM_KIND_WAIT, NULL, NULL, waiter);
 }
 
-struct thrum_promise *thrum__line_join(struct thrum_site *site, struct thrum__line *line,
-	enum thrum_kind kind, const char *label, struct thrum_value value)
+struct thrum_promise *thrum__promise_wait_queue_join(struct thrum_site *site,
+	struct thrum__promise_wait_queue *queue, enum thrum_kind kind, const char *label,
+	struct thrum_value value)
 {
-	struct thrum__waiter *waiter;
-	struct thrum_promise *promise = create(site, line, kind, label, canceled, &waiter);
+	struct thrum__promise_waiter *waiter;
+	struct thrum_promise *promise = create_waiter(site, queue, kind, label, waiter_canceled,
+		&waiter);
 
 	if (!waiter) {
 		thrum_value_destroy(value);
 		return promise;
 	}
 	waiter->value = value;
-	thrum__line_append(line, waiter);
-	thrum_task_wait(thrum__resolver_task(waiter->resolver), line->task);
+	thrum__promise_wait_queue_append(queue, waiter);
+	thrum_task_wait(thrum__promise_resolver_task(waiter->resolver), queue->task);
 	return promise;
 }
 
-bool thrum__line_leave(struct thrum__line *line, struct thrum_value value)
+bool thrum__promise_wait_queue_push_value(struct thrum__promise_wait_queue *queue,
+	struct thrum_value value)
 {
-	struct thrum__waiter *waiter = thrum__allocate(line->loop, sizeof(*waiter));
+	struct thrum__promise_waiter *waiter = thrum__promise_allocate(queue->loop,
+		sizeof(*waiter));
 
 	if (!waiter)
 		return false;
 	waiter->value = value;
-	thrum__line_append(line, waiter);
+	thrum__promise_wait_queue_append(queue, waiter);
 	return true;
 }
 
-struct thrum_resolver *thrum__line_serve(struct thrum__line *line, struct thrum_value *value)
+struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+	struct thrum_value *value)
 {
-	struct thrum__waiter *waiter = line->first;
+	struct thrum__promise_waiter *waiter = queue->first;
 	struct thrum_resolver *resolver;
 
 	if (!waiter)
 		return NULL;
-	thrum__line_remove(waiter);
+	thrum__promise_wait_queue_remove(waiter);
 	resolver = waiter->resolver;
 	if (value)
 		*value = waiter->value;
-	thrum__release(line->loop, waiter);
+	thrum__promise_release(queue->loop, waiter);
 	if (resolver)
-		thrum_task_read(thrum__resolver_task(resolver), line->task);
+		thrum_task_read(thrum__promise_resolver_task(resolver), queue->task);
 	return resolver;
 }
 
-void thrum__line_move(struct thrum__line *from, struct thrum__line *to)
+void thrum__promise_wait_queue_move(struct thrum__promise_wait_queue *from,
+	struct thrum__promise_wait_queue *to)
 {
-	struct thrum__waiter *waiter;
+	struct thrum__promise_waiter *waiter;
 
 	for (waiter = from->first; waiter; waiter = waiter->next)
-		waiter->line = to;
+		waiter->queue = to;
 	to->first = from->first;
 	to->last = from->last;
 	to->count = from->count;
@@ -131,22 +137,21 @@ void thrum__line_move(struct thrum__line *from, struct thrum__line *to)
 	from->count = 0;
 }
 
-void thrum__line_break(struct thrum__line *line, int code)
+void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, int code)
 {
-	line->broken = true;
-	while (line->first) {
+	queue->broken = true;
+	while (queue->first) {
 		struct thrum_value value;
-		struct thrum_resolver *resolver = thrum__line_serve(line, &value);
+		struct thrum_resolver *resolver = thrum__promise_wait_queue_pop(queue, &value);
 
 		thrum_value_destroy(value);
 		thrum__resolver_fail(NULL, resolver, code, NULL);
 	}
 }
 
-/* ---- With --------------------------------------------------------------------------------------
- */
+/* ---- Holding a thing meanwhile --------------------------------------------------------------- */
 
-struct with {
+struct holding {
 	struct thrum_loop *loop;
 	struct thrum_site *site;
 	void (*release)(void *thing);
@@ -158,49 +163,52 @@ struct with {
 	unsigned references;
 };
 
-static void unref_with(void *data)
+static void unref_holding(void *data)
 {
-	struct with *with = data;
+	struct holding *holding = data;
 
-	if (--with->references > 0)
+	if (--holding->references > 0)
 		return;
-	if (with->destroy)
-		with->destroy(with->data);
-	thrum__release(with->loop, with);
+	if (holding->destroy)
+		holding->destroy(holding->data);
+	thrum__promise_release(holding->loop, holding);
 }
 
-static struct thrum_promise *give_back(struct thrum_loop *loop, void *data)
+static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 {
-	struct with *with = data;
+	struct holding *holding = data;
 
-	with->release(with->thing);
+	holding->release(holding->thing);
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
-/* What gives the thing back stands before anything begins: from then on nothing needs memory. */
-static struct thrum_promise *begin_with(struct thrum_loop *loop, void *value, void *data)
+/* Attaches the release of the thing before it calls `begin`, so that releasing needs no memory
+ * later. */
+static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value, void *data)
 {
-	struct with *with = data;
+	struct holding *holding = data;
 	struct thrum_resolver *resolver;
 	struct thrum_promise *whole;
 
-	with->acquired = true;
-	whole = thrum__promise_wait(with->site, loop, NULL, &resolver);
+	holding->acquired = true;
+	whole = thrum__promise_wait(holding->site, loop, NULL, &resolver);
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
-		with->references++;
-		whole = thrum__promise_finalize(with->site, whole, give_back, with, unref_with);
+		holding->references++;
+		whole = thrum__promise_finalize(holding->site, whole, release_thing, holding,
+			unref_holding);
 	}
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
-		thrum_resolver_follow(resolver, with->begin(loop, with->data));
+		thrum_resolver_follow(resolver, holding->begin(loop, holding->data));
 	} else {
-		with->release(with->thing);
+		holding->release(holding->thing);
 		thrum_resolver_drop(resolver);
 	}
 	return whole;
 }
 
-/* Of what was not begun. */
-static void give_up(struct thrum_promise *acquired, void (*release)(void *thing), void *thing)
+/* Releases the thing, or stops waiting for it, when nothing was begun. */
+static void give_up_acquired(struct thrum_promise *acquired, void (*release)(void *thing),
+	void *thing)
 {
 	if (thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED)
 		release(thing);
@@ -208,28 +216,28 @@ static void give_up(struct thrum_promise *acquired, void (*release)(void *thing)
 		thrum__promise_cancel(NULL, acquired);
 }
 
-struct thrum_promise *thrum__with(struct thrum_site *site, struct thrum_promise *acquired,
+struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
 	void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
 	thrum_destroy *destroy)
 {
-	struct thrum_loop *loop = thrum__promise_loop(acquired);
-	struct with *with = loop ? thrum__allocate(loop, sizeof(*with)) : NULL;
+	struct thrum_loop *loop = thrum__promise_loop_of(acquired);
+	struct holding *holding = loop ? thrum__promise_allocate(loop, sizeof(*holding)) : NULL;
 	struct thrum_promise *whole;
 
-	if (!with) {
+	if (!holding) {
 		if (loop)
-			give_up(acquired, release, thing);
+			give_up_acquired(acquired, release, thing);
 		thrum_promise_unref(acquired);
 		if (destroy)
 			destroy(data);
 		return thrum__promise_no_memory(loop);
 	}
-	*with = (struct with){loop, site, release, thing, begin, data, destroy, false, 2};
-	whole = thrum__promise_bind(site, thrum_promise_ref(acquired), begin_with, with,
-		unref_with);
-	if (!with->acquired && thrum_promise_state(whole) == THRUM_PROMISE_FAILED)
-		give_up(acquired, release, thing);
+	*holding = (struct holding){loop, site, release, thing, begin, data, destroy, false, 2};
+	whole = thrum__promise_bind(site, thrum_promise_ref(acquired), begin_holding, holding,
+		unref_holding);
+	if (!holding->acquired && thrum_promise_state(whole) == THRUM_PROMISE_FAILED)
+		give_up_acquired(acquired, release, thing);
 	thrum_promise_unref(acquired);
-	unref_with(with);
+	unref_holding(holding);
 	return whole;
 }

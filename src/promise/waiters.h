@@ -1,64 +1,82 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A line of those who wait, first come, first served: what conditions, mailboxes, locks, streams,
- * listeners and processes have in common. Each is a promise; who is cancelled leaves the line.
+ * A queue of waiters, served first come, first served. Conditions, mailboxes, locks, semaphores,
+ * streams, listeners and processes use it. Each waiter in it is a promise. A waiter whose promise
+ * is cancelled leaves the queue.
  */
 #ifndef PROMISE_WAITERS_H
 #define PROMISE_WAITERS_H
 
 #include "promise/promise.h"
 
-struct thrum__line;
+struct thrum__promise_wait_queue;
 
-struct thrum__waiter {
-	struct thrum__waiter *next, *previous;
-	struct thrum__line *line;        /* NULL: not in one yet */
-	struct thrum_resolver *resolver; /* NULL: nobody, only a value that lies there */
-	struct thrum_value value;        /* what it brings */
+struct thrum__promise_waiter {
+	struct thrum__promise_waiter *next, *previous;
+	struct thrum__promise_wait_queue *queue; /* NULL: in no queue yet */
+	struct thrum_resolver *resolver;         /* NULL: nobody waits, only a value is stored */
+	struct thrum_value value;                /* that the waiter brought */
 };
 
-struct thrum__line {
+struct thrum__promise_wait_queue {
 	struct thrum_loop *loop;
-	thrum_task task; /* of what they wait for */
-	struct thrum__waiter *first, *last;
+	thrum_task task; /* of the thing that they wait for */
+	struct thrum__promise_waiter *first, *last;
 	size_t count;
-	bool broken;
+	bool broken; /* closed: later waiters fail */
 };
 
-static inline struct thrum__line thrum__line_of(struct thrum_loop *loop, thrum_task task)
+/* Makes the queue empty and open. */
+static inline void thrum__promise_wait_queue_init(struct thrum__promise_wait_queue *queue,
+	struct thrum_loop *loop, thrum_task task)
 {
-	return (struct thrum__line){loop, task, NULL, NULL, 0, false};
+	*queue = (struct thrum__promise_wait_queue){loop, task, NULL, NULL, 0, false};
 }
 
-/* A promise that waits at the end of the line, and brings a value, which is consumed. */
-struct thrum_promise *thrum__line_join(struct thrum_site *site, struct thrum__line *line,
-	enum thrum_kind kind, const char *label, struct thrum_value value);
+/*
+ * Returns a promise that waits at the end of the queue. Consumes the value, which waits with it.
+ * The promise can be cancelled. It has failed with THRUM_BROKEN if the queue is closed, and with
+ * -ENOMEM without memory.
+ */
+struct thrum_promise *thrum__promise_wait_queue_join(struct thrum_site *site,
+	struct thrum__promise_wait_queue *queue, enum thrum_kind kind, const char *label,
+	struct thrum_value value);
 
-/* The same in two steps, of which the second can't fail. The promise can't be cancelled; `waiter`
- * is NULL without memory. */
-struct thrum_promise *thrum__waiter_create(struct thrum_site *site, struct thrum__line *line,
-	struct thrum__waiter **waiter);
-void thrum__line_append(struct thrum__line *line, struct thrum__waiter *waiter);
-void thrum__line_remove(struct thrum__waiter *waiter);
+/* Does the same in two steps: `create` may fail, and then sets `waiter` to NULL; `append` can't.
+ * The promise can't be cancelled. `remove` takes the waiter out again and doesn't free it. */
+struct thrum_promise *thrum__promise_waiter_create(struct thrum_site *site,
+	struct thrum__promise_wait_queue *queue, struct thrum__promise_waiter **waiter);
+void thrum__promise_wait_queue_append(struct thrum__promise_wait_queue *queue,
+	struct thrum__promise_waiter *waiter);
+void thrum__promise_wait_queue_remove(struct thrum__promise_waiter *waiter);
 
-/* Leaves a value in the line; false, and the value is the caller's, without memory. */
-bool thrum__line_leave(struct thrum__line *line, struct thrum_value value);
-
-/* Whose turn it is, and what it brought (`value` may be NULL when that is nothing); to be resolved
- * by the caller. NULL when nobody is there, or only a value. */
-struct thrum_resolver *thrum__line_serve(struct thrum__line *line, struct thrum_value *value);
-
-/* Moves all to another line, which is empty. */
-void thrum__line_move(struct thrum__line *from, struct thrum__line *to);
-
-/* All fail, also those who come later; what they brought is destroyed. */
-void thrum__line_break(struct thrum__line *line, int code);
+/* Stores a value at the end of the queue. Returns false without memory; the value is then still the
+ * caller's. */
+bool thrum__promise_wait_queue_push_value(struct thrum__promise_wait_queue *queue,
+	struct thrum_value value);
 
 /*
- * What `_with` does: when `acquired` is resolved, begins something and, when that has ended, calls
- * release(thing). Without memory nothing is begun, and the thing is released.
+ * Takes the first waiter out of the queue. Returns its resolver, which the caller must use up, and
+ * stores the value that it brought; `value` may be NULL when there is none. Returns NULL when the
+ * queue is empty, and when the first entry is only a value.
  */
-struct thrum_promise *thrum__with(struct thrum_site *site, struct thrum_promise *acquired,
+struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+	struct thrum_value *value);
+
+/* Moves all waiters to another queue, which is empty. O(waiters). */
+void thrum__promise_wait_queue_move(struct thrum__promise_wait_queue *from,
+	struct thrum__promise_wait_queue *to);
+
+/* Closes the queue: all waiters fail with the code, those who join later fail with THRUM_BROKEN.
+ * Values in the queue are destroyed. */
+void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, int code);
+
+/*
+ * Implements the functions called `_with`. When `acquired` is resolved, this calls `begin`; when
+ * the promise that `begin` returned has ended, it calls release(thing). Without memory `begin` is
+ * not called, and the thing is released. Consumes `acquired`; calls destroy(data) once.
+ */
+struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
 	void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
 	thrum_destroy *destroy);
 

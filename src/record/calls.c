@@ -93,7 +93,7 @@ static bool note_end(struct lane *lane, const struct thrum__record *record, uint
 	return is_on(THRUM__BIT_LIFE);
 }
 
-void thrum__document_write_end(struct thrum__record *record)
+void thrum__record_write_end(struct thrum__record *record)
 {
 	write_and(NULL, record, note_end);
 }
@@ -149,7 +149,7 @@ void thrum__due(thrum_task task, int64_t ns_from_now)
 void thrum__fail(thrum_task task, const char *reason)
 {
 	if (task)
-		thrum__document_write_end(&(struct thrum__record){.type = THRUM__R_FAIL,
+		thrum__record_write_end(&(struct thrum__record){.type = THRUM__R_FAIL,
 			.other = task,
 			.text = reason ? reason : ""});
 }
@@ -157,14 +157,14 @@ void thrum__fail(thrum_task task, const char *reason)
 void thrum__cancel(thrum_task task)
 {
 	if (task)
-		thrum__document_write_end(
+		thrum__record_write_end(
 			&(struct thrum__record){.type = THRUM__R_CANCEL, .other = task});
 }
 
 void thrum__become(thrum_task task, thrum_task other)
 {
 	if (task && other)
-		thrum__document_write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
+		thrum__record_write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
 			.task = task,
 			.other = other});
 }

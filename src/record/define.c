@@ -2,6 +2,7 @@
 /* Categories with their levels, and definitions: what is said once and then named by a number. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "record/record.h"
 
 /* ---- Categories: the process's, whether it records or not
@@ -119,14 +120,10 @@ void thrum_level(const char *name, int level)
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-static uint32_t hash(const struct thrum__definition *d, size_t text_size)
+static uint32_t hash_of(const struct thrum__definition *d, size_t text_size)
 {
-	/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
-	uint32_t h = 2166136261u ^ d->number ^ d->parent << 16;
-
-	for (size_t i = 0; i < text_size; i++)
-		h = (h ^ (uint8_t)d->text[i]) * 16777619u;
-	return h;
+	return (uint32_t)thrum__base_hash_text(d->number ^ (uint64_t)d->parent << 16, d->text,
+		text_size);
 }
 
 static bool same(const struct thrum__definition *a, const struct thrum__definition *b,
@@ -162,7 +159,7 @@ static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_
 uint16_t thrum__record_define(struct recorder *r, const struct thrum__definition *d,
 	size_t text_size, uint32_t *id)
 {
-	uint32_t mask = r->known_mask, at = hash(d, text_size) & mask;
+	uint32_t mask = r->known_mask, at = hash_of(d, text_size) & mask;
 	uint16_t added = 0;
 
 	for (;; at = (at + 1) & mask) {

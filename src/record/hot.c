@@ -180,7 +180,7 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 static NOINLINE void resolve_otherwise(thrum_task task)
 {
 	if (task && !fast_resolve(ANY, task))
-		thrum__document_write_end(
+		thrum__record_write_end(
 			&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
 }
 

@@ -203,7 +203,7 @@ struct creation {
 };
 thrum_task thrum__record_write_create(struct thrum_site *, const struct creation *);
 void thrum__record_write_wait(thrum_task waiter, thrum_task source);
-void thrum__document_write_end(
+void thrum__record_write_end(
 	struct thrum__record *); /* resolved, failed, cancelled: other; became: task */
 void thrum__record_write_switch(thrum_task);
 

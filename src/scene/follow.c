@@ -5,9 +5,10 @@
 #include <thrum.h>
 
 #include "base/array.h"
+#include "base/sort.h"
+#include "base/time.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
-#include "timeline/pieces.h"
 #include "words/match.h"
 
 /* ---- Findings -------------------------------------------------------------------------------- */
@@ -114,7 +115,7 @@ static void look_at_new(struct thrum__scene *scene, struct thrum__words_match *m
 static int grow_looks(struct thrum__scene *scene)
 {
 	uint32_t old = scene->look_room;
-	uint8_t *looks = thrum__base_grow_by_half(scene->looks, &scene->look_room,
+	uint8_t *looks = thrum__base_grow(scene->looks, &scene->look_room,
 		scene->layout->unit_count + 1ull, sizeof(*looks));
 
 	if (!looks)

@@ -3,8 +3,9 @@
 #include "scene/found.h"
 
 #include "base/array.h"
+#include "base/sort.h"
+#include "base/time.h"
 #include "scene/paint/paint.h"
-#include "timeline/pieces.h"
 
 #define ADDED_MAX 1024 /* not sorted: each frame looks at them */
 
@@ -16,8 +17,8 @@ static int64_t start_of(const struct thrum__scene *scene, uint32_t unit)
 
 static bool grow(struct thrum__scene_found *found, uint64_t count)
 {
-	struct thrum__scene_found_unit *all = thrum__base_grow_by_half(found->all, &found->room,
-		count, sizeof *all);
+	struct thrum__scene_found_unit *all = thrum__base_grow(found->all, &found->room, count,
+		sizeof *all);
 
 	if (all)
 		found->all = all;

@@ -10,63 +10,45 @@
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void put_byte(struct thrum__scene_address *line, char c)
-{
-	if (line->length + 1 < line->size) {
-		line->to[line->length] = c;
-		line->to[line->length + 1] = 0;
-	}
-	line->length++;
-}
-
-static void put(struct thrum__scene_address *line, const char *text)
-{
-	while (*text)
-		put_byte(line, *text++);
-}
-
 static bool is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 		(c && strchr("-._~/:", c));
 }
 
-static void put_escaped(struct thrum__scene_address *line, const char *text)
+static void put_escaped(struct thrum__base_text *line, const char *text)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
 	for (; *text; text++) {
 		if (is_plain(*text)) {
-			put_byte(line, *text);
+			thrum__base_text_byte(line, *text);
 			continue;
 		}
-		put_byte(line, '%');
-		put_byte(line, digits[(unsigned char)*text >> 4]);
-		put_byte(line, digits[(unsigned char)*text & 15]);
+		thrum__base_text_byte(line, '%');
+		thrum__base_text_byte(line, digits[(unsigned char)*text >> 4]);
+		thrum__base_text_byte(line, digits[(unsigned char)*text & 15]);
 	}
 }
 
-static void put_key(struct thrum__scene_address *line, const char *prefix, const char *key)
+static void put_key(struct thrum__base_text *line, const char *prefix, const char *key)
 {
-	if (line->length > 0)
-		put_byte(line, '&');
-	put(line, prefix);
-	put(line, key);
-	put_byte(line, '=');
+	if (line->size > 0)
+		thrum__base_text_byte(line, '&');
+	thrum__base_text_put(line, prefix);
+	thrum__base_text_put(line, key);
+	thrum__base_text_byte(line, '=');
 }
 
-void thrum__scene_address_number(struct thrum__scene_address *line, const char *prefix,
-	const char *key, int64_t number)
+void thrum__scene_address_number(struct thrum__base_text *line, const char *prefix, const char *key,
+	int64_t number)
 {
-	char text[32];
-
-	snprintf(text, sizeof text, "%" PRId64, number);
 	put_key(line, prefix, key);
-	put(line, text);
+	thrum__base_text_number(line, number);
 }
 
-void thrum__scene_address_text(struct thrum__scene_address *line, const char *prefix,
-	const char *key, const char *text)
+void thrum__scene_address_text(struct thrum__base_text *line, const char *prefix, const char *key,
+	const char *text)
 {
 	put_key(line, prefix, key);
 	put_escaped(line, text);
@@ -78,20 +60,15 @@ static int64_t thousandths_of(double value)
 	return (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
 }
 
-/* By hand, since printf's point is the locale's. */
-static void put_fraction(struct thrum__scene_address *line, const char *prefix, const char *key,
+static void put_fraction(struct thrum__base_text *line, const char *prefix, const char *key,
 	double value, double plain)
 {
 	int64_t thousandths = thousandths_of(value);
-	uint64_t absolute = thousandths < 0 ? 0 - (uint64_t)thousandths : (uint64_t)thousandths;
-	char text[48];
 
 	if (thousandths == thousandths_of(plain))
 		return;
-	snprintf(text, sizeof text, "%s%" PRIu64 ".%03u", thousandths < 0 ? "-" : "",
-		absolute / 1000, (unsigned)(absolute % 1000));
 	put_key(line, prefix, key);
-	put(line, text);
+	thrum__base_text_thousandths(line, thousandths);
 }
 
 _Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
@@ -109,7 +86,7 @@ _Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
 	X("theme", theme, 2) \
 	X("finding", finding, 1000000)
 
-void thrum__scene_address_put(struct thrum__scene_address *line, const char *prefix,
+void thrum__scene_address_put(struct thrum__base_text *line, const char *prefix,
 	const struct thrum__scene_state *state, const struct thrum__scene_state *plain)
 {
 	char text[48];
@@ -136,14 +113,14 @@ void thrum__scene_address_put(struct thrum__scene_address *line, const char *pre
 
 size_t thrum__scene_state_print(const struct thrum__scene *scene, char *to, size_t size)
 {
-	struct thrum__scene_address line = {to, size, 0};
+	struct thrum__base_text line = thrum__base_text_in(to, size);
 	struct thrum__scene_state plain;
 
 	if (size > 0)
 		to[0] = 0;
 	thrum__scene_state_default(scene, &plain);
 	thrum__scene_address_put(&line, "", &scene->state, &plain);
-	return line.length;
+	return line.size;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */

@@ -3,22 +3,17 @@
 #ifndef SCENE_STATE_H
 #define SCENE_STATE_H
 
+#include "base/text.h"
 #include "scene/scene.h"
 
-/* A text that grows as snprintf's does. */
-struct thrum__scene_address {
-	char *to;
-	size_t size, length;
-};
-
 /* Puts "&KEY=", the key with a prefix; the "&" not at the beginning; then the value. */
-void thrum__scene_address_number(struct thrum__scene_address *, const char *prefix, const char *key,
+void thrum__scene_address_number(struct thrum__base_text *, const char *prefix, const char *key,
 	int64_t);
-void thrum__scene_address_text(struct thrum__scene_address *, const char *prefix, const char *key,
+void thrum__scene_address_text(struct thrum__base_text *, const char *prefix, const char *key,
 	const char *);
 
 /* What differs from `plain`. */
-void thrum__scene_address_put(struct thrum__scene_address *, const char *prefix,
+void thrum__scene_address_put(struct thrum__base_text *, const char *prefix,
 	const struct thrum__scene_state *state, const struct thrum__scene_state *plain);
 
 /* Gives each KEY=VALUE to `take`, which returns NULL or what is wrong. Returns 0, or

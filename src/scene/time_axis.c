@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <thrum.h>
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "scene/axis.h"
-#include "timeline/pieces.h"
 
 /* How often the gap that is folded is looked for again at the scale that folding gives. */
 #define ROUNDS 12

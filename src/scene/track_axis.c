@@ -5,8 +5,9 @@
 #include <thrum.h>
 
 #include "base/array.h"
+#include "base/sort.h"
+#include "base/time.h"
 #include "scene/axis.h"
-#include "timeline/pieces.h"
 
 enum {
 	HEIGHT_LEAST = 2, /* of tracks that are made to fit */
@@ -56,7 +57,7 @@ static double bar_of(int class, double height)
 static int add_box(struct thrum__scene_track_axis *axis, uint32_t track, uint32_t tracks, double y,
 	double height, bool is_quiet)
 {
-	struct thrum__scene_track_box *boxes = thrum__base_grow_by_half(axis->boxes, &axis->room,
+	struct thrum__scene_track_box *boxes = thrum__base_grow(axis->boxes, &axis->room,
 		axis->count + 1ull, sizeof(*boxes));
 	int class = class_of(height, is_quiet);
 

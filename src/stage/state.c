@@ -19,7 +19,7 @@ static void plain_of(const struct thrum__stage *stage, uint32_t part,
 
 size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size_t size)
 {
-	struct thrum__scene_address line = {to, size, 0};
+	struct thrum__base_text line = thrum__base_text_in(to, size);
 	struct thrum__scene_state plain;
 	char prefix[16];
 
@@ -42,7 +42,7 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 		thrum__scene_address_number(&line, "", "link", 0);
 	if (stage->panel[0])
 		thrum__scene_address_text(&line, "", "panel", stage->panel);
-	return line.length;
+	return line.size;
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */

@@ -1,51 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /* What the stage says: the status line, a part's head; and what a person says to go somewhere. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "stage/parts.h"
 
-struct words {
-	char *to;
-	size_t size, length;
-};
-
-static void put(struct words *words, const char *format, ...)
-{
-	size_t at = words->length < words->size ? words->length : words->size;
-	va_list arguments;
-	int n;
-
-	va_start(arguments, format);
-	n = vsnprintf(words->to ? words->to + at : NULL, words->size - at, format, arguments);
-	va_end(arguments);
-	words->length += n > 0 ? (size_t)n : 0;
-}
-
-static struct words words_in(char *to, size_t size)
-{
-	if (size > 0)
-		to[0] = 0;
-	return (struct words){to, size, 0};
-}
-
-static void put_count(struct words *words, uint64_t count, const char *one)
+static void put_count(struct thrum__base_text *words, uint64_t count, const char *one)
 {
 	char digits[THRUM__NUMBER_ROOM];
 
 	thrum__words_number(count, digits);
-	put(words, "%s %s%s", digits, one, count == 1 ? "" : "s");
+	thrum__base_text_format(words, "%s %s%s", digits, one, count == 1 ? "" : "s");
 }
 
-static void put_duration(struct words *words, int64_t ns, int digits)
+static void put_duration(struct thrum__base_text *words, int64_t ns, int digits)
 {
 	char text[64];
 
 	thrum__words_duration(ns, digits, text, sizeof text);
-	put(words, "%s", text);
+	thrum__base_text_format(words, "%s", text);
 }
 
 /* ns a pixel */
@@ -58,7 +34,7 @@ static int64_t step_of(const struct thrum__scene *scene)
 
 /* ---- The status line ----------------------------------------------------------------------- */
 
-static void put_measured(struct words *words, const struct thrum__stage *stage)
+static void put_measured(struct thrum__base_text *words, const struct thrum__stage *stage)
 {
 	const struct thrum__stage_private *own = stage->own;
 	int64_t from = own->measure_from, to = own->measure_to;
@@ -67,26 +43,27 @@ static void put_measured(struct words *words, const struct thrum__stage *stage)
 		from = own->measure_to;
 		to = own->measure_from;
 	}
-	put(words, "measured ");
+	thrum__base_text_format(words, "measured ");
 	put_duration(words, to - from, 4);
-	put(words, ", ");
+	thrum__base_text_format(words, ", ");
 	put_duration(words,
 		thrum__index_busy(stage->parts[own->measure_part].scene->index, from, to), 3);
-	put(words, " of it running");
+	thrum__base_text_format(words, " of it running");
 }
 
 /* Names are any bytes. */
-static void put_task(struct words *words, const struct thrum__model *model, uint32_t task)
+static void put_task(struct thrum__base_text *words, const struct thrum__model *model,
+	uint32_t task)
 {
 	char name[400], text[200];
 	size_t size = thrum__words_task(model, task, name, sizeof name);
 
 	size = thrum__base_utf8_clean(name, size < sizeof name ? size : sizeof name - 1, text,
 		sizeof text);
-	put(words, "  %.*s", (int)size, text);
+	thrum__base_text_format(words, "  %.*s", (int)size, text);
 }
 
-static void put_counter(struct words *words, const struct thrum__stage *stage)
+static void put_counter(struct thrum__base_text *words, const struct thrum__stage *stage)
 {
 	const struct thrum__stage_private *own = stage->own;
 	struct thrum__scene_counter_below below = thrum__stage_counter_below(stage);
@@ -100,13 +77,14 @@ static void put_counter(struct words *words, const struct thrum__stage *stage)
 	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
 	size = thrum__base_utf8_clean(path, size, name, sizeof name);
 	thrum__words_counter(below.value, value, sizeof value);
-	put(words, "  ·  %.*s %s", (int)size, name, below.is_known ? value : "not known");
+	thrum__base_text_format(words, "  ·  %.*s %s", (int)size, name,
+		below.is_known ? value : "not known");
 }
 
 size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	const struct thrum__stage_private *own = stage->own;
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
 	char text[64];
 	uint32_t task;
@@ -115,24 +93,24 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 		return 0;
 	if (own->has_measure) {
 		put_measured(&words, stage);
-		return words.length;
+		return words.size;
 	}
 	scene = stage->parts[own->pointer_part].scene;
 	if (!own->has_crosshair)
 		return 0;
 	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
 		sizeof text);
-	put(&words, "%s", text);
+	thrum__base_text_format(&words, "%s", text);
 	task = thrum__stage_pick(stage, own->x, own->y, NULL);
 	if (task != THRUM__NONE)
 		put_task(&words, scene->model, task);
 	put_counter(&words, stage);
-	return words.length;
+	return words.size;
 }
 
 size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_t size)
 {
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
 	int64_t step, from, end;
 	char text[64];
@@ -144,49 +122,49 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	from = scene->state.from > 0 ? scene->state.from : 0;
 	end = scene->state.to;
 	thrum__words_time(from, step, text, sizeof text);
-	put(&words, "seen: %s … ", text);
+	thrum__base_text_format(&words, "seen: %s … ", text);
 	thrum__words_time(end, step, text, sizeof text);
-	put(&words, "%s", text);
+	thrum__base_text_format(&words, "%s", text);
 	if (scene->is_folded)
-		put(&words, ", idle folded");
+		thrum__base_text_format(&words, ", idle folded");
 	if (scene->is_squeezed)
-		put(&words, ", quiet tracks folded");
+		thrum__base_text_format(&words, ", quiet tracks folded");
 	if (scene->state.fisheye)
-		put(&words, ", fish-eye");
+		thrum__base_text_format(&words, ", fish-eye");
 	if (scene->is_related)
-		put(&words, ", unrelated faded");
-	return words.length;
+		thrum__base_text_format(&words, ", unrelated faded");
+	return words.size;
 }
 
 size_t thrum__stage_part_words(const struct thrum__stage *stage, uint32_t part, char *to,
 	size_t size)
 {
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__model *model;
 
 	if (part >= stage->count)
 		return 0;
 	model = stage->parts[part].scene->model;
 	put_count(&words, model->tasks.count, "task");
-	put(&words, " · ");
+	thrum__base_text_format(&words, " · ");
 	put_duration(&words, model->end, 4);
-	return words.length;
+	return words.size;
 }
 
 size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t part, char *to,
 	size_t size)
 {
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 
 	if (part < stage->count && stage->parts[part].scene->findings.count > 0)
 		put_count(&words, stage->parts[part].scene->findings.count, "finding");
-	return words.length;
+	return words.size;
 }
 
 size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, char *to,
 	size_t size)
 {
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const char *name = part < stage->count ? stage->parts[part].name : "";
 	char clean[200];
 	size_t length = thrum__base_utf8_clean(name, strlen(name), clean, sizeof clean),
@@ -200,8 +178,9 @@ size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, 
 			clean[i] = '-'; /* a process may have that in its name */
 	if (strcmp(name, "standard input") == 0 || (length == 1 && clean[0] == '-'))
 		length = 0;
-	put(&words, "%.*s", length > 0 ? (int)length : 5, length > 0 ? clean : "trace");
-	return words.length;
+	thrum__base_text_format(&words, "%.*s", length > 0 ? (int)length : 5,
+		length > 0 ? clean : "trace");
+	return words.size;
 }
 
 uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
@@ -226,7 +205,7 @@ uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
 
 size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, size_t size)
 {
-	struct words words = words_in(to, size);
+	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene_state *state;
 	int64_t from, span;
 	char text[64];
@@ -237,9 +216,9 @@ size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, siz
 	from = state->from > 0 ? state->from : 0;
 	span = state->to - from > 0 ? state->to - from : 1;
 	thrum__words_time(from, span / 100, text, sizeof text);
-	put(&words, "%s + ", text);
+	thrum__base_text_format(&words, "%s + ", text);
 	put_duration(&words, span, 3);
-	return words.length;
+	return words.size;
 }
 
 struct amount {

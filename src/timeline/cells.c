@@ -7,7 +7,8 @@
 #include <thrum.h>
 
 #include "base/array.h"
-#include "timeline/pieces.h"
+#include "base/sort.h"
+#include "base/time.h"
 
 static size_t block_size(const struct thrum__timeline_cells *cells)
 {
@@ -17,8 +18,7 @@ static size_t block_size(const struct thrum__timeline_cells *cells)
 static int reserve(struct thrum__timeline_cells *cells, uint32_t number)
 {
 	uint32_t room = cells->room;
-	uint32_t **block = thrum__base_grow_by_half(cells->block, &room, number + 1ull,
-		sizeof(*block));
+	uint32_t **block = thrum__base_grow(cells->block, &room, number + 1ull, sizeof(*block));
 
 	if (!block)
 		return -THRUM_E_MEMORY;
@@ -27,8 +27,8 @@ static int reserve(struct thrum__timeline_cells *cells, uint32_t number)
 		block[cells->room] = NULL;
 	if (block[number])
 		return 0;
-	uint32_t *kept = thrum__base_grow_by_half(cells->kept, &cells->kept_room,
-		cells->kept_count + 1ull, sizeof(*kept));
+	uint32_t *kept = thrum__base_grow(cells->kept, &cells->kept_room, cells->kept_count + 1ull,
+		sizeof(*kept));
 
 	if (kept)
 		cells->kept = kept;

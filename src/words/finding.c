@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "words/words.h"
 
@@ -104,21 +105,10 @@ struct filling {
 	const struct thrum__model *model;
 	const struct thrum__finding *finding;
 	const struct thrum__step *step;
-	char *to;
-	size_t size, length; /* length: of the whole, however much fits */
+	struct thrum__base_text text;
 	struct thrum__words_mention *mentions;
 	unsigned mention_count;
 };
-
-static void put(struct filling *f, const char *text, size_t size)
-{
-	if (f->length + 1 < f->size) {
-		size_t room = f->size - 1 - f->length;
-
-		memcpy(f->to + f->length, text, size < room ? size : room);
-	}
-	f->length += size;
-}
 
 static void put_task(struct filling *f, uint32_t task)
 {
@@ -126,25 +116,25 @@ static void put_task(struct filling *f, uint32_t task)
 	size_t size = thrum__words_task(f->model, task, words, sizeof words);
 
 	size = size < sizeof words ? size : sizeof words - 1;
-	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX && f->length + size < f->size &&
-		thrum__model_has_row(&f->model->tasks, task))
-		f->mentions[f->mention_count++] = (struct thrum__words_mention){(uint32_t)f->length,
-			(uint32_t)size, task};
-	put(f, words, size);
+	if (f->mentions && f->mention_count < THRUM__MENTIONS_MAX &&
+		f->text.size + size < f->text.room && thrum__model_has_row(&f->model->tasks, task))
+		f->mentions[f->mention_count++] =
+			(struct thrum__words_mention){(uint32_t)f->text.size, (uint32_t)size, task};
+	thrum__base_text_bytes(&f->text, words, size);
 }
 
 static void put_duration(struct filling *f, int64_t ns)
 {
 	char words[64];
 
-	put(f, words, thrum__words_duration(ns, 3, words, sizeof words));
+	thrum__base_text_bytes(&f->text, words, thrum__words_duration(ns, 3, words, sizeof words));
 }
 
 static void put_number(struct filling *f, uint64_t number)
 {
 	char words[THRUM__NUMBER_ROOM];
 
-	put(f, words, thrum__words_number(number, words));
+	thrum__base_text_bytes(&f->text, words, thrum__words_number(number, words));
 }
 
 static void put_failure(struct filling *f)
@@ -155,7 +145,7 @@ static void put_failure(struct filling *f)
 	if (thrum__model_has_row(&f->model->tasks, f->step->task))
 		reason = thrum__model_string(f->model,
 			THRUM__TASK(f->model, f->step->task, failure), NULL);
-	put(f, words,
+	thrum__base_text_bytes(&f->text, words,
 		(size_t)snprintf(words, sizeof words, *reason ? "“%.150s”" : "no reason is given",
 			reason));
 }
@@ -211,13 +201,11 @@ static size_t fill(struct filling *f, const char *text)
 		} else if (size == 0) {
 			text++;
 		} else {
-			put(f, text, size);
+			thrum__base_text_bytes(&f->text, text, size);
 			text += size;
 		}
 	}
-	if (f->size > 0)
-		f->to[f->length < f->size ? f->length : f->size - 1] = '\0';
-	return f->length;
+	return f->text.size;
 }
 
 /* ---- Findings and steps -------------------------------------------------------------------- */
@@ -225,7 +213,8 @@ static size_t fill(struct filling *f, const char *text)
 static size_t fill_step(const struct thrum__model *model, const struct thrum__finding *finding,
 	unsigned i, const char *text, char *to, size_t size)
 {
-	struct filling f = {model, finding, &finding->steps[i], to, size, 0, NULL, 0};
+	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
+		0};
 
 	return fill(&f, text);
 }
@@ -235,7 +224,7 @@ static size_t fill_about(const struct thrum__model *model, const struct thrum__f
 	uint32_t task, const char *text, char *to, size_t size)
 {
 	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
-	struct filling f = {model, finding, &about, to, size, 0, NULL, 0};
+	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
 	return fill(&f, text);
 }
@@ -291,7 +280,8 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
-	struct filling f = {model, finding, &finding->steps[i], to, size, 0, mentions, 0};
+	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
+		mentions, 0};
 	size_t length = fill(&f, texts[say_of(finding, i)].sentence);
 
 	*count = f.mention_count;

@@ -114,7 +114,7 @@ static int bits_of(struct thrum__words_match *match, const struct thrum__model *
 	if (string >= match->string_room) {
 		uint32_t room = match->string_room;
 
-		grown = thrum__base_grow_by_half(match->strings, &room, (uint64_t)string + 1, 1);
+		grown = thrum__base_grow(match->strings, &room, (uint64_t)string + 1, 1);
 		if (!grown)
 			return bits; /* and won't be known */
 		memset(grown + match->string_room, 0, room - match->string_room);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Each layer includes only what it may: the table of layers, held over the #include lines."""
+"""Each room includes only what it may, and of other rooms only their faces. No room is crowded."""
 
 import os
 import re
@@ -11,8 +11,8 @@ import tempfile
 MAY = {
     "base": (),
     "port": (),
-    "format": (),
-    "record": ("format", "port"),
+    "format": ("base",),
+    "record": ("base", "format", "port"),
     "promise": (),
     "read": ("base", "format"),
     "source": ("base", "port", "format", "read"),
@@ -24,6 +24,34 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+}
+# The headers that other rooms, and the apps, may include. All others are private to their room.
+FACES = {
+    "base": None,  # all
+    "port": ("port.h", "cpu.h", "futex.h"),
+    "format": ("format.h", "records.def", "clock.h", "packet.h", "index.h", "scan.h"),
+    "record": (),
+    "promise": (),
+    "read": ("read.h",),
+    "source": ("input.h",),
+    "model": ("model.h",),
+    "analyse": ("graph.h", "label.h", "why/finding.h", "slow/slow.h", "slow/flame.h",
+                "diff/diff.h", "stats/stats.h"),
+    "words": ("words.h", "match.h"),
+    "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
+    "timeline": ("layout/layout.h", "index/index.h"),
+    "scene": ("scene.h", "axis.h", "coarse.h"),
+    "stage": ("stage.h",),
+    "report": ("document/document.h", "table/table.h", "chart.h", "flame.h"),
+}
+# The stage is made of scenes and moves them: it sees more of their room than others do.
+ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h", "scene/paint/paint.h")}
+# A folder with more files or lines than this has to be named here, with the reason.
+FILES_MAX, LINES_MAX = 25, 6000
+CROWDED = {
+    "src/promise": "one header and one idea a file",
+    "apps/thrum": "a file or two for each command",
+    "apps/gtk": "a file for each widget",
 }
 # Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
@@ -54,9 +82,14 @@ def why_not(path, quoted, angled, computed):
         if quoted or name.split("/")[0] in MAY:
             return "a public header includes public headers only"
         return None
+    if parts[0] == "apps":
+        other, slash, header = name.partition("/")
+        if quoted and slash and other in MAY and not is_face(other, header):
+            return f"{name} is private to {other}"
+        return None
     layer = parts[1]
     if layer not in MAY:
-        return f"src/{layer}/ is no layer that this test knows"
+        return f"src/{layer}/ is no room that this test knows"
     if PUBLIC.match(name):
         return None
     if angled:
@@ -67,25 +100,49 @@ def why_not(path, quoted, angled, computed):
         if layer in PURE and IMPURE_HEADERS.match(name):
             return f"{layer} never does I/O"
         return None
-    other, slash, _ = name.partition("/")
+    other, slash, header = name.partition("/")
     if not slash or other not in MAY:
         return 'headers of src/ are included as "layer/file.h"'
     if other != layer and other not in MAY[layer]:
         return f"{layer} may not include {other}"
+    if other != layer and not is_face(other, header) and name not in ALSO.get(layer, ()):
+        return f"{name} is private to {other}"
     return None
+
+
+def is_face(room, header):
+    return FACES[room] is None or header in FACES[room]
+
+
+def crowd(top, report):
+    """How many folders have too many files or lines."""
+    count = 0
+    for root in ("src", "apps"):
+        for folder, folders, names in os.walk(os.path.join(top, root)):
+            folders[:] = [name for name in folders if name != "node_modules"]
+            names = [name for name in names if name.endswith((".c", ".h", ".def", ".ts"))]
+            lines = 0
+            for name in names:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    lines += sum(1 for _ in file)
+            path = os.path.relpath(folder, top)
+            if (len(names) > FILES_MAX or lines > LINES_MAX) and path not in CROWDED:
+                report(f"{path}: {len(names)} files, {lines} lines: make rooms of it")
+                count += 1
+    return count
 
 
 def check(top, report=print):
     count = 0
-    for root in ("include", "src"):
+    for root in ("include", "src", "apps"):
         for folder, folders, names in os.walk(os.path.join(top, root)):
-            folders.sort()
+            folders[:] = sorted(name for name in folders if name != "node_modules")
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), top)
                 if not name.endswith((".c", ".h", ".def")) or path.count("/") < 1:
                     continue
                 if root == "src" and path.count("/") == 1:
-                    report(f"{path}: lies in no layer")
+                    report(f"{path}: lies in no room")
                     count += 1
                     continue
                 with open(os.path.join(top, path), encoding="utf-8") as file:
@@ -95,7 +152,7 @@ def check(top, report=print):
                         if reason:
                             report(f"{path}:{number}: {line.strip()}: {reason}")
                             count += 1
-    return count
+    return count + crowd(top, report)
 
 
 def self_test():
@@ -122,6 +179,10 @@ def self_test():
         ("src/record/x.h", "#include NAME"),
         ("src/other/x.c", "#include <stdio.h>"),
         ("src/x.c", ""),
+        ("src/report/x.c", '#include "words/parts.h"'),
+        ("src/scene/x.c", '#include "timeline/index/parts.h"'),
+        ("apps/thrum/x.c", '#include "scene/paint/paint.h"'),
+        ("src/model/x.c", "\n" * LINES_MAX),
     )
     right = (
         ("include/thrum/trace.h", "#include <thrum.h>"),
@@ -132,6 +193,8 @@ def self_test():
         ("src/source/x.c", '#include "read/read.h"'),
         ("src/promise/x.c", "#include <uv.h>"),
         ("src/stage/x.c", '#include "thrum/trace.h"'),
+        ("src/stage/x.c", '#include "scene/move.h"'),
+        ("apps/thrum/x.c", '#include "scene/scene.h"'),
     )
     for cases, expected in ((wrong, 1), (right, 0)):
         for path, line in cases:

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Cancellation: who fails when which promise is cancelled; a table derived from the documentation
- * of Lwt's cancel, on_cancel, protected, no_cancel, pick, and of the functions between. Then its
- * order, and what makes it hard: many ways to one promise, long ways, callbacks that cancel.
- */
+/* Cancellation. A table, derived from the documentation of Lwt's cancel, on_cancel, protected,
+ * no_cancel, pick and the functions between, says which promises fail when one is cancelled. Other
+ * tests cover the order, many ways to one promise, long ways, and callbacks that cancel. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -80,7 +78,7 @@ static void ignore_value(struct thrum_loop *loop, void *seen, void *data)
 		__VA_ARGS__ \
 	}
 
-/* What is cancelled. */
+/* The promise to cancel. */
 static struct thrum_promise *task(struct fixture *f)
 {
 	return ref(f->t);
@@ -111,7 +109,7 @@ static struct thrum_promise *bind_to_task(struct fixture *f)
 	return thrum_promise_bind(ref(f->v), to_u, f, NULL);
 }
 
-/* The callback ran later and gave u, which others wait for too, or nobody. */
+/* The callback ran later and returned u, which others wait for too, or nobody. */
 static struct thrum_promise *bound_to_task(struct fixture *f)
 {
 	struct thrum_resolver *resolver;
@@ -346,7 +344,7 @@ static void test_edges(void **state)
 	}
 }
 
-/* pick and npick of what had ended before: cancel the rest at once. */
+/* pick and npick with a source that had ended before: they cancel the rest at once. */
 static void test_ended_before(void **state)
 {
 	struct thrum_promise *p;
@@ -362,7 +360,7 @@ static void test_ended_before(void **state)
 	finish(&f);
 }
 
-/* What was cancelled goes forward; what shields doesn't go backward. */
+/* A cancellation goes forwards; promises that shield stop it on its way backwards. */
 static void test_forward(void **state)
 {
 	struct thrum_promise *p, *q, *r;
@@ -399,7 +397,7 @@ static void log_failing(struct thrum_loop *loop, const struct thrum_failure *fai
 	note(data, "f");
 }
 
-/* on_cancel comes before the rest; also when somebody fails it with the code by hand. */
+/* on_cancel comes before the other callbacks, also when the promise fails with the code by hand. */
 static void test_order(void **state)
 {
 	struct fixture f;
@@ -450,7 +448,7 @@ static void unref_it(void *data)
 	thrum_promise_unref(data);
 }
 
-/* A loser's callback cancels the pick: too late. */
+/* A callback of a loser cancels the pick, which is too late. */
 static void test_reentry(void **state)
 {
 	struct thrum_promise *p;
@@ -463,7 +461,7 @@ static void test_reentry(void **state)
 	f.resolve_t = NULL;
 	assert_int_equal(outcome(p), 4);
 	thrum_promise_unref(p);
-	/* And one that cancels the promise that is being cancelled. */
+	/* Another cancels the promise that is being cancelled. */
 	p = join_wait(&f);
 	thrum_promise_on_cancel(ref(p), cancel_it, ref(p), unref_it);
 	thrum_promise_cancel(p);
@@ -493,7 +491,7 @@ static void test_ways(void **state)
 	finish(&f);
 }
 
-/* What keeps nothing behind: a promise that lives through many races. */
+/* A promise that lives through many races keeps nothing of them. */
 static void test_races(void **state)
 {
 	struct fixture f;

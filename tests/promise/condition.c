@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Conditions: who hears a signal, in which order, and what the mutex does meanwhile. */
+/* Conditions: the waiters that a signal reaches, their order, and the mutex meanwhile. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static void test_broadcast(void **state)
 	world_finish(&world);
 }
 
-/* Who is woken waits again, cancels its neighbour, and destroys the condition. */
+/* A waiter that is woken waits again, cancels its neighbour, and destroys the condition. */
 struct again {
 	struct thrum_condition *condition;
 	struct thrum_promise *neighbour, *later;
@@ -125,7 +125,7 @@ static void test_mutex(void **state)
 	assert_true(thrum_mutex_is_locked(mutex));
 	thrum_promise_unref(wait);
 
-	/* Somebody else has it when the signal comes; cancelling doesn't come between. */
+	/* Somebody else holds the mutex when the signal comes; cancelling has no effect then. */
 	wait = thrum_condition_wait(condition, mutex);
 	other = thrum_mutex_lock(mutex);
 	assert_int_equal(code_of(other), 0);
@@ -138,7 +138,7 @@ static void test_mutex(void **state)
 	thrum_promise_unref(wait);
 	thrum_promise_unref(other);
 
-	/* Also who was cancelled has the lock again. */
+	/* A cancelled waiter holds the mutex again too. */
 	wait = thrum_condition_wait(condition, mutex);
 	assert_false(thrum_mutex_is_locked(mutex));
 	thrum_promise_cancel(wait);
@@ -150,8 +150,8 @@ static void test_mutex(void **state)
 	world_finish(&world);
 }
 
-/* With memory failing at each allocation in turn, and with room for only so many promises: no
- * leak, and the lock is held afterwards. */
+/* Memory fails at each allocation in turn, and there is room for only so many promises. Nothing
+ * leaks, and the mutex is held afterwards. */
 static bool try_memory(size_t fail, size_t promises)
 {
 	struct world world;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * What each call gives for each end of its sources, both when they had ended before the call and
- * when they end after it; derived from the documentation of Lwt.
- */
+/* The result of each call for each end of its sources, both for sources that had ended before the
+ * call and for sources that end after it. Derived from the documentation of Lwt. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -19,11 +17,10 @@ struct fixture {
 	struct world world;
 	struct thrum_promise *source[3];
 	struct thrum_resolver *resolver[3];
-	int ran, seen; /* callbacks, and the last one's value or code */
+	int ran, seen; /* number of callbacks, and the last one's value or code */
 };
 
-/* ---- Callbacks: each has a token with the fixture in reach -------------------------------------
- */
+/* ---- Callbacks: each has a token with the fixture in reach ----------------------------------- */
 
 static struct fixture *fixture_of(const struct token *token)
 {
@@ -41,7 +38,7 @@ static int number_of(const void *value)
 	return value ? ((const struct token *)value)->number : 0;
 }
 
-/* The closure's number says what comes next: resolved, failed, or the second source. */
+/* The number of the closure chooses the result: resolved, failed, or the second source. */
 static struct thrum_promise *next(struct thrum_loop *loop, const struct token *data)
 {
 	struct fixture *fixture = fixture_of(data);
@@ -104,8 +101,7 @@ static void on_end(struct thrum_loop *loop, void *data)
 
 #define CLOSURE(fixture, number) token_new(&(fixture)->world, number), token_destroy
 
-/* ---- Calls -------------------------------------------------------------------------------------
- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 typedef struct thrum_promise *make(struct fixture *, struct thrum_promise **source, int number);
 
@@ -143,7 +139,7 @@ static struct thrum_promise *make_finalize(struct fixture *f, struct thrum_promi
 	return thrum_promise_finalize(source[0], cleanup, CLOSURE(f, number));
 }
 
-/* m >>= (fun x -> f x >>= g), and (m >>= f) >>= g: `number` is what g gives. */
+/* m >>= (fun x -> f x >>= g), and (m >>= f) >>= g: `number` is the result of g. */
 static struct thrum_promise *then_then(struct thrum_loop *loop, void *value, void *data)
 {
 	const struct token *token = data;
@@ -233,7 +229,7 @@ static struct thrum_promise *make_no_cancel(struct fixture *f, struct thrum_prom
 	return thrum_promise_no_cancel(source[0]);
 }
 
-/* Those without a result; a promise that stays pending stands for it. */
+/* Calls without a result. A promise that stays pending stands for it. */
 static struct thrum_promise *make_on_success(struct fixture *f, struct thrum_promise **source,
 	int number)
 {
@@ -283,8 +279,7 @@ static struct thrum_promise *make_async(struct fixture *f, struct thrum_promise 
 	return source[0];
 }
 
-/* ---- The table
- * ----------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 #define CANCELED THRUM_CANCELED
 
@@ -292,7 +287,7 @@ struct law {
 	const char *name;
 	make *make;
 	int number; /* of the closure: -1 is the second source; for groups, the count */
-	int end[2]; /* how the sources end: 0 not at all, FAIL or a negative code: failed */
+	int end[2]; /* ends of the sources: 0 stays pending, FAIL or a negative code fails */
 	int result; /* 0: pending or resolved with nothing */
 	int ran, seen;
 	size_t unhandled;
@@ -381,7 +376,7 @@ static void end_source(struct fixture *f, size_t i, int end)
 		thrum_resolver_resolve(resolver, token_value(&f->world, end));
 }
 
-/* `early`: which sources, as bits, end before the call. */
+/* Bit i of `early` says that source i ends before the call. */
 static void check(const struct law *law, unsigned early, const char *when)
 {
 	struct fixture f = {.ran = 0};
@@ -418,7 +413,7 @@ static void test_laws(void **state)
 	for (size_t i = 0; i < sizeof(laws) / sizeof(laws[0]); i++) {
 		check(&laws[i], 0, "ended after the call");
 		check(&laws[i], 3, "ended before the call");
-		/* Which comes first decides about a choice. */
+		/* The order of the ends decides about a choice. */
 		if (laws[i].make != make_choose && laws[i].make != make_join) {
 			check(&laws[i], 1, "the first one ended before the call");
 			check(&laws[i], 2, "the second one ended before the call");
@@ -426,10 +421,9 @@ static void test_laws(void **state)
 	}
 }
 
-/* ---- Order, depth, ownership
- * --------------------------------------------------------------------- */
+/* ---- Order, depth, ownership ----------------------------------------------------------------- */
 
-/* Callbacks run in the order in which they came, and before the resolving call returns. */
+/* Callbacks run in the order in which they were attached, and before the resolving call returns. */
 static void in_turn(struct thrum_loop *loop, void *value, void *data)
 {
 	struct token *token = data;
@@ -453,7 +447,7 @@ static void test_order(void **state)
 	world_finish(&f.world);
 }
 
-/* A callback that takes, and one that can't as another waits. */
+/* A callback that takes the value, and one that can't because another one waits. */
 static void take_it(struct thrum_loop *loop, void *value, void *data)
 {
 	struct token *token = data;
@@ -475,14 +469,14 @@ static void test_take(void **state)
 	struct thrum_value value;
 
 	world_init(&f.world);
-	/* Of two callbacks the last one can. */
+	/* The last of two callbacks can take it. */
 	p = thrum_promise_wait(f.world.loop, NULL, &f.resolver[0]);
 	thrum_promise_on_success(thrum_promise_ref(p), take_it, CLOSURE(&f, 1));
 	thrum_promise_on_success(p, take_it, CLOSURE(&f, 2));
 	thrum_resolver_resolve(f.resolver[0], token_value(&f.world, 5));
 	assert_int_equal(f.ran, 2);
 	assert_int_equal(f.seen, 1);
-	/* One that is held by others, too, keeps its value. */
+	/* A promise that others hold too keeps its value. */
 	p = thrum_promise_return(f.world.loop, token_value(&f.world, 5));
 	thrum_promise_on_success(thrum_promise_ref(p), take_it, CLOSURE(&f, 1));
 	assert_int_equal(f.seen, 1);
@@ -494,7 +488,7 @@ static void test_take(void **state)
 	assert_null(thrum_promise_value(p));
 	thrum_value_destroy(value);
 	thrum_promise_unref(p);
-	/* Through a catch that does nothing, and a bind. */
+	/* Taken through a catch that does nothing, and through a bind. */
 	p = thrum_promise_wait(f.world.loop, NULL, &f.resolver[0]);
 	p = thrum_promise_catch(p, handle, CLOSURE(&f, 0));
 	thrum_promise_on_success(p, take_it, CLOSURE(&f, 1));
@@ -554,7 +548,7 @@ static void test_failures(void **state)
 	p = thrum_promise_fail(world.loop, UV_ECONNREFUSED, NULL);
 	assert_string_equal(thrum_promise_failure(p)->message, "connection refused");
 	thrum_promise_unref(p);
-	/* NULL stands for one that failed. */
+	/* NULL stands for a promise that has failed. */
 	assert_int_equal(outcome(NULL), -ENOMEM);
 	assert_null(thrum_promise_bind(NULL, then, token_new(&world, 1), token_destroy));
 	p = thrum_promise_join(world.loop, (struct thrum_promise *[]){NULL}, 1);
@@ -573,7 +567,7 @@ static void test_dropped(void **state)
 	thrum_resolver_drop(f.resolver[0]);
 	assert_int_equal(outcome(p), THRUM_BROKEN);
 	thrum_promise_unref(p);
-	/* What nobody can end goes with all that waits for it. */
+	/* A promise that nobody can end is freed, with all that waits for it. */
 	p = thrum_promise_choose(f.world.loop, NULL, 0);
 	p = thrum_promise_bind(p, then, CLOSURE(&f, 1));
 	assert_int_equal(f.world.alive, 0);
@@ -629,7 +623,62 @@ static void test_pause(void **state)
 	world_finish(&f.world);
 }
 
-/* What is left at the end is destroyed, not run. */
+struct operation {
+	struct thrum_promise *promise;
+	bool destroyed;
+};
+
+static struct thrum_promise *begin_operation(struct thrum_loop *loop, void *value, void *data)
+{
+	struct operation *operation = data;
+
+	assert_false(operation->destroyed);
+	return operation->promise;
+}
+
+static void destroy_operation(void *data)
+{
+	struct operation *operation = data;
+
+	operation->destroyed = true;
+}
+
+static struct thrum_promise *do_nothing(struct thrum_loop *loop, void *data)
+{
+	return thrum_promise_return(loop, thrum_value_none());
+}
+
+static void set_true(void *data)
+{
+	*(bool *)data = true;
+}
+
+/* As the header says: the data of bind is destroyed when its callback has returned, that of
+ * finalize when the operation that the callback began has ended. */
+static void test_destroy(void **state)
+{
+	struct operation operation = {.destroyed = false};
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p;
+	struct world world;
+	bool ended = false;
+
+	world_init(&world);
+	p = thrum_promise_task(world.loop, NULL, &r);
+	operation.promise = thrum_promise_task(world.loop, NULL, &s);
+	p = thrum_promise_bind(p, begin_operation, &operation, destroy_operation);
+	p = thrum_promise_finalize(p, do_nothing, &ended, set_true);
+	thrum_resolver_resolve(r, thrum_value_none());
+	assert_true(operation.destroyed);
+	assert_false(ended);
+	thrum_resolver_resolve(s, thrum_value_none());
+	assert_true(ended);
+	assert_int_equal(thrum_promise_state(p), THRUM_PROMISE_RESOLVED);
+	thrum_promise_unref(p);
+	world_finish(&world);
+}
+
+/* Promises that are left at the end are destroyed; their callbacks do not run. */
 static void test_leftovers(void **state)
 {
 	struct fixture f = {.ran = 0};
@@ -660,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_dropped),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_destroy),
 		cmocka_unit_test(test_leftovers),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What promises cost: stack, memory, and what happens when there is none. */
+/* The cost of promises in stack and memory, and their behaviour without memory. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -16,8 +16,7 @@
 #define MANY 10000000
 #endif
 
-/* ---- Stack and growth
- * ---------------------------------------------------------------------------- */
+/* ---- Stack and growth ------------------------------------------------------------------------ */
 
 struct count {
 	struct world world;
@@ -27,7 +26,7 @@ struct count {
 
 static void look_at_stack(struct count *count)
 {
-	/* Not a variable's: AddressSanitizer keeps those elsewhere. */
+	/* Not the address of a variable: AddressSanitizer keeps variables elsewhere. */
 	char *here = __builtin_frame_address(0);
 
 	if (!count->deepest || here < count->deepest)
@@ -43,7 +42,7 @@ static void check_bounds(struct count *count, size_t promises)
 	assert_int_equal(thrum_loop_promises(count->world.loop), 0);
 }
 
-/* Every bind's promise has ended: only depth bounds it. */
+/* The promise of every bind has ended, so only the depth bounds the stack. */
 static struct thrum_promise *count_down(struct thrum_loop *loop, void *value, void *data)
 {
 	struct count *count = data;
@@ -70,7 +69,8 @@ static void test_ended(void **state)
 	world_finish(&count.world);
 }
 
-/* Every bind waits, and becomes the next: constant memory, also while the first one is held. */
+/* Every bind waits and becomes the next one. Memory stays constant, also while the first one is
+ * held. */
 struct steps {
 	struct count count;
 	struct thrum_resolver *resolver;
@@ -107,7 +107,7 @@ static void test_becoming(void **state)
 	world_finish(&steps.count.world);
 }
 
-/* A long chain that waits, ended from its beginning; freed when its end goes. */
+/* A long chain that waits is ended from its beginning, and freed when its end goes. */
 static struct thrum_promise *go_on(struct thrum_loop *loop, void *value, void *data)
 {
 	look_at_stack(data);
@@ -140,7 +140,7 @@ static void test_chain(void **state)
 	}
 }
 
-/* A value that owns a promise with a value that owns …: freed without recursion. */
+/* A value that owns a promise with a value that owns … is freed without recursion. */
 static void unref_it(void *data)
 {
 	thrum_promise_unref(data);
@@ -160,7 +160,7 @@ static void test_nested_values(void **state)
 	world_finish(&count.world);
 }
 
-/* Many return the same pending promise: none of it is quadratic. */
+/* Many binds return the same pending promise; none of this takes quadratic time. */
 static struct thrum_promise *give(struct thrum_loop *loop, void *value, void *data)
 {
 	return thrum_promise_ref(data);
@@ -195,8 +195,7 @@ static void test_shared(void **state)
 	world_finish(&world);
 }
 
-/* ---- No memory ---------------------------------------------------------------------------------
- */
+/* ---- No memory ------------------------------------------------------------------------------- */
 
 static struct thrum_promise *then(struct thrum_loop *loop, void *value, void *data)
 {
@@ -233,7 +232,7 @@ static void on_end(struct thrum_loop *loop, void *data)
 
 #define CLOSURE token_new(world, 3), token_destroy
 
-/* A bit of everything, held at no time by more than it needs. */
+/* A mixture of all calls, which never holds more than it needs. */
 static void everything(struct world *world)
 {
 	struct thrum_loop *loop = world->loop;
@@ -300,7 +299,7 @@ static void test_no_memory(void **state)
 	}
 }
 
-/* Promises come in slabs, so this is for them: only so many can be had. */
+/* Promises come in slabs, so this test limits their number instead. */
 static void test_no_promise(void **state)
 {
 	struct thrum_promise *held[1000];
@@ -316,11 +315,11 @@ static void test_no_promise(void **state)
 			count++;
 		assert_true(count > have && count < 1000);
 		for (i = 0; i < have; i++)
-			thrum__unref(held[--count]);
+			thrum__promise_unref(held[--count]);
 		everything(&world);
 		assert_int_equal(thrum_loop_promises(world.loop), count);
 		while (count > 0)
-			thrum__unref(held[--count]);
+			thrum__promise_unref(held[--count]);
 		assert_int_equal(world.alive, 0);
 		world_finish(&world);
 	}
@@ -333,7 +332,8 @@ static void test_no_loop(void **state)
 
 	world_init(&world);
 	world.fail_from = world.fail_to = world.allocations + 1;
-	assert_int_equal(thrum__loop_create_with(&world.uv, &world.loop->memory, &loop), -ENOMEM);
+	assert_int_equal(thrum__promise_loop_create(&world.uv, &world.loop->memory, &loop),
+		-ENOMEM);
 	assert_null(loop);
 	assert_int_equal(thrum_loop_create(NULL, &loop), -EINVAL);
 	world_finish(&world);

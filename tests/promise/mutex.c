@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Locks: in order, handed over, and held around something, also without memory. */
+/* Mutexes: the order of waiters, handing over, and `with`, also without memory. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void test_order(void **state)
 	world_finish(&world);
 }
 
-/* Who fails because the lock is destroyed tries again, for ever if it could. */
+/* A waiter that fails because the mutex is destroyed tries again, for ever if it could. */
 static struct thrum_promise *try_again(struct thrum_loop *loop, const struct thrum_failure *failure,
 	void *data)
 {
@@ -58,7 +58,7 @@ static void test_destroyed(void **state)
 	world_finish(&world);
 }
 
-/* What is done under the lock: begins, and ends when the test says so. */
+/* The section under the lock. It begins, and ends when the test says so. */
 struct section {
 	struct world *world;
 	struct thrum_mutex *mutex;
@@ -94,7 +94,7 @@ static void test_with(void **state)
 	with[2] = thrum_mutex_with(first.mutex, begin, &third, destroyed);
 	assert_int_equal(first.begun, 1);
 	assert_int_equal(second.begun, 0);
-	/* Who waits for the lock leaves the line; who holds it is cancelled, then unlocks. */
+	/* A waiter leaves the queue; the holder is cancelled and unlocks. */
 	thrum_promise_cancel(with[1]);
 	assert_int_equal(code_of(with[1]), THRUM_CANCELED);
 	thrum_promise_cancel(with[0]);
@@ -112,9 +112,8 @@ static void test_with(void **state)
 	world_finish(&world);
 }
 
-/* Memory fails at each allocation in turn, or there is room for only so many promises, of a lock
- * that is free and of one that isn't: nothing is left locked for ever, and nothing runs outside of
- * the lock. */
+/* Memory fails at each allocation in turn, or there is room for only so many promises; the mutex is
+ * free or locked. It never stays locked for ever, and the section never runs without it. */
 static bool try_memory(size_t fail, size_t promises, bool is_locked)
 {
 	struct section section;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Mailboxes: one value at a time, in order, whoever comes first. */
+/* Mailboxes hold one value at a time and serve in order, whichever side comes first. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -41,7 +41,8 @@ static void test_values(void **state)
 		thrum_promise_unref(take[i]);
 	}
 
-	/* One still waits, though nobody looks, and comes before this one. */
+	/* An earlier one still waits, although nobody holds its promise, and comes before this
+	 * one. */
 	take[0] = thrum_mvar_take(mvar);
 	assert_true(thrum_mvar_try_put(mvar, token_value(&world, 5)));
 	assert_int_equal(code_of(take[0]), 1);
@@ -77,7 +78,8 @@ static void test_canceled_taker(void **state)
 	world_finish(&world);
 }
 
-/* Who fails because the mailbox is destroyed comes back, to find one value and then nothing. */
+/* A taker that fails because the mailbox is destroyed tries again. It finds one value, and then
+ * nothing. */
 static struct thrum_promise *take_twice(struct thrum_loop *loop,
 	const struct thrum_failure *failure, void *data)
 {

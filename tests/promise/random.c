@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Random programs of all combinators, checked against a naive model after every step: for each
- * promise, what its sources' states allow (the model looks at all of them again and again, and
- * knows nothing of lists, of becoming or of order); and for cancellation, which promises it may
- * reach, found by plain recursion over the program.
+ * Random programs of all combinators, checked against a naive model after every step.
+ *  - For each promise the model says which ends the states of its sources allow. It looks at all
+ *    promises again and again, and knows nothing of lists, of becoming or of order.
+ *  - For a cancellation it says which promises may be reached, by plain recursion over the program.
  */
 #include "world.h"
 
@@ -36,9 +36,9 @@ enum type {
 
 struct node {
 	enum type type;
-	int source[3], count; /* earlier nodes; of bind, catch, finalize [1] is what follows */
-	int ran;              /* its callback */
-	int ended;            /* the step, or 0 */
+	int source[3], count; /* earlier nodes; of bind, catch, finalize [1] is the one returned */
+	int ran;              /* number of times that its callback ran */
+	int ended;            /* the step in which it ended, or 0 */
 	struct thrum_promise *promise;
 	struct thrum_resolver *resolver;
 	struct program *program;
@@ -58,8 +58,7 @@ static unsigned roll(struct program *program, unsigned sides)
 	return (unsigned)(program->seed >> 33) % sides;
 }
 
-/* ---- Making a program
- * ---------------------------------------------------------------------------- */
+/* ---- Making a program ------------------------------------------------------------------------ */
 
 static struct thrum_promise *follow(struct node *node)
 {
@@ -129,8 +128,7 @@ static void add(struct program *program)
 	make(program, node);
 }
 
-/* ---- The model
- * ----------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 /* Resolved without a value counts as NOTHING, 0 is pending. */
 static int end_of(const struct program *program, int i)
@@ -146,7 +144,7 @@ static bool failed(int end)
 	return end < 0 || end >= FAIL;
 }
 
-/* Whether `end` is a right one for a node whose sources are as they are now. */
+/* Tells whether `end` is right for a node whose sources are as they are now. */
 static bool fits(const struct program *program, const struct node *node, int end)
 {
 	int first = node->count ? end_of(program, node->source[0]) : 0;
@@ -176,7 +174,8 @@ static bool fits(const struct program *program, const struct node *node, int end
 	return any ? match : end == 0;
 }
 
-/* What cancelling a node may reach: naively, by all ways there are or were in this step. */
+/* Marks the nodes that cancelling a node may reach, by all ways that exist or existed in this
+ * step. */
 static void reach(struct program *program, int i)
 {
 	const struct node *node = &program->node[i];
@@ -201,7 +200,7 @@ static void reach(struct program *program, int i)
 	}
 }
 
-/* What it must reach: as things are before. */
+/* Marks the nodes that it must reach, by the state before. */
 static void must_reach(const struct program *program, int i, bool *must)
 {
 	const struct node *node = &program->node[i];
@@ -222,7 +221,7 @@ static void must_reach(const struct program *program, int i, bool *must)
 	}
 }
 
-/* After a step: marks what has ended, and looks at everything. */
+/* After a step: marks the nodes that have ended, and checks everything. */
 static void check(struct program *program, int touched)
 {
 	int i;
@@ -255,8 +254,7 @@ static void check(struct program *program, int touched)
 	}
 }
 
-/* ---- Running it
- * ---------------------------------------------------------------------------------- */
+/* ---- Running it ------------------------------------------------------------------------------ */
 
 static void end_one(struct program *program, struct node *node, int number)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Callbacks and destructors that end, cancel or destroy what called them, and promises that wait
- * for themselves. Most of it is for sanitizers to see. */
+/* Callbacks and destructors that end, cancel or destroy their caller, and promises that wait for
+ * themselves. Most errors here only show under a sanitizer. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void init(struct fixture *f)
 	f->stream = thrum_stream_create(f->loop, NULL, 1);
 }
 
-/* Each once, also when that calls this again. */
+/* Destroys each once, also if a destructor calls this again. */
 static void destroy_all(struct fixture *f)
 {
 	struct fixture old = *f;
@@ -59,8 +59,7 @@ static void finish(struct fixture *f)
 	world_finish(&f->world);
 }
 
-/* ---- What is waited for is destroyed by who waited ---------------------------------------------
- */
+/* ---- Waiters that destroy the object that they wait for -------------------------------------- */
 
 static struct thrum_value value(struct fixture *f)
 {
@@ -199,8 +198,7 @@ static void test_destroyed(void **state)
 	}
 }
 
-/* ---- Destructors -------------------------------------------------------------------------------
- */
+/* ---- Destructors ----------------------------------------------------------------------------- */
 
 static void signal_other(void *data)
 {
@@ -209,7 +207,8 @@ static void signal_other(void *data)
 	thrum_condition_signal(f->condition, thrum_value_none());
 }
 
-/* One cancellation ends both; the value of the first signals what the second waits for. */
+/* One cancellation ends both. The destroyed value of the first one signals the condition that the
+ * second one waits for. */
 static void test_cancel_destroys_value(void **state)
 {
 	struct thrum_promise *p;
@@ -235,7 +234,7 @@ static void resolve_it(void *data)
 	thrum_resolver_resolve(data, thrum_value_none());
 }
 
-/* Each closure's destructor ends the promise before: the stack stays small. */
+/* The destructor of each closure ends the promise before it; the stack stays small. */
 static void test_destructor_chain(void **state)
 {
 	struct thrum_resolver *before = NULL, *resolver;
@@ -257,8 +256,8 @@ static void cancel_it(void *data)
 	thrum_promise_cancel(*(struct thrum_promise **)data);
 }
 
-/* A promise that nobody can end goes, with all that waits for it; a destructor of that cancels what
- * is just going, too, and ends a race that it is in. */
+/* A promise that nobody can end is freed, with all that waits for it. A destructor meanwhile
+ * cancels the promise that is being freed, and ends a race that it is in. */
 static void test_gone(void **state)
 {
 	struct thrum_promise *never, *late = NULL, *race, *task;
@@ -280,8 +279,7 @@ static void test_gone(void **state)
 	finish(&f);
 }
 
-/* ---- Promises that wait for themselves ---------------------------------------------------------
- */
+/* ---- Promises that wait for themselves ------------------------------------------------------- */
 
 static struct thrum_promise *wait_for_whole(struct thrum_loop *loop, void *value, void *data)
 {
@@ -292,7 +290,7 @@ static struct thrum_promise *wait_for_whole(struct thrum_loop *loop, void *value
 	return whole;
 }
 
-/* It never ends, and what cancels it does: also from the side. */
+/* A circle never ends by itself; cancelling ends it, also from a promise beside it. */
 static void test_circle(void **state)
 {
 	struct thrum_resolver *resolver;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Semaphores: places are counted, and go to who came first. */
+/* Semaphores: places are counted and given out in order. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static void test_places(void **state)
 	world_finish(&world);
 }
 
-/* Many at once through two places: never more, and each comes to an end. */
+/* Many promises go through two places: never more than two at once, and all of them end. */
 struct crowd {
 	struct world world;
 	struct thrum_semaphore *semaphore;

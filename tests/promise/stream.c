@@ -90,7 +90,7 @@ static void test_ends(void **state)
 	world_finish(&world);
 }
 
-/* A writer and a reader that take turns by chance: what comes out is what went in. */
+/* A writer and a reader take turns by chance; the values come out as they went in. */
 #define VALUES 2000
 
 struct flow {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scopes: what was begun in them ends with them. */
+/* Switches: promises and hooks that were added end with the switch. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* Hooks say when they begin, and end when the test says so. */
+/* A hook that counts its begin, and ends when the test says so. */
 struct hook {
 	int *clock, begun, destroyed;
 	struct thrum_resolver *resolver;
@@ -73,7 +73,7 @@ static void test_off(void **state)
 	world_finish(&world);
 }
 
-/* When it is off, all is begun, or cancelled, at once. */
+/* When the switch is off, hooks begin and children are cancelled at once. */
 static void test_late(void **state)
 {
 	struct thrum_resolver *resolver;
@@ -100,7 +100,7 @@ static void test_late(void **state)
 	world_finish(&world);
 }
 
-/* Children that end are forgotten; those that are there are cancelled, also by destroying. */
+/* Children that end are forgotten. The others are cancelled, also by destroying the switch. */
 static void test_children(void **state)
 {
 	struct thrum_resolver *resolver;
@@ -155,7 +155,7 @@ static void destroy_body(void *data)
 	((struct body *)data)->destroyed++;
 }
 
-/* The outcome of a body that ends with `end` (0: cancelled), its hook with `hook`. */
+/* Returns the outcome of a body that ends with `end` (0: cancelled), its hook with `hook`. */
 static int run_with(int end, int hook)
 {
 	struct thrum_promise *whole;
@@ -200,7 +200,7 @@ static void test_with(void **state)
 	assert_int_equal(run_with(0, 0), THRUM_CANCELED);
 }
 
-/* A loop that ends in the middle of it all gives everything back, and begins nothing. */
+/* A loop that is destroyed in the middle of everything frees all of it and begins nothing. */
 static void test_loop_ends(void **state)
 {
 	struct thrum_promise *whole;

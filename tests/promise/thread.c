@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The wrong thread: a build that checks itself aborts. */
+/* Calls from the wrong thread abort in a build that checks itself. */
 #include "world.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static void *use_task(void *data)
 	return thrum_promise_task(((struct fixture *)data)->world.loop, NULL, &resolver);
 }
 
-/* The same promise each time: nothing is made. */
+/* Returns the same promise each time; nothing is allocated. */
 static void *use_return(void *data)
 {
 	return thrum_promise_return(((struct fixture *)data)->world.loop, thrum_value_none());
@@ -85,7 +85,7 @@ static void *use_mutex(void *data)
 static void *(*const uses[])(void *) = {use_ref, use_unref, use_state, use_bind, use_cancel,
 	use_resolve, use_task, use_return, use_sleep, use_mutex};
 
-/* In a process of its own; how that ended. */
+/* Runs in a process of its own. Returns the way it ended. */
 static int use_from(bool other, void *(*use)(void *), struct fixture *fixture)
 {
 	pthread_t thread;

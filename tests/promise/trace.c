@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * What promises tell the recorder, event by event: each story is a small program and the lines that
- * its trace has. Tasks are numbered as they were created, the lane's own is 0.
- */
+/* The events that promises record. Each story is a small program and the lines of its trace. Tasks
+ * are numbered as they were created; the lane's own task is 0. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -114,6 +112,49 @@ static void run_ended(struct thrum_loop *loop)
 	thrum_promise_unref(p);
 }
 
+/* Labels the result of a bind whose source has ended: the promise that the callback returned. */
+static void label_given(struct thrum_loop *loop, const char *label, bool is_shared)
+{
+	struct thrum_promise *source = thrum_promise_return(loop, thrum_value_int(1)), *p, *q;
+	struct thrum_resolver *r;
+
+	p = thrum_promise_task(loop, label, &r);
+	q = is_shared ? thrum_promise_ref(p) : NULL;
+	p = thrum_promise_label(thrum_promise_bind(source, given, p, NULL), "mine");
+	p = thrum_promise_labelf(p, "mine %d", 2);
+	thrum_promise_unref(p);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(q);
+}
+
+static void run_label_named(struct thrum_loop *loop)
+{
+	label_given(loop, "its own", false);
+}
+
+static void run_label_shared(struct thrum_loop *loop)
+{
+	label_given(loop, NULL, true);
+}
+
+static void run_label_fresh(struct thrum_loop *loop)
+{
+	label_given(loop, NULL, false);
+}
+
+/* The last label of a promise is its name. */
+static void run_label_waiting(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p = TASK(r), *q = TASK(s);
+
+	thrum_promise_unref(thrum_promise_label(q, "q"));
+	p = thrum_promise_label(thrum_promise_bind(p, none, NULL, NULL), "first");
+	thrum_promise_unref(thrum_promise_label(p, "second"));
+	thrum_resolver_drop(s);
+	thrum_resolver_resolve(r, thrum_value_none());
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct thrum_loop *);
@@ -141,6 +182,16 @@ static const struct {
 		"0 create 1 task; 0 create 2 on_failure; 2 wait 1; 0 resolve 1; 2 switch; "
 		"2 read 1; 2 resolve 2; 0 switch"},
 	{"what has ended is no task", run_ended, ""},
+	{"a promise keeps its name when a callback passes it on", run_label_named,
+		"0 create 1 task; 1 label its own; 0 resolve 1"},
+	{"a shared promise gets no name when a callback passes it on", run_label_shared,
+		"0 create 1 task; 0 resolve 1"},
+	{"a new promise without a name gets one", run_label_fresh,
+		"0 create 1 task; 1 label mine; 1 label mine 2; 0 resolve 1"},
+	{"a promise may be labelled twice", run_label_waiting,
+		"0 create 1 task; 0 create 2 task; 2 label q; 0 create 3 bind; 3 try-read 1; "
+		"3 label first; 3 label second; 0 fail 2 broken pipe; 0 resolve 1; 3 switch; "
+		"3 read 1; 3 resolve 3; 0 switch"},
 };
 
 struct telling {
@@ -192,7 +243,7 @@ static void tell(struct telling *telling, const struct thrum_event *event)
 	strncat(telling->lines, line, sizeof(telling->lines) - strlen(telling->lines) - 1);
 }
 
-/* All that the recording holds. Its first event must be about the lane's own task. */
+/* Reads the whole recording. Its first event must be about the lane's own task. */
 static void read_all(const void *memory, struct telling *telling, bool each_has_a_site)
 {
 	struct thrum_trace *trace;
@@ -258,7 +309,8 @@ static void test_stories(void **state)
 	}
 }
 
-/* What began before the recording, or in a part of the program without tracing, changes nothing. */
+/* Promises from before the recording, or from a part of the program without tracing, record
+ * nothing. */
 static void test_unknown(void **state)
 {
 	struct telling *telling = calloc(1, sizeof(*telling));
@@ -287,7 +339,7 @@ static void test_unknown(void **state)
 	free(telling);
 }
 
-/* The loop says when it waits; what it then runs, doesn't wait. */
+/* The loop records when it waits; callbacks that it runs then do not wait. */
 static void expire(uv_timer_t *timer)
 {
 	thrum_resolver_resolve(timer->data, thrum_value_none());
@@ -314,7 +366,7 @@ static void test_suspension(void **state)
 	uv_run(&world.uv, UV_RUN_DEFAULT);
 	thrum_stop();
 	read_all(memory, telling, true);
-	/* libuv goes round once more for what was closed. */
+	/* libuv goes round once more for the handles that were closed. */
 	assert_ptr_equal(telling->lines,
 		strstr(telling->lines,
 			"0 create 1 wait; 0 suspend wait for work; 0 resume wait for work; "

@@ -78,7 +78,7 @@ static void test_file(void **state)
 	world_finish(&world);
 }
 
-/* Sizes that stat doesn't know, none, and more than is read at first. */
+/* Sizes that stat doesn't know, empty files, and files longer than the first read. */
 static void test_load(void **state)
 {
 	const char *path = scratch("big");
@@ -94,7 +94,7 @@ static void test_load(void **state)
 	memset(data, 'x', size);
 	file = open_file(&world, path, O_WRONLY | O_CREAT);
 	promise = thrum_file_write(file, thrum_value_own(data, free), size, -1);
-	/* Closes after what is under way. */
+	/* The file is closed after the operations that are under way. */
 	assert_int_equal(settle(thrum_file_close(file)), 0);
 	assert_int_equal(settle(promise), 0);
 	promise = settled(thrum_file_load(world.loop, path));
@@ -115,7 +115,7 @@ static void test_load(void **state)
 	world_finish(&world);
 }
 
-/* At each stage: cancelled promises end at once, and no descriptor stays open. */
+/* At each stage cancelled promises end at once, and no descriptor stays open. */
 static void test_cancel(void **state)
 {
 	const char *path = scratch("cancel");
@@ -153,7 +153,7 @@ static void test_cancel(void **state)
 	world_finish(&world);
 }
 
-/* The pool has one thread: work that is begun behind a step holds up the next one. */
+/* The pool has one thread: a job that is queued behind a step holds up the next step. */
 struct gate {
 	uv_sem_t open;
 	_Atomic bool reached;
@@ -168,7 +168,7 @@ static int wait_at_gate(void *data, struct thrum_value *result)
 	return 0;
 }
 
-/* Lets a step of something be done, with the next one behind the second gate. */
+/* Lets one step run; the next one waits behind the second gate. */
 static void step_on(struct world *world, struct gate *next, struct gate *last)
 {
 	thrum_promise_unref(thrum_work(world->loop, NULL, wait_at_gate, next, NULL));
@@ -179,7 +179,7 @@ static void step_on(struct world *world, struct gate *next, struct gate *last)
 	go_round(world, 2);
 }
 
-/* Cancelled before its n-th step begins, be that the one that closes. */
+/* Cancelled before the n-th step begins, also before the one that closes the file. */
 static void test_cancel_steps(void **state)
 {
 	const char *path = scratch("steps");
@@ -208,7 +208,7 @@ static void test_cancel_steps(void **state)
 	}
 }
 
-/* What never ends by itself. */
+/* Loading a file that never ends. */
 static void test_endless(void **state)
 {
 	struct thrum_promise *load;
@@ -223,7 +223,7 @@ static void test_endless(void **state)
 	world_finish(&world);
 }
 
-/* Files that nobody took are closed; also those of loops that end in the middle. */
+/* Files that nobody took are closed, also those of loops that are destroyed in the middle. */
 static void test_dropped(void **state)
 {
 	const char *path = scratch("dropped");

@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-/* ---- Promises ----------------------------------------------------------------------------------
- */
+/* ---- Promises -------------------------------------------------------------------------------- */
 
 int settle(struct thrum_promise *promise)
 {
@@ -58,7 +57,7 @@ void hoard(struct hoard *hoard, struct world *world, size_t left)
 	struct thrum_promise *promise;
 
 	hoard->count = 0;
-	/* One block of promises. */
+	/* A block of promises. */
 	thrum_promise_unref(thrum_promise_return(world->loop, thrum_value_int(1)));
 	world->fail_large = true;
 	for (;;) {
@@ -80,8 +79,7 @@ void hoard_free(struct hoard *hoard, struct world *world)
 		thrum_promise_unref(hoard->kept[--hoard->count]);
 }
 
-/* ---- Files -------------------------------------------------------------------------------------
- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static char folder[64];
 static pid_t folder_owner;
@@ -114,8 +112,7 @@ const char *scratch(const char *name)
 	return path;
 }
 
-/* ---- Recordings --------------------------------------------------------------------------------
- */
+/* ---- Recordings ------------------------------------------------------------------------------ */
 
 void record(void)
 {
@@ -124,7 +121,7 @@ void record(void)
 
 	unlink(file);
 	assert_int_equal(thrum_start(&config), 0);
-	/* The environment's recording would come first. */
+	/* A recording that the environment asks for would come first. */
 	assert_string_equal(thrum_file(), file);
 }
 

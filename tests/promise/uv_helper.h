@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* For tests of what is built on promises: waiting for them, places for files, and reading back what
- * was recorded. */
+/* For tests of the parts built on promises: waiting for promises, places for files, and reading
+ * back a recording. */
 #ifndef TESTS_PROMISE_UV_HELPER_H
 #define TESTS_PROMISE_UV_HELPER_H
 
@@ -8,19 +8,20 @@
 
 #include <thrum/trace.h>
 
-/* Runs the loop until the promise has ended: 0, or its failure's code. Consumes it. */
+/* Runs the loop until the promise has ended. Returns 0 or its failure's code. Consumes the
+ * promise. */
 int settle(struct thrum_promise *promise);
-/* The same; gives the promise back. */
+/* Does the same, and returns the promise. */
 struct thrum_promise *settled(struct thrum_promise *promise);
-/* Moves the value out of a promise that was resolved, and consumes it. */
+/* Moves the value out of a resolved promise, and consumes the promise. */
 void *value_of(struct thrum_promise *promise);
-/* The code of one that has failed, 0 of one that was resolved, 1 while it is pending. */
+/* Returns the code of a failed promise, 0 for a resolved one, 1 for a pending one. */
 int code_of(const struct thrum_promise *promise);
 
-/* Goes round the uv loop so often, or until nothing is left to do there. */
+/* Goes round the uv loop that many times, or until nothing is left to do. */
 void go_round(struct world *world, int times);
 
-/* Leaves room for so many promises, and for no more; and all the room again. */
+/* Leaves room for only so many promises; `free` gives the room back. */
 struct hoard {
 	struct thrum_promise *kept[1000];
 	size_t count;
@@ -28,12 +29,11 @@ struct hoard {
 void hoard(struct hoard *hoard, struct world *world, size_t left);
 void hoard_free(struct hoard *hoard, struct world *world);
 
-/* A path in a folder of the test's own, removed at its end; valid until the eighth call from now.
- */
+/* Returns a path in the test's own folder, which is removed at the end. It is valid until the
+ * eighth call from now. */
 const char *scratch(const char *name);
 
-/* ---- What was recorded -------------------------------------------------------------------------
- */
+/* ---- Reading the recording back -------------------------------------------------------------- */
 
 struct seen_task {
 	uint64_t id;
@@ -62,10 +62,10 @@ void record(void);
 struct seen seen_all(void);
 void seen_free(struct seen *seen);
 
-/* The first task of a kind with a label, from number `from`; fails the test when there is none. */
+/* Returns the first task of a kind with a label. Fails the test if there is none. */
 const struct seen_task *seen_task(const struct seen *seen, int kind, const char *label);
 const struct seen_task *seen_id(const struct seen *seen, uint64_t id);
-/* How many events of a type there are about these; 0 stands for any. */
+/* Returns the number of events of a type about these tasks; 0 stands for any task. */
 size_t seen_count(const struct seen *seen, int type, uint64_t task, uint64_t other);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The glue to libuv when memory fails at each allocation in turn: what is asked for fails with
- * -ENOMEM or is done, and nothing leaks. */
+/* The glue to libuv, with memory failing at each allocation in turn. Each call fails with -ENOMEM
+ * or succeeds, and nothing leaks. */
 #include "uv_helper.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* 0 or -ENOMEM, nothing else; consumes the promise. */
+/* Consumes a promise that ends with 0 or -ENOMEM. Returns whether it was resolved. */
 static bool done(struct thrum_promise *promise)
 {
 	int code = settle(promise);
@@ -20,7 +20,7 @@ static bool done(struct thrum_promise *promise)
 	return code == 0;
 }
 
-/* The value of a promise, or NULL when it failed for lack of memory. */
+/* Returns the value of a promise, or NULL if it failed for lack of memory. */
 static void *given(struct thrum_promise *promise)
 {
 	if (code_of(settled(promise)) == 0)
@@ -109,7 +109,7 @@ static void try_others(struct world *world)
 	thrum_promise_unref(thrum_signal_wait(world->loop, 10));
 }
 
-/* Fails the n-th allocation, or all from there on; with room for only so many promises. */
+/* Fails the n-th allocation, or all from there on, with room for only so many promises. */
 static bool try(void (*part)(struct world *world), size_t n, bool all, size_t promises)
 {
 	struct world world;

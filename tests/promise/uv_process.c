@@ -91,7 +91,7 @@ static void destroy_it(struct thrum_loop *loop, void *value, void *data)
 	thrum_process_destroy(data);
 }
 
-/* Forgotten while it runs, and by one of those who waited for it. */
+/* Destroyed while the process runs, and by one of those who wait for it. */
 static void test_destroy(void **state)
 {
 	struct thrum_promise *wait[2];

@@ -91,7 +91,7 @@ static void talk(bool is_pipe)
 	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
 	assert_reads(read, "hello");
 
-	/* Nothing is lost when a read is cancelled; the next one goes on. */
+	/* A cancelled read loses nothing; the next one goes on. */
 	read = thrum_connection_read(pair.client);
 	thrum_promise_cancel(read);
 	assert_int_equal(code_of(read), THRUM_CANCELED);
@@ -104,7 +104,7 @@ static void talk(bool is_pipe)
 	assert_int_equal(settle(thrum_connection_write(pair.client, thrum_value_none(), 1)),
 		-EINVAL);
 
-	/* The end. */
+	/* The end of the input. */
 	assert_int_equal(settle(thrum_connection_shutdown(pair.client)), 0);
 	for (int i = 0; i < 2; i++) {
 		read = settled(thrum_connection_read(pair.server));
@@ -128,7 +128,8 @@ static void test_pipe(void **state)
 	talk(true);
 }
 
-/* More than the kernel takes at once: in order, and the value is destroyed when all is out. */
+/* More bytes than the kernel takes at once: they arrive in order, and the value is destroyed when
+ * all are written. */
 struct big {
 	struct pair pair;
 	unsigned char *bytes;
@@ -183,7 +184,8 @@ static void test_big(void **state)
 	finish_pair(&big.pair);
 }
 
-/* A connection that nobody reads from doesn't keep the loop alive; what comes is there later. */
+/* A connection that nobody reads from doesn't keep the loop alive. Bytes that come are there
+ * later. */
 static void test_idle(void **state)
 {
 	struct thrum_resolver *resolver;
@@ -207,7 +209,7 @@ static void test_idle(void **state)
 	world_finish(&pair.world);
 }
 
-/* What is under way when a connection is closed fails; so does what comes then. */
+/* Operations that are under way when a connection is closed fail; so do later ones. */
 static void test_close(void **state)
 {
 	struct thrum_promise *read, *write, *close, *late[3];
@@ -215,7 +217,7 @@ static void test_close(void **state)
 
 	connect_pair(&pair, true);
 	read = thrum_connection_read(pair.client);
-	/* Some of it doesn't fit the kernel. */
+	/* Part of the data doesn't fit into the kernel's buffer. */
 	write = thrum_connection_write(pair.client, thrum_value_own(calloc(1, BIG), free), BIG);
 	close = thrum_connection_close(pair.client);
 	assert_int_equal(code_of(read), -ECANCELED);
@@ -260,7 +262,7 @@ static void test_refused(void **state)
 	world_finish(&world);
 }
 
-/* Connections that come before anybody accepts; those who accept before any comes. */
+/* Connections that come before an accept, and accepts that come before a connection. */
 static void test_accept(void **state)
 {
 	struct thrum_promise *connect[3], *accept[4];
@@ -326,7 +328,7 @@ static void test_canceled_connect(void **state)
 	world_finish(&world);
 }
 
-/* A loop that ends with everything under way gives everything back. */
+/* A loop that is destroyed with everything under way frees all of it. */
 static void test_loop_ends(void **state)
 {
 	struct thrum_promise *promise[6];
@@ -372,6 +374,17 @@ static void test_getaddrinfo(void **state)
 	world_finish(&world);
 }
 
+static unsigned port_of(const struct thrum_connection *connection)
+{
+	struct sockaddr_in address;
+	int size = sizeof(address);
+
+	assert_int_equal(uv_tcp_getsockname((uv_tcp_t *)thrum_connection_uv(connection),
+				 (struct sockaddr *)&address, &size),
+		0);
+	return ntohs(address.sin_port);
+}
+
 static void test_trace(void **state)
 {
 	const struct seen_task *connect, *handle, *read, *write, *listener, *accept;
@@ -379,11 +392,12 @@ static void test_trace(void **state)
 	struct pair pair;
 	struct seen seen;
 	char label[64];
-	unsigned port;
+	unsigned port, client_port;
 
 	record();
 	connect_pair(&pair, false);
 	port = thrum_listener_port(pair.listener);
+	client_port = port_of(pair.client);
 	promise = thrum_connection_read(pair.server);
 	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
 	assert_reads(promise, "hello");
@@ -397,8 +411,13 @@ static void test_trace(void **state)
 	listener = seen_task(&seen, THRUM_KIND_HANDLE, label);
 	snprintf(label, sizeof(label), "tcp accept 127.0.0.1:%u", port);
 	accept = seen_task(&seen, THRUM_KIND_REQUEST, label);
-	read = seen_task(&seen, THRUM_KIND_REQUEST, "read");
-	write = seen_task(&seen, THRUM_KIND_REQUEST, "write");
+	/* The server's peer is the client, and the client's peer is the server. */
+	snprintf(label, sizeof(label), "read 127.0.0.1:%u", client_port);
+	read = seen_task(&seen, THRUM_KIND_REQUEST, label);
+	snprintf(label, sizeof(label), "close 127.0.0.1:%u", client_port);
+	seen_task(&seen, THRUM_KIND_REQUEST, label);
+	snprintf(label, sizeof(label), "write 127.0.0.1:%u", port);
+	write = seen_task(&seen, THRUM_KIND_REQUEST, label);
 	assert_int_equal(handle->parent, connect->id);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, accept->id, listener->id), 1);
 	assert_int_equal(seen_count(&seen, THRUM_EVENT_WAIT, write->id, handle->id), 1);
@@ -410,6 +429,41 @@ static void test_trace(void **state)
 		assert_int_not_equal(seen.task[i].end, -1);
 	}
 	seen_free(&seen);
+}
+
+/* At both ends the name of a pipe is its path, also when recording begins later than the pipe. */
+static void trace_pipe(bool records_later)
+{
+	struct thrum_promise *promise;
+	struct pair pair;
+	struct seen seen;
+	char label[600];
+	const char *path = scratch("socket");
+
+	if (!records_later)
+		record();
+	connect_pair(&pair, true);
+	if (records_later)
+		record();
+	promise = thrum_connection_read(pair.server);
+	assert_int_equal(settle(write_text(pair.client, "hello")), 0);
+	assert_reads(promise, "hello");
+	assert_int_equal(settle(thrum_connection_shutdown(pair.client)), 0);
+	finish_pair(&pair);
+	seen = seen_all();
+	for (int i = 0; i < 4; i++) {
+		static const char *const words[] = {"read", "write", "shutdown", "close"};
+
+		snprintf(label, sizeof(label), "%s %s", words[i], path);
+		seen_task(&seen, THRUM_KIND_REQUEST, label);
+	}
+	seen_free(&seen);
+}
+
+static void test_trace_pipe(void **state)
+{
+	trace_pipe(false);
+	trace_pipe(true);
 }
 
 int main(void)
@@ -426,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_loop_ends),
 		cmocka_unit_test(test_getaddrinfo),
 		cmocka_unit_test(test_trace),
+		cmocka_unit_test(test_trace_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

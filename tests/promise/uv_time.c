@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Sleeping and timeouts, and what the trace says of a loop that waits. */
+/* Sleeping and timeouts, and the recording of a loop that waits. */
 #include "uv_helper.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void test_sleep(void **state)
 	world_finish(&world);
 }
 
-/* The time that counts is that of the call, not of libuv's last look at the clock. */
+/* The time counts from the call, not from libuv's last look at the clock. */
 static void test_late(void **state)
 {
 	struct world world;
@@ -68,7 +68,7 @@ static void test_timeout(void **state)
 	thrum_promise_unref(timeout);
 	thrum_resolver_drop(resolver);
 
-	/* In time: the timer goes, too. */
+	/* The promise ends in time; the timer is stopped too. */
 	task = thrum_promise_task(world.loop, NULL, &resolver);
 	timeout = thrum_timeout(task, 1000000);
 	thrum_resolver_resolve(resolver, token_value(&world, 3));
@@ -91,7 +91,7 @@ static void test_timeout(void **state)
 	world_finish(&world);
 }
 
-/* Loops that end in the middle of a sleep give everything back. */
+/* Loops that are destroyed in the middle of a sleep free everything. */
 static void test_loop_ends(void **state)
 {
 	struct thrum_promise *sleep;
@@ -117,8 +117,7 @@ static void test_run(void **state)
 	world_finish(&world);
 }
 
-/* ---- The trace ---------------------------------------------------------------------------------
- */
+/* ---- The trace ------------------------------------------------------------------------------- */
 
 static void see(struct thrum_loop *loop, void *value, void *data)
 {
@@ -161,7 +160,8 @@ static void test_trace(void **state)
 		20000000);
 	assert_int_equal(seen_id(&seen, callback)->kind, THRUM_KIND_ON_SUCCESS);
 
-	/* Waits for work; is back at work before the timer's task runs and resolves itself. */
+	/* The loop waits for work, and no longer does so before the task of the timer runs and
+	 * resolves itself. */
 	resolved = index_of(&seen, THRUM_EVENT_RESOLVE, sleep->id, sleep->id);
 	assert_true(seen_count(&seen, THRUM_EVENT_SUSPEND, 0, 0) >= 1);
 	assert_string_equal(seen.event[index_of(&seen, THRUM_EVENT_SUSPEND, 0, 0)].text,

@@ -14,7 +14,7 @@
 #define MANY 200
 #define THREADS 2
 
-/* A task that runs in another thread, until the test lets it. */
+/* A job that runs in another thread until the test lets it end. */
 struct job {
 	struct world *world;
 	uv_sem_t *wait;
@@ -73,7 +73,7 @@ static int give_and_fail(void *data, struct thrum_value *result)
 	return -EIO;
 }
 
-/* One that has begun goes on, its result is dropped; one that hasn't is not run. */
+/* A job that has begun goes on, and its result is dropped. One that hasn't begun is not run. */
 static void test_cancel(void **state)
 {
 	struct thrum_promise *busy[8], *given;
@@ -116,7 +116,7 @@ static void test_cancel(void **state)
 	world_finish(&world);
 }
 
-/* The loop ends before the work does. */
+/* The loop is destroyed before the job ends. */
 static void test_loop_ends(void **state)
 {
 	struct job job = {.number = 1};
@@ -156,7 +156,7 @@ static void test_trace(void **state)
 		here += seen.event[i].lane == home;
 		there += seen.event[i].lane != home;
 	}
-	/* Runs there, and is ended here. */
+	/* It runs in the pool, and ends in the loop's thread. */
 	assert_int_equal(there, 1);
 	assert_int_equal(here, 1);
 	seen_free(&seen);

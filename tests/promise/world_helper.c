@@ -34,8 +34,9 @@ void world_init(struct world *world)
 {
 	*world = (struct world){.allocations = 0};
 	assert_int_equal(uv_loop_init(&world->uv), 0);
-	assert_int_equal(thrum__loop_create_with(&world->uv,
-				 &(struct thrum__memory){allocate, release, world}, &world->loop),
+	assert_int_equal(thrum__promise_loop_create(&world->uv,
+				 &(struct thrum__promise_memory){allocate, release, world},
+				 &world->loop),
 		0);
 }
 
@@ -63,7 +64,8 @@ void token_destroy(void *data)
 {
 	struct token *token = data;
 
-	/* A second time is a use after free; ASan says so, others may see it here. */
+	/* A second time is a use after free. AddressSanitizer reports it; others may see it
+	 * here. */
 	assert_int_equal(token->destroyed++, 0);
 	assert_true(token->world->alive > 0);
 	token->world->alive--;

@@ -5,6 +5,7 @@
 
 #include "analyse/diff/parts.h"
 #include "analyse/label.h"
+#include "base/array.h"
 
 #define FLAT (UINT32_MAX - 1) /* as a parent: aligned by kind and pattern alone */
 #define DEPTH_MAX 16          /* labelled creators above: deeper ones stand beside each other */
@@ -62,7 +63,7 @@ static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsig
 		return -THRUM_E_MEMORY;
 	while (comparison->parent_room < comparison->groups.count) {
 		uint32_t *grown = thrum__base_grow(comparison->parents, &comparison->parent_room,
-			sizeof(*grown));
+			comparison->parent_room + UINT64_C(1), sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -83,7 +84,7 @@ static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t 
 
 		++*depth;
 		if ((key->number & 0xff) == kind && key->size == size &&
-			memcmp(comparison->groups.text + key->text, pattern, size) == 0)
+			memcmp(comparison->groups.text.bytes + key->text, pattern, size) == 0)
 			return parent;
 	}
 	return THRUM__NONE;

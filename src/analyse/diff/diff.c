@@ -7,6 +7,7 @@
 
 #include "analyse/diff/parts.h"
 #include "analyse/stats/parts.h"
+#include "base/array.h"
 
 #define DIFFERENCES_MAX 10000
 #define Z_SQUARED 16.0 /* of the normal distribution: once in about 15,000 times by chance */
@@ -95,7 +96,7 @@ struct thrum__difference *thrum__diff_add(struct thrum__comparison *comparison, 
 		return NULL;
 	if (comparison->count == comparison->room) {
 		difference = thrum__base_grow(comparison->differences, &comparison->room,
-			sizeof(*difference));
+			comparison->room + UINT64_C(1), sizeof(*difference));
 		if (!difference) {
 			*failed = true;
 			return NULL;

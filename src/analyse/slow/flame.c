@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/stats/parts.h"
+#include "base/array.h"
 
 #define PARTS_MAX 4000000 /* of all paths: a trace may be made to have long ones only */
 
@@ -26,7 +27,8 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 {
 	while (pile->room < paths->frame_count) {
 		uint32_t room = pile->room;
-		struct sum *grown = thrum__base_grow(pile->sums, &room, sizeof(*grown));
+		struct sum *grown = thrum__base_grow(pile->sums, &room, room + UINT64_C(1),
+			sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;

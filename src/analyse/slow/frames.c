@@ -4,6 +4,7 @@
 
 #include "analyse/label.h"
 #include "analyse/slow/parts.h"
+#include "base/array.h"
 
 const char *thrum__slow_doing_name(int doing)
 {
@@ -213,7 +214,7 @@ static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint
 		return 0;
 	if (paths->frame_count == paths->frame_room) {
 		struct thrum__frame *grown = thrum__base_grow(paths->frames, &paths->frame_room,
-			sizeof(*grown));
+			paths->frame_room + UINT64_C(1), sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analyse/slow/parts.h"
+#include "base/array.h"
 #include "base/sort.h"
 
 #define PIECES_MAX 20000 /* of a path: more is no path that anybody reads */
@@ -222,7 +223,8 @@ static void tell(struct walk *walk, const struct piece *piece, int64_t from, int
 		thrum__slow_frame_find(walk->paths, frame, other, doing, &frame) < 0)
 		walk->failed = true;
 	if (path->count == path->room) {
-		grown = thrum__base_grow(path->stretches, &path->room, sizeof(*grown));
+		grown = thrum__base_grow(path->stretches, &path->room, path->room + UINT64_C(1),
+			sizeof(*grown));
 		if (grown)
 			path->stretches = grown;
 		else
@@ -290,7 +292,8 @@ static void push(struct walk *walk, struct piece piece)
 		return;
 	}
 	if (walk->count == walk->room) {
-		struct piece *grown = thrum__base_grow(walk->pieces, &walk->room, sizeof(*grown));
+		struct piece *grown = thrum__base_grow(walk->pieces, &walk->room,
+			walk->room + UINT64_C(1), sizeof(*grown));
 
 		if (!grown) {
 			walk->failed = true;

@@ -7,6 +7,7 @@
 
 #include "analyse/label.h"
 #include "analyse/stats/parts.h"
+#include "base/array.h"
 
 /* ---- Lives --------------------------------------------------------------------------------- */
 
@@ -109,7 +110,7 @@ static struct thrum__share *share_of(struct thrum__shares *shares, struct thrum_
 		return NULL;
 	if (index == shares->room) {
 		struct thrum__share *grown = thrum__base_grow(shares->shares, &shares->room,
-			sizeof(*grown));
+			shares->room + UINT64_C(1), sizeof(*grown));
 
 		if (!grown)
 			return NULL;

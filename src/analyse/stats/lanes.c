@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/stats/parts.h"
+#include "base/array.h"
 #include "base/sort.h"
 
 const char *thrum__stats_lane_use_name(int kind)
@@ -41,7 +42,8 @@ static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one
 		    size, &i) < 0)
 		return -THRUM_E_MEMORY;
 	if (i == stats->use_room) {
-		use = thrum__base_grow(stats->uses, &stats->use_room, sizeof(*use));
+		use = thrum__base_grow(stats->uses, &stats->use_room, stats->use_room + UINT64_C(1),
+			sizeof(*use));
 		if (!use)
 			return -THRUM_E_MEMORY;
 		stats->uses = use;

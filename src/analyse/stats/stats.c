@@ -7,6 +7,7 @@
 
 #include "analyse/label.h"
 #include "analyse/stats/parts.h"
+#include "base/array.h"
 #include "base/sort.h"
 
 /* Instead of a kind: what the trace never saw created. */
@@ -77,7 +78,7 @@ static struct thrum__tally *tally_at(struct thrum__tallies *tallies, uint32_t in
 {
 	if (index == tallies->room) {
 		struct thrum__tally *grown = thrum__base_grow(tallies->tallies, &tallies->room,
-			sizeof(*grown));
+			tallies->room + UINT64_C(1), sizeof(*grown));
 
 		if (!grown)
 			return NULL;

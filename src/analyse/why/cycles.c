@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
+#include "base/array.h"
 
 #define UNSEEN 0
 #define DONE UINT32_MAX
@@ -29,7 +30,8 @@ static uint32_t *place_of(const struct stack *stack, uint32_t task)
 static int push(struct stack *stack, uint32_t task)
 {
 	if (stack->count == stack->room) {
-		struct frame *grown = thrum__base_grow(stack->frames, &stack->room, sizeof *grown);
+		struct frame *grown = thrum__base_grow(stack->frames, &stack->room,
+			stack->room + UINT64_C(1), sizeof *grown);
 
 		if (!grown)
 			return -THRUM_E_MEMORY;

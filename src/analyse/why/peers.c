@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/label.h"
+#include "base/array.h"
 #include "base/sort.h"
 
 /* The key of the last task of each name: most names' tasks are of one kind and site. */
@@ -70,7 +71,7 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 
 	if (key >= room) {
 		struct thrum__peer *grown = thrum__base_grow(peers->all, &peers->room,
-			sizeof *grown);
+			peers->room + UINT64_C(1), sizeof *grown);
 
 		if (!grown)
 			return -THRUM_E_MEMORY;

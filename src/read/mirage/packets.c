@@ -16,6 +16,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum {
 	CHUNK = 1 << 16, /* bytes read at once while searching */
 	PEEK = 4096,     /* bytes of content in which a packet's first stamps are looked for */
@@ -145,16 +147,12 @@ static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct head
 
 static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets)
 {
-	if (packets->count == packets->room) {
-		size_t room = packets->room ? packets->room * 2 : 16;
-		if (room > SIZE_MAX / sizeof(*packets->all))
-			return NULL;
-		void *all = realloc(packets->all, room * sizeof(*packets->all));
-		if (!all)
-			return NULL;
-		packets->all = all;
-		packets->room = room;
-	}
+	void *all = thrum__base_grow(packets->all, &packets->room, packets->count + UINT64_C(1),
+		sizeof *packets->all);
+
+	if (!all)
+		return NULL;
+	packets->all = all;
 	struct thrum__mirage_packet *packet = &packets->all[packets->count++];
 	memset(packet, 0, sizeof(*packet));
 	return packet;

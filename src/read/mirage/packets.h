@@ -54,7 +54,7 @@ struct thrum__mirage_packet {
 
 struct thrum__mirage_packets {
 	struct thrum__mirage_packet *all; /* in the order of reading */
-	size_t count, room;
+	uint32_t count, room;
 	uint64_t largest; /* bytes */
 	/* The counts contradict the stamps, which decided the order: missing packets can't be told.
 	 */

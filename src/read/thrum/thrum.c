@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
@@ -68,19 +69,12 @@ static struct definition *make_definition(const struct reader *r, uint32_t numbe
 /* Makes the table of definitions long enough for this number. */
 static bool make_room_for_definition(struct reader *r, uint32_t number)
 {
-	uint32_t room = r->definition_room ? r->definition_room : 64;
+	struct definition **definitions = thrum__base_grow_zeroed(r->definitions,
+		&r->definition_room, number + UINT64_C(1), sizeof *definitions);
 
-	while (room <= number)
-		room *= 2;
-	struct definition **definitions = realloc(r->definitions, room * sizeof *definitions);
-
-	if (!definitions)
-		return false;
-	memset(definitions + r->definition_room, 0,
-		(room - r->definition_room) * sizeof *definitions);
-	r->definitions = definitions;
-	r->definition_room = room;
-	return true;
+	if (definitions)
+		r->definitions = definitions;
+	return definitions != NULL;
 }
 
 const struct definition *thrum__read_definition(struct reader *r, uint32_t number)
@@ -105,25 +99,25 @@ static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, 
 
 static int make_room_for_lane(struct reader *r)
 {
-	if (r->lane_count < r->lane_room)
-		return 0;
-	size_t room = r->lane_room ? (size_t)r->lane_room * 2 : 8;
-	struct lane *lanes = realloc(r->lanes, room * sizeof *lanes);
+	uint64_t wanted = r->lane_count + UINT64_C(1);
+	uint32_t room = r->lane_room, by_number_room = room, heap_room = room;
+	struct lane *lanes = thrum__base_grow(r->lanes, &room, wanted, sizeof *lanes);
 
 	if (!lanes)
 		return -THRUM_E_MEMORY;
 	r->lanes = lanes;
-	uint32_t *by_number = realloc(r->lanes_by_number, room * sizeof *by_number);
+	uint32_t *by_number = thrum__base_grow(r->lanes_by_number, &by_number_room, wanted,
+		sizeof *by_number);
 
 	if (!by_number)
 		return -THRUM_E_MEMORY;
 	r->lanes_by_number = by_number;
-	struct heap_entry *heap = realloc(r->heap, room * sizeof *heap);
+	struct heap_entry *heap = thrum__base_grow(r->heap, &heap_room, wanted, sizeof *heap);
 
 	if (!heap)
 		return -THRUM_E_MEMORY;
 	r->heap = heap;
-	r->lane_room = (uint32_t)room;
+	r->lane_room = room;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "report/document/parts.h"
 
@@ -62,7 +63,8 @@ struct thrum__document_paragraph *thrum__document_write_paragraph(struct thrum__
 
 	if (!w->failed && document->count == document->room) {
 		struct thrum__document_paragraph *paragraphs =
-			thrum__base_grow(document->paragraphs, &document->room, sizeof *paragraphs);
+			thrum__base_grow(document->paragraphs, &document->room,
+				document->room + UINT64_C(1), sizeof *paragraphs);
 
 		if (paragraphs)
 			document->paragraphs = paragraphs;
@@ -95,7 +97,8 @@ static struct thrum__document_piece make_piece(struct thrum__document_writer *w,
 	size_t room = size < THRUM__DOCUMENT_TEXT / 3 ? 3 * size : THRUM__DOCUMENT_TEXT;
 
 	while (!w->failed && document->text_room - document->text_size < room) {
-		char *grown = thrum__base_grow(document->text, &document->text_room, 1);
+		char *grown = thrum__base_grow(document->text, &document->text_room,
+			document->text_room + UINT64_C(1), 1);
 
 		if (grown)
 			document->text = grown;
@@ -117,7 +120,7 @@ static void add(struct thrum__document_writer *w, const char *text, size_t size,
 
 	if (!w->failed && document->piece_count == document->piece_room) {
 		struct thrum__document_piece *pieces = thrum__base_grow(document->pieces,
-			&document->piece_room, sizeof *pieces);
+			&document->piece_room, document->piece_room + UINT64_C(1), sizeof *pieces);
 
 		if (pieces)
 			document->pieces = pieces;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "scene/paint/names.h"
 
 #define NAMES_MAX 40
@@ -131,17 +133,12 @@ static bool survey(struct thrum__paint *p, struct ground *g)
 	g->height = (uint32_t)(p->height / CELL) + 1;
 	g->words = (g->width + WORD - 1) / WORD;
 	needed = g->words * g->height;
-	if (memory->seen_room < needed) {
-		uint64_t *more = realloc(memory->seen, needed * sizeof *more);
-
-		if (!more) {
-			p->list->failed = true;
-			return false;
-		}
-		memory->seen = more;
-		memory->seen_room = needed;
+	g->tracks = thrum__base_grow(memory->seen, &memory->seen_room, needed, sizeof *g->tracks);
+	if (!g->tracks) {
+		p->list->failed = true;
+		return false;
 	}
-	g->tracks = memory->seen;
+	memory->seen = g->tracks;
 	memset(g->tracks, 0, needed * sizeof *g->tracks);
 	for (uint32_t i = 0; i < p->list->batch_count; i++) {
 		const struct thrum__draw_batch *batch = &p->list->batches[i];
@@ -161,15 +158,15 @@ static bool survey(struct thrum__paint *p, struct ground *g)
 
 /* ---- Candidates --------------------------------------------------------------------------- */
 
-/* FNV-1a of a name without its digits. */
-static uint32_t hash(const char *name, size_t size)
+/* A hash of a name without its digits. */
+static uint32_t hash_of(const char *name, size_t size)
 {
-	uint32_t h = 2166136261u;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < size; i++)
 		if (name[i] < '0' || name[i] > '9')
-			h = (h ^ (unsigned char)name[i]) * 16777619u;
-	return h;
+			sum = thrum__base_hash_number(sum, (unsigned char)name[i]);
+	return (uint32_t)sum;
 }
 
 struct gathering {
@@ -216,7 +213,7 @@ static void offer(struct gathering *g, uint32_t box, uint32_t unit)
 	g->all[g->count++] = (struct candidate){
 		.unit = unit,
 		.box = box,
-		.hash = hash(name, size),
+		.hash = hash_of(name, size),
 		.x1 = thrum__paint_clamped(g->p, u->start),
 		.x2 = thrum__paint_clamped(g->p, thrum__paint_end_of_unit(g->p, unit)),
 	};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "scene/paint/paint.h"
 
@@ -88,16 +89,13 @@ bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *boxes, float x, flo
 void thrum__paint_boxes_add(struct thrum__paint_boxes *boxes, float x, float y, float width,
 	float height)
 {
-	if (boxes->count == boxes->room) {
-		uint32_t room = boxes->room ? boxes->room * 2 : 64;
-		struct thrum__draw_rect *rects = realloc(boxes->rects, room * sizeof *rects);
+	struct thrum__draw_rect *rects = thrum__base_grow(boxes->rects, &boxes->room,
+		boxes->count + UINT64_C(1), sizeof *rects);
 
-		/* Without memory names overlap; that is no reason to show none. */
-		if (!rects)
-			return;
-		boxes->rects = rects;
-		boxes->room = room;
-	}
+	/* Without memory names overlap; that is no reason to show none. */
+	if (!rects)
+		return;
+	boxes->rects = rects;
 	boxes->rects[boxes->count++] = (struct thrum__draw_rect){x, y, width, height};
 }
 
@@ -105,19 +103,14 @@ uint32_t *thrum__paint_scratch(struct thrum__paint *p, uint32_t count)
 {
 	struct thrum__paint_memory *memory = p->memory;
 
-	if (memory->scratch_room < count) {
-		uint32_t *scratch = count <= UINT32_MAX / sizeof *scratch
-			? realloc(memory->scratch, count * sizeof *scratch)
-			: NULL;
+	uint32_t *scratch = thrum__base_grow(memory->scratch, &memory->scratch_room, count,
+		sizeof *scratch);
 
-		if (!scratch) {
-			p->list->failed = true;
-			return NULL;
-		}
+	if (scratch)
 		memory->scratch = scratch;
-		memory->scratch_room = count;
-	}
-	return memory->scratch;
+	else
+		p->list->failed = true;
+	return scratch;
 }
 
 /* ---- Times --------------------------------------------------------------------------------- */

@@ -16,8 +16,8 @@ static struct thrum__index_arrival *reserve(struct thrum__follow_arrivals *batch
 	struct thrum__index_arrival *grown = batch->arrivals;
 
 	if (2 * (batch->count + 2ull) > batch->room)
-		grown = thrum__base_grow_by_half(batch->arrivals, &batch->room,
-			2 * (batch->count + 2ull), sizeof(*grown));
+		grown = thrum__base_grow(batch->arrivals, &batch->room, 2 * (batch->count + 2ull),
+			sizeof(*grown));
 	if (!grown)
 		return NULL;
 	batch->arrivals = grown;
@@ -81,7 +81,7 @@ static int deal(struct thrum__follow_arrivals *batch, uint32_t tracks)
 {
 	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
 	struct thrum__index_arrival *a = batch->arrivals;
-	uint32_t *first = thrum__base_grow_by_half(batch->first, &batch->block_room, blocks,
+	uint32_t *first = thrum__base_grow(batch->first, &batch->block_room, blocks,
 		sizeof(*first));
 
 	if (!first)

@@ -31,7 +31,7 @@ size_t thrum__follow_past_memory(const struct thrum__follow_past *past)
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
 			past->unit_room * sizeof(*past->units) +
 			past->batch.room * sizeof(*past->batch.arrivals) +
-			(past->starts.room + past->ends.room) * sizeof(struct thrum__timeline_piece)
+			(past->starts.room + past->ends.room) * sizeof(struct thrum__base_span)
 		    : 0;
 }
 
@@ -39,8 +39,8 @@ size_t thrum__follow_past_memory(const struct thrum__follow_past *past)
 
 static int note_open(struct thrum__follow_past *past, uint32_t run)
 {
-	uint32_t *grown = thrum__base_grow_by_half(past->open, &past->open_room,
-		past->open_count + 1ull, sizeof(*grown));
+	uint32_t *grown = thrum__base_grow(past->open, &past->open_room, past->open_count + 1ull,
+		sizeof(*grown));
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
@@ -51,7 +51,7 @@ static int note_open(struct thrum__follow_past *past, uint32_t run)
 
 static int make_units(struct thrum__follow_past *past, const struct thrum__layout *layout)
 {
-	struct thrum__follow_placed *grown = thrum__base_grow_by_half(past->units, &past->unit_room,
+	struct thrum__follow_placed *grown = thrum__base_grow(past->units, &past->unit_room,
 		layout->unit_count, sizeof(*grown));
 
 	if (!grown)

@@ -282,7 +282,7 @@ int thrum__follow_task(const struct thrum__follow_change *c, uint32_t task)
 
 static int note_time(struct thrum__follow_fresh *fresh, int64_t time)
 {
-	struct thrum__timeline_piece *grown = thrum__base_grow_by_half(fresh->pieces, &fresh->room,
+	struct thrum__base_span *grown = thrum__base_grow(fresh->pieces, &fresh->room,
 		2 * (fresh->count + 1ull), sizeof(*grown));
 
 	if (!grown)

@@ -19,7 +19,7 @@ struct thrum__follow_arrivals {
 
 /* Times that came up in an update. */
 struct thrum__follow_fresh {
-	struct thrum__timeline_piece *pieces; /* room for twice as many */
+	struct thrum__base_span *pieces; /* room for twice as many */
 	uint32_t count, room;
 };
 

@@ -19,7 +19,7 @@
 struct thrum__index_maker {
 	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
 	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
-	struct thrum__timeline_piece pieces[2 * THRUM__FAN * TRACK_MOST];
+	struct thrum__base_span pieces[2 * THRUM__FAN * TRACK_MOST];
 	uint32_t count; /* of the input */
 	uint32_t items; /* that it stands for */
 };
@@ -144,9 +144,9 @@ static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->pieces[i] = (struct thrum__timeline_piece){.start = maker->input[i].start,
+		maker->pieces[i] = (struct thrum__base_span){.start = maker->input[i].start,
 			.item = i};
-	thrum__timeline_pieces_sort(maker->pieces, maker->pieces + maker->count, maker->count);
+	thrum__base_sort_spans(maker->pieces, maker->pieces + maker->count, maker->count);
 	for (uint32_t i = 0; i < maker->count; i++) {
 		const struct thrum__index_sum *sum = &maker->input[maker->pieces[i].item];
 
@@ -164,7 +164,7 @@ static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int
 static int make_room(struct thrum__index_level *level, struct thrum__index_block *block,
 	uint32_t room)
 {
-	struct thrum__index_sum *sums = thrum__base_grow_by_half(level->sums, &level->room,
+	struct thrum__index_sum *sums = thrum__base_grow(level->sums, &level->room,
 		(uint64_t)level->used + room, sizeof(*sums));
 
 	if (!sums)

@@ -101,7 +101,7 @@ uint32_t thrum__index_place(struct thrum__index *index, const struct thrum__mode
 /* Sorts what came late, and cuts what overlaps. */
 static int tidy(struct thrum__index_column *column)
 {
-	struct thrum__timeline_piece *pieces = NULL;
+	struct thrum__base_span *pieces = NULL;
 	uint32_t room = 0;
 
 	for (uint32_t track = 0; track < column->tracks; track++) {
@@ -114,8 +114,8 @@ static int tidy(struct thrum__index_column *column)
 		while (i < count && start[i - 1] <= start[i])
 			i++;
 		if (i < count) {
-			struct thrum__timeline_piece *grown = thrum__base_grow_by_half(pieces,
-				&room, 2ull * count, sizeof(*pieces));
+			struct thrum__base_span *grown = thrum__base_grow(pieces, &room,
+				2ull * count, sizeof(*pieces));
 
 			if (!grown) {
 				free(pieces);
@@ -123,9 +123,9 @@ static int tidy(struct thrum__index_column *column)
 			}
 			pieces = grown;
 			for (i = 0; i < count; i++)
-				pieces[i] = (struct thrum__timeline_piece){start[i],
+				pieces[i] = (struct thrum__base_span){start[i],
 					end ? end[i] : start[i], item[i]};
-			thrum__timeline_pieces_sort(pieces, pieces + count, count);
+			thrum__base_sort_spans(pieces, pieces + count, count);
 			for (i = 0; i < count; i++) {
 				start[i] = pieces[i].start;
 				item[i] = pieces[i].item;
@@ -236,13 +236,13 @@ bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 }
 
 struct unions {
-	struct thrum__timeline_piece *pieces, *late;
+	struct thrum__base_span *pieces, *late;
 	uint32_t count, room, late_count, late_room;
 };
 
 static bool unite(struct unions *all, int64_t start, int64_t end)
 {
-	struct thrum__timeline_piece *last = all->count ? &all->pieces[all->count - 1] : NULL;
+	struct thrum__base_span *last = all->count ? &all->pieces[all->count - 1] : NULL;
 
 	if (last && start >= last->start && start <= last->end) {
 		if (end > last->end)
@@ -250,15 +250,15 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 		return true;
 	}
 	bool is_late = last && start < last->start;
-	struct thrum__timeline_piece **list = is_late ? &all->late : &all->pieces;
+	struct thrum__base_span **list = is_late ? &all->late : &all->pieces;
 	uint32_t *count = is_late ? &all->late_count : &all->count;
-	struct thrum__timeline_piece *grown = thrum__base_grow_by_half(*list,
+	struct thrum__base_span *grown = thrum__base_grow(*list,
 		is_late ? &all->late_room : &all->room, *count + 1ull, sizeof(*grown));
 
 	if (!grown)
 		return false;
 	*list = grown;
-	grown[(*count)++] = (struct thrum__timeline_piece){.start = start, .end = end};
+	grown[(*count)++] = (struct thrum__base_span){.start = start, .end = end};
 	return true;
 }
 
@@ -290,7 +290,7 @@ static bool unite_late(struct unions *all)
 {
 	struct unions again = {0};
 	size_t count = (size_t)all->count + all->late_count;
-	struct thrum__timeline_piece *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
+	struct thrum__base_span *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
 		? malloc(2 * count * sizeof(*pieces))
 		: NULL;
 	bool is_fine = pieces != NULL;
@@ -298,7 +298,7 @@ static bool unite_late(struct unions *all)
 	if (is_fine) {
 		memcpy(pieces, all->pieces, all->count * sizeof(*pieces));
 		memcpy(pieces + all->count, all->late, all->late_count * sizeof(*pieces));
-		thrum__timeline_pieces_sort(pieces, pieces + count, count);
+		thrum__base_sort_spans(pieces, pieces + count, count);
 	}
 	for (size_t i = 0; i < count && is_fine; i++)
 		is_fine = unite(&again, pieces[i].start, pieces[i].end);
@@ -342,8 +342,7 @@ static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
-	struct thrum__timeline_piece *pieces = (uint64_t)column->count * 2 <
-			SIZE_MAX / sizeof(*pieces)
+	struct thrum__base_span *pieces = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*pieces)
 		? malloc((2 * (size_t)column->count + 1) * sizeof(*pieces))
 		: NULL;
 	int64_t before = thrum__base_time_clamp(source->model->forgotten);

@@ -3,8 +3,9 @@
 #ifndef TIMELINE_INDEX_PARTS_H
 #define TIMELINE_INDEX_PARTS_H
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "timeline/index/index.h"
-#include "timeline/pieces.h"
 
 /* Children of a node: of the trees over gaps, and of the blocks of tracks. */
 #define THRUM__FAN_SHIFT 4
@@ -195,8 +196,8 @@ bool thrum__index_blocks_trim(struct thrum__index_column *, unsigned level, uint
 /* ---- tracks_times.c -------------------------------------------------------------------------- */
 
 /* More times, the starts of pieces, which it sorts; behind them must be room for as many. */
-THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *,
-	struct thrum__timeline_piece *, size_t count);
+THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, struct thrum__base_span *,
+	size_t count);
 void thrum__index_times_remove(struct thrum__index_times *, int64_t time);
 /* Drops those before a time; returns how many. */
 uint32_t thrum__index_times_trim(struct thrum__index_times *, int64_t before);

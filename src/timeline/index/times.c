@@ -64,8 +64,8 @@ static uint32_t chunk_at(const struct thrum__index_times *times, int64_t time)
 /* An empty chunk at a place of the list, or NULL. */
 static struct thrum__index_times_chunk *add_chunk(struct thrum__index_times *times, uint32_t at)
 {
-	struct thrum__index_times_chunk **grown = thrum__base_grow_by_half(times->chunk,
-		&times->room, times->chunks + 1ull, sizeof(*grown));
+	struct thrum__index_times_chunk **grown = thrum__base_grow(times->chunk, &times->room,
+		times->chunks + 1ull, sizeof(*grown));
 	struct thrum__index_times_chunk *chunk = grown ? malloc(sizeof(*chunk)) : NULL;
 
 	if (grown)
@@ -108,7 +108,7 @@ static int insert(struct thrum__index_times *times, int64_t time)
 	return 0;
 }
 
-int thrum__index_times_add(struct thrum__index_times *times, struct thrum__timeline_piece *pieces,
+int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_span *pieces,
 	size_t count)
 {
 	struct thrum__index_times_chunk *last = times->chunks ? times->chunk[times->chunks - 1]
@@ -117,7 +117,7 @@ int thrum__index_times_add(struct thrum__index_times *times, struct thrum__timel
 
 	if (count == 0)
 		return 0;
-	thrum__timeline_pieces_sort(pieces, pieces + count, count);
+	thrum__base_sort_spans(pieces, pieces + count, count);
 	for (; last && i < count && pieces[i].start < last_of(times, times->chunks - 1); i++)
 		if (insert(times, pieces[i].start))
 			return -THRUM_E_MEMORY;

@@ -99,7 +99,7 @@ void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
 		return;
 	/* Chains that join again and again are no longer worth it. */
 	if (layout->adopted_count < layout->tasks.kept_count << THRUM__BLOCK_SHIFT)
-		grown = thrum__base_grow_by_half(layout->adopted, &placer->adopted_room,
+		grown = thrum__base_grow(layout->adopted, &placer->adopted_room,
 			layout->adopted_count + 1ull, sizeof(*grown));
 	if (!grown) {
 		layout->is_shifted = true;
@@ -201,7 +201,7 @@ static void begin(struct thrum__layout *layout, const struct thrum__model *model
 
 static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 {
-	void *grown = thrum__base_grow_by_half(*array, &room, count, size);
+	void *grown = thrum__base_grow(*array, &room, count, size);
 
 	if (grown)
 		*array = grown;
@@ -319,7 +319,7 @@ int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
-	struct thrum__timeline_piece *pieces = malloc(
+	struct thrum__base_span *pieces = malloc(
 		(2ull * placer->fresh_count + 1) * sizeof(*pieces));
 	uint32_t count = 0;
 
@@ -333,10 +333,10 @@ int thrum__layout_gather(struct thrum__layout *layout)
 			units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			pieces[count++] = (struct thrum__timeline_piece){.start = units[unit].start,
+			pieces[count++] = (struct thrum__base_span){.start = units[unit].start,
 				.item = unit};
 	}
-	thrum__timeline_pieces_sort(pieces, pieces + count, count);
+	thrum__base_sort_spans(pieces, pieces + count, count);
 	for (uint32_t i = 0; i < count; i++)
 		placer->fresh[i] = pieces[i].item;
 	placer->fresh_count = count;
@@ -358,8 +358,7 @@ int thrum__layout_keep_open(struct thrum__layout *layout, const struct thrum__mo
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t most = (uint64_t)placer->open_count + placer->fresh_count;
-	uint32_t *open = thrum__base_grow_by_half(placer->open, &placer->open_room, most,
-		sizeof(*open));
+	uint32_t *open = thrum__base_grow(placer->open, &placer->open_room, most, sizeof(*open));
 	uint32_t count = 0, left = 0;
 
 	if (!open)

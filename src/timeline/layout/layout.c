@@ -105,8 +105,8 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 	if (!placer->by_lane || lane >= model->lane_count)
 		lane = 0;
 	if (lane >= placer->lanes) {
-		uint32_t *grown = thrum__base_grow_by_half(placer->group_of_lane,
-			&placer->lane_room, lane + 1ull, sizeof(*grown));
+		uint32_t *grown = thrum__base_grow(placer->group_of_lane, &placer->lane_room,
+			lane + 1ull, sizeof(*grown));
 
 		if (!grown)
 			return -THRUM_E_MEMORY;
@@ -122,7 +122,7 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 		if (!groups)
 			return -THRUM_E_MEMORY;
 		layout->groups = groups;
-		struct thrum__layout_pile *piles = thrum__base_grow_by_half(placer->piles, &room,
+		struct thrum__layout_pile *piles = thrum__base_grow(placer->piles, &room,
 			count + 1ull, sizeof(*piles));
 
 		if (!piles)

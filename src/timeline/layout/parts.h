@@ -3,9 +3,10 @@
 #ifndef TIMELINE_LAYOUT_PARTS_H
 #define TIMELINE_LAYOUT_PARTS_H
 
+#include "base/sort.h"
+#include "base/time.h"
 #include "timeline/layout/layout.h"
 #include "timeline/layout/pile.h"
-#include "timeline/pieces.h"
 
 /* Of a task: numbers of its cell. */
 enum {

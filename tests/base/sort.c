@@ -7,10 +7,9 @@
 
 #include <cmocka.h>
 
-#include "base/keys.h"
 #include "base/sort.h"
 
-#define MOST 1000
+#define MOST 5000
 
 static uint64_t random_number(uint64_t *seed)
 {
@@ -25,7 +24,7 @@ static void sorts_and_keeps_order(void **state)
 	static struct thrum__base_sort_item items[MOST], room[MOST];
 	uint64_t seed = 1;
 
-	for (size_t count = 0; count < MOST; count += count < 60 ? 1 : 47) {
+	for (size_t count = 0; count < MOST; count += count < 60 ? 1 : 97) {
 		/* Few different keys, so that many are equal. */
 		uint64_t keys = count % 3 == 0 ? UINT64_MAX : 1 + count / 4;
 
@@ -60,30 +59,26 @@ static void compares_what_is_equal(void **state)
 	}
 }
 
-static void numbers_keys(void **state)
+static void sorts_spans(void **state)
 {
-	struct thrum__base_keys keys = {0};
-	uint32_t index;
-	size_t size;
+	static struct thrum__base_span spans[MOST], room[MOST];
+	uint64_t seed = 7;
 
-	for (int round = 0; round < 2; round++) {
-		for (uint32_t i = 0; i < 5000; i++) {
-			char text[2] = {(char)(i % 7), (char)(i / 7 % 5)};
-
-			assert_int_equal(thrum__base_keys_add(&keys, i / 35, text, sizeof(text),
-						 &index),
-				0);
-			assert_int_equal(index, i);
+	/* All sizes of keys, so that merging and counting digits both have their turn. */
+	for (unsigned bits = 1; bits < 64; bits += 3) {
+		for (uint32_t i = 0; i < MOST; i++)
+			spans[i] = (struct thrum__base_span){(int64_t)(random_number(&seed) >>
+								     (64 - bits)) -
+					(bits & 1),
+				i, i};
+		thrum__base_sort_spans(spans, room, MOST);
+		for (size_t i = 1; i < MOST; i++) {
+			assert_true(spans[i - 1].start <= spans[i].start);
+			assert_int_equal(spans[i].end, spans[i].item);
+			if (spans[i - 1].start == spans[i].start)
+				assert_true(spans[i - 1].item < spans[i].item);
 		}
 	}
-	assert_int_equal(keys.count, 5000);
-	assert_int_equal(thrum__base_keys_add(&keys, 1, NULL, 0, &index), 0);
-	assert_int_equal(index, 5000);
-	assert_memory_equal(thrum__base_keys_text(&keys, 34, &size), "\6\4", 2);
-	assert_int_equal(size, 2);
-	thrum__base_keys_text(&keys, 5000, &size);
-	assert_int_equal(size, 0);
-	thrum__base_keys_free(&keys);
 }
 
 int main(void)
@@ -91,7 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sorts_and_keeps_order),
 		cmocka_unit_test(compares_what_is_equal),
-		cmocka_unit_test(numbers_keys),
+		cmocka_unit_test(sorts_spans),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
