@@ -160,6 +160,9 @@ struct thrum_config {
 #define THRUM__API __attribute__((visibility("default"))) extern
 #endif
 
+/* The result must be looked at. */
+#define THRUM__MUST_USE __attribute__((warn_unused_result))
+
 /* Inline; with THRUM_DISABLED never defined, but replaced by the macros at the end. */
 #ifndef THRUM_DISABLED
 #define THRUM__INLINE static inline

@@ -187,7 +187,7 @@ static void step(struct follower *f, const struct thrum_event *events, uint32_t 
 {
 	assert_int_equal(thrum__model_append(f->model, events, count), 0);
 	assert_int_equal(thrum__layout_update(f->layout, f->model, NULL, NULL), 0);
-	assert_int_equal(thrum__index_update(f->index, f->model, f->layout), 0);
+	assert_int_equal(thrum__follow_update(f->index, f->model, f->layout), 0);
 }
 
 static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compare_each)

@@ -338,7 +338,7 @@ static int pack(struct thrum__index *index)
 	return error;
 }
 
-int thrum__index_update(struct thrum__index *index, const struct thrum__model *model,
+int thrum__follow_update(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
 	struct thrum__follow_change c = {index, index->past, model, layout};

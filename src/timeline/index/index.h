@@ -31,7 +31,7 @@ THRUM__MUST_USE int thrum__index_make(const struct thrum__model *, const struct 
  * Costs by that and by what is still alive (n log n), but makes all anew when lanes' tracks moved as
  * a block. After -THRUM_E_MEMORY they can only be destroyed.
  */
-THRUM__MUST_USE int thrum__index_update(struct thrum__index *, const struct thrum__model *,
+THRUM__MUST_USE int thrum__follow_update(struct thrum__index *, const struct thrum__model *,
 	const struct thrum__layout *);
 void thrum__index_destroy(struct thrum__index *); /* NULL is fine */
 
