@@ -39,6 +39,8 @@ const views = {
   phone: [hanging, showMe, { ...phone, deviceScaleFactor: 2 }],
 };
 
+const themes = ["light", "dark", "contrast"]; // in the order of enum thrum__draw_theme
+
 const folder = resolve(process.argv[3]);
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
@@ -51,8 +53,10 @@ for (const [name, [trace, go, options]] of Object.entries(views)) {
   await view.goto(pathToFileURL(page(trace())).href);
   await shown(view);
   await go?.(view);
-  const theme = await view.evaluate(() => document.documentElement.dataset.theme);
-  const state = `${decodeURIComponent(await address(view))}&theme=${theme}`; // not in addresses
+  // The page's address leaves its theme out.
+  const theme = themes.indexOf(await view.evaluate(() => document.documentElement.dataset.theme));
+  const seen = decodeURIComponent(await address(view));
+  const state = [seen, `theme=${theme}`].filter(Boolean).join("&");
   await new Promise((wake) => setTimeout(wake, 500)); // until blinking has ended
   await view.screenshot({ path: join(folder, `${name}.png`) });
   const recording = join(folder, basename(trace()));
