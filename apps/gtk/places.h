@@ -6,7 +6,7 @@
 #include <gtk/gtk.h>
 
 /*
- * If the environment has THRUM_GTK_PLACES=FILE, writes FILE 20 times a second. It begins with the
+ * If the environment has THRUM_GTK_PLACES=FILE, writes FILE 50 times a second. It begins with the
  * line "turn NUMBER"; events handled before that turn have taken effect in the lines that follow.
  * Each visible window has the lines
  *	window TITLE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a frame of a big trace costs: for windows of all sizes, wherever they are, in each
- * projection. And what comes before the first frame.
+ * Measures the cost of a frame of a big trace, for windows of all sizes in all places, in each
+ * projection; and the time until the first frame.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define WIDTH 1600
 #define HEIGHT 900
-#define FRAMES 200 /* of each projection */
+#define FRAMES 200 /* for each projection */
 
 #define FRAME_LIMIT 4.0 /* ms */
 #define FIRST_LIMIT 50.0
@@ -90,7 +90,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A window of the whole trace, or of a tenth of it, …, down to some events, anywhere. */
+/* Sets a window of the whole trace, or of a tenth of it, …, down to some events, in a random
+ * place. */
 static void set_window(struct thrum__scene *scene, int frame)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -114,7 +115,7 @@ static void measure(struct thrum__scene *scene, struct thrum__draw_list *list, c
 	}
 	qsort(worst.times, FRAMES, sizeof *worst.times, compare);
 	high = worst.times[FRAMES - 1];
-	printf("  %-22s %8.2f %8.2f %8.2f %s %8zu %s %8zu %s %6zu %s\n", name,
+	printf("  %-24s %8.2f %8.2f %8.2f %s %8zu %s %8zu %s %6zu %s\n", name,
 		worst.times[FRAMES / 2], worst.times[FRAMES * 95 / 100], high,
 		high <= FRAME_LIMIT ? "ok  " : "OVER", worst.rects,
 		worst.rects <= RECTS_LIMIT ? "ok  " : "OVER", worst.others,
@@ -126,14 +127,14 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 {
 	struct thrum__scene_state plain = scene->state;
 
-	printf("  %-22s %8s %8s %8s %4s %8s %4s %8s %4s %6s\n", "ms a frame", "median", "p95",
+	printf("  %-24s %8s %8s %8s %4s %8s %4s %8s %4s %6s\n", "ms a frame", "median", "p95",
 		"worst", "", "rects", "", "others", "", "batches");
 	measure(scene, list, "as it comes");
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_OFF;
-	measure(scene, list, "linear, rows that fit");
+	measure(scene, list, "linear, tracks that fit");
 	scene->state.track_height = 24;
-	measure(scene, list, "linear, 24 px rows");
+	measure(scene, list, "linear, 24 px tracks");
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_ON;
 	measure(scene, list, "folded, squeezed");
@@ -142,7 +143,7 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 	measure(scene, list, "fish-eye");
 	scene->state = plain;
 	scene->state.counters = scene->state.strip = scene->state.legend = true;
-	measure(scene, list, "with all there is");
+	measure(scene, list, "with everything");
 	scene->state = plain;
 	need(thrum__scene_search(scene, "label"));
 	need(thrum__scene_select(scene, scene->layout->units[scene->layout->unit_count / 2].task));
@@ -166,9 +167,9 @@ static void bench(const struct shape *shape)
 	times[1] = now() - start;
 	thrum__draw_list_init(&list);
 	take_frame(scene, &list, &first, &worst);
-	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " rows\n", shape->name,
+	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " tracks\n", shape->name,
 		model->events, model->tasks.count - model->tasks.first, scene->layout->tracks);
-	printf("  model %.0f ms, layout and tracks %.0f ms, first frame %.1f ms %s\n", times[0],
+	printf("  model %.0f ms, layout and index %.0f ms, first frame %.1f ms %s\n", times[0],
 		times[1], first, first <= FIRST_LIMIT ? "ok" : "OVER");
 	measure_all(scene, &list);
 	thrum__draw_list_finish(&list);
