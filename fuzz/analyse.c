@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as a trace, and every question that is asked of a model: statistics, findings, paths, a
- * flame graph, and the comparison of a trace with itself and with its own first half.
+ * Fuzzes the analysis. Reads any bytes as a trace, and asks every question about its model:
+ * statistics, findings, paths, a flame graph, and the comparison of the trace with itself and with
+ * its own first half. Fails if an answer isn't consistent.
  */
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ static struct thrum__model *model_of(const uint8_t *data, size_t size)
 	return model;
 }
 
-/* A path has no holes and lies within its task's time. */
+/* Checks that a path has no holes and lies within its task's time. */
 static void check_path(struct thrum__paths *paths, uint32_t task)
 {
 	struct thrum__path path;
@@ -72,7 +73,7 @@ static void check_paths(const struct thrum__model *model)
 	thrum__slow_paths_finish(&paths);
 }
 
-/* A finding names tasks that there are, and begins with a cause. */
+/* Checks that a finding names tasks that exist, and begins with a cause. */
 static void check_findings(const struct thrum__model *model)
 {
 	struct thrum__findings findings;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Any bytes as a trace of mirage-profile: reading ends, in the order of time, with texts that end.
+/*
+ * Fuzzes the reader of mirage-profile's traces. Reads any bytes as such a trace. Fails unless
+ * reading ends, times never run back, and texts end in NUL.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as what one does to a stage: traces grow and forget, pointers press and move, windows
- * go here and there, states are typed, tables and documents are asked for. Whatever comes, windows
- * end after they begin, an address says all that it has to, what is refused changes nothing, links
- * lead to tasks that there are, and texts are UTF-8.
+ * Fuzzes the stage. Reads any bytes as a user's actions: traces grow and forget, pointers press and
+ * move, windows move, states are typed, tables and documents are asked for. Fails unless windows
+ * end after they begin, an address restores the state from which it was made, refused input changes
+ * nothing, links lead to tasks that exist, and texts are UTF-8.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 
 #define PARTS 3
 #define ACTIONS 60
-#define WIDTH 600 /* of most frames: small ones are fast */
+#define WIDTH 600 /* of most frames, like HEIGHT in pixels: small ones are fast */
 #define HEIGHT 400
-#define EVENTS 80 /* in one go */
+#define EVENTS 80 /* at most so many are appended at once */
 #define STATE_ROOM 16384
 #define WORDS_ROOM 2048
 
@@ -26,9 +26,9 @@ struct play {
 	const uint8_t *at, *end;
 	struct thrum__stage *stage;
 	struct thrum__model *models[PARTS]; /* of the parts */
-	int64_t times[PARTS];               /* of the latest event */
+	int64_t times[PARTS];               /* of each model's latest event */
 	double now;
-	char text[256]; /* the last that was typed */
+	char text[256]; /* the text typed last */
 	struct thrum_event events[EVENTS];
 	uint32_t event_count;
 };
@@ -41,7 +41,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* ---- What the bytes say -------------------------------------------------------------------- */
+/* ---- Values from the input ----------------------------------------------------------------- */
 
 static uint32_t byte(struct play *p)
 {
@@ -57,8 +57,8 @@ static uint64_t bytes(struct play *p, int count)
 	return value;
 }
 
-/* A time: mostly where something is. */
-static int64_t moment(struct play *p)
+/* Returns a time, mostly one at which the trace has events. */
+static int64_t any_time(struct play *p)
 {
 	uint32_t form = byte(p);
 	int64_t end = p->models[0] ? p->models[0]->end : 0;
@@ -68,7 +68,7 @@ static int64_t moment(struct play *p)
 	return (int64_t)bytes(p, form < 230 ? 4 : 8);
 }
 
-/* A place or way: mostly on the stage. */
+/* Returns a place or a distance, mostly one on the stage. */
 static float pixels(struct play *p, int most)
 {
 	uint32_t form = byte(p), bits;
@@ -98,8 +98,10 @@ static const char *const words[] = {
 
 #define WORDS (sizeof words / sizeof *words)
 
-/* One of the words, perhaps with a byte changed; or what follows, to the first 0. */
-static const char *typed(struct play *p)
+/*
+ * Returns one of the words, perhaps with a byte changed; or the bytes that follow, to the first 0.
+ */
+static const char *any_text(struct play *p)
 {
 	uint32_t form = byte(p);
 	size_t n = 0;
@@ -121,7 +123,7 @@ static uint32_t any_part(struct play *p)
 	return byte(p) % (p->stage->count + 1);
 }
 
-/* Also one that there isn't. */
+/* Returns a task, perhaps one that doesn't exist. */
 static uint32_t any_task(struct play *p, uint32_t part)
 {
 	uint32_t count = part < p->stage->count ? p->models[part]->tasks.count : 0;
@@ -129,7 +131,7 @@ static uint32_t any_task(struct play *p, uint32_t part)
 	return byte(p) % (count + 2) - 1;
 }
 
-/* ---- What is promised ---------------------------------------------------------------------- */
+/* ---- Checks -------------------------------------------------------------------------------- */
 
 static bool is_clean(const char *text, size_t size)
 {
@@ -143,7 +145,9 @@ static bool is_clean(const char *text, size_t size)
 	return true;
 }
 
-/* Returns as snprintf, within `size`, also when there is no room at all. */
+/*
+ * Checks that a function returns and truncates as snprintf does, also when there is no room at all.
+ */
 #define CHECK_WORDS(call, ...) \
 	do { \
 		char all_[WORDS_ROOM], some_[8]; \
@@ -195,7 +199,7 @@ static void check_stage(struct thrum__stage *stage)
 	check_words(stage);
 }
 
-/* An address that is read gives what was, and so the same address. */
+/* Checks that reading an address restores the state, which then has the same address. */
 static void check_address(struct thrum__stage *stage)
 {
 	static char before[STATE_ROOM], after[STATE_ROOM];
@@ -247,7 +251,7 @@ static void check_document(const struct thrum__document *document, const struct 
 	}
 }
 
-/* ---- What one does: a trace ---------------------------------------------------------------- */
+/* ---- Actions: a trace ---------------------------------------------------------------------- */
 
 static void add_event(struct play *p, uint32_t part, const struct thrum_event *event)
 {
@@ -259,14 +263,14 @@ static void add_event(struct play *p, uint32_t part, const struct thrum_event *e
 	added->clock = (uint64_t)added->time;
 }
 
-/* Together: each append checks the whole model. */
-static void append(struct play *p, uint32_t part)
+/* Appends all events at once, because each append checks the whole model. */
+static void append_events(struct play *p, uint32_t part)
 {
 	require(thrum__model_append(p->models[part], p->events, p->event_count) == 0);
 	p->event_count = 0;
 }
 
-static void pass(struct play *p, uint32_t part, unsigned step)
+static void pass_time(struct play *p, uint32_t part, unsigned step)
 {
 	static const int64_t steps[] = {0, 1, 10, 1000, 50000, 3000000, 1000000000,
 		1000000000000000000};
@@ -294,11 +298,11 @@ static void any_event(struct play *p, uint32_t part)
 
 	if (!(how & 128))
 		event.flags |= THRUM_EVENT_HAS_TASK;
-	pass(p, part, how & 7);
+	pass_time(p, part, how & 7);
 	add_event(p, part, &event);
 }
 
-/* Tasks that run for a while, with pauses: what folds. */
+/* Lets tasks run for a while, with pauses, which can be folded. */
 static void any_rounds(struct play *p, uint32_t part)
 {
 	uint32_t how = byte(p), pause = byte(p);
@@ -311,9 +315,9 @@ static void any_rounds(struct play *p, uint32_t part)
 		struct thrum_event idle = {.type = THRUM_EVENT_SWITCH, .text = ""};
 
 		add_event(p, part, &run);
-		pass(p, part, pause & 7);
+		pass_time(p, part, pause & 7);
 		add_event(p, part, &idle);
-		pass(p, part, i % 5 == 4 ? pause >> 3 & 7 : 3);
+		pass_time(p, part, i % 5 == 4 ? pause >> 3 & 7 : 3);
 	}
 }
 
@@ -327,8 +331,8 @@ static void do_grow(struct play *p)
 		any_rounds(p, part);
 	for (uint32_t i = how & 15; i > 0; i--)
 		any_event(p, part);
-	append(p, part);
-	require(thrum__stage_update(p->stage, part, how & 16, how & 32 ? moment(p) : 0) == 0);
+	append_events(p, part);
+	require(thrum__stage_update(p->stage, part, how & 16, how & 32 ? any_time(p) : 0) == 0);
 	if (how & 64)
 		require(thrum__scene_update_findings(p->stage->parts[part].scene) == 0);
 }
@@ -339,7 +343,7 @@ static void do_forget(struct play *p)
 
 	if (part == p->stage->count)
 		return;
-	thrum__model_forget(p->models[part], moment(p));
+	thrum__model_forget(p->models[part], any_time(p));
 	require(thrum__stage_update(p->stage, part, false, 0) == 0);
 }
 
@@ -353,7 +357,7 @@ static void do_add(struct play *p)
 	require(thrum__model_create(NULL, &p->models[part]) == 0);
 	p->times[part] = 0;
 	any_rounds(p, part);
-	append(p, part);
+	append_events(p, part);
 	require(thrum__scene_create(p->models[part], NULL, NULL, NULL, &scene) == 0);
 	require(thrum__stage_add(p->stage, scene, words[byte(p) % WORDS]) == 0);
 }
@@ -371,7 +375,7 @@ static void do_remove(struct play *p)
 	}
 }
 
-/* ---- What one does: pointers and keys ------------------------------------------------------ */
+/* ---- Actions: pointers and keys ------------------------------------------------------------ */
 
 static void do_point(struct play *p)
 {
@@ -435,7 +439,7 @@ static void do_frame(struct play *p)
 		check_list(&p->stage->lists[i]);
 }
 
-/* ---- What one does: links and words -------------------------------------------------------- */
+/* ---- Actions: links and words -------------------------------------------------------------- */
 
 static void do_link(struct play *p)
 {
@@ -445,29 +449,29 @@ static void do_link(struct play *p)
 
 	switch (how % 10) {
 	case 0: status = thrum__stage_go_task(stage, part, any_task(p, part)); break;
-	case 1: status = thrum__stage_go_time(stage, part, moment(p)); break;
+	case 1: status = thrum__stage_go_time(stage, part, any_time(p)); break;
 	case 2: status = thrum__stage_go_finding(stage, part, byte(p) % 3); break;
 	case 3: status = thrum__stage_hover_task(stage, part, any_task(p, part)); break;
 	case 4: status = thrum__stage_set_track(stage, (double)pixels(p, 50)); break;
-	case 5: status = thrum__stage_set_time(stage, (double)moment(p)); break;
+	case 5: status = thrum__stage_set_time(stage, (double)any_time(p)); break;
 	case 6: status = thrum__stage_counter(stage, part, byte(p) % 5, how & 16); break;
 	case 7: status = thrum__stage_link(stage, how & 16); break;
 	case 8: status = thrum__stage_theme(stage, (int)byte(p) % 5 - 1); break;
-	default: thrum__stage_align(stage, part, moment(p)); stage->is_animated = how & 16;
+	default: thrum__stage_align(stage, part, any_time(p)); stage->is_animated = how & 16;
 	}
 	require(status >= 0);
 }
 
 static void do_search(struct play *p)
 {
-	require(thrum__stage_search(p->stage, typed(p)) >= 0);
+	require(thrum__stage_search(p->stage, any_text(p)) >= 0);
 }
 
 static void do_type(struct play *p)
 {
 	static char before[STATE_ROOM], after[STATE_ROOM];
 	bool is_state = byte(p) & 1;
-	const char *text = typed(p);
+	const char *text = any_text(p);
 	struct thrum_error_info error = {0};
 	int status;
 
@@ -482,7 +486,7 @@ static void do_type(struct play *p)
 	require(strcmp(before, after) == 0);
 }
 
-/* ---- What one does: the panel -------------------------------------------------------------- */
+/* ---- Actions: the panel -------------------------------------------------------------------- */
 
 static void any_document(struct play *p, uint32_t part, const struct thrum__stats *stats)
 {
@@ -548,7 +552,7 @@ static void any_table(struct play *p, const struct thrum__stats *stats)
 	require(thrum__table_init(&table, (int)byte(p) % THRUM__TABLE_COUNT, stats) == 0);
 	all = table.count;
 	require(thrum__table_sort(&table, byte(p) % table.form->count, how & 32) == 0);
-	require(thrum__table_narrow(&table, how & 128 ? &chart : NULL, typed(p)) == 0);
+	require(thrum__table_narrow(&table, how & 128 ? &chart : NULL, any_text(p)) == 0);
 	check_rows(&table);
 	require(thrum__table_narrow(&table, NULL, "") == 0 && table.count == all);
 	thrum__table_finish(&table);

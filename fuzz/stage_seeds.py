@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Makes fuzz/seeds/stage/: what somebody does to a stage, in the bytes that fuzz/stage.c reads."""
+"""Makes fuzz/seeds/stage/: actions on a stage, in the bytes that fuzz/stage.c reads."""
 
 import os
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as a recording of thrum: reading ends, in the order of time, with texts that end. Then
- * some of the bytes change, as if somebody were recording, and what is new is read.
+ * Fuzzes the reader of thrum's recordings. Reads any bytes as a recording. Then changes some of the
+ * bytes, as a recorder would, refreshes, and reads on. Fails unless reading ends, times never run
+ * back between two refreshes, and texts end in NUL.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "read/read.h"
 
-#define EDITS 4 /* the input's last bytes: where something changes, and how */
+#define EDITS 4 /* changes, which the input's last bytes tell: the place and the new byte */
 
 struct edit {
 	uint32_t at;
@@ -31,7 +32,7 @@ static void check(const struct thrum_trace *trace, const struct thrum_event *eve
 	thrum_trace_site(trace, event->site);
 }
 
-/* Reads what there is; returns how many events. `in_order`: they are, by time. */
+/* Reads to the end, and returns how many events there are. `in_order`: times must not run back. */
 static uint64_t drain(struct thrum_trace *trace, bool in_order)
 {
 	const struct thrum_event *events;

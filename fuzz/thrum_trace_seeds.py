@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """Makes fuzz/seeds/thrum_trace/: small recordings with tiny tables and packets, so that a mutation
-hits something."""
+hits a byte that matters."""
 
 import os
 import struct
@@ -139,7 +139,7 @@ def main(folder):
         "truncated": recording(lane)[:-150],
         "damaged": recording([lane[0][:200] + b"\x1d" + lane[0][201:], lane[1]]),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
-        # While it is recorded: a packet grows, another one is replaced.
+        # Seeds whose changes act as a recorder: a packet grows, another one is replaced.
         "grows": recording([growing], RECORDING,
                            [(first + 40, u32((112 + 17) * 8, PACKET * 8))]),
         "replaced": recording(lane[:2], RECORDING,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Any bytes as a trace, and on through model, layout and view to display lists. Reading, growing
- * and painting end, what they made is consistent, and a frame has no more items than it may.
+ * Fuzzes the way from a trace to pictures. Reads any bytes as a trace, and takes it through model,
+ * layout and scene to display lists. Fails unless reading, growing and painting end, their results
+ * are consistent, and a frame has no more items than it may.
  *
- * The input's last bytes say what is looked at: windows, projections, sizes.
+ * The input's last bytes select the pictures: windows, projections, sizes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void require(bool condition)
 		abort();
 }
 
-/* A list's items lie where a canvas can take them; its texts are within it. */
+/* Checks that a list's items lie where a canvas can take them, and that its texts lie within it. */
 static void check_list(const struct thrum__draw_list *list)
 {
 	size_t rects, others;
@@ -60,7 +61,7 @@ static void set_state(struct thrum__scene *scene, const struct look *look)
 	uint32_t tasks = scene->model->tasks.count;
 
 	thrum__scene_state_default(scene, state);
-	/* Mostly windows in which something is. */
+	/* Most windows have events. */
 	if (look->flags & 1 && end > 0) {
 		state->from = (int64_t)((uint64_t)look->from % (uint64_t)end);
 		state->to = state->from + 1 + (int64_t)((uint64_t)look->to % (uint64_t)end);
@@ -98,7 +99,7 @@ static void paint(struct thrum__scene *scene, const struct look *look,
 	require(thrum__scene_command(scene, look->command % THRUM__COMMAND_COUNT) >= 0);
 	require(thrum__scene_frame(scene, width, height, &thrum__draw_metrics_plain, list) == 0);
 	check_list(list);
-	/* A state that was printed can be read. */
+	/* A state that was printed can be read back. */
 	if (thrum__scene_state_print(scene, text, sizeof text) < sizeof text)
 		require(thrum__scene_state_parse(scene, text, NULL) == 0);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-// page-pictures.mjs BUILD FOLDER: takes pictures of the page as people see it, to be looked at.
-// They are of recordings of the examples, which it makes. Beside each it writes what the desktop
-// viewer needs to show the same (tools/window-pictures.py): the address, the recording, and where
-// on the page the picture lies.
+// page-pictures.mjs BUILD FOLDER: makes screenshots of the page for review. They show recordings of
+// the examples, which it makes. For each it also writes the data with which the desktop viewer shows
+// the same (tools/window-pictures.py): the address, the recording, and the picture's place on the
+// page.
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -39,6 +39,8 @@ const views = {
   phone: [hanging, showMe, { ...phone, deviceScaleFactor: 2 }],
 };
 
+const themes = ["light", "dark", "contrast"]; // in the order of enum thrum__draw_theme
+
 const folder = resolve(process.argv[3]);
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
@@ -51,8 +53,11 @@ for (const [name, [trace, go, options]] of Object.entries(views)) {
   await view.goto(pathToFileURL(page(trace())).href);
   await shown(view);
   await go?.(view);
-  const state = decodeURIComponent(await address(view));
-  await new Promise((wake) => setTimeout(wake, 500)); // what blinks has blinked
+  // The page's address leaves its theme out.
+  const theme = themes.indexOf(await view.evaluate(() => document.documentElement.dataset.theme));
+  const seen = decodeURIComponent(await address(view));
+  const state = [seen, `theme=${theme}`].filter(Boolean).join("&");
+  await new Promise((wake) => setTimeout(wake, 500)); // until blinking has ended
   await view.screenshot({ path: join(folder, `${name}.png`) });
   const recording = join(folder, basename(trace()));
   copyFileSync(trace(), recording);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""window-pictures.py BUILD FOLDER: takes pictures of the desktop viewer that show what those show
-that tools/page-pictures.mjs has put into FOLDER, as window-NAME.png, and with both side by side
-as both-NAME.png; to be looked at. Prints how much of the picture proper differs (by a quarter or
-more of the range of colours; text is drawn by other means)."""
+"""window-pictures.py BUILD FOLDER: makes screenshots of the desktop viewer for review, with the
+views of tools/page-pictures.mjs in FOLDER: window-NAME.png, and both-NAME.png with the page's beside
+it. Prints how many pixels of the picture itself differ by a quarter of the colour range or more;
+page and window draw text by different means."""
 
 import json
 import os
@@ -22,7 +22,7 @@ VIEWS = ["page", "zoomed", "server", "tasks", "statistics", "dark"]
 
 
 def fit(viewer, width, height):
-    """Gives the window the size at which its picture has this one."""
+    """Resizes the window until its picture has this size."""
     for _ in range(5):
         viewer.settle()
         _, (_, _, now_width, now_height) = viewer.wait_seen("picture")
@@ -43,7 +43,7 @@ def take(desktop, folder, name):
     viewer.wait_shown()
     fit(viewer, area[0], area[1])
     desktop.xdotool("mousemove", 0, 0)
-    time.sleep(0.6)  # what blinks has blinked
+    time.sleep(0.6)  # until blinking has ended
     viewer.settle()
     number, _, _, width, height = viewer.shape()
     screen = os.path.join(folder, f"window-{name}.png")

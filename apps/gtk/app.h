@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * apps/gtk/: windows, input and painting. What is seen, selected, found and said comes from the
- * stage (view/stage.h); this forwards events to it and shows what it gives.
+ * apps/gtk/, the desktop viewer thrum-gtk: windows, input and painting. The stage (stage/stage.h)
+ * decides what is visible, selected and found, and the rooms under src/ write nearly all sentences
+ * about a trace. This folder forwards events to the stage and shows its answers; it never analyses.
  */
 #ifndef APP_H
 #define APP_H
@@ -13,97 +14,106 @@
 #include "scene/coarse.h"
 #include "stage/stage.h"
 
-/* ---- A trace (trace.c): opened and read in a thread, followed while it is written
- * ---------------- */
+/* ---- A trace (trace.c): read in a thread, followed while a program writes to it ------------ */
 
 #define THRUM_TYPE_TRACE (app_trace_get_type())
 G_DECLARE_FINAL_TYPE(AppTrace, app_trace, APP, TRACE, GObject)
 
 enum app_trace_state {
 	APP_TRACE_OPENING,
-	APP_TRACE_SHOWN,  /* all there is was read; nobody writes to it */
+	APP_TRACE_SHOWN,  /* read completely; no program writes to it */
 	APP_TRACE_LIVE,   /* followed */
-	APP_TRACE_PAUSED, /* written to, but not followed for now */
-	APP_TRACE_ENDED,  /* was followed; its program has ended */
+	APP_TRACE_PAUSED, /* a program writes to it, but following is paused */
+	APP_TRACE_ENDED,  /* was followed until its program ended */
 	APP_TRACE_FAILED,
 };
 
-/* Signals: "progress" (double: 0 … 1 is read, 1 … 2 laid out), "shown" (model and view are there;
- * the view is taken by the stage with app_trace_take_view), "grown" (the model grew: update the
- * view), "changed" (state or message), all in the main thread. */
-AppTrace *app_trace_new(const char *file); /* begins to read at once */
-AppTrace *app_trace_new_of_process(int pid);
+/*
+ * Signals, all in the main thread: "progress" (double: 0 … 1 while reading, 1 … 2 while laying
+ * out), "shown" (model and scene exist; app_trace_take_scene gives the scene to the stage), "grown"
+ * (the model grew or forgot: update the scene), "changed" (the state or the message).
+ */
+AppTrace *app_trace_new(const char *file);   /* starts reading at once */
+AppTrace *app_trace_new_of_process(int pid); /* the recording that this process writes */
 void app_trace_cancel(AppTrace *);
 const char *app_trace_file(AppTrace *);
-const char *app_trace_name(AppTrace *); /* for people */
+const char *app_trace_name(AppTrace *); /* for display: valid UTF-8 */
 enum app_trace_state app_trace_state(AppTrace *);
-/* What failed, what is lost or damaged, "ended by SIGKILL": one line each, or "". */
+/* The failure, what is lost or damaged, how the program ended: one line each, or "". */
 const char *app_trace_message(AppTrace *);
-/* How far reading is: "12 MB of 1.2 GB". To be freed with g_free. */
+/* The progress of opening: "reading 12 MB of 1.2 GB". Free it with g_free. */
 char *app_trace_progress_words(AppTrace *);
-/* What was read so far, until there is a view. */
+/* Copies a coarse picture of the events that were read so far, to show until there is a scene. */
 void app_trace_coarse(AppTrace *, struct thrum__scene_coarse *to);
-struct thrum__model *app_trace_model(AppTrace *);     /* NULL until it is shown */
-struct thrum__scene *app_trace_take_view(AppTrace *); /* once */
-const struct thrum_trace_info *app_trace_info(AppTrace *);
-const struct thrum__stats *app_trace_stats(AppTrace *); /* made anew when the model grew; or NULL */
-/* Whether newer ones wait for a pause, since they would hold up following. *end: up to when there
- * are some, or INT64_MIN. */
+struct thrum__model *app_trace_model(AppTrace *); /* NULL until it is shown */
+/* Gives the scene to the caller, once; then NULL. */
+struct thrum__scene *app_trace_take_scene(AppTrace *);
+const struct thrum_trace_info *app_trace_info(AppTrace *); /* NULL until it is shown */
+/* The newest finished statistics, or NULL. Starts a new count in a thread if the model has changed;
+ * "changed" tells its end. The result is valid until the next call. */
+const struct thrum__stats *app_trace_stats(AppTrace *);
+/* Whether a new count waits for a pause, since it would hold up following for too long. Sets *end
+ * to the time up to which the present statistics count, or to INT64_MIN if there are none. */
 bool app_trace_stats_wait(AppTrace *, int64_t *end);
 void app_trace_pause(AppTrace *, bool is_paused);
-void app_trace_keep(AppTrace *, int64_t ns); /* forget what is older; 0: keep all */
-/* Copies what is recorded now, in a thread; then calls `done`, which calls the second. */
+void app_trace_keep(AppTrace *, int64_t ns); /* forgets older events as it grows; 0: keeps all */
+/* Copies the recording as it is now to a file, in a thread. Then calls `done`, which gets the
+ * result from app_trace_snapshot_finish. */
 void app_trace_snapshot(AppTrace *, const char *file, GAsyncReadyCallback done, void *data);
 bool app_trace_snapshot_finish(GAsyncResult *, GError **);
 
-/* Lets people choose among the processes that record now (attach.c); `chosen` isn't called when
- * they don't. */
+/* Shows a dialog with the processes that are recording (attach.c). Calls `chosen` with the selected
+ * one; doesn't call it if the dialog is cancelled. */
 void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), void *data);
 
-/* What a control without words of its own is called by those who can't see it. */
+/* Gives a widget without visible text an accessible name, for screen readers. */
 static inline void app_call(GtkWidget *widget, const char *name)
 {
 	gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
 		-1);
 }
 
-/* ---- The picture (picture.c): a widget that shows a stage ---------------------------------------
- */
+/* ---- The picture (picture.c): a widget that shows a stage ---------------------------------- */
 
 #define APP_TYPE_PICTURE (app_picture_get_type())
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
 
-/* Signal "changed" (unsigned bits of enum thrum__stage_changed), "command" (int: the front end's own),
- * "menu" (double x, y). */
+/* Signals: "changed" (unsigned: bits of enum thrum__stage_changed), "command" (int: a command that
+ * the stage leaves to the front end), "menu" (double x, y: where the context menu is wanted). */
 GtkWidget *app_picture_new(struct thrum__stage *);
-/* What a stage call returned: asks for a frame, and emits "changed". */
+/* Takes the result of a stage call: asks for a frame if it has changed something. The next frame
+ * emits "changed". */
 void app_picture_did(AppPicture *, int changed);
 void app_picture_command(AppPicture *, int command);
-bool app_picture_export(AppPicture *, const char *file, GError **); /* by ending: svg png pdf */
+/* Writes the picture to a file whose name ends in .svg, .png or .pdf. */
+bool app_picture_export(AppPicture *, const char *file, GError **);
 
-/* ---- The side pane (pane.c): details, tasks, statistics, findings -------------------------------
- */
+/* ---- The side panel (pane.c): details, tasks, statistics, findings ------------------------- */
 
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
 
-/* Signal "go-task" (unsigned part, unsigned task), "go-time" (part, gint64), "go-finding"
- * (part, unsigned finding), "hover-task" (part, task), "page" (const char * word: it shows
- * another). */
+/* Signals: "go-task" (unsigned part, unsigned task), "go-time" (part, gint64 ns), "go-finding"
+ * (part, unsigned finding), "hover-task" (part, task), "page" (const char *: the word of the page
+ * that is now visible). */
 GtkWidget *app_pane_new(void);
-/* The traces of a window, in the stage's order. The pane keeps references. */
+/* Sets the traces of the window, in the stage's order. The panel keeps references. */
 void app_pane_set_traces(AppPane *, AppTrace **traces, struct thrum__stage *, unsigned count);
-void app_pane_show(AppPane *, unsigned part, uint32_t task); /* the selection; NONE: none */
+/* Shows the details of a part's task, or of its trace for THRUM__NONE. */
+void app_pane_show(AppPane *, unsigned part, uint32_t task);
 void app_pane_trace_grew(AppPane *, unsigned part);
 void app_pane_show_page(AppPane *, const char *word); /* "details", "tasks", "statistics" */
 
-/* ---- The window (window.c) ------------------------------------------------------------------- */
+/* ---- The window (window.c) ----------------------------------------------------------------- */
 
 #define APP_TYPE_WINDOW (app_window_get_type())
 G_DECLARE_FINAL_TYPE(AppWindow, app_window, APP, WINDOW, GtkApplicationWindow)
 
 GtkWidget *app_window_new(GtkApplication *);
-void app_window_open(AppWindow *, AppTrace *, bool add); /* takes the reference; add: stacked */
+/* Opens a trace and takes its reference. `add`: below the others, else in their place. */
+void app_window_open(AppWindow *, AppTrace *, bool add);
+/* Shows the view that a line of text describes (thrum__stage_state_parse). While traces are being
+ * opened it waits for them. */
 void app_window_set_state(AppWindow *, const char *state);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A dialog with the processes that record now. */
+/* The dialog with the processes that are recording. */
 #include "app.h"
 
 #include <limits.h>
@@ -42,7 +42,7 @@ static void add_process(GtkWidget *list, int pid, const char *file)
 	g_free(words);
 }
 
-static void look(struct attach *attach)
+static void list_processes(struct attach *attach)
 {
 	GDir *processes = g_dir_open("/proc", 0, NULL);
 	const char *name;
@@ -62,9 +62,9 @@ static void look(struct attach *attach)
 		g_dir_close(processes);
 }
 
-static void look_again(GtkButton *button, gpointer data)
+static void on_refresh(GtkButton *button, gpointer data)
 {
-	look(data);
+	list_processes(data);
 }
 
 static void row_activated(GtkListBox *list, GtkListBoxRow *row, gpointer data)
@@ -92,12 +92,12 @@ static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
 static GtkWidget *make_list(struct attach *attach)
 {
 	GtkWidget *scroller = gtk_scrolled_window_new();
-	GtkWidget *empty = gtk_label_new("No program records now.\n"
+	GtkWidget *empty = gtk_label_new("No program is recording now.\n"
 					 "Start one with: thrum record PROGRAM");
 
 	attach->list = gtk_list_box_new();
 	gtk_widget_set_name(attach->list, "attach-list");
-	app_call(attach->list, "Programs that record");
+	app_call(attach->list, "Programs that are recording");
 	gtk_list_box_set_placeholder(GTK_LIST_BOX(attach->list), empty);
 	gtk_list_box_set_activate_on_single_click(GTK_LIST_BOX(attach->list), TRUE);
 	g_signal_connect(attach->list, "row-activated", G_CALLBACK(row_activated), attach);
@@ -109,14 +109,14 @@ static GtkWidget *make_list(struct attach *attach)
 static GtkWidget *make_buttons(struct attach *attach)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
-	GtkWidget *again = gtk_button_new_with_label("Look again");
+	GtkWidget *refresh = gtk_button_new_with_label("Refresh");
 	GtkWidget *close = gtk_button_new_with_label("Cancel");
 
 	gtk_widget_add_css_class(box, "head");
 	gtk_widget_set_halign(box, GTK_ALIGN_END);
-	g_signal_connect(again, "clicked", G_CALLBACK(look_again), attach);
+	g_signal_connect(refresh, "clicked", G_CALLBACK(on_refresh), attach);
 	g_signal_connect(close, "clicked", G_CALLBACK(cancel), attach);
-	gtk_box_append(GTK_BOX(box), again);
+	gtk_box_append(GTK_BOX(box), refresh);
 	gtk_box_append(GTK_BOX(box), close);
 	return box;
 }
@@ -130,7 +130,7 @@ void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), v
 	attach->window = GTK_WINDOW(gtk_window_new());
 	attach->chosen = chosen;
 	attach->data = data;
-	gtk_window_set_title(attach->window, "Programs that record");
+	gtk_window_set_title(attach->window, "Programs That Are Recording");
 	gtk_window_set_transient_for(attach->window, parent);
 	gtk_window_set_modal(attach->window, TRUE);
 	gtk_window_set_destroy_with_parent(attach->window, TRUE);
@@ -143,6 +143,6 @@ void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), v
 	gtk_widget_add_controller(GTK_WIDGET(attach->window), keys);
 	g_signal_connect(keys, "key-pressed", G_CALLBACK(key_pressed), attach);
 	g_object_set_data_full(G_OBJECT(attach->window), "attach", attach, g_free);
-	look(attach);
+	list_processes(attach);
 	gtk_window_present(attach->window);
 }

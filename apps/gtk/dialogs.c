@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* What asks or tells in a window of its own. */
+/* The dialogs: going to a time, keys, about, opening and saving files. */
 #include <string.h>
 
 #include "window.h"
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Making a dialog ----------------------------------------------------------------------- */
 
 static gboolean on_escape(GtkWidget *dialog, GVariant *arguments, void *data)
 {
@@ -65,7 +65,7 @@ static void on_go(GtkWidget *any, struct go_to *go)
 	gtk_window_close(go->dialog);
 }
 
-/* Of "5.1 ms + 20 µs" what is to be changed. */
+/* Selects the part of "5.1 ms + 20 µs" that is to be changed: the time or the duration. */
 static void choose_text(GtkEditable *entry, bool duration)
 {
 	const char *text = gtk_editable_get_text(entry), *plus = strstr(text, " + ");
@@ -89,7 +89,8 @@ void dialog_go_to(AppWindow *window, bool duration)
 	thrum__stage_window_words(window->stage, words, sizeof words);
 	go->window = window;
 	go->entry = gtk_entry_new();
-	go->reason = window_label("A time, a time + a duration, or two times: 5.1 ms .. 6 ms",
+	go->reason = window_label("A time, a range, or a time and a duration:\n"
+				  "5.1 ms   5.1 ms..6 ms   5.1 ms + 20 µs",
 		"muted");
 	gtk_editable_set_text(GTK_EDITABLE(go->entry), words);
 	gtk_editable_set_width_chars(GTK_EDITABLE(go->entry), 36);
@@ -105,7 +106,8 @@ void dialog_go_to(AppWindow *window, bool duration)
 	gtk_box_append(GTK_BOX(box), go->reason);
 	gtk_box_append(GTK_BOX(box), button);
 	set_margins(box, 16);
-	go->dialog = make_dialog(window, duration ? "Duration" : "Go to Time", "go-to", box);
+	go->dialog = make_dialog(window, duration ? "Visible Duration" : "Go to a Time", "go-to",
+		box);
 	g_object_set_data_full(G_OBJECT(go->dialog), "go", go, g_free);
 	g_signal_connect(go->entry, "activate", G_CALLBACK(on_go), go);
 	g_signal_connect(button, "clicked", G_CALLBACK(on_go), go);
@@ -126,7 +128,7 @@ static void add_key(GtkWidget *box, const char *text)
 
 static void add_row(GtkGrid *grid, int row, GtkWidget *keys, const char *help)
 {
-	/* Two columns of them. */
+	/* In two columns. */
 	int rows = (THRUM__COMMAND_COUNT + 14) / 2, column = row / rows * 2;
 
 	gtk_widget_set_halign(keys, GTK_ALIGN_END);
@@ -175,7 +177,7 @@ void dialog_keys(AppWindow *window)
 	for (int command = 0; command < THRUM__COMMAND_COUNT; command++)
 		add_command(GTK_GRID(grid), row++, thrum__scene_command_keys(command),
 			thrum__scene_command_help(command));
-	add_command(GTK_GRID(grid), row++, "G", "say how long a stretch is seen");
+	add_command(GTK_GRID(grid), row++, "G", "set the visible duration");
 	for (const struct window_key *entry = window_keys; entry->action; entry++)
 		add_accelerator(GTK_GRID(grid), row++, entry);
 	gtk_window_present(make_dialog(window, "Keyboard Shortcuts", "keys", grid));
@@ -184,11 +186,11 @@ void dialog_keys(AppWindow *window)
 void dialog_about(AppWindow *window)
 {
 	GtkIconTheme *icons = gtk_icon_theme_get_for_display(gdk_display_get_default());
-	const char *icon = gtk_window_get_default_icon_name(); /* where it is installed */
+	const char *icon = gtk_window_get_default_icon_name(); /* may not be installed */
 
 	gtk_show_about_dialog(GTK_WINDOW(window), "program-name", "thrum", "version", THRUM_VERSION,
-		"comments", "Shows what the tasks of an asynchronous program do", "license-type",
-		GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name",
+		"comments", "Shows what the tasks of an asynchronous program did and why it hangs",
+		"license-type", GTK_LICENSE_CUSTOM, "license", "ISC", "logo-icon-name",
 		gtk_icon_theme_has_icon(icons, icon) ? icon : NULL, NULL);
 }
 
@@ -218,7 +220,7 @@ static void on_opened(GtkNativeDialog *chooser, int answer, AppWindow *window)
 
 void dialog_open(AppWindow *window, bool add)
 {
-	GtkFileChooserNative *chooser = make_chooser(window, add ? "Open Stacked" : "Open",
+	GtkFileChooserNative *chooser = make_chooser(window, add ? "Open Below" : "Open",
 		GTK_FILE_CHOOSER_ACTION_OPEN, "_Open");
 	GtkFileFilter *traces = gtk_file_filter_new(), *all = gtk_file_filter_new();
 
@@ -238,7 +240,7 @@ void dialog_open(AppWindow *window, bool add)
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
 }
 
-static void save(AppWindow *window, const char *title, const char *name, GCallback respond)
+static void choose_target(AppWindow *window, const char *title, const char *name, GCallback respond)
 {
 	GtkFileChooserNative *chooser = make_chooser(window, title, GTK_FILE_CHOOSER_ACTION_SAVE,
 		"_Save");
@@ -248,7 +250,7 @@ static void save(AppWindow *window, const char *title, const char *name, GCallba
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
 }
 
-/* The chosen file's path, or NULL; lets go of the dialog. */
+/* Returns the path of the chosen file, or NULL, and drops the dialog. Free the path with g_free. */
 static char *chosen_path(GtkNativeDialog *chooser, int answer)
 {
 	char *path = NULL;
@@ -277,7 +279,7 @@ static void on_saved(GObject *trace, GAsyncResult *result, void *data)
 	g_autoptr(GError) error = NULL;
 
 	g_application_release(g_application_get_default());
-	/* The window may be closed by now. */
+	/* The window may have been closed meanwhile. */
 	if (!app_trace_snapshot_finish(result, &error) && window->stage)
 		window_fail(window, "The snapshot can't be saved: %s", error->message);
 }
@@ -306,7 +308,7 @@ void dialog_export(AppWindow *window)
 	g_autofree char *name = stem(window);
 	g_autofree char *file = g_strconcat(name, ".svg", NULL);
 
-	save(window, "Export as .svg, .png or .pdf", file, G_CALLBACK(on_export));
+	choose_target(window, "Export as .svg, .png or .pdf", file, G_CALLBACK(on_export));
 }
 
 void dialog_snapshot(AppWindow *window)
@@ -314,5 +316,5 @@ void dialog_snapshot(AppWindow *window)
 	g_autofree char *name = stem(window);
 	g_autofree char *file = g_strconcat(name, "-snapshot.thrum", NULL);
 
-	save(window, "Save a Snapshot", file, G_CALLBACK(on_snapshot));
+	choose_target(window, "Save a Snapshot", file, G_CALLBACK(on_snapshot));
 }

@@ -7,13 +7,13 @@
 #include <time.h>
 
 static struct frames {
-	FILE *file; /* NULL: nobody wants to know */
+	FILE *file; /* NULL: nothing is measured */
 	int64_t begin, begin_cpu;
 	int64_t until;
 	uint64_t events, lost;
 } frames;
 
-/* Of this thread, in µs. */
+/* Returns the processor time of this thread, in µs. */
 static int64_t cpu_time(void)
 {
 	struct timespec now;

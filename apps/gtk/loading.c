@@ -9,7 +9,7 @@
 struct loading {
 	struct {
 		struct thrum__scene_coarse coarse;
-		double part; /* of it was read, 0 … 1 */
+		double part; /* that was read, 0 … 1 */
 		char *name;
 	} traces[THRUM__STAGE_MAX];
 	unsigned count;
@@ -17,7 +17,7 @@ struct loading {
 	struct thrum__draw_list lists[2 * THRUM__STAGE_MAX];
 };
 
-/* Returns how many lists there are; without memory there is less to see. */
+/* Makes the display lists and returns their number. Out of memory, there are fewer. */
 static size_t make_lists(struct loading *loading, float width, float height)
 {
 	float head = loading->count > 1 ? THRUM__HEAD : 0, top = 0;
@@ -40,7 +40,7 @@ static size_t make_lists(struct loading *loading, float width, float height)
 	return (size_t)(list - loading->lists);
 }
 
-static void draw(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *data)
+static void draw_loading(GtkDrawingArea *area, cairo_t *cairo, int width, int height, void *data)
 {
 	struct loading *loading = data;
 	size_t count = make_lists(loading, (float)width, (float)height);
@@ -48,7 +48,7 @@ static void draw(GtkDrawingArea *area, cairo_t *cairo, int width, int height, vo
 	thrum__draw_replay(cairo, loading->lists, count, theme_now(), &loading->texts);
 }
 
-static void destroy(void *data)
+static void free_loading(void *data)
 {
 	struct loading *loading = data;
 
@@ -65,13 +65,13 @@ GtkWidget *loading_new(void)
 	struct loading *loading = g_new0(struct loading, 1);
 	GtkWidget *area = gtk_drawing_area_new();
 
-	/* As everywhere in GTK. */
+	/* GTK aborts when out of memory, too. */
 	if (thrum__draw_text_cache_init(&loading->texts) < 0)
 		g_error("out of memory");
 	for (size_t i = 0; i < G_N_ELEMENTS(loading->lists); i++)
 		thrum__draw_list_init(&loading->lists[i]);
 	g_object_set_data(G_OBJECT(area), "loading", loading);
-	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, loading, destroy);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw_loading, loading, free_loading);
 	return area;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* In the picture's place while traces are read: what can be seen of them already, one above the
- * other as they will be. */
+/* Shows coarse pictures of traces while they are read, in the place of the picture and stacked as
+ * the traces will be. */
 #ifndef LOADING_H
 #define LOADING_H
 
 #include "app.h"
 
 GtkWidget *loading_new(void);
-/* `parts`: of each, what "progress" told last. */
+/* Shows `count` traces; parts[i] is the last value of traces[i]'s signal "progress". */
 void loading_show(GtkWidget *, AppTrace *const *, const double *parts, unsigned count);
 
 #endif

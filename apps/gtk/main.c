@@ -32,7 +32,7 @@ static void on_startup(GApplication *application, void *unused)
 	places_init();
 }
 
-/* A file, or the id of a process that records. */
+/* Opens a file, or the recording of a process whose id the argument is. */
 static AppTrace *open_trace(GApplicationCommandLine *line, const char *argument)
 {
 	g_autoptr(GFile) file = g_application_command_line_create_file_for_arg(line, argument);
@@ -73,8 +73,8 @@ int main(int argc, char **argv)
 {
 	static const GOptionEntry options[] = {
 		{"stacked", 0, 0, G_OPTION_ARG_NONE, NULL,
-			"Show all in one window, one below the other", NULL},
-		{"state", 0, 0, G_OPTION_ARG_STRING, NULL, "What to see: the text of Copy View",
+			"Show all traces in one window, one below the other", NULL},
+		{"state", 0, 0, G_OPTION_ARG_STRING, NULL, "Show this view: the text of Copy View",
 			"TEXT"},
 		{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, NULL, NULL,
 			"[TRACE|PID]..."},
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	int status;
 
 	g_set_application_name("thrum");
-	/* Each call is its own: what hangs or is ended takes no other window along. */
+	/* Each call is a process of its own: one that hangs or ends harms no other window. */
 	application = gtk_application_new("io.github.thrum.Thrum",
 		G_APPLICATION_HANDLES_COMMAND_LINE | G_APPLICATION_NON_UNIQUE);
 	g_application_add_main_option_entries(G_APPLICATION(application), options);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The side pane: a stack of three pages about one of the traces. */
+/* The side panel: a stack of three pages about one of the traces. */
 #include "pane_parts.h"
 
 #include "pane_css.h"
 
-#define REFRESH_S 1 /* of a trace that grows */
+#define REFRESH_S 1 /* how often the page of a growing trace is filled again */
 
 G_DEFINE_TYPE(AppPane, app_pane, GTK_TYPE_WIDGET)
 
@@ -50,7 +50,7 @@ static void follow_hover(void *data, uint32_t task)
 	pane_hover_task(data, task);
 }
 
-const struct thrum__scene *pane_view(AppPane *self)
+const struct thrum__scene *pane_scene(AppPane *self)
 {
 	return self->stage && self->part < self->stage->count ? self->stage->parts[self->part].scene
 							      : NULL;
@@ -70,11 +70,11 @@ static bool is_page(AppPane *self, const char *word)
 	return page && strcmp(page, word) == 0;
 }
 
-/* That numbers are old, and what to do. */
+/* Says that the numbers are out of date, and how to update them. */
 static void say_waiting(AppPane *self)
 {
 	AppTrace *trace = self->part < self->count ? self->traces[self->part] : NULL;
-	char moment[THRUM__NUMBER_ROOM] = "", *text;
+	char time[THRUM__NUMBER_ROOM] = "", *text;
 	int64_t end;
 	bool waits = trace && app_trace_stats_wait(trace, &end);
 
@@ -82,14 +82,14 @@ static void say_waiting(AppPane *self)
 	if (!waits)
 		return;
 	if (end != INT64_MIN)
-		thrum__words_duration(end, 3, moment, sizeof moment);
-	text = *moment ? g_strdup_printf("Counted up to %s; pause to count on.", moment)
-		       : g_strdup("Pause to count.");
+		thrum__words_duration(end, 3, time, sizeof time);
+	text = *time ? g_strdup_printf("Counted up to %s. Pause to count the rest.", time)
+		     : g_strdup("Pause to count.");
 	gtk_label_set_text(GTK_LABEL(self->waiting), text);
 	g_free(text);
 }
 
-/* Numbers are made anew only here: nothing may keep the old ones, which are gone. */
+/* Gets the newest statistics. The old ones are freed by that, so tables and chart drop them. */
 static void take_stats(AppPane *self)
 {
 	const struct thrum__stats *stats = self->part < self->count
@@ -106,8 +106,8 @@ static void take_stats(AppPane *self)
 	pane_tasks_tell(self);
 }
 
-/* What nobody sees is filled when it is turned to. */
-static void fill(AppPane *self)
+/* Fills the visible page. The others are filled when the user turns to them. */
+static void fill_page(AppPane *self)
 {
 	take_stats(self);
 	if (is_page(self, "details"))
@@ -125,7 +125,7 @@ static gboolean fill_now(gpointer data)
 	g_clear_handle_id(&self->refresh_timer, g_source_remove);
 	self->refresh_idle = 0;
 	if (gtk_widget_get_mapped(GTK_WIDGET(self)))
-		fill(self);
+		fill_page(self);
 	return G_SOURCE_REMOVE;
 }
 
@@ -137,14 +137,14 @@ static gboolean fill_in_time(gpointer data)
 	return fill_now(self);
 }
 
-/* What a person has just clicked on isn't to go while GTK still handles the click. */
+/* Fills it when idle: a clicked widget must not be removed while GTK still handles the click. */
 static void fill_soon(AppPane *self)
 {
 	if (!self->refresh_idle)
 		self->refresh_idle = g_idle_add_full(G_PRIORITY_HIGH_IDLE, fill_now, self, NULL);
 }
 
-static void empty(AppPane *self)
+static void empty_pages(AppPane *self)
 {
 	self->count = self->part = 0;
 	self->task = self->chosen = THRUM__NONE;
@@ -191,8 +191,8 @@ void app_pane_set_traces(AppPane *self, AppTrace **traces, struct thrum__stage *
 	unsigned old_count = self->count;
 
 	memcpy(old, self->traces, sizeof old);
-	/* Tables must let go of numbers before the traces do. */
-	empty(self);
+	/* Tables must drop the statistics before the traces free them. */
+	empty_pages(self);
 	self->stage = stage;
 	for (unsigned i = 0; i < count && i < THRUM__STAGE_MAX; i++) {
 		self->traces[i] = g_object_ref(traces[i]);
@@ -203,7 +203,7 @@ void app_pane_set_traces(AppPane *self, AppTrace **traces, struct thrum__stage *
 		g_signal_handlers_disconnect_by_func(old[i], trace_changed, self);
 		g_object_unref(old[i]);
 	}
-	/* Without traces yet, so that nobody takes its first choice for a person's. */
+	/* While self->count is 0, so that was_chosen ignores the first selection. */
 	gtk_drop_down_set_model(GTK_DROP_DOWN(self->chooser), G_LIST_MODEL(names));
 	gtk_widget_set_visible(self->chooser, count > 1);
 	g_object_unref(names);
@@ -321,7 +321,8 @@ static void add_head(AppPane *self)
 	gtk_label_set_wrap(GTK_LABEL(self->waiting), TRUE);
 	gtk_label_set_xalign(GTK_LABEL(self->waiting), 0);
 	gtk_widget_set_tooltip_text(self->waiting,
-		"Counting takes so long now that something the program says would be lost");
+		"Counting now would take so long that the program could overwrite events "
+		"before they are read");
 	gtk_widget_set_visible(self->waiting, FALSE);
 	gtk_box_append(GTK_BOX(tabs), switcher);
 	gtk_box_append(GTK_BOX(self->box), tabs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The chart of how long tasks took. A range that is dragged in it narrows the list of tasks. */
+/* The histogram of durations. Dragging a range in it narrows the list of tasks. */
 #include "base/utf8.h"
 #include "pane_parts.h"
 
@@ -8,9 +8,9 @@ bool pane_chart_has_range(AppPane *self)
 	return self->has_chart && self->chart.from <= self->chart.to;
 }
 
-/* ---- What it shows ------------------------------------------------------------------------- */
+/* ---- Content ------------------------------------------------------------------------------- */
 
-/* Of newer statistics a label may have another number. */
+/* Returns the tally of chart_label: newer statistics may number labels differently. O(labels) */
 static uint32_t find_tally(AppPane *self)
 {
 	const struct thrum__base_keys *keys = &self->stats->by[THRUM__BY_LABEL].keys;
@@ -30,7 +30,7 @@ static uint32_t find_tally(AppPane *self)
 	return THRUM__NONE;
 }
 
-static void say(AppPane *self)
+static void update_words(AppPane *self)
 {
 	bool has_range = pane_chart_has_range(self);
 	char words[128] = "", text[THRUM__CELL_ROOM + 1] = THRUM__CHART_ALL;
@@ -64,7 +64,7 @@ void pane_chart_fill(AppPane *self)
 			(int)measure) == 0;
 	self->chart.from = from;
 	self->chart.to = to;
-	say(self);
+	update_words(self);
 }
 
 void pane_chart_choose(AppPane *self, uint32_t row)
@@ -87,17 +87,17 @@ void pane_chart_choose(AppPane *self, uint32_t row)
 void pane_chart_clear(AppPane *self)
 {
 	thrum__report_chart_choose_none(&self->chart);
-	say(self);
+	update_words(self);
 }
 
 /* ---- Dragging ------------------------------------------------------------------------------ */
 
-static void choose(AppPane *self, float x)
+static void choose_range(AppPane *self, float x)
 {
 	float width = (float)gtk_widget_get_width(self->chart_area);
 
 	if (self->has_chart && thrum__report_chart_choose(&self->chart, width, self->chart_from, x))
-		say(self);
+		update_words(self);
 }
 
 static void drag_begins(GtkGestureDrag *drag, double x, double y, gpointer data)
@@ -106,14 +106,14 @@ static void drag_begins(GtkGestureDrag *drag, double x, double y, gpointer data)
 
 	gtk_widget_grab_focus(self->chart_area);
 	self->chart_from = (float)x;
-	choose(self, (float)x);
+	choose_range(self, (float)x);
 }
 
 static void drag_moves(GtkGestureDrag *drag, double dx, double dy, gpointer data)
 {
 	AppPane *self = data;
 
-	choose(self, self->chart_from + (float)dx);
+	choose_range(self, self->chart_from + (float)dx);
 }
 
 static void drag_ends(GtkGestureDrag *drag, double dx, double dy, gpointer data)
@@ -140,14 +140,14 @@ static gboolean key_pressed(GtkEventControllerKey *keys, guint key, guint code,
 						   : "Escape",
 		    (state & GDK_SHIFT_MASK) != 0))
 		return is_arrow;
-	say(self);
+	update_words(self);
 	pane_tasks_narrow(self);
 	return TRUE;
 }
 
 /* ---- The widgets --------------------------------------------------------------------------- */
 
-static void draw(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+static void draw_chart(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
 {
 	AppPane *self = data;
 	int theme = self->stage && self->stage->count > 0 ? self->stage->parts[0].scene->state.theme
@@ -168,9 +168,9 @@ static GtkWidget *make_area(AppPane *self)
 	GtkGesture *drag = gtk_gesture_drag_new();
 
 	gtk_widget_set_name(area, "chart");
-	app_call(area, "Chart of durations");
+	app_call(area, "Histogram");
 	gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(area), THRUM__CHART_HEIGHT);
-	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw, self, NULL);
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw_chart, self, NULL);
 	gtk_widget_set_tooltip_text(area, THRUM__CHART_HINT);
 	g_signal_connect(drag, "drag-begin", G_CALLBACK(drag_begins), self);
 	g_signal_connect(drag, "drag-update", G_CALLBACK(drag_moves), self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How the pane looks; colours are the theme's tokens, which theme.c defines. */
+/* The style sheet of the side panel. Its colours are the theme's tokens, which theme.c defines. */
 #ifndef PANE_CSS_H
 #define PANE_CSS_H
 

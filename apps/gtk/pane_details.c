@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Details: the selected task, or the trace; and the findings that concern it. */
+/* The page of details: the selected task, or the trace, and the findings about it. */
 #include <stdio.h>
 
 #include "pane_parts.h"
 
 #define FINDINGS_SHOWN 20
 
-/* What was forgotten since can't be told any more. */
+/* Whether the model still has all tasks of a finding: it may have forgotten some. */
 static bool is_there(const struct thrum__model *model, const struct thrum__finding *finding)
 {
 	for (unsigned i = 0; i < finding->step_count; i++) {
@@ -20,7 +20,7 @@ static bool is_there(const struct thrum__model *model, const struct thrum__findi
 	return thrum__model_has_row(&model->tasks, finding->task);
 }
 
-/* Without a task: all. */
+/* Whether a finding is about a task; THRUM__NONE: all are. */
 static bool concerns(const struct thrum__finding *finding, uint32_t task)
 {
 	bool does = task == THRUM__NONE || finding->task == task;
@@ -64,7 +64,7 @@ static GtkWidget *make_heading(const char *format, uint32_t number, const char *
 
 static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__model *model)
 {
-	const struct thrum__scene *scene = pane_view(self);
+	const struct thrum__scene *scene = pane_scene(self);
 	GtkWidget *cards = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
 	struct thrum__document document;
 	uint32_t count = 0;
@@ -82,7 +82,7 @@ static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__mode
 	thrum__document_finish(&document);
 	if (count > FINDINGS_SHOWN)
 		gtk_box_append(GTK_BOX(cards),
-			make_heading("and %u more", count - FINDINGS_SHOWN, "more"));
+			make_heading("%u more", count - FINDINGS_SHOWN, "more"));
 	if (count > 0)
 		gtk_box_append(GTK_BOX(box), make_heading("Findings %u", count, "section"));
 	gtk_box_append(GTK_BOX(box), cards);
@@ -99,7 +99,7 @@ static int make_document(AppPane *self, const struct thrum__stats *stats,
 	return thrum__document_task(stats, self->task, document);
 }
 
-/* The selection may be newer than the numbers, or older than what the model remembers. */
+/* Whether the selected task has statistics: it may be newer than they are, or forgotten. */
 static bool is_known(AppPane *self, const struct thrum__model *model)
 {
 	return self->stats &&
@@ -130,11 +130,11 @@ void pane_details_fill(AppPane *self)
 	GtkRoot *root = gtk_widget_get_root(self->details);
 	bool had_focus = old && gtk_widget_get_focus_child(self->details_box);
 
-	/* Somebody goes from link to link, of a trace that grows: what is new can wait. */
+	/* The user goes from link to link: the events that a growing trace adds can wait. */
 	if (had_focus && !self->is_new && self->part < self->count &&
 		app_trace_state(self->traces[self->part]) == APP_TRACE_LIVE)
 		return;
-	/* A link that was followed goes: the next one is then the new page's first. */
+	/* The followed link is removed. The focus goes to the first link of the new page. */
 	if (had_focus && root)
 		gtk_root_set_focus(root, NULL);
 	if (old)

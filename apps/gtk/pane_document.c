@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* Paragraphs to labels, links to links: what is said comes from the view, how it looks from the
- * style. */
+/* Makes paragraphs into labels and links into links. The texts come from the document, their look
+ * from the style sheet. */
 #include "pane_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_WIDTH 84 /* the look's: values stand below each other */
+#define KEY_WIDTH 84 /* pixels, so that values are aligned */
 
 struct making {
 	const struct thrum__document *document;
 	const struct pane_links *links;
 	GtkWidget *box;
-	GtkWidget *table; /* that rows go to, or NULL */
+	GtkWidget *table; /* gets the next row, or NULL */
 	int rows;
 };
 
@@ -65,7 +65,8 @@ static void watch_links(GtkWidget *label, const struct pane_links *links)
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
-/* Texts of a trace become markup here and nowhere else. */
+/* Appends a piece as markup; returns whether it is a link. Only here does text from a trace become
+ * markup. */
 static bool add_piece(GString *markup, const struct thrum__document *document,
 	const struct thrum__document_piece *piece)
 {
@@ -164,7 +165,7 @@ static void add_step(struct making *making, const struct thrum__document_paragra
 	snprintf(number, sizeof number, "%u", paragraph->number);
 	disc = make_plain(number, "number");
 	gtk_label_set_xalign(GTK_LABEL(disc), 0.5f);
-	/* Told by form too: the cause is filled, what follows from it is open. */
+	/* Shown by form as well as by colour: the cause is filled, its effects are open. */
 	gtk_widget_add_css_class(disc, paragraph->number == 1 ? "cause" : "effect");
 	gtk_widget_set_hexpand(texts, TRUE);
 	gtk_box_append(GTK_BOX(texts), make_text(making, paragraph, "line"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A document of the view as widgets. */
+/* A document (report/document) as widgets. */
 #ifndef PANE_DOCUMENT_H
 #define PANE_DOCUMENT_H
 
@@ -7,15 +7,15 @@
 
 #include "report/document/document.h"
 
-/* What its links do. */
+/* The callbacks of its links. */
 struct pane_links {
 	void (*go_task)(void *data, uint32_t task);
 	void (*go_time)(void *data, int64_t time);
-	void (*hover_task)(void *data, uint32_t task); /* THRUM__NONE: no more */
+	void (*hover_task)(void *data, uint32_t task); /* THRUM__NONE: the pointer left the link */
 	void *data;
 };
 
-/* Links must stay as long as the widget. */
+/* Makes the widget. The links must stay valid as long as the widget lives. */
 GtkWidget *pane_document_new(const struct thrum__document *, const struct pane_links *);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Statistics: tables of what tasks have in common, and how long they took as a chart. */
+/* The page of statistics: tables that group the tasks, and the histogram. */
 #include "pane_parts.h"
 
 #define NAME_OF(NAME, word) word,
 
-/* The drop-down has them in order, without the tasks. */
+/* The drop-down lists the tables from this one on: all but the tasks. */
 #define FIRST THRUM__TABLE_LABELS
 
 static int chosen_table(AppPane *self)
@@ -45,7 +45,7 @@ static void row_activated(GtkColumnView *view, guint row, gpointer data)
 		pane_go_task(self, task);
 }
 
-/* A kind of its own has columns of its own. */
+/* Makes the widget of the table. Each kind of table has its own columns. */
 static void make_view(AppPane *self)
 {
 	GtkWidget *view = NULL;
@@ -67,7 +67,7 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 	AppPane *self = data;
 	bool has_labels = chosen_table(self) == THRUM__TABLE_LABELS;
 
-	/* The old view goes first: its columns aren't those of the new rows. */
+	/* Remove the old widget first: its columns don't fit the new rows. */
 	self->statistics_selection = NULL;
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->statistics_scroller), NULL);
 	pane_table_set(self->statistics, chosen_table(self), self->stats, NULL, "");
@@ -80,7 +80,7 @@ static void what_chosen(GtkDropDown *what, GParamSpec *property, gpointer data)
 
 void pane_statistics_fill(AppPane *self)
 {
-	/* Rows move when there is more: none is chosen by that. */
+	/* Rows move when the trace grows: that must not choose another. */
 	if (self->statistics_selection) {
 		g_signal_handlers_block_by_func(self->statistics_selection, row_chosen, self);
 		gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(self->statistics_selection),
@@ -108,11 +108,11 @@ static GtkWidget *make_head(AppPane *self)
 		titles[i - FIRST] = thrum__table_form(i)->title;
 	self->what = gtk_drop_down_new_from_strings(titles);
 	gtk_widget_set_name(self->what, "statistics-of");
-	app_call(self->what, "Statistics of");
+	app_call(self->what, "Table");
 	self->measure = gtk_drop_down_new_from_strings(measures);
 	gtk_widget_set_name(self->measure, "statistics-measure");
-	app_call(self->measure, "Measure of the chart");
-	gtk_widget_set_tooltip_text(self->measure, "What of the tasks the chart shows");
+	app_call(self->measure, "Measure");
+	gtk_widget_set_tooltip_text(self->measure, "The measure that the histogram shows");
 	g_signal_connect(self->what, "notify::selected", G_CALLBACK(what_chosen), self);
 	g_signal_connect(self->measure, "notify::selected", G_CALLBACK(measure_chosen), self);
 	gtk_widget_add_css_class(head, "head");

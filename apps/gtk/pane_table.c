@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* GTK asks for the rows that are in sight; what they say is asked of the view's table when it is
- * shown. So a million rows cost what thirty cost. */
+/* GTK asks for the visible rows only, and the table makes their texts when they are shown. So a
+ * million rows cost as much as thirty. */
 #include "pane_table.h"
 #include "base/utf8.h"
 
@@ -8,7 +8,7 @@
 
 #include "scene/scene.h"
 
-/* Of texts; numbers take what they need. */
+/* Widths of columns of text, in pixels. Columns of numbers take the width that they need. */
 #define FIRST_WIDTH 116
 #define OTHER_WIDTH 70
 
@@ -16,10 +16,10 @@ struct _PaneTable {
 	GObject parent;
 	struct thrum__table table; /* form NULL: empty */
 	int kind;
-	unsigned sorted; /* by which column; kept while there is no table */
+	unsigned sorted; /* the column by which it is sorted; kept while there is no table */
 	bool is_sorted, descending;
-	guint told;        /* how many rows views know of */
-	GHashTable *bound; /* list item → its struct column: the cells that say something */
+	guint told;        /* the number of rows that widgets know */
+	GHashTable *bound; /* list item → its struct column: the visible cells */
 };
 
 static GType get_item_type(GListModel *list)
@@ -32,7 +32,7 @@ static guint get_n_items(GListModel *list)
 	return PANE_TABLE(list)->told;
 }
 
-/* The rows have nothing of their own: a place in the table is all that cells need. */
+/* The items are empty: cells need only their place in the table. */
 static gpointer get_item(GListModel *list, guint position)
 {
 	return position < get_n_items(list) ? gtk_string_object_new(NULL) : NULL;
@@ -70,9 +70,9 @@ PaneTable *pane_table_new(void)
 	return g_object_new(PANE_TYPE_TABLE, NULL);
 }
 
-/* What a column's header and cells need to know. */
+/* The data of a column's header and cells. */
 struct column {
-	PaneTable *table; /* the view that has the column has a reference */
+	PaneTable *table; /* the widget of the column holds a reference */
 	unsigned index;
 	struct sorting *sorting;
 };
@@ -95,13 +95,13 @@ static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gp
 	GtkWidget *label = gtk_label_new(NULL);
 
 	gtk_label_set_xalign(GTK_LABEL(label), thrum__table_column_is_right(of) ? 1 : 0);
-	/* Of a number that is cut nobody can read anything. */
+	/* A number that is cut is misleading. */
 	if (!thrum__table_column_is_right(of))
 		gtk_label_set_ellipsize(GTK_LABEL(label), PANGO_ELLIPSIZE_END);
 	gtk_list_item_set_child(item, label);
 }
 
-/* What has no label is called by its kind, as in the picture. */
+/* Whether a cell is the empty label of a task, which is then named by its kind as in the picture. */
 static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__table_cell *cell)
 {
 	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
@@ -111,7 +111,7 @@ static bool is_unnamed(const PaneTable *self, unsigned column, const struct thru
 static void write_cell(GtkListItem *item, const struct column *column)
 {
 	const PaneTable *self = column->table;
-	const struct thrum__table *table = &self->table; /* empty cells: forgotten since */
+	const struct thrum__table *table = &self->table; /* may have lost the row meanwhile */
 	GtkWidget *label = gtk_list_item_get_child(item);
 	guint row = gtk_list_item_get_position(item);
 	char text[THRUM__CELL_ROOM + 1] = "";
@@ -154,8 +154,8 @@ static void unbind_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gp
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* All rows are others. */
-static void replace(PaneTable *self)
+/* Tells widgets that all rows have changed. */
+static void replace_rows(PaneTable *self)
 {
 	guint old = self->told;
 
@@ -163,8 +163,9 @@ static void replace(PaneTable *self)
 	g_list_model_items_changed(G_LIST_MODEL(self), 0, old, self->told);
 }
 
-/* Two hundred rows of widgets cost GTK a third of a second; new words in them hardly anything. */
-static void renew(PaneTable *self)
+/* Writes new texts into the visible cells and tells widgets only of added or removed rows: to make
+ * 200 rows of widgets takes GTK a third of a second, to set their texts hardly any time. */
+static void update_rows(PaneTable *self)
 {
 	guint old = self->told, same = MIN(old, self->table.count);
 	GHashTableIter iter;
@@ -178,8 +179,8 @@ static void renew(PaneTable *self)
 		write_cell(item, column);
 }
 
-/* The order outlives the rows. */
-static void finish(PaneTable *self)
+/* Removes the rows and remembers their order. */
+static void finish_table(PaneTable *self)
 {
 	if (self->table.form) {
 		self->sorted = self->table.sorted;
@@ -189,8 +190,9 @@ static void finish(PaneTable *self)
 	thrum__table_finish(&self->table);
 }
 
-/* Without memory it has the form's order, or all rows. */
-static void arrange(PaneTable *self, const struct thrum__report_chart *chart, const char *text)
+/* Sorts and narrows a new table. Out of memory, it keeps its form's order, or all rows. */
+static void sort_and_narrow(PaneTable *self, const struct thrum__report_chart *chart,
+	const char *text)
 {
 	struct thrum__table *table = &self->table;
 
@@ -205,23 +207,23 @@ static void arrange(PaneTable *self, const struct thrum__report_chart *chart, co
 void pane_table_set(PaneTable *self, int kind, const struct thrum__stats *stats,
 	const struct thrum__report_chart *chart, const char *text)
 {
-	finish(self);
+	finish_table(self);
 	self->is_sorted = self->is_sorted && self->kind == kind;
 	self->kind = kind;
 	if (stats && thrum__table_init(&self->table, kind, stats) == 0)
-		arrange(self, chart, text);
-	renew(self);
+		sort_and_narrow(self, chart, text);
+	update_rows(self);
 }
 
 void pane_table_let_go(PaneTable *self)
 {
-	finish(self);
+	finish_table(self);
 }
 
 void pane_table_narrow(PaneTable *self, const struct thrum__report_chart *chart, const char *text)
 {
 	if (self->table.form && thrum__table_narrow(&self->table, chart, text) == 0)
-		replace(self);
+		replace_rows(self);
 }
 
 const struct thrum__table *pane_table_get(PaneTable *self)
@@ -232,8 +234,9 @@ const struct thrum__table *pane_table_get(PaneTable *self)
 /* ---- Sorting ------------------------------------------------------------------------------- */
 
 /*
- * GTK 4.8 tells nobody by which column its view is sorted. But its sorter asks that column's first:
- * this notes who is asked, and what becomes of the answer says in which direction.
+ * The sorter of each column. GTK 4.8 doesn't tell by which column its widget is sorted, but the
+ * widget's sorter asks the sorter of that column first. So this notes which column is asked first;
+ * whether the widget's sorter returns its answer or the opposite tells the direction.
  */
 static int note_asked(gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -244,7 +247,7 @@ static int note_asked(gconstpointer a, gconstpointer b, gpointer data)
 	return -1;
 }
 
-static void sort(struct sorting *sorting, unsigned column, bool descending)
+static void sort_rows(struct sorting *sorting, unsigned column, bool descending)
 {
 	PaneTable *self = sorting->table;
 	struct thrum__table *table = &self->table;
@@ -252,7 +255,7 @@ static void sort(struct sorting *sorting, unsigned column, bool descending)
 	if (!table->form || (table->sorted == column && table->descending == descending) ||
 		thrum__table_sort(table, column, descending) < 0)
 		return;
-	replace(self);
+	replace_rows(self);
 }
 
 static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
@@ -263,7 +266,7 @@ static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
 	GtkOrdering order;
 	bool is_new;
 
-	/* Columns are taken away one by one when the view goes. */
+	/* The widget removes its columns one by one when it is destroyed. */
 	if (sorting->is_setting || !form || !gtk_widget_get_root(GTK_WIDGET(sorting->view)))
 		return;
 	sorting->asked = -1;
@@ -276,14 +279,14 @@ static void was_sorted(GtkSorter *sorter, GtkSorterChange change, gpointer data)
 		return;
 	is_new = sorting->asked != sorting->primary;
 	sorting->primary = sorting->asked;
-	/* Of durations and counts one wants the greatest first. */
+	/* Durations and counts begin with the greatest. */
 	if (is_new && order == GTK_ORDERING_SMALLER &&
 		thrum__table_column_descends(&form->columns[sorting->asked])) {
 		gtk_column_view_sort_by_column(sorting->view, sorting->columns[sorting->asked],
 			GTK_SORT_DESCENDING);
 		return;
 	}
-	sort(sorting, (unsigned)sorting->asked, order == GTK_ORDERING_LARGER);
+	sort_rows(sorting, (unsigned)sorting->asked, order == GTK_ORDERING_LARGER);
 }
 
 /* ---- Columns ------------------------------------------------------------------------------- */

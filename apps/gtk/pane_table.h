@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A table of the view as a list of GTK, whose rows are made when they are looked at. */
+/* A table (report/table) as a list model of GTK, whose rows are made when they become visible. */
 #ifndef PANE_TABLE_H
 #define PANE_TABLE_H
 
@@ -13,25 +13,25 @@ G_DECLARE_FINAL_TYPE(PaneTable, pane_table, PANE, TABLE, GObject)
 PaneTable *pane_table_new(void);
 
 /*
- * Makes the table anew, with the order of before if it is of the same kind, and narrows it as
- * below. Stats must stay until the next call; NULL: empty. Rows that a view has stay and say what
- * is there now: of a trace that grows one goes on reading where one was. What is selected stays a
- * place, too.
+ * Makes the table of this kind from `stats` and narrows it like pane_table_narrow. A table of the
+ * same kind keeps its order. `stats` must stay valid until the next call or pane_table_let_go; NULL
+ * makes an empty table. Rows that a widget shows stay in place and get new texts, so that the user
+ * can go on reading while a trace grows. The selection keeps its place too, not its task.
  */
 void pane_table_set(PaneTable *, int kind, const struct thrum__stats *,
 	const struct thrum__report_chart *, const char *text);
 
-/* Lets go of the stats; views go on showing what they show, until the next call of the above. */
+/* Forgets the statistics. Widgets keep their texts until the next pane_table_set. */
 void pane_table_let_go(PaneTable *);
 
-/* The rows that a chart and a text leave; NULL: all. */
+/* Leaves the rows in the chart's range (NULL: all) that contain the text ("": all). */
 void pane_table_narrow(PaneTable *, const struct thrum__report_chart *, const char *text);
 
-/* NULL when it is empty, or has let go. */
+/* The table, or NULL if it is empty or the statistics are forgotten. */
 const struct thrum__table *pane_table_get(PaneTable *);
 
-/* A view of it with a sortable column for each that is shown; to be made anew for another kind.
- * Takes no reference. */
+/* Makes a GtkColumnView with a sortable column for each visible one of the table. Another kind of
+ * table needs a new widget. Takes no reference. */
 GtkWidget *pane_table_view(PaneTable *);
 
 #endif

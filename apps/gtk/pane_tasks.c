@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks: all of them, in any order, narrowed by a text and by a range of the chart. */
+/* The page of tasks: all of them, in any order, narrowed by a text and by the chart's range. */
 #include "pane_parts.h"
 #include "trace_words.h"
 
@@ -21,14 +21,14 @@ static void say_count(AppPane *self)
 	g_free(label);
 }
 
-static const struct thrum__report_chart *range(AppPane *self)
+static const struct thrum__report_chart *chosen_range(AppPane *self)
 {
 	return pane_chart_has_range(self) ? &self->chart : NULL;
 }
 
 void pane_tasks_narrow(AppPane *self)
 {
-	pane_table_narrow(self->tasks, range(self),
+	pane_table_narrow(self->tasks, chosen_range(self),
 		gtk_editable_get_text(GTK_EDITABLE(self->filter)));
 	say_count(self);
 }
@@ -46,7 +46,7 @@ static void clear_range(GtkButton *button, gpointer data)
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* Of what the model hasn't forgotten since. */
+/* Returns the task of a row, or THRUM__NONE if the model has forgotten it. */
 static uint32_t task_of(AppPane *self, guint row)
 {
 	const struct thrum__table *table = pane_table_get(self->tasks);
@@ -57,7 +57,7 @@ static uint32_t task_of(AppPane *self, guint row)
 		: THRUM__NONE;
 }
 
-static void activated(GtkColumnView *view, guint row, gpointer data)
+static void on_activated(GtkColumnView *view, guint row, gpointer data)
 {
 	uint32_t task = task_of(data, row);
 
@@ -65,7 +65,7 @@ static void activated(GtkColumnView *view, guint row, gpointer data)
 		pane_go_task(data, task);
 }
 
-static void selected(GtkSingleSelection *selection, GParamSpec *property, gpointer data)
+static void on_selected(GtkSingleSelection *selection, GParamSpec *property, gpointer data)
 {
 	AppPane *self = data;
 
@@ -74,7 +74,8 @@ static void selected(GtkSingleSelection *selection, GParamSpec *property, gpoint
 		pane_hover_task(self, self->chosen);
 }
 
-/* In other rows, or in another order, the chosen task may be elsewhere, or not be there for now. */
+/* Selects the row of the chosen task again, if there is one: in other rows, or in another order, it
+ * is elsewhere. */
 static void choose_again(AppPane *self)
 {
 	const struct thrum__table *table = pane_table_get(self->tasks);
@@ -82,19 +83,19 @@ static void choose_again(AppPane *self)
 
 	while (row < count && thrum__table_task(table, row) != self->chosen)
 		row++;
-	g_signal_handlers_block_by_func(self->tasks_selection, selected, self);
+	g_signal_handlers_block_by_func(self->tasks_selection, on_selected, self);
 	gtk_single_selection_set_selected(GTK_SINGLE_SELECTION(self->tasks_selection),
 		row < count ? row : GTK_INVALID_LIST_POSITION);
-	g_signal_handlers_unblock_by_func(self->tasks_selection, selected, self);
+	g_signal_handlers_unblock_by_func(self->tasks_selection, on_selected, self);
 }
 
-/* That its row goes doesn't mean that a person has chosen another. */
+/* Before rows change. A removed row must not choose another task. */
 static void rows_change(GListModel *rows, guint at, guint removed, guint added, gpointer data)
 {
 	AppPane *self = data;
 
 	if (self->tasks_selection)
-		g_signal_handlers_block_by_func(self->tasks_selection, selected, self);
+		g_signal_handlers_block_by_func(self->tasks_selection, on_selected, self);
 }
 
 static void rows_have_changed(GListModel *rows, guint at, guint removed, guint added, gpointer data)
@@ -104,7 +105,7 @@ static void rows_have_changed(GListModel *rows, guint at, guint removed, guint a
 	if (!self->tasks_selection)
 		return;
 	choose_again(self);
-	g_signal_handlers_unblock_by_func(self->tasks_selection, selected, self);
+	g_signal_handlers_unblock_by_func(self->tasks_selection, on_selected, self);
 }
 
 static void make_view(AppPane *self)
@@ -114,8 +115,8 @@ static void make_view(AppPane *self)
 	self->tasks_selection = gtk_column_view_get_model(GTK_COLUMN_VIEW(view));
 	gtk_widget_set_name(view, "tasks");
 	gtk_column_view_set_single_click_activate(GTK_COLUMN_VIEW(view), TRUE);
-	g_signal_connect(view, "activate", G_CALLBACK(activated), self);
-	g_signal_connect_object(self->tasks_selection, "notify::selected", G_CALLBACK(selected),
+	g_signal_connect(view, "activate", G_CALLBACK(on_activated), self);
+	g_signal_connect_object(self->tasks_selection, "notify::selected", G_CALLBACK(on_selected),
 		self, 0);
 	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->tasks_scroller), view);
 }
@@ -138,7 +139,7 @@ void pane_tasks_tell(AppPane *self)
 
 void pane_tasks_fill(AppPane *self)
 {
-	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats, range(self),
+	pane_table_set(self->tasks, THRUM__TABLE_TASKS, self->stats, chosen_range(self),
 		gtk_editable_get_text(GTK_EDITABLE(self->filter)));
 	if (!pane_table_get(self->tasks))
 		return;
@@ -154,7 +155,7 @@ void pane_tasks_init(AppPane *self)
 	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_VERTICAL, 4);
 
 	self->tasks = pane_table_new();
-	/* Before the view's model hears of it, and after. */
+	/* Before and after the model of the widget handles the signal. */
 	g_signal_connect(self->tasks, "items-changed", G_CALLBACK(rows_change), self);
 	g_signal_connect_after(self->tasks, "items-changed", G_CALLBACK(rows_have_changed), self);
 	self->filter = gtk_search_entry_new();
@@ -166,7 +167,7 @@ void pane_tasks_init(AppPane *self)
 	gtk_widget_set_name(self->unnarrow, "tasks-all");
 	gtk_widget_set_visible(self->unnarrow, FALSE);
 	gtk_widget_add_css_class(self->unnarrow, "range");
-	gtk_widget_set_tooltip_text(self->unnarrow, "Show tasks of any duration again");
+	gtk_widget_set_tooltip_text(self->unnarrow, "Show all tasks");
 	gtk_widget_set_halign(self->unnarrow, GTK_ALIGN_START);
 	g_signal_connect(self->unnarrow, "clicked", G_CALLBACK(clear_range), self);
 	self->filtered = gtk_label_new(NULL);

@@ -68,7 +68,7 @@ static void size_allocate(GtkWidget *widget, int width, int height, int baseline
 
 	if (picture->stage->count == 0)
 		return;
-	/* At once, so that nothing of the old size is seen; others are told at the next tick. */
+	/* At once, so that no picture of the old size is shown. The next tick emits "changed". */
 	make_frame(picture);
 	app_picture_did(picture, THRUM__CHANGED_PICTURE);
 }
@@ -97,7 +97,7 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return 0;
 }
 
-/* A negative enum thrum_error. */
+/* Returns 0 or a negative enum thrum_error. */
 static int write_picture(const struct thrum__stage *stage, const char *file, GByteArray *bytes)
 {
 	g_autofree char *title = g_path_get_basename(stage->parts[0].name);
@@ -123,10 +123,10 @@ bool app_picture_export(AppPicture *picture, const char *file, GError **error)
 	if (!g_str_has_suffix(lower, ".svg") && !g_str_has_suffix(lower, ".png") &&
 		!g_str_has_suffix(lower, ".pdf")) {
 		g_set_error(error, G_IO_ERROR, G_IO_ERROR_INVALID_FILENAME,
-			"a picture's name ends in .svg, .png or .pdf");
+			"the name must end in .svg, .png or .pdf");
 		return false;
 	}
-	/* Without the pointer's lines. */
+	/* Without the crosshair. */
 	app_picture_did(picture, thrum__stage_leave(picture->stage));
 	make_frame(picture);
 	result = write_picture(picture->stage, lower, bytes);
@@ -170,7 +170,7 @@ static void app_picture_init(AppPicture *picture)
 	gtk_widget_set_hexpand(GTK_WIDGET(picture), TRUE);
 	gtk_widget_set_vexpand(GTK_WIDGET(picture), TRUE);
 	gtk_widget_set_overflow(GTK_WIDGET(picture), GTK_OVERFLOW_HIDDEN);
-	/* As everywhere in GTK. */
+	/* GTK aborts when out of memory, too. */
 	if (thrum__draw_text_cache_init(&picture->texts) < 0)
 		g_error("out of memory");
 	picture_listen(picture);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the picture's files share: picture.c shows, picture_input.c listens. */
+/* The picture's own header: picture.c paints, picture_input.c handles input. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -10,18 +10,19 @@ struct _AppPicture {
 	GtkWidget parent;
 	struct thrum__stage *stage;
 	struct thrum__draw_text_cache texts;
-	unsigned tick;    /* while a frame is wanted: its callback; or 0 */
-	unsigned changes; /* enum thrum__stage_changed, of which nobody was told yet */
+	unsigned tick;    /* the callback for frames while some are wanted, else 0 */
+	unsigned changes; /* enum thrum__stage_changed: not emitted yet */
 	double x, y;      /* of the pointer */
-	unsigned with;    /* its modifiers */
+	unsigned with;    /* the modifiers of the pointer */
 	bool is_dragging, is_double, is_pinching;
-	double spread, middle_x, middle_y; /* of two fingers: their last distance, and middle */
-	double speed_x, speed_y;           /* of what goes on scrolling, in px/s */
+	double spread, middle_x, middle_y; /* of two fingers: the last scale, and their middle */
+	double speed_x, speed_y;           /* of kinetic scrolling, in px/s */
 	int64_t last_tick;                 /* µs */
 };
 
+/* Adds the event controllers. */
 void picture_listen(AppPicture *);
-/* Goes on scrolling by what the time since the last tick asks for; false: has come to rest. */
+/* Advances kinetic scrolling to the time `now` (µs). Returns false once it has come to rest. */
 bool picture_coast(AppPicture *, int64_t now);
 
 #endif

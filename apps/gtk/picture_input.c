@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Pointer, wheel, touchpad and fingers, forwarded to the stage. */
+/* Forwards pointer, wheel, touchpad and fingers to the stage. */
 #include <math.h>
 
 #include "picture.h"
 
-#define WHEEL_STEP 100 /* px in a notch of a wheel */
-#define FRICTION 4.0   /* of kinetic scrolling: the part of its speed lost in a second, nearly */
-#define REST 20.0      /* px/s: slower is still */
+#define WHEEL_STEP 100 /* pixels of a wheel's notch */
+#define FRICTION 4.0   /* of kinetic scrolling: its speed falls by exp(-FRICTION) each second */
+#define REST 20.0      /* px/s: slower scrolling stops */
 
 static unsigned modifiers(GtkEventController *controller)
 {
@@ -55,7 +55,7 @@ static void stop_coasting(AppPicture *picture)
 
 static void on_motion(GtkEventController *motion, double x, double y, AppPicture *picture)
 {
-	/* A drag says itself where it is, also beyond the widget. */
+	/* A drag tells its own place, also outside of the widget. */
 	if (picture->is_dragging || picture->is_pinching)
 		return;
 	move_to(picture, x, y, modifiers(motion));
@@ -117,8 +117,8 @@ static void on_drag_cancel(GtkGesture *drag, GdkEventSequence *sequence, AppPict
 {
 	GdkEvent *event = gtk_event_controller_get_current_event(GTK_EVENT_CONTROLLER(drag));
 
-	/* GTK asks where the pointer is when widgets have moved. The button is up already: the
-	 * release is still to come. */
+	/* GTK makes a motion event of its own when widgets have moved. If that cancels the drag,
+	 * the button is up and its release is still to come. */
 	if (event && gdk_event_get_event_type(event) == GDK_MOTION_NOTIFY) {
 		end_drag(picture);
 		return;
@@ -142,14 +142,14 @@ static void on_menu_click(GtkGestureClick *click, int count, double x, double y,
 
 /* ---- Wheel and touchpad -------------------------------------------------------------------- */
 
-/* Pixels in what the event counts in. */
+/* Returns the pixels of the event's unit. */
 static double scroll_unit(GtkEventControllerScroll *scroll)
 {
 	return gtk_event_controller_scroll_get_unit(scroll) == GDK_SCROLL_UNIT_WHEEL ? WHEEL_STEP
 										     : 1;
 }
 
-/* X11 counts a touchpad's in notches, too. */
+/* X11 counts the movements of touchpads in notches, too. */
 static bool is_wheel(GtkEventControllerScroll *scroll)
 {
 	GdkDevice *device = gtk_event_controller_get_current_event_device(
@@ -178,7 +178,7 @@ static gboolean on_scroll(GtkEventControllerScroll *scroll, double dx, double dy
 	return TRUE;
 }
 
-/* A touchpad was let go while it scrolled. */
+/* The fingers left the touchpad while it scrolled. */
 static void on_decelerate(GtkEventControllerScroll *scroll, double vx, double vy,
 	AppPicture *picture)
 {
@@ -241,9 +241,9 @@ static void on_pinch_end(GtkGesture *zoom, GdkEventSequence *sequence, AppPictur
 	picture->is_pinching = false;
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- Controllers --------------------------------------------------------------------------- */
 
-static GtkEventController *add(AppPicture *picture, void *controller)
+static GtkEventController *add_controller(AppPicture *picture, void *controller)
 {
 	gtk_widget_add_controller(GTK_WIDGET(picture), controller);
 	return controller;
@@ -251,9 +251,9 @@ static GtkEventController *add(AppPicture *picture, void *controller)
 
 static void listen_to_buttons(AppPicture *picture)
 {
-	GtkEventController *drag = add(picture, gtk_gesture_drag_new());
-	GtkEventController *click = add(picture, gtk_gesture_click_new());
-	GtkEventController *menu = add(picture, gtk_gesture_click_new());
+	GtkEventController *drag = add_controller(picture, gtk_gesture_drag_new());
+	GtkEventController *click = add_controller(picture, gtk_gesture_click_new());
+	GtkEventController *menu = add_controller(picture, gtk_gesture_click_new());
 
 	g_signal_connect(drag, "drag-begin", G_CALLBACK(on_drag_begin), picture);
 	g_signal_connect(drag, "drag-update", G_CALLBACK(on_drag_update), picture);
@@ -267,9 +267,9 @@ static void listen_to_buttons(AppPicture *picture)
 
 void picture_listen(AppPicture *picture)
 {
-	GtkEventController *motion = add(picture, gtk_event_controller_motion_new());
-	GtkEventController *pinch = add(picture, gtk_gesture_zoom_new());
-	GtkEventController *scroll = add(picture,
+	GtkEventController *motion = add_controller(picture, gtk_event_controller_motion_new());
+	GtkEventController *pinch = add_controller(picture, gtk_gesture_zoom_new());
+	GtkEventController *scroll = add_controller(picture,
 		gtk_event_controller_scroll_new(GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES |
 			GTK_EVENT_CONTROLLER_SCROLL_KINETIC));
 

@@ -12,7 +12,7 @@ struct places {
 	unsigned turn;
 };
 
-/* Adds where a popover is on its window. */
+/* Adds the offset of a widget's surface on its window: of the popover, if it is in one. */
 static void add_offset(GtkWidget *widget, double *x, double *y)
 {
 	GtkNative *native = gtk_widget_get_native(widget);
@@ -35,7 +35,7 @@ static void add_offset(GtkWidget *widget, double *x, double *y)
 	}
 }
 
-/* What it says, on one line. */
+/* Returns the text of a widget on one line, or "". Free it with g_free. */
 static char *words_of(GtkWidget *widget)
 {
 	const char *words = NULL;
@@ -49,13 +49,14 @@ static char *words_of(GtkWidget *widget)
 	return g_strdelimit(g_strdup(words ? words : ""), "\n", ' ');
 }
 
-/* Its name, or what a menu's entry says; NULL: nobody looks for it. */
+/* Returns the name of a widget, "menu-ENTRY" for an entry of a menu, or NULL for others. Free it
+ * with g_free. */
 static char *name_of(GtkWidget *widget)
 {
 	const char *name = gtk_widget_get_name(widget), *type = G_OBJECT_TYPE_NAME(widget);
 	g_autofree char *text = NULL;
 
-	if (strcmp(name, type) != 0) /* without a name it is the class's */
+	if (strcmp(name, type) != 0) /* unnamed widgets have the name of their class */
 		return g_strdup(name);
 	if (strcmp(type, "GtkModelButton") != 0)
 		return NULL;
@@ -117,7 +118,7 @@ static gboolean write_places(void *data)
 		if (gtk_widget_get_mapped(GTK_WIDGET(window)))
 			write_window(text, window);
 	}
-	/* Whole or not at all, without waiting for the disk. */
+	/* Replaced at once, so that readers never see half a file, and without fsync. */
 	if (g_file_set_contents_full(places->made, text->str, (gssize)text->len,
 		    G_FILE_SET_CONTENTS_NONE, 0600, NULL))
 		g_rename(places->made, places->file);
@@ -133,6 +134,6 @@ void places_init(void)
 		return;
 	places.file = g_strdup(file);
 	places.made = g_strconcat(file, ".new", NULL);
-	/* Last of all that is to be done: what came before a turn has been painted. */
+	/* The lowest priority: everything before a turn has been painted. */
 	g_timeout_add_full(G_PRIORITY_LOW, 20, write_places, &places, NULL);
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* For tests: where the named widgets are. */
+/* For tests: tells where the named widgets are. */
 #ifndef PLACES_H
 #define PLACES_H
 
 #include <gtk/gtk.h>
 
-/* With THRUM_GTK_PLACES=FILE in the environment that file says, 20 times a second: "turn NUMBER",
- * all that happened before which is in it; then of each window of the application "window TITLE";
- * "NAME X Y WIDTH HEIGHT yes|no WORDS" of each widget with a name: where it is on the window,
- * whether it is seen, what it says; "active", if it has the keyboard; "state ADDRESS"; "status
- * WORDS". */
+/*
+ * If the environment has THRUM_GTK_PLACES=FILE, writes FILE 50 times a second. It begins with the
+ * line "turn NUMBER"; events handled before that turn have taken effect in the lines that follow.
+ * Each visible window has the lines
+ *	window TITLE
+ *	NAME X Y WIDTH HEIGHT yes|no TEXT	each widget with a name: its place in the window,
+ *						whether it is visible, its text
+ *	active					if the window has the keyboard focus
+ *	state ADDRESS				the view as a line of text
+ *	status TEXT				the status line
+ */
 void places_init(void);
 
 #endif

@@ -11,7 +11,7 @@ static char *path(void)
 	return g_build_filename(g_get_user_config_dir(), "thrum", "viewer.ini", NULL);
 }
 
-/* Read each time: other windows may have other processes. */
+/* Reads the file each time: other windows may belong to other processes. */
 static GKeyFile *read_all(void)
 {
 	GKeyFile *file = g_key_file_new();
@@ -30,7 +30,7 @@ int settings_get(const char *key, int otherwise)
 	return error ? otherwise : value;
 }
 
-/* What can't be written is forgotten: no reason to disturb anybody. */
+/* A setting that can't be written is lost silently: it isn't worth a message. */
 void settings_set(const char *key, int value)
 {
 	g_autoptr(GKeyFile) file = read_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the viewer remembers from one time to the next: thrum/viewer.ini where settings lie. */
+/* The settings that the viewer remembers: thrum/viewer.ini in the user's configuration folder. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 

@@ -15,11 +15,11 @@ typedef GtkLayoutManagerClass ShelfClass;
 static GType shelf_get_type(void);
 G_DEFINE_TYPE(Shelf, shelf, GTK_TYPE_LAYOUT_MANAGER)
 
-/* The children that are wanted, as they want to be; data: the child. */
+/* The visible children with the widths that they ask for; `data` is the child. */
 struct row {
 	GtkRequestedSize sizes[CHILDREN_MAX];
 	guint count;
-	int least, natural; /* all together */
+	int least, natural; /* sums, with the spacing */
 };
 
 static unsigned rank_of(GtkWidget *child)
@@ -55,7 +55,7 @@ static void ask_all(const Shelf *shelf, GtkWidget *widget, struct row *row)
 	add_up(row, shelf->spacing);
 }
 
-/* False: all that are left stay. */
+/* Takes out the child of the greatest rank. Returns false if all that are left have rank 0. */
 static bool leave_out_one(const Shelf *shelf, struct row *row)
 {
 	guint least = 0;
@@ -72,7 +72,7 @@ static bool leave_out_one(const Shelf *shelf, struct row *row)
 	return true;
 }
 
-static void measure(GtkLayoutManager *manager, GtkWidget *widget, GtkOrientation orientation,
+static void measure_shelf(GtkLayoutManager *manager, GtkWidget *widget, GtkOrientation orientation,
 	int for_size, int *minimum, int *natural, int *minimum_baseline, int *natural_baseline)
 {
 	const Shelf *shelf = (Shelf *)manager;
@@ -104,7 +104,7 @@ static bool is_in(const struct row *row, const GtkWidget *child)
 	return false;
 }
 
-static void allocate(GtkLayoutManager *manager, GtkWidget *widget, int width, int height,
+static void allocate_shelf(GtkLayoutManager *manager, GtkWidget *widget, int width, int height,
 	int baseline)
 {
 	const Shelf *shelf = (Shelf *)manager;
@@ -135,8 +135,8 @@ static void allocate(GtkLayoutManager *manager, GtkWidget *widget, int width, in
 
 static void shelf_class_init(ShelfClass *class)
 {
-	class->measure = measure;
-	class->allocate = allocate;
+	class->measure = measure_shelf;
+	class->allocate = allocate_shelf;
 }
 
 static void shelf_init(Shelf *shelf)

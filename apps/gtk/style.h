@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The window's style sheet. Its colours are the theme's tokens, by their names. */
+/* The window's style sheet. Its colours are the theme's tokens (draw/theme.h), by their names. */
 #ifndef STYLE_H
 #define STYLE_H
 
@@ -14,7 +14,7 @@
 	".bar .name { font-size: 15px; font-weight: 600; }\n" \
 	".muted, .bar .words { color: @muted; }\n" \
 	".bad, .bar .findings { color: @bad; }\n" \
-	".bar .words { margin-right: -4px; }\n" /* a point, then the findings */ \
+	".bar .words { margin-right: -4px; }\n" /* a dot, then the findings */ \
 	".live { color: @sel; font-weight: 600; margin-left: 4px; }\n" \
 	/* Controls */ \
 	".thrum button.control, .thrum .control > button, .thrum .search {" \
@@ -74,7 +74,7 @@
 	".thrum .over slider:hover, .thrum .over slider:active { background-color: @muted; }\n" \
 	".thrum .over.horizontal slider { min-width: 30px; }\n" \
 	".thrum .over.vertical slider { min-height: 30px; }\n" \
-	/* What pops up */ \
+	/* Popovers and dialogs */ \
 	".thrum popover > contents { background: @bg; color: @ink; border: 1px solid @rule;" \
 	" border-radius: 0; box-shadow: none; padding: 4px; }\n" \
 	".thrum .checks { padding: 4px 8px; }\n" \

@@ -16,7 +16,7 @@ static struct {
 	bool prefers_dark, prefers_contrast; /* by the desktop's portal */
 } theme;
 
-static int of_system(void)
+static int system_theme(void)
 {
 	GtkSettings *settings = gtk_settings_get_default();
 	g_autofree char *name = NULL;
@@ -39,22 +39,22 @@ static void load_tokens(void)
 	gtk_css_provider_load_from_data(theme.tokens, css->str, -1);
 }
 
-static void settle(void)
+static void apply_theme(void)
 {
-	int now = theme.chosen == THEME_SYSTEM ? of_system() : theme.chosen;
+	int now = theme.chosen == THEME_SYSTEM ? system_theme() : theme.chosen;
 
 	if (now == theme.now)
 		return;
 	theme.now = now;
 	load_tokens();
-	/* Of what the style sheet leaves as it is: scroll bars, file choosers. */
+	/* For the widgets that the style sheet doesn't cover: scroll bars, file choosers. */
 	g_object_set(gtk_settings_get_default(), "gtk-application-prefer-dark-theme",
 		now != THRUM__THEME_LIGHT, NULL);
 	if (theme.changed)
 		theme.changed();
 }
 
-/* ---- What the desktop prefers ---------------------------------------------------------------- */
+/* ---- The preferences of the desktop -------------------------------------------------------- */
 
 static void take_preference(const char *key, GVariant *boxed)
 {
@@ -72,7 +72,7 @@ static void take_preference(const char *key, GVariant *boxed)
 		theme.prefers_dark = g_variant_get_uint32(value) == 1;
 	else if (strcmp(key, "contrast") == 0)
 		theme.prefers_contrast = g_variant_get_uint32(value) == 1;
-	settle();
+	apply_theme();
 }
 
 static void on_portal_signal(GDBusProxy *portal, const char *sender, const char *name,
@@ -101,7 +101,7 @@ static void on_preference(GObject *portal, GAsyncResult *result, void *key)
 	take_preference(key, value);
 }
 
-static void ask(const char *key)
+static void ask_preference(const char *key)
 {
 	g_dbus_proxy_call(theme.portal, "Read", g_variant_new("(ss)", APPEARANCE, key),
 		G_DBUS_CALL_FLAGS_NONE, 2000, NULL, on_preference, (void *)key);
@@ -113,11 +113,11 @@ static void on_portal(GObject *source, GAsyncResult *result, void *unused)
 	if (!theme.portal)
 		return;
 	g_signal_connect(theme.portal, "g-signal", G_CALLBACK(on_portal_signal), NULL);
-	ask("color-scheme");
-	ask("contrast");
+	ask_preference("color-scheme");
+	ask_preference("contrast");
 }
 
-/* ---- From outside ---------------------------------------------------------------------------- */
+/* ---- Public -------------------------------------------------------------------------------- */
 
 void theme_init(void (*changed)(void))
 {
@@ -136,9 +136,9 @@ void theme_init(void (*changed)(void))
 	gtk_style_context_add_provider_for_display(display, GTK_STYLE_PROVIDER(sheet),
 		GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
 	g_object_unref(sheet);
-	settle();
-	g_signal_connect(gtk_settings_get_default(), "notify::gtk-theme-name", G_CALLBACK(settle),
-		NULL);
+	apply_theme();
+	g_signal_connect(gtk_settings_get_default(), "notify::gtk-theme-name",
+		G_CALLBACK(apply_theme), NULL);
 	g_dbus_proxy_new_for_bus(G_BUS_TYPE_SESSION, G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START, NULL,
 		PORTAL ".Desktop", "/org/freedesktop/portal/desktop", PORTAL ".Settings", NULL,
 		on_portal, NULL);
@@ -157,5 +157,5 @@ int theme_chosen(void)
 void theme_choose(int chosen)
 {
 	theme.chosen = chosen;
-	settle();
+	apply_theme();
 }

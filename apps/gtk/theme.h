@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The theme: the system's, or what was chosen; and the style sheet made of its tokens. */
+/* The theme of all windows, the system's or the chosen one, and the style sheet. */
 #ifndef THEME_H
 #define THEME_H
 
@@ -7,7 +7,7 @@
 
 #define THEME_SYSTEM (-1)
 
-/* To be called once, before the first window; `changed` is called when the theme has changed. */
+/* Call it once, before the first window. It calls `changed` whenever the theme has changed. */
 void theme_init(void (*changed)(void));
 int theme_now(void);    /* enum thrum__draw_theme */
 int theme_chosen(void); /* the same, or THEME_SYSTEM */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A trace that a window shows. Reading, modelling and laying out happen in a thread; from "shown"
- * on everything belongs to the main thread. What a program still writes is appended in small slices
- * between frames. Statistics are made in a thread, too: until it is done the model stays as it is.
+ * A trace that a window shows. A thread reads it, makes the model and lays it out; after the signal
+ * "shown" everything belongs to the main thread. Events that a program still writes are appended in
+ * small slices between frames. A thread makes the statistics, too; the model doesn't change until
+ * it is done.
  */
 #define _GNU_SOURCE
 #include "app.h"
@@ -19,55 +20,59 @@
 
 #define PROGRESS_MS 50
 #define FOLLOW_MS 100
-#define BEHIND_US 200000 /* so often what was read is shown while there is more */
-#define REST_US 20000    /* whoever takes so long to show it does it half as often */
-#define SLICE_US 6000    /* of a frame's 16 ms */
+#define BEHIND_US 200000 /* how often new events are shown while more wait to be read */
+#define REST_US 20000    /* if showing them takes longer, every second look is left out */
+#define SLICE_US 6000    /* of the 16 ms of a frame */
 #define FORGET_US G_USEC_PER_SEC
 #define LONGEST_RUNS 1000
 /*
- * Statistics cost by all that there is, and nothing is read meanwhile: what the program overwrites
- * in that time is lost. So they take one part in so many of the time at most, and at once no more
- * than a twentieth of the time in which the program fills its recording; but a little more when
- * there are none yet.
+ * The cost of statistics grows with the trace, and nothing is read while they are made: events that
+ * the program overwrites in that time are lost. So they take at most one STATS_PARTth of the time
+ * altogether. One count takes at most a twentieth of the time in which the program fills its
+ * recording, within the limits below; the first count may take a little longer.
  */
 #define STATS_PART 20
 #define STATS_LEAST_US 250000
 #define STATS_MOST_US 2000000
 #define FIRST_STATS_US 1500000
-#define STATS_US_MB 4000 /* what a megabyte of the model costs, until it was measured */
+#define STATS_US_MB 4000 /* µs for a megabyte of the model, until the first count tells */
 
 struct _AppTrace {
 	GObject parent;
 	char *file, *name;
-	int pid; /* 0: opened by name */
+	int pid; /* 0: opened by its file's name */
 	enum app_trace_state state;
 	GString *message;
 	GCancellable *cancellable;
 	struct thrum_trace *trace;
 	struct thrum__model *model;
 	struct thrum__scene *scene;
-	struct thrum__stats *stats, *measured; /* measured: newer, not asked for yet */
+	struct thrum__stats *stats, *measured; /* measured: newer, and not handed out yet */
 	struct thrum_error_info error;
-	bool is_behind; /* there is more to read than the last slice took */
-	bool rests;     /* leaves out a look: then frames cost less */
+	bool is_behind; /* the last slice left events to be read */
+	bool rests;     /* leaves out the next look, to leave time for frames */
 	bool is_measuring;
-	bool stats_wait;       /* for a pause */
-	double stats_us;       /* processor's time that the last ones took; of the thread */
-	double stats_us_mb;    /* the same of a megabyte */
-	uint64_t stats_events; /* the model's when they were made, as the next */
+	bool stats_wait;    /* a new count waits for a pause */
+	double stats_us;    /* the processor time of the last count; written by its thread */
+	double stats_us_mb; /* the same for a megabyte of the model */
+	/* At the last count: the model's events, forgotten and end; its begin, and when the next
+	 * may begin, in µs. */
+	uint64_t stats_events;
 	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
 	int64_t keep, forget_next;
-	int64_t shown_end; /* the model's when it was shown, and the bytes that were read until then
-			    */
+	/* When it was first shown: the model's end, and the bytes that were read. */
+	int64_t shown_end;
 	uint64_t shown_bytes;
-	uint64_t told_events; /* with the last "grown" */
+	/* At the last "grown": the model's events and forgotten; when the next is due, in µs. */
+	uint64_t told_events;
 	int64_t told_forgotten, told_next;
 	guint progress_timer, follow_timer, follow_idle;
-	/* Shared with the thread that reads: */
+	/* Shared with the reading thread: */
 	GMutex coarse_lock;
-	struct thrum__scene_coarse coarse; /* of what was read */
-	gint kib_read, kib_all; /* atomic; all 0: not read yet, read more than all: laying out */
-	gint percent_laid_out;  /* atomic */
+	struct thrum__scene_coarse coarse; /* under the lock */
+	/* Atomic. kib_all 0: not reading yet; kib_read > kib_all: laying out. */
+	gint kib_read, kib_all;
+	gint percent_laid_out; /* atomic */
 };
 
 G_DEFINE_TYPE(AppTrace, app_trace, G_TYPE_OBJECT)
@@ -95,7 +100,7 @@ static void stop_following(AppTrace *self)
 	g_clear_handle_id(&self->follow_idle, g_source_remove);
 }
 
-/* Reads for a while what there is; returns as thrum_trace_next. */
+/* Reads events for SLICE_US at most; returns as thrum_trace_next. */
 static int read_slice(AppTrace *self)
 {
 	int64_t until = g_get_monotonic_time() + SLICE_US;
@@ -109,15 +114,16 @@ static int read_slice(AppTrace *self)
 			return result;
 		if (thrum__model_append_from(self->model, self->trace, events, count) < 0) {
 			self->error = (struct thrum_error_info){-THRUM_E_MEMORY, 0,
-				"out of memory: keep the last 10 s only"};
+				"out of memory: choose Keep Last 10 s in the menu"};
 			return -THRUM_E_MEMORY;
 		}
 	} while (g_get_monotonic_time() < until);
 	return 1;
 }
 
-/* What was forgotten must be so everywhere before the next frame; of what came, frames may show
- * less: so they are told when there is nothing more to read, and meanwhile five times a second. */
+/* Emits "grown" if the model has changed. Events that the model forgets must disappear before the
+ * next frame; new events may appear later. So this is called when nothing more is to be read, and
+ * before that once in BEHIND_US. */
 static void tell_grown(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
@@ -136,7 +142,7 @@ static void tell_grown(AppTrace *self)
 	self->rests = g_get_monotonic_time() - now > REST_US;
 }
 
-static void end(AppTrace *self, bool has_failed)
+static void end_following(AppTrace *self, bool has_failed)
 {
 	stop_following(self);
 	g_string_truncate(self->message, 0);
@@ -150,8 +156,8 @@ static void end(AppTrace *self, bool has_failed)
 
 static gboolean catch_up(gpointer data);
 
-/* One slice: what is left of the last look, or else what was written since. */
-static void follow(AppTrace *self)
+/* Reads one slice: the rest of the last look, or else the events written since. */
+static void follow_once(AppTrace *self)
 {
 	int result = self->is_behind ? 1 : thrum_trace_refresh(self->trace, 0, &self->error);
 	bool is_end = result <= 0;
@@ -164,8 +170,8 @@ static void follow(AppTrace *self)
 	if (is_end || !self->is_behind || g_get_monotonic_time() >= self->told_next)
 		tell_grown(self);
 	if (is_end)
-		end(self, result < 0);
-	/* Whoever was told may have paused it. */
+		end_following(self, result < 0);
+	/* A handler of "grown" may have paused it. */
 	else if (self->is_behind && self->follow_timer && !self->follow_idle)
 		self->follow_idle = g_idle_add(catch_up, self);
 }
@@ -176,16 +182,16 @@ static gboolean catch_up(gpointer data)
 
 	self->follow_idle = 0;
 	if (!self->is_measuring)
-		follow(self);
+		follow_once(self);
 	return G_SOURCE_REMOVE;
 }
 
-static gboolean look(gpointer data)
+static gboolean on_follow_timer(gpointer data)
 {
 	AppTrace *self = data;
 
 	if (!self->rests && !self->follow_idle && !self->is_measuring)
-		follow(self);
+		follow_once(self);
 	else
 		self->rests = false;
 	return G_SOURCE_CONTINUE;
@@ -194,7 +200,7 @@ static gboolean look(gpointer data)
 static void start_following(AppTrace *self)
 {
 	if (!self->follow_timer)
-		self->follow_timer = g_timeout_add(FOLLOW_MS, look, self);
+		self->follow_timer = g_timeout_add(FOLLOW_MS, on_follow_timer, self);
 }
 
 /* ---- Reading, in a thread ------------------------------------------------------------------ */
@@ -242,7 +248,8 @@ static int read_all(AppTrace *self)
 	if (result != 0)
 		return result;
 	g_atomic_int_set(&self->kib_read, G_MAXINT);
-	/* As everywhere; but where lanes grow, all that lies below a lane would be made anew. */
+	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
+	 * lay out again all that lies below. */
 	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
 	return thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
 }
@@ -252,7 +259,7 @@ static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancell
 	g_task_return_int(task, read_all(source));
 }
 
-static void show(AppTrace *self)
+static void show_trace(AppTrace *self)
 {
 	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
 	bool is_live = strcmp(info->state, "recording") == 0;
@@ -276,20 +283,20 @@ static void was_read(GObject *source, GAsyncResult *task, gpointer data)
 
 	g_clear_handle_id(&self->progress_timer, g_source_remove);
 	if (result == 0 && !g_cancellable_is_cancelled(self->cancellable)) {
-		show(self);
+		show_trace(self);
 		return;
 	}
 	if (result < 0 && !self->error.message[0])
 		self->error = (struct thrum_error_info){result, 0,
-			"out of memory: the trace is too big for this machine"};
+			"out of memory: the trace is too large for this machine"};
 	if (result < 0)
 		trace_words_error(&self->error, self->message);
 	else
-		g_string_assign(self->message, "Opening was cancelled");
+		g_string_assign(self->message, "Opening was cancelled.");
 	set_state(self, APP_TRACE_FAILED);
 }
 
-/* 0 … 1: of reading; 1 … 2: of laying out. */
+/* Returns the progress: 0 … 1 while reading, 1 … 2 while laying out. */
 static double part_done(AppTrace *self)
 {
 	double read = g_atomic_int_get(&self->kib_read), all = g_atomic_int_get(&self->kib_all);
@@ -309,8 +316,7 @@ static gboolean tell_progress(gpointer data)
 
 static void start_reading(AppTrace *self)
 {
-	/* Not of the cancellable: the result is wanted also then, to know that the thread is done.
-	 */
+	/* Without the cancellable: the result is always wanted, to know that the thread ends. */
 	GTask *task = g_task_new(self, NULL, was_read, NULL);
 
 	self->progress_timer = g_timeout_add(PROGRESS_MS, tell_progress, self);
@@ -334,7 +340,7 @@ static void free_stats(void *data)
 	g_free(stats);
 }
 
-/* How busy the machine is doesn't count. */
+/* Returns the thread's processor time in µs, which doesn't depend on how busy the machine is. */
 static double thread_us(void)
 {
 	struct timespec time;
@@ -373,7 +379,7 @@ static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
 }
 
-/* How long the program may do without us. */
+/* Returns how long following may stop, in µs. */
 static double stats_most_us(const AppTrace *self)
 {
 	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
@@ -381,20 +387,21 @@ static double stats_most_us(const AppTrace *self)
 	double bytes = (double)(info->content_bytes - self->shown_bytes);
 	double least = self->stats ? STATS_LEAST_US : FIRST_STATS_US;
 
-	/* In the first second nobody knows how much it says. */
+	/* In the first second the program's rate isn't known. */
 	return us < 1e6 ? least
 			: CLAMP(us / bytes * (double)info->file_size / 20, least, STATS_MOST_US);
 }
 
-/* Whether making them now would hold up following too long. */
+/* Whether a count now would hold up following for too long. */
 static bool stats_wait(const AppTrace *self)
 {
 	return self->state == APP_TRACE_LIVE &&
 		self->stats_us_mb * model_mb(self) > stats_most_us(self);
 }
 
-/* While a program runs they are never quite new. */
-static void measure(AppTrace *self)
+/* Starts a count if the model has changed. While a program runs, the numbers are always a little
+ * old. */
+static void start_measuring(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
 	GTask *task;
@@ -416,7 +423,7 @@ static void measure(AppTrace *self)
 	g_object_unref(task);
 }
 
-/* The old ones stay until newer ones are asked for, whose address is another. */
+/* The old statistics stay valid until a call returns newer ones, which have another address. */
 const struct thrum__stats *app_trace_stats(AppTrace *self)
 {
 	if (!is_there(self))
@@ -425,7 +432,7 @@ const struct thrum__stats *app_trace_stats(AppTrace *self)
 		free_stats(self->stats);
 		self->stats = g_steal_pointer(&self->measured);
 	}
-	measure(self);
+	start_measuring(self);
 	return self->stats;
 }
 
@@ -542,7 +549,7 @@ struct thrum__model *app_trace_model(AppTrace *self)
 	return is_there(self) ? self->model : NULL;
 }
 
-struct thrum__scene *app_trace_take_view(AppTrace *self)
+struct thrum__scene *app_trace_take_scene(AppTrace *self)
 {
 	return is_there(self) ? g_steal_pointer(&self->scene) : NULL;
 }
@@ -552,7 +559,7 @@ const struct thrum_trace_info *app_trace_info(AppTrace *self)
 	return is_there(self) ? thrum_trace_info(self->trace) : NULL;
 }
 
-/* ---- Of what is written -------------------------------------------------------------------- */
+/* ---- The recording of a running program ---------------------------------------------------- */
 
 void app_trace_pause(AppTrace *self, bool is_paused)
 {
@@ -584,7 +591,7 @@ static bool copy_to(AppTrace *self, int fd, GError **error)
 
 static bool save_copy(AppTrace *self, const char *file, GError **error)
 {
-	/* A copy that failed leaves nothing behind, nor harms what was there. */
+	/* A copy that fails leaves no file behind and keeps an older one intact. */
 	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
 	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
 	bool done = fd >= 0 && copy_to(self, fd, error);

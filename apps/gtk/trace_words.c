@@ -18,7 +18,7 @@ static void begin_line(GString *message)
 		g_string_append_c(message, '\n');
 }
 
-/* "byte 4,096: damaged header: …": the reader's sentences say what to do. */
+/* "Byte 4,096: damaged header: …". The reader's message says how to go on. */
 void trace_words_error(const struct thrum_error_info *error, GString *message)
 {
 	char room[THRUM__NUMBER_ROOM];
@@ -71,11 +71,11 @@ void trace_words_lost(const struct thrum_trace_info *info, GString *message)
 		"events were not recorded");
 	add_causes(message, info);
 	g_string_append(message,
-		". The rest is shown; crossed hatch marks where something is missing.");
+		". The rest is shown. A crossed hatch marks where events are missing.");
 }
 
-/* What /proc tells of a process that has ended and whose parent hasn't asked for it yet: field 52
- * is its status as of waitpid. 0: unknown. */
+/* Returns the signal that ended a process, or 0 if it isn't known. Until the parent has waited for
+ * the process, field 52 of /proc/PID/stat is its status as of waitpid. */
 static int signal_of(int64_t pid)
 {
 	char path[64], *text = NULL, *rest, **fields;
@@ -84,7 +84,7 @@ static int signal_of(int64_t pid)
 	snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
 	if (!g_file_get_contents(path, &text, NULL, NULL))
 		return 0;
-	/* Field 2 is the name in parentheses, which may hold anything; field 3 the state. */
+	/* Field 2 is the name in parentheses and may contain any bytes; field 3 is the state. */
 	rest = strrchr(text, ')');
 	fields = g_strsplit(rest ? rest : "", " ", -1);
 	if (g_strv_length(fields) > 50 && strcmp(fields[1], "Z") == 0)
@@ -111,12 +111,12 @@ void trace_words_end(const struct thrum_trace_info *info, GString *message)
 		g_string_append_printf(message, "%s (%" PRId64 ") was ended by SIG%s.", program,
 			info->pid, name);
 	else if (strcmp(info->state, "killed") == 0)
-		g_string_append_printf(message, "%s (%" PRId64 ") was killed, or crashed.", program,
-			info->pid);
+		g_string_append_printf(message, "%s (%" PRId64 ") was killed or has crashed.",
+			program, info->pid);
 	else
 		g_string_append_printf(message, "%s (%" PRId64 ") has stopped recording.", program,
 			info->pid);
-	g_string_append(message, " All events up to then are shown.");
+	g_string_append(message, " All events until then are shown.");
 }
 
 char *trace_words_process(int pid)
@@ -143,7 +143,7 @@ char *trace_words_progress(int kib_read, int kib_all)
 		return g_strdup("laying out");
 	read = g_format_size((guint64)kib_read << 10);
 	all = g_format_size((guint64)kib_all << 10);
-	words = g_strdup_printf("%s of %s", read, all);
+	words = g_strdup_printf("reading %s of %s", read, all);
 	g_free(read);
 	g_free(all);
 	return words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The window: what is where, and what shows the stage's state. */
+/* The window: its layout, and the widgets that follow the stage. */
 #include "window.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "shelf.h"
 #include "theme.h"
 
-#define PANE_WIDTH 341    /* with its border */
-#define MESSAGE_HEIGHT 80 /* px, at most */
-#define SEEN_LEAST 20     /* characters of what the status says is seen */
+#define PANE_WIDTH 341    /* pixels, with the border */
+#define MESSAGE_HEIGHT 80 /* pixels, at most */
+#define SEEN_LEAST 20     /* characters of the status line's part on what is visible */
 
 G_DEFINE_TYPE(AppWindow, app_window, GTK_TYPE_APPLICATION_WINDOW)
 
@@ -25,8 +25,8 @@ GtkWidget *window_label(const char *text, const char *class)
 	return label;
 }
 
-/* What a function of the stage that works as snprintf says. */
-static char *printed(size_t (*print)(const struct thrum__stage *, char *, size_t),
+/* Returns the text of a function of the stage that works as snprintf. Free it with g_free. */
+static char *print_stage(size_t (*print)(const struct thrum__stage *, char *, size_t),
 	const struct thrum__stage *stage)
 {
 	size_t size = print(stage, NULL, 0) + 1;
@@ -38,18 +38,18 @@ static char *printed(size_t (*print)(const struct thrum__stage *, char *, size_t
 
 char *window_state(AppWindow *window)
 {
-	return printed(thrum__stage_state_print, window->stage);
+	return print_stage(thrum__stage_state_print, window->stage);
 }
 
 char *window_status(AppWindow *window)
 {
-	g_autofree char *pointer = printed(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = printed(thrum__stage_seen_words, window->stage);
+	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
+	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
 
 	return g_strconcat(pointer, *pointer && *seen ? " · " : "", seen, NULL);
 }
 
-/* ---- What follows the stage ---------------------------------------------------------------- */
+/* ---- Following the stage ------------------------------------------------------------------- */
 
 static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar,
 	const struct thrum__stage_scroll *scroll)
@@ -59,7 +59,7 @@ static void set_bar(GtkAdjustment *adjustment, GtkWidget *bar,
 	gtk_widget_set_visible(bar, scroll->page < scroll->all);
 }
 
-/* The bar of the tracks lies beside those that it moves. */
+/* Puts the vertical scroll bar beside the tracks of the focused part. */
 static void place_bar(AppWindow *window)
 {
 	const struct thrum__stage *stage = window->stage;
@@ -95,8 +95,8 @@ static void update_selection(AppWindow *window)
 
 static void update_status(AppWindow *window)
 {
-	g_autofree char *pointer = printed(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = printed(thrum__stage_seen_words, window->stage);
+	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
+	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
 
 	gtk_label_set_text(GTK_LABEL(window->pointer_words), pointer);
 	gtk_widget_set_visible(window->pointer_words, *pointer);
@@ -124,9 +124,9 @@ void window_theme_changed(AppWindow *window)
 			thrum__stage_theme(window->stage, theme_now()));
 }
 
-/* ---- What comes from people ---------------------------------------------------------------- */
+/* ---- Input --------------------------------------------------------------------------------- */
 
-static void did(AppWindow *window, int changed)
+static void apply_change(AppWindow *window, int changed)
 {
 	app_picture_did(APP_PICTURE(window->picture), changed);
 }
@@ -159,7 +159,7 @@ static void on_menu(AppPicture *picture, double x, double y, AppWindow *window)
 	window_popup(window, x, y);
 }
 
-/* A key's name as a browser gives it; "" for none. */
+/* Writes a key's name as browsers give it (KeyboardEvent.key), or "". */
 static void key_name(unsigned key, char name[12])
 {
 	static const struct {
@@ -185,7 +185,7 @@ static void key_name(unsigned key, char name[12])
 		name[g_unichar_to_utf8(character, name)] = '\0';
 }
 
-/* What no widget with the focus wanted for itself. */
+/* Handles keys that the focused widget hasn't used. */
 static gboolean on_key(GtkEventController *keys, unsigned key, unsigned code, GdkModifierType state,
 	AppWindow *window)
 {
@@ -213,34 +213,35 @@ static gboolean on_key(GtkEventController *keys, unsigned key, unsigned code, Gd
 static void on_tracks(GtkAdjustment *tracks, AppWindow *window)
 {
 	if (!window->is_updating)
-		did(window,
+		apply_change(window,
 			thrum__stage_set_track(window->stage, gtk_adjustment_get_value(tracks)));
 }
 
 static void on_time(GtkAdjustment *time, AppWindow *window)
 {
 	if (!window->is_updating)
-		did(window, thrum__stage_set_time(window->stage, gtk_adjustment_get_value(time)));
+		apply_change(window,
+			thrum__stage_set_time(window->stage, gtk_adjustment_get_value(time)));
 }
 
 static void on_go_task(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
 {
-	did(window, thrum__stage_go_task(window->stage, part, task));
+	apply_change(window, thrum__stage_go_task(window->stage, part, task));
 }
 
 static void on_go_time(AppPane *pane, unsigned part, int64_t time, AppWindow *window)
 {
-	did(window, thrum__stage_go_time(window->stage, part, time));
+	apply_change(window, thrum__stage_go_time(window->stage, part, time));
 }
 
 static void on_go_finding(AppPane *pane, unsigned part, unsigned finding, AppWindow *window)
 {
-	did(window, thrum__stage_go_finding(window->stage, part, finding));
+	apply_change(window, thrum__stage_go_finding(window->stage, part, finding));
 }
 
 static void on_hover_task(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
 {
-	did(window, thrum__stage_hover_task(window->stage, part, task));
+	apply_change(window, thrum__stage_hover_task(window->stage, part, task));
 }
 
 static void on_page(AppPane *pane, const char *word, AppWindow *window)
@@ -248,11 +249,11 @@ static void on_page(AppPane *pane, const char *word, AppWindow *window)
 	g_strlcpy(window->stage->panel, word, sizeof window->stage->panel);
 }
 
-static void on_hide_message(GtkButton *button, AppWindow *window)
+static void on_hide_message(GtkButton *make_button, AppWindow *window)
 {
 	g_clear_pointer(&window->failure, g_free);
-	g_free(window->read_message);
-	window->read_message = g_strdup(gtk_label_get_text(GTK_LABEL(window->message_words)));
+	g_free(window->hidden_message);
+	window->hidden_message = g_strdup(gtk_label_get_text(GTK_LABEL(window->message_words)));
 	window_update_messages(window);
 }
 
@@ -267,9 +268,9 @@ static gboolean on_drop(GtkDropTarget *target, const GValue *value, double x, do
 	return TRUE;
 }
 
-/* ---- What is where ------------------------------------------------------------------------- */
+/* ---- Layout -------------------------------------------------------------------------------- */
 
-static GtkWidget *button(const char *text, const char *name, const char *action)
+static GtkWidget *make_button(const char *text, const char *name, const char *action)
 {
 	GtkWidget *made = gtk_button_new_with_label(text);
 
@@ -289,19 +290,21 @@ static GtkWidget *make_empty(void)
 	gtk_widget_add_css_class(box, "empty");
 	gtk_widget_set_halign(box, GTK_ALIGN_CENTER);
 	gtk_widget_set_valign(box, GTK_ALIGN_CENTER);
-	gtk_box_append(GTK_BOX(box), window_label("No trace is open.", "title"));
+	gtk_box_append(GTK_BOX(box), window_label("Open a recording", "title"));
 	gtk_box_append(GTK_BOX(box),
-		window_label("Open a recording or drop one here, or attach to a program that "
-			     "records.",
+		window_label(
+			"thrum shows what the tasks of an asynchronous program did, what they "
+			"waited for,\nand why one of them hangs. Drop a recording or a .ctf file "
+			"here,\nor attach to a program that is recording.",
 			"muted"));
 	gtk_widget_set_margin_top(buttons, 8);
-	gtk_box_append(GTK_BOX(buttons), button("Open…", "empty-open", "win.open"));
-	gtk_box_append(GTK_BOX(buttons), button("Attach…", "empty-attach", "win.attach"));
+	gtk_box_append(GTK_BOX(buttons), make_button("Open…", "empty-open", "win.open"));
+	gtk_box_append(GTK_BOX(buttons), make_button("Attach…", "empty-attach", "win.attach"));
 	gtk_box_append(GTK_BOX(box), buttons);
 	return box;
 }
 
-/* Over the picture, which is as large with it as without. */
+/* Adds a scroll bar over the picture, whose size doesn't depend on it. */
 static GtkWidget *add_bar(GtkWidget *overlay, GtkOrientation orientation, GtkAdjustment *adjustment,
 	const char *name)
 {
@@ -338,7 +341,7 @@ static GtkWidget *make_picture(AppWindow *window)
 	return overlay;
 }
 
-/* The earlier ones go first where there is little room. */
+/* Where there is little room, earlier commands disappear first. */
 static void add_key(GtkWidget *shelf, int command, const char *words)
 {
 	g_autofree char *key = g_strdup(thrum__scene_command_keys(command));
@@ -380,7 +383,7 @@ static GtkWidget *make_status(AppWindow *window)
 static GtkWidget *make_message(AppWindow *window)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
-	GtkWidget *hide = button("Hide", "message-hide", NULL);
+	GtkWidget *hide = make_button("Close", "message-hide", NULL);
 	GtkWidget *scrolled = gtk_scrolled_window_new();
 
 	window->message = box;
@@ -393,8 +396,8 @@ static GtkWidget *make_message(AppWindow *window)
 	gtk_label_set_selectable(GTK_LABEL(window->message_words), TRUE);
 	gtk_widget_set_focusable(window->message_words, FALSE);
 	gtk_widget_set_hexpand(scrolled, TRUE);
-	/* There may be a line for each trace; and to find how wide a long one has to be for some
-	 * height takes a box seconds. */
+	/* There may be a line for each trace. Without a scrolled window, a box takes seconds to
+	 * find the width of a long text for a given height. */
 	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scrolled), GTK_POLICY_NEVER,
 		GTK_POLICY_AUTOMATIC);
 	gtk_scrolled_window_set_propagate_natural_height(GTK_SCROLLED_WINDOW(scrolled), TRUE);
@@ -415,7 +418,7 @@ static void on_cancel(GtkButton *cancel, AppWindow *window)
 static GtkWidget *make_loading(AppWindow *window)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12);
-	GtkWidget *cancel = button("Cancel", "cancel", NULL);
+	GtkWidget *cancel = make_button("Cancel", "cancel", NULL);
 
 	window->loading = box;
 	window->loading_words = window_label("", "muted");
@@ -451,7 +454,7 @@ static GtkWidget *make_left(AppWindow *window)
 	return box;
 }
 
-/* The pane has its width from the first layout on; later the picture gives and takes. */
+/* Sets the width of the panel at the first layout. From then on only the picture is resized. */
 static void on_first_width(GtkPaned *paned, GParamSpec *property, AppWindow *window)
 {
 	int width = gtk_widget_get_width(GTK_WIDGET(paned));
@@ -501,13 +504,13 @@ static void dispose(GObject *object)
 	window->pane = NULL;
 	g_clear_pointer(&window->menu, gtk_widget_unparent);
 	G_OBJECT_CLASS(app_window_parent_class)->dispose(object);
-	/* After the widgets that show it. */
+	/* After the widgets, which show it. */
 	g_clear_pointer(&window->stage, thrum__stage_destroy);
 	for (; window->count > 0; window->count--)
 		g_object_unref(window->traces[window->count - 1]);
 }
 
-/* The desktop may ask for less motion. */
+/* Whether motion is animated: neither the desktop nor the settings forbid it. */
 static bool is_animated(void)
 {
 	gboolean is_wanted = TRUE;

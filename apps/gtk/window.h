@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the window's files share. */
+/* The window's own header, shared by its files. */
 #ifndef WINDOW_H
 #define WINDOW_H
 
@@ -10,20 +10,20 @@ struct _AppWindow {
 	struct thrum__stage *stage;
 	AppTrace *traces[THRUM__STAGE_MAX]; /* shown, in the stage's order */
 	unsigned count;
-	int64_t findings_next[THRUM__STAGE_MAX]; /* µs: when what is wrong is looked for again */
+	int64_t findings_next[THRUM__STAGE_MAX]; /* µs: when findings are looked for again */
 
-	/* What is being opened (window_open.c): shown together once all is read. */
+	/* The traces being opened (window_open.c). They are shown together once all are read. */
 	AppTrace *coming[THRUM__STAGE_MAX];
-	double coming_part[THRUM__STAGE_MAX]; /* what "progress" told last */
+	double coming_part[THRUM__STAGE_MAX]; /* the last value of the signal "progress" */
 	unsigned coming_count;
-	bool replaces;      /* what is shown gives way to it */
-	char *coming_state; /* what is then to be seen, or NULL */
-	unsigned patience;  /* timer: what takes longer is told of */
-	char *failure;      /* what couldn't be done last, or NULL */
-	char *read_message; /* what was closed by hand and isn't shown again, or NULL */
-	int64_t keep;       /* ns of live traces that are kept; 0: all */
+	bool replaces;        /* they replace the traces that are shown */
+	char *coming_state;   /* the view to show then, or NULL */
+	unsigned patience;    /* timer: progress is shown when it fires */
+	char *failure;        /* the message of the last failure, or NULL */
+	char *hidden_message; /* the message that was closed and isn't shown again, or NULL */
+	int64_t keep;         /* how much of live traces is kept, in ns; 0: all */
 
-	/* Where the menu of the picture was asked for. */
+	/* The task on which the context menu was opened. */
 	unsigned menu_part;
 	uint32_t menu_task;
 	GtkWidget *menu;
@@ -33,25 +33,26 @@ struct _AppWindow {
 	GtkWidget *zoom, *fold, *pause, *counters, *counter_list;
 
 	GtkWidget *progress, *loading, *loading_words; /* below it */
-	GtkWidget *coarse; /* in the picture's place, until there is one: loading.h */
+	GtkWidget *coarse; /* in the place of the picture until there is one: loading.h */
 	GtkWidget *message, *message_words;
 	GtkWidget *paned, *pane, *stack, *picture;
 	GtkAdjustment *tracks, *time;
 	GtkWidget *track_bar, *time_bar;
 	GtkWidget *pointer_words, *seen_words;
-	bool is_updating; /* the bars' values come from the stage, not from people */
+	bool is_updating; /* the scroll bars are being set from the stage, not by the user */
 };
 
 #define RECENT_GROUP "thrum traces"
 
-/* ---- window.c */
-void window_update(AppWindow *, unsigned changes); /* all that shows what the stage has */
-char *window_state(AppWindow *);                   /* to be freed with g_free, like the next */
-char *window_status(AppWindow *);
-GtkWidget *window_label(const char *text, const char *class);
+/* ---- window.c ------------------------------------------------------------------------------ */
+/* Updates all widgets that show the stage; `changes`: bits of enum thrum__stage_changed. */
+void window_update(AppWindow *, unsigned changes);
+char *window_state(AppWindow *);  /* the view as a line of text; free it with g_free */
+char *window_status(AppWindow *); /* the status line; free it with g_free */
+GtkWidget *window_label(const char *text, const char *class); /* class: of CSS, or NULL */
 void window_theme_changed(AppWindow *);
 
-/* ---- window_open.c */
+/* ---- window_open.c ------------------------------------------------------------------------- */
 void window_open_files(AppWindow *, GListModel *files, bool add);
 void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
@@ -59,22 +60,24 @@ void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
 void window_close_all(AppWindow *);
 
-/* ---- window_bar.c */
+/* ---- window_bar.c -------------------------------------------------------------------------- */
 GtkWidget *window_make_bar(AppWindow *);
-void window_update_bar(AppWindow *, unsigned changes);
+void window_update_bar(AppWindow *, unsigned changes); /* 0: all of it */
 
-/* ---- window_actions.c */
+/* ---- window_actions.c ---------------------------------------------------------------------- */
 void window_add_actions(AppWindow *);
 GMenuModel *window_make_menu(void);
 void window_update_actions(AppWindow *);
 void window_add_popup(AppWindow *);
+/* Opens the context menu at a place of the picture, or for x < 0, when the keyboard asks for it, on
+ * the selected task. */
 void window_popup(AppWindow *, double x, double y);
 extern const struct window_key {
 	const char *action, *accelerator, *help;
 } window_keys[]; /* ends with NULL */
 
-/* ---- dialogs.c */
-void dialog_go_to(AppWindow *, bool duration);
+/* ---- dialogs.c ----------------------------------------------------------------------------- */
+void dialog_go_to(AppWindow *, bool duration); /* duration: selects it in the text, to change it */
 void dialog_keys(AppWindow *);
 void dialog_about(AppWindow *);
 void dialog_open(AppWindow *, bool add);

@@ -9,24 +9,24 @@
 
 #define KEEP_NS (10 * INT64_C(1000000000))
 
-/* Those beside the commands' (view/view.h). */
+/* The keys beside those of the commands (scene/scene.h). */
 const struct window_key window_keys[] = {
 	{"win.open", "<Control>o", "open a trace"},
-	{"win.open-stacked", "<Control><Shift>o", "open one below the others"},
-	{"win.attach", "<Control>l", "attach to a program that records"},
-	{"win.reload", "F5", "read again"},
+	{"win.open-stacked", "<Control><Shift>o", "open a trace below the others"},
+	{"win.attach", "<Control>l", "attach to a program that is recording"},
+	{"win.reload", "F5", "reload"},
 	{"win.export", "<Control>e", "export the picture"},
 	{"win.find", "<Control>f", "find a task or log line"},
-	{"win.pane", "F9", "show or hide the side pane"},
-	{"win.copy-view", "<Control><Shift>c", "copy what is seen, as a line of text"},
-	{"win.paste-view", "<Control><Shift>v", "show what such a line says"},
-	{"win.new-window", "<Control>n", "another window"},
+	{"win.pane", "F9", "show or hide the side panel"},
+	{"win.copy-view", "<Control><Shift>c", "copy the view as a line of text"},
+	{"win.paste-view", "<Control><Shift>v", "show the view from the clipboard"},
+	{"win.new-window", "<Control>n", "open another window"},
 	{"win.keys", "<Control>question F1", "all keys"},
 	{"win.close", "<Control>w", "close the window"},
 	{NULL, NULL, NULL},
 };
 
-static void did(AppWindow *window, int changed)
+static void apply_change(AppWindow *window, int changed)
 {
 	app_picture_did(APP_PICTURE(window->picture), changed);
 }
@@ -52,14 +52,14 @@ ACTION(on_open_stacked)
 	dialog_open(data, true);
 }
 
-static void attach(int pid, void *data)
+static void attach_to(int pid, void *data)
 {
 	app_window_open(data, app_trace_new_of_process(pid), false);
 }
 
 ACTION(on_attach)
 {
-	app_attach_choose(data, attach, data);
+	app_attach_choose(data, attach_to, data);
 }
 
 ACTION(on_recent)
@@ -117,7 +117,7 @@ ACTION(on_close)
 	gtk_window_close(data);
 }
 
-/* ---- What is seen -------------------------------------------------------------------------- */
+/* ---- The view ------------------------------------------------------------------------------ */
 
 ACTION(on_fit)
 {
@@ -143,7 +143,7 @@ ACTION(on_link)
 {
 	AppWindow *window = data;
 
-	did(window, thrum__stage_link(window->stage, g_variant_get_boolean(value)));
+	apply_change(window, thrum__stage_link(window->stage, g_variant_get_boolean(value)));
 	g_simple_action_set_state(action, value);
 }
 
@@ -158,10 +158,10 @@ ACTION(on_theme)
 {
 	const char *name = g_variant_get_string(value, NULL);
 
-	/* -1, no theme's name, is the system's. */
+	/* -1, for a name that is no theme's, is THEME_SYSTEM. */
 	theme_choose(thrum__draw_theme_find(name));
 	settings_set("theme", theme_chosen());
-	/* Also from the system's to the same. */
+	/* Also if the theme itself stays, as from the system's to the same one. */
 	g_simple_action_set_state(action, value);
 }
 
@@ -179,7 +179,7 @@ ACTION(on_copy_view)
 	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), state);
 }
 
-/* A whole address is as good as its fragment. */
+/* Shows the view that a pasted text describes: a line of Copy View, or the address of a page. */
 static void on_pasted(GObject *clipboard, GAsyncResult *result, void *data)
 {
 	g_autoptr(AppWindow) window = data;
@@ -209,7 +209,7 @@ ACTION(on_about)
 
 /* ---- The picture's menu -------------------------------------------------------------------- */
 
-/* NULL: the menu was open while its trace went, or its task was forgotten. */
+/* Returns the model of the menu's task, or NULL: the trace was closed, or the task forgotten. */
 static const struct thrum__model *menu_model(AppWindow *window)
 {
 	const struct thrum__model *model;
@@ -224,7 +224,8 @@ ACTION(on_select)
 {
 	AppWindow *window = data;
 
-	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+	apply_change(window,
+		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
 ACTION(on_related)
@@ -235,10 +236,11 @@ ACTION(on_related)
 		return;
 	if (!window->stage->parts[window->menu_part].scene->state.related_only)
 		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_RELATED);
-	did(window, thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+	apply_change(window,
+		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
-/* Whose result it read last, as the pane says it. */
+/* Returns the task whose result the menu's task read last, as the details do, or THRUM__NONE. */
 static uint32_t waker(AppWindow *window)
 {
 	const struct thrum__model *model = menu_model(window);
@@ -259,7 +261,7 @@ ACTION(on_go_waker)
 	uint32_t task = waker(window);
 
 	if (task != THRUM__NONE)
-		did(window, thrum__stage_go_task(window->stage, window->menu_part, task));
+		apply_change(window, thrum__stage_go_task(window->stage, window->menu_part, task));
 }
 
 ACTION(on_copy_name)
@@ -277,14 +279,13 @@ ACTION(on_copy_name)
 	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), text);
 }
 
-static void enable(AppWindow *window, const char *name, bool is_enabled)
+static void enable_action(AppWindow *window, const char *name, bool is_enabled)
 {
 	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), name);
 
 	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), is_enabled);
 }
 
-/* At a place of the picture; x < 0: the keyboard asks for it, about what is selected. */
 void window_popup(AppWindow *window, double x, double y)
 {
 	const struct thrum__stage *stage = window->stage;
@@ -304,10 +305,10 @@ void window_popup(AppWindow *window, double x, double y)
 		y = gtk_widget_get_height(window->picture) / 2.0;
 	}
 	is_task = menu_model(window) != NULL;
-	enable(window, "select", is_task);
-	enable(window, "related", is_task);
-	enable(window, "copy-name", is_task);
-	enable(window, "go-waker", waker(window) != THRUM__NONE);
+	enable_action(window, "select", is_task);
+	enable_action(window, "related", is_task);
+	enable_action(window, "copy-name", is_task);
+	enable_action(window, "go-waker", waker(window) != THRUM__NONE);
 	gtk_popover_set_pointing_to(GTK_POPOVER(window->menu),
 		&(GdkRectangle){(int)x, (int)y, 1, 1});
 	gtk_popover_popup(GTK_POPOVER(window->menu));
@@ -391,17 +392,17 @@ static void add_submenu(GMenu *menu, const char *label, GMenu *submenu)
 
 GMenuModel *window_make_menu(void)
 {
-	static const char *const files[] = {"Open…", "win.open", "Open Stacked…",
-		"win.open-stacked", "Attach…", "win.attach", "Reload", "win.reload", "Export…",
-		"win.export", NULL};
+	static const char *const files[] = {"Open…", "win.open", "Open Below…", "win.open-stacked",
+		"Attach…", "win.attach", "Reload", "win.reload", "Export…", "win.export", NULL};
 	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
 		"win.snapshot", NULL};
-	static const char *const scene[] = {"Go to Time…", "win.go-to", "Duration…", "win.duration",
-		"Link Time", "win.link", "Side Pane", "win.pane", "Animations", "win.animations",
-		"Copy View", "win.copy-view", "Paste View", "win.paste-view", NULL};
+	static const char *const scene[] = {"Go to a Time…", "win.go-to", "Visible Duration…",
+		"win.duration", "Share One Time Axis", "win.link", "Side Panel", "win.pane",
+		"Animations", "win.animations", "Copy View", "win.copy-view", "Paste View",
+		"win.paste-view", NULL};
 	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
 		"win.about", NULL};
-	static const char *const themes[] = {"As the System", "win.theme::system", "Light",
+	static const char *const themes[] = {"System", "win.theme::system", "Light",
 		"win.theme::light", "Dark", "win.theme::dark", "High Contrast",
 		"win.theme::contrast", NULL};
 	GMenu *menu = g_menu_new(), *recent = g_menu_new(), *theme = g_menu_new();
@@ -419,7 +420,7 @@ GMenuModel *window_make_menu(void)
 	return G_MENU_MODEL(menu);
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All actions --------------------------------------------------------------------------- */
 
 static GVariant *theme_name(void)
 {
@@ -442,12 +443,12 @@ void window_update_actions(AppWindow *window)
 		is_live |= state == APP_TRACE_LIVE || state == APP_TRACE_PAUSED;
 	}
 	for (size_t i = 0; i < G_N_ELEMENTS(shown); i++)
-		enable(window, shown[i], window->count > 0);
-	/* What is followed is read already. */
-	enable(window, "reload", window->count > 0 && !is_followed);
-	enable(window, "pause", is_live);
-	enable(window, "snapshot", window->count > 0);
-	enable(window, "link", window->count > 1);
+		enable_action(window, shown[i], window->count > 0);
+	/* A followed trace is always up to date. */
+	enable_action(window, "reload", window->count > 0 && !is_followed);
+	enable_action(window, "pause", is_live);
+	enable_action(window, "snapshot", window->count > 0);
+	enable_action(window, "link", window->count > 1);
 	set_state(window, "pause", g_variant_new_boolean(is_live && !is_followed));
 	set_state(window, "link", g_variant_new_boolean(window->stage->is_linked));
 	set_state(window, "theme", theme_name());
@@ -520,6 +521,6 @@ void window_add_popup(AppWindow *window)
 	gtk_widget_set_name(window->menu, "popup");
 	gtk_popover_set_has_arrow(GTK_POPOVER(window->menu), FALSE);
 	gtk_widget_set_halign(window->menu, GTK_ALIGN_START);
-	/* Which fills its overlay: places are the same. */
+	/* The picture fills its overlay, so places are the same in both. */
 	gtk_widget_set_parent(window->menu, gtk_widget_get_parent(window->picture));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The bar at the top: what is shown, search, and what is needed often. */
+/* The bar at the top: the trace's name and summary, search, and frequent commands. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -7,21 +7,21 @@
 #include "theme.h"
 #include "window.h"
 
-#define TITLE_LEAST 12 /* characters of it that are seen */
-#define WORDS_LEAST 8  /* of them, or none */
+#define TITLE_LEAST 12 /* characters of the title that stay visible */
+#define WORDS_LEAST 8  /* characters of the summary, or it is hidden */
 
-/* What goes where there is little room: the last first. */
+/* The order in which children are hidden where there is little room: the last first. */
 enum {
 	STAYS,
 	GOES_COUNTERS,
 	GOES_FOLD,
 	GOES_NAME,
 	GOES_ZOOM,
-	GOES_EXPORT, /* which the menu has, too */
+	GOES_EXPORT, /* also in the menu */
 	GOES_WORDS,
 };
 
-static void did(AppWindow *window, int changed)
+static void apply_change(AppWindow *window, int changed)
 {
 	app_picture_did(APP_PICTURE(window->picture), changed);
 }
@@ -71,9 +71,9 @@ static void on_search(GtkEditable *search, AppWindow *window)
 {
 	const char *text = gtk_editable_get_text(search);
 
-	/* What a state said is in the stage already. */
+	/* The stage knows the text already if it came from there. */
 	if (window->count > 0 && strcmp(text, window->stage->parts[0].scene->state.search) != 0)
-		did(window, thrum__stage_search(window->stage, text));
+		apply_change(window, thrum__stage_search(window->stage, text));
 }
 
 static void on_search_done(GtkText *search, AppWindow *window)
@@ -133,12 +133,10 @@ static void update_search(AppWindow *window)
 
 	if (strcmp(text, gtk_editable_get_text(GTK_EDITABLE(window->search))) != 0)
 		gtk_editable_set_text(GTK_EDITABLE(window->search), text);
-	if (*text && found == 0)
-		g_strlcpy(count, "none", sizeof count);
-	else if (*text && at > 0)
+	if (*text && at > 0)
 		g_snprintf(count, sizeof count, "%u of %u", at, found);
 	else if (*text)
-		g_snprintf(count, sizeof count, "%u", found);
+		g_snprintf(count, sizeof count, "%u found", found);
 	gtk_label_set_text(GTK_LABEL(window->search_count), count);
 	gtk_widget_set_visible(window->search_key, !*text);
 	if (*text && found == 0)
@@ -149,7 +147,7 @@ static void update_search(AppWindow *window)
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-/* Which counter a check in the menu is about. */
+/* Switches a counter. "which" holds the part in its upper 8 bits and the counter in the others. */
 static void on_counter(GtkCheckButton *check, AppWindow *window)
 {
 	unsigned which = GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(check), "which"));
@@ -158,14 +156,14 @@ static void on_counter(GtkCheckButton *check, AppWindow *window)
 
 	if (part < window->stage->count &&
 		is_on != thrum__stage_has_counter(window->stage, part, counter))
-		did(window, thrum__stage_counter(window->stage, part, counter, is_on));
-	/* There is only room for some. */
+		apply_change(window, thrum__stage_counter(window->stage, part, counter, is_on));
+	/* The stage shows a limited number of counters and may have refused this one. */
 	if (part < window->stage->count)
 		gtk_check_button_set_active(check,
 			thrum__stage_has_counter(window->stage, part, counter));
 }
 
-/* A menu, not a table: with more than that, search. */
+/* More make the menu too long. */
 #define COUNTERS_MOST 200
 
 static void add_counters(AppWindow *window, unsigned part)
@@ -226,7 +224,7 @@ static GtkWidget *make_counters(AppWindow *window)
 
 /* ---- Buttons ------------------------------------------------------------------------------- */
 
-static void add(GtkWidget *bar, GtkWidget *child, const char *name, const char *class)
+static void add_child(GtkWidget *bar, GtkWidget *child, const char *name, const char *class)
 {
 	if (name)
 		gtk_widget_set_name(child, name);
@@ -241,11 +239,11 @@ static GtkWidget *add_button(GtkWidget *bar, const char *text, const char *name,
 	GtkWidget *button = gtk_button_new_with_label(text);
 
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(button), action);
-	add(bar, button, name, "control");
+	add_child(bar, button, name, "control");
 	return button;
 }
 
-/* "Zoom in": to be freed with g_free. */
+/* Returns a command's help with a capital letter: "Zoom in". Free it with g_free. */
 static char *words_of(int command)
 {
 	const char *help = thrum__scene_command_help(command);
@@ -253,7 +251,7 @@ static char *words_of(int command)
 	return g_strdup_printf("%c%s", g_ascii_toupper(*help), help + 1);
 }
 
-/* What a command's button says to those who linger. */
+/* Sets the tooltip of a command's button: its help and its first key. */
 static void explain(GtkWidget *button, int command)
 {
 	g_autofree char *words = words_of(command);
@@ -263,9 +261,9 @@ static void explain(GtkWidget *button, int command)
 	gtk_widget_set_tooltip_text(button, tooltip);
 }
 
-/* ---- Zooming: as long as a button is held -------------------------------------------------- */
+/* ---- Zooming while a button is held -------------------------------------------------------- */
 
-#define HELD_MS 400 /* until it repeats: longer than GTK shows a button pressed by a key */
+#define HELD_MS 400 /* until it repeats: longer than GTK shows a button as pressed by a key */
 #define REPEAT_MS 170
 
 struct hold {
@@ -279,7 +277,7 @@ static void do_held(struct hold *hold)
 	app_picture_command(APP_PICTURE(hold->window->picture), hold->command);
 }
 
-static gboolean repeat(void *data)
+static gboolean repeat_held(void *data)
 {
 	do_held(data);
 	return G_SOURCE_CONTINUE;
@@ -290,11 +288,11 @@ static gboolean begin_repeating(void *data)
 	struct hold *hold = data;
 
 	do_held(hold);
-	hold->timer = g_timeout_add(REPEAT_MS, repeat, hold);
+	hold->timer = g_timeout_add(REPEAT_MS, repeat_held, hold);
 	return G_SOURCE_REMOVE;
 }
 
-/* Of pointer, finger and key alike. */
+/* Called for pointer, finger and key alike. */
 static void on_held(GtkWidget *button, GtkStateFlags before, struct hold *hold)
 {
 	bool is_held = gtk_widget_get_state_flags(button) & GTK_STATE_FLAG_ACTIVE;
@@ -308,7 +306,7 @@ static void on_held(GtkWidget *button, GtkStateFlags before, struct hold *hold)
 	hold->timer = g_timeout_add(HELD_MS, begin_repeating, hold);
 }
 
-static void let_go(void *data, GClosure *closure)
+static void free_hold(void *data, GClosure *closure)
 {
 	struct hold *hold = data;
 
@@ -325,7 +323,8 @@ static void add_zoom(AppWindow *window, const char *sign, const char *name, int 
 	*hold = (struct hold){window, command, 0};
 	explain(button, command);
 	app_call(button, words);
-	g_signal_connect_data(button, "state-flags-changed", G_CALLBACK(on_held), hold, let_go, 0);
+	g_signal_connect_data(button, "state-flags-changed", G_CALLBACK(on_held), hold, free_hold,
+		0);
 }
 
 static void make_zoom(AppWindow *window)
@@ -358,12 +357,12 @@ static void add_words(AppWindow *window, GtkWidget *bar)
 	gtk_widget_set_hexpand(space, TRUE);
 	shelf_rank(name, GOES_NAME);
 	shelf_rank(window->words, GOES_WORDS);
-	add(bar, window->mark, NULL, NULL);
-	add(bar, name, NULL, "name");
-	add(bar, window->title, "title", NULL);
-	add(bar, window->words, "words", "words");
-	add(bar, window->findings, "findings", "findings");
-	add(bar, window->live, "live", "live");
+	add_child(bar, window->mark, NULL, NULL);
+	add_child(bar, name, NULL, "name");
+	add_child(bar, window->title, "title", NULL);
+	add_child(bar, window->words, "words", "words");
+	add_child(bar, window->findings, "findings", "findings");
+	add_child(bar, window->live, "live", "live");
 	gtk_box_append(GTK_BOX(bar), space);
 }
 
@@ -377,7 +376,7 @@ static gboolean focus_again(void *data)
 	return G_SOURCE_REMOVE;
 }
 
-/* GTK leaves the keyboard with what was chosen in a submenu, which nobody sees any more. */
+/* GTK leaves the focus on the chosen entry of a submenu, which isn't visible any more. */
 static void on_menu_closed(GtkPopover *popover, AppWindow *window)
 {
 	g_idle_add(focus_again, g_object_ref(window));
@@ -404,21 +403,21 @@ static void add_controls(AppWindow *window, GtkWidget *bar)
 	gtk_box_append(GTK_BOX(bar), make_search(window));
 	window->pause = gtk_toggle_button_new_with_label("Pause");
 	gtk_actionable_set_action_name(GTK_ACTIONABLE(window->pause), "win.pause");
-	add(bar, window->pause, "pause", "control");
+	add_child(bar, window->pause, "pause", "control");
 	make_zoom(window);
 	shelf_rank(window->zoom, GOES_ZOOM);
-	add(bar, window->zoom, NULL, "joined");
+	add_child(bar, window->zoom, NULL, "joined");
 	window->fold = gtk_toggle_button_new_with_label("Idle folded");
 	explain(window->fold, THRUM__COMMAND_FOLD);
 	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
 	shelf_rank(window->fold, GOES_FOLD);
-	add(bar, window->fold, "fold", "control");
+	add_child(bar, window->fold, "fold", "control");
 	window->counters = make_counters(window);
 	shelf_rank(window->counters, GOES_COUNTERS);
-	add(bar, window->counters, "counters", "control");
+	add_child(bar, window->counters, "counters", "control");
 	shelf_rank(add_button(bar, "Export", "export", "win.export"), GOES_EXPORT);
-	add(bar, make_menu(window), "menu", "control");
-	add(bar, gtk_window_controls_new(GTK_PACK_END), NULL, NULL);
+	add_child(bar, make_menu(window), "menu", "control");
+	add_child(bar, gtk_window_controls_new(GTK_PACK_END), NULL, NULL);
 }
 
 GtkWidget *window_make_bar(AppWindow *window)
@@ -433,7 +432,7 @@ GtkWidget *window_make_bar(AppWindow *window)
 	return handle;
 }
 
-/* ---- What it says -------------------------------------------------------------------------- */
+/* ---- Updating ------------------------------------------------------------------------------ */
 
 static void update_words(AppWindow *window)
 {
@@ -447,7 +446,7 @@ static void update_words(AppWindow *window)
 		is_live |= app_trace_state(window->traces[i]) == APP_TRACE_LIVE;
 	}
 	gtk_label_set_text(GTK_LABEL(window->title), title->str);
-	/* For GTK characters are wider than most are. */
+	/* GTK overestimates the width of most characters. */
 	is_short = g_utf8_strlen(title->str, -1) <= TITLE_LEAST;
 	gtk_label_set_width_chars(GTK_LABEL(window->title), is_short ? -1 : TITLE_LEAST);
 	gtk_label_set_ellipsize(GTK_LABEL(window->title),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Traces come and go: opening, progress, reload, what grows, what is said of them. */
+/* Opening and closing traces: progress, reload, growth, messages. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "window.h"
 
 #define PATIENCE_MS 150
-#define PROGRESS_ALL 2 /* "progress": read and laid out */
+#define PROGRESS_ALL 2 /* the value of "progress" for a trace that is read and laid out */
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
@@ -35,9 +35,9 @@ void window_update_messages(AppWindow *window)
 	for (unsigned i = 0; i < window->count; i++)
 		add_message(text, window->count > 1 ? app_trace_name(window->traces[i]) : NULL,
 			app_trace_message(window->traces[i]));
-	/* There may be a file's or a trace's bytes in it. */
+	/* Names of files and texts of traces may be invalid UTF-8. */
 	valid = g_utf8_make_valid(text->str, (gssize)text->len);
-	is_shown = *valid && g_strcmp0(valid, window->read_message) != 0;
+	is_shown = *valid && g_strcmp0(valid, window->hidden_message) != 0;
 	gtk_widget_set_visible(window->message, is_shown);
 	gtk_label_set_text(GTK_LABEL(window->message_words), valid);
 }
@@ -50,7 +50,7 @@ void window_fail(AppWindow *window, const char *format, ...)
 	g_free(window->failure);
 	window->failure = g_strdup_vprintf(format, arguments);
 	va_end(arguments);
-	g_clear_pointer(&window->read_message, g_free);
+	g_clear_pointer(&window->hidden_message, g_free);
 	window_update_messages(window);
 }
 
@@ -62,7 +62,7 @@ static void show_loading(AppWindow *window, bool is_shown)
 	gtk_widget_set_visible(window->progress, is_shown);
 }
 
-/* The one that is awaited: words that change from trace to trace nobody could read. */
+/* Shows the progress of one trace; texts that alternate between traces would be unreadable. */
 static void say_progress(AppWindow *window, AppTrace *trace)
 {
 	g_autofree char *words = app_trace_progress_words(trace);
@@ -71,7 +71,7 @@ static void say_progress(AppWindow *window, AppTrace *trace)
 	gtk_label_set_text(GTK_LABEL(window->loading_words), text);
 }
 
-/* The first that isn't there yet, or NULL. */
+/* Returns the first trace that is still being opened, or NULL. */
 static AppTrace *find_awaited(AppWindow *window)
 {
 	for (unsigned i = 0; i < window->coming_count; i++)
@@ -99,7 +99,7 @@ static void on_progress(AppTrace *trace, double part, AppWindow *window)
 	loading_show(window->coarse, window->coming, window->coming_part, window->coming_count);
 }
 
-/* What is there at once isn't announced. */
+/* Opening has taken PATIENCE_MS: shows its progress. */
 static gboolean lose_patience(void *data)
 {
 	AppWindow *window = data;
@@ -128,9 +128,9 @@ static void end_loading(AppWindow *window)
 	window_update_actions(window);
 }
 
-/* ---- What is shown ------------------------------------------------------------------------- */
+/* ---- Shown traces -------------------------------------------------------------------------- */
 
-static void let_go(AppWindow *window, AppTrace *trace)
+static void drop_trace(AppWindow *window, AppTrace *trace)
 {
 	g_signal_handlers_disconnect_by_data(trace, window);
 	app_trace_cancel(trace);
@@ -143,11 +143,11 @@ static void remove_all(AppWindow *window)
 	while (window->stage->count > 0)
 		thrum__stage_remove(window->stage, window->stage->count - 1);
 	for (unsigned i = 0; i < window->count; i++)
-		let_go(window, window->traces[i]);
+		drop_trace(window, window->traces[i]);
 	window->count = 0;
 }
 
-static int find(AppWindow *window, AppTrace *trace)
+static int find_trace(AppWindow *window, AppTrace *trace)
 {
 	for (unsigned i = 0; i < window->count; i++)
 		if (window->traces[i] == trace)
@@ -158,11 +158,12 @@ static int find(AppWindow *window, AppTrace *trace)
 static void run_out(AppWindow *window, AppTrace *trace)
 {
 	app_trace_pause(trace, true);
-	window_fail(window, "%s: out of memory; keep the last 10 s only", app_trace_name(trace));
+	window_fail(window, "%s: out of memory: choose Keep Last 10 s in the menu",
+		app_trace_name(trace));
 }
 
-/* What is wrong costs by all that there is: looked for now and then, and when the program has
- * ended. */
+/* Updates the findings of a growing trace. Their cost grows with it, so this looks for them now and
+ * then, and once more when the program has ended. */
 static void look_for_findings(AppWindow *window, unsigned part)
 {
 	AppTrace *trace = window->traces[part];
@@ -186,7 +187,7 @@ static void look_for_findings(AppWindow *window, unsigned part)
 	app_pane_trace_grew(APP_PANE(window->pane), part);
 }
 
-static void note(AppTrace *trace)
+static void note_frame(AppTrace *trace)
 {
 	const struct thrum__model *model = app_trace_model(trace);
 	const struct thrum_trace_info *info = app_trace_info(trace);
@@ -197,7 +198,7 @@ static void note(AppTrace *trace)
 
 static void on_grown(AppTrace *trace, AppWindow *window)
 {
-	int part = find(window, trace);
+	int part = find_trace(window, trace);
 	int changed;
 
 	if (part < 0)
@@ -208,13 +209,13 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 		run_out(window, trace);
 		return;
 	}
-	note(trace);
+	note_frame(trace);
 	look_for_findings(window, (unsigned)part);
 	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
 	app_picture_did(APP_PICTURE(window->picture), changed | THRUM__CHANGED_STATUS);
 }
 
-/* Among the recent files; in a group, since GTK adds what is saved by itself. */
+/* Adds a file to the recent ones. They have a group, since GTK adds saved files by itself. */
 static void remember(const char *path)
 {
 	static char group[] = RECENT_GROUP, type[] = "application/octet-stream",
@@ -232,7 +233,7 @@ static void remember(const char *path)
 	gtk_recent_manager_add_full(gtk_recent_manager_get_default(), uri, &data);
 }
 
-/* Told at the ruler's end. */
+/* Tells the scene how the trace ends, which it shows at the end of the ruler. */
 static void tell_ending(AppWindow *window, unsigned part)
 {
 	AppTrace *trace = window->traces[part];
@@ -248,11 +249,11 @@ static void tell_ending(AppWindow *window, unsigned part)
 
 static bool add_to_stage(AppWindow *window, AppTrace *trace)
 {
-	struct thrum__scene *scene = app_trace_take_view(trace);
+	struct thrum__scene *scene = app_trace_take_scene(trace);
 
 	if (!scene || thrum__stage_add(window->stage, scene, app_trace_name(trace)) < 0) {
 		window_fail(window, "%s: %s", app_trace_name(trace),
-			scene ? "there is no room for more traces in one window" : "out of memory");
+			scene ? "the window has no room for more traces" : "out of memory");
 		return false;
 	}
 	window->findings_next[window->count] = 0;
@@ -263,7 +264,7 @@ static bool add_to_stage(AppWindow *window, AppTrace *trace)
 	return true;
 }
 
-/* The theme is the person's, unless the text names one. */
+/* The theme stays as the user chose it, unless the text names one. */
 void app_window_set_state(AppWindow *window, const char *state)
 {
 	struct thrum_error_info error = {0};
@@ -304,7 +305,7 @@ static void show_coming(AppWindow *window)
 
 		if (app_trace_state(trace) == APP_TRACE_FAILED) {
 			add_message(failures, app_trace_name(trace), app_trace_message(trace));
-			let_go(window, trace);
+			drop_trace(window, trace);
 			continue;
 		}
 		if (window->replaces) {
@@ -313,7 +314,7 @@ static void show_coming(AppWindow *window)
 		}
 		window->replaces = false;
 		if (!add_to_stage(window, trace))
-			let_go(window, trace);
+			drop_trace(window, trace);
 	}
 	window->coming_count = 0;
 	if (failures->len > 0)
@@ -356,7 +357,7 @@ static void on_trace_changed(AppTrace *trace, AppWindow *window)
 	show_when_ready(window);
 	window_update_messages(window);
 	window_update_actions(window);
-	part = find(window, trace);
+	part = find_trace(window, trace);
 	if (part >= 0)
 		tell_ending(window, (unsigned)part);
 	if (part >= 0 && app_trace_state(trace) == APP_TRACE_ENDED)
@@ -371,7 +372,7 @@ static void on_trace_changed(AppTrace *trace, AppWindow *window)
 void window_cancel(AppWindow *window)
 {
 	for (unsigned i = 0; i < window->coming_count; i++)
-		let_go(window, window->coming[i]);
+		drop_trace(window, window->coming[i]);
 	window->coming_count = 0;
 	g_clear_pointer(&window->coming_state, g_free);
 	end_loading(window);
@@ -408,13 +409,13 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 
 void window_open_files(AppWindow *window, GListModel *files, bool add)
 {
-	/* One too many is told of; of thousands not each is to be begun. */
+	/* One too many shows the message about the limit. Thousands need not all be started. */
 	for (unsigned i = 0; i < MIN(g_list_model_get_n_items(files), THRUM__STAGE_MAX + 1); i++) {
 		g_autoptr(GFile) file = g_list_model_get_item(files, i);
 		g_autofree char *path = g_file_get_path(file);
 
 		if (!path) {
-			window_fail(window, "Only files of this machine can be opened.");
+			window_fail(window, "Only local files can be opened.");
 			continue;
 		}
 		app_window_open(window, app_trace_new(path), add);
@@ -442,7 +443,7 @@ void window_reload(AppWindow *window)
 void window_close_all(AppWindow *window)
 {
 	for (unsigned i = 0; i < window->coming_count; i++)
-		let_go(window, window->coming[i]);
+		drop_trace(window, window->coming[i]);
 	window->coming_count = 0;
 	g_clear_handle_id(&window->patience, g_source_remove);
 	for (unsigned i = 0; i < window->count; i++) {
@@ -450,6 +451,6 @@ void window_close_all(AppWindow *window)
 		app_trace_cancel(window->traces[i]);
 	}
 	g_clear_pointer(&window->failure, g_free);
-	g_clear_pointer(&window->read_message, g_free);
+	g_clear_pointer(&window->hidden_message, g_free);
 	g_clear_pointer(&window->coming_state, g_free);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the core answers, as JSON: what there is, what has changed, documents. The shapes stand in
+/* Answers as JSON: the words of the page, the changes after input, documents. The types are in
  * src/messages.ts. */
 #include <string.h>
 
@@ -35,9 +35,9 @@ const struct thrum__stats *core_stats(unsigned number)
 	return part->has_stats ? &part->stats : NULL;
 }
 
-/* ---- What there is --------------------------------------------------------------------------- */
+/* ---- Words and tokens ---------------------------------------------------------------------- */
 
-/* The commands, for the page's keys and its help. */
+/* Answers the commands, for the page's keys and its help. */
 EXPORT(core_commands) void core_commands(void)
 {
 	struct thrum__base_text *out = &core.out;
@@ -57,7 +57,7 @@ EXPORT(core_commands) void core_commands(void)
 
 #define WORD_OF(NAME, word) word,
 
-/* What stands around tables and the chart. */
+/* Answers the words around tables and histogram. */
 EXPORT(core_words) void core_words(void)
 {
 	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
@@ -94,7 +94,7 @@ static void put_colours(struct thrum__base_text *out, int theme)
 	json_put(out, "]");
 }
 
-/* The visual language: for the painter and for the page's style sheet. */
+/* Answers colours, fonts and dashes, for the painter and the page's style sheet. */
 EXPORT(core_tokens) void core_tokens(void)
 {
 	struct thrum__base_text *out = &core.out;
@@ -141,11 +141,7 @@ EXPORT(core_tokens) void core_tokens(void)
 	json_put(out, "]}");
 }
 
-/* ---- What has changed ------------------------------------------------------------------------ */
-
-/* The worker sends on what differs from the last time. */
-#define CHANGED_PARTS \
-	64 /* beside enum thrum__stage_changed: in parts, their counters, what is on */
+/* ---- Changes ------------------------------------------------------------------------------- */
 
 static void put_counters(struct thrum__base_text *out, unsigned number)
 {
@@ -217,7 +213,7 @@ static void put_status(struct thrum__base_text *out)
 	json_put(out, "}");
 }
 
-/* A state is plain ASCII without quotes, of any length. */
+/* An address is plain ASCII without quotes, of any length. */
 static void put_address(struct thrum__base_text *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
@@ -257,12 +253,12 @@ static void put_on(struct thrum__base_text *out)
 	json_put(out, "]");
 }
 
-static void put_rows(struct thrum__base_text *out)
+static void put_tracks(struct thrum__base_text *out)
 {
 	struct thrum__stage_scroll scroll;
 
 	thrum__stage_scroll_tracks(core.stage, &scroll);
-	json_key(out, "rows");
+	json_key(out, "tracks");
 	json_put(out, "{");
 	json_key(out, "all");
 	json_number(out, scroll.all);
@@ -291,17 +287,18 @@ static void put_picture(struct thrum__base_text *out)
 	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
 	json_key_string(out, "panel", core.stage->panel);
 	put_on(out);
-	put_rows(out);
+	put_tracks(out);
 }
 
-/* Changes, by bits of enum thrum__stage_changed and CHANGED_PARTS. */
+/* Answers the present values that may have changed, by bits of enum thrum__stage_changed and
+ * CORE_CHANGED_PARTS. The worker tells the page those that differ from the last time. */
 EXPORT(core_changes) void core_changes(int bits)
 {
 	struct thrum__base_text *out = &core.out;
 
 	thrum__base_text_clear(out);
 	json_put(out, "{");
-	if (bits & CHANGED_PARTS)
+	if (bits & CORE_CHANGED_PARTS)
 		put_parts(out);
 	if (core.stage->count > 0) {
 		put_picture(out);
@@ -315,7 +312,7 @@ EXPORT(core_changes) void core_changes(int bits)
 	json_put(out, "}");
 }
 
-/* The window's words: no JSON. */
+/* Answers the visible time as text, as thrum__stage_window_words. */
 EXPORT(core_window) void core_window(void)
 {
 	char words[200] = "";
@@ -326,7 +323,7 @@ EXPORT(core_window) void core_window(void)
 	json_put(&core.out, words);
 }
 
-/* What a file made of a part is called, without an ending: no JSON. */
+/* Answers the name for files made from a part, without an ending, as plain text. */
 EXPORT(core_name) void core_name(unsigned part)
 {
 	char name[200];
@@ -346,8 +343,8 @@ static void put_count_of(struct thrum__base_text *out, uint64_t count, const cha
 	json_put(out, count == 1 ? one : many);
 }
 
-/* What is missing of the trace that was opened last; the trace's document tells why. Empty when
- * nothing is. No JSON. */
+/* Answers as plain text what is missing in the last opened trace, or "". The document of the trace
+ * tells the causes. */
 EXPORT(core_warning) void core_warning(void)
 {
 	const struct thrum_trace_info *info = &core.parts[core.stage->count - 1].info;
@@ -360,7 +357,7 @@ EXPORT(core_warning) void core_warning(void)
 	put_count_of(out, info->lost_total, " event was not recorded", " events were not recorded");
 }
 
-/* ---- Documents ------------------------------------------------------------------------------- */
+/* ---- Documents ----------------------------------------------------------------------------- */
 
 static void put_piece(struct thrum__base_text *out, const struct thrum__document *document,
 	const struct thrum__document_piece *piece)
@@ -405,12 +402,6 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 	json_put(out, "}");
 }
 
-enum document_what {
-	DOCUMENT_TASK,
-	DOCUMENT_FINDING,
-	DOCUMENT_TRACE,
-};
-
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
@@ -420,10 +411,10 @@ static int make_document(int what, unsigned number, uint32_t index,
 	if (!stats)
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
-	if (what == DOCUMENT_TRACE)
+	if (what == CORE_DOCUMENT_TRACE)
 		return thrum__document_trace(stats, &core.parts[number].info,
 			core.stage->parts[number].name, document);
-	if (what == DOCUMENT_FINDING)
+	if (what == CORE_DOCUMENT_FINDING)
 		return index < scene->findings.count
 			? thrum__document_finding(stats->model, &scene->findings.findings[index],
 				  document)
@@ -433,7 +424,7 @@ static int make_document(int what, unsigned number, uint32_t index,
 		: 0;
 }
 
-/* An empty one where there is nothing. */
+/* Answers a document (enum core_document) about a task or finding; empty if there is no such. */
 EXPORT(core_document) void core_document(int what, unsigned part, uint32_t index)
 {
 	struct thrum__document document;

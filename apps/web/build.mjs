@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-// build.mjs CORE OUT ASSEMBLY: makes the page, OUT, from the core (a wasm file) and what lies beside
-// this script: one file that needs nothing else. The same input and tools give the same
-// bytes. ASSEMBLY puts it into a program.
+// build.mjs CORE OUT ASSEMBLY: makes the page OUT, one file that needs no others, from the core (a
+// wasm file) and the files beside this script. The same input and tools give the same bytes.
+// ASSEMBLY becomes an assembler file that puts the page into a program.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,9 +16,10 @@ const [corePath, outPath, assemblyPath] = process.argv.slice(2);
 const LIMIT = 200_000; // bytes of a page without traces
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const wasm = readFileSync(corePath);
+const ask = await loadCore();
 
-/** The tokens of src/draw/theme.h, from the core itself. */
-async function tokens() {
+/** Loads the core, and returns a function that calls one of its exports and parses the answer. */
+async function loadCore() {
   const nothing = () => 0;
   const { instance } = await WebAssembly.instantiate(wasm, {
     page: {
@@ -31,12 +32,14 @@ async function tokens() {
     },
     wasi_snapshot_preview1: { fd_close: nothing, fd_seek: nothing, fd_write: nothing },
   });
-  const { memory, core_tokens, core_out, core_out_size } = instance.exports;
-  core_tokens();
-  return JSON.parse(Buffer.from(memory.buffer, core_out(), core_out_size()).toString());
+  const { memory, core_out, core_out_size } = instance.exports;
+  return (name) => {
+    instance.exports[name]();
+    return JSON.parse(Buffer.from(memory.buffer, core_out(), core_out_size()).toString());
+  };
 }
 
-/** Custom properties for each theme: as the system has it, or as [data-theme] says. */
+/** Custom properties for each theme, for the system's preference or [data-theme]. */
 function themes({ colours, themes, face }) {
   const values = (name) =>
     `color-scheme:${name === "light" ? "light" : "dark"};` +
@@ -54,6 +57,19 @@ function themes({ colours, themes, face }) {
   return css;
 }
 
+/** The module "core:numbers", which src/core-numbers.d.ts declares. */
+const coreNumbers = {
+  name: "core-numbers",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^core:numbers$/ }, ({ path }) => ({ path, namespace: "core" }));
+    onLoad({ filter: /./, namespace: "core" }, () => ({
+      contents: Object.entries(ask("core_numbers"))
+        .map(([name, value]) => `export const ${name} = ${value};`)
+        .join("\n"),
+    }));
+  },
+};
+
 async function script(entry) {
   const { outputFiles } = await build({
     entryPoints: [here(entry)],
@@ -64,11 +80,13 @@ async function script(entry) {
     target: ["chrome90", "firefox105", "safari16.4"],
     charset: "utf8",
     legalComments: "none",
+    plugins: [coreNumbers],
+    logOverride: { "import-is-undefined": "error" },
   });
   return outputFiles[0].text;
 }
 
-/** As src/unpack.ts reads it: base 85 takes less room than base 64. */
+/** The reverse of fromBase85 in src/unpack.ts. Base 85 takes less room than base 64. */
 function toBase85(bytes) {
   const excess = (4 - (bytes.length % 4)) % 4;
   const padded = Buffer.concat([bytes, Buffer.alloc(excess)]);
@@ -90,7 +108,7 @@ function gzip(bytes) {
     return execFileSync("zopfli", ["-c", join(folder, "part")]);
   } catch (error) {
     if (error.code !== "ENOENT") throw error;
-    console.log("without zopfli the page is larger than it could be: tools/setup web");
+    console.log("zopfli is missing, so the page is larger than necessary: tools/setup web");
     return gzipSync(bytes, { level: 9 });
   } finally {
     rmSync(folder, { recursive: true });
@@ -99,14 +117,14 @@ function gzip(bytes) {
 
 function pack(bytes) {
   const packed = gzip(bytes);
-  packed[9] = 255; // the system that packed it: unknown
+  packed[9] = 255; // the operating system: unknown
   return toBase85(packed);
 }
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-// The page has to be small, so all but what unpacks it is packed: boot.ts.
-const css = themes(await tokens()) + readFileSync(here("page.css"), "utf8");
+// The page has to be small, so all is packed but boot.ts, which unpacks it.
+const css = themes(ask("core_tokens")) + readFileSync(here("page.css"), "utf8");
 const bundle = {
   style: transformSync(css, { loader: "css", minify: true, charset: "utf8" }).code,
   worker: await script("src/worker.ts"),
@@ -156,4 +174,4 @@ console.log(
       .join(", ") +
     " unpacked)",
 );
-if (Buffer.byteLength(html) > LIMIT) console.log(`larger than ${LIMIT} bytes`);
+if (Buffer.byteLength(html) > LIMIT) console.log(`the page is larger than ${LIMIT} bytes`);

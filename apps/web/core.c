@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Opening traces, input, frames: what the worker calls. */
+/* Opening traces, input and frames. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -10,52 +10,24 @@
 
 struct core core = {.out = {.grows = true}};
 
-/* ---- Called in the page ---------------------------------------------------------------------- */
+/* ---- Functions of the worker --------------------------------------------------------------- */
 
-/* The bytes of what is being opened. */
+/* Copies bytes of the file that is being opened to `to`; returns how many. */
 IMPORT(read) int page_read(double offset, void *to, size_t size);
+/* The size of that file, in bytes. */
 IMPORT(size) double page_size(void);
-/* How far opening is, 0 … 1. */
-IMPORT(progress) void page_progress(const char *what, double part);
-/* A text's width in pixels. */
+/* Tells the progress of a step of opening, 0 … 1, and the step's name. */
+IMPORT(progress) void page_progress(const char *step, double part);
+/* Returns a text's width in pixels. */
 IMPORT(measure) float page_measure(const char *text, size_t size, int font);
 
-/* ---- What src/painter.ts reads from memory --------------------------------------------------- */
-
-#define AT(type, member, place) \
-	_Static_assert(offsetof(struct type, member) == (place), "painter.ts reads " #type)
-
-AT(thrum__draw_list, x, 0);
-AT(thrum__draw_list, y, 4);
-AT(thrum__draw_list, width, 8);
-AT(thrum__draw_list, height, 12);
-AT(thrum__draw_list, batches, 16);
-AT(thrum__draw_list, batch_count, 20);
-AT(thrum__draw_list, text, 32);
-_Static_assert(sizeof(struct thrum__draw_list) == 48, "painter.ts reads thrum__draw_list");
-AT(thrum__draw_batch, style.op, 0);
-AT(thrum__draw_batch, style.colour, 2);
-AT(thrum__draw_batch, style.fill, 3);
-AT(thrum__draw_batch, style.dash, 4);
-AT(thrum__draw_batch, style.font, 5);
-AT(thrum__draw_batch, style.width, 8);
-AT(thrum__draw_batch, count, 12);
-AT(thrum__draw_batch, items, 20);
-_Static_assert(sizeof(struct thrum__draw_batch) == 24, "painter.ts reads thrum__draw_batch");
-_Static_assert(sizeof(struct thrum__draw_rect) == 16 && sizeof(struct thrum__draw_segment) == 16 &&
-		sizeof(struct thrum__draw_point) == 8 && sizeof(struct thrum__draw_circle) == 12 &&
-		sizeof(struct thrum__draw_text) == 16,
-	"painter.ts reads items");
-_Static_assert(THRUM__OP_RECT == 0 && THRUM__OP_LINE == 1 && THRUM__OP_POLY == 2 &&
-		THRUM__OP_TRI == 3 && THRUM__OP_RING == 4 && THRUM__OP_TEXT == 5,
-	"painter.ts knows what to do by number");
-
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- Texts --------------------------------------------------------------------------------- */
 
 char *core_text;
 size_t core_text_size;
 
-/* Room for a text, which the next call takes; NULL: no memory. Ends in NUL. */
+/* Returns room for a text of this size, which the next call takes, with a NUL behind it; NULL: no
+ * memory. */
 EXPORT(core_in) char *core_in(size_t size)
 {
 	char *text = realloc(core_text, size + 1);
@@ -73,18 +45,18 @@ EXPORT(core_out) const char *core_out(void)
 	return core.out.bytes;
 }
 
-/* Its size; -1: there was no memory for it. */
+/* The size of the answer; -1: there was no memory for it. */
 EXPORT(core_out_size) int core_out_size(void)
 {
 	return core.out.failed ? -1 : (int)core.out.size;
 }
 
-/* ---- Widths ---------------------------------------------------------------------------------- */
+/* ---- Widths -------------------------------------------------------------------------------- */
 
 #define ASCII_FIRST 32
 #define ASCII_COUNT 95
 
-/* Of ASCII, 0: not asked for yet. Nearly all texts need no more. */
+/* The widths of ASCII characters; 0: not asked for yet. Nearly all texts need no others. */
 static float widths[THRUM__FONT_COUNT][ASCII_COUNT];
 
 static float width(void *context, const char *text, size_t size, int font)
@@ -109,7 +81,7 @@ static float width(void *context, const char *text, size_t size, int font)
 	return sum;
 }
 
-/* ---- The stage ------------------------------------------------------------------------------- */
+/* ---- The stage ----------------------------------------------------------------------------- */
 
 static void clear(void)
 {
@@ -122,7 +94,7 @@ static void clear(void)
 	}
 }
 
-/* Makes an empty stage. Before anything else, and in order to open others instead. */
+/* Makes an empty stage: call it first, and to open other traces instead of those on the stage. */
 EXPORT(core_clear) int core_clear(void)
 {
 	struct thrum__stage *stage;
@@ -141,7 +113,7 @@ EXPORT(core_animate) void core_animate(bool is_animated)
 	core.stage->is_animated = is_animated;
 }
 
-/* The theme's name is the text. */
+/* Sets the theme that the text names. */
 EXPORT(core_theme) int core_theme(void)
 {
 	int theme = thrum__draw_theme_find(core_text);
@@ -155,7 +127,7 @@ EXPORT(core_theme_now) int core_theme_now(void)
 	return core.stage->count > 0 ? core.stage->parts[0].scene->state.theme : core.theme;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------------------------- */
 
 static int64_t read_input(void *owner, uint64_t offset, void *to, size_t size)
 {
@@ -176,13 +148,13 @@ static bool show_reading(void *context, const struct thrum__model *model)
 	return true;
 }
 
-static bool show_arranging(void *context, double part)
+static bool show_laying_out(void *context, double part)
 {
-	page_progress("Arranging", part);
+	page_progress("Laying out", part);
 	return true;
 }
 
-/* The trace's own texts go with it. */
+/* Copies the texts, too: the trace is closed after reading. */
 static int keep_info(struct part *part, const struct thrum_trace_info *info)
 {
 	const char *texts[] = {info->program, info->host, info->clock, info->state};
@@ -203,7 +175,7 @@ static int keep_info(struct part *part, const struct thrum_trace_info *info)
 	return 0;
 }
 
-#define LATER_FINDINGS 1000000 /* events: more are shown before findings are looked for */
+#define LATER_FINDINGS 1000000 /* events; larger traces are shown before their findings are made */
 
 static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_error_info *error)
 {
@@ -219,7 +191,7 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 	part->lacks_findings = options.no_findings = result == 0 &&
 		part->model->events > LATER_FINDINGS;
 	if (result == 0)
-		result = thrum__scene_create(part->model, &options, show_arranging, NULL, &scene);
+		result = thrum__scene_create(part->model, &options, show_laying_out, NULL, &scene);
 	if (result == 0)
 		result = thrum__stage_add(core.stage, scene, core_text);
 	if (result == 0)
@@ -266,9 +238,9 @@ static int add_part(struct thrum_trace *trace, struct thrum_error_info *error)
 }
 
 /*
- * Reads what page_read gives, and adds it to the stage below what is there, or in place of that;
- * what isn't a trace leaves it there. The name is the text. Returns 0; 1: its findings are to be
- * asked for (core_find); or an error, and the answer is {message, hint}.
+ * Opens the trace that page_read gives, under the name that is the text. `adds`: puts it below the
+ * traces on the stage, else in their place; they stay if opening fails. Returns 0; 1 if its
+ * findings must be asked for with core_find; or an error, and then the answer is {message, hint}.
  */
 EXPORT(core_open) int core_open(bool adds)
 {
@@ -289,8 +261,8 @@ EXPORT(core_open) int core_open(bool adds)
 	return result < 0 ? result : core.parts[core.stage->count - 1].lacks_findings;
 }
 
-/* Looks for the findings that aren't known yet: to be called when their trace is shown. Returns
- * what changed, as input does. */
+/* Makes the findings that core_open left out. Call it once their trace is shown. Returns bits as
+ * the input functions do. */
 EXPORT(core_find) int core_find(void)
 {
 	for (size_t i = 0; i < core.stage->count; i++) {
@@ -302,8 +274,9 @@ EXPORT(core_find) int core_find(void)
 	return THRUM__CHANGED_PICTURE;
 }
 
-/* The state of the trace opened last, as it was found where its process can be looked for, is the
- * text. Only of what breaks off do the bytes not tell it. */
+/* Sets the state of the last opened trace to the text, if that is "killed" and the file says that
+ * its program is recording: only the machine that recorded it can tell that the program was killed.
+ */
 EXPORT(core_found_state) void core_found_state(void)
 {
 	struct part *part = core_part(core.stage->count - 1);
@@ -315,7 +288,7 @@ EXPORT(core_found_state) void core_found_state(void)
 		THRUM__NOT_FOLLOWED, NULL);
 }
 
-/* ---- Input: as thrum__stage_… ---------------------------------------------------------------- */
+/* ---- Input: results as of thrum__stage_… --------------------------------------------------- */
 
 EXPORT(core_press) int core_press(float x, float y, unsigned with)
 {
@@ -356,7 +329,7 @@ EXPORT(core_pinch) int core_pinch(float x, float y, float dx, float dy, double f
 	return thrum__stage_pinch(core.stage, x, y, dx, dy, factor);
 }
 
-/* A command's name is the text. */
+/* Runs the command that the text names. */
 EXPORT(core_command) int core_command(void)
 {
 	int command = thrum__scene_command_find(core_text);
@@ -369,7 +342,7 @@ EXPORT(core_go_task) int core_go_task(unsigned part, uint32_t task)
 	return part < core.stage->count ? thrum__stage_go_task(core.stage, part, task) : 0;
 }
 
-/* The time, in ns, is the text. */
+/* The text is the time, in ns. */
 EXPORT(core_go_time) int core_go_time(unsigned part)
 {
 	int64_t time = strtoll(core_text, NULL, 10);
@@ -387,7 +360,7 @@ EXPORT(core_hover) int core_hover(unsigned part, uint32_t task)
 	return part < core.stage->count ? thrum__stage_hover_task(core.stage, part, task) : 0;
 }
 
-/* On failure the answer says why: no JSON. */
+/* Makes the reason of a failure the answer, as plain text. */
 static int tell_error(int result, const struct thrum_error_info *error)
 {
 	thrum__base_text_clear(&core.out);
@@ -427,12 +400,12 @@ EXPORT(core_link) int core_link(bool is_linked)
 	return thrum__stage_link(core.stage, is_linked);
 }
 
-EXPORT(core_scroll) int core_scroll(double row)
+EXPORT(core_scroll) int core_scroll(double track)
 {
-	return thrum__stage_set_track(core.stage, row);
+	return thrum__stage_set_track(core.stage, track);
 }
 
-/* The panel's word, which travels in the address, is the text. */
+/* The text is the word of the panel's page, which is part of the address. */
 EXPORT(core_panel) int core_panel(void)
 {
 	if (core_text_size >= sizeof core.stage->panel)
@@ -441,9 +414,9 @@ EXPORT(core_panel) int core_panel(void)
 	return THRUM__CHANGED_ADDRESS;
 }
 
-/* ---- Frames ---------------------------------------------------------------------------------- */
+/* ---- Frames -------------------------------------------------------------------------------- */
 
-/* Returns 1 while something moves. */
+/* Makes the display lists; `now` in ms. Returns 1 while something moves, else 0. */
 EXPORT(core_frame) int core_frame(float w, float h, double now)
 {
 	return core.stage->count == 0 ? 0
@@ -466,7 +439,7 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return core.out.failed ? -THRUM_E_MEMORY : 0;
 }
 
-/* The last frame as SVG: no JSON. */
+/* Answers the last frame as SVG. */
 EXPORT(core_svg) int core_svg(void)
 {
 	thrum__base_text_clear(&core.out);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The core of the page: everything from bytes to display lists, as one wasm32 module. The worker
- * (src/worker.ts) calls what is exported, a flat API of numbers; texts go in through core_in and
- * come out through core_out, as JSON unless said otherwise. One page is one core: hence globals.
+ * The core of the page: the rooms of src/ from bytes to display lists, as one wasm32 module. This
+ * folder has only the calls between it and the worker (src/worker.ts).
+ *
+ * Exported functions take and return numbers. A text goes in through core_in before the call and
+ * comes out through core_out after it; an answer is JSON (src/messages.ts has the types) unless its
+ * function's comment says otherwise. Negative results are of enum thrum_error. A part is a trace on
+ * the stage, counted from 0. There is one core for each page, so its state is global.
  *
  * core.c        opening, input, frames
- * answers.c     what there is, what has changed, documents
- * tables.c      tables, charts
- * libc.c        what of libc is better done otherwise here
+ * answers.c     the words of the page, changes, documents
+ * tables.c      tables, histogram
+ * numbers.c     the numbers that TypeScript needs from C, asked for by build.mjs
+ * json.c        the JSON writer
+ * libc.c        replacements of functions of libc
  */
 #ifndef CORE_H
 #define CORE_H
@@ -19,17 +25,39 @@
 #define EXPORT(name) __attribute__((export_name(#name), used))
 #define IMPORT(name) __attribute__((import_module("page"), import_name(#name)))
 
-/* What belongs to a part of the stage beside its view. */
+/* Bits beside enum thrum__stage_changed. */
+enum {
+	CORE_CHANGED_PARTS = 1 << 16, /* the parts, their counters, which switches are on */
+	CORE_CHANGED_ALL = THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION |
+		THRUM__CHANGED_SEARCH | THRUM__CHANGED_STATUS | THRUM__CHANGED_ADDRESS |
+		CORE_CHANGED_PARTS,
+};
+
+/* The documents of core_document. */
+enum core_document {
+	CORE_DOCUMENT_TASK,
+	CORE_DOCUMENT_FINDING,
+	CORE_DOCUMENT_TRACE,
+};
+
+/* The ways in which core_narrow narrows tasks, beside the text. */
+enum core_narrow_by {
+	CORE_NARROW_BY_TEXT, /* nothing else */
+	CORE_NARROW_BY_CHART,
+	CORE_NARROW_BY_COUNT,
+};
+
+/* The data of a part beside its scene. */
 struct part {
 	struct thrum__model *model;
 	struct thrum_trace_info info; /* its texts are in `texts` */
 	char *texts;
 	bool lacks_findings; /* until core_find */
-	bool has_stats;      /* made when first asked for */
+	bool has_stats;      /* made when first needed */
 	struct thrum__stats stats;
-	bool has_table[THRUM__TABLE_COUNT]; /* likewise */
+	bool has_table[THRUM__TABLE_COUNT]; /* made when first needed */
 	struct thrum__table table[THRUM__TABLE_COUNT];
-	bool has_chart, has_counted; /* by which tasks can be narrowed */
+	bool has_chart, has_counted; /* tasks can be narrowed by them */
 	struct thrum__report_chart chart;
 	struct thrum__table_counted_value counted;
 };
@@ -38,7 +66,7 @@ struct core {
 	struct thrum__stage *stage;
 	struct part parts[THRUM__STAGE_MAX]; /* as stage->parts */
 	struct thrum__draw_metrics metrics;
-	float x, y; /* where the pointer was last */
+	float x, y; /* the last place of the pointer */
 	int theme;
 	struct thrum__base_text out;
 	struct thrum__draw_list chart;
@@ -46,17 +74,17 @@ struct core {
 
 extern struct core core;
 
-/* The text that the worker has put into core_in. */
+/* The text that the worker has put into core_in; ends in NUL. */
 extern char *core_text;
 extern size_t core_text_size;
 
-/* NULL: there is no such part. */
+/* Returns a part, or NULL if there is no such part. */
 struct part *core_part(unsigned part);
 
-/* The numbers of a part, or NULL: there is no such part, or no memory. */
+/* Returns the statistics of a part, or NULL: there is no such part, or no memory. */
 const struct thrum__stats *core_stats(unsigned part);
 
-/* Frees what was made of a part to answer. */
+/* Frees the statistics and tables of a part. */
 void part_forget(struct part *);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Run from the top folder, which the patterns are relative to: tests/check/web.sh does.
+// Run it from the top folder, to which the patterns are relative, as tests/check/web.sh does.
 import js from "@eslint/js";
 import ts from "typescript-eslint";
 
@@ -23,7 +23,7 @@ export default [
     },
   },
   {
-    // What runs in node; the functions that tests hand to the browser see its names, too.
+    // Scripts for node. Functions that tests pass to the browser use its names, too.
     files: ["**/*.mjs", "**/*.js"],
     languageOptions: {
       globals: names(

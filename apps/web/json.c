@@ -31,7 +31,7 @@ void json_integer(struct thrum__base_text *json, int64_t value)
 	thrum__base_text_number(json, value);
 }
 
-/* Three decimals: of rows and pixels nobody sees more. */
+/* Three decimals are enough for rows and pixels. */
 void json_number(struct thrum__base_text *json, double value)
 {
 	bool is_sane = isfinite(value) && fabs(value) < 1e15;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What of libc is better done otherwise here. */
+/* Replacements of functions of wasi-libc that are too large or too slow here. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #include "core.h"
 
-/* 8 kB of code and tables in libm; and Math has them. */
+/* libm takes 8 kB of code and tables for these, and JavaScript's Math has them. */
 IMPORT(pow) double page_pow(double, double);
 IMPORT(exp) double page_exp(double);
 
@@ -22,19 +22,19 @@ double exp(double x)
 }
 
 /*
- * Where malloc's memory comes from. wasi-libc's own sbrk grows the module's memory by a page or two
- * at a time; each growth makes new views in JavaScript and may move everything.
+ * malloc gets its memory here. wasi-libc's own sbrk grows the module's memory by a page or two at a
+ * time. Each growth makes new views in JavaScript necessary and may move the whole memory.
  */
 
 #define PAGE 65536u
-#define STEP (16u << 20) /* at least; or an eighth of what there is */
+#define STEP (16u << 20) /* bytes, the least growth; else an eighth of the memory */
 
 void *sbrk(intptr_t increment)
 {
-	static uint64_t end; /* of what malloc has */
+	static uint64_t end; /* of malloc's memory */
 	uint64_t have = (uint64_t)__builtin_wasm_memory_size(0) * PAGE, wanted;
 
-	if (end == 0) /* malloc takes what lies between the data and here by itself */
+	if (end == 0) /* malloc uses the memory between the data and here by itself */
 		end = have;
 	wanted = end + (uint64_t)(increment > 0 ? increment : 0);
 	if (increment < 0 || wanted > UINT32_MAX) {
@@ -45,7 +45,7 @@ void *sbrk(intptr_t increment)
 		uint64_t missing = (wanted - have + PAGE - 1) / PAGE;
 		uint64_t step = (have / 8 > STEP ? have / 8 : STEP) / PAGE;
 
-		/* Near the limit, just what is needed. */
+		/* Near the limit, just as much as is needed. */
 		if (__builtin_wasm_memory_grow(0, missing > step ? missing : step) == SIZE_MAX &&
 			__builtin_wasm_memory_grow(0, missing) == SIZE_MAX) {
 			errno = ENOMEM;

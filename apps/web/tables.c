@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* What the core answers of tables and charts. */
+/* Tables and the histogram. Unless said otherwise, the text of a call is the name of its table. */
 #include <string.h>
 
 #include "core.h"
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
+/* ---- Tables -------------------------------------------------------------------------------- */
 
 static int kind_of(const char *name)
 {
@@ -14,7 +14,7 @@ static int kind_of(const char *name)
 	return -1;
 }
 
-/* The table whose name is the text, or NULL. */
+/* Returns the table that the text names, or NULL: no such table or part, or no memory. */
 static struct thrum__table *table_of(unsigned number)
 {
 	const struct thrum__stats *stats = core_stats(number);
@@ -28,7 +28,7 @@ static struct thrum__table *table_of(unsigned number)
 	return part->has_table[kind] ? &part->table[kind] : NULL;
 }
 
-/* Its place among those that are shown, or -1. */
+/* Returns the place of a column among the visible ones, or -1. */
 static int place_of(const struct thrum__table_form *form, unsigned column)
 {
 	unsigned columns[THRUM__COLUMNS_MAX], count = thrum__table_columns(form, columns);
@@ -66,10 +66,8 @@ static void put_head(struct thrum__base_text *out, const struct thrum__table *ta
 	json_put(out, "}");
 }
 
-/*
- * A table's head, after it was sorted (column -1: as it is; descending -1: as is best for the
- * column). The text is its name.
- */
+/* Sorts a table and answers its head. column -1: keeps the order; descending -1: the column's usual
+ * order. */
 EXPORT(core_table) int core_table(unsigned part, int column, int descending)
 {
 	struct thrum__table *table = table_of(part);
@@ -86,21 +84,14 @@ EXPORT(core_table) int core_table(unsigned part, int column, int descending)
 	return result;
 }
 
-/* The number of the table whose name is the text, made if it isn't yet; or -1. */
+/* Makes the table if it doesn't exist yet; returns its enum thrum__table_what, or -1. */
 EXPORT(core_kind) int core_kind(unsigned part)
 {
 	return table_of(part) ? kind_of(core_text) : -1;
 }
 
-/* What tasks are narrowed by beside a text: messages.ts has their names in this order. */
-enum narrowed_by {
-	BY_TEXT,
-	BY_CHART,
-	BY_COUNT,
-};
-
-/* Leaves in a table what contains the text; of the tasks, those in the chart's columns, or that the
- * number counts that core_count was about. */
+/* Leaves the rows of a table that contain the text. `by` (enum core_narrow_by) leaves only tasks in
+ * the chosen columns of the histogram, or the tasks of the last core_count. */
 EXPORT(core_narrow) int core_narrow(unsigned number, int kind, int by)
 {
 	struct part *part = core_part(number);
@@ -109,16 +100,17 @@ EXPORT(core_narrow) int core_narrow(unsigned number, int kind, int by)
 	if (!part || kind < 0 || kind >= THRUM__TABLE_COUNT || !part->has_table[kind])
 		return -THRUM_E_MEMORY;
 	table = &part->table[kind];
-	if (kind == THRUM__TABLE_TASKS && by == BY_COUNT && part->has_counted)
+	if (kind == THRUM__TABLE_TASKS && by == CORE_NARROW_BY_COUNT && part->has_counted)
 		return thrum__table_narrow_to_counted(table, &part->counted, core_text);
 	return thrum__table_narrow(table,
-		kind == THRUM__TABLE_TASKS && by == BY_CHART && part->has_chart ? &part->chart
-										: NULL,
+		kind == THRUM__TABLE_TASKS && by == CORE_NARROW_BY_CHART && part->has_chart
+			? &part->chart
+			: NULL,
 		core_text);
 }
 
-/* Remembers what a number counts, in the table whose name is the text. The answer says it: no JSON.
- */
+/* Remembers the tasks that a number in a table counts, and answers their description as plain
+ * text. */
 EXPORT(core_count) void core_count(unsigned number, uint32_t row, unsigned column)
 {
 	const struct thrum__table *table = table_of(number);
@@ -134,7 +126,7 @@ EXPORT(core_count) void core_count(unsigned number, uint32_t row, unsigned colum
 	json_put(&core.out, words);
 }
 
-/* The row of a task in the table whose name is the text, or -1. O(rows) */
+/* Returns the row of a task in a table, or -1. O(rows) */
 EXPORT(core_where) int core_where(unsigned part, uint32_t task)
 {
 	const struct thrum__table *table = table_of(part);
@@ -166,7 +158,7 @@ static void put_row(struct thrum__base_text *out, const struct thrum__table *tab
 	json_put(out, "}");
 }
 
-/* Rows of the table whose name is the text. */
+/* Answers rows of a table. */
 EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
 {
 	const struct thrum__table *table = table_of(part);
@@ -179,7 +171,7 @@ EXPORT(core_rows) void core_rows(unsigned part, uint32_t first, uint32_t count)
 	json_put(out, "]");
 }
 
-/* ---- CSV (RFC 4180) -------------------------------------------------------------------------- */
+/* ---- CSV (RFC 4180) ------------------------------------------------------------------------ */
 
 static void put_field(struct thrum__base_text *out, const char *text, size_t size)
 {
@@ -212,10 +204,8 @@ static void put_record(struct thrum__base_text *out, const struct thrum__table *
 	json_put(out, "\r\n");
 }
 
-/*
- * Rows of the table whose name is the text, all columns, as programs want them; before the first
- * row the columns' names. Empty at the end. Not JSON.
- */
+/* Answers rows of a table as CSV with all columns and values for programs, before the first row the
+ * names of the columns. Empty behind the last row. */
 EXPORT(core_csv) void core_csv(unsigned part, uint32_t first, uint32_t count)
 {
 	const struct thrum__table *table = table_of(part);
@@ -233,12 +223,10 @@ EXPORT(core_csv) void core_csv(unsigned part, uint32_t first, uint32_t count)
 		put_record(out, table, first + i);
 }
 
-/* ---- Charts ---------------------------------------------------------------------------------- */
+/* ---- The histogram ------------------------------------------------------------------------- */
 
-/*
- * The chart of a label's tally (-1: all tasks) as a list (core_chart_list); what is chosen in it
- * stays while it is the same. The answer says what is chosen: no JSON.
- */
+/* Makes the histogram of a label's tally (-1: all tasks) as a display list (core_chart_list) and
+ * answers its chosen range as plain text. The range stays while tally and measure do. */
 EXPORT(core_chart) int core_chart(unsigned number, int tally, int measure, float width)
 {
 	const struct thrum__stats *stats = core_stats(number);
@@ -263,7 +251,8 @@ EXPORT(core_chart) int core_chart(unsigned number, int tally, int measure, float
 	return 0;
 }
 
-/* Chooses columns of the chart of a part, x1 < 0: none. To be followed by core_chart. */
+/* Chooses the columns of the histogram from x0 to x1, in pixels; x1 < 0: none. Call core_chart
+ * next. */
 EXPORT(core_choose) void core_choose(unsigned number, float width, float x0, float x1)
 {
 	struct part *part = core_part(number);
@@ -276,7 +265,7 @@ EXPORT(core_choose) void core_choose(unsigned number, float width, float x0, flo
 		(void)thrum__report_chart_choose(&part->chart, width, x0, x1);
 }
 
-/* A key in the chart, named by the text; whether that changed something. */
+/* Handles a key in the histogram, which the text names; returns whether that has changed it. */
 EXPORT(core_chart_key) bool core_chart_key(unsigned number, bool with_shift)
 {
 	struct part *part = core_part(number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* flood FILE RATE: records about so many events a second, as a server with a thousand requests at
- * once might, until it is killed. What measure.py follows. FILE.said, of two numbers of 8 bytes,
- * always holds how many events were recorded, and when the last one was (ns since 1970). */
+/* flood FILE RATE: records about RATE events a second until it is killed, like a server with a
+ * thousand requests at once. measure.py follows it. FILE.said has two numbers of 8 bytes, which are
+ * always up to date: how many events were recorded, and the time of the last one (ns since 1970). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,13 +15,13 @@
 
 #define REQUESTS 1000
 #define EVENTS_BEFORE 4 /* create and label of the thread and of the server */
-#define EVENTS_BEGIN 5  /* of a request, with its label's */
+#define EVENTS_BEGIN 5  /* of a request, with its label */
 #define EVENTS_END 3
 #define EVENTS (EVENTS_BEGIN + EVENTS_END)
 #define SLICE_NS 1000000
 
-/* The oldest request is answered, a new one comes. Returns how many events that are. */
-static unsigned turn(thrum_task *request, thrum_task server, unsigned number)
+/* Answers the oldest request and makes a new one. Returns the number of events. */
+static unsigned replace_request(thrum_task *request, thrum_task server, unsigned number)
 {
 	bool is_answered = *request != 0;
 
@@ -42,8 +42,8 @@ struct said {
 	volatile int64_t time;
 };
 
-/* What stays when this is killed; NULL: it can't be made. */
-static struct said *say_in(const char *file)
+/* Maps FILE.said, which stays when this program is killed; NULL: that failed. */
+static struct said *map_said(const char *file)
 {
 	char name[4096];
 	void *said;
@@ -59,7 +59,7 @@ static struct said *say_in(const char *file)
 	return said == MAP_FAILED ? NULL : said;
 }
 
-static void say(struct said *said, unsigned events)
+static void note_events(struct said *said, unsigned events)
 {
 	struct timespec now;
 
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: flood FILE EVENTS-A-SECOND\n");
 		return 64;
 	}
-	said = say_in(argv[1]);
+	said = map_said(argv[1]);
 	if (!said)
 		return 2;
 	if (thrum_start(&(struct thrum_config){.file = argv[1], .size = 64 << 20}) < 0)
@@ -87,11 +87,12 @@ int main(int argc, char **argv)
 	thrum_task server = thrum_task_create(THRUM_KIND_TASK, "server");
 	double wanted = 0;
 
-	say(said, EVENTS_BEFORE);
+	note_events(said, EVENTS_BEFORE);
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	for (unsigned number = 0;;) {
 		for (wanted += rate * SLICE_NS / 1e9; wanted > EVENTS; wanted -= EVENTS, number++)
-			say(said, turn(&requests[number % REQUESTS], server, number));
+			note_events(said,
+				replace_request(&requests[number % REQUESTS], server, number));
 		next.tv_nsec += SLICE_NS;
 		if (next.tv_nsec >= 1000000000) {
 			next.tv_nsec -= 1000000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the benchmark share. */
+/* Makes the events of the benchmark of models. Private to bench/model/. */
 #ifndef BENCH_MODEL_H
 #define BENCH_MODEL_H
 
@@ -7,13 +7,13 @@
 
 #define BATCH 256
 
-/* Makes events one after the other; the same ones for the same case. */
+/* A made-up trace of a certain shape. It always has the same events. */
 struct shape {
 	const char *name;
-	uint64_t events; /* how many there are */
-	/* The next event; the rest of it is zero. */
+	uint64_t events; /* in all */
+	/* Fills in the next event, which is all zeros before. */
 	void (*next)(struct shape *, struct thrum_event *);
-	uint64_t made; /* so many were made */
+	uint64_t made; /* events so far */
 	uint64_t ids;  /* tasks so far */
 	uint32_t random;
 	int64_t time;
@@ -22,7 +22,7 @@ struct shape {
 extern const struct shape shapes[];
 extern const unsigned shape_count;
 
-/* The next events, at most BATCH; 0: that was all. */
+/* Makes the next events, at most BATCH. Returns how many; 0: there are no more. */
 size_t shape_next(struct shape *, struct thrum_event *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Events by the million, as programs of a certain shape would give them. */
+/* Makes millions of events like those of programs of a certain shape. */
 #include "model.h"
 
 #include <string.h>
@@ -39,7 +39,9 @@ static uint64_t one_of(struct shape *s, uint32_t latest)
 	return s->ids > back ? s->ids - back : 1;
 }
 
-/* A tenth of the events are creations; a tenth of the tasks have labels; 50 tasks are at work. */
+/*
+ * A tenth of the events are creations, and a tenth of the tasks have labels. 50 tasks act in turn.
+ */
 static void mixed(struct shape *s, struct thrum_event *e)
 {
 	uint32_t percent = draw(s, 100);
@@ -64,7 +66,7 @@ static void mixed(struct shape *s, struct thrum_event *e)
 	}
 }
 
-/* Each task creates the next and becomes it; then the first one is read. */
+/* Each task creates the next one and becomes it. Then the lane switches to the first one. */
 static void chain(struct shape *s, struct thrum_event *e)
 {
 	switch (s->made % 3) {
@@ -74,7 +76,7 @@ static void chain(struct shape *s, struct thrum_event *e)
 	}
 }
 
-/* The same from behind: who becomes whom is told before the heir itself goes on to become. */
+/* The same chain from its end: a task becomes the next one when that has already become another. */
 static void chain_backwards(struct shape *s, struct thrum_event *e)
 {
 	uint64_t half = s->events / 2;
@@ -100,7 +102,7 @@ static void nested(struct shape *s, struct thrum_event *e)
 	create(s, e, s->ids, THRUM_KIND_BIND);
 }
 
-/* Each wakes by reading the one before it, which makes it that one's child. */
+/* Each task wakes by reading the one before it, which makes it a child of that one. */
 static void woken(struct shape *s, struct thrum_event *e)
 {
 	if (s->made % 2 == 0)
@@ -115,7 +117,7 @@ static void lanes(struct shape *s, struct thrum_event *e)
 	e->lane = draw(s, 1000);
 }
 
-/* Ids that are never near each other. */
+/* Ids that are never close to each other. */
 static void sparse(struct shape *s, struct thrum_event *e)
 {
 	create(s, e, 0, THRUM_KIND_TASK);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The files to read, made with the format's own encoder, and by hand in mirage-profile's layout. */
+/*
+ * Makes the files to read: with the format's own encoder, and by hand in mirage-profile's layout.
+ */
 #include "read.h"
 
 #include <errno.h>
@@ -9,12 +11,11 @@
 
 #include "format/format.h"
 
-#define TICKS 100000000u /* a second */
+#define TICKS 100000000u /* per second */
 #define LABEL "some-label"
 #define COUNTER "net/bytes"
 
-/* ---- What happens -----------------------------------------------------------------------------
- */
+/* ---- Events --------------------------------------------------------------------------------- */
 
 struct mix {
 	uint32_t random;
@@ -68,8 +69,7 @@ static bool write_file(const char *file, const void *bytes, size_t size)
 	return fclose(to) == 0 && written;
 }
 
-/* ---- A recording ------------------------------------------------------------------------------
- */
+/* ---- A recording --------------------------------------------------------------------------- */
 
 static struct thrum__header *make_header(unsigned events)
 {
@@ -148,8 +148,7 @@ bool make_recording(const char *file, unsigned events)
 	return written;
 }
 
-/* ---- mirage-profile's layout ------------------------------------------------------------------
- */
+/* ---- mirage-profile's layout --------------------------------------------------------------- */
 
 enum {
 	MIRAGE_PACKET = 1 << 16,

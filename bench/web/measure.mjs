@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-// measure.mjs BUILD: how long the page takes to show traces, and for its frames, in headless
-// Chromium without a GPU. Frames are timed in the worker, with what they paint: reading a pixel
-// back waits for it.
+// measure.mjs BUILD: measures how long the page takes to show traces and to make frames, in headless
+// Chromium without a GPU. The worker times its frames with their painting: it reads back a pixel,
+// which waits for the canvas.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ function page(name, ...traces) {
   return file;
 }
 
-/** Opens a page, and returns it with the ms from then on until the first frame was painted. */
+/** Opens a page; returns it with the ms until its first frame was painted, or its message. */
 async function show(browser, file, seconds = 120) {
   const view = await browser.newPage({ viewport: { width, height } });
   await view.goto(pathToFileURL(file).href, { waitUntil: "commit" });
@@ -50,15 +50,15 @@ async function show(browser, file, seconds = 120) {
       (await view.evaluate(() => performance.getEntriesByName("shown")[0]?.startTime)),
     seconds * 1000,
   );
-  await view.waitForTimeout(100); // a page without a trace is shown, too, before it says why
+  await view.waitForTimeout(100); // a page that refuses its trace is shown before the message
   return [view, (await refused()) ?? time];
 }
 
-/** From now on, the worker times each of its frames. */
+/** Makes the worker time each of its frames from now on. */
 const timeFrames = (worker) =>
   worker.evaluate(() => {
     const request = self.requestAnimationFrame.bind(self);
-    const { clip } = OffscreenCanvasRenderingContext2D.prototype; // called once a list
+    const { clip } = OffscreenCanvasRenderingContext2D.prototype; // called once for each list
     let painted;
     OffscreenCanvasRenderingContext2D.prototype.clip = function () {
       painted = this;
@@ -102,7 +102,7 @@ async function frames(view, name) {
   row(`frames of ${name}`, `${times.length} frames: ${figures}`, limit(p99, 16));
 }
 
-/** From the last letter to the number of matches, as who types sees it; and back to no search. */
+/** Measures from the last letter to the visible number of matches, and clears the search. */
 async function search(view, name, text) {
   const times = [];
   for (let i = 0; i < 7; i++) {
@@ -154,7 +154,7 @@ row("page without data", `${statSync(page("viewer", "--viewer")).size} bytes`);
 const net = real("net.ctf");
 if (net) {
   const file = page("net", net);
-  await (await browser.newPage()).goto(pathToFileURL(file).href); // what the disk has to say
+  await (await browser.newPage()).goto(pathToFileURL(file).href); // reads the file into the cache
   const times = [];
   for (let i = 0; i < 7; i++) {
     const [view, time] = await show(browser, file);
@@ -164,7 +164,7 @@ if (net) {
   }
   row("open net.ctf", `${number(median(times))} ms  ${limit(median(times), 300)}`);
 } else {
-  row("net.ctf", "left out: it isn't there; THRUM_MIRAGE_DATA says where such traces are");
+  row("net.ctf", "left out: not found; THRUM_MIRAGE_DATA names the folder of such traces");
 }
 
 for (const [millions, most] of [

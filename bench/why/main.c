@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What looking for findings costs, beside making the model: at most half of it. */
+/* Compares the time that finding findings takes with that of making the model: at most half. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs a fuzz target once over each file of a folder: what libFuzzer found stays found, with any
+/* Runs a fuzz target once with each file of a folder. So tests repeat libFuzzer's findings with any
  * compiler. */
 #include <dirent.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static void run_file(const char *path)
 	if (size < 0)
 		fail(path);
 	rewind(file);
-	/* Of exactly this size, so that ASan sees each byte read beyond it. */
+	/* Exactly this size, so that ASan sees a read behind the end. */
 	uint8_t *data = malloc((size_t)size + (size == 0));
 	if (!data || fread(data, 1, (size_t)size, file) != (size_t)size)
 		fail(path);

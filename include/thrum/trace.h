@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * thrum/trace.h: read recordings, event by event, in the order of time.
+ * thrum/trace.h: reads recordings event by event, in the order of time.
  *
- * Reads thrum's own recordings (also while they are written, also of a process that was killed) and
- * the `.ctf` files of mirage-profile. What a file is, is found out from its content. Whatever is
- * damaged costs no more than the rest of its packet and shows up among the events, with its place
- * and its cause.
+ * It reads two formats: thrum's own recordings, and the `.ctf` files of mirage-profile. The content
+ * of a file tells its format; its name plays no part. A recording can be read while a program still
+ * writes to it, and after its process was killed.
  *
- * Not thread-safe: one trace belongs to one thread at a time; different traces are independent.
- * Nothing here is async-signal-safe. Nothing here prints.
+ *	struct thrum_trace *trace;
+ *	const struct thrum_event *events;
+ *	size_t count;
+ *	int result = thrum_trace_open("a.thrum", &trace, NULL);
+ *
+ *	if (result == 0) {
+ *		while ((result = thrum_trace_next(trace, &events, &count, NULL)) == 1)
+ *			use(events, count);
+ *		thrum_trace_close(trace);
+ *	}
+ *
+ * Damage costs at most the rest of the packet in which it lies. An event THRUM_EVENT_DAMAGED tells
+ * its place and its cause.
+ *
+ * Errors: a function that can fail returns a negative enum thrum_error, and leaves its outputs as
+ * they were. Its last argument is a struct thrum_error_info that it then fills in, or NULL. Every
+ * function that allocates may return -THRUM_E_MEMORY, and every function that reads or writes files
+ * -THRUM_E_SYSTEM; the comments below name the other errors.
+ *
+ * NULL: no pointer may be NULL unless the function's comment says so.
+ *
+ * Threads: no function is async-signal-safe. Only one thread at a time may use a trace, and that
+ * includes the functions that take a const one. Different traces are independent.
+ *
+ * The library never prints.
  *
  * The header is not stable before version 1.0.
  */
@@ -23,48 +45,52 @@ extern "C" {
 
 #define THRUM__TRACE __attribute__((visibility("default"))) extern
 
-/* What went wrong, and where. Filled in on failure only; every function takes NULL for it. */
+/* Describes a failure. A function fills it in only when it fails. */
 struct thrum_error_info {
-	int code;          /* a negative enum thrum_error */
-	uint64_t offset;   /* byte of the file at which it was noticed; 0 when that says nothing */
-	char message[200]; /* one sentence without the file's name, no newline: what, and what to do
-			    */
+	int code;        /* a negative enum thrum_error */
+	uint64_t offset; /* the byte of the file at which the reader noticed it; 0: no such place */
+	/* One sentence: the failure and, where there is one, its remedy. It holds neither the
+	 * file's name nor a newline. */
+	char message[200];
 };
 
+/* clang-format off */
 /*
- * What happened. X(NAME, word): the word is the spelling in every output. In brackets: which
- * members of struct thrum_event hold something beside time, clock and lane.
+ * The types of events. X(NAME, word): every output spells the type as `word`. The comment behind an
+ * entry names the members of struct thrum_event that hold something beside time, clock and lane.
+ * "mirage only": only traces of mirage-profile have such events.
  */
 #define THRUM_EVENTS(X) \
-	X(CREATE, "create") /* [task: the parent, or none; other: the child; kind; site] */ \
-	X(LABEL, "label")   /* [task, text] */ \
-	X(SHOULD_RESOLVE, "should-resolve") /* [task] */ \
-	X(READ, "read")                     /* [task reads other] */ \
-	X(WAIT, "wait")                     /* [task waits for other] */ \
-	X(READ_LATER, "read-later")         /* [task, other] mirage-profile only */ \
-	X(RESOLVE, "resolve")               /* [task resolves other] */ \
-	X(FAIL, "fail")                     /* [task makes other fail; text: the reason] */ \
-	X(CANCEL, "cancel")                 /* [task, other] */ \
-	X(BECOME, "become")                 /* [task becomes other] */ \
-	X(SWITCH, "switch")                 /* [task runs from now on] */ \
-	X(SIGNAL, "signal")       /* [task signals other; value: how many waited, where known] */ \
-	X(DUE, "due")             /* [task; value: ns from now] */ \
-	X(SUSPEND, "suspend")     /* [text: why] */ \
-	X(RESUME, "resume")       /* [text: why it was suspended] */ \
-	X(LOCK, "lock")           /* [task, other] */ \
-	X(UNLOCK, "unlock")       /* [task, other] */ \
-	X(LINK_SEND, "link-send") /* [task; text, text_size: the key, any bytes] */ \
-	X(LINK_RECEIVE, "link-receive") /* [task; text, text_size] */ \
-	X(LOG, "log")                   /* [task, text] */ \
-	X(TAG, "tag")                   /* [task; text: its name; value, if it has one] */ \
-	X(SPAN_BEGIN, "span-begin")     /* [text] */ \
-	X(SPAN_END, "span-end")         /* [text] */ \
-	X(GC, "gc")                     /* [value: ns; time is its end] mirage-profile only */ \
-	X(COUNTER, "counter")           /* [task, where known; text: path; value] */ \
-	X(INCREASE, "increase")         /* [task; text; value: by how much] mirage-profile only */ \
-	X(CATEGORY, "category")         /* [text; value: level from now on, -1: off] */ \
-	X(LOST, "lost")       /* [value: how many events, where known; text: the cause] */ \
-	X(DAMAGED, "damaged") /* [text: the cause and the place] */
+	X(CREATE, "create")                 /* task: parent or none; other: child; kind; site */ \
+	X(LABEL, "label")                   /* task, text */ \
+	X(SHOULD_RESOLVE, "should-resolve") /* task */ \
+	X(READ, "read")                     /* task reads the result of other */ \
+	X(WAIT, "wait")                     /* task waits for other */ \
+	X(READ_LATER, "read-later")         /* task, other; mirage only */ \
+	X(RESOLVE, "resolve")               /* task resolves other */ \
+	X(FAIL, "fail")                     /* task makes other fail; text: the reason */ \
+	X(CANCEL, "cancel")                 /* task cancels other */ \
+	X(BECOME, "become")                 /* task becomes other */ \
+	X(SWITCH, "switch")                 /* task runs on the lane from now on */ \
+	X(SIGNAL, "signal")                 /* task signals other; value: waiters, where known */ \
+	X(DUE, "due")                       /* task is due; value: ns from now */ \
+	X(SUSPEND, "suspend")               /* text: why the lane stops */ \
+	X(RESUME, "resume")                 /* text: why the lane was suspended */ \
+	X(LOCK, "lock")                     /* task acquires other */ \
+	X(UNLOCK, "unlock")                 /* task releases other */ \
+	X(LINK_SEND, "link-send")           /* task; text, text_size: the key, any bytes */ \
+	X(LINK_RECEIVE, "link-receive")     /* task; text, text_size: the key, any bytes */ \
+	X(LOG, "log")                       /* task, text */ \
+	X(TAG, "tag")                       /* task; text: the tag; value, if the tag has one */ \
+	X(SPAN_BEGIN, "span-begin")         /* text */ \
+	X(SPAN_END, "span-end")             /* text */ \
+	X(GC, "gc")                         /* value: ns; time: its end; mirage only */ \
+	X(COUNTER, "counter")               /* task, where known; text: path; value */ \
+	X(INCREASE, "increase")             /* task; text: path; value: amount; mirage only */ \
+	X(CATEGORY, "category")             /* text; value: the level from now on, -1: off */ \
+	X(LOST, "lost")                     /* value: events, where known; text: the cause */ \
+	X(DAMAGED, "damaged")               /* text: the cause and the place */
+/* clang-format on */
 
 enum thrum_event_type {
 #define THRUM__X(NAME, word) THRUM_EVENT_##NAME,
@@ -79,147 +105,207 @@ enum {
 	THRUM_EVENT_HAS_OTHER = 2,
 	THRUM_EVENT_HAS_VALUE = 4,
 	THRUM_EVENT_HAS_TEXT = 8,
-	/* Not read from a packet, which is overwritten, but from the table of live tasks. */
+	/* The event's packet is overwritten. The table of live tasks still held the event. */
 	THRUM_EVENT_REMEMBERED = 16,
 };
 
-/* A kind that a trace uses and enum thrum_kind lacks. */
+/* The kind of a task whose kind in the trace is not in enum thrum_kind. */
 #define THRUM_KIND_UNKNOWN 255
 
 struct thrum_event {
 	int64_t time;   /* ns since the trace's first event */
-	uint64_t clock; /* the same moment as the recording's clock gives it */
-	uint64_t task; /* signed 64-bit in mirage-profile's traces (thrum_trace_info: signed_ids) */
-	uint64_t other;
+	uint64_t clock; /* the same time in ticks of the recording's clock */
+	uint64_t task;  /* an id; the info's signed_ids says whether to read ids as signed */
+	uint64_t other; /* an id */
 	int64_t value;
-	const char *text;   /* ends in NUL, never NULL; any bytes, UTF-8 if all is well */
-	uint32_t text_size; /* without the NUL */
-	uint32_t lane;      /* 0, 1, … in the order of their numbers in the recording */
+	const char *text;   /* any bytes, normally UTF-8; ends in NUL; "" for none, never NULL */
+	uint32_t text_size; /* in bytes, without the NUL */
+	uint32_t lane;      /* an index from 0 on, for thrum_trace_lane */
 	uint16_t site;      /* for thrum_trace_site; 0: none */
 	uint8_t type;       /* enum thrum_event_type */
 	uint8_t kind;       /* of a create: enum thrum_kind or THRUM_KIND_UNKNOWN */
-	uint8_t flags;
+	uint8_t flags;      /* THRUM_EVENT_HAS_TASK and so on, joined by | */
 };
 
-/* The words; "unknown" for anything else. Static. */
+/*
+ * Return the word for an enum thrum_event_type or an enum thrum_kind, "unknown" for any other
+ * number. The string is static. Thread-safe.
+ */
 THRUM__TRACE const char *thrum_event_name(int type);
 THRUM__TRACE const char *thrum_kind_name(int kind);
 
 struct thrum_trace;
 
 /*
- * Opens a trace: a file, or standard input as "-" (which is read to its end first; what doesn't fit
- * a small buffer goes to an unlinked temporary file). A recording that is being written is read as
- * it is now: see thrum_trace_refresh. *trace is to be closed with thrum_trace_close.
+ * Opens the trace in `file`, or in standard input when `file` is "-". A pipe is copied to its end
+ * first, into an unlinked file in $TMPDIR or /tmp. A recording that a program still writes to is
+ * read as it is now; thrum_trace_refresh then finds the rest. A file of which only a part can be
+ * read opens, too, and events tell which part is missing.
  *
- * Returns 0 or a negative enum thrum_error. A file of which only a part can be read opens; what is
- * missing is told among the events.
+ * On success the caller closes *trace with thrum_trace_close. The call looks at every packet's
+ * header.
+ *
+ * Returns 0, or a negative enum thrum_error: -THRUM_E_NOT_FOUND, _ACCESS, _SYMLINK or _ARGUMENT
+ * (the path is too long) when the file can't be opened; _SPACE when a pipe doesn't fit the
+ * temporary file; _FORMAT when it is a folder, a device, empty, or of neither format; _VERSION when
+ * a newer thrum wrote it; _DAMAGED or _TRUNCATED when its header is.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trace,
 	struct thrum_error_info *);
 
-/* The same for bytes in memory, which must stay until the trace is closed. */
+/*
+ * Opens the trace that lies in `size` bytes of memory. The bytes belong to the caller and must stay
+ * unchanged until the trace is closed. Returns as thrum_trace_open does, except for the errors of
+ * opening a file.
+ */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_open_memory(const void *bytes, size_t size,
 	struct thrum_trace **trace, struct thrum_error_info *);
 
-/* NULL is fine. */
+/* Closes a trace and frees all that belongs to it. NULL is allowed. */
 THRUM__TRACE void thrum_trace_close(struct thrum_trace *);
 
 /*
- * The next events, in the order of time, as an array of *count > 0; they and their texts are valid
- * until the next call for this trace. Returns 1; 0 at the end (of what there is now); a negative
- * enum thrum_error when reading fails altogether.
+ * Reads the next events in the order of time. *events is then an array of *count > 0 events. The
+ * events and their texts belong to the trace and are valid until the next thrum_trace_next,
+ * thrum_trace_refresh or thrum_trace_close.
+ *
+ * Returns 1; 0 when it has given all events that are recorded so far; or a negative enum
+ * thrum_error when reading fails altogether. Takes time in proportion to the events; each call
+ * adds the logarithm of the number of lanes.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *,
 	const struct thrum_event **events, size_t *count, struct thrum_error_info *);
 
 /*
- * For a recording that is being written: looks for what was added since, which thrum_trace_next
- * then gives. Events of different lanes may come a little out of order across a refresh. Waits for
- * a finished packet, at most `wait_ms` milliseconds (0: not at all). Returns 1 when there may be
- * more, 0 when the recording has ended and all was read, or a negative enum thrum_error.
+ * Looks for events that a program has recorded since the trace was opened or last refreshed;
+ * thrum_trace_next then gives them. If there are none yet, waits until the recorder finishes a
+ * packet, at most `wait_ms` milliseconds (0: doesn't wait). An event of one lane may be earlier
+ * than events of other lanes that were given before the call.
+ *
+ * Returns 1 when there may be more events, also when the wait ended without any; 0 when the
+ * recording has ended and all of it was read, always for a trace of mirage-profile; or a negative
+ * enum thrum_error, among them -THRUM_E_TRUNCATED when the file has become shorter than its header.
+ * Looks at every packet's header.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
 	struct thrum_error_info *);
 
-/* What a trace says of itself. */
+/* A trace's description of itself. No pointer in it is NULL. */
 struct thrum_trace_info {
-	const char *format;  /* "thrum", "mirage-profile" */
-	const char *program; /* "" when unknown */
-	const char *host;
-	const char *clock;        /* "tsc", "monotonic", "given", "realtime" */
-	const char *state;        /* "recording", "stopped", "killed", "snapshot", "" */
-	uint64_t clock_frequency; /* of `clock` in struct thrum_event, in ticks a second */
+	const char *format;       /* "thrum" or "mirage-profile" */
+	const char *program;      /* "" when unknown */
+	const char *host;         /* "" when unknown */
+	const char *clock;        /* "tsc", "monotonic", "given", "realtime"; "" when unknown */
+	const char *state;        /* "recording", "stopped", "killed", "snapshot", or "" */
+	uint64_t clock_frequency; /* ticks per second of `clock` in struct thrum_event */
 	uint64_t clock_first;     /* `clock` of the first event, where `time` is 0 */
-	int64_t start;            /* ns since 1970 of the first event; 0: unknown */
+	int64_t start;            /* ns from 1970 to the first event; 0: unknown */
 	int64_t pid;              /* 0: unknown */
-	uint64_t file_size;
-	uint64_t packet_size; /* bytes; the largest of mirage-profile's */
-	uint64_t packets;     /* packets that hold something */
+	uint64_t file_size;       /* bytes */
+	uint64_t packet_size;     /* bytes; in a trace of mirage-profile the largest packet's */
+	uint64_t packets;         /* how many packets hold events */
 	uint32_t lanes;
-	bool signed_ids;
-	/* Counted while reading: complete once thrum_trace_next has returned 0. */
-	uint64_t records;       /* as the recorder wrote them: one may give several events */
-	uint64_t content_bytes; /* of packets, with their headers */
-	uint64_t damaged;       /* places */
-	uint64_t gaps; /* stretches of a lane that are overwritten or missing, but for its beginning
-			*/
-	uint64_t lost[16];   /* what couldn't be recorded, by cause, as the header says */
-	uint64_t lost_total; /* of these the events: not tasks and names that a table had no room
-				for */
+	bool signed_ids; /* ids are signed 64-bit numbers: in mirage-profile's traces */
+
+	/* Reading counts these: they are complete once thrum_trace_next has returned 0. */
+	uint64_t records;       /* as the recorder wrote them: one record may give several events */
+	uint64_t content_bytes; /* in packets, with the packets' headers */
+	uint64_t damaged;       /* how many places are damaged */
+	uint64_t gaps; /* overwritten or missing parts of lanes, but for their beginnings */
+
+	/* How many events, tasks or names couldn't be recorded, by cause: thrum_lost_name. */
+	uint64_t lost[16];
+	/* The events among them. Tasks and names for which a table had no room are not counted. */
+	uint64_t lost_total;
 };
 
-/* Valid until the trace is closed; its counts move while reading. */
+/*
+ * Returns the trace's description. It is valid until the trace is closed; its counts and its state
+ * change with thrum_trace_next and thrum_trace_refresh.
+ */
 THRUM__TRACE const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *);
 
-/* The words for a cause of loss (index of thrum_trace_info.lost), or NULL past the last. Static. */
+/*
+ * Returns the words for a cause of loss, an index of thrum_trace_info.lost; NULL for a number that
+ * is no cause. The string is static. Thread-safe.
+ */
 THRUM__TRACE const char *thrum_lost_name(int cause);
 
-/* Where a task was created. Members are NUL-terminated; valid until the trace is closed. NULL:
- * unknown number. */
+/* The place in the source code at which a task was created. The strings end in NUL. */
 struct thrum_trace_site {
 	const char *file, *function;
 	uint32_t line;
 };
+
+/*
+ * Returns the call site of this number (struct thrum_event: site); NULL when the trace doesn't know
+ * it, or memory is short. It is valid until the trace is closed. The first call for a number reads
+ * the file.
+ */
 THRUM__TRACE const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *,
 	unsigned site);
 
-/* A lane: its number in the recording, and how much of it there is. NULL past the last. */
+/* A lane: its number in the recording, and how much of it is still there. */
 struct thrum_trace_lane {
 	uint64_t number;
 	uint64_t packets;
-	uint64_t first_seq, last_seq; /* of the packets that are there */
-	uint32_t tid;                 /* of the thread that had it last; 0: unknown */
+	uint64_t first_seq, last_seq; /* sequence numbers of the packets that are there */
+	uint32_t tid;                 /* the thread that used the lane last; 0: unknown */
 };
+
+/*
+ * Returns the lane of this index (struct thrum_event: lane); NULL when there is none. It is valid
+ * until the next thrum_trace_refresh or thrum_trace_close. Lanes that the trace has when it is
+ * opened are in the order of their numbers; later ones follow.
+ */
 THRUM__TRACE const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *,
 	unsigned lane);
 
 /*
- * Finds what a process records to: the file that it has mapped and that starts like a recording.
- * Writes the path to `file` (as long as `size` bytes). Returns 0 or a negative enum thrum_error.
+ * Finds the recording that a process writes: the file that the process has mapped for writing and
+ * that starts like a recording of that process. Prefers one that is still written to. Writes the
+ * path, with a NUL, to `file`, which has room for `size` bytes.
+ *
+ * Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_RECORDING when the process has no
+ * recording; _NOT_FOUND when there is no such process, or its recording was deleted; _ACCESS when
+ * its mappings or files may not be read; _SIZE when the path is too long. Thread-safe.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size,
 	struct thrum_error_info *);
 
 /*
- * Copies a recording, packet by packet under the reader's protocol, to a new and compact one, which
- * is written to the open file descriptor `to` (any kind: file, pipe). Nobody stops meanwhile;
- * *overwritten, if not NULL, is how many packets were overwritten while they were copied.
+ * Copies a thrum recording to a new one that holds its used packets only, and writes that to
+ * the open file descriptor `to`: a file, a pipe or any other kind. The recorder goes on meanwhile.
+ * *overwritten, unless NULL, becomes the number of packets that it overwrote before they could be
+ * copied. `file` may be "-" for standard input. If `to` is not an empty regular file, the copy goes
+ * through an unlinked temporary file. The caller keeps `to` and closes it.
+ *
+ * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, and -THRUM_E_SPACE when the
+ * copy doesn't fit. After a failure `to` may hold a part. Thread-safe.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to,
 	uint64_t *overwritten, struct thrum_error_info *);
 
 /*
- * Writes a recording as a Common Trace Format 1.8 directory, which must not exist or be empty: one
- * file a lane, and `metadata`. thrum's own recordings only. *left_out, if not NULL, is how many
- * packets were left out or cut short because they were damaged or overwritten meanwhile. Returns 0
- * or a negative enum thrum_error.
+ * Converts a thrum recording to Common Trace Format 1.8 (CTF): writes one file for each lane
+ * and a file `metadata` to `directory`. Makes the directory unless there is an empty one. `file`
+ * may be "-" for standard input. *left_out, unless NULL, becomes the number of packets that were
+ * left out or cut short, because they are damaged or were overwritten meanwhile.
+ *
+ * Returns 0 or a negative enum thrum_error: those of thrum_trace_open (_FORMAT also for a trace of
+ * mirage-profile), -THRUM_E_EXISTS when `directory` is a file or isn't empty, _SPACE when the
+ * result doesn't fit. After a failure it removes all that it has made. Thread-safe.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory,
 	uint64_t *left_out, struct thrum_error_info *);
 
-/* Cuts off what a recording never used of its room, once its process has ended; `thrum record`
- * does. */
+/*
+ * Cuts off the room at the end of a thrum recording that it never used, once its process has
+ * ended. `thrum record` does so. A recording that leaves nothing to cut stays as it is.
+ *
+ * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ACCESS also while a
+ * process still records to the file. Thread-safe.
+ */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "analyse/graph.h"
 
-#define LOOK_BACK 64   /* edges: what a task waits for is among the last things it did */
-#define PASSED_OVER 64 /* times that others get a lock before it is strange */
-#define HEIRS_MAX 16   /* steps from who took a lock to who goes on for it */
+#define LOOK_BACK 64   /* edges or tasks that are searched: waits are among a task's last edges */
+#define PASSED_OVER 64 /* times that others may get a lock before a waiter; more is suspicious */
+#define HEIRS_MAX 16   /* steps to the task that goes on for another */
 
 bool thrum__analyse_task_is_object(const struct thrum__model *model, uint32_t task)
 {
@@ -77,6 +77,7 @@ uint32_t thrum__analyse_holder_of(const struct thrum__model *model, uint32_t loc
 	return THRUM__NONE;
 }
 
+/* The latest task that read this one's result, or NONE. */
 static uint32_t reader_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t at = THRUM__TASK(model, task, edge_in);
@@ -103,7 +104,7 @@ uint32_t thrum__analyse_successor_of(const struct thrum__model *model, uint32_t 
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* Of what a task sent at `since` or later, the first that arrived. */
+/* The edge of the first link that a task sent at `since` or later and that arrived, or NONE. */
 static uint32_t first_link(const struct thrum__model *model, uint32_t sender, int64_t since)
 {
 	uint32_t at = THRUM__TASK(model, sender, edge_out), found = THRUM__NONE;
@@ -118,8 +119,8 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 	return found;
 }
 
-/* What a receiver does for what it got: of the tasks that it creates next the first that should
- * resolve, or else the first; while that is pending. */
+/* The task that a receiver created for a message: the first that should resolve among the 64 tasks
+ * created next, or else the first of the receiver's. NONE if what it became has ended. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
 	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;
@@ -141,7 +142,7 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 	return thrum__analyse_task_is_pending(model, first) ? first : THRUM__NONE;
 }
 
-/* Of the chain that a task ends, as far as each made the next, the first. */
+/* The first of the tasks that became one another up to `task`, as far as each created the next. */
 static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t creator = THRUM__TASK(model, task, creator);
@@ -180,7 +181,8 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t tas
 
 /* ---- Waits --------------------------------------------------------------------------------- */
 
-/* Whether it got what it then waited for: by the edges after `wait`, or by running again. */
+/* Whether a task's wait for `on` is over: the task read or took it after that, or (unless it is a
+ * lane's own task) began to run again. */
 static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wait, uint32_t on)
 {
 	uint32_t at = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
@@ -198,6 +200,7 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
 }
 
+/* Whether one of these waits is for `on`. */
 static bool is_known(const struct thrum__analyse_wait *waits, unsigned count, uint32_t on)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -206,8 +209,8 @@ static bool is_known(const struct thrum__analyse_wait *waits, unsigned count, ui
 	return false;
 }
 
-/* Whether so many others got a lock since a wait for it began that whoever has it now is no reason
- * any more. */
+/* Whether others took a lock 64 times since a wait for it began. Then its present holder doesn't
+ * explain the wait. */
 static bool is_passed_over(const struct thrum__model *model, uint32_t lock, int64_t since)
 {
 	uint32_t edge = THRUM__TASK(model, lock, edge_in);
@@ -220,7 +223,8 @@ static bool is_passed_over(const struct thrum__model *model, uint32_t lock, int6
 	return taken == PASSED_OVER;
 }
 
-static uint32_t who_ends(const struct thrum__model *model, uint32_t on, int64_t since)
+/* The task that can end a wait for `on` which began at `since`, or NONE. */
+static uint32_t ender_of(const struct thrum__model *model, uint32_t on, int64_t since)
 {
 	uint32_t edge, holder;
 
@@ -255,7 +259,7 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 				is_over(model, task, edge, on)))
 			continue;
 		waits[count++] = (struct thrum__analyse_wait){.on = on,
-			.next = who_ends(model, on, THRUM__EDGE(model, edge, time)),
+			.next = ender_of(model, on, THRUM__EDGE(model, edge, time)),
 			.edge = edge,
 			.since = THRUM__EDGE(model, edge, time)};
 	}

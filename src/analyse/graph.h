@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who waits for whom, at the end of a model: through waits, what tasks became, locks (who holds
- * them) and links (who got what was sent). To know it of a moment, read the trace to there.
+ * The room `analyse`: answers questions about a model. It has a face for each question:
+ *
+ *	graph.h        who waits for whom (this file)
+ *	label.h        patterns of labels, by which tasks count as alike
+ *	why/finding.h  what is wrong: findings, each from cause to victim
+ *	slow/slow.h    where the time of tasks went
+ *	diff/diff.h    how two recordings of one program differ
+ *	stats/stats.h  counts and durations for tables
+ *
+ * Nothing here writes sentences, draws, does I/O or changes the model.
+ *
+ * This file: the graph of waits at the model's end. A task waits for another through its waits, the
+ * tasks that these became, locks (for the holder) and links (for the receiver). To ask about an
+ * earlier time, read the trace only up to it.
  */
 #ifndef ANALYSE_GRAPH_H
 #define ANALYSE_GRAPH_H
@@ -10,13 +22,13 @@
 
 #define THRUM__WAITS_MAX 16
 
-/* That a task waits. */
+/* One wait of a task. */
 struct thrum__analyse_wait {
-	uint32_t on;   /* what it waits for: the end of a chain, pending */
-	uint32_t next; /* who can end that: itself, a lock's holder, who got a link; NONE: nobody */
-	uint32_t edge; /* by which it began to wait; of a link: by which it was sent */
-	int64_t since;
-	bool is_link;
+	uint32_t on;   /* the task that it waits for: pending, and nothing became of it */
+	uint32_t next; /* the task that can end the wait: `on`, or a lock's holder; NONE: nobody */
+	uint32_t edge; /* by which the wait began; of a link, the edge of the link */
+	int64_t since; /* when the wait began */
+	bool is_link;  /* the task waits for an answer over a link */
 };
 
 static inline bool thrum__analyse_task_is_pending(const struct thrum__model *model, uint32_t task)
@@ -30,36 +42,39 @@ static inline bool thrum__analyse_task_is_lane(const struct thrum__model *model,
 	return THRUM__TASK(model, task, flags) & THRUM__TASK_LANE;
 }
 
-/* Things that are waited for again and again, and never resolve: conditions, locks, mailboxes. */
+/* Whether a task stands for an object that is waited for again and again and never resolves: a
+ * condition, lock, semaphore, mailbox or stream. */
 bool thrum__analyse_task_is_object(const struct thrum__model *, uint32_t task);
 
-/* Those that any one of what they wait for ends. */
+/* Whether a task goes on when any one of its waits ends: kinds choose and pick. */
 bool thrum__analyse_task_is_choice(const struct thrum__model *, uint32_t task);
 
-/* Whether a lane runs it now. */
+/* Whether a lane runs the task at the model's end. */
 bool thrum__analyse_task_is_running(const struct thrum__model *, uint32_t task);
 
 /*
- * What a task waits for, the latest first; how many. Of a chain's end only: thrum__model_heir.
- * Looks no further back than at its last 64 interactions.
+ * Writes the waits of a task, the latest first, and returns how many there are. The task must be
+ * the last of those that became one another (thrum__model_heir). Reads the task's last 64 edges.
  */
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
-/* A promise may stand for an answer from elsewhere: to what it, or else its creator after it, sent.
- * Whether what was made for that is pending; then *wait says so. */
+/* A promise may stand for the answer to a message: one that it sent over a link itself, or else
+ * one that its creator sent after it created the promise. If the task that the receiver created
+ * for that message is pending, sets *wait and returns 1; else returns 0. */
 unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 
-/* Who holds a lock or semaphore, as recorded, and the edge by which it took it; NONE: nobody. Of a
- * semaphore's holders, the latest. */
+/* The task that holds a lock, or the latest of those that hold a semaphore, and *edge, by which it
+ * took it. NONE if nobody holds it, with *edge untouched. Reads the lock's last 64 edges. */
 uint32_t thrum__analyse_holder_of(const struct thrum__model *, uint32_t lock, uint32_t *edge);
 
-/* Who goes on for a task that has ended: what it became, or the latest that read its result; a
- * pending task, or NONE. */
+/* The pending task that goes on for a task: itself, what it became, or the latest that read its
+ * result, and so on for 16 steps; or NONE. */
 uint32_t thrum__analyse_successor_of(const struct thrum__model *, uint32_t task);
 
-/* The first task, of those created at that time or later. */
+/* The first task that was created at that time or later; model->tasks.count if there is none.
+ * O(log tasks). */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Labels to patterns, word by word. */
+/* Makes patterns of labels, word by word. */
 #include "analyse/label.h"
 
 #include <stdbool.h>
 
-/* No more of a label is looked at: a trace may name a huge one a million times. */
+/* Bytes of a label that are read: a trace may name a huge label a million times. */
 #define LABEL_MAX (4 * THRUM__LABEL_PATTERN_MAX)
 
 static bool is_digit(char c)
@@ -23,8 +23,7 @@ static bool is_of_word(char c)
 		(unsigned char)c >= 0x80;
 }
 
-/* Whether a word is nothing but a number in hexadecimal; `behind`: it follows such a one and "-".
- */
+/* Whether a word is a hexadecimal number. `behind`: the word follows such a number and "-". */
 static bool is_id(const char *word, size_t size, bool behind)
 {
 	bool has_prefix = size > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
@@ -38,13 +37,13 @@ static bool is_id(const char *word, size_t size, bool behind)
 	return has_prefix || (behind && size >= 4) || (has_digit && size >= 8);
 }
 
-/* What has no room is dropped. */
+/* The pattern so far. Bytes for which there is no room are dropped. */
 struct pattern {
 	char *to;
 	size_t size;
 };
 
-static void put(struct pattern *pattern, char c)
+static void put_byte(struct pattern *pattern, char c)
 {
 	if (pattern->size < THRUM__LABEL_PATTERN_MAX)
 		pattern->to[pattern->size++] = c;
@@ -54,13 +53,13 @@ static void put_word(struct pattern *pattern, const char *word, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		if (!is_digit(word[i]))
-			put(pattern, word[i]);
+			put_byte(pattern, word[i]);
 		else if (i == 0 || !is_digit(word[i - 1]))
-			put(pattern, '#');
+			put_byte(pattern, '#');
 	}
 }
 
-/* Without a character whose end had no room. */
+/* The size of the text without a last UTF-8 character that is cut. */
 static size_t whole_characters(const char *text, size_t size)
 {
 	for (size_t back = 1; back <= 3 && back <= size; back++) {
@@ -79,7 +78,7 @@ size_t thrum__analyse_label_pattern(const char *label, size_t size,
 	char to[THRUM__LABEL_PATTERN_MAX])
 {
 	struct pattern pattern = {to, 0};
-	bool behind = false; /* an id and "-" */
+	bool behind = false; /* a hexadecimal number, or such a number and "-" */
 
 	if (size > LABEL_MAX)
 		size = LABEL_MAX;
@@ -87,13 +86,13 @@ size_t thrum__analyse_label_pattern(const char *label, size_t size,
 		for (end = i; end < size && is_of_word(label[end]);)
 			end++;
 		if (end == i) {
-			put(&pattern, label[end++]);
+			put_byte(&pattern, label[end++]);
 			behind = behind && label[i] == '-';
 			continue;
 		}
 		behind = is_id(label + i, end - i, behind);
 		if (behind)
-			put(&pattern, '#');
+			put_byte(&pattern, '#');
 		else
 			put_word(&pattern, label + i, end - i);
 	}

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Events to rows: what each type of event means. */
+/* Turns events into rows: one function for each type of event, and the switch that calls them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/parts.h"
 
-#define CHECK_EVERY 4096 /* events */
+#define CHECK_EVERY 4096 /* events between two checks of a large model (THRUM_DEBUG=3) */
 
-/* ---- What lives in the trace --------------------------------------------------------------- */
+/* ---- Data of the trace --------------------------------------------------------------------- */
+
+/* Copies a call site, unless the model has it. Returns 0 or -THRUM_E_MEMORY. */
 
 static int note_site(struct thrum__model *m, const struct thrum_trace *trace, uint16_t number)
 {
@@ -40,7 +42,7 @@ static int note_site(struct thrum__model *m, const struct thrum_trace *trace, ui
 	return 0;
 }
 
-/* Makes room for the event's lane. */
+/* Adds the event's lane and those before it. Returns as thrum__model_lanes_grow does. */
 static int add_lane(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
@@ -59,8 +61,9 @@ static int add_lane(struct thrum__model_input *s)
 	return error;
 }
 
-/* ---- Who and what -------------------------------------------------------------------------- */
+/* ---- The tasks and the text of an event ---------------------------------------------------- */
 
+/* Returns the row of the task that acts, or NONE. */
 static inline uint32_t actor(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
@@ -77,7 +80,8 @@ static bool has_other(const struct thrum__model_input *s)
 	return e->flags & THRUM_EVENT_HAS_OTHER && e->other != s->nobody;
 }
 
-static inline uint32_t other(struct thrum__model_input *s)
+/* Returns the row of the task that is acted on, or NONE. */
+static inline uint32_t other_task(struct thrum__model_input *s)
 {
 	return has_other(s) ? thrum__model_task_of(s, s->event->other) : THRUM__NONE;
 }
@@ -92,7 +96,9 @@ uint32_t thrum__model_text_of(struct thrum__model_input *s)
 	return text;
 }
 
-/* The running task does this: where that isn't known, now it is. */
+/*
+ * Returns the task that acts, which is the running one: if the lane's was unknown, it is known now.
+ */
 static uint32_t runner(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s);
@@ -103,7 +109,10 @@ static uint32_t runner(struct thrum__model_input *s)
 	return task;
 }
 
-/* Task `task` runs from now on. */
+/*
+ * The task runs on the lane from now on. NONE means the lane's own task; in traces of
+ * mirage-profile it suspends the lane.
+ */
 static void switch_to(struct thrum__model_input *s, uint32_t task)
 {
 	if (task != THRUM__NONE || !s->model->is_mirage) {
@@ -116,7 +125,7 @@ static void switch_to(struct thrum__model_input *s, uint32_t task)
 
 /* ---- Notes --------------------------------------------------------------------------------- */
 
-static void note(struct thrum__model_input *s, enum thrum__note_kind kind, uint32_t task,
+static void add_note(struct thrum__model_input *s, enum thrum__note_kind kind, uint32_t task,
 	uint32_t text, int64_t value)
 {
 	struct thrum__model *m = s->model;
@@ -138,30 +147,30 @@ static void note(struct thrum__model_input *s, enum thrum__note_kind kind, uint3
 	thrum__model_task_hear(m, task, s->time);
 }
 
-static void label(struct thrum__model_input *s)
+static void add_label(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s), text;
 
 	if (task == THRUM__NONE)
 		return;
 	text = thrum__model_text_of(s);
-	/* mirage-profile knows labels only: all but a task's first are what it logs. */
+	/* mirage-profile records log lines as labels: all but a task's first one are that. */
 	if (s->model->is_mirage && THRUM__TASK(s->model, task, name) != THRUM__NONE) {
-		note(s, THRUM__NOTE_LOG, task, text, 0);
+		add_note(s, THRUM__NOTE_LOG, task, text, 0);
 		return;
 	}
 	THRUM__TASK(s->model, task, name) = text;
 	thrum__model_task_hold(s->model, task);
-	note(s, THRUM__NOTE_LABEL, task, text, 0);
+	add_note(s, THRUM__NOTE_LABEL, task, text, 0);
 }
 
-static void due(struct thrum__model_input *s)
+static void add_due(struct thrum__model_input *s)
 {
 	uint32_t task = actor(s);
 	int64_t delay = s->event->value;
 
 	if (task != THRUM__NONE)
-		note(s, THRUM__NOTE_DUE, task, THRUM__NONE,
+		add_note(s, THRUM__NOTE_DUE, task, THRUM__NONE,
 			delay > THRUM__OPEN - s->time ? THRUM__OPEN : s->time + delay);
 }
 
@@ -173,14 +182,14 @@ static void log_or_tag(struct thrum__model_input *s)
 								: THRUM__NOTE_TAG;
 	uint32_t task = runner(s);
 
-	note(s, kind, task, thrum__model_text_of(s), e->value);
+	add_note(s, kind, task, thrum__model_text_of(s), e->value);
 }
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
-static void create(struct thrum__model_input *s)
+static void create_task(struct thrum__model_input *s)
 {
-	/* Elsewhere the creator may be named, and another one run. */
+	/* In thrum's own traces the creator need not be the running task. */
 	uint32_t creator = s->model->is_mirage ? runner(s) : actor(s);
 
 	if (!has_other(s) || s->model->failed)
@@ -190,7 +199,8 @@ static void create(struct thrum__model_input *s)
 		s->model->failed = true;
 }
 
-static void end(struct thrum__model_input *s)
+/* Ends the task that is acted on, and adds the edge. */
+static void end_other(struct thrum__model_input *s)
 {
 	static const struct {
 		uint8_t edge, state;
@@ -200,7 +210,7 @@ static void end(struct thrum__model_input *s)
 		[THRUM_EVENT_CANCEL] = {THRUM__EDGE_CANCEL, THRUM__STATE_CANCELLED},
 	};
 	struct thrum__model *m = s->model;
-	uint32_t from = runner(s), to = other(s);
+	uint32_t from = runner(s), to = other_task(s);
 
 	if (to == THRUM__NONE)
 		return;
@@ -210,7 +220,7 @@ static void end(struct thrum__model_input *s)
 	thrum__model_task_end(s, to, ends[s->event->type].state);
 }
 
-static void become(struct thrum__model_input *s)
+static void become_other(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	uint32_t task = actor(s);
@@ -238,7 +248,7 @@ static void should_resolve(struct thrum__model_input *s)
 
 static void take_wait(struct thrum__model_input *s)
 {
-	uint32_t from = actor(s), to = other(s);
+	uint32_t from = actor(s), to = other_task(s);
 
 	if (to != THRUM__NONE)
 		thrum__model_task_wait(s, from, to);
@@ -246,7 +256,7 @@ static void take_wait(struct thrum__model_input *s)
 
 static void read_result(struct thrum__model_input *s)
 {
-	uint32_t from = actor(s), to = other(s);
+	uint32_t from = actor(s), to = other_task(s);
 
 	if (to == THRUM__NONE || s->model->failed)
 		return;
@@ -255,9 +265,10 @@ static void read_result(struct thrum__model_input *s)
 	thrum__model_task_read(s, from, to);
 }
 
+/* Adds an edge of this kind from the running task. */
 static void act_on(struct thrum__model_input *s, enum thrum__edge_kind kind, int64_t value)
 {
-	uint32_t from = runner(s), to = other(s);
+	uint32_t from = runner(s), to = other_task(s);
 
 	if (to == THRUM__NONE || s->model->failed)
 		return;
@@ -280,7 +291,7 @@ static void lost_or_damaged(struct thrum__model_input *s)
 	thrum__model_lane_gap(s, s->lane->last, cause, has_count ? (uint64_t)e->value : 0);
 }
 
-/* What is overwritten before a lane's first event. */
+/* Adds the gap before a lane's first event whose beginning is overwritten. */
 static void cut_beginning(struct thrum__model_input *s)
 {
 	static const char cause[] = "overwritten";
@@ -292,27 +303,27 @@ static void cut_beginning(struct thrum__model_input *s)
 		thrum__model_lane_gap(s, 0, text, 0);
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All types of events ------------------------------------------------------------------- */
 
 static void dispatch(struct thrum__model_input *s)
 {
 	const struct thrum_event *e = s->event;
 	switch (e->type) {
-	case THRUM_EVENT_CREATE: create(s); break;
-	case THRUM_EVENT_LABEL: label(s); break;
+	case THRUM_EVENT_CREATE: create_task(s); break;
+	case THRUM_EVENT_LABEL: add_label(s); break;
 	case THRUM_EVENT_SHOULD_RESOLVE: should_resolve(s); break;
 	case THRUM_EVENT_READ: read_result(s); break;
 	case THRUM_EVENT_WAIT: take_wait(s); break;
 	case THRUM_EVENT_READ_LATER: act_on(s, THRUM__EDGE_READ_LATER, 0); break;
 	case THRUM_EVENT_RESOLVE:
 	case THRUM_EVENT_FAIL:
-	case THRUM_EVENT_CANCEL: end(s); break;
-	case THRUM_EVENT_BECOME: become(s); break;
+	case THRUM_EVENT_CANCEL: end_other(s); break;
+	case THRUM_EVENT_BECOME: become_other(s); break;
 	case THRUM_EVENT_SWITCH: switch_to(s, actor(s)); break;
 	case THRUM_EVENT_SIGNAL:
 		act_on(s, THRUM__EDGE_SIGNAL, e->flags & THRUM_EVENT_HAS_VALUE ? e->value : -1);
 		break;
-	case THRUM_EVENT_DUE: due(s); break;
+	case THRUM_EVENT_DUE: add_due(s); break;
 	case THRUM_EVENT_SUSPEND: thrum__model_lane_suspend(s, thrum__model_text_of(s)); break;
 	case THRUM_EVENT_RESUME: thrum__model_lane_resume(s); break;
 	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, 0); break;
@@ -328,11 +339,12 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_INCREASE: thrum__model_value_add(s, runner(s)); break;
 	case THRUM_EVENT_LOST:
 	case THRUM_EVENT_DAMAGED: lost_or_damaged(s); break;
-	default: break; /* what is recorded, CATEGORY says; that is no task's */
+	default: break; /* CATEGORY tells which events are recorded, and concerns no task */
 	}
 }
 
-static void append(struct thrum__model_input *s)
+/* Sets the input's times and lane, and turns the event into rows. */
+static void append_event(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
@@ -369,15 +381,15 @@ int thrum__model_append_from(struct thrum__model *m, const struct thrum_trace *t
 		.model = m,
 		.trace = trace,
 		.event = events,
-		/* Elsewhere task 0 is nobody; in mirage's traces it is the main context. */
+		/* In thrum's own traces id 0 is no task; in mirage's it is the main context. */
 		.nobody = m->is_mirage ? UINT64_MAX : 0,
 	};
 
 	for (; s.event < events + count && !m->failed; s.event++)
-		append(&s);
+		append_event(&s);
 	m->events += (uint64_t)(s.event - events);
 #if THRUM_DEBUG >= 3
-	/* It takes time in proportion to the model: of a large one, not after every step. */
+	/* A check takes time in proportion to the model, so a large one is checked now and then. */
 	bool is_due = m->events < CHECK_EVERY || m->events % CHECK_EVERY < count;
 
 	if (is_due && !m->failed && !thrum__model_is_valid(m))

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forgetting. A block goes when all of its rows are old; what refers to it finds nothing there.
- * Texts that nobody has any more go when they are about half of all.
+ * Forgets what is old. A block is freed when all of its rows are old; indexes of its rows then name
+ * nothing (thrum__model_has_row). Texts that no row uses any more are freed when they are about
+ * half of all.
  */
 #include <stdlib.h>
 
 #include "model/parts.h"
 
-/* Rows of block i that are there; 0 for the last one, which still fills. */
-static uint32_t full(const struct thrum__model_rows *rows, uint32_t i, unsigned shift)
+/* Returns the number of rows in block i; 0 if it is forgotten, or not full yet. */
+static uint32_t count_if_full(const struct thrum__model_rows *rows, uint32_t i, unsigned shift)
 {
 	return rows->block[i] && ((uint64_t)i + 1) << shift <= rows->count ? 1u << shift : 0;
 }
 
-/* ---- Blocks of what lies at one time or ends at one time ------------------------------------- */
+/* ---- Tables with one time to a row ----------------------------------------------------------- */
 
+/* Tells whether all of `count` > 0 times lie before a time. */
 static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 {
 	uint32_t i = 0;
@@ -27,13 +29,17 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 #define FORGET(rows, type, member) \
 	for (uint32_t i = 0; i < (rows)->blocks; i++) { \
 		const struct thrum__##type *block = (rows)->block[i]; \
-		uint32_t count = full(rows, i, THRUM__BLOCK_SHIFT); \
+		uint32_t count = count_if_full(rows, i, THRUM__BLOCK_SHIFT); \
 \
 		if (count && are_old(block->member, count, before)) \
 			thrum__model_rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
 	}
 
-#define KEPT_MAX 256 /* blocks, the oldest: some 7 MB, however many tasks hang */
+/*
+ * At most so many old blocks of edges are kept for pending tasks, the oldest ones: about 7 MB,
+ * however many tasks hang.
+ */
+#define KEPT_MAX 256
 
 static bool is_pending(const struct thrum__model *m, uint32_t task)
 {
@@ -41,7 +47,10 @@ static bool is_pending(const struct thrum__model *m, uint32_t task)
 		THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
 }
 
-/* Whether it holds what somebody still waits for: why it hangs is told by that alone. */
+/*
+ * Tells whether the block holds a wait of a pending task for another one: only that edge tells why
+ * the task hangs.
+ */
 static bool has_waits(const struct thrum__model *m, const struct thrum__edges *block,
 	uint32_t count)
 {
@@ -59,7 +68,7 @@ static void forget_edges(struct thrum__model *m, int64_t before)
 
 	for (uint32_t i = 0; i < m->edges.blocks; i++) {
 		const struct thrum__edges *block = m->edges.block[i];
-		uint32_t count = full(&m->edges, i, THRUM__BLOCK_SHIFT);
+		uint32_t count = count_if_full(&m->edges, i, THRUM__BLOCK_SHIFT);
 
 		if (!count || !are_old(block->time, count, before))
 			continue;
@@ -75,19 +84,19 @@ static void forget_rows(struct thrum__model *m, int64_t before)
 	FORGET(&m->runs, runs, end)
 	forget_edges(m, before);
 	FORGET(&m->notes, notes, time)
-	FORGET(&m->spans, stretches, end)
-	FORGET(&m->suspensions, stretches, end)
-	FORGET(&m->gaps, stretches, end)
+	FORGET(&m->spans, intervals, end)
+	FORGET(&m->suspensions, intervals, end)
+	FORGET(&m->gaps, intervals, end)
 }
 
 static void forget_values(struct thrum__counter *counter, int64_t before)
 {
 	struct thrum__model_rows *rows = &counter->values;
 
-	/* From the front only: what is left shall have the value before it in `start`. */
+	/* From the front only: `start` must be the value before the first row that is left. */
 	for (uint32_t i = rows->first >> THRUM__VALUES_SHIFT; i < rows->blocks; i++) {
 		const struct thrum__values *block = rows->block[i];
-		uint32_t count = full(rows, i, THRUM__VALUES_SHIFT);
+		uint32_t count = count_if_full(rows, i, THRUM__VALUES_SHIFT);
 
 		if (!count || !are_old(block->time, count, before))
 			return;
@@ -99,6 +108,7 @@ static void forget_values(struct thrum__counter *counter, int64_t before)
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
+/* Tells whether all tasks of a full block ended, and were last heard of, before a time. */
 static bool is_old_block(const struct thrum__tasks *block, int64_t before)
 {
 	for (uint32_t i = 0; i < THRUM__BLOCK; i++)
@@ -108,13 +118,13 @@ static bool is_old_block(const struct thrum__tasks *block, int64_t before)
 	return true;
 }
 
-/* Which blocks go. Those of tasks that lanes run stay. */
+/* Marks in `goes` the blocks that may be freed, and returns how many. Tasks that lanes run stay. */
 static uint32_t choose_blocks(const struct thrum__model *m, int64_t before, bool *goes)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < m->tasks.blocks; i++)
-		goes[i] = full(&m->tasks, i, THRUM__BLOCK_SHIFT) &&
+		goes[i] = count_if_full(&m->tasks, i, THRUM__BLOCK_SHIFT) &&
 			is_old_block(m->tasks.block[i], before);
 	for (uint32_t i = 0; i < m->lane_count; i++) {
 		if (m->lanes[i].running != THRUM__NONE)
@@ -136,9 +146,13 @@ static void free_tasks(struct thrum__model *m, uint32_t number)
 	thrum__model_rows_free_block(&m->tasks, number, THRUM__BLOCK_SHIFT);
 }
 
-/* Heirs are looked for among all tasks: so blocks go when they are a part of all. */
+/*
+ * Freeing tasks takes time in proportion to all tasks, for their heirs. So it waits until more than
+ * one block in so many may go.
+ */
 #define GOES_PART 16
 
+/* Frees old blocks of tasks if there are enough of them. Does nothing when there is no memory. */
 static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);
@@ -156,8 +170,8 @@ static void forget_tasks(struct thrum__model *m, int64_t before)
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* Marks what a column of `count` numbers names. */
-static void mark(const uint32_t *column, uint32_t count, bool *is_used, uint32_t strings)
+/* Marks the strings that a column of `count` cells names. */
+static void mark_used(const uint32_t *column, uint32_t count, bool *is_used, uint32_t strings)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (column[i] < strings)
@@ -170,11 +184,12 @@ static void mark(const uint32_t *column, uint32_t count, bool *is_used, uint32_t
 		uint32_t rest = (rows)->count - (i << THRUM__BLOCK_SHIFT); \
 \
 		if (block) \
-			mark(block->member, rest < THRUM__BLOCK ? rest : THRUM__BLOCK, is_used, \
-				m->strings->count); \
+			mark_used(block->member, rest < THRUM__BLOCK ? rest : THRUM__BLOCK, \
+				is_used, m->strings->count); \
 	}
 
-static void sweep(struct thrum__model *m)
+/* Frees the strings that no row names. */
+static void sweep_texts(struct thrum__model *m)
 {
 	bool *is_used = calloc((size_t)m->strings->count + 1, sizeof *is_used);
 
@@ -184,9 +199,9 @@ static void sweep(struct thrum__model *m)
 	MARK(&m->tasks, tasks, inherited)
 	MARK(&m->tasks, tasks, failure)
 	MARK(&m->notes, notes, text)
-	MARK(&m->spans, stretches, text)
-	MARK(&m->suspensions, stretches, text)
-	MARK(&m->gaps, stretches, text)
+	MARK(&m->spans, intervals, text)
+	MARK(&m->suspensions, intervals, text)
+	MARK(&m->gaps, intervals, text)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		is_used[m->counters[i].name] = true;
 	thrum__model_strings_sweep(m->strings, is_used);
@@ -205,5 +220,5 @@ void thrum__model_forget(struct thrum__model *m, int64_t before)
 	forget_tasks(m, before);
 	thrum__model_links_forget(m, before);
 	if (m->strings->bytes / 2 > m->strings->swept)
-		sweep(m);
+		sweep_texts(m);
 }

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: ISC */
-/* From ids to tasks: a hash of pages of consecutive ids. */
+/* Finds tasks by their ids: a hash table of pages of consecutive ids. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "model/parts.h"
 
-#define ROOM_MIN 64
+#define ROOM_MIN 64 /* slots at first */
 
-static size_t place(const struct thrum__model_ids *ids, uint64_t key)
+/* Returns the slot at which the search for a key begins. */
+static size_t home_slot(const struct thrum__model_ids *ids, uint64_t key)
 {
 	return (size_t)thrum__base_hash_number((uintptr_t)ids, key) & (ids->room - 1);
 }
 
-/* The slot of a page, or the empty one where it belongs. */
-static size_t find(const struct thrum__model_ids *ids, uint64_t key)
+/* Returns the slot of a page, or the empty slot where it belongs. */
+static size_t find_slot(const struct thrum__model_ids *ids, uint64_t key)
 {
-	size_t i = place(ids, key);
+	size_t i = home_slot(ids, key);
 
 	while (ids->slots[i] && ids->slots[i]->key != key)
 		i = (i + 1) & (ids->room - 1);
 	return i;
 }
 
+/* Called when pages move: `recent` may name one that is gone. */
 static void forget_recent(struct thrum__model_ids *ids)
 {
 	for (size_t i = 0; i < THRUM__RECENT; i++)
@@ -58,10 +60,11 @@ void thrum__model_ids_destroy(struct thrum__model_ids *ids)
 
 struct thrum__model_id_page *thrum__model_ids_page(const struct thrum__model_ids *ids, uint64_t key)
 {
-	return ids->slots[find(ids, key)];
+	return ids->slots[find_slot(ids, key)];
 }
 
-static int grow(struct thrum__model_ids *ids)
+/* Doubles the hash table. Returns 0 or -THRUM_E_MEMORY. */
+static int grow_page_slots(struct thrum__model_ids *ids)
 {
 	struct thrum__model_id_page **old = ids->slots;
 	size_t old_room = ids->room;
@@ -76,22 +79,22 @@ static int grow(struct thrum__model_ids *ids)
 	ids->room = old_room * 2;
 	for (size_t i = 0; i < old_room; i++)
 		if (old[i])
-			slots[find(ids, old[i]->key)] = old[i];
+			slots[find_slot(ids, old[i]->key)] = old[i];
 	free(old);
 	return 0;
 }
 
-/* The page of a key, made if need be; NULL when there is no memory. */
+/* Returns the page of a key, a new one if need be; NULL when there is no memory. */
 static struct thrum__model_id_page *make_page(struct thrum__model_ids *ids, uint64_t key)
 {
-	size_t i = find(ids, key);
+	size_t i = find_slot(ids, key);
 
 	if (ids->slots[i])
 		return ids->slots[i];
 	if (ids->used >= ids->room / 2) {
-		if (grow(ids))
+		if (grow_page_slots(ids))
 			return NULL;
-		i = find(ids, key);
+		i = find_slot(ids, key);
 	}
 	ids->slots[i] = calloc(1, sizeof *ids->slots[i]);
 	if (!ids->slots[i])
@@ -122,7 +125,7 @@ int thrum__model_ids_set(struct thrum__model_ids *ids, uint64_t id, uint32_t tas
 	return 0;
 }
 
-/* Takes a page out and moves up what lies behind it and may. */
+/* Frees a page, and moves the pages behind it that can't be found across the hole. */
 static void remove_page(struct thrum__model_ids *ids, size_t hole)
 {
 	free(ids->slots[hole]);
@@ -132,7 +135,7 @@ static void remove_page(struct thrum__model_ids *ids, size_t hole)
 		i = (i + 1) & (ids->room - 1);
 		if (!ids->slots[i])
 			break;
-		size_t home = place(ids, ids->slots[i]->key);
+		size_t home = home_slot(ids, ids->slots[i]->key);
 
 		if (((i - home) & (ids->room - 1)) >= ((i - hole) & (ids->room - 1))) {
 			ids->slots[hole] = ids->slots[i];
@@ -145,7 +148,7 @@ static void remove_page(struct thrum__model_ids *ids, size_t hole)
 
 void thrum__model_ids_remove(struct thrum__model_ids *ids, uint64_t id, uint32_t task)
 {
-	size_t i = find(ids, id >> THRUM__PAGE_SHIFT);
+	size_t i = find_slot(ids, id >> THRUM__PAGE_SHIFT);
 	struct thrum__model_id_page *page = ids->slots[i];
 
 	if (!page || page->task[id % THRUM__PAGE] != task + 1)

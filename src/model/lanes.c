@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What lanes do: runs, suspensions, spans and gaps. */
+/* The rows of lanes: runs, suspensions, spans and gaps. */
 #include <stdlib.h>
 
 #include "model/parts.h"
 
-/* No program has as many threads; a lane beyond is damage. */
+/* No program has so many threads: a higher number of a lane is damage. */
 #define LANES_MAX (1u << 20)
-/* So many open spans are searched for the one that ends. */
+/* How many open spans are searched, at most, for the one that ends. */
 #define SPAN_SEARCH 64
 
 int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
@@ -28,21 +28,23 @@ int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
 			.run = THRUM__NONE,
 			.suspended = THRUM__NONE,
 			.lost_until = -1,
-			/* A signal handler's lane says nothing of its thread's task. */
+			/* In thrum's own traces a lane may be a signal handler's: its events don't
+			 * tell which task its thread runs. */
 			.is_unknown = m->is_mirage,
 		};
 	return 0;
 }
 
-static uint32_t add_stretch(struct thrum__model_input *s, struct thrum__model_rows *rows,
+/* Adds a row to the table of spans, suspensions or gaps. Returns it, or NONE. */
+static uint32_t add_interval(struct thrum__model_input *s, struct thrum__model_rows *rows,
 	int64_t start, int64_t end, uint32_t text, uint64_t count)
 {
-	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__stretches),
+	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__intervals),
 		THRUM__BLOCK_SHIFT);
 
 	if (row == THRUM__NONE)
 		return row;
-	struct thrum__stretches *block = rows->block[row >> THRUM__BLOCK_SHIFT];
+	struct thrum__intervals *block = rows->block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK;
 
 	block->start[i] = start;
@@ -119,7 +121,7 @@ void thrum__model_lane_run(struct thrum__model_input *s, uint32_t task)
 
 	lane->is_unknown = false;
 	end_suspension(s, s->now);
-	/* In mirage's traces who has ended and is switched to again doesn't run. */
+	/* In mirage's traces a task that has ended doesn't run again when it is switched to. */
 	if (task == lane->running && (lane->run != THRUM__NONE || m->is_mirage))
 		return;
 	end_run(s, s->now);
@@ -135,16 +137,18 @@ void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 {
 	end_run(s, s->now);
 	end_suspension(s, s->now);
-	s->lane->suspended = add_stretch(s, &s->model->suspensions, s->now, THRUM__OPEN, reason, 0);
+	s->lane->suspended = add_interval(s, &s->model->suspensions, s->now, THRUM__OPEN, reason,
+		0);
 }
 
 void thrum__model_lane_resume(struct thrum__model_input *s)
 {
 	struct thrum__lane *lane = s->lane;
 
-	/* Its beginning is lost. As long as it is suspended, a lane has no events. */
+	/* The suspend event is lost. A lane has no events while it is suspended, so the suspension
+	 * began at the lane's last one. */
 	if (lane->suspended == THRUM__NONE)
-		lane->suspended = add_stretch(s, &s->model->suspensions, lane->last, THRUM__OPEN,
+		lane->suspended = add_interval(s, &s->model->suspensions, lane->last, THRUM__OPEN,
 			thrum__model_text_of(s), 0);
 	end_suspension(s, s->now);
 	if (lane->running != THRUM__NONE)
@@ -159,10 +163,11 @@ void thrum__model_lane_gap(struct thrum__model_input *s, int64_t start, uint32_t
 	struct thrum__model *m = s->model;
 	struct thrum__lane *lane = s->lane;
 
-	add_stretch(s, &m->gaps, start, s->now, cause, count);
+	add_interval(s, &m->gaps, start, s->now, cause, count);
 	m->lost = count > UINT64_MAX - m->lost ? UINT64_MAX : m->lost + count;
 	lane->lost_until = s->now;
-	/* What ran goes on or not: the next event that says who acts will tell. */
+	/* The task that ran may or may not go on: the next event that names an acting task
+	 * tells. */
 	if (lane->running != THRUM__NONE) {
 		THRUM__TASK(m, lane->running, flags) |= THRUM__TASK_UNSURE;
 		lane->is_unknown = true;
@@ -174,7 +179,8 @@ void thrum__model_lane_gap(struct thrum__model_input *s, int64_t start, uint32_t
 
 /* ---- Spans --------------------------------------------------------------------------------- */
 
-static struct thrum__model_span_stack *push(struct thrum__lane *lane)
+/* Returns the lane's stack of open spans, with room for one more; NULL when there is no memory. */
+static struct thrum__model_span_stack *push_span(struct thrum__lane *lane)
 {
 	if (!lane->spans)
 		lane->spans = calloc(1, sizeof *lane->spans);
@@ -190,20 +196,19 @@ static struct thrum__model_span_stack *push(struct thrum__lane *lane)
 
 void thrum__model_lane_span_begin(struct thrum__model_input *s)
 {
-	struct thrum__model_span_stack *stack = push(s->lane);
+	struct thrum__model_span_stack *stack = push_span(s->lane);
 
 	if (!stack) {
 		s->model->failed = true;
 		return;
 	}
-	uint32_t row = add_stretch(s, &s->model->spans, s->now, THRUM__OPEN,
+	uint32_t row = add_interval(s, &s->model->spans, s->now, THRUM__OPEN,
 		thrum__model_text_of(s), stack->count);
 
 	if (row != THRUM__NONE)
 		stack->all[stack->count++] = row;
 }
 
-/* Ends the innermost one of this name, and those within. An end without a beginning is dropped. */
 void thrum__model_lane_span_end(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
@@ -234,5 +239,5 @@ void thrum__model_lane_gc(struct thrum__model_input *s)
 		duration = 0;
 	if (duration < s->now)
 		start = s->now - duration;
-	add_stretch(s, &m->spans, start, s->now, name, s->lane->spans ? s->lane->spans->count : 0);
+	add_interval(s, &m->spans, start, s->now, name, s->lane->spans ? s->lane->spans->count : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The model as such: making it, loading it, asking it. */
+/* Makes, loads and destroys models, and answers questions about them. */
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "model/parts.h"
 
-#define PROGRESS 4096 /* events from one question whether to go on to the next, at least */
+#define PROGRESS 4096 /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
 {
@@ -32,7 +32,7 @@ const char *thrum__model_edge_name(int kind)
 	return kind >= 0 && kind < THRUM__EDGE_KINDS ? names[kind] : "unknown";
 }
 
-/* ---- From beginning to end ----------------------------------------------------------------- */
+/* ---- Making and loading -------------------------------------------------------------------- */
 
 int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **created)
 {
@@ -146,9 +146,9 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	bytes += rows_memory(&m->runs, sizeof(struct thrum__runs));
 	bytes += rows_memory(&m->edges, sizeof(struct thrum__edges));
 	bytes += rows_memory(&m->notes, sizeof(struct thrum__notes));
-	bytes += rows_memory(&m->spans, sizeof(struct thrum__stretches));
-	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__stretches));
-	bytes += rows_memory(&m->gaps, sizeof(struct thrum__stretches));
+	bytes += rows_memory(&m->spans, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->gaps, sizeof(struct thrum__intervals));
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
 	for (uint32_t i = 0; i < m->lane_count; i++)
@@ -162,7 +162,7 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	return bytes + thrum__model_ids_memory(m->ids);
 }
 
-/* ---- Asking -------------------------------------------------------------------------------- */
+/* ---- Questions ----------------------------------------------------------------------------- */
 
 uint32_t thrum__model_find(const struct thrum__model *m, uint64_t id)
 {

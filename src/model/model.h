@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * model/: events to tasks, runs, edges, notes, spans, suspensions, counters and gaps. One model is
- * one recording. It grows by appending, forgets what is old, and is read between any two steps.
- * Never draws, never prints, does no I/O.
+ * model/: turns the events of a recording into tasks, runs, edges, notes, spans, suspensions,
+ * counters and gaps. One model holds one recording. It grows when events are appended, and forgets
+ * what is old; between two such calls it can be read. It never draws, never prints and does no
+ * input or output.
  *
- * Everything is kept in columns, in blocks of a fixed number of rows, so that growing moves nothing
- * and forgetting frees whole blocks. A row is named by its index, a uint32_t that never changes;
- * NONE means "there is none". What belongs to one task is a list linked through `prev`, latest
- * first; the list ends at NONE, or where the rest is forgotten (index < first).
+ * The usual order of calls: thrum__model_create with the open trace; thrum__model_load, again after
+ * each thrum_trace_refresh; in a trace without an end also thrum__model_forget;
+ * thrum__model_destroy. In between, read the rows of the tables by the macros at the end of this
+ * header:
  *
- * Times are ns since the trace's first event. Not thread-safe: one writer, or many readers.
+ *	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
+ *		if (thrum__model_has_row(&model->tasks, i))
+ *			use(THRUM__TASK(model, i, start));
+ *
+ * Each table is a column store, in blocks of a fixed number of rows. So growing moves no row, and
+ * forgetting frees whole blocks. A row's index is a uint32_t that never changes; NONE means "there
+ * is none". An index may name a row that is forgotten: check it with thrum__model_has_row. The rows
+ * of one table that belong to one task form a list, which is linked through `prev`, the latest row
+ * first. The list ends at NONE, or at the first row that is forgotten.
+ *
+ * Times are ns since the trace's first event. A model may have one writer, or many readers, but not
+ * both at once. The caller frees nothing but the model itself.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -20,17 +32,24 @@
 #include <thrum/trace.h>
 
 #define THRUM__NONE UINT32_MAX
-#define THRUM__OPEN INT64_MAX /* the end of what has not ended yet */
+#define THRUM__OPEN INT64_MAX /* the end of a run, a span and so on that has not ended yet */
 
-/* 1,024: a row that is added writes to as many pages as a block has, so it is to have few. */
+/*
+ * Rows of a block. A new row writes to about as many pages as a block has, so these should be few.
+ */
 #define THRUM__BLOCK_SHIFT 10
 #define THRUM__BLOCK (1u << THRUM__BLOCK_SHIFT)
 #define THRUM__BLOCK_MASK (THRUM__BLOCK - 1)
-/* Columns are a little longer than a block: else all cells of a row would compete for the same few
- * lines of the processor's cache. */
+/*
+ * Cells of a column. A few more than a block has rows: otherwise all cells of a row would compete
+ * for the same few lines of the processor's cache.
+ */
 #define THRUM__COLUMN (THRUM__BLOCK + 16)
 
-/* Rows first … count - 1 are there; block[i] is NULL where all of a block is forgotten. */
+/*
+ * A table. It has the rows from `first` to count - 1, but for those of blocks that are NULL: these
+ * are forgotten.
+ */
 struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
@@ -52,69 +71,81 @@ enum thrum__state {
 #undef THRUM__X
 };
 
-/* The word; "unknown" for anything else. Static. */
+/*
+ * Returns the word for an enum thrum__state, "unknown" for any other number. The string is static.
+ */
 const char *thrum__model_state_name(int state);
 
 enum {
 	THRUM__TASK_SHOULD_RESOLVE = 1,
 	THRUM__TASK_REMEMBERED = 2,  /* its beginning comes from the table of live tasks */
-	THRUM__TASK_PREEXISTING = 4, /* the trace never saw it created: start is 0 */
-	THRUM__TASK_LANE = 8,        /* a lane's own: runs when no other does */
-	THRUM__TASK_UNSURE = 16,     /* it ran at a gap; but see thrum__model_is_unsure */
-	THRUM__TASK_SETTLED = 32,    /* where it is shown to begin won't change any more */
-	THRUM__TASK_PARENT = 64,     /* it is or was somebody's `parent` */
+	THRUM__TASK_PREEXISTING = 4, /* the trace doesn't hold its creation: start is 0 */
+	THRUM__TASK_LANE = 8,        /* a lane's own task, which runs when no other does */
+	THRUM__TASK_UNSURE = 16,  /* it ran at a gap or was created twice: thrum__model_is_unsure */
+	THRUM__TASK_SETTLED = 32, /* its `start` and `parent` won't change any more */
+	THRUM__TASK_PARENT = 64,  /* it is or was the `parent` of some task */
 };
 
 /*
- * By index, in the order in which they were first heard of. Two pairs: `created` and `creator` as
- * recorded; `start` and `parent` as shown, where a bind, try, map, ignore_result, on_failure or
- * on_termination whose first interaction is a read begins at that read, as a child of what it read
- * (unless it waited before, or was labelled, or its parent became it).
+ * The table of tasks, in the order in which events first named them. Each task has two beginnings.
+ * `created` and `creator` are as recorded. `start` and `parent` are for people: tasks of some kinds
+ * wake, which means that they begin at their first read, as children of the task that they read.
+ * These kinds are bind, try, map, ignore_result, on_failure and on_termination. Such a task begins
+ * at its creation all the same if before that it waited for another task, was labelled or changed a
+ * counter, or if its parent became it.
  */
 struct thrum__tasks {
 	uint64_t id[THRUM__COLUMN];
-	int64_t created[THRUM__COLUMN]; /* of preexisting ones: when first heard of */
+	int64_t created[THRUM__COLUMN]; /* of a preexisting task: the first event that names it */
 	int64_t start[THRUM__COLUMN];
-	int64_t end[THRUM__COLUMN];  /* when it resolved, failed, was cancelled, became; or OPEN */
-	int64_t last[THRUM__COLUMN]; /* the last that was heard of it; at least its start */
+	int64_t end[THRUM__COLUMN];  /* when it left the state PENDING, or OPEN */
+	int64_t last[THRUM__COLUMN]; /* the last event that concerns it; at least its start */
 	uint32_t creator[THRUM__COLUMN];
 	uint32_t parent[THRUM__COLUMN];
-	uint32_t became[THRUM__COLUMN]; /* what it became, as recorded */
-	uint32_t heir[THRUM__COLUMN];   /* a shortcut towards the chain's end: thrum__model_heir */
-	uint32_t wake[THRUM__COLUMN];   /* edge: its first interaction, if a read; or NONE */
-	uint32_t name[THRUM__COLUMN];   /* string: its last label, or NONE */
-	uint32_t inherited[THRUM__COLUMN]; /* string: the last label of what became it, or NONE */
-	uint32_t failure[THRUM__COLUMN];   /* string: the reason, or NONE */
-	uint32_t run[THRUM__COLUMN];       /* the latest of each list, or NONE */
+	uint32_t became[THRUM__COLUMN]; /* the task that it became, as recorded, or NONE */
+	uint32_t heir[THRUM__COLUMN];   /* a link towards the chain's end: thrum__model_heir */
+	uint32_t wake[THRUM__COLUMN]; /* edge: its first interaction, if that is a read; or NONE */
+	uint32_t name[THRUM__COLUMN]; /* string: its last label, or NONE */
+	/* String: the last label of the tasks that became it, or NONE. */
+	uint32_t inherited[THRUM__COLUMN];
+	uint32_t failure[THRUM__COLUMN]; /* string: the reason, or NONE */
+	/* The latest row of each of its lists, or NONE. */
+	uint32_t run[THRUM__COLUMN];
 	uint32_t edge_out[THRUM__COLUMN], edge_in[THRUM__COLUMN];
 	uint32_t note[THRUM__COLUMN];
-	uint32_t lane[THRUM__COLUMN];   /* where it was created, or first ran */
+	uint32_t lane[THRUM__COLUMN];   /* the lane that created it, or on which it first ran */
 	uint16_t site[THRUM__COLUMN];   /* for thrum__model_site; 0: none */
-	uint16_t checks[THRUM__COLUMN]; /* who waits for it since before it woke */
-	uint8_t rank[THRUM__COLUMN];    /* of `heir`, a forest of sets */
+	uint16_t checks[THRUM__COLUMN]; /* how many tasks wait for it since before it woke */
+	uint8_t rank[THRUM__COLUMN];    /* of the forest of sets that `heir` links: tasks.c */
 	uint8_t kind[THRUM__COLUMN];    /* enum thrum_kind, or THRUM_KIND_UNKNOWN */
 	uint8_t state[THRUM__COLUMN];   /* enum thrum__state */
-	uint8_t flags[THRUM__COLUMN];
+	uint8_t flags[THRUM__COLUMN];   /* THRUM__TASK_SHOULD_RESOLVE and so on */
 };
 
-/* ---- What tasks do ------------------------------------------------------------------------- */
+/* ---- The actions of tasks ------------------------------------------------------------------ */
 
-/* When a task ran: in each lane in the order of time, without overlap. The end may be OPEN. */
+/*
+ * The table of runs. Those of one lane are in the order of time and don't overlap. The end may be
+ * OPEN.
+ */
 struct thrum__runs {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN];
 	uint32_t task[THRUM__COLUMN];
-	uint32_t prev[THRUM__COLUMN]; /* of the same task */
+	uint32_t prev[THRUM__COLUMN]; /* the same task's run before this one */
 	uint32_t lane[THRUM__COLUMN];
 };
 
-/* `from` acts, or NONE where nobody ran; `to` is acted on. Creation is no edge: a task has it. */
+/*
+ * The kinds of edges. X(NAME, words): the words for people. Creation is no edge: a task's creator
+ * has it.
+ */
 #define THRUM__EDGES(X) \
-	X(WAIT, "waits for")   /* looked and found it unresolved */ \
-	X(READ, "reads")       /* got its result */ \
-	X(RESOLVE, "resolves") /* may be itself */ \
+	X(WAIT, "waits for")   /* found `to` unresolved, and waits */ \
+	X(READ, "reads")       /* got the result of `to` */ \
+	X(RESOLVE, "resolves") /* a task may resolve itself */ \
 	X(FAIL, "fails") \
 	X(CANCEL, "cancels") \
-	X(SIGNAL, "signals") /* value: how many waited, -1 unknown */ \
+	X(SIGNAL, "signals") /* value: how many tasks waited; -1: unknown */ \
 	X(LOCK, "locks") \
 	X(UNLOCK, "unlocks") \
 	X(BECOME, "becomes") \
@@ -128,80 +159,92 @@ enum thrum__edge_kind {
 	THRUM__EDGE_KINDS,
 };
 
+/*
+ * Returns the words for an enum thrum__edge_kind, "unknown" for any other number. They are static.
+ */
 const char *thrum__model_edge_name(int kind);
 
-/* In the order in which they came, which is the order of time but for late ones. */
+/*
+ * The table of edges, in the order of their events. This is the order of time, but for late events.
+ */
 struct thrum__edges {
 	int64_t time[THRUM__COLUMN];
-	uint32_t from[THRUM__COLUMN], to[THRUM__COLUMN];
-	uint32_t prev_out[THRUM__COLUMN],
-		prev_in[THRUM__COLUMN]; /* of the same from, of the same to */
-	int16_t value[THRUM__COLUMN];   /* saturates */
-	uint8_t kind[THRUM__COLUMN];
+	uint32_t from[THRUM__COLUMN]; /* the task that acts; NONE where no task ran */
+	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
+	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
+	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
+	int16_t value[THRUM__COLUMN]; /* saturates */
+	uint8_t kind[THRUM__COLUMN];  /* enum thrum__edge_kind */
 };
 
 enum thrum__note_kind {
 	THRUM__NOTE_LABEL,
 	THRUM__NOTE_LOG,
-	THRUM__NOTE_TAG,       /* value, if has_value */
-	THRUM__NOTE_TAG_VALUE, /* the same with a value */
-	THRUM__NOTE_DUE,       /* value: the moment when it is due; no text */
+	THRUM__NOTE_TAG,       /* without a value */
+	THRUM__NOTE_TAG_VALUE, /* a tag with a value */
+	THRUM__NOTE_DUE,       /* value: the time at which the task is due; no text */
 };
 
-/* Labels, log lines and tags, with the task they belong to. */
+/* The table of notes: labels, log lines, tags and due times. */
 struct thrum__notes {
 	int64_t time[THRUM__COLUMN], value[THRUM__COLUMN];
-	uint32_t task[THRUM__COLUMN];
+	uint32_t task[THRUM__COLUMN]; /* the task that it belongs to, or NONE */
 	uint32_t text[THRUM__COLUMN]; /* string, or NONE */
-	uint32_t prev[THRUM__COLUMN];
-	uint8_t kind[THRUM__COLUMN];
+	uint32_t prev[THRUM__COLUMN]; /* the same task's note before this one */
+	uint8_t kind[THRUM__COLUMN];  /* enum thrum__note_kind */
 };
 
-/* ---- What lanes do ------------------------------------------------------------------------- */
+/* ---- Lanes --------------------------------------------------------------------------------- */
 
-/* Stretches of a lane: spans (GC among them; they nest), suspensions, and gaps. By lane in order;
- * all three share this form. */
-struct thrum__stretches {
+/*
+ * The tables of spans, of suspensions and of gaps, which share this form. Rows are in the order of
+ * the events that add them: the beginning of a span or a suspension, the end of a gap or a garbage
+ * collection. The latter is a span. Spans nest.
+ */
+struct thrum__intervals {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN]; /* the end may be OPEN */
-	uint64_t count[THRUM__COLUMN]; /* gaps: how many events are lost, 0 unknown; spans: depth */
-	uint32_t text[THRUM__COLUMN];  /* string: its name, the reason, the cause */
+	uint64_t count[THRUM__COLUMN]; /* gap: how many events are lost, 0: unknown; span: depth */
+	uint32_t text[THRUM__COLUMN];  /* string: span's name, suspension's reason, gap's cause */
 	uint32_t lane[THRUM__COLUMN];
 };
 
 struct thrum__lane {
 	uint64_t number;      /* in the recording */
-	uint32_t task;        /* its own, or NONE (mirage) */
-	uint32_t running;     /* now (or again after a suspension), or NONE: nobody */
-	uint32_t run;         /* the open run, or NONE: it has ended, or is suspended */
+	uint32_t task;        /* the lane's own; NONE in traces of mirage-profile */
+	uint32_t running;     /* the task that runs now or after the suspension; NONE: no task */
+	uint32_t run;         /* the open run; NONE: no task runs, or the lane is suspended */
 	uint32_t suspended;   /* the open suspension, or NONE */
-	int64_t first, last;  /* its events' times; these and `events` without remembered ones */
+	int64_t first, last;  /* times of its first and last events, without remembered ones */
 	int64_t lost_until;   /* the end of its latest gap, or -1 */
-	int64_t ran;          /* ns in which a task other than its own ran, ended runs only */
-	int64_t suspended_ns; /* ended suspensions only */
-	uint64_t events;
+	int64_t ran;          /* ns of ended runs of tasks other than its own */
+	int64_t suspended_ns; /* ns of ended suspensions */
+	uint64_t events;      /* how many, without remembered ones */
 	struct thrum__model_span_stack *spans; /* open ones */
-	bool is_unknown;                       /* who runs is to be seen from the next event */
-	bool is_cut;                           /* its beginning is overwritten */
+	bool is_unknown;                       /* the next event will show which task runs */
+	bool is_cut; /* its beginning is overwritten, and has no gap yet */
 };
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-/* There may be very many counters, so their blocks are small: thrum__model_has_value. */
+/*
+ * Rows of a counter's block. It is small, because there may be very many counters. Check these rows
+ * with thrum__model_has_value.
+ */
 #define THRUM__VALUES_SHIFT 7
 #define THRUM__VALUES (1u << THRUM__VALUES_SHIFT)
 
+/* The table of one counter's values, in the order of time but for late events. */
 struct thrum__values {
-	int64_t time[THRUM__VALUES], value[THRUM__VALUES]; /* the new value */
-	uint32_t task[THRUM__VALUES];                      /* who changed it, or NONE */
+	int64_t time[THRUM__VALUES], value[THRUM__VALUES]; /* value: the new one */
+	uint32_t task[THRUM__VALUES];                      /* the task that changed it, or NONE */
 };
 
 struct thrum__counter {
-	uint32_t name; /* string: the path */
-	int64_t min, max, last;
-	int64_t start; /* its value before the first row; the first row's where that is unknown */
-	bool is_relative; /* nobody knows from where it counts: the beginning is overwritten */
-	struct thrum__model_rows
-		values; /* of struct thrum__values; in order of time but for late ones */
+	uint32_t name;          /* string: the path */
+	int64_t min, max, last; /* of all values, forgotten ones included */
+	int64_t start;    /* its value before the first row; if unknown, that of the first row */
+	bool is_relative; /* its initial value is unknown: the beginning is overwritten */
+	struct thrum__model_rows values; /* of struct thrum__values */
 };
 
 /* ---- The model ----------------------------------------------------------------------------- */
@@ -211,20 +254,20 @@ struct thrum__model {
 	struct thrum__model_rows spans, suspensions, gaps;
 	struct thrum__lane *lanes;
 	uint32_t lane_count, lane_room;
-	struct thrum__counter *counters; /* in the order of their first value */
+	struct thrum__counter *counters; /* in the order of their first values */
 	uint32_t counter_count, counter_room;
-	uint32_t pending;  /* tasks that have no end yet */
-	int64_t end;       /* the last event's time */
-	int64_t forgotten; /* everything before is gone; 0: nothing is */
-	uint64_t events;   /* that were appended */
-	uint64_t late;     /* of these, earlier than one before */
-	uint64_t lost;     /* sum of the gaps' counts */
-	uint64_t damaged;
-	bool signed_ids;
-	bool is_mirage; /* the rules of mirage-profile's traces */
-	bool is_cut;    /* a lane's beginning is overwritten */
-	bool failed;    /* out of memory in the middle: to be destroyed, nothing else */
-	/* What only model/ looks at. */
+	uint32_t pending;  /* tasks in the state PENDING */
+	int64_t end;       /* the latest event's time */
+	int64_t forgotten; /* rows that ended before this time may be gone; 0: none are */
+	uint64_t events;   /* appended so far */
+	uint64_t late;     /* events among them that are earlier than an event before them */
+	uint64_t lost;     /* sum of the gaps' counts; saturates */
+	uint64_t damaged;  /* events THRUM_EVENT_DAMAGED */
+	bool signed_ids;   /* see struct thrum_trace_info */
+	bool is_mirage;    /* the rules of mirage-profile's traces hold */
+	bool is_cut;       /* some lane's beginning is overwritten */
+	bool failed;       /* memory ran out during a change: the model can only be destroyed */
+	/* Private to model/. */
 	struct thrum__model_ids *ids;
 	struct thrum__model_strings *strings;
 	struct thrum__model_links *links;
@@ -232,77 +275,104 @@ struct thrum__model {
 };
 
 /*
- * Makes an empty model for a trace, whose info says which rules apply. NULL: for thrum's own rules.
- * The model keeps no pointer to it. *model is to be destroyed with thrum__model_destroy.
+ * Makes an empty model for the rules of a trace: those of mirage-profile if the trace has that
+ * format, otherwise thrum's own, also for NULL. The model keeps no pointer to the trace. The caller
+ * destroys *model with thrum__model_destroy. Returns 0 or -THRUM_E_MEMORY, and then leaves *model
+ * as it was.
  */
 THRUM__MUST_USE int thrum__model_create(const struct thrum_trace *, struct thrum__model **);
 
-/* NULL is fine. */
+/* Frees a model and all that it holds. NULL is allowed. */
 void thrum__model_destroy(struct thrum__model *);
 
 /*
- * Appends events, in the order in which thrum_trace_next gives them. However they are divided into
- * calls, the result is the same. Returns 0 or -THRUM_E_MEMORY, after which the model can only be
- * destroyed.
+ * Appends events in the order in which thrum_trace_next gives them. It makes no difference how they
+ * are divided into calls. The model copies all that it needs of them. Returns 0 or -THRUM_E_MEMORY,
+ * after which the model can only be destroyed. Takes constant time for an event, on average.
  */
 THRUM__MUST_USE int thrum__model_append(struct thrum__model *, const struct thrum_event *events,
 	size_t count);
 
-/* The same, and notes the call sites that the events name, which live in the trace. */
+/*
+ * Does the same, and also copies from the trace the call sites that the events name, and the lanes'
+ * numbers.
+ */
 THRUM__MUST_USE int thrum__model_append_from(struct thrum__model *, const struct thrum_trace *,
 	const struct thrum_event *events, size_t count);
 
 /*
- * Reads a trace to its end (of what there is now) into the model. `progress`, if not NULL, is
- * called every few thousand events; when it returns false, the call returns 1 with what was read
- * so far in the model, and may be repeated to go on. Else 0 or a negative enum thrum_error.
+ * Reads all events that a trace has so far, and appends them to the model. Calls
+ * `progress`, unless NULL, with `context` every few thousand events. When `progress` returns false,
+ * stops and returns 1; the model then holds the events read so far, and another call goes on.
+ * Otherwise returns 0, or a negative enum thrum_error: -THRUM_E_MEMORY, or that of
+ * thrum_trace_next.
  */
 THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace *,
 	bool (*progress)(void *context, const struct thrum__model *), void *context,
 	struct thrum_error_info *);
 
 /*
- * Forgets what ended before a time: runs, edges, notes, values, stretches, and tasks that had an
- * end by then. Tasks that are still pending stay, with their name. Frees memory a block at a time.
+ * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,
+ * and tasks that had ended by then. Frees memory a block at a time, so a row goes when all rows of
+ * its block may. Keeps pending tasks with their names, and up to 256 old blocks of edges in which a
+ * pending task waits for another one. Takes at most time in proportion to all rows.
  */
 void thrum__model_forget(struct thrum__model *, int64_t before);
 
-/* Bytes that the model occupies. */
+/* Returns the bytes of memory that the model has allocated. */
 size_t thrum__model_memory(const struct thrum__model *);
 
-/* The task of an id, or NONE. */
+/* Returns the row of the task with this id, or NONE. Takes constant time. */
 uint32_t thrum__model_find(const struct thrum__model *, uint64_t id);
 
-/* The end of the chain of tasks that became each other; the task itself when it became none. Never
- * loops. */
+/* The functions below that take a task want a row that is there (thrum__model_has_row). */
+
+/*
+ * Returns the end of the chain of tasks that became each other; the task itself when it became
+ * none. Takes logarithmic time, whatever circle the trace pretends.
+ */
 uint32_t thrum__model_heir(const struct thrum__model *, uint32_t task);
 
-/* Whether it should resolve, and neither it nor what it became ever did. */
+/* Tells whether the task should resolve, and its heir is still pending. */
 bool thrum__model_is_stuck(const struct thrum__model *, uint32_t task);
 
-/* Whether events that concern it may be missing: it ran at a gap, or has no end, and the lane that
- * created it has a gap since then. */
+/*
+ * Tells whether events that concern the task may be missing: it ran at a gap or was created twice;
+ * or it is pending, and its lane has had a gap since its creation.
+ */
 bool thrum__model_is_unsure(const struct thrum__model *, uint32_t task);
 
-/* When it ended, or, of one that didn't, the last that was heard of it; the model's end while it
- * runs. */
+/*
+ * Returns the time at which the task ended. While a pending task runs, returns the model's end;
+ * otherwise the time of the last event that concerns it.
+ */
 int64_t thrum__model_task_end_time(const struct thrum__model *, uint32_t task);
 
-/* Bytes of a string, ends in NUL; *size (may be NULL) without it. "" for NONE. Valid until the next
- * append or forget. Any bytes, UTF-8 if all is well. */
+/*
+ * Returns the bytes of a string, which end in NUL; "" for NONE and for strings that are gone. They
+ * may be any bytes, but are normally UTF-8. *size, unless `size` is NULL, becomes their number
+ * without the NUL. They are valid until the next append or forget.
+ */
 const char *thrum__model_string(const struct thrum__model *, uint32_t string, size_t *size);
 
-/* Where a task was created; NULL when unknown. Valid as long as the model. */
+/*
+ * Returns the place in the source code at which the task was created; NULL when it is unknown. It
+ * is valid as long as the model.
+ */
 const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, uint32_t task);
 
 /*
- * The task's name for people, without its id: its last label, else its chain's last label before
- * it, else ""; written nowhere, valid as thrum__model_string.
+ * Returns the task's name for people, without its id: its last label; else the last label of the
+ * tasks that became it; else "main context" for task 0 of a trace of mirage-profile; else "".
+ * `size` and how long the name is valid: see thrum__model_string.
  */
 const char *thrum__model_task_name(const struct thrum__model *, uint32_t task, size_t *size);
 
-/* The walker that THRUM_DEBUG=3 runs after appends (of large models only now and then): indices in
- * range, lists of one task each and ending, runs of a lane in order, chains ending. Slow. */
+/*
+ * Checks the model, and returns whether it is as this header says: indexes are in range, each list
+ * has the rows of one task and an end, the runs of a lane are in order, chains end. Slow. Builds
+ * with THRUM_DEBUG=3 check after each append; of large models only now and then.
+ */
 bool thrum__model_is_valid(const struct thrum__model *);
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -317,14 +387,14 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 	return i >= values->first && i < values->count && values->block[i >> THRUM__VALUES_SHIFT];
 }
 
-/* A member of a row, as an lvalue; the row must be there (thrum__model_has_row). */
+/* One member of a row, as an lvalue. The row must be there (thrum__model_has_row). */
 #define THRUM__TASK(model, i, member) THRUM__AT(tasks, tasks, model, i, member)
 #define THRUM__RUN(model, i, member) THRUM__AT(runs, runs, model, i, member)
 #define THRUM__EDGE(model, i, member) THRUM__AT(edges, edges, model, i, member)
 #define THRUM__NOTE(model, i, member) THRUM__AT(notes, notes, model, i, member)
-#define THRUM__SPAN(model, i, member) THRUM__AT(spans, stretches, model, i, member)
-#define THRUM__SUSPENSION(model, i, member) THRUM__AT(suspensions, stretches, model, i, member)
-#define THRUM__GAP(model, i, member) THRUM__AT(gaps, stretches, model, i, member)
+#define THRUM__SPAN(model, i, member) THRUM__AT(spans, intervals, model, i, member)
+#define THRUM__SUSPENSION(model, i, member) THRUM__AT(suspensions, intervals, model, i, member)
+#define THRUM__GAP(model, i, member) THRUM__AT(gaps, intervals, model, i, member)
 #define THRUM__VALUE(counter, i, member) \
 	(((struct thrum__values *)(counter)->values.block[(i) >> THRUM__VALUES_SHIFT]) \
 			->member[(i) & (THRUM__VALUES - 1)])

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of model/ share, and nobody else looks at. */
+/*
+ * The declarations that the files of model/ share. Private to the room.
+ *
+ *   model.c    makes, loads and destroys models; answers questions
+ *   append.c   the meaning of each type of event
+ *   tasks.c    tasks: creation, end, becoming, waking
+ *   lanes.c    runs, suspensions, spans and gaps
+ *   values.c   counters and links
+ *   rows.c     tables; ids.c: from ids to tasks; strings.c: texts
+ *   forget.c   frees old rows and texts
+ *   valid.c    checks a model
+ *
+ * Functions that need memory and don't return an error set model->failed.
+ */
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
@@ -7,16 +20,22 @@
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* Makes room for row `count`, where a block begins. Returns 0 or -THRUM_E_MEMORY. */
+/*
+ * Appends a block of `block_size` bytes, for 1 << shift rows, when row `count` is to begin one.
+ * Returns 0 or -THRUM_E_MEMORY.
+ */
 THRUM__MUST_USE int thrum__model_rows_grow(struct thrum__model_rows *, size_t block_size,
 	unsigned shift);
+/* Frees all blocks. */
 void thrum__model_rows_finish(struct thrum__model_rows *);
-/* Frees block number i and moves `first` behind all blocks at the front that are gone. */
+/* Frees block number i, and moves `first` behind all blocks at the front that are gone. */
 void thrum__model_rows_free_block(struct thrum__model_rows *, uint32_t i, unsigned shift);
-/* How many blocks there are. */
+/* Returns how many blocks are not forgotten. */
 uint32_t thrum__model_rows_blocks(const struct thrum__model_rows *);
 
-/* The index of a new row, to be filled in; NONE when there is no memory: then the model has failed.
+/*
+ * Adds a row and returns its index; NONE when there is no memory, and the model has failed then.
+ * The caller fills in all its members.
  */
 static inline uint32_t thrum__model_rows_add(struct thrum__model *model,
 	struct thrum__model_rows *rows, size_t block_size, unsigned shift)
@@ -29,7 +48,10 @@ static inline uint32_t thrum__model_rows_add(struct thrum__model *model,
 	return rows->count++;
 }
 
-/* Makes room in a plain array for `count` elements of `size` bytes; new ones are zeros. */
+/*
+ * Makes room in an array for `count` elements of `size` bytes each; new ones are zeros. Returns 0
+ * or -THRUM_E_MEMORY.
+ */
 THRUM__MUST_USE int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count,
 	size_t size);
 
@@ -41,32 +63,44 @@ enum {
 	THRUM__RECENT = 64,
 };
 
-/* The tasks of so many consecutive ids: task + 1, or 0. */
+/* The tasks of THRUM__PAGE consecutive ids. */
 struct thrum__model_id_page {
-	uint64_t key; /* id >> THRUM__PAGE_SHIFT */
-	uint32_t used;
-	uint32_t task[THRUM__PAGE];
+	uint64_t key;               /* id >> THRUM__PAGE_SHIFT */
+	uint32_t used;              /* ids that have a task */
+	uint32_t task[THRUM__PAGE]; /* row + 1, or 0 */
 };
 
-/* A hash of pages: ids are mostly dense, and those that meet are close to each other. */
+/*
+ * A hash table of pages: most ids are dense, and events that follow each other name ids that are
+ * close.
+ */
 struct thrum__model_ids {
-	struct thrum__model_id_page **slots; /* a power of two, open addressing */
-	size_t room, used;
+	struct thrum__model_id_page **slots; /* open addressing with linear probing */
+	size_t room, used;                   /* room: a power of two */
+	/* The page last found for each value of a key's last bits. */
 	struct {
-		uint64_t key; /* UINT64_MAX, which no id has: nothing yet */
+		uint64_t key; /* UINT64_MAX, which is the key of no id: none yet */
 		struct thrum__model_id_page *page;
-	} recent[THRUM__RECENT]; /* by the key's last bits */
+	} recent[THRUM__RECENT];
 };
 
+/* Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__model_ids_create(struct thrum__model_ids **);
+/* NULL is allowed. */
 void thrum__model_ids_destroy(struct thrum__model_ids *);
+/* Returns the page of a key, or NULL. */
 struct thrum__model_id_page *thrum__model_ids_page(const struct thrum__model_ids *, uint64_t key);
+/* Sets the task of an id. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__model_ids_set(struct thrum__model_ids *, uint64_t id, uint32_t task);
-/* Forgets an id, if it is that of this task. */
+/* Forgets an id if this task has it. */
 void thrum__model_ids_remove(struct thrum__model_ids *, uint64_t id, uint32_t task);
+/* Returns the bytes of memory that the ids occupy. */
 size_t thrum__model_ids_memory(const struct thrum__model_ids *);
 
-/* Remembers which pages were looked at, unlike thrum__model_find, which may have many callers. */
+/*
+ * Returns the task of an id, or NONE. Notes the page in `recent`; thrum__model_find doesn't,
+ * because a model may have many readers at once.
+ */
 static inline uint32_t thrum__model_ids_find(struct thrum__model_ids *ids, uint64_t id)
 {
 	uint64_t key = id >> THRUM__PAGE_SHIFT;
@@ -86,111 +120,149 @@ static inline uint32_t thrum__model_ids_find(struct thrum__model_ids *ids, uint6
 /* ---- Strings ------------------------------------------------------------------------------- */
 
 struct thrum__model_string_entry {
-	const char *text; /* NULL: free; `size` is then the next free one */
-	uint32_t size;
+	const char *text; /* NULL: the number is free, and `size` is the next free one or NONE */
+	uint32_t size;    /* bytes, without the NUL */
 	uint32_t counter; /* the counter of this path, or NONE */
 };
 
+/* Texts by number, each kept once. A number stays as long as its text is used. */
 struct thrum__model_strings {
-	struct thrum__model_string_entry *all;
-	uint32_t count, room, free; /* free: a list of what may be used again, or NONE */
-	uint32_t live;              /* strings that are not free */
+	struct thrum__model_string_entry *all; /* by number */
+	uint32_t count, room;
+	uint32_t free; /* the first of the list of free numbers, or NONE */
+	uint32_t live; /* numbers that are not free */
+	/* The hash table: open addressing with linear probing. */
 	struct thrum__string_slot {
-		uint32_t hash, string; /* string + 1, or 0 */
+		uint32_t hash, string; /* string: number + 1, or 0 */
 	} * slots;
 	uint32_t slot_room;                /* a power of two, or 0 */
 	struct thrum__model_chunk *chunks; /* of text, the latest first */
-	size_t bytes, swept;               /* of chunks; after the last sweep */
+	size_t bytes;                      /* of chunks */
+	size_t swept;                      /* `bytes` after the last sweep */
 };
 
 void thrum__model_strings_init(struct thrum__model_strings *);
 void thrum__model_strings_finish(struct thrum__model_strings *);
-/* The number of these bytes, which are copied when they are new; NONE when there is no memory. */
+/* Returns the number of a text, which is copied if it is new; NONE when there is no memory. */
 uint32_t thrum__model_strings_add(struct thrum__model_strings *, const char *text, size_t size);
-/* The same without adding; NONE: not there. */
+/* Returns the number of a text, or NONE when it has none. */
 uint32_t thrum__model_strings_find(const struct thrum__model_strings *, const char *text,
 	size_t size);
-/* Frees what isn't marked. When there is no memory for that, nothing happens. */
+/*
+ * Frees the texts whose numbers aren't marked in `is_used`, and moves the others. Does nothing when
+ * there is no memory for that.
+ */
 void thrum__model_strings_sweep(struct thrum__model_strings *, const bool *is_used);
+/* Returns the bytes of memory that the strings occupy. */
 size_t thrum__model_strings_memory(const struct thrum__model_strings *);
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* The two sides of links that were seen, by their keys. */
+/* The senders and receivers of links, by their keys. */
 struct thrum__model_links {
 	struct thrum__model_strings keys;
+	/* By number of the key. Sender and receiver are tasks + 1; 0: none yet. */
 	struct thrum__link {
-		int64_t time;              /* of the latest event */
-		uint32_t sender, receiver; /* receiver: that waits for its sender */
-	} * all;                           /* by number of the key */
+		int64_t time;              /* of the latest event with this key */
+		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
+	} * all;
 	uint32_t room;
 };
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
 struct thrum__sites {
-	struct thrum_trace_site **all; /* by number */
+	struct thrum_trace_site **all; /* by number; NULL: unknown */
 	uint32_t room;
-	size_t bytes;
+	size_t bytes; /* of the sites, without `all` */
 };
 
 /* ---- Spans --------------------------------------------------------------------------------- */
 
 struct thrum__model_span_stack {
-	uint32_t *all; /* rows of `spans`, open ones */
+	uint32_t *all; /* rows of model->spans: a lane's open spans, the innermost last */
 	uint32_t count, room;
 };
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* An event that is being appended. */
+/* The event that is being appended. */
 struct thrum__model_input {
 	struct thrum__model *model;
 	const struct thrum_trace *trace; /* or NULL */
-	uint64_t nobody;                 /* the id that is nobody's */
+	uint64_t nobody;                 /* the id that stands for no task */
 	const struct thrum_event *event;
-	struct thrum__lane *lane;
-	int64_t time; /* from 0 on, never OPEN */
-	int64_t now;  /* the lane's: never before its last, and remembered events don't move it */
+	struct thrum__lane *lane; /* the event's */
+	int64_t time;             /* the event's, from 0 on, never OPEN */
+	int64_t now; /* the lane's time: it never runs back, nor moves for remembered events */
 };
 
-/* A new row; NONE when there is no memory. */
+/* Adds a preexisting task and returns its row; NONE when there is no memory. */
 uint32_t thrum__model_task_add(struct thrum__model_input *, uint64_t id);
-/* The text of the event as a string; NONE when there is no memory. */
+/*
+ * Returns the number of the event's text; NONE when there is no memory, and the model has failed
+ * then.
+ */
 uint32_t thrum__model_text_of(struct thrum__model_input *);
 
-/* tasks.c: creations, ends, and who begins where. `task`, `other`: rows, `task` may be NONE. */
+/*
+ * tasks.c. `task`, `source` and `creator` are rows. `creator`, and the task that waits or reads,
+ * may be NONE.
+ */
+
+/* The event creates a task. */
 void thrum__model_task_create(struct thrum__model_input *, uint32_t creator);
+/* The task ends in this state, unless it had ended before. */
 void thrum__model_task_end(struct thrum__model_input *, uint32_t task, enum thrum__state);
+/* The task becomes the one with the id `other`. */
 void thrum__model_task_become(struct thrum__model_input *, uint32_t task, uint64_t other);
+/* Fixes the task's beginning, unless it has woken. */
 void thrum__model_task_hold(struct thrum__model *, uint32_t task);
+/* A task waits for `source`, or reads it. */
 void thrum__model_task_wait(struct thrum__model_input *, uint32_t task, uint32_t source);
 void thrum__model_task_read(struct thrum__model_input *, uint32_t task, uint32_t source);
 
-/* Before the blocks of tasks that `goes` names are freed: what stays finds its heir without them.
- * And afterwards: who has lost his heir stands for himself. */
+/*
+ * Called before the blocks of tasks marked in `goes` are freed: links the other tasks to their
+ * heirs without tasks of those blocks between.
+ */
 void thrum__model_heirs_shorten(struct thrum__model *, const bool *goes);
+/* Called after that: a task whose heir was freed becomes its own heir. */
 void thrum__model_heirs_part(struct thrum__model *);
 
-/* lanes.c: what lanes do. */
-/* Makes room for lanes up to this one. */
+/* lanes.c. */
+
+/*
+ * Makes room for the lanes up to this one. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_DAMAGED for an
+ * absurd number. Moves model->lanes.
+ */
 THRUM__MUST_USE int thrum__model_lanes_grow(struct thrum__model *, uint32_t number);
+/* The task runs on the lane from now on; NONE: no task does. Ends a suspension. */
 void thrum__model_lane_run(struct thrum__model_input *, uint32_t task);
+/* Ends the lane's run. */
 void thrum__model_lane_stop(struct thrum__model_input *);
 void thrum__model_lane_suspend(struct thrum__model_input *, uint32_t reason);
 void thrum__model_lane_resume(struct thrum__model_input *);
+/* Adds a gap from `start` to now, in which `count` events are lost (0: unknown). */
 void thrum__model_lane_gap(struct thrum__model_input *, int64_t start, uint32_t cause,
 	uint64_t count);
 void thrum__model_lane_span_begin(struct thrum__model_input *);
+/* Ends the innermost span of this name, and those within. Drops an end without a beginning. */
 void thrum__model_lane_span_end(struct thrum__model_input *);
+/* Adds a garbage collection that ends now. */
 void thrum__model_lane_gc(struct thrum__model_input *);
 
-/* values.c: counters and links. */
+/* values.c. `task` may be NONE. */
+
+/* Sets or increases the counter that the event names. */
 void thrum__model_value_add(struct thrum__model_input *, uint32_t task);
+/* Adds an edge LINK as soon as both sides of the event's link are known. */
 void thrum__model_links_send(struct thrum__model_input *, uint32_t task);
 void thrum__model_links_receive(struct thrum__model_input *, uint32_t task);
+/* Forgets the links whose latest event lies before a time. */
 void thrum__model_links_forget(struct thrum__model *, int64_t before);
 
+/* An event at this time concerns the task. */
 static inline void thrum__model_task_hear(struct thrum__model *model, uint32_t task, int64_t time)
 {
 	int64_t *last = &THRUM__TASK(model, task, last);
@@ -199,9 +271,9 @@ static inline void thrum__model_task_hear(struct thrum__model *model, uint32_t t
 		*last = time;
 }
 
-/* ---- What nearly every event does ---------------------------------------------------------- */
+/* ---- Steps of nearly every event ----------------------------------------------------------- */
 
-/* The row of an id as such, made up if need be. */
+/* Returns the row of an id; a new one if the id was never seen, NONE when there is no memory. */
 static inline uint32_t thrum__model_row_of(struct thrum__model_input *s, uint64_t id)
 {
 	uint32_t row = thrum__model_ids_find(s->model->ids, id);
@@ -209,8 +281,7 @@ static inline uint32_t thrum__model_row_of(struct thrum__model_input *s, uint64_
 	return row == THRUM__NONE ? thrum__model_task_add(s, id) : row;
 }
 
-/* The task of an id, which is made up if it was never seen; never one that became another. NONE
- * when there is no memory. */
+/* Does the same, but returns the heir of a task that became another one. */
 static inline uint32_t thrum__model_task_of(struct thrum__model_input *s, uint64_t id)
 {
 	uint32_t row = thrum__model_row_of(s, id);
@@ -220,6 +291,7 @@ static inline uint32_t thrum__model_task_of(struct thrum__model_input *s, uint64
 	return thrum__model_heir(s->model, row);
 }
 
+/* Adds an edge at the event's time. `from` may be NONE, `to` not. */
 static inline void thrum__model_edge_add(struct thrum__model_input *s, enum thrum__edge_kind kind,
 	uint32_t from, uint32_t to, int64_t value)
 {

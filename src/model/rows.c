@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Columns in blocks, and plain arrays. */
+/* Tables of rows in blocks, and arrays that grow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t
 
 int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift)
 {
-	/* The last index is NONE. */
+	/* The highest index is NONE. */
 	if (rows->count > UINT32_MAX - (2u << shift))
 		return -THRUM_E_MEMORY;
 	void *array = rows->block;

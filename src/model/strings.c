@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Texts, each kept once. The bytes lie in chunks and never move but when they are swept. */
+/* Texts, each kept once. Their bytes lie in chunks, and only a sweep moves them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +43,8 @@ static uint32_t hash_of(const struct thrum__model_strings *s, const char *text, 
 	return (uint32_t)thrum__base_hash_text((uintptr_t)s, text, size);
 }
 
-/* A copy with a NUL behind it, or NULL. */
-static const char *store(struct thrum__model_strings *s, const char *text, size_t size)
+/* Returns a copy of a text, with a NUL behind it; NULL when there is no memory. */
+static const char *store_text(struct thrum__model_strings *s, const char *text, size_t size)
 {
 	struct thrum__model_chunk *chunk = s->chunks;
 
@@ -58,7 +58,7 @@ static const char *store(struct thrum__model_strings *s, const char *text, size_
 			return NULL;
 		*chunk = (struct thrum__model_chunk){.room = room};
 		s->bytes += room;
-		/* One that is made for a long text is full: the one before it goes on. */
+		/* A chunk that is made for one long text is full: the one before it still fills. */
 		if (room != CHUNK && s->chunks) {
 			chunk->next = s->chunks->next;
 			s->chunks->next = chunk;
@@ -75,10 +75,10 @@ static const char *store(struct thrum__model_strings *s, const char *text, size_
 	return copy;
 }
 
-/* ---- The hash ------------------------------------------------------------------------------ */
+/* ---- The hash table ------------------------------------------------------------------------ */
 
-/* The slot of a text, or the empty one where it belongs. */
-static struct thrum__string_slot *find(const struct thrum__model_strings *s, uint32_t hash,
+/* Returns the slot of a text, or the empty slot where it belongs. */
+static struct thrum__string_slot *find_text(const struct thrum__model_strings *s, uint32_t hash,
 	const char *text, size_t size)
 {
 	for (uint32_t i = hash;; i++) {
@@ -94,7 +94,9 @@ static struct thrum__string_slot *find(const struct thrum__model_strings *s, uin
 	}
 }
 
-static void put(struct thrum__string_slot *slots, uint32_t room, struct thrum__string_slot slot)
+/* Puts an entry whose text is not in the table into an empty slot. */
+static void put_slot(struct thrum__string_slot *slots, uint32_t room,
+	struct thrum__string_slot slot)
 {
 	uint32_t i = slot.hash & (room - 1);
 
@@ -103,6 +105,7 @@ static void put(struct thrum__string_slot *slots, uint32_t room, struct thrum__s
 	slots[i] = slot;
 }
 
+/* Doubles the hash table. Returns 0 or -THRUM_E_MEMORY. */
 static int grow_slots(struct thrum__model_strings *s)
 {
 	uint32_t room = s->slot_room ? s->slot_room * 2 : 64;
@@ -115,14 +118,14 @@ static int grow_slots(struct thrum__model_strings *s)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < s->slot_room; i++)
 		if (s->slots[i].string)
-			put(slots, room, s->slots[i]);
+			put_slot(slots, room, s->slots[i]);
 	free(s->slots);
 	s->slots = slots;
 	s->slot_room = room;
 	return 0;
 }
 
-/* A number that nothing has, or NONE. */
+/* Returns a free number, or NONE when there is no memory. */
 static uint32_t take_number(struct thrum__model_strings *s)
 {
 	uint32_t number = s->free;
@@ -145,7 +148,7 @@ uint32_t thrum__model_strings_find(const struct thrum__model_strings *s, const c
 {
 	if (s->slot_room == 0)
 		return THRUM__NONE;
-	return find(s, hash_of(s, text, size), text, size)->string - 1;
+	return find_text(s, hash_of(s, text, size), text, size)->string - 1;
 }
 
 uint32_t thrum__model_strings_add(struct thrum__model_strings *s, const char *text, size_t size)
@@ -154,13 +157,13 @@ uint32_t thrum__model_strings_add(struct thrum__model_strings *s, const char *te
 
 	if (s->live >= s->slot_room / 2 && grow_slots(s))
 		return THRUM__NONE;
-	struct thrum__string_slot *slot = find(s, hash, text, size);
+	struct thrum__string_slot *slot = find_text(s, hash, text, size);
 
 	if (slot->string)
 		return slot->string - 1;
 	if (size >= UINT32_MAX)
 		return THRUM__NONE;
-	const char *copy = store(s, text, size);
+	const char *copy = store_text(s, text, size);
 	uint32_t number = copy ? take_number(s) : THRUM__NONE;
 
 	if (number == THRUM__NONE)
@@ -183,7 +186,7 @@ void thrum__model_strings_sweep(struct thrum__model_strings *s, const bool *is_u
 
 	for (uint32_t i = 0; is_done && i < s->count; i++) {
 		if (is_used[i] && s->all[i].text)
-			copies[i] = store(&fresh, s->all[i].text, s->all[i].size);
+			copies[i] = store_text(&fresh, s->all[i].text, s->all[i].size);
 		is_done = copies[i] || !is_used[i] || !s->all[i].text;
 	}
 	if (!is_done) {
@@ -197,7 +200,7 @@ void thrum__model_strings_sweep(struct thrum__model_strings *s, const bool *is_u
 		struct thrum__string_slot slot = s->slots[i];
 
 		if (slot.string && copies[slot.string - 1]) {
-			put(slots, s->slot_room, slot);
+			put_slot(slots, s->slot_room, slot);
 			s->live++;
 		}
 	}

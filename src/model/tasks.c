@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tasks: creation, ends, what became what, and where they are shown to begin.
+ * Tasks: their creation, end, becoming and waking. A task of some kinds wakes: it begins, for
+ * people, at its first read (see struct thrum__tasks).
  *
- * `parent` never makes a circle, without a search for one. What holds: let a task's beginning be
- * its `start`, or its waking from the moment when it wakes. A parent's beginning is never later
- * than its child's; it moves only as long as the task is nobody's parent; and who has children gets
- * a new parent only if that one's beginning is strictly earlier. So the link that would close a
- * circle is refused: of a circle's links none can be the last.
+ * The links `parent` never form a circle, and no search is needed for that. Let a task's beginning
+ * be the time of its waking once it wakes, and its `start` before. Three rules hold. A parent's
+ * beginning is never later than its child's. A task's beginning moves only while it is the parent
+ * of no task. A task that is a parent gets a new parent only if that one's beginning is strictly
+ * earlier. So no link can be the one that closes a circle.
+ *
+ * Chains of tasks that became each other are sets in a union-find forest, which are united by rank
+ * without path compression. The `heir` of a root is the end of the chain; that of another task
+ * leads towards the root.
  */
 #include "model/parts.h"
 
-/* In `rank`: of a set, whose end is `heir`; without it `heir` leads towards the root. */
+/* The bit of `rank` that marks the root of a set. */
 #define ROOT 0x80
 
-/* Those that begin, for people, when they first read something. */
+/* Tells whether tasks of this kind wake. */
 static bool begins_late(int kind)
 {
 	static const uint32_t kinds = 1u << THRUM_KIND_BIND | 1u << THRUM_KIND_TRY |
@@ -54,7 +59,7 @@ uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id)
 	return row;
 }
 
-/* ---- Where they begin ---------------------------------------------------------------------- */
+/* ---- Beginnings ---------------------------------------------------------------------------- */
 
 static bool is_settled(const struct thrum__model *m, uint32_t task)
 {
@@ -66,6 +71,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* Returns the task's beginning, in the meaning of the rules above. */
 static int64_t beginning(const struct thrum__model *m, uint32_t task)
 {
 	int64_t start = THRUM__TASK(m, task, start);
@@ -76,7 +82,7 @@ static int64_t beginning(const struct thrum__model *m, uint32_t task)
 	return later(start, THRUM__EDGE(m, wake, time));
 }
 
-static void begin(struct thrum__model *m, uint32_t task, int64_t start)
+static void set_start(struct thrum__model *m, uint32_t task, int64_t start)
 {
 	THRUM__TASK(m, task, start) = start;
 	if (THRUM__TASK(m, task, end) < start)
@@ -84,7 +90,7 @@ static void begin(struct thrum__model *m, uint32_t task, int64_t start)
 	thrum__model_task_hear(m, task, start);
 }
 
-/* It becomes, or stays, a child of its creator from its creation on. */
+/* Lets the task begin at its creation, or later with its creator, as a child of its creator. */
 static void begin_at_creation(struct thrum__model *m, uint32_t task)
 {
 	uint32_t creator = THRUM__TASK(m, task, creator);
@@ -95,10 +101,10 @@ static void begin_at_creation(struct thrum__model *m, uint32_t task)
 		THRUM__TASK(m, creator, flags) |= THRUM__TASK_PARENT;
 	}
 	THRUM__TASK(m, task, parent) = creator;
-	begin(m, task, start);
+	set_start(m, task, start);
 }
 
-/* It begins where it woke, as a child of what it read then. */
+/* Lets the task begin at its waking, as a child of the task that it read then. */
 static void begin_at_wake(struct thrum__model *m, uint32_t task)
 {
 	uint32_t wake = THRUM__TASK(m, task, wake);
@@ -139,12 +145,12 @@ void thrum__model_task_wait(struct thrum__model_input *s, uint32_t task, uint32_
 		thrum__model_task_hold(m, source);
 }
 
-/* A task reads what it may have waited for; one of the two may wake by that. */
+/* A task reads a source for which it may have waited. Either of the two may wake by that. */
 static void read_and_wake(struct thrum__model_input *s, uint32_t task, uint32_t source)
 {
 	struct thrum__model *m = s->model;
 	uint32_t before = THRUM__TASK(m, task, edge_out);
-	/* To wait and then to read, with nothing between, is one thing. */
+	/* A wait and then the read of the same source, with nothing between, count as one. */
 	bool waited = thrum__model_has_row(&m->edges, before) &&
 		THRUM__EDGE(m, before, kind) == THRUM__EDGE_WAIT &&
 		THRUM__EDGE(m, before, to) == source;
@@ -170,7 +176,7 @@ static void read_and_wake(struct thrum__model_input *s, uint32_t task, uint32_t 
 
 void thrum__model_task_read(struct thrum__model_input *s, uint32_t task, uint32_t source)
 {
-	/* In most programs nobody begins by waking. */
+	/* In most programs no task wakes. */
 	if (task == THRUM__NONE || (is_settled(s->model, task) && is_settled(s->model, source)))
 		thrum__model_edge_add(s, THRUM__EDGE_READ, task, source, 0);
 	else
@@ -179,7 +185,7 @@ void thrum__model_task_read(struct thrum__model_input *s, uint32_t task, uint32_
 
 /* ---- Creation ------------------------------------------------------------------------------ */
 
-/* What its lane runs when it runs nothing else: created by nobody. */
+/* Makes a task the lane's own, which runs there when no other does. No task created it. */
 static void become_lane(struct thrum__model_input *s, uint32_t task)
 {
 	s->lane->task = task;
@@ -200,7 +206,7 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 		return;
 	uint8_t *flags = &THRUM__TASK(m, task, flags);
 
-	/* There is no second creation: one of the two was damaged. */
+	/* No task is created twice: one of the two events was damaged. */
 	if (!(*flags & THRUM__TASK_PREEXISTING)) {
 		*flags |= THRUM__TASK_UNSURE;
 		return;
@@ -214,13 +220,15 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 	THRUM__TASK(m, task, created) = s->time;
 	if (creator != task)
 		THRUM__TASK(m, task, creator) = creator;
-	/* Lanes' clocks differ a little: it may have been heard of, and even have children. */
+	/* Lanes' clocks differ a little: earlier events may name the task, and even its
+	 * children. */
 	if (!begins_late(e->kind) || THRUM__TASK(m, task, edge_out) != THRUM__NONE ||
 		*flags & THRUM__TASK_PARENT)
 		*flags |= THRUM__TASK_SETTLED;
-	/* If so, it never gets a parent: that they are earlier then does no harm. */
+	/* A task that has children never gets a parent: that they begin earlier does no harm
+	 * then. */
 	if (*flags & THRUM__TASK_PARENT)
-		begin(m, task, s->time);
+		set_start(m, task, s->time);
 	else
 		begin_at_creation(m, task);
 	if (creator != THRUM__NONE)
@@ -231,7 +239,8 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
-static void end(struct thrum__model_input *s, uint32_t task, enum thrum__state state)
+/* Sets the task's state and end. */
+static void set_end(struct thrum__model_input *s, uint32_t task, enum thrum__state state)
 {
 	struct thrum__model *m = s->model;
 
@@ -247,9 +256,9 @@ void thrum__model_task_end(struct thrum__model_input *s, uint32_t task, enum thr
 	struct thrum__lane *lane = s->lane;
 
 	if (THRUM__TASK(m, task, state) == THRUM__STATE_PENDING)
-		end(s, task, state);
-	/* In mirage's traces nobody runs any more when the running task ends, until the next
-	 * switch; elsewhere a thread that ends does so in its own name. */
+		set_end(s, task, state);
+	/* In mirage's traces no task runs from the end of the running task to the next switch. In
+	 * thrum's own, the end of a lane's task is the end of its thread. */
 	if (task == (m->is_mirage ? lane->running : lane->task)) {
 		thrum__model_lane_stop(s);
 		if (!m->is_mirage)
@@ -259,6 +268,7 @@ void thrum__model_task_end(struct thrum__model_input *s, uint32_t task, enum thr
 
 /* ---- Becoming ------------------------------------------------------------------------------ */
 
+/* Returns the root of the task's set, in logarithmic time. */
 static uint32_t root_of(const struct thrum__model *m, uint32_t task)
 {
 	while (!(THRUM__TASK(m, task, rank) & ROOT))
@@ -266,8 +276,11 @@ static uint32_t root_of(const struct thrum__model *m, uint32_t task)
 	return task;
 }
 
-/* Unites two sets of tasks by rank: a search takes logarithmic time though it shortens nothing. */
-static void unite(struct thrum__model *m, uint32_t task, uint32_t heir)
+/*
+ * Unites two sets of tasks by rank, so that finding a root takes logarithmic time without
+ * shortening any path. `heir` is the end of the chain of both.
+ */
+static void unite_sets(struct thrum__model *m, uint32_t task, uint32_t heir)
 {
 	uint32_t a = root_of(m, task), b = root_of(m, heir);
 
@@ -291,7 +304,7 @@ uint32_t thrum__model_heir(const struct thrum__model *m, uint32_t task)
 	return THRUM__TASK(m, root, heir);
 }
 
-/* What follows is done for each task that is there. */
+/* Runs the statement that follows for each task that is not forgotten. */
 #define EACH_TASK(m, task) \
 	for (uint32_t task = (m)->tasks.first; task < (m)->tasks.count; task++) \
 		if (!(m)->tasks.block[task >> THRUM__BLOCK_SHIFT]) \
@@ -304,7 +317,8 @@ void thrum__model_heirs_shorten(struct thrum__model *m, const bool *goes)
 	{
 		if (goes[task >> THRUM__BLOCK_SHIFT])
 			continue;
-		/* The chain's end first: all ways lead to it then, whatever they lead over. */
+		/* The chain's end becomes the root first, so all paths lead to it, whatever tasks
+		 * they lead across. */
 		uint32_t heir = thrum__model_heir(m, task);
 
 		THRUM__TASK(m, heir, heir) = heir;
@@ -336,7 +350,7 @@ void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint6
 		return;
 	uint32_t heir = thrum__model_heir(m, row);
 
-	/* Lwt's shortening of paths may write a circle. The first that were told stay. */
+	/* Lwt shortens paths, and the events may then form a circle: the first ones count. */
 	if (heir == task) {
 		thrum__model_task_hear(m, task, s->time);
 		return;
@@ -344,9 +358,9 @@ void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint6
 	thrum__model_edge_add(s, THRUM__EDGE_BECOME, task, heir, 0);
 	if (m->failed)
 		return;
-	end(s, task, THRUM__STATE_BECAME);
+	set_end(s, task, THRUM__STATE_BECAME);
 	THRUM__TASK(m, task, became) = row;
-	unite(m, task, heir);
+	unite_sets(m, task, heir);
 	if (THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SHOULD_RESOLVE;
 	uint32_t name = THRUM__TASK(m, task, name);
@@ -355,7 +369,7 @@ void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint6
 		name = THRUM__TASK(m, task, inherited);
 	if (name != THRUM__NONE)
 		THRUM__TASK(m, heir, inherited) = name;
-	/* It goes on with what its creator did: that is no new beginning. */
+	/* The heir goes on with its creator's work: that is no waking. */
 	if (THRUM__TASK(m, heir, creator) == task && THRUM__TASK(m, heir, parent) != THRUM__NONE) {
 		THRUM__TASK(m, heir, flags) |= THRUM__TASK_SETTLED;
 		begin_at_creation(m, heir);

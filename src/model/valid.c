@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* Looks whether a model is what model.h says. For tests and THRUM_DEBUG=3. */
+/* Checks whether a model is as model.h says. For tests and THRUM_DEBUG=3. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/parts.h"
 
-/* Evaluates to false, and so does the function, unless it holds. */
+/* Lets the function return false unless the condition holds. */
 #define HOLDS(condition) \
 	do { \
 		if (!(condition)) \
 			return false; \
 	} while (0)
 
-/* NONE, or a row that is there or was once. */
+/* Tells whether an index is NONE, or that of a row that is or was there. */
 static bool may_be(const struct thrum__model_rows *rows, uint32_t row)
 {
 	return row == THRUM__NONE || row < rows->count;
@@ -67,10 +67,10 @@ static bool is_task_valid(const struct thrum__model *m, uint32_t i)
 	return THRUM__TASK(m, i, lane) < m->lane_count;
 }
 
-/* Whoever is followed, by `parent` or by `became`, one comes to an end. */
+/* Tells whether all paths along `parent`, or along `became`, come to an end. */
 static bool has_no_circle(const struct thrum__model *m, bool by_parent)
 {
-	/* By which walk a task was reached: number of its first task + 1. */
+	/* For each task the walk that has reached it: the number of the walk's first task + 1. */
 	uint32_t *walks = calloc((size_t)m->tasks.count + 1, sizeof *walks);
 	bool is_fine = true;
 
@@ -81,7 +81,7 @@ static bool has_no_circle(const struct thrum__model *m, bool by_parent)
 			walks[at] = i + 1;
 			at = by_parent ? THRUM__TASK(m, at, parent) : THRUM__TASK(m, at, became);
 		}
-		/* Where it stops somebody was before: another walk, or this one. */
+		/* The walk stops at a task that a walk has reached: an earlier one, or this one. */
 		is_fine = !thrum__model_has_row(&m->tasks, at) || walks[at] != i + 1;
 	}
 	free(walks);
@@ -105,8 +105,9 @@ static bool are_tasks_valid(const struct thrum__model *m)
 /* ---- Lists --------------------------------------------------------------------------------- */
 
 /*
- * Whether row i, which belongs to a task, is in its list: not behind the latest one, whose number
- * is `head`, and before it in the list are only smaller numbers, of the same task.
+ * Tells whether row i is in the list of the task `owner`. Its number is not higher than the latest
+ * row's, which is `head`. The row before it in the list has a lower number and belongs to the same
+ * task.
  */
 #define IS_LISTED(m, rows, ROW, i, member, prev, owner, head) \
 	(!thrum__model_has_row(&(m)->tasks, owner) || \
@@ -170,12 +171,12 @@ static bool are_edges_and_notes_valid(const struct thrum__model *m)
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-static bool are_stretches_valid(const struct thrum__model *m, const struct thrum__model_rows *rows)
+static bool are_intervals_valid(const struct thrum__model *m, const struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->count; i++) {
 		if (!thrum__model_has_row(rows, i))
 			continue;
-		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		const struct thrum__intervals *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t k = i & THRUM__BLOCK_MASK;
 
 		HOLDS(block->start[k] >= 0 && block->start[k] <= block->end[k]);
@@ -209,8 +210,8 @@ static bool are_lanes_valid(const struct thrum__model *m)
 {
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		HOLDS(is_lane_valid(m, &m->lanes[i]));
-	return are_stretches_valid(m, &m->spans) && are_stretches_valid(m, &m->suspensions) &&
-		are_stretches_valid(m, &m->gaps);
+	return are_intervals_valid(m, &m->spans) && are_intervals_valid(m, &m->suspensions) &&
+		are_intervals_valid(m, &m->gaps);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------ */

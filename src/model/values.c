@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What has keys of its own: counters by path, links by key. */
+/* Counters, which are found by their paths, and links, which are found by their keys. */
 #include <stdlib.h>
 
 #include "model/parts.h"
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
+/* Returns the event's counter, a new one if need be; NULL when there is no memory. */
 static struct thrum__counter *counter_of(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;
@@ -29,7 +30,7 @@ static struct thrum__counter *counter_of(struct thrum__model_input *s)
 	struct thrum__counter *counter = &m->counters[m->counter_count];
 
 	*counter = (struct thrum__counter){.name = name, .min = INT64_MAX, .max = INT64_MIN};
-	/* What it was before a part that is overwritten, nobody knows. */
+	/* Its value in a part that is overwritten is unknown. */
 	if (m->is_cut && s->event->type == THRUM_EVENT_COUNTER)
 		counter->start = s->event->value;
 	counter->is_relative = m->is_cut && s->event->type == THRUM_EVENT_INCREASE;
@@ -37,7 +38,7 @@ static struct thrum__counter *counter_of(struct thrum__model_input *s)
 	return counter;
 }
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t saturating_sum(int64_t a, int64_t b)
 {
 	if (b > 0 && a > INT64_MAX - b)
 		return INT64_MAX;
@@ -60,7 +61,7 @@ void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 	if (row == THRUM__NONE)
 		return;
 	if (s->event->type == THRUM_EVENT_INCREASE)
-		value = sum(counter->last, value);
+		value = saturating_sum(counter->last, value);
 	THRUM__VALUE(counter, row, time) = s->time;
 	THRUM__VALUE(counter, row, value) = value;
 	THRUM__VALUE(counter, row, task) = task;
@@ -77,7 +78,7 @@ void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* Both sides of a link are numbers of tasks + 1; 0: nobody yet. */
+/* Returns the event's link, a new one if need be; NULL when there is no memory. */
 static struct thrum__link *link_of(struct thrum__model_input *s)
 {
 	struct thrum__model_links *links = s->model->links;
@@ -103,7 +104,7 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	if (!link || task == THRUM__NONE)
 		return;
 	link->sender = task + 1;
-	/* Two lanes' clocks differ a little: it may have been received already. */
+	/* Two lanes' clocks differ a little: the receive event may come first. */
 	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
 		thrum__model_edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
 	link->receiver = 0;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * read/: bytes to packets in order to events, for each format. Takes bytes through a struct
- * thrum__input and gives struct thrum_event; never opens, prints or keeps globals.
+ * read/: the readers of all formats. A reader takes the bytes of a trace through a struct
+ * thrum__input, finds the packets, puts them in order, and decodes them to struct thrum_event. This
+ * folder never opens files, never prints, never waits and has no globals: source/ does the
+ * input and output.
+ *
+ * trace.c holds the public functions of thrum/trace.h, which find the format and call its reader.
+ * thrum/ reads thrum's own recordings, mirage/ the traces of mirage-profile. A new format is a
+ * struct thrum__read_format, listed in thrum__read_open.
  */
 #ifndef READ_READ_H
 #define READ_READ_H
@@ -12,34 +18,39 @@
 
 struct thrum__read_format;
 
-/* What is behind the public handle. The format's reader embeds it as its first member. */
+/* The part of a trace that all formats share. A format's reader has it as its first member. */
 struct thrum_trace {
 	const struct thrum__read_format *format;
 	struct thrum__input input;
 	struct thrum_trace_info info;
-	void (*input_close)(
-		void *owner); /* called last by thrum_trace_close; NULL: nothing to close */
-	/* Waits until the recorder has finished a packet, or for so many ms; NULL: only waits.
-	 * Given by source/. */
+	/* Closes the input; thrum_trace_close calls it last. NULL: there is nothing to close. */
+	void (*input_close)(void *owner);
+	/* Waits until the recorder finishes a packet, but at most `ms` milliseconds (0: not at
+	 * all), and sets info.state to "killed" if the recorder's process has ended without
+	 * stopping. source/ sets it. NULL: thrum_trace_refresh never waits. */
 	void (*input_wait)(void *owner, int ms);
 };
 
-/* One format that can be read. Mandatory unless said otherwise. */
+/* One format: its functions. All are mandatory but those marked optional. */
 struct thrum__read_format {
 	const char *name;
-	/* Whether the first bytes (at least 64 unless the input is shorter) look like it. */
+	/* Tells whether a file that begins with these bytes has this format. They are at least 64
+	 * bytes unless the input is shorter. */
 	bool (*probe)(const uint8_t *head, size_t size);
-	/* Allocates; *trace is set on success only. */
+	/* Allocates *trace, which `close` frees; leaves it as it was on failure. Returns 0 or a
+	 * negative enum thrum_error. */
 	int (*open)(const struct thrum__input *, struct thrum_trace **, struct thrum_error_info *);
+	/* See thrum_trace_next. */
 	int (*next)(struct thrum_trace *, const struct thrum_event **, size_t *,
 		struct thrum_error_info *);
-	/*
-	 * Looks for more, without waiting; 1: found some; THRUM__NOTHING_NEW: there may be some
-	 * later; 0: ended. Optional: NULL means 0.
-	 */
+	/* Looks for more events, without waiting. Returns 1 when it found some, THRUM__NOTHING_NEW
+	 * when there may be some later, 0 when the trace has ended, or a negative enum thrum_error.
+	 * Optional: NULL means 0. */
 	int (*refresh)(struct thrum_trace *, struct thrum_error_info *);
-	const struct thrum_trace_site *(*site)(const struct thrum_trace *, unsigned); /* optional */
-	const struct thrum_trace_lane *(*lane)(const struct thrum_trace *, unsigned); /* optional */
+	/* See thrum_trace_site and thrum_trace_lane. Optional: NULL means that there are none. */
+	const struct thrum_trace_site *(*site)(const struct thrum_trace *, unsigned);
+	const struct thrum_trace_lane *(*lane)(const struct thrum_trace *, unsigned);
+	/* Frees the trace, but doesn't close its input. */
 	void (*close)(struct thrum_trace *);
 };
 
@@ -47,11 +58,16 @@ struct thrum__read_format {
 
 extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_format;
 
-/* Probes and opens; the input's owner stays the caller's until this returns 0. */
+/*
+ * Finds the format of the input and opens it. On success the trace owns the input, and `close`,
+ * unless NULL, closes it at the end; on failure the caller still owns it. Returns 0 or a negative
+ * enum thrum_error: -THRUM_E_FORMAT when the input is empty or of no format, else as the format's
+ * reader says.
+ */
 int thrum__read_open(const struct thrum__input *, void (*close)(void *owner), struct thrum_trace **,
 	struct thrum_error_info *);
 
-/* Fills in *info (NULL: nothing) and returns `code`. */
+/* Fills in *info, unless `info` is NULL, and returns `code`. */
 int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The public reading API: finds out which format it is, then passes everything on to that format's
- * reader. */
+/*
+ * The public reading functions. They find the format of a trace when it is opened, and then call
+ * the functions of that format's reader.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +10,8 @@
 
 #include "read/read.h"
 
-#define POLL_MS \
-	10 /* packets that are still being filled wake nobody: they are looked at so often */
+/* How often thrum_trace_refresh looks. A packet that the recorder still fills wakes nobody. */
+#define POLL_MS 10
 
 int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,
 	const char *format, ...)
@@ -150,7 +152,7 @@ int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace *
 	return error;
 }
 
-/* ---- Passing on ---------------------------------------------------------------------------- */
+/* ---- Calls to the format's reader ---------------------------------------------------------- */
 
 int thrum_trace_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
 	struct thrum_error_info *info)
@@ -162,7 +164,7 @@ int thrum_trace_refresh(struct thrum_trace *trace, int wait_ms, struct thrum_err
 {
 	if (!trace->format->refresh)
 		return 0;
-	/* Also without waiting this finds out whether the recorder's process is still there. */
+	/* Even without waiting, this notices that the recorder's process has ended. */
 	if (trace->input_wait)
 		trace->input_wait(trace->input.owner, 0);
 	for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The histogram as a picture, and what is chosen of it. */
+/* Draws a histogram, and keeps the chosen range of its columns. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "words/words.h"
 
 #define MARGIN 2
-#define HEAD 16 /* px above the highest column, for its count */
-#define FOOT 22 /* below the columns, for what is chosen and the bounds */
-#define WIDEST 28
-#define LEAST 2 /* px: what is there is seen */
-#define APART 10
-#define LABEL 46 /* px that a bound's words take, with a distance */
+#define HEAD 16   /* px above the highest column, for its count */
+#define FOOT 22   /* px below the columns, for the chosen range and the bounds */
+#define WIDEST 28 /* px of a column */
+#define LEAST 2   /* px of the height of a column with a count, so that it is seen */
+#define APART 10  /* px between two bounds */
+#define LABEL 46  /* px that the text of a bound takes, with a distance */
 
 int thrum__report_chart_init(struct thrum__report_chart *chart, const struct thrum__stats *stats,
 	uint32_t tally, int measure)
@@ -46,7 +46,7 @@ static bool is_chosen(const struct thrum__report_chart *chart, unsigned column)
 	return column >= chart->from && column <= chart->to;
 }
 
-/* Of a column; only where there are some. */
+/* The width of a column in px. The chart must have a column. */
 static float column_width(const struct thrum__report_chart *chart, float width)
 {
 	float count = (float)(chart->histogram.last - chart->histogram.first + 1);
@@ -54,6 +54,7 @@ static float column_width(const struct thrum__report_chart *chart, float width)
 	return fmaxf(1, fminf(WIDEST, floorf((width - 2 * MARGIN) / count)));
 }
 
+/* The column at an x coordinate, or the nearest one. */
 static unsigned column_at(const struct thrum__report_chart *chart, float width, float x)
 {
 	unsigned first = chart->histogram.first, last = chart->histogram.last;
@@ -83,6 +84,7 @@ void thrum__report_chart_choose_none(struct thrum__report_chart *chart)
 	chart->to = 0;
 }
 
+/* Moves the beginning or the end of the chosen range by 1 or -1 column. */
 static bool move_edge(struct thrum__report_chart *chart, int by, bool is_beginning)
 {
 	unsigned least = is_beginning ? chart->histogram.first : chart->from;
@@ -121,7 +123,7 @@ size_t thrum__report_chart_words(const struct thrum__report_chart *chart, char *
 	uint64_t tasks = 0;
 
 	if (is_empty(chart))
-		return (size_t)snprintf(to, size, "no such times");
+		return (size_t)snprintf(to, size, "no values");
 	for (unsigned i = first; i <= last; i++)
 		tasks += chart->histogram.count[i];
 	thrum__words_number(tasks, count);
@@ -136,42 +138,42 @@ size_t thrum__report_chart_words(const struct thrum__report_chart *chart, char *
 
 /* ---- The picture --------------------------------------------------------------------------- */
 
-struct canvas {
+struct chart_paint {
 	const struct thrum__report_chart *chart;
 	const struct thrum__draw_metrics *metrics;
 	struct thrum__draw_list *list;
-	float width, ground; /* ground: y on which the columns stand */
+	float width, ground; /* ground: the y coordinate of the columns' lower edge */
 	float each;          /* a column's width */
 };
 
-static float x_of(const struct canvas *c, unsigned column)
+static float x_of(const struct chart_paint *c, unsigned column)
 {
 	return MARGIN + (float)(column - c->chart->histogram.first) * c->each;
 }
 
-static float text_width(const struct canvas *c, const char *text, size_t size)
+static float text_width(const struct chart_paint *c, const char *text, size_t size)
 {
 	return c->metrics->width(c->metrics->context, text, size, THRUM__FONT_SMALL);
 }
 
-static void text(const struct canvas *c, float x, float y, const char *words, size_t size)
+static void draw_text(const struct chart_paint *c, float x, float y, const char *words, size_t size)
 {
 	thrum__draw_text(c->list, THRUM__Z_LABEL, THRUM__COLOUR_MUTED, THRUM__FONT_SMALL, x, y,
 		words, size, false);
 }
 
-/* Above the highest column, or beside it at the picture's edge. */
-static void paint_count(const struct canvas *c, unsigned column, float top)
+/* Draws the count of a column above it, moved into the picture at the edges. */
+static void paint_count(const struct chart_paint *c, unsigned column, float top)
 {
 	char words[THRUM__NUMBER_ROOM];
 	size_t size = thrum__words_number(c->chart->histogram.count[column], words);
 	float width = text_width(c, words, size);
 	float x = x_of(c, column) + (c->each - width) / 2;
 
-	text(c, fmaxf(MARGIN, fminf(x, c->width - MARGIN - width)), top - 4, words, size);
+	draw_text(c, fmaxf(MARGIN, fminf(x, c->width - MARGIN - width)), top - 4, words, size);
 }
 
-static void paint_columns(const struct canvas *c)
+static void paint_columns(const struct chart_paint *c)
 {
 	const struct thrum__histogram *histogram = &c->chart->histogram;
 	unsigned highest = histogram->first;
@@ -192,8 +194,9 @@ static void paint_columns(const struct canvas *c)
 	paint_count(c, highest, HEAD);
 }
 
-/* Every so many columns: powers of ten, or of these every second or fourth; of few, each. */
-static unsigned bounds_apart(const struct canvas *c)
+/* The number of columns from one labelled bound to the next: 3 for the powers of ten, 6, 12, … if
+ * these stand too near together, 1 if there are few columns. */
+static unsigned bounds_apart(const struct chart_paint *c)
 {
 	unsigned apart = 3;
 
@@ -204,7 +207,7 @@ static unsigned bounds_apart(const struct canvas *c)
 	return apart;
 }
 
-static void paint_bounds(const struct canvas *c)
+static void paint_bounds(const struct chart_paint *c)
 {
 	const struct thrum__histogram *histogram = &c->chart->histogram;
 	unsigned apart = bounds_apart(c);
@@ -221,12 +224,12 @@ static void paint_bounds(const struct canvas *c)
 			continue;
 		thrum__draw_vertical(c->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, x, c->ground,
 			c->ground + 6, 1, THRUM__DASH_SOLID);
-		text(c, x, c->ground + 18, words, size);
+		draw_text(c, x, c->ground + 18, words, size);
 		end = x + width;
 	}
 }
 
-static void paint_chosen(const struct canvas *c)
+static void paint_chosen(const struct chart_paint *c)
 {
 	if (c->chart->from <= c->chart->to)
 		thrum__draw_rect(c->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_SEL,
@@ -237,11 +240,11 @@ static void paint_chosen(const struct canvas *c)
 void thrum__report_chart_frame(const struct thrum__report_chart *chart, float width, float height,
 	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	struct canvas c = {chart, metrics, list, width, height - FOOT, 0};
+	struct chart_paint c = {chart, metrics, list, width, height - FOOT, 0};
 
 	thrum__draw_list_clear(list, width, height);
 	if (is_empty(chart)) {
-		text(&c, MARGIN, height / 2, "no such times", strlen("no such times"));
+		draw_text(&c, MARGIN, height / 2, "no values", strlen("no values"));
 		return;
 	}
 	c.each = column_width(chart, width);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Boxes as the rows' merged blocks are painted: what waits in one colour, what runs in another. */
+/* Draws a flame graph: boxes that wait, run, and are late in three colours. */
 #include "report/flame.h"
 
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include "base/utf8.h"
 #include "words/words.h"
 
-#define SIDE 10 /* px: left and right of all */
-#define ROW 20
-#define TOP 34    /* px: the title */
-#define BOTTOM 34 /* px: the key */
-#define ROWS_MAX 60
-#define NARROW 0.5f /* px: boxes that aren't seen */
-#define NAMED 24    /* px: boxes that are wide enough for a name */
+#define SIDE 10     /* px left and right of the boxes */
+#define ROW 20      /* px of a box's height */
+#define TOP 34      /* px for the title */
+#define BOTTOM 34   /* px for the key */
+#define ROWS_MAX 60 /* deeper boxes are left out */
+#define NARROW 0.5f /* px: narrower boxes aren't seen */
+#define NAMED 24    /* px: wider boxes have room for a name */
 
 struct flame_paint {
 	const struct thrum__paths *paths;
@@ -43,8 +43,9 @@ static void put_text(const struct flame_paint *p, int colour, int font, float x,
 	thrum__draw_text(p->list, THRUM__Z_LABEL, colour, font, x, y, text, strlen(text), false);
 }
 
-/* Characters from the end go, until it fits with an ellipsis; false: nothing does. */
-static bool fit(const struct flame_paint *p, char *text, size_t room, float width)
+/* Drops characters from the end until the text fits with an ellipsis. Returns whether enough of the
+ * text is left to be shown. */
+static bool shorten_text(const struct flame_paint *p, char *text, size_t room, float width)
 {
 	size_t size = strlen(text);
 
@@ -71,7 +72,7 @@ static void paint_box(const struct flame_paint *p, const struct thrum__flame_box
 
 	if (width < NARROW || box->depth >= ROWS_MAX)
 		return;
-	/* A pixel of ground between neighbours, where there is room. */
+	/* Wide boxes leave a pixel between neighbours. */
 	thrum__draw_rect(p->list, THRUM__Z_RUN, colour_of(box->doing), x, y,
 		width > 3 ? width - 1 : width, ROW - 1);
 	if (width < NAMED)
@@ -81,7 +82,7 @@ static void paint_box(const struct flame_paint *p, const struct thrum__flame_box
 	thrum__words_duration(box->time, 3, time, sizeof(time));
 	snprintf(text, sizeof(text), "%s %s", box->doing == THRUM__DOING_RUNS ? "runs" : words,
 		time);
-	if (fit(p, text, sizeof(text), width - 8))
+	if (shorten_text(p, text, sizeof(text), width - 8))
 		put_text(p, ink_of(box->doing), THRUM__FONT_NOTE, x + 4, y + 14, text);
 }
 
@@ -112,9 +113,9 @@ static void paint_key(const struct flame_paint *p, float y)
 		int doing;
 		const char *text;
 	} keys[] = {
-		{THRUM__DOING_WAITS, "waits; what it waits for is below"},
+		{THRUM__DOING_WAITS, "waits for the tasks below"},
 		{THRUM__DOING_RUNS, "runs"},
-		{THRUM__DOING_READY, "could go on, but its lane runs that"},
+		{THRUM__DOING_READY, "could run, but its lane runs this"},
 	};
 	float x = SIDE;
 

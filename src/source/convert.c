@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Recordings as Common Trace Format 1.8 directories: a file for each lane, with its packets in
- * order, and `metadata`.
+ * Converts recordings to Common Trace Format 1.8 (CTF): a directory with a file for each lane,
+ * which holds the lane's packets in order, and a file `metadata`.
  *
- * Packets are CTF packets already. But readers of CTF give up on a whole trace for one bad event,
- * so each packet is walked to its end and cut off where that fails; and they want the time in a
- * file never to run back.
+ * A recording's packets are CTF packets already. But readers of CTF give up a whole trace for one
+ * bad event, and they require that time never runs back in a file. So each packet is walked to its
+ * end, and cut off at the first event that is bad.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #include "read/read.h"
 #include "source/input.h"
 
-#define SLACK_S 10 /* seconds that an event may lie beyond all that is known of the clock */
+#define SLACK_S 10 /* seconds that an event may lie beyond the clock's readings */
 
 struct conversion {
 	struct thrum__input input;
@@ -33,17 +33,17 @@ struct conversion {
 	struct thrum__format_index index;
 	uint8_t *packet;
 	int directory;
-	uint64_t left_out;
+	uint64_t left_out; /* packets that were left out or cut short */
 	struct thrum_error_info *info;
 };
 
 /* A lane's file. */
 struct lane {
 	uint64_t number;
-	int fd;        /* -1: not made yet */
-	uint64_t last; /* ticks: of its last event so far */
-	uint64_t discarded;
-	uint64_t next_seq;
+	int fd;             /* -1: not made yet */
+	uint64_t last;      /* ticks of its last event so far */
+	uint64_t discarded; /* the last packet's count of lost events */
+	uint64_t next_seq;  /* no packet that comes has a lower sequence number */
 };
 
 static void file_name(char name[32], uint64_t lane)
@@ -53,7 +53,8 @@ static void file_name(char name[32], uint64_t lane)
 
 /* ---- Packets ---------------------------------------------------------------------------- */
 
-/* Whether something can have happened then, by the clock's readings and the lane's last event. */
+/* Tells whether an event can have happened at `ticks`, by the clock's readings and the lane's last
+ * event. */
 static bool is_plausible(const struct conversion *c, const struct lane *lane, uint64_t ticks)
 {
 	uint64_t slack = c->header.clock_frequency * SLACK_S;
@@ -69,10 +70,10 @@ static bool is_plausible(const struct conversion *c, const struct lane *lane, ui
 }
 
 /*
- * Walks the packet in the buffer and makes it end behind its last good event. `bound`: the lane's
- * next packet begins then. Returns how many bytes are to be written: whole words.
+ * Walks the packet in the buffer and cuts it off behind its last good event. `bound`: ticks at
+ * which the lane's next packet begins. Returns how many bytes to write: whole 8-byte words.
  */
-static size_t finish_packet(struct conversion *c, struct lane *lane, size_t bytes, uint64_t bound)
+static size_t cut_packet(struct conversion *c, struct lane *lane, size_t bytes, uint64_t bound)
 {
 	struct thrum__packet head;
 	struct thrum__format_scan scan;
@@ -90,7 +91,7 @@ static size_t finish_packet(struct conversion *c, struct lane *lane, size_t byte
 		c->left_out++;
 	size_t size = (end + 7) / 8 * 8;
 	memset(c->packet + end, 0, size - end);
-	/* A counter that runs back means as much to babeltrace2 as 2^64 lost events. */
+	/* babeltrace2 takes a count that falls for about 2^64 lost events. */
 	if (head.discarded < lane->discarded)
 		head.discarded = lane->discarded;
 	lane->discarded = head.discarded;
@@ -101,8 +102,8 @@ static size_t finish_packet(struct conversion *c, struct lane *lane, size_t byte
 }
 
 /*
- * Reads a packet to the buffer. Returns its content's bytes; 0: it can't be used; or a negative
- * enum thrum_error.
+ * Reads a packet to the buffer. Returns the bytes of its content; 0 when it can't be used; or a
+ * negative enum thrum_error.
  */
 static int64_t read_packet(struct conversion *c, const struct lane *lane,
 	const struct thrum__format_index_entry *entry)
@@ -119,7 +120,7 @@ static int64_t read_packet(struct conversion *c, const struct lane *lane,
 	if (bytes < sizeof head)
 		return 0;
 	memcpy(&head, c->packet, sizeof head);
-	/* The list of packets is from a moment ago. */
+	/* The list of packets may be out of date. */
 	if (head.lane != entry->lane || head.seq != entry->seq)
 		return 0;
 	if (head.stream_id != 0 || head.seq < lane->next_seq || !is_plausible(c, lane, head.begin))
@@ -142,6 +143,7 @@ static int make_file(struct conversion *c, const char *name)
 	return fd >= 0 ? fd : file_error(c, name, thrum__source_error_of(errno));
 }
 
+/* Writes `size` bytes of the buffer to the lane's file, which it makes if need be. */
 static int write_packet(struct conversion *c, struct lane *lane, size_t size)
 {
 	char name[32];
@@ -156,7 +158,10 @@ static int write_packet(struct conversion *c, struct lane *lane, size_t size)
 	return error ? file_error(c, name, error) : 0;
 }
 
-/* When the packet after this one begins, if it is of the same lane and one can believe it. */
+/*
+ * Returns the ticks at which the packet after this one begins; UINT64_MAX when that is of another
+ * lane, or its time can't be right.
+ */
 static uint64_t next_begin(const struct conversion *c, size_t i)
 {
 	const struct thrum__format_index_entry *this = &c->index.entries[i], *next = this + 1;
@@ -164,7 +169,7 @@ static uint64_t next_begin(const struct conversion *c, size_t i)
 	return has_next && next->begin >= this->begin ? next->begin : UINT64_MAX;
 }
 
-/* Converts the packets from number `first` of the list to the end of their lane, which is *end. */
+/* Converts one lane: the packets of the list from number `first` up to *end, which it sets. */
 static int convert_lane(struct conversion *c, size_t first, size_t *end)
 {
 	struct lane lane = {.number = c->index.entries[first].lane, .fd = -1};
@@ -180,7 +185,7 @@ static int convert_lane(struct conversion *c, size_t first, size_t *end)
 		}
 		lane.next_seq = c->index.entries[i].seq + 1;
 		error = write_packet(c, &lane,
-			finish_packet(c, &lane, (size_t)bytes, next_begin(c, i)));
+			cut_packet(c, &lane, (size_t)bytes, next_begin(c, i)));
 	}
 	if (lane.fd >= 0 && close(lane.fd) != 0 && error == 0)
 		error = thrum__read_error_set(c->info, thrum__source_error_of(errno), 0,
@@ -203,7 +208,7 @@ static int convert_lanes(struct conversion *c)
 
 /* ---- Metadata --------------------------------------------------------------------------- */
 
-/* Reads all definitions; *cells is to be freed. */
+/* Reads all definitions. The caller frees *cells. */
 static int read_definitions(struct conversion *c, struct thrum__definition **cells)
 {
 	struct thrum__section section = c->header.definitions;
@@ -220,7 +225,8 @@ static int read_definitions(struct conversion *c, struct thrum__definition **cel
 		"its definitions can't be read");
 }
 
-static int write_text(struct conversion *c, const struct thrum__metadata *metadata)
+/* Writes the file `metadata`. */
+static int write_metadata_text(struct conversion *c, const struct thrum__metadata *metadata)
 {
 	size_t length = thrum__format_write_metadata(NULL, 0, metadata);
 	char *text = malloc(length + 1);
@@ -242,7 +248,7 @@ static int write_metadata(struct conversion *c)
 	int error = read_definitions(c, &definitions);
 	if (error != 0)
 		return error;
-	/* Whatever the file says. */
+	/* These texts may lack their NULs. */
 	header->program[sizeof header->program - 1] = '\0';
 	header->host[sizeof header->host - 1] = '\0';
 	struct thrum__metadata metadata = {.uuid = header->uuid,
@@ -251,7 +257,7 @@ static int write_metadata(struct conversion *c)
 		.program = header->program,
 		.host = header->host};
 	thrum__format_set_clock(&metadata, header);
-	error = write_text(c, &metadata);
+	error = write_metadata_text(c, &metadata);
 	free(definitions);
 	return error;
 }
@@ -270,7 +276,7 @@ static bool is_empty(int directory)
 	return entries <= 2; /* itself and the one above */
 }
 
-/* Makes it or takes an empty one; *made: it was made. */
+/* Makes the directory, or opens one that is there if it is empty. *made: it was made. */
 static int open_directory(struct conversion *c, const char *path, bool *made)
 {
 	*made = mkdir(path, 0700) == 0;
@@ -290,7 +296,7 @@ static int open_directory(struct conversion *c, const char *path, bool *made)
 	return 0;
 }
 
-/* After a failure: half a trace is of no use to anybody. */
+/* Removes the files after a failure: half a trace is of no use. */
 static void remove_files(const struct conversion *c)
 {
 	for (size_t i = 0; i < c->index.count; i++) {
@@ -302,6 +308,7 @@ static void remove_files(const struct conversion *c)
 	unlinkat(c->directory, "metadata", 0);
 }
 
+/* Converts to a directory; after a failure removes all that it has made. */
 static int convert_to(struct conversion *c, const char *path)
 {
 	bool made;
@@ -322,8 +329,8 @@ static int convert_to(struct conversion *c, const char *path)
 /* ---- The recording ---------------------------------------------------------------------- */
 
 /*
- * Goes on with a copy of a recording that is still written: converting takes longer than copying,
- * and meanwhile more would be overwritten.
+ * Replaces the input by a copy of it. A recording that is still written is copied first, because
+ * converting takes longer, and the recorder would overwrite more of it meanwhile.
  */
 static int take_copy(struct conversion *c)
 {
@@ -342,6 +349,7 @@ static int take_copy(struct conversion *c)
 	return thrum__source_header(&c->input, &c->header, c->info);
 }
 
+/* Reads the header of the input, or of a copy of it that it then takes. */
 static int read_header(struct conversion *c)
 {
 	uint8_t head[64];

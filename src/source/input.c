@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Files, and pipes by way of temporary files. */
+/* Inputs that are files. A pipe is copied to a temporary file first. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ int thrum__source_error_of(int number)
 	}
 }
 
-/* Not mapped: that a file grows shorter mustn't kill who reads it. */
+/* Reads instead of mapping the file: a mapping that loses its file's end would kill the reader. */
 static int64_t file_read(void *owner, uint64_t offset, void *to, size_t size)
 {
 	const struct file *file = owner;
@@ -69,7 +69,7 @@ int thrum__source_temporary_file(void)
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
-	/* Some file systems don't have nameless files. */
+	/* Some file systems don't support O_TMPFILE. */
 	char name[4096];
 	if (snprintf(name, sizeof name, "%s/thrum-XXXXXX", folder) >= (int)sizeof name)
 		return -THRUM_E_ARGUMENT;
@@ -92,8 +92,8 @@ int thrum__source_write_all(int fd, const void *from, size_t size)
 	return 0;
 }
 
-/* Copies a pipe to its end; returns the copy's descriptor, or a negative enum thrum_error. */
-static int spool(int from)
+/* Copies a pipe to its end. Returns the copy's descriptor, or a negative enum thrum_error. */
+static int copy_pipe(int from)
 {
 	uint8_t buffer[65536];
 	int to = thrum__source_temporary_file();
@@ -113,7 +113,8 @@ static int spool(int from)
 	return to;
 }
 
-/* Opens a regular file, or a copy of what isn't one. */
+/* Opens a regular file, or makes a copy of a pipe. Returns a descriptor, or a negative enum
+ * thrum_error. */
 static int open_regular(const char *name, struct thrum_error_info *info)
 {
 	bool is_standard = strcmp(name, "-") == 0;
@@ -129,13 +130,13 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 			"it is a folder, not a file");
 	}
-	/* Some have no end. */
+	/* Some devices have no end. */
 	if (!is_standard && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
 		close(fd);
 		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 			"it is a device, not a file");
 	}
-	int copy = spool(fd);
+	int copy = copy_pipe(fd);
 	close(fd);
 	if (copy < 0)
 		return thrum__read_error_set(info, copy, 0, "can't be read to a temporary file: %s",

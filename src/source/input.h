@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * source/: where a recording's bytes come from and where they go: files, standard input, processes,
- * CTF directories. Never parses.
+ * source/: the places from which a recording's bytes come and to which they go. These are files,
+ * pipes, standard input, the processes that record, and CTF directories. The functions of
+ * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
+ * process.c finds a process's recording, snapshot.c copies and trims, convert.c writes CTF. Nothing
+ * here decodes events; read/ and format/ do.
+ *
+ * Apart from trace.h this header is the room's only face.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
@@ -11,34 +16,47 @@
 #include "format/format.h"
 
 /*
- * Opens a file, or standard input as "-". What isn't a regular file (a pipe) is read to its end
- * first, into an unlinked temporary file. *input is to be closed with
+ * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
+ * file. Refuses folders and devices. The caller closes *input with
  * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
+/* Closes the file of an input's owner and frees the owner, which must not be NULL. */
 void thrum__source_close(void *owner);
-/* The same for a regular file's descriptor, which it takes over, also on failure. */
+/*
+ * Makes an input of a regular file's descriptor, and takes the descriptor over; on failure closes
+ * it. Returns 0 or -THRUM_E_MEMORY.
+ */
 int thrum__source_input_of(int fd, struct thrum__input *input);
-/* Its file descriptor, to read only. */
+/* Returns the descriptor of an input that this header made. The input keeps it. */
 int thrum__source_fd(const struct thrum__input *);
 
-/* Reads the header of a recording of thrum's own, and refuses anything else. */
+/* Reads and checks the header of a recording of thrum's. Returns 0 or a negative enum thrum_error:
+ * -THRUM_E_FORMAT for anything else, _VERSION, _DAMAGED, or that of the input. */
 int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 	struct thrum_error_info *);
 
-/* Whether somebody may still write to it. */
+/* Tells whether a process may still write to the recording. */
 bool thrum__source_is_recorded_to(const struct thrum__header *);
-/* Whether its process is gone without having stopped it. */
+/* Tells whether the recording's process has ended without stopping the recording. */
 bool thrum__source_was_killed(const struct thrum__header *);
-/* Copies a recording to an empty regular file, packet by packet under the reader's protocol. */
+/*
+ * Copies a recording, which may be written meanwhile, to an empty regular file. *overwritten,
+ * unless NULL, becomes the number of packets that were overwritten before they could be copied.
+ * Returns 0 or a negative enum thrum_error.
+ */
 int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritten);
 
-/* A temporary file without a name, for reading and writing: its descriptor, or a negative enum
- * thrum_error. */
+/*
+ * Makes a file without a name in $TMPDIR or /tmp, for reading and writing. Returns its descriptor,
+ * which the caller closes, or a negative enum thrum_error.
+ */
 int thrum__source_temporary_file(void);
-/* Writes all of it at the descriptor's position; returns 0 or a negative enum thrum_error. */
+/* Writes `size` bytes at the descriptor's position. Returns 0 or a negative enum thrum_error. */
 int thrum__source_write_all(int fd, const void *from, size_t size);
-/* What errno means. */
+/*
+ * Returns the negative enum thrum_error for an errno; -THRUM_E_SYSTEM for those without their own.
+ */
 int thrum__source_error_of(int number);
 
 #endif

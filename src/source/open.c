@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Opening traces that are files, and waiting for the processes that still write them. */
+/* Opens traces that are files, and waits for the processes that still write to them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 #include "source/input.h"
 #include "source/process.h"
 
-/* A file, and what is needed to follow it. */
+/* A file, and the data to follow it while it is written. */
 struct followed {
 	struct thrum__input file;
 	struct thrum_trace *trace;
-	uint64_t process_start;
+	uint64_t process_start;       /* see thrum__source_process_lives */
 	struct thrum__header *header; /* shared with the recorder; NULL: not mapped */
-	bool was_mapped;              /* or it was tried in vain */
+	bool was_mapped;              /* mapping the header was tried, maybe in vain */
 };
 
 static int64_t followed_read(void *owner, uint64_t offset, void *to, size_t size)
@@ -47,8 +47,8 @@ static void followed_close(void *owner)
 	free(followed);
 }
 
-/* The recorder's header, writable: it has to know that somebody waits. Only for who may write the
- * file. */
+/* Maps the recording's header for writing, because a reader that waits tells the recorder so. Does
+ * nothing when the user may not write to the file. */
 static void map_header(struct followed *followed)
 {
 	char path[64];
@@ -71,8 +71,10 @@ static bool is_recording(const struct followed *followed)
 	return strcmp(followed->trace->info.state, "recording") == 0;
 }
 
-/* Says that the recording's process was killed when it is gone and didn't stop the recording
- * before. */
+/*
+ * Sets the trace's state to "killed" if the recording's process has ended and didn't stop the
+ * recording before.
+ */
 static void look_for_process(struct followed *followed)
 {
 	struct thrum_trace_info *info = &followed->trace->info;
@@ -86,13 +88,14 @@ static void look_for_process(struct followed *followed)
 		info->state = "killed";
 }
 
+/* See input_wait in struct thrum_trace. */
 static void followed_wait(void *owner, int ms)
 {
 	struct followed *followed = owner;
 
 	if (ms > 0 && !followed->was_mapped && is_recording(followed))
 		map_header(followed);
-	/* Behind the end of a file there is no memory. */
+	/* A mapping has no memory behind the end of its file: the file may have become shorter. */
 	if (ms > 0 && followed->header && followed_size(followed) >= THRUM__HEADER_SIZE) {
 		struct thrum__header *header = followed->header;
 

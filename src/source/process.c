@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Processes that record: whether they live, and which file they record to. */
+/* Tells whether a process that records still runs, and finds the file to which it records. */
 #define _GNU_SOURCE
 #include "source/process.h"
 
@@ -15,10 +15,10 @@
 #include "read/read.h"
 #include "source/input.h"
 
-#define LINE_SIZE (4096 + 256) /* of /proc/PID/maps: a path, and what stands before it */
+#define LINE_SIZE (4096 + 256) /* of /proc/PID/maps: a path, and the fields before it */
 #define DELETED " (deleted)"
 
-/* ---- Does it live? -------------------------------------------------------------------------- */
+/* ---- Whether a process runs ------------------------------------------------------------------ */
 
 bool thrum__source_process_lives(uint32_t pid, uint64_t start)
 {
@@ -33,14 +33,14 @@ bool thrum__source_process_lives(uint32_t pid, uint64_t start)
 
 	fclose(file);
 	text[size] = '\0';
-	/* Field 2 is the name in parentheses, which may hold anything. */
+	/* Field 2 is the name in parentheses, which may itself hold spaces and parentheses. */
 	const char *rest = strrchr(text, ')');
 	char state;
 	long threads;
 	unsigned long long started;
 
 	if (size == 0)
-		return false; /* it ended while we looked */
+		return false; /* it has just ended */
 	if (!rest ||
 		sscanf(rest + 1,
 			" %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld "
@@ -53,19 +53,20 @@ bool thrum__source_process_lives(uint32_t pid, uint64_t start)
 	return start == 0 || started == start;
 }
 
-/* ---- Which file? ---------------------------------------------------------------------------- */
+/* ---- The file of a process ------------------------------------------------------------------- */
 
-/* What is known of a process's mappings so far. */
+/* The search of a process's mappings for its recording. */
 struct search {
 	int64_t pid;
-	char *file;
+	char *file; /* the path found so far, with room for `size` bytes */
 	size_t size;
-	bool is_found, is_running;
+	bool is_found, is_running; /* is_running: that recording is still written to */
+	/* The causes for which a file that may be the recording was not taken. */
 	bool was_deleted, was_refused, was_too_long;
-	char deleted[LINE_SIZE];
+	char deleted[LINE_SIZE]; /* the path of a deleted one */
 };
 
-/* Whether this is one of the numbers by which the process is known in its namespaces. */
+/* Tells whether `number` is one of the ids that the process has in its namespaces. */
 static bool is_its_pid(int64_t pid, uint32_t number)
 {
 	char path[64], line[256];
@@ -92,13 +93,13 @@ static bool is_its_pid(int64_t pid, uint32_t number)
 	return is_its;
 }
 
-/* Whether the file is a recording of this process. */
+/* Tells whether the file is a recording of this process. *is_running: it is still written to. */
 static bool is_recording(struct search *search, const char *path, bool *is_running)
 {
 	struct stat status;
 	struct thrum__header header;
 
-	/* Not every mapped file is to be opened: devices may do something then. */
+	/* Regular files only: opening a device may have effects. */
 	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
 		return false;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -114,17 +115,18 @@ static bool is_recording(struct search *search, const char *path, bool *is_runni
 		memcmp(header.magic, THRUM__MAGIC, sizeof header.magic) != 0)
 		return false;
 	*is_running = header.state == THRUM__RECORDING;
-	/* A child has its parent's recording mapped, but doesn't write to it. */
+	/* A child process has its parent's recording mapped, but doesn't write to it. */
 	return is_its_pid(search->pid, header.pid);
 }
 
+/* Takes this path if it is a recording of the process. Returns whether it is one. */
 static bool try_path(struct search *search, const char *path)
 {
 	bool is_running = false;
 
 	if (!is_recording(search, path, &is_running))
 		return false;
-	/* A process that stopped and started again has the former one mapped, too. */
+	/* A process that stopped and started again has its former recording mapped, too. */
 	if (search->is_found && (search->is_running || !is_running))
 		return true;
 	if (strlen(path) >= search->size) {
@@ -137,7 +139,7 @@ static bool try_path(struct search *search, const char *path)
 	return true;
 }
 
-/* One line of maps: "7f00-7f10 rw-s 00000000 00:1f 17   /dev/shm/x". */
+/* Looks at one line of /proc/PID/maps: "7f00-7f10 rw-s 00000000 00:1f 17   /dev/shm/x". */
 static void look_at_mapping(struct search *search, char *line)
 {
 	char range[64], other[LINE_SIZE + 64];
@@ -155,7 +157,7 @@ static void look_at_mapping(struct search *search, char *line)
 	if (length > strlen(DELETED) && strcmp(path + length - strlen(DELETED), DELETED) == 0) {
 		path[length - strlen(DELETED)] = '\0';
 		snprintf(other, sizeof other, "/proc/%" PRId64 "/map_files/%s", search->pid, range);
-		/* Only a privileged reader can get at it. */
+		/* Only a privileged user can open a deleted file by its mapping. */
 		if (!try_path(search, other) && strstr(path, ".thrum")) {
 			search->was_deleted = true;
 			strcpy(search->deleted, path);
@@ -164,12 +166,13 @@ static void look_at_mapping(struct search *search, char *line)
 	}
 	if (try_path(search, path))
 		return;
-	/* It may see other file systems than we do. */
+	/* The process may see other file systems than this one does. */
 	snprintf(other, sizeof other, "/proc/%" PRId64 "/root%s", search->pid, path);
 	try_path(search, other);
 }
 
-static int refuse(const struct search *search, struct thrum_error_info *info)
+/* Returns the error for a process in whose mappings no recording was found. */
+static int report_no_recording(const struct search *search, struct thrum_error_info *info)
 {
 	if (search->was_too_long)
 		return thrum__read_error_set(info, -THRUM_E_SIZE, 0,
@@ -186,7 +189,8 @@ static int refuse(const struct search *search, struct thrum_error_info *info)
 		"process %" PRId64 " records nothing", search->pid);
 }
 
-static int refuse_process(int64_t pid, int number, struct thrum_error_info *info)
+/* Returns the error for a process whose mappings can't be read. `number`: errno. */
+static int report_no_mappings(int64_t pid, int number, struct thrum_error_info *info)
 {
 	if (number == ENOENT || number == ESRCH)
 		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
@@ -221,9 +225,9 @@ int thrum_process_recording(int64_t pid, char *file, size_t size, struct thrum_e
 			look_at_mapping(search, line);
 		fclose(maps);
 		if (!search->is_found)
-			error = refuse(search, info);
+			error = report_no_recording(search, info);
 	} else {
-		error = refuse_process(pid, errno, info);
+		error = report_no_mappings(pid, errno, info);
 	}
 	free(search);
 	free(line);

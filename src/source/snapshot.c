@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Copies of recordings that may still be written; and cutting off what a dead one never used. */
+/* Copies recordings that may still be written, and cuts off the unused end of those that ended. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 /* ---- Snapshots -------------------------------------------------------------------------- */
 
+/* The function `write` of a struct thrum__output whose owner is a file descriptor. */
 static int write_at(void *owner, uint64_t offset, const void *from, size_t size)
 {
 	int fd = *(int *)owner;
@@ -27,7 +28,9 @@ static int write_at(void *owner, uint64_t offset, const void *from, size_t size)
 	return 0;
 }
 
-/* Whether a copy can be written right there, in any order: an empty file, from its beginning. */
+/*
+ * Tells whether a copy can be written directly, in any order: to an empty file, at its beginning.
+ */
 static bool takes_writes_anywhere(int fd)
 {
 	struct stat status;
@@ -36,7 +39,7 @@ static bool takes_writes_anywhere(int fd)
 		flags >= 0 && !(flags & O_APPEND) && lseek(fd, 0, SEEK_CUR) == 0;
 }
 
-/* Appends a whole file to whatever `to` is. */
+/* Writes a whole file to `to`, at its position. */
 static int send_file(int from, int to)
 {
 	uint8_t buffer[65536];
@@ -61,11 +64,11 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 }
 
 /*
- * The header, which is first, counts what was lost while the rest was copied; and a slow reader of
- * a pipe mustn't make the copy slow, as more is overwritten then. So what isn't an empty file gets
- * the copy by way of a temporary file.
+ * Copies a recording to `to`, by way of a temporary file unless `to` is an empty file. There are
+ * two reasons. The header comes first, but counts the losses of copying the rest. And a slow reader
+ * of a pipe mustn't slow down the copy, because the recorder would overwrite more meanwhile.
  */
-static int snapshot(const struct thrum__input *input, int to, uint64_t *overwritten)
+static int copy_to(const struct thrum__input *input, int to, uint64_t *overwritten)
 {
 	if (takes_writes_anywhere(to))
 		return thrum__source_copy(input, to, overwritten);
@@ -89,7 +92,7 @@ int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
 		return error;
 	error = thrum__source_header(&input, &header, info);
 	if (error == 0) {
-		error = snapshot(&input, to, overwritten);
+		error = copy_to(&input, to, overwritten);
 		if (error != 0)
 			thrum__read_error_set(info, error, 0, "copying failed: %s",
 				thrum_error_message(error));
@@ -112,7 +115,9 @@ bool thrum__source_was_killed(const struct thrum__header *header)
 		!thrum__source_process_lives(header->pid, header->process_start);
 }
 
-/* First the header: if this is interrupted in between, the file is only longer than it has to be.
+/*
+ * Cuts the file to the packets that are used. Writes the header first: if the process is
+ * interrupted in between, the file is only longer than it must be.
  */
 static int trim(int fd, uint64_t file_size, struct thrum__header *header)
 {
@@ -138,7 +143,8 @@ static int trim(int fd, uint64_t file_size, struct thrum__header *header)
 	return error;
 }
 
-/* Opens the same file for writing: its descriptor, or a negative enum thrum_error. */
+/* Opens the input's file for writing. Returns its descriptor, or a negative enum thrum_error:
+ * -THRUM_E_SYSTEM when the path now names another file. */
 static int open_again(const char *file, const struct thrum__input *input)
 {
 	struct stat known, opened;

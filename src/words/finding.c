@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Words for people: what a finding and its steps say. In the texts $ and a letter stand for
+ * Sentences of findings and their steps. In the texts, $ and a letter stand for
  *
- *	$t the step's task        $l how long after the step before   $n the finding's count
- *	$o the step's other       $s from the step to the end         $p how many are alike
- *	$w who began to wait      $u what is usual of these           $m the longest of them
- *	$r why it failed          $i the number of the step before
+ *	$t  the step's task                     $n  the finding's count
+ *	$o  the step's other task               $p  the number of peers (tasks like it that ended)
+ *	$w  the task that began to wait         $u  the median life of the peers
+ *	$r  the reason of the failure           $m  the longest life of the peers
+ *	$l  the time since the step before      $s  the time from the step to the finding's end
+ *	$i  the number of the step before
  *
- * and what is in brackets is left out where there is no other, or it is the task itself.
+ * A text in brackets is left out if the step has no other task, or if that is the task itself.
+ * Brackets don't nest.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,80 +19,82 @@
 #include "base/time.h"
 #include "words/words.h"
 
-#define WORDS 200
+#define NAME_ROOM 200
 
-/* Steps say one of these: what their kind does, or what suits better. */
-enum say {
+/* The texts of a step: one for each kind of step, and some for special cases of a kind. */
+enum step_text {
 	FREE_NEVER = THRUM__STEP_KINDS,
 	FREE_ONCE,
-	CIRCLE_CLOSED,
+	CYCLE_CLOSED,
 	PENDING_ALONE,
 	PENDING_ONE,
 	NOBODY_RESOLVES,
-	SAYS,
+	STEP_TEXTS,
 };
 
-/* A note's title and line in the picture, and a whole sentence. */
+/* The title and the line of a note in the picture, and a whole sentence. */
 static const struct {
 	const char *title, *line, *sentence;
-} texts[SAYS] = {
+} texts[STEP_TEXTS] = {
 	[THRUM__STEP_SIGNAL_LOST] = {"Signal lost", "“$t” is signalled and nobody waits",
 		"$t is signalled[ by $o]; nobody waits."},
 	[THRUM__STEP_WAITS_LATE] = {"Waits $l too late", "no signal comes after this",
-		"$l later $w begins to wait for it. No signal comes after."},
-	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves that before the trace ends",
-		"$t waits for $o to the end of the trace."},
+		"$l later $w begins to wait for it. No signal comes after that."},
+	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves it before the trace ends",
+		"$t waits for $o until the trace ends."},
 	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
-		"it waits behind $i, to the end of the trace",
-		"$t waits behind it to the end of the trace."},
+		"it waits behind $i until the trace ends",
+		"$t waits behind it until the trace ends."},
 	[NOBODY_RESOLVES] = {"“$t” never resolves", "nobody resolves it before the trace ends",
 		"Nobody resolves $t before the trace ends."},
-	[THRUM__STEP_HOLDS] = {"Holds “$o”", "and doesn't give it back",
-		"$t holds $o and doesn't give it back."},
-	[THRUM__STEP_FREE] = {"“$t” goes to others", "it was taken $n times since the wait began",
-		"$t goes to others: it was taken $n times since the wait began[, last by $o]."},
-	[FREE_ONCE] = {"“$t” goes to others", "it was taken $n time since the wait began",
-		"$t goes to others: it was taken $n time since the wait began[, by $o]."},
-	[FREE_NEVER] = {"“$t” is free", "but nobody who waits for it gets it",
-		"$t is free, but nobody who waits for it gets it[; $o had it last]."},
-	[THRUM__STEP_WAITS_IN_CYCLE] = {"Waits for “$o”", "to the end of the trace",
+	[THRUM__STEP_HOLDS] = {"Holds “$o”", "and doesn't release it",
+		"$t holds $o and doesn't release it."},
+	[THRUM__STEP_FREE] = {"“$t” goes to other tasks", "taken $n times since the wait began",
+		"$t goes to other tasks: taken $n times since the wait began[, last by $o]."},
+	[FREE_ONCE] = {"“$t” goes to another task", "taken once since the wait began",
+		"$t goes to another task: taken once since the wait began[, by $o]."},
+	[FREE_NEVER] = {"“$t” is free", "but no task that waits for it gets it",
+		"$t is free, but no task that waits for it gets it[; $o had it last]."},
+	[THRUM__STEP_WAITS_IN_CYCLE] = {"Waits for “$o”", "until the trace ends",
 		"$t waits for $o."},
-	[CIRCLE_CLOSED] = {"Waits for “$o”", "and so the circle is closed",
-		"$t waits for $o, and so the circle is closed."},
+	[CYCLE_CLOSED] = {"Waits for “$o”", "and this closes the cycle",
+		"$t waits for $o, and this closes the cycle."},
 	[THRUM__STEP_PENDING] = {"No answer for $s", "$p others like it took $u, at most $m",
 		"No answer to $t for $s; $p others like it took $u, at most $m."},
-	[PENDING_ONE] = {"No answer for $s", "the one other like it took $m",
-		"No answer to $t for $s; the one other like it took $m."},
+	[PENDING_ONE] = {"No answer for $s", "the only other one like it took $m",
+		"No answer to $t for $s; the only other one like it took $m."},
 	[PENDING_ALONE] = {"No answer for $s", "it is still pending when the trace ends",
 		"No answer to $t for $s; it is still pending when the trace ends."},
-	[THRUM__STEP_HOGS] = {"Runs for $s", "others have to wait",
-		"$t runs for $s; others have to wait."},
-	[THRUM__STEP_READY] = {"“$t” is ready", "what it waited for is there, the lane isn't",
-		"$t is ready[, thanks to $o]: what it waited for is there, the lane isn't."},
-	[THRUM__STEP_RUNS_LATE] = {"“$t” runs at last", "too late", "$l later $t runs at last."},
+	[THRUM__STEP_HOGS] = {"Runs for $s", "other tasks have to wait",
+		"$t runs for $s; other tasks have to wait."},
+	[THRUM__STEP_READY] = {"“$t” is ready to run", "but its lane is busy",
+		"$t is ready to run[ because of $o], but its lane is busy."},
+	[THRUM__STEP_RUNS_LATE] = {"“$t” runs at last", "$l after it was ready",
+		"$l later $t runs at last."},
 	[THRUM__STEP_CANCELLED] = {"“$t” is cancelled", "[by “$o”]", "$t is cancelled[ by $o]."},
-	[THRUM__STEP_ENDS_TOO] = {"“$t” ends, too", "though it should resolve: it waited for “$o”",
-		"$t ends, too, though it should resolve: it waited for $o."},
-	[THRUM__STEP_FAILED] = {"“$t” fails", "$r", "$t fails[, by $o]: $r."},
-	[THRUM__STEP_UNREAD] = {"Nobody reads it", "“$t” made it and goes on",
-		"$t made it and goes on; nobody reads it."},
-	[THRUM__STEP_MAKER_ENDED] = {"Has ended", "it made “$o” and didn’t resolve it",
-		"$t made $o and has ended without resolving it."},
-	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs as well",
-		"$t waits for $o, so it hangs as well."},
+	[THRUM__STEP_ENDS_TOO] = {"“$t” ends too", "though it should resolve: it waited for “$o”",
+		"$t ends too, though it should resolve: it waited for $o."},
+	[THRUM__STEP_FAILED] = {"“$t” fails", "$r", "$t fails[ because of $o]: $r."},
+	[THRUM__STEP_UNREAD] = {"Nobody reads the failure", "“$t” created it and goes on",
+		"$t created it and goes on; nobody reads the failure."},
+	[THRUM__STEP_MAKER_ENDED] = {"Ends", "it created “$o” and didn't resolve it",
+		"$t created $o and ends without resolving it."},
+	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs too",
+		"$t waits for $o, so it hangs too."},
 	[THRUM__STEP_FIRST_PENDING] = {"The first of $n", "still pending",
 		"$t is the first of $n that are still pending."},
 	[THRUM__STEP_LAST_PENDING] = {"The last of $n", "still pending", "$t is the last of them."},
 };
 
-static int say_of(const struct thrum__finding *finding, unsigned i)
+/* Chooses the text (enum step_text) of step i. */
+static int text_of(const struct thrum__finding *finding, unsigned i)
 {
 	int kind = finding->steps[i].kind;
 
 	switch (kind) {
 	case THRUM__STEP_FREE:
 		return finding->count == 0 ? FREE_NEVER : finding->count == 1 ? FREE_ONCE : kind;
-	case THRUM__STEP_WAITS_IN_CYCLE: return i + 1 >= finding->step_count ? CIRCLE_CLOSED : kind;
+	case THRUM__STEP_WAITS_IN_CYCLE: return i + 1 >= finding->step_count ? CYCLE_CLOSED : kind;
 	case THRUM__STEP_PENDING:
 		return finding->peers == 0    ? PENDING_ALONE
 			: finding->peers == 1 ? PENDING_ONE
@@ -101,6 +106,7 @@ static int say_of(const struct thrum__finding *finding, unsigned i)
 
 /* ---- Filling in ---------------------------------------------------------------------------- */
 
+/* A text that is being filled in. */
 struct filling {
 	const struct thrum__model *model;
 	const struct thrum__finding *finding;
@@ -112,7 +118,7 @@ struct filling {
 
 static void put_task(struct filling *f, uint32_t task)
 {
-	char words[WORDS];
+	char words[NAME_ROOM];
 	size_t size = thrum__words_task(f->model, task, words, sizeof words);
 
 	size = size < sizeof words ? size : sizeof words - 1;
@@ -140,7 +146,7 @@ static void put_number(struct filling *f, uint64_t number)
 static void put_failure(struct filling *f)
 {
 	const char *reason = "";
-	char words[WORDS];
+	char words[NAME_ROOM];
 
 	if (thrum__model_has_row(&f->model->tasks, f->step->task))
 		reason = thrum__model_string(f->model,
@@ -150,7 +156,8 @@ static void put_failure(struct filling *f)
 			reason));
 }
 
-/* Who waits for a step's task: of mirage's conditions, that is one of the condition's own. */
+/* The task that waits, as the step's wait edge says: in mirage traces the step's task may be one
+ * that a condition made for its waiter. Without such an edge, the step's task. */
 static uint32_t waiter_of(const struct filling *f)
 {
 	const struct thrum__model *model = f->model;
@@ -162,6 +169,7 @@ static uint32_t waiter_of(const struct filling *f)
 	return is_known ? THRUM__EDGE(model, edge, from) : f->step->task;
 }
 
+/* Puts the text that $ and `mark` stand for. */
 static void put_mark(struct filling *f, char mark)
 {
 	const struct thrum__finding *finding = f->finding;
@@ -174,7 +182,6 @@ static void put_mark(struct filling *f, char mark)
 	case 'w': put_task(f, waiter_of(f)); break;
 	case 'l':
 		put_duration(f, thrum__base_time_between(finding->steps[before].time, step->time));
-		;
 		break;
 	case 's': put_duration(f, thrum__base_time_between(step->time, finding->until)); break;
 	case 'u': put_duration(f, finding->usual); break;
@@ -186,7 +193,8 @@ static void put_mark(struct filling *f, char mark)
 	}
 }
 
-static size_t fill(struct filling *f, const char *text)
+/* Fills the text in and ends it with NUL. Returns its whole length. */
+static size_t fill_text(struct filling *f, const char *text)
 {
 	bool has_other = f->step->other != THRUM__NONE && f->step->other != f->step->task;
 
@@ -216,17 +224,17 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
 		0};
 
-	return fill(&f, text);
+	return fill_text(&f, text);
 }
 
-/* What is about the finding's task. */
+/* Fills in a text that belongs to no step and names one task. */
 static size_t fill_about(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task, const char *text, char *to, size_t size)
 {
 	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
 	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
-	return fill(&f, text);
+	return fill_text(&f, text);
 }
 
 size_t thrum__words_finding(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -235,13 +243,13 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	static const char *const words[] = {
 		[THRUM__FINDING_LOST_WAKE_UP] =
 			"“$t” never resolves: the signal it needs came before the wait",
-		[THRUM__FINDING_DEADLOCK] = "deadlock: “$t” waits for itself in the end",
+		[THRUM__FINDING_DEADLOCK] = "deadlock: “$t” is in a cycle of waits",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
-		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside",
-		[THRUM__FINDING_STARVED] = "“$t” has the lane while others are ready",
+		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
+		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
 		[THRUM__FINDING_CANCELLED] = "“$t” is cancelled while somebody waits for it",
-		[THRUM__FINDING_FAILED_UNSEEN] = "“$t” fails, and nobody looks",
-		[THRUM__FINDING_LEAK] = "tasks like “$t” only become more",
+		[THRUM__FINDING_FAILED_UNSEEN] = "“$t” fails, and nobody reads the failure",
+		[THRUM__FINDING_LEAK] = "more and more tasks like “$t” are pending",
 	};
 
 	return fill_about(model, finding, finding->task, words[finding->class], to, size);
@@ -256,10 +264,10 @@ size_t thrum__words_finding_title(const struct thrum__model *model,
 			to, size);
 	case THRUM__FINDING_DEADLOCK:
 		return fill_about(model, finding, finding->task,
-			"Deadlock: “$t” waits for itself in the end", to, size);
+			"Deadlock: “$t” is in a cycle of waits", to, size);
 	case THRUM__FINDING_LEAK:
-		return fill_about(model, finding, finding->task, "Tasks like “$t” only become more",
-			to, size);
+		return fill_about(model, finding, finding->task,
+			"More and more tasks like “$t” are pending", to, size);
 	default: return thrum__words_finding(model, finding, to, size);
 	}
 }
@@ -267,13 +275,13 @@ size_t thrum__words_finding_title(const struct thrum__model *model,
 size_t thrum__words_step_title(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
-	return fill_step(model, finding, i, texts[say_of(finding, i)].title, to, size);
+	return fill_step(model, finding, i, texts[text_of(finding, i)].title, to, size);
 }
 
 size_t thrum__words_step_line(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
-	return fill_step(model, finding, i, texts[say_of(finding, i)].line, to, size);
+	return fill_step(model, finding, i, texts[text_of(finding, i)].line, to, size);
 }
 
 size_t thrum__words_step_sentence(const struct thrum__model *model,
@@ -282,7 +290,7 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 {
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
 		mentions, 0};
-	size_t length = fill(&f, texts[say_of(finding, i)].sentence);
+	size_t length = fill_text(&f, texts[text_of(finding, i)].sentence);
 
 	*count = f.mention_count;
 	return length;

@@ -14,8 +14,8 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* Of ids, which may be negative. */
-static bool is_digit(char c)
+/* Whether an id may contain it: ids may be negative. */
+static bool is_id_character(char c)
 {
 	return c == '-' || (c >= '0' && c <= '9');
 }
@@ -40,7 +40,8 @@ bool thrum__words_text_contains(const char *text, size_t size, const char *wante
 	return false;
 }
 
-/* Values have no spaces: the last one is what divides name and value. */
+/* Splits the wanted text into a tag's name and value. Values contain no space, so the last space
+ * or "=" is where the value begins. Leaves `value` NULL if no integer can contain it. */
 static void find_value(struct thrum__words_match *match)
 {
 	char *value = match->wanted + match->size;
@@ -49,7 +50,7 @@ static void find_value(struct thrum__words_match *match)
 		value--;
 	match->name_size = (size_t)(value - match->wanted);
 	for (const char *at = value; *at; at++)
-		if (!is_digit(*at))
+		if (!is_id_character(*at))
 			return;
 	match->value = value;
 }
@@ -62,7 +63,7 @@ int thrum__words_match_init(struct thrum__words_match *match, const char *wanted
 		return -THRUM_E_MEMORY;
 	for (size_t i = 0; i <= match->size; i++)
 		match->wanted[i] = lower(wanted[i]);
-	match->ends_in_number = match->size > 0 && is_digit(wanted[match->size - 1]);
+	match->ends_in_number = match->size > 0 && is_id_character(wanted[match->size - 1]);
 	find_value(match);
 	return 0;
 }
@@ -78,15 +79,16 @@ bool thrum__words_match_text(const struct thrum__words_match *match, const char 
 	return thrum__words_text_contains(text, size, match->wanted, match->size);
 }
 
-/* What is kept of a string. */
+/* The bits that are kept of a string. */
 enum {
 	IS_KNOWN = 1,
-	IS_FOUND = 2,
+	IS_FOUND = 2, /* contains the wanted text */
 	IS_EMPTY = 4,
-	IS_NAME = 8, /* ends as the name of a tag is to end whose value is searched for */
+	IS_NAME = 8, /* can be the tag's name in the wanted text */
 };
 
-static int look_at(const struct thrum__words_match *match, const char *text, size_t size)
+/* Returns these bits for a text. */
+static int compare_text(const struct thrum__words_match *match, const char *text, size_t size)
 {
 	size_t name_size = match->name_size;
 	bool is_name = match->value && name_size > 0 && size + 1 >= name_size &&
@@ -97,6 +99,7 @@ static int look_at(const struct thrum__words_match *match, const char *text, siz
 		(size == 0 ? IS_EMPTY : 0) | (is_name ? IS_NAME : 0);
 }
 
+/* Returns the bits of a string, and keeps them if there is memory. */
 static int bits_of(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t string)
 {
@@ -108,7 +111,7 @@ static int bits_of(struct thrum__words_match *match, const struct thrum__model *
 	if (string < match->string_room && match->strings[string])
 		return match->strings[string];
 	text = thrum__model_string(model, string, &size);
-	bits = look_at(match, text, size);
+	bits = compare_text(match, text, size);
 	if (string == THRUM__NONE)
 		return bits;
 	if (string >= match->string_room) {
@@ -116,7 +119,7 @@ static int bits_of(struct thrum__words_match *match, const struct thrum__model *
 
 		grown = thrum__base_grow(match->strings, &room, (uint64_t)string + 1, 1);
 		if (!grown)
-			return bits; /* and won't be known */
+			return bits;
 		memset(grown + match->string_room, 0, room - match->string_room);
 		match->strings = grown;
 		match->string_room = room;
@@ -131,7 +134,7 @@ bool thrum__words_match_string(struct thrum__words_match *match, const struct th
 	return bits_of(match, model, string) & IS_FOUND;
 }
 
-/* ---- What was found out -------------------------------------------------------------------- */
+/* ---- The cache of answers ------------------------------------------------------------------ */
 
 static uint32_t cell_of(uint32_t key)
 {
@@ -155,7 +158,7 @@ void thrum__words_match_remember(struct thrum__words_match *match, uint32_t key,
 
 #define DIGITS 20 /* of an int64_t, with its sign */
 
-/* By hand: a search looks at each of a million. */
+/* Prints the value without snprintf, as a search does this for each of a million notes. */
 static bool match_value(const struct thrum__words_match *match, int64_t value)
 {
 	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -188,22 +191,24 @@ bool thrum__words_match_note(struct thrum__words_match *match, const struct thru
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
-#define UNNAMED_KEY (1u << 28) /* beside those of key_of */
+#define UNNAMED_KEY (1u << 28) /* sets the keys of match_kind apart from those of match_origin */
 
-static uint32_t key_of(const struct thrum__model *model, uint32_t task)
+/* A cache key: the same for all tasks of one kind and call site. */
+static uint32_t kind_key(const struct thrum__model *model, uint32_t task)
 {
 	return (uint32_t)THRUM__TASK(model, task, site) << 9 |
 		(uint32_t)THRUM__TASK(model, task, kind) << 1 |
 		((THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) != 0);
 }
 
-/* Words of a task without a name are its kind with its call site or its id. What doesn't end in a
- * number is found in them whatever the id, or never. */
+/* Searches the words of a task without a name: its kind with its call site or its id. The answer
+ * is the same for all tasks of one kind and site, unless the words end in an id and the wanted text
+ * in a number. */
 static bool match_kind(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t task)
 {
 	const struct thrum_trace_site *site = thrum__model_site(model, task);
-	uint32_t key = UNNAMED_KEY | key_of(model, task);
+	uint32_t key = UNNAMED_KEY | kind_key(model, task);
 	bool is_alike = (!match->ends_in_number || (site && *site->function)) &&
 		!thrum__words_is_main_context(model, task);
 	char words[200];
@@ -220,12 +225,12 @@ static bool match_kind(struct thrum__words_match *match, const struct thrum__mod
 	return answer;
 }
 
-/* Its kind, and its call site as a table writes it. */
+/* Searches the task's kind, and its call site as a table writes it. */
 static bool match_origin(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t task)
 {
 	const struct thrum_trace_site *site;
-	uint32_t key = key_of(model, task);
+	uint32_t key = kind_key(model, task);
 	const char *kind;
 	char words[200];
 	int size;
@@ -238,7 +243,7 @@ static bool match_origin(struct thrum__words_match *match, const struct thrum__m
 	size = !site ? 0
 		     : snprintf(words, sizeof words, "%s:%" PRIu32 " %s", site->file, site->line,
 			       site->function);
-	/* A kind from its beginning: who looks for "read" wants no threads. */
+	/* The kind has to begin with the wanted text: "read" must not find threads. */
 	answer = (match->size <= strlen(kind) && memcmp(kind, match->wanted, match->size) == 0) ||
 		(size > 0 && thrum__words_match_text(match, words, strlen(words)));
 	thrum__words_match_remember(match, key, answer);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whether texts contain what is searched for; ASCII's case doesn't matter. Of a million tasks many
- * have the same texts, so that of each different text it is found out once. Private to this room.
+ * The search of the room `words`: tells whether texts, notes and tasks contain a text that a user
+ * typed. Upper and lower case are the same for ASCII letters; other bytes must be equal. Many of a
+ * million tasks have the same texts, so a struct thrum__words_match remembers the answer for each
+ * string of one model: use it with that model only, and from one thread at a time.
  */
 #ifndef WORDS_MATCH_H
 #define WORDS_MATCH_H
@@ -10,44 +12,51 @@
 
 #define THRUM__MATCH_CELLS 1024
 
+/* A search. Its members are private to match.c. */
 struct thrum__words_match {
-	char *wanted; /* in lower case */
+	char *wanted; /* the text to find, in lower case */
 	size_t size;
-	bool ends_in_number; /* then words that end in one may be it, or not */
-	/* Of a tag as "name 404" or "name=404": what the name is to end in, and how the value is
-	 * to begin; without a name what the value is to contain. NULL: it's in no value. */
+	bool ends_in_number; /* so the answer may depend on a task's id */
+	/* The text to find may be a tag with a value, as "name 404" or "name=404". `value` is the
+	 * part behind the last space or "=", inside `wanted`: the tag's value has to begin with
+	 * it, and the tag's name has to end with the part before. If there is no part before
+	 * (name_size 0), the value has to contain `value`. NULL: no value can match. */
 	char *value;
-	size_t name_size;
-	uint8_t *strings; /* by string: what is known of it */
+	size_t name_size; /* of the part before `value`, with the space or "=" */
+	uint8_t *strings; /* by string of the model: the bits known of it; 0: none yet */
 	uint32_t string_room;
-	/* By a hash of the key: key + 1 twice, and the answer. */
+	/* A cache of answers, by a hash of the key: (key + 1) times 2, plus the answer. */
 	uint32_t cells[THRUM__MATCH_CELLS];
 };
 
-/* Returns 0 or -THRUM_E_MEMORY. To be freed with thrum__words_match_finish. */
+/* Begins a search for `wanted`, which is copied. The empty text is found everywhere. Returns 0 or
+ * -THRUM_E_MEMORY. Free it with thrum__words_match_finish. */
 THRUM__MUST_USE int thrum__words_match_init(struct thrum__words_match *, const char *wanted);
 void thrum__words_match_finish(struct thrum__words_match *);
 
+/* Whether a text contains the wanted one. Remembers nothing. */
 bool thrum__words_match_text(const struct thrum__words_match *, const char *text, size_t size);
 
-/* One of the model's; NONE is empty. */
+/* Whether a string of the model contains it. THRUM__NONE is the empty string. */
 bool thrum__words_match_string(struct thrum__words_match *, const struct thrum__model *,
 	uint32_t string);
 
-/* A label, a log line, or a tag as "name 404", which may be searched for as "name=404", too. */
+/* Whether a note contains it: a label, a log line, or a tag. A tag with a value reads "name 404",
+ * and "name=404" finds it too. */
 bool thrum__words_match_note(struct thrum__words_match *, const struct thrum__model *,
 	uint32_t note);
 
-/* The words that stand for a task (thrum__words_task), its kind, its call site, and why it
- * failed. */
+/* Whether it is found in a task's name in words (thrum__words_task), kind, call site or reason of
+ * failure. A kind has to begin with it. */
 bool thrum__words_match_task(struct thrum__words_match *, const struct thrum__model *,
 	uint32_t task);
 
-/* Answers of before, by any number below 2^30. *answer is set where it is known. */
+/* A cache for the caller's own answers, by a key below 2^30. is_known returns whether the answer
+ * for the key is there and then sets *answer; a later remember may replace any answer. */
 bool thrum__words_match_is_known(const struct thrum__words_match *, uint32_t key, bool *answer);
 void thrum__words_match_remember(struct thrum__words_match *, uint32_t key, bool answer);
 
-/* The same of two texts, for what is asked once. */
+/* Whether a text contains another; for a single question, without a struct. */
 bool thrum__words_text_contains(const char *text, size_t size, const char *wanted,
 	size_t wanted_size);
 

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Words: the only place that says something in sentences: durations, names of tasks, findings and
- * their steps. Every function writes as snprintf does: it returns the length of the whole text.
+ * The room `words`: every sentence that users read about a trace, for all front ends.
+ *
+ *	time.c     durations, times, counts
+ *	task.c     names of tasks
+ *	finding.c  findings and their steps, in sentences
+ *	match.c    the search in all these texts; its face is match.h
+ *
+ * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends
+ * print these texts as they are.
+ *
+ * Unless its comment says otherwise, a function writes at most `size` bytes to `to`, NUL included,
+ * and returns the length of the whole text without NUL, as snprintf does: a result of `size` or
+ * more means that the text is cut. `size` may be 0. Names and labels stand in the texts as they
+ * were recorded, which may be any bytes.
  */
 #ifndef WORDS_WORDS_H
 #define WORDS_WORDS_H
@@ -9,57 +21,79 @@
 #include "analyse/why/finding.h"
 #include "model/model.h"
 
-/* The task's words for people: name, or kind and call site, or kind and id. Returns as snprintf. */
+/* ---- Durations, times, counts --------------------------------------------------------------- */
+
+/* A duration with `digits` significant digits, without zeros at the end: "5.09 ms", "627 µs",
+ * "12 s". Seconds are the largest unit, and whole numbers are never shortened: "1234 s". */
+size_t thrum__words_duration(int64_t ns, int digits, char *to, size_t size);
+
+/* A time, precise enough to tell apart times that differ by `step` ns: "12.50 ms". */
+size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size);
+
+/* The time of an event: to 100 ns if it is below 1 ms, else to 1 µs. */
+size_t thrum__words_event_time(int64_t time, char *to, size_t size);
+
+/* Returns the ns of the unit that the text begins with ("ms", "min"), and sets *size to the length
+ * of the unit's name. Returns 0 with *size 0 if the text begins with no unit. */
+int64_t thrum__words_time_unit(const char *text, size_t *size);
+
+#define THRUM__NUMBER_ROOM 32
+
+/* Writes a count with commas and a NUL: "1,234". Returns the length, which always fits. */
+size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM]);
+
+/* ---- Names of tasks ------------------------------------------------------------------------- */
+
+/* Unless its comment says otherwise, `task` must be a row that the model still has. */
+
+/* The task's name, or else thrum__words_kind_and_site. Any index is allowed for `task`: one that
+ * the model doesn't have is "a forgotten task". */
 size_t thrum__words_task(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
-/* A duration or moment in words: "5.09 ms", "627 µs", "12 s"; `digits` significant ones. */
-size_t thrum__words_duration(int64_t ns, int digits, char *to, size_t size);
-/* A moment, just precise enough for a step. */
-size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size);
-/* The ns of the unit that a text begins with ("ms", "min"), and its size; 0: of none. */
-int64_t thrum__words_time_unit(const char *text, size_t *size);
-/* A count in words: "1,234". Returns its size. */
-#define THRUM__NUMBER_ROOM 32
-size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM]);
-/* A finding in one sentence. Returns as snprintf. */
-size_t thrum__words_finding(const struct thrum__model *, const struct thrum__finding *, char *to,
-	size_t size);
-/* A finding's step: a title and a line below it ("" none). Return as snprintf. */
-size_t thrum__words_step_title(const struct thrum__model *, const struct thrum__finding *,
-	unsigned step, char *to, size_t size);
-size_t thrum__words_step_line(const struct thrum__model *, const struct thrum__finding *,
-	unsigned step, char *to, size_t size);
-
-/* "bind", or "task" of those that the trace never saw created. */
+/* The kind's name, such as "bind". For a task that the trace never saw created: "task". */
 const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 
-/* "bind 12". Returns as snprintf. */
+/* "bind 12", or "main context". */
 size_t thrum__words_kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
-/* Kind and call site, or kind and id, whatever its labels. Returns as snprintf. */
+/* "bind in connect:42" if the call site is known, or else thrum__words_kind_and_id, whether or not
+ * the task has a label. Any index is allowed, as for thrum__words_task. */
 size_t thrum__words_kind_and_site(const struct thrum__model *, uint32_t task, char *to,
 	size_t size);
 
-/* In mirage's traces: what runs when no other task does. Nobody labels it. */
+/* Whether the task is the main context of a mirage trace: the task with id 0, which runs while no
+ * other does and has no label. Any index is allowed. */
 bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
 
-/* A moment as precise as events differ. Returns as snprintf. */
-size_t thrum__words_event_time(int64_t time, char *to, size_t size);
+/* ---- Findings ------------------------------------------------------------------------------- */
 
-/* ---- Sentences of findings ------------------------------------------------------------------ */
+/* A finding in one sentence. */
+size_t thrum__words_finding(const struct thrum__model *, const struct thrum__finding *, char *to,
+	size_t size);
 
-/* Where a sentence names a task. */
+/* A finding as a title, with a capital letter: "Lost wake-up on “arp-reply”". */
+size_t thrum__words_finding_title(const struct thrum__model *, const struct thrum__finding *,
+	char *to, size_t size);
+
+/* In the three functions that follow, `step` is the step's index, less than step_count. */
+
+/* The title of a step's note in the picture. */
+size_t thrum__words_step_title(const struct thrum__model *, const struct thrum__finding *,
+	unsigned step, char *to, size_t size);
+
+/* The line below that title; "" if there is none. */
+size_t thrum__words_step_line(const struct thrum__model *, const struct thrum__finding *,
+	unsigned step, char *to, size_t size);
+
+/* A place where a sentence names a task. */
 struct thrum__words_mention {
 	uint32_t offset, size, task;
 };
 
 #define THRUM__MENTIONS_MAX 4
 
-/* Class and what it is about: "Lost wake-up on “arp-reply”". As snprintf. */
-size_t thrum__words_finding_title(const struct thrum__model *, const struct thrum__finding *,
-	char *to, size_t size);
-
-/* What a step says, whole. Returns as snprintf; *count mentions lie in what fits. */
+/* A step as a whole sentence. Sets *count to the number of mentions in that part of the sentence
+ * that fits. */
 size_t thrum__words_step_sentence(const struct thrum__model *, const struct thrum__finding *,
 	unsigned step, char *to, size_t size, struct thrum__words_mention[THRUM__MENTIONS_MAX],
 	unsigned *count);

@@ -31,7 +31,7 @@ static void finish(struct pair *pair)
 	thrum__model_destroy(pair->bad);
 }
 
-/* The kinds of all differences and their labels, "order b, missing c". */
+/* Shows the kinds of all differences and their labels, as "order b, missing c". */
 static void check(const char *good, const char *bad, bool is_mirage, const char *expected)
 {
 	char text[2000] = "";
@@ -128,7 +128,7 @@ static void the_same_is_no_difference(void **state)
 	check("0 create - 1 thread\n", "", false, "");
 }
 
-/* Other ids, times and lanes' order; and labels that differ only in numbers. */
+/* Recordings with other ids, times and orders of lanes, and with labels that differ in numbers. */
 static void ids_and_times_are_no_difference(void **state)
 {
 	check(waits_first,
@@ -262,7 +262,7 @@ static void ranks(void **state)
 	assert_int_equal(thrum__diff_rank_test(low, 0, high, 3, &longer), 0);
 }
 
-/* ---- Any two stories ----------------------------------------------------------------------- */
+/* ---- Random stories ------------------------------------------------------------------------ */
 
 static unsigned next_random(unsigned *seed)
 {

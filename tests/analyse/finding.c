@@ -27,7 +27,7 @@ static struct thrum__findings find(const struct thrum__model *model)
 	return findings;
 }
 
-/* How many findings the story has; *first is the first. */
+/* Returns how many findings the story has, and sets *first to the first. */
 static uint32_t found(const char *lines, bool is_mirage, struct thrum__finding *first)
 {
 	struct thrum__model *model = story_model(lines, is_mirage);
@@ -109,7 +109,7 @@ static void mirage_signal_before_wait(void **state)
 	assert_int_equal(finding.steps[1].time, 51);
 }
 
-/* As many signals as a hostile trace may have: each looked at once. */
+/* As many signals as a hostile trace may have: each must be visited only once. */
 static void many_mirage_signals_take_no_square(void **state)
 {
 	enum {

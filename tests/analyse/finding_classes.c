@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Each class of findings but the lost wake-up (finding.c): a story that has it, and its twin that
- * hasn't. */
+/* For each class of findings except the lost wake-up (finding.c): a story with a finding of that
+ * class, and a twin without one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +13,12 @@
 #include "analyse/why/finding.h"
 #include "story.h"
 
-#define MS "000000 " /* behind a number: so many ms */
+#define MS "000000 " /* behind a number: makes ns of ms */
 #define MAIN \
 	"0 create - 1 thread\n" \
 	"0 switch 1\n"
 
-/* The story's findings must be these: `count`, the first of this class. */
+/* Expects `count` findings in the story, and that the first is of this class. */
 static struct thrum__finding expect(const char *lines, uint32_t count, int class)
 {
 	struct thrum__model *model = story_model(lines, false);
@@ -191,7 +191,7 @@ static void cancelled(void **state)
 			    "900" MS "log 1 \"end\n");
 }
 
-/* 40 sessions, one each 10 ms; each of `every` ends after 5. */
+/* 40 sessions, one each 10 ms; one out of `every` ends after 5 ms. */
 static void tell_sessions(char *story, size_t size, int every)
 {
 	size_t used = (size_t)snprintf(story, size, MAIN);

@@ -10,7 +10,7 @@
 #include "analyse/slow/flame.h"
 #include "story.h"
 
-/* Two requests; the first waits 60 for a disk and runs 10, the second waits 20 and runs 10. */
+/* Two requests: the first waits 60 ns for a disk and runs 10, the second waits 20 and runs 10. */
 #define REQUESTS \
 	"0 create - 1 thread\n" \
 	"0 create 1 2 promise\n" \

@@ -12,7 +12,7 @@
 #include "analyse/slow/flame.h"
 #include "story.h"
 
-/* A path as "FROM-TO DOING STACK [OTHER]" lines; it must have no holes. */
+/* Shows a path as lines "FROM-TO DOING STACK [OTHER]", and checks that it has no holes. */
 static void print_path(struct thrum__paths *paths, const struct thrum__path *path, char *to,
 	size_t size)
 {
@@ -234,7 +234,7 @@ static void cycles_end(void **state)
 		false, 2, "10-20 waits promise\n20-50 waits promise;promise\n");
 }
 
-/* ---- Any story ----------------------------------------------------------------------------- */
+/* ---- Random stories ------------------------------------------------------------------------ */
 
 static unsigned next_random(unsigned *seed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Numbers of small traces, computed by hand. */
+/* Statistics of small traces, compared with numbers computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int64_t measure(const struct case_of *c, int what, uint64_t id)
 	return c->stats.measure[what][story_task(c->model, id)];
 }
 
-/* The tally of a label and a kind; fails when there is none. */
+/* Returns the tally of a label and a kind; fails the test if there is none. */
 static const struct thrum__tally *tally(const struct case_of *c, const char *label,
 	const char *kind)
 {
@@ -93,11 +93,11 @@ static void life_running_waiting(void **state)
 	assert_int_equal(measure(&c, THRUM__MEASURE_LIFE, 2), 80);
 	assert_int_equal(measure(&c, THRUM__MEASURE_RUNNING, 2), 30 + 20);
 	assert_int_equal(measure(&c, THRUM__MEASURE_WAITING, 2), 80 - 30 - 10);
-	/* Pending: it has run, but not yet lived. */
+	/* A pending task has a running time but no life. */
 	assert_int_equal(measure(&c, THRUM__MEASURE_LIFE, 3), -1);
 	assert_int_equal(measure(&c, THRUM__MEASURE_RUNNING, 3), 0);
 	assert_int_equal(measure(&c, THRUM__MEASURE_WAITING, 3), -1);
-	/* The lane's own is left out. */
+	/* The lane's own task is left out. */
 	assert_int_equal(measure(&c, THRUM__MEASURE_RUNNING, 1), -1);
 	assert_int_equal(c.stats.by[THRUM__BY_KIND].count, 2);
 
@@ -172,7 +172,7 @@ static void groups(void **state)
 	assert_int_equal(promises->spread[THRUM__MEASURE_LIFE].max, 5);
 	assert_int_equal(tally(&c, "port-#", "timer")->stuck, 1);
 	assert_int_equal(tally(&c, "", "promise")->tasks, 1);
-	/* Never seen created: counted, but nobody knows how long it lived. */
+	/* A preexisting task is counted, but its life is unknown. */
 	assert_int_equal(tally(&c, "", "preexisting")->state[THRUM__STATE_RESOLVED], 1);
 	assert_int_equal(tally(&c, "", "preexisting")->spread[THRUM__MEASURE_LIFE].count, 0);
 	assert_int_equal(c.stats.by[THRUM__BY_KIND].count, 3);
@@ -195,7 +195,7 @@ static void stuck_chain_counts_once(void **state)
 	end(&c);
 }
 
-/* A bind whose first act is a read begins there. */
+/* A bind that begins with a read starts at that read. */
 #define BIND \
 	"0 create 0 1 task\n" \
 	"10 create 0 2 bind\n" \
@@ -271,7 +271,7 @@ static void longest_runs(void **state)
 		assert_int_equal(thrum__stats_run_length(c.model, c.stats.longest[i]), lengths[i]);
 	}
 	end(&c);
-	/* Of equals the earlier ones. */
+	/* If runs are equally long, the earlier ones are kept. */
 	c = begin(LOOP "1 create 1 2 task\n1 create 1 3 task\n"
 		       "10 switch 2\n15 switch 3\n20 switch 2\n25 switch 3\n30 switch 1\n",
 		false, true, 2);
@@ -341,7 +341,7 @@ static void nothing(void **state)
 	end(&c);
 }
 
-/* Times at the ends of what there is. */
+/* The least and the greatest times. */
 static void extreme_times(void **state)
 {
 	struct case_of c = begin("-9223372036854775808 create - 1 thread\n"

@@ -97,11 +97,11 @@ static struct thrum__live_task *live_task(struct recording *recording, unsigned 
 
 static void fill_packet(struct recording *recording, size_t i)
 {
-	struct track track = track_begin(recording, packets[i].index, packets[i].lane,
-		packets[i].seq, packets[i].begin);
+	struct packet_writer writer = packet_writer_begin(recording, packets[i].index,
+		packets[i].lane, packets[i].seq, packets[i].begin);
 	for (unsigned n = 0; n < 10; n++) {
 		struct thrum__record record = {.type = THRUM__R_WAIT, .task = n, .other = i};
-		assert_true(track_add(&track, &record, packets[i].begin + n));
+		assert_true(packet_writer_add(&writer, &record, packets[i].begin + n));
 	}
 }
 
@@ -251,9 +251,10 @@ static void overwrite_two(struct input *input, uint64_t offset)
 	if (!is_in(input->recording.header->live_tasks, offset))
 		return;
 	input->meanwhile = NULL;
-	track_begin(&input->recording, packets[2].index, 1, 2, 7000000);
-	struct track track = track_begin(&input->recording, packets[1].index, 0, 3, 7000000);
-	atomic_store(&track.packet->ticket, 0);
+	packet_writer_begin(&input->recording, packets[2].index, 1, 2, 7000000);
+	struct packet_writer writer = packet_writer_begin(&input->recording, packets[1].index, 0, 3,
+		7000000);
+	atomic_store(&writer.packet->ticket, 0);
 }
 
 static void leaves_out_and_counts_what_is_overwritten(void **state)
@@ -277,7 +278,7 @@ static void overwrite_always(struct input *input, uint64_t offset)
 	const struct thrum__header *from = input->recording.header;
 	if (is_in(from->packet, offset) &&
 		(offset - from->packet.offset) / from->packet_size == packets[4].index)
-		track_begin(&input->recording, packets[4].index, 0, 9, 9000000);
+		packet_writer_begin(&input->recording, packets[4].index, 0, 9, 9000000);
 }
 
 static void gives_up_on_a_packet_that_never_rests(void **state)

@@ -15,7 +15,7 @@
 /* An input in which something happens before the n-th read. */
 struct input {
 	struct recording recording;
-	struct track track;
+	struct packet_writer writer;
 	uint64_t size; /* where the file ends */
 	int reads, happens_at;
 	void (*happen)(struct input *);
@@ -46,7 +46,7 @@ static uint64_t input_size(void *owner)
 
 static void add(struct input *input, const char *text)
 {
-	assert_true(track_add(&input->track,
+	assert_true(packet_writer_add(&input->writer,
 		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, 1000001));
 }
 
@@ -56,7 +56,7 @@ static void set_up(struct input *input)
 	memset(input, 0, sizeof *input);
 	recording_init(&input->recording, THRUM__SIZE_MIN);
 	input->size = input->recording.header->size;
-	input->track = track_begin(&input->recording, 2, 5, 9, 1000000);
+	input->writer = packet_writer_begin(&input->recording, 2, 5, 9, 1000000);
 	add(input, "one");
 }
 
@@ -88,8 +88,8 @@ static void copies_a_packet(void **state)
 	set_up(&input);
 	memset(to, 0xaa, sizeof to);
 	assert_int_equal(read_packet(&input, to, &bytes), 1);
-	assert_int_equal(bytes, input.track.at);
-	assert_memory_equal(to, input.track.packet, bytes);
+	assert_int_equal(bytes, input.writer.at);
+	assert_memory_equal(to, input.writer.packet, bytes);
 	/* Its content only. */
 	assert_int_equal(to[bytes], 0xaa);
 	recording_finish(&input.recording);
@@ -103,20 +103,20 @@ static void finds_nothing(void **state)
 
 	(void)state;
 	set_up(&input);
-	atomic_store(&input.track.packet->ticket, 0);
+	atomic_store(&input.writer.packet->ticket, 0);
 	assert_int_equal(read_packet(&input, to, &bytes), 0);
 	recording_finish(&input.recording);
 }
 
 static void becomes_another(struct input *input)
 {
-	input->track = track_begin(&input->recording, 2, 5, 10, 1000050);
+	input->writer = packet_writer_begin(&input->recording, 2, 5, 10, 1000050);
 	add(input, "of the next packet");
 }
 
 static void is_taken_away(struct input *input)
 {
-	atomic_store(&input->track.packet->ticket, 0);
+	atomic_store(&input->writer.packet->ticket, 0);
 }
 
 static void grows(struct input *input)
@@ -134,9 +134,9 @@ static void reads_what_is_overwritten_once(void **state)
 		size_t bytes;
 
 		set_up(&input);
-		size_t old_size = input.track.at;
+		size_t old_size = input.writer.at;
 
-		memcpy(old, input.track.packet, old_size);
+		memcpy(old, input.writer.packet, old_size);
 		input.happens_at = step;
 		input.happen = becomes_another;
 		assert_int_equal(read_packet(&input, to, &bytes), 1);
@@ -146,8 +146,8 @@ static void reads_what_is_overwritten_once(void **state)
 			assert_int_equal(bytes, old_size);
 			assert_memory_equal(to, old, bytes);
 		} else {
-			assert_int_equal(bytes, input.track.at);
-			assert_memory_equal(to, input.track.packet, bytes);
+			assert_int_equal(bytes, input.writer.at);
+			assert_memory_equal(to, input.writer.packet, bytes);
 		}
 		recording_finish(&input.recording);
 	}
@@ -180,12 +180,12 @@ static void reads_what_grows(void **state)
 		struct thrum__packet packet;
 
 		set_up(&input);
-		size_t before = input.track.at;
+		size_t before = input.writer.at;
 
 		input.happens_at = step;
 		input.happen = grows;
 		assert_int_equal(read_packet(&input, to, &bytes), 1);
-		assert_int_equal(bytes, step <= 2 ? input.track.at : before);
+		assert_int_equal(bytes, step <= 2 ? input.writer.at : before);
 		memcpy(&packet, to, sizeof packet);
 		assert_int_equal(packet.content_size, bytes * 8);
 		recording_finish(&input.recording);
@@ -222,7 +222,7 @@ static void says_what_is_wrong(void **state)
 
 	(void)state;
 	set_up(&input);
-	struct thrum__packet *packet = input.track.packet;
+	struct thrum__packet *packet = input.writer.packet;
 
 	memcpy(&good, packet, sizeof good);
 #define EXPECT_DAMAGED(change) \
@@ -254,16 +254,16 @@ static void says_where_the_file_ends(void **state)
 
 	(void)state;
 	set_up(&input);
-	uint64_t begin = (uint64_t)((uint8_t *)input.track.packet - input.recording.bytes);
-	for (uint64_t size = begin; size < begin + input.track.at; size++) {
+	uint64_t begin = (uint64_t)((uint8_t *)input.writer.packet - input.recording.bytes);
+	for (uint64_t size = begin; size < begin + input.writer.at; size++) {
 		input.size = size;
 		assert_int_equal(read_packet(&input, to, &bytes), -THRUM_E_TRUNCATED);
 		if (size >= begin + sizeof(struct thrum__packet)) {
 			assert_int_equal(bytes, size - begin);
-			assert_memory_equal(to, input.track.packet, bytes);
+			assert_memory_equal(to, input.writer.packet, bytes);
 		}
 	}
-	input.size = begin + input.track.at;
+	input.size = begin + input.writer.at;
 	assert_int_equal(read_packet(&input, to, &bytes), 1);
 	recording_finish(&input.recording);
 }
@@ -282,7 +282,7 @@ static void peeks(void **state)
 				 sizeof(struct thrum__packet) + 4, &bytes),
 		1);
 	assert_int_equal(bytes, sizeof(struct thrum__packet) + 4);
-	assert_memory_equal(to, input.track.packet, bytes);
+	assert_memory_equal(to, input.writer.packet, bytes);
 	assert_int_equal(to[bytes], 0xaa);
 	recording_finish(&input.recording);
 }

@@ -38,7 +38,7 @@ static void finds_each_record(void **state)
 	(void)state;
 	struct recording recording;
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track track = track_begin(&recording, 0, 0, 0, BEGIN);
+	struct packet_writer writer = packet_writer_begin(&recording, 0, 0, 0, BEGIN);
 	size_t ends[2 * TYPES];
 	for (size_t i = 0; i < 2 * TYPES; i++) {
 		struct thrum__record record = sample(types[i % TYPES]);
@@ -46,11 +46,12 @@ static void finds_each_record(void **state)
 			record.task = record.other = UINT64_C(1) << 40;
 			record.value = INT64_MAX;
 		}
-		assert_true(track_add(&track, &record, BEGIN + (i << (i < TYPES ? 0 : 22))));
-		ends[i] = track.at;
+		assert_true(
+			packet_writer_add(&writer, &record, BEGIN + (i << (i < TYPES ? 0 : 22))));
+		ends[i] = writer.at;
 	}
 	struct thrum__format_scan scan;
-	thrum__format_scan_init(&scan, (uint8_t *)track.packet, track.at);
+	thrum__format_scan_init(&scan, (uint8_t *)writer.packet, writer.at);
 	for (size_t i = 0; i < 2 * TYPES; i++) {
 		assert_int_equal(thrum__format_scan_next(&scan), 1);
 		assert_int_equal(scan.id, types[i % TYPES]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# What the desktop is told about the window is as the desktop wants it, and about our files true.
+# The files that tell the desktop about the window are valid, and our file types are recognised.
 set -u
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
@@ -8,7 +8,7 @@ data=$SOURCE/data/io.github.thrum.Thrum
 failed=0
 missing=''
 
-# checks TOOL ARGUMENT...: it says nothing wrong; without the tool that is told at the end.
+# checks TOOL ARGUMENT...: the tool must find no error. A missing tool is noted for the end.
 checks() {
 	if ! command -v "$1" >/dev/null; then
 		missing="$missing $1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Ten recordings (in CI three) opened and closed under valgrind: nothing of ours is lost or misused. What GTK
-does by itself, in stacks without a function of ours but main, isn't ours to mend."""
+"""Opens and closes ten recordings (three in CI) under valgrind, which must report no leak and no error
+of ours. Reports whose stack has no function of ours but main are GTK's own."""
 
 import os
 import re
@@ -25,8 +25,8 @@ SOURCES = {name for folder in ("src", "apps") for _, _, names in
 
 
 def ours(log):
-    """The reports in a log with a frame of ours, other than main, but for what
-    fontconfig keeps."""
+    """The reports in a log whose stack has a function of ours other than main, without those of
+    fontconfig, which keeps memory."""
     plain = re.sub(r"^==\d+== ?", "", log, flags=re.M)
     for report in re.split(r"\n\s*\n", plain):
         if "libfontconfig" in report:
@@ -46,7 +46,7 @@ def opens_and_closes(desktop):
              "--log-file=" + log]
     if os.path.exists(SUPPRESSIONS):
         under.append("--suppressions=" + SUPPRESSIONS)
-    # In one window: ten would be drawn all the time, which is slow here.
+    # In one window: to draw ten would be slow here.
     viewer = desktop.view("--stacked", *files, under=under)
     viewer.wait_shown()
     viewer.wait("the finding is told", lambda window: window.is_seen("show-finding-0"))

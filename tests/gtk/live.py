@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The desktop viewer with programs that record, and with files that are no good."""
+"""The desktop viewer with programs that are recording, and with bad files."""
 
 import os
 import re
@@ -26,13 +26,13 @@ def steady(desktop):
 
 
 def seen_end(window):
-    """How far the status line says that one sees, in ms."""
+    """The end of the visible time in the status line, in ms."""
     found = re.search(r"… ([\d.]+) (ms|s)\b", window.status)
     return float(found[1]) * (1000 if found[2] == "s" else 1) if found else 0
 
 
 def seen_length(window):
-    """How much that is, in ms."""
+    """The length of the visible time, in ms."""
     found = re.search(r"shown: ([\d.]+)( ms| s|) …", window.status)
     unit = {" ms": 1, " s": 1000}.get(found[2], 1000) if found else 0
     return seen_end(window) - float(found[1]) * unit if found else 0
@@ -61,7 +61,7 @@ def live(desktop):
 
 
 def keeps_the_last(desktop):
-    """Of a program for which a second is 20 ms, whose first ones are forgotten."""
+    """A program whose clock runs 50 times as fast; its first seconds are forgotten."""
     file = os.path.join(desktop.folder, "hurry.thrum")
     with recorded(file, [program("tests", "gtk", "programs", "hurry"), file]):
         viewer = shown(desktop, file)
@@ -123,7 +123,7 @@ def reloads(desktop):
     is_quiet(viewer)
 
 
-# ---- What is wrong -------------------------------------------------------------------------------
+# ---- Bad files -------------------------------------------------------------------------------
 
 
 def refuses(desktop):
@@ -143,7 +143,7 @@ def refuses(desktop):
 
 
 def shows_the_rest(desktop):
-    """Of a damaged recording what is whole; of one without events nothing, in words."""
+    """Shows the intact part of a damaged recording, and a message for one without events."""
     content = bytearray(open(record(desktop, "leak_sessions"), "rb").read())
     packets = int.from_bytes(content[32 + 16 * 4:32 + 16 * 4 + 8], "little")
     for place in range(packets + 200, len(content), 4096):

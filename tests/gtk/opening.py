@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The desktop viewer while it opens what is big, and what is dropped on it."""
+"""The desktop viewer while it opens large recordings, and with dropped files."""
 
 import os
 import re
@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "dri
 import desktop as driver
 from common import check, coloured, is_quiet, program, record
 
-SIZES = (3, 9)  # millions of events: what opens too soon is tried with more
-RUN = bytes((0x0B, 0x62, 0xB8))  # the colour of what runs, in light
+SIZES = (3, 9)  # millions of events: if the first opens too soon, the next is tried
+RUN = bytes((0x0B, 0x62, 0xB8))  # the colour of runs in the light theme
 
 
 def big(desktop, millions):
@@ -28,13 +28,14 @@ def big(desktop, millions):
 
 
 def is_loading(viewer):
-    """Waits until the progress is told; False: it is shown already."""
+    """Waits until progress is visible. Returns False if the trace is shown already."""
     return viewer.wait("it opens", lambda window: "loading" if window.is_seen("cancel") else
                        "shown" if window.is_seen("picture") else None) == "loading"
 
 
 def with_big(desktop, case, traces=1):
-    """Does it with a viewer that is opening; what is big depends on the machine."""
+    """Runs a case with a viewer that is opening; how large a trace that takes depends on the
+    machine."""
     for millions in SIZES:
         viewer = desktop.view("--stacked", *[big(desktop, millions)] * traces)
         if is_loading(viewer) and case(viewer):
@@ -54,7 +55,7 @@ def is_idle(pid):
 
 
 def cancel(viewer):
-    """At once: settling would wait for what is to be cancelled. False: too late."""
+    """Cancels at once: to settle would wait for the end of opening. Returns False if too late."""
     found = viewer.find("cancel")
     if not found:
         return False
@@ -78,7 +79,7 @@ def cancels(desktop):
 
 
 def coarse(viewer):
-    """Each trace has its picture, one above the other. False: too late."""
+    """Each trace has a coarse picture, one above the other. Returns False if too late."""
     corner = viewer.shape()[1:3]
     words = ""
     while True:
@@ -91,7 +92,7 @@ def coarse(viewer):
                          corner[1] + top + part * height // 2, width, height // 2)
                 for part in range(2)]
         if min(both) > 100:
-            check(re.search(r"many-\d+\.thrum: (.* of .*|laying out)", words), words)
+            check(re.search(r"many-\d+\.thrum: (reading .* of .*|laying out)", words), words)
             return True
 
 
@@ -103,7 +104,7 @@ def shows_coarse_pictures(desktop):
 
 
 def opens_by_uri(desktop):
-    """As a file manager names what it starts the viewer with."""
+    """As file managers name files."""
     file = Path(record(desktop)).rename(Path(desktop.folder) / "with space.thrum")
     viewer = desktop.view(file.as_uri())
     viewer.wait_shown()

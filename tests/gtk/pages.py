@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The desktop viewer's side pane while a program goes on."""
+"""The desktop viewer's side panel while a program runs."""
 
 import os
 import re
@@ -15,11 +15,11 @@ import desktop as driver
 from common import (TABS, check, coloured, is_quiet, page, program, recorded, selected, shown,
                     wait_selected)
 
-CHOSEN = bytes((0xE6, 0xF0, 0xFB))  # the ground of a chosen row, in light
+CHOSEN = bytes((0xE6, 0xF0, 0xFB))  # the background of the selected row in the light theme
 
 
 def has_chosen_row(viewer):
-    """Whether one is seen in the list of tasks; without ImageMagick nobody can tell."""
+    """Whether the list of tasks shows a selected row; True without ImageMagick."""
     if not shutil.which("import"):
         return True
     left, top = viewer.at("tasks", 2, 2)
@@ -31,7 +31,7 @@ def has_chart(window):
 
 
 def turn_quickly(viewer, *pages):
-    """Turns to one page after the other, without waiting until all is still."""
+    """Turns to one page after the other, without waiting until the window settles."""
     places = {name: viewer.at("pane-pages", TABS[name]) for name, _ in pages}
     for name, inside in pages:
         viewer.desktop.xdotool("mousemove", *places[name])
@@ -40,9 +40,9 @@ def turn_quickly(viewer, *pages):
 
 
 def turns_pages(desktop):
-    """While many events come: what isn't seen keeps nothing that is gone, what was chosen and asked
-    for stays."""
-    # A sanitizer and our own checks after each update cost too much for more.
+    """While many events come, hidden pages keep nothing that is freed, and the user's choices
+    stay."""
+    # With a sanitizer and our own checks after each update, more takes too long.
     rate, rounds = (20000, 3) if os.environ["SANITIZE"] == "none" else (2000, 1)
     file = os.path.join(desktop.folder, "flood.thrum")
     with recorded(file, [program("bench", "gtk", "flood"), file, str(rate)]):
@@ -56,7 +56,7 @@ def turns_pages(desktop):
         viewer.click("tasks", 40, 42)
         task = viewer.wait("a row is chosen", lambda window: selected(window.state))
         page(viewer, "statistics", "chart")
-        # On a slow machine statistics may wait until the program is paused.
+        # On a slow machine statistics may wait for a pause.
         viewer.wait("statistics are told", lambda window: has_chart(window) or
                     window.is_seen("pane-waiting"))
         has_range = has_chart(viewer.window())
@@ -80,9 +80,9 @@ def turns_pages(desktop):
 
 
 def counts_later(desktop):
-    """What takes so long to count that following stood still waits for a pause."""
+    """A count that would hold up following for too long waits for a pause."""
     if os.environ["SANITIZE"] != "none":
-        print("counts_later: left out: there, so big a trace takes minutes to open")
+        print("counts_later: left out: with a sanitizer so large a trace takes minutes to open")
         return
     file = os.path.join(desktop.folder, "many.thrum")
     with recorded(file, [program("tests", "gtk", "programs", "many"), file, "6", "on"],
@@ -90,7 +90,7 @@ def counts_later(desktop):
         process.stdout.readline()
         viewer = shown(desktop, file)
         viewer.wait("it waits", lambda window: re.match(
-            r"Counted up to .* s; pause to count on\.", window.texts.get("pane-waiting", "")))
+            r"Counted up to .* s\. Pause to count the rest\.", window.texts.get("pane-waiting", "")))
         viewer.click("pause")
         viewer.wait("it counts", lambda window: not window.is_seen("pane-waiting"))
         is_quiet(viewer)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The side pane of the desktop viewer: links, lists, the chart."""
+"""The side panel of the desktop viewer: links, lists, the histogram."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
-# thrum view: starts the window's program; where that can't be, says what to do instead.
+# thrum view: starts the desktop viewer; where it can't run, tells what to do instead.
 set -u
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
@@ -10,7 +10,7 @@ mkdir bin
 cp "$THRUM" bin/thrum
 failed=0
 
-# says STATUS TEXT... -- COMMAND...: its status, and what is to be found in its message.
+# says STATUS TEXT... -- COMMAND...: checks the status, and that the output has each text.
 says() {
 	local status=$1 got text texts=()
 	shift
@@ -41,7 +41,7 @@ says 2 "thrum-gtk is neither beside thrum nor in PATH" 'libgtk-4-dev' \
 says 2 'process 1 ' -- env DISPLAY=:none bin/thrum view 1
 says 64 -- env DISPLAY=:none bin/thrum view --nonsense
 
-# The one beside it comes first, else PATH's. It gets what was asked for.
+# The thrum-gtk beside the command comes before PATH's. It gets the arguments.
 for place in path bin; do
 	mkdir -p $place
 	printf '#!/bin/sh\necho %s "$@"\n' $place >$place/thrum-gtk

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""The desktop viewer, used as a person uses it, with mouse and keyboard: looking around."""
+"""The desktop viewer, used with mouse and keyboard: looking around."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from common import (SECOND, check, exported, find, is_quiet, record, selected, s
 
 
 def fold(state):
-    """1: idle time is folded, 2: it isn't, as was asked for; None: as is best."""
+    """1: idle time is folded, 2: it isn't, None: automatic."""
     found = re.search(r"(?:^|&)fold=(\d)", state)
     return int(found[1]) if found else None
 
@@ -43,7 +43,7 @@ def zooms(desktop):
     start, end = window_of(viewer.window().state)
     check(end - start < 5 * SECOND, "zooming in shows more")
     after = viewer.window().status.split(" · ")[0]
-    # What the pointer is on stays below it; more digits of its time may be told.
+    # The time below the pointer stays; it may have more digits.
     check(before.split()[0][:3] == after.split()[0][:3], f"{before} became {after}")
     viewer.drag("picture", (0.5, 0.5), (0.3, 0.5))
     viewer.wait("dragging pans", lambda window: window_of(window.state) not in
@@ -57,7 +57,7 @@ def zooms(desktop):
     viewer.wait("backspace goes back", lambda window: window_of(window.state) == moved)
     viewer.key("f", "plus")
     viewer.wait("+ zooms", lambda window: window_of(window.state) not in (None, moved))
-    # Idle time may have been folded by itself before.
+    # Idle time may have been folded automatically before.
     viewer.key("i")
     way = viewer.wait("i folds or unfolds", lambda window: fold(window.state))
     viewer.click("fold")
@@ -103,12 +103,13 @@ def right(window, name):
 
 
 def resize(viewer, wanted):
-    """Until the window has the width, or its least, and its pane reaches the right side."""
+    """Resizes the window to a width, or to its minimum, and waits until the panel is at its right
+    edge."""
     def look(window):
         number, _, _, width, _ = viewer.shape()
         if (width == wanted or wanted < width < 800) and 0 <= width - right(window, "pane") < 10:
             return True
-        # One that comes while the window changes by itself is lost.
+        # A request is lost if it comes while the window resizes itself.
         viewer.desktop.xdotool("windowsize", number, wanted, 700)
         time.sleep(0.2)
         return False
@@ -117,7 +118,7 @@ def resize(viewer, wanted):
 
 
 def makes_room(desktop):
-    """In a narrow window what is needed least goes; nothing is cut or lies on something else."""
+    """In a narrow window the least important parts disappear; none is cut or overlaps another."""
     viewer = shown(desktop)
     seen = []
     for width in 1200, 800, 200, 1201:

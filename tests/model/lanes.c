@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lanes and counters hold: spans, gaps, values, links; and forgetting. */
+/* The rows of lanes and counters: spans, gaps, values, links. And forgetting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void gaps_leave_no_run_and_make_unsure(void **state)
 	assert_int_equal(THRUM__GAP(m, 0, count), 7);
 	assert_int_equal(m->lost, 7);
 	assert_int_equal(m->damaged, 1);
-	/* 2 ran when the gap began; who ran after it, 4 said first. */
+	/* 2 ran when the gap began. The first event behind it that names an acting task names 4. */
 	assert_int_equal(THRUM__RUN(m, 1, end), 5);
 	assert_int_equal(THRUM__TASK(m, THRUM__RUN(m, 2, task), id), 4);
 	assert_int_equal(THRUM__RUN(m, 2, start), 25);
@@ -128,7 +128,7 @@ static void texts_may_be_anything(void **state)
 		struct thrum_event event = EVENT(LABEL, i, TASK(i + 1), .text = text,
 			.text_size = length);
 
-		/* All of one length differ by their last byte only. */
+		/* Texts of one length differ in their last byte only. */
 		text[length ? length - 1 : 0] = (char)i;
 		assert_int_equal(thrum__model_append(m, &event, 1), 0);
 		const char *name = thrum__model_task_name(m, i, &size);
@@ -192,7 +192,7 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 	assert_string_equal(thrum__model_task_name(m, thrum__model_find(m, 1 << 30), NULL),
 		"for ever");
 	assert_int_equal(thrum__model_find(m, 2 + ROUNDS / 2), THRUM__NONE);
-	/* The last ones are all there. */
+	/* The latest ones are all there. */
 	for (uint64_t round = ROUNDS - 2000; round < ROUNDS; round++) {
 		uint32_t task = thrum__model_find(m, 2 + round);
 

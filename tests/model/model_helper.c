@@ -107,7 +107,7 @@ static void print_stretches(FILE *to, const struct thrum__model *m, const char *
 	for (uint32_t i = rows->first; i < rows->count; i++) {
 		if (!thrum__model_has_row(rows, i))
 			continue;
-		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		const struct thrum__intervals *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t k = i & THRUM__BLOCK_MASK;
 
 		fprintf(to, "%s %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu32, name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Models of real traces, point by point beside those of the original viewer (NAME.threads.tsv).
- * Where the two differ, a rule has to explain it by one of the original's known weaknesses; and it
+ * Compares models of real traces, point by point, with those of the original viewer
+ * (NAME.threads.tsv). A rule must explain each difference by a known weakness of the original, and
  * may do so for few tasks only.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -25,8 +25,8 @@
 struct comparison {
 	const char *name;
 	const struct thrum__model *m;
-	int64_t first_switch;  /* the original knows of no running task before */
-	uint32_t runs, values; /* the next that is expected, from the end or from the beginning */
+	int64_t first_switch;  /* before this time the original has no running task */
+	uint32_t runs, values; /* the next row expected, from the end and from the beginning */
 	uint64_t excused_id;   /* the task that was excused last */
 	char section[64];
 };
@@ -59,7 +59,7 @@ static bool became(const struct comparison *c, uint32_t task, const char *expect
 
 	if (strcmp(expected, "-") == 0)
 		return heir == THRUM__NONE;
-	/* It notes the end of the chain as it was then. */
+	/* The original notes the end that the chain had at that time. */
 	uint32_t wanted = find(c, strtoll(expected, NULL, 10));
 
 	while (heir != THRUM__NONE && heir != wanted)
@@ -67,7 +67,7 @@ static bool became(const struct comparison *c, uint32_t task, const char *expect
 	return heir != THRUM__NONE;
 }
 
-/* Whether the last that is known of a task is that it ran before anybody is seen to run. */
+/* Tells whether the last thing known of a task is a run before the first switch. */
 static bool ran_early(const struct comparison *c, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(c->m, task, run);
@@ -129,7 +129,7 @@ static void compare_task(struct comparison *c, char **cell, const char *line)
 	compare_end(c, id, task, cell, line);
 	if (!became(c, task, cell[7]))
 		differ(c, id, "becomes", line);
-	/* Its runs follow, the latest first. */
+	/* The task's runs follow, the latest first. */
 	c->runs = THRUM__TASK(m, task, run);
 }
 
@@ -157,7 +157,8 @@ static void compare_run(struct comparison *c, char **cell, const char *line)
 	uint32_t i = c->runs;
 
 	if (id == -1) {
-		/* That nobody runs is a suspension of the lane; `runs` counts them from behind. */
+		/* When no task runs, the lane is suspended. `runs` counts suspensions from the
+		 * end. */
 		i = m->suspensions.count - ++c->runs;
 		if (i >= m->suspensions.count ||
 			!is_at(THRUM__SUSPENSION(m, i, start), THRUM__SUSPENSION(m, i, end), cell,
@@ -172,7 +173,7 @@ static void compare_run(struct comparison *c, char **cell, const char *line)
 	c->runs = THRUM__RUN(m, i, prev);
 }
 
-/* No run is left that the original hasn't. */
+/* Reports runs of the task that the original doesn't have. */
 static void finish_task(struct comparison *c)
 {
 	const struct thrum__model *m = c->m;
@@ -261,7 +262,7 @@ static void compare_line(struct comparison *c, char **cell, const char *line)
 	}
 }
 
-/* When anybody is first seen to run. */
+/* Finds the time at which a task first runs. */
 static int64_t first_switch(FILE *from)
 {
 	int64_t first = INT64_MAX, start;

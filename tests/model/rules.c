@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What each event does to the model: tasks, runs, and where tasks begin. */
+/* The effect of each event on the model: tasks, runs, and the beginnings of tasks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void states_and_ends(void **state)
 	assert_false(thrum__model_is_stuck(m, thrum__model_find(m, 4)));
 	assert_int_equal(THRUM__NOTE(m, 0, kind), THRUM__NOTE_DUE);
 	assert_int_equal(THRUM__NOTE(m, 0, value), THRUM__OPEN);
-	/* Never created; and resolved by nobody. */
+	/* It was never created, and no task resolved it. */
 	assert_true(OF(m, 77, flags) & THRUM__TASK_PREEXISTING);
 	assert_int_equal(OF(m, 77, start), 0);
 	assert_int_equal(THRUM__EDGE(m, OF(m, 77, edge_in), from), THRUM__NONE);
@@ -121,7 +121,7 @@ static void a_creation_may_come_after_what_needs_it(void **state)
 	assert_int_equal(OF(m, 2, kind), THRUM_KIND_PROMISE);
 	assert_int_equal(OF(m, 2, created), 6);
 	assert_int_equal(id_of(m, OF(m, 2, parent)), 1);
-	/* There were two of them. */
+	/* It was created twice. */
 	assert_true(OF(m, 2, flags) & THRUM__TASK_UNSURE);
 	assert_false(OF(m, 2, flags) & THRUM__TASK_PREEXISTING);
 	assert_int_equal(m->late, 1);
@@ -143,7 +143,7 @@ static void what_is_remembered_moves_no_lane(void **state)
 	assert_true(OF(m, 1, flags) & THRUM__TASK_REMEMBERED);
 	assert_true(OF(m, 2, flags) & THRUM__TASK_REMEMBERED);
 	assert_int_equal(m->lanes[0].first, 50);
-	/* Who resolves, runs: nobody has said before. */
+	/* The task that resolves another one runs. No event has told before. */
 	assert_run(m, 0, 7, 50, 60);
 	thrum__model_destroy(m);
 }
@@ -166,8 +166,8 @@ static void mirage_runs_who_reads_is_signalled_or_goes_on(void **state)
 	assert_run(m, 2, 1, 20, 30);
 	assert_run(m, 3, 2, 30, 40);
 	assert_run(m, 4, 4, 40, 50);
-	/* A switch to what became another is one to its heir; which runs no longer than it lives.
-	 */
+	/* A switch to a task that became another one is one to its heir, which runs until it
+	 * ends. */
 	assert_run(m, 5, 4, 90, 95);
 	assert_run(m, 6, 0, 99, THRUM__OPEN);
 	assert_int_equal(m->suspensions.count, 1);
@@ -186,7 +186,7 @@ static void mirage_needs_no_first_switch(void **state)
 	thrum__model_destroy(m);
 }
 
-/* ---- Where tasks begin --------------------------------------------------------------------- */
+/* ---- Beginnings of tasks ------------------------------------------------------------------- */
 
 static void a_bind_begins_where_it_wakes(void **state)
 {
@@ -199,7 +199,7 @@ static void a_bind_begins_where_it_wakes(void **state)
 	assert_int_equal(OF(m, 2, start), 10);
 	assert_int_equal(id_of(m, OF(m, 2, creator)), 0);
 	assert_int_equal(id_of(m, OF(m, 2, parent)), 1);
-	/* A task is no bind. */
+	/* A task of kind TASK doesn't wake. */
 	assert_int_equal(OF(m, 3, start), 4);
 	thrum__model_destroy(m);
 }
@@ -209,12 +209,12 @@ static void a_bind_begins_where_it_was_created_if_it_showed_itself(void **state)
 	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(1, 0, 1, TASK),
 		CREATE(2, 0, 2, BIND), EVENT(LABEL, 3, TASK(2), TEXT("x")),
 		EVENT(READ, 10, PAIR(2, 1)),
-		/* Somebody waits for it; who then reads it at once has only waited. */
+		/* 4 waits for 3 and doesn't read it. 6 waits for 5 and then reads it at once. */
 		CREATE(12, 0, 3, BIND), CREATE(12, 0, 4, BIND), EVENT(WAIT, 13, PAIR(4, 3)),
 		EVENT(READ, 20, PAIR(3, 1)), CREATE(22, 0, 5, MAP), CREATE(22, 0, 6, MAP),
 		EVENT(WAIT, 23, PAIR(6, 5)), EVENT(READ, 30, PAIR(5, 1)),
 		EVENT(READ, 31, PAIR(6, 5)),
-		/* It is what its creator becomes. */
+		/* 7 is the task that its creator becomes. */
 		CREATE(40, 4, 7, TRY), EVENT(READ, 50, PAIR(7, 1)), EVENT(BECOME, 51, PAIR(4, 7)));
 
 	assert_int_equal(OF(m, 2, start), 2);
@@ -241,7 +241,8 @@ static void only_those_count_who_waited_before_it_woke(void **state)
 
 static void parents_make_no_circle(void **state)
 {
-	/* Each wakes by the other, at one moment, when nobody waits for it any more. */
+	/* 1 and 2 each wake by reading the other, at one time, when no task waits for them any
+	 * more. */
 	struct thrum__model *m = MODEL(true, EVENT(SWITCH, 0, TASK(0)), CREATE(0, 0, 1, BIND),
 		CREATE(0, 0, 2, BIND), EVENT(WAIT, 0, PAIR(0, 1)), EVENT(WAIT, 0, PAIR(9, 2)),
 		EVENT(READ, 0, PAIR(1, 2)), EVENT(READ, 0, PAIR(2, 1)), EVENT(READ, 0, PAIR(0, 1)),
@@ -263,7 +264,8 @@ static void heirs_get_what_follows(void **state)
 		EVENT(BECOME, 6, PAIR(1, 3)), EVENT(BECOME, 7, PAIR(3, 1)),
 		EVENT(LABEL, 8, TASK(2), TEXT("y")), EVENT(BECOME, 9, PAIR(3, 3)));
 
-	/* What 1 became became 3: so did 2. The circle, and what becomes itself, is ignored. */
+	/* 1 had become 2, so it is 2 that becomes 3. The circle is ignored, and so is a task that
+	 * becomes itself. */
 	assert_int_equal(id_of(m, OF(m, 1, became)), 2);
 	assert_int_equal(id_of(m, OF(m, 2, became)), 3);
 	assert_int_equal(OF(m, 3, became), THRUM__NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* However the events are divided into steps, whatever they are, the model is valid and the same. */
+/* The model is valid, and the same, for any events and however they are divided into calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void draw_events(uint64_t *seed, struct thrum_event *events, size_t count
 
 	for (size_t i = 0; i < count; i++) {
 		const char *text = texts[draw(seed, sizeof texts / sizeof *texts)];
-		/* Reads and waits decide about where tasks begin: they are to be many. */
+		/* Reads and waits decide where tasks begin, so there are many of them. */
 		static const uint8_t often[] = {THRUM_EVENT_CREATE, THRUM_EVENT_READ,
 			THRUM_EVENT_WAIT, THRUM_EVENT_BECOME, THRUM_EVENT_SWITCH};
 		uint64_t type = draw(seed, 2) ? often[draw(seed, sizeof often)]

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Small traces of mirage-profile, whole and damaged in many ways: data/mirage/make.py says what is
- * in each. Then everything that one wrong byte can do. */
+/*
+ * Reads small traces of mirage-profile, whole and damaged in many ways; data/mirage/make.py
+ * describes each. Then changes each byte of a trace in turn.
+ */
 #define _POSIX_C_SOURCE 200809L
 
 #include <dirent.h>
@@ -111,13 +113,13 @@ static void refuses_what_is_none(void **state)
 	assert_null(trace);
 }
 
-/* ---- One wrong byte ---- */
+/* ---- One wrong byte ------------------------------------------------------------------------ */
 
 enum {
 	PACKETS = 6,
 	PACKET = 320,
 	SIZE = PACKETS * PACKET,
-	APART = 1700, /* ns from packet to packet: hardly more than they last */
+	APART = 1700, /* ns from packet to packet: little more than a packet's duration */
 };
 #define BEGIN UINT64_C(1740000000000)
 
@@ -126,7 +128,10 @@ static void put64(uint8_t *to, uint64_t value)
 	memcpy(to, &value, 8);
 }
 
-/* Packets of mixed events, each event's first number its own; returns how many a packet has. */
+/*
+ * Makes packets of mixed events. Each event has a first number of its own. Returns how many events
+ * a packet has.
+ */
 static unsigned make_trace(uint8_t *trace)
 {
 	static const uint8_t head[] = {0xc1, 0x1f, 0xfc, 0xc1, 0x05, 0x88, 0x3b, 0x8d, 0x52, 0x1a,
@@ -138,7 +143,7 @@ static unsigned make_trace(uint8_t *trace)
 	for (unsigned i = 0; i < PACKETS; i++) {
 		uint8_t *packet = trace + i * PACKET, *p = packet + 30;
 		uint32_t bits = PACKET * 8;
-		/* A ring of which the last two packets are the first ones in the file. */
+		/* A ring whose last two packets are the first ones in the file. */
 		uint16_t count = (uint16_t)(i < 2 ? i : i - PACKETS);
 		unsigned order = i < 2 ? i + PACKETS - 2 : i - 2;
 		memcpy(packet, head, sizeof(head));
@@ -165,7 +170,7 @@ static unsigned make_trace(uint8_t *trace)
 	return events;
 }
 
-/* How many events of each packet were read, by their tasks. */
+/* Counts the events of each packet that can be read. Their tasks tell the packet. */
 static void count_intact(const uint8_t *trace, size_t size, unsigned intact[PACKETS])
 {
 	struct thrum_trace *opened;
@@ -189,7 +194,7 @@ static void count_intact(const uint8_t *trace, size_t size, unsigned intact[PACK
 	thrum_trace_close(opened);
 }
 
-/* Reads a changed trace; the packet `changed` may suffer, but no other. */
+/* Reads a changed trace. Only the packet `changed` may lose events. */
 static void check_changed(uint8_t *trace, unsigned changed, unsigned each)
 {
 	unsigned intact[PACKETS];
@@ -199,7 +204,7 @@ static void check_changed(uint8_t *trace, unsigned changed, unsigned each)
 	/* The first packet's header may be damaged beyond recognition of the format. */
 	if (total == -THRUM_E_FORMAT && changed == 0)
 		return;
-	/* A wrong last stamp that nothing contradicts is at most 128 times too late. */
+	/* A wrong last timestamp that nothing contradicts is at most 128 times too high. */
 	assert_true(last <= (int64_t)(BEGIN + 200000) * 127);
 	count_intact(trace, SIZE, intact);
 	for (unsigned i = 0; i < PACKETS; i++) {
@@ -234,7 +239,7 @@ static void survives_any_end(void **state)
 	uint8_t whole[SIZE];
 	unsigned each = make_trace(whole), intact[PACKETS];
 	for (size_t size = 0; size < SIZE; size++) {
-		/* Of exactly this size, so that ASan sees what is read beyond. */
+		/* Exactly this size, so that ASan sees a read behind the end. */
 		uint8_t *trace = malloc(size + (size == 0));
 		assert_non_null(trace);
 		memcpy(trace, whole, size);
@@ -245,7 +250,7 @@ static void survives_any_end(void **state)
 			assert_int_equal(total, -THRUM_E_FORMAT);
 		} else {
 			assert_true(total >= 0);
-			/* From the third packet on, which is the ring's first, those between are
+			/* The third packet is the ring's first. From there on packets are
 			 * missing. */
 			assert_int_equal(damaged > 0, size % PACKET != 0 || size > 2 * PACKET);
 			count_intact(trace, size, intact);
@@ -256,7 +261,7 @@ static void survives_any_end(void **state)
 	}
 }
 
-/* Many events, a text that spans reads, and one that is longer than what is kept of a packet. */
+/* Many events, a text that spans two reads of the file, and one that is longer than the window. */
 static void reads_large_packets(void **state)
 {
 	const size_t size = (size_t)3 << 20, events = 90000, text = 200000;

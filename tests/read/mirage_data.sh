@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# The traces in data/mirage are what make.py makes.
+# The traces in data/mirage are the ones that make.py makes.
 set -eu
 command -v python3 >/dev/null || {
 	echo "skipped: python3 is missing"

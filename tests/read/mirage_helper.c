@@ -31,8 +31,7 @@ struct mirage_text mirage_load(const char *folder, const char *name, const char 
 	return text;
 }
 
-/* ---- Listing ------------------------------------------------------------------------------------
- */
+/* ---- Listing ------------------------------------------------------------------------------- */
 
 static void list_text(FILE *to, const struct thrum_event *event)
 {
@@ -182,8 +181,7 @@ void mirage_assert_same(const char *name, const char *expected, const char *got)
 		(int)strcspn(got + begin, "\n"), got + begin);
 }
 
-/* ---- Checking -----------------------------------------------------------------------------------
- */
+/* ---- Checking ------------------------------------------------------------------------------ */
 
 int64_t mirage_check(const void *bytes, size_t size, int64_t *last, uint64_t *damaged)
 {

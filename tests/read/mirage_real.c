@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Real traces decode to what mirage-profile's own loader made of them. They lie in the folder
+ * Real traces decode to the same events as in mirage-profile's own loader. They lie in the folder
  * THRUM_MIRAGE_DATA, by default in data/mirage of any folder beside the checkout: NAME.ctf, and
  * NAME.events.tsv with the expected events.
  */

@@ -16,21 +16,22 @@
 	recording_define(recording, number, THRUM__DEFINES_##type, value, text, sizeof(text))
 
 /* Four definitions, and a first packet of lane 0, whose own task 1 is running. */
-static struct track set_up(struct recording *recording)
+static struct packet_writer set_up(struct recording *recording)
 {
 	recording_init(recording, THRUM__SIZE_MIN);
 	DEFINE(recording, 1, CATEGORY, 0, "net");
 	DEFINE(recording, 2, TAG, 1, "net/parse");
 	DEFINE(recording, 3, COUNTER, 0, "net/bytes");
 	DEFINE(recording, 4, SITE, 17, "main\0main.c");
-	return track_begin(recording, 0, 0, 0, START);
+	return packet_writer_begin(recording, 0, 0, 0, START);
 }
 
-#define ADD(track, ticks, ...) \
-	assert_true(track_add(&(track), &(struct thrum__record){__VA_ARGS__}, START + (ticks)))
+#define ADD(writer, ticks, ...) \
+	assert_true(packet_writer_add(&(writer), &(struct thrum__record){__VA_ARGS__}, \
+		START + (ticks)))
 #define R(NAME) .type = THRUM__R_##NAME
 
-static void add_records_with_tasks(struct track *t, uint64_t far)
+static void add_records_with_tasks(struct packet_writer *t, uint64_t far)
 {
 	ADD(*t, 0, R(CREATE), .other = far + 2, .kind = THRUM_KIND_PROMISE, .site = 4, .text = "p");
 	ADD(*t, 1, R(CREATE), .other = far + 3, .kind = 200, .text = "");
@@ -80,10 +81,10 @@ static const char with_tasks[] = "0 0 create 1 2 - promise at 4\n"
 static void shows_tasks(void **state)
 {
 	struct recording recording;
-	struct track track = set_up(&recording);
+	struct packet_writer writer = set_up(&recording);
 
 	(void)state;
-	add_records_with_tasks(&track, 0);
+	add_records_with_tasks(&writer, 0);
 	thrum_helper_assert_events(&recording, with_tasks);
 	recording_finish(&recording);
 }
@@ -92,16 +93,16 @@ static void shows_tasks(void **state)
 static void adds_the_base_of_ids(void **state)
 {
 	struct recording recording;
-	struct track track = set_up(&recording);
+	struct packet_writer writer = set_up(&recording);
 
 	(void)state;
-	track.packet->id_base = FAR;
-	track.packet->running = 1;
-	size_t before = track.at;
+	writer.packet->id_base = FAR;
+	writer.packet->running = 1;
+	size_t before = writer.at;
 
-	ADD(track, 0, R(SWITCH), .task = FAR + 2);
-	assert_int_equal(track.at - before, 8);
-	ADD(track, 1, R(WAIT), .task = FAR, .other = FAR + UINT32_MAX);
+	ADD(writer, 0, R(SWITCH), .task = FAR + 2);
+	assert_int_equal(writer.at - before, 8);
+	ADD(writer, 1, R(WAIT), .task = FAR, .other = FAR + UINT32_MAX);
 	thrum_helper_assert_events(&recording,
 		"0 0 switch 1099511627778 - - -\n"
 		"10 0 wait 1099511627776 1103806595071 - -\n");
@@ -112,12 +113,12 @@ static void adds_the_base_of_ids(void **state)
 static void shows_wide_records(void **state)
 {
 	struct recording recording;
-	struct track track = set_up(&recording);
+	struct packet_writer writer = set_up(&recording);
 	const struct thrum_event *events;
 	size_t count, seen = 0;
 
 	(void)state;
-	add_records_with_tasks(&track, FAR);
+	add_records_with_tasks(&writer, FAR);
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	while (thrum_trace_next(trace, &events, &count, NULL) == 1) {
@@ -138,7 +139,7 @@ static void shows_wide_records(void **state)
 static void shows_definitions(void **state)
 {
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 
 	(void)state;
 	ADD(t, 0, R(COUNTER), .def = 3, .value = -7);
@@ -154,7 +155,7 @@ static void shows_definitions(void **state)
 	ADD(t, 9, R(TAG), .def = 40);
 	ADD(t, 10, R(TAG), .def = 3);
 	ADD(t, 11, R(TAG), .def = 65535);
-	/* No room for a definition: the text comes before; it is for one event only. */
+	/* No room for a definition: the text comes in a record before, and holds for one event. */
 	ADD(t, 12, R(NAME), .text = "by name");
 	ADD(t, 12, R(TAG), .def = 0);
 	ADD(t, 13, R(TAG), .def = 0);
@@ -184,7 +185,7 @@ static void shows_the_rest(void **state)
 {
 	static const uint8_t key[] = {'k', 0, 'y'};
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 
 	(void)state;
 	ADD(t, 0, R(LANE), .other = 9, .tid = 77, .text = "worker");
@@ -215,7 +216,7 @@ static void gives_whole_keys(void **state)
 {
 	uint8_t key[THRUM_KEY_MAX];
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 	const struct thrum_event *events;
 	size_t count;
 
@@ -235,12 +236,12 @@ static void gives_whole_keys(void **state)
 	recording_finish(&recording);
 }
 
-/* The extended header is for long pauses too, whatever the record. */
+/* Any record may have an extended header, which long pauses need too. */
 static void bridges_long_pauses(void **state)
 {
 	const uint64_t pause = UINT64_C(1) << THRUM__TIME_BITS;
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 
 	(void)state;
 	ADD(t, 0, R(LOG), .text = "a");
@@ -282,7 +283,7 @@ static void tells_where_tasks_were_created(void **state)
 static void tells_about_the_trace(void **state)
 {
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 
 	(void)state;
 	ADD(t, 25, R(LOG), .text = "first");
@@ -317,11 +318,11 @@ static void tells_about_the_trace(void **state)
 	recording_finish(&recording);
 }
 
-/* The readings at start and end know the frequency better than the header. */
+/* The clock readings at the start and the end give a better frequency than the header. */
 static void refines_the_clock(void **state)
 {
 	struct recording recording;
-	struct track t = set_up(&recording);
+	struct packet_writer t = set_up(&recording);
 	struct thrum__reading *latest = &recording.header->latest[1];
 
 	(void)state;

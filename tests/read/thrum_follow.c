@@ -12,19 +12,20 @@
 
 #define START 1000000u /* ticks; one is 10 ns */
 
-static void log_at(struct track *track, uint64_t ticks, const char *text)
+static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
 {
-	assert_true(track_add(track, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
-		START + ticks));
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
 }
 
-static struct track packet(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks, const char *text)
+static struct packet_writer packet(struct recording *recording, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks, const char *text)
 {
-	struct track track = track_begin(recording, index, lane, seq, START + ticks);
+	struct packet_writer writer = packet_writer_begin(recording, index, lane, seq,
+		START + ticks);
 
-	log_at(&track, ticks, text);
-	return track;
+	log_at(&writer, ticks, text);
+	return writer;
 }
 
 static void set_up(struct recording *recording)
@@ -44,7 +45,7 @@ static void reads_what_is_added(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	assert_string_equal(thrum_trace_info(trace)->state, "recording");
@@ -83,7 +84,7 @@ static void starts_with_nothing(void **state)
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	thrum_helper_assert_more(trace, "");
-	struct track a = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer a = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -100,7 +101,7 @@ static void ends_after_the_last_look(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track a = packet(&recording, 0, 0, 0, 0, "a0");
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
 	thrum_helper_assert_more(trace, "0 0 log 1 - - a0\n");
@@ -130,7 +131,7 @@ static void has_nothing_to_wait_for_when_stopped(void **state)
 	recording_finish(&recording);
 }
 
-/* Packets are taken away before they were read, or before they were read to their end. */
+/* The recorder overwrites packets before they are read, or before they are read to their end. */
 static void tells_what_was_overwritten(void **state)
 {
 	struct recording recording;
@@ -143,14 +144,14 @@ static void tells_what_was_overwritten(void **state)
 	packet(&recording, 3, 1, 0, 0, "b0");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
-	/* Between the look at headers and the copying. */
+	/* Between the scan of the headers and the copying. */
 	packet(&recording, 1, 0, 3, 3, "a3");
 	thrum_helper_assert_more(trace,
 		"0 0 log 1 - - a0\n"
 		"0 1 log 2 - - b0\n"
 		"10 0 lost - - - packet overwritten while reading\n"
 		"20 0 log 1 - - a2\n");
-	/* Packet 3 of lane 0 is found; but lane 1's, which may have had more, is gone. */
+	/* The scan finds packet 3 of lane 0. Lane 1's packet, which may have had more, is gone. */
 	packet(&recording, 3, 0, 4, 4, "a4");
 	packet(&recording, 0, 1, 1, 5, "b5");
 	refresh(trace, 1);
@@ -160,7 +161,7 @@ static void tells_what_was_overwritten(void **state)
 		"40 0 log 1 - - a4\n"
 		"50 1 log 2 - - b5\n");
 	assert_int_equal(thrum_trace_info(trace)->gaps, 2);
-	/* A gap in numbers; but the packets may only have been looked for too early. */
+	/* A gap in the numbers. The scan may only have come too early for the packets in it. */
 	packet(&recording, 2, 0, 9, 7, "a9");
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -172,7 +173,7 @@ static void tells_what_was_overwritten(void **state)
 	recording_finish(&recording);
 }
 
-/* A packet isn't seen when it is begun behind the reader's back, though the one after it is. */
+/* A scan misses a packet that begins at a place that it has passed, but finds the one after it. */
 static void waits_for_what_it_missed(void **state)
 {
 	struct recording recording;
@@ -197,7 +198,7 @@ static void waits_for_what_it_missed(void **state)
 		"20 1 log 2 - - b2\n"
 		"30 1 log 2 - - b3\n"
 		"40 0 log 1 - - a4\n");
-	/* What waits isn't lost when recording ends. */
+	/* Packets that are held back aren't lost when the recording ends. */
 	packet(&recording, 6, 0, 5, 6, "a6");
 	refresh(trace, 1);
 	thrum_helper_assert_more(trace, "");
@@ -211,7 +212,7 @@ static void waits_for_what_it_missed(void **state)
 	recording_finish(&recording);
 }
 
-/* Refreshing in the midst of reading loses nothing. */
+/* Refreshing in the middle of reading loses no events. */
 static void refreshes_at_any_time(void **state)
 {
 	struct recording recording;
@@ -221,7 +222,7 @@ static void refreshes_at_any_time(void **state)
 
 	(void)state;
 	set_up(&recording);
-	struct track track = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer writer = packet_writer_begin(&recording, 0, 0, 0, START);
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	uint32_t index = 0, random = 1;
 
@@ -230,11 +231,11 @@ static void refreshes_at_any_time(void **state)
 			struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .value = added};
 			uint64_t ticks = START + (uint64_t)added++;
 
-			if (!track_add(&track, &record, ticks)) {
+			if (!packet_writer_add(&writer, &record, ticks)) {
 				index++;
-				track = track_begin(&recording, index % recording.header->packets,
-					0, index, ticks);
-				assert_true(track_add(&track, &record, ticks));
+				writer = packet_writer_begin(&recording,
+					index % recording.header->packets, 0, index, ticks);
+				assert_true(packet_writer_add(&writer, &record, ticks));
 			}
 		}
 		random = random * 1664525 + 1013904223;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the tests of thrum's recordings share. */
+/* Helpers for the tests of thrum's recordings. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "thrum_helper.h"
@@ -71,13 +71,14 @@ char *thrum_helper_list(struct thrum_trace *trace)
 	int result;
 
 	assert_non_null(to);
-	while ((result = thrum_trace_next(trace, &events, &count, &info)) == 1) {
+	while (events = NULL, (result = thrum_trace_next(trace, &events, &count, &info)) == 1) {
 		assert_true(count > 0);
 		for (size_t i = 0; i < count; i++)
 			print_event(to, &events[i]);
 	}
 	if (result != 0)
 		fail_msg("reading failed: %s", info.message);
+	assert_null(events);
 	fclose(to);
 	return list;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the tests of thrum's recordings share. */
+/* Helpers for the tests of thrum's recordings. */
 #ifndef TESTS_READ_THRUM_HELPER_H
 #define TESTS_READ_THRUM_HELPER_H
 
@@ -7,7 +7,7 @@
 
 #include "recording.h"
 
-/* Opens the recording's bytes as they are; fails the test if that fails. */
+/* Opens the recording's bytes as a trace. Fails the test if that fails. */
 struct thrum_trace *thrum_helper_open(const struct recording *);
 
 /*
@@ -15,17 +15,17 @@ struct thrum_trace *thrum_helper_open(const struct recording *);
  *
  *   TIME LANE EVENT TASK OTHER VALUE TEXT
  *
- * with "-" for what an event doesn't have, "." for a text of no bytes, and "*" behind the name of a
- * remembered event. The text of a create is its kind, and its site if it has one. To be freed.
- * Fails the test when reading fails, when a slice is empty or when an event's text isn't ended by a
- * NUL.
+ * with "-" for a member that an event doesn't have, "." for a text of no bytes, and "*" behind the
+ * name of a remembered event. The text of a create is its kind, and its site if it has one. The
+ * caller frees the text. Fails the test when reading fails, when thrum_trace_next gives no events,
+ * or when an event's text lacks its NUL.
  */
 char *thrum_helper_list(struct thrum_trace *);
 
-/* Opens, lists, compares, closes. */
+/* Opens a trace, lists its events, and fails the test if they differ. */
 void thrum_helper_assert_events(const struct recording *, const char *expected);
 
-/* The same for events that a trace gives from now on. */
+/* Does the same for the events that an open trace has still to give. */
 void thrum_helper_assert_more(struct thrum_trace *, const char *expected);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never
- * hangs, and gives everything that lies in packets which weren't touched.
+ * hangs, and gives all events of packets that are intact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,10 @@ enum {
 	MARKS = 60
 };
 
-/* The recording, and when each of its marks was made. A mark is a TAG_VALUE; its value is packet *
- * MARKS + number. */
+/*
+ * A recording, and the ticks of each of its marks. A mark is a TAG_VALUE with the value packet *
+ * MARKS + number.
+ */
 struct specimen {
 	struct recording recording;
 	uint64_t size; /* up to the end of the last packet */
@@ -31,8 +33,8 @@ struct specimen {
 	uint64_t content[PACKETS];
 };
 
-/* One of all kinds of records. */
-static void add_record(struct track *track, unsigned number, uint64_t ticks)
+/* Adds a record; its type depends on `number`, so that all types occur. */
+static void add_record(struct packet_writer *writer, unsigned number, uint64_t ticks)
 {
 	const uint64_t far = UINT64_C(1) << 50;
 	const struct thrum__record records[] = {
@@ -52,26 +54,28 @@ static void add_record(struct track *track, unsigned number, uint64_t ticks)
 		{.type = THRUM__R_CREATE_WAITING, .other = 21 + number, .source = 3, .text = ""},
 	};
 
-	assert_true(track_add(track, &records[number % (sizeof records / sizeof *records)], ticks));
+	assert_true(packet_writer_add(writer, &records[number % (sizeof records / sizeof *records)],
+		ticks));
 }
 
 static void fill_packet(struct specimen *specimen, unsigned index)
 {
 	unsigned lane = index % LANES, seq = index / LANES;
 	uint64_t ticks = START + seq * 1000 + lane;
-	struct track track = track_begin(&specimen->recording, index, lane, 7 + seq, ticks);
+	struct packet_writer writer = packet_writer_begin(&specimen->recording, index, lane,
+		7 + seq, ticks);
 
 	for (unsigned i = 0; i < MARKS; i++) {
 		unsigned mark = index * MARKS + i;
 		struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .def = 1, .value = mark};
 
 		specimen->clocks[mark] = ticks;
-		assert_true(track_add(&track, &record, ticks));
+		assert_true(packet_writer_add(&writer, &record, ticks));
 		if (i % 3 == 0)
-			add_record(&track, i / 3, ticks);
+			add_record(&writer, i / 3, ticks);
 		ticks += 15;
 	}
-	specimen->content[index] = track.at;
+	specimen->content[index] = writer.at;
 }
 
 static void make(struct specimen *specimen)
@@ -101,8 +105,10 @@ static void make(struct specimen *specimen)
 	specimen->size = h->packet.offset + PACKETS * (uint64_t)h->packet_size;
 }
 
-/* Reads it all; marks the marks that came, at their time and in their order. False: it can't be
- * opened. */
+/*
+ * Reads the whole trace, and counts in `seen` each mark that comes at its time. False: the trace
+ * can't be opened.
+ */
 static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, size_t size,
 	uint8_t seen[PACKETS * MARKS])
 {
@@ -135,7 +141,7 @@ static bool read_marks(const struct specimen *specimen, const uint8_t *bytes, si
 	return true;
 }
 
-/* All marks of all packets but one. */
+/* Fails the test unless each mark came once, but for those of one packet. */
 static void assert_all_but(const uint8_t seen[PACKETS * MARKS], unsigned packet, uint64_t byte,
 	unsigned bit)
 {
@@ -170,7 +176,7 @@ static void survives_truncation_anywhere(void **state)
 	const struct thrum__header *h = specimen.recording.header;
 
 	for (uint64_t size = 0; size < specimen.size; size++) {
-		/* Of exactly this size, so that ASan sees what is read beyond it. */
+		/* Exactly this size, so that ASan sees a read behind the end. */
 		uint8_t *bytes = malloc(size + (size == 0));
 
 		assert_non_null(bytes);
@@ -190,8 +196,10 @@ static void survives_truncation_anywhere(void **state)
 	recording_finish(&specimen.recording);
 }
 
-/* Flips each bit of some bytes. `packet`: whose they are; PACKETS: nobody's, so that nothing may be
- * missing. */
+/*
+ * Flips each bit of some bytes in turn. They belong to `packet`. PACKETS: to none, so no mark may
+ * be missing.
+ */
 static void flip_each_bit(const struct specimen *specimen, uint64_t offset, uint64_t size,
 	unsigned packet)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Several lanes in the order of time; what is missing, damaged, or cut off. */
+/* Several lanes in the order of time; packets that are missing, damaged, or cut off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,20 +13,21 @@
 
 #define START 1000000u /* ticks; one is 10 ns */
 
-static void log_at(struct track *track, uint64_t ticks, const char *text)
+static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
 {
-	assert_true(track_add(track, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
-		START + ticks));
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
 }
 
 /* A packet of one lane with one LOG. */
-static struct track packet(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks, const char *text)
+static struct packet_writer packet(struct recording *recording, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks, const char *text)
 {
-	struct track track = track_begin(recording, index, lane, seq, START + ticks);
+	struct packet_writer writer = packet_writer_begin(recording, index, lane, seq,
+		START + ticks);
 
-	log_at(&track, ticks, text);
-	return track;
+	log_at(&writer, ticks, text);
+	return writer;
 }
 
 static uint64_t offset_of(const struct recording *recording, const void *place)
@@ -34,8 +35,7 @@ static uint64_t offset_of(const struct recording *recording, const void *place)
 	return (uint64_t)((const uint8_t *)place - recording->bytes);
 }
 
-/* ---- Order ------------------------------------------------------------------------------------
- */
+/* ---- Order --------------------------------------------------------------------------------- */
 
 static void merges_lanes_by_time(void **state)
 {
@@ -43,9 +43,9 @@ static void merges_lanes_by_time(void **state)
 
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track c = packet(&recording, 0, 7, 0, 1, "c1");
-	struct track a = packet(&recording, 1, 2, 0, 0, "a0");
-	struct track b = packet(&recording, 2, 5, 0, 1, "b1");
+	struct packet_writer c = packet(&recording, 0, 7, 0, 1, "c1");
+	struct packet_writer a = packet(&recording, 1, 2, 0, 0, "a0");
+	struct packet_writer b = packet(&recording, 2, 5, 0, 1, "b1");
 
 	log_at(&a, 1, "a1");
 	log_at(&a, 2, "a2");
@@ -77,7 +77,7 @@ static void follows_a_lane_through_its_packets(void **state)
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 3, 0, 11, 1, "first");
 	packet(&recording, 0, 0, 12, 2, "second");
-	track_begin(&recording, 2, 0, 13, START + 3);
+	packet_writer_begin(&recording, 2, 0, 13, START + 3);
 	packet(&recording, 1, 0, 14, 4, "fourth");
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	const struct thrum_trace_lane *lane = thrum_trace_lane(trace, 0);
@@ -86,7 +86,7 @@ static void follows_a_lane_through_its_packets(void **state)
 	assert_int_equal(lane->first_seq, 11);
 	assert_int_equal(lane->last_seq, 14);
 	assert_int_equal(thrum_trace_info(trace)->packets, 3);
-	/* What is missing before a ring's first packet is no gap. */
+	/* Packets that are missing before a ring's first one are no gap. */
 	thrum_helper_assert_more(trace,
 		"0 0 log 1 - - first\n"
 		"10 0 log 1 - - second\n"
@@ -97,7 +97,10 @@ static void follows_a_lane_through_its_packets(void **state)
 	recording_finish(&recording);
 }
 
-/* Batches, packets and slices end at different places; nothing may be lost or doubled there. */
+/*
+ * Batches, packets and the arrays of thrum_trace_next end at different places. No event may be lost
+ * or doubled there.
+ */
 static void gives_each_event_once(void **state)
 {
 	enum {
@@ -105,7 +108,7 @@ static void gives_each_event_once(void **state)
 		EACH = 3000
 	};
 	struct recording recording;
-	struct track tracks[LANES];
+	struct packet_writer tracks[LANES];
 	uint64_t seq[LANES] = {0};
 	uint32_t used = 0, random = 1;
 	unsigned next[LANES] = {0};
@@ -116,17 +119,18 @@ static void gives_each_event_once(void **state)
 	(void)state;
 	recording_init(&recording, 4 * THRUM__SIZE_MIN);
 	for (unsigned lane = 0; lane < LANES; lane++)
-		tracks[lane] = track_begin(&recording, used++, lane, seq[lane]++, START);
+		tracks[lane] = packet_writer_begin(&recording, used++, lane, seq[lane]++, START);
 	for (unsigned i = 0; i < LANES * EACH; i++) {
 		random = random * 1664525 + 1013904223;
 		ticks += random >> 30;
 		unsigned lane = (random >> 16) % 100 ? (random >> 20) % LANES : 0;
 		struct thrum__record record = {.type = THRUM__R_TAG_VALUE, .value = next[lane]++};
 
-		if (track_add(&tracks[lane], &record, START + ticks))
+		if (packet_writer_add(&tracks[lane], &record, START + ticks))
 			continue;
-		tracks[lane] = track_begin(&recording, used++, lane, seq[lane]++, START + ticks);
-		assert_true(track_add(&tracks[lane], &record, START + ticks));
+		tracks[lane] = packet_writer_begin(&recording, used++, lane, seq[lane]++,
+			START + ticks);
+		assert_true(packet_writer_add(&tracks[lane], &record, START + ticks));
 	}
 	assert_true(used > 2 * LANES);
 	struct thrum_trace *trace = thrum_helper_open(&recording);
@@ -145,8 +149,7 @@ static void gives_each_event_once(void **state)
 	recording_finish(&recording);
 }
 
-/* ---- Gaps -------------------------------------------------------------------------------------
- */
+/* ---- Gaps ---------------------------------------------------------------------------------- */
 
 static void tells_of_gaps(void **state)
 {
@@ -172,7 +175,9 @@ static void tells_of_gaps(void **state)
 	recording_finish(&recording);
 }
 
-/* What the decoder knows is in each packet's header; the rest it remembers, but not across a gap.
+/*
+ * The decoder takes most of its state from each packet's header. The rest it remembers, but not
+ * across a gap.
  */
 static void remembers_across_packets(void **state)
 {
@@ -183,21 +188,21 @@ static void remembers_across_packets(void **state)
 
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track t = packet(&recording, 0, 0, 0, 0, "a");
+	struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 
-	track_add(&t, &name, START + 1);
-	t = track_begin(&recording, 1, 0, 1, START + 2);
+	packet_writer_add(&t, &name, START + 1);
+	t = packet_writer_begin(&recording, 1, 0, 1, START + 2);
 	t.packet->running = 44;
-	track_add(&t, &suspend, START + 2);
+	packet_writer_add(&t, &suspend, START + 2);
 	log_at(&t, 3, "who?");
-	t = track_begin(&recording, 2, 0, 2, START + 4);
+	t = packet_writer_begin(&recording, 2, 0, 2, START + 4);
 	t.packet->suspended = UINT16_MAX;
-	track_add(&t, &resume, START + 4);
-	track_add(&t, &name, START + 5);
-	track_add(&t, &suspend, START + 5);
-	t = track_begin(&recording, 3, 0, 4, START + 6);
+	packet_writer_add(&t, &resume, START + 4);
+	packet_writer_add(&t, &name, START + 5);
+	packet_writer_add(&t, &suspend, START + 5);
+	t = packet_writer_begin(&recording, 3, 0, 4, START + 6);
 	t.packet->suspended = UINT16_MAX;
-	track_add(&t, &resume, START + 6);
+	packet_writer_add(&t, &resume, START + 6);
 	thrum_helper_assert_events(&recording,
 		"0 0 log 1 - - a\n"
 		"20 0 suspend - - - a reason\n"
@@ -216,20 +221,19 @@ static void takes_the_reason_from_the_header(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	recording_define(&recording, 5, THRUM__DEFINES_TAG, 0, "asleep", 7);
-	struct track t = track_begin(&recording, 0, 0, 8, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 8, START);
 
 	t.packet->suspended = 5;
-	track_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START);
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START);
 	thrum_helper_assert_events(&recording, "0 0 resume - - - asleep\n");
 	recording_finish(&recording);
 }
 
-/* ---- Damage -----------------------------------------------------------------------------------
- */
+/* ---- Damage -------------------------------------------------------------------------------- */
 
 /*
- * Three packets of a lane, of which the second has three events; the middle one's bytes are
- * replaced. The first event stays, the third goes, and the text says why and where.
+ * Three packets of a lane. The second has three events, and the bytes of the middle one are
+ * replaced. The first event stays, the third is lost, and the text tells the cause and the place.
  */
 static void assert_damage(const uint8_t *bytes, size_t size, const char *why)
 {
@@ -238,7 +242,7 @@ static void assert_damage(const uint8_t *bytes, size_t size, const char *why)
 
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 0, 0, 0, 0, "before");
-	struct track t = packet(&recording, 1, 0, 1, 1, "good");
+	struct packet_writer t = packet(&recording, 1, 0, 1, 1, "good");
 	size_t at = t.at;
 
 	log_at(&t, 2, "a text that is long enough to make room for the bad one");
@@ -280,19 +284,19 @@ static void damage_costs_the_rest_of_its_packet(void **state)
 	uint8_t bytes[64] = {0};
 
 	(void)state;
-	assert_bad_record(&create, THRUM__R_CREATE, 2, "created task 0");
-	assert_bad_record(&create, THRUM__R_CREATE + THRUM__WIDE, 2, "created task 0");
+	assert_bad_record(&create, THRUM__R_CREATE, 2, "creation of task 0");
+	assert_bad_record(&create, THRUM__R_CREATE + THRUM__WIDE, 2, "creation of task 0");
 	assert_bad_record(&log, 29, 2, "unknown event id 29");
 	assert_bad_record(&log, 63, 2, "unknown event id 63");
 	assert_bad_record(&log, 1000000, 2, "unknown event id 1000000");
-	/* Without tasks and values there is nothing to be wide. */
+	/* A record without tasks and values has no wide form. */
 	assert_bad_record(&resume, THRUM__R_RESUME + THRUM__WIDE, 2, "unknown event id 80");
-	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet's");
+	assert_bad_record(&log, THRUM__R_LOG, 10, "event later than the next packet");
 
 	thrum__format_encode_header(bytes, 40, START, START);
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "event earlier than the one before it");
 	thrum__format_encode_header(bytes, 40, START + UINT64_C(2000000000), START);
-	assert_damage(bytes, THRUM__EXTENDED_SIZE, "time beyond the recording's");
+	assert_damage(bytes, THRUM__EXTENDED_SIZE, "time outside the recording");
 	bytes[0] = 0xff;
 	assert_damage(bytes, THRUM__EXTENDED_SIZE, "damaged event header");
 }
@@ -314,10 +318,10 @@ static void a_field_ends_with_the_content(void **state)
 		char expected[200];
 
 		recording_init(&recording, THRUM__SIZE_MIN);
-		struct track t = packet(&recording, 0, 0, 0, 0, "a");
+		struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 		size_t at = t.at;
 
-		track_add(&t, &records[i], START + 1);
+		packet_writer_add(&t, &records[i], START + 1);
 		snprintf(expected, sizeof expected,
 			"0 0 log 1 - - a\n"
 			"0 0 damaged - - - event cut off at byte %llu\n",
@@ -338,7 +342,7 @@ static void limits_texts_and_keys(void **state)
 	(void)state;
 	for (int is_key = 0; is_key < 2; is_key++) {
 		recording_init(&recording, THRUM__SIZE_MIN);
-		struct track t = packet(&recording, 0, 0, 0, 0, "a");
+		struct packet_writer t = packet(&recording, 0, 0, 0, 0, "a");
 		char expected[200];
 
 		header[0] = is_key ? THRUM__R_LINK_SEND : THRUM__R_LOG;
@@ -372,7 +376,7 @@ static void expect_bad_packet(struct recording *recording, const void *bad, cons
 	recording_finish(recording);
 }
 
-/* Four packets, the second of which is going to be damaged. */
+/* Makes four packets, and returns the second one for the caller to damage. */
 static struct thrum__packet *four_packets(struct recording *recording)
 {
 	recording_init(recording, THRUM__SIZE_MIN);
@@ -417,15 +421,17 @@ static void a_bad_header_costs_its_packet(void **state)
 	expect_bad_packet(&recording, bad, "its time is later than that of packets after it");
 }
 
-/* A packet with a damaged number or lane mustn't take anything from the packets that it lands
- * between. */
+/*
+ * A packet with a damaged number or lane mustn't take events from the packets between which it
+ * falls.
+ */
 static void a_stranger_takes_nothing_away(void **state)
 {
 	struct recording recording;
 	struct thrum__packet *bad;
 
 	(void)state;
-	/* Two of the same number, both as likely: none is lost. */
+	/* Two packets have the same number, and both are as likely: neither is lost. */
 	bad = four_packets(&recording);
 	bad->seq = 2;
 	thrum_helper_assert_events(&recording,
@@ -435,7 +441,7 @@ static void a_stranger_takes_nothing_away(void **state)
 		"20 0 log 1 - - c\n"
 		"30 0 log 1 - - d\n");
 	recording_finish(&recording);
-	/* One of them is of another thread. */
+	/* One of the two is of another thread. */
 	bad = four_packets(&recording);
 	bad->seq = 2;
 	bad->own = bad->tid = 5;
@@ -452,13 +458,13 @@ static void a_stranger_takes_nothing_away(void **state)
 		"20 0 log 1 - - c\n"
 		"30 0 log 1 - - d\n",
 		(unsigned long long)offset_of(&recording, bad));
-	/* Its place is the last one; the gap before it is none, as it isn't there. */
+	/* It sorts behind the others. There is no gap before it, because it is refused. */
 	thrum_helper_assert_events(&recording, expected);
 	recording_finish(&recording);
 
-	/* Of another lane, and it seems to follow on the last one here. */
+	/* A packet of another lane seems to follow on the last one of this lane. */
 	recording_init(&recording, THRUM__SIZE_MIN);
-	struct track last = packet(&recording, 0, 0, 0, 0, "a");
+	struct packet_writer last = packet(&recording, 0, 0, 0, 0, "a");
 
 	log_at(&last, 8, "e");
 	bad = packet(&recording, 1, 1, 1, 1, "b").packet;
@@ -488,8 +494,7 @@ static void skips_packets_in_preparation(void **state)
 	recording_finish(&recording);
 }
 
-/* ---- Truncation -------------------------------------------------------------------------------
- */
+/* ---- Truncation ---------------------------------------------------------------------------- */
 
 static void assert_truncated(const struct recording *recording, uint64_t size, const char *expected)
 {
@@ -512,7 +517,7 @@ static void reads_truncated_files(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	packet(&recording, 0, 0, 0, 0, "a");
-	struct track t = packet(&recording, 1, 1, 0, 1, "b");
+	struct packet_writer t = packet(&recording, 1, 1, 0, 1, "b");
 
 	packet(&recording, 2, 2, 0, 1, "c");
 	uint64_t second = offset_of(&recording, t.packet);
@@ -529,7 +534,7 @@ static void reads_truncated_files(void **state)
 			cut, cut);
 		assert_truncated(&recording, cut, expected);
 	}
-	/* Behind its content, where nothing is missing of it; and in its header. */
+	/* Cut behind the content of the second packet, which is whole then; and in its header. */
 	snprintf(expected, sizeof expected,
 		"0 0 damaged - - - truncated at byte %llu: 1 packet is missing\n"
 		"0 0 log 1 - - a\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks that the packets have forgotten and the table of live tasks remembers. */
+/* Tasks whose packets are overwritten, and that the table of live tasks remembers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,9 +42,9 @@ static void wait_for(struct thrum__live_task *task, uint64_t source, uint64_t ti
 	atomic_store(&task->waited, START + ticks);
 }
 
-static void add(struct track *track, uint64_t ticks, struct thrum__record record)
+static void add(struct packet_writer *writer, uint64_t ticks, struct thrum__record record)
 {
-	assert_true(track_add(track, &record, START + ticks));
+	assert_true(packet_writer_add(writer, &record, START + ticks));
 }
 
 static void remembers_what_is_overwritten(void **state)
@@ -64,10 +64,10 @@ static void remembers_what_is_overwritten(void **state)
 	wait_for(task, 71, 30);
 	task = remember(&recording, 71, 0, 20, "");
 	task->lane = 3;
-	struct track t = track_begin(&recording, 0, 0, 17, START + 100);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 17, START + 100);
 
 	add(&t, 100, (struct thrum__record){.type = THRUM__R_LOG, .text = "now"});
-	t = track_begin(&recording, 1, 5, 0, START + 15);
+	t = packet_writer_begin(&recording, 1, 5, 0, START + 15);
 	add(&t, 15, (struct thrum__record){.type = THRUM__R_LOG, .text = "between"});
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 
@@ -86,7 +86,7 @@ static void remembers_what_is_overwritten(void **state)
 		"200 1 create* - 71 - promise\n"
 		"300 0 wait* 70 71 - -\n"
 		"1000 0 log 1 - - now\n");
-	/* They are no records. */
+	/* Remembered events don't count as records. */
 	assert_int_equal(thrum_trace_info(trace)->records, 2);
 	thrum_trace_close(trace);
 	recording_finish(&recording);
@@ -101,7 +101,7 @@ static void tells_nothing_twice(void **state)
 	wait_for(remember(&recording, 70, 1, 10, "old"), 71, 30);
 	wait_for(remember(&recording, 71, 1, 20, "new"), 70, 25);
 	wait_for(remember(&recording, 72, 1, 25, "at once"), 70, 25);
-	struct track t = track_begin(&recording, 0, 0, 1, START + 15);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 1, START + 15);
 
 	add(&t, 20,
 		(struct thrum__record){.type = THRUM__R_CREATE,
@@ -132,7 +132,7 @@ static void tells_nothing_twice(void **state)
 	recording_finish(&recording);
 }
 
-/* What a gap or damage swallowed is remembered too. */
+/* The table also remembers events that lie in a gap or in a damaged packet. */
 static void remembers_what_is_damaged(void **state)
 {
 	struct recording recording;
@@ -145,13 +145,13 @@ static void remembers_what_is_damaged(void **state)
 	recording_init(&recording, THRUM__SIZE_MIN);
 	remember(&recording, 70, 1, 2, "in a bad packet");
 	remember(&recording, 71, 1, 6, "in a gap");
-	struct track t = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	add(&t, 0, (struct thrum__record){.type = THRUM__R_LOG, .text = "a"});
 	size_t bad = t.at;
 
 	add(&t, 2, create);
-	t = track_begin(&recording, 1, 0, 2, START + 9);
+	t = packet_writer_begin(&recording, 1, 0, 2, START + 9);
 	add(&t, 9, (struct thrum__record){.type = THRUM__R_LOG, .text = "b"});
 	((uint8_t *)recording.bytes)[recording.header->packet.offset + bad] = 29;
 	struct thrum_trace *trace = thrum_helper_open(&recording);
@@ -175,7 +175,7 @@ static void shows_that_labels_are_cut(void **state)
 	struct thrum__live_task *task = remember(&recording, 70, 1, 0, "long");
 
 	atomic_fetch_or(&task->flags, THRUM__LIVE_CUT);
-	/* Not even ended. */
+	/* A label without a NUL. */
 	task = remember(&recording, 71, 1, 1, "x");
 	memset(task->label, 'x', sizeof task->label);
 	atomic_fetch_or(&task->flags, THRUM__LIVE_CUT);
@@ -197,7 +197,7 @@ static void leaves_out_impossible_cells(void **state)
 	/* In a cell that isn't its own. */
 	remember(&recording, 72, 1, 0, "wrong cell");
 	atomic_store(&cell(&recording, 72)->tag, 73);
-	/* Half a wait: its time isn't there yet. */
+	/* Half a wait: its time isn't written yet. */
 	atomic_store(&remember(&recording, 75, 1, 5, "")->waiting, 76);
 	thrum_helper_assert_events(&recording, "0 0 create* 1 75 - promise\n");
 	recording_finish(&recording);
@@ -211,9 +211,9 @@ static void knows_wide_ids(void **state)
 	(void)state;
 	recording_init(&recording, THRUM__SIZE_MIN);
 	remember(&recording, far, 1, 5, "");
-	struct track t = track_begin(&recording, 0, 0, 0, START);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
 
-	/* The low half is the same, but it is another task. */
+	/* The low half of the id is the same, but it is another task. */
 	add(&t, 5, (struct thrum__record){.type = THRUM__R_CREATE, .other = 77, .text = ""});
 	thrum_helper_assert_events(&recording,
 		"0 0 create 1 77 - wait\n"

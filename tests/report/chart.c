@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The histogram, what is chosen of it, and the table that it narrows. */
+/* The histogram, its chosen range, and the table that the range narrows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,7 +156,7 @@ static void columns_are_chosen(void **state)
 	assert_int_equal(count_of(&c, THRUM__COLOUR_SUM), 1);
 	assert_int_equal(count_of(&c, THRUM__COLOUR_RUN), 1);
 	assert_int_equal(count_of(&c, THRUM__COLOUR_SEL), 1);
-	/* Backwards, and past both ends. */
+	/* From right to left, and past both ends. */
 	assert_true(thrum__report_chart_choose(&c.chart, WIDTH, 1e9f, -1e9f));
 	assert_string_equal(words(&c), "3 tasks, 2 µs to 50 µs");
 	assert_int_equal(c.chart.from, c.chart.histogram.first);
@@ -179,7 +179,7 @@ static void tables_are_narrowed(void **state)
 	assert_string_equal(narrow(&c, true, ""), "3 2 ");
 	assert_string_equal(narrow(&c, true, "3"), "3 ");
 	assert_string_equal(narrow(&c, true, "b"), "");
-	/* By text alone: kinds, states, labels, reasons, ids; whatever the case. */
+	/* By text alone: kinds, states, labels, reasons, ids, in upper and lower case. */
 	assert_string_equal(narrow(&c, false, "TIMER"), "7 ");
 	assert_string_equal(narrow(&c, false, "no reason"), "7 ");
 	assert_string_equal(narrow(&c, false, "stuck"), "6 ");
@@ -189,7 +189,7 @@ static void tables_are_narrowed(void **state)
 	end(&c);
 }
 
-/* Each count of tasks in the statistics stands for as many rows of the list. */
+/* For each count of tasks in the statistics, the list has as many rows. */
 static void counts_are_of_tasks(void **state)
 {
 	struct charted c;
@@ -244,7 +244,7 @@ static void counts_have_words(void **state)
 	assert_int_equal(thrum__table_counted_words(&table, 0, resolved, words, 3), 13);
 	thrum__table_counted_words(&table, table.count - 1, tasks, words, sizeof words);
 	assert_string_equal(words, "(no label): 1 task");
-	/* With a text beside it. */
+	/* By a number and a text. */
 	counted = thrum__table_counted(&table, 0, tasks);
 	assert_int_equal(thrum__table_narrow_to_counted(&c.table, &counted, "3"), 0);
 	assert_int_equal(c.table.count, 1);
@@ -271,16 +271,16 @@ static void nothing_to_show(void **state)
 
 	(void)state;
 	begin(&c, story, "c");
-	assert_string_equal(words(&c), "no such times");
+	assert_string_equal(words(&c), "no values");
 	assert_false(thrum__report_chart_choose(&c.chart, WIDTH, 0, 100));
 	text = paint(&c, WIDTH, THRUM__CHART_HEIGHT);
-	assert_non_null(strstr(text, "no such times"));
+	assert_non_null(strstr(text, "no values"));
 	free(text);
 	assert_string_equal(narrow(&c, true, ""), "6 ");
 	end(&c);
 }
 
-/* No size is too small, no time too long. */
+/* The chart copes with small sizes and long times. */
 static void odd_sizes(void **state)
 {
 	static const float sizes[] = {0, 1, 7, 40, 1e6f};

@@ -104,7 +104,7 @@ static void counters_and_those_who_wait(void **state)
 	end(&r);
 }
 
-/* What became each other is told as one, from each of them. */
+/* Tasks that became one another share a document, whichever of them is asked for. */
 static void a_chain(void **state)
 {
 	static const char lines[] = "0 create - 1 thread\n0 switch 1\n"
@@ -148,10 +148,10 @@ static void chains_of_waits(void **state)
 
 	(void)state;
 	begin(&r, lines, false);
-	/* There are two of that name. */
+	/* Two tasks have that name. */
 	assert_non_null(strstr(read_task(&r, 2), "pair Waits for: [promise 3] › [sleep 4]\n"));
-	assert_non_null(strstr(read_task(&r, 6),
-		"pair Waits for: [promise 7] › [promise 6]!: a circle!\n"));
+	assert_non_null(
+		strstr(read_task(&r, 6), "pair Waits for: [promise 7] › [promise 6]!: a cycle!\n"));
 	end(&r);
 }
 
@@ -200,7 +200,7 @@ static void long_lists(void **state)
 	free(lines);
 }
 
-/* ---- What anybody may have written --------------------------------------------------------- */
+/* ---- Hostile texts and traces -------------------------------------------------------------- */
 
 static void hostile_texts(void **state)
 {
@@ -253,7 +253,7 @@ static void no_such_task(void **state)
 	end(&r);
 }
 
-/* Whatever happens in whatever order, to the end of its doubts. */
+/* Random events in any order. */
 static void random_traces(void **state)
 {
 	(void)state;
@@ -301,7 +301,7 @@ static void a_trace(void **state)
 		"pair : 1 became others\n"
 		"pair : 1 pending\n"
 		"pair : !1 failed!\n"
-		"pair : 1 for when no other runs\n"
+		"pair : 1 for idle lanes\n"
 		"pair Counters: 1\n"
 		"pair Program: server\n"
 		"pair Process: 4711\n"
@@ -314,7 +314,7 @@ static void a_trace(void **state)
 		"line: %s -- 1,200\n",
 		thrum_lost_name(1));
 	assert_string_equal(document_show(&r.document), wanted);
-	/* Nothing is known. */
+	/* The info tells nothing. */
 	assert_int_equal(thrum__document_trace(&r.stats, &(struct thrum_trace_info){0}, "",
 				 &r.document),
 		0);
@@ -324,7 +324,8 @@ static void a_trace(void **state)
 	end(&r);
 }
 
-/* What came since the statistics were made isn't in them: tasks are those whose states are told. */
+/* A task that came after the statistics were made isn't counted, so that the states add up to the
+ * tasks. */
 static void a_trace_that_grows(void **state)
 {
 	struct thrum_event events[20] = {{0}};

@@ -25,42 +25,43 @@ static const char story[] = "0 create - 1 thread\n0 switch 1\n"
 static const struct {
 	int kind;
 	uint32_t count, peers;
-	const char *says, *says_alone; /* alone: without an other, where that is different */
+	const char *says;
+	const char *says_alone; /* without another task, if the sentence differs then */
 } sentences[] = {
 	{THRUM__STEP_SIGNAL_LOST, 0, 0, "[a] is signalled by [b]; nobody waits.",
 		"[a] is signalled; nobody waits."},
 	{THRUM__STEP_WAITS_LATE, 0, 0,
-		"5 ms later [a] begins to wait for it. No signal comes after."},
-	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] to the end of the trace."},
-	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it to the end of the trace."},
-	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't give it back."},
+		"5 ms later [a] begins to wait for it. No signal comes after that."},
+	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] until the trace ends."},
+	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
+	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
 	{THRUM__STEP_FREE, 0, 0,
-		"[a] is free, but nobody who waits for it gets it; [b] had it last.",
-		"[a] is free, but nobody who waits for it gets it."},
+		"[a] is free, but no task that waits for it gets it; [b] had it last.",
+		"[a] is free, but no task that waits for it gets it."},
 	{THRUM__STEP_FREE, 1, 0,
-		"[a] goes to others: it was taken 1 time since the wait began, by [b].",
-		"[a] goes to others: it was taken 1 time since the wait began."},
+		"[a] goes to another task: taken once since the wait began, by [b].",
+		"[a] goes to another task: taken once since the wait began."},
 	{THRUM__STEP_FREE, 1200, 0,
-		"[a] goes to others: it was taken 1,200 times since the wait began, last by [b].",
-		"[a] goes to others: it was taken 1,200 times since the wait began."},
-	{THRUM__STEP_WAITS_IN_CYCLE, 0, 0, "[a] waits for [b], and so the circle is closed."},
+		"[a] goes to other tasks: taken 1,200 times since the wait began, last by [b].",
+		"[a] goes to other tasks: taken 1,200 times since the wait began."},
+	{THRUM__STEP_WAITS_IN_CYCLE, 0, 0, "[a] waits for [b], and this closes the cycle."},
 	{THRUM__STEP_PENDING, 0, 0,
 		"No answer to [a] for 90 ms; it is still pending when the trace ends."},
-	{THRUM__STEP_PENDING, 0, 1, "No answer to [a] for 90 ms; the one other like it took 7 ms."},
+	{THRUM__STEP_PENDING, 0, 1,
+		"No answer to [a] for 90 ms; the only other one like it took 7 ms."},
 	{THRUM__STEP_PENDING, 0, 12,
 		"No answer to [a] for 90 ms; 12 others like it took 6 ms, at most 7 ms."},
-	{THRUM__STEP_HOGS, 0, 0, "[a] runs for 90 ms; others have to wait."},
-	{THRUM__STEP_READY, 0, 0,
-		"[a] is ready, thanks to [b]: what it waited for is there, the lane isn't.",
-		"[a] is ready: what it waited for is there, the lane isn't."},
+	{THRUM__STEP_HOGS, 0, 0, "[a] runs for 90 ms; other tasks have to wait."},
+	{THRUM__STEP_READY, 0, 0, "[a] is ready to run because of [b], but its lane is busy.",
+		"[a] is ready to run, but its lane is busy."},
 	{THRUM__STEP_RUNS_LATE, 0, 0, "5 ms later [a] runs at last."},
 	{THRUM__STEP_CANCELLED, 0, 0, "[a] is cancelled by [b].", "[a] is cancelled."},
-	{THRUM__STEP_ENDS_TOO, 0, 0, "[a] ends, too, though it should resolve: it waited for [b]."},
-	{THRUM__STEP_FAILED, 0, 0, "[a] fails, by [b]: no reason is given.",
+	{THRUM__STEP_ENDS_TOO, 0, 0, "[a] ends too, though it should resolve: it waited for [b]."},
+	{THRUM__STEP_FAILED, 0, 0, "[a] fails because of [b]: no reason is given.",
 		"[a] fails: no reason is given."},
-	{THRUM__STEP_UNREAD, 0, 0, "[a] made it and goes on; nobody reads it."},
-	{THRUM__STEP_MAKER_ENDED, 0, 0, "[a] made [b] and has ended without resolving it."},
-	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs as well."},
+	{THRUM__STEP_UNREAD, 0, 0, "[a] created it and goes on; nobody reads the failure."},
+	{THRUM__STEP_MAKER_ENDED, 0, 0, "[a] created [b] and ends without resolving it."},
+	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs too."},
 	{THRUM__STEP_FIRST_PENDING, 1200, 0, "[a] is the first of 1,200 that are still pending."},
 	{THRUM__STEP_LAST_PENDING, 1200, 0, "[a] is the last of them."},
 };
@@ -102,7 +103,7 @@ static void end(struct told *t)
 	thrum__model_destroy(t->model);
 }
 
-/* The second step, which has one before it. */
+/* Expects a sentence of the second step, as that has one before it. */
 static void expect_step(struct told *t, const char *says)
 {
 	char wanted[300];
@@ -133,7 +134,7 @@ static void every_step(void **state)
 			expect_step(&t, sentences[i].says_alone);
 		else
 			tell(&t);
-		/* By itself is by nobody else. */
+		/* A task that did it itself has no other. */
 		t.finding.steps[1].other = t.finding.steps[1].task;
 		if (sentences[i].says_alone)
 			expect_step(&t, sentences[i].says_alone);
@@ -157,17 +158,17 @@ static void first_steps_and_reasons(void **state)
 	t.finding.steps[1].task = story_task(t.model, 4);
 	t.finding.steps[1].other = THRUM__NONE;
 	expect_step(&t, "[promise 4] fails: “too [late] for $t”.");
-	/* In a circle, not the last. */
+	/* A step of a cycle that isn't the last. */
 	t.finding.steps[0].kind = THRUM__STEP_WAITS_IN_CYCLE;
 	assert_non_null(strstr(tell(&t), "step 1: [a] waits for [b]. -- "));
-	/* Who waits is who the event says. */
+	/* The task that waits is the one at the event's edge. */
 	t.finding.steps[1].kind = THRUM__STEP_WAITS_LATE;
 	t.finding.steps[1].edge = THRUM__TASK(t.model, story_task(t.model, 3), edge_out);
-	expect_step(&t, "5 ms later [b] begins to wait for it. No signal comes after.");
-	/* Who is forgotten has no link. */
+	expect_step(&t, "5 ms later [b] begins to wait for it. No signal comes after that.");
+	/* A forgotten task has no link. */
 	t.finding.steps[1].kind = THRUM__STEP_BEHIND;
 	t.finding.steps[1].other = 123456;
-	expect_step(&t, "[promise 4] waits for a forgotten task, so it hangs as well.");
+	expect_step(&t, "[promise 4] waits for a forgotten task, so it hangs too.");
 	end(&t);
 }
 
@@ -175,13 +176,13 @@ static void every_class(void **state)
 {
 	static const char *const titles[THRUM__FINDING_CLASSES] = {
 		[THRUM__FINDING_LOST_WAKE_UP] = "Lost wake-up on “a”",
-		[THRUM__FINDING_DEADLOCK] = "Deadlock: “a” waits for itself in the end",
+		[THRUM__FINDING_DEADLOCK] = "Deadlock: “a” is in a cycle of waits",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
-		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside",
-		[THRUM__FINDING_STARVED] = "“a” has the lane while others are ready",
+		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside the program",
+		[THRUM__FINDING_STARVED] = "“a” runs while other tasks are ready",
 		[THRUM__FINDING_CANCELLED] = "“a” is cancelled while somebody waits for it",
-		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody looks",
-		[THRUM__FINDING_LEAK] = "Tasks like “a” only become more",
+		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody reads the failure",
+		[THRUM__FINDING_LEAK] = "More and more tasks like “a” are pending",
 	};
 	struct told t;
 	char wanted[200];
@@ -210,7 +211,7 @@ static void gaps_nearby(void **state)
 		"0 create - 1 thread\n0 switch 1\n1000 create 1 2 promise\n"
 		"1000 create 1 3 promise\n20000000 lost =3 \"full\n100000000 log 1 \"end\n");
 	assert_non_null(strstr(tell(&t), "remark: likely · events were lost nearby\n"));
-	/* That is over before the first step. */
+	/* The gap ends before the first step. */
 	t.finding.steps[0].time = t.finding.steps[1].time = 90 * MS;
 	assert_non_null(strstr(tell(&t), "remark: likely · no events lost nearby\n"));
 	end(&t);

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* Documents as lines of text, and what is true of every document. */
+/* Shows documents as lines of text, and checks properties that every document has. */
 #ifndef REPORT_DOCUMENT_HELPER_H
 #define REPORT_DOCUMENT_HELPER_H
 
 #include "report/document/document.h"
 
 /*
- * A line a paragraph: "role key: text", where [words] is a link, !words! is bad, cells have |
- * before them, and the aside comes after " -- ". Valid until the next call.
+ * Returns a line for each paragraph: "role key: text". [words] is a link, !words! is bad, a cell
+ * begins with |, and the aside comes after " -- ". Valid until the next call.
  */
 const char *document_show(const struct thrum__document *);
 
-/* Ends a test unless texts are clean, pieces and links in range, and the shape is as it should be.
- */
+/* Fails the test unless texts are clean, pieces and links are in range, and the shape is right. */
 void document_check(const struct thrum__document *, const struct thrum__model *);
 
-/* The piece that says this, or the aside; fails the test when there is none. */
+/* Returns the piece or the aside with this text; fails the test if there is none. */
 const struct thrum__document_piece *document_find(const struct thrum__document *,
 	const char *words);
 

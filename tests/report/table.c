@@ -53,7 +53,7 @@ static unsigned column_of(const struct case_of *c, const char *name)
 	return column;
 }
 
-/* All rows of the columns, as for programs or for people: cells with | between, rows with /. */
+/* Shows all rows of some columns, for programs or for people: "cell|cell/" for each row. */
 static char *show(const struct case_of *c, const char *columns, bool words)
 {
 	static char text[10000];
@@ -113,12 +113,12 @@ static void sorts(void **state)
 
 	begin(&c, story, THRUM__TABLE_TASKS);
 
-	/* What is empty comes last, whichever way. */
+	/* Empty cells come last, in ascending and in descending order. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), true), 0);
 	assert_string_equal(show(&c, "task", false), "5/3/2/1/18446744073709551615/");
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), false), 0);
 	assert_string_equal(show(&c, "task", false), "2/3/5/1/18446744073709551615/");
-	/* Case doesn't matter, and is looked at behind the first 8 letters, too. */
+	/* Upper and lower case are the same, also behind the first 8 letters. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "label"), false), 0);
 	assert_string_equal(show(&c, "label", false), "get /10/GET /9/main///");
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "label"), true), 0);
@@ -126,7 +126,7 @@ static void sorts(void **state)
 	/* Ids are unsigned here. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "task"), true), 0);
 	assert_string_equal(show(&c, "task", false), "18446744073709551615/5/3/2/1/");
-	/* What is equal keeps its order. */
+	/* Rows with equal cells keep their order. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "kind"), false), 0);
 	assert_string_equal(show(&c, "task", false), "5/3/2/1/18446744073709551615/");
 	end(&c);
@@ -259,7 +259,7 @@ static void nothing(void **state)
 		for (unsigned column = 0; column < c.table.form->count; column++)
 			assert_int_equal(thrum__table_sort(&c.table, column, true), 0);
 		assert_int_equal(thrum__table_narrow(&c.table, NULL, "x"), 0);
-		/* What people see first are columns of the table. */
+		/* The columns for people exist in the table. */
 		for (const char *name = c.table.form->shown; *name;) {
 			size_t size = strcspn(name, " ");
 
@@ -300,8 +300,8 @@ static void read_all(const struct case_of *c)
 	}
 }
 
-/* Of what the model forgot since the numbers were made, tables know nothing, and new numbers have
- * no place for it, though an old task stays. */
+/* Rows that the model forgot after the statistics were made are empty, and new statistics have no
+ * place for them, though an old task stays. */
 static void forgets(void **state)
 {
 	static const int kinds[] = {THRUM__TABLE_TASKS, THRUM__TABLE_RUNS, THRUM__TABLE_SITES,

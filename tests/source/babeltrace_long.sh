@@ -55,7 +55,7 @@ compare killed "$work/killed.thrum" 6000 1
 "$busy" "$work/live.thrum" size=512 live=1 threads=3 rounds=2000 far=1
 compare live-tasks "$work/live.thrum" 6000 1 --remembered
 
-# What the recordings above leave out, no comparison has seen.
+# The recordings above must have every kind of event, or no comparison has tested it.
 sed -n 's/^RECORD([0-9]*, [A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE/src/format/records.def" |
 	sort -u >"$work/all"
 sort -u "$kinds" >"$work/seen"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Recordings of a process that goes on: snapshots of them, which babeltrace2 and `thrum dump` read
-# alike, and CTF directories made from them directly. And the wall time that babeltrace2 shows.
+# A process goes on while it is recorded: babeltrace2 and `thrum dump` read its snapshots alike, and
+# CTF directories that are made from its recording directly. Also tests the wall time that
+# babeltrace2 shows.
 set -euo pipefail
 command -v babeltrace2 >/dev/null || {
 	echo "skipped: babeltrace2 is missing"
@@ -57,7 +58,7 @@ wait "$child" 2>/dev/null || true
 child=
 compare "$work/running.thrum"
 
-# Both tell the first event's wall time to a microsecond alike: babeltrace2 computes with doubles.
+# Both show the first event's wall time alike to a microsecond: babeltrace2 computes with doubles.
 shown=$("$THRUM" info "$work/running.thrum" | sed -n 's/^start *//p')
 ours=$(date -d "$shown" +%s%N)
 theirs=$(babeltrace2 --clock-seconds "$work/ctf" 2>/dev/null | sed -n '1s/^\[\([0-9.]*\)\].*/\1/p')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * CTF directories, of recordings made by hand: intact, damaged, and with each kind of record. That
- * babeltrace2 reads the same from them is tested in babeltrace*.sh; here it only has to accept
- * them.
+ * Converts recordings that are made by hand: intact ones, damaged ones, and ones with each type of
+ * record. Here babeltrace2 only has to accept the directories; babeltrace*.sh test that it reads
+ * the same events.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -58,7 +58,10 @@ static int convert(struct fixture *f, uint64_t *left_out, struct thrum_error_inf
 	return thrum_trace_convert(f->file, f->directory, left_out, info);
 }
 
-/* babeltrace2, if it is there, reads it without a complaint but the given word in one. */
+/*
+ * Fails the test if babeltrace2 is installed and complains, except in a message with the given
+ * word.
+ */
 static void assert_readable(const struct fixture *f, const char *complaint)
 {
 	char command[256], line[400];
@@ -99,8 +102,10 @@ static bool open_lane(const struct fixture *f, unsigned lane)
 	return true;
 }
 
-/* Finds the next packet and returns how many events it has, having checked that it is whole; -1:
- * the end. */
+/*
+ * Finds the next packet, checks that it is whole, and returns how many events it has; -1: at the
+ * end.
+ */
 static int next_packet(void)
 {
 	if (lane_file.at == lane_file.size)
@@ -122,29 +127,28 @@ static int next_packet(void)
 	return events;
 }
 
-static void add_waits(struct track *track, uint64_t from, unsigned count)
+static void add_waits(struct packet_writer *writer, uint64_t from, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		struct thrum__record wait = {.type = THRUM__R_WAIT, .task = i, .other = i + 1};
-		assert_true(track_add(track, &wait, from + i));
+		assert_true(packet_writer_add(writer, &wait, from + i));
 	}
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static void puts_lanes_into_files_and_packets_in_order(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t left_out = 77;
 	for (unsigned i = 0; i < 3; i++) {
-		struct track track = track_begin(&f->recording, 5 - i, 7, i,
+		struct packet_writer writer = packet_writer_begin(&f->recording, 5 - i, 7, i,
 			BEGIN + 1000 * (uint64_t)i);
-		track.packet->discarded = i;
-		add_waits(&track, BEGIN + 1000 * (uint64_t)i, 5 + i);
+		writer.packet->discarded = i;
+		add_waits(&writer, BEGIN + 1000 * (uint64_t)i, 5 + i);
 	}
-	struct track track = track_begin(&f->recording, 0, 2, 9, BEGIN);
-	add_waits(&track, BEGIN, 3);
+	struct packet_writer writer = packet_writer_begin(&f->recording, 0, 2, 9, BEGIN);
+	add_waits(&writer, BEGIN, 3);
 	assert_int_equal(convert(f, &left_out, NULL), 0);
 	assert_int_equal(left_out, 0);
 	assert_true(open_lane(f, 7));
@@ -171,11 +175,11 @@ static void converts_nothing_to_nothing(void **state)
 static void keeps_packets_without_events(void **state)
 {
 	struct fixture *f = *state;
-	track_begin(&f->recording, 0, 0, 0, BEGIN);
-	track_begin(&f->recording, 1, 0, 1, BEGIN);
-	struct track track = track_begin(&f->recording, 2, 0, 2, BEGIN);
-	add_waits(&track, BEGIN, 1);
-	track_begin(&f->recording, 3, 0, 3, BEGIN + 5);
+	packet_writer_begin(&f->recording, 0, 0, 0, BEGIN);
+	packet_writer_begin(&f->recording, 1, 0, 1, BEGIN);
+	struct packet_writer writer = packet_writer_begin(&f->recording, 2, 0, 2, BEGIN);
+	add_waits(&writer, BEGIN, 1);
+	packet_writer_begin(&f->recording, 3, 0, 3, BEGIN + 5);
 	assert_int_equal(convert(f, NULL, NULL), 0);
 	assert_true(open_lane(f, 0));
 	for (unsigned i = 0; i < 4; i++)
@@ -183,7 +187,7 @@ static void keeps_packets_without_events(void **state)
 	assert_readable(f, NULL);
 }
 
-/* A record of each type, narrow and wide, with the extended header where the time asks for it. */
+/* A record of each type, narrow and wide, with the extended header where its time needs it. */
 static void converts_each_record(void **state)
 {
 	struct fixture *f = *state;
@@ -209,13 +213,13 @@ static void converts_each_record(void **state)
 	recording_define(&f->recording, 1, THRUM__DEFINES_SITE, 12, "main\0src/\"x\".c", 15);
 	recording_define(&f->recording, 2, THRUM__DEFINES_TAG, 0, "t\xc3\xa4g\\\n", 7);
 	recording_define(&f->recording, 3, THRUM__DEFINES_TAG, 0, "t\xc3\xa4g\\\n", 7);
-	struct track track = track_begin(&f->recording, 0, 0, 0, BEGIN);
+	struct packet_writer writer = packet_writer_begin(&f->recording, 0, 0, 0, BEGIN);
 	uint64_t time = BEGIN;
 	int added = 0;
 	for (unsigned pass = 0; pass < 3; pass++) {
 		for (size_t i = 0; i < sizeof types / sizeof *types; i++, added++) {
 			record.type = types[i];
-			assert_true(track_add(&track, &record, time));
+			assert_true(packet_writer_add(&writer, &record, time));
 			time += pass == 1 ? UINT64_C(1) << 27 : 5;
 		}
 		/* Ids behind the packet's 32 bits, then before them. */
@@ -236,9 +240,9 @@ static void converts_each_record(void **state)
 static void leaves_out_what_is_damaged(void **state)
 {
 	struct fixture *f = *state;
-	struct track tracks[6];
+	struct packet_writer tracks[6];
 	for (unsigned i = 0; i < 6; i++) {
-		tracks[i] = track_begin(&f->recording, i, 0, i, BEGIN + 1000 * (uint64_t)i);
+		tracks[i] = packet_writer_begin(&f->recording, i, 0, i, BEGIN + 1000 * (uint64_t)i);
 		add_waits(&tracks[i], BEGIN + 1000 * (uint64_t)i, 4);
 	}
 	uint8_t *second = (uint8_t *)tracks[1].packet + sizeof(struct thrum__packet) + 12;
@@ -262,23 +266,23 @@ static void leaves_out_what_is_damaged(void **state)
 	assert_readable(f, "packet");
 }
 
-/* One event far in the future would make all that come after it too early. */
+/* If one event far in the future were kept, all events after it would be too early. */
 static void believes_no_absurd_times(void **state)
 {
 	struct fixture *f = *state;
 	static const struct thrum__record wait = {.type = THRUM__R_WAIT, .task = 1, .other = 2};
-	struct track track = track_begin(&f->recording, 0, 0, 0, BEGIN);
-	add_waits(&track, BEGIN, 2);
-	assert_true(track_add(&track, &wait, UINT64_C(1) << 62));
-	track = track_begin(&f->recording, 1, 0, 1, BEGIN + 100);
-	add_waits(&track, BEGIN + 100, 3);
-	track_begin(&f->recording, 2, 0, 2, UINT64_C(1) << 62);
-	track = track_begin(&f->recording, 3, 0, 3, BEGIN + 200);
-	add_waits(&track, BEGIN + 200, 4);
-	/* The last one of a lane, with nothing behind it. */
-	track = track_begin(&f->recording, 4, 0, 4, BEGIN + 300);
-	add_waits(&track, BEGIN + 300, 5);
-	assert_true(track_add(&track, &wait, UINT64_C(1) << 62));
+	struct packet_writer writer = packet_writer_begin(&f->recording, 0, 0, 0, BEGIN);
+	add_waits(&writer, BEGIN, 2);
+	assert_true(packet_writer_add(&writer, &wait, UINT64_C(1) << 62));
+	writer = packet_writer_begin(&f->recording, 1, 0, 1, BEGIN + 100);
+	add_waits(&writer, BEGIN + 100, 3);
+	packet_writer_begin(&f->recording, 2, 0, 2, UINT64_C(1) << 62);
+	writer = packet_writer_begin(&f->recording, 3, 0, 3, BEGIN + 200);
+	add_waits(&writer, BEGIN + 200, 4);
+	/* The last packet of a lane. */
+	writer = packet_writer_begin(&f->recording, 4, 0, 4, BEGIN + 300);
+	add_waits(&writer, BEGIN + 300, 5);
+	assert_true(packet_writer_add(&writer, &wait, UINT64_C(1) << 62));
 	uint64_t left_out;
 	assert_int_equal(convert(f, &left_out, NULL), 0);
 	assert_int_equal(left_out, 3);
@@ -293,18 +297,19 @@ static void believes_no_absurd_times(void **state)
 static void ends_a_packet_where_the_next_begins(void **state)
 {
 	struct fixture *f = *state;
-	struct track track = track_begin(&f->recording, 0, 0, 0, BEGIN);
-	add_waits(&track, BEGIN, 5);
-	track = track_begin(&f->recording, 1, 0, 1, BEGIN + 3);
-	add_waits(&track, BEGIN + 3, 5);
+	struct packet_writer writer = packet_writer_begin(&f->recording, 0, 0, 0, BEGIN);
+	add_waits(&writer, BEGIN, 5);
+	writer = packet_writer_begin(&f->recording, 1, 0, 1, BEGIN + 3);
+	add_waits(&writer, BEGIN + 3, 5);
 	/* Its number is that of another one. */
-	track = track_begin(&f->recording, 2, 0, 1, BEGIN + 100);
-	add_waits(&track, BEGIN + 100, 6);
+	writer = packet_writer_begin(&f->recording, 2, 0, 1, BEGIN + 100);
+	add_waits(&writer, BEGIN + 100, 6);
 	uint64_t left_out;
 	assert_int_equal(convert(f, &left_out, NULL), 0);
 	assert_int_equal(left_out, 2);
 	assert_true(open_lane(f, 0));
-	assert_int_equal(next_packet(), 4); /* the last one at the same time as the next's first */
+	/* Its last event has the same time as the next packet's first. */
+	assert_int_equal(next_packet(), 4);
 	assert_int_equal(next_packet(), 5);
 	assert_int_equal(next_packet(), -1);
 	assert_readable(f, NULL);
@@ -316,9 +321,9 @@ static void lets_no_counter_run_back(void **state)
 	static const uint64_t given[] = {3, 1, 5};
 	static const uint64_t written[] = {3, 3, 5};
 	for (unsigned i = 0; i < 3; i++) {
-		struct track track = track_begin(&f->recording, i, 0, i,
+		struct packet_writer writer = packet_writer_begin(&f->recording, i, 0, i,
 			BEGIN + 1000 * (uint64_t)i);
-		track.packet->discarded = given[i];
+		writer.packet->discarded = given[i];
 	}
 	assert_int_equal(convert(f, NULL, NULL), 0);
 	assert_true(open_lane(f, 0));
@@ -332,8 +337,8 @@ static void lets_no_counter_run_back(void **state)
 static void reads_to_the_end_of_a_truncated_file(void **state)
 {
 	struct fixture *f = *state;
-	struct track track = track_begin(&f->recording, 0, 0, 0, BEGIN);
-	add_waits(&track, BEGIN, 10);
+	struct packet_writer writer = packet_writer_begin(&f->recording, 0, 0, 0, BEGIN);
+	add_waits(&writer, BEGIN, 10);
 	assert_true(recording_save(&f->recording, f->file));
 	uint64_t left_out;
 	off_t end = (off_t)(f->recording.header->packet.offset + sizeof(struct thrum__packet) + 30);
@@ -360,19 +365,19 @@ static void fill_with_everything(struct recording *recording)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		uint64_t time = BEGIN + 10000 * (uint64_t)i;
-		struct track track = track_begin(recording, i, i % 2, i / 2, time);
+		struct packet_writer writer = packet_writer_begin(recording, i, i % 2, i / 2, time);
 		struct thrum__record record = {.task = i,
 			.text = "text",
 			.key = (const uint8_t *)"key"};
 		for (record.type = 0; record.type < 20; record.type++) {
 			record.other = record.type % 4 == 0 ? UINT64_C(1) << 50 : record.type;
 			record.key_size = 3;
-			assert_true(track_add(&track, &record, time += 100));
+			assert_true(packet_writer_add(&writer, &record, time += 100));
 		}
 	}
 }
 
-/* Whatever happens to a recording's packets, a reader of CTF can read what is left. */
+/* A reader of CTF can read the result, however a recording's packets are damaged. */
 static void makes_good_traces_of_damaged_recordings(void **state)
 {
 	struct fixture *f = *state;

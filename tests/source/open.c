@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Opening files and pipes, following a recording whose process lives or dies, and finding a
- * process's recording. */
+/* Opens files and pipes, follows a recording whose process lives or dies, and finds a process's
+ * recording. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
@@ -26,14 +26,14 @@
 struct fixture {
 	char folder[64], file[96];
 	struct recording recording;
-	struct track track;
+	struct packet_writer writer;
 };
 
 static void add(struct fixture *f, uint64_t ticks, const char *text)
 {
 	struct thrum__record record = {.type = THRUM__R_LOG, .text = text};
 
-	assert_true(track_add(&f->track, &record, 1000000 + ticks));
+	assert_true(packet_writer_add(&f->writer, &record, 1000000 + ticks));
 }
 
 static int set_up(void **state)
@@ -45,7 +45,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(f->folder));
 	snprintf(f->file, sizeof f->file, "%s/recording.thrum", f->folder);
 	recording_init(&f->recording, THRUM__SIZE_MIN);
-	f->track = track_begin(&f->recording, 0, 0, 0, 1000000);
+	f->writer = packet_writer_begin(&f->recording, 0, 0, 0, 1000000);
 	add(f, 0, "one");
 	*state = f;
 	return 0;
@@ -73,7 +73,7 @@ static struct thrum_trace *open_trace(const char *file)
 	return trace;
 }
 
-/* Reads on; the events' texts, one after the other. */
+/* Reads on, and returns the events' texts, one after the other. */
 static const char *texts(struct thrum_trace *trace)
 {
 	static char all[1000];
@@ -158,13 +158,13 @@ static void reads_standard_input(void **state)
 	thrum_trace_close(trace);
 }
 
-/* A file that becomes shorter while it is read is damaged, and nothing worse. */
+/* A file that becomes shorter while it is read is damaged, but reading doesn't crash. */
 static void survives_truncation(void **state)
 {
 	struct fixture *f = *state;
 	const struct thrum__header *h = f->recording.header;
 
-	f->track = track_begin(&f->recording, 1, 0, 1, 1000010);
+	f->writer = packet_writer_begin(&f->recording, 1, 0, 1, 1000010);
 	add(f, 10, "two");
 	atomic_store(&f->recording.header->state, THRUM__RECORDING);
 	assert_true(recording_save(&f->recording, f->file));
@@ -179,7 +179,7 @@ static void survives_truncation(void **state)
 
 /* ---- Processes that record ------------------------------------------------------------------- */
 
-/* A child that has the file mapped, as recorders do, until the pipe it is given is closed. */
+/* Starts a child that has the file mapped, as recorders do, until its pipe is closed. */
 static pid_t start_recorder(const char *file, int *until)
 {
 	int ready[2], stop[2];
@@ -238,7 +238,7 @@ static void notices_that_a_process_is_gone(void **state)
 	assert_int_equal(kill(child, SIGKILL), 0);
 	siginfo_t ended;
 
-	/* A zombie is dead enough. */
+	/* A zombie doesn't run any more. */
 	assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
 	assert_int_equal(thrum_trace_refresh(trace, 0, NULL), 1);
 	assert_string_equal(state_of(trace), "killed");
@@ -286,15 +286,15 @@ static void is_woken_by_the_recorder(void **state)
 	pid_t child = fork();
 
 	if (child == 0) {
-		struct track track;
+		struct packet_writer writer;
 
-		/* Somebody has to wait, or nobody is woken. */
+		/* The recorder wakes readers only if one waits. */
 		while (atomic_load(&shared.header->waiters) == 0)
 			usleep(100);
 		shared.tickets = 77;
-		track = track_begin(&shared, 1, 0, 1, 1000050);
-		track_add(&track, &(struct thrum__record){.type = THRUM__R_LOG, .text = "two"},
-			1000050);
+		writer = packet_writer_begin(&shared, 1, 0, 1, 1000050);
+		packet_writer_add(&writer,
+			&(struct thrum__record){.type = THRUM__R_LOG, .text = "two"}, 1000050);
 		atomic_fetch_add(&shared.header->progress, 1);
 		thrum__port_wake(&shared.header->progress);
 		_exit(0);
@@ -308,7 +308,7 @@ static void is_woken_by_the_recorder(void **state)
 	thrum_trace_close(trace);
 }
 
-/* ---- Which file? ----------------------------------------------------------------------------- */
+/* ---- The file of a process ------------------------------------------------------------------- */
 
 static void expect_recording(pid_t pid, int error, const char *file)
 {
@@ -329,7 +329,7 @@ static void finds_the_recording_of_a_process(void **state)
 	pid_t child = start_recorder(f->file, &until);
 
 	expect_recording(child, 0, f->file);
-	/* We don't have it mapped. */
+	/* This process doesn't have it mapped. */
 	expect_recording(getpid(), THRUM_E_NOT_RECORDING, "untouched");
 	char small[8] = "small";
 
@@ -352,7 +352,7 @@ static void says_that_a_recording_was_deleted(void **state)
 	assert_int_equal(unlink(f->file), 0);
 	int error = thrum_process_recording(child, found, sizeof found, &info);
 
-	if (error == 0) { /* with the privileges for it, it is found all the same */
+	if (error == 0) { /* a privileged user can still open it */
 		struct thrum_trace *trace = open_trace(found);
 
 		assert_string_equal(texts(trace), "one;");
@@ -364,7 +364,7 @@ static void says_that_a_recording_was_deleted(void **state)
 	stop_recorder(child, until);
 }
 
-/* A child has its parent's recording mapped, but it is the parent's. */
+/* A child has its parent's recording mapped, but that is not the child's recording. */
 static void a_child_has_no_part_in_it(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Snapshots to whatever a file descriptor is, and cutting off what a recording never used. */
+/* Writes snapshots to file descriptors of all kinds, and cuts off the unused end of recordings. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,8 +38,9 @@ static int set_up(void **state)
 	recording_init(&f->recording, SIZE);
 	for (unsigned i = 0; i < PACKETS; i++) {
 		struct thrum__record record = {.type = THRUM__R_LOG, .text = "said"};
-		struct track track = track_begin(&f->recording, i, 0, i, 2000000 + i);
-		assert_true(track_add(&track, &record, 2000000 + i));
+		struct packet_writer writer = packet_writer_begin(&f->recording, i, 0, i,
+			2000000 + i);
+		assert_true(packet_writer_add(&writer, &record, 2000000 + i));
 	}
 	const struct thrum__header *header = f->recording.header;
 	f->copy_size = header->packet.offset + (uint64_t)PACKETS * header->packet_size;
@@ -70,7 +71,8 @@ static size_t load(const char *name, uint8_t *to, size_t room)
 	return size;
 }
 
-/* The bytes at `offset` of a file, up to its end, are a whole snapshot of the fixture's recording.
+/*
+ * The bytes at `offset` of a file, up to its end, are a whole snapshot of the fixture's recording.
  */
 static void assert_copy(const struct fixture *f, const char *name, size_t offset)
 {
@@ -90,7 +92,7 @@ static void assert_copy(const struct fixture *f, const char *name, size_t offset
 			sizeof packet);
 		assert_int_equal(packet.seq, i);
 	}
-	/* What was empty is empty. */
+	/* The tables are the same. */
 	size_t tables = header.packet.offset - header.definitions.offset;
 	assert_memory_equal(bytes + offset + header.definitions.offset,
 		f->recording.bytes + header.definitions.offset, tables);
@@ -133,7 +135,7 @@ static void goes_on_behind_what_is_there(void **state)
 	snapshot(f, ahead);
 	close(ahead);
 	assert_copy(f, f->copy, 4);
-	/* Full of something else. */
+	/* A file with other content. */
 	int full = open(f->copy, O_WRONLY, 0600);
 	for (uint64_t at = 0; at < f->copy_size; at += 64)
 		assert_int_equal(pwrite(full, "..........................................", 40,
@@ -244,15 +246,15 @@ static void cuts_nothing_that_is_recorded_to(void **state)
 	set_process(f, (uint32_t)getpid(), start);
 	assert_int_equal(thrum_trace_trim(f->file, &info), -THRUM_E_ACCESS);
 	assert_non_null(strstr(info.message, "still records"));
-	/* A process that couldn't read its own start. */
+	/* A process that couldn't find out when it was started. */
 	set_process(f, (uint32_t)getpid(), 0);
 	assert_int_equal(thrum_trace_trim(f->file, &info), -THRUM_E_ACCESS);
 	assert_int_equal(size_of(f->file), f->recording.header->size);
-	/* Its number has another process now: this one. */
+	/* Another process has its id now: this one. */
 	set_process(f, (uint32_t)getpid(), start + 1);
 	assert_int_equal(thrum_trace_trim(f->file, &info), 0);
 	assert_int_equal(size_of(f->file), f->copy_size);
-	/* Nobody has it. */
+	/* No process has the id. */
 	set_process(f, 0x7ffffff0, start);
 	assert_int_equal(thrum_trace_trim(f->file, &info), 0);
 	assert_int_equal(size_of(f->file), f->copy_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Recordings made by hand. */
+/* Makes recordings by hand. */
 #include "recording.h"
 
 #include <stdio.h>
@@ -78,8 +78,8 @@ void recording_define(struct recording *recording, unsigned number,
 	atomic_store(&cells[number].type, type);
 }
 
-struct track track_begin(struct recording *recording, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks)
+struct packet_writer packet_writer_begin(struct recording *recording, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks)
 {
 	struct thrum__header *header = recording->header;
 	struct thrum__packet *packet = (void *)(recording->bytes + header->packet.offset +
@@ -97,21 +97,22 @@ struct track track_begin(struct recording *recording, uint32_t index, uint64_t l
 	atomic_store(&packet->ticket, ++recording->tickets);
 	if (atomic_load(&header->packets_used) <= index)
 		atomic_store(&header->packets_used, index + 1);
-	return (struct track){recording, packet, sizeof *packet, ticks};
+	return (struct packet_writer){recording, packet, sizeof *packet, ticks};
 }
 
-bool track_add(struct track *track, const struct thrum__record *record, uint64_t ticks)
+bool packet_writer_add(struct packet_writer *writer, const struct thrum__record *record,
+	uint64_t ticks)
 {
 	uint8_t event[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	bool wide = thrum__format_record_is_wide(record, track->packet->id_base);
+	bool wide = thrum__format_record_is_wide(record, writer->packet->id_base);
 	size_t size = thrum__format_encode_header(event,
-		(unsigned)record->type + (wide ? THRUM__WIDE : 0), ticks, track->last);
-	size += thrum__format_encode_fields(event + size, record, track->packet->id_base, wide);
-	if (size > track->recording->header->packet_size - track->at)
+		(unsigned)record->type + (wide ? THRUM__WIDE : 0), ticks, writer->last);
+	size += thrum__format_encode_fields(event + size, record, writer->packet->id_base, wide);
+	if (size > writer->recording->header->packet_size - writer->at)
 		return false;
-	memcpy((uint8_t *)track->packet + track->at, event, size);
-	track->at += size;
-	track->last = ticks;
-	atomic_store(&track->packet->content_size, (uint32_t)track->at * 8);
+	memcpy((uint8_t *)writer->packet + writer->at, event, size);
+	writer->at += size;
+	writer->last = ticks;
+	atomic_store(&writer->packet->content_size, (uint32_t)writer->at * 8);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Recordings made by hand, in memory: packet by packet and event by event, with what no program
- * would do on purpose. Needs the format layer.
+ * Makes recordings by hand, in memory: packet by packet and record by record, also ones that no
+ * recorder would write. Needs the format layer.
  */
 #ifndef SUPPORT_RECORDING_H
 #define SUPPORT_RECORDING_H
@@ -9,34 +9,37 @@
 #include "format/format.h"
 
 struct recording {
-	uint8_t *bytes; /* the whole of it, page-aligned */
+	uint8_t *bytes; /* the whole recording, page-aligned */
 	struct thrum__header *header;
 	uint32_t tickets;
 };
 
-/* A lane's packet that is being filled. */
-struct track {
+/* Writes records to a packet of a lane. */
+struct packet_writer {
 	struct recording *recording;
-	struct thrum__packet *packet;
-	size_t at;
-	uint64_t last;
+	struct thrum__packet *packet; /* its header, in the recording */
+	size_t at;                    /* bytes of the packet so far */
+	uint64_t last;                /* ticks of the last record */
 };
 
-/* An empty, stopped recording with one clock reading, at 1,000,000 ticks of 100 MHz. */
+/*
+ * Makes an empty, stopped recording of `size` bytes with one clock reading, at 1,000,000 ticks of
+ * 100 MHz.
+ */
 void recording_init(struct recording *, uint64_t size);
 void recording_finish(struct recording *);
 struct thrum__input recording_input(struct recording *);
-/* Returns false when it can't. */
+/* Writes the recording to a file. Returns false when it can't. */
 bool recording_save(const struct recording *, const char *file);
 
-/* `text` is `size` bytes, with what ends it. */
+/* Writes a definition. `size`: the bytes of `text`, with its NUL or NULs. */
 void recording_define(struct recording *, unsigned number, enum thrum__definition_type,
 	uint32_t value, const char *text, size_t size);
 
 /* Begins to fill packet `index`, which becomes the lane's packet `seq`. */
-struct track track_begin(struct recording *, uint32_t index, uint64_t lane, uint64_t seq,
-	uint64_t ticks);
-/* Adds an event, wide if need be; false when the packet has no room for it. */
-bool track_add(struct track *, const struct thrum__record *, uint64_t ticks);
+struct packet_writer packet_writer_begin(struct recording *, uint32_t index, uint64_t lane,
+	uint64_t seq, uint64_t ticks);
+/* Adds a record, wide if need be. Returns false when the packet has no room for it. */
+bool packet_writer_add(struct packet_writer *, const struct thrum__record *, uint64_t ticks);
 
 #endif

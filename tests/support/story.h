@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Traces told by hand: lines of text to events and to a model.
+ * Turns lines of text into events and into a model.
  *
  *     TIME [@LANE] EVENT [TASK|- [OTHER]] [=VALUE] [KIND] ["TEXT]
  *
- * TIME in ns, EVENT as `thrum dump` spells it, KIND of a create only, the text to the end of the
- * line. For instance
+ * TIME is in ns, EVENT is a word of `thrum dump`, only a create has a KIND, and the text goes to
+ * the end of the line. For instance:
  *
  *     0 create - 1 thread
  *     5 create 1 2 promise
@@ -20,17 +20,20 @@
 struct story {
 	struct thrum_event *events;
 	size_t count;
-	char *text; /* that the events point into */
+	char *text; /* the events point into it */
 };
 
-/* Aborts on a line that it doesn't understand, and says which. */
+/* Reads the lines. Aborts at a line that it doesn't understand, and prints it. */
 void story_init(struct story *, const char *lines);
 void story_finish(struct story *);
 
-/* The model of it, by the rules of mirage-profile's traces or of thrum's; with model_destroy. */
+/*
+ * Makes a model of the lines, by the rules of mirage-profile's traces or of thrum's. The caller
+ * destroys it with thrum__model_destroy.
+ */
 struct thrum__model *story_model(const char *lines, bool is_mirage);
 
-/* A task's index; aborts when there is none of that id. */
+/* Returns the row of the task with this id. Aborts when there is none. */
 uint32_t story_task(const struct thrum__model *, uint64_t id);
 
 #endif

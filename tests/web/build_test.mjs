@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// The file itself: its size, that it is made the same each time, that it can do nothing but show,
-// and what it says where it can't run.
+// The file itself: its size, that the same input makes the same bytes, that its policy allows nothing
+// but its own scripts, and its messages in browsers that can't run it.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { hanging, page, thrum, viewer } from "./fixtures.mjs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// The traces and pages that the tests open, made when first asked for.
+// The traces and pages of the tests, made when first needed.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,13 +14,13 @@ export function thrum(...words) {
 
 const made = new Map();
 
-/** What `make` makes for a name, once. */
+/** Calls `make` once for a name, and returns its result. */
 function once(name, make) {
   if (!made.has(name)) made.set(name, make());
   return made.get(name);
 }
 
-/** A recording of an example. */
+/** Records an example. */
 export function record(name, program, ...words) {
   return once(name, () => {
     const file = join(here, `${name}.thrum`);
@@ -31,29 +31,29 @@ export function record(name, program, ...words) {
         stdio: "pipe",
       });
     } catch {
-      // The example whose bug strikes says so by its status.
+      // An example whose bug occurs exits with a status of its own.
     }
     if (!existsSync(file)) throw new Skip(`examples/${program} isn't built (libuv is missing)`);
     return file;
   });
 }
 
-/** One that hangs: a lost wake-up on arp-reply. And the same program when all goes well. */
+/** A recording of a program that hangs, with a lost wake-up on arp-reply; and one without the bug. */
 export const hanging = () => record("arp", "arp", "--bug", "--seed", "3");
 export const good = () => record("arp-good", "arp", "--bug", "--seed", "1");
 
-/** One whose program was killed. */
+/** A recording whose program was killed. */
 export const killed = () => record("killed", "server", "--requests", "50", "--die");
 
-/** A trace of exactly known times: each of 40 requests begins 2 µs after the one before. */
+/** A trace with known times: each of 40 requests begins 2 µs after the one before. */
 export const steady = () =>
   written("steady.ctf", () => server(40, ["GET /one", "GET /two", "PUT /three"]));
 export const big = () =>
   written("big.ctf", () => server(50_000, ["GET /one", "GET /two", "PUT /three"]));
-/** So big that it is shown before findings are looked for; it has one. */
+/** A trace so large that it is shown before its findings are made; it has one. */
 export const huge = () => written("huge.ctf", () => server(105_000, ["GET /one"], true));
 
-/** Counters, which the others have none of. */
+/** A trace with counters; the others have none. */
 export const counting = () =>
   written("counting.ctf", () =>
     trace([
@@ -75,7 +75,7 @@ export function written(name, contents) {
   });
 }
 
-/** A real trace beside the checkout. */
+/** The path of a real trace in a folder beside the checkout. */
 export function real(name) {
   const folders = process.env.THRUM_MIRAGE_DATA
     ? [process.env.THRUM_MIRAGE_DATA]
@@ -85,7 +85,7 @@ export function real(name) {
   return file;
 }
 
-/** The page of these traces. */
+/** The page with these traces. */
 export function page(...traces) {
   return once(`page ${traces}`, () => {
     const file = join(here, `page${made.size}.html`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// What others put into traces and files stays text, and what is no trace gets a message.
+// Texts from traces and files stay text, and a file that is no trace gets a message.
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -85,7 +85,7 @@ test("a search for markup, and an address full of it, are text", async (open) =>
   await unharmed(view);
 });
 
-/** Opens files in the viewer, as a person does. */
+/** Opens files in the viewer with its button. */
 async function choose(view, ...files) {
   const button = view.getByRole("button", { name: /^Open( a file)?$/ }).first();
   const [chooser] = await Promise.all([view.waitForEvent("filechooser"), button.click()]);
@@ -108,7 +108,7 @@ test("the viewer opens recordings, .ctf files, and either packed", async (open) 
   }
 });
 
-/** As `cat a.gz b.gz` gives it; the second one's file name looks like the beginning of another. */
+/** As `cat a.gz b.gz` makes it; the name in the second header looks like the start of a member. */
 function members(bytes) {
   const [first, second] = [bytes.subarray(0, 9000), bytes.subarray(9000)].map((part) =>
     gzipSync(part),
@@ -136,7 +136,7 @@ test("the viewer opens several files at once, one above the other", async (open)
   await choose(view, hanging(), good());
   await shown(view);
   await view.getByText("View", { exact: true }).click();
-  await view.getByLabel("Traces share one time").waitFor();
+  await view.getByLabel("Share one time axis").waitFor();
 });
 
 test("a file may be dropped", async (open) => {
@@ -227,8 +227,8 @@ test("a page that was cut short says so", async (open) => {
   const whole = readFileSync(page(hanging()), "utf8");
   const at = whole.indexOf('"traces":[');
   for (const [size, words] of [
-    [at + 15, /page is cut short/],
-    [whole.indexOf('class="block">', at) + 500, /can't be unpacked: cut short/],
+    [at + 15, /page is incomplete/],
+    [whole.indexOf('class="block">', at) + 500, /can't be unpacked: it is incomplete/],
   ]) {
     const view = await open(written(`short-${size}.html`, () => whole.slice(0, size)));
     await view.getByRole("alert").filter({ hasText: words }).waitFor();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Themes, embedding, sizes, and what axe-core has to say.
+// Themes, embedding, sizes, and the rules of axe-core.
 import { readFileSync } from "node:fs";
 import { hanging, page, viewer } from "./fixtures.mjs";
 import { expect, require, same, test, until } from "./harness.mjs";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
-// Writes small traces in mirage-profile's layout, which can say what no program would: any bytes as
-// a label, any number of tasks, always at the same times.
+// Writes small traces in mirage-profile's format with content that no program records: any bytes as
+// labels, any number of tasks, always the same times.
 const uuid = "05883b8d521a487bb397456ab150680c";
 const headerSize = 30;
 const kinds = { wait: 0, task: 1, bind: 2, condition: 8, promise: 15 };
 
-/** The trace of some events: [time in ns, operation, its operands...]. */
+/** Makes a trace from events: [time in ns, operation, its operands...]. */
 export function trace(events) {
   const body = Buffer.concat(events.map(encode));
   const header = Buffer.alloc(headerSize);
@@ -52,8 +52,9 @@ function ids(...list) {
 }
 
 /**
- * A server's: each task is created by the main context, runs, waits for one of its own, runs again
- * and ends. Labels are those given, in turn. In the end, two may wait for each other.
+ * The events of a server. The main context creates each task, which runs, waits for a task of its
+ * own, runs again and ends. The tasks take the given labels in turn. At the end, two may wait for
+ * each other.
  */
 export function server(count, labels, locks = false) {
   const events = [[1000, "switch", 0]];

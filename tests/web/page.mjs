@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-// What tests do with a page, and ask it. The picture is a canvas: what is in it is told by the
-// address, which holds all that is seen, and by the status line.
+// Using and asking a page. The picture is a canvas, so tests read its state from the address, which
+// describes the whole view, and from the status line.
 import { expect, settled, until } from "./harness.mjs";
 
-/** Until the first frame is painted. */
+/** Waits until the first frame is painted. */
 export async function shown(page) {
   await until("the picture is shown", () =>
     page.evaluate(() => performance.getEntriesByName("shown").length > 0),
@@ -11,12 +11,12 @@ export async function shown(page) {
   return page;
 }
 
-/** A page, opened, whose first frame is painted. */
+/** Opens a page and waits until its first frame is painted. */
 export const opened = async (open, file, options) => shown(await open(file, options));
 
 export const canvas = (page) => page.locator("#picture canvas");
 
-/** Where the picture lies on the page. */
+/** The place of the picture on the page. */
 export const place = (page) => canvas(page).boundingBox();
 
 const parameters = (page) =>
@@ -24,7 +24,7 @@ const parameters = (page) =>
 
 const windowOf = (address) => address.get("t")?.split("..").map(Number);
 
-/** Until the address, which follows the view after a while, is as `good` wants it. */
+/** Waits until the address, which follows the view with a delay, satisfies `good`. */
 export function reaches(page, what, good) {
   return until(what, async () => {
     const address = await parameters(page);
@@ -32,14 +32,14 @@ export function reaches(page, what, good) {
   });
 }
 
-/** The same for the window in ns, which is undefined where it is the whole trace. */
+/** The same for the visible time in ns, which is undefined if it is the whole trace. */
 export const reachesWindow = (page, what, good) =>
   reaches(page, what, (_, span) => span && good(...span)).then(windowOf);
 
 export const reachesWhole = (page) =>
   reaches(page, "the whole trace is seen", (address) => !address.has("t"));
 
-/** The address when it has come to rest. */
+/** The address once it no longer changes. */
 export async function address(page) {
   const text = await settled(() => page.evaluate(() => location.hash), 450);
   return new URLSearchParams(text.slice(1));
@@ -47,7 +47,7 @@ export async function address(page) {
 
 const units = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
 
-/** The moment below the pointer, in ns, after it was moved there. */
+/** Moves the pointer; returns the time below it, in ns. */
 export async function timeAt(page, x, y) {
   await page.mouse.move(x, y);
   const words = await settled(() => page.locator("#pointer").textContent());
@@ -56,7 +56,7 @@ export async function timeAt(page, x, y) {
   return Number(number.replace(/[  ]/g, "")) * units[unit];
 }
 
-/** Drags, in steps as a hand does. */
+/** Drags in small steps. */
 export async function drag(page, from, to) {
   await page.mouse.move(...from);
   await page.mouse.down();
@@ -66,7 +66,7 @@ export async function drag(page, from, to) {
 
 export const tab = (page, name) => page.getByRole("tab", { name });
 
-/** Numbers of the pixels of each colour on an area of the page. */
+/** Counts the pixels of each colour in an area of the page. */
 export async function pixels(page, clip) {
   const png = await page.screenshot({ clip });
   return page.evaluate(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// The panel: details and their links, findings, the table of tasks, statistics, and what is saved.
+// The panel: details and their links, findings, the table of tasks, statistics, and saved files.
 import { readFileSync } from "node:fs";
 import { big, hanging, huge, killed, page, steady, viewer } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
@@ -109,7 +109,7 @@ test("statistics, and a histogram's range that narrows the list", async (open) =
   const { x, y, width, height } = await chart.boundingBox();
   await drag(view, [x + width * 0.5, y + height / 2], [x + width - 1, y + height / 2]);
   await panel(view).getByText("12 tasks, 1 µs to 2 µs").waitFor();
-  // Keys do the same: from the last column, its beginning moves to the left.
+  // Keys do the same: the start of the range moves to the left from the last column.
   const said = (words) =>
     until(words, async () => (await chart.getAttribute("aria-valuetext")).startsWith(words));
   await chart.press("Escape");
@@ -143,7 +143,7 @@ test("a count in the statistics leads to its tasks", async (open) => {
     const left = (await texts(view)).slice(1);
     return left.length === 13 && left.every((text) => text.includes("GET /two"));
   });
-  // What the chart does meanwhile is another matter.
+  // A list that is narrowed by a count doesn't follow the histogram.
   await tab(view, /Statistics/).click();
   await rows(view).filter({ hasText: "GET /one" }).first().locator("td").first().click();
   await panel(view).getByRole("heading", { name: "GET /one" }).waitFor();
@@ -165,7 +165,7 @@ test("saves the picture as SVG and PNG", async (open) => {
   const view = await opened(open, page(hanging()));
   const [svgName, svg] = await save(view, /SVG/);
   expect(/^[^.]+\.svg$/.test(svgName), `${svgName} is its name`);
-  const blank = await view.context().newPage(); // one without our policy, which is for the page
+  const blank = await view.context().newPage(); // without the policy of the page
   const broken = await blank.evaluate((text) => {
     const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
     return parsed.querySelector("parsererror")?.textContent ?? "";

@@ -69,7 +69,7 @@ test("dragging pans, and what was grabbed stays below the pointer", async (open)
 test("the wheel with shift, and dragging down, go through the rows", async (open) => {
   const view = await opened(open, page(steady()), { hash: `${near}&height=400` });
   const { x, y } = await place(view);
-  const bar = view.getByRole("scrollbar", { name: "Rows" });
+  const bar = view.getByRole("scrollbar", { name: "Tracks" });
   const at = async () => Number(await bar.getAttribute("aria-valuenow"));
   await view.mouse.move(x + 300, y + 300);
   await view.keyboard.down("Shift");
@@ -120,7 +120,7 @@ test("dragging with shift measures", async (open) => {
 test("a press selects, a double press fades what isn't related", async (open) => {
   const view = await opened(open, page(hanging()));
   const { x, y, width, height } = await place(view);
-  // Where there is something, the pointer changes its shape.
+  // Over an item, the pointer changes its shape.
   const spot = await until("the pointer finds a task", async () => {
     for (let down = 100; down < height - 40; down += 12) {
       await view.mouse.move(x + width / 2, y + down);
@@ -199,7 +199,7 @@ test("two traces, on one time or each on its own", async (open) => {
   await reaches(view, "both have one window", (at) => at.has("t"));
   same((await address(view)).get("2.t"), null, "a window of the second's own");
   await view.getByText("View", { exact: true }).click();
-  await view.getByLabel("Traces share one time").click();
+  await view.getByLabel("Share one time axis").click();
   await zoom();
   const areFree = (at) => at.get("link") === "0" && at.get("2.t") !== at.get("t");
   await reaches(view, "each has its own", areFree);
@@ -288,7 +288,7 @@ test("keys: zoom, pan, fit, folds, findings, back, help", async (open) => {
   await key("b");
   await reaches(view, "b shows a finding", (at) => at.toString() !== before);
   await key("?");
-  await view.getByRole("dialog", { name: "Keys" }).getByText("fish-eye").waitFor();
+  await view.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("fish-eye").waitFor();
   await key("Escape");
   await until("help is closed", async () => (await view.getByRole("dialog").count()) === 0);
 });

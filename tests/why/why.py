@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: ISC
 """`thrum why` names the cause of what is broken in the programs here, and nothing in their twins.
 
-expect/NAME.txt says what is to be found in what programs/NAME.c records, expect/NAME_healthy.txt
-what in its twin (those called quiet_* have no broken one):
+expect/NAME.txt holds the finding that is expected in a recording of programs/NAME.c, and
+expect/NAME_healthy.txt that of its twin (a program quiet_* has only a healthy form):
 
-    # in words
-    CLASS, CERTAINTY        or `none`; at least so certain
+    # a description
+    CLASS, CERTAINTY        or `none`; the finding must be at least so certain
     cause: LABEL            a task that one of the steps names; or LABEL | LABEL: one of these
-    victim: LABEL           likewise, not in a step before that of the cause (but in a cycle)
+    victim: LABEL           the same, not in a step before that of the cause (except in a cycle)
     at MS EVENT [TASK] [-> OTHER] [= VALUE] ["TEXT]
     after MS no EVENT [TASK] [-> OTHER]
 
-The last two are the proof: rows of `dump`, with labels for tasks, that are looked up; one of the
-finding's steps has to be at one of these times. Renamed labels, shifted times and other ids must
-leave findings as they are; an overwritten beginning may only take some away, or leave less sure
-that something never resolves, where before it was known why.
+The last two are the proof: rows of `dump`, with labels for tasks, that must or must not be there.
+One of the finding's steps must be at one of these times. Renamed labels, shifted times and other
+ids must not change the findings. If the beginning is overwritten, findings may be missing, or say
+with less certainty that a task never resolves instead of telling the reason.
 """
 
 import glob
@@ -29,7 +29,7 @@ import tempfile
 from collections import defaultdict
 
 THRUM = os.environ["THRUM"]
-# Sanitizers are for the code, not for the answers: ten recordings of each program take too long.
+# With sanitizers, ten recordings of each program would take too long.
 SANITIZED = os.environ.get("SANITIZE", "none") != "none"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(os.environ["BUILD"], "tests", "why", "programs")
@@ -40,14 +40,14 @@ FLOODS = [2, 3, 5, 8, 13, 100]
 failures = []
 
 
-def check(right, what):
+def check(right, message):
     if not right:
-        print(what)
-        failures.append(what)
+        print(message)
+        failures.append(message)
     return right
 
 
-# ---- What is expected ----------------------------------------------------------------------------
+# ---- Expectations --------------------------------------------------------------------------------
 
 ROW = re.compile(r"at (?P<time>[\d.]+) (?P<event>[a-z-]+)(?: (?P<task>[^>=\"]+?))??"
                  r"(?: -> (?P<other>[^=\"]+?))?(?: = (?P<value>\d+))?(?: \"(?P<text>.*))?$")
@@ -174,7 +174,7 @@ def judge(name, expected, findings, score):
           f"but {in_short(findings)}")
 
 
-# ---- What doesn't matter -------------------------------------------------------------------------
+# ---- Variants ------------------------------------------------------------------------------------
 
 def either_way(label):
     return min(label, label[::-1])
@@ -194,7 +194,7 @@ def is_same(one, other):
 
 
 def is_less(cut, whole):
-    """Nothing in what is left of a finding is new."""
+    """Whether a finding says nothing that the finding of the whole recording doesn't say."""
     less_sure = GRADES.index(whole[1]) - GRADES.index(cut[1])
     return (({label for step in cut[2] for label in step} <=
              {label for step in whole[2] for label in step}) and
@@ -214,7 +214,7 @@ def vary(folder, name, healthy, findings):
                   f"{name} {'healthy ' * healthy}flood={flood}: {in_short([cut])} is new")
 
 
-# ---- All of it -----------------------------------------------------------------------------------
+# ---- All programs --------------------------------------------------------------------------------
 
 def table(score):
     print(f"{'class':24} right wrong missed  precision  recall")

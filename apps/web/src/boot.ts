@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// Unpacks what the page is made of (build.mjs says of what and why), and starts it. The policy of the
-// page names the hashes of both, so nothing else can be started this way.
+// Unpacks the page's style and scripts, which build.mjs has packed, and starts them. The page's
+// policy names their hashes, so nothing else can be started this way.
 
 import { isAble } from "./page-able";
 import { fromBase85, gunzip } from "./unpack";
@@ -24,7 +24,7 @@ async function boot(): Promise<void> {
   element.remove();
   document.getElementById("worker")!.textContent = worker;
   add("style", style);
-  document.documentElement.hidden = false; // the page's script looks how large things are
+  document.documentElement.hidden = false; // the page's script measures elements
   add("script", page);
 }
 

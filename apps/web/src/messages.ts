@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-// What page and worker say to each other. The worker has the core (C as wasm32) and the canvas; the
-// page has the document and the input. Everything that is said or decided comes from the core.
+// The messages between page and worker. The worker has the core (C as wasm32) and the canvas, the
+// page has the document and the input. All words and decisions about traces come from the core.
 
-/** A table's or document's piece of text; `task` or `time` where it is a link. */
+/** A piece of text in a table or document; a link if it has `task` or `time`. */
 export interface Piece {
   text: string;
   task?: number;
-  /** ns, as text: more than a double can hold exactly. */
+  /** ns, as text: a double can't hold all times exactly. */
   time?: string;
   bad?: true;
 }
@@ -23,34 +23,36 @@ export type Document = Paragraph[];
 
 export interface Command {
   name: string;
-  /** Keys as KeyboardEvent.key, with spaces between. */
+  /** Keys as KeyboardEvent.key, separated by spaces. */
   keys: string;
   help: string;
 }
 
-/** What stands around tables and the chart. */
+/** The words around tables and histogram. */
 export interface Words {
   filter: string;
   all: string;
   hint: string;
   list: string;
   measures: string[];
-  /** What people call tables: all but the tasks can be chosen as statistics. */
+  /** The titles of the tables. All but the tasks can be chosen as statistics. */
   tables: Record<TableName, string>;
 }
 
 export interface Column {
   name: string;
   right: boolean;
-  /** Where it stands among those that are shown; -1: it isn't. */
+  /** Its place among the visible columns; -1: it is hidden. */
   place: number;
-  /** Its numbers count tasks, which can be listed. */
+  /** Its numbers count tasks that can be listed. */
   counts: boolean;
 }
 
-/** What tasks are narrowed by, beside a text: the chart's label and range, or a number ("count"). */
-export const NARROWED_BY = ["", "chart", "count"] as const;
-export type NarrowedBy = (typeof NARROWED_BY)[number];
+/**
+ * The list of tasks is narrowed by a text and by one of these: nothing else, the histogram's label
+ * and range, or the tasks that a number in the statistics counts.
+ */
+export type NarrowedBy = "" | "chart" | "count";
 
 /** One trace on the stage. */
 export interface Part {
@@ -62,31 +64,31 @@ export interface Part {
   counters: { name: string; shown: boolean }[];
 }
 
-/** What changed after input: only what did is there. */
+/** The values that have changed; others are missing. */
 export interface Changes {
-  /** What was opened is painted for the first time. */
+  /** The opened traces are painted for the first time. */
   shown?: true;
   parts?: Part[];
-  /** The part that keys and panels are about. */
+  /** The part that keys and panel are about. */
   focus?: number;
   /** The selected task of the focused part, or -1. */
   selected?: number;
   search?: { text: string; found: number; at: number };
   status?: { pointer: string; seen: string };
-  /** The state, for the URL's fragment. */
+  /** The view, for the fragment of the page's URL. */
   address?: string;
   panel?: string;
-  /** Commands that are on now, as "fold", "squeeze", "fisheye", "related", "counters", "legend". */
+  /** The switches that are on: "fold", "squeeze", "fisheye", "related", "counters", "legend". */
   on?: string[];
   linked?: boolean;
   theme?: "light" | "dark" | "contrast";
-  rows?: { all: number; at: number; page: number };
+  tracks?: { all: number; at: number; page: number };
   over?: "ground" | "task" | "strip" | "strip-edge" | "ruler" | "divider";
 }
 
 export type TableName = "task" | "label" | "kind" | "site" | "lane" | "counter" | "run";
 
-/** A table as it is now: sorted, narrowed. Its rows are asked for. */
+/** A table, sorted and narrowed, without its rows. */
 export interface TableHead {
   part: number;
   table: TableName;
@@ -99,21 +101,21 @@ export interface TableHead {
 
 export interface Source {
   name: string;
-  /** How many of the embedded blocks that were sent ahead; or the bytes of an opened file. */
+  /** The number of its blocks, sent before as "block"; or the bytes of an opened file. */
   blocks: number | ArrayBuffer;
-  /** Of an embedded one: what only the machine that recorded it can know of its end. */
+  /** "killed": the machine that recorded an embedded trace knows how its program ended. */
   state?: string;
 }
 
 export type ToWorker =
   | { is: "start"; canvas: OffscreenCanvas; theme: string; moves: boolean }
   | { is: "core"; module: WebAssembly.Module } // at any time: "start" waits for it
-  | { is: "block"; text: string } // of an embedded trace, base64 of gzip: at any time before "open"
+  | { is: "block"; text: string } // of an embedded trace, gzip in base64: any time before "open"
   | { is: "open"; sources: Source[]; state: string; add: boolean }
   | { is: "size"; width: number; height: number; scale: number }
   | {
       is: "pointer";
-      what: "press" | "move" | "release" | "double" | "leave";
+      action: "press" | "move" | "release" | "double" | "leave";
       x: number;
       y: number;
       with: number;
@@ -130,13 +132,13 @@ export type ToWorker =
   | { is: "theme"; theme: string; moves: boolean }
   | { is: "state"; text: string }
   | { is: "panel"; word: string }
-  | { is: "scroll"; row: number }
-  | { is: "window" } // asks for the window's words, for "go to a time"
+  | { is: "scroll"; track: number }
+  | { is: "window" } // asks for the visible time as text, for "go to a time"
   | {
       is: "document";
       id: number;
       part: number;
-      what: "task" | "finding" | "trace";
+      about: "task" | "finding" | "trace";
       index: number;
     }
   | {
@@ -162,28 +164,28 @@ export type ToWorker =
       key?: string;
       shift?: boolean;
     }
-  | { is: "export"; what: "svg" | "png" | "csv"; part: number; table?: TableName };
+  | { is: "export"; format: "svg" | "png" | "csv"; part: number; table?: TableName };
 
 export type FromWorker =
   | { is: "ready"; commands: Command[]; words: Words }
-  | { is: "progress"; what: string; part: number } // part: 0 … 1
+  | { is: "progress"; step: string; part: number } // part: 0 … 1
   | { is: "failed"; name: string; message: string; hint: string }
-  | { is: "warned"; name: string; message: string } // lost, damaged: shown, but the trace is there
+  | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
-  | { is: "yours"; command: string } // search, details, go-to-time, help
-  | { is: "window"; words: string } // also when a "goText" was understood
-  | { is: "refused"; message: string } // what was typed to go to, or an address, isn't one
+  | { is: "yours"; command: string } // search, details, go-to-time, help: the page runs these
+  | { is: "window"; words: string } // also after an accepted "goText"
+  | { is: "refused"; message: string } // the reason why a "goText" or "state" is wrong
   | { is: "document"; id: number; document: Document }
   | { is: "table"; head: TableHead }
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
-  | { is: "where"; part: number; table: TableName; row: number } // -1: not in it
-  | { is: "count"; words: string } // what a number counts
+  | { is: "where"; part: number; table: TableName; row: number } // -1: it has none
+  | { is: "count"; words: string } // describes the tasks that a number counts
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "file"; name: string; type: string; bytes: Blob };
 
 export interface Row {
   cells: string[];
-  /** The task it is about, or -1; and, in a table of labels, its tally. */
+  /** Its task, or -1; and its tally in a table of labels, or -1. */
   task: number;
   tally: number;
 }

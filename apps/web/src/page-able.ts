@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// Whether this browser has what the page needs; where not, the page says so. Runs first, by itself:
-// it is plain enough for browsers that lack the rest.
+// Tells whether this browser has the features that the page needs, and shows a message if not. It
+// runs first and is plain enough for browsers that lack them.
 
 export function isAble(): boolean {
   const able =
@@ -10,8 +10,8 @@ export function isAble(): boolean {
     typeof OffscreenCanvas === "function" &&
     "transferControlToOffscreen" in HTMLCanvasElement.prototype;
   if (!able) {
-    const words = document.getElementById("unable") as HTMLTemplateElement;
-    document.getElementById("picture")?.replaceChildren(words.content);
+    const message = document.getElementById("unable") as HTMLTemplateElement;
+    document.getElementById("picture")?.replaceChildren(message.content);
   }
   return able;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// The page's address: its fragment says what is seen. "embed" in it is the page's own.
+// The page's address: its fragment describes the view. "embed" in it is for the page itself.
 import { listen, throttled } from "./page-dom";
 import { onChange, post } from "./page-wire";
 
@@ -13,7 +13,7 @@ function fragment(): string[] {
 
 export const isEmbedded = fragment().includes("embed");
 
-/** What the address says, without what is the page's own. */
+/** The view in the address. */
 export const addressState = () =>
   fragment()
     .filter((part) => part !== "embed")
@@ -24,7 +24,7 @@ const write = throttled(WAIT_MS, () => {
   try {
     history.replaceState(null, "", `#${parts.join("&")}`);
   } catch {
-    // Some frames may not change their address: they do without.
+    // Some frames may not change their address.
   }
 });
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: ISC
-// Help, and going to a time.
+// The dialogs: help, and going to a time.
 import { byId, listen, make } from "./page-dom";
 import { now, on, post } from "./page-wire";
 
-/** What has no key. */
+/** The pointer's gestures. */
 const POINTER = [
-  ["Wheel, or two fingers", "zoom at the pointer"],
-  ["Drag", "move; the grabbed track stays under the pointer"],
-  ["Shift and drag", "measure"],
+  ["Wheel or two fingers", "zoom at the pointer"],
+  ["Drag", "move the picture"],
+  ["Shift and drag", "measure a duration"],
   ["Shift and wheel", "go up and down the tracks"],
-  ["Press", "select a task; on the ground: none"],
-  ["Double press", "fade what isn't related, or all again"],
-  ["Drag in the strip at the top", "go there; its edges make the window longer or shorter"],
+  ["Click", "select a task; on the background, clear the selection"],
+  ["Double-click", "fade tasks that aren't related, or show all again"],
+  ["Drag in the overview", "go to another time; drag an edge to resize the window"],
 ];
 const KEY_NAMES: Record<string, string> = {
   ArrowLeft: "←",
@@ -30,8 +30,8 @@ function makeHelp(): () => void {
   const dialog = byId<HTMLDialogElement>("help");
   return () => {
     const keys = now.commands.map((known) => keysRow(known.keys, known.help));
-    const pointer = POINTER.map(([what, help]) =>
-      make("tr", {}, make("th", { scope: "row" }, what!), make("td", {}, help!)),
+    const pointer = POINTER.map(([gesture, help]) =>
+      make("tr", {}, make("th", { scope: "row" }, gesture!), make("td", {}, help!)),
     );
     byId("help-body").replaceChildren(make("table", {}, ...keys), make("table", {}, ...pointer));
     dialog.showModal();
@@ -42,7 +42,7 @@ function makeGo(): () => void {
   const dialog = byId<HTMLDialogElement>("go");
   const field = byId<HTMLInputElement>("go-text");
   const refused = byId("go-refused");
-  let isFresh = false; // nothing typed yet: the field takes the window's words
+  let isFresh = false; // nothing was typed yet: the field takes the visible time
   let isSent = false;
 
   on("window", ({ words }) => {
@@ -75,7 +75,7 @@ function makeGo(): () => void {
   };
 }
 
-/** What the commands "help" and "go-to-time" open. */
+/** Makes the dialogs; returns functions that open them, by command. */
 export const makeDialogs = () => ({ help: makeHelp(), "go-to-time": makeGo() });
 
 export const isGoing = () => byId<HTMLDialogElement>("go").open;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
-// Elements. Texts become text nodes only, so that a trace's label can never be markup.
+// Making and finding elements. Texts become text nodes only, so that a trace's label is never
+// markup.
 
-/** The element of page.html that has this id. */
+/** Returns the element of page.html with this id. */
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const element = document.getElementById(id);
   if (!element) throw new Error(`page.html has no #${id}`);
@@ -36,13 +37,13 @@ export function listen<K extends keyof Events>(
   target.addEventListener(type, handler as EventListener, options);
 }
 
-/** Each element below `root` that has this data attribute, with its value. */
+/** Calls `act` for each element with this data attribute. */
 export function withData(name: string, act: (element: HTMLElement, value: string) => void) {
   for (const element of document.querySelectorAll<HTMLElement>(`[data-${name}]`))
     act(element, element.getAttribute(`data-${name}`) ?? "");
 }
 
-/** Says it to those who listen to the page. */
+/** Announces a text to screen readers. */
 export function say(words: string) {
   byId("live").textContent = words;
 }
@@ -50,10 +51,10 @@ export function say(words: string) {
 /** "1,234", as the core writes numbers. (toLocaleString takes 30 ms when it is first called.) */
 export const count = (number: number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** "(max-width: 699px)" is where page.css puts the tabs to the bottom. */
+/** page.css puts the tabs to the bottom below the same width. */
 export const isNarrow = () => matchMedia("(max-width: 699px)").matches;
 
-/** At once, but at most one call each `ms`; the last one always. */
+/** Returns a function that calls `act` at once, but at most once in `ms`, and always at the end. */
 export function throttled(ms: number, act: () => void): () => void {
   let timer = 0;
   let isWanted = false;

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: ISC
-// The header: name, search, buttons and menus; and the status line.
+// The header with name, search, buttons and menus, and the status line.
 import { button, byId, count, listen, make, saveFile, say, withData } from "./page-dom";
 import { listenToHeld } from "./page-input";
-import { command, keyOf, now, on, onChange, post } from "./page-wire";
+import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import type { TableName } from "./messages";
 import { openTab } from "./panel";
 
 /** Commands that the menu "View" switches. */
-const SWITCHES: [string, string][] = [
-  ["squeeze", "Fold quiet tracks"],
-  ["fisheye", "Fish-eye"],
-  ["related", "Fade what isn't related"],
-  ["legend", "Key line"],
-];
-/** What the status line reminds of. */
+const SWITCHES = ["squeeze", "fisheye", "related", "legend"];
+/** Commands in the status line. */
 const HINTS: [string, string][] = [
   ["fit", "fit"],
   ["fold", "fold idle"],
@@ -22,7 +17,7 @@ const HINTS: [string, string][] = [
   ["help", "all keys"],
 ];
 
-/** Menus close when something else is pressed, or by Escape. */
+/** Menus close on Escape and when something else is clicked or focused. */
 function makeMenus() {
   const menus = [...document.querySelectorAll<HTMLDetailsElement>("details.menu")];
   const closeOthers = (stays?: Element | null) => {
@@ -62,11 +57,11 @@ const setCheck = (label: HTMLElement, isOn: boolean) => {
 function makeViewMenu() {
   const switches = make("div");
   const items = new Map<string, HTMLLabelElement>();
-  const link = check("Traces share one time", (isOn) => post({ is: "link", on: isOn }));
+  const link = check("Share one time axis", (isOn) => post({ is: "link", on: isOn }));
   on("ready", () => {
     switches.replaceChildren();
-    for (const [name, words] of SWITCHES) {
-      const item = check(words, () => command(name), keyOf(name));
+    for (const name of SWITCHES) {
+      const item = check(helpOf(name), () => command(name), keyOf(name));
       items.set(name, item);
       switches.append(item);
     }
@@ -133,7 +128,7 @@ function makeSearch() {
   });
   onChange(({ search }) => {
     if (!search) return;
-    // What the field says is ahead of what the worker knows, while one types.
+    // While the user types, the field is ahead of the worker.
     if (document.activeElement !== field) field.value = search.text;
     form.classList.toggle("filled", search.text !== "");
     found.textContent = !search.text
@@ -199,7 +194,7 @@ function makeFullScreen() {
   byId("view-menu").append(button("Full screen", toggle));
 }
 
-/** `tableOf` says which table a tab shows. Returns what puts the cursor into the search field. */
+/** `tableOf` returns the table of a tab. Returns a function that moves the focus to the search. */
 export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   makeMenus();
   makeViewMenu();
@@ -209,12 +204,12 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   makeFullScreen();
   withData("command", (element, name) => listen(element, "click", () => command(name)));
   withData("hold", listenToHeld);
-  withData("export", (element, what) =>
+  withData("export", (element, format) =>
     listen(element, "click", () => {
-      const table = what === "csv" ? tableOf(openTab()) : undefined;
+      const table = format === "csv" ? tableOf(openTab()) : undefined;
       post({
         is: "export",
-        what: what as "svg" | "png" | "csv",
+        format: format as "svg" | "png" | "csv",
         part: now.focus,
         table,
       });

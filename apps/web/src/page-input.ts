@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-// Pointer, wheel, fingers and keys, passed on. What they mean is the worker's to say.
+// Passes pointer, wheel, fingers and keys on to the worker, which decides what they mean.
+import { WITH_CONTROL, WITH_SHIFT, WITH_TOUCH } from "core:numbers";
 import { byId, isNarrow, listen } from "./page-dom";
 import { command, now, on, onChange, post } from "./page-wire";
 
-const WITH = { shift: 1, control: 2, touch: 4 };
 const TAP_MS = 300;
 const TAP_PX = 24;
 
@@ -24,13 +24,13 @@ interface Place {
 function modifiers(event: MouseEvent): number {
   const touch = event instanceof PointerEvent && event.pointerType === "touch";
   return (
-    (event.shiftKey ? WITH.shift : 0) |
-    (event.ctrlKey || event.metaKey ? WITH.control : 0) |
-    (touch ? WITH.touch : 0)
+    (event.shiftKey ? WITH_SHIFT : 0) |
+    (event.ctrlKey || event.metaKey ? WITH_CONTROL : 0) |
+    (touch ? WITH_TOUCH : 0)
   );
 }
 
-/** Fingers on the picture: one drags, two pinch, a second tap at the same place is a double one. */
+/** Fingers on the picture: one drags, two pinch, two taps at the same place are a double press. */
 class Fingers {
   private readonly down = new Map<number, Place>();
   private isPinch = false;
@@ -42,10 +42,10 @@ class Fingers {
     if (this.down.size === 1) {
       this.isPinch = false;
       this.start = place;
-      post({ is: "pointer", what: "press", ...place, with: WITH.touch });
+      post({ is: "pointer", action: "press", ...place, with: WITH_TOUCH });
     } else if (!this.isPinch) {
-      this.isPinch = true; // for as long as any finger stays: it must not select at its end
-      post({ is: "pointer", what: "leave", ...place, with: WITH.touch });
+      this.isPinch = true; // until all fingers are gone, so that the last one doesn't select
+      post({ is: "pointer", action: "leave", ...place, with: WITH_TOUCH });
     }
   }
 
@@ -74,29 +74,29 @@ class Fingers {
         dy: y - before.y,
         factor: apart / before.apart,
       });
-    else post({ is: "pointer", what: "move", ...place, with: WITH.touch });
+    else post({ is: "pointer", action: "move", ...place, with: WITH_TOUCH });
   }
 
   release(id: number, place: Place, isCancelled: boolean) {
     if (!this.down.delete(id) || this.isPinch) return;
-    const what = isCancelled ? "leave" : "release";
-    post({ is: "pointer", what, ...place, with: WITH.touch });
+    const action = isCancelled ? "leave" : "release";
+    post({ is: "pointer", action, ...place, with: WITH_TOUCH });
     const at = performance.now();
     const near = (to: Place) => Math.hypot(to.x - place.x, to.y - place.y) < TAP_PX;
     if (isCancelled || !near(this.start)) return;
     if (at - this.lastTap.at < TAP_MS && near(this.lastTap)) {
-      post({ is: "pointer", what: "double", ...place, with: WITH.touch });
+      post({ is: "pointer", action: "double", ...place, with: WITH_TOUCH });
       this.lastTap.at = 0;
     } else this.lastTap = { ...place, at };
   }
 }
 
-/** Wheel steps in pixels, whatever the browser counts in. */
+/** Converts a wheel event's lines or pages to pixels. */
 function wheelPixels(event: WheelEvent): { dx: number; dy: number } {
   const unit = event.deltaMode === 1 ? 32 : event.deltaMode === 2 ? window.innerHeight : 1;
   const dx = event.deltaX * unit;
   const dy = event.deltaY * unit;
-  // Some browsers turn the wheel sideways themselves when shift is held.
+  // Some browsers turn the wheel sideways while Shift is held.
   return event.shiftKey && dy === 0 ? { dx: 0, dy: dx } : { dx, dy };
 }
 
@@ -106,8 +106,8 @@ export function listenToPicture(canvas: HTMLCanvasElement, isEmbedded: boolean) 
     const box = canvas.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
-  const pointer = (what: "press" | "move" | "release" | "double" | "leave", event: MouseEvent) =>
-    post({ is: "pointer", what, ...place(event), with: modifiers(event) });
+  const pointer = (action: "press" | "move" | "release" | "double" | "leave", event: MouseEvent) =>
+    post({ is: "pointer", action, ...place(event), with: modifiers(event) });
   const isTouch = (event: PointerEvent) => event.pointerType === "touch";
   let lastWasTouch = false;
 
@@ -143,7 +143,7 @@ export function listenToPicture(canvas: HTMLCanvasElement, isEmbedded: boolean) 
     canvas,
     "wheel",
     (event) => {
-      // In a frame of another page the wheel scrolls that page until one has clicked in here.
+      // In a frame of another page the wheel scrolls that page until the picture was clicked.
       if (isEmbedded && document.activeElement !== canvas && !event.ctrlKey) return;
       event.preventDefault();
       post({
@@ -157,7 +157,7 @@ export function listenToPicture(canvas: HTMLCanvasElement, isEmbedded: boolean) 
   );
 }
 
-/** Keys that belong to what has the focus: text to fields, Space and Enter to buttons. */
+/** Whether a key belongs to the focused element: text to fields, Space and Enter to buttons. */
 function isTheirs(event: KeyboardEvent): boolean {
   const target = event.target as Element;
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return true;
@@ -174,16 +174,16 @@ export function listenToKeys(own: Record<string, () => void>) {
     if (isTheirs(event)) return;
     const key = event.key === " " ? "Space" : event.key;
     const known = now.commands.find(({ keys }) => keys.split(" ").includes(key));
-    // While a trace is opened one can already type what to search for.
+    // While a trace is being opened, only the search is of use.
     if (!known || (now.parts.length === 0 && known.name !== "search")) return;
     event.preventDefault();
-    // Those of the page are done at once, so that what is typed next meets the field.
+    // The page runs its own commands at once, so that the next keys reach the focused field.
     (own[known.name] ?? (() => command(known.name)))();
   });
   on("yours", ({ command: name }) => own[name]?.());
 }
 
-/** What repeats while it is held: the zoom buttons. */
+/** Repeats a command while its button is held: the zoom buttons. */
 export function listenToHeld(button: HTMLElement, name: string) {
   let timer = 0;
   const stop = () => {
@@ -203,17 +203,17 @@ export function listenToHeld(button: HTMLElement, name: string) {
   });
 }
 
-/** The scroll bar of the rows. */
+/** The scroll bar of the tracks. */
 export function makeScrollBar() {
   const bar = byId("scroll");
   const thumb = bar.firstElementChild as HTMLElement;
-  let rows = { all: 0, at: 0, page: 0 };
-  let grabbed = 0; // where in the thumb, as a part of the bar
+  let tracks = { all: 0, at: 0, page: 0 };
+  let grabbed = 0; // the grabbed place in the thumb, as a part of the bar
 
   onChange((changes) => {
-    if (!changes.rows) return;
-    rows = changes.rows;
-    const { all, at, page } = rows;
+    if (!changes.tracks) return;
+    tracks = changes.tracks;
+    const { all, at, page } = tracks;
     bar.hidden = !(all > page) || isNarrow();
     bar.setAttribute("aria-valuemax", String(Math.ceil(Math.max(all - page, 0))));
     bar.setAttribute("aria-valuenow", String(Math.round(at)));
@@ -225,12 +225,13 @@ export function makeScrollBar() {
     return (event.clientY - box.top) / box.height;
   };
   const go = (event: PointerEvent) =>
-    post({ is: "scroll", row: Math.max((part(event) - grabbed) * rows.all, 0) });
+    post({ is: "scroll", track: Math.max((part(event) - grabbed) * tracks.all, 0) });
   listen(bar, "pointerdown", (event) => {
     if (event.button !== 0) return;
     bar.setPointerCapture(event.pointerId);
-    // Beside the thumb: its middle comes to the pointer.
-    grabbed = event.target === thumb ? part(event) - rows.at / rows.all : rows.page / rows.all / 2;
+    // A press beside the thumb moves its middle to the pointer.
+    const { all, at, page } = tracks;
+    grabbed = event.target === thumb ? part(event) - at / all : page / all / 2;
     go(event);
   });
   listen(bar, "pointermove", (event) => {

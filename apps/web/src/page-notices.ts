@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
-// What went wrong, above the picture, which stays.
+// Messages above the picture.
 import { byId, button, make } from "./page-dom";
 
-/** Shows it until it is closed; the same one only once. */
+/** Shows a message until it is closed. The same message is shown only once. */
 export function notice(words: string, hint: string, isFailure: boolean) {
   const all = byId("notices");
   const text = `${words}\n${hint}`;

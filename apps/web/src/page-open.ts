@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Where traces come from: those in the page, and files that somebody chooses or drops.
+// Opens traces: those embedded in the page, and files that the user chooses or drops.
 import type { Source } from "./messages";
 import { byId, listen } from "./page-dom";
 import { notice } from "./page-notices";
@@ -11,7 +11,7 @@ interface Embedded {
   traces: Source[];
 }
 
-/** Sends the traces' blocks ahead; the last one that is there may not be all there yet. */
+/** Sends blocks of traces ahead. Without `isLast` it leaves the last one, which may be incomplete. */
 function sendBlocks(isLast: boolean) {
   for (const block of document.querySelectorAll("script.block"))
     if (isLast || block.nextElementSibling) {
@@ -20,7 +20,7 @@ function sendBlocks(isLast: boolean) {
     }
 }
 
-/** Calls `then` when the whole page was read. The worker unpacks meanwhile what was. */
+/** Calls `then` when the whole page is read. Meanwhile the worker unpacks the blocks that are. */
 export function whenRead(then: () => void) {
   const finish = () => {
     watch.disconnect();
@@ -33,7 +33,7 @@ export function whenRead(then: () => void) {
   else finish();
 }
 
-/** The traces that `thrum html` put in; null: a page without any. */
+/** Returns the traces that `thrum html` has embedded; null: a page without any. */
 export function embedded(): Embedded | null {
   const list = document.getElementById("traces");
   return list?.textContent ? (JSON.parse(list.textContent) as Embedded) : null;
@@ -45,7 +45,7 @@ async function read(files: File[]): Promise<Source[]> {
   );
 }
 
-/** `open` gets what was chosen or dropped; `add`: below those that are there. */
+/** `open` gets the chosen or dropped files; `add`: below the open traces, else in their place. */
 export function listenToFiles(open: (sources: Source[], add: boolean) => void) {
   const input = byId<HTMLInputElement>("files");
   const drop = byId("drop");
@@ -55,20 +55,22 @@ export function listenToFiles(open: (sources: Source[], add: boolean) => void) {
       open(await read(files), add);
     } catch (error) {
       const names = files.map(({ name }) => name).join(", ");
-      notice(`${names} can't be read: ${String(error)}.`, "Is it still there, a file?", true);
+      notice(
+        `${names} can't be read: ${String(error)}.`,
+        "Check that it still exists and is a file.",
+        true,
+      );
     }
   };
   for (const id of ["open-button", "open-first"]) listen(byId(id), "click", () => input.click());
   listen(input, "change", () => {
     void take([...(input.files ?? [])], false);
-    input.value = ""; // choosing the same file again is a change, too
+    input.value = ""; // so that choosing the same file again is a change
   });
   listen(document, "dragover", (event) => {
     event.preventDefault();
     if (!event.dataTransfer?.types.includes("Files")) return;
-    drop.firstElementChild!.textContent = now.parts.length
-      ? "Drop to show it below"
-      : "Drop to open";
+    drop.firstElementChild!.textContent = now.parts.length ? "Drop to open below" : "Drop to open";
     drop.hidden = false;
   });
   listen(document, "dragleave", (event) => {

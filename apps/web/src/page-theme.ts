@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Light, dark or high contrast, as the system says until somebody chooses; and whether things move.
+// The theme: light, dark or high contrast, the system's until the user chooses; and reduced motion.
 import { listen } from "./page-dom";
 import { onChange, post } from "./page-wire";
 
@@ -10,20 +10,20 @@ const QUERIES = {
   still: matchMedia("(prefers-reduced-motion: reduce)"),
 };
 
-let chosen = ""; // "": as the system
+let chosen = ""; // "": the system's
 try {
   chosen = sessionStorage.getItem("theme") ?? "";
 } catch {
-  // Who embeds the page may forbid it.
+  // A page that embeds this one may forbid it.
 }
 
-/** Until the page is closed; addresses don't say it. */
+/** Keeps the theme until the page is closed. It isn't part of the address. */
 function choose(theme: string) {
   chosen = theme;
   try {
     sessionStorage.setItem("theme", theme);
   } catch {
-    // Then a page that is loaded again looks as the system does.
+    // Then a reloaded page has the theme of the system.
   }
 }
 
@@ -33,7 +33,7 @@ function systemTheme(): string {
   return QUERIES.dark.matches ? "dark" : "light";
 }
 
-/** What the worker is to be told. */
+/** The theme and motion, for the worker. */
 export const look = () => ({ theme: chosen || systemTheme(), moves: !QUERIES.still.matches });
 
 function apply() {
@@ -59,7 +59,7 @@ export function makeTheme() {
     });
   onChange(({ theme }) => {
     if (!theme || theme === look().theme) return;
-    choose(theme); // an address brought it
+    choose(theme); // it came with an address
     apply();
   });
 }

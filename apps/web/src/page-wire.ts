@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// The page's end of the wire: the worker, what it last told, and who wants to hear of it.
+// The connection to the worker: its last values, and the handlers of its messages.
 import type { Changes, Command, FromWorker, Part, ToWorker } from "./messages";
 
 type Kind = FromWorker["is"];
@@ -8,9 +8,9 @@ type Handler<K extends Kind> = (message: Extract<FromWorker, { is: K }>) => void
 const handlers = new Map<Kind, ((message: never) => void)[]>();
 let worker: Worker | undefined;
 
-/** What the worker said last. */
+/** The last values from the worker. */
 export const now = {
-  /** The page's, where somebody gave one. */
+  /** The title that `thrum html` was given, or "". */
   title: "",
   parts: [] as Part[],
   focus: 0,
@@ -18,8 +18,8 @@ export const now = {
   on: [] as string[],
   commands: [] as Command[],
 };
-let looked = -1; // the part that panels are about; -1: nothing was shown yet
-const lookers: (() => void)[] = [];
+let looked = -1; // the part that the panel is about; -1: nothing was shown yet
+const traceHandlers: (() => void)[] = [];
 
 export function on<K extends Kind>(kind: K, handler: Handler<K>) {
   handlers.set(kind, [...(handlers.get(kind) ?? []), handler]);
@@ -29,15 +29,15 @@ export function onChange(handler: (changes: Changes) => void) {
   on("changed", ({ changes }) => handler(changes));
 }
 
-/** Another trace is looked at: it was opened, or keys went to another part. */
+/** Calls the handler when another trace is looked at: it was opened, or another part is focused. */
 export function onTrace(handler: () => void) {
-  lookers.push(handler);
+  traceHandlers.push(handler);
 }
 
 function look(isNew: boolean) {
   if (now.parts.length === 0 || (!isNew && (looked < 0 || looked === now.focus))) return;
   looked = now.focus;
-  for (const handler of lookers) handler();
+  for (const handler of traceHandlers) handler();
 }
 
 export const isShown = () => looked >= 0;
@@ -59,14 +59,14 @@ export function post(message: ToWorker, transfer: Transferable[] = []) {
   worker?.postMessage(message, transfer);
 }
 
-/** Nothing goes on. */
+/** Reports a failure that stops the page. */
 export function fail(message: string) {
   const hint =
-    "Reload the page. “thrum render”, “thrum tasks” and “thrum why” show the recording without it.";
+    "Reload the page. “thrum render”, “thrum tasks” and “thrum why” show the recording without this page.";
   hear({ is: "failed", name: "", message, hint });
 }
 
-/** Starts a worker, in place of one that was there. */
+/** Starts a worker, in place of a running one. */
 export function startWorker(url: string) {
   worker?.terminate();
   Object.assign(now, { parts: [], focus: 0, selected: -1, on: [] });
@@ -81,7 +81,13 @@ export function startWorker(url: string) {
 
 export const command = (name: string) => post({ is: "command", name });
 
-/** The first key of a command, as people know it. */
+/** Returns a command's help with a capital letter. */
+export function helpOf(name: string): string {
+  const help = now.commands.find((known) => known.name === name)?.help ?? "";
+  return help.slice(0, 1).toUpperCase() + help.slice(1);
+}
+
+/** Returns the first key of a command. */
 export function keyOf(name: string): string {
   return now.commands.find((known) => known.name === name)?.keys.split(" ")[0] ?? "";
 }

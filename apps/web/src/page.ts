@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// The page: makes its pieces, starts the worker, opens what is there. All that is known of traces
-// is known in the worker; here is only what a person sees and touches around the picture.
+// The page: makes its parts, starts the worker, opens the embedded traces. The worker has all
+// knowledge of traces; the page only has the controls around the picture.
 import type { Source } from "./messages";
 import { addressState, isEmbedded, makeAddress } from "./page-address";
 import { makeDialogs, isGoing } from "./page-dialogs";
@@ -25,7 +25,7 @@ function tellSize() {
   post({ is: "size", width, height, scale: window.devicePixelRatio });
 }
 
-/** A worker keeps the canvas that it was given: a new one gets another. */
+/** Starts a worker with a new canvas: the old worker keeps the old one. */
 function begin() {
   canvas?.remove();
   canvas = make("canvas", { id: "canvas", role: "application", "aria-label": "Picture" });
@@ -39,7 +39,7 @@ function begin() {
   const offscreen = canvas.transferControlToOffscreen();
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
-  // Compiled while the worker starts: each takes its time.
+  // Compiled while the worker starts, to save time.
   core ??= gunzip(fromBase85((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
   core.then(
     (module) => post({ is: "core", module }),
@@ -47,16 +47,16 @@ function begin() {
   );
 }
 
-/** What is there to use: nothing yet, something being opened, or a trace. */
-function show(what: "empty" | "opening" | "trace") {
+/** Shows the empty page, the progress of opening, or the trace. */
+function show(state: "empty" | "opening" | "trace") {
   const hasTrace = now.parts.length > 0;
-  byId("empty").hidden = what !== "empty";
-  byId("opening").hidden = what !== "opening";
-  byId("loading").hidden = what !== "opening";
-  document.body.classList.toggle("blank", what === "empty");
+  byId("empty").hidden = state !== "empty";
+  byId("opening").hidden = state !== "opening";
+  byId("loading").hidden = state !== "opening";
+  document.body.classList.toggle("blank", state === "empty");
   if (hasTrace) return;
-  // All has its place while it opens: the picture need not be made twice.
-  for (const id of ["find", "tools", "status", "panel"]) byId(id).hidden = what === "empty";
+  // All parts have their place while it opens, so that the picture is made only once.
+  for (const id of ["find", "tools", "status", "panel"]) byId(id).hidden = state === "empty";
   for (const id of ["name", "words"]) byId(id).textContent = "";
   document.title = "thrum";
 }
@@ -72,11 +72,11 @@ function open(sources: Source[], state: string, add: boolean) {
 function listenToOpening() {
   const bar = byId("loading");
   const filled = bar.firstElementChild as HTMLElement;
-  on("progress", ({ what, part }) => {
+  on("progress", ({ step, part }) => {
     const share = Math.min(Math.max(part, 0), 1);
     filled.style.transform = `scaleX(${share})`;
     bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
-    byId("opening-words").textContent = what;
+    byId("opening-words").textContent = step;
   });
   onChange(({ shown }) => {
     if (!shown) return;
@@ -89,7 +89,7 @@ function listenToOpening() {
   });
   on("warned", ({ name, message }) => notice(`${name}: ${message}`, "", false));
   on("refused", ({ message }) => {
-    if (!isGoing()) notice(message, "The rest of the page goes on as it was.", true);
+    if (!isGoing()) notice(message, "The page stays as it was.", true);
   });
   listen(byId("cancel"), "click", () => {
     begin();
@@ -97,7 +97,7 @@ function listenToOpening() {
   });
 }
 
-/** Enter: the details, and the keys' focus on them. */
+/** Shows the details and moves the focus there. */
 function showDetails() {
   setTab("details");
   if (!isNarrow()) byId("details").focus();
@@ -112,13 +112,13 @@ function listenToPanel() {
   });
 }
 
-/** What the page brings along; none: it asks for files. */
+/** Opens the embedded traces; a page without any asks for files. */
 function openEmbedded() {
   let found: ReturnType<typeof embedded> = null;
   try {
     found = embedded();
   } catch {
-    notice("This page is cut short: its traces aren't all there.", "Get it once more.", true);
+    notice("This page is incomplete: traces are missing.", "Download it again.", true);
   }
   byId("open-button").hidden = !!found;
   if (!found) return show("empty");
@@ -141,7 +141,7 @@ function run() {
   listenToOpening();
   new ResizeObserver(tellSize).observe(byId("picture"));
   listen(window, "resize", tellSize); // the scale, too
-  // What the address says is of the traces that are there, if any are.
+  // The view in the address belongs to the open traces, if there are any.
   listenToFiles((sources, add) => open(sources, now.parts.length ? "" : addressState(), add));
   whenRead(openEmbedded); // the traces stand behind this script
 }

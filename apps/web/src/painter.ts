@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: ISC
-// Paints display lists (src/draw/list.h) straight from the core's memory. Where their members lie is
-// asserted in core.c, so that what is read here can't go stale.
+// Paints display lists (src/draw/list.h) straight from the core's memory. The places of their members
+// come from the core at build time (numbers.c), where the order of an item's words is asserted, too.
 
+import * as C from "core:numbers";
 import type { Core, Tokens } from "./worker-core";
 
-const LIST_SIZE = 48;
-const BATCH_SIZE = 24;
-
 type Context = OffscreenCanvasRenderingContext2D;
-
-enum Op {
-  Rect,
-  Line,
-  Poly,
-  Tri,
-  Ring,
-  Text,
-}
 
 const css = (colour: number): string => "#" + colour.toString(16).padStart(6, "0");
 
@@ -35,91 +24,98 @@ export class Painter {
     this.dashes = tokens.dashes;
   }
 
-  /** `count` lists at `at`, one upon the other. Lengths in CSS pixels; `scale` device pixels each. */
-  paint(context: Context, at: number, count: number, theme: number, scale: number): void {
+  /**
+   * Paints the `count` lists that begin at the address `lists`, each over those before it. A list's
+   * lengths are CSS pixels; each of them is `scale` pixels of the device.
+   */
+  paint(context: Context, lists: number, count: number, theme: number, scale: number): void {
     const colours = this.colours[theme] ?? [];
     const { canvas } = context;
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.fillStyle = colours[0] ?? "";
+    context.fillStyle = colours[C.COLOUR_BG] ?? "";
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.textBaseline = "alphabetic";
     const memory = this.core.memory.buffer;
     const words = new Uint32Array(memory);
     const floats = new Float32Array(memory);
     for (let i = 0; i < count; i++) {
-      const list = (at + i * LIST_SIZE) >>> 2;
-      const [x = 0, y = 0, width = 0, height = 0] = floats.subarray(list, list + 4);
+      const list = (lists >>> 2) + i * C.LIST_WORDS;
+      const x = floats[list + C.LIST_X]!;
+      const y = floats[list + C.LIST_Y]!;
       context.save();
       context.setTransform(scale, 0, 0, scale, x * scale, y * scale);
       context.beginPath();
-      context.rect(0, 0, width, height);
+      context.rect(0, 0, floats[list + C.LIST_WIDTH]!, floats[list + C.LIST_HEIGHT]!);
       context.clip();
-      const first = words[list + 4]! >>> 2;
-      for (let j = 0; j < words[list + 5]!; j++)
-        this.batch(context, words, floats, first + (j * BATCH_SIZE) / 4, words[list + 8]!, colours);
+      const text = words[list + C.LIST_TEXT]!;
+      const first = words[list + C.LIST_BATCHES]! >>> 2;
+      const end = first + words[list + C.LIST_BATCH_COUNT]! * C.BATCH_WORDS;
+      for (let batch = first; batch < end; batch += C.BATCH_WORDS)
+        this.paintBatch(context, words, floats, batch, text, colours);
       context.restore();
     }
   }
 
-  private batch(
+  /** `batch` is an index into `words`; `text`, the list's text, is an address. */
+  private paintBatch(
     context: Context,
     words: Uint32Array,
     floats: Float32Array,
-    at: number,
+    batch: number,
     text: number,
     colours: string[],
   ): void {
-    const bytes = new Uint8Array(words.buffer, at * 4, 8);
-    const op = bytes[0] as Op;
-    const colour = colours[bytes[2]!]!;
-    const count = words[at + 3]!;
-    let item = words[at + 5]! >>> 2;
+    const style = new Uint8Array(words.buffer, batch * 4, C.BATCH_WORDS * 4);
+    const op = style[C.BATCH_OP_BYTE];
+    const colour = colours[style[C.BATCH_COLOUR_BYTE]!]!;
+    const count = words[batch + C.BATCH_COUNT]!;
+    let item = words[batch + C.BATCH_ITEMS]! >>> 2;
 
-    if (op === Op.Rect) {
+    if (op === C.OP_RECT) {
       context.fillStyle = colour;
-      for (const end = item + 4 * count; item < end; item += 4)
+      for (const end = item + C.RECT_WORDS * count; item < end; item += C.RECT_WORDS)
         context.fillRect(floats[item]!, floats[item + 1]!, floats[item + 2]!, floats[item + 3]!);
       return;
     }
-    if (op === Op.Text) {
+    if (op === C.OP_TEXT) {
       context.fillStyle = colour;
-      context.font = this.fonts[bytes[5]!]!;
-      for (const end = item + 4 * count; item < end; item += 4) {
+      context.font = this.fonts[style[C.BATCH_FONT_BYTE]!]!;
+      for (const end = item + C.TEXT_WORDS * count; item < end; item += C.TEXT_WORDS) {
         const from = text + words[item + 2]!;
-        const label = this.text(words.buffer, from, words[item + 3]!);
+        const label = this.decode(words.buffer, from, words[item + 3]!);
         context.fillText(label, floats[item]!, floats[item + 1]!);
       }
       return;
     }
-    context.fillStyle = op === Op.Ring ? colours[bytes[3]!]! : colour;
+    context.fillStyle = op === C.OP_RING ? colours[style[C.BATCH_FILL_BYTE]!]! : colour;
     context.strokeStyle = colour;
-    context.lineWidth = floats[at + 2]!;
-    context.setLineDash(this.dashes[bytes[4]!]!);
+    context.lineWidth = floats[batch + C.BATCH_WIDTH]!;
+    context.setLineDash(this.dashes[style[C.BATCH_DASH_BYTE]!]!);
     context.beginPath();
-    if (op === Op.Line) lines(context, floats, item, count);
-    else if (op === Op.Poly) polylines(context, floats, item, count);
-    else if (op === Op.Tri) triangles(context, floats, item, count);
-    else rings(context, floats, item, count);
-    if (op === Op.Tri || op === Op.Ring) context.fill();
-    if (op !== Op.Tri) context.stroke();
+    if (op === C.OP_LINE) addLines(context, floats, item, count);
+    else if (op === C.OP_POLY) addPolylines(context, floats, item, count);
+    else if (op === C.OP_TRI) addTriangles(context, floats, item, count);
+    else addRings(context, floats, item, count);
+    if (op === C.OP_TRI || op === C.OP_RING) context.fill();
+    if (op !== C.OP_TRI) context.stroke();
   }
 
-  private text(memory: ArrayBufferLike, from: number, size: number): string {
+  private decode(memory: ArrayBufferLike, from: number, size: number): string {
     return this.decoder.decode(new Uint8Array(memory, from, size));
   }
 }
 
-function lines(context: Context, floats: Float32Array, item: number, count: number): void {
-  for (const end = item + 4 * count; item < end; item += 4) {
+function addLines(context: Context, floats: Float32Array, item: number, count: number): void {
+  for (const end = item + C.SEGMENT_WORDS * count; item < end; item += C.SEGMENT_WORDS) {
     context.moveTo(floats[item]!, floats[item + 1]!);
     context.lineTo(floats[item + 2]!, floats[item + 3]!);
   }
 }
 
-/** A point with x = NaN ends each. */
-function polylines(context: Context, floats: Float32Array, item: number, count: number): void {
+/** A point whose x is NaN ends a polyline. */
+function addPolylines(context: Context, floats: Float32Array, item: number, count: number): void {
   let begins = true;
-  for (const end = item + 2 * count; item < end; item += 2) {
+  for (const end = item + C.POINT_WORDS * count; item < end; item += C.POINT_WORDS) {
     const x = floats[item]!;
     if (Number.isNaN(x)) begins = true;
     else if (begins) context.moveTo(x, floats[item + 1]!);
@@ -128,17 +124,18 @@ function polylines(context: Context, floats: Float32Array, item: number, count: 
   }
 }
 
-function triangles(context: Context, floats: Float32Array, item: number, count: number): void {
-  for (const end = item + 6 * count; item < end; item += 6) {
-    context.moveTo(floats[item]!, floats[item + 1]!);
-    context.lineTo(floats[item + 2]!, floats[item + 3]!);
-    context.lineTo(floats[item + 4]!, floats[item + 5]!);
-    context.closePath();
+/** Three points are a triangle. */
+function addTriangles(context: Context, floats: Float32Array, item: number, count: number): void {
+  const end = item + 3 * C.POINT_WORDS * count;
+  for (let corner = 0; item < end; item += C.POINT_WORDS, corner = (corner + 1) % 3) {
+    if (corner === 0) context.moveTo(floats[item]!, floats[item + 1]!);
+    else context.lineTo(floats[item]!, floats[item + 1]!);
+    if (corner === 2) context.closePath();
   }
 }
 
-function rings(context: Context, floats: Float32Array, item: number, count: number): void {
-  for (const end = item + 3 * count; item < end; item += 3) {
+function addRings(context: Context, floats: Float32Array, item: number, count: number): void {
+  for (const end = item + C.CIRCLE_WORDS * count; item < end; item += C.CIRCLE_WORDS) {
     const radius = floats[item + 2]!;
     context.moveTo(floats[item]! + radius, floats[item + 1]!);
     context.arc(floats[item]!, floats[item + 1]!, radius, 0, 2 * Math.PI);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// Documents as elements: each role has one way to look. Every word comes from the core.
+// Documents as elements: each role has one look. All words come from the core.
 import { button, byId, listen, make, say } from "./page-dom";
 import type { Document, Paragraph, Piece } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
@@ -7,7 +7,7 @@ import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 const FINDINGS_AT_ONCE = 20;
 
 function link(piece: Piece, part: number): HTMLElement {
-  // No button: its words could not break between lines as those around them do.
+  // Not a button: its words couldn't break between lines like those around them.
   const element = make("a", { role: "link", tabindex: "0" }, piece.text);
   element.dataset.part = String(part);
   if (piece.task !== undefined) element.dataset.task = String(piece.task);
@@ -43,7 +43,7 @@ function row(from: Paragraph, part: number, cell: "td" | "th"): HTMLElement {
   return make("tr", {}, ...from.pieces.map((each) => make(cell, attributes, piece(each, part))));
 }
 
-/** The element that holds neighbours of one role: a list, a table; null: each stands alone. */
+/** Makes the element for adjacent paragraphs of a role: a list, a table; null: each stands alone. */
 function container(role: Paragraph["role"]): HTMLElement | null {
   switch (role) {
     case "pair":
@@ -86,7 +86,7 @@ function put(from: Paragraph, part: number, into: HTMLElement) {
   }
 }
 
-/** The document as sections; `level` is its title's. */
+/** Makes a document into sections; `level` is the title's heading level. */
 export function documentElements(from: Document, part: number, level: number): HTMLElement[] {
   let section = make("section");
   const sections = [section];
@@ -112,13 +112,13 @@ type Asked = (document: Document) => void;
 const asked = new Map<number, Asked>();
 let lastId = 0;
 
-function ask(what: "task" | "finding" | "trace", index: number, then: Asked): number {
+function askDocument(about: "task" | "finding" | "trace", index: number, then: Asked): number {
   asked.set(++lastId, then);
-  post({ is: "document", id: lastId, part: now.focus, what, index });
+  post({ is: "document", id: lastId, part: now.focus, about, index });
   return lastId;
 }
 
-/** Links go there and show what is related when the pointer is on them. */
+/** Links go to their target and, under the pointer, show related tasks in the picture. */
 export function listenToLinks(root: HTMLElement) {
   const find = (event: Event) => (event.target as Element).closest<HTMLElement>("[role=link]");
   const go = (event: Event) => {
@@ -146,9 +146,9 @@ export function listenToLinks(root: HTMLElement) {
 
 function showDetails() {
   const { focus, selected } = now;
-  const what = selected >= 0 ? "task" : "trace";
-  const id = ask(what, Math.max(selected, 0), (document) => {
-    if (id !== lastDetails) return; // something else was selected since
+  const about = selected >= 0 ? "task" : "trace";
+  const id = askDocument(about, Math.max(selected, 0), (document) => {
+    if (id !== lastDetails) return; // another task was selected meanwhile
     const article = byId("document");
     article.replaceChildren(...documentElements(document, focus, 2));
     byId("details").scrollTop = 0;
@@ -164,14 +164,14 @@ let lastDetails = 0;
 function findingCard(index: number): HTMLElement {
   const card = make("article", { class: "finding" });
   const part = now.focus;
-  ask("finding", index, (document) => {
+  askDocument("finding", index, (document) => {
     const show = () => post({ is: "go", part, finding: index });
     card.append(...documentElements(document, part, 3), button("Show me", show));
   });
   return card;
 }
 
-let shownFindings = 0; // how many
+let shownFindings = 0; // their number
 
 function showFindings() {
   const count = now.parts[now.focus]?.findings ?? 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
-// The tabs "Tasks" and "Statistics": tables, and the histogram whose range narrows the tasks.
+// The tabs "Tasks" and "Statistics": tables, and the histogram, whose range narrows the tasks.
+import { CHART_HEIGHT } from "core:numbers";
 import { button, byId, count, listen, make, throttled } from "./page-dom";
 import type { NarrowedBy, TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { VirtualTable } from "./table";
 
-const CHART_HEIGHT = 96;
-const ALL = -1; // the chart's tally: all tasks
+const ALL = -1; // the histogram's tally: all tasks
 
-/** A choice whose names come with "ready". */
+/** A drop-down whose entries come with "ready". */
 function choice(words: string, names: (words: Words) => string[], act: (index: number) => void) {
   const select = make("select");
   on("ready", (message) => {
-    if (select.options.length > 0) return; // another worker, which says the same
+    if (select.options.length > 0) return; // another worker says the same
     select.append(...names(message.words).map((name) => make("option", {}, name)));
   });
   listen(select, "change", () => act(select.selectedIndex));
@@ -23,8 +23,10 @@ function choice(words: string, names: (words: Words) => string[], act: (index: n
 const groups = ({ tables }: Words) =>
   (Object.keys(tables) as TableName[]).filter((name) => name !== "task");
 
-/** Words for what the chart or a number stands for; "": all. Tells whether the list of tasks is to
- *  show only those, or (not `isWanted`) to follow where it does already. */
+/**
+ * Narrows the list of tasks. `words` describe the tasks; "": all. Unless `isWanted`, it only follows
+ * a change of the range or number by which the list is narrowed already.
+ */
 type Narrow = (words: string, by: NarrowedBy, isWanted: boolean) => void;
 
 /** The list of tasks. */
@@ -100,7 +102,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
     role: "slider",
     tabindex: "0",
     "aria-label": "Histogram",
-    "aria-valuenow": "0", // a range: its words say more
+    "aria-valuenow": "0", // required; aria-valuetext tells the range
   });
   const title = make("h2");
   const words = make("output", {});
@@ -136,7 +138,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
     list.hidden = shown.tally === ALL && !isChosen;
     hint.hidden = isChosen;
   };
-  let from: number | null = null; // where a drag began
+  let from: number | null = null; // where the drag began
 
   const ask = (choose?: [number, number] | null, key?: string, shift?: boolean) => {
     const width = canvas.clientWidth;
@@ -209,7 +211,7 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
     reset.textContent = words.all;
   });
   const of = choice(
-    "Of",
+    "Table",
     (known) => groups(known).map((each) => known.tables[each]),
     (index) => {
       name = groups(words)[index]!;
@@ -236,7 +238,7 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
   return () => name;
 }
 
-/** Returns which table an export of the open tab is about. */
+/** Makes both tabs; returns a function that tells the table of a tab, for exports. */
 export function makeTables(openTasks: () => void): (tab: string) => TableName {
   const group = makeStatistics(makeTasks(), openTasks);
   return (tab) => (tab === "statistics" ? group() : "task");

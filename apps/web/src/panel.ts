@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: ISC
-// The side panel: its tabs, its width. On a narrow page it is a sheet below the picture, with the
+// The side panel: its tabs and its width. On a narrow page it is a sheet below the picture, with the
 // tabs at the bottom.
 import { byId, count, isNarrow, listen } from "./page-dom";
 import { now, onChange, post } from "./page-wire";
@@ -12,7 +12,7 @@ let current: Tab = "details";
 
 const tabElement = (tab: Tab) => byId(`tab-${tab}`);
 
-/** What is on a wide page: there "Findings" are below the details. */
+/** The tab on a wide page, where the findings are below the details. */
 const onWide = (tab: Tab): Tab => (tab === "findings" ? "details" : tab);
 
 function show() {
@@ -33,7 +33,7 @@ function show() {
 
 export const openTab = () => current;
 
-/** Opens a tab; the address carries which. */
+/** Opens a tab, which becomes part of the address. */
 export function setTab(tab: Tab) {
   if (tab === current) return;
   current = tab;
@@ -87,7 +87,7 @@ export function makePanel() {
   makeTabs();
   makeDivider();
   listen(matchMedia("(max-width: 699px)"), "change", show);
-  let isChosen = false; // by the address, or by having begun
+  let isChosen = false; // a tab was chosen by the address or at the start
   onChange(({ parts, focus, panel }) => {
     const part = now.parts[now.focus];
     if (panel !== undefined && TABS.includes(panel as Tab)) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
-// A table whose rows are asked for as they come into sight: as quick with a million rows as with
-// ten. Sorting and narrowing are the worker's.
+// A table that asks for its rows when they become visible, so that a million rows are as quick as
+// ten. The worker sorts and narrows.
 import { listen, make, throttled } from "./page-dom";
 import type { NarrowedBy, Row, TableHead, TableName } from "./messages";
 import { now, post } from "./page-wire";
 
-const BLOCK = 128; // rows are asked for in blocks of this many
+const BLOCK = 128; // rows in a question for rows
 const BLOCKS_KEPT = 64;
-const TALLEST = 8_000_000; // px: browsers stop between 16 and 33 million
+const TALLEST = 8_000_000; // pixels; browsers have a limit between 16 and 33 million
 
 export interface Asked {
   sort?: number;
@@ -29,7 +29,7 @@ let tables = 0;
 export class VirtualTable {
   readonly element: HTMLElement;
   head: TableHead | null = null;
-  /** Whether the selected task is to come into sight: until one goes elsewhere. */
+  /** Whether the selected task is kept visible, until the user scrolls. */
   follows = false;
   #name: TableName;
   readonly #listeners: Listeners;
@@ -38,15 +38,15 @@ export class VirtualTable {
   readonly #titles = make("tr");
   readonly #body = make("tbody");
   readonly #spacer: HTMLElement;
-  readonly #blocks = new Map<number, Row[] | null>(); // null: asked for
+  readonly #blocks = new Map<number, Row[] | null>(); // null: asked for, not answered yet
   #asked: Asked = {};
   #isAsking = false;
   #asksAgain = false;
   #shown: number[] = []; // columns
-  #first = 0; // the row at the top, with fraction
-  #setTop = -1; // the scroll position that `first` was made into
-  #active = -1; // the row that keys are on
-  #mark = -1; // a tally whose row is marked, beside the selected task
+  #first = 0; // the row at the top, with its fraction
+  #setTop = -1; // the scroll position that was set for #first
+  #active = -1; // the row for the keyboard
+  #mark = -1; // the tally whose row is marked like the selected task
 
   constructor(words: string, name: TableName, listeners: Listeners) {
     this.#name = name;
@@ -75,7 +75,7 @@ export class VirtualTable {
 
   // ---- Asking -------------------------------------------------------------------------------
 
-  /** Another part, or another kind of rows; in their own order. */
+  /** Shows another part or another table, in its usual order. */
   reset(change: Asked = {}, name: TableName = this.#name) {
     this.#name = name;
     this.#isAsking = this.#asksAgain = false;
@@ -85,7 +85,7 @@ export class VirtualTable {
     this.ask({ sort: undefined, descending: undefined, ...change });
   }
 
-  /** One question at a time: while it is answered, the last one after it waits. */
+  /** Asks for the table. While an answer is awaited, only the last question waits. */
   ask(change: Asked = {}) {
     Object.assign(this.#asked, change);
     if (this.#isAsking) {
@@ -174,7 +174,7 @@ export class VirtualTable {
     return parseFloat(getComputedStyle(this.element).getPropertyValue("--row")) || 24;
   }
 
-  /** How many rows fit, with fraction. */
+  /** The number of rows that fit, with fraction. */
   #page() {
     return Math.max(this.element.clientHeight / this.#rowHeight() - 1, 1);
   }
@@ -199,7 +199,7 @@ export class VirtualTable {
     this.draw();
   }
 
-  /** Where a pixel of the scroll bar is many rows, the wheel still goes by rows. */
+  /** Where a pixel of the scroll bar is many rows, the wheel still moves by rows. */
   #wheel(event: WheelEvent) {
     if (!this.#isScaled() || event.deltaY === 0) return;
     event.preventDefault();
@@ -220,7 +220,7 @@ export class VirtualTable {
     this.draw();
   }
 
-  /** Makes a row be in sight. */
+  /** Scrolls until a row is visible. */
   reveal(index: number) {
     if (this.element.clientHeight === 0) this.#goTo(index - 3);
     else if (index < this.#first) this.#goTo(index);
@@ -239,7 +239,7 @@ export class VirtualTable {
     this.#body.style.transform = `translateY(${-shift}px)`;
     if (this.#active >= 0) this.#table.setAttribute("aria-activedescendant", `${this.#id}-active`);
     else this.#table.removeAttribute("aria-activedescendant");
-    // Columns only grow while one scrolls: they don't jump.
+    // While scrolling, columns only grow, so that they don't jump.
     for (const title of this.#titles.cells) title.style.minWidth = `${title.offsetWidth}px`;
   }
 
@@ -272,7 +272,7 @@ export class VirtualTable {
     this.draw();
   }
 
-  // ---- Using --------------------------------------------------------------------------------
+  // ---- Input --------------------------------------------------------------------------------
 
   #indexOf(event: Event): number {
     const element = (event.target as Element).closest("tr");
@@ -291,7 +291,7 @@ export class VirtualTable {
     this.draw();
     const count = (event.target as Element).closest("[role=link]")?.closest("td");
     if (!count) return this.#listeners.choose(row);
-    event.stopPropagation(); // the panel's links go elsewhere
+    event.stopPropagation(); // not a link of a document
     this.#listeners.count?.(this.#active, this.#shown[count.cellIndex]!);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// What is embedded in a page: gzip as text. Traces are in base64, which browsers and everybody else
-// know; the page itself, which has to be small, in base 85.
+// Unpacks the data embedded in a page, which is gzip as text. Traces are in base64, a common format;
+// the page itself, which has to be small, is in base 85.
 
 declare global {
   interface Uint8ArrayConstructor {
@@ -17,9 +17,8 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Five characters are four bytes. The digits 0 … 84 are "#" … "w", but for "<", which could end a
- * script element: there "x" stands for it. The first character says how many bytes too many there
- * are at the end.
+ * Five characters are four bytes. The digits 0 … 84 are "#" … "w", but "x" stands for "<", which
+ * could end a script element. The first character is the number of excess bytes at the end.
  */
 export function fromBase85(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new DataView(new ArrayBuffer(((text.length - 1) / 5) * 4));
@@ -35,7 +34,7 @@ export function fromBase85(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes.buffer, 0, bytes.byteLength - digit(0));
 }
 
-/** Without a Blob, whose bytes would go to another process and back. */
+/** Unpacks gzip. A Blob would be simpler, but its bytes would go to another process and back. */
 export function unzipped(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({
     start(controller) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
-// The core: C compiled to wasm32 (apps/web/*.c), its exports, and the few calls that it makes.
+// The core, C compiled to wasm32 (apps/web/*.c): its exports and the functions that it imports.
 
 import type { Bytes } from "./worker-source";
 
-/** What the page's look is made of: core_tokens. */
+/** Colours, fonts and dashes: core_tokens. */
 export interface Tokens {
   face: string;
   colours: string[];
@@ -12,11 +12,11 @@ export interface Tokens {
   dashes: number[][];
 }
 
-/** Numbers in, a number out. What is a text is put into core_in before: Core.text. */
+/** Takes and returns numbers. A text is put into core_in before: Core.callText. */
 type Call = (...numbers: number[]) => number;
 
 export interface Host {
-  progress(what: string, part: number): void;
+  progress(step: string, part: number): void;
   measure(text: string, font: number): number;
 }
 
@@ -46,15 +46,15 @@ export class Core {
         read: (offset: number, to: number, size: number) =>
           from.source?.read(offset, bytes(to, size)) ?? 0,
         size: () => from.source?.size ?? 0,
-        progress: (what: number, part: number) => {
-          host.progress(core.string(what), part);
+        progress: (step: number, part: number) => {
+          host.progress(core.string(step), part);
         },
         pow: Math.pow,
         exp: Math.exp,
         measure: (text: number, size: number, font: number) =>
           host.measure(decoder.decode(bytes(text, size)), font),
       },
-      // wasi-libc's stdio; nothing is printed.
+      // wasi-libc's stdio needs these. Nothing is printed.
       wasi_snapshot_preview1: { fd_close: zero, fd_seek: zero, fd_write: zero },
     });
     const core = new Core(instance, from);
@@ -65,7 +65,7 @@ export class Core {
     return this.exports[name]!(...numbers);
   }
 
-  /** A call that takes a text, too. */
+  /** Calls an export that takes a text, too. */
   callText(name: string, text: string, ...numbers: number[]): number {
     const bytes = encoder.encode(text);
     const to = this.call("core_in", bytes.length) >>> 0;
@@ -74,7 +74,7 @@ export class Core {
     return this.call(name, ...numbers);
   }
 
-  /** `adds`: below what is there, not in its place. */
+  /** Opens a trace. `adds`: below the others, else in their place. */
   open(name: string, source: Bytes, adds: boolean): number {
     this.from.source = source;
     try {
@@ -84,7 +84,7 @@ export class Core {
     }
   }
 
-  /** The answer of the last call, as bytes of its own. */
+  /** Returns a copy of the last call's answer. */
   bytes(): Uint8Array<ArrayBuffer> {
     const size = this.call("core_out_size");
     if (size < 0) throw new Error("out of memory");
@@ -99,7 +99,7 @@ export class Core {
     return JSON.parse(this.answer()) as T;
   }
 
-  /** One that ends in NUL. */
+  /** Reads a text that ends in NUL. */
   private string(at: number): string {
     const bytes = new Uint8Array(this.memory.buffer, at >>> 0);
     return decoder.decode(bytes.subarray(0, bytes.indexOf(0)));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: ISC
-// Where a trace's bytes come from. They stay outside of the core's memory, which the model needs.
+// The bytes of traces. They stay outside of the core's memory, which the model needs.
 
 import type { Source } from "./messages";
 import { fromBase64, unzipped } from "./unpack";
 
-const WRONG_MOST = 16; // places that look like the beginning of another member and aren't
+const WRONG_MOST = 16; // places that only look like the beginning of another gzip member
 
-/** Bytes in pieces, which are read at any place. */
+/** Bytes in several pieces, which can be read at any offset. */
 export class Bytes {
   private readonly starts: number[] = [];
   readonly size: number;
@@ -20,7 +20,7 @@ export class Bytes {
     this.size = size;
   }
 
-  /** Copies what there is from `offset` on; returns how much. */
+  /** Copies bytes from `offset` on to `to`; returns their number, less than wanted at the end. */
   read(offset: number, to: Uint8Array): number {
     let done = 0;
     for (let i = this.find(offset); i < this.pieces.length && done < to.length; i++) {
@@ -32,7 +32,7 @@ export class Bytes {
     return done;
   }
 
-  /** The piece in which an offset lies. */
+  /** Returns the index of the piece in which an offset lies. */
   private find(offset: number): number {
     let low = 0;
     let high = this.pieces.length;
@@ -55,7 +55,7 @@ async function inflate(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]> {
   }
 }
 
-/** Where the next member of a gzip file may begin (RFC 1952, 2.3), or the end. */
+/** Returns where the next member of a gzip file may begin (RFC 1952, 2.3), or the end. */
 function nextMember(bytes: Uint8Array, at: number): number {
   while ((at = bytes.indexOf(0x1f, at)) >= 0) {
     if (bytes[at + 1] === 0x8b && bytes[at + 2] === 8 && bytes[at + 3]! < 32) return at;
@@ -65,8 +65,8 @@ function nextMember(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Browsers unpack one member and nothing else. Where it ends they don't say: what is unpacked, with
- * its checksum, up to where another may begin was one.
+ * Unpacks all members of a gzip file. Browsers unpack only one member and don't tell where it ends.
+ * So this tries each place where the next member may begin; the checksum tells whether it is right.
  */
 async function inflateMembers(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]> {
   const pieces: Uint8Array[] = [];
@@ -87,8 +87,8 @@ async function unpacked(pieces: Promise<Uint8Array[]>): Promise<Uint8Array[]> {
   try {
     return await pieces;
   } catch (error) {
-    if (error instanceof RangeError) throw error; // memory
-    throw new Error("it can't be unpacked: cut short, or damaged");
+    if (error instanceof RangeError) throw error; // out of memory
+    throw new Error("it can't be unpacked: it is incomplete or damaged");
   }
 }
 
@@ -97,19 +97,19 @@ async function unpackFile(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array[]>
   return inflate(bytes).catch(() => inflateMembers(bytes));
 }
 
-const ahead: Promise<Uint8Array[]>[] = []; // of embedded traces
+const ahead: Promise<Uint8Array[]>[] = []; // blocks of embedded traces
 
 /** Begins to unpack a block of an embedded trace. */
 export function unpackAhead(text: string): void {
   const block = (async () => inflate(fromBase64(text)))();
-  block.catch(() => undefined); // it is told when the block is needed
+  block.catch(() => undefined); // told when the block is needed
   ahead.push(block);
 }
 
-/** An embedded trace's blocks are gzip each; an opened file may be gzip as a whole. */
+/** Unpacks a trace. Each block of an embedded one is gzip; an opened file may be gzip, too. */
 export async function unpack(
   { blocks }: Source,
-  progress: (what: string, part: number) => void,
+  progress: (step: string, part: number) => void,
 ): Promise<Bytes> {
   if (typeof blocks !== "number")
     return new Bytes(await unpacked(unpackFile(new Uint8Array(blocks))));

@@ -1,33 +1,46 @@
 // SPDX-License-Identifier: ISC
-// The worker: has the core and the canvas for good. Input goes to the core, which says what it
-// changed; lists are painted once a frame while anything changes.
+// The worker owns the core and the canvas. It passes input to the core, whose results tell what has
+// changed, and paints the display lists once a frame while anything changes.
 
 import {
-  type Changes,
-  type Command,
-  type Document,
-  type FromWorker,
-  NARROWED_BY,
-  type Row,
-  type TableHead,
-  type ToWorker,
-  type Words,
+  CHANGED_ALL,
+  CHANGED_PARTS,
+  CHANGED_PICTURE,
+  DOCUMENT_FINDING,
+  DOCUMENT_TASK,
+  DOCUMENT_TRACE,
+  NARROW_BY_CHART,
+  NARROW_BY_COUNT,
+  NARROW_BY_TEXT,
+  STAGE_YOURS,
+} from "core:numbers";
+import type {
+  Changes,
+  Command,
+  Document,
+  FromWorker,
+  NarrowedBy,
+  Row,
+  TableHead,
+  ToWorker,
+  Words,
 } from "./messages";
 import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
-// enum thrum__stage_changed, and answers.c's
-const CHANGED_PICTURE = 1;
-const YOURS = 32;
-const CHANGED_PARTS = 64;
-const EVERYTHING = 31 | CHANGED_PARTS;
+const DOCUMENTS = { task: DOCUMENT_TASK, finding: DOCUMENT_FINDING, trace: DOCUMENT_TRACE };
+const NARROWED_BY: Record<NarrowedBy, number> = {
+  "": NARROW_BY_TEXT,
+  chart: NARROW_BY_CHART,
+  count: NARROW_BY_COUNT,
+};
 
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
 const PROGRESS_MS = 50;
 const PAINTED_MS = 100;
-const CSV_ROWS = 5000; // at a time
+const CSV_ROWS = 5000; // in one call
 
 type Context = OffscreenCanvasRenderingContext2D;
 type Message<Is extends ToWorker["is"]> = Extract<ToWorker, { is: Is }>;
@@ -36,28 +49,28 @@ const post = (message: FromWorker): void => {
   postMessage(message);
 };
 
-let progressed = 0; // when it was told last, ms
+let progressed = 0; // when progress was told last, in ms
 
-function progress(what: string, part: number): void {
+function progress(step: string, part: number): void {
   const now = performance.now();
   if (now - progressed < PROGRESS_MS) return;
   progressed = now;
-  post({ is: "progress", what, part });
+  post({ is: "progress", step, part });
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof RangeError) return "this trace is too large for a browser's memory";
+  if (error instanceof RangeError) return "This trace is too large for a browser's memory.";
   if (error instanceof WebAssembly.RuntimeError) return `The viewer stopped: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }
 
 function contextOf(canvas: OffscreenCanvas): Context {
   const context = canvas.getContext("2d", { alpha: false });
-  if (!context) throw new Error("this browser gives no canvas");
+  if (!context) throw new Error("This browser provides no canvas.");
   return context;
 }
 
-/** How wide texts are; the core knows of ASCII what it has once asked for. */
+/** Measures and remembers widths of texts. The core remembers those of ASCII characters itself. */
 class Ruler {
   private readonly context = contextOf(new OffscreenCanvas(1, 1));
   private readonly known = new Map<string, number>();
@@ -77,7 +90,7 @@ class Ruler {
   }
 }
 
-/** When a frame is seen; or soon, where nobody looks at the page. */
+/** Resolves when a frame is visible, or soon if the page is hidden. */
 const painted = (): Promise<void> =>
   new Promise((done) => {
     requestAnimationFrame(() => setTimeout(done));
@@ -88,9 +101,9 @@ class Viewer {
   private width = 0;
   private height = 0;
   private scale = 1;
-  private bits = 0; // what changed since the last frame
+  private bits = 0; // the changes since the last frame
   private isAsked = false;
-  private isNew = false; // a trace was opened, and not painted yet
+  private isNew = false; // an opened trace isn't painted yet
   private readonly told = new Map<string, string>();
 
   constructor(
@@ -101,7 +114,7 @@ class Viewer {
 
   // ---- Frames
 
-  /** To be given the result of each call that may change something. */
+  /** Takes the result of each call that may change something. */
   changed(bits: number): void {
     if (bits < 0) throw new Error("out of memory");
     this.bits |= bits;
@@ -137,7 +150,7 @@ class Viewer {
     this.painter.paint(context, lists, count, core.call("core_theme_now"), scale);
   }
 
-  /** Sends on what isn't as it was. */
+  /** Tells the page the values that have changed. */
   private tell(all: Changes): void {
     const news = Object.entries(all).filter(([key, value]) => {
       const text = JSON.stringify(value);
@@ -150,7 +163,7 @@ class Viewer {
     if (news.length > 0) post({ is: "changed", changes: Object.fromEntries(news) });
   }
 
-  // ---- What the page says
+  // ---- Messages of the page
 
   size(message: Message<"size">): void {
     const { width, height, scale } = message;
@@ -162,12 +175,12 @@ class Viewer {
   theme(message: { theme: string; moves: boolean }): void {
     this.core.call("core_animate", Number(message.moves));
     this.core.callText("core_theme", message.theme);
-    this.changed(EVERYTHING);
+    this.changed(CHANGED_ALL);
   }
 
   async open(message: Message<"open">): Promise<void> {
     const { core } = this;
-    const failures: FromWorker[] = []; // told at the end: they end the opening
+    const failures: FromWorker[] = []; // told last, since the page takes them as the end
     let adds = message.add;
     let lacksFindings = false;
     for (const source of message.sources) {
@@ -190,13 +203,13 @@ class Viewer {
     if (message.state !== "") this.state(message.state);
     this.told.clear();
     this.isNew = true;
-    this.changed(EVERYTHING);
-    this.frame(); // at once
+    this.changed(CHANGED_ALL);
+    this.frame();
     if (!lacksFindings) return;
     await painted();
     const bits = core.call("core_find");
     this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
-    this.frame(); // before what the page asks for now that it is shown
+    this.frame(); // before the questions that the page asks once it shows the trace
   }
 
   private warn(name: string): void {
@@ -205,14 +218,14 @@ class Viewer {
     if (message !== "") post({ is: "warned", name, message });
   }
 
-  pointer({ what, x, y, with: keys }: Message<"pointer">): void {
-    this.changed(this.core.call("core_" + what, x, y, keys));
+  pointer({ action, x, y, with: keys }: Message<"pointer">): void {
+    this.changed(this.core.call("core_" + action, x, y, keys));
   }
 
   command(name: string): void {
     const bits = this.core.callText("core_command", name);
-    if (bits > 0 && bits & YOURS) post({ is: "yours", command: name });
-    this.changed(bits > 0 ? (bits & ~YOURS) | CHANGED_PARTS : bits);
+    if (bits > 0 && bits & STAGE_YOURS) post({ is: "yours", command: name });
+    this.changed(bits > 0 ? (bits & ~STAGE_YOURS) | CHANGED_PARTS : bits);
   }
 
   go({ part, task, time, finding }: Message<"go">): void {
@@ -222,7 +235,7 @@ class Viewer {
     if (finding !== undefined) this.changed(core.call("core_go_finding", part, finding));
   }
 
-  /** Typed, or from an address: may be refused. */
+  /** Runs a call on typed text or an address, which may refuse it. */
   private typed(call: string, text: string): boolean {
     const bits = this.core.callText(call, text);
     if (bits < 0) post({ is: "refused", message: this.core.answer() });
@@ -245,9 +258,8 @@ class Viewer {
 
   // ---- Documents, tables, charts
 
-  document({ id, part, what, index }: Message<"document">): void {
-    const number = ["task", "finding", "trace"].indexOf(what);
-    this.core.call("core_document", number, part, index);
+  document({ id, part, about, index }: Message<"document">): void {
+    this.core.call("core_document", DOCUMENTS[about], part, index);
     post({ is: "document", id, document: this.core.json<Document>() });
   }
 
@@ -255,7 +267,7 @@ class Viewer {
     const { core } = this;
     const kind = core.callText("core_kind", table, part);
     if (text !== undefined || by !== undefined)
-      this.call("core_narrow", text ?? "", part, kind, NARROWED_BY.indexOf(by ?? ""));
+      this.call("core_narrow", text ?? "", part, kind, NARROWED_BY[by ?? ""]);
     const order = descending === undefined ? -1 : Number(descending);
     this.call("core_table", table, part, sort ?? -1, order);
     post({ is: "table", head: core.json<TableHead>() });
@@ -271,7 +283,7 @@ class Viewer {
     post({ is: "where", part, table, row });
   }
 
-  /** One that fails only where there is no memory. */
+  /** Runs a call that fails only when out of memory. */
   private call(name: string, text: string, ...numbers: number[]): void {
     if (this.core.callText(name, text, ...numbers) < 0) throw new Error("out of memory");
   }
@@ -302,16 +314,16 @@ class Viewer {
 
   // ---- Files
 
-  async export({ what, part, table }: Message<"export">): Promise<void> {
+  async export({ format, part, table }: Message<"export">): Promise<void> {
     const { core } = this;
     core.call("core_name", part);
     const base = core.answer();
-    if (what === "png") {
+    if (format === "png") {
       const context = contextOf(new OffscreenCanvas(1, 1));
       this.paint(context, PNG_SCALE);
       const bytes = await context.canvas.convertToBlob({ type: "image/png" });
       post({ is: "file", name: `${base}.png`, type: "image/png", bytes });
-    } else if (what === "svg") {
+    } else if (format === "svg") {
       this.changed(core.call("core_svg"));
       const type = "image/svg+xml";
       post({ is: "file", name: `${base}.svg`, type, bytes: new Blob([core.bytes()], { type }) });
@@ -373,7 +385,7 @@ class Viewer {
       case "panel":
         return this.changed(core.callText("core_panel", message.word));
       case "scroll":
-        return this.changed(core.call("core_scroll", message.row));
+        return this.changed(core.call("core_scroll", message.track));
       case "window":
         return this.window();
       case "document":
@@ -397,7 +409,7 @@ class Viewer {
 }
 
 async function start(message: Message<"start">): Promise<Viewer> {
-  let ruler: Ruler | undefined = undefined; // is made of the core, which asks for it
+  let ruler: Ruler | undefined = undefined; // needs the fonts, which come from the core
   const core = await Core.load(await compiled, {
     progress,
     measure: (text, font) => ruler?.measure(text, font) ?? 0,
@@ -415,7 +427,7 @@ async function start(message: Message<"start">): Promise<Viewer> {
   return viewer;
 }
 
-// One message after the other, also where one takes its time.
+// Messages are handled one after the other, even if one takes its time.
 let compile: (core: WebAssembly.Module) => void;
 const compiled = new Promise<WebAssembly.Module>((resolve) => (compile = resolve));
 let viewer: Viewer | undefined;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks of two recordings to groups that both have. */
+/* Puts the tasks of two recordings into groups. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "analyse/label.h"
 #include "base/array.h"
 
-#define FLAT (UINT32_MAX - 1) /* as a parent: aligned by kind and pattern alone */
-#define DEPTH_MAX 16          /* labelled creators above: deeper ones stand beside each other */
+#define FLAT (UINT32_MAX - 1) /* as a parent: the group holds a kind and pattern of any creator */
+#define DEPTH_MAX 16          /* groups above a group; a deeper one gets a parent above its own */
 
 const char *thrum__diff_group_name(const struct thrum__comparison *comparison, uint32_t group,
 	size_t *size)
@@ -28,7 +28,8 @@ const char *thrum__diff_group_kind(const struct thrum__comparison *comparison, u
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
-/* By task, the string of its first label: the last may say how far it got. */
+/* Finds the string and the time of each task's first label. The last label wouldn't do, as it may
+ * tell how far the task got. */
 static void find_labels(const struct thrum__model *model, uint32_t *label, int64_t *named)
 {
 	for (uint32_t note = model->notes.first; note < model->notes.count; note++) {
@@ -45,7 +46,7 @@ static void find_labels(const struct thrum__model *model, uint32_t *label, int64
 	}
 }
 
-/* What runs when no other task does, whatever its label, is no part of the structure. */
+/* Whether a task runs while no other does. It is in no group, whatever its label is. */
 static bool is_ground(const struct thrum__model *model, uint32_t task)
 {
 	return (THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) ||
@@ -54,6 +55,7 @@ static bool is_ground(const struct thrum__model *model, uint32_t task)
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
+/* Sets *group to the group of a kind and pattern below `parent`, which is added if it is new. */
 static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsigned kind,
 	const char *pattern, size_t size, uint32_t *group)
 {
@@ -73,8 +75,8 @@ static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsig
 	return 0;
 }
 
-/* The group among a parent and what is above it that has this kind and pattern: what creates its
- * like in turn, a loop, is one. *depth: how many are above. */
+/* The group with this kind and pattern among `parent` and those above it, or NONE. A loop, in which
+ * each task creates the next, so gets a single group. Sets *depth to the groups searched. */
 static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t parent,
 	unsigned kind, const char *pattern, size_t size, unsigned *depth)
 {
@@ -90,7 +92,8 @@ static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t 
 	return THRUM__NONE;
 }
 
-/* A task's group and the labelled task above it. Creators come before what they create. */
+/* Finds a task's group, and its nearest labelled creator. nearest[task] becomes the labelled task
+ * that is nearest for the tasks it creates. Creators come before the tasks that they create. */
 static int group_task(struct thrum__comparison *comparison, struct thrum__aligned *side,
 	uint32_t task, uint32_t label, uint32_t *nearest)
 {
@@ -139,7 +142,7 @@ static int group_tasks(struct thrum__comparison *comparison, struct thrum__align
 	return error;
 }
 
-/* ---- What only one has --------------------------------------------------------------------- */
+/* ---- Groups that only one recording has ---------------------------------------------------- */
 
 enum {
 	IN_GOOD = 1,
@@ -152,14 +155,15 @@ bool thrum__diff_group_is_in_both(const struct thrum__comparison *comparison, ui
 	return comparison->in[group] == IN_BOTH;
 }
 
-static void mark(const struct thrum__aligned *side, uint8_t bit, uint8_t *in)
+/* Notes which groups a recording has. */
+static void mark_groups(const struct thrum__aligned *side, uint8_t bit, uint8_t *in)
 {
 	for (uint32_t task = 0; task < side->count; task++)
 		if (side->group[task] != THRUM__NONE)
 			in[side->group[task]] |= bit;
 }
 
-/* The group of a group's kind and pattern, wherever it is. */
+/* Sets *flat to the group of a group's kind and pattern below any creator. */
 static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_t *flat)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
@@ -170,7 +174,7 @@ static int flat_of(struct thrum__comparison *comparison, uint32_t group, uint32_
 	return group_of(comparison, FLAT, kind_of(comparison, group), pattern, size, flat);
 }
 
-/* By group, the one that it is flattened to; and, of those, who has any such tasks. */
+/* Finds the flat group of each group, and which recordings have tasks that belong there. */
 static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, uint32_t count,
 	uint32_t *flat)
 {
@@ -188,6 +192,7 @@ static int find_flat(struct thrum__comparison *comparison, const uint8_t *in, ui
 	return 0;
 }
 
+/* Moves the tasks of groups that only one recording has to their flat groups. */
 static int flatten_both(struct thrum__comparison *comparison, struct thrum__aligned *aligned)
 {
 	uint32_t count = comparison->groups.count;
@@ -196,8 +201,8 @@ static int flatten_both(struct thrum__comparison *comparison, struct thrum__alig
 	int error = in && flat ? 0 : -THRUM_E_MEMORY;
 
 	if (error == 0) {
-		mark(&aligned[THRUM__GOOD], IN_GOOD, in);
-		mark(&aligned[THRUM__BAD], IN_BAD, in);
+		mark_groups(&aligned[THRUM__GOOD], IN_GOOD, in);
+		mark_groups(&aligned[THRUM__BAD], IN_BAD, in);
 		error = find_flat(comparison, in, count, flat);
 	}
 	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
@@ -212,7 +217,7 @@ static int flatten_both(struct thrum__comparison *comparison, struct thrum__alig
 	return error;
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Both recordings ----------------------------------------------------------------------- */
 
 static int make_side(struct thrum__aligned *side, const struct thrum__model *model)
 {
@@ -249,8 +254,9 @@ void thrum__diff_aligned_free(struct thrum__aligned *side)
 	*side = (struct thrum__aligned){0};
 }
 
-/* The labelled tasks by group, and within one by time; chains within a group are one task. */
-static void order(struct thrum__aligned *side)
+/* Sorts the labelled tasks by group, and within a group by time. Tasks of one group that became one
+ * another count as one, the first. */
+static void sort_by_group(struct thrum__aligned *side)
 {
 	const struct thrum__model *model = side->model;
 
@@ -283,7 +289,7 @@ int thrum__diff_align(struct thrum__comparison *comparison,
 	if (error == 0)
 		error = flatten_both(comparison, aligned);
 	for (int side = 0; side < THRUM__SIDES && error == 0; side++) {
-		order(&aligned[side]);
+		sort_by_group(&aligned[side]);
 		error = thrum__diff_moments(&aligned[side]);
 		comparison->tasks[side] = aligned[side].labelled;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Group by group: what is so in one recording and not in the other. */
+/* Compares two recordings group by group. */
 #include "analyse/diff/diff.h"
 
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "base/array.h"
 
 #define DIFFERENCES_MAX 10000
-#define Z_SQUARED 16.0 /* of the normal distribution: once in about 15,000 times by chance */
-#define FEW 3          /* tasks that each tell something */
-#define SLOWER 150     /* percent of GOOD's median: less is noise between two runs */
-#define CLEAR 70       /* percent of pairs: so many must say the same */
-#define LATE 2         /* times GOOD's longest life: who is pending for longer never ends */
+#define Z_SQUARED 16.0 /* 4 standard deviations: by chance once in about 15,000 times */
+#define FEW 3          /* tasks: a group of so few is compared without the test of chance */
+#define SLOWER 150     /* percent of the other median: less is noise between two recordings */
+#define CLEAR 70       /* percent of pairs that must agree */
+#define LATE 2         /* times GOOD's longest life: a task that is pending longer never ends */
 
 const char *thrum__diff_name(int kind)
 {
@@ -29,8 +29,8 @@ const char *thrum__diff_name(int kind)
 
 /* ---- Chance -------------------------------------------------------------------------------- */
 
-/* Twice Mann and Whitney's U of b: pairs in which b's is greater, ties half; and the sum of t³ - t
- * of the ties. */
+/* Twice Mann and Whitney's U of b: the pairs in which b's value is greater, plus half of those with
+ * equal values. Sets *ties to the sum of t³ - t over all series of t equal values. */
 static double double_u(const int64_t *a, size_t a_count, const int64_t *b, size_t b_count,
 	double *ties)
 {
@@ -114,12 +114,12 @@ struct thrum__difference *thrum__diff_add(struct thrum__comparison *comparison, 
 	return difference;
 }
 
-/* A group's tasks in one recording. */
+/* The tasks of a group in one recording. */
 struct members {
 	const struct thrum__aligned *in;
 	const struct thrum__base_sort_item *items;
 	uint32_t count;
-	int64_t *lives; /* of those that ended, sorted */
+	int64_t *lives; /* in ns, of the tasks that ended; sorted */
 	size_t life_count;
 };
 
@@ -127,11 +127,11 @@ struct comparing {
 	struct thrum__comparison *comparison;
 	struct thrum__aligned aligned[THRUM__SIDES];
 	struct members members[THRUM__SIDES];
-	int64_t *lives[THRUM__SIDES]; /* room for all */
+	int64_t *lives[THRUM__SIDES]; /* memory for members[].lives, enough for any group */
 	bool failed;
 };
 
-static void measure(struct members *members)
+static void measure_lives(struct members *members)
 {
 	const struct thrum__model *model = members->in->model;
 	struct thrum__base_sort_item *items = members->in->room;
@@ -155,9 +155,10 @@ static void measure(struct members *members)
 	members->life_count = count;
 }
 
-/* What may be so with a task. */
+/* Answers a question about a task. */
 typedef bool is_so(const struct comparing *, const struct members *, uint32_t task);
-static bool always(const struct comparing *c, const struct members *members, uint32_t task)
+
+static bool is_any_task(const struct comparing *c, const struct members *members, uint32_t task)
 {
 	(void)c;
 	(void)members;
@@ -198,7 +199,7 @@ static int state_of(const struct members *members, uint32_t task)
 	return THRUM__TASK(model, thrum__model_heir(model, task), state);
 }
 
-/* Pending for much longer than any that ended in GOOD took: not merely in flight. */
+/* Whether a task is pending for much longer than any of GOOD's took: it isn't just under way. */
 static bool is_endless(const struct comparing *c, const struct members *members, uint32_t task)
 {
 	const struct members *good = &c->members[THRUM__GOOD];
@@ -223,21 +224,23 @@ static bool is_cancelled(const struct comparing *c, const struct members *member
 	return state_of(members, task) == THRUM__STATE_CANCELLED;
 }
 
+/* The kinds of differences that count tasks: of those that `counts`, how many `is_so`. */
 static const struct {
 	uint8_t kind;
 	is_so *is_so, *counts;
-	bool is_never_chance; /* one in BAD is enough when GOOD has none */
+	bool is_never_chance; /* a single task in BAD is enough if GOOD has none */
 } questions[] = {
 	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both, false},
 	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for, false},
-	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, always, true},
-	{THRUM__DIFFERENCE_FAILS, has_failed, always, false},
-	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, always, false},
+	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, is_any_task, true},
+	{THRUM__DIFFERENCE_FAILS, has_failed, is_any_task, false},
+	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, is_any_task, false},
 };
 
 /* ---- Differences --------------------------------------------------------------------------- */
 
-/* How many it is so with; the example is BAD's first with whom it is, GOOD's first without. */
+/* Counts the tasks of one recording. The example is the first task that shows the difference: in
+ * BAD one of which it is true, in GOOD one of which it isn't. */
 static struct thrum__difference_side count_side(const struct comparing *c, unsigned question,
 	int which)
 {
@@ -259,13 +262,13 @@ static struct thrum__difference_side count_side(const struct comparing *c, unsig
 	return side;
 }
 
-static int64_t moment(int64_t time)
+static int64_t time_or_none(int64_t time)
 {
 	return time == THRUM__OPEN ? -1 : time;
 }
 
-/* The moments of an example. */
-static void show(const struct members *members, int kind, struct thrum__difference_side *side)
+/* Sets the times and tasks that prove the difference at the side's example. */
+static void set_proof(const struct members *members, int kind, struct thrum__difference_side *side)
 {
 	uint32_t task = side->task;
 
@@ -274,17 +277,18 @@ static void show(const struct members *members, int kind, struct thrum__differen
 	if (task == THRUM__NONE)
 		return;
 	if (kind == THRUM__DIFFERENCE_SIGNAL_FIRST || kind == THRUM__DIFFERENCE_NO_SIGNAL) {
-		side->first = moment(members->in->signalled[task].time);
-		side->second = moment(members->in->waited[task].time);
+		side->first = time_or_none(members->in->signalled[task].time);
+		side->second = time_or_none(members->in->waited[task].time);
 		side->by[0] = members->in->signalled[task].by;
 		side->by[1] = members->in->waited[task].by;
 		return;
 	}
 	side->first = THRUM__TASK(members->in->model, task, start);
-	side->second = moment(thrum__slow_path_end(members->in->model, task));
+	side->second = time_or_none(thrum__slow_path_end(members->in->model, task));
 }
 
-static void ask(struct comparing *c, uint32_t group, unsigned question)
+/* Adds a difference if the answers to a question differ between the recordings. */
+static void compare_counts(struct comparing *c, uint32_t group, unsigned question)
 {
 	struct thrum__difference_side side[THRUM__SIDES];
 	struct thrum__difference *difference;
@@ -300,13 +304,14 @@ static void ask(struct comparing *c, uint32_t group, unsigned question)
 	if (!difference)
 		return;
 	for (int which = 0; which < THRUM__SIDES; which++) {
-		show(&c->members[which], kind, &side[which]);
+		set_proof(&c->members[which], kind, &side[which]);
 		difference->side[which] = side[which];
 	}
 	difference->time = side[THRUM__BAD].first >= 0 ? side[THRUM__BAD].first
 						       : side[THRUM__BAD].second;
 }
 
+/* Adds a difference if the group's lives are clearly longer or shorter in BAD. */
 static void compare_times(struct comparing *c, uint32_t group)
 {
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
@@ -334,7 +339,7 @@ static void compare_times(struct comparing *c, uint32_t group)
 		struct thrum__difference_side *side = &difference->side[which];
 
 		side->task = members->items[0].item;
-		show(members, difference->kind, side);
+		set_proof(members, difference->kind, side);
 		side->count = side->of = (uint32_t)members->life_count;
 		side->p50 = members->lives[(members->life_count - 1) / 2];
 		side->p90 = members->lives[(members->life_count * 90 + 99) / 100 - 1];
@@ -342,7 +347,8 @@ static void compare_times(struct comparing *c, uint32_t group)
 	difference->time = difference->side[THRUM__BAD].first;
 }
 
-/* A group that one recording hasn't; unless that ended before it would have come. */
+/* Adds a difference for a group that only one recording has, unless the other recording ended
+ * before the group's first task would have come. */
 static void compare_presence(struct comparing *c, uint32_t group)
 {
 	int which = c->members[THRUM__GOOD].count > 0 ? THRUM__GOOD : THRUM__BAD;
@@ -360,7 +366,7 @@ static void compare_presence(struct comparing *c, uint32_t group)
 	if (!difference)
 		return;
 	difference->side[which].task = task;
-	show(members, difference->kind, &difference->side[which]);
+	set_proof(members, difference->kind, &difference->side[which]);
 	difference->side[which].count = difference->side[which].of = members->count;
 	difference->time = members->in->named[task];
 }
@@ -373,15 +379,15 @@ static void compare_group(struct comparing *c, uint32_t group)
 	}
 	c->comparison->common++;
 	for (int which = 0; which < THRUM__SIDES; which++)
-		measure(&c->members[which]);
+		measure_lives(&c->members[which]);
 	for (unsigned i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
-		ask(c, group, i);
+		compare_counts(c, group, i);
 	compare_times(c, group);
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- All groups ---------------------------------------------------------------------------- */
 
-/* Both recordings' tasks are sorted by group. */
+/* Compares all groups; the tasks of both recordings are sorted by group. */
 static void compare_groups(struct comparing *c)
 {
 	uint32_t at[THRUM__SIDES] = {0};
@@ -410,6 +416,7 @@ static void compare_groups(struct comparing *c)
 	}
 }
 
+/* Sorts the differences by kind, and within a kind by time. */
 static int put_in_order(struct thrum__comparison *comparison)
 {
 	size_t count = comparison->count;

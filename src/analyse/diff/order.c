@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* What comes before what: signals and waits of conditions, and tasks below the same creator. */
+/* Finds orders: of the signals and waits of conditions, and of tasks below the same creator. */
 #include <stdlib.h>
 
 #include "analyse/diff/parts.h"
 
-#define READS_MAX 64 /* readers of a task that are looked at */
+#define READS_MAX 64 /* edges to a task that are searched for a reader */
 
 /* ---- Conditions ---------------------------------------------------------------------------- */
 
-static void note(struct thrum__diff_moment *moment, int64_t time, uint32_t by)
+static void note_first(struct thrum__diff_moment *moment, int64_t time, uint32_t by)
 {
 	if (time < moment->time)
 		*moment = (struct thrum__diff_moment){time, by};
 }
 
-/* A mirage-profile signal is a wait when the condition then creates the waiter. */
-static void commit(struct thrum__diff_moment *to, struct thrum__diff_moment *pending)
+/* Notes the pending signal of a condition, now that it is known what it was. A signal in a
+ * mirage-profile trace may be either: it begins a wait if the condition then creates the waiter. */
+static void commit_pending(struct thrum__diff_moment *to, struct thrum__diff_moment *pending)
 {
 	if (pending->time != THRUM__OPEN)
-		note(to, pending->time, pending->by);
+		note_first(to, pending->time, pending->by);
 	pending->time = THRUM__OPEN;
 }
 
@@ -32,27 +33,27 @@ static void note_edge(struct thrum__aligned *side, uint32_t edge,
 	switch (THRUM__EDGE(model, edge, kind)) {
 	case THRUM__EDGE_WAIT:
 		if (to < side->count)
-			note(&side->waited[to], time, from);
+			note_first(&side->waited[to], time, from);
 		break;
 	case THRUM__EDGE_SIGNAL:
 		if (to >= side->count)
 			break;
-		commit(&side->signalled[to], &pending[to]);
+		commit_pending(&side->signalled[to], &pending[to]);
 		if (model->is_mirage)
 			pending[to] = (struct thrum__diff_moment){time, from};
 		else
-			note(&side->signalled[to], time, from);
+			note_first(&side->signalled[to], time, from);
 		break;
 	case THRUM__EDGE_RESOLVE:
 		if (from < side->count)
-			commit(&side->signalled[from], &pending[from]);
+			commit_pending(&side->signalled[from], &pending[from]);
 		break;
 	default: break;
 	}
 }
 
-/* Edges and creations in the order of time, since in mirage-profile's traces one tells what the
- * other meant. */
+/* Goes through edges and creations of tasks in the order of time, as in a mirage-profile trace a
+ * creation tells whether the signal before it begins a wait. */
 int thrum__diff_moments(struct thrum__aligned *side)
 {
 	const struct thrum__model *model = side->model;
@@ -79,24 +80,24 @@ int thrum__diff_moments(struct thrum__aligned *side)
 				break;
 			creator = THRUM__TASK(model, task, creator);
 			if (creator < side->count)
-				commit(&side->waited[creator], &pending[creator]);
+				commit_pending(&side->waited[creator], &pending[creator]);
 		}
 		if (is_edge)
 			note_edge(side, edge, pending);
 	}
 	for (uint32_t i = 0; i < side->count; i++)
-		commit(&side->signalled[i], &pending[i]);
+		commit_pending(&side->signalled[i], &pending[i]);
 	free(pending);
 	return 0;
 }
 
 /* ---- Tasks below the same creator ---------------------------------------------------------- */
 
-/* By group, within the tasks below one creator. */
+/* A group, as its tasks come among the tasks below one creator. */
 struct sibling {
-	uint32_t before; /* the group that came just before it in GOOD; NONE: none */
-	uint32_t stamp;  /* of which creator `task` is */
-	uint32_t task;   /* its first */
+	uint32_t before; /* the group that came just before it in GOOD, or NONE */
+	uint32_t stamp;  /* the number of the creator to which `task` belongs */
+	uint32_t task;   /* the first task of the group below that creator */
 	bool is_known;   /* `before` is set */
 	struct thrum__difference_side side[THRUM__SIDES];
 };
@@ -109,7 +110,7 @@ static int compare_starts(const void *context, uint32_t a, uint32_t b)
 	return x < y ? -1 : x > y;
 }
 
-/* Whether `task` was created by who had read the result of `before`, or is its own work. */
+/* Whether `before` caused `task`: the creator of `task` read the result of `before`, or is it. */
 static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_t task)
 {
 	uint32_t creator = THRUM__TASK(model, task, creator), edge;
@@ -131,7 +132,8 @@ static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_
 	return creator == before;
 }
 
-/* One that begins after another of the same creator: does it begin after that one's end? */
+/* Counts a pair of tasks of the same creator, and whether they overlap: whether `task`, which
+ * begins later, begins before the other ends. */
 static void note_pair(const struct thrum__model *model, int which, uint32_t before, uint32_t task,
 	struct sibling *sibling)
 {
@@ -141,7 +143,8 @@ static void note_pair(const struct thrum__model *model, int which, uint32_t befo
 
 	side->of++;
 	side->count += overlaps;
-	/* GOOD's example is any; if there is a cause, one that shows it. BAD's is the first. */
+	/* GOOD's example is the last pair in which one caused the other, BAD's the first pair that
+	 * overlaps; without such a pair, it is the first of all. */
 	if (side->task != THRUM__NONE &&
 		(which == THRUM__BAD ? !overlaps || side->count > 1
 				     : !is_caused(model, before, task)))
@@ -154,7 +157,8 @@ static void note_pair(const struct thrum__model *model, int which, uint32_t befo
 		.of = side->of};
 }
 
-/* The tasks below one creator, in the order of their starts. */
+/* Counts the pairs among the tasks below one creator, which come in the order of their starts. In
+ * GOOD, also notes which group comes before which. */
 static void note_siblings(const struct thrum__aligned *aligned, int which,
 	const struct thrum__base_sort_item *items, size_t count, uint32_t stamp,
 	struct sibling *siblings)
@@ -186,6 +190,7 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 	}
 }
 
+/* Sorts the tasks of a recording by their nearest labelled creator, and counts their pairs. */
 static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp,
 	struct sibling *siblings)
 {
@@ -226,7 +231,7 @@ int thrum__diff_order(struct thrum__comparison *comparison,
 		const struct thrum__difference_side *bad = &siblings[group].side[THRUM__BAD];
 		struct thrum__difference *difference;
 
-		/* Without a cause, two that happen to follow each other are no order. */
+		/* Few pairs prove an order only if one task caused the other. */
 		if (good->of == 0 || good->count > 0 || bad->count == 0 ||
 			!thrum__diff_share_differs(siblings[group].side,
 				is_caused(aligned[THRUM__GOOD].model, good->before, good->task)))

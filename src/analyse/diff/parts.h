@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of comparing share. */
+/* The interfaces between the files of analyse/diff. Private to that folder. */
 #ifndef ANALYSE_DIFF_PARTS_H
 #define ANALYSE_DIFF_PARTS_H
 
@@ -7,49 +7,51 @@
 #include "analyse/slow/path.h"
 #include "base/sort.h"
 
-/* The first of what happened to a task that others wait for. */
+/* The first wait for a task, or its first signal. */
 struct thrum__diff_moment {
 	int64_t time; /* OPEN: never */
-	uint32_t by;
+	uint32_t by;  /* the task that waits or signals */
 };
 
-/* A recording, by task; `count` of them. */
+/* The tasks of a recording. The arrays are by task; `count` tasks. */
 struct thrum__aligned {
 	const struct thrum__model *model;
 	uint32_t count;
 	uint32_t *group; /* NONE: unlabelled */
 	uint32_t *above; /* the nearest labelled creator, or NONE */
-	int64_t *named;  /* when its first label came */
-	bool *is_later;  /* it is what another of the same group became */
+	int64_t *named;  /* the time of the first label */
+	bool *is_later;  /* another task of the same group became this one */
 	struct thrum__diff_moment *waited, *signalled;
-	struct thrum__base_sort_item *items; /* the labelled tasks by group */
-	struct thrum__base_sort_item *room;  /* for twice as many; anybody's within one function */
-	uint32_t labelled;
+	/* Not by task: */
+	struct thrum__base_sort_item *items; /* the labelled tasks by group, without later ones */
+	struct thrum__base_sort_item *room;  /* scratch for twice as many, within one function */
+	uint32_t labelled;                   /* how many items */
 };
 
-/* Puts both recordings' tasks into groups. Returns 0 or -THRUM_E_MEMORY; `aligned` is to be freed
- * in either case. */
+/* Puts the tasks of both recordings into groups. Returns 0 or -THRUM_E_MEMORY. Free each of
+ * `aligned` with thrum__diff_aligned_free in either case. */
 THRUM__MUST_USE int thrum__diff_align(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 void thrum__diff_aligned_free(struct thrum__aligned *);
 
-/* When each condition was first waited for, and signalled: fills waited and signalled. Returns 0 or
- * -THRUM_E_MEMORY. */
+/* Finds when each task was first waited for and first signalled: fills in `waited` and `signalled`.
+ * Returns 0 or -THRUM_E_MEMORY. O(tasks + edges). */
 THRUM__MUST_USE int thrum__diff_moments(struct thrum__aligned *);
 
-/* Adds a difference, of whose sides the examples are unset; NULL: there is no memory (`failed` is
- * set), or there are very many already. */
+/* Adds a difference whose sides have no examples yet. Returns NULL if there is no memory (and sets
+ * *failed), or if there are too many differences already. Valid until the next call. */
 struct thrum__difference *thrum__diff_add(struct thrum__comparison *, int kind, uint32_t group,
 	bool *failed);
 
-/* Whether BAD's share is greater than GOOD's by more than chance; or, if `few` may tell, GOOD is of
- * few and has none, or most of BAD's are. */
+/* Whether the share count / of is greater in BAD than in GOOD by more than chance. With `few`, the
+ * shares also differ if GOOD has none and either few tasks, or BAD has at least half. */
 bool thrum__diff_share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few);
 
-/* Of a group that one recording hasn't: whether both have its kind and pattern somewhere. */
+/* For a group that only one recording has: whether both have its kind and pattern anywhere. */
 bool thrum__diff_group_is_in_both(const struct thrum__comparison *, uint32_t group);
 
-/* Groups whose tasks ended before those of another began, and in BAD didn't. */
+/* Adds differences ENDS_LATER: groups whose tasks ended before those of another began in GOOD, but
+ * not in BAD. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Paths to sums by frame, and these to boxes. */
+/* Adds up the parts of paths by frame, and makes boxes of these sums. */
 #include "analyse/slow/flame.h"
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include "analyse/stats/parts.h"
 #include "base/array.h"
 
-#define PARTS_MAX 4000000 /* of all paths: a trace may be made to have long ones only */
+#define PARTS_MAX 4000000 /* of all paths together: a hostile trace may have long paths only */
 
-/* By frame. */
+/* The times of a frame, in ns. */
 struct sum {
-	int64_t runs, waits; /* its own; frames of READY and LATE have only waits */
-	int64_t time;        /* with all below */
-	int64_t next;        /* where the next box below it goes */
+	int64_t runs, waits; /* its own; all but running is `waits` */
+	int64_t time;        /* its own, and that of all frames below */
+	int64_t next;        /* the left edge of the next box below it */
 };
 
 struct pile {
@@ -82,8 +82,8 @@ static int compare_names(const void *context, uint32_t a, uint32_t b)
 	return order != 0 ? order : a_size < b_size ? -1 : a_size > b_size;
 }
 
-/* Where a box of that time goes below a frame; NONE: on the ground. */
-static int64_t place(struct pile *pile, uint32_t parent, int64_t time, int64_t *ground)
+/* The left edge of a box of that width below the frame `parent`, or at the top if that is NONE. */
+static int64_t place_box(struct pile *pile, uint32_t parent, int64_t time, int64_t *ground)
 {
 	int64_t *next = parent == THRUM__NONE ? ground : &pile->sums[parent].next;
 	int64_t at = *next;
@@ -105,18 +105,18 @@ static void add_boxes(struct pile *pile, const struct thrum__paths *paths, uint3
 
 	if (sum->time == 0)
 		return;
-	box.from = place(pile, frame->parent, sum->time, &flame->total);
+	box.from = place_box(pile, frame->parent, sum->time, &flame->total);
 	sum->next = box.from;
 	flame->boxes[flame->count++] = box;
 	if (box.depth > flame->depth)
 		flame->depth = box.depth;
 	if (sum->runs == 0)
 		return;
-	/* Its own running lies below it, at the left. */
+	/* The frame's running time is a box of its own below it, at the left. */
 	box.doing = THRUM__DOING_RUNS;
 	box.depth++;
 	box.time = box.self = sum->runs;
-	box.from = place(pile, index, sum->runs, &flame->total);
+	box.from = place_box(pile, index, sum->runs, &flame->total);
 	flame->boxes[flame->count++] = box;
 	if (box.depth > flame->depth)
 		flame->depth = box.depth;
@@ -133,7 +133,7 @@ static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
 		free(items);
 		return -THRUM_E_MEMORY;
 	}
-	/* A frame's number is greater than its parent's. */
+	/* A frame's index is greater than its parent's, so the children come first here. */
 	for (size_t i = count; i-- > 0;) {
 		uint32_t parent = paths->frames[i].parent;
 		struct sum *sum = &pile->sums[i];

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Many paths on one pile: what tasks of a label waited for, and what that waited for in turn, by
- * time. Unlike a profile's, its stacks are those of waiting, not of calling.
+ * Flame graphs of waiting: the paths of many tasks as one tree of boxes, as wide as the time that
+ * they took. A box lies below another if tasks of that one waited for tasks of its own; unlike in a
+ * profiler's flame graph, its stacks are not those of calls.
  */
 #ifndef ANALYSE_SLOW_FLAME_H
 #define ANALYSE_SLOW_FLAME_H
 
 #include "analyse/slow/slow.h"
 
-/* One frame of the pile, or the time in which it ran itself. */
+/* A frame, or the time in which its tasks ran. */
 struct thrum__flame_box {
 	uint32_t frame;
-	uint8_t doing; /* RUNS: the part in which the frame ran; else what the frame's own time is
-			*/
+	uint8_t doing; /* RUNS: the time in which the frame's tasks ran. Else that of `self` */
 	uint32_t depth;
-	int64_t from, time; /* where on the pile, 0 … total */
-	int64_t self;       /* of `time`, what no box below it has */
+	int64_t from, time; /* ns: the box's left edge between 0 and `total`, and its width */
+	int64_t self;       /* ns of `time` that no box below it has */
 };
 
 struct thrum__flame {
-	struct thrum__flame_box *boxes; /* by depth; within one by name, below their parents */
+	struct thrum__flame_box *boxes; /* by depth; below the same parent, by name */
 	uint32_t count;
 	uint32_t depth;     /* of the deepest box */
-	uint32_t tasks, of; /* how many were piled up, of how many */
-	int64_t total;
+	uint32_t tasks, of; /* how many tasks were added up, of how many */
+	int64_t total;      /* ns */
 };
 
-/* The most tasks that are piled up; of more, every so manyth. */
+/* The most tasks that are added up. If there are more, one out of each 2, 3, … is taken. */
 #define THRUM__FLAME_TASKS 20000
 
-/* Piles up the paths of all lives. *flame is to be freed with thrum__slow_flame_free. Returns 0 or
+/* Adds up the paths of all lives. Free *flame with thrum__slow_flame_free. Returns 0 or
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__slow_flame_make(struct thrum__paths *, const struct thrum__lives *,
 	struct thrum__flame *);

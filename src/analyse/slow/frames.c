@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What paths look up: the model's rows by task and lane, and the frames of stacks. */
+/* Sorts the rows of a model by task and lane for path.c, and makes the frames of stacks. */
 #include <stdlib.h>
 
 #include "analyse/label.h"
@@ -17,9 +17,9 @@ const char *thrum__slow_doing_name(int doing)
 	return doing >= 0 && doing < THRUM__DOING_COUNT ? names[doing] : "unknown";
 }
 
-/* ---- Rows by what they belong to ----------------------------------------------------------- */
+/* ---- Rows by their owners ------------------------------------------------------------------ */
 
-/* Whose a row is; NONE: nobody's. */
+/* Returns the owner of a row, a task or a lane; NONE: the row isn't wanted. */
 typedef uint32_t owner_of(const struct thrum__model *, uint32_t row);
 
 static uint32_t wait_of(const struct thrum__model *model, uint32_t edge)
@@ -55,8 +55,8 @@ static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
 	return THRUM__RUN(model, run, lane);
 }
 
-/* A counting sort; each owner's rows stay in their order, which is that of time. */
-static int slice(const struct thrum__model *model, const struct thrum__model_rows *rows,
+/* Sorts the rows by owner, with a counting sort. Each owner's rows stay in the order of time. */
+static int slice_rows(const struct thrum__model *model, const struct thrum__model_rows *rows,
 	uint32_t owners, owner_of *owner, struct thrum__slices *slices)
 {
 	uint32_t total = 0;
@@ -77,7 +77,7 @@ static int slice(const struct thrum__model *model, const struct thrum__model_row
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 2; i < owners + 2; i++)
 		slices->first[i] += slices->first[i - 1];
-	/* first[i + 1] is where i's next row goes, and so ends as where i + 1's begin. */
+	/* first[i + 1] is where the next row of i goes, so it ends as the beginning of i + 1's. */
 	for (uint32_t row = rows->first; row < rows->count; row++) {
 		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
 
@@ -93,6 +93,7 @@ static void slices_free(struct thrum__slices *slices)
 	free(slices->rows);
 }
 
+/* Finds the first edge by which each task was resolved, failed or was cancelled. */
 static int find_ends(struct thrum__paths *paths)
 {
 	const struct thrum__model *model = paths->model;
@@ -124,11 +125,12 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
 
-	if (find_ends(&made) < 0 || slice(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
-		slice(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
-		slice(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
-		slice(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
-		slice(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
+	if (find_ends(&made) < 0 ||
+		slice_rows(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
+		slice_rows(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
+		slice_rows(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
+		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
+		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
 		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
@@ -152,7 +154,8 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-/* Kinds that only hand on what others give, and say nothing without a label. */
+/* Whether tasks of a kind only hand on results of others, so that without a label they say
+ * nothing. */
 static bool is_plumbing(unsigned kind)
 {
 	switch (kind) {
@@ -172,8 +175,9 @@ static bool is_plumbing(unsigned kind)
 	}
 }
 
-/* The pattern of a task's name; of one without, its kind. */
-static size_t name_of(const struct thrum__model *model, uint32_t task,
+/* Writes the pattern of a task's name, or else its kind's word, and returns the size. *is_plain:
+ * the task has no name and only hands on results. */
+static size_t write_name(const struct thrum__model *model, uint32_t task,
 	char name[THRUM__LABEL_PATTERN_MAX], bool *is_plain)
 {
 	size_t size = 0;
@@ -192,7 +196,7 @@ static size_t name_of(const struct thrum__model *model, uint32_t task,
 	return thrum__analyse_label_pattern(text, size, name);
 }
 
-/* The frame that already says the same: that name below that parent's name. */
+/* The frame at or above `parent` with this name below a frame with the parent's name, or NONE. */
 static uint32_t find_alike(const struct thrum__paths *paths, uint32_t parent, uint32_t name)
 {
 	const struct thrum__frame *frames = paths->frames;
@@ -204,6 +208,7 @@ static uint32_t find_alike(const struct thrum__paths *paths, uint32_t parent, ui
 	return THRUM__NONE;
 }
 
+/* Adds a frame, or finds the one with that parent and name. */
 static int add_frame(struct thrum__paths *paths, struct thrum__frame added, uint32_t *frame)
 {
 	uint64_t number = (uint64_t)added.parent << 32 | added.name;
@@ -231,7 +236,7 @@ int thrum__slow_frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t
 	char name[THRUM__LABEL_PATTERN_MAX];
 	uint32_t alike = THRUM__NONE;
 	bool is_plain;
-	size_t size = name_of(paths->model, task, name, &is_plain);
+	size_t size = write_name(paths->model, task, name, &is_plain);
 
 	if (thrum__base_keys_add(&paths->names, (unsigned)doing, name, size, &added.name) < 0)
 		return -THRUM_E_MEMORY;

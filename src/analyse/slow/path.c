@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Paths, backwards. A piece is a task and a time still to be told; it is told from its end to what
- * it last waited for, and leaves two pieces: what was awaited, and its own time before the wait. No
- * recursion: pieces lie on a stack, the latest on top.
+ * Walks a path backwards. A piece is a task and a time of it that is still to be walked. Walking a
+ * piece adds the parts from its end back to the end of the task's last wait, and leaves two pieces:
+ * the awaited task during the wait, and the task before the wait. There is no recursion: the pieces
+ * lie on a stack of their own.
  */
 #include "analyse/slow/path.h"
 
@@ -12,14 +13,14 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-#define PIECES_MAX 20000 /* of a path: more is no path that anybody reads */
-#define LOOK_BACK 256    /* waits looked at to find what ended last; others' runs in a stretch */
-#define CHAIN_MAX 4096   /* tasks that become each other, looked at */
-#define GETS_MAX 16      /* reads looked at to find the one that ended a wait */
+#define PIECES_MAX 20000 /* of a path: nobody reads a longer one */
+#define LOOK_BACK 256    /* waits searched for the last that ended; a lane's runs in one time */
+#define CHAIN_MAX 4096   /* tasks that became one another */
+#define GETS_MAX 16      /* reads searched for the one that ended a wait */
 
 struct piece {
 	uint32_t task, frame;
-	uint32_t depth; /* how many wait for it on this path */
+	uint32_t depth; /* how many tasks wait for it on this path */
 	int64_t from, to;
 };
 
@@ -29,14 +30,14 @@ struct walk {
 	struct thrum__path *path;
 	struct piece *pieces;
 	uint32_t count, room, pushed;
-	uint32_t waiting[THRUM__STACK_DEPTH + 1]; /* by depth: the piece's task's heir */
-	bool failed;
+	uint32_t waiting[THRUM__STACK_DEPTH + 1]; /* by depth: the heir of the piece's task */
+	bool failed;                              /* no memory */
 };
 
-/* What a task waited for last, and who ended that. */
+/* A wait of a task that is over. */
 struct wait {
-	uint32_t task; /* NONE: nothing known */
-	uint32_t by;   /* who ended it, or NONE */
+	uint32_t task; /* for which it waited; NONE: no wait is known */
+	uint32_t by;   /* the task that ended the wait, or NONE */
 	int64_t from, to;
 };
 
@@ -61,8 +62,8 @@ static int64_t run_start(const struct thrum__model *model, uint32_t run)
 	return THRUM__RUN(model, run, start);
 }
 
-/* How many of an owner's rows are before `time`, as an index behind them. */
-static uint32_t before(const struct thrum__model *model, const struct thrum__slices *slices,
+/* The index in slices->rows behind the owner's rows that are before `time`. O(log n). */
+static uint32_t rows_before(const struct thrum__model *model, const struct thrum__slices *slices,
 	uint32_t owner, int64_t time, int64_t (*time_of)(const struct thrum__model *, uint32_t))
 {
 	uint32_t low = slices->first[owner], high = slices->first[owner + 1];
@@ -78,7 +79,7 @@ static uint32_t before(const struct thrum__model *model, const struct thrum__sli
 	return low;
 }
 
-/* Whether to follow a task: not the lanes' own, nor mirage-profile's main context. */
+/* Whether a path may go on with a task: not with a lane's own, or mirage-profile's main context. */
 static bool is_followed(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
@@ -86,18 +87,19 @@ static bool is_followed(const struct thrum__model *model, uint32_t task)
 		!(model->is_mirage && THRUM__TASK(model, task, id) == 0);
 }
 
-/* The last signal or release of a thing up to `to`, but after `from`; NONE: none. */
+/* The edge of the last signal or release of an object after `from` and up to `to`, or NONE. */
 static uint32_t last_act(const struct walk *walk, uint32_t thing, int64_t from, int64_t to)
 {
 	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
+	uint32_t i = rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
 
 	if (i == acts->first[thing] || edge_time(walk->model, acts->rows[i - 1]) <= from)
 		return THRUM__NONE;
 	return acts->rows[i - 1];
 }
 
-/* Who ended a task: a condition only passes on a signal (mirage-profile). */
+/* The task that ended `task`, or NONE. A condition that did so, in a mirage-profile trace, only
+ * passed a signal on: then the task that signalled it after `from`. */
 static uint32_t ended_by(const struct walk *walk, uint32_t task, int64_t from)
 {
 	const struct thrum__model *model = walk->model;
@@ -113,8 +115,9 @@ static uint32_t ended_by(const struct walk *walk, uint32_t task, int64_t from)
 	return act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
 }
 
-/* ---- What was waited for ------------------------------------------------------------------- */
+/* ---- Waits --------------------------------------------------------------------------------- */
 
+/* Whether a task is waiting on the path down to that depth: following it would never end. */
 static bool is_waiting(const struct walk *walk, uint32_t depth, uint32_t heir)
 {
 	for (uint32_t i = 0; i <= depth; i++)
@@ -123,14 +126,15 @@ static bool is_waiting(const struct walk *walk, uint32_t depth, uint32_t heir)
 	return false;
 }
 
-/* Of something that lasts, such as a lock: when this one's wait for it was over, and by whom. */
+/* Sets the end of a wait for an object that doesn't end with the wait, such as a lock, and the task
+ * that ended the wait. Returns false if the wait wasn't over by `to`. */
 static bool end_of_lasting(const struct walk *walk, uint32_t edge, int64_t to, struct wait *wait)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *gets = &walk->paths->gets;
 	uint32_t task = THRUM__EDGE(model, edge, from), thing = THRUM__EDGE(model, edge, to), act;
 	int64_t since = edge_time(model, edge), got = THRUM__OPEN;
-	uint32_t i = before(model, gets, task, since, edge_time), end = gets->first[task + 1];
+	uint32_t i = rows_before(model, gets, task, since, edge_time), end = gets->first[task + 1];
 
 	for (uint32_t looked = 0; i < end && looked < GETS_MAX; i++, looked++) {
 		if (edge_time(model, gets->rows[i]) > to)
@@ -148,7 +152,8 @@ static bool end_of_lasting(const struct walk *walk, uint32_t edge, int64_t to, s
 	return true;
 }
 
-/* A wait as an edge tells it, if it was over by `to` and not before `from`. */
+/* Sets *wait to the wait that an edge began, cut at `from`. Returns whether the wait was over after
+ * `from` and by `to`. */
 static bool is_over(const struct walk *walk, uint32_t edge, int64_t from, int64_t to,
 	struct wait *wait)
 {
@@ -175,8 +180,8 @@ static bool is_cancelled(const struct walk *walk, uint32_t task)
 		THRUM__STATE_CANCELLED;
 }
 
-/* Whether `a` rather than `b` let a task go on: what ended last; but what lost a race is cancelled
- * after that was won. */
+/* Whether the end of wait `a` rather than that of `b` let a task go on: the later end did. But a
+ * task that lost a race is cancelled after another won it, so its end doesn't count. */
 static bool is_better(const struct walk *walk, const struct wait *a, const struct wait *b)
 {
 	bool a_lost = is_cancelled(walk, a->task), b_lost = is_cancelled(walk, b->task);
@@ -188,12 +193,12 @@ static bool is_better(const struct walk *walk, const struct wait *a, const struc
 	return a->to > b->to;
 }
 
-/* Of all that the piece's task waited for, what let it go on. */
+/* The wait of the piece's task whose end let it go on last. */
 static struct wait last_wait(const struct walk *walk, const struct piece *piece)
 {
 	const struct thrum__slices *waits = &walk->paths->waits;
 	struct wait best = {.task = THRUM__NONE}, wait;
-	uint32_t i = before(walk->model, waits, piece->task, piece->to, edge_time);
+	uint32_t i = rows_before(walk->model, waits, piece->task, piece->to, edge_time);
 
 	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
 		uint32_t edge = waits->rows[--i];
@@ -207,11 +212,11 @@ static struct wait last_wait(const struct walk *walk, const struct piece *piece)
 	return best;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------- */
+/* ---- Adding parts -------------------------------------------------------------------------- */
 
-/* In any order: they are put into that of time in the end. */
-static void tell(struct walk *walk, const struct piece *piece, int64_t from, int64_t to, int doing,
-	uint32_t other)
+/* Adds a part. Parts may come in any order; put_in_order sorts them by time in the end. */
+static void add_part(struct walk *walk, const struct piece *piece, int64_t from, int64_t to,
+	int doing, uint32_t other)
 {
 	struct thrum__path *path = walk->path;
 	struct thrum__path_part *grown;
@@ -235,19 +240,20 @@ static void tell(struct walk *walk, const struct piece *piece, int64_t from, int
 			piece->task, other, (uint8_t)doing};
 }
 
-/* What the lane did while the task could have run: others' runs; where nobody ran, it waits. */
-static void tell_lane(struct walk *walk, const struct piece *piece, uint32_t lane, int64_t from,
-	int64_t to, int doing)
+/* Adds parts for a time in which the task could have run on a lane: one for each run of another
+ * task there, and waiting where no task ran. */
+static void add_lane_parts(struct walk *walk, const struct piece *piece, uint32_t lane,
+	int64_t from, int64_t to, int doing)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->lane_runs;
 	uint32_t i, looked = 0;
 
 	if (lane >= model->lane_count) {
-		tell(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
 		return;
 	}
-	i = before(model, runs, lane, to, run_start);
+	i = rows_before(model, runs, lane, to, run_start);
 	for (; i > runs->first[lane] && from < to && looked < LOOK_BACK; looked++) {
 		uint32_t run = runs->rows[--i];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
@@ -256,17 +262,17 @@ static void tell_lane(struct walk *walk, const struct piece *piece, uint32_t lan
 			break;
 		end = end < to ? end : to;
 		start = start > from ? start : from;
-		tell(walk, piece, end, to, THRUM__DOING_WAITS, THRUM__NONE);
-		tell(walk, piece, start, end, doing, THRUM__RUN(model, run, task));
+		add_part(walk, piece, end, to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, piece, start, end, doing, THRUM__RUN(model, run, task));
 		to = start < to ? start : to;
 	}
 	if (looked == LOOK_BACK)
-		tell(walk, piece, from, to, doing, THRUM__NONE);
+		add_part(walk, piece, from, to, doing, THRUM__NONE);
 	else
-		tell(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
-/* When a task is due, if that lies in a time; else `to`. */
+/* The time when a task is due if that lies between `from` and `to`, else `to`. */
 static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t from, int64_t to)
 {
 	uint32_t note = THRUM__TASK(model, task, note);
@@ -281,14 +287,14 @@ static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t f
 	return to;
 }
 
-static void push(struct walk *walk, struct piece piece)
+static void push_piece(struct walk *walk, struct piece piece)
 {
 	if (piece.from >= piece.to || walk->failed)
 		return;
 	if (walk->pushed++ == PIECES_MAX)
 		walk->path->is_cut = true;
 	if (walk->path->is_cut) {
-		tell(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
 		return;
 	}
 	if (walk->count == walk->room) {
@@ -304,7 +310,7 @@ static void push(struct walk *walk, struct piece piece)
 	walk->pieces[walk->count++] = piece;
 }
 
-/* A task and all that it became, each with its part of the time. */
+/* Pushes a piece for the task and one for each that it became, each with its part of the time. */
 static void push_chain(struct walk *walk, struct piece piece)
 {
 	const struct thrum__model *model = walk->model;
@@ -317,15 +323,15 @@ static void push_chain(struct walk *walk, struct piece piece)
 		int64_t end = THRUM__TASK(model, piece.task, end);
 
 		piece.to = thrum__model_has_row(&model->tasks, next) && end < to ? end : to;
-		push(walk, piece);
+		push_piece(walk, piece);
 		if (piece.to == to)
 			return;
 		piece.from = piece.to > piece.from ? piece.to : piece.from;
 		piece.task = next;
 	}
-	/* A longer one: its last part is told by where it got to. */
+	/* A longer chain: the task reached so far stands for the rest. */
 	piece.to = to;
-	push(walk, piece);
+	push_piece(walk, piece);
 }
 
 static void push_below(struct walk *walk, const struct piece *piece, uint32_t task, int64_t from,
@@ -339,7 +345,7 @@ static void push_below(struct walk *walk, const struct piece *piece, uint32_t ta
 	push_chain(walk, below);
 }
 
-/* Whether who ended something tells more than the wait itself. */
+/* Whether the path can go on with the task that ended a wait. */
 static bool explains(const struct walk *walk, const struct piece *piece, uint32_t by)
 {
 	return is_followed(walk->model, by) && piece->depth + 1 < THRUM__STACK_DEPTH &&
@@ -347,10 +353,10 @@ static bool explains(const struct walk *walk, const struct piece *piece, uint32_
 }
 
 /*
- * The end of a piece's own time, in which it didn't run. `is_awake`: it had got what it waited for.
- * Else whoever ended it may tell what it took.
+ * Walks the end of a piece, from the task's last run on. `is_awake`: the task's wait was over, so
+ * that it could have run. Else the path goes on with the task that ended it, if that is known.
  */
-static void tell_tail(struct walk *walk, const struct piece *piece, int64_t from, bool is_awake)
+static void walk_tail(struct walk *walk, const struct piece *piece, int64_t from, bool is_awake)
 {
 	const struct thrum__model *model = walk->model;
 	uint32_t lane = THRUM__TASK(model, piece->task, lane), by = THRUM__NONE;
@@ -358,7 +364,7 @@ static void tell_tail(struct walk *walk, const struct piece *piece, int64_t from
 	int64_t due;
 
 	if (is_awake) {
-		tell_lane(walk, piece, lane, from, piece->to, THRUM__DOING_READY);
+		add_lane_parts(walk, piece, lane, from, piece->to, THRUM__DOING_READY);
 		return;
 	}
 	if (edge != THRUM__NONE && edge_time(model, edge) == piece->to)
@@ -368,16 +374,16 @@ static void tell_tail(struct walk *walk, const struct piece *piece, int64_t from
 		return;
 	}
 	due = due_of(model, piece->task, from, piece->to);
-	tell_lane(walk, piece, lane, due, piece->to, THRUM__DOING_LATE);
-	tell(walk, piece, from, due, THRUM__DOING_WAITS, THRUM__NONE);
+	add_lane_parts(walk, piece, lane, due, piece->to, THRUM__DOING_LATE);
+	add_part(walk, piece, from, due, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
-/* The piece's own time, from its last wait on. */
-static void tell_own(struct walk *walk, struct piece piece, bool is_awake)
+/* Walks a piece in which the task doesn't wait for another task. */
+static void walk_own(struct walk *walk, struct piece piece, bool is_awake)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->runs;
-	uint32_t i = before(model, runs, piece.task, piece.to, run_start);
+	uint32_t i = rows_before(model, runs, piece.task, piece.to, run_start);
 	bool is_tail = true;
 
 	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {
@@ -389,28 +395,28 @@ static void tell_own(struct walk *walk, struct piece piece, bool is_awake)
 		start = start > piece.from ? start : piece.from;
 		end = end < piece.to ? end : piece.to;
 		if (is_tail && end < piece.to)
-			tell_tail(walk, &piece, end, false);
+			walk_tail(walk, &piece, end, false);
 		else
-			tell_lane(walk, &piece, THRUM__RUN(model, run, lane), end, piece.to,
+			add_lane_parts(walk, &piece, THRUM__RUN(model, run, lane), end, piece.to,
 				THRUM__DOING_READY);
-		tell(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
+		add_part(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
 		piece.to = start;
 		is_tail = false;
 	}
 	if (piece.from >= piece.to)
 		return;
 	if (is_tail)
-		tell_tail(walk, &piece, piece.from, is_awake);
+		walk_tail(walk, &piece, piece.from, is_awake);
 	else if (is_awake)
-		tell_lane(walk, &piece, THRUM__TASK(model, piece.task, lane), piece.from, piece.to,
-			THRUM__DOING_READY);
+		add_lane_parts(walk, &piece, THRUM__TASK(model, piece.task, lane), piece.from,
+			piece.to, THRUM__DOING_READY);
 	else
-		tell(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
-/* ---- Walking ------------------------------------------------------------------------------- */
+/* ---- Pieces -------------------------------------------------------------------------------- */
 
-/* What was awaited, below the piece whose wait that was. */
+/* Pushes the awaited task, below the piece that waits. */
 static void push_awaited(struct walk *walk, const struct piece *piece, const struct wait *wait)
 {
 	struct piece thing = {.task = wait->task,
@@ -423,7 +429,7 @@ static void push_awaited(struct walk *walk, const struct piece *piece, const str
 		push_below(walk, piece, wait->task, wait->from, wait->to);
 		return;
 	}
-	/* A lock and the like: in its frame, who held it. */
+	/* An object such as a lock: the path goes on with its holder, below the object's frame. */
 	if (thrum__slow_frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
 		    &thing.frame) < 0)
 		walk->failed = true;
@@ -431,18 +437,19 @@ static void push_awaited(struct walk *walk, const struct piece *piece, const str
 	push_below(walk, &thing, wait->by, wait->from, wait->to);
 }
 
-/* The time before a task was there belongs to who created it. */
-static void tell_before(struct walk *walk, const struct piece *piece, int64_t to)
+/* Walks the time of a piece before its task was created: that time belongs to the creator. */
+static void walk_before(struct walk *walk, const struct piece *piece, int64_t to)
 {
 	uint32_t creator = THRUM__TASK(walk->model, piece->task, creator);
 
 	if (piece->depth > 0 && explains(walk, piece, creator))
 		push_below(walk, piece, creator, piece->from, to);
 	else
-		tell(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
+		add_part(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
-static void tell_piece(struct walk *walk, struct piece piece)
+/* Walks a piece, and pushes the pieces that it leaves. */
+static void walk_piece(struct walk *walk, struct piece piece)
 {
 	const struct thrum__model *model = walk->model;
 	struct piece earlier = piece;
@@ -451,24 +458,24 @@ static void tell_piece(struct walk *walk, struct piece piece)
 
 	walk->waiting[piece.depth] = thrum__model_heir(model, piece.task);
 	if (created > piece.from) {
-		tell_before(walk, &piece, created < piece.to ? created : piece.to);
+		walk_before(walk, &piece, created < piece.to ? created : piece.to);
 		piece.from = earlier.from = created;
 		if (piece.from >= piece.to)
 			return;
 	}
 	wait = last_wait(walk, &piece);
 	if (wait.task == THRUM__NONE || piece.depth + 1 >= THRUM__STACK_DEPTH) {
-		tell_own(walk, piece, false);
+		walk_own(walk, piece, false);
 		return;
 	}
 	piece.from = wait.to;
-	tell_own(walk, piece, true);
+	walk_own(walk, piece, true);
 	earlier.to = wait.from;
-	push(walk, earlier);
+	push_piece(walk, earlier);
 	push_awaited(walk, &piece, &wait);
 }
 
-/* Into the order of time; what goes on becomes one. */
+/* Sorts the parts by time, and merges neighbours that are alike. Returns 0 or -THRUM_E_MEMORY. */
 static int put_in_order(struct thrum__path *path)
 {
 	size_t count = path->count;
@@ -511,14 +518,14 @@ int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thru
 	struct walk walk = {.paths = paths, .model = model, .path = &made};
 	struct piece whole = {.task = task};
 
-	/* Late events may be before all others: a length must stay within 64 bits. */
+	/* A late event may have a time before all others; a length must stay within 64 bits. */
 	made.from = whole.from = made.from > 0 ? made.from : 0;
 	made.to = whole.to = end < model->end ? end : model->end;
 	if (thrum__slow_frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
 		return -THRUM_E_MEMORY;
 	push_chain(&walk, whole);
 	while (walk.count > 0 && !walk.failed)
-		tell_piece(&walk, walk.pieces[--walk.count]);
+		walk_piece(&walk, walk.pieces[--walk.count]);
 	free(walk.pieces);
 	if (walk.failed || put_in_order(&made) < 0) {
 		thrum__slow_path_free(&made);

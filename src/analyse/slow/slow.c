@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which task was slow, and where its time went that the usual one's didn't. */
+/* Sorts tasks by how long they took, and compares the paths of a slow and a usual one. */
 #include "analyse/slow/slow.h"
 
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 /* ---- Lives --------------------------------------------------------------------------------- */
 
+/* Whether a task is no lane's own, and its beginning is known. */
 static bool has_life(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
@@ -99,7 +100,7 @@ const struct thrum__base_sort_item *thrum__slow_lives_at(const struct thrum__liv
 
 /* ---- Shares -------------------------------------------------------------------------------- */
 
-/* The share of a stretch's frame and doing. */
+/* The share to which a part belongs, added if it is new. NULL: no memory. */
 static struct thrum__share *share_of(struct thrum__shares *shares, struct thrum__base_keys *keys,
 	const struct thrum__path_part *stretch)
 {
@@ -128,7 +129,7 @@ static int64_t length_of(const struct thrum__path_part *stretch)
 	return stretch->to - stretch->from;
 }
 
-static bool add(const struct thrum__path *path, struct thrum__shares *shares,
+static bool add_shares(const struct thrum__path *path, struct thrum__shares *shares,
 	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
@@ -166,7 +167,7 @@ int thrum__slow_shares_make(const struct thrum__path *path, const struct thrum__
 {
 	struct thrum__shares made = {0};
 	struct thrum__base_keys keys = {0};
-	bool done = add(path, &made, &keys) && add_usual(usual, &made, &keys);
+	bool done = add_shares(path, &made, &keys) && add_usual(usual, &made, &keys);
 
 	thrum__base_keys_free(&keys);
 	if (!done) {

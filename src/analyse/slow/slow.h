@@ -1,52 +1,63 @@
 /* SPDX-License-Identifier: ISC */
-/* Why one task was slow: its path beside that of a usual one. */
+/*
+ * Why a task was slow: its critical path, compared with that of a usual task. This is the face of
+ * the folder analyse/slow, beside path.h and flame.h:
+ *
+ *	slow.c    tasks by how long they took; the comparison of two paths
+ *	path.c    the critical path of a task, part by part
+ *	frames.c  the stacks of waiting to which the parts belong
+ *	flame.c   many paths as a flame graph
+ *
+ * Nothing here makes sentences or draws.
+ */
 #ifndef ANALYSE_SLOW_SLOW_H
 #define ANALYSE_SLOW_SLOW_H
 
 #include "analyse/slow/path.h"
 #include "base/sort.h"
 
-/* Tasks that ended, by how long they took, with all that they became: the shortest first. `item` is
- * the task, `key` its time in ns. */
+/* Tasks that ended, the shortest life first. `item` is the task, `key` the ns from its start to the
+ * end of the task that it became in the end. */
 struct thrum__lives {
 	struct thrum__base_sort_item *items;
 	uint32_t count;
 };
 
 /*
- * Those whose name is wanted. What another wanted one became is a part of that. *lives is to be
- * freed with thrum__slow_lives_free. Returns 0 or -THRUM_E_MEMORY. O(n log n).
+ * Lists the tasks whose name is_wanted accepts. A task that another wanted task became is part of
+ * that one's life, and not listed. Free *lives with thrum__slow_lives_free. Returns 0 or
+ * -THRUM_E_MEMORY. O(n log n) of the tasks.
  */
 THRUM__MUST_USE int thrum__slow_lives_make(const struct thrum__model *,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *);
 void thrum__slow_lives_free(struct thrum__lives *);
 
-/* Keeps those whose name has the same pattern as that of a task. */
+/* Keeps the tasks whose name has the same pattern (analyse/label.h) as that of `task`. */
 void thrum__slow_lives_keep_alike(const struct thrum__model *, struct thrum__lives *,
 	uint32_t task);
 
-/* The one that at least so many percent don't exceed (nearest rank); count must not be 0. */
+/* The task at a percentile of the lives, by the nearest rank. There must be at least one task. */
 const struct thrum__base_sort_item *thrum__slow_lives_at(const struct thrum__lives *,
 	unsigned percent);
 
-/* All that one path spent on the same: frame and doing. */
+/* All parts of a path that belong to one frame and do the same. */
 struct thrum__share {
 	uint32_t frame;
-	uint8_t doing;
-	uint32_t stretch; /* the longest; NONE: only the usual one has any */
-	uint32_t count;   /* stretches */
-	int64_t first;    /* when its first begins, from the path's beginning on */
-	int64_t time, usual;
+	uint8_t doing;       /* enum thrum__doing */
+	uint32_t stretch;    /* index of the longest part; NONE: only the usual path has any */
+	uint32_t count;      /* parts */
+	int64_t first;       /* ns from the beginning of the path to that of the first part */
+	int64_t time, usual; /* ns that the parts take in the path, and in the usual one */
 };
 
 struct thrum__shares {
-	struct thrum__share *shares; /* in the order of their first stretches */
+	struct thrum__share *shares; /* in the order of their first parts; the usual path's last */
 	uint32_t count, room;
 };
 
-/* Compares a path with a usual one of the same thrum__paths. *shares is to be freed with
- * thrum__slow_shares_free. Returns 0 or -THRUM_E_MEMORY. */
+/* Compares a path with a usual one. Both must belong to the same struct thrum__paths. Free *shares
+ * with thrum__slow_shares_free. Returns 0 or -THRUM_E_MEMORY. O(parts). */
 THRUM__MUST_USE int thrum__slow_shares_make(const struct thrum__path *,
 	const struct thrum__path *usual, struct thrum__shares *);
 void thrum__slow_shares_free(struct thrum__shares *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How measures are distributed, on a logarithmic scale. */
+/* Histograms of measures, with logarithmic columns. */
 #include "analyse/stats/stats.h"
 
 int64_t thrum__stats_histogram_bound(unsigned column)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lanes did with their time, the longest runs, and counters' rates. */
+/* How lanes spent their time, the longest runs, and the rates of counters. */
 #include <stdlib.h>
 
 #include "analyse/stats/parts.h"
@@ -29,7 +29,7 @@ int64_t thrum__stats_run_length(const struct thrum__model *model, uint32_t run)
 
 /* ---- Uses ---------------------------------------------------------------------------------- */
 
-/* Adds stretches to the lane's use of this kind and text. */
+/* Adds `one` to the lane's use of this kind with this reason, name or cause. */
 static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one, uint32_t text)
 {
 	struct thrum__lane_use *use;
@@ -60,11 +60,12 @@ static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one
 	return 0;
 }
 
+/* Adds all suspensions, spans or gaps. */
 static int add_stretches(struct thrum__stats *stats, const struct thrum__model_rows *rows,
 	uint8_t kind)
 {
 	for (uint32_t i = rows->first; i < rows->count; i++) {
-		const struct thrum__stretches *block = rows->block[i >> THRUM__BLOCK_SHIFT];
+		const struct thrum__intervals *block = rows->block[i >> THRUM__BLOCK_SHIFT];
 		uint32_t at = i & THRUM__BLOCK_MASK;
 		struct thrum__lane_use use = {.kind = kind, .count = 1};
 
@@ -95,14 +96,14 @@ int64_t thrum__stats_lane_share(const struct thrum__model *model, const struct t
 
 /* ---- Longest runs -------------------------------------------------------------------------- */
 
-/* The longest so far, as a heap: first the one to give way next. */
+/* The longest runs so far, as a binary heap: the first item gives way to the next longer run. */
 struct heap {
 	const struct thrum__model *model;
 	struct thrum__base_sort_item *items; /* key: length; item: run */
 	uint32_t count, most;
 };
 
-/* Of runs that took as long, the later one gives way. */
+/* Whether a gives way to a longer run before b does: it is shorter, or as long and later. */
 static bool gives_way(const struct thrum__base_sort_item *a, const struct thrum__base_sort_item *b)
 {
 	return a->key != b->key ? a->key < b->key : a->item > b->item;
@@ -138,7 +139,8 @@ static int compare_runs(const void *context, uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
-static void offer(struct heap *heap, int64_t length, uint32_t run)
+/* Keeps a run if it is among the longest so far. */
+static void offer_run(struct heap *heap, int64_t length, uint32_t run)
 {
 	struct thrum__base_sort_item item = {length, run};
 
@@ -148,12 +150,15 @@ static void offer(struct heap *heap, int64_t length, uint32_t run)
 		sift_down(heap, item);
 }
 
+/* Whether a task is a lane's own. A forgotten task counts as one. */
 static bool is_own(const struct thrum__model *model, uint32_t task)
 {
 	return !thrum__model_has_row(&model->tasks, task) ||
 		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
 }
 
+/* Sums up the runs of each lane, in sums[2 × lane] for tasks and in sums[2 × lane + 1] for the
+ * lane's own, and offers the former to the heap. */
 static void measure_runs(const struct thrum__model *model, struct heap *heap,
 	struct thrum__lane_use *sums)
 {
@@ -175,7 +180,7 @@ static void measure_runs(const struct thrum__model *model, struct heap *heap,
 		use->total = thrum__stats_add_time(use->total, length);
 		use->max = use->max < length ? length : use->max;
 		if (!own)
-			offer(heap, length, run);
+			offer_run(heap, length, run);
 	}
 }
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of stats share. */
+/* Helpers of the files in analyse/stats, and of analyse/slow and analyse/diff. */
 #ifndef ANALYSE_STATS_PARTS_H
 #define ANALYSE_STATS_PARTS_H
 
 #include "analyse/stats/stats.h"
 
-/* to - from, at least 0 and at most INT64_MAX. */
+/* The ns from one time to another: at least 0, at most INT64_MAX. */
 int64_t thrum__stats_time_between(int64_t from, int64_t to);
 
-/* Of two that aren't negative; at most INT64_MAX. */
+/* The sum of two durations that aren't negative; at most INT64_MAX. */
 int64_t thrum__stats_add_time(int64_t, int64_t);
 
-/* The lanes' uses and the longest runs. */
+/* Fills in the uses of lanes, and the longest runs: at most `longest` of them. Returns 0 or
+ * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stats_lanes(struct thrum__stats *, uint32_t longest);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Counting and measuring tasks. What lanes did: stats_lanes.c. */
+/* Counts and measures tasks. lanes.c does so for lanes and runs. */
 #include "analyse/stats/stats.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-/* Instead of a kind: what the trace never saw created. */
+/* Stands for the kind of a task that the trace never saw created. */
 #define PREEXISTING 256
 
 int64_t thrum__stats_time_between(int64_t from, int64_t to)
@@ -51,7 +51,8 @@ bool thrum__stats_task_is_stuck(const struct thrum__model *model, uint32_t task)
 
 /* ---- Tallies ------------------------------------------------------------------------------- */
 
-static int key_of(struct thrum__tallies *tallies, const struct thrum__model *model, int by,
+/* Sets *tally to the index of the task's tally; leaves it if the task has none. */
+static int find_tally(struct thrum__tallies *tallies, const struct thrum__model *model, int by,
 	uint32_t task, uint32_t *tally)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
@@ -74,6 +75,7 @@ static int key_of(struct thrum__tallies *tallies, const struct thrum__model *mod
 	}
 }
 
+/* The tally of that index, which is added for `task` if it is new. NULL: no memory. */
 static struct thrum__tally *tally_at(struct thrum__tallies *tallies, uint32_t index, uint32_t task)
 {
 	if (index == tallies->room) {
@@ -98,7 +100,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	uint8_t state = THRUM__TASK(model, task, state);
 	struct thrum__tally *tally;
 	uint32_t index = THRUM__NONE;
-	int error = key_of(tallies, model, by, task, &index);
+	int error = find_tally(tallies, model, by, task, &index);
 
 	tallies->of[thrum__stats_place(stats, task)] = index;
 	if (error < 0 || index == THRUM__NONE)
@@ -116,7 +118,7 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	return 0;
 }
 
-static bool counts(const struct thrum__model *model, uint32_t task)
+static bool is_counted(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
@@ -133,7 +135,7 @@ static int count_tasks(struct thrum__stats *stats)
 		for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
 			task = thrum__stats_next(stats, task + 1)) {
 			tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
-			if (counts(stats->model, task) && count_task(stats, by, task) < 0)
+			if (is_counted(stats->model, task) && count_task(stats, by, task) < 0)
 				return -THRUM_E_MEMORY;
 		}
 	}
@@ -155,7 +157,8 @@ static bool has_life(const struct thrum__model *model, uint32_t task)
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING);
 }
 
-/* What each task ran: all of it in `running`, within its life, for now, in `waiting`. */
+/* Sums up each task's runs in the measure RUNNING, and their parts within its life in the measure
+ * WAITING, from which measure_tasks then makes the waiting time. */
 static void measure_runs(struct thrum__stats *stats)
 {
 	const struct thrum__model *model = stats->model;
@@ -196,14 +199,13 @@ static void measure_tasks(struct thrum__stats *stats)
 		int64_t life, within = measure[THRUM__MEASURE_WAITING][i];
 
 		measure[THRUM__MEASURE_LIFE][i] = measure[THRUM__MEASURE_WAITING][i] = -1;
-		if (!counts(model, task))
+		if (!is_counted(model, task))
 			measure[THRUM__MEASURE_RUNNING][i] = -1;
 		else if (has_life(model, task)) {
 			life = thrum__stats_time_between(start_of(stats, task),
 				THRUM__TASK(model, task, end));
 			measure[THRUM__MEASURE_LIFE][i] = life;
-			/* A task that ran on two lanes at a time may have run more than it lived.
-			 */
+			/* On two lanes at once, a task can run for longer than it lives. */
 			measure[THRUM__MEASURE_WAITING][i] = within < life ? life - within : 0;
 		}
 	}
@@ -211,12 +213,13 @@ static void measure_tasks(struct thrum__stats *stats)
 
 /* ---- Spreads ------------------------------------------------------------------------------- */
 
+/* The nearest rank of a percentile among so many values, from 1. */
 static uint64_t rank(uint64_t count, unsigned percent)
 {
 	return (count * percent + 99) / 100;
 }
 
-/* The next value, from the least up; it is the nth. */
+/* Adds the nth value to a spread whose values come in ascending order; n is 1 for the first. */
 static void add_value(struct thrum__spread *spread, uint64_t nth, int64_t value)
 {
 	spread->total = thrum__stats_add_time(spread->total, value);
@@ -252,7 +255,7 @@ static int spread_tallies(struct thrum__tallies *tallies, int measure, const int
 	return 0;
 }
 
-/* All values of a measure are sorted once; each tally then gets its own in order. */
+/* Sorts all values of a measure once; each tally then gets its own in order. */
 static int spread_measure(struct thrum__stats *stats, int measure,
 	struct thrum__base_sort_item *items, struct thrum__base_sort_item *room)
 {
@@ -282,9 +285,9 @@ static int spread_all(struct thrum__stats *stats)
 	return error;
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- All statistics ------------------------------------------------------------------------ */
 
-/* What was forgotten costs nothing. */
+/* Numbers the tasks so that forgotten blocks take no memory. */
 static int place_tasks(struct thrum__stats *stats)
 {
 	const struct thrum__model *model = stats->model;
@@ -305,7 +308,7 @@ static int place_tasks(struct thrum__stats *stats)
 	return 0;
 }
 
-static int make(struct thrum__stats *stats, uint32_t longest)
+static int fill_stats(struct thrum__stats *stats, uint32_t longest)
 {
 	if (place_tasks(stats) < 0)
 		return -THRUM_E_MEMORY;
@@ -327,7 +330,7 @@ int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t 
 	struct thrum__stats made = {.model = model,
 		.task_count = model->tasks.count,
 		.simplify = simplify};
-	int error = make(&made, longest);
+	int error = fill_stats(&made, longest);
 
 	if (error < 0)
 		thrum__stats_free(&made);

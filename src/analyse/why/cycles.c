@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Deadlocks: circles of tasks that wait for each other. */
+/* Finds deadlocks, which are cycles of tasks that wait for each other, by a depth-first search. */
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
@@ -7,19 +7,21 @@
 
 #define UNSEEN 0
 #define DONE UINT32_MAX
-#define CYCLE_MAX 256 /* tasks; so that many circles in one another don't take for ever */
+#define CYCLE_MAX 256 /* tasks in a cycle; bounds the time that many nested cycles take */
 
+/* A task on the search's path. */
 struct frame {
 	uint32_t task;
-	unsigned next;                   /* of its waits, the one to follow next */
-	struct thrum__analyse_wait wait; /* that is followed */
+	unsigned next;                   /* index of its wait to follow next */
+	struct thrum__analyse_wait wait; /* the one that is followed now */
 };
 
+/* The search's path. */
 struct stack {
 	struct frame *frames;
 	uint32_t count, room;
 	const struct thrum__places *places;
-	uint32_t *place; /* by place of tasks: UNSEEN, its frame's index + 1, or DONE */
+	uint32_t *place; /* by place of tasks: UNSEEN, the index of its frame + 1, or DONE */
 };
 
 static uint32_t *place_of(const struct stack *stack, uint32_t task)
@@ -27,7 +29,7 @@ static uint32_t *place_of(const struct stack *stack, uint32_t task)
 	return &stack->place[thrum__place(stack->places, task)];
 }
 
-static int push(struct stack *stack, uint32_t task)
+static int push_task(struct stack *stack, uint32_t task)
 {
 	if (stack->count == stack->room) {
 		struct frame *grown = thrum__base_grow(stack->frames, &stack->room,
@@ -42,8 +44,9 @@ static int push(struct stack *stack, uint32_t task)
 	return 0;
 }
 
-/* Whether a task does nothing but wait. One that runs may do so in the middle of its run; a lane's
- * own may go on with other tasks. */
+/* Whether a task does nothing but wait. A task may wait in the middle of a run: then the wait is
+ * the last thing it did. A lane's own task isn't blocked if its lane went on: if it began more than
+ * one run since. */
 static bool is_blocked(const struct thrum__model *model, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
@@ -61,7 +64,8 @@ static bool is_blocked(const struct thrum__model *model, uint32_t task,
 	return true;
 }
 
-static int certainty(const struct thrum__search *search, const struct frame *frames, uint32_t count)
+static int certainty_of_cycle(const struct thrum__search *search, const struct frame *frames,
+	uint32_t count)
 {
 	const struct thrum__model *model = search->model;
 	int64_t first = THRUM__OPEN;
@@ -76,7 +80,7 @@ static int certainty(const struct thrum__search *search, const struct frame *fra
 			thrum__analyse_holder_of(model, wait->on, &edge);
 			if (thrum__model_has_row(&model->edges, edge))
 				since = THRUM__EDGE(model, edge, time);
-			/* Another unit of it may become free. */
+			/* Another holder of the semaphore may release it. */
 			if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_SEMAPHORE &&
 				sure > THRUM__LIKELY)
 				sure = THRUM__LIKELY;
@@ -104,7 +108,8 @@ static void add_steps(struct thrum__finding *finding, const struct thrum__model 
 		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
 }
 
-/* The last to wait closed the circle: it comes last, as in the story. */
+/* The frame to begin with, so that the steps come in the order of time: the one behind the task
+ * that was the last to wait and so closed the cycle. */
 static uint32_t first_of(const struct frame *frames, uint32_t count)
 {
 	uint32_t last = 0;
@@ -115,7 +120,8 @@ static uint32_t first_of(const struct frame *frames, uint32_t count)
 	return (last + 1) % count;
 }
 
-static void tell(struct thrum__search *search, const struct frame *frames, uint32_t count)
+/* Adds a finding for the cycle of these frames, if all of them are blocked. */
+static void add_deadlock(struct thrum__search *search, const struct frame *frames, uint32_t count)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__finding *finding;
@@ -124,8 +130,8 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 	for (uint32_t i = 0; i < count; i++)
 		if (!is_blocked(model, frames[i].task, &frames[i].wait))
 			return;
-	finding = thrum__why_add(search, THRUM__FINDING_DEADLOCK, certainty(search, frames, count),
-		frames[first].task);
+	finding = thrum__why_add(search, THRUM__FINDING_DEADLOCK,
+		certainty_of_cycle(search, frames, count), frames[first].task);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct frame *frame = &frames[(first + i) % count];
 
@@ -139,15 +145,15 @@ static void tell(struct thrum__search *search, const struct frame *frames, uint3
 		finding->count = count;
 }
 
-/* Goes one wait further, or back. */
-static int step(struct thrum__search *search, struct stack *stack)
+/* Follows the next wait of the path's last task, or goes back if it has none. */
+static int step_search(struct thrum__search *search, struct stack *stack)
 {
 	struct frame *top = &stack->frames[stack->count - 1];
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	unsigned count = thrum__analyse_waits_of(search->model, top->task, waits);
 	uint32_t next, place;
 
-	/* Of a choice, any wait that ends is enough. */
+	/* A choice goes on if any of its waits ends, so several of them are no deadlock. */
 	if (top->next >= count ||
 		(count > 1 && thrum__analyse_task_is_choice(search->model, top->task))) {
 		*place_of(stack, top->task) = DONE;
@@ -160,10 +166,10 @@ static int step(struct thrum__search *search, struct stack *stack)
 		return 0;
 	place = *place_of(stack, next);
 	if (place == UNSEEN)
-		return push(stack, next);
+		return push_task(stack, next);
 	if (place != DONE && stack->count - place < CYCLE_MAX &&
 		*thrum__cause(search, next) == THRUM__NONE)
-		tell(search, &stack->frames[place - 1], stack->count - place + 1);
+		add_deadlock(search, &stack->frames[place - 1], stack->count - place + 1);
 	return 0;
 }
 
@@ -183,9 +189,9 @@ int thrum__why_find_cycles(struct thrum__search *search)
 			*place_of(&stack, task) != UNSEEN)
 			continue;
 		else
-			error = push(&stack, task);
+			error = push_task(&stack, task);
 		while (stack.count > 0 && error == 0)
-			error = step(search, &stack);
+			error = step_search(search, &stack);
 	}
 	free(stack.place);
 	free(stack.frames);

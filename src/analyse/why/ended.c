@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What ended, and those who waited don't know: failures that nobody read, tasks that were cancelled
- * under somebody's feet.
+ * Finds tasks that ended while others still rely on them: failures that nobody read, and tasks that
+ * were cancelled although a task waited for them or they should have resolved.
  */
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 64
+#define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
 #define ANCESTORS_MAX 16
-#define SLACK 10000000 /* ns; what happened just before the end may still be heard of */
+#define SLACK 10000000 /* ns before the end, in which others may not have had time to react */
 
-/* Of each call site: whether results of its tasks are read at all. */
+/* By call site: how many tasks resolved, and how many of them were read. */
 struct habits {
 	uint32_t *ended, *read;
 };
 
+/* The latest edge of a kind that leads to a task, or NONE. */
 static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kind)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
@@ -33,6 +34,7 @@ static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
 	return edge == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, edge, from);
 }
 
+/* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. */
 static bool is_recent(const struct thrum__model *model, int64_t time)
 {
 	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
@@ -40,7 +42,7 @@ static bool is_recent(const struct thrum__model *model, int64_t time)
 	return time >= model->end - slack;
 }
 
-/* ---- Who didn't notice --------------------------------------------------------------------- */
+/* ---- Tasks that don't notice that their wait is over ---------------------------------------- */
 
 uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
 {
@@ -61,13 +63,14 @@ uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task,
 	if (thrum__analyse_task_is_pending(model, source))
 		return THRUM__NONE;
 	*since = THRUM__TASK(model, source, end);
-	/* It ran since then: it looked, or goes on with something else. */
+	/* If the task ran since then, it read the result or goes on with something else. */
 	if (*since < THRUM__EDGE(model, edge, time) ||
 		(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) > *since))
 		return THRUM__NONE;
 	return edge;
 }
 
+/* Adds a finding: `task` still waits for a task that was cancelled or failed. */
 static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wait, int64_t since)
 {
 	const struct thrum__model *model = search->model;
@@ -89,7 +92,8 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 	thrum__why_mark(search, task, THRUM__MARK_BEHIND);
 }
 
-static void look_at_waiter(struct thrum__search *search, uint32_t task)
+/* Looks whether a pending task still waits for a task that was cancelled or failed. */
+static void check_waiter(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
@@ -105,7 +109,7 @@ static void look_at_waiter(struct thrum__search *search, uint32_t task)
 
 /* ---- Failed unseen ------------------------------------------------------------------------- */
 
-/* Whether a task that ended was read, or somebody knew of it otherwise. */
+/* Whether a task that ended was read, or a task that waited for it has ended since. */
 static bool is_seen(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
@@ -117,7 +121,7 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_READ: return true;
 		case THRUM__EDGE_WAIT:
-			/* It ended, so it was told. */
+			/* The waiter ended, so it learned of it. */
 			if (thrum__model_has_row(&model->tasks, from) &&
 				!thrum__analyse_task_is_pending(model, from) && from != task)
 				return true;
@@ -128,12 +132,14 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
+/* The task that made this one fail, or NONE. */
 static uint32_t failer_of(const struct thrum__model *model, uint32_t task)
 {
 	return from_of(model, edge_to(model, task, THRUM__EDGE_FAIL));
 }
 
-/* Who lets a task of its own making fail knows of it; so does who waits for it. */
+/* Whether the task that made this one fail knows of the failure anyway, as it created this task or
+ * waited for it. */
 static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t failer = failer_of(model, task);
@@ -152,6 +158,7 @@ static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t ta
 	return false;
 }
 
+/* Counts the resolved tasks of each call site. Returns 0 or -THRUM_E_MEMORY. */
 static int learn_habits(const struct thrum__model *model, struct habits *habits)
 {
 	habits->ended = calloc((size_t)UINT16_MAX + 1, sizeof *habits->ended);
@@ -169,7 +176,7 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 	return 0;
 }
 
-/* Whether those of the same call site that went well weren't read either. */
+/* Whether other tasks of the same call site resolved, and none of these was read either. */
 static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
 	uint32_t task)
 {
@@ -178,6 +185,7 @@ static bool is_read_by_nobody(const struct thrum__model *model, const struct hab
 	return site > 0 && habits->ended[site] > 0 && habits->read[site] == 0;
 }
 
+/* The finding of that class about a task like this one, or NULL. */
 static struct thrum__finding *find_alike(struct thrum__search *search, int class, uint32_t task)
 {
 	struct thrum__findings *findings = search->findings;
@@ -190,6 +198,7 @@ static struct thrum__finding *find_alike(struct thrum__search *search, int class
 	return NULL;
 }
 
+/* Adds a finding about a failure that nobody read; failures of tasks that are alike share one. */
 static void add_unseen(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -202,7 +211,7 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 		finding->count++;
 		return;
 	}
-	/* The reading may be what is lost. */
+	/* A gap after the failure may hide the read. */
 	finding = thrum__why_add(search, THRUM__FINDING_FAILED_UNSEEN,
 		thrum__why_certainty(search, THRUM__LIKELY, end), task);
 	if (!finding)
@@ -227,7 +236,8 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */
 
-/* Whether it's for `who` to cancel a task: its own, or below it. */
+/* Whether `who` is the task, one of its creators, or what one of these became: then it may cancel
+ * the task. Looks at 16 tasks. */
 static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t who)
 {
 	for (int i = 0; i < ANCESTORS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
@@ -238,8 +248,8 @@ static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t w
 	return false;
 }
 
-/* Of a task that ended, the last that it read before, if that was cancelled: then it ended because
- * of that. Else itself. */
+/* The task that an ended task read last, if that one was cancelled: then the ended task ended
+ * because of it. Else the ended task itself. */
 static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), source;
@@ -256,8 +266,9 @@ static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
 }
 
-/* A should-resolve task that was cancelled by a stranger, or ended because of that. */
-static void look_at_cancelled(struct thrum__search *search, uint32_t task)
+/* Adds a finding if a task that should resolve was cancelled by a stranger, or ended because
+ * another task was. */
+static void check_cancelled(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t cancelled = first_cancelled(model, task), by;
@@ -273,7 +284,7 @@ static void look_at_cancelled(struct thrum__search *search, uint32_t task)
 		is_below(model, cancelled, by) || is_below(model, task, by) ||
 		find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
 		return;
-	/* It may be meant so. */
+	/* POSSIBLE only, as the program may intend it. */
 	finding = thrum__why_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);
 	if (!finding)
 		return;
@@ -288,7 +299,7 @@ static void look_at_cancelled(struct thrum__search *search, uint32_t task)
 					: THRUM__EDGE_CANCEL));
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- The searches --------------------------------------------------------------------------- */
 
 static int find_unseen(struct thrum__search *search)
 {
@@ -320,11 +331,11 @@ int thrum__why_find_ended(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->tasks, task))
 			continue;
 		switch (THRUM__TASK(model, task, state)) {
-		case THRUM__STATE_PENDING: look_at_waiter(search, task); break;
+		case THRUM__STATE_PENDING: check_waiter(search, task); break;
 		case THRUM__STATE_FAILED:
 		case THRUM__STATE_CANCELLED:
 			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
-				look_at_cancelled(search, task);
+				check_cancelled(search, task);
 			break;
 		default: break;
 		}

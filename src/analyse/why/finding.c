@@ -5,17 +5,18 @@
 
 #include "analyse/why/parts.h"
 
-static const char *word(const char *const *words, int count, int i)
+/* words[i], or "unknown" for an index that has no word. */
+static const char *word_of(const char *const *words, int count, int i)
 {
 	return i >= 0 && i < count ? words[i] : "unknown";
 }
 
 const char *thrum__why_class_name(int class)
 {
-#define THRUM__X(NAME, word) word,
+#define THRUM__X(NAME, word_of) word_of,
 	static const char *const words[] = {THRUM__FINDINGS(THRUM__X)};
 
-	return word(words, THRUM__FINDING_CLASSES, class);
+	return word_of(words, THRUM__FINDING_CLASSES, class);
 }
 
 const char *thrum__why_step_name(int kind)
@@ -23,14 +24,14 @@ const char *thrum__why_step_name(int kind)
 	static const char *const words[] = {THRUM__STEPS(THRUM__X)};
 #undef THRUM__X
 
-	return word(words, THRUM__STEP_KINDS, kind);
+	return word_of(words, THRUM__STEP_KINDS, kind);
 }
 
 const char *thrum__why_certainty_name(int certainty)
 {
 	static const char *const words[] = {"possible", "likely", "certain"};
 
-	return word(words, THRUM__CERTAIN + 1, certainty);
+	return word_of(words, THRUM__CERTAIN + 1, certainty);
 }
 
 /* ---- For the searches ---------------------------------------------------------------------- */
@@ -93,9 +94,9 @@ void thrum__why_mark(struct thrum__search *search, uint32_t task, int mark)
 	}
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- All findings -------------------------------------------------------------------------- */
 
-/* The usual of each finding's like. */
+/* Sets each finding's peers, and the median and the longest of their lives. */
 static int compare_with_peers(struct thrum__search *search)
 {
 	struct thrum__findings *findings = search->findings;
@@ -131,7 +132,8 @@ static int search_all(struct thrum__search *search)
 	return error < 0 ? error : compare_with_peers(search);
 }
 
-static int compare(const void *a, const void *b)
+/* The order of the findings, for qsort. */
+static int compare_findings(const void *a, const void *b)
 {
 	const struct thrum__finding *x = a, *y = b;
 
@@ -140,13 +142,13 @@ static int compare(const void *a, const void *b)
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
 	if (x->step_count != y->step_count)
-		return x->step_count > y->step_count ? -1 : 1; /* explains more */
+		return x->step_count > y->step_count ? -1 : 1; /* more steps explain more */
 	if (x->steps[0].time != y->steps[0].time)
 		return x->steps[0].time < y->steps[0].time ? -1 : 1;
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static int prepare(struct thrum__search *search)
+static int prepare_search(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__findings *findings = search->findings;
@@ -172,7 +174,7 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 {
 	struct thrum__findings made = {0};
 	struct thrum__search search = {.model = model, .findings = &made, .gap = -1};
-	int error = prepare(&search);
+	int error = prepare_search(&search);
 
 	if (error == 0)
 		error = search_all(&search);
@@ -182,7 +184,7 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 		thrum__why_free(&made);
 		return error;
 	}
-	qsort(made.findings, made.count, sizeof *made.findings, compare); /* few */
+	qsort(made.findings, made.count, sizeof *made.findings, compare_findings); /* few */
 	*findings = made;
 	return 0;
 }

@@ -1,21 +1,39 @@
 /* SPDX-License-Identifier: ISC */
-/* Findings: what is wrong in a trace, as a chain from cause to victim. */
+/*
+ * Findings: the faults that a trace shows, each as a chain of steps from its cause to its victim.
+ * This is the face of the folder analyse/why:
+ *
+ *	thrum__why_make(model, &findings);
+ *	for (uint32_t i = 0; i < findings.count; i++)
+ *		… findings.findings[i] …
+ *	thrum__why_free(&findings);
+ *
+ *	finding.c          begins the searches, and sorts their findings
+ *	cycles.c           deadlocks
+ *	ended.c            failures that nobody read, tasks that were cancelled too early
+ *	starved.c          tasks that were ready but found their lane busy
+ *	stuck.c            tasks that should resolve and don't; signals.c helps it
+ *	leaks.c            tasks of which more and more are pending
+ *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
+ *
+ * Nothing here makes sentences (words/finding.c does), draws, or changes the model.
+ */
 #ifndef ANALYSE_WHY_FINDING_H
 #define ANALYSE_WHY_FINDING_H
 
 #include "analyse/why/places.h"
 #include "model/model.h"
 
-/* X(NAME, word), the worst first */
+/* X(NAME, word): the classes of findings, the worst first. */
 #define THRUM__FINDINGS(X) \
-	X(LOST_WAKE_UP, "lost wake-up") /* a condition is signalled before anybody waits */ \
+	X(LOST_WAKE_UP, "lost wake-up") /* a condition was signalled before anybody waited */ \
 	X(DEADLOCK, "deadlock")         /* a cycle of waits */ \
 	X(NEVER_RESOLVED, "never resolved") \
-	X(OUTSIDE, "waits for the outside") /* a request, a timer: longer than such ever took */ \
-	X(STARVED, "starved")               /* ready, but another task has the lane */ \
-	X(CANCELLED, "cancelled")           /* while somebody waited for it */ \
+	X(OUTSIDE, "waits for the outside") /* a request or timer takes longer than its peers */ \
+	X(STARVED, "starved")               /* a task is ready, but another has the lane */ \
+	X(CANCELLED, "cancelled")           /* by a stranger, or while a task waited for it */ \
 	X(FAILED_UNSEEN, "failed unseen")   /* nobody read the failure */ \
-	X(LEAK, "leak")                     /* pending tasks of one label that only grow */
+	X(LEAK, "leak")                     /* more and more tasks alike are pending */
 
 enum thrum__finding_class {
 #define THRUM__X(NAME, word) THRUM__FINDING_##NAME,
@@ -24,6 +42,7 @@ enum thrum__finding_class {
 	THRUM__FINDING_CLASSES,
 };
 
+/* The class's word, or "unknown". Static. */
 const char *thrum__why_class_name(int class);
 
 enum thrum__certainty {
@@ -32,30 +51,31 @@ enum thrum__certainty {
 	THRUM__CERTAIN,
 };
 
+/* The certainty's word, or "unknown". Static. */
 const char *thrum__why_certainty_name(int certainty);
 
-/* X(NAME, word): what a step says of `task`, and of `other`. Its time is when that happened; of
- * what goes on to the end: since when. */
+/* X(NAME, word): the kinds of steps. Each comment tells what the step's `task` does, and which task
+ * `other` is. */
 #define THRUM__STEPS(X) \
-	X(SIGNAL_LOST, "signal-lost") /* a condition, signalled by other; nobody waits */ \
-	X(WAITS_LATE, "waits-late")   /* begins to wait for other's (the condition's) signal */ \
-	X(WAITS_FOR, "waits-for")     /* for other, which nobody resolves */ \
-	X(NEVER_RESOLVED, "never-resolved") /* should resolve and doesn't: the victim */ \
-	X(HOLDS, "holds")                   /* the lock `other`, which others want */ \
-	X(FREE, "free")                     /* a lock that goes to others; other had it last */ \
-	X(WAITS_IN_CYCLE, "waits-in-cycle") /* for other, which waits for it in the end */ \
-	X(PENDING, "pending")               /* a request or timer that doesn't come back */ \
-	X(HOGS, "hogs")                     /* has the lane while other is ready */ \
-	X(READY, "ready")                   /* could go on from here; other made it so */ \
-	X(RUNS_LATE, "runs-late")           /* goes on at last; other: READY's */ \
-	X(CANCELLED, "cancelled")           /* by other */ \
-	X(ENDS_TOO, "ends-too")             /* cancelled or failed, as it read other */ \
-	X(FAILED, "failed")                 /* by other, or by itself */ \
-	X(UNREAD, "unread")                 /* its creator, `task`, didn't read other */ \
-	X(MAKER_ENDED, "maker-ended")       /* who made other, without resolving it */ \
-	X(BEHIND, "behind")                 /* waits for other, one step before */ \
-	X(FIRST_PENDING, "first-pending")   /* the first of those that leak */ \
-	X(LAST_PENDING, "last-pending")
+	X(SIGNAL_LOST, "signal-lost")       /* a condition is signalled by other; nobody waits */ \
+	X(WAITS_LATE, "waits-late")         /* begins to wait for other, the condition */ \
+	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
+	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
+	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
+	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
+	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
+	X(PENDING, "pending")               /* a request or timer that has no answer */ \
+	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
+	X(READY, "ready")                   /* could run from here on; other made it ready */ \
+	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
+	X(CANCELLED, "cancelled")           /* is cancelled by other */ \
+	X(ENDS_TOO, "ends-too")             /* is cancelled or fails, as it read other */ \
+	X(FAILED, "failed")                 /* fails because of other, or by itself */ \
+	X(UNREAD, "unread")                 /* created other, and didn't read its failure */ \
+	X(MAKER_ENDED, "maker-ended")       /* created other, and ended without resolving it */ \
+	X(BEHIND, "behind")                 /* waits for other, which is one step before */ \
+	X(FIRST_PENDING, "first-pending")   /* the first of the tasks that leak; its creator */ \
+	X(LAST_PENDING, "last-pending")     /* the last of them; its creator */
 
 enum thrum__step_kind {
 #define THRUM__X(NAME, word) THRUM__STEP_##NAME,
@@ -64,53 +84,61 @@ enum thrum__step_kind {
 	THRUM__STEP_KINDS,
 };
 
+/* The word of a kind of step, or "unknown". Static. */
 const char *thrum__why_step_name(int kind);
 
-/* One step, cause first. */
 struct thrum__step {
-	uint8_t kind;
+	uint8_t kind;         /* enum thrum__step_kind */
 	uint32_t task, other; /* other may be NONE */
-	int64_t time;         /* when it happened; of a victim: since when it waits */
-	uint32_t edge;        /* the event that proves it, or NONE */
+	int64_t time;         /* when it happened; if it lasts to the end, when it began */
+	uint32_t edge;        /* the edge that proves it, or NONE */
 };
 
 #define THRUM__STEPS_MAX 8
 
 struct thrum__finding {
-	uint8_t class, certainty;
-	uint8_t step_count;
-	struct thrum__step steps[THRUM__STEPS_MAX];
-	uint32_t task;   /* what the finding is about: the victim, or what leaks, fails, hogs */
-	uint32_t behind; /* how many more should-resolve tasks wait behind the cause */
-	uint32_t count;  /* leak: of pending ones; a lock that is free: how many had it meanwhile */
-	/* What is usual among those alike (label but for its numbers, kind, call site). */
-	uint32_t peers; /* how many of them ended; 0: the rest says nothing */
+	uint8_t class, certainty; /* enum thrum__finding_class, enum thrum__certainty */
+	uint8_t step_count;       /* at least 1 */
+	struct thrum__step steps[THRUM__STEPS_MAX]; /* the cause first */
+	uint32_t task;   /* the subject: the victim, or the task that leaks, fails or hogs */
+	uint32_t behind; /* further tasks that should resolve and wait behind the same cause */
+	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. FAILED_UNSEEN: the tasks like
+	 * `task` that failed unseen. STARVED: the delays that tasks like `task` caused. With a step
+	 * FREE: how often the lock was taken since the wait began. */
+	uint32_t count;
+	/* Tasks like the subject (same kind, call site, and label but for its numbers; if the class
+	 * is OUTSIDE, like the first step's task): how many of them ended, and the median and the
+	 * longest of their lives in ns. If `peers` is 0, the others mean nothing. */
+	uint32_t peers;
 	int64_t usual, longest;
-	int64_t until; /* starved: when it ran; else the model's end */
+	int64_t until; /* when a starved task ran; else the model's end */
 };
 
 struct thrum__findings {
-	struct thrum__finding *findings; /* the worst first */
+	struct thrum__finding *findings; /* the most certain first; of these, the worst first */
 	uint32_t count;
 	struct thrum__places places;
-	uint8_t *mark; /* by place of tasks: enum thrum__mark */
+	uint8_t *mark; /* enum thrum__mark, by place of tasks */
 };
 
+/* How a task takes part in a finding. */
 enum thrum__mark {
 	THRUM__MARK_NONE,
-	THRUM__MARK_BEHIND, /* on the way from the victim to the cause: stuck behind it */
+	THRUM__MARK_BEHIND, /* lies on the path from a victim to its cause, or waits behind it */
 	THRUM__MARK_STUCK,  /* should resolve, and never does */
 };
 
 /*
- * Looks for them; at most 100, of each class the oldest. A model of a trace that was read up to
- * some moment gives the findings of that moment. What is merely under way at the end is none: what
- * is younger than twice the longest life of those alike. *findings is to be freed with
- * thrum__why_free. O(tasks + edges).
+ * Finds the faults at the model's end: at most 50 findings of each class, the first that the
+ * search meets. If a trace was read only up to some time, these are the findings of that time.
+ * A task that may just be under way is no finding: its age is no more than twice the longest life
+ * of the tasks like it. Free *findings with thrum__why_free. Returns 0 or -THRUM_E_MEMORY, with
+ * *findings untouched. O(tasks + edges).
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
+/* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)
 {
 	return findings->mark ? findings->mark[thrum__place(&findings->places, task)]

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks of one label or call site, of which more and more are pending. */
+/* Finds leaks: tasks that are alike, of which more and more are pending. */
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
 
-#define LEAK_MIN 8 /* pending ones that are older than such ever became */
-#define PARTS 4    /* of the time from first to last: there are more after each */
+#define LEAK_MIN 8 /* pending tasks, each more than twice as old as any of its peers became */
+#define PARTS 4    /* of the time from `first` to `last`: more tasks must live after each part */
 
+/* How the number of pending tasks with one peers' key grows. */
 struct growth {
-	int64_t first, last;     /* when the first and the last of all were created */
-	uint32_t live[PARTS];    /* after each part of the time */
-	uint32_t pending;        /* that are old, and have no other reason to hang */
-	uint32_t oldest, newest; /* of the pending */
+	int64_t first, last;     /* when the first and the last task were created */
+	uint32_t live[PARTS];    /* tasks that live at the end of each part */
+	uint32_t pending;        /* old pending tasks that no other finding explains */
+	uint32_t oldest, newest; /* of these */
 };
 
-/* Things live as long as their owner; handles and timers may be pending for ever. */
+/* Whether tasks of this kind should end at all. Objects and threads live as long as their owner;
+ * handles and timers may be pending for ever. */
 static bool may_leak(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
@@ -24,6 +26,7 @@ static bool may_leak(const struct thrum__model *model, uint32_t task)
 		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
 }
 
+/* The growth that a task counts in; NULL if the task can be part of no leak. */
 static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
 	uint32_t task)
 {
@@ -53,13 +56,14 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 	growth->newest = task;
 }
 
-static void tell(struct thrum__search *search, const struct growth *growth)
+/* Adds a finding if this growth is a leak. */
+static void add_leak(struct thrum__search *search, const struct growth *growth)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__finding *finding;
 	uint32_t grown = growth->live[PARTS - 1] - growth->live[PARTS - 2];
 
-	/* What is made once, at the start, isn't growth. */
+	/* Tasks that are all created at the start aren't growth. */
 	if (growth->pending < LEAK_MIN ||
 		growth->last - growth->first < (model->end - growth->first) / PARTS)
 		return;
@@ -113,7 +117,7 @@ int thrum__why_find_leaks(struct thrum__search *search)
 		if (thrum__model_has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
 			count_live(search, growth, i);
 	for (uint32_t i = 0; i < keys; i++)
-		tell(search, &all[i]);
+		add_leak(search, &all[i]);
 	free(all);
 	return 0;
 }

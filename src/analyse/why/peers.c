@@ -7,36 +7,37 @@
 #include "base/array.h"
 #include "base/sort.h"
 
-/* The key of the last task of each name: most names' tasks are of one kind and site. */
-struct memory {
-	uint64_t *number;
-	uint32_t *key;
+/* The key of the last task with each name, as most tasks of a name have the same kind and site. */
+struct name_keys {
+	uint64_t *number; /* by name: the kind and the site */
+	uint32_t *key;    /* by name */
 	uint32_t room;
 };
 
-static int remember(struct memory *memory, uint32_t name, uint64_t number, uint32_t key)
+static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
 {
-	if (name >= memory->room) {
+	if (name >= known->room) {
 		uint32_t room = name < UINT32_MAX / 4 ? name * 2 + 64 : UINT32_MAX - 1;
-		void *numbers = realloc(memory->number, room * sizeof *memory->number), *keys;
+		void *numbers = realloc(known->number, room * sizeof *known->number), *keys;
 
 		if (!numbers)
 			return -THRUM_E_MEMORY;
-		memory->number = numbers;
-		keys = realloc(memory->key, room * sizeof *memory->key);
+		known->number = numbers;
+		keys = realloc(known->key, room * sizeof *known->key);
 		if (!keys)
 			return -THRUM_E_MEMORY;
-		memory->key = keys;
-		for (uint32_t i = memory->room; i < room; i++)
-			memory->number[i] = UINT64_MAX;
-		memory->room = room;
+		known->key = keys;
+		for (uint32_t i = known->room; i < room; i++)
+			known->number[i] = UINT64_MAX;
+		known->room = room;
 	}
-	memory->number[name] = number;
-	memory->key[name] = key;
+	known->number[name] = number;
+	known->key[name] = key;
 	return 0;
 }
 
-static int key_of(struct thrum__peers *peers, struct memory *memory, uint32_t task, uint32_t *key)
+static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_t task,
+	uint32_t *key)
 {
 	const struct thrum__model *model = peers->model;
 	uint32_t name = THRUM__TASK(model, task, name);
@@ -47,18 +48,18 @@ static int key_of(struct thrum__peers *peers, struct memory *memory, uint32_t ta
 	size_t size;
 	int error;
 
-	/* Kinds alone say too little. */
+	/* Tasks that share only their kind are not alike. */
 	if (name == THRUM__NONE && number <= UINT8_MAX)
 		return 0;
-	if (name < memory->room && memory->number[name] == number) {
-		*key = memory->key[name];
+	if (name < known->room && known->number[name] == number) {
+		*key = known->key[name];
 		return 0;
 	}
 	label = thrum__model_string(model, name, &size);
 	size = thrum__analyse_label_pattern(label, size, pattern);
 	error = thrum__base_keys_add(&peers->keys, number, pattern, size, key);
 	if (error == 0 && name != THRUM__NONE)
-		error = remember(memory, name, number, *key);
+		error = remember_key(known, name, number, *key);
 	return error;
 }
 
@@ -95,7 +96,7 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 static int count_tasks(struct thrum__peers *peers)
 {
 	const struct thrum__model *model = peers->model;
-	struct memory memory = {0};
+	struct name_keys known = {0};
 	int error = 0;
 
 	for (uint32_t i = 0; i < peers->places->count; i++)
@@ -106,12 +107,12 @@ static int count_tasks(struct thrum__peers *peers)
 		if (!thrum__model_has_row(&model->tasks, task))
 			task |= THRUM__BLOCK_MASK;
 		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
-			error = key_of(peers, &memory, task, key);
+			error = find_key(peers, &known, task, key);
 		if (error == 0 && *key != THRUM__NONE)
 			error = count_task(peers, task, *key);
 	}
-	free(memory.number);
-	free(memory.key);
+	free(known.number);
+	free(known.key);
 	return error;
 }
 

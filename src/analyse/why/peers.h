@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* How long tasks usually live, by those that are alike: same kind, call site, and label but for its
- * numbers. */
+/*
+ * Peers: the tasks that are like one another, and how long they live. Tasks are alike if they have
+ * the same kind, the same call site, and labels with the same pattern (analyse/label.h). Tasks of a
+ * lane, and tasks with neither label nor call site, have no peers.
+ */
 #ifndef ANALYSE_WHY_PEERS_H
 #define ANALYSE_WHY_PEERS_H
 
@@ -8,9 +11,9 @@
 #include "base/keys.h"
 
 struct thrum__peer {
-	uint32_t ended, pending; /* cancelled ones are in neither */
-	int64_t longest;
-	int64_t usual; /* once somebody asked for it: thrum__why_peers_usual */
+	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
+	int64_t longest;         /* life of those that ended, in ns */
+	int64_t usual;           /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
 };
 
@@ -20,27 +23,30 @@ struct thrum__peers {
 	struct thrum__peer *all; /* by key */
 	uint32_t room;
 	const struct thrum__places *places;
-	uint32_t *of; /* thrum__why_peers_key */
+	uint32_t *of; /* key by place of tasks: thrum__why_peers_key */
 };
 
+/* Counts all tasks of the model. The model and the places must outlive *peers. Returns 0 or
+ * -THRUM_E_MEMORY. Free with thrum__why_peers_free. O(tasks). */
 THRUM__MUST_USE int thrum__why_peers_make(const struct thrum__model *, const struct thrum__places *,
 	struct thrum__peers *);
 void thrum__why_peers_free(struct thrum__peers *);
 
-/* A task's key, or NONE: nothing is like it. */
+/* A task's key: tasks with the same key are peers. NONE: it has no peers. */
 static inline uint32_t thrum__why_peers_key(const struct thrum__peers *peers, uint32_t task)
 {
 	return peers->of[thrum__place(peers->places, task)];
 }
 
-/* Those like a task, or NULL. */
+/* The counts of a task's peers and itself, or NULL if it has no key. */
 const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *, uint32_t task);
 
-/* Whether a pending task is no older than twice the age that one of those alike reached: it may
- * just be under way. */
+/* Whether a pending task may just be under way: some peers ended, and its age is no more than twice
+ * the longest life among them. */
 bool thrum__why_peers_is_young(const struct thrum__peers *, uint32_t task);
 
-/* The median life of those alike that ended. O(tasks × log tasks) for the first of them. */
+/* Sets *usual to the median life of a task's peers that ended, in ns; 0 if there are none. Returns
+ * 0 or -THRUM_E_MEMORY. O(tasks × log tasks) for the first question about the same peers. */
 THRUM__MUST_USE int thrum__why_peers_usual(struct thrum__peers *, uint32_t task, int64_t *usual);
 
 #endif

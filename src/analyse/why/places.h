@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* Numbers for the tasks that a model has, for what is noted of each: so that it takes no more room
- * when many were forgotten before. */
+/*
+ * Places: a dense numbering of the tasks that a model still has. An array with an element for each
+ * task is indexed by place, so that it takes no memory for tasks that were forgotten before.
+ */
 #ifndef ANALYSE_WHY_PLACES_H
 #define ANALYSE_WHY_PLACES_H
 
 #include "model/model.h"
 
 struct thrum__places {
-	uint32_t *first; /* by block of tasks; 0: it was forgotten */
+	uint32_t *first; /* by block of tasks: the place of its first task; 0: it is forgotten */
 	uint32_t blocks, count;
 };
 
-/* Returns 0 or -THRUM_E_MEMORY. */
+/* Numbers the model's tasks. Returns 0 or -THRUM_E_MEMORY. Free with thrum__why_places_free. */
 THRUM__MUST_USE int thrum__why_places_make(const struct thrum__model *, struct thrum__places *);
 void thrum__why_places_free(struct thrum__places *);
 
-/* The first task from this one on that the model has; its count, if there is none. */
+/* The first task at or after `task` that the model has; model->tasks.count if there is none. */
 static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model, uint32_t task)
 {
 	if (task < model->tasks.first)
@@ -25,7 +27,7 @@ static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model
 	return task < model->tasks.count ? task : model->tasks.count;
 }
 
-/* A task's place, less than `count`; 0 for all that had none. */
+/* A task's place, from 1 to count - 1. 0 for a task without one, whatever its index. */
 static inline uint32_t thrum__place(const struct thrum__places *places, uint32_t task)
 {
 	uint32_t block = task >> THRUM__BLOCK_SHIFT;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Signals of conditions that nobody heard. */
+/* Finds signals of conditions that nobody heard. */
 #include "analyse/why/parts.h"
 
-/* Whether a condition did something of its own in from … to: resolved a waiter, made one. *edge is
- * where to look on from, back from its latest: each is looked at once for all its signals. */
-static bool acted(const struct thrum__model *model, uint32_t condition, uint32_t *edge,
+/* Whether a condition resolved or created a task in the times from … to - 1. *edge is the edge of
+ * the condition to go back from, and is moved on: for signals asked for from the latest to the
+ * first, each edge is visited once. */
+static bool has_acted(const struct thrum__model *model, uint32_t condition, uint32_t *edge,
 	int64_t from, int64_t to)
 {
 	uint32_t task = thrum__analyse_task_from(model, from);
@@ -25,8 +26,9 @@ static bool acted(const struct thrum__model *model, uint32_t condition, uint32_t
 }
 
 /*
- * thrum's signals say whether anybody heard them. mirage-profile's don't, and beginning to wait
- * looks like a signal too: only one after which the condition does nothing was lost.
+ * A signal in a thrum recording says how many waiters heard it. In a mirage-profile trace it
+ * doesn't, and the beginning of a wait looks like a signal too: there, a signal was lost only if
+ * the condition does nothing between it and the next one.
  */
 uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condition, int64_t wait)
 {
@@ -40,8 +42,9 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
-		/* The one by which the wait itself began lies just before it. */
-		if (model->is_mirage && acted(model, condition, &act, time, next)) {
+		/* This skips the signal that is the beginning of the wait itself: it lies just
+		 * before the wait. */
+		if (model->is_mirage && has_acted(model, condition, &act, time, next)) {
 			next = time;
 			continue;
 		}

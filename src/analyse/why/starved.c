@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks that could go on, but another one had the lane. */
+/* Finds tasks that were ready to run while another one had the lane. */
 #include "analyse/why/parts.h"
 
-#define LATE 100000000 /* ns; less is what a busy program or machine is like */
-#define RUNS_MAX 1024  /* of a lane, that are looked at for one delay */
-#define DELAYS_MAX 200 /* that are looked at */
-#define LOOK_BACK 64
+#define LATE 100000000 /* ns of a delay; shorter ones are normal on a busy machine */
+#define RUNS_MAX 1024  /* runs that are searched for one delay */
+#define DELAYS_MAX 200 /* delays of each sort that are searched */
+#define LOOK_BACK 64   /* edges or runs of a task that are searched, from the latest back */
 
-/* A task that was ready and didn't run. */
+/* A time in which a task was ready and didn't run. */
 struct delay {
-	uint32_t task, by; /* by: who made it ready, or NONE */
+	uint32_t task, by; /* by: the task that made it ready, or NONE */
 	uint32_t lane;
-	int64_t ready, ran; /* ran: the model's end if it never did */
-	uint32_t edge;      /* of `ran`; or NONE */
+	int64_t ready, ran; /* ran: the model's end if it never ran */
+	uint32_t edge;      /* by which it ran at last, or NONE */
 };
 
+/* The task that had the lane during a delay. */
 struct hog {
 	uint32_t task;
-	int64_t start, total;
+	int64_t start, total; /* the start of its first run; ns that it ran during the delay */
 };
 
-/* The first run, of those that began at that time or later. */
+/* The first run that began at that time or later. */
 static uint32_t run_from(const struct thrum__model *model, int64_t time)
 {
 	uint32_t low = model->runs.first, high = model->runs.count;
@@ -37,7 +38,7 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 	return low;
 }
 
-/* How long a run takes of the delay's time. */
+/* How many ns of the delay a run takes. */
 static int64_t overlap(const struct thrum__model *model, const struct delay *delay, uint32_t run)
 {
 	int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
@@ -49,8 +50,8 @@ static int64_t overlap(const struct thrum__model *model, const struct delay *del
 	return end > start ? end - start : 0;
 }
 
-/* Who of others had the lane longest at a time. The run that goes on since before the delay may lie
- * some rows before it. */
+/* The other task with the longest single run during the delay. The run that goes on when the delay
+ * begins may lie some rows before the first that begins in it. */
 static struct hog find_hog(const struct thrum__model *model, const struct delay *delay)
 {
 	uint32_t first = run_from(model, delay->ready), to = run_from(model, delay->ran);
@@ -79,7 +80,8 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 	return hog;
 }
 
-static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog)
+/* The finding about this hog or one like it, or NULL. */
+static struct thrum__finding *find_finding(struct thrum__search *search, uint32_t hog)
 {
 	struct thrum__findings *findings = search->findings;
 	uint32_t key = thrum__why_peers_key(&search->peers, hog);
@@ -97,10 +99,11 @@ static struct thrum__finding *find_of(struct thrum__search *search, uint32_t hog
 	return NULL;
 }
 
-/* One finding for each that hogs: of its longest delay. */
-static void tell(struct thrum__search *search, const struct delay *delay, const struct hog *hog)
+/* Adds a delay to its hog's finding, which shows the longest of the hog's delays. */
+static void add_delay(struct thrum__search *search, const struct delay *delay,
+	const struct hog *hog)
 {
-	struct thrum__finding *finding = find_of(search, hog->task);
+	struct thrum__finding *finding = find_finding(search, hog->task);
 	int certainty = thrum__why_certainty(search, THRUM__LIKELY, delay->ready);
 
 	if (!finding)
@@ -124,21 +127,21 @@ static void tell(struct thrum__search *search, const struct delay *delay, const 
 			delay->ran, delay->edge);
 }
 
-/* Whether the delay is another task's doing; then it is told. */
-static bool blame(struct thrum__search *search, const struct delay *delay)
+/* Whether another task ran for four fifths of the delay or more; then adds that to the findings. */
+static bool blame_hog(struct thrum__search *search, const struct delay *delay)
 {
 	const struct thrum__model *model = search->model;
 	struct hog hog = find_hog(model, delay);
 
-	/* A lane's own task also waits for work, as long as the program doesn't tell that apart. */
+	/* Not a lane's own task, as programs may run it also while they wait for work. */
 	if (hog.task == THRUM__NONE || thrum__analyse_task_is_lane(model, hog.task) ||
 		hog.total < (delay->ran - delay->ready) / 5 * 4)
 		return false;
-	tell(search, delay, &hog);
+	add_delay(search, delay, &hog);
 	return true;
 }
 
-/* Where a task ran at a time, as far as is known. */
+/* The lane on which a task ran last at or before a time, or else the task's lane. */
 static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
@@ -151,6 +154,7 @@ static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t
 	return THRUM__TASK(model, task, lane);
 }
 
+/* The task that resolved this one, or NONE. */
 static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
@@ -163,7 +167,8 @@ static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 	return THRUM__NONE;
 }
 
-static bool waited(const struct thrum__model *model, uint32_t read, int64_t before)
+/* Whether the reader of a result began to wait for it no later than `before`. */
+static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t before)
 {
 	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
 
@@ -176,7 +181,7 @@ static bool waited(const struct thrum__model *model, uint32_t read, int64_t befo
 	return false;
 }
 
-/* A result that was read long after it was there, by somebody who had waited for it. */
+/* Whether an edge reads a result long after it was there, by a task that had waited for it. */
 static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct delay *delay)
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
@@ -189,14 +194,14 @@ static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct
 	delay->ready = THRUM__TASK(model, to, end);
 	delay->ran = THRUM__EDGE(model, edge, time);
 	if (delay->ready == THRUM__OPEN || delay->ran - delay->ready < LATE ||
-		!waited(model, edge, delay->ready))
+		!has_waited(model, edge, delay->ready))
 		return false;
 	delay->lane = lane_at(model, from, delay->ran);
 	delay->by = resolver_of(model, to);
 	return true;
 }
 
-/* A timer that came, or should have come, late. */
+/* Whether a note tells when a timer was due that came late, or hasn't come and is late. */
 static bool is_late_timer(const struct thrum__model *model, uint32_t note, struct delay *delay)
 {
 	uint32_t task = THRUM__NOTE(model, note, task);
@@ -214,6 +219,7 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note, struc
 		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;
 }
 
+/* Whether a pending task has been ready for long and hasn't run. */
 static bool is_late_task(const struct thrum__model *model, uint32_t task, struct delay *delay)
 {
 	uint32_t wait = thrum__why_ready_since(model, task, &delay->ready);
@@ -238,7 +244,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->edges, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_read(model, i, &delay)) {
-			blame(search, &delay);
+			blame_hog(search, &delay);
 			left--;
 		}
 	}
@@ -247,7 +253,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->notes, i)) {
 			i |= THRUM__BLOCK_MASK;
 		} else if (is_late_timer(model, i, &delay)) {
-			blame(search, &delay);
+			blame_hog(search, &delay);
 			left--;
 		}
 	}
@@ -258,7 +264,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(model, i, &delay))
 			continue;
 		left--;
-		if (blame(search, &delay))
+		if (blame_hog(search, &delay))
 			*thrum__cause(search, i) = THRUM__CAUSE_HEALTHY;
 	}
 	return 0;

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From each task that should have resolved and didn't: along what it waits for, to where nobody
- * waits any more. What is there tells the class.
+ * Explains tasks that should resolve and don't. From each such task, the victim, it follows a path
+ * along waits to the leaf: a task that waits for nothing. The leaf decides the finding's class.
  */
 #include <string.h>
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 64        /* notes, edges */
-#define KEPT 5              /* waits of a path, those nearest the cause */
-#define WAY_MAX 16          /* waits, that a choice is looked into */
-#define LONG_RUN 1000000000 /* ns */
+#define LOOK_BACK 64        /* notes or edges of a task that are searched, from the latest back */
+#define KEPT 5              /* waits of a path that are kept: those nearest the leaf */
+#define WAY_MAX 16          /* waits that are followed from each task that a choice waits for */
+#define LONG_RUN 1000000000 /* ns; a longer run is suspicious */
 #define SLACK 10000000      /* ns by which a timer may be late */
 
-/* A way along waits, from a victim to what it hangs on. */
+/* A path along waits, from a victim to its leaf. */
 struct path {
-	uint32_t victim;  /* the first of its chain */
-	uint32_t waiter;  /* the last who waits, or NONE */
-	uint32_t leaf;    /* waits for nothing that is known */
-	uint32_t reached; /* a finding that explains it already, HEALTHY, or NONE */
+	uint32_t victim;  /* the first of the tasks that became one another */
+	uint32_t waiter;  /* the last task that waits, or NONE */
+	uint32_t leaf;    /* waits for nothing, as far as is known */
+	uint32_t reached; /* the cause (thrum__cause) of a task on the path that has one, or NONE */
 	struct {
 		uint32_t task;
 		struct thrum__analyse_wait wait;
-	} kept[KEPT]; /* [i % KEPT] */
-	unsigned length;
-	bool is_unknown; /* it leads over a choice of which not all is known */
+	} kept[KEPT];    /* wait i is kept[i % KEPT] */
+	unsigned length; /* waits, from the victim on */
+	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
 };
 
-/* ---- Along the waits ----------------------------------------------------------------------- */
+/* ---- Following the waits ------------------------------------------------------------------- */
 
-/* When a timer is due; -1: unknown. */
+/* The time at which a timer is due; -1: unknown. */
 static int64_t due_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t note = THRUM__TASK(model, task, note);
@@ -42,7 +42,7 @@ static int64_t due_of(const struct thrum__model *model, uint32_t task)
 	return -1;
 }
 
-/* Whether a timer will still come: nobody can tell that it won't. */
+/* Whether a timer may still come: it isn't due yet, or nothing tells when it is. */
 static bool is_running_timer(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -53,15 +53,16 @@ static bool is_running_timer(const struct thrum__search *search, uint32_t task)
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
 }
 
-/* What the ways of a choice lead to, the best to tell first. */
+/* The ends to which the waits of a choice may lead. The first in this list is followed. */
 enum way {
-	WAY_COMES,
-	WAY_SHOULD_RESOLVE, /* it has been pending for long */
-	WAY_YOUNG,
-	WAY_INSIDE, /* the program itself has to bring it about */
-	WAY_OUTSIDE,
+	WAY_COMES,          /* a timer that may still come */
+	WAY_SHOULD_RESOLVE, /* a task that should resolve and has been pending for long */
+	WAY_YOUNG,          /* a task that may just be under way */
+	WAY_INSIDE,         /* a task that the program itself has to resolve */
+	WAY_OUTSIDE,        /* a request, timer or handle */
 };
 
+/* Where the waits of a task lead. */
 static enum way way_of(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -91,8 +92,8 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 	}
 }
 
-/* Of several: any that comes ends a choice, so one that will; else what the program itself does. */
-static unsigned of_choice(const struct thrum__search *search,
+/* The index of the wait of a choice to follow: the one with the first enum way. */
+static unsigned pick_wait(const struct thrum__search *search,
 	const struct thrum__analyse_wait *waits, unsigned count)
 {
 	enum way best = WAY_OUTSIDE;
@@ -109,8 +110,9 @@ static unsigned of_choice(const struct thrum__search *search,
 	return chosen;
 }
 
-/* The wait to follow; false: there is none. Of a join all have to come, so the oldest. What looks
- * like a request to the outside may be one to a task that is known. */
+/* Sets *wait to the wait of a task to follow; returns false if there is none. A join needs all its
+ * waits, so the oldest is followed. A request that was sent over a link to a task in the recording
+ * leads to that task. */
 static bool next_wait(const struct thrum__search *search, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
@@ -122,7 +124,7 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 		return false;
 	*wait = waits[0];
 	if (thrum__analyse_task_is_choice(model, task))
-		*wait = waits[of_choice(search, waits, count)];
+		*wait = waits[pick_wait(search, waits, count)];
 	else if (THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
 		*wait = waits[count - 1];
 	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
@@ -130,7 +132,8 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 	return true;
 }
 
-static void walk(struct thrum__search *search, struct path *path)
+/* Follows the waits from path->leaf to the leaf, or to a task whose cause is known. */
+static void follow_path(struct thrum__search *search, struct path *path)
 {
 	uint32_t at = path->leaf;
 	struct thrum__analyse_wait wait;
@@ -139,7 +142,8 @@ static void walk(struct thrum__search *search, struct path *path)
 		next_wait(search, at, &wait)) {
 		path->is_unknown |= thrum__analyse_task_is_choice(search->model, at) &&
 			THRUM__TASK(search->model, at, flags) & THRUM__TASK_REMEMBERED;
-		/* Until more is known; so circles end, those of choices and links. */
+		/* Until the cause is known; this also ends cycles, which choices and links can
+		 * form without a deadlock. */
 		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
 		path->kept[path->length % KEPT].task = at;
 		path->kept[path->length++ % KEPT].wait = wait;
@@ -150,8 +154,8 @@ static void walk(struct thrum__search *search, struct path *path)
 		*thrum__cause(search, at) = THRUM__CAUSE_HEALTHY;
 }
 
-/* Once the cause is known: all on the way have it. */
-static void settle(struct thrum__search *search, const struct path *path, uint32_t cause)
+/* Sets the cause of all tasks on the path, and marks them. */
+static void settle_path(struct thrum__search *search, const struct path *path, uint32_t cause)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t at = thrum__model_heir(model, path->victim);
@@ -167,9 +171,9 @@ static void settle(struct thrum__search *search, const struct path *path, uint32
 	}
 }
 
-/* ---- What it hangs on ---------------------------------------------------------------------- */
+/* ---- The leaf ------------------------------------------------------------------------------- */
 
-/* Whether it runs, and not for so long that one should ask what it does. */
+/* Whether a task is running, and its run isn't long. */
 static bool is_at_work(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__analyse_task_is_running(model, task) &&
@@ -177,7 +181,7 @@ static bool is_at_work(const struct thrum__model *model, uint32_t task)
 		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
 }
 
-/* Whether what lies at the way's end will come, as far as anybody can tell. */
+/* Whether the wait may well be over soon, so that the path is no finding. */
 static bool is_under_way(const struct thrum__search *search, const struct path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -192,13 +196,14 @@ static bool is_under_way(const struct thrum__search *search, const struct path *
 		is_at_work(model, leaf);
 }
 
+/* Whether a request accepts connections, and so may be pending for ever. Tells by its name. */
 static bool is_accept(const struct thrum__model *model, uint32_t task)
 {
 	return strncmp(thrum__model_task_name(model, task, NULL), "accept", 6) == 0;
 }
 
-/* A handle may be pending for ever; but what somebody asks of one may be a request that isn't
- * answered. Then that is the leaf. */
+/* Whether the leaf is a handle on which no overdue request waits: handles may be pending for ever.
+ * If such a request waits, makes it the leaf and returns false. */
 static bool is_idle_handle(const struct thrum__search *search, struct path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -216,13 +221,15 @@ static bool is_idle_handle(const struct thrum__search *search, struct path *path
 	return false;
 }
 
+/* The path's wait for its leaf; NULL if the path has no wait. */
 static struct thrum__analyse_wait *last_wait(struct path *path)
 {
 	return path->length > 0 ? &path->kept[(path->length - 1) % KEPT].wait : NULL;
 }
 
-/* The signal that the way's last wait came too late for; *condition whose, *since when it waits.
- * Conditions are waited for themselves, or (mirage-profile) by a task that they create. */
+/* The edge of the lost signal that came before the path's last wait began, or NONE. Sets
+ * *condition, and *since to the time when that wait began. A waiter waits for the condition itself,
+ * or in mirage-profile traces for a task that the condition created. */
 static uint32_t missed_signal(const struct thrum__search *search, struct path *path,
 	uint32_t *condition, int64_t *since)
 {
@@ -252,7 +259,8 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 		path->kept[(path->length - 1) % KEPT].wait.edge);
 }
 
-/* A lock that goes to others, or whose holder has ended: since when, and who had it. */
+/* Adds a step for a lock that nobody pending holds. If it was taken at most once since the wait
+ * began and is still held, its holder (HOLDS); else the last task that had it (FREE). */
 static void add_lock(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path)
 {
@@ -276,6 +284,7 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 			THRUM__EDGE(model, last, from), THRUM__EDGE(model, last, time), last);
 }
 
+/* Whether the task has a name, and the step before names another. */
 static bool is_named_anew(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task)
 {
@@ -285,7 +294,8 @@ static bool is_named_anew(const struct thrum__model *model, const struct thrum__
 	return *name && strcmp(name, thrum__model_task_name(model, before, NULL)) != 0;
 }
 
-/* Those on the way that have a name; others tell nobody anything. */
+/* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
+ * that are kept and have a name of their own, and holders of locks. */
 static void add_between(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path, unsigned from)
 {
@@ -317,7 +327,7 @@ static void add_victim(struct thrum__finding *finding, const struct thrum__searc
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_wait wait;
-	/* Of a way longer than what is kept, the victim's own wait is looked up again. */
+	/* Looked up again, as a long path doesn't keep the victim's own wait. */
 	bool waits = path->length > 0 &&
 		next_wait(search, thrum__model_heir(model, path->victim), &wait);
 
@@ -326,6 +336,7 @@ static void add_victim(struct thrum__finding *finding, const struct thrum__searc
 		waits ? wait.edge : THRUM__NONE);
 }
 
+/* Whether a task is resolved from outside the program. */
 static bool is_outside(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
@@ -333,7 +344,7 @@ static bool is_outside(const struct thrum__model *model, uint32_t task)
 	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER || due_of(model, task) >= 0;
 }
 
-/* Of what waits for nothing: who made it, if that has ended. */
+/* Adds a step for the creator of a task that waits for nothing, if the creator has ended. */
 static void add_maker(struct thrum__finding *finding, const struct thrum__model *model,
 	uint32_t task)
 {
@@ -348,7 +359,7 @@ static void add_maker(struct thrum__finding *finding, const struct thrum__model 
 			THRUM__TASK(model, maker, end), THRUM__NONE);
 }
 
-/* Of a victim that waits for nothing: who still waits for it. */
+/* Adds a step for the latest task that waits for a victim which itself waits for nothing. */
 static void add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
 	uint32_t task)
 {
@@ -367,7 +378,7 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 	}
 }
 
-/* The finding's first steps. Returns how many of the way's waits they cover. */
+/* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct path *path, uint32_t signal, int64_t since)
 {
@@ -397,7 +408,8 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 
 /* ---- Findings ------------------------------------------------------------------------------ */
 
-static void explain(struct thrum__search *search, struct path *path)
+/* Adds a finding that explains the path. */
+static void add_finding(struct thrum__search *search, struct path *path)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
@@ -410,7 +422,7 @@ static void explain(struct thrum__search *search, struct path *path)
 	unsigned covered;
 
 	if (!finding) {
-		settle(search, path, THRUM__CAUSE_HEALTHY);
+		settle_path(search, path, THRUM__CAUSE_HEALTHY);
 		return;
 	}
 	if (signal != THRUM__NONE)
@@ -426,17 +438,18 @@ static void explain(struct thrum__search *search, struct path *path)
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
-	settle(search, path, number);
+	settle_path(search, path, number);
 }
 
-/* It hangs on what is told already; if on its victim, then it is the victim now. */
-static void join(struct thrum__search *search, const struct path *path)
+/* Adds a path to the finding that it leads to. If it leads to that finding's victim, its own victim
+ * becomes the last step and the finding's task. */
+static void join_finding(struct thrum__search *search, const struct path *path)
 {
 	struct thrum__finding *finding = &search->findings->findings[path->reached];
 	const struct thrum__model *model = search->model;
 	struct thrum__step *last = &finding->steps[finding->step_count - 1];
 
-	settle(search, path, path->reached);
+	settle_path(search, path, path->reached);
 	if (finding->step_count == THRUM__STEPS_MAX ||
 		(last->kind == THRUM__STEP_NEVER_RESOLVED &&
 			thrum__model_heir(model, last->task) != path->leaf)) {
@@ -445,7 +458,7 @@ static void join(struct thrum__search *search, const struct path *path)
 	}
 	if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1 &&
 		last[-1].task == thrum__model_heir(model, last->task)) {
-		finding->step_count--; /* what it waits for is told already */
+		finding->step_count--; /* the step before names that task already */
 	} else if (last->kind == THRUM__STEP_NEVER_RESOLVED && finding->step_count > 1) {
 		last->kind = THRUM__STEP_BEHIND;
 		last->other = finding->steps[finding->step_count - 2].task;
@@ -454,7 +467,8 @@ static void join(struct thrum__search *search, const struct path *path)
 	finding->task = path->victim;
 }
 
-static bool is_told(const struct thrum__search *search, uint32_t task)
+/* Whether a step of the task's finding is about it. */
+static bool has_step(const struct thrum__search *search, uint32_t task)
 {
 	uint32_t cause = *thrum__cause(search, task);
 
@@ -467,7 +481,9 @@ static bool is_told(const struct thrum__search *search, uint32_t task)
 	return false;
 }
 
-static void follow(struct thrum__search *search, uint32_t victim)
+/* Adds a finding for a task that should resolve and doesn't, adds it to one, or does neither if all
+ * is well. */
+static void check_victim(struct thrum__search *search, uint32_t victim)
 {
 	uint32_t heir = thrum__model_heir(search->model, victim);
 	struct path path = {.victim = victim,
@@ -477,14 +493,14 @@ static void follow(struct thrum__search *search, uint32_t victim)
 
 	if (*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
 		return;
-	walk(search, &path);
+	follow_path(search, &path);
 	if (path.reached == THRUM__CAUSE_HEALTHY || is_under_way(search, &path))
 		return;
 	if (path.reached != THRUM__NONE) {
-		if (path.length > 0 || !is_told(search, heir))
-			join(search, &path);
+		if (path.length > 0 || !has_step(search, heir))
+			join_finding(search, &path);
 	} else if (!is_idle_handle(search, &path) && !is_under_way(search, &path)) {
-		explain(search, &path);
+		add_finding(search, &path);
 	} else {
 		return;
 	}
@@ -500,8 +516,8 @@ int thrum__why_find_stuck(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->tasks, task) ||
 			!thrum__model_is_stuck(model, task) ||
 			thrum__why_marks(search->findings, task) == THRUM__MARK_STUCK)
-			continue; /* a chain's later task: told already */
-		follow(search, task);
+			continue; /* a task that became this one is the victim */
+		check_victim(search, task);
 	}
 	return 0;
 }

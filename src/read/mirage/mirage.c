@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads the traces of mirage-profile: packets of events, each event u64 ns, u8 op, fields.
- * mirage_packets.c finds the packets and puts them in order.
+ * Decodes the traces of mirage-profile: packets of events, each event a u64 timestamp in ns, a u8
+ * op, and fields. packets.c finds the packets and puts them in order.
  *
- * Nothing in the file says whether an event was written completely: the recorder announces an event
- * before it writes it, so one that was killed leaves zeros, or what lay there a round of the ring
- * ago, behind a good header. What can be known is whether a stamp is plausible:
+ * The file doesn't tell whether an event was written completely. The recorder announces an event
+ * before it writes it. A recorder that was killed leaves behind a good header either zeros or the
+ * bytes of the ring's previous round. But a timestamp is plausible or not:
  *
- * Rule 1: It isn't before the event before it.
+ * Rule 1: an event is not earlier than the event before it.
  *
- * Rule 2: It isn't behind the second event of a later packet. That one speaks for its packet where
- * the first and the third one bear it out: no single wrong stamp can hide the packets before it.
+ * Rule 2: an event is not later than the second event of a later packet, where that packet's first
+ * and third events agree with the second. So no single wrong timestamp can hide the packets before
+ * it.
  *
- * Rule 3: Where no such packet follows, it lies at most a leap ahead, unless the event behind it
- * agrees with it. A leap is an hour, 8 times the trace so far, or what multiplies the stamp by 128
- * (at most 30 days), whichever is most: bytes that are taken for a stamp, but lie elsewhere, are
- * off by a factor of 256 or more. The trace's first event is judged likewise, by the one behind it.
+ * Rule 3: where no such packet follows, an event lies at most a leap after the event before it,
+ * unless the event behind it agrees with it. A leap is the longest of: an hour; 8 times the trace
+ * so far; the time that multiplies the timestamp by 128, which counts as at most 30 days. Bytes
+ * from elsewhere that are taken for a timestamp are off by a factor of 256 or more. The first event
+ * of the trace is judged in the same way, by the event behind it.
  *
- * Rule 4: When time runs back, one of two events is wrong: the earlier one, if the later one and
- * the one behind that fit where it stands; else the later one. Across the seam of two packets
- * nobody can tell; if both fit between their neighbours, the later one is moved up to the earlier
- * one.
+ * Rule 4: when time runs back, one of two events is wrong. It is the earlier event of the two in
+ * the file if the later one and the event behind that fit in its place; otherwise it is the later
+ * one. When the two lie on both sides of a border of two packets (a seam), nobody can tell. If both
+ * then fit between their neighbours, the later event gets the time of the earlier one.
  *
- * An implausible event costs itself when the stamp behind it is plausible again, else the rest of
- * its packet. It never moves the time of others. Task 0 is the main context, which is never
- * created: zeros read as an event do that.
+ * An implausible event costs only itself when the timestamp behind it is plausible, otherwise the
+ * rest of its packet. It never moves the time of other events. Task 0 is the main context, which no
+ * event creates: an event that creates it was read from zeros, and is damage.
  */
 #include "read/mirage/packets.h"
 
@@ -34,37 +36,41 @@
 #include <stdlib.h>
 
 enum {
-	BATCH = 256,
-	NOTES = 16,       /* messages of one batch */
-	SPARE = 4,        /* room for notes that one step may need */
+	BATCH = 256,      /* events given at once */
+	NOTES = 16,       /* lost and damaged events of one batch */
+	SPARE = 4,        /* room for the notes that one step may need */
 	CHUNK = 1 << 17,  /* bytes read at once: they stay in the processor's cache */
-	WINDOW = 1 << 20, /* a text can't be longer */
+	WINDOW = 1 << 20, /* bytes; a text can't be longer */
 	SLACK = 32,       /* readable bytes behind the window */
-	WALL_CLOCK_SECONDS = 1000000000, /* stamps from September 2001 on are taken for wall time */
+	/* A timestamp is taken for wall time from this one on: September 2001. */
+	WALL_CLOCK_SECONDS = 1000000000,
 };
 
 struct reader {
-	struct thrum_trace trace;
+	struct thrum_trace trace; /* first: the public handle */
 	struct thrum_trace_lane lane;
 	struct thrum__mirage_packets packets;
 	size_t next_packet;
-	const struct thrum__mirage_packet *packet; /* the one at hand, or NULL */
-	const struct thrum__mirage_packet *before; /* the one before it that had a header */
+	const struct thrum__mirage_packet *packet; /* the one that is being read, or NULL */
+	const struct thrum__mirage_packet *before; /* the last one begun that had a header */
 
-	/* window[at..filled] are the next bytes of the packet's content, `rest` more are to be
-	 * read. */
+	/* window[at..filled) are the next bytes of the packet's content; `rest` more bytes are
+	 * still in the file. window[0] lies at byte `where` of the file, the last event at
+	 * window[latest]. */
 	uint8_t *window;
-	size_t room, at, filled, latest; /* latest: where the last event began */
-	uint64_t where, rest;            /* where: the place of window[0] in the file */
+	size_t room, at, filled, latest;
+	uint64_t where, rest;
 
-	uint64_t base, last;                        /* stamps of the first and of the last event */
-	uint64_t last_of_batch_before, before_last; /* the last stamps of the batch before */
-	uint64_t bound;                             /* the packet's stamps aren't behind this */
-	bool started;                               /* base and last are known */
+	uint64_t base, last; /* timestamps of the first and of the last event */
+	/* The last timestamp of the batch before, and the last but one. */
+	uint64_t last_of_batch_before, before_last;
+	uint64_t bound; /* no timestamp of the packet is later */
+	bool started;   /* base and last are known */
 
-	size_t count, decoded; /* of `events`; how many were read from the window */
-	size_t notes;
-	bool prefetched;
+	size_t count;    /* of `events` */
+	size_t decoded;  /* events among them that come from the window: the others are notes */
+	size_t notes;    /* of `texts` */
+	bool prefetched; /* `events` holds a batch that was not given yet */
 	struct thrum_event events[BATCH];
 	char texts[NOTES][160];
 };
@@ -93,8 +99,9 @@ const struct thrum__mirage_op thrum__mirage_ops[THRUM__MIRAGE_OPS] = {
 };
 /* clang-format on */
 
-/* ---- Notes: what is missing, told among the events ---- */
+/* ---- Notes: events that tell of damage and losses ------------------------------------------- */
 
+/* Appends an event of this type at the time of the last one. There must be room. */
 static struct thrum_event *add_event(struct reader *r, int type)
 {
 	struct thrum_event *event = &r->events[r->count++];
@@ -106,7 +113,8 @@ static struct thrum_event *add_event(struct reader *r, int type)
 	return event;
 }
 
-__attribute__((format(printf, 3, 4))) static void note(struct reader *r, int type,
+/* Appends a lost or damaged event with a text, and counts it. There must be room (has_room). */
+__attribute__((format(printf, 3, 4))) static void add_note(struct reader *r, int type,
 	const char *format, ...)
 {
 	char *text = r->texts[r->notes++];
@@ -124,15 +132,19 @@ __attribute__((format(printf, 3, 4))) static void note(struct reader *r, int typ
 		r->trace.info.gaps++;
 }
 
+/* Tells whether the batch has room for one more step. */
 static bool has_room(const struct reader *r)
 {
 	return r->count < BATCH - SPARE && r->notes < NOTES - SPARE;
 }
 
-/* ---- The window ---- */
+/* ---- The window --------------------------------------------------------------------------- */
 
-/* Reads on in the packet. Texts of earlier events are gone then. */
-static int fill(struct reader *r, struct thrum_error_info *info)
+/*
+ * Reads more of the packet's content to the window. Texts of earlier events are overwritten.
+ * Returns 0 or a negative enum thrum_error.
+ */
+static int fill_window(struct reader *r, struct thrum_error_info *info)
 {
 	struct thrum__input *input = &r->trace.input;
 	memmove(r->window, r->window + r->at, r->filled - r->at);
@@ -150,19 +162,22 @@ static int fill(struct reader *r, struct thrum_error_info *info)
 	r->filled += (size_t)got;
 	r->rest -= (uint64_t)got;
 	if ((size_t)got < size) {
-		note(r, THRUM_EVENT_DAMAGED, "the file has become shorter than byte %" PRIu64,
+		add_note(r, THRUM_EVENT_DAMAGED, "the file has become shorter than byte %" PRIu64,
 			r->where + r->filled + r->rest);
 		r->rest = 0;
 	} else if (size == 0) {
-		/* The window is full of one text, which has no end for us. */
+		/* One text fills the window: it is too long to be read. */
 		r->rest = 0;
 	}
 	return 0;
 }
 
-/* ---- Events ---- */
+/* ---- Events -------------------------------------------------------------------------------- */
 
-/* A signal names whom it wakes first; a collection of garbage is nobody's. */
+/*
+ * Puts the numbers of a signal or a garbage collection into the right members. A signal names the
+ * condition first and then the task that signals it; a garbage collection has only a duration.
+ */
 static void finish_odd(struct thrum_event *event)
 {
 	if (event->type == THRUM_EVENT_GC) {
@@ -175,6 +190,7 @@ static void finish_odd(struct thrum_event *event)
 	}
 }
 
+/* mirage-profile records by a special label that a task should resolve. */
 static void finish_label(struct thrum_event *event)
 {
 	static const char mark[] = "__should_resolve";
@@ -186,7 +202,10 @@ static void finish_label(struct thrum_event *event)
 	event->text_size = 0;
 }
 
-/* Returns what is behind the text at p, or NULL if it doesn't end. */
+/*
+ * Sets the event's text to the one at p. Returns the byte behind its NUL, or NULL if it doesn't
+ * end.
+ */
 static inline const uint8_t *take_text(struct thrum_event *event, const uint8_t *p,
 	const uint8_t *end)
 {
@@ -201,10 +220,10 @@ static inline const uint8_t *take_text(struct thrum_event *event, const uint8_t 
 }
 
 /*
- * The hot loop: takes events up to the first one about which there is any doubt. Fields are loaded
- * whether or not the event has them: tests that are hard to predict cost more.
+ * Decodes events up to the first one about which there is any doubt. This is the hot loop: it loads
+ * fields whether or not the event has them, because branches that are hard to predict cost more.
  */
-static void decode(struct reader *r)
+static void decode_events(struct reader *r)
 {
 	const uint8_t *p = r->window + r->at, *next, *const end = r->window + r->filled;
 	struct thrum_event *const begin = r->events + r->count, *event = begin;
@@ -213,7 +232,7 @@ static void decode(struct reader *r)
 	const uint64_t leap = thrum__mirage_leap(r->last, r->last - base);
 	for (uint64_t last = r->last; event < stop && end - p >= THRUM__MIRAGE_EVENT_MIN; event++) {
 		uint64_t stamp = thrum__mirage_load64(p), second = thrum__mirage_load64(p + 17);
-		/* Running back is a leap, too. */
+		/* When time runs back, the difference wraps and is more than any leap. */
 		if (stamp - last > leap || stamp > bound || p[8] >= THRUM__MIRAGE_OPS)
 			break;
 		const struct thrum__mirage_op *op = &thrum__mirage_ops[p[8]];
@@ -248,25 +267,28 @@ static void decode(struct reader *r)
 	r->at = (size_t)(p - r->window);
 }
 
-/* ---- Doubts ---- */
+/* ---- Doubts -------------------------------------------------------------------------------- */
 
 enum verdict {
-	TAKEN,   /* decode() will take it now, or it is skipped */
+	TAKEN,   /* go on: decode_events() will take the event, or it was skipped */
 	STARVED, /* more of the packet must be read first */
-	ENDED,   /* the packet has */
+	ENDED,   /* nothing more can be read from the packet */
 };
 
-/* Gives up the rest of the packet. */
-static enum verdict drop(struct reader *r, const char *cause)
+/* Skips the rest of the packet, and notes why. */
+static enum verdict skip_rest(struct reader *r, const char *cause)
 {
 	uint64_t left = r->filled - r->at + r->rest;
-	note(r, THRUM_EVENT_DAMAGED, "%s at byte %" PRIu64 ", %" PRIu64 " bytes skipped", cause,
+	add_note(r, THRUM_EVENT_DAMAGED, "%s at byte %" PRIu64 ", %" PRIu64 " bytes skipped", cause,
 		r->where + r->at, left);
 	return ENDED;
 }
 
-/* What speaks against an event of this stamp, or NULL. `next` is the stamp behind it, or 0. */
-static const char *doubt(const struct reader *r, uint64_t stamp, uint64_t next)
+/*
+ * Returns the cause for which an event of this timestamp is implausible, or NULL. `next` is the
+ * timestamp of the event behind it, or 0 when that is unknown.
+ */
+static const char *find_doubt(const struct reader *r, uint64_t stamp, uint64_t next)
 {
 	if (stamp > r->bound)
 		return r->bound == INT64_MAX ? "impossible time" : "time runs into a later packet";
@@ -284,8 +306,8 @@ static const char *doubt(const struct reader *r, uint64_t stamp, uint64_t next)
 	return NULL;
 }
 
-/* Rule 4: takes the last event back if that is the one that is wrong. */
-static void take_back(struct reader *r, uint64_t stamp, uint64_t next)
+/* Rule 4: removes the last event from the batch if that one is wrong, not the one of `stamp`. */
+static void take_back_event(struct reader *r, uint64_t stamp, uint64_t next)
 {
 	if (!r->decoded || r->events[r->count - 1].type == THRUM_EVENT_DAMAGED)
 		return;
@@ -301,11 +323,12 @@ static void take_back(struct reader *r, uint64_t stamp, uint64_t next)
 	r->trace.info.records--;
 	r->last = before;
 	r->started = !first;
-	note(r, THRUM_EVENT_DAMAGED, "time leaps ahead at byte %" PRIu64 ", one event skipped",
+	add_note(r, THRUM_EVENT_DAMAGED, "time leaps ahead at byte %" PRIu64 ", one event skipped",
 		r->where + r->latest);
 }
 
-static void take(struct reader *r, uint64_t stamp)
+/* Accepts an event of this timestamp. The first one also dates the notes before it. */
+static void accept_time(struct reader *r, uint64_t stamp)
 {
 	r->last = stamp;
 	if (r->started)
@@ -317,8 +340,9 @@ static void take(struct reader *r, uint64_t stamp)
 }
 
 /*
- * The last event of the packet before and the first of this one are in the wrong order, and both
- * fit between their neighbours. Nobody can tell which is wrong, nor by much: both stay.
+ * Tells whether an event lies on a seam, as rule 4 says: the last event of the packet before and
+ * the first of this one are in the wrong order, and both fit between their neighbours. Nobody can
+ * tell which one is wrong, and neither is wrong by much. So both stay.
  */
 static bool is_seam(const struct reader *r, uint64_t stamp, uint64_t next)
 {
@@ -327,15 +351,15 @@ static bool is_seam(const struct reader *r, uint64_t stamp, uint64_t next)
 		stamp >= r->before_last && next >= r->last;
 }
 
-/* Decides about a complete event of `size` bytes; `next` is the stamp behind it, or 0. */
+/* Takes or skips a complete event of `size` bytes. `next` is the timestamp behind it, or 0. */
 static enum verdict judge_event(struct reader *r, uint8_t *p, size_t size, uint64_t next)
 {
 	uint64_t stamp = thrum__mirage_load64(p);
 	if (r->started)
-		take_back(r, stamp, next);
-	const char *cause = doubt(r, stamp, next);
+		take_back_event(r, stamp, next);
+	const char *cause = find_doubt(r, stamp, next);
 	if (cause && is_seam(r, stamp, next)) {
-		note(r, THRUM_EVENT_DAMAGED, "%s by %" PRIu64 " ns at byte %" PRIu64, cause,
+		add_note(r, THRUM_EVENT_DAMAGED, "%s by %" PRIu64 " ns at byte %" PRIu64, cause,
 			r->last - stamp, r->where + r->at);
 		memcpy(p, &r->last, sizeof(r->last));
 		return TAKEN;
@@ -343,47 +367,49 @@ static enum verdict judge_event(struct reader *r, uint8_t *p, size_t size, uint6
 	if (!cause && p[8] == THRUM__MIRAGE_CREATES && thrum__mirage_load64(p + 17) == 0)
 		cause = "creation of task 0";
 	if (!cause) {
-		take(r, stamp);
+		accept_time(r, stamp);
 		return TAKEN;
 	}
-	if (!next || doubt(r, next, 0))
-		return drop(r, cause);
-	note(r, THRUM_EVENT_DAMAGED, "%s at byte %" PRIu64 ", one event skipped", cause,
+	if (!next || find_doubt(r, next, 0))
+		return skip_rest(r, cause);
+	add_note(r, THRUM_EVENT_DAMAGED, "%s at byte %" PRIu64 ", one event skipped", cause,
 		r->where + r->at);
 	r->at += size;
 	return TAKEN;
 }
 
-/* Decides about whatever decode() stopped at. */
-static enum verdict judge(struct reader *r)
+/* Decides whether to take or to skip the bytes at which decode_events() stopped. */
+static enum verdict judge_next(struct reader *r)
 {
 	uint8_t *p = r->window + r->at;
 	size_t left = r->filled - r->at;
 	if (left == 0 && r->rest == 0)
 		return ENDED;
 	if (left >= THRUM__MIRAGE_EVENT_MIN && p[8] >= THRUM__MIRAGE_OPS)
-		return drop(r, "unknown type of event");
+		return skip_rest(r, "unknown type of event");
 	size_t size = thrum__mirage_event_size(p, left);
 	if (r->rest && (size == 0 || left - size < 8))
 		return STARVED;
-	/* That the file ends too early is said when the packet is done. */
+	/* end_packet() tells that the file ends too early. */
 	if (size == 0)
-		return r->packet->missing ? ENDED : drop(r, "unfinished event");
+		return r->packet->missing ? ENDED : skip_rest(r, "unfinished event");
 	return judge_event(r, p, size, left - size >= 8 ? thrum__mirage_load64(p + size) : 0);
 }
 
-/* ---- Packets ---- */
+/* ---- Packets ------------------------------------------------------------------------------- */
 
-/* Goes to the next packet; notes what is wrong with it as such. */
+/*
+ * Goes to the next packet, and notes damage of its header and packets that are missing before it.
+ */
 static void begin_packet(struct reader *r)
 {
 	const struct thrum__mirage_packet *packet = &r->packets.all[r->next_packet];
 	struct thrum_trace_info *info = &r->trace.info;
 	if (r->next_packet++ == 0 && r->packets.by_time)
-		note(r, THRUM_EVENT_DAMAGED,
-			"packets' counts contradict their times, which are followed");
+		add_note(r, THRUM_EVENT_DAMAGED,
+			"packets' counts contradict their times: the times give the order");
 	if (packet->damage == THRUM__MIRAGE_NO_HEADER) {
-		note(r, THRUM_EVENT_DAMAGED,
+		add_note(r, THRUM_EVENT_DAMAGED,
 			"no packet header at byte %" PRIu64 ", %" PRIu64 " bytes skipped",
 			packet->offset, packet->size);
 		return;
@@ -391,13 +417,13 @@ static void begin_packet(struct reader *r)
 	int64_t step = r->before ? packet->number - r->before->number : 1;
 	r->before = packet;
 	if (step > 1 && !r->packets.by_time)
-		note(r, THRUM_EVENT_LOST, "%" PRId64 " packet%s missing before byte %" PRIu64,
+		add_note(r, THRUM_EVENT_LOST, "%" PRId64 " packet%s missing before byte %" PRIu64,
 			step - 1, step > 2 ? "s" : "", packet->offset);
 	if (packet->damage == THRUM__MIRAGE_BAD_SIZE)
-		note(r, THRUM_EVENT_DAMAGED, "wrong packet size at byte %" PRIu64,
+		add_note(r, THRUM_EVENT_DAMAGED, "wrong packet size at byte %" PRIu64,
 			packet->offset + 20);
 	if (packet->damage == THRUM__MIRAGE_BAD_CONTENT)
-		note(r, THRUM_EVENT_DAMAGED,
+		add_note(r, THRUM_EVENT_DAMAGED,
 			"wrong content size at byte %" PRIu64 ", the packet is skipped",
 			packet->offset + 26);
 	if (packet->content > THRUM__MIRAGE_HEADER) {
@@ -411,29 +437,34 @@ static void begin_packet(struct reader *r)
 	r->rest = packet->content - THRUM__MIRAGE_HEADER;
 }
 
+/* Leaves the packet, and notes if the file ends in it. */
 static void end_packet(struct reader *r)
 {
 	if (r->packet->missing)
-		note(r, THRUM_EVENT_DAMAGED,
-			"the file ends %" PRIu32 " bytes before its packet of byte %" PRIu64,
+		add_note(r, THRUM_EVENT_DAMAGED,
+			"the file ends %" PRIu32
+			" bytes before the end of the packet at byte %" PRIu64,
 			r->packet->missing, r->packet->offset);
 	r->packet = NULL;
 }
 
-/* Reads the packet at hand until it ends, the batch is full, or its texts would be lost. */
+/*
+ * Reads from the packet until it ends, the batch is full, or reading on would overwrite the texts
+ * of the batch. Returns 0 or a negative enum thrum_error.
+ */
 static int read_packet(struct reader *r, struct thrum_error_info *info)
 {
 	while (has_room(r)) {
 		if (r->started)
-			decode(r);
+			decode_events(r);
 		if (!has_room(r))
 			break;
-		switch (judge(r)) {
+		switch (judge_next(r)) {
 		case TAKEN: break;
 		case STARVED:
 			if (r->decoded)
 				return 0;
-			int error = fill(r, info);
+			int error = fill_window(r, info);
 			if (error)
 				return error;
 			break;
@@ -443,6 +474,7 @@ static int read_packet(struct reader *r, struct thrum_error_info *info)
 	return 0;
 }
 
+/* Fills an empty batch. At the end of the trace it stays empty. Returns as read_packet does. */
 static int read_batch(struct reader *r, struct thrum_error_info *info)
 {
 	r->before_last = r->count > 1 ? r->events[r->count - 2].clock : r->last_of_batch_before;
@@ -462,11 +494,11 @@ static int read_batch(struct reader *r, struct thrum_error_info *info)
 	return 0;
 }
 
-/* ---- The format ---- */
+/* ---- The format ---------------------------------------------------------------------------- */
 
 static bool probe(const uint8_t *head, size_t size)
 {
-	/* One damaged byte doesn't make it something else; nor does a first packet that is gone. */
+	/* A few damaged bytes don't make it another format; nor does a first packet of zeros. */
 	size_t same = 0, zeros = 0;
 	if (size < THRUM__MIRAGE_HEADER)
 		return false;
@@ -485,7 +517,8 @@ static void close_reader(struct thrum_trace *trace)
 	free(r);
 }
 
-static void describe(struct reader *r)
+/* Fills in the trace's info and its lane. */
+static void set_info(struct reader *r)
 {
 	struct thrum_trace_info *info = &r->trace.info;
 	const struct thrum__mirage_packet *first = NULL;
@@ -529,7 +562,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 		if (!r->window)
 			error = thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	}
-	/* The first events tell when the trace begins. */
+	/* The first batch tells when the trace begins. */
 	if (!error)
 		error = read_batch(r, info);
 	if (error) {
@@ -537,7 +570,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 		return error;
 	}
 	r->prefetched = true;
-	describe(r);
+	set_info(r);
 	*trace = &r->trace;
 	return 0;
 }
@@ -559,7 +592,7 @@ static int next_events(struct thrum_trace *trace, const struct thrum_event **eve
 	return 1;
 }
 
-static const struct thrum_trace_lane *lane(const struct thrum_trace *trace, unsigned number)
+static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, unsigned number)
 {
 	return number ? NULL : &((const struct reader *)trace)->lane;
 }
@@ -569,6 +602,6 @@ const struct thrum__read_format thrum__mirage_format = {
 	.probe = probe,
 	.open = open_reader,
 	.next = next_events,
-	.lane = lane,
+	.lane = get_lane,
 	.close = close_reader,
 };

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where the packets of a mirage-profile trace are, and in which order they were written.
+ * Finds the packets of a mirage-profile trace, and the order in which they were written.
  *
- * Finding them. A packet ends where the next one begins. Its own word for that is taken when the
- * packet before was of the same size, or the next one is; else the next header is searched for. So
- * a damaged size costs nothing, and a damaged header no more than its packet.
+ * Finding: a packet ends where the next one begins. The size in its header says where, and is
+ * believed when the packet before or the next one has the same size. Otherwise the code searches
+ * for the next header. So a damaged size costs nothing, and a damaged header no more than its
+ * packet.
  *
- * Ordering them. The file is a ring, so somewhere the 16-bit count falls. Counts are unwrapped by
- * their signed differences from packet to packet: where one falls, the ring begins, and a damaged
- * one moves no others. If counts and stamps then disagree (a damaged count; a recorder killed when
- * it had renewed a packet's count, but not yet its content; files joined), packets go by their
- * stamps, as far as these are witnessed.
+ * Ordering: the file is a ring, and each packet's header has a 16-bit count, which falls at some
+ * place in the file. The code unwraps the counts by their signed differences from packet to packet.
+ * The ring begins where the count falls, and a damaged count moves no other packet. Counts and
+ * timestamps may disagree: a count is damaged; the recorder was killed when it had renewed a
+ * packet's count but not yet its content; files were joined. The packets are then ordered by their
+ * timestamps, as far as these are witnessed.
  */
 #include "read/mirage/packets.h"
 
@@ -20,8 +22,8 @@
 
 enum {
 	CHUNK = 1 << 16, /* bytes read at once while searching */
-	PEEK = 4096,     /* bytes of content in which a packet's first stamps are looked for */
-	SLACK = 8,
+	PEEK = 4096,     /* bytes of content in which a packet's first timestamps are looked for */
+	SLACK = 8,       /* readable bytes behind a chunk: see thrum__mirage_event_size */
 };
 
 const uint8_t thrum__mirage_mark[THRUM__MIRAGE_MARK] = {0xc1, 0x1f, 0xfc, 0xc1, 0x05, 0x88, 0x3b,
@@ -31,12 +33,12 @@ struct scan {
 	const struct thrum__input *input;
 	uint64_t size; /* of the file */
 	uint64_t step; /* the size of the last packet whose size could be trusted; 0: none yet */
-	int error;     /* the first one that reading met */
+	int error;     /* the first error of reading, or 0 */
 	uint8_t buffer[CHUNK + SLACK];
 };
 
 struct header {
-	uint64_t size, content; /* bytes; 0: nonsense */
+	uint64_t size, content; /* bytes, header included; 0: not a possible size */
 	uint16_t count;
 };
 
@@ -68,6 +70,7 @@ size_t thrum__mirage_event_size(const uint8_t *p, size_t left)
 
 /* ---- Finding -------------------------------------------------------------------------------- */
 
+/* Reads up to `size` bytes to scan->buffer. Returns how many; 0 at the end and on failure. */
 static size_t fetch(struct scan *scan, uint64_t offset, size_t size)
 {
 	if (offset >= scan->size)
@@ -78,6 +81,7 @@ static size_t fetch(struct scan *scan, uint64_t offset, size_t size)
 	return got < 0 ? 0 : (size_t)got;
 }
 
+/* Reads the packet header at `offset`. Returns false when there is none. */
 static bool header_at(struct scan *scan, uint64_t offset, struct header *header)
 {
 	const uint8_t *bytes = scan->buffer;
@@ -96,8 +100,8 @@ static bool header_at(struct scan *scan, uint64_t offset, struct header *header)
 	return true;
 }
 
-/* The first header that begins in from..to, or `to`. */
-static uint64_t search(struct scan *scan, uint64_t from, uint64_t to)
+/* Returns the offset of the first header that begins from `from` on and before `to`; else `to`. */
+static uint64_t find_header(struct scan *scan, uint64_t from, uint64_t to)
 {
 	while (from < to) {
 		size_t got = fetch(scan, from, CHUNK);
@@ -117,7 +121,7 @@ static uint64_t search(struct scan *scan, uint64_t from, uint64_t to)
 	return to;
 }
 
-/* Where the packet at `offset` ends, which may be behind the end of the file. */
+/* Returns the end of the packet at `offset`, which may lie behind the end of the file. */
 static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct header *header)
 {
 	struct header next;
@@ -126,8 +130,8 @@ static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct head
 		return end;
 	if (scan->step && header_at(scan, offset + scan->step, &next))
 		return offset + scan->step;
-	/* The last packet of a ring takes what the division by their number left over. (The search
-	 * would come to the same, but read all that the packet has not used.) */
+	/* The recorder divides its buffer by the number of packets, and the last packet takes the
+	 * remainder. (A search would find the same end, but would read all unused bytes.) */
 	if (header->size && end == scan->size && header->size / 2 < scan->step)
 		return end;
 	if (header->size && header_at(scan, end, &next)) {
@@ -138,13 +142,14 @@ static uint64_t packet_end(struct scan *scan, uint64_t offset, const struct head
 	uint64_t from = offset + THRUM__MIRAGE_HEADER;
 	if (header->size && header->content <= header->size && header->content)
 		from = offset + header->content;
-	uint64_t found = search(scan, from, to);
+	uint64_t found = find_header(scan, from, to);
 	if (!header->size || found < end)
 		return found < to || !header->size ? found : end;
-	/* Something else lies between the two, unless the content needs the room. */
+	/* Other bytes lie between the two packets, unless the content needs the room. */
 	return header->content > header->size && offset + header->content <= found ? found : end;
 }
 
+/* Returns a new packet of zeros at the end of the list; NULL when there is no memory. */
 static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets)
 {
 	void *all = thrum__base_grow(packets->all, &packets->room, packets->count + UINT64_C(1),
@@ -159,8 +164,9 @@ static struct thrum__mirage_packet *append(struct thrum__mirage_packets *packets
 }
 
 /*
- * Looks at the first three stamps. The second one stands for the packet: only it can be checked
- * from both sides, so that one that is wrong, by however little, has no effect on other packets.
+ * Sets the packet's `time` and `witnessed` by its first three timestamps. The second one is the
+ * packet's time, because only that can be checked from both sides: so a wrong timestamp, by however
+ * little it is wrong, has no effect on other packets.
  */
 static void witness(struct scan *scan, struct thrum__mirage_packet *packet)
 {
@@ -183,6 +189,7 @@ static void witness(struct scan *scan, struct thrum__mirage_packet *packet)
 		stamps[2] <= INT64_MAX && stamps[1] - stamps[0] <= thrum__mirage_leap(stamps[0], 0);
 }
 
+/* Adds the packet of this header, which lies from `offset` to `end`. False: there is no memory. */
 static bool add_packet(struct scan *scan, struct thrum__mirage_packets *packets, uint64_t offset,
 	const struct header *header, uint64_t end)
 {
@@ -211,7 +218,11 @@ static bool add_packet(struct scan *scan, struct thrum__mirage_packets *packets,
 	return true;
 }
 
-static bool find(struct scan *scan, struct thrum__mirage_packets *packets)
+/*
+ * Lists the packets, and the bytes between them, in the order of the file. False: there is no
+ * memory.
+ */
+static bool find_packets(struct scan *scan, struct thrum__mirage_packets *packets)
 {
 	struct header header, other;
 	for (uint64_t offset = 0, end; offset < scan->size && !scan->error; offset = end) {
@@ -224,7 +235,7 @@ static bool find(struct scan *scan, struct thrum__mirage_packets *packets)
 		if (scan->step && header_at(scan, offset + scan->step, &other))
 			end = offset + scan->step;
 		else
-			end = search(scan, offset + 1, scan->size);
+			end = find_header(scan, offset + 1, scan->size);
 		struct thrum__mirage_packet *hole = append(packets);
 		if (!hole)
 			return false;
@@ -237,7 +248,8 @@ static bool find(struct scan *scan, struct thrum__mirage_packets *packets)
 
 /* ---- Ordering ------------------------------------------------------------------------------- */
 
-static void number(struct thrum__mirage_packets *packets)
+/* Sets each packet's `number`. */
+static void number_packets(struct thrum__mirage_packets *packets)
 {
 	const struct thrum__mirage_packet *before = NULL;
 	size_t first = 0;
@@ -252,15 +264,15 @@ static void number(struct thrum__mirage_packets *packets)
 			first = i;
 		before = packet;
 	}
-	/* Bytes between packets belong behind the one before them in the file, or before the first.
-	 */
+	/* Bytes between packets go behind the packet before them in the file, or before the
+	 * first. */
 	for (size_t i = 0; i < packets->count; i++) {
 		if (packets->all[i].damage == THRUM__MIRAGE_NO_HEADER)
 			packets->all[i].number = packets->all[i ? i - 1 : first].number;
 	}
 }
 
-static int compare(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	const struct thrum__mirage_packet *left = a, *right = b;
 	if (left->number != right->number)
@@ -268,16 +280,16 @@ static int compare(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-static int compare_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const struct thrum__mirage_packet *left = a, *right = b;
 	if (left->time != right->time)
 		return left->time < right->time ? -1 : 1;
-	return compare(a, b);
+	return compare_numbers(a, b);
 }
 
-/* Whether counts rise, and stamps with them. */
-static bool agree(const struct thrum__mirage_packets *packets)
+/* Tells whether the numbers rise from packet to packet, and the witnessed times never fall. */
+static bool do_counts_agree(const struct thrum__mirage_packets *packets)
 {
 	const struct thrum__mirage_packet *before = NULL;
 	uint64_t time = 0;
@@ -297,7 +309,7 @@ static bool agree(const struct thrum__mirage_packets *packets)
 	return true;
 }
 
-/* A packet ends before the next one that is later: at its second event, or before. */
+/* Sets each packet's `bound`: the time of the next witnessed packet that has a later time. */
 static void set_bounds(struct thrum__mirage_packets *packets)
 {
 	uint64_t time = INT64_MAX, bound = INT64_MAX;
@@ -306,7 +318,7 @@ static void set_bounds(struct thrum__mirage_packets *packets)
 		packet->bound = time;
 		if (!packet->witnessed)
 			continue;
-		/* Coarse clocks and repeated packets: the same time says nothing. */
+		/* Clocks may be coarse, and packets repeated: the same time is no bound. */
 		if (packet->time == time)
 			packet->bound = bound;
 		time = packet->time;
@@ -314,18 +326,19 @@ static void set_bounds(struct thrum__mirage_packets *packets)
 	}
 }
 
-static void order(struct thrum__mirage_packets *packets)
+/* Puts the packets in the order in which they are to be read, and sets their bounds. */
+static void order_packets(struct thrum__mirage_packets *packets)
 {
-	number(packets);
-	qsort(packets->all, packets->count, sizeof(*packets->all), compare);
-	packets->by_time = !agree(packets);
+	number_packets(packets);
+	qsort(packets->all, packets->count, sizeof(*packets->all), compare_numbers);
+	packets->by_time = !do_counts_agree(packets);
 	if (packets->by_time) {
-		/* What has no time of its own stays behind its predecessor. */
+		/* A packet without a witnessed time stays behind the packet before it. */
 		for (size_t i = 0; i < packets->count; i++) {
 			if (!packets->all[i].witnessed)
 				packets->all[i].time = i ? packets->all[i - 1].time : 0;
 		}
-		qsort(packets->all, packets->count, sizeof(*packets->all), compare_time);
+		qsort(packets->all, packets->count, sizeof(*packets->all), compare_times);
 	}
 	set_bounds(packets);
 }
@@ -338,7 +351,7 @@ int thrum__mirage_find_packets(const struct thrum__input *input,
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	scan->input = input;
 	scan->size = input->size(input->owner);
-	bool found = find(scan, packets);
+	bool found = find_packets(scan, packets);
 	int error = scan->error;
 	free(scan);
 	if (error)
@@ -348,7 +361,7 @@ int thrum__mirage_find_packets(const struct thrum__input *input,
 			"out of memory for a list of its packets");
 	if (!packets->largest)
 		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
-			"no packet of mirage-profile's in it");
-	order(packets);
+			"it holds no packet of mirage-profile");
+	order_packets(packets);
 	return 0;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* The recording's clock: from ticks to ns, and which times are plausible. */
+/* The recording's clock: converts ticks to ns, and tells which times are plausible. */
 #include <string.h>
 
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
-#define SLACK_S 10 /* seconds that an event may lie beyond the last reading of the clock */
-/* ns between two readings that give a frequency worth more than the header's */
+#define SLACK_S 10 /* seconds that an event may lie after the latest reading of the clock */
+/* From this many ns between them on, two readings give a better frequency than the header. */
 #define DISTANCE_MIN 100000000u
 #define TRIES 3
 
-/* One reading, under its ticket. False: there is none, or it changes all the time. */
+/* Loads a reading whose ticket is the same before and after. False: there is none, or it changed at
+ * each try. */
 static bool load_reading(const struct reader *r, size_t offset, struct thrum__reading *reading)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -33,7 +34,7 @@ static bool load_reading(const struct reader *r, size_t offset, struct thrum__re
 	return false;
 }
 
-/* The newer one of the two. */
+/* Loads the newer one of the header's two readings. False: neither can be loaded. */
 static bool load_latest(const struct reader *r, struct thrum__reading *latest)
 {
 	bool found = false;
@@ -50,13 +51,15 @@ static bool load_latest(const struct reader *r, struct thrum__reading *latest)
 	return found;
 }
 
+/* Sets the members that convert ticks to ns. */
 static void set_scale(struct clock *clock, double ns_per_tick)
 {
-	/* A hair more, so that whole ns don't come out as one less: 0.2 ns in ten days. */
+	/* A little more, so that rounding down doesn't turn whole ns into one less. The error is
+	 * 0.2 ns in ten days. */
 	double scaled = ns_per_tick * (1 + 0x1p-52);
 	unsigned shift = 64;
 
-	/* As many bits as a signed 64-bit factor takes. */
+	/* Use as many bits as fit a signed 64-bit factor. */
 	while (shift > 0 && scaled < 0x1p61) {
 		scaled *= 2;
 		shift--;
@@ -66,7 +69,10 @@ static void set_scale(struct clock *clock, double ns_per_tick)
 	clock->shift = shift;
 }
 
-/* A factor that two readings give, if it is not absurd; else that of the header. */
+/*
+ * Returns the ns per tick that two readings give if they are far enough apart and within a factor
+ * of 2 of `scale`, which is the header's; else `scale`.
+ */
 static double measured_scale(const struct thrum__reading *from, const struct thrum__reading *to,
 	double scale)
 {
@@ -121,7 +127,7 @@ bool thrum__read_clock_is_plausible(struct reader *r, uint64_t ticks, uint64_t l
 		return true;
 	if (ticks <= clock->latest || ticks - clock->latest <= clock->slack)
 		return true;
-	/* It may have been recorded since we looked. */
+	/* The event may be newer than the reading that we have. */
 	thrum__read_clock_update(r);
 	return ticks <= clock->latest || ticks - clock->latest <= clock->slack;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * From the bytes of a packet to events. The switch is made from the table of records: for each
- * record the fixed part's size is checked once, then its fields are loaded, then show_NAME() makes
- * events of them.
+ * Decodes the bytes of a packet to events. The preprocessor makes the switch from the table of
+ * records (format/records.def). For each type of record the code checks the size of the fixed part
+ * once, loads the fields, and calls show_NAME(), which turns them into events.
  */
 #include <string.h>
 
@@ -11,7 +11,10 @@
 
 /* ---- The decoder, made from the table ------------------------------------------------------ */
 
-/* Bytes that a record has at least: its fixed part, and a text's NUL or a key's length. */
+/*
+ * NARROW_NAME and WIDE_NAME: the least bytes of a record. They are its fixed part, and a text's NUL
+ * or a key's length.
+ */
 #define TASK(x) +4
 #define VALUE(x) +4
 #define DEF(x) +2
@@ -92,12 +95,13 @@ static struct bad_record cut_off(void)
 	return (struct bad_record){.why = "event cut off", .is_cut = true};
 }
 
+/* A text without a NUL in the `left` bytes that are there is too long or cut off. */
 static struct bad_record bad_text(size_t left)
 {
 	return left > THRUM_TEXT_MAX ? bad("text too long") : cut_off();
 }
 
-/* The text at p, up to its NUL. */
+/* Loads the text at p, which ends at its NUL. */
 #define LOAD_TEXT(x) \
 	{ \
 		size_t left = (size_t)(end - p); \
@@ -112,7 +116,10 @@ static struct bad_record bad_text(size_t left)
 		p = nul + 1; \
 	}
 
-/* A key is moved over its length, to make room for a NUL behind it: the bytes are our own. */
+/*
+ * Loads the key at p. Moves it over its length byte, which makes room for a NUL behind it: the
+ * bytes are the reader's own copy.
+ */
 #define LOAD_KEY(x) \
 	{ \
 		uint8_t *key = lane->slot->bytes + (p - lane->slot->bytes); \
@@ -151,7 +158,7 @@ static struct bad_record bad_text(size_t left)
 		} \
 		fields; \
 		if (CREATES(id) && UNLIKELY(f.other == 0)) { \
-			problem = bad("created task 0"); \
+			problem = bad("creation of task 0"); \
 			goto stop; \
 		} \
 		e = show_##NAME(e, &s, &f); \
@@ -161,14 +168,16 @@ static struct bad_record bad_text(size_t left)
 /* ---- The short cut ------------------------------------------------------------------------- */
 
 /*
- * Most records are nothing but one or two task ids. Which of these kinds comes next can't be
- * predicted, and a processor that guessed wrong loses more time than the whole record takes. So
- * they share one way, without branches.
+ * Most records consist of one or two task ids. The processor can't predict which of these types
+ * comes next, and a wrong guess costs more time than decoding the record. So they share one path
+ * without branches.
  */
 struct plain {
-	uint8_t size; /* with the header; 0: not such a record */
-	uint8_t type, flags;
-	bool by_running; /* the running task does it, to the first id; else the first id does it */
+	uint8_t size; /* bytes, with the header; 0: not such a record */
+	uint8_t type; /* enum thrum_event_type */
+	uint8_t flags;
+	/* True: the running task acts on the first id. False: the first id acts on the second. */
+	bool by_running;
 	bool is_switch;
 };
 
@@ -187,14 +196,14 @@ static const struct plain plain_records[THRUM__EXTENDED + 1] = {
 	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, true, false},
 };
 
-/* yes ? a : b, and no compiler makes a branch of it. */
+/* Returns yes ? a : b, in a form of which no compiler makes a branch. */
 ALWAYS_INLINE uint64_t choose(bool yes, uint64_t a, uint64_t b)
 {
 	return b ^ ((a ^ b) & -(uint64_t)yes);
 }
 
-/* `p`: the record's fields, of which there are as many bytes as two ids have. */
-ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct scene *s,
+/* Puts the event of a plain record. `p`: its fields; 8 bytes must be readable, as for two ids. */
+ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct context *s,
 	const struct plain *plain, const uint8_t *p, uint64_t id_base)
 {
 	uint64_t first = id_base + load32(p), second = id_base + load32(p + 4);
@@ -202,16 +211,15 @@ ALWAYS_INLINE struct thrum_event *put_plain(struct thrum_event *e, struct scene 
 	uint64_t other = choose(plain->by_running, first, second);
 
 	s->running = choose(plain->is_switch, first, s->running);
-	return put(e, plain->type, plain->flags, task, choose(plain->flags, other, 0));
+	return put_event(e, plain->type, plain->flags, task, choose(plain->flags, other, 0));
 }
 
-/* An extended header's time, or why it can't be right. */
+/* Returns the cause for which the time in an extended header can't be right, or NULL. */
 static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t last)
 {
 	if (ticks < last)
 		return "event earlier than the one before it";
-	return thrum__read_clock_is_plausible(r, ticks, last) ? NULL
-							      : "time beyond the recording's";
+	return thrum__read_clock_is_plausible(r, ticks, last) ? NULL : "time outside the recording";
 }
 
 struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
@@ -219,10 +227,10 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 	struct slot *slot = lane->slot;
 	const uint8_t *p = slot->bytes + lane->at, *end = slot->bytes + lane->content, *record = p;
 	struct thrum_event *e = slot->events + slot->count;
-	/* One more than a record needs, for a note. */
+	/* The last place from which there is room for a record's events and a note. */
 	const struct thrum_event *full = slot->events + BATCH - EVENTS_A_RECORD - 1;
 	uint64_t last = lane->ticks, bound = lane->bound, id_base = lane->id_base, records = 0;
-	struct scene s = {.reader = r,
+	struct context s = {.reader = r,
 		.lane = lane,
 		.running = lane->running,
 		.number = lane->number};
@@ -256,13 +264,12 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 			p += THRUM__COMPACT_SIZE;
 		}
 		if (UNLIKELY(s.clock > bound)) {
-			problem = bad("event later than the next packet's");
+			problem = bad("event later than the next packet");
 			goto stop;
 		}
 		s.time = clock_ns(&r->clock, s.clock);
-		/* Here, not with the rest: done while the processor finds out where the switch
-		 * goes. */
-		prepare(e, &s);
+		/* Here, because the processor does it while it finds the target of the switch. */
+		prepare_event(e, &s);
 		if (plain->size && end - record >= PLAIN_SIZE_MAX) {
 			e = put_plain(e, &s, plain, p, id_base);
 			p = record + plain->size;

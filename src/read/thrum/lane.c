@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A lane's packets, one after the other: copying them when their turn comes, and what is missing
- * between them. */
+/*
+ * Reads a lane's packets one after the other: copies each one when its turn comes, and notes the
+ * gaps between them.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ static void slot_give_back(struct reader *r, struct lane *lane)
 	lane->slot = NULL;
 }
 
-/* ---- What is not there --------------------------------------------------------------------- */
+/* ---- Notes: events that tell of damage and losses ------------------------------------------ */
 
 void thrum__read_note(struct reader *r, struct slot *slot, enum thrum_event_type type,
 	uint32_t lane, uint64_t ticks, const char *format, ...)
@@ -44,8 +46,8 @@ void thrum__read_note(struct reader *r, struct slot *slot, enum thrum_event_type
 		size = 0;
 	if ((size_t)size >= sizeof slot->note)
 		size = sizeof slot->note - 1;
-	/* A packet may begin before its first event, but nothing happened before the first of all.
-	 */
+	/* A packet may begin before its first event, but no time is before the trace's first
+	 * one. */
 	if (ticks < r->clock.base)
 		ticks = r->clock.base;
 	slot->events[slot->count++] = (struct thrum_event){
@@ -76,8 +78,10 @@ static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks
 
 /* ---- Packets ------------------------------------------------------------------------------- */
 
-/* Copies the lane's packet to its slot. Returns 1; 0: it is gone, as the batch says; or a negative
- * enum thrum_error. */
+/*
+ * Copies the lane's packet to its slot. Returns 1; 0 when it was overwritten, which a note at
+ * `ticks` then tells; or a negative enum thrum_error.
+ */
 static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 {
 	struct thrum__packet *packet = (struct thrum__packet *)(void *)lane->slot->bytes;
@@ -86,7 +90,7 @@ static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 		lane->slot->bytes, &bytes);
 
 	lane->is_cut = result == -THRUM_E_TRUNCATED && bytes >= sizeof *packet;
-	/* Its header was fine when packets were looked for, so whatever is wrong now is new. */
+	/* Its header was good at the last scan, so it was overwritten since. */
 	if (result == -THRUM_E_TRUNCATED || result == -THRUM_E_DAMAGED)
 		result = lane->is_cut ? 1 : THRUM__REUSED;
 	if (result < 0)
@@ -96,17 +100,20 @@ static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 		return 0;
 	}
 	lane->content = (uint32_t)bytes;
-	/* What is followed by another packet is complete. */
+	/* A packet that is followed by another one is complete. */
 	lane->may_grow = lane->next == lane->end && r->header.state == THRUM__RECORDING;
 	return 1;
 }
 
-/* Goes on in a packet that has grown since it was read. */
+/*
+ * Goes on in a packet that has grown since it was read. Returns as copy_packet does, or 1 when a
+ * note tells that the packet was overwritten.
+ */
 static int resume_packet(struct reader *r, struct lane *lane)
 {
 	uint32_t at = lane->content;
 	bool has_vanished = lane->has_vanished;
-	/* No event yet: then when its packet began. */
+	/* The lane's last event; before its first event, the beginning of its packet. */
 	uint64_t ticks = lane->last ? lane->last : lane->ticks;
 
 	lane->has_grown = lane->has_vanished = lane->may_grow = false;
@@ -122,7 +129,7 @@ static int resume_packet(struct reader *r, struct lane *lane)
 	return result;
 }
 
-/* If numbers are missing before the next packet, tells so. */
+/* Notes if packets are missing before the next one. Returns whether it did. */
 static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet_ref *next)
 {
 	if (!lane->has_begun || next->seq <= lane->seq || next->seq == lane->seq + 1)
@@ -137,7 +144,7 @@ static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet
 	return true;
 }
 
-/* What the decoder has to know is in the packet's header. */
+/* Sets the state of the decoder from the packet's header. */
 static void start_decoder(struct reader *r, struct lane *lane, const struct thrum__packet *packet)
 {
 	lane->at = sizeof *packet;
@@ -146,7 +153,7 @@ static void start_decoder(struct reader *r, struct lane *lane, const struct thru
 	lane->own = packet->own;
 	lane->running = packet->running;
 	if (packet->suspended == UINT16_MAX)
-		return; /* if anybody knows the reason, then we do, from the packet before */
+		return; /* the reason has no number: keep the one from the packet before */
 	lane->reason = (struct span_of_text){"", 0};
 	if (packet->suspended == 0)
 		return;
@@ -156,7 +163,7 @@ static void start_decoder(struct reader *r, struct lane *lane, const struct thru
 		lane->reason = (struct span_of_text){reason->text, reason->text_size};
 }
 
-/* The time of the next packet, if that is sure to follow this one. */
+/* Returns the ticks of the next packet if that is sure to follow this one; else UINT64_MAX. */
 static uint64_t bound_of(const struct reader *r, const struct lane *lane)
 {
 	if (lane->next == lane->end)
@@ -168,6 +175,10 @@ static uint64_t bound_of(const struct reader *r, const struct lane *lane)
 	return follows ? next->first : UINT64_MAX;
 }
 
+/*
+ * Begins the lane's next packet. Returns 1, also when a note takes its place; 0 when it was
+ * overwritten; or a negative enum thrum_error.
+ */
 static int start_packet(struct reader *r, struct lane *lane)
 {
 	uint32_t index = r->order[lane->next];
@@ -201,7 +212,7 @@ static int start_packet(struct reader *r, struct lane *lane)
 	return 1;
 }
 
-/* Copies what the decoder remembers out of a packet that is going to be forgotten. */
+/* Copies a text that the decoder still needs out of a packet that the slot is going to lose. */
 static void keep_text(struct span_of_text *text, char *copy, const struct lane *lane)
 {
 	const char *bytes = (const char *)lane->slot->bytes;
@@ -213,6 +224,7 @@ static void keep_text(struct span_of_text *text, char *copy, const struct lane *
 	text->text = copy;
 }
 
+/* Leaves the packet in the slot, for more of it or for the next one. */
 static void finish_packet(struct reader *r, struct lane *lane)
 {
 	keep_text(&lane->name, lane->name_copy, lane);
@@ -223,6 +235,9 @@ static void finish_packet(struct reader *r, struct lane *lane)
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
+/*
+ * Decodes the next events of the packet. Notes a bad record, and skips the rest of the packet then.
+ */
 static void decode_batch(struct reader *r, struct lane *lane)
 {
 	struct bad_record bad = thrum__read_decode(r, lane);
@@ -245,8 +260,10 @@ static void decode_batch(struct reader *r, struct lane *lane)
 	lane->may_grow = lane->is_cut = false;
 }
 
-/* The packet that lane is in has no more bytes: what comes after it? Returns 0 when that is
- * nothing. */
+/*
+ * Goes on when the lane's packet has no more bytes: to more of it, or to the next packet. Returns
+ * 1; 0 when there are neither; or a negative enum thrum_error.
+ */
 static int go_on(struct reader *r, struct lane *lane)
 {
 	if (lane->is_cut) {
@@ -289,10 +306,10 @@ int thrum__read_lane_fill(struct reader *r, struct lane *lane)
 }
 
 /*
- * While packets are looked at, others are begun: the lane's next but one may be seen though the
- * place of the next one was looked at too early. But each packet that is older than one seen before
- * is seen now, if it still is there. So what comes behind a gap waits until it is seen for the
- * second time.
+ * Holds back the packets behind a gap until a second scan has found them. The recorder begins
+ * packets during a scan. The scan may miss a packet, because it came to its place too early, and
+ * yet find the one after it. But a scan finds every packet that is older than one that the scan
+ * before has found, if it is still there.
  */
 static void hold_back(struct reader *r, struct lane *lane)
 {
@@ -315,7 +332,10 @@ static void hold_back(struct reader *r, struct lane *lane)
 	lane->seen_seq = lane->shown.last_seq;
 }
 
-/* Skips what was read already; finds out what became of the packet that was read last. */
+/*
+ * Skips the packets that were read already. Finds out whether the one that was read last has grown
+ * or vanished.
+ */
 static void skip_read(struct reader *r, struct lane *lane)
 {
 	bool is_there = false;
@@ -341,8 +361,8 @@ void thrum__read_lane_reposition(struct reader *r, struct lane *lane)
 		hold_back(r, lane);
 	if (!lane->may_grow)
 		return;
-	/* When a packet is followed by another one it is complete, but maybe wasn't when it was
-	 * looked at. */
+	/* A packet that is followed by another one is complete, but may not have been when the scan
+	 * read its header. */
 	if (lane->next < lane->end && !lane->has_vanished)
 		lane->has_grown = true;
 	if (lane->slot)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tasks whose beginnings are overwritten: the table of live tasks remembers them.
+ * Tasks whose beginnings are overwritten: the recording's table of live tasks remembers them.
  *
- * Whether a task's creation is still in some packet is found out by reading: what is decoded marks
- * its task as seen; and when all events up to the time in the table are decoded and the task wasn't
- * seen, its creation is made up from the table. The same goes for the last wait.
+ * Only reading tells whether a packet still holds a task's creation. Each decoded creation marks
+ * its task as seen. When all events up to the time in the table are decoded and the task was not
+ * seen, its creation is made up from the table. The same holds for the task's last wait.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
-#define CHUNK 256 /* cells that are read at once */
+#define CHUNK 256 /* cells of the table that are read at once */
 
 enum {
 	SEEN_CREATE = 1,
@@ -26,13 +26,14 @@ static uint64_t task_id(const struct thrum__live_task *task)
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
+/* Tells whether a copied cell holds a task that belongs in it. */
 static bool is_task(struct reader *r, const struct thrum__live_task *task, uint64_t cell)
 {
 	return task->tag != 0 && (task->tag & r->live.mask) == cell &&
 		thrum__read_clock_is_plausible(r, task->created, 0);
 }
 
-/* The tasks of some cells: the same tag before, in and after a copy makes it valid. */
+/* Loads the tasks of some cells. A copy is valid if its tag is the same before, in and after it. */
 static int load_chunk(struct reader *r, uint64_t first, size_t count)
 {
 	struct thrum__live_task before[CHUNK], cells[CHUNK], after[CHUNK];
@@ -91,6 +92,7 @@ static int compare_remembered(const void *left, const void *right)
 	return (a->task > b->task) - (a->task < b->task);
 }
 
+/* Sorts the creations and waits of the loaded tasks by time. Returns 0 or -THRUM_E_MEMORY. */
 static int make_queue(struct reader *r)
 {
 	struct live *live = &r->live;
@@ -106,8 +108,8 @@ static int make_queue(struct reader *r)
 		live->places[task->tag & live->mask] = (uint32_t)i + 1;
 		live->queue[live->queued++] = (struct remembered){task->created, (uint32_t)i, 0,
 			false};
-		/* The two words of a wait are written one after the other: there may be but one
-		 * yet. */
+		/* The recorder writes the two words of a wait one after the other, so one may still
+		 * be missing. */
 		if (task->waiting != 0 && task->waited >= task->created &&
 			thrum__read_clock_is_plausible(r, task->waited, 0))
 			live->queue[live->queued++] = (struct remembered){task->waited, (uint32_t)i,
@@ -120,14 +122,14 @@ static int make_queue(struct reader *r)
 int thrum__read_live_find_lanes(struct reader *r)
 {
 	for (size_t i = 0; i < r->live.queued; i++) {
-		struct remembered *moment = &r->live.queue[i];
-		const struct thrum__live_task *task = &r->live.tasks[moment->task];
-		uint16_t number = moment->is_wait ? task->waiting_lane : task->lane;
+		struct remembered *item = &r->live.queue[i];
+		const struct thrum__live_task *task = &r->live.tasks[item->task];
+		uint16_t number = item->is_wait ? task->waiting_lane : task->lane;
 		int64_t lane = thrum__read_lane_index(r, number);
 
 		if (lane < 0)
 			return (int)lane;
-		moment->lane = (uint32_t)lane;
+		item->lane = (uint32_t)lane;
 	}
 	return 0;
 }
@@ -161,10 +163,10 @@ uint64_t thrum__read_live_earliest(const struct reader *r, uint64_t ticks)
 	return ticks;
 }
 
-/* ---- Which of them are in packets ---------------------------------------------------------- */
+/* ---- Tasks that are in packets ------------------------------------------------------------- */
 
-/* The index of a task in the table, or -1. */
-static int64_t find(const struct live *live, uint64_t id)
+/* Returns the index in live->tasks of the task with this id, or -1. */
+static int64_t find_task(const struct live *live, uint64_t id)
 {
 	uint32_t place = live->places[id & live->mask];
 
@@ -177,12 +179,12 @@ void thrum__read_live_see(struct live *live, const struct thrum_event *e, size_t
 		return;
 	for (const struct thrum_event *end = e + count; e < end; e++) {
 		if (e->type == THRUM_EVENT_CREATE) {
-			int64_t i = find(live, e->other);
+			int64_t i = find_task(live, e->other);
 
 			if (i >= 0)
 				live->seen[i] |= SEEN_CREATE;
 		} else if (e->type == THRUM_EVENT_WAIT) {
-			int64_t i = find(live, e->task);
+			int64_t i = find_task(live, e->task);
 
 			if (i >= 0 && live->tasks[i].waiting == e->other &&
 				live->tasks[i].waited == e->clock)
@@ -191,29 +193,31 @@ void thrum__read_live_see(struct live *live, const struct thrum_event *e, size_t
 	}
 }
 
-/* ---- Giving the others --------------------------------------------------------------------- */
+/* ---- Events of the other tasks ------------------------------------------------------------- */
 
-static struct thrum_event *add(struct reader *r, size_t *count, const struct remembered *moment,
+/* Appends an event of this type at the item's time to live.events. */
+
+static struct thrum_event *add_event(struct reader *r, size_t *count, const struct remembered *item,
 	enum thrum_event_type type)
 {
 	struct thrum_event *e = &r->live.events[(*count)++];
 
 	*e = (struct thrum_event){
-		.time = clock_ns(&r->clock, moment->ticks),
-		.clock = moment->ticks,
-		.task = task_id(&r->live.tasks[moment->task]),
+		.time = clock_ns(&r->clock, item->ticks),
+		.clock = item->ticks,
+		.task = task_id(&r->live.tasks[item->task]),
 		.text = "",
-		.lane = moment->lane,
+		.lane = item->lane,
 		.type = (uint8_t)type,
 		.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_REMEMBERED,
 	};
 	return e;
 }
 
-static void add_label(struct reader *r, size_t *count, const struct remembered *moment)
+static void add_label(struct reader *r, size_t *count, const struct remembered *item)
 {
-	const struct thrum__live_task *task = &r->live.tasks[moment->task];
-	struct thrum_event *e = add(r, count, moment, THRUM_EVENT_LABEL);
+	const struct thrum__live_task *task = &r->live.tasks[item->task];
+	struct thrum_event *e = add_event(r, count, item, THRUM_EVENT_LABEL);
 	char *text = r->live.label;
 	size_t size = 0;
 
@@ -230,10 +234,10 @@ static void add_label(struct reader *r, size_t *count, const struct remembered *
 	e->flags |= THRUM_EVENT_HAS_TEXT;
 }
 
-static void add_creation(struct reader *r, size_t *count, const struct remembered *moment)
+static void add_creation(struct reader *r, size_t *count, const struct remembered *item)
 {
-	const struct thrum__live_task *task = &r->live.tasks[moment->task];
-	struct thrum_event *e = add(r, count, moment, THRUM_EVENT_CREATE);
+	const struct thrum__live_task *task = &r->live.tasks[item->task];
+	struct thrum_event *e = add_event(r, count, item, THRUM_EVENT_CREATE);
 
 	e->other = e->task;
 	e->task = task->parent;
@@ -242,16 +246,16 @@ static void add_creation(struct reader *r, size_t *count, const struct remembere
 	e->kind = task->kind <= THRUM_KIND_STREAM ? task->kind : THRUM_KIND_UNKNOWN;
 	e->site = task->site;
 	if (task->flags & THRUM__LIVE_LABELLED)
-		add_label(r, count, moment);
+		add_label(r, count, item);
 	if (task->flags & THRUM__LIVE_SHOULD_RESOLVE)
-		add(r, count, moment, THRUM_EVENT_SHOULD_RESOLVE);
+		add_event(r, count, item, THRUM_EVENT_SHOULD_RESOLVE);
 }
 
-static void add_wait(struct reader *r, size_t *count, const struct remembered *moment)
+static void add_wait(struct reader *r, size_t *count, const struct remembered *item)
 {
-	struct thrum_event *e = add(r, count, moment, THRUM_EVENT_WAIT);
+	struct thrum_event *e = add_event(r, count, item, THRUM_EVENT_WAIT);
 
-	e->other = r->live.tasks[moment->task].waiting;
+	e->other = r->live.tasks[item->task].waiting;
 	e->flags |= THRUM_EVENT_HAS_OTHER;
 }
 
@@ -261,14 +265,15 @@ size_t thrum__read_live_give(struct reader *r, uint64_t ticks, const struct thru
 	size_t count = 0;
 
 	while (count == 0 && live->next < live->queued && live->queue[live->next].ticks < ticks) {
-		const struct remembered *moment = &live->queue[live->next++];
-		uint8_t seen = live->seen[moment->task];
+		const struct remembered *item = &live->queue[live->next++];
+		uint8_t seen = live->seen[item->task];
 
-		if (!moment->is_wait && !(seen & SEEN_CREATE))
-			add_creation(r, &count, moment);
-		if (moment->is_wait && !(seen & SEEN_WAIT))
-			add_wait(r, &count, moment);
+		if (!item->is_wait && !(seen & SEEN_CREATE))
+			add_creation(r, &count, item);
+		if (item->is_wait && !(seen & SEEN_WAIT))
+			add_wait(r, &count, item);
 	}
-	*events = live->events;
+	if (count > 0)
+		*events = live->events;
 	return count;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The lanes' events in the order of time. A binary heap holds the lanes by the time of their next
- * event; a lane whose next packet wasn't read yet, by the packet's time. The earliest lane gives
- * its events up to the next lane's time in one piece, as they lie in its batch.
+ * Gives the events of all lanes in the order of time. A binary heap holds the lanes by the time of
+ * their next event; if a lane's next packet was not read yet, by the packet's time. The earliest
+ * lane gives its events up to the next lane's time in one piece, as they lie in its batch.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@ static bool is_earlier(const struct heap_entry *a, const struct heap_entry *b)
 	return a->ticks != b->ticks ? a->ticks < b->ticks : a->lane < b->lane;
 }
 
-/* Lets an entry sink to its place. */
-static void sink(struct heap_entry *heap, uint32_t count, uint32_t at)
+/* Moves an entry of the heap down to its place. */
+static void sift_down(struct heap_entry *heap, uint32_t count, uint32_t at)
 {
 	struct heap_entry entry = heap[at];
 
@@ -33,7 +33,7 @@ static void sink(struct heap_entry *heap, uint32_t count, uint32_t at)
 	heap[at] = entry;
 }
 
-/* When the lane's next event is, at the earliest. False: there is none. */
+/* Sets *ticks to a time before which the lane has no more events. False: it has none at all. */
 static bool next_time(const struct reader *r, const struct lane *lane, uint64_t *ticks)
 {
 	*ticks = lane->last;
@@ -60,10 +60,10 @@ void thrum__read_merge_restart(struct reader *r)
 			r->heap[r->heap_count++] = (struct heap_entry){ticks, i};
 	}
 	for (uint32_t i = r->heap_count / 2; i-- > 0;)
-		sink(r->heap, r->heap_count, i);
+		sift_down(r->heap, r->heap_count, i);
 }
 
-/* The earliest lane's time has changed; or it has no events any more. */
+/* Puts the heap right after its top, the earliest lane, has moved on or has run out of events. */
 static void update_top(struct reader *r)
 {
 	uint64_t ticks;
@@ -73,10 +73,10 @@ static void update_top(struct reader *r)
 	else
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count > 1)
-		sink(r->heap, r->heap_count, 0);
+		sift_down(r->heap, r->heap_count, 0);
 }
 
-/* The lane and the time up to which the earliest lane may give events. */
+/* Returns the lane and the time up to which the earliest lane may give events. */
 static struct heap_entry limit_of_top(const struct reader *r)
 {
 	struct heap_entry limit = {UINT64_MAX, UINT32_MAX};
@@ -86,14 +86,14 @@ static struct heap_entry limit_of_top(const struct reader *r)
 			limit = r->heap[i];
 	const struct live *live = &r->live;
 
-	/* Remembered events come after those of the same time: by then it is known whether they are
-	 * needed. */
+	/* Remembered events come after the events of the same time. By then it is known whether
+	 * they are needed. */
 	if (live->next < live->queued && live->queue[live->next].ticks < limit.ticks)
 		limit = (struct heap_entry){live->queue[live->next].ticks, UINT32_MAX};
 	return limit;
 }
 
-/* How many events of the earliest lane's batch come before the limit: at least one. */
+/* Returns how many events of the earliest lane's batch come before the limit: at least one. */
 static size_t count_before(const struct slot *slot, uint32_t lane, struct heap_entry limit)
 {
 	/* At the same time the lane with the lower number goes first. */
@@ -107,7 +107,10 @@ static size_t count_before(const struct slot *slot, uint32_t lane, struct heap_e
 	return i - slot->first;
 }
 
-/* The next packet that can't be right and was not told of yet, or a file that ends too early. */
+/*
+ * Notes the next bad packet that no event has told of, or else that the file ends too early.
+ * Returns whether there was one.
+ */
 static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 {
 	const struct thrum__header *h = &r->header;
@@ -137,15 +140,18 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 	return true;
 }
 
-static int give(const struct thrum_event *from, size_t how_many, const struct thrum_event **events,
-	size_t *count)
+static int give_events(const struct thrum_event *from, size_t how_many,
+	const struct thrum_event **events, size_t *count)
 {
 	*events = from;
 	*count = how_many;
 	return 1;
 }
 
-/* Makes sure that the earliest lane has events, or is no more in the heap. */
+/*
+ * Decodes the next batch of the earliest lane, or takes the lane out of the heap. Returns 0 or a
+ * negative enum thrum_error.
+ */
 static int fill_top(struct reader *r)
 {
 	struct lane *lane = &r->lanes[r->heap[0].lane];
@@ -165,13 +171,13 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 	struct reader *r = (struct reader *)trace;
 
 	if (tell_of_bad_packet(r, r->notes))
-		return give(r->notes->events, 1, events, count);
+		return give_events(r->notes->events, 1, events, count);
 	for (;;) {
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
 		size_t remembered = thrum__read_live_give(r, earliest, events);
 
 		if (remembered)
-			return give(*events, remembered, events, count);
+			return give_events(*events, remembered, events, count);
 		if (r->heap_count == 0)
 			return 0;
 		uint32_t lane = r->heap[0].lane;
@@ -183,7 +189,7 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 
 			slot->first += given;
 			update_top(r);
-			return give(slot->events + first, given, events, count);
+			return give_events(slot->events + first, given, events, count);
 		}
 		int error = fill_top(r);
 

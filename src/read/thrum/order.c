@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The packets in the order of (lane, sequence number), and a judgement of headers by their
- * neighbours: a damaged lane, number or time would otherwise take events away from packets that are
- * all right.
+ * Sorts the packets by lane and sequence number, and compares each header with its neighbours.
+ * Otherwise a damaged lane, number or time in one header would take events away from packets that
+ * are right.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "read/thrum/reader.h"
 
+/* The order of packets: by lane, number and time. */
 static bool goes_before(const struct reader *r, uint32_t a, uint32_t b)
 {
 	const struct packet_ref *x = &r->packets[a], *y = &r->packets[b];
@@ -19,7 +20,7 @@ static bool goes_before(const struct reader *r, uint32_t a, uint32_t b)
 }
 
 /* Merges the sorted halves from[low..middle) and from[middle..high). */
-static void merge(const struct reader *r, const uint32_t *from, uint32_t *to, size_t low,
+static void merge_halves(const struct reader *r, const uint32_t *from, uint32_t *to, size_t low,
 	size_t middle, size_t high)
 {
 	size_t left = low, right = middle;
@@ -32,20 +33,25 @@ static void merge(const struct reader *r, const uint32_t *from, uint32_t *to, si
 	}
 }
 
-static void sort(const struct reader *r, uint32_t *order, uint32_t *scratch, size_t count)
+/*
+ * Sorts packet indexes by a merge sort, bottom up; packets of the same place stay in their order.
+ */
+static void sort_packets(const struct reader *r, uint32_t *order, uint32_t *scratch, size_t count)
 {
 	for (size_t run = 1; run < count; run *= 2) {
 		for (size_t low = 0; low < count; low += 2 * run) {
 			size_t middle = low + run < count ? low + run : count;
 			size_t high = middle + run < count ? middle + run : count;
 
-			merge(r, order, scratch, low, middle, high);
+			merge_halves(r, order, scratch, low, middle, high);
 		}
 		memcpy(order, scratch, count * sizeof *order);
 	}
 }
 
-/* How well a packet fits between two others; NULL: no neighbour. */
+/*
+ * Returns how well a packet fits between two neighbours: 0 (not at all) to 4. NULL: no neighbour.
+ */
 static int fitness(const struct packet_ref *p, const struct packet_ref *before,
 	const struct packet_ref *after)
 {
@@ -58,7 +64,7 @@ static int fitness(const struct packet_ref *p, const struct packet_ref *before,
 	return fits;
 }
 
-/* The packets of one lane: those judged right so far, and those still to be judged. */
+/* The packets of one lane: those kept so far, and those that are still to be judged. */
 struct lane_order {
 	struct reader *r;
 	uint32_t *kept;
@@ -67,54 +73,57 @@ struct lane_order {
 	size_t coming_count;
 };
 
-static struct packet_ref *packet(const struct lane_order *o, uint32_t index)
+static struct packet_ref *packet_at(const struct lane_order *o, uint32_t index)
 {
 	return &o->r->packets[index];
 }
 
-static void refuse(const struct lane_order *o, uint32_t index, const char *why)
+/* Marks a packet bad. */
+static void refuse_packet(const struct lane_order *o, uint32_t index, const char *why)
 {
-	packet(o, index)->state = PACKET_BAD;
-	packet(o, index)->why = why;
+	packet_at(o, index)->state = PACKET_BAD;
+	packet_at(o, index)->why = why;
 	o->r->has_bad = true;
 }
 
 /*
- * The next packet has the same number as the last one kept. If it is clear which of the two doesn't
- * belong here, that one goes; else both stay, as one after the other they take nothing from each
- * other.
+ * Decides between the last packet kept and the next one, which have the same number. If it is clear
+ * which of the two doesn't belong here, refuses that one. Otherwise keeps both: read one after the
+ * other they take no events from each other.
  */
 static void judge_twins(struct lane_order *o)
 {
 	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
-	const struct packet_ref *one = packet(o, *last), *two = packet(o, next);
+	const struct packet_ref *one = packet_at(o, *last), *two = packet_at(o, next);
 	const struct packet_ref *before = NULL, *after = NULL;
 
 	if (o->kept_count > 1)
-		before = packet(o, last[-1]);
+		before = packet_at(o, last[-1]);
 	for (size_t i = 1; i < o->coming_count && !after; i++)
-		if (packet(o, o->coming[i])->seq != one->seq)
-			after = packet(o, o->coming[i]);
+		if (packet_at(o, o->coming[i])->seq != one->seq)
+			after = packet_at(o, o->coming[i]);
 	int fits_one = fitness(one, before, after), fits_two = fitness(two, before, after);
 
 	if (fits_one == fits_two) {
 		o->kept[o->kept_count++] = next;
 	} else if (fits_one > fits_two) {
-		refuse(o, next, "its number is that of another packet");
+		refuse_packet(o, next, "its number is that of another packet");
 	} else {
-		refuse(o, *last, "its number is that of another packet");
+		refuse_packet(o, *last, "its number is that of another packet");
 		*last = next;
 	}
 }
 
-/* A recorder begins a packet at the time of its first event. If the two differ, one of them may be
- * damaged. */
+/*
+ * Tells whether one of the packet's times may be damaged: a recorder begins a packet at the time of
+ * its first event.
+ */
 static bool has_odd_times(const struct packet_ref *p)
 {
 	return p->first != p->begin;
 }
 
-/* How many of the two neighbours have the number next to this packet's. */
+/* Returns how many of the two neighbours have the number next to this packet's. */
 static int closeness(const struct packet_ref *p, const struct packet_ref *before,
 	const struct packet_ref *after)
 {
@@ -122,8 +131,9 @@ static int closeness(const struct packet_ref *p, const struct packet_ref *before
 }
 
 /*
- * Of two packets whose numbers and times contradict each other: is the first one, rather than the
- * second, the wrong one? The witnesses in the order of their worth; each may have nothing to say.
+ * Tells which of two packets is wrong when their numbers and times contradict each other: true for
+ * the first one. Asks the evidence in the order of its weight, and the next kind where one says
+ * nothing.
  */
 static bool first_is_wrong(const struct lane_order *o, const struct packet_ref *one,
 	const struct packet_ref *two)
@@ -132,9 +142,9 @@ static bool first_is_wrong(const struct lane_order *o, const struct packet_ref *
 	uint64_t latest = o->r->clock.latest;
 
 	if (o->kept_count > 1)
-		before = packet(o, o->kept[o->kept_count - 2]);
+		before = packet_at(o, o->kept[o->kept_count - 2]);
 	if (o->coming_count > 1)
-		after = packet(o, o->coming[1]);
+		after = packet_at(o, o->coming[1]);
 	if (before && two->begin < before->begin)
 		return false; /* two is earlier than two packets before it */
 	if (after && after->begin < one->begin)
@@ -150,28 +160,32 @@ static bool first_is_wrong(const struct lane_order *o, const struct packet_ref *
 	return closer < 0;
 }
 
-/* The next packet begins before the last one kept. */
+/*
+ * Decides between the last packet kept and the next one, which begins before it: refuses one of
+ * them.
+ */
 static void judge_times(struct lane_order *o)
 {
 	uint32_t *last = &o->kept[o->kept_count - 1], next = o->coming[0];
 
-	if (first_is_wrong(o, packet(o, *last), packet(o, next))) {
-		refuse(o, *last, "its time is later than that of packets after it");
+	if (first_is_wrong(o, packet_at(o, *last), packet_at(o, next))) {
+		refuse_packet(o, *last, "its time is later than that of packets after it");
 		*last = next;
 	} else {
-		refuse(o, next, "its time is earlier than that of packets before it");
+		refuse_packet(o, next, "its time is earlier than that of packets before it");
 	}
 }
 
-/* Sorts out one lane's packets; returns how many are right. */
+/* Moves the good packets of one lane to the front of `order`. Returns how many they are. */
 static size_t judge_lane(struct reader *r, uint32_t *order, size_t count)
 {
 	struct lane_order o = {r, order, 0, order, count};
 
 	for (; o.coming_count > 0; o.coming++, o.coming_count--) {
-		const struct packet_ref *next = packet(&o, o.coming[0]);
-		const struct packet_ref *last = o.kept_count ? packet(&o, o.kept[o.kept_count - 1])
-							     : NULL;
+		const struct packet_ref *next = packet_at(&o, o.coming[0]);
+		const struct packet_ref *last = o.kept_count
+			? packet_at(&o, o.kept[o.kept_count - 1])
+			: NULL;
 
 		if (last && last->seq == next->seq)
 			judge_twins(&o);
@@ -183,6 +197,7 @@ static size_t judge_lane(struct reader *r, uint32_t *order, size_t count)
 	return o.kept_count;
 }
 
+/* Does so for all lanes. Returns how many packets are good. */
 static size_t judge_lanes(struct reader *r, size_t count)
 {
 	size_t kept = 0;
@@ -207,7 +222,7 @@ int64_t thrum__read_order_packets(struct reader *r)
 
 	if (r->packet_count == 0)
 		return 0;
-	/* Twice: the other half is for sorting. */
+	/* Twice the room: the other half is for sorting. */
 	uint32_t *order = realloc(r->order, 2 * r->packet_count * sizeof *order);
 
 	if (!order)
@@ -216,6 +231,6 @@ int64_t thrum__read_order_packets(struct reader *r)
 	for (size_t i = 0; i < r->packet_count; i++)
 		if (r->packets[i].state == PACKET_GOOD)
 			order[count++] = (uint32_t)i;
-	sort(r, order, order + r->packet_count, count);
+	sort_packets(r, order, order + r->packet_count, count);
 	return (int64_t)judge_lanes(r, count);
 }

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The reader of thrum's recordings.
+ * read/thrum/: the reader of thrum's recordings.
  *
- *   thrum.c         opening, closing, refreshing; definitions
- *   thrum_clock.c   ticks to ns; which times are plausible
- *   thrum_scan.c    which packets there are, and of which lanes
- *   thrum_order.c   the packets of a lane in order; which of them can't be right
- *   thrum_lane.c    a lane's packets one after the other, what is missing between them
- *   thrum_decode.c  bytes of a packet to events; thrum_show.h: which events a record stands for
- *   thrum_live.c    tasks whose beginnings are overwritten, from the table of live tasks
- *   thrum_merge.c   the lanes' events in the order of time
+ *   thrum.c   opens, closes and refreshes; finds lanes and definitions by their numbers
+ *   clock.c   converts ticks to ns; tells which times are plausible
+ *   scan.c    finds the packets and their lanes
+ *   order.c   puts the packets of a lane in order; refuses those that can't be right
+ *   lane.c    copies a lane's packets one after the other; notes the gaps between them
+ *   decode.c  turns the bytes of a packet into events; show.h: the events that a record stands for
+ *   live.c    makes up the beginnings of tasks that are overwritten, from the table of live tasks
+ *   merge.c   gives the events of all lanes in the order of time
  *
- * Nothing found in a recording is trusted. Only packet headers are looked at when a trace is
- * opened; a packet's content is copied when its turn comes, so that memory holds one packet for
- * each lane that has events at that time.
+ * This header is private to the folder; from outside one uses thrum__read_thrum_format
+ * (read/read.h).
+ *
+ * Nothing found in a recording is trusted. Opening a trace reads the packets' headers only. A
+ * packet's content is copied when its turn comes, so memory holds one packet for each lane that has
+ * events at that time.
+ *
+ * A recorder may write to the recording while it is read. Times are ticks of the recording's clock
+ * unless a comment says ns.
  */
 #ifndef READ_THRUM_READER_H
 #define READ_THRUM_READER_H
@@ -22,71 +28,73 @@
 
 #define BATCH 128 /* events that a lane decodes at once */
 
-/* ---- What is in the recording -------------------------------------------------------------- */
+/* ---- The content of a recording ------------------------------------------------------------ */
 
+/* The part of a packet's header that the reader needs. */
 struct packet_ref {
-	uint64_t lane, seq;
-	uint64_t begin; /* ticks */
-	uint64_t first; /* of the first event; when there is none, begin */
-	uint64_t own;
+	uint64_t lane, seq; /* the numbers of the lane, and of the packet in the lane */
+	uint64_t begin;     /* ticks */
+	uint64_t first;     /* ticks of the first event; when there is none, `begin` */
+	uint64_t own;       /* the id of the lane's own task */
 	uint32_t tid, ticket;
-	uint32_t content; /* bytes */
+	uint32_t content; /* bytes, header included */
 	enum packet_state {
-		PACKET_NONE,
+		PACKET_NONE, /* unused, or being prepared */
 		PACKET_GOOD,
-		PACKET_BAD,
-		PACKET_TOLD
+		PACKET_BAD, /* an event has still to tell so */
+		PACKET_TOLD /* bad, and an event has told so */
 	} state;
-	const char *why; /* is it bad */
+	const char *why; /* the cause for which it is bad */
 };
 
-/* A definition that was asked for. */
+/* A definition, loaded when it is first needed. */
 struct definition {
 	uint32_t type; /* 0: there is none of this number, or it is broken */
 	uint32_t text_size;
 	char text[116];
-	char unknown[8]; /* what is shown in its place where it has the wrong type */
+	char unknown[8]; /* the text in its place where it has the wrong type: "?" and its number */
 	struct thrum_trace_site site;
 };
 
-/* A moment at which something of the table of live tasks happened. */
+/* A creation or a wait that the table of live tasks remembers. */
 struct remembered {
 	uint64_t ticks;
-	uint32_t task; /* in live.tasks */
-	uint32_t lane; /* in reader.lanes */
-	bool is_wait;
+	uint32_t task; /* index in live.tasks */
+	uint32_t lane; /* index in reader.lanes */
+	bool is_wait;  /* else it is a creation */
 };
 
+/* The table of live tasks, as it was when the trace was opened. See live.c. */
 struct live {
 	struct thrum__live_task *tasks;
-	uint8_t *seen;    /* of each task: SEEN_ flags */
-	uint32_t *places; /* of id mod the table's size: index in tasks, + 1 */
-	uint64_t mask;
-	struct remembered *queue;
-	size_t count, queued, next;
-	char label[sizeof((struct thrum__live_task *)0)->label + 3];
-	struct thrum_event events[4];
+	uint8_t *seen;              /* for each task: SEEN_ flags */
+	uint32_t *places;           /* for each cell of the table: the index in `tasks` + 1, or 0 */
+	uint64_t mask;              /* a task's cell is its id & mask */
+	struct remembered *queue;   /* by time */
+	size_t count, queued, next; /* of tasks; of the queue; the next one of the queue */
+	char label[sizeof((struct thrum__live_task *)0)->label + 3]; /* with an ellipsis */
+	struct thrum_event events[4];                                /* the last ones given */
 };
 
 struct clock {
-	uint64_t base;       /* ticks; time 0 */
-	uint64_t multiplier; /* ns a tick, times 2^(64 - shift) */
+	uint64_t base;       /* ticks at time 0 */
+	uint64_t multiplier; /* ns per tick, times 2^(64 - shift) */
 	unsigned shift;
 	double ns_per_tick;
-	uint64_t first,
-		latest; /* ticks of the readings: when recording began; the last we know of */
-	uint64_t slack; /* ticks that a time may lie beyond them */
+	uint64_t first;  /* ticks: no plausible time is earlier */
+	uint64_t latest; /* ticks of the latest reading of the clock that the reader knows */
+	uint64_t slack;  /* ticks that a plausible time may lie after `latest` */
 };
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-/* Room for a packet in flight and the events made from it. */
+/* The copy of the packet that a lane reads, and the batch of events decoded from it. */
 struct slot {
 	struct slot *next_free;
-	size_t first, count; /* events that are still to be given; how many there are */
+	size_t first, count; /* events[first..count) are still to be given */
 	struct thrum_event events[BATCH];
-	char note[160];              /* text of the last event, when it is lost or damaged */
-	_Alignas(8) uint8_t bytes[]; /* of the packet */
+	char note[160];              /* the text of the last event if that is lost or damaged */
+	_Alignas(8) uint8_t bytes[]; /* the packet */
 };
 
 struct span_of_text {
@@ -95,40 +103,40 @@ struct span_of_text {
 };
 
 struct lane {
-	struct thrum_trace_lane shown;
-	uint32_t number;  /* in the trace */
-	size_t next, end; /* packets to come, in reader.order */
+	struct thrum_trace_lane shown; /* the public description */
+	uint32_t number;               /* its index: `lane` of its events */
+	size_t next, end; /* reader.order[next..end) are the packets still to be read */
 
-	/* When packets were looked for before: whether there were any, and the last one's number.
-	 */
+	/* The scan before this one: whether it found packets, and the last one's number. */
 	bool was_seen;
 	uint64_t seen_seq;
 
-	/* The packet that is being read; also, without a slot, one that was read to its end and may
-	 * grow. */
+	/* The packet that is being read. Without a slot it was read to its end, and may grow. */
 	struct slot *slot;
-	uint32_t packet, ticket;
+	uint32_t packet; /* its index in the recording */
+	uint32_t ticket;
 	uint64_t seq;
 	uint32_t tid;
-	bool has_begun; /* seq says something */
-	bool may_grow;
-	bool has_grown;
-	bool has_vanished; /* it may have grown, but it is gone */
-	bool is_cut;       /* the file ends in it, and that wasn't told yet */
+	bool has_begun;    /* a packet was read: the members here are valid */
+	bool may_grow;     /* the recorder may append records to it */
+	bool has_grown;    /* the last scan found more content */
+	bool has_vanished; /* it could have grown, but was overwritten */
+	bool is_cut;       /* the file ends in it, and no event has told so yet */
+	/* Bytes: read up to here; in the copy; added to info.content_bytes. */
 	uint32_t at, content, counted;
 
-	/* What the decoder knows. */
-	uint64_t last;  /* ticks: nothing that comes is earlier */
+	/* The state of the decoder. */
+	uint64_t last;  /* ticks: no event that comes is earlier */
 	uint64_t ticks; /* of the last event of this packet, or of its beginning */
-	uint64_t bound; /* ticks of the next packet: nothing here is later */
-	uint64_t id_base, own, running;
-	struct span_of_text name;   /* for definition 0 in the next record */
-	struct span_of_text reason; /* of the suspension */
+	uint64_t bound; /* ticks of the next packet: no event of this one is later */
+	uint64_t id_base, own, running; /* task ids; id_base is added to narrow ones */
+	struct span_of_text name;       /* for definition 0 in the next record */
+	struct span_of_text reason;     /* why the lane is suspended */
 	char name_copy[THRUM_TEXT_MAX + 1], reason_copy[THRUM_TEXT_MAX + 1];
 };
 
 struct heap_entry {
-	uint64_t ticks;
+	uint64_t ticks; /* the lane's next event is not earlier */
 	uint32_t lane;
 };
 
@@ -136,46 +144,56 @@ struct reader {
 	struct thrum_trace trace; /* first: the public handle */
 	struct thrum__header header;
 	struct clock clock;
-	bool is_dead;    /* the recorder's process, since before packets were last looked for */
-	bool holds_back; /* there are packets that wait for the next look */
-	bool has_ended;  /* when packets were last looked for, the recorder had stopped */
+	bool is_dead;    /* the recorder's process had ended before the last scan */
+	bool holds_back; /* some packets wait for the next scan (see hold_back in lane.c) */
+	bool has_ended;  /* at the last scan the recorder had stopped or its process had ended */
 
 	struct packet_ref *packets; /* by index */
 	size_t packet_count;
-	uint32_t *order;  /* indexes of good packets, by lane and sequence number */
-	uint64_t missing; /* packets beyond the end of a truncated file */
-	bool missing_told;
-	bool has_bad; /* some packet's state is PACKET_BAD, from bad_next on */
+	uint32_t *order;   /* indexes of good packets, by lane and sequence number */
+	uint64_t missing;  /* packets behind the end of a truncated file */
+	bool missing_told; /* an event has told so */
+	bool has_bad;      /* some packet from bad_next on may be PACKET_BAD */
 	size_t bad_next;
 
-	struct definition **definitions; /* NULL: not asked for yet */
+	struct definition **definitions; /* by number; NULL: not loaded yet */
 	uint32_t definition_room;
-	uint32_t definition_count; /* in the recording */
+	uint32_t definition_count; /* cells in the recording */
 
 	struct lane *lanes;
-	uint32_t *lanes_by_number;
+	uint32_t *lanes_by_number; /* indexes of lanes */
 	uint32_t lane_count, lane_room;
-	struct heap_entry *heap;
+	struct heap_entry *heap; /* the lanes that have events, the earliest on top */
 	uint32_t heap_count;
 	struct slot *free_slots;
-	struct slot *notes; /* what concerns no lane */
+	struct slot *notes; /* events that concern no lane; without packet bytes */
 	struct live live;
 };
 
-/* ---- thrum.c */
-/* The definition of this number; never NULL but when memory is short. */
+/* ---- thrum.c ------------------------------------------------------------------------------- */
+
+/* Returns the definition of this number, loaded if need be; NULL when the number is out of range or
+ * there is no memory. It lives as long as the reader. */
 const struct definition *thrum__read_definition(struct reader *, uint32_t number);
-/* The index of the lane with this number, made when it is new; or -THRUM_E_MEMORY. */
+/*
+ * Returns the index of the lane with this number, and adds the lane if it is new; or
+ * -THRUM_E_MEMORY. Adding moves reader.lanes.
+ */
 int64_t thrum__read_lane_index(struct reader *, uint64_t number);
 
-/* ---- thrum_clock.c */
+/* ---- clock.c ------------------------------------------------------------------------------- */
+
+/* Sets up reader.clock, but for its base, from the header and the clock's latest reading. */
 void thrum__read_clock_init(struct reader *);
-/* Looks for a newer reading. */
+/* Loads the clock's latest reading, if there is a newer one. */
 void thrum__read_clock_update(struct reader *);
-/* Whether something can have happened at `ticks`, `last` being the time of what is known to have
- * happened. */
+/*
+ * Tells whether an event can have happened at `ticks`. `last`: ticks of an event that is known to
+ * be right, or 0. May load the clock's latest reading.
+ */
 bool thrum__read_clock_is_plausible(struct reader *, uint64_t ticks, uint64_t last);
 
+/* Converts ticks to ns since the first event. */
 static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
 {
 	uint64_t distance = (ticks - clock->base) << clock->shift;
@@ -193,63 +211,87 @@ static inline int64_t clock_ns(const struct clock *clock, uint64_t ticks)
 #endif
 }
 
-/* ---- thrum_scan.c */
-/* Looks at all packets' headers. Returns 1 when something is new, else 0; or a negative enum
- * thrum_error. */
+/* ---- scan.c -------------------------------------------------------------------------------- */
+
+/* Reads all packets' headers and finds the packets that each lane has still to read. Returns 1 when
+ * something has changed, else 0; or a negative enum thrum_error. */
 int thrum__read_scan(struct reader *);
-/* The time of a packet's first event, or of its beginning when there is none. */
+/*
+ * Returns the ticks of a packet's first event; when there is none, those of its beginning. `bytes`:
+ * the packet's first `size` bytes, at least its header.
+ */
 uint64_t thrum__read_packet_first(const uint8_t *bytes, size_t size);
 
-/* ---- thrum_order.c */
-/* Fills reader.order; marks packets bad that contradict their neighbours. Returns how many are in
- * it, or -THRUM_E_MEMORY. */
+/* ---- order.c ------------------------------------------------------------------------------- */
+
+/* Fills reader.order, and marks the packets bad that contradict their neighbours. Returns how many
+ * packets are in it, or -THRUM_E_MEMORY. Takes O(n log n) time for n packets. */
 int64_t thrum__read_order_packets(struct reader *);
-/* Whether two packets of a lane can have been written by one thread. */
+/* Tells whether one thread can have written both packets of a lane. */
 static inline bool same_writer(const struct packet_ref *a, const struct packet_ref *b)
 {
 	return a->own == b->own || a->tid == b->tid;
 }
 
-/* ---- thrum_lane.c */
+/* ---- lane.c -------------------------------------------------------------------------------- */
+
 /*
- * Fills an empty batch with the lane's next events. Returns 1; 0 when there are none (now); or a
- * negative enum thrum_error.
+ * Decodes the lane's next events to its empty batch. Returns 1; 0 when there are none so far, and
+ * the lane then has no slot; or a negative enum thrum_error.
  */
 int thrum__read_lane_fill(struct reader *, struct lane *);
-/* After packets were looked for, lane->next to lane->end being the lane's: skips what was read
- * already. */
+/*
+ * Called after a scan, which has set lane->next and lane->end to all of the lane's packets: skips
+ * those that were read already.
+ */
 void thrum__read_lane_reposition(struct reader *, struct lane *);
+/* Returns an empty slot, or NULL when there is no memory. */
 struct slot *thrum__read_slot_take(struct reader *);
-/* Appends a lost or damaged event, which ends the batch. */
+/*
+ * Appends a lost or damaged event with a text to the slot's batch, and counts it in the info. It
+ * must be the batch's last event: a slot has room for one such text.
+ */
 void thrum__read_note(struct reader *, struct slot *, enum thrum_event_type, uint32_t lane,
 	uint64_t ticks, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* ---- thrum_decode.c */
+/* ---- decode.c ------------------------------------------------------------------------------ */
+
+/* The cause for which a record can't be decoded. */
 struct bad_record {
-	const char *why; /* NULL: all is well */
+	const char *why; /* NULL: the record is not bad */
 	bool is_cut;     /* it goes on behind the content */
-	bool has_id;     /* id is part of the text */
+	bool has_id;     /* the text for people has `id` behind `why` */
 	unsigned id;
 };
-/* Decodes records from lane->at on until the batch is full, the content ends, or the record at
- * lane->at is bad. */
+/*
+ * Decodes records from lane->at on, to the lane's batch, until the batch is full, the content ends,
+ * or the record at lane->at is bad.
+ */
 struct bad_record thrum__read_decode(struct reader *, struct lane *);
 
-/* ---- thrum_live.c */
+/* ---- live.c -------------------------------------------------------------------------------- */
+
+/* Copies the recording's table of live tasks. Returns 0 or a negative enum thrum_error. */
 int thrum__read_live_init(struct reader *);
-/* Gives each lane that is named in the table an index, also when it has no packets any more. */
+/*
+ * Sets the lane of each remembered event, and adds lanes that have no packets any more. Returns 0
+ * or -THRUM_E_MEMORY.
+ */
 int thrum__read_live_find_lanes(struct reader *);
 void thrum__read_live_finish(struct reader *);
-/* The earliest time in the table, or `ticks` when that is earlier. */
+/* Returns the earliest ticks in the table, or `ticks` when those are earlier. */
 uint64_t thrum__read_live_earliest(const struct reader *, uint64_t ticks);
-/* These events are in packets, so they needn't be remembered. */
+/* Notes that packets hold these events: the table need not give them. */
 void thrum__read_live_see(struct live *, const struct thrum_event *, size_t count);
-/* Remembered events of the next moment, if that is before `ticks`; returns how many. */
+/* Makes the remembered events of the next task that packets don't hold, if they lie before `ticks`.
+ * Returns how many; they are valid until the next call. */
 size_t thrum__read_live_give(struct reader *, uint64_t ticks, const struct thrum_event **);
 
-/* ---- thrum_merge.c */
-/* Puts all lanes in which there is something to read into the heap. */
+/* ---- merge.c ------------------------------------------------------------------------------- */
+
+/* Puts all lanes that have something to read into the heap. */
 void thrum__read_merge_restart(struct reader *);
+/* thrum_trace_next of this format. */
 int thrum__read_merge_next(struct thrum_trace *, const struct thrum_event **, size_t *count,
 	struct thrum_error_info *);
 

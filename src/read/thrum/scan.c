@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which packets there are: every header is looked at, no content. */
+/* Finds the packets: reads every header and no content. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ uint64_t thrum__read_packet_first(const uint8_t *bytes, size_t size)
 	return ticks >= packet.begin ? ticks : packet.begin;
 }
 
-/* How many packets the input can hold, the last perhaps cut off. */
+/* Returns how many packets lie in the input. The last one may be cut off. */
 static uint64_t packets_there(const struct reader *r)
 {
 	const struct thrum__header *h = &r->header;
@@ -41,7 +41,8 @@ static uint64_t packets_there(const struct reader *r)
 	return (size - h->packet.offset - 1) / h->packet_size + 1;
 }
 
-/* The words of the header that the recorder changes while it records. */
+/* Loads the words of the header that the recorder changes while it records. Returns 0 or a negative
+ * enum thrum_error. */
 static int load_header_words(struct reader *r)
 {
 	struct thrum__header now;
@@ -61,12 +62,12 @@ static int load_header_words(struct reader *r)
 	for (size_t i = 0; i < sizeof info->lost / sizeof *info->lost; i++) {
 		info->lost[i] = r->header.lost[i];
 		if (i != THRUM__LOST_DEFINITIONS && i != THRUM__LOST_LIVE_TASKS)
-			info->lost_total += info->lost[i]; /* those two cost no event */
+			info->lost_total += info->lost[i]; /* the other two cost no event */
 	}
 	return 0;
 }
 
-/* Makes room for so many packets as are used and there. */
+/* Makes room for all packets that are used and lie in the input. Returns 0 or -THRUM_E_MEMORY. */
 static int count_packets(struct reader *r)
 {
 	uint64_t used = r->header.packets_used, there = packets_there(r);
@@ -90,7 +91,7 @@ static int count_packets(struct reader *r)
 
 static void set_bad(struct reader *r, struct packet_ref *ref, const char *why)
 {
-	/* Told once. */
+	/* One event is enough. */
 	if (ref->state == PACKET_TOLD)
 		return;
 	ref->state = PACKET_BAD;
@@ -98,7 +99,7 @@ static void set_bad(struct reader *r, struct packet_ref *ref, const char *why)
 	r->has_bad = true;
 }
 
-/* Notes what the packet's header says. False: its time can't be right. */
+/* Copies the packet's header to `ref`. False: its time can't be right. */
 static bool set_good(struct reader *r, struct packet_ref *ref, const uint8_t *bytes, size_t size)
 {
 	struct thrum__packet packet;
@@ -122,8 +123,11 @@ static bool set_good(struct reader *r, struct packet_ref *ref, const uint8_t *by
 	return true;
 }
 
-/* Returns 1 if there is something new about the packet, else 0; or a negative enum thrum_error. */
-static int look_at(struct reader *r, uint32_t index)
+/*
+ * Reads a packet's header. Returns 1 if the packet has changed, else 0; or a negative enum
+ * thrum_error.
+ */
+static int scan_packet(struct reader *r, uint32_t index)
 {
 	struct packet_ref *ref = &r->packets[index], before = *ref;
 	uint8_t bytes[PEEK_SIZE];
@@ -149,7 +153,7 @@ static int look_at(struct reader *r, uint32_t index)
 		ref->content != before.content;
 }
 
-/* The packets order[first..end) are of one lane. */
+/* Gives the packets order[first..end) to their lane. Returns 0 or -THRUM_E_MEMORY. */
 static int set_lane(struct reader *r, size_t first, size_t end)
 {
 	const struct packet_ref *from = &r->packets[r->order[first]];
@@ -169,6 +173,7 @@ static int set_lane(struct reader *r, size_t first, size_t end)
 	return 0;
 }
 
+/* Orders the packets and gives them to their lanes. Returns 0 or -THRUM_E_MEMORY. */
 static int set_lanes(struct reader *r)
 {
 	int64_t count = thrum__read_order_packets(r);
@@ -205,7 +210,7 @@ int thrum__read_scan(struct reader *r)
 	if (!error)
 		error = count_packets(r);
 	for (uint32_t i = 0; !error && i < r->packet_count; i++) {
-		int result = look_at(r, i);
+		int result = scan_packet(r, i);
 
 		if (result < 0)
 			error = result;

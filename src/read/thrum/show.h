@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What each record shows: one function show_NAME() for each, which makes events of its fields. For
- * the decoder only, which has them inlined.
+ * Turns the fields of a record into events: there is one function show_NAME() for each type of
+ * record. Private to the decoder, which inlines them.
  */
 #ifndef READ_THRUM_SHOW_H
 #define READ_THRUM_SHOW_H
@@ -15,7 +15,9 @@
 
 #define EVENTS_A_RECORD 3 /* at most */
 
-/* What the fields of a record are; those that it doesn't have are never looked at. */
+/*
+ * The fields of a record, loaded. Those that the record doesn't have are undefined, and never read.
+ */
 struct fields {
 	uint64_t task, other, source;
 	int64_t value;
@@ -28,19 +30,22 @@ struct fields {
 	uint32_t key_size;
 };
 
-/* What a record is seen in the light of. */
-struct scene {
+/* The state of the decoder at a record. */
+struct context {
 	struct reader *reader;
 	struct lane *lane;
-	uint64_t clock, running;
-	int64_t time;
-	uint32_t number; /* of the lane */
+	uint64_t clock;   /* ticks of the record */
+	uint64_t running; /* the id of the task that runs on the lane; 0: none */
+	int64_t time;     /* ns of the record */
+	uint32_t number;  /* of the lane */
 };
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* What all events of a record have, and nothing of what only some have. */
-ALWAYS_INLINE void prepare(struct thrum_event *e, const struct scene *s)
+/*
+ * Sets the members that all events of a record have in common, and clears the value and the text.
+ */
+ALWAYS_INLINE void prepare_event(struct thrum_event *e, const struct context *s)
 {
 	e->time = s->time;
 	e->clock = s->clock;
@@ -55,9 +60,10 @@ enum {
 	OTHER = THRUM_EVENT_HAS_OTHER
 };
 
-/* A prepared event becomes one of this type; returns where the next one goes. Task 0 is nobody. */
-ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags, uint64_t task,
-	uint64_t other)
+/* Sets the other members of a prepared event, and returns the place of the next event. Task 0 is no
+ * task. */
+ALWAYS_INLINE struct thrum_event *put_event(struct thrum_event *e, int type, int flags,
+	uint64_t task, uint64_t other)
 {
 	e->task = task;
 	e->other = other;
@@ -68,6 +74,7 @@ ALWAYS_INLINE struct thrum_event *put(struct thrum_event *e, int type, int flags
 	return e + 1;
 }
 
+/* Sets the text of the event before `end`. */
 ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t size)
 {
 	end[-1].text = text;
@@ -75,14 +82,18 @@ ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t 
 	end[-1].flags |= THRUM_EVENT_HAS_TEXT;
 }
 
+/* Sets the value of the event before `end`. */
 ALWAYS_INLINE void set_value(struct thrum_event *end, int64_t value)
 {
 	end[-1].value = value;
 	end[-1].flags |= THRUM_EVENT_HAS_VALUE;
 }
 
-/* A definition's text; for 0 that of the NAME record before. */
-ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s, unsigned number,
+/*
+ * Sets the text of the event before `end` to a definition's; for number 0 to that of the NAME
+ * record before this one.
+ */
+ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct context *s, unsigned number,
 	unsigned type)
 {
 	if (UNLIKELY(number == 0)) {
@@ -104,51 +115,52 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct scene *s
 		set_text(end, d->text, d->text_size);
 }
 
-ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struct scene *s,
+/* Puts a create event, and a label event if the record has a text. */
+ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struct context *s,
 	const struct fields *f, uint64_t parent)
 {
-	e = put(e, THRUM_EVENT_CREATE, OTHER, parent, f->other);
+	e = put_event(e, THRUM_EVENT_CREATE, OTHER, parent, f->other);
 	e[-1].kind = f->kind <= THRUM_KIND_STREAM ? f->kind : THRUM_KIND_UNKNOWN;
 	e[-1].site = f->site;
 	if (f->text_size) {
-		prepare(e, s);
-		e = put(e, THRUM_EVENT_LABEL, 0, f->other, 0);
+		prepare_event(e, s);
+		e = put_event(e, THRUM_EVENT_LABEL, 0, f->other, 0);
 		set_text(e, f->text, f->text_size);
 	}
 	return e;
 }
 
-/* ---- One function for each record ---------------------------------------------------------- */
+/* ---- One function for each type of record -------------------------------------------------- */
 
 #define MAYBE_UNUSED __attribute__((unused))
 #define SHOW(NAME) \
 	ALWAYS_INLINE struct thrum_event *show_##NAME(struct thrum_event *e, \
-		MAYBE_UNUSED struct scene *s, MAYBE_UNUSED const struct fields *f)
+		MAYBE_UNUSED struct context *s, MAYBE_UNUSED const struct fields *f)
 
 SHOW(SWITCH)
 {
 	s->running = f->task;
-	return put(e, THRUM_EVENT_SWITCH, 0, f->task, 0);
+	return put_event(e, THRUM_EVENT_SWITCH, 0, f->task, 0);
 }
 
 SHOW(WAIT)
 {
-	return put(e, THRUM_EVENT_WAIT, OTHER, f->task, f->other);
+	return put_event(e, THRUM_EVENT_WAIT, OTHER, f->task, f->other);
 }
 
 SHOW(READ_OWN)
 {
-	return put(e, THRUM_EVENT_READ, OTHER, s->running, f->other);
+	return put_event(e, THRUM_EVENT_READ, OTHER, s->running, f->other);
 }
 
 SHOW(READ)
 {
-	return put(e, THRUM_EVENT_READ, OTHER, f->task, f->other);
+	return put_event(e, THRUM_EVENT_READ, OTHER, f->task, f->other);
 }
 
 SHOW(RESOLVE)
 {
-	return put(e, THRUM_EVENT_RESOLVE, OTHER, s->running, f->other);
+	return put_event(e, THRUM_EVENT_RESOLVE, OTHER, s->running, f->other);
 }
 
 SHOW(CREATE)
@@ -159,8 +171,8 @@ SHOW(CREATE)
 SHOW(CREATE_WAITING)
 {
 	e = put_created(e, s, f, s->running);
-	prepare(e, s);
-	return put(e, THRUM_EVENT_WAIT, OTHER, f->other, f->source);
+	prepare_event(e, s);
+	return put_event(e, THRUM_EVENT_WAIT, OTHER, f->other, f->source);
 }
 
 SHOW(CREATE_IN)
@@ -170,14 +182,14 @@ SHOW(CREATE_IN)
 
 SHOW(LABEL)
 {
-	e = put(e, THRUM_EVENT_LABEL, 0, f->task, 0);
+	e = put_event(e, THRUM_EVENT_LABEL, 0, f->task, 0);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(COUNTER)
 {
-	e = put(e, THRUM_EVENT_COUNTER, 0, s->running, 0);
+	e = put_event(e, THRUM_EVENT_COUNTER, 0, s->running, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_COUNTER);
 	set_value(e, f->value);
 	return e;
@@ -185,14 +197,14 @@ SHOW(COUNTER)
 
 SHOW(LOG)
 {
-	e = put(e, THRUM_EVENT_LOG, 0, s->running, 0);
+	e = put_event(e, THRUM_EVENT_LOG, 0, s->running, 0);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(TAG)
 {
-	e = put(e, THRUM_EVENT_TAG, 0, s->running, 0);
+	e = put_event(e, THRUM_EVENT_TAG, 0, s->running, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
@@ -206,21 +218,21 @@ SHOW(TAG_VALUE)
 
 SHOW(SPAN_BEGIN)
 {
-	e = put(e, THRUM_EVENT_SPAN_BEGIN, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_SPAN_BEGIN, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
 
 SHOW(SPAN_END)
 {
-	e = put(e, THRUM_EVENT_SPAN_END, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_SPAN_END, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	return e;
 }
 
 SHOW(SUSPEND)
 {
-	e = put(e, THRUM_EVENT_SUSPEND, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_SUSPEND, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_TAG);
 	s->lane->reason = (struct span_of_text){e[-1].text, e[-1].text_size};
 	return e;
@@ -228,7 +240,7 @@ SHOW(SUSPEND)
 
 SHOW(RESUME)
 {
-	e = put(e, THRUM_EVENT_RESUME, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_RESUME, 0, 0, 0);
 	set_text(e, s->lane->reason.text, s->lane->reason.size);
 	s->lane->reason = (struct span_of_text){"", 0};
 	return e;
@@ -236,62 +248,62 @@ SHOW(RESUME)
 
 SHOW(FAIL)
 {
-	e = put(e, THRUM_EVENT_FAIL, OTHER, s->running, f->other);
+	e = put_event(e, THRUM_EVENT_FAIL, OTHER, s->running, f->other);
 	set_text(e, f->text, f->text_size);
 	return e;
 }
 
 SHOW(CANCEL)
 {
-	return put(e, THRUM_EVENT_CANCEL, OTHER, s->running, f->other);
+	return put_event(e, THRUM_EVENT_CANCEL, OTHER, s->running, f->other);
 }
 
 SHOW(BECOME)
 {
-	return put(e, THRUM_EVENT_BECOME, OTHER, f->task, f->other);
+	return put_event(e, THRUM_EVENT_BECOME, OTHER, f->task, f->other);
 }
 
 SHOW(SIGNAL)
 {
-	e = put(e, THRUM_EVENT_SIGNAL, OTHER, s->running, f->other);
+	e = put_event(e, THRUM_EVENT_SIGNAL, OTHER, s->running, f->other);
 	set_value(e, f->value);
 	return e;
 }
 
 SHOW(LOCK)
 {
-	return put(e, THRUM_EVENT_LOCK, OTHER, s->running, f->other);
+	return put_event(e, THRUM_EVENT_LOCK, OTHER, s->running, f->other);
 }
 
 SHOW(UNLOCK)
 {
-	return put(e, THRUM_EVENT_UNLOCK, OTHER, s->running, f->other);
+	return put_event(e, THRUM_EVENT_UNLOCK, OTHER, s->running, f->other);
 }
 
 SHOW(LINK_SEND)
 {
-	e = put(e, THRUM_EVENT_LINK_SEND, 0, s->running, 0);
+	e = put_event(e, THRUM_EVENT_LINK_SEND, 0, s->running, 0);
 	set_text(e, f->key, f->key_size);
 	return e;
 }
 
 SHOW(LINK_RECEIVE)
 {
-	e = put(e, THRUM_EVENT_LINK_RECEIVE, 0, s->running, 0);
+	e = put_event(e, THRUM_EVENT_LINK_RECEIVE, 0, s->running, 0);
 	set_text(e, f->key, f->key_size);
 	return e;
 }
 
 SHOW(DUE)
 {
-	e = put(e, THRUM_EVENT_DUE, 0, f->task, 0);
+	e = put_event(e, THRUM_EVENT_DUE, 0, f->task, 0);
 	set_value(e, f->value);
 	return e;
 }
 
 SHOW(SHOULD_RESOLVE)
 {
-	return put(e, THRUM_EVENT_SHOULD_RESOLVE, 0, f->task, 0);
+	return put_event(e, THRUM_EVENT_SHOULD_RESOLVE, 0, f->task, 0);
 }
 
 SHOW(CONTEXT)
@@ -319,7 +331,7 @@ SHOW(LANE)
 
 SHOW(CATEGORY)
 {
-	e = put(e, THRUM_EVENT_CATEGORY, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_CATEGORY, 0, 0, 0);
 	set_definition(e, s, f->def, THRUM__DEFINES_CATEGORY);
 	set_value(e, f->value);
 	return e;
@@ -334,7 +346,7 @@ SHOW(LOST)
 {
 	const char *cause = thrum_lost_name(f->cause);
 
-	e = put(e, THRUM_EVENT_LOST, 0, 0, 0);
+	e = put_event(e, THRUM_EVENT_LOST, 0, 0, 0);
 	if (!cause)
 		cause = "unknown cause";
 	set_text(e, cause, (uint32_t)strlen(cause));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Recordings of thrum: opening, closing, refreshing; lanes and definitions by number. */
+/* Opens, closes and refreshes recordings of thrum; finds lanes and definitions by their numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool probe(const uint8_t *head, size_t size)
 
 /* ---- Definitions --------------------------------------------------------------------------- */
 
-/* Copies the cell if it holds something. */
+/* Copies a cell of the recording's definitions. False: it is empty or can't be read. */
 static bool load_definition(const struct reader *r, uint32_t number, struct thrum__definition *cell)
 {
 	const struct thrum__input *input = &r->trace.input;
@@ -32,11 +32,14 @@ static bool load_definition(const struct reader *r, uint32_t number, struct thru
 	if (thrum__format_input_read(input, offset, type, sizeof type) != sizeof type ||
 		type[0] == 0)
 		return false;
-	/* Partner: the release store of the type, behind everything else. */
+	/* Partner: the release store of the type, the last word of a cell that is written. */
 	atomic_thread_fence(memory_order_acquire);
 	return thrum__format_input_read(input, offset, cell, sizeof *cell) == sizeof *cell;
 }
 
+/*
+ * Returns a new definition, which has type 0 if the recording has none; NULL: there is no memory.
+ */
 static struct definition *make_definition(const struct reader *r, uint32_t number)
 {
 	struct definition *d = calloc(1, sizeof *d);
@@ -66,7 +69,7 @@ static struct definition *make_definition(const struct reader *r, uint32_t numbe
 	return d;
 }
 
-/* Makes the table of definitions long enough for this number. */
+/* Makes the table of definitions long enough for this number. False: there is no memory. */
 static bool make_room_for_definition(struct reader *r, uint32_t number)
 {
 	struct definition **definitions = thrum__base_grow_zeroed(r->definitions,
@@ -97,6 +100,7 @@ static const struct thrum_trace_site *get_site(const struct thrum_trace *trace, 
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
+/* Makes room for one more lane in all arrays of lanes. Returns 0 or -THRUM_E_MEMORY. */
 static int make_room_for_lane(struct reader *r)
 {
 	uint64_t wanted = r->lane_count + UINT64_C(1);
@@ -153,7 +157,7 @@ int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
 	return index;
 }
 
-/* Before anything is read: the lanes in the order of their numbers. */
+/* Puts the lanes in the order of their numbers. Called before any packet is read. */
 static int sort_lanes(struct reader *r)
 {
 	struct lane *sorted = malloc((r->lane_count + 1) * sizeof *sorted);
@@ -204,6 +208,7 @@ static void close_reader(struct thrum_trace *trace)
 	free(r);
 }
 
+/* Loads and checks the recording's header. Returns 0 or a negative enum thrum_error. */
 static int load_header(struct reader *r, struct thrum_error_info *info)
 {
 	const char *what;
@@ -224,7 +229,7 @@ static int load_header(struct reader *r, struct thrum_error_info *info)
 	if (error)
 		return thrum__read_error_set(info, error, offset, "damaged header: %s at byte %llu",
 			what, (unsigned long long)offset);
-	/* Whatever they hold, they end. */
+	/* These texts may lack their NULs. */
 	r->header.program[sizeof r->header.program - 1] = '\0';
 	r->header.host[sizeof r->header.host - 1] = '\0';
 	return 0;
@@ -250,7 +255,7 @@ static const char *clock_name(uint32_t kind)
 	return "";
 }
 
-/* Time 0 is the earliest event of all. */
+/* Sets time 0, the time of the earliest event of all, and the wall time at it. */
 static void set_base(struct reader *r)
 {
 	struct thrum_trace_info *info = &r->trace.info;
@@ -289,7 +294,8 @@ static void set_info(struct reader *r)
 	info->packet_size = h->packet_size;
 }
 
-static int look_around(struct reader *r)
+/* Loads all but the events. Returns 0 or a negative enum thrum_error. */
+static int load_recording(struct reader *r)
 {
 	r->definition_count = (uint32_t)(r->header.definitions.size /
 		sizeof(struct thrum__definition));
@@ -297,12 +303,13 @@ static int look_around(struct reader *r)
 	if (!r->notes)
 		return -THRUM_E_MEMORY;
 	thrum__read_clock_init(r);
-	/* The table first: what is created later is in packets that will be overwritten last. */
+	/* The table first: tasks that are created later are in packets that will be overwritten
+	 * last. */
 	int error = thrum__read_live_init(r);
 
 	if (!error)
 		error = thrum__read_scan(r);
-	/* What is held back is seen for the second time then. */
+	/* A second scan frees the packets that the first one held back. */
 	if (error >= 0 && r->holds_back)
 		error = thrum__read_scan(r);
 	if (error < 0)
@@ -330,7 +337,7 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 
 	if (!error) {
 		set_info(r);
-		error = look_around(r);
+		error = load_recording(r);
 		if (error < 0)
 			thrum__read_error_set(info, error, 0, "reading failed");
 	}
@@ -344,13 +351,14 @@ static int open_reader(const struct thrum__input *input, struct thrum_trace **tr
 
 /* ---- Following ----------------------------------------------------------------------------- */
 
-static int refresh(struct thrum_trace *trace, struct thrum_error_info *info)
+/* See refresh in struct thrum__read_format. */
+static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *info)
 {
 	struct reader *r = reader_of(trace);
 
 	if (r->has_ended)
 		return 0;
-	/* Known before looking: then there is nothing new after it. */
+	/* Must be known before the scan: a process that is dead by then adds nothing after it. */
 	r->is_dead = strcmp(trace->info.state, "killed") == 0;
 	thrum__read_clock_update(r);
 	int result = thrum__read_scan(r);
@@ -369,7 +377,7 @@ const struct thrum__read_format thrum__read_thrum_format = {
 	.probe = probe,
 	.open = open_reader,
 	.next = thrum__read_merge_next,
-	.refresh = refresh,
+	.refresh = refresh_reader,
 	.site = get_site,
 	.lane = get_lane,
 	.close = close_reader,

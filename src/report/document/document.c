@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What documents are made of: paragraphs, their pieces, clean text. */
+/* Makes documents of paragraphs, pieces and clean text. */
 #include "report/document/document.h"
 
 #include <stdlib.h>
@@ -87,13 +87,13 @@ void thrum__document_write_section(struct thrum__document_writer *w, const char 
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
-/* Puts it to the document's text. */
+/* Appends a clean copy of the text to the document's text. */
 static struct thrum__document_piece make_piece(struct thrum__document_writer *w, const char *text,
 	size_t size)
 {
 	struct thrum__document *document = w->document;
 	struct thrum__document_piece piece = {.offset = document->text_size};
-	/* What is not shown becomes three bytes. */
+	/* A byte that isn't clean becomes a character of three bytes. */
 	size_t room = size < THRUM__DOCUMENT_TEXT / 3 ? 3 * size : THRUM__DOCUMENT_TEXT;
 
 	while (!w->failed && document->text_room - document->text_size < room) {
@@ -112,7 +112,7 @@ static struct thrum__document_piece make_piece(struct thrum__document_writer *w,
 	return piece;
 }
 
-static void add(struct thrum__document_writer *w, const char *text, size_t size, int link,
+static void add_piece(struct thrum__document_writer *w, const char *text, size_t size, int link,
 	int64_t target, bool is_bad)
 {
 	struct thrum__document *document = w->document;
@@ -137,7 +137,7 @@ static void add(struct thrum__document_writer *w, const char *text, size_t size,
 
 void thrum__document_write_bytes(struct thrum__document_writer *w, const char *text, size_t size)
 {
-	add(w, text, size, THRUM__LINK_TO_NONE, 0, false);
+	add_piece(w, text, size, THRUM__LINK_TO_NONE, 0, false);
 }
 
 void thrum__document_write_text(struct thrum__document_writer *w, const char *text)
@@ -147,13 +147,13 @@ void thrum__document_write_text(struct thrum__document_writer *w, const char *te
 
 void thrum__document_write_bad(struct thrum__document_writer *w, const char *text)
 {
-	add(w, text, strlen(text), THRUM__LINK_TO_NONE, 0, true);
+	add_piece(w, text, strlen(text), THRUM__LINK_TO_NONE, 0, true);
 }
 
 void thrum__document_write_link(struct thrum__document_writer *w, const char *text, size_t size,
 	int link, int64_t target)
 {
-	add(w, text, size, link, target, false);
+	add_piece(w, text, size, link, target, false);
 }
 
 void thrum__document_write_string(struct thrum__document_writer *w, uint32_t string)
@@ -197,5 +197,3 @@ void thrum__document_write_aside(struct thrum__document_writer *w, const char *t
 	aside.target = target;
 	w->document->paragraphs[w->document->count - 1].aside = aside;
 }
-
-/* ---- Words --------------------------------------------------------------------------------- */

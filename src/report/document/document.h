@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Documents: what a side panel says, as paragraphs whose words may be links. Front ends choose how
- * a role looks; every word stands here. Texts are clean: valid UTF-8 without control or bidi
- * characters, at most THRUM__DOCUMENT_TEXT bytes each.
+ * The room `report`: facts about a model for people to read, alike in every front end. Its faces:
+ *
+ *	document/document.h  documents: the text of a side panel (this file)
+ *	table/table.h        tables of tasks, labels, kinds, call sites, lanes, counters, runs
+ *	chart.h              histograms, and the range of one that narrows a table
+ *	flame.h              flame graphs
+ *
+ * Nothing here knows the timeline, widgets or the DOM.
+ *
+ * A document is a series of paragraphs, made of pieces of text that may be links. Front ends choose
+ * how a paragraph looks by its role, and add no words of their own. All texts are clean: valid
+ * UTF-8 without control or bidi characters, at most THRUM__DOCUMENT_TEXT bytes each.
+ *
+ *	trace.c  task.c  lists.c  finding.c   the documents; lists.c holds the task's sections
+ *	document.c                            writes paragraphs and pieces
  */
 #ifndef REPORT_DOCUMENT_DOCUMENT_H
 #define REPORT_DOCUMENT_DOCUMENT_H
@@ -11,29 +23,30 @@
 #include "analyse/why/finding.h"
 
 #define THRUM__DOCUMENT_TEXT 4000
-/* Of what there is much of (runs, waits, log lines), so many are shown, the latest. */
+/* Lines that a list of runs, waits or log lines shows at most, the latest ones. */
 #define THRUM__DETAILS_MOST 100
 
-/* X(NAME, word): what a paragraph is. */
+/* X(NAME, word): the roles of paragraphs. */
 #define THRUM__ROLES(X) \
-	X(TITLE, "title")     /* the document's name: one */ \
-	X(REMARK, "remark")   /* below it, small */ \
-	X(SECTION, "section") /* begins another part: a heading */ \
-	X(PAIR, "pair")       /* `key`, and its value */ \
-	X(LINE, "line")       /* a line of a list; `aside` (a time, mostly) at the right */ \
-	X(ROW, "row")         /* of a table: each piece is a cell */ \
-	X(HEADER, "header")   /* of a table */ \
-	X(STEP, "step")       /* of a finding: `number`, 1 the cause; `aside` below, small */ \
-	X(MORE, "more")       /* how many lines aren't shown */
+	X(TITLE, "title")     /* the document's name; each document has one */ \
+	X(REMARK, "remark")   /* below the title, small */ \
+	X(SECTION, "section") /* the heading of a section */ \
+	X(PAIR, "pair")       /* `key` and its value; key "": another value of the key before */ \
+	X(LINE, "line")       /* a line of a list; `aside`, mostly a time, stands at the right */ \
+	X(ROW, "row")         /* a row of a table: each piece is a cell */ \
+	X(HEADER, "header")   /* the header of a table: each piece is a cell */ \
+	X(STEP, "step") /* step `number` of a finding, from 1, the cause; `aside` below, small */ \
+	X(MORE, "more") /* how many lines aren't shown */
 
 enum thrum__document_role {
 #define THRUM__X(NAME, word) THRUM__ROLE_##NAME,
 	THRUM__ROLES(THRUM__X)
 #undef THRUM__X
 };
+/* The word, or "unknown". Static. */
 const char *thrum__document_role_name(int role);
 
-/* X(NAME, word): where a piece leads to. */
+/* X(NAME, word): where the link of a piece leads. */
 #define THRUM__LINKS(X) \
 	X(NONE, "none") \
 	X(TASK, "task") /* `target`: a task's index in the model */ \
@@ -44,24 +57,25 @@ enum thrum__document_link_kind {
 	THRUM__LINKS(THRUM__X)
 #undef THRUM__X
 };
+/* The word, or "unknown". Static. */
 const char *thrum__document_link_name(int link);
 
 struct thrum__document_piece {
 	uint32_t offset, size; /* in the document's `text` */
 	int64_t target;
 	uint8_t link; /* enum thrum__document_link_kind */
-	bool is_bad;  /* says what is wrong: in the theme's `bad` */
+	bool is_bad;  /* tells a fault: drawn in the theme's colour `bad` */
 };
 
 struct thrum__document_paragraph {
 	uint8_t role; /* enum thrum__document_role */
 	uint8_t number;
-	const char *key;                    /* "Waits for"; static, or "" */
-	uint32_t first, count;              /* pieces */
+	const char *key;                    /* such as "Waits for", static; or "" */
+	uint32_t first, count;              /* its pieces */
 	struct thrum__document_piece aside; /* size 0: none */
 };
 
-/* Zero, or by init: empty. */
+/* A document. All zeros, or thrum__document_init: an empty one. */
 struct thrum__document {
 	struct thrum__document_paragraph *paragraphs;
 	uint32_t count, room;
@@ -74,22 +88,26 @@ struct thrum__document {
 void thrum__document_init(struct thrum__document *);
 void thrum__document_finish(struct thrum__document *);
 
-/* All make the document anew and return 0 or -THRUM_E_MEMORY. */
+/* Each of the functions below replaces the document's text, keeps its memory for the next time, and
+ * returns 0, or -THRUM_E_MEMORY with an empty document. */
 
 /*
- * A task: its name; what it is (kind, chain, "should resolve", call site); state; begin and end;
- * running and waiting; who created it, what it waits for (to the end of that chain of waits), who
- * waits for it, who woke it, who resolved it; labels; log lines; what it created; when it ran, as a
- * table; the findings that it is part of come apart (thrum__document_finding).
+ * Writes about a task and those that became it or that it became: the name, kinds and ids, call
+ * site; state, beginning and end; the time it ran and waited; the tasks that created, woke and
+ * resolved it; its waits, each down to the task that waits for nothing; its labels, log lines, the
+ * tasks that it created, its edges, and a table of its runs. Its findings have documents of their
+ * own. The document is empty if the model doesn't have the task.
  */
 THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t task,
 	struct thrum__document *);
 
-/* A finding: what and how certain, and its steps as sentences, cause first. */
+/* Writes about a finding: its title, how certain it is, and its steps as sentences, the cause
+ * first. */
 THRUM__MUST_USE int thrum__document_finding(const struct thrum__model *,
 	const struct thrum__finding *, struct thrum__document *);
 
-/* A trace: program, duration, lanes, events, tasks by state, what is lost and why. */
+/* Writes about a trace, under the title `name`: duration, lanes, events, tasks by state, the
+ * program, and lost events by cause. The info may be NULL. */
 THRUM__MUST_USE int thrum__document_trace(const struct thrum__stats *,
 	const struct thrum_trace_info *, const char *name, struct thrum__document *);
 

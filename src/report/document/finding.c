@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
-/* A finding's document: what and how sure, then the steps, cause first. The sentences are
- * view_findings.c's. */
+/* Writes the document of a finding: the title, how certain it is, then the steps, the cause first.
+ * words/finding.c makes the sentences. */
 #include <string.h>
 
 #include "report/document/parts.h"
 
 #define SENTENCE 1000
 
-static size_t least(size_t a, size_t b)
+static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Whether events may be missing from all that it tells. */
+/* Whether a gap lies between the finding's first step and its end. */
 static bool is_near_gap(const struct thrum__model *model, const struct thrum__finding *finding)
 {
 	int64_t since = INT64_MAX;
@@ -27,7 +27,7 @@ static bool is_near_gap(const struct thrum__model *model, const struct thrum__fi
 	return false;
 }
 
-/* The sentence, with links where it names tasks. */
+/* Writes the sentence of a step, with links where it names tasks. */
 static void write_sentence(struct thrum__document_writer *w, const struct thrum__finding *finding,
 	unsigned i)
 {
@@ -38,7 +38,7 @@ static void write_sentence(struct thrum__document_writer *w, const struct thrum_
 		mentions, &count);
 	size_t at = 0;
 
-	size = least(size, sizeof words - 1);
+	size = smaller(size, sizeof words - 1);
 	for (unsigned m = 0; m < count; m++) {
 		if (mentions[m].offset > at)
 			thrum__document_write_bytes(w, words + at, mentions[m].offset - at);
@@ -50,7 +50,7 @@ static void write_sentence(struct thrum__document_writer *w, const struct thrum_
 		thrum__document_write_bytes(w, words + at, size - at);
 }
 
-/* What goes on to the end: since when, and how long. */
+/* Whether a step lasts until the finding's end. Then its aside tells since when and how long. */
 static bool goes_on(int kind)
 {
 	switch (kind) {

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* The sections of a task's document: of each, the latest lines. */
+/* Writes the sections of a task's document. Each shows its latest lines. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/document/task.h"
 
-/* The latest of many, in the order of time. */
+/* The latest of many lines, in the order of time. */
 struct latest {
 	struct {
 		int64_t time;
-		uint32_t row, of;
+		uint32_t row; /* of the model: a note, value, task or run */
+		uint32_t of;  /* a value's counter, or OF_NOTE */
 	} lines[THRUM__DETAILS_MOST];
 	unsigned count;
-	uint64_t all;
+	uint64_t all; /* lines, also those that aren't kept */
 };
 
-/* Of the same time, what is kept later comes first: lists are walked from their end. */
-static void keep(struct latest *latest, int64_t time, uint32_t row, uint32_t of)
+/* Keeps a line if it is among the latest. A line with the same time as others comes before those
+ * that were kept earlier, as the model's lists are walked from their end. */
+static void keep_line(struct latest *latest, int64_t time, uint32_t row, uint32_t of)
 {
 	bool is_full = latest->count == THRUM__DETAILS_MOST;
 	unsigned at = 0;
@@ -37,7 +39,8 @@ static void keep(struct latest *latest, int64_t time, uint32_t row, uint32_t of)
 	latest->lines[at].of = of;
 }
 
-/* The section's heading, if there is anything to say. */
+/* Writes the section's heading, and how many lines it doesn't show. Returns false, and writes
+ * nothing, if there are no lines. */
 static bool begin_section(struct thrum__document_task_writer *t, const char *name,
 	const struct latest *latest)
 {
@@ -54,7 +57,7 @@ static bool begin_section(struct thrum__document_task_writer *t, const char *nam
 	return true;
 }
 
-/* What lies within a millisecond differs by ns. */
+/* Writes the time of a line: to the ns if all lines lie within a millisecond. Returns its size. */
 static size_t put_time(const struct latest *latest, unsigned line, char *to, size_t size)
 {
 	int64_t time = latest->lines[line].time;
@@ -76,9 +79,9 @@ static void begin_line(struct thrum__document_task_writer *t, const struct lates
 	thrum__document_write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
 }
 
-/* ---- What was said ------------------------------------------------------------------------- */
+/* ---- Labels, log lines, tags, values of counters -------------------------------------------- */
 
-#define OF_NOTE THRUM__NONE /* a log line or tag; else the counter's number */
+#define OF_NOTE THRUM__NONE /* the line is a note, not a counter's value */
 
 static void keep_notes(const struct thrum__document_task_writer *t, bool labels,
 	struct latest *latest)
@@ -93,12 +96,12 @@ static void keep_notes(const struct thrum__document_task_writer *t, bool labels,
 			uint8_t kind = THRUM__NOTE(model, note, kind);
 
 			if (kind != THRUM__NOTE_DUE && (kind == THRUM__NOTE_LABEL) == labels)
-				keep(latest, THRUM__NOTE(model, note, time), note, OF_NOTE);
+				keep_line(latest, THRUM__NOTE(model, note, time), note, OF_NOTE);
 		}
 	}
 }
 
-static bool is_of(const struct thrum__document_task_writer *t, uint32_t task)
+static bool is_member(const struct thrum__document_task_writer *t, uint32_t task)
 {
 	bool is = false;
 
@@ -116,12 +119,12 @@ static void keep_values(const struct thrum__document_task_writer *t, struct late
 
 		for (uint32_t row = counter->values.count; row-- > counter->values.first;)
 			if (thrum__model_has_value(&counter->values, row) &&
-				is_of(t, THRUM__VALUE(counter, row, task)))
-				keep(latest, THRUM__VALUE(counter, row, time), row, i);
+				is_member(t, THRUM__VALUE(counter, row, task)))
+				keep_line(latest, THRUM__VALUE(counter, row, time), row, i);
 	}
 }
 
-/* "packets-sent 0 → 1" */
+/* Writes a counter's change, as "packets-sent 0 → 1". */
 static void write_value(struct thrum__document_task_writer *t, const struct thrum__counter *counter,
 	uint32_t row)
 {
@@ -166,7 +169,7 @@ static void tell_log(struct thrum__document_task_writer *t)
 	}
 }
 
-/* One is the title already. */
+/* Writes the labels if there are several; a single one is the title already. */
 static void tell_labels(struct thrum__document_task_writer *t)
 {
 	struct latest latest = {.count = 0};
@@ -200,12 +203,12 @@ static void tell_created(struct thrum__document_task_writer *t)
 
 	for (uint32_t task = model->tasks.count; task-- > model->tasks.first;)
 		if (thrum__model_has_row(&model->tasks, task) &&
-			is_of(t, THRUM__TASK(model, task, creator)) && !is_of(t, task))
-			keep(&latest, THRUM__TASK(model, task, created), task, 0);
+			is_member(t, THRUM__TASK(model, task, creator)) && !is_member(t, task))
+			keep_line(&latest, THRUM__TASK(model, task, created), task, 0);
 	tell_tasks(t, "Created", &latest);
 }
 
-/* Edges of a kind with who is at the other end, other than the chain itself. */
+/* Writes the tasks at the other ends of the chain's edges of a kind, except the chain's own. */
 static void tell_edges(struct thrum__document_task_writer *t, const char *name, int kind, bool out)
 {
 	const struct thrum__model *model = t->w.model;
@@ -219,8 +222,8 @@ static void tell_edges(struct thrum__document_task_writer *t, const char *name, 
 			uint32_t other = out ? THRUM__EDGE(model, edge, to)
 					     : THRUM__EDGE(model, edge, from);
 
-			if (THRUM__EDGE(model, edge, kind) == kind && !is_of(t, other))
-				keep(&latest, THRUM__EDGE(model, edge, time), other, 0);
+			if (THRUM__EDGE(model, edge, kind) == kind && !is_member(t, other))
+				keep_line(&latest, THRUM__EDGE(model, edge, time), other, 0);
 			edge = out ? THRUM__EDGE(model, edge, prev_out)
 				   : THRUM__EDGE(model, edge, prev_in);
 		}
@@ -255,7 +258,7 @@ static void tell_runs(struct thrum__document_task_writer *t)
 		uint32_t run = THRUM__TASK(model, t->tasks[i], run);
 
 		for (; thrum__model_has_row(&model->runs, run); run = THRUM__RUN(model, run, prev))
-			keep(&latest, THRUM__RUN(model, run, start), run, 0);
+			keep_line(&latest, THRUM__RUN(model, run, start), run, 0);
 	}
 	if (!begin_section(t, "Ran", &latest))
 		return;

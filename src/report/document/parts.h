@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Writing documents. A failed allocation is remembered, so that not each piece has to be looked
- * after. Private to this room. */
+/* Writes documents, piece by piece. A failed allocation is noted and reported at the end, so that
+ * the calls in between need no checks. Private to this room. */
 #ifndef REPORT_DOCUMENT_PARTS_H
 #define REPORT_DOCUMENT_PARTS_H
 
@@ -11,32 +11,40 @@
 struct thrum__document_writer {
 	const struct thrum__model *model;
 	struct thrum__document *document;
-	bool failed;
+	bool failed; /* no memory: from then on, nothing is written */
 };
 
-/* Empties the document and keeps its memory. */
+/* Begins to write: empties the document and keeps its memory. */
 void thrum__document_write_begin(struct thrum__document_writer *, const struct thrum__model *,
 	struct thrum__document *);
-/* Returns 0 or -THRUM_E_MEMORY: then the document is empty. */
+
+/* Ends writing. Returns 0, or -THRUM_E_MEMORY with an empty document. */
 THRUM__MUST_USE int thrum__document_write_end(struct thrum__document_writer *);
 
-/* Begins a paragraph, to which what follows belongs. The key is static. */
+/* Begins a paragraph, to which the pieces that are written next belong. The key must be static.
+ * Never returns NULL; the pointer is valid until the next paragraph. */
 struct thrum__document_paragraph *thrum__document_write_paragraph(struct thrum__document_writer *,
 	int role, const char *key);
-/* A heading. */
+/* Begins a paragraph that is a heading, and writes it. */
 void thrum__document_write_section(struct thrum__document_writer *, const char *text);
+
+/* Each of these writes a piece. Texts may be any bytes; they are cleaned. */
 
 void thrum__document_write_bytes(struct thrum__document_writer *, const char *text, size_t size);
 void thrum__document_write_text(struct thrum__document_writer *, const char *text);
+/* A text that tells a fault. */
 void thrum__document_write_bad(struct thrum__document_writer *, const char *text);
 void thrum__document_write_link(struct thrum__document_writer *, const char *text, size_t size,
 	int link, int64_t target);
+/* A string of the model. */
 void thrum__document_write_string(struct thrum__document_writer *, uint32_t string);
-void thrum__document_write_time(struct thrum__document_writer *, int64_t time); /* a link */
+/* A time, as a link to it. */
+void thrum__document_write_time(struct thrum__document_writer *, int64_t time);
 void thrum__document_write_duration(struct thrum__document_writer *, int64_t ns);
-void thrum__document_write_number(struct thrum__document_writer *, uint64_t number); /* 1,234 */
+/* A count, as "1,234". */
+void thrum__document_write_number(struct thrum__document_writer *, uint64_t number);
 
-/* The aside of the paragraph. */
+/* Sets the aside of the paragraph that was begun last. */
 void thrum__document_write_aside(struct thrum__document_writer *, const char *text, int link,
 	int64_t target);
 

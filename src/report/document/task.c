@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A task's document. Tasks that became each other are one to people, and so here: what is said is
- * of the whole chain.
+ * Writes the document of a task. Tasks that became one another, a chain, are one thing to people,
+ * so a document is about the whole chain.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "report/document/task.h"
 #include "words/words.h"
 
-#define WAIT_CHAIN_MAX 20 /* links of one chain of waits */
-#define KINDS_SHOWN 8     /* of a chain of tasks */
-#define KINDS_LOOKED_AT 32
+#define WAIT_CHAIN_MAX 20  /* waits that are followed from one task to the next */
+#define KINDS_SHOWN 8      /* tasks of the chain whose kinds are shown */
+#define KINDS_LOOKED_AT 32 /* kinds of tasks */
 
 /* ---- The chain ----------------------------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ static bool is_member(const struct thrum__document_task_writer *t, uint32_t task
 	return false;
 }
 
-/* Of those that became a task, the latest; or NONE. */
-static uint32_t before(const struct thrum__model *model, uint32_t task)
+/* The latest of the tasks that became this one, or NONE. */
+static uint32_t task_before(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
@@ -47,10 +47,10 @@ static void find_chain(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
 
-	/* Back, the earlier ones behind; then the other way round, and forth. */
+	/* Goes back from the task, turns the list round, then goes forth. */
 	for (uint32_t at = task; t->count < THRUM__CHAIN_MAX / 2 &&
 		thrum__model_has_row(&model->tasks, at) && !is_member(t, at);
-		at = before(model, at))
+		at = task_before(model, at))
 		t->tasks[t->count++] = at;
 	for (unsigned i = 0; i < t->count / 2; i++) {
 		uint32_t other = t->tasks[i];
@@ -68,10 +68,11 @@ static void find_chain(struct thrum__document_task_writer *t, uint32_t task)
 		t->tasks[t->count++] = t->heir;
 }
 
-/* ---- Tasks in words ------------------------------------------------------------------------ */
+/* ---- Names --------------------------------------------------------------------------------- */
 
-/* Whether its words are those of others, too: of the same label, or place. Labels with numbers are
- * tallied without these, and so not found: the numbers tell them apart. */
+/* Whether other tasks have the same name: the same label, or as an unlabelled task the same call
+ * site. A label with numbers isn't found, as tallies hold its pattern; the numbers tell it from
+ * others. */
 static bool is_one_of_many(const struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__tallies *labels = &t->stats->by[THRUM__BY_LABEL];
@@ -116,9 +117,9 @@ static void write_pair(struct thrum__document_task_writer *t, const char *key)
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
 }
 
-/* ---- What it is ---------------------------------------------------------------------------- */
+/* ---- Name, kind, state --------------------------------------------------------------------- */
 
-/* "bind 6 » bind 15": a link each, but for the task itself. */
+/* Writes the chain as "bind 6 » bind 15". Each is a link, except the task of the document. */
 static void write_kinds(struct thrum__document_task_writer *t)
 {
 	unsigned from = 0, at = 0;
@@ -157,7 +158,7 @@ static void write_head(struct thrum__document_task_writer *t)
 	thrum__document_write_bytes(&t->w, words, size < sizeof words ? size : sizeof words - 1);
 	for (unsigned i = 0; i < t->count; i++)
 		should |= THRUM__TASK(model, t->tasks[i], flags) & THRUM__TASK_SHOULD_RESOLVE;
-	/* What has no name is called by its kind: no need to say that twice. */
+	/* A task without a name has its kind as the title already. */
 	thrum__words_kind_and_id(model, t->task, kind, sizeof kind);
 	if (t->count == 1 && !should && strcmp(words, kind) == 0)
 		return;
@@ -167,7 +168,7 @@ static void write_head(struct thrum__document_task_writer *t)
 		thrum__document_write_text(&t->w, " · should resolve");
 }
 
-/* Whether it runs when no other does. */
+/* Whether the task runs while no other does: a lane's own, or mirage-profile's main context. */
 static bool is_idle(const struct thrum__document_task_writer *t)
 {
 	return THRUM__TASK(t->w.model, t->heir, flags) & THRUM__TASK_LANE ||
@@ -215,7 +216,7 @@ static void write_site(struct thrum__document_task_writer *t)
 	thrum__document_write_text(&t->w, line);
 }
 
-/* ---- When ---------------------------------------------------------------------------------- */
+/* ---- Times --------------------------------------------------------------------------------- */
 
 static void write_beginning(struct thrum__document_task_writer *t)
 {
@@ -244,8 +245,8 @@ static void write_beginning(struct thrum__document_task_writer *t)
 	thrum__document_tell_task(t, THRUM__TASK(model, first, creator));
 }
 
-/* Who ended the chain: the edge to its last task. */
-static uint32_t ending(const struct thrum__document_task_writer *t)
+/* The latest edge by which the chain's last task was resolved, failed or was cancelled, or NONE. */
+static uint32_t ending_edge(const struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t edge = THRUM__TASK(model, t->heir, edge_in);
@@ -265,10 +266,10 @@ static void write_end(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	int state = THRUM__TASK(model, t->heir, state);
-	uint32_t edge = ending(t), from;
+	uint32_t edge = ending_edge(t), from;
 
 	if (THRUM__TASK(model, t->heir, end) == THRUM__OPEN) {
-		write_pair(t, "Last heard of");
+		write_pair(t, "Last activity");
 		thrum__document_write_time(&t->w, THRUM__TASK(model, t->heir, last));
 		return;
 	}
@@ -287,8 +288,8 @@ static void write_end(struct thrum__document_task_writer *t)
 		thrum__document_tell_task(t, from);
 }
 
-/* What of a run lies within the chain's life. */
-static int64_t within(const struct thrum__document_task_writer *t, uint32_t run)
+/* How many ns of a run lie within the chain's life. */
+static int64_t run_within_life(const struct thrum__document_task_writer *t, uint32_t run)
 {
 	int64_t start = THRUM__RUN(t->w.model, run, start);
 	int64_t end = THRUM__RUN(t->w.model, run, end);
@@ -301,7 +302,7 @@ static int64_t within(const struct thrum__document_task_writer *t, uint32_t run)
 static void write_times(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
-	uint64_t running = 0, inside = 0; /* times of damaged traces may be anything */
+	uint64_t running = 0, inside = 0; /* unsigned, as a damaged trace may make the sums wrap */
 	uint32_t stretches = 0;
 
 	for (unsigned i = 0; i < t->count; i++) {
@@ -310,7 +311,7 @@ static void write_times(struct thrum__document_task_writer *t)
 		for (; thrum__model_has_row(&model->runs, run);
 			run = THRUM__RUN(model, run, prev)) {
 			running += (uint64_t)thrum__stats_run_length(model, run);
-			inside += (uint64_t)within(t, run);
+			inside += (uint64_t)run_within_life(t, run);
 			stretches++;
 		}
 	}
@@ -331,8 +332,9 @@ static void write_times(struct thrum__document_task_writer *t)
 		(int64_t)((uint64_t)thrum__base_time_between(t->start, t->end) - inside));
 }
 
-/* ---- For whom ------------------------------------------------------------------------------ */
+/* ---- Waits --------------------------------------------------------------------------------- */
 
+/* Writes the task that a wait is for, the task that it became, and the holder of a lock. */
 static void write_awaited(struct thrum__document_task_writer *t,
 	const struct thrum__analyse_wait *wait)
 {
@@ -350,7 +352,8 @@ static void write_awaited(struct thrum__document_task_writer *t,
 	}
 }
 
-/* To where nobody waits any more, or in a circle. */
+/* Writes a wait, and the waits of the task that could end it, and so on to a task that waits for
+ * nothing, or to a task that came before. */
 static void write_chain_of_waits(struct thrum__document_task_writer *t,
 	const struct thrum__analyse_wait *first)
 {
@@ -364,7 +367,7 @@ static void write_chain_of_waits(struct thrum__document_task_writer *t,
 		at = waits[0].next;
 		for (unsigned i = 0; i < count; i++) {
 			if (seen[i] == at) {
-				thrum__document_write_bad(&t->w, ": a circle");
+				thrum__document_write_bad(&t->w, ": a cycle");
 				return;
 			}
 		}
@@ -388,8 +391,8 @@ static void write_waits(struct thrum__document_task_writer *t)
 	}
 }
 
-/* The last that it got: whose result it read, or who signalled it. */
-static uint32_t waking(const struct thrum__document_task_writer *t)
+/* The latest edge by which the chain read a result, or NONE. */
+static uint32_t waking_edge(const struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t latest = THRUM__NONE;
@@ -409,7 +412,7 @@ static uint32_t waking(const struct thrum__document_task_writer *t)
 
 static void write_waker(struct thrum__document_task_writer *t)
 {
-	uint32_t edge = waking(t);
+	uint32_t edge = waking_edge(t);
 
 	if (edge == THRUM__NONE || THRUM__EDGE(t->w.model, edge, to) == t->heir)
 		return;
@@ -419,9 +422,10 @@ static void write_waker(struct thrum__document_task_writer *t)
 	thrum__document_write_time(&t->w, THRUM__EDGE(t->w.model, edge, time));
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- The document -------------------------------------------------------------------------- */
 
-static void begin(struct thrum__document_task_writer *t, uint32_t task)
+/* Finds the chain, its start and its end. */
+static void begin_chain(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t first;
@@ -444,7 +448,7 @@ int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
 	thrum__document_write_begin(&t.w, stats->model, document);
 	if (!thrum__model_has_row(&stats->model->tasks, task))
 		return 0;
-	begin(&t, task);
+	begin_chain(&t, task);
 	write_head(&t);
 	write_state(&t);
 	write_beginning(&t);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* A trace's document: whose it is, how much it holds, what is missing. */
+/* Writes the document of a trace: its contents, its origin, and its losses. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/document/parts.h"
 
-#define CAUSES 16 /* of loss */
+#define CAUSES 16 /* elements of thrum_trace_info's `lost` */
 
 struct about {
 	struct thrum__document_writer w;
@@ -14,7 +14,7 @@ struct about {
 	const struct thrum_trace_info *info;
 };
 
-/* The empty text is none, too. */
+/* Writes a pair, unless the text is NULL or empty. */
 static void write_words(struct about *a, const char *key, const char *text)
 {
 	if (!text || !*text)
@@ -29,8 +29,8 @@ static void write_count(struct about *a, const char *key, uint64_t count)
 	thrum__document_write_number(&a->w, count);
 }
 
-/* "2026-11-21 22:24:02 UTC", of ns since 1970: days to a date as in H. Hinnant's
- * chrono-Compatible Low-Level Date Algorithms, civil_from_days. */
+/* Writes ns since 1970 as "2026-11-21 22:24:02 UTC". The date is computed as in civil_from_days of
+ * H. Hinnant's "chrono-Compatible Low-Level Date Algorithms". */
 static void write_date(struct about *a, const char *key, int64_t ns)
 {
 	int64_t seconds = ns / 1000000000, days = seconds / 86400;
@@ -52,7 +52,7 @@ static void write_date(struct about *a, const char *key, int64_t ns)
 	write_words(a, key, words);
 }
 
-/* "1.5 MB" */
+/* Writes a size as "1.5 MB", unless it is 0. */
 static void write_size(struct about *a, const char *key, uint64_t bytes)
 {
 	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -73,7 +73,7 @@ static void write_size(struct about *a, const char *key, uint64_t bytes)
 	write_words(a, key, words);
 }
 
-/* ---- What it holds ------------------------------------------------------------------------- */
+/* ---- Contents ------------------------------------------------------------------------------ */
 
 static void write_state(struct about *a, uint64_t count, const char *state, bool is_bad)
 {
@@ -98,7 +98,7 @@ static bool has_ended(const struct thrum_trace_info *info)
 		strcmp(state, "snapshot") != 0;
 }
 
-/* The lanes' own, which are in no tally. */
+/* Counts the lanes' own tasks, which are in no tally. */
 static uint64_t count_idle(const struct thrum__stats *stats)
 {
 	const uint32_t *of = stats->by[THRUM__BY_KIND].of;
@@ -111,7 +111,8 @@ static uint64_t count_idle(const struct thrum__stats *stats)
 	return count;
 }
 
-/* All of the moment when statistics were made, so that states add up to tasks. */
+/* All these numbers are of the time when the statistics were made, so that the states add up to the
+ * tasks. */
 static void write_states(struct about *a)
 {
 	static const struct {
@@ -134,12 +135,12 @@ static void write_states(struct about *a)
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		write_state(a, states[order[i].state], order[i].words,
 			order[i].state == THRUM__STATE_FAILED);
-	/* Of a program in full flight, most of these are merely under way. */
+	/* While the program still runs, most of these are just under way. */
 	if (has_ended(a->info))
 		write_state(a, stuck, " never resolved", true);
 	else
 		write_state(a, stuck, " pending that should resolve", false);
-	write_state(a, idle, " for when no other runs", false);
+	write_state(a, idle, " for idle lanes", false);
 }
 
 static void write_content(struct about *a)
@@ -159,7 +160,7 @@ static void write_content(struct about *a)
 		write_count(a, "Counters", model->counter_count);
 }
 
-/* ---- What is missing ----------------------------------------------------------------------- */
+/* ---- Losses -------------------------------------------------------------------------------- */
 
 static void write_line(struct about *a, const char *text, uint64_t count)
 {
@@ -189,14 +190,14 @@ static void write_lost(struct about *a)
 	if (known == 0)
 		write_line(a, "events", model->lost);
 	write_line(a, "damaged places", model->damaged);
-	write_line(a, "stretches of a lane that are missing", gaps);
+	write_line(a, "gaps in lanes", gaps);
 	if (model->is_cut) {
 		thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
-		thrum__document_write_text(&a->w, "the beginning is overwritten");
+		thrum__document_write_text(&a->w, "the beginning was overwritten");
 	}
 }
 
-/* ---- Whose it is --------------------------------------------------------------------------- */
+/* ---- Origin -------------------------------------------------------------------------------- */
 
 static void write_origin(struct about *a)
 {

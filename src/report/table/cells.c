@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The forms of the tables, and what stands in their cells. */
+/* The forms of all tables, and the contents of their cells. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const struct thrum__table_column task_columns[] = {
 	[TASK_MEASURES + THRUM__MEASURE_WAITING] = {"waiting", THRUM__CELL_DURATION, true},
 };
 
-/* Of tallies, behind what they have in common. */
+/* The columns that all tables of tallies share, behind the columns of their own. */
 enum tally_column {
 	TALLY_TASKS,
 	TALLY_STATES,
@@ -124,7 +124,7 @@ uint32_t thrum__table_items(const struct thrum__stats *stats, int kind)
 	}
 }
 
-/* ---- What cells are set by ----------------------------------------------------------------- */
+/* ---- Setting a cell ------------------------------------------------------------------------ */
 
 static void set_number(struct thrum__table_cell *cell, int64_t number)
 {
@@ -182,7 +182,7 @@ static void set_label(struct thrum__table_cell *cell, const struct thrum__model 
 	set_string(cell, model, THRUM__TASK(model, task, name));
 }
 
-/* ---- By table ------------------------------------------------------------------------------ */
+/* ---- The cells of each table --------------------------------------------------------------- */
 
 static void task_cell(const struct thrum__table *table, uint32_t task, unsigned column,
 	struct thrum__table_cell *cell)
@@ -257,7 +257,7 @@ static void tally_cell(const struct thrum__tally *tally, unsigned column,
 	}
 }
 
-/* Columns before those that all tallies have. */
+/* The number of a table's own columns, before those that all tables of tallies share. */
 static unsigned own_columns(int by)
 {
 	return by == THRUM__BY_LABEL ? 2 : 1;
@@ -394,7 +394,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 
 /* ---- Tasks behind a number ----------------------------------------------------------------- */
 
-/* What the rows of a table are tallies by, or -1. */
+/* The enum thrum__tally_by of a table of tallies; -1: its rows aren't tallies. */
 static int tallied_by(const struct thrum__table_form *form)
 {
 	switch (form - forms) {

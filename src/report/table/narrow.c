@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows that contain a text, and tasks that a chart's chosen columns or a number stand for. */
+/* Narrows tables to the rows that contain a text, to the chosen columns of a chart, or to the tasks
+ * that a number counts. */
 #include <string.h>
 
 #include "report/chart.h"
 #include "report/table/parts.h"
 #include "words/match.h"
 
+/* The rows that are wanted. */
 struct narrow {
 	struct thrum__words_match match;
-	bool by_text;
+	bool by_text;                       /* there is a text */
 	bool is_number;                     /* the text can be part of an id */
-	bool states[5], stuck, preexisting; /* whose words contain it */
+	bool states[5], stuck, preexisting; /* the words for these contain the text */
 	const struct thrum__table_counted_value *counted;
 	const struct thrum__report_chart *chart;
-	int64_t least, less_than; /* of the chart's measure */
+	int64_t least, less_than; /* bounds of the chart's measure, in ns */
 };
 
 /* ---- Tasks: there may be millions ---------------------------------------------------------- */
@@ -53,6 +55,7 @@ static bool has_word(const struct narrow *narrow, const char *word)
 	return thrum__words_match_text(&narrow->match, word, strlen(word));
 }
 
+/* Finds the words for states that contain the text. */
 static void find_words(struct narrow *narrow)
 {
 	for (int i = 0; i < 5; i++)
@@ -61,7 +64,7 @@ static void find_words(struct narrow *narrow)
 	narrow->preexisting = has_word(narrow, "preexisting");
 }
 
-/* Of its state. */
+/* Whether a word for the task's state contains the text. */
 static bool has_words(const struct narrow *narrow, const struct thrum__model *model, uint32_t task)
 {
 	return narrow->states[THRUM__TASK(model, task, state)] ||
@@ -84,7 +87,7 @@ static bool has_note(struct narrow *narrow, const struct thrum__model *model, ui
 
 static bool is_task_wanted(const void *context, const struct thrum__table *table, uint32_t task)
 {
-	/* What was found out is kept from task to task. */
+	/* The context is const, but the search remembers answers from task to task. */
 	struct narrow *narrow = *(struct narrow *const *)context;
 	const struct thrum__model *model = table->model;
 
@@ -119,7 +122,7 @@ static bool is_row_wanted(const void *context, const struct thrum__table *table,
 	return !narrow->by_text;
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Narrowing ------------------------------------------------------------------------------ */
 
 static int narrow_to(struct thrum__table *table, const struct thrum__report_chart *chart,
 	const struct thrum__table_counted_value *counted, const char *text)

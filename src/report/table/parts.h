@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of table share. */
+/* The interface of cells.c for the other files of report/table. */
 #ifndef REPORT_TABLE_PARTS_H
 #define REPORT_TABLE_PARTS_H
 
 #include "report/table/table.h"
 
-/* How many rows a table has at most; items are numbered from 0. */
-
-/* The model hasn't forgotten it since the statistics were made. */
+/* Whether the model still has an item: it may forget rows after the statistics were made. */
 bool thrum__table_has(const struct thrum__table *, uint32_t item);
-/* A cell of what is no row, perhaps; empty, where it is forgotten. */
+
+/* Writes the cell of an item, also of one that a filter dropped. Empty if it is forgotten. */
 void thrum__table_item_cell(const struct thrum__table *, uint32_t item, unsigned column,
 	struct thrum__table_cell *);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows: which there are, in which order, and how their cells are written. What the cells hold:
- * table_cells.c. */
+/* Chooses and sorts the rows of tables, and writes their cells as text. cells.c fills the cells. */
 #include "report/table/table.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@ unsigned thrum__table_column(const struct thrum__table_form *form, const char *n
 	return column;
 }
 
-static bool has(const unsigned *columns, unsigned count, unsigned column)
+static bool has_column(const unsigned *columns, unsigned count, unsigned column)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (columns[i] == column)
@@ -41,7 +40,7 @@ unsigned thrum__table_columns(const struct thrum__table_form *form,
 			unsigned column = thrum__table_column(form, name, size);
 
 			if (column < form->count && count < THRUM__COLUMNS_MAX &&
-				!has(columns, count, column))
+				!has_column(columns, count, column))
 				columns[count++] = column;
 			name += size;
 		}
@@ -66,7 +65,7 @@ static bool is_of_tasks(const struct thrum__table *table)
 	return table->form == thrum__table_form(THRUM__TABLE_TASKS);
 }
 
-/* Of all tasks that ever were, those that may be there. */
+/* The first item at or after this one. Tasks in blocks that were forgotten are no items. */
 static uint32_t next_item(const struct thrum__table *table, uint32_t item)
 {
 	return is_of_tasks(table) ? thrum__stats_next(table->stats, item) : item;
@@ -77,7 +76,7 @@ static uint32_t end_of_items(const struct thrum__table *table)
 	return is_of_tasks(table) ? table->stats->task_count : table->all;
 }
 
-static bool every(const void *context, const struct thrum__table *table, uint32_t item)
+static bool accept_all(const void *context, const struct thrum__table *table, uint32_t item)
 {
 	return true;
 }
@@ -99,7 +98,7 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 	table->rows = calloc((size_t)table->all + 1, sizeof(*table->rows));
 	if (!table->rows)
 		return -THRUM_E_MEMORY;
-	error = thrum__table_filter(table, every, NULL);
+	error = thrum__table_filter(table, accept_all, NULL);
 	if (error < 0)
 		thrum__table_finish(table);
 	return error;
@@ -132,7 +131,7 @@ static unsigned char lower(char c)
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-/* The first letters as a number that is ordered as they are. */
+/* A number for the first 8 bytes of a text, which is ordered as they are. */
 static int64_t text_key(const char *text, size_t size)
 {
 	uint64_t key = 0;
@@ -142,7 +141,7 @@ static int64_t text_key(const char *text, size_t size)
 	return (int64_t)(key ^ UINT64_C(1) << 63);
 }
 
-static int64_t key_of(const struct thrum__table *table, const struct thrum__table_cell *cell)
+static int64_t sort_key(const struct thrum__table *table, const struct thrum__table_cell *cell)
 {
 	if (cell->type == THRUM__CELL_TEXT)
 		return text_key(cell->text, cell->size);
@@ -166,7 +165,7 @@ static int compare_texts(const void *context, uint32_t a, uint32_t b)
 
 	thrum__table_item_cell(comparison->table, a, comparison->column, &x);
 	thrum__table_item_cell(comparison->table, b, comparison->column, &y);
-	/* Texts of which many are the same string. */
+	/* Many rows have the same string. */
 	if (x.text == y.text && x.size == y.size)
 		return 0;
 	size = x.size < y.size ? x.size : y.size;
@@ -177,8 +176,9 @@ static int compare_texts(const void *context, uint32_t a, uint32_t b)
 	return comparison->descending ? -order : order;
 }
 
-/* The rows with a key to items, those without to the end of `empty`. */
-static uint32_t split(const struct thrum__table *table, unsigned column, bool descending,
+/* Puts the items with a cell into `items`, with a key to sort by, and those without one into
+ * `empty`. Returns the count of the former. */
+static uint32_t split_empty(const struct thrum__table *table, unsigned column, bool descending,
 	struct thrum__base_sort_item *items, uint32_t *empty)
 {
 	uint32_t count = 0, empties = 0;
@@ -192,7 +192,7 @@ static uint32_t split(const struct thrum__table *table, unsigned column, bool de
 			empty[empties++] = table->rows[i];
 			continue;
 		}
-		key = key_of(table, &cell);
+		key = sort_key(table, &cell);
 		items[count++] = (struct thrum__base_sort_item){descending ? ~key : key,
 			table->rows[i]};
 	}
@@ -210,7 +210,7 @@ int thrum__table_sort(struct thrum__table *table, unsigned column, bool descendi
 
 	if (!items || !room || !empty)
 		goto out;
-	count = split(table, column, descending, items, empty);
+	count = split_empty(table, column, descending, items, empty);
 	thrum__base_sort(items, room, count,
 		table->form->columns[column].type == THRUM__CELL_TEXT ? compare_texts : NULL,
 		&comparison);
@@ -262,7 +262,7 @@ void thrum__table_cell(const struct thrum__table *table, uint32_t row, unsigned 
 	thrum__table_item_cell(table, table->rows[row], column, cell);
 }
 
-/* Writes a number to the end of the room, so that nothing has to be counted before. */
+/* Writes a number to the end of the cell's room, from the last digit on. */
 static void print_number(struct thrum__table_cell *cell, uint64_t number, bool is_negative,
 	bool commas)
 {
@@ -283,7 +283,7 @@ static void print_number(struct thrum__table_cell *cell, uint64_t number, bool i
 	cell->size = (size_t)(end - to);
 }
 
-/* The same of thousandths, without zeros at the end. */
+/* Writes a number of thousandths as a decimal number, without zeros at the end, and the unit. */
 static void print_thousandths(struct thrum__table_cell *cell, uint64_t number, bool is_negative,
 	bool commas, const char *unit)
 {
@@ -308,7 +308,8 @@ static uint64_t magnitude(int64_t number)
 	return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
-static void print(const struct thrum__table *table, struct thrum__table_cell *cell, bool commas)
+static void print_cell(const struct thrum__table *table, struct thrum__table_cell *cell,
+	bool commas)
 {
 	int64_t number = cell->number;
 
@@ -332,7 +333,7 @@ static void print(const struct thrum__table *table, struct thrum__table_cell *ce
 
 void thrum__table_print(const struct thrum__table *table, struct thrum__table_cell *cell)
 {
-	print(table, cell, false);
+	print_cell(table, cell, false);
 }
 
 static void set_words(struct thrum__table_cell *cell, const char *text)
@@ -341,8 +342,8 @@ static void set_words(struct thrum__table_cell *cell, const char *text)
 	cell->size = strlen(text);
 }
 
-/* What people read instead of a label that is missing, or of a state that says too little. */
-static void reword(const struct thrum__table *table, uint32_t item, unsigned column,
+/* Sets the text that people read instead of a missing label, or of the state of a stuck task. */
+static void reword_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
 {
 	const char *name = table->form->columns[column].name;
@@ -361,8 +362,9 @@ static void reword(const struct thrum__table *table, uint32_t item, unsigned col
 	}
 }
 
-/* Three digits are enough for people: 2,261,265.256 is 2,261,265, and 1.472 is 1.47. */
-static int64_t rounded(int64_t thousandths)
+/* Rounds to three digits, which are enough for people, but keeps whole numbers: 2,261,265.256 is
+ * 2,261,265, and 1.472 is 1.47. */
+static int64_t round_to_three_digits(int64_t thousandths)
 {
 	int64_t size = thousandths < 0 ? -(thousandths + 1) : thousandths;
 	int64_t step = size >= 100000 ? 1000 : size >= 10000 ? 100 : 10;
@@ -377,17 +379,17 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 {
 	thrum__table_cell(table, row, column, cell);
 	if (cell->type == THRUM__CELL_TEXT)
-		reword(table, table->rows[row], column, cell);
+		reword_cell(table, table->rows[row], column, cell);
 	if (cell->type == THRUM__CELL_TEXT || cell->is_empty)
 		return;
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
-		cell->number = rounded(cell->number);
+		cell->number = round_to_three_digits(cell->number);
 	if (cell->type == THRUM__CELL_DURATION)
 		cell->size = thrum__words_duration(cell->number, 3, cell->room, sizeof(cell->room));
 	else if (cell->type == THRUM__CELL_MOMENT)
 		cell->size = thrum__words_time(cell->number, 1000, cell->room, sizeof(cell->room));
 	else {
-		print(table, cell, true);
+		print_cell(table, cell, true);
 		return;
 	}
 	cell->text = cell->room;

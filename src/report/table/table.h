@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tables of a model and its numbers, for every front end: columns, and rows that are made when they
- * are asked for. Sorted by any column, filtered by text. Texts are as recorded: any bytes, which
- * the front end makes harmless.
+ * Tables of a model and its statistics, for every front end. A table has columns, and rows whose
+ * cells are made when they are asked for. It can be sorted by any column and narrowed by a text.
+ * Texts stand as they were recorded: they may be any bytes, which front ends must make harmless.
+ *
+ *	thrum__table_init(&table, THRUM__TABLE_TASKS, &stats);
+ *	for (uint32_t row = 0; row < table.count; row++)
+ *		thrum__table_words(&table, row, column, &cell);
+ *	thrum__table_finish(&table);
+ *
+ * table.c holds the rows and their order, cells.c the columns and cells, narrow.c the search. An
+ * item is the thing that a row shows: the index of a task, tally, lane's use or counter, or a place
+ * in the longest runs.
  */
 #ifndef REPORT_TABLE_TABLE_H
 #define REPORT_TABLE_TABLE_H
 
 #include "analyse/stats/stats.h"
 
-/* X(NAME, word): what a row is. */
+/* X(NAME, word): the tables, by what their rows show. */
 #define THRUM__TABLES(X) \
 	X(TASKS, "task") \
-	X(LABELS, "label") /* a struct thrum__tally, as the next two */ \
+	X(LABELS, "label") /* a struct thrum__tally, as in the next two */ \
 	X(KINDS, "kind") \
 	X(SITES, "site") \
 	X(LANES, "lane") /* a struct thrum__lane_use */ \
 	X(COUNTERS, "counter") \
-	X(RUNS, "run") /* the longest */
+	X(RUNS, "run") /* the longest runs */
 
-/* What a field that narrows the tasks says while it is empty. */
+/* The text in an empty field for the text that narrows the tasks. */
 #define THRUM__TABLE_FILTER "Filter by name, kind, state"
 
 enum thrum__table_what {
@@ -34,35 +43,36 @@ enum thrum__table_cell_type {
 	THRUM__CELL_ID,
 	THRUM__CELL_COUNT,
 	THRUM__CELL_VALUE,    /* a number that may be negative */
-	THRUM__CELL_MOMENT,   /* ns since the trace's first event */
+	THRUM__CELL_MOMENT,   /* a time: ns since the trace's first event */
 	THRUM__CELL_DURATION, /* ns */
-	THRUM__CELL_RATE,     /* a second, in thousandths */
-	THRUM__CELL_SHARE,    /* percent, in thousandths */
+	THRUM__CELL_RATE,     /* thousandths for each second */
+	THRUM__CELL_SHARE,    /* thousandths of a percent */
 };
 
 struct thrum__table_column {
 	const char *name;
-	uint8_t type;
-	bool is_extra; /* not among the columns that programs may rely on */
+	uint8_t type;  /* enum thrum__table_cell_type */
+	bool is_extra; /* programs can't rely on the column */
 };
 
+/* The shape of a table. */
 struct thrum__table_form {
-	const char *name;
-	const char *title; /* what people call all of them */
+	const char *name;  /* the word of THRUM__TABLES */
+	const char *title; /* for people, such as "Call sites" */
 	const struct thrum__table_column *columns;
 	unsigned count;
-	const char *shown; /* what people want to see: names, with spaces between */
-	const char *first; /* the same: of these, where there is room for a few only */
-	const char *order; /* by which it is sorted first; NULL: as it is */
+	const char *shown; /* the columns that people want to see: names with spaces between */
+	const char *first; /* those of them to show where there is room for a few only */
+	const char *order; /* the column by which the table is sorted at first; NULL: none */
 };
 
 struct thrum__table {
 	const struct thrum__table_form *form;
 	const struct thrum__model *model;
 	const struct thrum__stats *stats;
-	uint32_t *rows; /* in order: what each is (task, tally, use, counter, place in `longest`) */
-	uint32_t count;
-	uint32_t all;    /* before a filter */
+	uint32_t *rows;  /* the item of each row, in order */
+	uint32_t count;  /* rows */
+	uint32_t all;    /* items, also those that a filter dropped */
 	unsigned sorted; /* the column; form->count: none */
 	bool descending;
 };
@@ -71,78 +81,84 @@ struct thrum__table {
 
 struct thrum__table_cell {
 	uint8_t type;
-	bool is_empty;    /* doesn't apply, or is unknown */
-	int64_t number;   /* of an id, its 64 bits */
-	const char *text; /* of a text; lives as long as the model, or in `room` */
+	bool is_empty;    /* the column doesn't apply, or the value is unknown */
+	int64_t number;   /* for an id, its 64 bits */
+	const char *text; /* for a text; valid as long as the model, or in `room` */
 	size_t size;
 	char room[THRUM__CELL_ROOM];
 };
 
+/* The shape of a table, by its THRUM__TABLE_*. Static. */
 const struct thrum__table_form *thrum__table_form(int kind);
 
-/* How many rows there are before a filter. */
+/* How many items there are. */
 uint32_t thrum__table_items(const struct thrum__stats *, int kind);
 
-/* The columns that a narrow panel shows, in order; returns how many: at most THRUM__COLUMNS_MAX. */
 #define THRUM__COLUMNS_MAX 32
+
+/* Writes the indexes of the columns that a panel shows: the form's `first` columns, then the others
+ * of `shown`. Returns how many there are. */
 unsigned thrum__table_columns(const struct thrum__table_form *,
 	unsigned columns[THRUM__COLUMNS_MAX]);
 
-/* The column of a name, or form->count. */
+/* The index of the column with that name, or form->count. */
 unsigned thrum__table_column(const struct thrum__table_form *, const char *name, size_t size);
 
-/* Numbers stand at the right, texts at the left. */
+/* Whether the cells of a column stand at the right, as numbers do; texts stand at the left. */
 static inline bool thrum__table_column_is_right(const struct thrum__table_column *column)
 {
 	return column->type != THRUM__CELL_TEXT;
 }
 
-/* Of most columns one wants the greatest first: of counts, durations, rates and shares. */
+/* Whether people want the greatest value of a column first: of counts, durations, rates, shares. */
 bool thrum__table_column_descends(const struct thrum__table_column *);
 
 /*
- * All rows, in the form's order. Stats must stay as they are until thrum__table_finish. The model
- * may forget: then cells are empty. Returns 0 or -THRUM_E_MEMORY.
+ * Makes a table of all items, in the form's order. The stats must stay as they are until
+ * thrum__table_finish. If the model forgets rows meanwhile, their cells are empty. Returns 0 or
+ * -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__table_init(struct thrum__table *, int kind, const struct thrum__stats *);
 void thrum__table_finish(struct thrum__table *);
 
-/* Sorts the rows; empty cells come last, equal ones stay in their order. Text: ASCII's case doesn't
- * matter at first. Returns 0 or -THRUM_E_MEMORY, and nothing has changed. O(n log n). */
+/* Sorts the rows. Empty cells come last, rows with equal cells stay in their order, and upper and
+ * lower case are the same for ASCII letters. Returns 0 or -THRUM_E_MEMORY, with the table
+ * unchanged. O(n log n). */
 THRUM__MUST_USE int thrum__table_sort(struct thrum__table *, unsigned column, bool descending);
 
-/* Of all rows, those that are wanted, in the order that the table has. Returns likewise. */
+/* Keeps the items for which is_wanted returns true, out of all items, whatever an earlier filter
+ * dropped. The order stays. Returns 0 or -THRUM_E_MEMORY, with the table unchanged. */
 THRUM__MUST_USE int thrum__table_filter(struct thrum__table *,
 	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
 	const void *context);
 
-/* A row's cell. row < count. */
+/* Writes the cell of a row, which must be less than `count`. */
 void thrum__table_cell(const struct thrum__table *, uint32_t row, unsigned column,
 	struct thrum__table_cell *);
 
-/* Makes a cell's text of its number, as programs want it: "12.5", "-3". */
+/* Sets a cell's text to its number as programs want it: "12.5", "-3". A text cell stays. */
 void thrum__table_print(const struct thrum__table *, struct thrum__table_cell *);
 
-/* A row's cell as text for people: "1,234", "5.09 ms", "12.5 %"; "" when empty. */
+/* Writes the cell of a row with a text for people: "1,234", "5.09 ms", "12.5 %"; "" if empty. */
 void thrum__table_words(const struct thrum__table *, uint32_t row, unsigned column,
 	struct thrum__table_cell *);
 
-/* The task that a row is about, or NONE. */
+/* The task that a row shows, or whose run it shows; NONE in other tables. */
 uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
 
 /* ---- Tasks behind a number ----------------------------------------------------------------- */
 
-/* What a number in a table of tallies counts. */
+/* The tasks that a number in a table of tallies counts. */
 struct thrum__table_counted_value {
-	int by; /* enum thrum__by */
+	int by; /* enum thrum__tally_by */
 	uint32_t tally;
-	unsigned what; /* all, those of a state, or stuck ones */
+	unsigned what; /* private: all tasks, those of a state, or stuck ones */
 };
 
 /* Whether a column's numbers count tasks. */
 bool thrum__table_counts(const struct thrum__table_form *, unsigned column);
 
-/* Of a row in such a column. */
+/* The tasks that the number in a row counts. thrum__table_counts must be true of the column. */
 struct thrum__table_counted_value thrum__table_counted(const struct thrum__table *, uint32_t row,
 	unsigned column);
 
@@ -150,11 +166,11 @@ struct thrum__table_counted_value thrum__table_counted(const struct thrum__table
 bool thrum__table_counted_has(const struct thrum__table_counted_value *,
 	const struct thrum__stats *, uint32_t task);
 
-/* "GET /index.html: 12 pending". As snprintf. */
+/* Writes such a number as "GET /index.html: 12 pending". Returns as snprintf. */
 size_t thrum__table_counted_words(const struct thrum__table *, uint32_t row, unsigned column,
 	char *to, size_t size);
 
-/* Leaves in a table of tasks those that are counted and of which some text or the id contains
+/* Keeps in a table of tasks those that a number counts and of which a text or the id contains
  * `text`, as thrum__table_narrow does. */
 THRUM__MUST_USE int thrum__table_narrow_to_counted(struct thrum__table *,
 	const struct thrum__table_counted_value *, const char *text);

@@ -154,7 +154,7 @@ static bool find_groups(struct regions *r)
 /* ---- Rows of the model --------------------------------------------------------------------- */
 
 #define STRETCH(rows, i, member) \
-	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
+	(((const struct thrum__intervals *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
 uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hurry FILE: records two events every 20 ms, which by its own clock is a second, until it is
- * killed.
+ * hurry FILE: records two events every 20 ms until it is killed. By the recording's clock 20 ms are
+ * a second.
  */
 #include <stdio.h>
 #include <thrum.h>
@@ -19,7 +19,7 @@ static uint64_t read_clock(void *context)
 
 int main(int argc, char **argv)
 {
-	/* Of 16 ns to a tick, so that its sixteenths are ns. */
+	/* A tick is 16 ns, so that its sixteenths are ns. */
 	struct thrum_clock clock = {read_clock, NULL, 62500000};
 	struct thrum_config config = {.file = argv[1], .size = 4 << 20, .clock = &clock};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* many FILE MILLIONS [on]: a recording of so many million events, by a clock of its own; "on" goes
- * on, slowly, once it has said that they are recorded. */
+/* many FILE MILLIONS [on]: records so many million events by a clock of its own. With "on" it says
+ * so and goes on recording slowly. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <thrum.h>
 #include <time.h>
 
-#define SHARED 8 /* tasks that are alive at a time */
-#define EVENTS 4 /* of each */
+#define SHARED 8 /* tasks alive at the same time */
+#define EVENTS 4 /* of each task */
 
 static uint64_t now;
 
@@ -32,7 +32,7 @@ static void go_on(void)
 int main(int argc, char **argv)
 {
 	bool goes_on = argc == 4;
-	/* Of 16 ns to a tick, so that its sixteenths are ns. */
+	/* A tick is 16 ns, so that its sixteenths are ns. */
 	struct thrum_clock clock = {read_clock, NULL, 62500000};
 	unsigned long millions = argc >= 3 ? strtoul(argv[2], NULL, 10) : 0;
 	struct thrum_config config = {.file = argv[1], .size = millions << 25, .clock = &clock};

@@ -25,7 +25,7 @@ ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|.)")
 SPECIAL = re.compile(r"[\\\x00-\x1f\x7f]")  # characters that dump escapes
 NAMED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\033"}
-# What dump tells of what is not there.
+# The events of dump that tell of missing data.
 NOTE = re.compile(r"\d+ packets? overwritten$")
 
 

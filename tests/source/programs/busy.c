@@ -64,7 +64,7 @@ static uint64_t read_clock(void *context)
 
 static const struct thrum_clock jumping = {read_clock, NULL, 1000000000};
 
-/* Around what fits the compact header, which is 2^27 ticks. */
+/* Steps around 2^27 ticks, which is the most that fits the compact header. */
 static void jump(long round)
 {
 	static const uint64_t ticks[] = {(1u << 27) - 20, (1u << 27) - 7, 1u << 27, 1u << 28, 5};
@@ -124,7 +124,7 @@ static void record_rest(long round)
 		thrum_level("net", (int)(round / 16 % 4));
 }
 
-/* What no 32 bits can hold: the wide forms. */
+/* Records ids and values that don't fit 32 bits, in the wide forms. */
 static void record_far(long round)
 {
 	thrum_task far = (UINT64_C(1) << 40) + (uint64_t)round, near = thrum_task_current();
@@ -153,7 +153,10 @@ static void on_signal(int number)
 	thrum_task_resolve(task);
 }
 
-/* With the smallest recordings' definitions: what comes last has its name in the lane. */
+/*
+ * Makes more names than the smallest recording has definitions: the last ones are written to the
+ * lane.
+ */
 static void record_names(void)
 {
 	for (int i = 0; i < 300; i++) {
@@ -166,7 +169,7 @@ static void record_names(void)
 static void *work(void *unused)
 {
 	(void)unused;
-	/* All threads are there, each with a lane, before any can leave it to another. */
+	/* All threads get a lane of their own before any of them can leave its lane to another. */
 	thrum_log("here");
 	pthread_barrier_wait(&all_here);
 	pthread_barrier_wait(&all_go);
@@ -247,7 +250,8 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&all_go);
 	for (long i = 0; i < options.threads; i++)
 		pthread_join(threads[i], NULL);
-	/* The recorder asks for a lane again after a while; then it tells what was lost. */
+	/* The recorder asks for a lane again after a while, and then records how many events were
+	 * lost. */
 	usleep(5000);
 	thrum_log("there is one now");
 	if (options.end == 1)

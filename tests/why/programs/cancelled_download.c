@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A cleaner cancels a download that it thinks nobody wants; but a viewer waits for it, and is never
- * told. In the twin the viewer has left before.
+ * A cleaner cancels a download as if nobody wanted it, but a viewer waits for it and is never told.
+ * In the twin the viewer has left before.
  */
 #include "timetable.h"
 

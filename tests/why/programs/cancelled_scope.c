@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A scope ends on one lane and cancels what was begun in it; but the writer on the other lane still
- * waits for the flush. In the twin the flush is done by then.
+ * A scope ends on one lane and cancels the tasks that began in it, but the writer on the other lane
+ * still waits for the flush. In the twin the flush is done by then.
  */
 #include "timetable.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A query takes longer than its timeout, which cancels it; the report that waits for it is
- * cancelled as well. In the twin the query is the faster one and the timeout is cancelled: as it
- * should be.
+ * A query takes longer than its timeout, which cancels it; the report that waits for the query is
+ * cancelled too. In the twin the query is faster and the timeout is cancelled, as intended.
  */
 #include "timetable.h"
 

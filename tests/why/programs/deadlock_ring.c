@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The config needs the database, the database the secrets, and the secrets the config. In the twin
- * the secrets come without.
+ * The config needs the database, the database needs the secrets, and the secrets need the config.
+ * In the twin the secrets need nothing.
  */
 #include "timetable.h"
 

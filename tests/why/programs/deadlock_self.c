@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who holds a lock calls what takes the same lock, which isn't recursive. The twin gives it back
- * before.
+ * A task that holds a lock calls a function that takes the same lock, which isn't recursive. The
+ * twin releases the lock before.
  */
 #include "timetable.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The draft is saved on the side, which fails, and nobody looks. The twin tells the user.
+ * Saving a draft fails, and nobody reads the failure. The twin tells the user.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Three mails are sent at once; one fails. The sender waits for the first alone. The twin waits for
- * all, one after the other, and reads the failure only then.
+ * Three mails are sent at once, and one fails. The sender waits only for the first. The twin waits
+ * for all, one after the other, and so reads the failure late.
  */
 #include "timetable.h"
 

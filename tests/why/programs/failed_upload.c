@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A thread uploads a file and fails; main goes on without asking. In the twin it asks, but a second
+ * A thread uploads a file and fails; main never reads the failure. The twin reads it a second
  * later.
  */
 #include "timetable.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One lane asks, the other replies, but only to every other question. In the twin it falls back by
- * 150 questions, and then replies to all.
+ * One lane asks, the other replies to every second question only. In the twin it falls behind by
+ * 150 questions, but then replies to all.
  */
 #include "timetable.h"
 

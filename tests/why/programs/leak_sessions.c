@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Each client gets a session, and none ever ends. The twin ends each after 50 ms.
+ * Each client gets a session, and no session ever ends. The twin ends each after 50 ms.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A new watch is set for each change, and the old one forgotten instead of ended. The twin ends the
- * old one. All wait for the same condition, which is no error.
+ * A new watch is set for each change, and the old one is forgotten but never ended. The twin ends
+ * the old one. All watches wait for the same condition, which is no error.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A worker looks into the queue, finds it empty and then waits; between the two the other lane puts
- * a job in and signals. In the twin this happens too, but another job comes later.
+ * A worker finds the queue empty and then waits, but in between the other lane puts a job into the
+ * queue and signals. In the twin this happens too, but another job comes later.
  */
 #include "timetable.h"
 

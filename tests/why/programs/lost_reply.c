@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A client sends a request and then waits for the reply. The reply is there before the request is
- * known to be sent, and a condition remembers nothing. The twin waits before it sends.
+ * A client sends a request, and waits for the reply once the request is sent. The reply comes
+ * before that, and a condition remembers no signals. The twin waits before it sends.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A signal handler says that it is time to stop before anybody waits for that. In the twin nobody
- * ever does, and what was to end has ended by itself. Each wait is a task of its own.
+ * A signal handler signals that it is time to stop before any task waits for that. In the twin no
+ * task ever waits, as all have ended by themselves. Each wait is a task of its own.
  */
 #include "timetable.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A worker who is to give an answer takes an early way out and ends without. A client waits for the
- * answer. The twin gives it.
+ * A worker returns early, without giving the answer for which a client waits. The twin gives it.
  */
 #include "timetable.h"
 

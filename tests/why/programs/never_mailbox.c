@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A sum needs three parts from a mailbox, and there were three who put one in each. One of them
- * ends without. Each taking is a task of its own, as those of promises are.
+ * A sum needs three parts from a mailbox. Three producers should put in one part each, but one of
+ * them ends without doing so. Each take is a task of its own, as with promises.
  */
 #include "timetable.h"
 
@@ -20,7 +20,7 @@ static void story(void)
 		at(10 * i + 7);
 		thrum_task_switch(producer[i]);
 		if (broken && i == 1) {
-			/* The third gives what the second didn't. */
+			/* The third puts in the part that the second didn't. */
 			thrum_task_resolve(producer[i++]);
 			at(10 * i + 7);
 			thrum_task_switch(producer[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A thread was to decode a frame for the player, but it ends before. In the twin it does it, late.
+ * A thread should decode a frame for the player, but ends before. In the twin it decodes it late.
  */
 #include "timetable.h"
 

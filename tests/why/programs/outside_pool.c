@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Work was given to the pool, which has one thread; it never comes back from it. Earlier work took
- * 20 ms, and in the twin this does, too.
+ * A job for the thread pool, which has one thread, never ends. Earlier jobs took 20 ms, and in the
+ * twin this one does too.
  */
 #include "timetable.h"
 

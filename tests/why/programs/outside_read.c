@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A page needs rows of the database. Ten times they come within 5 ms, the eleventh time they don't.
- * A server that waits for its next client, and a timer for the next hour, are all right.
+ * A page needs rows of the database. Ten times they come within 5 ms, the eleventh time they never
+ * come. A server that waits for its next client, and a timer for the next hour, are no faults.
  */
 #include "timetable.h"
 

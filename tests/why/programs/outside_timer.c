@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A retry waits for a timer that was due after 50 ms, but nobody runs it though the loop goes
- * round. The twin's is due in an hour; the retry is to wait for it.
+ * A retry waits for a timer that was due after 50 ms, but the loop goes round without running it.
+ * The twin's timer is due in an hour, and the retry waits for it as intended.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two views wait for the same picture. When the one is closed it cancels what it waits for, and
- * with it the picture for the other. In the twin each has a protected promise of it.
+ * Two views wait for the same picture. One is closed and cancels the picture, for which the other
+ * still waits. In the twin each view has a protected promise of the picture.
  */
 #include "promises.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two transfers lock two accounts, each its own first, and the other when the amount is read. In
- * the twin the second begins when the first is done.
+ * Two transfers lock two accounts: each locks its own first, and the other once the amount is read.
+ * In the twin the second transfer begins when the first is done.
  */
 #include "promises.h"
 

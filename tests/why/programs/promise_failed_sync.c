@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A synchronisation is begun and its promise dropped; that it failed is known to nobody. The twin
- * has a handler.
+ * A synchronisation begins, its promise is dropped, and nobody learns of its failure. The twin has
+ * a handler.
  */
 #include "promises.h"
 

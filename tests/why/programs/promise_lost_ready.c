@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * All are told when the server is ready; who subscribes later waits for ever. In the twin all are
- * told again.
+ * All subscribers are told when the server is ready; a later subscriber waits for ever. In the twin
+ * all are told again.
  */
 #include "promises.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * As lost_reply.c, on promises: a query waits for the reply only when its request is sent, but the
- * reply is faster. The twin begins to wait before.
+ * Like lost_reply.c, with promises: a query waits for the reply only once its request is sent, but
+ * the reply comes before. The twin begins to wait earlier.
  */
 #include "promises.h"
 

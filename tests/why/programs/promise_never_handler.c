@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * An upload ends when its handler is told of the last chunk. The handler is taken off the list
- * before; its resolver is kept and never used. The twin takes it off after.
+ * An upload ends when its handler learns of the last chunk. The handler is removed from the list
+ * before, and its resolver is never used. The twin removes it after the last chunk.
  */
 #include "promises.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A producer has put all lines into a stream and ends without closing it; who counts them waits for
- * the next. The twin closes it.
+ * A producer puts all lines into a stream and ends without closing it; the task that counts the
+ * lines waits for the next. The twin closes the stream.
  */
 #include "promises.h"
 

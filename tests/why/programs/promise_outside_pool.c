@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A hash is computed in the thread pool, whose thread hangs in a system call. In the twin it comes
- * back.
+ * A hash is computed in the thread pool, whose thread hangs in a system call. In the twin the call
+ * returns.
  */
 #include "promises.h"
 

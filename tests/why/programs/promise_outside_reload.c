@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A reload waits for the signal that another process is to send. It doesn't; in the twin it does.
+ * A reload waits for a signal that another process should send but never sends. In the twin it
+ * does.
  */
 #include "promises.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong: a question has a deadline, which pick cancels when the answer is there; one
- * attempt fails, and a handler makes another. A condition that nobody waits for is signalled.
+ * Nothing is wrong: a question has a deadline, which pick cancels when the answer comes. One try
+ * fails, and a handler makes another. A condition is signalled for which nobody ever waits.
  */
 #include "promises.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What programs on promises share: a loop, which most of them never need to run. */
+/* A loop for the programs on promises; most of them never need to run it. */
 #ifndef PROMISES_H
 #define PROMISES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong: two lanes wait for each other's lock, as in deadlock_two_locks.c, but the one
- * gives up after 20 ms, gives its lock back and begins again.
+ * Nothing is wrong: two lanes wait for each other's lock, as in deadlock_two_locks.c, but one of
+ * them gives up after 20 ms, releases its lock and begins again.
  */
 #include "timetable.h"
 

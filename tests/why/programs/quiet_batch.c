@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong: a task runs for 1.5 s without a pause, but nobody else is ready on its lane
- * until it is done; what waits on the other lane is served there.
+ * Nothing is wrong: a task runs for 1.5 s without a pause, but no other task is ready on its lane
+ * before it is done, and tasks on the other lane run there.
  */
 #include "timetable.h"
 

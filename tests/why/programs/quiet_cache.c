@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong: a cache fills up within the first half second, and then keeps what it has. Its
- * entries are pending to the end, but they don't become more.
+ * Nothing is wrong: a cache fills up within the first half second and then keeps its entries. These
+ * are pending to the end, but no more come.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong: three servers are asked, the first answer is taken and the others are
- * cancelled, though somebody has waited for them: the choice, which has ended.
+ * Nothing is wrong: three servers are asked, the first answer is taken and the other requests are
+ * cancelled. The choice had waited for these too, but it has ended.
  */
 #include "timetable.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Nothing is wrong, though it looks like lost_queue.c: a worker is busy when the signal comes,
- * looks into the queue before it waits, and then waits for more work, which nobody has. A server
- * waits for clients.
+ * Nothing is wrong, though it looks like lost_queue.c: a worker is busy when the signal comes, but
+ * takes the job from the queue before it waits. Then it waits for more work, which never comes. A
+ * server waits for clients.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A reply is there, but who waits for it comes to run nearly a second later: until then the lane
- * resizes an image in one go. The twin does that too, but pauses every 4 ms to let others run.
+ * A reply has come, but the task that waits for it runs only nearly a second later: until then the
+ * lane resizes an image without a pause. The twin pauses every 4 ms to let others run.
  */
 #include "timetable.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Another lane lets the login go on, but its own lane writes a report in one go. In the twin the
- * report is written on a lane of its own.
+ * Another lane makes the login ready, but its own lane writes a report without a pause. In the twin
+ * the report has a lane of its own.
  */
 #include "timetable.h"
 

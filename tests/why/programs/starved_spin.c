@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A spinner runs in turns of 5 ms, again and again; another fiber, whose timer has fired, is never
- * chosen, for 2 s and to the end. In the twin it comes to its turn.
+ * A spinner runs in turns of 5 ms, again and again. Another fiber, whose timer has fired, never
+ * runs until the end at 2 s. In the twin it gets its turn.
  */
 #include "timetable.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the programs of this folder share: a clock and a schedule of their own. A program is two,
- * the broken one and, with `healthy`, its twin; where they part it asks `broken`.
+ * A clock and a schedule for the programs of this folder. Each program is two: the broken one and,
+ * with the argument `healthy`, its twin. The variable `broken` tells which one runs.
  *
  *   PROGRAM FILE [healthy] [rename] [shift=MS] [ids=SEED] [flood=N]
  *
- * It tells its story by times: at(20) is the moment 20 ms after the beginning. Each event takes
- * another microsecond, so that no two have the same time. In programs of several lanes the one
- * goes on whose next moment is the first, so they always do the same in the same order.
+ * A program goes from time to time: at(20) is the time 20 ms after the beginning. Each event takes
+ * another microsecond, so that no two have the same time. If there are several lanes, the one with
+ * the earliest next time goes on, so that they always do the same in the same order.
  *
- * The further arguments change nothing that matters: rename spells all labels backwards, shift
- * begins later, ids skips some numbers before each task, and flood overwrites what was recorded
- * before the Nth moment. The findings have to be the same (after a flood: none is also right).
+ * The further arguments must not change the findings: rename spells all labels backwards, shift
+ * begins later, ids skips some numbers before each task, and flood overwrites everything recorded
+ * before the Nth time (after a flood, fewer findings are right too).
  */
 #ifndef TIMETABLE_H
 #define TIMETABLE_H
@@ -36,7 +36,7 @@ static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t moved;
 	uint64_t now, step;  /* ns */
-	uint64_t due[LANES]; /* when each lane goes on */
+	uint64_t due[LANES]; /* the time at which each lane goes on */
 	pthread_t thread[LANES];
 	enum {
 		HERE,
@@ -53,7 +53,7 @@ static _Thread_local unsigned this_lane;
 
 #define broken (!timetable.healthy)
 
-/* What the program does. When it returns, the other lanes are waited for and recording stops. */
+/* The program itself. When it returns, its other lanes are waited for and recording stops. */
 static void story(void);
 
 /* ---- Names and numbers ----------------------------------------------------------------------- */
@@ -114,8 +114,8 @@ static inline bool is_next(unsigned lane)
 	return true;
 }
 
-/* Lanes that end have to be gone before the time goes on: they record their end. True when all but
- * the first are. With the mutex. */
+/* Waits for the lanes that are leaving: they must be gone before the time goes on, as they record
+ * their end. Returns whether all lanes but the first are gone. Call it with the mutex locked. */
 static inline bool join_leaving(void)
 {
 	bool all = true;
@@ -143,7 +143,7 @@ static inline void wait_for_turn(uint64_t time)
 	pthread_mutex_unlock(&timetable.mutex);
 }
 
-/* More than the smallest recording holds, all at one time. */
+/* Records more events than the smallest recording holds, all at one time. */
 static inline void overwrite_all(void)
 {
 	struct thrum_counter *noise = thrum_counter_create("noise", THRUM_COUNTER_GAUGE);
@@ -154,7 +154,7 @@ static inline void overwrite_all(void)
 	timetable.step = 1 * US;
 }
 
-/* Goes on at this time, in ms after the beginning. Times never go back. */
+/* Goes on at a time in ms after the beginning, or now if that time is over. */
 static inline void at(unsigned ms)
 {
 	wait_for_turn(timetable.shift + (uint64_t)ms * MS);
@@ -162,7 +162,7 @@ static inline void at(unsigned ms)
 		overwrite_all();
 }
 
-/* Nothing runs here until then. */
+/* Runs nothing on this lane until then. */
 static inline void idle_until(unsigned ms)
 {
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
@@ -170,7 +170,7 @@ static inline void idle_until(unsigned ms)
 	thrum_resume();
 }
 
-/* The program lives on, as its heartbeat shows, and nothing else happens. */
+/* Only a heartbeat shows until then that the program lives. */
 static inline void beat_until(unsigned ms)
 {
 	for (unsigned beat = now_ms() + 250; beat < ms; beat += 250) {
@@ -185,7 +185,7 @@ static inline void beat_until(unsigned ms)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-/* This lane does nothing any more, but it is still there. */
+/* Keeps this lane to the end, but does nothing on it. */
 static inline void stay(void)
 {
 	wait_for_turn(NEVER);
@@ -214,7 +214,7 @@ static inline void *run_lane(void *data)
 	return NULL;
 }
 
-/* Another lane, from the next moment on. Only from the first lane. */
+/* Starts another lane, from the next time on. Only the first lane may call it. */
 static inline void start_lane(const char *lane_name, void (*run)(void))
 {
 	struct timetable_lane *lane = malloc(sizeof(*lane));
@@ -240,10 +240,9 @@ static inline void join_lanes(void)
 	pthread_mutex_unlock(&timetable.mutex);
 }
 
-/* ---- Beginning and end -------------------------------------------------------------------------
- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* As when it is killed for hanging. */
+/* Ends the program as if it were killed because it hangs. */
 static inline void killed(void)
 {
 	raise(SIGKILL);
@@ -270,7 +269,7 @@ static inline int take_argument(const char *argument)
 
 int main(int argc, char **argv)
 {
-	/* Of 16 ns to a tick, so that its sixteenths are ns. */
+	/* A tick has 16 ns, so that its sixteenths are ns. */
 	struct thrum_clock clock = {timetable_read, NULL, 62500000};
 	struct thrum_config config = {.file = argv[1], .size = 256 << 10, .clock = &clock};
 

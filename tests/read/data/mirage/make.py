@@ -135,7 +135,7 @@ def extremes():
         event(BASE + 2, "increase", MAX, MIN, b"smallest"),
         event(BASE + 2, "signal", MIN, MAX),
         event(BASE + 2, "gc", 0),
-        # Somebody waited for three months.
+        # A task waited for three months.
         event(BASE + 90 * 86400 * 10**9, "switch", MAX),
         event(BASE + 90 * 86400 * 10**9 + 5, "switch", MIN),
     ]
@@ -173,7 +173,7 @@ def torn():
     last, at = BASE + 300, used(good)
     old = BASE - 10**9
     cases = {
-        # What lies behind the last complete event, and what is said of it.
+        # The bytes behind the last complete event, and the message about them.
         "zeros": (bytes(26), "time runs back"),
         "old": (event(old, "switch", 1)[0], "time runs back"),
         "shifted": (b"\x07" + event(BASE, "switch", 1)[0][:16], "unfinished event"),
@@ -192,7 +192,7 @@ def torn():
 
 
 def torn_inside():
-    """In a packet that others follow. Not all is lost when the next event is plausible."""
+    """A wrong time before the last packet. Little is lost if the next event is plausible."""
     for name, time, cause in (("early", BASE - 5, "time runs back"), ("zero", 0, "time runs back"),
                               ("late", BASE + 10**12, "time runs into a later packet")):
         part = steps(0, 5)
@@ -202,7 +202,7 @@ def torn_inside():
         note = damaged(BASE + 100, f"{cause} at byte {at}, one event skipped")
         after = steps(600, 5)
         four("inside-" + name, [events, after], lines=part[:2] + [note] + part[2:] + after)
-    # Time leaps by too little to be noticed at once.
+    # The time leaps ahead by too little to be noticed at once.
     part = steps(0, 5)
     events = part[:2] + [event(BASE + 10**9, "switch", 99)] + part[2:]
     note = damaged(BASE + 100, f"time leaps ahead at byte {used(part[:2])}, one event skipped")
@@ -249,7 +249,7 @@ def gone():
     write("lost", trace, [(256 * i, used(parts[i])) for i in range(4)],
           parts[0] + parts[1] + [gap] + parts[2] + parts[3])
 
-    # Bytes that don't belong there: the next header is searched for.
+    # Bytes between two packets: the reader searches for the next header.
     trace = packet(0, parts[0]) + b"\xc1" * 77 + packet(1, parts[1])
     note = damaged(BASE + 200, "no packet header at byte 256, 77 bytes skipped")
     write("inserted", trace, [(0, used(parts[0])), (333, used(parts[1]))],
@@ -263,7 +263,8 @@ def truncated():
     for name, there, kept in (("unused", whole + 9, 3), ("event", whole - 5, 2),
                               ("header", HEADER + 2, 0)):
         last = BASE + (500 + 100 * (kept - 1) if kept else 200)
-        note = damaged(last, f"the file ends {256 - there} bytes before its packet of byte 256")
+        note = damaged(last, f"the file ends {256 - there} bytes before the end of the packet at "
+                       "byte 256")
         write("truncated-" + name, trace[:256 + there],
               [(0, used(parts[0])), (256, min(there, whole))],
               parts[0] + parts[1][:kept] + [note])
@@ -292,7 +293,7 @@ def sizes():
 def counts():
     """Counts contradict the times: a damaged one; a recorder killed while it renewed a packet."""
     parts = [steps(0, 3), steps(500, 3), steps(1000, 3), steps(1500, 3)]
-    note = [damaged(BASE, "packets' counts contradict their times, which are followed")]
+    note = [damaged(BASE, "packets' counts contradict their times: the times give the order")]
     for name, numbers in (("damaged", (4, 6, 5, 7)), ("twice", (4, 5, 5, 7)),
                           ("renewed", (8, 5, 6, 7))):
         trace = b"".join(packet(count, part) for count, part in zip(numbers, parts))
@@ -304,7 +305,7 @@ def repeated():
     """A file appended to itself: nothing is read twice."""
     parts = [steps(0, 3), steps(500, 4)]
     trace = (packet(0, parts[0]) + packet(1, parts[1])) * 2
-    lines = [damaged(BASE, "packets' counts contradict their times, which are followed")]
+    lines = [damaged(BASE, "packets' counts contradict their times: the times give the order")]
     for i, part in enumerate(parts):
         last = BASE + (200, 800)[i]
         lines += part + [damaged(last, f"time runs back at byte {512 + 256 * i + HEADER}, "

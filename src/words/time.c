@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Words for people: durations, moments, tasks. */
+/* Durations, times and counts as people write them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,7 @@ static const struct unit {
 	const char *word;
 } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}, {1, "ns"}};
 
+/* The largest unit that is no more than ns. */
 static const struct unit *unit_of(uint64_t ns)
 {
 	const struct unit *unit = units;
@@ -20,8 +21,9 @@ static const struct unit *unit_of(uint64_t ns)
 	return unit;
 }
 
-/* By hand: printf's decimal point depends on the program's locale. */
-static size_t decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
+/* Prints ns as a decimal number of `unit`; `trims` drops zeros at the end. It doesn't use printf's
+ * %f, as that one's decimal point depends on the program's locale. */
+static size_t print_decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
 	bool trims, char *to, size_t size)
 {
 	uint64_t scale = 1, whole = ns / (uint64_t)unit->ns, rest = ns % (uint64_t)unit->ns;
@@ -59,11 +61,11 @@ size_t thrum__words_duration(int64_t ns, int digits, char *to, size_t size)
 		decimals--;
 	if (unit->ns == 1 || decimals < 0)
 		decimals = 0;
-	/* 999.7 ms in three digits are 1 s. */
+	/* With three digits, 999.7 ms rounds to 1 s. */
 	if (unit > units && decimals == 0 &&
 		(absolute + (uint64_t)unit->ns / 2) / (uint64_t)unit->ns == 1000)
 		unit--;
-	return decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
+	return print_decimal(absolute, ns<0, unit, decimals> 9 ? 9 : decimals, true, to, size);
 }
 
 size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size)
@@ -76,14 +78,14 @@ size_t thrum__words_time(int64_t ns, int64_t step, char *to, size_t size)
 		return (size_t)snprintf(to, size, "0");
 	for (int64_t resolved = unit->ns; resolved > step && resolved > 1; resolved /= 10)
 		decimals++;
-	return decimal(absolute, ns < 0, unit, decimals, false, to, size);
+	return print_decimal(absolute, ns < 0, unit, decimals, false, to, size);
 }
 
 int64_t thrum__words_time_unit(const char *text, size_t *size)
 {
 	static const struct unit all[] = {{1, "ns"}, {1000, "us"},
-		{1000, "µs"}, /* the micro sign, */
-		{1000, "μs"}, /* and the Greek letter */
+		{1000, "µs"}, /* U+00B5, the micro sign */
+		{1000, "μs"}, /* U+03BC, the Greek letter */
 		{1000000, "ms"}, {INT64_C(60000000000), "min"}, {1000000000, "s"},
 		{INT64_C(3600000000000), "h"}};
 
@@ -112,79 +114,6 @@ size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM])
 	memcpy(to, at, count);
 	to[count] = '\0';
 	return count;
-}
-
-bool thrum__words_is_main_context(const struct thrum__model *model, uint32_t task)
-{
-	return model->is_mirage && thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, id) == 0;
-}
-
-const char *thrum__words_kind(const struct thrum__model *model, uint32_t task)
-{
-	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
-		? "task"
-		: thrum_kind_name(THRUM__TASK(model, task, kind));
-}
-
-/* By hand: a search looks at each of a million tasks. */
-size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task, char *to,
-	size_t size)
-{
-	uint64_t id = THRUM__TASK(model, task, id);
-	bool is_negative = model->signed_ids && (int64_t)id < 0;
-	const char *kind = thrum__words_kind(model, task);
-	char digits[24], *at = digits + sizeof digits - 1;
-	size_t kind_size = strlen(kind), id_size;
-
-	if (thrum__words_is_main_context(model, task))
-		return (size_t)snprintf(to, size, "main context");
-	*at = '\0';
-	id = is_negative ? 0 - id : id;
-	do
-		*--at = (char)('0' + id % 10);
-	while ((id /= 10) > 0);
-	if (is_negative)
-		*--at = '-';
-	*--at = ' ';
-	id_size = (size_t)(digits + sizeof digits - 1 - at);
-	if (kind_size + id_size >= size)
-		return (size_t)snprintf(to, size, "%s%s", kind, at);
-	memcpy(to, kind, kind_size);
-	memcpy(to + kind_size, at, id_size + 1);
-	return kind_size + id_size;
-}
-
-size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,
-	size_t size)
-{
-	const struct thrum_trace_site *site;
-
-	if (!thrum__model_has_row(&model->tasks, task))
-		return (size_t)snprintf(to, size, "a forgotten task");
-	site = thrum__model_site(model, task);
-	if (site && site->function[0] && !thrum__words_is_main_context(model, task))
-		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
-			thrum__words_kind(model, task), site->function, site->line);
-	return thrum__words_kind_and_id(model, task, to, size);
-}
-
-size_t thrum__words_task(const struct thrum__model *model, uint32_t task, char *to, size_t size)
-{
-	const char *name = "";
-	size_t length = 0;
-
-	if (thrum__model_has_row(&model->tasks, task))
-		name = thrum__model_task_name(model, task, &length);
-	if (length == 0)
-		return thrum__words_kind_and_site(model, task, to, size);
-	if (size > 0) {
-		size_t fits = length < size ? length : size - 1;
-
-		memcpy(to, name, fits);
-		to[fits] = 0;
-	}
-	return length;
 }
 
 size_t thrum__words_event_time(int64_t time, char *to, size_t size)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC */
+/* Names of tasks: the label, or the kind with the call site or the id. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "words/words.h"
+
+bool thrum__words_is_main_context(const struct thrum__model *model, uint32_t task)
+{
+	return model->is_mirage && thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, id) == 0;
+}
+
+const char *thrum__words_kind(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING
+		? "task"
+		: thrum_kind_name(THRUM__TASK(model, task, kind));
+}
+
+/* Prints the id without snprintf where it fits, as a search asks for each of a million tasks. */
+size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
+{
+	uint64_t id = THRUM__TASK(model, task, id);
+	bool is_negative = model->signed_ids && (int64_t)id < 0;
+	const char *kind = thrum__words_kind(model, task);
+	char digits[24], *at = digits + sizeof digits - 1;
+	size_t kind_size = strlen(kind), id_size;
+
+	if (thrum__words_is_main_context(model, task))
+		return (size_t)snprintf(to, size, "main context");
+	*at = '\0';
+	id = is_negative ? 0 - id : id;
+	do
+		*--at = (char)('0' + id % 10);
+	while ((id /= 10) > 0);
+	if (is_negative)
+		*--at = '-';
+	*--at = ' ';
+	id_size = (size_t)(digits + sizeof digits - 1 - at);
+	if (kind_size + id_size >= size)
+		return (size_t)snprintf(to, size, "%s%s", kind, at);
+	memcpy(to, kind, kind_size);
+	memcpy(to + kind_size, at, id_size + 1);
+	return kind_size + id_size;
+}
+
+size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
+{
+	const struct thrum_trace_site *site;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return (size_t)snprintf(to, size, "a forgotten task");
+	site = thrum__model_site(model, task);
+	if (site && site->function[0] && !thrum__words_is_main_context(model, task))
+		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
+			thrum__words_kind(model, task), site->function, site->line);
+	return thrum__words_kind_and_id(model, task, to, size);
+}
+
+size_t thrum__words_task(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+{
+	const char *name = "";
+	size_t length = 0;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		name = thrum__model_task_name(model, task, &length);
+	if (length == 0)
+		return thrum__words_kind_and_site(model, task, to, size);
+	if (size > 0) {
+		size_t fits = length < size ? length : size - 1;
+
+		memcpy(to, name, fits);
+		to[fits] = 0;
+	}
+	return length;
+}
