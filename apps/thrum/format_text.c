@@ -6,6 +6,7 @@
 
 #include "dump.h"
 #include "text.h"
+#include "words/words.h"
 
 #define TIME_COLUMNS 17 /* 99999.123 456 789 */
 #define CLOCK_COLUMNS 20
@@ -268,6 +269,8 @@ static const char *const before_value[THRUM_EVENT_TYPES] = {
 	[THRUM_EVENT_DUE] = "in ",
 };
 
+#define ALL_DIGITS 19
+
 static char *put_value(char *to, const struct thrum_event *event)
 {
 	if (event->type == THRUM_EVENT_CATEGORY && event->value < 0)
@@ -275,7 +278,7 @@ static char *put_value(char *to, const struct thrum_event *event)
 	if (before_value[event->type])
 		to = put_string(to, before_value[event->type]);
 	if (event->type == THRUM_EVENT_DUE || event->type == THRUM_EVENT_GC)
-		return put_duration(to, event->value);
+		return to + thrum__words_duration(event->value, ALL_DIGITS, to, NUMBER_ROOM);
 	return put_signed(to, event->value);
 }
 

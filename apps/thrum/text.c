@@ -152,24 +152,6 @@ static char *put_decimals(char *to, uint64_t rest, unsigned groups)
 	return to;
 }
 
-char *put_duration(char *to, int64_t ns)
-{
-	static const struct {
-		uint64_t ns;
-		const char *name;
-	} units[] = {{1, " ns"}, {1000, " us"}, {1000000, " ms"}, {NS_PER_S, " s"}};
-	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	unsigned unit = 0;
-
-	while (unit < 3 && size >= units[unit + 1].ns)
-		unit++;
-	if (ns < 0)
-		*to++ = '-';
-	to = put_unsigned(to, size / units[unit].ns);
-	to = put_decimals(to, size % units[unit].ns, unit);
-	return put_string(to, units[unit].name);
-}
-
 char *put_date(char *to, int64_t ns, int decimals)
 {
 	int64_t fraction = ns % NS_PER_S;

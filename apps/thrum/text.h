@@ -28,9 +28,6 @@ char *put_size(char *to, uint64_t bytes);
  * characters. */
 char *put_seconds(char *to, int64_t ns, size_t width);
 
-/* As "250 ns", "1.5 ms" or "12.345 678 s": in a unit that fits, exactly. */
-char *put_duration(char *to, int64_t ns);
-
 /* As "2026-11-21 06:44:11.123456789 +0000", in the local time zone; needs 48 bytes of room. */
 char *put_date(char *to, int64_t ns_since_1970, int decimals);
 

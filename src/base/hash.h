@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hashes of numbers and texts, for tables in memory. Results differ between processors and must
- * not be written to files. A table that holds texts of strangers uses its own address as the seed:
+ * Hashes of numbers and texts, for tables in memory. But for thrum__base_hash_byte, results differ
+ * between processors and must not be written to files. A table that holds texts of strangers uses its own address as the seed:
  * nobody who makes a trace knows it, so nobody can choose texts that collide.
  */
 #ifndef BASE_HASH_H
@@ -10,6 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), byte by byte: for results that are seen, since
+ * it is the same on all machines. Begin with THRUM__HASH_START. */
+#define THRUM__HASH_START UINT32_C(2166136261)
+static inline uint32_t thrum__base_hash_byte(uint32_t hash, unsigned char byte)
+{
+	return (hash ^ byte) * UINT32_C(16777619);
+}
 
 /* Two rounds of multiplication by odd constants and folding, as in Fibonacci hashing (Knuth, TAOCP
  * 3, 6.4): every bit of the value changes the low bits of the result. */

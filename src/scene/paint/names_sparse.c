@@ -161,15 +161,15 @@ static bool survey_ground(struct thrum__paint *p, struct ground *g)
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* Returns a hash of a name without its digits. */
+/* Returns a hash of a name without its digits. Which names are shown depends on it. */
 static uint32_t hash_name(const char *name, size_t size)
 {
-	uint64_t sum = 0;
+	uint32_t hash = THRUM__HASH_START;
 
 	for (size_t i = 0; i < size; i++)
 		if (name[i] < '0' || name[i] > '9')
-			sum = thrum__base_hash_number(sum, (unsigned char)name[i]);
-	return (uint32_t)sum;
+			hash = thrum__base_hash_byte(hash, (unsigned char)name[i]);
+	return hash;
 }
 
 struct sparse_names {
