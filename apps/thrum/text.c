@@ -133,25 +133,6 @@ char *put_seconds(char *to, int64_t ns, size_t width)
 	return put_thousand(to, rest % 1000);
 }
 
-/* Writes `rest` as decimals, in up to `groups` groups of three, without zeros at the end. */
-static char *put_decimals(char *to, uint64_t rest, unsigned groups)
-{
-	char point = '.';
-
-	for (; groups > 0 && rest > 0; groups--) {
-		uint64_t unit = groups == 3 ? 1000000 : groups == 2 ? 1000 : 1;
-
-		*to++ = point;
-		to = put_thousand(to, (unsigned)(rest / unit));
-		rest %= unit;
-		point = ' ';
-	}
-	if (point == ' ')
-		while (to[-1] == '0')
-			to--;
-	return to;
-}
-
 char *put_date(char *to, int64_t ns, int decimals)
 {
 	int64_t fraction = ns % NS_PER_S;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hashes of numbers and texts, for tables in memory. But for thrum__base_hash_byte, results differ
- * between processors and must not be written to files. A table that holds texts of strangers uses its own address as the seed:
- * nobody who makes a trace knows it, so nobody can choose texts that collide.
+ * Hashes of numbers and texts, for tables in memory. Results differ between processors and must
+ * not be written to files, but for those of thrum__base_hash_byte. A table that holds texts of
+ * strangers uses its own address as the seed: nobody who makes a trace knows it, so nobody can
+ * choose texts that collide.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
