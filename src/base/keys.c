@@ -76,7 +76,7 @@ uint32_t thrum__base_keys_find(const struct thrum__base_keys *keys, uint64_t num
 {
 	if (keys->count == 0)
 		return UINT32_MAX;
-	/* Of a free cell: 0 - 1. */
+	/* A free cell is 0, which gives UINT32_MAX. */
 	return *seek(keys, hash_of(keys, number, text, size), number, text, size) - 1;
 }
 

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 
-# What a folder may include beside itself and include/. DESIGN.md shows the same table.
+# The rooms that a room may include, beside itself and include/. DESIGN.md shows the same table.
 MAY = {
     "base": (),
     "port": (),

@@ -17,7 +17,7 @@ printf '#!/bin/sh\nrm $1\n' >"$bad"
 }
 
 cd "$SOURCE"
-# What is a script tells its first line, not its name.
+# A script is known by its first line, not by its name.
 find tools tests .ci -type f ! -name '*.[ch]' ! -name '*.py' -exec \
 	awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh( |$)/ { print FILENAME } { nextfile }' {} + |
 	sort | tr '\n' '\0' | xargs -0 -r shellcheck

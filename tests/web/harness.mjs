@@ -138,7 +138,7 @@ async function run({ name, what }, browser) {
   }
 }
 
-/** What goes wrong by itself is seen: each of these pages is to fail. */
+/** Checks the harness itself: each of these pages must fail. */
 async function trySelf(browser) {
   const policy = `<meta http-equiv=Content-Security-Policy content="img-src 'none'"><p>`;
   const worker = `new Worker(URL.createObjectURL(new Blob(["throw Error()"])))`;
