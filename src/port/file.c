@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A recording's file. The file is completed under a temporary name and then renamed, so that nobody
- * ever sees half of it. While names are checked and changed, the directory is locked (flock) against
- * other programs that do the same.
+ * ever sees half of it. While names are checked and changed, the directory is locked (flock)
+ * against other programs that do the same.
  */
 #define _GNU_SOURCE
 #include <errno.h>
