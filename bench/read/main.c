@@ -44,8 +44,7 @@ static double cpu_seconds(void)
 	return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* ---- Running ----------------------------------------------------------------------------------
- */
+/* ---- Running ------------------------------------------------------------------------------- */
 
 /* Decodes all of it; the compiler has to believe that each event is looked at. */
 static bool decode(struct way *way)
@@ -117,8 +116,7 @@ static void run(struct way *way)
 		way->seconds[way->rounds++] = seconds;
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------
- */
+/* ---- Telling ------------------------------------------------------------------------------- */
 
 static int compare(const void *left, const void *right)
 {
@@ -157,8 +155,7 @@ static void print_way(struct way *way)
 	putchar('\n');
 }
 
-/* ---- All of it --------------------------------------------------------------------------------
- */
+/* ---- All of it ----------------------------------------------------------------------------- */
 
 struct paths {
 	char folder[64], recording[96], ctf[96], mirage_folder[96], mirage[128], metadata[128];

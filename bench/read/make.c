@@ -13,8 +13,7 @@
 #define LABEL "some-label"
 #define COUNTER "net/bytes"
 
-/* ---- What happens -----------------------------------------------------------------------------
- */
+/* ---- What happens -------------------------------------------------------------------------- */
 
 struct mix {
 	uint32_t random;
@@ -68,8 +67,7 @@ static bool write_file(const char *file, const void *bytes, size_t size)
 	return fclose(to) == 0 && written;
 }
 
-/* ---- A recording ------------------------------------------------------------------------------
- */
+/* ---- A recording --------------------------------------------------------------------------- */
 
 static struct thrum__header *make_header(unsigned events)
 {
@@ -148,8 +146,7 @@ bool make_recording(const char *file, unsigned events)
 	return written;
 }
 
-/* ---- mirage-profile's layout ------------------------------------------------------------------
- */
+/* ---- mirage-profile's layout --------------------------------------------------------------- */
 
 enum {
 	MIRAGE_PACKET = 1 << 16,

@@ -5,8 +5,7 @@
 #include "base/hash.h"
 #include "record/record.h"
 
-/* ---- Categories: the process's, whether it records or not
- * ------------------------------------------ */
+/* ---- Categories: the process's, whether it records or not ---------------------------------- */
 
 #define CATEGORIES 16u
 #define CATEGORY_NAME 60

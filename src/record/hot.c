@@ -27,8 +27,7 @@ enum clock {
 	ANY
 };
 
-/* ---- The shape of a fast event ----------------------------------------------------------------
- */
+/* ---- The shape of a fast event ------------------------------------------------------------- */
 
 struct event {
 	uint8_t *at; /* NULL: nothing was done */
@@ -93,8 +92,7 @@ ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane 
 	return LIKELY(thread->running == lane->said);
 }
 
-/* ---- Waits, reads, resolves -------------------------------------------------------------------
- */
+/* ---- Waits, reads, resolves ---------------------------------------------------------------- */
 
 ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task source)
 {
@@ -190,8 +188,7 @@ void thrum__resolve(thrum_task task)
 		resolve_otherwise(task);
 }
 
-/* ---- The running task ---------------------------------------------------------------------------
- */
+/* ---- The running task ---------------------------------------------------------------------- */
 
 /* When the event could be written, the thread has a lane of this recording and a task of its own.
  */
@@ -252,8 +249,7 @@ thrum_task thrum__enter(thrum_task task)
 	return before;
 }
 
-/* ---- Text -------------------------------------------------------------------------------------
- */
+/* ---- Text ---------------------------------------------------------------------------------- */
 
 /* A text that isn't short, but short enough for a fast event; with the NUL. 0: it isn't. */
 static size_t medium_size(const char *text)
@@ -300,8 +296,7 @@ void thrum__log(const char *text)
 		log_otherwise(text);
 }
 
-/* ---- Creation ---------------------------------------------------------------------------------
- */
+/* ---- Creation ------------------------------------------------------------------------------ */
 
 /* Begins the live cell; its label is there already. */
 ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
@@ -437,8 +432,7 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 		label, source);
 }
 
-/* ---- Counters ---------------------------------------------------------------------------------
- */
+/* ---- Counters ------------------------------------------------------------------------------ */
 
 ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *counter,
 	int64_t value)

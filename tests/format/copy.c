@@ -73,8 +73,7 @@ static int copy(struct input *input, uint64_t *overwritten)
 	return thrum__format_copy(&from, &to, overwritten);
 }
 
-/* ---- What is copied: five packets of two lanes, not in order ----------------------------------
- */
+/* ---- What is copied: five packets of two lanes, not in order ------------------------------- */
 
 static const struct {
 	uint32_t index;
@@ -136,8 +135,7 @@ static void end(struct input *input)
 	recording_finish(&input->recording);
 }
 
-/* ---- Looking at the copy ------------------------------------------------------------------------
- */
+/* ---- Looking at the copy ------------------------------------------------------------------- */
 
 static const struct thrum__header *header(void)
 {
@@ -195,8 +193,7 @@ static void assert_packets(const uint64_t *begins, size_t count)
 	}
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static void copies_everything(void **state)
 {

@@ -35,8 +35,7 @@ static pthread_t begin_thread(void *(*function)(void *), void *argument)
 	return thread;
 }
 
-/* ---- Coming and going -------------------------------------------------------------------------
- */
+/* ---- Coming and going ---------------------------------------------------------------------- */
 
 static void *count_some(void *number)
 {
@@ -114,8 +113,7 @@ static void nothing_is_missing(void **state)
 	numbers_destroy(numbers);
 }
 
-/* ---- All at once ------------------------------------------------------------------------------
- */
+/* ---- All at once --------------------------------------------------------------------------- */
 
 static pthread_barrier_t all_are_there, all_are_done;
 
@@ -167,8 +165,7 @@ static void a_crowd_with_fewer_packets_than_threads(void **state)
 	check_crowd(1 << 20);
 }
 
-/* ---- Without a word ---------------------------------------------------------------------------
- */
+/* ---- Without a word ------------------------------------------------------------------------ */
 
 /* Ends as the C library never hears of it. */
 static void *count_and_vanish(void *number)

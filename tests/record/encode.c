@@ -24,8 +24,7 @@ static struct thrum_counter *counter;
 static uint16_t counter_def, tag_def; /* their numbers in the recording */
 static char text_511[THRUM_TEXT_MAX + 1], text_600[601];
 
-/* ---- What was written, and what it should be ---------------------------------------------------
- */
+/* ---- What was written, and what it should be ----------------------------------------------- */
 
 static const void *memory;
 static struct thrum__packet *packet; /* the first one; it doesn't get full */
@@ -165,8 +164,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* ---- One after the other -----------------------------------------------------------------------
- */
+/* ---- One after the other ------------------------------------------------------------------- */
 
 static void check_pairs(uint64_t a, uint64_t b)
 {
@@ -405,8 +403,7 @@ static void levels(void **state)
 	thrum_level("net", 3);
 }
 
-/* ---- Time ---------------------------------------------------------------------------------------
- */
+/* ---- Time ---------------------------------------------------------------------------------- */
 
 /* One event of each fast kind, `gap` after the one before. */
 static void check_after(uint64_t gap)

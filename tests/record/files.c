@@ -110,8 +110,7 @@ static const char *in(const char *folder, const char *name)
 	return path;
 }
 
-/* ---- What is in the way -----------------------------------------------------------------------
- */
+/* ---- What is in the way -------------------------------------------------------------------- */
 
 static void what_is_not_ours_stays(void **state)
 {
@@ -190,8 +189,7 @@ static void a_folder_that_may_not_be_written(void **state)
 	assert_int_equal(count_files(folder), 0);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------
- */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 static void patterns(void **state)
 {
@@ -263,8 +261,7 @@ static void the_default_folder(void **state)
 	umask(before);
 }
 
-/* ---- Several processes ------------------------------------------------------------------------
- */
+/* ---- Several processes --------------------------------------------------------------------- */
 
 #define RACERS 20
 
@@ -353,8 +350,7 @@ static void the_second_takes_another_name(void **state)
 	check_line(other, "the second");
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------
- */
+/* ---- Descriptors --------------------------------------------------------------------------- */
 
 static void *record_some(void *unused)
 {

@@ -25,8 +25,7 @@
 
 extern char **environ;
 
-/* ---- Ways of making a child -------------------------------------------------------------------
- */
+/* ---- Ways of making a child ---------------------------------------------------------------- */
 
 static pid_t without_handlers(void)
 {
@@ -59,8 +58,7 @@ static const struct {
 };
 #define WAYS (UNDER_TSAN ? 1 : sizeof ways / sizeof *ways)
 
-/* ---- What children do: return the number of what is wrong --------------------------------------
- */
+/* ---- What children do: return the number of what is wrong ---------------------------------- */
 
 THRUM_TAG(mark, NULL, "in the child", 0);
 static struct thrum_counter *counter;
@@ -122,8 +120,7 @@ static int records_itself(void)
 	return found ? 0 : 33;
 }
 
-/* ---- The parent -------------------------------------------------------------------------------
- */
+/* ---- The parent ---------------------------------------------------------------------------- */
 
 static uint32_t number;
 static const char *file;

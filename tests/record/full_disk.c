@@ -86,8 +86,7 @@ static void *count(void *number)
 	return NULL;
 }
 
-/* ---- Each in a process of its own; returns what is wrong, or NULL ------------------------------
- */
+/* ---- Each in a process of its own; returns what is wrong, or NULL -------------------------- */
 
 static const char *check_recording(const char *file)
 {

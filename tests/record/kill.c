@@ -46,8 +46,7 @@ static uint64_t look(void *context)
 	return ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) * 4;
 }
 
-/* ---- The process ------------------------------------------------------------------------------
- */
+/* ---- The process --------------------------------------------------------------------------- */
 
 static void *count(void *limit)
 {
@@ -96,8 +95,7 @@ static void run(const char *file, uint64_t size, unsigned seed)
 	count((void *)UINTPTR_MAX);
 }
 
-/* ---- Its readers ------------------------------------------------------------------------------
- */
+/* ---- Its readers --------------------------------------------------------------------------- */
 
 static int64_t milliseconds(void)
 {

@@ -48,8 +48,7 @@ static void stay_on_this_processor(void)
 	sched_setaffinity(0, sizeof set, &set);
 }
 
-/* ---- The process ------------------------------------------------------------------------------
- */
+/* ---- The process --------------------------------------------------------------------------- */
 
 static void run(void)
 {
@@ -100,8 +99,7 @@ static void end(pid_t child)
 	assert_int_equal(child_result(child), -SIGKILL);
 }
 
-/* ---- What is there ----------------------------------------------------------------------------
- */
+/* ---- What is there ------------------------------------------------------------------------- */
 
 /* The ticket of the packet that was begun last; 0: there is none. */
 static uint32_t last_ticket(void)
@@ -173,8 +171,7 @@ static uint32_t find_switch(uint32_t from)
 	return found;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static uint32_t events_a_packet(void)
 {

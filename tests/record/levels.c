@@ -57,8 +57,7 @@ static size_t count_text(const struct events *events, const char *text)
 	return count;
 }
 
-/* ---- Categories -------------------------------------------------------------------------------
- */
+/* ---- Categories ---------------------------------------------------------------------------- */
 
 static void tags_have_levels(void **state)
 {
@@ -175,8 +174,7 @@ static void tags_without_a_category_are_always_recorded(void **state)
 	events_free(&events);
 }
 
-/* ---- Tasks ------------------------------------------------------------------------------------
- */
+/* ---- Tasks --------------------------------------------------------------------------------- */
 
 /* Ids are given, and nothing else is said of tasks. */
 static void ids_alone(void **state)

@@ -18,8 +18,7 @@
 
 #include <cmocka.h>
 
-/* ---- Places -----------------------------------------------------------------------------------
- */
+/* ---- Places -------------------------------------------------------------------------------- */
 
 void *shared_memory(size_t size)
 {
@@ -63,8 +62,7 @@ const char *scratch(const char *name)
 	return path;
 }
 
-/* ---- Recording --------------------------------------------------------------------------------
- */
+/* ---- Recording ----------------------------------------------------------------------------- */
 
 _Atomic uint64_t hand_time = 16000000, hand_step = 16;
 
@@ -109,8 +107,7 @@ int child_result(int pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 static void append(struct events *events, size_t *room, const struct thrum_event *from,
 	size_t count)

@@ -21,8 +21,7 @@
 #define HANDLER 900000000u
 #define NUMBERED 1000000000u
 
-/* ---- The handler ------------------------------------------------------------------------------
- */
+/* ---- The handler --------------------------------------------------------------------------- */
 
 static uint32_t traps, depth, deepest, stride;
 static bool may_run;     /* whether the handler may run tasks */
@@ -92,8 +91,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	depth--;
 }
 
-/* ---- What is stepped through ------------------------------------------------------------------
- */
+/* ---- What is stepped through --------------------------------------------------------------- */
 
 static struct thrum_counter *counter;
 THRUM_TAG(mark, NULL, "mark", 0);
@@ -127,8 +125,7 @@ static void call(enum step_kind kind, uint32_t i)
 	STEP_OFF();
 }
 
-/* ---- What must be there -----------------------------------------------------------------------
- */
+/* ---- What must be there -------------------------------------------------------------------- */
 
 static bool is_text_of(const struct thrum_event *event, uint32_t i)
 {
@@ -236,8 +233,7 @@ void steps_check(const struct events *events, enum step_kind kind, uint32_t call
 	assert_int_equal(next, calls);
 }
 
-/* ---- Beginning and end -------------------------------------------------------------------------
- */
+/* ---- Beginning and end --------------------------------------------------------------------- */
 
 static const void *memory;
 static uint64_t memory_size;
