@@ -49,7 +49,7 @@ static void short_texts_stay_as_they_are(void **state)
 	}
 }
 
-/* Checks that a text of `before` letters and then only this character is cut between two of them. */
+/* Checks that a text of `before` letters and then only this character is cut between two. */
 static void check_cut(const char *character, size_t before, size_t max)
 {
 	size_t width = strlen(character), size = before;

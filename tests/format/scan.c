@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scanning a packet: each record is found at its place, and nothing is read beyond the content.
- */
+/* Scanning a packet: each record is found at its place, and no byte beyond the content is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +64,7 @@ static void finds_each_record(void **state)
 	recording_finish(&recording);
 }
 
-/* The packet is cut off at each byte, in a block of just that size so that ASan notices overruns. */
+/* The packet is cut off at each byte, in a block of that size so that ASan notices overruns. */
 static void stops_at_the_end(void **state)
 {
 	(void)state;
