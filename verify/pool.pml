@@ -494,7 +494,7 @@ inline new_lane(lane, slot)
 	fi
 }
 
-/* find_lane() and attach() */
+/* find_lane() and attach_lane() */
 inline attach(lane)
 {
 	unpark(lane);

@@ -73,7 +73,7 @@ static int copy(struct input *input, uint64_t *overwritten)
 	return thrum__format_copy(&from, &to, overwritten);
 }
 
-/* ---- The recording to copy: five packets of two lanes, not in order ------------------------------- */
+/* ---- The recording to copy: five packets of two lanes, not in order ------------------------ */
 
 static const struct {
 	uint32_t index;
