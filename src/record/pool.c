@@ -15,12 +15,12 @@
  */
 #include "record/record.h"
 
-static uint64_t empty_cell(uint64_t turn)
+static uint64_t cell_when_empty(uint64_t turn)
 {
 	return turn << 33;
 }
 
-static uint64_t full_cell(uint64_t turn, uint32_t slot)
+static uint64_t cell_when_full(uint64_t turn, uint32_t slot)
 {
 	return turn << 33 | UINT64_C(1) << 32 | slot;
 }
@@ -28,7 +28,7 @@ static uint64_t full_cell(uint64_t turn, uint32_t slot)
 void thrum__record_pool_init(struct recorder *r)
 {
 	for (uint32_t slot = 0; slot < r->packet_count; slot++)
-		atomic_init(&r->cells[slot], full_cell(0, slot));
+		atomic_init(&r->cells[slot], cell_when_full(0, slot));
 	atomic_store(&r->tail, r->packet_count);
 }
 
@@ -39,11 +39,11 @@ void thrum__record_pool_put(struct recorder *r, uint32_t slot)
 		uint64_t turn = tail / r->packet_count;
 		_Atomic uint64_t *cell = &r->cells[tail % r->packet_count];
 		uint64_t seen = atomic_load(cell);
-		bool mine = seen == empty_cell(turn) &&
-			atomic_compare_exchange_strong(cell, &seen, full_cell(turn, slot));
+		bool mine = seen == cell_when_empty(turn) &&
+			atomic_compare_exchange_strong(cell, &seen, cell_when_full(turn, slot));
 
 		/* The cell is filled, by us or by another thread, so the tail moves on. */
-		if (mine || seen != empty_cell(turn))
+		if (mine || seen != cell_when_empty(turn))
 			atomic_compare_exchange_strong(&r->tail, &tail, tail + 1);
 		if (mine)
 			return;
@@ -58,14 +58,14 @@ uint32_t thrum__record_pool_take(struct recorder *r)
 		_Atomic uint64_t *cell = &r->cells[head % r->packet_count];
 		uint64_t seen = atomic_load(cell);
 
-		if (seen == empty_cell(turn)) {
+		if (seen == cell_when_empty(turn)) {
 			if (atomic_load(&r->head) == head)
 				return NO_PACKET;
 			continue;
 		}
 		bool is_full = seen >> 32 == (turn << 1 | 1);
 		bool mine = is_full &&
-			atomic_compare_exchange_strong(cell, &seen, empty_cell(turn + 1));
+			atomic_compare_exchange_strong(cell, &seen, cell_when_empty(turn + 1));
 
 		if (mine || !is_full)
 			atomic_compare_exchange_strong(&r->head, &head, head + 1);
