@@ -11,9 +11,9 @@
  * - Lanes create tasks, make them wait and end them, each lane also tasks of others. A task is
  *   ended once, and no lane makes it wait at that time: that is the program's duty, and mutations 9
  *   and 10 show the consequences of neglecting it.
- * - Other lanes may see a stored tag earlier than the reader does. A reader that sees a store behind
- *   a release fence also sees all stores before the fence; of other stores it may see a later one
- *   without an earlier one.
+ * - Other lanes may see a stored tag earlier than the reader does. A reader that sees a store
+ *   behind a release fence also sees all stores before the fence; of other stores it may see a
+ *   later one without an earlier one.
  * - SIGKILL needs no statement: the checker tries every order, also those in which only the reader
  *   goes on after some time.
  * - Ids don't wrap here. In the code tags are their low 32 bits, and ids have 64.

@@ -516,7 +516,7 @@ inline attach(lane)
 	if
 	:: lane != NONE ->
 		set_tid(lane, me);
-		/* The packet's header names the thread before, so the lane may need another packet. */
+		/* Its header names the thread before, so the lane may need another packet. */
 		if
 		:: lanes[lane].slot != NONE && lanes[lane].position > 0 -> change_packet(lane)
 		:: true

@@ -149,7 +149,7 @@ int events_read(struct events *events, const void *memory, size_t size, const ch
 		return result;
 	while ((result = thrum_trace_next(trace, &batch, &count, NULL)) == 1)
 		append(events, &room, batch, count);
-	/* Its texts go with the trace, its numbers stay. */
+	/* The texts are freed with the trace; the numbers stay. */
 	events->info = *thrum_trace_info(trace);
 	thrum_trace_close(trace);
 	return result;

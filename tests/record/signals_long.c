@@ -9,7 +9,7 @@
 
 #include "steps_helper.h"
 
-/* Of each call that is encoded by hand. */
+/* The number of calls of each kind that is encoded by hand. */
 #define CALLS 3000
 
 static void after_every_instruction(void **state)
