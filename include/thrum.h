@@ -126,7 +126,7 @@ enum thrum_counter_kind {
 	THRUM_COUNTER_DISTRIBUTION = 2, /* single observations: sizes, latencies */
 };
 
-/* What to give up when the recording is full. */
+/* The events that a full recording gives up. */
 enum thrum_full {
 	THRUM_FULL_OVERWRITE = 0, /* the oldest packet is overwritten: a flight recorder */
 	THRUM_FULL_DISCARD = 1,   /* new events are discarded, and counted */

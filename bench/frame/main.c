@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a frame of a big trace costs: for windows of all sizes, wherever they are, in each
- * projection. And what comes before the first frame.
+ * The cost of a frame of a big trace, for windows of all sizes and at all places, in each
+ * projection, and the cost of all that comes before the first frame.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -90,7 +90,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A window of the whole trace, or of a tenth of it, …, down to some events, anywhere. */
+/* Shows the whole trace, a tenth of it, …, or only some events, anywhere in it. */
 static void set_window(struct thrum__scene *scene, int frame)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -131,9 +131,9 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 	measure(scene, list, "as it comes");
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_OFF;
-	measure(scene, list, "linear, rows that fit");
+	measure(scene, list, "linear, tracks that fit");
 	scene->state.track_height = 24;
-	measure(scene, list, "linear, 24 px rows");
+	measure(scene, list, "linear, 24 px tracks");
 	scene->state = plain;
 	scene->state.fold = scene->state.squeeze = THRUM__FOLD_ON;
 	measure(scene, list, "folded, squeezed");
@@ -166,9 +166,9 @@ static void bench(const struct shape *shape)
 	times[1] = now() - start;
 	thrum__draw_list_init(&list);
 	take_frame(scene, &list, &first, &worst);
-	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " rows\n", shape->name,
+	printf("%s: %" PRIu64 " events, %" PRIu32 " tasks, %" PRIu32 " tracks\n", shape->name,
 		model->events, model->tasks.count - model->tasks.first, scene->layout->tracks);
-	printf("  model %.0f ms, layout and tracks %.0f ms, first frame %.1f ms %s\n", times[0],
+	printf("  model %.0f ms, layout and index %.0f ms, first frame %.1f ms %s\n", times[0],
 		times[1], first, first <= FIRST_LIMIT ? "ok" : "OVER");
 	measure_all(scene, &list);
 	thrum__draw_list_finish(&list);

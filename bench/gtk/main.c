@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* flood FILE RATE: records about so many events a second, as a server with a thousand requests at
- * once might, until it is killed. What measure.py follows. FILE.said, of two numbers of 8 bytes,
- * always holds how many events were recorded, and when the last one was (ns since 1970). */
+/* flood FILE RATE: records about RATE events a second, as a server with a thousand requests at once
+ * might, until it is killed. measure.py follows it. FILE.said holds two numbers of 8 bytes: the
+ * events recorded so far, and the time of the last one (ns since 1970). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdbool.h>
@@ -15,12 +15,12 @@
 
 #define REQUESTS 1000
 #define EVENTS_BEFORE 4 /* create and label of the thread and of the server */
-#define EVENTS_BEGIN 5  /* of a request, with its label's */
+#define EVENTS_BEGIN 5  /* of a request, with the events of its label */
 #define EVENTS_END 3
 #define EVENTS (EVENTS_BEGIN + EVENTS_END)
 #define SLICE_NS 1000000
 
-/* The oldest request is answered, a new one comes. Returns how many events that are. */
+/* Answers the oldest request and begins a new one. Returns the number of events. */
 static unsigned turn(thrum_task *request, thrum_task server, unsigned number)
 {
 	bool is_answered = *request != 0;
@@ -42,7 +42,7 @@ struct said {
 	volatile int64_t time;
 };
 
-/* What stays when this is killed; NULL: it can't be made. */
+/* Maps FILE.said, which remains when this program is killed. Returns NULL if that fails. */
 static struct said *say_in(const char *file)
 {
 	char name[4096];

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""measure.py BUILD: how long the desktop viewer takes to show traces and for its frames, what it
-costs when nothing happens, and when it follows a program; on a display without a GPU (Xvfb)."""
+"""measure.py BUILD: how long the desktop viewer takes to show traces and to paint its frames, and
+the processor time that it uses when nothing happens and when it follows a program. The display has
+no GPU (Xvfb)."""
 
 import glob
 import os
@@ -27,14 +28,14 @@ def row(name, figure, limit=None, unit="ms"):
 
 
 def cpu(pid):
-    """Seconds that a process has run."""
+    """Returns the CPU seconds that a process has used."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def real(name):
-    """A real trace, if there is one."""
+    """Returns a real trace, if there is one."""
     folders = [os.environ.get("THRUM_MIRAGE_DATA", "")]
     folders += glob.glob(os.path.join(SOURCE, "..", "*", "data", "mirage"))
     for folder in folders:
@@ -51,25 +52,25 @@ class Frames:
         self.count = len(self.all())
 
     def all(self):
-        """Of each what the viewer writes (apps/gtk/frames.h)."""
+        """Returns the record of each frame, as the viewer writes it (apps/gtk/frames.h)."""
         if not os.path.exists(self.file):
             return []
         with open(self.file, encoding="ascii") as lines:
             return [tuple(map(int, line.split())) for line in lines if line.endswith("\n")]
 
     def new(self):
-        """In ms, sorted: from beginning to end; and CPU time."""
+        """Returns the frames' durations and their CPU times, each sorted, in ms."""
         return [sorted(time / 1000 for time in times)
                 for times in list(zip(*self.all()[self.count:]))[:2]]
 
     def updates(self):
-        """Those that showed more than the one before: when, up to when, events, lost places."""
+        """Returns the frames with new events: (end, time of the last event, events, gaps)."""
         frames = [frame[2:] for frame in self.all()[self.count:]]
         return [frame for before, frame in zip(frames, frames[1:]) if frame[1] > before[1]]
 
 
 def show(desktop, file):
-    """A viewer whose picture has the size that figures are for; and the file of its frames."""
+    """Opens a viewer whose picture has the size that the figures are for."""
     frames = os.path.join(desktop.folder, "frames")
     if os.path.exists(frames):
         os.unlink(frames)
@@ -90,7 +91,7 @@ def show(desktop, file):
 
 
 def look_around(viewer):
-    """Zooms in and out at several places, pans, goes through rows: each key is ten frames."""
+    """Zooms in and out at several places, pans, goes through tracks: each key is ten frames."""
     for across in 0.5, 0.2, 0.8:
         viewer.point("picture", across, 0.5)
         for keys in ["plus"] * 6, ["Right"] * 3, ["Down"] * 2, ["minus"] * 4, ["Left"] * 3:
@@ -123,7 +124,8 @@ def frames_of(desktop, name, file, limit):
 
 
 def idle(desktop, file, took):
-    """Percent of a core; of a viewer that doesn't write its places for tests."""
+    """Returns the percentage of a core that a viewer uses when nothing happens. The viewer doesn't
+    write its places for tests."""
     process = subprocess.Popen([os.path.join(BUILD, "thrum-gtk"), file], env=desktop.environment)
     time.sleep(3 + 2 * took / 1000)
     before = cpu(process.pid)
@@ -135,7 +137,7 @@ def idle(desktop, file, took):
 
 
 def say_behind(updates, recorded, last):
-    """How far what is shown is behind what was recorded: so many events, the last at `last`."""
+    """Prints how far the picture is behind the recording, whose last event was at `last`."""
     behind = sorted((at - until) / 1e6 for at, until, _, _ in updates if at <= last)
     at, until, events, _ = [update for update in updates if update[0] <= last][-1]
     row(f"an update is behind, median of {len(behind)}", statistics.median(behind))
@@ -144,14 +146,14 @@ def say_behind(updates, recorded, last):
     row("behind when it was killed, events", recorded - events, unit="")
     at, until, events, lost = updates[-1]
     row("all is shown after", max(at - last, 0) / 1e6, 500)
-    row("its last moment, by both clocks, differs by", abs(until - last) / 1e6)
+    row("time of the last event, difference of the clocks", abs(until - last) / 1e6)
     row("events recorded", recorded, unit="")
     row("of these never shown", max(recorded - events, 0), 0, "")
     row("places where some are lost", lost, 0, "")
 
 
 def follow(desktop, rate, limit):
-    """A program that records so many events a second, and a viewer that writes no places."""
+    """Runs a program that records `rate` events a second, and a viewer that writes no places."""
     file = os.path.join(desktop.folder, "flood.thrum")
     program = subprocess.Popen([os.path.join(BUILD, "bench", "gtk", "flood"), file, str(rate)])
     time.sleep(1.5)  # until its clock is known well

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How long it takes to give tasks their tracks, and to make the index from which frames are painted,
- * by size and shape of the trace. Time is the thread's CPU time, the best of some rounds; beside it
- * ns a task and doubling of n, which stays the same when the layout is O(n log n).
+ * The time to give tasks their tracks, and to make the index from which frames are painted, by size
+ * and shape of the trace. Time is the thread's CPU time, the best of some rounds. Beside it stands
+ * ns / (n log₂ n), which stays the same if the layout is O(n log n).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -16,7 +16,7 @@
 
 struct life {
 	int64_t start, end; /* OPEN: never */
-	uint32_t parent;    /* NONE: nobody's */
+	uint32_t parent;    /* NONE: it has no parent */
 };
 
 static double seconds(void)
@@ -48,7 +48,7 @@ static uint32_t draw(uint32_t below)
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
-/* A loop creates requests, of which some twenty are alive at a time; each has children. */
+/* A loop creates requests with children; some twenty requests are alive at a time. */
 static void server(struct life *lives, uint32_t count)
 {
 	int64_t now = 0;
@@ -70,21 +70,21 @@ static void server(struct life *lives, uint32_t count)
 	}
 }
 
-/* Each turn of a loop creates the next and ends soon after. */
+/* Each turn of a loop creates the next turn and ends soon after. */
 static void loop(struct life *lives, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		lives[i] = (struct life){100ll * i, 100ll * i + 102, i ? i - 1 : THRUM__NONE};
 }
 
-/* Each creates the next and outlives it. */
+/* Each task creates the next one and outlives it. */
 static void nest(struct life *lives, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		lives[i] = (struct life){i, 2ll * count - i, i ? i - 1 : THRUM__NONE};
 }
 
-/* Parents are any of the last thousand; lives of all lengths; a tenth never end. */
+/* Parents are any of the last thousand tasks, lives have all lengths, and a tenth never end. */
 static void tangle(struct life *lives, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ static struct thrum_event event_of(int type, int64_t time, uint64_t task, uint64
 	};
 }
 
-/* What a task does when it begins, beside that: up to `deeds` events. */
+/* Appends up to `deeds` further events of a task that begins. */
 static void work(struct thrum__model *model, int64_t time, uint32_t task, unsigned deeds)
 {
 	static const int TYPES[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_WAIT, THRUM_EVENT_READ};
@@ -142,7 +142,7 @@ static struct thrum__model *model_of(void (*shape)(struct life *, uint32_t), uin
 	uint32_t n = 0;
 
 	shape(lives, count);
-	/* A moment's end tells whether it is one. */
+	/* The span's end says whether the time is a task's end (1) or its start (0). */
 	for (uint32_t i = 0; i < count; i++)
 		moments[n++] = (struct thrum__base_span){lives[i].start, 0, i};
 	for (uint32_t i = 0; i < count; i++)
@@ -211,8 +211,8 @@ static void measure(const char *name, void (*shape)(struct life *, uint32_t), ui
 
 int main(void)
 {
-	printf("%-8s %9s %9s %8s %11s %11s %11s %10s\n", "shape", "tasks", "events", "rows",
-		"layout ms", "ns/(n ld n)", "tracks ms", "bytes/item");
+	printf("%-8s %9s %9s %8s %11s %11s %11s %10s\n", "shape", "tasks", "events", "tracks",
+		"layout ms", "ns/(n ld n)", "index ms", "bytes/item");
 	measure("server", server, 1000, 3, 20);
 	measure("server", server, 26000, 3, 10);
 	measure("server", server, 100000, 3, 5);

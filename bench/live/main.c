@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What it costs to follow a server while it runs: what came since is taken in, and a frame is made,
- * ten times a second as the viewer does, or thirty; what is older than ten seconds is forgotten
- * once a second, and findings are looked for as often as the view has it. Simulated: a second of
- * the server's takes as long as it needs. Prints what a simulated second costs early and late.
+ * The cost of following a server while it runs. Ten times a second, as the viewer does, or thirty
+ * times, new events are appended and a frame is made. Once a second, all that is older than ten
+ * seconds is forgotten. Findings are looked for as often as the scene allows. The server is
+ * simulated: one of its seconds takes as long as it needs. Prints the cost of a simulated second,
+ * early and late.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -18,8 +19,8 @@
 
 #define KEEP INT64_C(10000000000)
 #define SECOND INT64_C(1000000000)
-#define REQUESTS 500   /* alive, each with a child */
-#define CONNECTIONS 50 /* that are never closed, and speak now and then */
+#define REQUESTS 500   /* alive at a time, each with a child */
+#define CONNECTIONS 50 /* that are never closed, and have events now and then */
 #define STEP_EVENTS 13
 #define COUNTED 512 /* events that are appended together */
 
@@ -111,7 +112,8 @@ static void say_text(struct server *s, int type, uint64_t task, const char *text
 	e->flags |= THRUM_EVENT_HAS_TEXT;
 }
 
-/* The main loop is task 1, then come the connections; request n has two ids behind them. */
+/* Returns a request's id. The main loop is task 1, then come the connections, then two ids for each
+ * request. */
 static uint64_t id_of(uint64_t request)
 {
 	return 2 + CONNECTIONS + 2 * request;
@@ -125,7 +127,7 @@ static void start(struct server *s)
 	flush(s);
 }
 
-/* One request begins, one that is old ends: every fourth became its child, the others waited. */
+/* Begins one request and ends an old one: every fourth became its child, the others waited. */
 static void step(struct server *s)
 {
 	uint64_t new = s->steps, old = new - REQUESTS, id = id_of(new);
@@ -197,7 +199,7 @@ static size_t memory(const struct server *s)
 		thrum__index_memory(s->scene->index);
 }
 
-/* MB of the process; 0: unknown. */
+/* Returns the process's resident memory in MB, or 0 if it is unknown. */
 static double resident(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -211,7 +213,7 @@ static double resident(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-/* What a second cost, of so many until then. */
+/* Prints the cost of a second, averaged over the last `seconds`. */
 static void report(const struct server *s, unsigned until, unsigned seconds)
 {
 	const double *parts = s->parts;
@@ -229,7 +231,7 @@ static void report(const struct server *s, unsigned until, unsigned seconds)
 	fflush(stdout);
 }
 
-/* So many times some seconds; frames are made in those that are reported. */
+/* Follows for `times` times `seconds` seconds. Frames are made in those that are reported. */
 static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, bool has_frames)
 {
 	struct thrum__scene_options options = {.by_lane = true};
@@ -244,7 +246,7 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	       "%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %8s %7s\n",
 		(unsigned long long)rate, slices, has_frames ? ", frames of 1600 × 900" : "",
 		"second", "append", "forget", "update", "find", "frame", "ms/s", "", "model MB",
-		"view MB", "sum", "resident", "rows");
+		"index MB", "sum", "resident", "tracks");
 	for (unsigned time = 1; time <= times; time++) {
 		bool is_told = time == 1 || time == times || time == 10 || time == 60;
 
@@ -261,12 +263,13 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	free(s);
 }
 
-/* live [MINUTES]: of the slower server; of the faster twenty seconds. 0: only that. */
+/* live [MINUTES]: follows the slower server for this time, then the faster one for twenty seconds.
+ * 0: only the faster one. */
 int main(int argc, char **argv)
 {
 	unsigned minutes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 3;
 
-	printf("All that a simulated second costs, in ms.\n");
+	printf("Costs of a simulated second, in ms.\n");
 	if (minutes > 0)
 		follow(100000, 30, 60, minutes, true);
 	follow(1000000, 10, 10, 2, false);

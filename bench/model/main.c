@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How fast models grow and how large: from a recording, beside decoding it alone, in turn, in the
- * same run; and from made-up events of many shapes, whose making is measured alone and taken off.
- * Time is the thread's CPU time.
+ * Speed and size of models. First from a recording, in turn with decoding it alone, in the same
+ * run. Then from made-up events of many shapes; the time to make them is measured alone and
+ * subtracted. Time is the thread's CPU time.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -146,7 +146,7 @@ static void measure(const struct shape *shape)
 	struct thrum__model *m = make_model(*shape);
 	double seconds = cpu_seconds() - before - make_only(*shape);
 
-	/* Whoever draws asks for each task's heir. */
+	/* A painter asks for each task's heir. */
 	before = cpu_seconds();
 	for (uint32_t i = 0; i < m->tasks.count; i++) {
 		uint32_t heir = thrum__model_heir(m, i);

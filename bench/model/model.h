@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the benchmark share. */
+/* Events for the benchmark of models: shapes.c makes them, main.c appends them. */
 #ifndef BENCH_MODEL_H
 #define BENCH_MODEL_H
 
@@ -7,13 +7,13 @@
 
 #define BATCH 256
 
-/* Makes events one after the other; the same ones for the same case. */
+/* Makes events one after the other, always the same ones for the same case. */
 struct shape {
 	const char *name;
-	uint64_t events; /* how many there are */
-	/* The next event; the rest of it is zero. */
+	uint64_t events; /* the number of events */
+	/* Fills in the next event, whose bytes are 0. */
 	void (*next)(struct shape *, struct thrum_event *);
-	uint64_t made; /* so many were made */
+	uint64_t made; /* the number of events made */
 	uint64_t ids;  /* tasks so far */
 	uint32_t random;
 	int64_t time;
@@ -22,7 +22,7 @@ struct shape {
 extern const struct shape shapes[];
 extern const unsigned shape_count;
 
-/* The next events, at most BATCH; 0: that was all. */
+/* Makes the next events, at most BATCH, and returns their number; 0 at the end. */
 size_t shape_next(struct shape *, struct thrum_event *);
 
 #endif

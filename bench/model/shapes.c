@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Events by the million, as programs of a certain shape would give them. */
+/* Makes millions of events, as programs of a certain shape would record them. */
 #include "model.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ static void mixed(struct shape *s, struct thrum_event *e)
 	}
 }
 
-/* Each task creates the next and becomes it; then the first one is read. */
+/* Each task creates the next one and becomes it. */
 static void chain(struct shape *s, struct thrum_event *e)
 {
 	switch (s->made % 3) {
@@ -74,7 +74,7 @@ static void chain(struct shape *s, struct thrum_event *e)
 	}
 }
 
-/* The same from behind: who becomes whom is told before the heir itself goes on to become. */
+/* The same from the end: a task becomes its heir before the heir becomes another. */
 static void chain_backwards(struct shape *s, struct thrum_event *e)
 {
 	uint64_t half = s->events / 2;
@@ -100,7 +100,7 @@ static void nested(struct shape *s, struct thrum_event *e)
 	create(s, e, s->ids, THRUM_KIND_BIND);
 }
 
-/* Each wakes by reading the one before it, which makes it that one's child. */
+/* Each task wakes by reading the one before it, which makes it that task's child. */
 static void woken(struct shape *s, struct thrum_event *e)
 {
 	if (s->made % 2 == 0)
@@ -115,7 +115,7 @@ static void lanes(struct shape *s, struct thrum_event *e)
 	e->lane = draw(s, 1000);
 }
 
-/* Ids that are never near each other. */
+/* Ids that are far from each other. */
 static void sparse(struct shape *s, struct thrum_event *e)
 {
 	create(s, e, 0, THRUM_KIND_TASK);

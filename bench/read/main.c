@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How fast recordings are read: decoded with a consumer that does nothing, and printed; beside
- * babeltrace2, in turn, in the same run. Time is CPU time: the thread's for what runs here, user
- * and system time of commands.
+ * The speed of reading recordings: decoding with a consumer that does nothing, and printing, in
+ * turn with babeltrace2 in the same run. Time is CPU time: the thread's for code that runs here,
+ * user and system time for commands.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define ROUNDS_MAX 50
 
-/* One way to read, and how long it took in each round. */
+/* One way to read, and its time in each round. */
 struct way {
 	const char *name;
 	double limit; /* times the rival; 0: none */
@@ -30,8 +30,8 @@ struct way {
 	const char *command[8]; /* command[0] NULL: decodes `file` here */
 	const char *file;
 	double seconds[ROUNDS_MAX];
-	unsigned rounds, passes; /* passes a round, of which the best counts */
-	long memory;             /* KiB at most, of a command */
+	unsigned rounds, passes; /* passes in a round; the best one counts */
+	long memory;             /* the most KiB that a command used */
 	uint64_t events;
 	bool is_missing;
 };
@@ -46,7 +46,7 @@ static double cpu_seconds(void)
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-/* Decodes all of it; the compiler has to believe that each event is looked at. */
+/* Decodes the whole file, so that the compiler can't leave out any event. */
 static bool decode(struct way *way)
 {
 	struct thrum_trace *trace;
@@ -116,7 +116,7 @@ static void run(struct way *way)
 		way->seconds[way->rounds++] = seconds;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------------------------- */
 
 static int compare(const void *left, const void *right)
 {
@@ -155,14 +155,14 @@ static void print_way(struct way *way)
 	putchar('\n');
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- The whole run ------------------------------------------------------------------------- */
 
 struct paths {
 	char folder[64], recording[96], ctf[96], mirage_folder[96], mirage[128], metadata[128];
 	char thrum[4096];
 };
 
-/* thrum itself lies in the build's top folder. */
+/* Finds the command thrum, which lies in the build's top folder. */
 static void find_thrum(char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 16);
@@ -253,7 +253,7 @@ static void compare_readers(struct paths *p, unsigned events, unsigned rounds)
 		print_way(&ways[i]);
 }
 
-/* The value of an option `--name N`, or 0. */
+/* Returns the value of an option `--name N`, or 0. */
 static unsigned number_of(char **argv, const char *name)
 {
 	for (; argv[0] && argv[1]; argv++)

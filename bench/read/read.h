@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the benchmark share. */
+/* Recordings for the benchmark of readers. */
 #ifndef BENCH_READ_H
 #define BENCH_READ_H
 
@@ -8,12 +8,12 @@
 
 /*
  * Writes a file of `events` records: 20 % switch, 20 % wait, 20 % resolve, 15 % create with a label
- * of ten characters, 15 % read, 10 % counter, in random order, so that no branch predictor knows
- * what comes. False: errno says why.
+ * of ten characters, 15 % read, 10 % counter. The order is random, so that no branch predictor can
+ * learn it. Returns false and sets errno on an error.
  */
 bool make_recording(const char *file, unsigned events);
-/* The same in mirage-profile's layout, where a label is an event of its own; and the metadata that
- * babeltrace2 needs. */
+/* Writes the same in mirage-profile's layout, where a label is an event of its own, and the
+ * metadata that babeltrace2 needs. */
 bool make_mirage(const char *file, const char *metadata, unsigned events);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
-// measure.mjs BUILD: how long the page takes to show traces, and for its frames, in headless
-// Chromium without a GPU. Frames are timed in the worker, with what they paint: reading a pixel
-// back waits for it.
+// measure.mjs BUILD: how long the page takes to show traces and to paint its frames, in headless
+// Chromium without a GPU. Frames are timed in the worker, painting included: reading a pixel back
+// waits for it.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +37,7 @@ function page(name, ...traces) {
   return file;
 }
 
-/** Opens a page, and returns it with the ms from then on until the first frame was painted. */
+/** Opens a page. Returns it with the ms until the first frame was painted. */
 async function show(browser, file, seconds = 120) {
   const view = await browser.newPage({ viewport: { width, height } });
   await view.goto(pathToFileURL(file).href, { waitUntil: "commit" });
@@ -54,7 +54,7 @@ async function show(browser, file, seconds = 120) {
   return [view, (await refused()) ?? time];
 }
 
-/** From now on, the worker times each of its frames. */
+/** Makes the worker time each of its frames from now on. */
 const timeFrames = (worker) =>
   worker.evaluate(() => {
     const request = self.requestAnimationFrame.bind(self);
@@ -102,7 +102,7 @@ async function frames(view, name) {
   row(`frames of ${name}`, `${times.length} frames: ${figures}`, limit(p99, 16));
 }
 
-/** From the last letter to the number of matches, as who types sees it; and back to no search. */
+/** Returns the ms from the last letter typed to the number of matches, then ends the search. */
 async function search(view, name, text) {
   const times = [];
   for (let i = 0; i < 7; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What looking for findings costs, beside making the model: at most half of it. */
+/* The cost of looking for findings, which may be at most half of that of making the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
