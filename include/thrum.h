@@ -174,6 +174,9 @@ struct thrum_config {
 #define THRUM__API __attribute__((visibility("default"))) extern
 #endif
 
+/* The compiler warns if the caller ignores the result. */
+#define THRUM__MUST_USE __attribute__((warn_unused_result))
+
 /* Inline. With THRUM_DISABLED the function is never defined: a macro at the end replaces it. */
 #ifndef THRUM_DISABLED
 #define THRUM__INLINE static inline

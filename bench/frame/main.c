@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The cost of a frame of a big trace, for windows of all sizes and at all places, in each
- * projection, and the cost of all that comes before the first frame.
+ * Measures the cost of a frame of a big trace, for windows of all sizes in all places, in each
+ * projection; and the time until the first frame.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define WIDTH 1600
 #define HEIGHT 900
-#define FRAMES 200 /* of each projection */
+#define FRAMES 200 /* for each projection */
 
 #define FRAME_LIMIT 4.0 /* ms */
 #define FIRST_LIMIT 50.0
@@ -90,7 +90,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Shows the whole trace, a tenth of it, …, or only some events, anywhere in it. */
+/* Sets a window of the whole trace, or of a tenth of it, …, down to some events, in a random
+ * place. */
 static void set_window(struct thrum__scene *scene, int frame)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -114,7 +115,7 @@ static void measure(struct thrum__scene *scene, struct thrum__draw_list *list, c
 	}
 	qsort(worst.times, FRAMES, sizeof *worst.times, compare);
 	high = worst.times[FRAMES - 1];
-	printf("  %-22s %8.2f %8.2f %8.2f %s %8zu %s %8zu %s %6zu %s\n", name,
+	printf("  %-24s %8.2f %8.2f %8.2f %s %8zu %s %8zu %s %6zu %s\n", name,
 		worst.times[FRAMES / 2], worst.times[FRAMES * 95 / 100], high,
 		high <= FRAME_LIMIT ? "ok  " : "OVER", worst.rects,
 		worst.rects <= RECTS_LIMIT ? "ok  " : "OVER", worst.others,
@@ -126,7 +127,7 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 {
 	struct thrum__scene_state plain = scene->state;
 
-	printf("  %-22s %8s %8s %8s %4s %8s %4s %8s %4s %6s\n", "ms a frame", "median", "p95",
+	printf("  %-24s %8s %8s %8s %4s %8s %4s %8s %4s %6s\n", "ms a frame", "median", "p95",
 		"worst", "", "rects", "", "others", "", "batches");
 	measure(scene, list, "as it comes");
 	scene->state = plain;
@@ -142,7 +143,7 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 	measure(scene, list, "fish-eye");
 	scene->state = plain;
 	scene->state.counters = scene->state.strip = scene->state.legend = true;
-	measure(scene, list, "with all there is");
+	measure(scene, list, "with everything");
 	scene->state = plain;
 	need(thrum__scene_search(scene, "label"));
 	need(thrum__scene_select(scene, scene->layout->units[scene->layout->unit_count / 2].task));

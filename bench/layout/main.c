@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The time to give tasks their tracks, and to make the index from which frames are painted, by size
- * and shape of the trace. Time is the thread's CPU time, the best of some rounds. Beside it stands
- * ns / (n log₂ n), which stays the same if the layout is O(n log n).
+ * Measures how long it takes to place tasks on tracks, and to make the index from which frames are
+ * painted, by size and shape of the trace. Times are the thread's CPU time, the best of some
+ * rounds. Beside the layout's time stands that divided by n log2 n, in ns: it stays the same for
+ * any n when the layout is O(n log n).
  */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -16,7 +17,7 @@
 
 struct life {
 	int64_t start, end; /* OPEN: never */
-	uint32_t parent;    /* NONE: it has no parent */
+	uint32_t parent;    /* or NONE */
 };
 
 static double seconds(void)
@@ -48,7 +49,7 @@ static uint32_t draw(uint32_t below)
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
-/* A loop creates requests with children; some twenty requests are alive at a time. */
+/* A loop creates requests that have children; some twenty requests are alive at a time. */
 static void server(struct life *lives, uint32_t count)
 {
 	int64_t now = 0;
@@ -70,7 +71,7 @@ static void server(struct life *lives, uint32_t count)
 	}
 }
 
-/* Each turn of a loop creates the next turn and ends soon after. */
+/* Each iteration of a loop creates the next one and ends soon after. */
 static void loop(struct life *lives, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -84,7 +85,7 @@ static void nest(struct life *lives, uint32_t count)
 		lives[i] = (struct life){i, 2ll * count - i, i ? i - 1 : THRUM__NONE};
 }
 
-/* Parents are any of the last thousand tasks, lives have all lengths, and a tenth never end. */
+/* A parent is any of the last thousand tasks; tasks live for any time; a tenth never end. */
 static void tangle(struct life *lives, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -119,7 +120,7 @@ static struct thrum_event event_of(int type, int64_t time, uint64_t task, uint64
 	};
 }
 
-/* Appends up to `deeds` further events of a task that begins. */
+/* Appends `deeds` events of a task that has just begun. */
 static void work(struct thrum__model *model, int64_t time, uint32_t task, unsigned deeds)
 {
 	static const int TYPES[] = {THRUM_EVENT_SWITCH, THRUM_EVENT_WAIT, THRUM_EVENT_READ};
@@ -137,33 +138,33 @@ static struct thrum__model *model_of(void (*shape)(struct life *, uint32_t), uin
 	unsigned deeds)
 {
 	struct life *lives = need(malloc(count * sizeof(*lives)));
-	struct thrum__base_span *moments = need(malloc(4ull * count * sizeof(*moments)));
+	struct thrum__base_span *times = need(malloc(4ull * count * sizeof(*times)));
 	struct thrum__model *model;
 	uint32_t n = 0;
 
 	shape(lives, count);
-	/* The span's end says whether the time is a task's end (1) or its start (0). */
+	/* `end` is 1 when the time is the end of a life. */
 	for (uint32_t i = 0; i < count; i++)
-		moments[n++] = (struct thrum__base_span){lives[i].start, 0, i};
+		times[n++] = (struct thrum__base_span){lives[i].start, 0, i};
 	for (uint32_t i = 0; i < count; i++)
 		if (lives[i].end != THRUM__OPEN)
-			moments[n++] = (struct thrum__base_span){lives[i].end, 1, i};
-	thrum__base_sort_spans(moments, moments + 2ull * count, n);
+			times[n++] = (struct thrum__base_span){lives[i].end, 1, i};
+	thrum__base_sort_spans(times, times + 2ull * count, n);
 	if (thrum__model_create(NULL, &model))
 		need(NULL);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t task = moments[i].item;
+		uint32_t task = times[i].item;
 		uint64_t parent = lives[task].parent == THRUM__NONE ? 0 : lives[task].parent + 1ull;
-		struct thrum_event event = moments[i].end
-			? event_of(THRUM_EVENT_RESOLVE, moments[i].start, task + 1ull, task + 1ull)
-			: event_of(THRUM_EVENT_CREATE, moments[i].start, parent, task + 1ull);
+		struct thrum_event event = times[i].end
+			? event_of(THRUM_EVENT_RESOLVE, times[i].start, task + 1ull, task + 1ull)
+			: event_of(THRUM_EVENT_CREATE, times[i].start, parent, task + 1ull);
 
 		append(model, &event);
-		if (!moments[i].end)
-			work(model, moments[i].start, task + 1, deeds);
+		if (!times[i].end)
+			work(model, times[i].start, task + 1, deeds);
 	}
 	free(lives);
-	free(moments);
+	free(times);
 	return model;
 }
 

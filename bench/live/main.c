@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The cost of following a server while it runs. Ten times a second, as the viewer does, or thirty
- * times, new events are appended and a frame is made. Once a second, all that is older than ten
- * seconds is forgotten. Findings are looked for as often as the scene allows. The server is
- * simulated: one of its seconds takes as long as it needs. Prints the cost of a simulated second,
- * early and late.
+ * Measures the cost of following a server while it runs. Ten times a second, as the viewer does, or
+ * thirty times, the new events are appended and a frame is made. Once a second events older than
+ * ten seconds are forgotten, and findings are looked for as often as the scene wants. The server is
+ * simulated, so that one of its seconds takes as long as it needs. Prints the cost of a simulated
+ * second, early and late.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -19,12 +19,12 @@
 
 #define KEEP INT64_C(10000000000)
 #define SECOND INT64_C(1000000000)
-#define REQUESTS 500   /* alive at a time, each with a child */
-#define CONNECTIONS 50 /* that are never closed, and have events now and then */
+#define REQUESTS 500   /* alive, each with a child */
+#define CONNECTIONS 50 /* never closed, with an event now and then */
 #define STEP_EVENTS 13
-#define COUNTED 512 /* events that are appended together */
+#define COUNTED 512 /* events appended together */
 
-#define HALF_CORE 0.5 /* s a second */
+#define HALF_CORE 0.5 /* seconds of CPU time a second */
 
 enum part {
 	APPEND,
@@ -112,8 +112,7 @@ static void say_text(struct server *s, int type, uint64_t task, const char *text
 	e->flags |= THRUM_EVENT_HAS_TEXT;
 }
 
-/* Returns a request's id. The main loop is task 1, then come the connections, then two ids for each
- * request. */
+/* Task 1 is the main loop, then come the connections; behind them each request has two ids. */
 static uint64_t id_of(uint64_t request)
 {
 	return 2 + CONNECTIONS + 2 * request;
@@ -127,7 +126,8 @@ static void start(struct server *s)
 	flush(s);
 }
 
-/* Begins one request and ends an old one: every fourth became its child, the others waited. */
+/* Begins a request and ends an old one. Every fourth request became its child, the others
+ * waited. */
 static void step(struct server *s)
 {
 	uint64_t new = s->steps, old = new - REQUESTS, id = id_of(new);
@@ -199,7 +199,7 @@ static size_t memory(const struct server *s)
 		thrum__index_memory(s->scene->index);
 }
 
-/* Returns the process's resident memory in MB, or 0 if it is unknown. */
+/* The resident memory of the process in MB; 0: unknown. */
 static double resident(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -213,7 +213,7 @@ static double resident(void)
 	return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6;
 }
 
-/* Prints the cost of a second, averaged over the last `seconds`. */
+/* Prints the cost of a second, on average of the last `seconds` before `until`. */
 static void report(const struct server *s, unsigned until, unsigned seconds)
 {
 	const double *parts = s->parts;
@@ -231,7 +231,8 @@ static void report(const struct server *s, unsigned until, unsigned seconds)
 	fflush(stdout);
 }
 
-/* Follows for `times` times `seconds` seconds. Frames are made in those that are reported. */
+/* Follows a server for `times` × `seconds` seconds. Frames are made only in those that are
+ * reported. */
 static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, bool has_frames)
 {
 	struct thrum__scene_options options = {.by_lane = true};
@@ -246,7 +247,7 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	       "%6s %8s %7s %7s %7s %7s %9s %4s %8s %8s %8s %8s %7s\n",
 		(unsigned long long)rate, slices, has_frames ? ", frames of 1600 × 900" : "",
 		"second", "append", "forget", "update", "find", "frame", "ms/s", "", "model MB",
-		"index MB", "sum", "resident", "tracks");
+		"scene MB", "sum", "resident", "tracks");
 	for (unsigned time = 1; time <= times; time++) {
 		bool is_told = time == 1 || time == times || time == 10 || time == 60;
 
@@ -263,13 +264,13 @@ static void follow(uint64_t rate, int slices, unsigned seconds, unsigned times, 
 	free(s);
 }
 
-/* live [MINUTES]: follows the slower server for this time, then the faster one for twenty seconds.
- * 0: only the faster one. */
+/* live [MINUTES]: follows the slower server for MINUTES (3 by default; 0: not at all), and the
+ * faster one for twenty seconds. */
 int main(int argc, char **argv)
 {
 	unsigned minutes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 3;
 
-	printf("Costs of a simulated second, in ms.\n");
+	printf("The whole cost of a simulated second, in ms.\n");
 	if (minutes > 0)
 		follow(100000, 30, 60, minutes, true);
 	follow(1000000, 10, 10, 2, false);

@@ -21,9 +21,7 @@
 extern "C" {
 #endif
 
-#ifndef THRUM__MUST_USE
-#define THRUM__MUST_USE __attribute__((warn_unused_result, visibility("default")))
-#endif
+#define THRUM__TRACE __attribute__((visibility("default"))) extern
 
 /* What went wrong, and where. Filled in on failure only; every function takes NULL for it. */
 struct thrum_error_info {
@@ -104,8 +102,8 @@ struct thrum_event {
 };
 
 /* The words; "unknown" for anything else. Static. */
-THRUM__API const char *thrum_event_name(int type);
-THRUM__API const char *thrum_kind_name(int kind);
+THRUM__TRACE const char *thrum_event_name(int type);
+THRUM__TRACE const char *thrum_kind_name(int kind);
 
 struct thrum_trace;
 
@@ -117,23 +115,23 @@ struct thrum_trace;
  * Returns 0 or a negative enum thrum_error. A file of which only a part can be read opens; what is
  * missing is told among the events.
  */
-THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trace,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_open(const char *file, struct thrum_trace **trace,
 	struct thrum_error_info *);
 
 /* The same for bytes in memory, which must stay until the trace is closed. */
-THRUM__MUST_USE int thrum_trace_open_memory(const void *bytes, size_t size,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_open_memory(const void *bytes, size_t size,
 	struct thrum_trace **trace, struct thrum_error_info *);
 
 /* NULL is fine. */
-THRUM__API void thrum_trace_close(struct thrum_trace *);
+THRUM__TRACE void thrum_trace_close(struct thrum_trace *);
 
 /*
  * The next events, in the order of time, as an array of *count > 0; they and their texts are valid
  * until the next call for this trace. Returns 1; 0 at the end (of what there is now); a negative
  * enum thrum_error when reading fails altogether.
  */
-THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *, const struct thrum_event **events,
-	size_t *count, struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *,
+	const struct thrum_event **events, size_t *count, struct thrum_error_info *);
 
 /*
  * For a recording that is being written: looks for what was added since, which thrum_trace_next
@@ -141,7 +139,7 @@ THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *, const struct thrum_ev
  * a finished packet, at most `wait_ms` milliseconds (0: not at all). Returns 1 when there may be
  * more, 0 when the recording has ended and all was read, or a negative enum thrum_error.
  */
-THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
 	struct thrum_error_info *);
 
 /* What a trace says of itself. */
@@ -172,10 +170,10 @@ struct thrum_trace_info {
 };
 
 /* Valid until the trace is closed; its counts move while reading. */
-THRUM__API const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *);
+THRUM__TRACE const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *);
 
 /* The words for a cause of loss (index of thrum_trace_info.lost), or NULL past the last. Static. */
-THRUM__API const char *thrum_lost_name(int cause);
+THRUM__TRACE const char *thrum_lost_name(int cause);
 
 /* Where a task was created. Members are NUL-terminated; valid until the trace is closed. NULL:
  * unknown number. */
@@ -183,7 +181,7 @@ struct thrum_trace_site {
 	const char *file, *function;
 	uint32_t line;
 };
-THRUM__API const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *,
+THRUM__TRACE const struct thrum_trace_site *thrum_trace_site(const struct thrum_trace *,
 	unsigned site);
 
 /* A lane: its number in the recording, and how much of it there is. NULL past the last. */
@@ -193,14 +191,14 @@ struct thrum_trace_lane {
 	uint64_t first_seq, last_seq; /* of the packets that are there */
 	uint32_t tid;                 /* of the thread that had it last; 0: unknown */
 };
-THRUM__API const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *,
+THRUM__TRACE const struct thrum_trace_lane *thrum_trace_lane(const struct thrum_trace *,
 	unsigned lane);
 
 /*
  * Finds what a process records to: the file that it has mapped and that starts like a recording.
  * Writes the path to `file` (as long as `size` bytes). Returns 0 or a negative enum thrum_error.
  */
-THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size,
+THRUM__TRACE THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size,
 	struct thrum_error_info *);
 
 /*
@@ -208,8 +206,8 @@ THRUM__MUST_USE int thrum_process_recording(int64_t pid, char *file, size_t size
  * is written to the open file descriptor `to` (any kind: file, pipe). Nobody stops meanwhile;
  * *overwritten, if not NULL, is how many packets were overwritten while they were copied.
  */
-THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
-	struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to,
+	uint64_t *overwritten, struct thrum_error_info *);
 
 /*
  * Writes a recording as a Common Trace Format 1.8 directory, which must not exist or be empty: one
@@ -217,12 +215,12 @@ THRUM__MUST_USE int thrum_trace_snapshot(const char *file, int to, uint64_t *ove
  * packets were left out or cut short because they were damaged or overwritten meanwhile. Returns 0
  * or a negative enum thrum_error.
  */
-THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory, uint64_t *left_out,
-	struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const char *directory,
+	uint64_t *left_out, struct thrum_error_info *);
 
 /* Cuts off what a recording never used of its room, once its process has ended; `thrum record`
  * does. */
-THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
 
 #ifdef __cplusplus
 }

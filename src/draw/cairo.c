@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* PNG and PDF by cairo. */
+/* Writes PNG and PDF with cairo. */
 #ifdef HAVE_CAIRO
 #include <cairo-pdf.h>
 #include <cairo.h>
@@ -34,7 +34,7 @@ static cairo_status_t write_bytes(void *context, const unsigned char *bytes, uns
 	return output->result == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* The sink's error, else what cairo says. */
+/* Returns the sink's error, or else the error for cairo's status. */
 static int result_of(const struct output *output, cairo_status_t status)
 {
 	if (output->result != 0 || status == CAIRO_STATUS_SUCCESS)
@@ -42,7 +42,7 @@ static int result_of(const struct output *output, cairo_status_t status)
 	return status == CAIRO_STATUS_INVALID_SIZE ? -THRUM_E_SIZE : -THRUM_E_MEMORY;
 }
 
-/* Paints on a surface; lengths are CSS pixels times `scale`. */
+/* Paints lists on a surface; `scale` is the surface's units in a CSS pixel. */
 static cairo_status_t paint_surface(cairo_surface_t *surface, double scale,
 	const struct thrum__draw_list *lists, size_t count, int theme)
 {
@@ -70,7 +70,7 @@ int thrum__draw_png(const struct thrum__draw_list *lists, size_t count, int them
 	cairo_surface_t *surface;
 	cairo_status_t status;
 
-	/* cairo's own limit; and a gigabyte of pixels is a mistake. */
+	/* The first is cairo's own limit; a picture of more than a gigabyte is a mistake. */
 	if (!(scale > 0) || !(size.width * scale < 32767) || !(size.height * scale < 32767) ||
 		size.width * size.height * scale * scale > 268435456)
 		return -THRUM_E_SIZE;
@@ -83,7 +83,7 @@ int thrum__draw_png(const struct thrum__draw_list *lists, size_t count, int them
 	return result_of(&output, status);
 }
 
-#define POINTS 0.75 /* of 1/72 inch in a CSS pixel of 1/96 */
+#define POINTS 0.75 /* points (1/72 inch) in a CSS pixel (1/96 inch) */
 
 int thrum__draw_pdf(const struct thrum__draw_list *lists, size_t count, int theme,
 	const char *title, thrum__draw_sink *sink, void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What all canvases share; and what is said of those for which cairo is missing. */
+/* The part that all canvases share, and the answers of a build without cairo. */
 #include "draw/canvas.h"
 #include "thrum.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Filling a display list: items go to the batch of their style, on whole pixels. */
+/* Fills a display list: puts each item into the batch of its style, on whole pixels. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@ void thrum__draw_list_finish(struct thrum__draw_list *list)
 	thrum__draw_list_init(list);
 }
 
-#define SIZE_MOST 1e6f /* px: so that places fit an int */
+#define SIZE_MOST 1e6f /* px, so that coordinates fit an int */
 
 void thrum__draw_list_clear(struct thrum__draw_list *list, float width, float height)
 {
-	/* The batches behind the count keep their items' memory. */
+	/* Batches behind the count keep the memory of their items. */
 	for (uint32_t i = 0; i < list->batch_count; i++)
 		list->batches[i].count = 0;
 	list->batch_count = 0;
@@ -76,7 +76,8 @@ static bool same_style(const struct thrum__draw_style *a, const struct thrum__dr
 		a->width == b->width;
 }
 
-static bool make_room(void *table, uint32_t *room, uint64_t wanted, size_t size)
+/* Grows an array (`table` points to the pointer) until `wanted` elements fit; false: no memory. */
+static bool reserve_elements(void *table, uint32_t *room, uint64_t wanted, size_t size)
 {
 	void *array;
 
@@ -87,7 +88,8 @@ static bool make_room(void *table, uint32_t *room, uint64_t wanted, size_t size)
 	return array != NULL;
 }
 
-/* The batch of a style. There are few styles, and mostly it is the last one again. */
+/* Returns the batch of a style, or NULL. There are few styles, and mostly it is the last one
+ * again. */
 static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
 	const struct thrum__draw_style *style)
 {
@@ -102,7 +104,7 @@ static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
 		}
 	}
 	if (list->batch_count == before) {
-		if (!make_room(&list->batches, &list->batch_room, (uint64_t)before + 1,
+		if (!reserve_elements(&list->batches, &list->batch_room, (uint64_t)before + 1,
 			    sizeof *list->batches))
 			return NULL;
 		memset(&list->batches[before], 0,
@@ -112,8 +114,9 @@ static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
 	return &list->batches[list->last];
 }
 
-/* Room for `count` items of a style, which are then in the list; NULL when there is none. */
-static void *add(struct thrum__draw_list *list, const struct thrum__draw_style *style, size_t count)
+/* Adds `count` items of a style, and returns them for the caller to fill in; NULL: no memory. */
+static void *add_items(struct thrum__draw_list *list, const struct thrum__draw_style *style,
+	size_t count)
 {
 	struct thrum__draw_batch *batch = find_batch(list, style);
 	size_t size = item_size(style->op);
@@ -123,13 +126,14 @@ static void *add(struct thrum__draw_list *list, const struct thrum__draw_style *
 		return NULL;
 	}
 	if (batch->count == 0) {
-		/* An old frame's items may have been smaller. */
+		/* In an earlier frame the batch may have had smaller items. */
 		if (item_size(batch->style.op) < size)
 			batch->room = (uint32_t)(batch->room * item_size(batch->style.op) / size);
 		batch->style = *style;
 	}
 	if (batch->room - batch->count < count &&
-		!make_room(&batch->items, &batch->room, (uint64_t)batch->count + count, size)) {
+		!reserve_elements(&batch->items, &batch->room, (uint64_t)batch->count + count,
+			size)) {
 		list->failed = true;
 		return NULL;
 	}
@@ -139,7 +143,7 @@ static void *add(struct thrum__draw_list *list, const struct thrum__draw_style *
 
 void thrum__draw_list_sort(struct thrum__draw_list *list)
 {
-	/* Stable, and nearly sorted as painters come in the order of z. */
+	/* Insertion sort: it is stable, and painters come nearly in the order of z. */
 	for (uint32_t i = 1; i < list->batch_count; i++) {
 		struct thrum__draw_batch batch = list->batches[i];
 		uint32_t at = i;
@@ -148,7 +152,7 @@ void thrum__draw_list_sort(struct thrum__draw_list *list)
 			list->batches[at] = list->batches[at - 1];
 		list->batches[at] = batch;
 	}
-	/* Empty are only those for which there was no memory. */
+	/* Only batches whose items got no memory are empty. */
 	for (uint32_t i = 0; i < list->batch_count;) {
 		struct thrum__draw_batch batch = list->batches[i];
 
@@ -166,7 +170,7 @@ void thrum__draw_list_sort(struct thrum__draw_list *list)
 
 /* ---- Items --------------------------------------------------------------------------------- */
 
-/* For what was clipped: far from what an int holds. */
+/* Rounds down a clipped coordinate, which an int can hold. */
 static float floor_of(float v)
 {
 	float whole = (float)(int)v;
@@ -194,14 +198,14 @@ static float larger(float a, float b)
 	return a > b ? a : b;
 }
 
-/* Whether a box is finite and has something in the list's rectangle. */
+/* Whether a box is finite and touches the list's rectangle. */
 static bool is_seen(const struct thrum__draw_list *list, float x1, float y1, float x2, float y2)
 {
 	return isfinite(x1) && isfinite(y1) && isfinite(x2) && isfinite(y2) && x2 >= 0 &&
 		x1 <= list->width && y2 >= 0 && y1 <= list->height && x1 <= x2 && y1 <= y2;
 }
 
-/* The whole pixels of x1 … x2, at least one. */
+/* Adds the rect of the whole pixels of x1 … x2 and y1 … y2, at least one of each. */
 static void add_rect(struct thrum__draw_list *list, int z, int colour, float x1, float y1, float x2,
 	float y2)
 {
@@ -216,7 +220,7 @@ static void add_rect(struct thrum__draw_list *list, int z, int colour, float x1,
 	y1 = whole(clip(y1, 0, list->height));
 	x2 = whole(clip(x2, 0, list->width));
 	y2 = whole(clip(y2, 0, list->height));
-	rect = add(list, &style, 1);
+	rect = add_items(list, &style, 1);
 	if (rect)
 		*rect = (struct thrum__draw_rect){x1, y1, larger(1, x2 - x1), larger(1, y2 - y1)};
 }
@@ -227,8 +231,8 @@ void thrum__draw_rect(struct thrum__draw_list *list, int z, int colour, float x,
 	add_rect(list, z, colour, x, y, x + larger(0, width), y + larger(0, height));
 }
 
-/* Where the pixels of a level or upright line begin: its middle lies on `at` or half a pixel off.
- */
+/* Returns where the pixels of a horizontal or vertical line begin, across it. The line's middle
+ * lies on `at` or half a pixel off. */
 static float line_edge(float at, float width)
 {
 	if (!(at > -1e6f && at < 1e6f))
@@ -236,7 +240,8 @@ static float line_edge(float at, float width)
 	return (int)width % 2 ? floor_of(at) - (width - 1) / 2 : whole(at) - width / 2;
 }
 
-/* Shortens a dashed line that begins far outside, by whole periods: what is seen stays. */
+/* Returns the start of a dashed line. One far outside comes nearer by whole periods: so the dashes
+ * in sight stay where they are. */
 static float dash_start(float from, int dash)
 {
 	float lengths[4], period = 0;
@@ -248,7 +253,7 @@ static float dash_start(float from, int dash)
 						      : larger(0, from);
 }
 
-/* A dashed line in x from `from` to `to` at `at`; of an upright one the caller swaps x and y. */
+/* Adds a dashed line. */
 static void add_dashed(struct thrum__draw_list *list, const struct thrum__draw_style *style,
 	struct thrum__draw_segment line)
 {
@@ -256,7 +261,7 @@ static void add_dashed(struct thrum__draw_list *list, const struct thrum__draw_s
 
 	if (!is_seen(list, line.x1, line.y1, line.x2, line.y2))
 		return;
-	item = add(list, style, 1);
+	item = add_items(list, style, 1);
 	if (item)
 		*item = line;
 }
@@ -318,12 +323,13 @@ void thrum__draw_line(struct thrum__draw_list *list, int z, int colour, float x1
 		!is_seen(list, smaller(x1, x2) - width, smaller(y1, y2) - width,
 			larger(x1, x2) + width, larger(y1, y2) + width))
 		return;
-	item = add(list, &style, 1);
+	item = add_items(list, &style, 1);
 	if (item)
 		*item = (struct thrum__draw_segment){x1, y1, x2, y2};
 }
 
-/* Whether points are all finite, and something of their box is in sight. */
+/* Whether points are all finite, and their box, `slack` pixels larger, touches the list's
+ * rectangle. */
 static bool are_seen(const struct thrum__draw_list *list, const struct thrum__draw_point *points,
 	size_t count, float slack)
 {
@@ -340,7 +346,7 @@ static bool are_seen(const struct thrum__draw_list *list, const struct thrum__dr
 	return is_seen(list, x1 - slack, y1 - slack, x2 + slack, y2 + slack);
 }
 
-#define OUTSIDE 64 /* px: so far do polylines go on outside of what is seen */
+#define OUTSIDE 64 /* px that polylines go on outside of the list's rectangle */
 
 void thrum__draw_polyline(struct thrum__draw_list *list, int z, int colour,
 	const struct thrum__draw_point *points, size_t count, float width, int dash)
@@ -354,10 +360,10 @@ void thrum__draw_polyline(struct thrum__draw_list *list, int z, int colour,
 
 	if (count < 2 || !are_seen(list, points, count, width))
 		return;
-	to = add(list, &style, count + 1);
+	to = add_items(list, &style, count + 1);
 	if (!to)
 		return;
-	/* Long ones go level or upright only, so that clipping point by point is exact. */
+	/* Long polylines go horizontally or vertically only: so clipping each point is exact. */
 	for (size_t i = 0; i < count; i++) {
 		to[i].x = clip(points[i].x, -OUTSIDE, list->width + OUTSIDE);
 		to[i].y = clip(points[i].y, -OUTSIDE, list->height + OUTSIDE);
@@ -371,7 +377,8 @@ void thrum__draw_triangle(struct thrum__draw_list *list, int z, int colour,
 	struct thrum__draw_style style = {.op = THRUM__OP_TRI,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour};
-	struct thrum__draw_point *to = are_seen(list, points, 3, 0) ? add(list, &style, 1) : NULL;
+	struct thrum__draw_point *to = are_seen(list, points, 3, 0) ? add_items(list, &style, 1)
+								    : NULL;
 
 	if (to)
 		memcpy(to, points, 3 * sizeof *to);
@@ -390,12 +397,12 @@ void thrum__draw_ring(struct thrum__draw_list *list, int z, int colour, int fill
 
 	if (!is_seen(list, x - room, y - room, x + room, y + room))
 		return;
-	item = add(list, &style, 1);
+	item = add_items(list, &style, 1);
 	if (item)
 		*item = (struct thrum__draw_circle){x, y, radius};
 }
 
-#define TEXT_MAX 400 /* bytes that are shown of a text; no picture has room for more */
+#define TEXT_MAX 400 /* bytes shown of a text; no picture has room for more */
 
 void thrum__draw_text(struct thrum__draw_list *list, int z, int colour, int font, float x, float y,
 	const char *text, size_t size, bool is_volatile)
@@ -408,16 +415,16 @@ void thrum__draw_text(struct thrum__draw_list *list, int z, int colour, int font
 	float height = (float)thrum__draw_font_size(font) * 2;
 	struct thrum__draw_text *item;
 
-	/* How far it goes to the right nobody knows here. */
+	/* The text's width isn't known here: it may reach the right edge. */
 	if (size == 0 || !isfinite(x) || !is_seen(list, x, y - height, list->width, y + height))
 		return;
 	if (list->text_room - list->text_size < TEXT_MAX &&
-		!make_room(&list->text, &list->text_room, (uint64_t)list->text_size + TEXT_MAX,
-			1)) {
+		!reserve_elements(&list->text, &list->text_room,
+			(uint64_t)list->text_size + TEXT_MAX, 1)) {
 		list->failed = true;
 		return;
 	}
-	item = add(list, &style, 1);
+	item = add_items(list, &style, 1);
 	if (!item)
 		return;
 	size = thrum__base_utf8_clean(text, size, list->text + list->text_size, TEXT_MAX);

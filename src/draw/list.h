@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The display list: the only contract between what decides what is seen and what paints it. Batches
- * of plain items, each batch of one style, in the order in which they are to be painted. Colours
- * and fonts are names that a theme and a front end give their meaning; coordinates are CSS pixels,
- * y down. A canvas clips to the list's rectangle and does nothing but replay.
+ * Drawing: the display list, the theme (theme.h), and the canvases that paint lists as SVG, PNG and
+ * PDF (canvas.h) or with cairo on a screen (replay.h). Nothing here decides what a picture shows.
+ *
+ * The display list is the only contract between the code that decides what is seen and the canvas
+ * that paints it: batches of plain items, each batch of one style, in the order of painting.
+ * Colours and fonts are numbers that a theme and a canvas give their meaning; coordinates are CSS
+ * pixels, y down. A canvas clips to the list's rectangle and does nothing else but paint the items.
+ *
+ * For each frame: thrum__draw_list_clear, the functions that add items, thrum__draw_list_sort. They
+ * return nothing: without memory they leave items out and set `failed`.
  */
 #ifndef DRAW_LIST_H
 #define DRAW_LIST_H
@@ -14,24 +20,24 @@
 
 #include "draw/theme.h"
 
+/* The kinds of items: which parts of the style they use, and their type, struct thrum__draw_… */
 enum thrum__draw_op {
-	THRUM__OP_RECT, /* filled with colour: struct thrum__draw_rect */
-	THRUM__OP_LINE, /* stroked with colour, width, dash: struct thrum__draw_segment */
-	THRUM__OP_POLY, /* the same; struct thrum__draw_point, one with x = NAN ends each polyline */
-	THRUM__OP_TRI,  /* filled triangles: three struct thrum__draw_point each */
-	THRUM__OP_RING, /* circles filled with fill, stroked with colour, width: struct
-			   thrum__draw_circle */
-	THRUM__OP_TEXT, /* colour, font: struct thrum__draw_text */
+	THRUM__OP_RECT, /* filled with colour: rect */
+	THRUM__OP_LINE, /* stroked with colour, width and dash: segment */
+	THRUM__OP_POLY, /* stroked alike: point; x = NAN ends each polyline */
+	THRUM__OP_TRI,  /* filled triangles in colour: point, three for each triangle */
+	THRUM__OP_RING, /* filled with fill, stroked with colour and width: circle */
+	THRUM__OP_TEXT, /* in colour and font: text */
 };
 
-/* What lies above what. */
+/* Layers, from the lowest to the highest. */
 enum thrum__draw_z {
 	THRUM__Z_REGION,
 	THRUM__Z_GRID,
 	THRUM__Z_BAND,
 	THRUM__Z_CREATE,
 	THRUM__Z_LINE,
-	THRUM__Z_CASING, /* of counters: hides lines but no runs */
+	THRUM__Z_CASING, /* of counters: hides the lines below it but no runs */
 	THRUM__Z_RUN,
 	THRUM__Z_END,
 	THRUM__Z_EDGE,
@@ -46,7 +52,7 @@ enum thrum__draw_z {
 	THRUM__Z_FRAME_TEXT,
 };
 
-/* Dashes, as lengths on and off in pixels. X(NAME, word, lengths…) */
+/* Dashes, as lengths of strokes and spaces in pixels. X(NAME, word, lengths…) */
 #define THRUM__DASHES(X) \
 	X(SOLID, "-") \
 	X(1_2, "1,2", 1, 2) \
@@ -66,14 +72,14 @@ enum thrum__draw_dash {
 	THRUM__DASH_COUNT,
 };
 
-/* The lengths of a dash; returns how many: 0 for a solid line. */
+/* Gives the lengths of a dash and returns how many there are; 0 for a solid line. */
 size_t thrum__draw_dash_lengths(int dash, float lengths[4]);
 
 struct thrum__draw_style {
-	uint8_t op, z, colour, fill; /* fill: of rings */
+	uint8_t op, z, colour, fill; /* fill: for rings */
 	uint8_t dash, font;
-	bool is_volatile; /* texts that change with each frame: not worth caching */
-	float width;      /* of strokes */
+	bool is_volatile; /* texts that change with each frame: don't cache them */
+	float width;      /* of strokes, in pixels */
 };
 
 struct thrum__draw_rect {
@@ -89,38 +95,41 @@ struct thrum__draw_circle {
 	float x, y, radius;
 };
 struct thrum__draw_text {
-	float x, y;            /* left end of the base line */
+	float x, y;            /* the left end of the base line */
 	uint32_t offset, size; /* in the list's `text`; valid UTF-8 without control characters */
 };
 
+/* The items of one style. */
 struct thrum__draw_batch {
 	struct thrum__draw_style style;
-	uint32_t count, room; /* of items; polylines: of points with the ending ones */
+	uint32_t count, room; /* of items; for polylines of points, with those that end them */
 	void *items;
 };
 
 struct thrum__draw_list {
-	float x, y, width, height; /* where it goes on the canvas */
+	float x, y, width, height; /* its place on the canvas */
 	struct thrum__draw_batch *batches;
-	uint32_t batch_count, batch_room, last;
+	uint32_t batch_count, batch_room, last; /* last: the batch used last */
 	char *text;
 	uint32_t text_size, text_room;
-	bool failed; /* out of memory: what is missing is missing */
+	bool failed; /* out of memory: some items are missing */
 };
 
 void thrum__draw_list_init(struct thrum__draw_list *);
+/* Frees all, and makes the list as after init. */
 void thrum__draw_list_finish(struct thrum__draw_list *);
 
-/* Empties it and keeps its memory, for the next frame. */
+/* Empties the list for the next frame and keeps its memory. Sizes are in pixels, up to 1e6. */
 void thrum__draw_list_clear(struct thrum__draw_list *, float width, float height);
 
-/* Puts the batches into the order of z, and drops the empty ones. */
+/* Sorts the batches by z, in the order in which they came within a z, and drops empty ones. */
 void thrum__draw_list_sort(struct thrum__draw_list *);
 
 /*
- * Add items. Rects are put on whole pixels (and are never thinner than one); level and upright
- * lines without dash become rects; dashed ones of odd width are put on .5, so that all canvases
- * agree. What lies wholly outside of the list's rectangle, or isn't finite, is left out.
+ * These add an item each. Rects go on whole pixels and are one pixel thick at least. Solid
+ * horizontal and vertical lines become rects; dashed ones of odd width go on .5, so that all
+ * canvases agree. Items that lie wholly outside of the list's rectangle, or aren't finite, are left
+ * out.
  */
 void thrum__draw_rect(struct thrum__draw_list *, int z, int colour, float x, float y, float width,
 	float height);
@@ -137,16 +146,17 @@ void thrum__draw_triangle(struct thrum__draw_list *, int z, int colour,
 void thrum__draw_ring(struct thrum__draw_list *, int z, int colour, int fill, float x, float y,
 	float radius, float width);
 
-/* Makes what can't be shown (control characters, bidi controls, bad UTF-8) into U+FFFD. */
+/* Adds a text, at most 400 bytes of it. Replaces characters that can't be shown (control
+ * characters, bidi controls, bad UTF-8) by U+FFFD. The list keeps a copy. */
 void thrum__draw_text(struct thrum__draw_list *, int z, int colour, int font, float x, float y,
 	const char *text, size_t size, bool is_volatile);
 
-/* How many items it has: rects; and texts and strokes (a polyline or ring is one). */
+/* Counts the rects, and all other items: a polyline counts as one. */
 void thrum__draw_list_count(const struct thrum__draw_list *, size_t *rects, size_t *others);
 
 /*
- * Writes it as text, a line an item, for tests: "z op colour … numbers text". Returns the length
- * that the whole has, like snprintf.
+ * Writes the list as text for tests, one line for each item: "z op colour … numbers text". Returns
+ * the length of the whole text like snprintf, and ends it with a NUL if size > 0.
  */
 size_t thrum__draw_list_print(const struct thrum__draw_list *, char *to, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A display list as text, for tests; and its figures. */
+/* Writes a display list as text, for tests, and counts its items. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,9 @@
 
 #define NUMBER_MAX 24
 
-/* A number with at most so many decimals (0 to 2) and no needless zeros. Returns its size. */
-static size_t print_number(char to[NUMBER_MAX], float value, int decimals)
+/* Writes a number with at most so many decimals (0 to 2) and without needless zeros; returns its
+ * size. */
+static size_t format_number(char to[NUMBER_MAX], float value, int decimals)
 {
 	double scale = decimals > 1 ? 100 : decimals == 1 ? 10 : 1;
 	double scaled = fabs((double)value) * scale + 0.5;
@@ -55,7 +56,7 @@ struct printer {
 	size_t size, used;
 };
 
-static void put_bytes(struct printer *printer, const char *bytes, size_t size)
+static void print_bytes(struct printer *printer, const char *bytes, size_t size)
 {
 	if (printer->used < printer->size) {
 		size_t room = printer->size - printer->used;
@@ -64,23 +65,23 @@ static void put_bytes(struct printer *printer, const char *bytes, size_t size)
 	printer->used += size;
 }
 
-static void put(struct printer *printer, const char *word)
+static void print_word(struct printer *printer, const char *word)
 {
-	put_bytes(printer, word, strlen(word));
+	print_bytes(printer, word, strlen(word));
 }
 
-static void put_numbers(struct printer *printer, const float *numbers, size_t count)
+static void print_numbers(struct printer *printer, const float *numbers, size_t count)
 {
 	char number[NUMBER_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		put(printer, " ");
-		put_bytes(printer, number, print_number(number, numbers[i], 2));
+		print_word(printer, " ");
+		print_bytes(printer, number, format_number(number, numbers[i], 2));
 	}
 }
 
-/* "z op colour", then what else the style says: fill, width, dash, font. */
-static void put_style(struct printer *printer, const struct thrum__draw_style *style)
+/* Prints "z op colour", then the fill, width, dash or font that the op uses. */
+static void print_style(struct printer *printer, const struct thrum__draw_style *style)
 {
 #define THRUM__X(NAME, word, ...) word,
 	static const char *const dashes[] = {THRUM__DASHES(THRUM__X)};
@@ -88,32 +89,33 @@ static void put_style(struct printer *printer, const struct thrum__draw_style *s
 	static const char *const ops[] = {"rect", "line", "poly", "tri", "ring", "text"};
 	char number[NUMBER_MAX];
 
-	put_bytes(printer, number, print_number(number, style->z, 0));
-	put(printer, " ");
-	put(printer, ops[style->op]);
-	put(printer, " ");
-	put(printer, thrum__draw_colour_name(style->colour));
+	print_bytes(printer, number, format_number(number, style->z, 0));
+	print_word(printer, " ");
+	print_word(printer, ops[style->op]);
+	print_word(printer, " ");
+	print_word(printer, thrum__draw_colour_name(style->colour));
 	if (style->op == THRUM__OP_RING) {
-		put(printer, " ");
-		put(printer, thrum__draw_colour_name(style->fill));
+		print_word(printer, " ");
+		print_word(printer, thrum__draw_colour_name(style->fill));
 	}
 	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY ||
 		style->op == THRUM__OP_RING)
-		put_numbers(printer, &style->width, 1);
+		print_numbers(printer, &style->width, 1);
 	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY) {
-		put(printer, " ");
-		put(printer, dashes[style->dash]);
+		print_word(printer, " ");
+		print_word(printer, dashes[style->dash]);
 	}
 	if (style->op == THRUM__OP_TEXT) {
-		put(printer, " ");
-		put(printer, thrum__draw_font_name(style->font));
+		print_word(printer, " ");
+		print_word(printer, thrum__draw_font_name(style->font));
 		if (style->is_volatile)
-			put(printer, " volatile");
+			print_word(printer, " volatile");
 	}
 }
 
-/* One item; returns how many of the batch's elements it took: of a polyline, its points. */
-static uint32_t put_item(struct printer *printer, const struct thrum__draw_list *list,
+/* Prints one item; returns how many of the batch's elements it has: a polyline has all its
+ * points. */
+static uint32_t print_item(struct printer *printer, const struct thrum__draw_list *list,
 	const struct thrum__draw_batch *batch, uint32_t at)
 {
 	const float *numbers = batch->items;
@@ -123,19 +125,19 @@ static uint32_t put_item(struct printer *printer, const struct thrum__draw_list 
 
 	switch (batch->style.op) {
 	case THRUM__OP_RECT:
-	case THRUM__OP_LINE: put_numbers(printer, numbers + 4 * (size_t)at, 4); break;
-	case THRUM__OP_TRI: put_numbers(printer, numbers + 6 * (size_t)at, 6); break;
-	case THRUM__OP_RING: put_numbers(printer, numbers + 3 * (size_t)at, 3); break;
+	case THRUM__OP_LINE: print_numbers(printer, numbers + 4 * (size_t)at, 4); break;
+	case THRUM__OP_TRI: print_numbers(printer, numbers + 6 * (size_t)at, 6); break;
+	case THRUM__OP_RING: print_numbers(printer, numbers + 3 * (size_t)at, 3); break;
 	case THRUM__OP_POLY:
 		for (; !isnan(points[at].x); at++, count++)
-			put_numbers(printer, &points[at].x, 2);
+			print_numbers(printer, &points[at].x, 2);
 		break;
 	default:
-		put_numbers(printer, &text[at].x, 2);
-		put(printer, " ");
-		put_bytes(printer, list->text + text[at].offset, text[at].size);
+		print_numbers(printer, &text[at].x, 2);
+		print_word(printer, " ");
+		print_bytes(printer, list->text + text[at].offset, text[at].size);
 	}
-	put(printer, "\n");
+	print_word(printer, "\n");
 	return count;
 }
 
@@ -147,8 +149,8 @@ size_t thrum__draw_list_print(const struct thrum__draw_list *list, char *to, siz
 		const struct thrum__draw_batch *batch = &list->batches[i];
 
 		for (uint32_t k = 0; k < batch->count;) {
-			put_style(&printer, &batch->style);
-			k += put_item(&printer, list, batch, k);
+			print_style(&printer, &batch->style);
+			k += print_item(&printer, list, batch, k);
 		}
 	}
 	if (size > 0)

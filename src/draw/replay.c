@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Replaying display lists with cairo, and texts with pango. */
+/* Replays display lists with cairo, and texts with pango. */
 #ifdef HAVE_CAIRO
 #include <math.h>
 #include <pango/pangocairo.h>
@@ -14,42 +14,42 @@
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
-struct key {
+struct text_key {
 	const char *text;
 	size_t size;
 	int font;
 };
 
-struct shaped {
-	struct key key; /* its text follows */
+struct shaped_text {
+	struct text_key key; /* its text is `text` */
 	PangoLayout *layout;
 	float width, baseline;
 	char text[];
 };
 
-/* How many texts a generation holds; there are two. */
+/* How many texts a generation holds. There are two generations. */
 #define GENERATION 4096
 
 struct thrum__draw_text_cache_private {
 	/* The default font map is never freed. */
 	PangoFontMap *map;
 	PangoContext *context;
-	PangoLayout *layouts[THRUM__FONT_COUNT]; /* of each font, to copy */
-	/* What is used moves from the old ones to the young; when these are full, the old ones go
-	 * and the young become old. */
+	PangoLayout *layouts[THRUM__FONT_COUNT]; /* one for each font, to copy */
+	/* A text that is used moves from the old ones to the young ones. When the young ones are
+	 * full, the old ones are freed and the young ones become the old ones. */
 	GHashTable *young, *old;
 };
 
 static unsigned hash_key(const void *any)
 {
-	const struct key *key = any;
+	const struct text_key *key = any;
 
 	return (unsigned)thrum__base_hash_text((uint64_t)key->font, key->text, key->size);
 }
 
 static gboolean is_same_key(const void *a, const void *b)
 {
-	const struct key *one = a, *other = b;
+	const struct text_key *one = a, *other = b;
 
 	return one->font == other->font && one->size == other->size &&
 		memcmp(one->text, other->text, one->size) == 0;
@@ -57,26 +57,27 @@ static gboolean is_same_key(const void *a, const void *b)
 
 static void free_shaped(void *any)
 {
-	struct shaped *shaped = any;
+	struct shaped_text *shaped = any;
 
 	g_object_unref(shaped->layout);
 	free(shaped);
 }
 
-static GHashTable *new_generation(void)
+static GHashTable *make_generation(void)
 {
 	return g_hash_table_new_full(hash_key, is_same_key, NULL, free_shaped);
 }
 
-static struct shaped *shape(const struct thrum__draw_text_cache_private *own, const struct key *key)
+static struct shaped_text *shape_text(const struct thrum__draw_text_cache_private *own,
+	const struct text_key *key)
 {
-	struct shaped *shaped = malloc(sizeof *shaped + key->size);
+	struct shaped_text *shaped = malloc(sizeof *shaped + key->size);
 	int width;
 
 	if (!shaped)
 		return NULL;
 	memcpy(shaped->text, key->text, key->size);
-	shaped->key = (struct key){shaped->text, key->size, key->font};
+	shaped->key = (struct text_key){shaped->text, key->size, key->font};
 	shaped->layout = pango_layout_copy(own->layouts[key->font]);
 	pango_layout_set_text(shaped->layout, key->text, (int)key->size);
 	pango_layout_get_size(shaped->layout, &width, NULL);
@@ -85,23 +86,23 @@ static struct shaped *shape(const struct thrum__draw_text_cache_private *own, co
 	return shaped;
 }
 
-/* A text as it is painted; NULL without memory. */
-static struct shaped *find_text(struct thrum__draw_text_cache_private *own, const char *text,
+/* Returns a shaped text, from the cache or made anew; NULL: no memory. */
+static struct shaped_text *find_text(struct thrum__draw_text_cache_private *own, const char *text,
 	size_t size, int font)
 {
-	struct key key = {text, size, font};
-	struct shaped *shaped = g_hash_table_lookup(own->young, &key);
+	struct text_key key = {text, size, font};
+	struct shaped_text *shaped = g_hash_table_lookup(own->young, &key);
 
 	if (shaped)
 		return shaped;
 	if (!g_hash_table_steal_extended(own->old, &key, NULL, (void **)&shaped))
-		shaped = shape(own, &key);
+		shaped = shape_text(own, &key);
 	if (!shaped)
 		return NULL;
 	if (g_hash_table_size(own->young) >= GENERATION) {
 		g_hash_table_destroy(own->old);
 		own->old = own->young;
-		own->young = new_generation();
+		own->young = make_generation();
 	}
 	g_hash_table_insert(own->young, &shaped->key, shaped);
 	return shaped;
@@ -110,9 +111,9 @@ static struct shaped *find_text(struct thrum__draw_text_cache_private *own, cons
 static float width_of(void *context, const char *text, size_t size, int font)
 {
 	char clean[1024];
-	struct shaped *shaped;
+	struct shaped_text *shaped;
 
-	/* Pango wants valid UTF-8, and the list shows no more than that. */
+	/* Pango needs valid UTF-8, and the list shows nothing else. */
 	size = thrum__base_utf8_clean(text, size, clean, sizeof clean);
 	shaped = find_text(context, clean, size, font);
 	return shaped ? shaped->width : 0;
@@ -151,7 +152,7 @@ int thrum__draw_text_cache_init(struct thrum__draw_text_cache *texts)
 	options = cairo_font_options_create();
 	own->map = pango_cairo_font_map_new();
 	own->context = pango_font_map_create_context(own->map);
-	/* Widths that don't depend on the scale. */
+	/* So widths don't depend on the scale. */
 	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
 	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
 	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
@@ -161,8 +162,8 @@ int thrum__draw_text_cache_init(struct thrum__draw_text_cache *texts)
 	pango_context_set_round_glyph_positions(own->context, FALSE);
 	for (int font = 0; font < THRUM__FONT_COUNT; font++)
 		own->layouts[font] = make_layout(own->context, font);
-	own->young = new_generation();
-	own->old = new_generation();
+	own->young = make_generation();
+	own->old = make_generation();
 	*texts = (struct thrum__draw_text_cache){{width_of, own}, own};
 	return 0;
 }
@@ -234,7 +235,7 @@ static void trace_triangles(cairo_t *cairo, const struct thrum__draw_point *poin
 	}
 }
 
-/* One by one: they may overlap. */
+/* Paints one ring after another, since they may overlap. */
 static void paint_rings(cairo_t *cairo, const struct thrum__draw_batch *batch, int theme)
 {
 	const struct thrum__draw_circle *circles = batch->items;
@@ -259,7 +260,7 @@ static void paint_texts(cairo_t *cairo, struct thrum__draw_text_cache_private *o
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const char *text = list->text + items[i].offset;
 		int font = batch->style.font;
-		struct shaped *shaped = find_text(own, text, items[i].size, font);
+		struct shaped_text *shaped = find_text(own, text, items[i].size, font);
 
 		if (!shaped)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Replaying display lists with cairo, for pictures in files and on screens; only where cairo is. */
+/* Replays display lists with cairo, into files and on screens; only in builds that have cairo. */
 #ifndef DRAW_REPLAY_H
 #define DRAW_REPLAY_H
 
@@ -7,22 +7,24 @@
 
 #include "draw/list.h"
 
-typedef struct _cairo cairo_t; /* as cairo.h says it */
+typedef struct _cairo cairo_t; /* as in cairo.h */
 
 /*
- * Shaped texts, kept from frame to frame: shaping costs more than painting. Holds those that were
- * last used, a few thousand. It measures, too: *metrics may be copied and lives as long as this.
+ * Keeps shaped texts from frame to frame, since shaping costs more than painting: the few thousand
+ * used last. Its metrics measure texts with pango; they may be copied and live as long as the
+ * cache.
  */
 struct thrum__draw_text_cache {
 	struct thrum__draw_metrics metrics;
 	struct thrum__draw_text_cache_private *own;
 };
 
+/* Returns 0 or -THRUM_E_MEMORY. */
 __attribute__((warn_unused_result)) int thrum__draw_text_cache_init(
 	struct thrum__draw_text_cache *);
 void thrum__draw_text_cache_finish(struct thrum__draw_text_cache *);
 
-/* Paints lists, one upon the other at their places, on the theme's ground. */
+/* Paints lists, one upon the other at their places, on the theme's background. */
 void thrum__draw_replay(cairo_t *, const struct thrum__draw_list *lists, size_t count, int theme,
 	struct thrum__draw_text_cache *);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * SVG, by hand: cairo's has no text but outlines, and an element for each rect. Here a batch of
- * strokes or rects is one path of relative commands, in tenths of a pixel.
+ * Writes SVG by hand: cairo's SVG has outlines for text and one element for each rect. Here a batch
+ * of strokes or rects is one path of relative commands, in tenths of a pixel.
  *
- * Labels come from strangers. The list holds valid UTF-8 without control characters, which is what
- * XML 1.0 allows; what is left to escape are the characters of markup.
+ * Labels come from strangers. The list holds valid UTF-8 without control characters, as XML 1.0
+ * wants it; only the characters of markup have to be escaped.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 struct svg {
 	thrum__draw_sink *sink;
 	void *context;
-	int result; /* the first error; nothing is written after it */
+	int result; /* the sink's first error, after which nothing is written; or 0 */
 	size_t used;
 	char buffer[8192];
 };
 
-static void flush(struct svg *svg)
+static void flush_svg(struct svg *svg)
 {
 	if (svg->result == 0 && svg->used > 0)
 		svg->result = svg->sink(svg->context, svg->buffer, svg->used);
@@ -39,11 +39,11 @@ static void put_bytes(struct svg *svg, const char *bytes, size_t size)
 		bytes += n;
 		size -= n;
 		if (svg->used == sizeof svg->buffer)
-			flush(svg);
+			flush_svg(svg);
 	}
 }
 
-static void put(struct svg *svg, const char *text)
+static void put_string(struct svg *svg, const char *text)
 {
 	put_bytes(svg, text, strlen(text));
 }
@@ -52,11 +52,11 @@ static void put_escaped(struct svg *svg, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		switch (text[i]) {
-		case '<': put(svg, "&lt;"); break;
-		case '>': put(svg, "&gt;"); break;
-		case '&': put(svg, "&amp;"); break;
-		case '"': put(svg, "&quot;"); break;
-		case '\'': put(svg, "&#39;"); break;
+		case '<': put_string(svg, "&lt;"); break;
+		case '>': put_string(svg, "&gt;"); break;
+		case '&': put_string(svg, "&amp;"); break;
+		case '"': put_string(svg, "&quot;"); break;
+		case '\'': put_string(svg, "&#39;"); break;
 		default: put_bytes(svg, &text[i], 1);
 		}
 	}
@@ -64,12 +64,13 @@ static void put_escaped(struct svg *svg, const char *text, size_t size)
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* All lengths are in tenths of a pixel: sums of rounded steps don't drift. */
+/* Lengths are whole tenths of a pixel, so that sums of rounded steps don't drift. */
 static int tenths(float v)
 {
 	return v > -1e7f && v < 1e7f ? (int)lrintf(v * 10) : 0;
 }
 
+/* Writes a number of tenths as a decimal number. */
 static void put_tenths(struct svg *svg, int v)
 {
 	char digits[16];
@@ -91,19 +92,19 @@ static void put_tenths(struct svg *svg, int v)
 
 static void put_attribute(struct svg *svg, const char *name, int value)
 {
-	put(svg, " ");
-	put(svg, name);
-	put(svg, "=\"");
+	put_string(svg, " ");
+	put_string(svg, name);
+	put_string(svg, "=\"");
 	put_tenths(svg, value);
-	put(svg, "\"");
+	put_string(svg, "\"");
 }
 
-/* Two numbers of a path: a minus divides them as well as a space. */
+/* Writes two numbers of a path: a minus sign divides them as well as a space. */
 static void put_pair(struct svg *svg, int x, int y)
 {
 	put_tenths(svg, x);
 	if (y >= 0)
-		put(svg, " ");
+		put_string(svg, " ");
 	put_tenths(svg, y);
 }
 
@@ -114,25 +115,25 @@ static void put_colour(struct svg *svg, const char *name, int theme, int colour)
 
 	for (int i = 0; i < 6; i++)
 		hex[1 + i] = "0123456789abcdef"[rgb >> (20 - 4 * i) & 15];
-	put(svg, " ");
-	put(svg, name);
-	put(svg, "=\"");
-	put(svg, hex);
-	put(svg, "\"");
+	put_string(svg, " ");
+	put_string(svg, name);
+	put_string(svg, "=\"");
+	put_string(svg, hex);
+	put_string(svg, "\"");
 }
 
 /* ---- Paths --------------------------------------------------------------------------------- */
 
-/* Where a path's pen is. */
+/* The pen of a path, and its place in tenths of a pixel. */
 struct pen {
 	struct svg *svg;
 	int x, y;
-	bool moved; /* once the path has its first, absolute command */
+	bool moved; /* the path has its first command, which is absolute */
 };
 
 static void move_to(struct pen *pen, int x, int y)
 {
-	put(pen->svg, pen->moved ? "m" : "M");
+	put_string(pen->svg, pen->moved ? "m" : "M");
 	put_pair(pen->svg, x - (pen->moved ? pen->x : 0), y - (pen->moved ? pen->y : 0));
 	*pen = (struct pen){pen->svg, x, y, true};
 }
@@ -140,13 +141,13 @@ static void move_to(struct pen *pen, int x, int y)
 static void line_to(struct pen *pen, int x, int y)
 {
 	if (y == pen->y) {
-		put(pen->svg, "h");
+		put_string(pen->svg, "h");
 		put_tenths(pen->svg, x - pen->x);
 	} else if (x == pen->x) {
-		put(pen->svg, "v");
+		put_string(pen->svg, "v");
 		put_tenths(pen->svg, y - pen->y);
 	} else {
-		put(pen->svg, "l");
+		put_string(pen->svg, "l");
 		put_pair(pen->svg, x - pen->x, y - pen->y);
 	}
 	pen->x = x;
@@ -163,8 +164,8 @@ static void put_rects(struct pen *pen, const struct thrum__draw_rect *rects, uin
 		line_to(pen, x + width, y);
 		line_to(pen, x + width, y + height);
 		line_to(pen, x, y + height);
-		put(pen->svg, "z");
-		pen->x = x; /* z goes back to where the figure began */
+		put_string(pen->svg, "z");
+		pen->x = x; /* z goes back to the beginning of the figure */
 		pen->y = y;
 	}
 }
@@ -197,7 +198,7 @@ static void put_triangles(struct pen *pen, const struct thrum__draw_point *point
 		move_to(pen, tenths(points[0].x), tenths(points[0].y));
 		line_to(pen, tenths(points[1].x), tenths(points[1].y));
 		line_to(pen, tenths(points[2].x), tenths(points[2].y));
-		put(pen->svg, "z");
+		put_string(pen->svg, "z");
 		pen->x = tenths(points[0].x);
 		pen->y = tenths(points[0].y);
 	}
@@ -212,11 +213,11 @@ static void put_stroke(struct svg *svg, const struct thrum__draw_style *style, i
 	if (style->width != 1)
 		put_attribute(svg, "stroke-width", tenths(style->width));
 	for (size_t i = 0; i < count; i++) {
-		put(svg, i == 0 ? " stroke-dasharray=\"" : " ");
+		put_string(svg, i == 0 ? " stroke-dasharray=\"" : " ");
 		put_tenths(svg, tenths(lengths[i]));
 	}
 	if (count > 0)
-		put(svg, "\"");
+		put_string(svg, "\"");
 }
 
 static void put_path(struct svg *svg, const struct thrum__draw_batch *batch, int theme)
@@ -224,41 +225,41 @@ static void put_path(struct svg *svg, const struct thrum__draw_batch *batch, int
 	struct pen pen = {.svg = svg};
 	bool is_filled = batch->style.op == THRUM__OP_RECT || batch->style.op == THRUM__OP_TRI;
 
-	put(svg, "<path");
+	put_string(svg, "<path");
 	if (is_filled) {
 		put_colour(svg, "fill", theme, batch->style.colour);
 	} else {
-		put(svg, " fill=\"none\"");
+		put_string(svg, " fill=\"none\"");
 		put_stroke(svg, &batch->style, theme);
 	}
-	put(svg, " d=\"");
+	put_string(svg, " d=\"");
 	switch (batch->style.op) {
 	case THRUM__OP_RECT: put_rects(&pen, batch->items, batch->count); break;
 	case THRUM__OP_LINE: put_segments(&pen, batch->items, batch->count); break;
 	case THRUM__OP_POLY: put_polylines(&pen, batch->items, batch->count); break;
 	default: put_triangles(&pen, batch->items, batch->count);
 	}
-	put(svg, "\"/>\n");
+	put_string(svg, "\"/>\n");
 }
 
-/* ---- The others ---------------------------------------------------------------------------- */
+/* ---- Rings, texts, the picture ------------------------------------------------------------- */
 
 static void put_rings(struct svg *svg, const struct thrum__draw_batch *batch, int theme)
 {
 	const struct thrum__draw_circle *circles = batch->items;
 
-	put(svg, "<g");
+	put_string(svg, "<g");
 	put_colour(svg, "fill", theme, batch->style.fill);
 	put_stroke(svg, &batch->style, theme);
-	put(svg, ">");
+	put_string(svg, ">");
 	for (uint32_t i = 0; i < batch->count; i++) {
-		put(svg, "<circle");
+		put_string(svg, "<circle");
 		put_attribute(svg, "cx", tenths(circles[i].x));
 		put_attribute(svg, "cy", tenths(circles[i].y));
 		put_attribute(svg, "r", tenths(circles[i].radius));
-		put(svg, "/>");
+		put_string(svg, "/>");
 	}
-	put(svg, "</g>\n");
+	put_string(svg, "</g>\n");
 }
 
 static void put_texts(struct svg *svg, const struct thrum__draw_list *list,
@@ -266,31 +267,31 @@ static void put_texts(struct svg *svg, const struct thrum__draw_list *list,
 {
 	const struct thrum__draw_text *texts = batch->items;
 
-	put(svg, "<g class=\"");
-	put(svg, thrum__draw_font_name(batch->style.font));
-	put(svg, "\"");
+	put_string(svg, "<g class=\"");
+	put_string(svg, thrum__draw_font_name(batch->style.font));
+	put_string(svg, "\"");
 	put_colour(svg, "fill", theme, batch->style.colour);
-	put(svg, ">\n");
+	put_string(svg, ">\n");
 	for (uint32_t i = 0; i < batch->count; i++) {
-		put(svg, "<text");
+		put_string(svg, "<text");
 		put_attribute(svg, "x", tenths(texts[i].x));
 		put_attribute(svg, "y", tenths(texts[i].y));
-		put(svg, ">");
+		put_string(svg, ">");
 		put_escaped(svg, list->text + texts[i].offset, texts[i].size);
-		put(svg, "</text>\n");
+		put_string(svg, "</text>\n");
 	}
-	put(svg, "</g>\n");
+	put_string(svg, "</g>\n");
 }
 
 static void put_list(struct svg *svg, const struct thrum__draw_list *list, int theme)
 {
-	/* An inner picture clips. */
-	put(svg, "<svg");
+	/* An inner <svg> clips. */
+	put_string(svg, "<svg");
 	put_attribute(svg, "x", tenths(list->x));
 	put_attribute(svg, "y", tenths(list->y));
 	put_attribute(svg, "width", tenths(list->width));
 	put_attribute(svg, "height", tenths(list->height));
-	put(svg, ">\n");
+	put_string(svg, ">\n");
 	for (uint32_t i = 0; i < list->batch_count; i++) {
 		const struct thrum__draw_batch *batch = &list->batches[i];
 
@@ -301,25 +302,25 @@ static void put_list(struct svg *svg, const struct thrum__draw_list *list, int t
 		else
 			put_path(svg, batch, theme);
 	}
-	put(svg, "</svg>\n");
+	put_string(svg, "</svg>\n");
 }
 
-/* Within a page of HTML, styles count for all of the page: hence the class. */
+/* Within an HTML page these styles count for the whole page: hence the class. */
 static void put_fonts(struct svg *svg)
 {
-	put(svg,
+	put_string(svg,
 		"<style>.thrum text{font-family:" THRUM__FACE
 		";font-variant-numeric:tabular-nums}");
 	for (int font = 0; font < THRUM__FONT_COUNT; font++) {
-		put(svg, ".thrum .");
-		put(svg, thrum__draw_font_name(font));
-		put(svg, "{font-size:");
+		put_string(svg, ".thrum .");
+		put_string(svg, thrum__draw_font_name(font));
+		put_string(svg, "{font-size:");
 		put_tenths(svg, thrum__draw_font_size(font) * 10);
-		put(svg, "px;font-weight:");
+		put_string(svg, "px;font-weight:");
 		put_tenths(svg, thrum__draw_font_weight(font) * 10);
-		put(svg, "}");
+		put_string(svg, "}");
 	}
-	put(svg, "</style>\n");
+	put_string(svg, "</style>\n");
 }
 
 static void put_picture(struct svg *svg, const struct thrum__draw_list *lists, size_t count,
@@ -328,20 +329,20 @@ static void put_picture(struct svg *svg, const struct thrum__draw_list *lists, s
 	char clean[400];
 	struct thrum__draw_rect size = thrum__draw_size(lists, count);
 
-	put(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"thrum\"");
+	put_string(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"thrum\"");
 	put_attribute(svg, "width", tenths(size.width));
 	put_attribute(svg, "height", tenths(size.height));
-	put(svg, " role=\"img\" xml:space=\"preserve\">\n<title>");
+	put_string(svg, " role=\"img\" xml:space=\"preserve\">\n<title>");
 	put_escaped(svg, clean, thrum__base_utf8_clean(title, strlen(title), clean, sizeof clean));
-	put(svg, "</title>\n");
+	put_string(svg, "</title>\n");
 	put_fonts(svg);
-	put(svg, "<rect width=\"100%\" height=\"100%\"");
+	put_string(svg, "<rect width=\"100%\" height=\"100%\"");
 	put_colour(svg, "fill", theme, THRUM__COLOUR_BG);
-	put(svg, "/>\n");
+	put_string(svg, "/>\n");
 	for (size_t i = 0; i < count; i++)
 		put_list(svg, &lists[i], theme);
-	put(svg, "</svg>\n");
-	flush(svg);
+	put_string(svg, "</svg>\n");
+	flush_svg(svg);
 }
 
 int thrum__draw_svg(const struct thrum__draw_list *lists, size_t count, int theme,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The tokens as tables, and widths of texts that depend on nothing. */
+/* The theme's colours and fonts as tables, and widths of texts that depend on no font. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -94,14 +94,14 @@ static float plain_width(void *context, const char *text, size_t size, int font)
 
 		if (c >= 0x20 && c < 0x7f)
 			sum += widths[c - 0x20];
-		else if (c >= 0x2e80) /* East Asian, U+FFFD, pictures */
+		else if (c >= 0x2e80) /* East Asian, U+FFFD, pictographs */
 			sum += 102;
 		else
 			sum += c == 0x2026 ? 82 : 62; /* the ellipsis, and the rest on average */
 		at += length > 0 ? length : 1;
 	}
 	width = (float)sum * (float)thrum__draw_font_size(font) / 100;
-	/* Bolder is wider. */
+	/* Bold text is wider. */
 	return thrum__draw_font_weight(font) > 400 ? width * 1.025f : width;
 }
 

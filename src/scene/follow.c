@@ -158,7 +158,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	int status = thrum__layout_update(scene->layout, scene->model, NULL, NULL);
 
 	if (status == 0)
-		status = thrum__index_update(scene->index, scene->model, scene->layout);
+		status = thrum__follow_update(scene->index, scene->model, scene->layout);
 	if (status != 0)
 		return status;
 	scene->memory->strip.is_known = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Columns by task, in blocks. */
+/* Keeps cells in blocks like the model's. */
 #include "timeline/cells.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@ static size_t block_size(const struct thrum__timeline_cells *cells)
 	return (size_t)THRUM__BLOCK * cells->width * sizeof(uint32_t);
 }
 
-static int reserve(struct thrum__timeline_cells *cells, uint32_t number)
+/* Makes a block that isn't there. */
+static int reserve_block(struct thrum__timeline_cells *cells, uint32_t number)
 {
 	uint32_t room = cells->room;
 	uint32_t **block = thrum__base_grow(cells->block, &room, number + 1ull, sizeof(*block));
@@ -47,7 +48,7 @@ int thrum__timeline_cells_follow(struct thrum__timeline_cells *cells,
 
 	for (uint32_t i = first >> THRUM__BLOCK_SHIFT; i < model->tasks.blocks && !error; i++)
 		if (model->tasks.block[i])
-			error = reserve(cells, i);
+			error = reserve_block(cells, i);
 	return error;
 }
 

@@ -23,7 +23,7 @@ def declared(text):
     """Names that a header's text declares with an API macro."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#(?:[^\n\\]|\\.|\\\n)*", " ", text, flags=re.S | re.M)
     names = set()
-    for declaration in re.findall(r"\bTHRUM__(?:API|MUST_USE|PROMISE)\b([^;{]*)", text):
+    for declaration in re.findall(r"\bTHRUM__(?:API|PROMISE|TRACE)\b([^;{]*)", text):
         declaration = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", declaration, flags=re.S)
         match = re.search(r"\b(thrum_\w+)\s*\(", declaration) or \
             re.search(r"\b(thrum_\w+)\s*(?:\[.*)?$", declaration.strip())
@@ -57,7 +57,7 @@ def faults(wanted, names, version):
 def self_test():
     text = ("#define THRUM__API extern\n/* THRUM__API int thrum_no(void); */\n"
             "THRUM__API const char *thrum_a(int, void (*f)(int));\n"
-            "THRUM__MUST_USE int thrum_b(\n\tint x);\nTHRUM__API struct thrum__s thrum__c;\n"
+            "THRUM__API THRUM__MUST_USE int thrum_b(\n\tint x);\nTHRUM__API struct thrum__s thrum__c;\n"
             "THRUM__API void thrum_d(const char *, ...) __attribute__((format(printf, 1, 2)));\n")
     assert declared(text) == {"thrum_a", "thrum_b", "thrum__c", "thrum_d"}, declared(text)
     assert not list(faults({"thrum_a"}, {"thrum_a": "V"}, "V"))

@@ -82,8 +82,9 @@ def main():
         return 77
     archives = sorted(glob.glob(f"{BUILD}/src/liblayer-*.a"))
     assert len(archives) > 10, archives
+    public = public_names()
     faults = [found for archive in archives for member, name, visibility in symbols(archive)
-              if (found := fault(member, name, visibility, public_names()))]
+              if (found := fault(member, name, visibility, public))]
     print("\n".join(faults))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* PNG and PDF: colours where they belong, texts that can be found, sizes. */
+/* PNG and PDF: colours in their places, texts that can be found, sizes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,8 +85,8 @@ static void pixels(void **state)
 	make_list(&lists[0], "Label", 5);
 	make_list(&lists[1], "Label", 5);
 	lists[1].y = 100;
-	/* The ground, both ends of a block, what is beside it; a dash and a gap; a ring's middle
-	 * and its edge. */
+	/* The ground; both ends of a block and the place beside it; a dash and a space; a ring's
+	 * middle and its edge. */
 	assert_png(lists, 1, THRUM__THEME_LIGHT, 1,
 		"0,0 10,20 39,31 40,31 10,50 12,50 100,80 100,71",
 		"200 100 ffffff 0b62b8 0b62b8 ffffff 7d8793 ffffff ffffff c4161c True");
@@ -145,7 +145,7 @@ static void metrics(void **state)
 	thrum__draw_metrics_free(&metrics);
 }
 
-/* What was shaped is kept, but not for ever. */
+/* Shaped texts are kept, but not for ever. */
 static void many_texts(void **state)
 {
 	struct thrum__draw_metrics metrics;

@@ -74,7 +74,7 @@ static void dashed_lines_lie_between_pixels(void **state)
 
 	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, 10, 30, 7.7f, 1, THRUM__DASH_3_3);
 	thrum__draw_vertical(list, THRUM__Z_EDGE, INK, 7.7f, 30, 4, 2, THRUM__DASH_5_3);
-	/* What is cut off outside is whole periods. */
+	/* The part cut off outside is whole periods. */
 	thrum__draw_horizontal(list, THRUM__Z_LINE, INK, -6001, 1e6f, 7, 1, THRUM__DASH_3_3);
 	assert_prints(list,
 		"4 line ink 1 3,3 10 7.5 30 7.5\n"
@@ -160,7 +160,7 @@ static void what_is_outside_is_left_out(void **state)
 	assert_prints(list, "");
 }
 
-/* A cleared list keeps its memory and nothing else, whatever the batches held before. */
+/* A cleared list keeps its memory and nothing else. */
 static void a_list_is_used_again(void **state)
 {
 	struct thrum__draw_list *list = *state;
@@ -241,7 +241,7 @@ static void texts_are_cut(void **state)
 	assert_int_equal(list->text_size, 400);
 }
 
-/* Nothing but characters that XML 1.0 allows comes out, whatever goes in. */
+/* Any bytes become characters that XML 1.0 allows. */
 static void any_bytes_become_utf8(void **state)
 {
 	unsigned seed = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the tests of canvases share: a list with one of each item, and bytes in memory. */
+/* Shared by the tests of canvases: a list with one item of each kind, and bytes in memory. */
 #ifndef DRAW_PICTURES_HELPER_H
 #define DRAW_PICTURES_HELPER_H
 
@@ -14,7 +14,7 @@ struct bytes {
 /* A thrum__draw_sink for a struct bytes. */
 int bytes_add(void *bytes, const void *from, size_t size);
 
-/* One item of each kind, and a text that is to do no harm. */
+/* Makes a list of one item of each kind, with a text that may try to do harm. */
 void make_list(struct thrum__draw_list *, const char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* SVG: exact bytes, well-formed whatever the labels are, and small. */
+/* SVG: exact bytes, well-formed with any labels, and small. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +106,7 @@ static void a_failing_sink_is_told(void **state)
 	"    assert e.tag.partition(\"}\")[2] in known, e.tag\n" \
 	"    assert not any(a.startswith(\"on\") or \"href\" in a for a in e.attrib), e.attrib\n'"
 
-/* A parser of XML finds no more elements than those that are ours. */
+/* An XML parser finds only the elements that the canvas writes. */
 static void assert_well_formed(const struct bytes *svg)
 {
 	FILE *parser = popen(PARSER, "w");
@@ -161,7 +161,7 @@ static void long_labels_are_cut(void **state)
 	free(label);
 }
 
-/* The most that a frame may hold stays far under 2 MB. */
+/* A frame with as many items as one may have stays far below 2 MB. */
 static void a_full_frame_is_small(void **state)
 {
 	struct thrum__draw_list list;

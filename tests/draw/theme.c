@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tokens and plain metrics. */
+/* Colours, fonts and plain metrics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void assert_contrast(int theme, int colour, int ground, double least)
 			thrum__draw_colour_name(ground), thrum__draw_theme_name(theme), ratio);
 }
 
-/* Words can be read, and lines be seen, in every theme. */
+/* In every theme words can be read and lines can be seen. */
 static void contrast(void **state)
 {
 	static const int words[] = {THRUM__COLOUR_INK, THRUM__COLOUR_MUTED, THRUM__COLOUR_BAD,
@@ -89,7 +89,7 @@ static void plain_metrics(void **state)
 	assert_float_equal(width("1111", THRUM__FONT_TICK), width("8888", THRUM__FONT_TICK), 0);
 	assert_true(width("a", THRUM__FONT_STRONG) > width("a", THRUM__FONT_LABEL));
 	assert_float_equal(width("", THRUM__FONT_LABEL), 0, 0);
-	/* An invalid byte takes as much as what is shown for it. */
+	/* An invalid byte is as wide as U+FFFD, which is shown for it. */
 	assert_float_equal(width("\xff", THRUM__FONT_LABEL),
 		width("\xef\xbf\xbd", THRUM__FONT_LABEL), 0);
 }

@@ -189,7 +189,7 @@ static const struct {
 	{"a new promise without a name gets one", run_label_fresh,
 		"0 create 1 task; 1 label mine; 1 label mine 2; 0 resolve 1"},
 	{"a promise may be labelled twice", run_label_waiting,
-		"0 create 1 task; 0 create 2 task; 2 label q; 0 create 3 bind; 3 try-read 1; "
+		"0 create 1 task; 0 create 2 task; 2 label q; 0 create 3 bind; 3 wait 1; "
 		"3 label first; 3 label second; 0 fail 2 broken pipe; 0 resolve 1; 3 switch; "
 		"3 read 1; 3 resolve 3; 0 switch"},
 };

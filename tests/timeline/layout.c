@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tracks of tasks: what must hold for any trace, and what makes a picture calm. */
+/* The layout: rules that hold for any trace, and rules that make a picture calm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static uint32_t track_of(const struct thrum__layout *layout, const struct thrum_
 
 /* ---- Any trace ------------------------------------------------------------------------------- */
 
-/* Beside what the walker looks at: naively, no two in a track overlap. */
+/* Checks naively, beside thrum__layout_is_valid, that no two units of a track overlap. */
 static void assert_no_overlap(const struct thrum__layout *layout)
 {
 	for (uint32_t i = 0; i < layout->unit_count; i++)
@@ -98,7 +98,7 @@ static void a_child_lies_below_its_parent(void **state)
 
 	(void)state;
 	assert_int_equal(track_of(layout, model, 1), 0);
-	/* The later one is nearer: the creation of 2 then passes nothing that is alive. */
+	/* The later one is nearer: so the creation of 2 passes no task that is alive. */
 	assert_int_equal(track_of(layout, model, 3), 1);
 	assert_int_equal(track_of(layout, model, 2), 2);
 	assert_int_equal(track_of(layout, model, 4), 3);
@@ -128,13 +128,13 @@ static void a_chain_is_one_unit(void **state)
 	assert_int_equal(unit->end, 60);
 	assert_int_equal(thrum__layout_next(layout, model, first), second);
 	assert_int_equal(thrum__layout_next(layout, model, second), THRUM__NONE);
-	/* 3 belongs to the first that became it. */
+	/* 3 belongs to the first task that became it. */
 	assert_int_equal(thrum__layout_next(layout, model, story_task(model, 5)), THRUM__NONE);
 	thrum__layout_destroy(layout);
 	thrum__model_destroy(model);
 }
 
-/* A loop whose turns create each other; `overlap` ns after that the old one ends. */
+/* The tracks of a loop whose iterations create each other; each ends `overlap` ns after that. */
 static uint32_t tracks_of_loop(uint32_t turns, int64_t overlap)
 {
 	struct thrum_event *events = calloc(2 * turns + 1, sizeof(*events));
@@ -197,7 +197,7 @@ static void families_stay_with_their_lane(void **state)
 		uint32_t unit = thrum__layout_unit(layout, story_task(model, id));
 		uint32_t lane = layout->groups[layout->units[unit].group].lane;
 
-		/* 5 was created in lane 1, by 3, whose parent's is lane 0. */
+		/* 5 was created on lane 1 by 3, whose parent is on lane 0. */
 		assert_int_equal(lane, id == 2 || id == 4);
 	}
 	assert_int_equal(track_of(layout, model, 1), 0);
@@ -228,7 +228,7 @@ static void remember(struct before *before, const struct thrum__layout *layout)
 	}
 }
 
-/* How many units that had a track have another one, or became part of one that lies elsewhere. */
+/* Counts the units that had a track and have another one, or are part of a unit on another one. */
 static uint32_t moved(const struct before *before, const struct thrum__layout *layout)
 {
 	uint32_t count = 0;
@@ -262,7 +262,7 @@ static void what_has_a_track_keeps_it(void **state)
 			moves += moved(&before, layout);
 		}
 		units += layout->unit_count;
-		/* The same chains as at once, if no task ends twice. */
+		/* The chains are those of a layout made at once, if no task ends twice. */
 		struct thrum__layout *once = layout_of(model, true);
 
 		for (uint32_t task = 0; task < model->tasks.count && seed % 2 == 0; task++)
@@ -277,7 +277,7 @@ static void what_has_a_track_keeps_it(void **state)
 	}
 	printf("%llu of %llu units moved when something grew into them\n",
 		(unsigned long long)moves, (unsigned long long)units);
-	/* Random tasks are silent and speak again more often than real ones. */
+	/* Random tasks fall silent and are heard of again more often than real ones. */
 	assert_true(moves * 5 < units);
 }
 
@@ -333,8 +333,8 @@ static void what_is_forgotten_leaves(void **state)
 	}
 }
 
-/* How many tracks a server takes whose 100 requests alive each have a child, when it is looked at
- * every so many steps. */
+/* How many tracks a server takes that has 100 live requests, each with a child, when the layout is
+ * updated every so many steps. */
 static uint32_t tracks_of_server(unsigned each)
 {
 	struct thrum_event first = {.type = THRUM_EVENT_CREATE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The index against the same computed the long way. */
+/* The index, compared with the same answers computed naively from the model and the layout. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static uint32_t track_of(const struct case_ *c, uint32_t task)
 		: THRUM__NONE;
 }
 
-/* ---- The long way ---------------------------------------------------------------------------- */
+/* ---- Naive answers --------------------------------------------------------------------------- */
 
 struct item {
 	int64_t start, end;
@@ -56,7 +56,7 @@ static int by_start(const void *a, const void *b)
 	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->item < y->item ? -1 : 1;
 }
 
-/* The items of a track, sorted, cut where they overlap; returns how many. */
+/* Gives the items of a track, sorted and cut where they overlap; returns how many they are. */
 static size_t items_of(const struct case_ *c, int kind, uint32_t track, struct item *to)
 {
 	const struct thrum__model *m = c->model;
@@ -132,7 +132,7 @@ static void check_walk(const struct case_ *c, int kind, uint32_t track, int64_t 
 	assert_false(thrum__index_walk_next(&walk, &stretch));
 }
 
-static void walks_find_what_there_is(void **state)
+static void walks_find_all_items(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -161,8 +161,8 @@ static void walks_find_what_there_is(void **state)
 }
 
 /*
- * Over many tracks at once: what one track has lies within some stretch, a stretch isn't empty, they
- * are in order, and no item is counted twice.
+ * Walks over many tracks at once: each item lies within a stretch, stretches aren't empty and are
+ * in order, and no item is counted twice.
  */
 static void check_block(const struct case_ *c, int kind, uint32_t track, uint32_t tracks,
 	struct item *items)
@@ -211,7 +211,7 @@ static void blocks_leave_nothing_out(void **state)
 
 	(void)state;
 	assert_non_null(events);
-	/* All alive to the end: as many tracks. */
+	/* All tasks are alive to the end: so there are as many tracks. */
 	for (uint32_t i = 1; i <= tasks; i++) {
 		int64_t time = 100ll * i;
 		struct thrum_event e = {.type = THRUM_EVENT_CREATE,
@@ -247,7 +247,7 @@ static void blocks_leave_nothing_out(void **state)
 		check_block(&c, kind, 512, 512, items);
 		check_block(&c, kind, 4096, 4096, items);
 	}
-	/* Neighbours that begin anywhere: together they are all. */
+	/* Neighbouring walks that begin anywhere have all items together. */
 	uint64_t seen = 0;
 
 	for (uint32_t track = 5; track < c.layout->tracks; track += 50) {
@@ -264,7 +264,7 @@ static void blocks_leave_nothing_out(void **state)
 	finish(&c);
 }
 
-/* ---- Of all tracks ----------------------------------------------------------------------------- */
+/* ---- All tracks ------------------------------------------------------------------------------ */
 
 struct idle {
 	const uint8_t *is_busy; /* by ns: 1 busy, 2 a run begins or ends */
@@ -423,7 +423,7 @@ static void points_are_found(void **state)
 	finish(&c);
 }
 
-static void an_empty_model_has_no_index(void **state)
+static void an_empty_model_has_an_empty_index(void **state)
 {
 	struct case_ c;
 	struct thrum__index_walk walk;
@@ -447,13 +447,13 @@ static void an_empty_model_has_no_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(walks_find_what_there_is),
+		cmocka_unit_test(walks_find_all_items),
 		cmocka_unit_test(blocks_leave_nothing_out),
 		cmocka_unit_test(idle_and_busy_are_each_other),
 		cmocka_unit_test(the_alive_are_counted),
 		cmocka_unit_test(quiet_tracks_are_quiet),
 		cmocka_unit_test(points_are_found),
-		cmocka_unit_test(an_empty_model_has_no_index),
+		cmocka_unit_test(an_empty_model_has_an_empty_index),
 	};
 
 	return cmocka_run_group_tests_name("tracks", tests, NULL, NULL);

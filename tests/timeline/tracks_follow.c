@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The index that follow a trace in pieces against those that are made at once. */
+/* An index that follows a trace piece by piece, compared with one made at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,8 +33,8 @@ static void finish(struct follower *f)
 	thrum__model_destroy(f->model);
 }
 
-/* A moment that is not forgotten, or a little beyond the trace. */
-static int64_t moment(struct follower *f)
+/* A random time that is not forgotten, or a little beyond the trace. */
+static int64_t random_time(struct follower *f)
 {
 	int64_t first = f->model->forgotten;
 
@@ -48,7 +48,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* What ended before is cut off differently. */
+/* Compares all but the parts of items before model->forgotten, which may be cut off differently. */
 static void compare_walk(struct follower *f, int kind, uint32_t track, int64_t from, int64_t to,
 	int64_t gap)
 {
@@ -103,7 +103,7 @@ static bool note_gap(void *context, int64_t start, int64_t end)
 
 static void compare_all_tracks(struct follower *f)
 {
-	int64_t from = moment(f), to = moment(f), gap = layout_random(&f->random, 100);
+	int64_t from = random_time(f), to = random_time(f), gap = layout_random(&f->random, 100);
 	struct gaps a = {.count = 0}, b = {.count = 0};
 
 	assert_int_equal(thrum__index_alive(f->index, from), thrum__index_alive(f->fresh, from));
@@ -123,7 +123,7 @@ static void compare_all_tracks(struct follower *f)
 			thrum__index_is_loud(f->fresh, track, from, to));
 }
 
-/* What blocks of tracks tell: nothing that is there is left out, and units are there. */
+/* Checks walks over blocks: no item is left out, and the units that they name exist. */
 static void check_blocks(struct follower *f, int kind)
 {
 	uint32_t shift = layout_random(&f->random, 2) ? 4 : 8;
@@ -169,7 +169,7 @@ static void compare(struct follower *f)
 			compare_points(f, kind, track, f->model->forgotten);
 		for (int i = 0; i < 20 && f->layout->tracks > 0; i++)
 			compare_walk(f, kind, layout_random(&f->random, f->layout->tracks),
-				moment(f), moment(f),
+				random_time(f), random_time(f),
 				layout_random(&f->random, 1u << layout_random(&f->random, 12)));
 		for (uint32_t track = 0; track < f->layout->tracks; track++)
 			compare_walk(f, kind, track, f->model->forgotten, INT64_MAX, 0);
@@ -187,7 +187,7 @@ static void step(struct follower *f, const struct thrum_event *events, uint32_t 
 {
 	assert_int_equal(thrum__model_append(f->model, events, count), 0);
 	assert_int_equal(thrum__layout_update(f->layout, f->model, NULL, NULL), 0);
-	assert_int_equal(thrum__index_update(f->index, f->model, f->layout), 0);
+	assert_int_equal(thrum__follow_update(f->index, f->model, f->layout), 0);
 }
 
 static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compare_each)
@@ -197,7 +197,7 @@ static void follow(uint64_t seed, uint32_t count, uint32_t most, unsigned compar
 	uint32_t at = 0, piece;
 
 	begin(&f, seed);
-	/* Some come late. */
+	/* Some events come late. */
 	for (uint32_t i = 0; i < count; i++)
 		if (seed % 4 < 2 && layout_random(&f.random, 50) == 0)
 			events[i].time -= events[i].time / (1 + layout_random(&f.random, 100));
@@ -227,7 +227,7 @@ static void many_tracks_are_followed(void **state)
 		follow(seed, 20000, 3000, 1);
 }
 
-static void what_is_forgotten_goes(void **state)
+static void forgotten_items_go(void **state)
 {
 	uint32_t count = 60000, piece = 700;
 
@@ -270,7 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_are_as_the_whole),
 		cmocka_unit_test(many_tracks_are_followed),
-		cmocka_unit_test(what_is_forgotten_goes),
+		cmocka_unit_test(forgotten_items_go),
 		cmocka_unit_test(skipping_an_update_is_noticed),
 	};
 

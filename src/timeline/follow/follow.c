@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The index that follow a trace which grows and forgets. First what is old goes; then tracks get what
- * their tasks did before and bring along; at last comes what is new. Whatever moves all tracks makes
- * all anew.
+ * Lets the index follow a trace that grows and forgets. An update first removes forgotten items;
+ * then it moves the items of tasks that came to other tracks; at last it adds new items. When all
+ * tracks move, the index is made anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "timeline/follow/parts.h"
 
-#define PACK_EACH 32 /* updates */
+#define PACK_EACH 32 /* updates between two packings */
 
 void thrum__follow_past_free(struct thrum__follow_past *past)
 {
@@ -19,10 +19,10 @@ void thrum__follow_past_free(struct thrum__follow_past *past)
 		return;
 	free(past->open);
 	free(past->units);
-	free(past->batch.arrivals);
-	free(past->batch.first);
-	free(past->starts.pieces);
-	free(past->ends.pieces);
+	free(past->queue.arrivals);
+	free(past->queue.first);
+	free(past->starts.spans);
+	free(past->ends.spans);
 	free(past);
 }
 
@@ -30,12 +30,12 @@ size_t thrum__follow_past_memory(const struct thrum__follow_past *past)
 {
 	return past ? sizeof(*past) + past->open_room * sizeof(*past->open) +
 			past->unit_room * sizeof(*past->units) +
-			past->batch.room * sizeof(*past->batch.arrivals) +
+			past->queue.room * sizeof(*past->queue.arrivals) +
 			(past->starts.room + past->ends.room) * sizeof(struct thrum__base_span)
 		    : 0;
 }
 
-/* ---- What to compare with -------------------------------------------------------------------- */
+/* ---- The past -------------------------------------------------------------------------------- */
 
 static int note_open(struct thrum__follow_past *past, uint32_t run)
 {
@@ -62,6 +62,7 @@ static int make_units(struct thrum__follow_past *past, const struct thrum__layou
 	return 0;
 }
 
+/* Lengthens the columns, the blocks and `wanted` for more tracks. */
 static int add_tracks(struct thrum__index *index, uint32_t tracks)
 {
 	void *wanted = index->wanted;
@@ -79,6 +80,7 @@ static int add_tracks(struct thrum__index *index, uint32_t tracks)
 	return error;
 }
 
+/* Notes how far model and layout are. */
 static void count_model(struct thrum__follow_past *past, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
@@ -90,8 +92,8 @@ static void count_model(struct thrum__follow_past *past, const struct thrum__mod
 	past->forgotten = model->forgotten;
 }
 
-/* Of index that were just made. */
-static int remember(struct thrum__index *index, const struct thrum__model *model,
+/* Makes the past of an index that was just made. */
+static int make_past(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
 	struct thrum__follow_past *past = index->past = calloc(1, sizeof(*past));
@@ -127,15 +129,17 @@ static int make_anew(struct thrum__index *index, const struct thrum__model *mode
 
 	if (error)
 		return error;
-	error = remember(made, model, layout);
+	error = make_past(made, model, layout);
 	thrum__index_finish(index);
 	*index = *made;
 	free(made);
 	return error;
 }
 
-/* ---- What is old ----------------------------------------------------------------------------- */
+/* ---- Forgotten items ------------------------------------------------------------------------- */
 
+/* Removes the forgotten items of tracks from … to - 1; returns how many thrum__index_column_trim
+ * did. */
 static uint32_t trim_tracks(const struct thrum__follow_change *c, int kind, uint32_t from,
 	uint32_t to)
 {
@@ -151,6 +155,7 @@ static uint32_t trim_tracks(const struct thrum__follow_change *c, int kind, uint
 	return count;
 }
 
+/* Removes the forgotten items of a column; only blocks that hold any look at their tracks. */
 static void trim_column(const struct thrum__follow_change *c, int kind)
 {
 	struct thrum__index_column *column = &c->index->column[kind];
@@ -178,7 +183,7 @@ static void trim_column(const struct thrum__follow_change *c, int kind)
 	}
 }
 
-static void trim(const struct thrum__follow_change *c)
+static void trim_index(const struct thrum__follow_change *c)
 {
 	struct thrum__index *index = c->index;
 	int64_t before = thrum__base_time_clamp(c->model->forgotten);
@@ -193,10 +198,10 @@ static void trim(const struct thrum__follow_change *c)
 	index->older -= thrum__index_times_trim(&index->ends, before);
 }
 
-/* ---- What is new ----------------------------------------------------------------------------- */
+/* ---- New items ------------------------------------------------------------------------------- */
 
-/* A run that has ended is part of the union. */
-static int unite(const struct thrum__follow_change *c, uint32_t run)
+/* Adds a run that has ended to the union of all runs. */
+static int unite_run(const struct thrum__follow_change *c, uint32_t run)
 {
 	int64_t start = thrum__base_time_clamp(THRUM__RUN(c->model, run, start));
 	int64_t end = thrum__base_time_clamp(THRUM__RUN(c->model, run, end));
@@ -206,7 +211,8 @@ static int unite(const struct thrum__follow_change *c, uint32_t run)
 		: thrum__index_column_unite(&c->index->all, start, end > start ? end : start);
 }
 
-static int follow_open(const struct thrum__follow_change *c)
+/* Brings the runs up to date that were open, and keeps those that still are. */
+static int follow_open_runs(const struct thrum__follow_change *c)
 {
 	struct thrum__follow_past *past = c->past;
 	uint32_t count = past->open_count;
@@ -222,25 +228,25 @@ static int follow_open(const struct thrum__follow_change *c)
 		if (THRUM__RUN(c->model, run, end) == THRUM__OPEN)
 			past->open[past->open_count++] = run;
 		else if (!error)
-			error = unite(c, run);
+			error = unite_run(c, run);
 	}
 	return error;
 }
 
 static int add_run(const struct thrum__follow_change *c, uint32_t run)
 {
-	int error = thrum__follow_await(c, THRUM__INDEX_RUNS, run);
+	int error = thrum__follow_queue_item(c, THRUM__INDEX_RUNS, run);
 
 	if (error)
 		return error;
 	return THRUM__RUN(c->model, run, end) == THRUM__OPEN ? note_open(c->past, run)
-							     : unite(c, run);
+							     : unite_run(c, run);
 }
 
 static int add_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
 	uint32_t to = THRUM__EDGE(c->model, edge, to);
-	int error = thrum__follow_await_edge(c, edge);
+	int error = thrum__follow_queue_edge(c, edge);
 
 	if (!error && THRUM__EDGE(c->model, edge, kind) == THRUM__EDGE_FAIL &&
 		thrum__model_has_row(&c->model->tasks, to))
@@ -248,7 +254,8 @@ static int add_edge(const struct thrum__follow_change *c, uint32_t edge)
 	return error;
 }
 
-/* Whoever failed, and then became another: before it moves. */
+/* Removes the task of a new edge from the failures if it failed and then became another. Call it
+ * before the items of tasks move. */
 static int unfail(const struct thrum__follow_change *c, uint32_t edge)
 {
 	uint32_t task = THRUM__EDGE(c->model, edge, from);
@@ -262,16 +269,17 @@ static int unfail(const struct thrum__follow_change *c, uint32_t edge)
 
 static int add_note(const struct thrum__follow_change *c, uint32_t note)
 {
-	return thrum__follow_await(c, THRUM__INDEX_NOTES, note);
+	return thrum__follow_queue_item(c, THRUM__INDEX_NOTES, note);
 }
 
-static int for_rest(const struct thrum__follow_change *c, const struct thrum__model_rows *tracks,
+/* Calls `add` for the model's rows from `from` on. */
+static int for_new_rows(const struct thrum__follow_change *c, const struct thrum__model_rows *rows,
 	uint32_t from, int (*add)(const struct thrum__follow_change *, uint32_t))
 {
 	int error = 0;
 
-	for (uint32_t i = from; i < tracks->count && !error; i++) {
-		if (thrum__model_has_row(tracks, i))
+	for (uint32_t i = from; i < rows->count && !error; i++) {
+		if (thrum__model_has_row(rows, i))
 			error = add(c, i);
 		else
 			i |= THRUM__BLOCK_MASK;
@@ -282,18 +290,18 @@ static int for_rest(const struct thrum__follow_change *c, const struct thrum__mo
 static int add_new(const struct thrum__follow_change *c)
 {
 	const struct thrum__model *model = c->model;
-	int error = for_rest(c, &model->runs, c->past->runs, add_run);
+	int error = for_new_rows(c, &model->runs, c->past->runs, add_run);
 
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_RUNS);
+		error = thrum__follow_flush(c, THRUM__INDEX_RUNS);
 	if (!error)
-		error = for_rest(c, &model->edges, c->past->edges, add_edge);
+		error = for_new_rows(c, &model->edges, c->past->edges, add_edge);
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_EDGES);
+		error = thrum__follow_flush(c, THRUM__INDEX_EDGES);
 	if (!error)
-		error = for_rest(c, &model->notes, c->past->notes, add_note);
+		error = for_new_rows(c, &model->notes, c->past->notes, add_note);
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_NOTES);
+		error = thrum__follow_flush(c, THRUM__INDEX_NOTES);
 	c->index->since = INT64_MAX;
 	for (uint32_t i = 0; i < c->past->open_count; i++) {
 		uint32_t run = c->past->open[i];
@@ -305,9 +313,9 @@ static int add_new(const struct thrum__follow_change *c)
 	return error;
 }
 
-/* ---- What moved ------------------------------------------------------------------------------ */
+/* ---- Items that move ------------------------------------------------------------------------- */
 
-static int move_all(const struct thrum__follow_change *c)
+static int move_units(const struct thrum__follow_change *c)
 {
 	const struct thrum__layout *layout = c->layout;
 	int error = 0;
@@ -316,12 +324,12 @@ static int move_all(const struct thrum__follow_change *c)
 		error = thrum__follow_task(c, layout->adopted[i]);
 	memset(c->index->wanted, 0, c->index->tracks / 8 + 1u);
 	for (uint32_t i = 0; i < layout->changed_count && !error; i++) {
-		error = thrum__follow_await_unit(c, layout->changed[i]);
+		error = thrum__follow_queue_unit(c, layout->changed[i]);
 		if (layout->units[layout->changed[i]].task != THRUM__NONE)
 			thrum__index_want(c->index, c->model, layout, layout->changed[i]);
 	}
 	if (!error)
-		error = thrum__follow_settle(c, THRUM__INDEX_UNITS);
+		error = thrum__follow_flush(c, THRUM__INDEX_UNITS);
 	if (!error)
 		error = thrum__follow_times(&c->past->starts, &c->index->starts);
 	if (!error)
@@ -329,7 +337,7 @@ static int move_all(const struct thrum__follow_change *c)
 	return error;
 }
 
-static int pack(struct thrum__index *index)
+static int pack_columns(struct thrum__index *index)
 {
 	int error = thrum__index_column_pack(&index->all);
 
@@ -338,7 +346,7 @@ static int pack(struct thrum__index *index)
 	return error;
 }
 
-int thrum__index_update(struct thrum__index *index, const struct thrum__model *model,
+int thrum__follow_update(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
 	struct thrum__follow_change c = {index, index->past, model, layout};
@@ -353,17 +361,17 @@ int thrum__index_update(struct thrum__index *index, const struct thrum__model *m
 	if (!error)
 		error = make_units(c.past, layout);
 	if (!error)
-		error = follow_open(&c);
-	trim(&c);
+		error = follow_open_runs(&c);
+	trim_index(&c);
 	if (!error)
-		error = for_rest(&c, &model->edges, c.past->edges, unfail);
+		error = for_new_rows(&c, &model->edges, c.past->edges, unfail);
 	index->end = thrum__base_time_clamp(model->end);
 	if (!error)
-		error = move_all(&c);
+		error = move_units(&c);
 	if (!error)
 		error = add_new(&c);
 	if (!error && layout->updates % PACK_EACH == 0)
-		error = pack(index);
+		error = pack_columns(index);
 	count_model(c.past, model, layout);
 	return error;
 }

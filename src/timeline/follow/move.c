@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Items that come into tracks, leave them, or change there. */
+/* Lets single items come to tracks, leave them, or change there. */
 #include <thrum.h>
 
 #include "base/array.h"
 #include "timeline/follow/parts.h"
 
-/* ---- One track --------------------------------------------------------------------------------- */
+/* ---- One track ------------------------------------------------------------------------------- */
 
-/* Of an item that was cut it is the beginning before that which tells its place. */
+/* Returns the start by which an item is sorted: of a run that was cut, the start before cutting. */
 static int64_t key_of(const struct thrum__follow_change *c, int kind, uint32_t position)
 {
 	const struct thrum__index_column *column = &c->index->column[kind];
@@ -18,15 +18,15 @@ static int64_t key_of(const struct thrum__follow_change *c, int kind, uint32_t p
 		: column->start[position];
 }
 
-/* The position of an item, or where it belongs. */
-static uint32_t find(const struct thrum__follow_change *c, int kind, uint32_t track, int64_t start,
-	uint32_t item)
+/* Returns the position of an item, or the position where it belongs. */
+static uint32_t find_item(const struct thrum__follow_change *c, int kind, uint32_t track,
+	int64_t start, uint32_t item)
 {
 	const struct thrum__index_column *column = &c->index->column[kind];
 	uint32_t from = column->track[track].first, to = column->track[track].last;
 
-	/* Mostly what is new comes behind all, and what changes or goes is the last or the first.
-	 */
+	/* Mostly a new item comes behind all others, and one that changes or goes is the last or
+	 * the first. */
 	if (from == to || column->start[to - 1] < start)
 		return to;
 	if (column->item[to - 1] == item)
@@ -51,8 +51,8 @@ static bool is_at(const struct thrum__index_column *column, uint32_t track, uint
 	return position < column->track[track].last && column->item[position] == item;
 }
 
-/* Cuts runs anew from a position on, until nothing changes. */
-static int cut(const struct thrum__follow_change *c, uint32_t track, uint32_t position)
+/* Cuts the runs of a track anew, from a position on until one stays as it was. */
+static int cut_runs(const struct thrum__follow_change *c, uint32_t track, uint32_t position)
 {
 	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_RUNS];
 	uint32_t first = column->track[track].first, last = column->track[track].last;
@@ -86,7 +86,7 @@ int thrum__follow_insert(const struct thrum__follow_change *c, int kind,
 {
 	struct thrum__index_column *column = &c->index->column[kind];
 	const struct thrum__index_extent *extent = &column->track[new->track];
-	uint32_t at = find(c, kind, new->track, new->start, new->item);
+	uint32_t at = find_item(c, kind, new->track, new->start, new->item);
 
 	*is_new = !is_at(column, new->track, at, new->item);
 	if (!*is_new)
@@ -100,12 +100,13 @@ int thrum__follow_insert(const struct thrum__follow_change *c, int kind,
 		column->end[at] = new->end;
 	if (kind == THRUM__INDEX_RUNS &&
 		(at + 1 < extent->last || (at > extent->first && column->end[at - 1] > new->start)))
-		return cut(c, new->track, at);
+		return cut_runs(c, new->track, at);
 	thrum__index_column_redo(column, new->track, at);
 	return 0;
 }
 
-static int put(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
+/* Puts an item on a track and into the blocks, if it isn't there. */
+static int put_item(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
 	int64_t start, int64_t end)
 {
 	struct thrum__index_column *column = &c->index->column[kind];
@@ -117,7 +118,8 @@ static int put(const struct thrum__follow_change *c, int kind, uint32_t track, u
 				: thrum__index_blocks_add(column, track, start, end, item, 1);
 }
 
-static int take(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
+/* Takes an item off a track and out of the blocks, if it is there. */
+static int take_item(const struct thrum__follow_change *c, int kind, uint32_t track, uint32_t item,
 	int64_t start)
 {
 	struct thrum__index_column *column = &c->index->column[kind];
@@ -125,7 +127,7 @@ static int take(const struct thrum__follow_change *c, int kind, uint32_t track, 
 	bool is_first = is_at(column, track, at, item);
 
 	if (!is_first)
-		at = find(c, kind, track, start, item);
+		at = find_item(c, kind, track, start, item);
 	if (!is_at(column, track, at, item))
 		return 0;
 	start = column->start[at];
@@ -133,7 +135,7 @@ static int take(const struct thrum__follow_change *c, int kind, uint32_t track, 
 	int error = thrum__index_blocks_remove(c->index, column, track, start, item);
 
 	if (!error && kind == THRUM__INDEX_RUNS)
-		error = cut(c, track, is_first ? column->track[track].first : at);
+		error = cut_runs(c, track, is_first ? column->track[track].first : at);
 	return error;
 }
 
@@ -146,7 +148,7 @@ int thrum__follow_failure(const struct thrum__follow_change *c, uint32_t task)
 		return 0;
 	for (uint32_t i = column->track[*track].first; i < column->track[*track].last; i++)
 		if (column->item[i] == task)
-			return take(c, THRUM__INDEX_FAILURES, *track, task, column->start[i]);
+			return take_item(c, THRUM__INDEX_FAILURES, *track, task, column->start[i]);
 	return 0;
 }
 
@@ -160,7 +162,7 @@ int thrum__follow_put(const struct thrum__follow_change *c, int kind, uint32_t i
 			&start, &end);
 
 		if (track != THRUM__NONE)
-			error = put(c, kind, track, item, start, end);
+			error = put_item(c, kind, track, item, start, end);
 	}
 	return error;
 }
@@ -174,9 +176,9 @@ int thrum__follow_run(const struct thrum__follow_change *c, uint32_t run)
 
 	if (track == THRUM__NONE)
 		return 0;
-	at = find(c, THRUM__INDEX_RUNS, track,
+	at = find_item(c, THRUM__INDEX_RUNS, track,
 		thrum__base_time_clamp(THRUM__RUN(c->model, run, start)), run);
-	return is_at(column, track, at, run) ? cut(c, track, at) : 0;
+	return is_at(column, track, at, run) ? cut_runs(c, track, at) : 0;
 }
 
 void thrum__follow_trim_runs(const struct thrum__follow_change *c, uint32_t track)
@@ -200,11 +202,11 @@ void thrum__follow_trim_runs(const struct thrum__follow_change *c, uint32_t trac
 	}
 }
 
-/* ---- A task ---------------------------------------------------------------------------------- */
+/* ---- Tasks ----------------------------------------------------------------------------------- */
 
-/* An item of a task goes from one track to another; either may be NONE, or that of the item's other
- * side, which keeps it there. */
-static int move(const struct thrum__follow_change *c, int kind, uint32_t item, uint32_t from,
+/* Moves an item of a task from one track to another. Either may be NONE. The item stays on `other`,
+ * the track of an edge's other task. */
+static int move_item(const struct thrum__follow_change *c, int kind, uint32_t item, uint32_t from,
 	uint32_t to, uint32_t other)
 {
 	int64_t start, end;
@@ -212,9 +214,9 @@ static int move(const struct thrum__follow_change *c, int kind, uint32_t item, u
 
 	thrum__index_place(c->index, c->model, c->layout, kind, item, 0, &start, &end);
 	if (from != THRUM__NONE && from != other)
-		error = take(c, kind, from, item, start);
+		error = take_item(c, kind, from, item, start);
 	if (!error && to != THRUM__NONE && to != other && end >= c->model->forgotten)
-		error = put(c, kind, to, item, start, end);
+		error = put_item(c, kind, to, item, start, end);
 	return error;
 }
 
@@ -233,9 +235,9 @@ static int move_edges(const struct thrum__follow_change *c, uint32_t task, uint3
 					       : THRUM__EDGE(m, edge, to);
 			const uint32_t *track = thrum__timeline_cell(&c->index->task_track, other);
 
-			/* It may be the other side itself. */
+			/* The task may have an edge to itself. */
 			if (edge < c->past->edges && (other != task || !is_in))
-				error = move(c, THRUM__INDEX_EDGES, edge, from, to,
+				error = move_item(c, THRUM__INDEX_EDGES, edge, from, to,
 					track && other != task ? *track : THRUM__NONE);
 			edge = is_in ? THRUM__EDGE(m, edge, prev_in)
 				     : THRUM__EDGE(m, edge, prev_out);
@@ -253,12 +255,12 @@ static int move_items(const struct thrum__follow_change *c, uint32_t task, uint3
 
 	for (; thrum__model_has_row(&m->runs, run) && !error; run = THRUM__RUN(m, run, prev))
 		if (run < c->past->runs)
-			error = move(c, THRUM__INDEX_RUNS, run, from, to, THRUM__NONE);
+			error = move_item(c, THRUM__INDEX_RUNS, run, from, to, THRUM__NONE);
 	for (; thrum__model_has_row(&m->notes, note) && !error; note = THRUM__NOTE(m, note, prev))
 		if (note < c->past->notes)
-			error = move(c, THRUM__INDEX_NOTES, note, from, to, THRUM__NONE);
+			error = move_item(c, THRUM__INDEX_NOTES, note, from, to, THRUM__NONE);
 	if (!error && THRUM__TASK(m, task, state) == THRUM__STATE_FAILED)
-		error = move(c, THRUM__INDEX_FAILURES, task, from, to, THRUM__NONE);
+		error = move_item(c, THRUM__INDEX_FAILURES, task, from, to, THRUM__NONE);
 	return error ? error : move_edges(c, task, from, to);
 }
 
@@ -278,35 +280,36 @@ int thrum__follow_task(const struct thrum__follow_change *c, uint32_t task)
 	return error;
 }
 
-/* ---- A unit ---------------------------------------------------------------------------------- */
+/* ---- Units ----------------------------------------------------------------------------------- */
 
 static int note_time(struct thrum__follow_fresh *fresh, int64_t time)
 {
-	struct thrum__base_span *grown = thrum__base_grow(fresh->pieces, &fresh->room,
+	struct thrum__base_span *grown = thrum__base_grow(fresh->spans, &fresh->room,
 		2 * (fresh->count + 1ull), sizeof(*grown));
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
-	fresh->pieces = grown;
+	fresh->spans = grown;
 	grown[fresh->count++].start = time;
 	return 0;
 }
 
 int thrum__follow_times(struct thrum__follow_fresh *fresh, struct thrum__index_times *times)
 {
-	int error = thrum__index_times_add(times, fresh->pieces, fresh->count);
+	int error = thrum__index_times_add(times, fresh->spans, fresh->count);
 
 	fresh->count = 0;
 	thrum__index_times_count(times);
 	return error;
 }
 
+/* Whether a time is before model->forgotten. */
 static bool is_old(const struct thrum__follow_change *c, int64_t time)
 {
 	return time < thrum__base_time_clamp(c->model->forgotten);
 }
 
-/* A unit isn't any more what it was. Of what was old, only numbers are left. */
+/* Removes a unit from where it was. One that ended before model->forgotten is only counted. */
 static int take_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
 	struct thrum__index *index = c->index;
@@ -326,9 +329,10 @@ static int take_unit(const struct thrum__follow_change *c, uint32_t unit)
 		thrum__index_times_remove(&index->ends, past->end);
 	return past->end != THRUM__OPEN && is_old(c, past->end)
 		? 0
-		: take(c, THRUM__INDEX_UNITS, past->track, unit, past->start);
+		: take_item(c, THRUM__INDEX_UNITS, past->track, unit, past->start);
 }
 
+/* Notes the times of a unit in its new place. */
 static int note_unit(const struct thrum__follow_change *c, const struct thrum__follow_placed *now)
 {
 	int error = 0;
@@ -344,7 +348,8 @@ static int note_unit(const struct thrum__follow_change *c, const struct thrum__f
 	return error;
 }
 
-static int end_unit(const struct thrum__follow_change *c, uint32_t unit, uint32_t at,
+/* Gives a unit that stays at its position another end. */
+static int change_end(const struct thrum__follow_change *c, uint32_t unit, uint32_t at,
 	const struct thrum__follow_placed *now, int64_t end)
 {
 	struct thrum__index_column *column = &c->index->column[THRUM__INDEX_UNITS];
@@ -384,11 +389,11 @@ int thrum__follow_unit(const struct thrum__follow_change *c, uint32_t unit,
 	has_moved = now.track != past->track;
 	new->track = THRUM__NONE;
 	if (!has_moved && now.track != THRUM__NONE && now.start == past->start) {
-		at = find(c, THRUM__INDEX_UNITS, now.track, now.start, unit);
+		at = find_item(c, THRUM__INDEX_UNITS, now.track, now.start, unit);
 		is_there = is_at(column, now.track, at, unit);
 	}
 	if (is_there) {
-		error = end_unit(c, unit, at, &now, end);
+		error = change_end(c, unit, at, &now, end);
 	} else {
 		error = take_unit(c, unit);
 		*new = (struct thrum__index_arrival){now.start, end, unit, now.track};

@@ -1,40 +1,48 @@
 /* SPDX-License-Identifier: ISC */
-/* What updates of index compare with, and how items come and go. Private to this room. */
+/*
+ * follow/ keeps an index up to date while the model grows and forgets. It compares the model and
+ * the layout with the past: their state at the last update. Private to follow/;
+ * thrum__follow_update is its face.
+ */
 #ifndef TIMELINE_FOLLOW_PARTS_H
 #define TIMELINE_FOLLOW_PARTS_H
 
 #include "timeline/index/parts.h"
 
+/* Where the index has a unit. */
 struct thrum__follow_placed {
-	int64_t start, end; /* the end is OPEN when it lasts */
-	uint32_t track;     /* or NONE */
+	int64_t start, end; /* the end is OPEN when the unit lasts */
+	uint32_t track;     /* NONE: nowhere */
 };
 
-/* What an update brings into the tracks of one column, and behind it the same by blocks of tracks. */
-struct thrum__follow_arrivals {
+/* The items that an update brings to one column. */
+struct thrum__follow_queue {
+	/* As they came; behind them, once sorted, the same by blocks of tracks. */
 	struct thrum__index_arrival *arrivals;
-	uint32_t *first; /* of each block, while sorting */
+	uint32_t *first; /* the place of each block's first one, while sorting */
 	uint32_t count, room, block_room;
 };
 
-/* Times that came up in an update. */
+/* New times of an update, to be added to those of the index all at once. */
 struct thrum__follow_fresh {
-	struct thrum__base_span *pieces; /* room for twice as many */
+	struct thrum__base_span *spans; /* room for twice as many */
 	uint32_t count, room;
 };
 
+/* The state at the last update, and scratch space. */
 struct thrum__follow_past {
-	uint32_t updates; /* the layout's */
-	uint32_t runs, edges, notes, tasks;
-	int64_t forgotten;
-	uint32_t *open; /* runs */
+	uint32_t updates;                   /* of the layout */
+	uint32_t runs, edges, notes, tasks; /* how many rows the model had */
+	int64_t forgotten;                  /* the model's */
+	uint32_t *open;                     /* runs that were open */
 	uint32_t open_count, open_room;
-	struct thrum__follow_placed *units;
+	struct thrum__follow_placed *units; /* by unit */
 	uint32_t unit_count, unit_room;
-	struct thrum__follow_arrivals batch;
-	struct thrum__follow_fresh starts, ends; /* of units */
+	struct thrum__follow_queue queue;
+	struct thrum__follow_fresh starts, ends; /* of units that came or changed */
 };
 
+/* One update. */
 struct thrum__follow_change {
 	struct thrum__index *index;
 	struct thrum__follow_past *past;
@@ -42,40 +50,43 @@ struct thrum__follow_change {
 	const struct thrum__layout *layout;
 };
 
-/* All return 0 or -THRUM_E_MEMORY. */
+/* Functions that return int return 0 or -THRUM_E_MEMORY. */
 
-/* ---- tracks_batch.c -------------------------------------------------------------------------- */
+/* ---- Items that come together: queue.c ------------------------------------------------------- */
 
-/* Notes that an item is new, to be put where it belongs with all others of its kind. */
-THRUM__MUST_USE int thrum__follow_await(const struct thrum__follow_change *, int kind,
+/* Queues a new item. All items in the queue are of one kind; flush before another kind. */
+THRUM__MUST_USE int thrum__follow_queue_item(const struct thrum__follow_change *, int kind,
 	uint32_t item);
-/* The same of an edge, in the tracks of both its ends. */
-THRUM__MUST_USE int thrum__follow_await_edge(const struct thrum__follow_change *, uint32_t edge);
-/* The same of a unit that changed. */
-THRUM__MUST_USE int thrum__follow_await_unit(const struct thrum__follow_change *, uint32_t unit);
-/* Puts what was awaited. */
-THRUM__MUST_USE int thrum__follow_settle(const struct thrum__follow_change *, int kind);
-/* Times become part of those that are known. */
+/* Queues a new edge, for the tracks of both its tasks. */
+THRUM__MUST_USE int thrum__follow_queue_edge(const struct thrum__follow_change *, uint32_t edge);
+/* Queues a unit that changed. */
+THRUM__MUST_USE int thrum__follow_queue_unit(const struct thrum__follow_change *, uint32_t unit);
+/* Puts the queued items on their tracks and into the blocks, and empties the queue. */
+THRUM__MUST_USE int thrum__follow_flush(const struct thrum__follow_change *, int kind);
+
+/* ---- Single items: move.c -------------------------------------------------------------------- */
+
+/* Adds the fresh times to those of the index, and empties them. */
 THRUM__MUST_USE int thrum__follow_times(struct thrum__follow_fresh *, struct thrum__index_times *);
 
-/* ---- tracks_move.c --------------------------------------------------------------------------- */
-
-/* Puts an item into a track, if it isn't there, but not yet into the blocks of tracks. */
+/* Puts an item on its track if it isn't there, but not into the blocks. */
 THRUM__MUST_USE int thrum__follow_insert(const struct thrum__follow_change *, int kind,
 	const struct thrum__index_arrival *, bool *is_new);
 
-/* Puts an item into the tracks where it belongs, if it isn't there. */
+/* Puts an item on its track (an edge on both) and into the blocks, if it isn't there. */
 THRUM__MUST_USE int thrum__follow_put(const struct thrum__follow_change *, int kind, uint32_t item);
-/* An open run became longer, or ended. */
+/* Brings up to date a run that was open: it became longer, or ended. */
 THRUM__MUST_USE int thrum__follow_run(const struct thrum__follow_change *, uint32_t run);
-/* Of runs that were cut some may be forgotten behind one that isn't. */
+/* Removes forgotten runs that thrum__index_column_trim left: where runs were cut, one may be
+ * forgotten that lies behind one that isn't. */
 void thrum__follow_trim_runs(const struct thrum__follow_change *, uint32_t track);
-/* A task that had failed is no failure any more: damaged traces say so. */
+/* Removes a task from the failures: in damaged traces a task fails and then becomes another. */
 THRUM__MUST_USE int thrum__follow_failure(const struct thrum__follow_change *, uint32_t task);
-/* A task is in another track: what it did goes with it. */
+/* Notes a task's track; if that changed, moves the task's runs, notes, edges and failure there. */
 THRUM__MUST_USE int thrum__follow_task(const struct thrum__follow_change *, uint32_t task);
-/* A unit changed. One that comes into a track where it wasn't is only told: *track isn't NONE. */
+/* Brings up to date a unit that changed, and its tasks. A unit that comes to a place where it
+ * wasn't is only given in *arrival, for the caller to insert; else arrival->track is NONE. */
 THRUM__MUST_USE int thrum__follow_unit(const struct thrum__follow_change *, uint32_t unit,
-	struct thrum__index_arrival *);
+	struct thrum__index_arrival *arrival);
 
 #endif

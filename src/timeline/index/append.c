@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Tracks of a column that get and lose items. */
+/* Lets the tracks of a column gain and lose items. */
 #include "timeline/index/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <thrum.h>
 
-#define POWER_LEAST 2 /* a track has room for four at least */
-#define SHRINK 16     /* part of its room that a track must use */
+#define POWER_LEAST 2 /* a slot has room for 2^2 items at least */
+#define SHRINK 16     /* a track that uses less than 1/16 of its slot gets a smaller one */
 
 int thrum__index_column_add_tracks(struct thrum__index_column *column, uint32_t tracks)
 {
@@ -26,7 +26,7 @@ int thrum__index_column_add_tracks(struct thrum__index_column *column, uint32_t 
 			return -THRUM_E_MEMORY;
 		column->slot = slot;
 	}
-	/* At first tracks lie closely. */
+	/* At first each track just fills its slot. */
 	for (uint32_t i = 0; slots == 0 && i < column->tracks; i++)
 		column->slot[i] = (struct thrum__index_slot){column->track[i].first,
 			column->track[i].last - column->track[i].first};
@@ -38,8 +38,8 @@ int thrum__index_column_add_tracks(struct thrum__index_column *column, uint32_t 
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* A free slot has the next one's base in place of its first item's start. */
-static void give_back(struct thrum__index_column *column, struct thrum__index_slot slot)
+/* Frees a slot. A free slot holds the base of the next free one in place of its first start. */
+static void free_slot(struct thrum__index_column *column, struct thrum__index_slot slot)
 {
 	unsigned power = slot.room ? 31 - (unsigned)__builtin_clz(slot.room) : 0;
 
@@ -49,7 +49,9 @@ static void give_back(struct thrum__index_column *column, struct thrum__index_sl
 	column->free[power] = slot.base;
 }
 
-static int take(struct thrum__index_column *column, unsigned power, struct thrum__index_slot *slot)
+/* Takes a slot of 2^power positions: a free one, or one behind all others. */
+static int take_slot(struct thrum__index_column *column, unsigned power,
+	struct thrum__index_slot *slot)
 {
 	uint32_t base = column->free[power];
 
@@ -66,7 +68,9 @@ static int take(struct thrum__index_column *column, unsigned power, struct thrum
 	return 0;
 }
 
-static void copy(struct thrum__index_column *column, uint32_t to, uint32_t from, uint32_t count)
+/* Moves `count` items to other positions; the ranges may overlap. */
+static void copy_items(struct thrum__index_column *column, uint32_t to, uint32_t from,
+	uint32_t count)
 {
 	memmove(column->start + to, column->start + from, count * sizeof(*column->start));
 	if (column->item)
@@ -75,9 +79,10 @@ static void copy(struct thrum__index_column *column, uint32_t to, uint32_t from,
 		memmove(column->end + to, column->end + from, count * sizeof(*column->end));
 }
 
-/* Moves a track to the beginning of its slot, or of another; so many more are to fit, and there half
- * as many again. */
-static int move(struct thrum__index_column *column, uint32_t track, uint32_t more, bool to_other)
+/* Moves a track to the beginning of its slot; or (to_other) of another that has room for `more`
+ * items and then half as many again. */
+static int move_track(struct thrum__index_column *column, uint32_t track, uint32_t more,
+	bool to_other)
 {
 	struct thrum__index_extent *extent = &column->track[track];
 	struct thrum__index_slot slot = column->slot[track];
@@ -88,14 +93,14 @@ static int move(struct thrum__index_column *column, uint32_t track, uint32_t mor
 
 		while (1u << power < count + more + (count + more) / 2)
 			power++;
-		int error = take(column, power, &slot);
+		int error = take_slot(column, power, &slot);
 
 		if (error)
 			return error;
 	}
-	copy(column, slot.base, extent->first, count);
+	copy_items(column, slot.base, extent->first, count);
 	if (to_other)
-		give_back(column, column->slot[track]);
+		free_slot(column, column->slot[track]);
 	column->slot[track] = slot;
 	*extent = (struct thrum__index_extent){slot.base, slot.base + count};
 	thrum__index_column_redo(column, track, slot.base);
@@ -112,11 +117,12 @@ int thrum__index_column_reserve(struct thrum__index_column *column, uint32_t tra
 		return 0;
 	if (count >= UINT32_MAX / 4)
 		return -THRUM_E_MEMORY;
-	return move(column, track, more, count > slot->room - slot->room / 5);
+	return move_track(column, track, more, count > slot->room - slot->room / 5);
 }
 
-/* ---- All tracks -------------------------------------------------------------------------------- */
+/* ---- Packing all tracks ---------------------------------------------------------------------- */
 
+/* The room that packing leaves a track. */
 static uint32_t packed_room(const struct thrum__index_extent *extent)
 {
 	uint32_t count = extent->last - extent->first;
@@ -124,6 +130,7 @@ static uint32_t packed_room(const struct thrum__index_extent *extent)
 	return count + count / 2 + (1u << POWER_LEAST);
 }
 
+/* Replaces an array of the column (`array` points to the pointer) by a packed one. */
 static int pack_array(const struct thrum__index_column *column, void *array, size_t size,
 	uint64_t room)
 {
@@ -175,7 +182,7 @@ int thrum__index_column_pack(struct thrum__index_column *column)
 	column->gap_levels = 0;
 	free(column->before);
 	column->before = NULL;
-	return thrum__index_column_index(column);
+	return thrum__index_column_summarize(column);
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
@@ -208,12 +215,12 @@ uint32_t thrum__index_column_open(struct thrum__index_column *column, uint32_t t
 		return THRUM__NONE;
 	uint32_t at = extent->first + behind_first;
 
-	copy(column, at + 1, at, extent->last++ - at);
+	copy_items(column, at + 1, at, extent->last++ - at);
 	return at;
 }
 
-/* The items before a position come one on, over it. Sums are those from where the track once began:
- * behind the position they stay. */
+/* Removes an item near the front: the items before it move one place on, over it. Sums count from
+ * where the track once began, so those behind the position stay right. */
 static void close_front(struct thrum__index_column *column, struct thrum__index_extent *extent,
 	uint32_t position)
 {
@@ -222,7 +229,7 @@ static void close_front(struct thrum__index_column *column, struct thrum__index_
 
 	if (position == first)
 		return;
-	copy(column, first + 1, first, position - first);
+	copy_items(column, first + 1, first, position - first);
 	for (uint32_t at = (first | THRUM__FAN_MASK) + 1; column->end && at <= position;
 		at += THRUM__FAN) {
 		int64_t *sum = &column->before[at >> THRUM__FAN_SHIFT];
@@ -241,7 +248,7 @@ void thrum__index_column_close(struct thrum__index_column *column, uint32_t trac
 	if (position - extent->first < extent->last - position) {
 		close_front(column, extent, position);
 	} else {
-		copy(column, position, position + 1, --extent->last - position);
+		copy_items(column, position, position + 1, --extent->last - position);
 		if (position < extent->last)
 			thrum__index_column_redo(column, track, position);
 	}
@@ -259,9 +266,9 @@ uint32_t thrum__index_column_trim(struct thrum__index_column *column, uint32_t t
 	extent->first = at;
 	if (at == extent->last)
 		extent->first = extent->last = column->slot[track].base;
-	/* Others may need the room; when there is no memory to move, it stays. */
+	/* Other tracks may need the room. Without memory to move, the track stays where it is. */
 	if (count > 0 && column->slot[track].room / SHRINK > extent->last - extent->first &&
-		move(column, track, 0, true))
+		move_track(column, track, 0, true))
 		return count;
 	return count;
 }
@@ -271,7 +278,7 @@ int thrum__index_column_unite(struct thrum__index_column *all, int64_t start, in
 	struct thrum__index_extent *extent = &all->track[0];
 	uint32_t at = extent->last, next;
 
-	/* Mostly it is behind all. */
+	/* Mostly the run comes behind all others. */
 	if (at == extent->first || all->end[at - 1] < start) {
 		if (thrum__index_column_reserve(all, 0, 1))
 			return -THRUM_E_MEMORY;
@@ -298,7 +305,7 @@ int thrum__index_column_unite(struct thrum__index_column *all, int64_t start, in
 	}
 	all->start[at] = start;
 	all->end[at] = end;
-	copy(all, at + 1, next, extent->last - next);
+	copy_items(all, at + 1, next, extent->last - next);
 	extent->last -= next - at - 1;
 	thrum__index_column_redo(all, 0, at);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is asked of index beside walking. */
+/* Answers the questions to an index that need no walk. */
 #include "timeline/index/parts.h"
 
 size_t thrum__index_seek(const struct thrum__index *index, int kind, uint32_t track, int64_t time,
@@ -28,7 +28,7 @@ int64_t thrum__index_time(const struct thrum__index *index, int kind, size_t pos
 	return index->column[kind].start[position];
 }
 
-/* Whether an item of a track lies in from … to. */
+/* Whether an item of a track intersects from … to. */
 static bool has_item(const struct thrum__index_column *column, uint32_t track, int64_t from,
 	int64_t to)
 {
@@ -38,6 +38,7 @@ static bool has_item(const struct thrum__index_column *column, uint32_t track, i
 	return at < end && column->start[at] <= to;
 }
 
+/* Whether a sum of a block intersects from … to. */
 static bool has_sum(const struct thrum__index_level *level, uint32_t block, int64_t from,
 	int64_t to)
 {
@@ -94,7 +95,7 @@ bool thrum__index_is_loud(const struct thrum__index *index, uint32_t track, int6
 	uint32_t end = units->track[track].last;
 	uint32_t at = thrum__index_column_end_at(units, units->track[track].first, end, from);
 
-	/* What lasts to the end of the trace doesn't end there. */
+	/* A unit that lasts to the end of the trace doesn't end there. */
 	if (units->start[at] >= from || (units->end[at] <= to && units->end[at] < index->end))
 		return true;
 	return has_item(&index->column[THRUM__INDEX_RUNS], track, from, to) ||

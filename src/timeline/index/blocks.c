@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What lies in 16, 256, … tracks together. Each block merges the sixteen below it; where that gives
- * more stretches than a screen tells apart, the narrowest gaps are closed.
+ * Blocks: the merged stretches of 16, 256, … neighbouring tracks. Each block merges the sixteen
+ * tracks or blocks below it. Where that gives more stretches than a screen can tell apart, the
+ * narrowest gaps are closed.
  */
 #include "base/array.h"
 #include "timeline/index/parts.h"
@@ -10,22 +11,23 @@
 #include <string.h>
 #include <thrum.h>
 
-#define SUMS_LEAST 16 /* a block of so few items keeps all */
+#define SUMS_LEAST 16 /* a block of so few items keeps them all apart */
 #define SUMS_MOST 96
-#define TRACK_MOST (2 * SUMS_MOST) /* a track that has more is thinned out first */
-#define CLASSES 512                /* of gaps: eight for each power of two */
+#define TRACK_MOST (2 * SUMS_MOST) /* a track with more items is thinned out first */
+#define CLASSES 512                /* of gaps by width: eight for each power of two */
 
-/* What one block is made from and in. */
+/* Scratch space for making one block. */
 struct thrum__index_maker {
 	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
 	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
-	struct thrum__base_span pieces[2 * THRUM__FAN * TRACK_MOST];
-	uint32_t count; /* of the input */
-	uint32_t items; /* that it stands for */
+	struct thrum__base_span spans[2 * THRUM__FAN * TRACK_MOST];
+	uint32_t count; /* sums of the input */
+	uint32_t items; /* that the input stands for */
 };
 
 /* ---- Closing narrow gaps --------------------------------------------------------------------- */
 
+/* The class of a gap of so many ns; wider gaps have higher classes. */
 static unsigned class_of(int64_t gap)
 {
 	if (gap < 8)
@@ -35,15 +37,16 @@ static unsigned class_of(int64_t gap)
 	return power * 8 + (unsigned)(gap >> (power - 3) & 7);
 }
 
-/* The narrowest gap of a class. */
+/* The narrowest gap of a class, in ns. */
 static int64_t gap_of(unsigned class)
 {
 	return class < 24 ? (int64_t)(class < 8 ? class : 8)
 			  : (int64_t)(8 + class % 8) << (class / 8 - 3);
 }
 
-/* The class from which on gaps are to be left, so that they divide into `most` at most. */
-static unsigned narrowest(const uint32_t *gaps, uint32_t most)
+/* Returns the lowest class whose gaps can stay open, given how many gaps each class has, so that
+ * they divide the items into `most` stretches at most. */
+static unsigned lowest_open_class(const uint32_t *gaps, uint32_t most)
 {
 	uint32_t left = 1;
 
@@ -55,7 +58,8 @@ static unsigned narrowest(const uint32_t *gaps, uint32_t most)
 	return 0;
 }
 
-static void add(struct thrum__index_sum *to, const struct thrum__index_sum *sum)
+/* Merges a sum into another that starts no later. */
+static void merge_sum(struct thrum__index_sum *to, const struct thrum__index_sum *sum)
 {
 	double busy = (double)(to->end - to->start) * (double)to->share;
 	int64_t fresh_from = sum->start > to->end ? sum->start : to->end;
@@ -69,10 +73,11 @@ static void add(struct thrum__index_sum *to, const struct thrum__index_sum *sum)
 		to->share = (float)(busy / (double)(to->end - to->start));
 }
 
-/* ---- What a block is made from --------------------------------------------------------------- */
+/* ---- Making a block -------------------------------------------------------------------------- */
 
-/* A track's items; of many, stretches with the widest gaps between them. */
-static void take_track(const struct thrum__index_column *column, struct thrum__index_maker *maker,
+/* Adds a track's items to the input; if they are many, as stretches with the widest gaps between
+ * them. */
+static void add_track(const struct thrum__index_column *column, struct thrum__index_maker *maker,
 	uint32_t from, uint32_t to)
 {
 	uint32_t gaps[CLASSES] = {0};
@@ -82,7 +87,7 @@ static void take_track(const struct thrum__index_column *column, struct thrum__i
 	if (to - from > TRACK_MOST) {
 		for (uint32_t i = from + 1; i < to; i++)
 			gaps[class_of(column->start[i] - thrum__index_column_end(column, i - 1))]++;
-		gap = gap_of(narrowest(gaps, SUMS_MOST));
+		gap = gap_of(lowest_open_class(gaps, SUMS_MOST));
 	}
 	for (uint32_t last; from < to; from = last + 1) {
 		struct thrum__index_sum sum = {.start = column->start[from],
@@ -101,13 +106,13 @@ static void take_track(const struct thrum__index_column *column, struct thrum__i
 	}
 }
 
-/* The sums of a block of the level below. */
-static void take_block(const struct thrum__index_level *level, struct thrum__index_maker *maker,
+/* Adds the sums of a block of the level below to the input. */
+static void add_block(const struct thrum__index_level *level, struct thrum__index_maker *maker,
 	uint32_t block)
 {
 	const struct thrum__index_block *from = &level->block[block];
 
-	if (from->count == 0) /* then there may be no sums at all */
+	if (from->count == 0) /* then level->sums may be NULL */
 		return;
 	maker->items += from->items;
 	memcpy(maker->input + maker->count, level->sums + from->first,
@@ -115,9 +120,10 @@ static void take_block(const struct thrum__index_level *level, struct thrum__ind
 	maker->count += from->count;
 }
 
-/* Closes the narrowest gaps, so that at most so many are left; returns how many, and up to where
- * gaps were closed. */
-static uint32_t thin(struct thrum__index_sum *sums, uint32_t count, uint32_t most, int64_t *closed)
+/* Closes the narrowest gaps, so that at most `most` sums are left; returns how many are left. Where
+ * it closes gaps, *closed becomes the width (ns) up to which they are closed. */
+static uint32_t thin_sums(struct thrum__index_sum *sums, uint32_t count, uint32_t most,
+	int64_t *closed)
 {
 	uint32_t gaps[CLASSES] = {0}, kept = 0;
 
@@ -125,43 +131,43 @@ static uint32_t thin(struct thrum__index_sum *sums, uint32_t count, uint32_t mos
 		return count;
 	for (uint32_t i = 1; i < count; i++)
 		gaps[class_of(sums[i].start - sums[i - 1].end)]++;
-	unsigned narrow = narrowest(gaps, most);
+	unsigned narrow = lowest_open_class(gaps, most);
 
 	*closed = narrow ? gap_of(narrow) - 1 : 0;
 	for (uint32_t i = 1; i < count; i++) {
 		if (class_of(sums[i].start - sums[kept].end) < narrow)
-			add(&sums[kept], &sums[i]);
+			merge_sum(&sums[kept], &sums[i]);
 		else
 			sums[++kept] = sums[i];
 	}
 	return kept + 1;
 }
 
-/* Makes sums of the input, which comes in sixteen sorted lists; returns how many. */
+/* Merges the input, which is sixteen sorted lists, into maker->sums; returns how many those are. */
 static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int64_t *closed)
 {
 	struct thrum__index_sum *sums = maker->sums;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->pieces[i] = (struct thrum__base_span){.start = maker->input[i].start,
+		maker->spans[i] = (struct thrum__base_span){.start = maker->input[i].start,
 			.item = i};
-	thrum__base_sort_spans(maker->pieces, maker->pieces + maker->count, maker->count);
+	thrum__base_sort_spans(maker->spans, maker->spans + maker->count, maker->count);
 	for (uint32_t i = 0; i < maker->count; i++) {
-		const struct thrum__index_sum *sum = &maker->input[maker->pieces[i].item];
+		const struct thrum__index_sum *sum = &maker->input[maker->spans[i].item];
 
 		if (count > 0 && sum->start <= sums[count - 1].end)
-			add(&sums[count - 1], sum);
+			merge_sum(&sums[count - 1], sum);
 		else
 			sums[count++] = *sum;
 	}
-	return thin(sums, count, most, closed);
+	return thin_sums(sums, count, most, closed);
 }
 
 /* ---- All blocks ------------------------------------------------------------------------------ */
 
-/* Gives a block room for so many sums, which it doesn't keep. */
-static int make_room(struct thrum__index_level *level, struct thrum__index_block *block,
+/* Gives a block room for so many sums. It loses those that it had. */
+static int reserve_sums(struct thrum__index_level *level, struct thrum__index_block *block,
 	uint32_t room)
 {
 	struct thrum__index_sum *sums = thrum__base_grow(level->sums, &level->room,
@@ -176,6 +182,7 @@ static int make_room(struct thrum__index_level *level, struct thrum__index_block
 	return 0;
 }
 
+/* Makes a block of a level from the tracks or blocks below it. */
 static int make_block(struct thrum__index_maker *maker, struct thrum__index_column *column,
 	unsigned number, uint32_t at)
 {
@@ -189,9 +196,9 @@ static int make_block(struct thrum__index_maker *maker, struct thrum__index_colu
 	block->narrow = 0;
 	for (; node < end; node++) {
 		if (number)
-			take_block(&column->level[number - 1], maker, node);
+			add_block(&column->level[number - 1], maker, node);
 		else
-			take_track(column, maker, column->track[node].first,
+			add_track(column, maker, column->track[node].first,
 				column->track[node].last);
 	}
 	uint32_t most = number ? SUMS_MOST : maker->items / THRUM__FAN;
@@ -201,7 +208,7 @@ static int make_block(struct thrum__index_maker *maker, struct thrum__index_colu
 					   : most,
 		&block->narrow);
 
-	if (count > block->room && make_room(level, block, count))
+	if (count > block->room && reserve_sums(level, block, count))
 		return -THRUM_E_MEMORY;
 	if (count > 0)
 		memcpy(level->sums + block->first, maker->sums, count * sizeof(*maker->sums));
@@ -211,6 +218,7 @@ static int make_block(struct thrum__index_maker *maker, struct thrum__index_colu
 	return 0;
 }
 
+/* Returns the scratch space, or NULL when there is no memory. */
 static struct thrum__index_maker *maker_of(struct thrum__index *index)
 {
 	if (!index->maker)
@@ -247,13 +255,13 @@ int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_col
 
 /* ---- Blocks that change ---------------------------------------------------------------------- */
 
-/* The first sum of a block that ends at or after a time. */
-static uint32_t sum_at(const struct thrum__index_level *level,
+/* Returns the first sum of a block that ends at or after a time; or the place behind its last. */
+static uint32_t first_sum_at(const struct thrum__index_level *level,
 	const struct thrum__index_block *block, int64_t time)
 {
 	uint32_t from = block->first, to = block->first + block->count;
 
-	/* Mostly it is the last that is asked for, or what comes behind. */
+	/* Mostly the last sum is wanted, or the place behind it. */
 	if (to - from > 1 && level->sums[to - 2].end < time)
 		from = to - 1;
 	while (from < to) {
@@ -267,7 +275,9 @@ static uint32_t sum_at(const struct thrum__index_level *level,
 	return from;
 }
 
-static void drop(struct thrum__index_level *level, struct thrum__index_block *block, uint32_t at)
+/* Removes a sum. */
+static void drop_sum(struct thrum__index_level *level, struct thrum__index_block *block,
+	uint32_t at)
 {
 	struct thrum__index_sum *sum = &level->sums[at];
 
@@ -275,24 +285,24 @@ static void drop(struct thrum__index_level *level, struct thrum__index_block *bl
 	memmove(sum, sum + 1, (block->first + block->count - at) * sizeof(*sum));
 }
 
-/* A sum that others don't touch. */
-static int insert(struct thrum__index_level *level, struct thrum__index_block *block, uint32_t at,
-	const struct thrum__index_sum *sum)
+/* Inserts a sum that touches no other. */
+static int insert_sum(struct thrum__index_level *level, struct thrum__index_block *block,
+	uint32_t at, const struct thrum__index_sum *sum)
 {
 	if (block->count == block->room && block->room >= TRACK_MOST) {
-		block->count = thin(level->sums + block->first, block->count, SUMS_MOST,
+		block->count = thin_sums(level->sums + block->first, block->count, SUMS_MOST,
 			&block->narrow);
-		at = sum_at(level, block, sum->start);
-		/* It may lie where a gap was closed. */
+		at = first_sum_at(level, block, sum->start);
+		/* The sum may lie where a gap was just closed. */
 		if (at < block->first + block->count && level->sums[at].start <= sum->end) {
-			add(&level->sums[at], sum);
+			merge_sum(&level->sums[at], sum);
 			return 0;
 		}
 	} else if (block->count == block->room) {
 		uint32_t room = block->room < SUMS_LEAST ? SUMS_LEAST : 2 * block->room;
 		uint32_t old = block->first;
 
-		if (make_room(level, block, room < TRACK_MOST ? room : TRACK_MOST))
+		if (reserve_sums(level, block, room < TRACK_MOST ? room : TRACK_MOST))
 			return -THRUM_E_MEMORY;
 		memcpy(level->sums + block->first, level->sums + old,
 			block->count * sizeof(*level->sums));
@@ -305,15 +315,16 @@ static int insert(struct thrum__index_level *level, struct thrum__index_block *b
 	return 0;
 }
 
-static int add_to(struct thrum__index_level *level, struct thrum__index_block *block,
+/* Adds a sum to a block: merges it with all sums that it touches, or inserts it. */
+static int add_to_block(struct thrum__index_level *level, struct thrum__index_block *block,
 	struct thrum__index_sum sum)
 {
-	uint32_t at = sum_at(level, block, sum.start - block->narrow);
+	uint32_t at = first_sum_at(level, block, sum.start - block->narrow);
 
 	block->items += sum.count;
 	if (at == block->first + block->count || level->sums[at].start > sum.end + block->narrow) {
 		sum.count = sum.count ? sum.count : 1;
-		return insert(level, block, at, &sum);
+		return insert_sum(level, block, at, &sum);
 	}
 	struct thrum__index_sum *to = &level->sums[at];
 
@@ -323,21 +334,22 @@ static int add_to(struct thrum__index_level *level, struct thrum__index_block *b
 		*to = sum;
 		sum = old;
 	}
-	add(to, &sum);
+	merge_sum(to, &sum);
 	while (at + 1 < block->first + block->count && to[1].start <= to->end + block->narrow) {
-		add(to, &to[1]);
-		drop(level, block, at + 1);
+		merge_sum(to, &to[1]);
+		drop_sum(level, block, at + 1);
 	}
 	return 0;
 }
 
-static int add_to_all(struct thrum__index_column *column, uint32_t block,
+/* Adds a sum to a block of sixteen tracks and to those above it. */
+static int add_to_levels(struct thrum__index_column *column, uint32_t block,
 	const struct thrum__index_sum *sum)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < column->levels && !error; i++) {
-		error = add_to(&column->level[i], &column->level[i].block[block], *sum);
+		error = add_to_block(&column->level[i], &column->level[i].block[block], *sum);
 		block >>= THRUM__FAN_SHIFT;
 	}
 	return error;
@@ -346,7 +358,7 @@ static int add_to_all(struct thrum__index_column *column, uint32_t block,
 int thrum__index_blocks_add(struct thrum__index_column *column, uint32_t track, int64_t start,
 	int64_t end, uint32_t item, uint32_t count)
 {
-	return add_to_all(column, track >> THRUM__FAN_SHIFT,
+	return add_to_levels(column, track >> THRUM__FAN_SHIFT,
 		&(struct thrum__index_sum){start, end, count, item, 1});
 }
 
@@ -365,14 +377,15 @@ int thrum__index_blocks_bring(struct thrum__index_column *column, uint32_t block
 			arrivals[i].start <= sum.end + narrow;
 			i++) {
 			a = &arrivals[i];
-			add(&sum, &(struct thrum__index_sum){a->start, a->end, 1, a->item, 1});
+			merge_sum(&sum,
+				&(struct thrum__index_sum){a->start, a->end, 1, a->item, 1});
 		}
-		error = add_to_all(column, block, &sum);
+		error = add_to_levels(column, block, &sum);
 	}
 	return error;
 }
 
-/* What stands for a sum when its first item left: the earliest that is in it; or false. */
+/* Finds the earliest item that a sum still covers after its first item left; false: none. */
 static bool find_first(const struct thrum__index_column *column, unsigned number, uint32_t at,
 	const struct thrum__index_sum *sum, struct thrum__index_sum *found)
 {
@@ -386,7 +399,7 @@ static bool find_first(const struct thrum__index_column *column, unsigned number
 
 		if (number) {
 			const struct thrum__index_level *level = &column->level[number - 1];
-			uint32_t i = sum_at(level, &level->block[node], sum->start);
+			uint32_t i = first_sum_at(level, &level->block[node], sum->start);
 
 			if (i < level->block[node].first + level->block[node].count)
 				first = level->sums[i];
@@ -394,7 +407,7 @@ static bool find_first(const struct thrum__index_column *column, unsigned number
 			const struct thrum__index_extent *track = &column->track[node];
 			uint32_t i = track->first;
 
-			/* When what is old goes, it is the track's first. */
+			/* When old items go, the item in question is the track's first. */
 			if (i < track->last && thrum__index_column_end(column, i) < sum->start)
 				i = thrum__index_column_end_at(column, i, track->last, sum->start);
 			if (i < track->last)
@@ -407,12 +420,14 @@ static bool find_first(const struct thrum__index_column *column, unsigned number
 	return found->start <= sum->end;
 }
 
-static void remove_from(struct thrum__index_column *column, unsigned number, uint32_t at,
+/* Removes an item from a block. An item amid a sum is only counted, until the block is made
+ * anew. */
+static void remove_from_block(struct thrum__index_column *column, unsigned number, uint32_t at,
 	int64_t start, uint32_t item)
 {
 	struct thrum__index_level *level = &column->level[number];
 	struct thrum__index_block *block = &level->block[at];
-	uint32_t i = sum_at(level, block, start);
+	uint32_t i = first_sum_at(level, block, start);
 	struct thrum__index_sum *sum, first;
 
 	block->items -= block->items > 0;
@@ -423,7 +438,7 @@ static void remove_from(struct thrum__index_column *column, unsigned number, uin
 	if (sum->item != item)
 		block->gone++;
 	else if (!find_first(column, number, at, sum, &first))
-		drop(level, block, i);
+		drop_sum(level, block, i);
 	else {
 		sum->item = first.item;
 		sum->start = first.start > sum->start ? first.start : sum->start;
@@ -435,7 +450,7 @@ int thrum__index_blocks_remove(struct thrum__index *index, struct thrum__index_c
 {
 	for (unsigned i = 0; i < column->levels; i++) {
 		track >>= THRUM__FAN_SHIFT;
-		remove_from(column, i, track, start, item);
+		remove_from_block(column, i, track, start, item);
 		const struct thrum__index_block *block = &column->level[i].block[track];
 
 		if (block->gone > SUMS_LEAST && block->gone > block->items / 4 &&
@@ -450,12 +465,12 @@ bool thrum__index_blocks_trim(struct thrum__index_column *column, unsigned numbe
 {
 	struct thrum__index_level *level = &column->level[number];
 	struct thrum__index_block *block = &level->block[at];
-	uint32_t i = sum_at(level, block, before), gone = i - block->first;
+	uint32_t i = first_sum_at(level, block, before), gone = i - block->first;
 
 	if (block->count == 0 || (gone == 0 && level->sums[i].start >= before))
 		return false;
 	block->count -= gone;
-	/* What became sparse is told apart again. */
+	/* A block that became sparse tells more items apart again. */
 	if (block->count < SUMS_LEAST)
 		block->narrow /= 2;
 	memmove(level->sums + block->first, level->sums + i, block->count * sizeof(*level->sums));

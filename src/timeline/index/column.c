@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The tree of a column's gaps, sums of lengths, and searching. */
+/* The gaps and sums of a column: its tree of the widest gaps between items, its running sums of
+ * durations, and searches by time. */
 #include "timeline/index/parts.h"
 
 #include <stdlib.h>
@@ -11,8 +12,8 @@ void *thrum__index_allocate(uint64_t count, size_t size)
 	return count >= SIZE_MAX / size ? NULL : malloc((size_t)(count + 1) * size);
 }
 
-/* The new part isn't touched: pages that nobody uses cost nothing. */
-static int lengthen(void **array, uint64_t count, size_t size)
+/* Leaves the new part untouched: pages that nobody uses cost nothing. */
+static int lengthen_array(void **array, uint64_t count, size_t size)
 {
 	void *grown = count < SIZE_MAX / size ? realloc(*array, (size_t)(count + 1) * size) : NULL;
 
@@ -24,7 +25,7 @@ static int lengthen(void **array, uint64_t count, size_t size)
 
 int thrum__index_extend(void **array, uint64_t old, uint64_t count, size_t size)
 {
-	int error = lengthen(array, count, size);
+	int error = lengthen_array(array, count, size);
 
 	if (!error)
 		memset((char *)*array + old * size, 0, (size_t)(count + 1 - old) * size);
@@ -64,6 +65,7 @@ size_t thrum__index_column_memory(const struct thrum__index_column *column)
 
 /* ---- Gaps ------------------------------------------------------------------------------------ */
 
+/* How many nodes a level of the tree has over `room` positions. */
 static uint32_t nodes_of(uint32_t room, unsigned level)
 {
 	for (unsigned i = 0; i <= level; i++)
@@ -71,12 +73,13 @@ static uint32_t nodes_of(uint32_t room, unsigned level)
 	return room;
 }
 
+/* How long nothing is between an item and the next one of its track, in ns. */
 static int64_t gap_behind(const struct thrum__index_column *column, uint32_t i)
 {
 	return column->start[i + 1] - thrum__index_column_end(column, i);
 }
 
-/* The gaps behind positions from … to - 1, as far as a lowest node has them. */
+/* Widens a lowest node by the gaps behind positions from … to - 1, all of which it covers. */
 static void widen_node(struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
 	int64_t *node = &column->gap[0][from >> THRUM__FAN_SHIFT], wide = *node;
@@ -89,9 +92,9 @@ static void widen_node(struct thrum__index_column *column, uint32_t from, uint32
 	*node = wide;
 }
 
-/* Makes the lowest nodes of the gaps behind positions from … to - 1, to which their track goes. Those
- * that other tracks, or what nobody uses yet, have a part of keep what was there once: a gap that is
- * too wide costs searching some steps only. */
+/* Makes the lowest nodes over the gaps behind positions from … to - 1; `to` is of the same track. A
+ * node that also covers positions of other tracks, or unused ones, only widens: a node that is too
+ * wide costs a search some steps and nothing more. */
 static void redo_lowest(struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
 	for (uint32_t next; from < to; from = next) {
@@ -102,7 +105,7 @@ static void redo_lowest(struct thrum__index_column *column, uint32_t from, uint3
 	}
 }
 
-/* Makes the nodes a … b of a level that isn't the lowest. */
+/* Makes the nodes a … b of a level above the lowest. */
 static void redo_level(struct thrum__index_column *column, unsigned level, uint32_t a, uint32_t b)
 {
 	uint32_t below = nodes_of(column->room, level - 1);
@@ -174,8 +177,9 @@ uint32_t thrum__index_column_gap(const struct thrum__index_column *column, uint3
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-/* Sums of what is damaged may be anything, but nothing undefined. */
-static uint64_t lengths(const struct thrum__index_column *column, uint32_t from, uint32_t to)
+/* Returns the sum of the durations. It may be anything in damaged traces, but never undefined: so
+ * it is unsigned. */
+static uint64_t sum_durations(const struct thrum__index_column *column, uint32_t from, uint32_t to)
 {
 	uint64_t sum = 0;
 
@@ -184,7 +188,7 @@ static uint64_t lengths(const struct thrum__index_column *column, uint32_t from,
 	return sum;
 }
 
-/* The sums of a track behind a position. */
+/* Makes the sums of a track behind position `from`. */
 static void redo_sums(struct thrum__index_column *column, const struct thrum__index_extent *track,
 	uint32_t from)
 {
@@ -194,8 +198,8 @@ static void redo_sums(struct thrum__index_column *column, const struct thrum__in
 		uint32_t last = at - THRUM__FAN;
 		uint64_t sum = last > track->first && at > THRUM__FAN
 			? (uint64_t)column->before[last >> THRUM__FAN_SHIFT] +
-				lengths(column, last, at)
-			: lengths(column, track->first, at);
+				sum_durations(column, last, at)
+			: sum_durations(column, track->first, at);
 
 		column->before[at >> THRUM__FAN_SHIFT] = (int64_t)sum;
 	}
@@ -209,13 +213,13 @@ int64_t thrum__index_column_busy(const struct thrum__index_column *column, uint3
 	uint32_t a = (from | THRUM__FAN_MASK) + 1, b = (to - 1) & ~THRUM__FAN_MASK;
 
 	if (a >= b || a == 0)
-		return (int64_t)lengths(column, from, to);
-	return (int64_t)(lengths(column, from, a) +
+		return (int64_t)sum_durations(column, from, to);
+	return (int64_t)(sum_durations(column, from, a) +
 		(uint64_t)column->before[b >> THRUM__FAN_SHIFT] -
-		(uint64_t)column->before[a >> THRUM__FAN_SHIFT] + lengths(column, b, to));
+		(uint64_t)column->before[a >> THRUM__FAN_SHIFT] + sum_durations(column, b, to));
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- The whole column ------------------------------------------------------------------------ */
 
 int thrum__index_column_grow(struct thrum__index_column *column, uint64_t count)
 {
@@ -231,14 +235,15 @@ int thrum__index_column_grow(struct thrum__index_column *column, uint64_t count)
 	room = room < 256 ? 256 : room;
 	if (room >= UINT32_MAX - THRUM__FAN)
 		return -THRUM_E_MEMORY;
-	int error = lengthen(&start, room, sizeof(*column->start));
+	int error = lengthen_array(&start, room, sizeof(*column->start));
 
 	if (!error && item)
-		error = lengthen(&item, room, sizeof(*column->item));
+		error = lengthen_array(&item, room, sizeof(*column->item));
 	if (!error && end)
-		error = lengthen(&end, room, sizeof(*column->end));
+		error = lengthen_array(&end, room, sizeof(*column->end));
 	if (!error && end)
-		error = lengthen(&before, (room >> THRUM__FAN_SHIFT) + 1, sizeof(*column->before));
+		error = lengthen_array(&before, (room >> THRUM__FAN_SHIFT) + 1,
+			sizeof(*column->before));
 	column->start = start;
 	column->end = end;
 	column->item = item;
@@ -287,7 +292,7 @@ void thrum__index_column_follow(struct thrum__index_column *column, uint32_t tra
 		thrum__index_column_widen(column, i);
 }
 
-int thrum__index_column_index(struct thrum__index_column *column)
+int thrum__index_column_summarize(struct thrum__index_column *column)
 {
 	uint32_t nodes = 0;
 
@@ -320,6 +325,7 @@ int thrum__index_column_index(struct thrum__index_column *column)
 	return 0;
 }
 
+/* Returns the first index in from … to - 1 of a time at or after `time`; or `to`. */
 static uint32_t first_at(const int64_t *times, uint32_t from, uint32_t to, int64_t time)
 {
 	while (from < to) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Making index: by counting sort, since the model's columns are in the order of time but for late
- * events. And what is asked of them beside walking. */
+/* Makes an index: by counting sort over the tracks, since the model's rows are in the order of time
+ * but for late events. */
 #include "base/array.h"
 #include "timeline/index/parts.h"
 
@@ -8,13 +8,15 @@
 #include <string.h>
 #include <thrum.h>
 
+/* The index that is made, and its sources. */
 struct source {
 	struct thrum__index *index;
 	const struct thrum__model *model;
 	const struct thrum__layout *layout;
 };
 
-static const struct thrum__model_rows *tracks_of(const struct thrum__model *model, int kind)
+/* The rows of the model that a kind of item other than units stands for. */
+static const struct thrum__model_rows *rows_of(const struct thrum__model *model, int kind)
 {
 	return kind == THRUM__INDEX_RUNS     ? &model->runs
 		: kind == THRUM__INDEX_EDGES ? &model->edges
@@ -22,6 +24,7 @@ static const struct thrum__model_rows *tracks_of(const struct thrum__model *mode
 					     : &model->tasks;
 }
 
+/* When a run ends: an open one at the model's end. */
 static int64_t run_end(const struct thrum__model *model, uint32_t run)
 {
 	int64_t end = THRUM__RUN(model, run, end);
@@ -37,6 +40,7 @@ bool thrum__index_lasts(const struct thrum__model *model, const struct thrum__la
 		thrum__base_time_clamp(model->end);
 }
 
+/* The track of a unit, or NONE; gives its start and end. */
 static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
 	uint32_t unit, int64_t *start, int64_t *end)
 {
@@ -47,7 +51,7 @@ static uint32_t place_unit(const struct thrum__model *model, const struct thrum_
 	return u->track == THRUM__NONE ? THRUM__NONE : thrum__layout_track(layout, unit);
 }
 
-/* An edge is in the track of either end: once, where that is one. */
+/* An edge lies on the tracks of both its tasks; once, where that is the same track. */
 static uint32_t place_edge(const struct thrum__index *index, const struct thrum__model *model,
 	uint32_t edge, int side)
 {
@@ -57,8 +61,9 @@ static uint32_t place_edge(const struct thrum__index *index, const struct thrum_
 	return !side ? track : other == track ? THRUM__NONE : other;
 }
 
-/* Inlined, so that dealing out knows the kind. */
-static inline uint32_t place(const struct source *source, int kind, uint32_t i, int side,
+/* Does the work of thrum__index_place. It is inlined, so that deal_kind knows the kind when it is
+ * compiled. */
+static inline uint32_t place_item(const struct source *source, int kind, uint32_t i, int side,
 	int64_t *start, int64_t *end)
 {
 	const struct thrum__index *index = source->index;
@@ -95,13 +100,13 @@ uint32_t thrum__index_place(struct thrum__index *index, const struct thrum__mode
 	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
 	int64_t *end)
 {
-	return place(&(struct source){index, model, layout}, kind, item, side, start, end);
+	return place_item(&(struct source){index, model, layout}, kind, item, side, start, end);
 }
 
-/* Sorts what came late, and cuts what overlaps. */
-static int tidy(struct thrum__index_column *column)
+/* Sorts the tracks that got late items, and cuts items that overlap. */
+static int tidy_column(struct thrum__index_column *column)
 {
-	struct thrum__base_span *pieces = NULL;
+	struct thrum__base_span *spans = NULL;
 	uint32_t room = 0;
 
 	for (uint32_t track = 0; track < column->tracks; track++) {
@@ -114,23 +119,23 @@ static int tidy(struct thrum__index_column *column)
 		while (i < count && start[i - 1] <= start[i])
 			i++;
 		if (i < count) {
-			struct thrum__base_span *grown = thrum__base_grow(pieces, &room,
-				2ull * count, sizeof(*pieces));
+			struct thrum__base_span *grown = thrum__base_grow(spans, &room,
+				2ull * count, sizeof(*spans));
 
 			if (!grown) {
-				free(pieces);
+				free(spans);
 				return -THRUM_E_MEMORY;
 			}
-			pieces = grown;
+			spans = grown;
 			for (i = 0; i < count; i++)
-				pieces[i] = (struct thrum__base_span){start[i],
+				spans[i] = (struct thrum__base_span){start[i],
 					end ? end[i] : start[i], item[i]};
-			thrum__base_sort_spans(pieces, pieces + count, count);
+			thrum__base_sort_spans(spans, spans + count, count);
 			for (i = 0; i < count; i++) {
-				start[i] = pieces[i].start;
-				item[i] = pieces[i].item;
+				start[i] = spans[i].start;
+				item[i] = spans[i].item;
 				if (end)
-					end[i] = pieces[i].end;
+					end[i] = spans[i].end;
 			}
 		}
 		for (i = 0; end && i < count; i++) {
@@ -140,28 +145,28 @@ static int tidy(struct thrum__index_column *column)
 				end[i] = start[i];
 		}
 	}
-	free(pieces);
+	free(spans);
 	return 0;
 }
 
-/* Counts the items of each track; or puts them one by one where they belong. */
+/* Counts the items of each track (counts), or puts each item behind the last of its track. */
 static inline void deal_kind(const struct source *source, int kind,
 	struct thrum__index_column *column, bool counts)
 {
-	const struct thrum__model_rows *tracks = kind == THRUM__INDEX_UNITS
+	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
 		? NULL
-		: tracks_of(source->model, kind);
-	uint32_t i = tracks ? tracks->first : 0;
-	uint32_t end = tracks ? tracks->count : source->layout->unit_count;
+		: rows_of(source->model, kind);
+	uint32_t i = rows ? rows->first : 0;
+	uint32_t end = rows ? rows->count : source->layout->unit_count;
 
 	for (; i < end; i++) {
-		if (tracks && !thrum__model_has_row(tracks, i)) {
+		if (rows && !thrum__model_has_row(rows, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
 		for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1); side++) {
 			int64_t from, to;
-			uint32_t track = place(source, kind, i, side, &from, &to);
+			uint32_t track = place_item(source, kind, i, side, &from, &to);
 
 			if (track == THRUM__NONE)
 				continue;
@@ -177,7 +182,7 @@ static inline void deal_kind(const struct source *source, int kind,
 	}
 }
 
-static void deal(const struct source *source, int kind, struct thrum__index_column *column,
+static void deal_items(const struct source *source, int kind, struct thrum__index_column *column,
 	bool counts)
 {
 	switch (kind) {
@@ -189,6 +194,7 @@ static void deal(const struct source *source, int kind, struct thrum__index_colu
 	}
 }
 
+/* Makes the column of a kind, with its summaries. */
 static int make_column(const struct source *source, int kind)
 {
 	struct thrum__index *index = source->index;
@@ -200,7 +206,7 @@ static int make_column(const struct source *source, int kind)
 	column->track = calloc(index->tracks + 1ull, sizeof(*column->track));
 	if (!column->track)
 		return -THRUM_E_MEMORY;
-	deal(source, kind, column, true);
+	deal_items(source, kind, column, true);
 	for (uint32_t track = 0; track < index->tracks; track++) {
 		uint32_t count = column->track[track].last;
 
@@ -216,16 +222,16 @@ static int make_column(const struct source *source, int kind)
 		column->end = thrum__index_allocate(sum, sizeof(*column->end));
 	if (!column->start || !column->item || (is_long && !column->end))
 		return -THRUM_E_MEMORY;
-	deal(source, kind, column, false);
+	deal_items(source, kind, column, false);
 
-	int error = tidy(column);
+	int error = tidy_column(column);
 
 	if (!error)
-		error = thrum__index_column_index(column);
+		error = thrum__index_column_summarize(column);
 	return error ? error : thrum__index_blocks_grow(index, column);
 }
 
-/* ---- Of all tracks ----------------------------------------------------------------------------- */
+/* ---- The union of all runs ------------------------------------------------------------------- */
 
 bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 {
@@ -235,14 +241,16 @@ bool thrum__index_is_own(const struct thrum__model *model, uint32_t run)
 		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
 }
 
-struct unions {
-	struct thrum__base_span *pieces, *late;
+/* Intervals that don't touch, in the order of time; and those that came late, in any order. */
+struct intervals {
+	struct thrum__base_span *spans, *late;
 	uint32_t count, room, late_count, late_room;
 };
 
-static bool unite(struct unions *all, int64_t start, int64_t end)
+/* Adds an interval. One that overlaps the last one, or touches it, extends that. */
+static bool add_interval(struct intervals *all, int64_t start, int64_t end)
 {
-	struct thrum__base_span *last = all->count ? &all->pieces[all->count - 1] : NULL;
+	struct thrum__base_span *last = all->count ? &all->spans[all->count - 1] : NULL;
 
 	if (last && start >= last->start && start <= last->end) {
 		if (end > last->end)
@@ -250,7 +258,7 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 		return true;
 	}
 	bool is_late = last && start < last->start;
-	struct thrum__base_span **list = is_late ? &all->late : &all->pieces;
+	struct thrum__base_span **list = is_late ? &all->late : &all->spans;
 	uint32_t *count = is_late ? &all->late_count : &all->count;
 	struct thrum__base_span *grown = thrum__base_grow(*list,
 		is_late ? &all->late_room : &all->room, *count + 1ull, sizeof(*grown));
@@ -262,9 +270,9 @@ static bool unite(struct unions *all, int64_t start, int64_t end)
 	return true;
 }
 
-/* The union of those that have ended; one that is open goes to the end. */
+/* Unites the ended runs, and finds since when one is open. */
 static bool unite_runs(struct thrum__index *index, const struct thrum__model *model,
-	struct unions *all)
+	struct intervals *all)
 {
 	index->since = INT64_MAX;
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
@@ -279,39 +287,40 @@ static bool unite_runs(struct thrum__index *index, const struct thrum__model *mo
 			continue;
 		if (THRUM__RUN(model, i, end) == THRUM__OPEN)
 			index->since = start < index->since ? start : index->since;
-		else if (!unite(all, start, end > start ? end : start))
+		else if (!add_interval(all, start, end > start ? end : start))
 			return false;
 	}
 	return true;
 }
 
-/* What came late is merged with the others in a second go, in which nothing is late. */
-static bool unite_late(struct unions *all)
+/* Merges the late intervals with the others in a second pass, in which none is late. */
+static bool unite_late(struct intervals *all)
 {
-	struct unions again = {0};
+	struct intervals again = {0};
 	size_t count = (size_t)all->count + all->late_count;
-	struct thrum__base_span *pieces = count < SIZE_MAX / 2 / sizeof(*pieces)
-		? malloc(2 * count * sizeof(*pieces))
+	struct thrum__base_span *spans = count < SIZE_MAX / 2 / sizeof(*spans)
+		? malloc(2 * count * sizeof(*spans))
 		: NULL;
-	bool is_fine = pieces != NULL;
+	bool is_fine = spans != NULL;
 
 	if (is_fine) {
-		memcpy(pieces, all->pieces, all->count * sizeof(*pieces));
-		memcpy(pieces + all->count, all->late, all->late_count * sizeof(*pieces));
-		thrum__base_sort_spans(pieces, pieces + count, count);
+		memcpy(spans, all->spans, all->count * sizeof(*spans));
+		memcpy(spans + all->count, all->late, all->late_count * sizeof(*spans));
+		thrum__base_sort_spans(spans, spans + count, count);
 	}
 	for (size_t i = 0; i < count && is_fine; i++)
-		is_fine = unite(&again, pieces[i].start, pieces[i].end);
-	free(pieces);
-	free(all->pieces);
+		is_fine = add_interval(&again, spans[i].start, spans[i].end);
+	free(spans);
+	free(all->spans);
 	free(all->late);
 	*all = again;
 	return is_fine;
 }
 
+/* Makes index->all. */
 static int make_union(struct thrum__index *index, const struct thrum__model *model)
 {
-	struct unions all = {0};
+	struct intervals all = {0};
 	struct thrum__index_column *column = &index->all;
 	int error = -THRUM_E_MEMORY;
 
@@ -326,46 +335,46 @@ static int make_union(struct thrum__index *index, const struct thrum__model *mod
 		goto end;
 	column->track[0].last = all.count;
 	for (uint32_t i = 0; i < all.count; i++) {
-		column->start[i] = all.pieces[i].start;
-		column->end[i] = all.pieces[i].end;
+		column->start[i] = all.spans[i].start;
+		column->end[i] = all.spans[i].end;
 	}
-	error = thrum__index_column_index(column);
+	error = thrum__index_column_summarize(column);
 end:
-	free(all.pieces);
+	free(all.spans);
 	free(all.late);
 	return error;
 }
 
-/* The beginnings and the ends of all units, each by themselves in order; but of what is older only
- * how many there are. */
+/* Collects when units start and when they end, each sorted; of units that started before
+ * model->forgotten it counts the starts only. */
 static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
-	struct thrum__base_span *pieces = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*pieces)
-		? malloc((2 * (size_t)column->count + 1) * sizeof(*pieces))
+	struct thrum__base_span *spans = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*spans)
+		? malloc((2 * (size_t)column->count + 1) * sizeof(*spans))
 		: NULL;
 	int64_t before = thrum__base_time_clamp(source->model->forgotten);
 	uint32_t starts = 0, ends = 0;
-	int error = pieces ? 0 : -THRUM_E_MEMORY;
+	int error = spans ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < column->count && !error; i++) {
 		if (column->start[i] < before)
 			index->older++;
 		else
-			pieces[starts++].start = column->start[i];
+			spans[starts++].start = column->start[i];
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->starts, pieces, starts);
+		error = thrum__index_times_add(&index->starts, spans, starts);
 	for (uint32_t i = 0; i < column->count && !error; i++)
 		if (!thrum__index_lasts(source->model, source->layout, column->item[i]))
-			pieces[ends++].start = column->end[i];
+			spans[ends++].start = column->end[i];
 	index->lasting = column->count - ends;
 	if (!error)
-		error = thrum__index_times_add(&index->ends, pieces, ends);
+		error = thrum__index_times_add(&index->ends, spans, ends);
 	thrum__index_times_count(&index->starts);
 	thrum__index_times_count(&index->ends);
-	free(pieces);
+	free(spans);
 	return error;
 }
 
@@ -392,7 +401,7 @@ static int mark_wanted(const struct source *source)
 	return index->wanted ? 0 : -THRUM_E_MEMORY;
 }
 
-/* In which track each task is. */
+/* Notes each task's track. */
 static int note_tasks(const struct source *source)
 {
 	struct thrum__index *index = source->index;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Times in order, as a list of short sorted arrays. */
+/* Sorted times, as a list of chunks: short sorted arrays, none of them empty. */
 #include "base/array.h"
 #include "timeline/index/parts.h"
 
@@ -10,11 +10,13 @@
 #define CHUNK 510 /* 4 KiB with the head */
 
 struct thrum__index_times_chunk {
-	uint32_t count, before; /* before: sum of the counts of the chunks before */
+	uint32_t count;
+	uint32_t before; /* sum of the counts of the chunks before it */
 	int64_t time[CHUNK];
 };
 
-static uint32_t first_at(const struct thrum__index_times_chunk *chunk, int64_t time)
+/* Returns the place of a chunk's first time at or after `time`; or its count. */
+static uint32_t place_in_chunk(const struct thrum__index_times_chunk *chunk, int64_t time)
 {
 	uint32_t from = 0, to = chunk->count;
 
@@ -34,8 +36,8 @@ static int64_t last_of(const struct thrum__index_times *times, uint32_t chunk)
 	return times->chunk[chunk]->time[times->chunk[chunk]->count - 1];
 }
 
-/* The first chunk whose last time is at or after a time; or how many there are. No chunk is empty.
- * Mostly it is the first, or one of the last: from there steps double. */
+/* Returns the first chunk whose last time is at or after a time; or the number of chunks. Mostly it
+ * is the first or one of the last: so the search goes back from the end in steps that double. */
 static uint32_t chunk_at(const struct thrum__index_times *times, int64_t time)
 {
 	uint32_t from = 0, to = times->chunks;
@@ -61,7 +63,7 @@ static uint32_t chunk_at(const struct thrum__index_times *times, int64_t time)
 	return from;
 }
 
-/* An empty chunk at a place of the list, or NULL. */
+/* Puts an empty chunk into the list, as its chunk `at`; returns NULL when there is no memory. */
 static struct thrum__index_times_chunk *add_chunk(struct thrum__index_times *times, uint32_t at)
 {
 	struct thrum__index_times_chunk **grown = thrum__base_grow(times->chunk, &times->room,
@@ -79,8 +81,8 @@ static struct thrum__index_times_chunk *add_chunk(struct thrum__index_times *tim
 	return chunk;
 }
 
-/* Amid others. */
-static int insert(struct thrum__index_times *times, int64_t time)
+/* Inserts a time among the others; splits a chunk that is full. */
+static int insert_time(struct thrum__index_times *times, int64_t time)
 {
 	uint32_t at = chunk_at(times, time);
 	struct thrum__index_times_chunk *chunk;
@@ -101,14 +103,14 @@ static int insert(struct thrum__index_times *times, int64_t time)
 	}
 	if (!chunk)
 		return -THRUM_E_MEMORY;
-	at = first_at(chunk, time);
+	at = place_in_chunk(chunk, time);
 	memmove(chunk->time + at + 1, chunk->time + at, (chunk->count - at) * sizeof(int64_t));
 	chunk->time[at] = time;
 	chunk->count++;
 	return 0;
 }
 
-int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_span *pieces,
+int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_span *spans,
 	size_t count)
 {
 	struct thrum__index_times_chunk *last = times->chunks ? times->chunk[times->chunks - 1]
@@ -117,9 +119,9 @@ int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_
 
 	if (count == 0)
 		return 0;
-	thrum__base_sort_spans(pieces, pieces + count, count);
-	for (; last && i < count && pieces[i].start < last_of(times, times->chunks - 1); i++)
-		if (insert(times, pieces[i].start))
+	thrum__base_sort_spans(spans, spans + count, count);
+	for (; last && i < count && spans[i].start < last_of(times, times->chunks - 1); i++)
+		if (insert_time(times, spans[i].start))
 			return -THRUM_E_MEMORY;
 	if (last)
 		last = times->chunk[times->chunks - 1];
@@ -128,7 +130,7 @@ int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_
 			last = add_chunk(times, times->chunks);
 		if (!last)
 			return -THRUM_E_MEMORY;
-		last->time[last->count++] = pieces[i].start;
+		last->time[last->count++] = spans[i].start;
 	}
 	return 0;
 }
@@ -139,7 +141,7 @@ void thrum__index_times_remove(struct thrum__index_times *times, int64_t time)
 	struct thrum__index_times_chunk *chunk = number < times->chunks ? times->chunk[number]
 									: NULL;
 
-	at = chunk ? first_at(chunk, time) : 0;
+	at = chunk ? place_in_chunk(chunk, time) : 0;
 	if (!chunk || chunk->time[at] != time)
 		return;
 	memmove(chunk->time + at, chunk->time + at + 1, (chunk->count - at - 1) * sizeof(int64_t));
@@ -166,7 +168,7 @@ uint32_t thrum__index_times_trim(struct thrum__index_times *times, int64_t befor
 		return count;
 	struct thrum__index_times_chunk *chunk = times->chunk[0];
 
-	at = first_at(chunk, before);
+	at = place_in_chunk(chunk, before);
 	chunk->count -= at;
 	memmove(chunk->time, chunk->time + at, chunk->count * sizeof(int64_t));
 	return count + at;
@@ -188,7 +190,7 @@ uint32_t thrum__index_times_until(const struct thrum__index_times *times, int64_
 	uint32_t at = chunk_at(times, behind);
 
 	if (at < times->chunks)
-		return times->chunk[at]->before + first_at(times->chunk[at], behind);
+		return times->chunk[at]->before + place_in_chunk(times->chunk[at], behind);
 	return at > 0 ? times->chunk[at - 1]->before + times->chunk[at - 1]->count : 0;
 }
 

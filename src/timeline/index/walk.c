@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Walking over stretches of one track, or of many as if they were one. */
+/* Walks over the stretches of one track, or of several as if they were one. */
 #include "timeline/index/parts.h"
 
-/* Puts what comes next in a track or block into its cursor, and moves that behind it. */
-static void advance(struct thrum__index_walk *walk, unsigned i)
+/* Puts the next stretch of a track or block into its cursor and moves the cursor behind it. A count
+ * of 0 means that there is none. */
+static void advance_cursor(struct thrum__index_walk *walk, unsigned i)
 {
 	const struct thrum__index_column *column = &walk->index->column[walk->kind];
 	struct thrum__index_stretch *next = &walk->cursor[i].next;
@@ -41,8 +42,10 @@ static void advance(struct thrum__index_walk *walk, unsigned i)
 	walk->cursor[i].at = last + 1;
 }
 
-static uint32_t sum_at(const struct thrum__index_sum *sums, uint32_t from, uint32_t to, bool by_end,
-	int64_t time)
+/* Returns the first sum in from … to - 1 that ends (by_end) or starts at or after a time; or
+ * `to`. */
+static uint32_t find_sum(const struct thrum__index_sum *sums, uint32_t from, uint32_t to,
+	bool by_end, int64_t time)
 {
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
@@ -55,8 +58,8 @@ static uint32_t sum_at(const struct thrum__index_sum *sums, uint32_t from, uint3
 	return from;
 }
 
-/* Adds a track, or a block, to what is walked over, if there is anything in from … to. */
-static void add(struct thrum__index_walk *walk, const struct thrum__index_column *column,
+/* Adds a cursor for a track or block, if anything of it intersects from … to. */
+static void add_cursor(struct thrum__index_walk *walk, const struct thrum__index_column *column,
 	uint32_t node, int64_t from, int64_t to)
 {
 	const struct thrum__index_level *level = walk->level ? &column->level[walk->level - 1]
@@ -66,8 +69,8 @@ static void add(struct thrum__index_walk *walk, const struct thrum__index_column
 	int64_t behind = to < INT64_MAX ? to + 1 : to;
 
 	if (level) {
-		at = sum_at(level->sums, at, end, true, from);
-		end = sum_at(level->sums, at, end, false, behind);
+		at = find_sum(level->sums, at, end, true, from);
+		end = find_sum(level->sums, at, end, false, behind);
 	} else {
 		at = thrum__index_column_end_at(column, at, end, from);
 		end = thrum__index_column_start_at(column, at, end, behind);
@@ -76,7 +79,7 @@ static void add(struct thrum__index_walk *walk, const struct thrum__index_column
 		return;
 	walk->cursor[walk->count].at = at;
 	walk->cursor[walk->count].end = end;
-	advance(walk, walk->count++);
+	advance_cursor(walk, walk->count++);
 }
 
 void thrum__index_walk_begin(struct thrum__index_walk *walk, const struct thrum__index *index,
@@ -101,10 +104,11 @@ void thrum__index_walk_begin(struct thrum__index_walk *walk, const struct thrum_
 	if (track + tracks == index->tracks)
 		end = ((index->tracks - 1) >> shift) + 1;
 	for (; first < end && walk->count < THRUM__BLOCK_CURSORS; first++)
-		add(walk, column, first, from, to);
+		add_cursor(walk, column, first, from, to);
 }
 
-static unsigned earliest(const struct thrum__index_walk *walk)
+/* Returns the cursor whose next stretch starts first; or the number of cursors at the end. */
+static unsigned earliest_cursor(const struct thrum__index_walk *walk)
 {
 	unsigned best = walk->count;
 
@@ -118,15 +122,15 @@ static unsigned earliest(const struct thrum__index_walk *walk)
 
 bool thrum__index_walk_next(struct thrum__index_walk *walk, struct thrum__index_stretch *stretch)
 {
-	unsigned i = earliest(walk);
+	unsigned i = earliest_cursor(walk);
 
 	if (i == walk->count)
 		return false;
 	*stretch = walk->cursor[i].next;
-	advance(walk, i);
+	advance_cursor(walk, i);
 	if (walk->count == 1 && walk->level == 0)
 		return true;
-	while ((i = earliest(walk)) < walk->count) {
+	while ((i = earliest_cursor(walk)) < walk->count) {
 		const struct thrum__index_stretch *next = &walk->cursor[i].next;
 
 		if (next->start >= stretch->end && next->start - stretch->end >= walk->gap)
@@ -134,7 +138,7 @@ bool thrum__index_walk_next(struct thrum__index_walk *walk, struct thrum__index_
 		if (next->end > stretch->end) {
 			int64_t from = next->start > stretch->end ? next->start : stretch->end;
 
-			/* Of what both have in common, nothing is counted twice. */
+			/* Time that both have in common isn't counted twice. */
 			stretch->busy += next->start == from
 				? next->busy
 				: (int64_t)((double)next->busy * (double)(next->end - from) /
@@ -142,7 +146,7 @@ bool thrum__index_walk_next(struct thrum__index_walk *walk, struct thrum__index_
 			stretch->end = next->end;
 		}
 		stretch->count += next->count;
-		advance(walk, i);
+		advance_cursor(walk, i);
 	}
 	return true;
 }

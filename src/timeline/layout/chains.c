@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Which tasks are one unit, what a unit occupies, and whose child it is. */
+/* Makes units of tasks: follows chains of tasks that became each other, and finds the time that
+ * each unit occupies. */
 #include "base/array.h"
 #include "timeline/layout/parts.h"
 
@@ -7,23 +8,25 @@
 #include <string.h>
 #include <thrum.h>
 
-/* A silent pending unit's stub, and how long before the end a unit was heard of to be alive there:
- * as a part of the time in which anything ran, since pictures fold the rest. */
-#define PART 100
+#define NEAR_PART 100
 
-static int64_t near(const struct thrum__model *model)
+/* The length of a silent pending unit's stub, in ns; a unit heard of that shortly before the end
+ * counts as alive. It is a part of the time in which anything ran, since pictures fold the rest. */
+static int64_t near_duration(const struct thrum__model *model)
 {
 	int64_t ran = 0;
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		ran += model->lanes[i].ran;
-	return ran < model->end ? ran / PART : model->end / PART;
+	return ran < model->end ? ran / NEAR_PART : model->end / NEAR_PART;
 }
 
+/* Returns when a task starts, for the layout. */
 static int64_t start_of(const struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t task)
 {
-	/* Nobody knows since when they have been there: they don't take tracks for that. */
+	/* Nobody knows since when such a task exists: it takes no track for the time before it was
+	 * seen. */
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
 
 	return layout->simplify && !is_old ? THRUM__TASK(model, task, start)
@@ -51,7 +54,7 @@ void thrum__layout_occupied(struct thrum__layout *layout, const struct thrum__mo
 		*end = THRUM__FARTHEST;
 	else if (is_pending(model, extra->tail))
 		*end += near;
-	/* However short, it is there; and neighbours don't touch. */
+	/* Even the shortest unit occupies some time, and neighbours don't touch. */
 	*end = (*end > *start ? *end : *start) + 1;
 }
 
@@ -67,9 +70,9 @@ void thrum__layout_touch(struct thrum__layout *layout, uint32_t unit)
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
-/* Lets a unit's stretch hold what a task of it did. */
-static void stretch(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t task)
+/* Extends a unit's time so that it holds one of its tasks. */
+static void extend_unit(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t task)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
@@ -97,7 +100,7 @@ void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
 
 	if (!placer->logs)
 		return;
-	/* Chains that join again and again are no longer worth it. */
+	/* Where chains join again and again, looking at all units is cheaper than a longer log. */
 	if (layout->adopted_count < layout->tasks.kept_count << THRUM__BLOCK_SHIFT)
 		grown = thrum__base_grow(layout->adopted, &placer->adopted_room,
 			layout->adopted_count + 1ull, sizeof(*grown));
@@ -109,19 +112,20 @@ void thrum__layout_log(struct thrum__layout *layout, uint32_t task)
 	grown[layout->adopted_count++] = task;
 }
 
-static void adopt(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t task)
+/* Puts a task at the end of a unit's chain. */
+static void adopt_task(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t task)
 {
 	thrum__timeline_cell(&layout->tasks, task)[THRUM__CELL_UNIT] = unit;
 	layout->placer->extra[unit].tail = task;
-	stretch(layout, model, unit, task);
+	extend_unit(layout, model, unit, task);
 	thrum__layout_log(layout, task);
 }
 
-/* A unit becomes the rest of another's chain. The whole has the track of the first of them that had
- * one. */
-static void absorb(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t other)
+/* Puts another unit's chain at the end of a unit's. The unit keeps its track, or gets that of the
+ * other if only that had one. */
+static void absorb_unit(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t other)
 {
 	struct thrum__layout_extra *extra = &layout->placer->extra[unit];
 	const struct thrum__layout_extra *gone = &layout->placer->extra[other];
@@ -138,7 +142,7 @@ static void absorb(struct thrum__layout *layout, const struct thrum__model *mode
 	while (task != THRUM__NONE) {
 		uint32_t next = thrum__layout_next(layout, model, task);
 
-		adopt(layout, model, unit, task);
+		adopt_task(layout, model, unit, task);
 		task = next;
 	}
 	layout->units[other].task = THRUM__NONE;
@@ -148,8 +152,10 @@ static void absorb(struct thrum__layout *layout, const struct thrum__model *mode
 	thrum__layout_touch(layout, unit);
 }
 
-/* Lets a chain go on as far as it goes. What several tasks became is `claimed` by the first. */
-static void follow(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+/* Extends a chain as far as it goes. Where several tasks became the same task, only the one that
+ * claimed it goes on. */
+static void follow_chain(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit)
 {
 	for (;;) {
 		uint32_t tail = layout->placer->extra[unit].tail;
@@ -166,13 +172,15 @@ static void follow(struct thrum__layout *layout, const struct thrum__model *mode
 			return;
 		*link = next;
 		if (owner == THRUM__NONE)
-			adopt(layout, model, unit, next);
+			adopt_task(layout, model, unit, next);
 		else
-			absorb(layout, model, unit, owner);
+			absorb_unit(layout, model, unit, owner);
 	}
 }
 
-static void begin(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
+/* Makes a unit of a task and the rest of its chain. */
+static void begin_unit(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t task)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t unit = placer->free_count ? placer->free[--placer->free_count]
@@ -193,13 +201,14 @@ static void begin(struct thrum__layout *layout, const struct thrum__model *model
 	};
 	placer->fresh[placer->fresh_count++] = unit;
 	thrum__layout_touch(layout, unit);
-	adopt(layout, model, unit, task);
-	follow(layout, model, unit);
+	adopt_task(layout, model, unit, task);
+	follow_chain(layout, model, unit);
 }
 
-/* ---- All together ---------------------------------------------------------------------------- */
+/* ---- All units ------------------------------------------------------------------------------- */
 
-static int grow(void **array, uint32_t room, uint64_t count, size_t size)
+/* Grows an array to `count` elements. */
+static int grow_array(void **array, uint32_t room, uint64_t count, size_t size)
 {
 	void *grown = thrum__base_grow(*array, &room, count, size);
 
@@ -208,8 +217,8 @@ static int grow(void **array, uint32_t room, uint64_t count, size_t size)
 	return grown ? 0 : -THRUM_E_MEMORY;
 }
 
-/* For units of all new tasks. */
-static int make_room(struct thrum__layout *layout, const struct thrum__model *model)
+/* Makes room for the units of all new tasks. */
+static int reserve_units(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint64_t count = (uint64_t)layout->unit_count + (model->tasks.count - layout->task_count);
@@ -228,7 +237,7 @@ static int make_room(struct thrum__layout *layout, const struct thrum__model *mo
 	int error = thrum__timeline_cells_follow(&layout->tasks, model, layout->task_count);
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		error = error ? error : grow(&all[i].array, room, count, all[i].size);
+		error = error ? error : grow_array(&all[i].array, room, count, all[i].size);
 	layout->units = all[0].array;
 	placer->extra = all[1].array;
 	placer->seats = all[2].array;
@@ -240,7 +249,9 @@ static int make_room(struct thrum__layout *layout, const struct thrum__model *mo
 	return error;
 }
 
-static void claim(struct thrum__layout *layout, const struct thrum__model *model, uint32_t task)
+/* Lets a task claim the task that it became. The first of several to end has the claim. */
+static void claim_next(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t task)
 {
 	uint32_t next = THRUM__TASK(model, task, became);
 
@@ -254,22 +265,22 @@ static void claim(struct thrum__layout *layout, const struct thrum__model *model
 		*claim = task;
 }
 
-/* Makes units of the tasks from `first` on: those that no other becomes begin one; what is left
- * then are circles, which begin anywhere. */
-static void begin_all(struct thrum__layout *layout, const struct thrum__model *model,
+/* Makes units of the tasks from `first` on. First open units go on; then each task that no other
+ * became begins a unit; the tasks left over form circles, which begin anywhere. */
+static void begin_units(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t first)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
 
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
-			claim(layout, model, placer->extra[placer->open[i]].tail);
+			claim_next(layout, model, placer->extra[placer->open[i]].tail);
 	for (uint32_t task = first; task < layout->task_count; task++)
 		if (thrum__model_has_row(&model->tasks, task))
-			claim(layout, model, task);
+			claim_next(layout, model, task);
 	for (uint32_t i = 0; i < placer->open_count; i++)
 		if (layout->units[placer->open[i]].task != THRUM__NONE)
-			follow(layout, model, placer->open[i]);
+			follow_chain(layout, model, placer->open[i]);
 	for (int circles = 0; circles < 2; circles++)
 		for (uint32_t task = first; task < layout->task_count; task++) {
 			const uint32_t *cell = thrum__model_has_row(&model->tasks, task)
@@ -278,7 +289,7 @@ static void begin_all(struct thrum__layout *layout, const struct thrum__model *m
 
 			if (cell && cell[THRUM__CELL_UNIT] == THRUM__NONE &&
 				(circles || cell[THRUM__CELL_CLAIM] == THRUM__NONE))
-				begin(layout, model, task);
+				begin_unit(layout, model, task);
 		}
 }
 
@@ -294,11 +305,11 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	uint32_t first = layout->task_count, fresh = placer->fresh_count;
-	int error = make_room(layout, model);
+	int error = reserve_units(layout, model);
 
 	if (error)
 		return error;
-	placer->near = near(model);
+	placer->near = near_duration(model);
 	placer->logs = layout->updates > 1;
 	thrum__layout_forget(layout, model);
 	for (uint32_t i = 0; i < placer->open_count; i++) {
@@ -306,10 +317,10 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 
 		thrum__layout_touch(layout, unit);
 		if (layout->units[unit].task != THRUM__NONE)
-			stretch(layout, model, unit, placer->extra[unit].tail);
+			extend_unit(layout, model, unit, placer->extra[unit].tail);
 	}
 	layout->task_count = model->tasks.count;
-	begin_all(layout, model, first);
+	begin_units(layout, model, first);
 	find_parents(layout, model, placer->open, placer->open_count);
 	find_parents(layout, model, placer->fresh + fresh, placer->fresh_count - fresh);
 	return first == 0 ? thrum__layout_sweep(layout) : 0;
@@ -319,11 +330,10 @@ int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
-	struct thrum__base_span *pieces = malloc(
-		(2ull * placer->fresh_count + 1) * sizeof(*pieces));
+	struct thrum__base_span *spans = malloc((2ull * placer->fresh_count + 1) * sizeof(*spans));
 	uint32_t count = 0;
 
-	if (!pieces)
+	if (!spans)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
@@ -333,14 +343,14 @@ int thrum__layout_gather(struct thrum__layout *layout)
 			units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			pieces[count++] = (struct thrum__base_span){.start = units[unit].start,
+			spans[count++] = (struct thrum__base_span){.start = units[unit].start,
 				.item = unit};
 	}
-	thrum__base_sort_spans(pieces, pieces + count, count);
+	thrum__base_sort_spans(spans, spans + count, count);
 	for (uint32_t i = 0; i < count; i++)
-		placer->fresh[i] = pieces[i].item;
+		placer->fresh[i] = spans[i].item;
 	placer->fresh_count = count;
-	free(pieces);
+	free(spans);
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tasks to units, units to tracks. Parents come before their children, and of these the latest first:
- * so the line that creates a child passes only siblings that begin later, and crosses none. Each
- * takes the first track below its parent's that is free for as long as it lives. When its parent has
- * ended by then, the parent's track is free again, and tracks from one above it are good: a loop whose
- * iterations create each other goes back and forth between two tracks rather than walk down. The
- * parent's own track is left to the edge between the two.
+ * Places units on tracks. Parents are placed before their children, and of the children the latest
+ * first: so the line from the parent to a child passes only siblings that begin later, and crosses
+ * none of them. Each child takes the first track below its parent's that is free as long as the
+ * child lives. When the parent has ended by then, its track is free again, and tracks from one
+ * above it will do: so a loop whose iterations create each other goes back and forth between two
+ * tracks and doesn't walk down. The parent's own track is left to the edge between the two.
  */
 #include "base/array.h"
 #include "timeline/layout/parts.h"
@@ -14,11 +14,10 @@
 #include <string.h>
 #include <thrum.h>
 
-/* How many ended ancestors are asked for one that is alive: bounds the climb of long chains. */
+/* How many ancestors are looked at for one that is still alive: bounds the climb in long chains. */
 #define CLIMB 64
-/* Progress is told, and asked whether to go on, every so many units. */
-#define STEP 1024
-#define CHECKED_MOST 200000
+#define PROGRESS_STEP 1024  /* units between two calls of `progress` */
+#define CHECKED_MOST 200000 /* units: checking more takes minutes, and nobody can cancel it */
 
 int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **layout)
 {
@@ -91,12 +90,13 @@ size_t thrum__layout_memory(const struct thrum__layout *layout)
 
 	for (uint32_t i = 0; i < layout->group_count; i++)
 		sum += placer->piles[i].room *
-			(sizeof(*placer->piles[i].line) + 2 * sizeof(*placer->piles[i].tree));
+			(sizeof(*placer->piles[i].held) + 2 * sizeof(*placer->piles[i].tree));
 	return sum;
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
+/* Gives the group of a lane, and makes it where there is none. */
 static int group_of(struct thrum__layout *layout, const struct thrum__model *model, uint32_t lane,
 	uint32_t *group)
 {
@@ -138,7 +138,7 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 	return 0;
 }
 
-/* Where the groups lie in the picture: in the order of the lanes. */
+/* Stacks the groups in the picture, in the order of their lanes. */
 static void stack_groups(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -157,11 +157,11 @@ static void stack_groups(struct thrum__layout *layout)
 	}
 }
 
-/* ---- One unit's track -------------------------------------------------------------------------- */
+/* ---- One unit's track ------------------------------------------------------------------------ */
 
 /*
- * Whether an ancestor is to be seen beside the unit. One that ends as the unit takes over, so that
- * both share but an eighth of either's life, isn't: the turns of a loop are like that.
+ * Whether an ancestor counts as alive beside the unit. One that ends as the unit takes over
+ * doesn't: there they share at most an eighth of either's life, as the iterations of a loop do.
  */
 static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uint32_t unit)
 {
@@ -173,7 +173,7 @@ static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uin
 		(shared > (old->end - old->start) / 8 || shared > (new->end - new->start) / 8);
 }
 
-/* The nearest ancestor that is alive beside the unit, or NONE. */
+/* Returns the nearest ancestor that is alive beside the unit and in its group, or NONE. */
 static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
 {
 	uint32_t at = layout->units[unit].parent;
@@ -187,7 +187,7 @@ static uint32_t anchor_of(const struct thrum__layout *layout, uint32_t unit)
 		: THRUM__NONE;
 }
 
-/* The first track that is free for the unit, by the rules at the top. */
+/* Returns the track for a unit: the one it wishes for, or the first by the rules at the top. */
 static uint32_t track_for(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t unit)
 {
@@ -201,7 +201,7 @@ static uint32_t track_for(struct thrum__layout *layout, const struct thrum__mode
 	if (extra->wish != THRUM__NONE &&
 		thrum__layout_pile_fits(pile, placer->seats, extra->wish, seat->start, seat->end))
 		return extra->wish;
-	/* The top track is the lane's own task's. */
+	/* The top track is for the lane's own task. */
 	if (!model->is_mirage && !extra->is_lane)
 		from = 1;
 	extra->anchor = extra->is_lane ? THRUM__NONE : anchor_of(layout, unit);
@@ -217,7 +217,8 @@ static uint32_t track_for(struct thrum__layout *layout, const struct thrum__mode
 	return thrum__layout_pile_find(pile, placer->seats, from, skip, seat->start, seat->end);
 }
 
-static int sit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+/* Finds a track for a unit and puts it there. */
+static int seat_unit(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_unit *u = &layout->units[unit];
 	struct thrum__layout_pile *pile = &layout->placer->piles[u->group];
@@ -249,11 +250,11 @@ void thrum__layout_stand(struct thrum__layout *layout, uint32_t unit)
 /* ---- An update ------------------------------------------------------------------------------- */
 
 /*
- * Units that had a track and live longer or shorter than was thought: first those that need less,
- * then those that need more. The latter stand up when their track has no room, and are placed with
- * the new ones.
+ * Fits open units that have a track to the time that they occupy by now: first those that need
+ * less, then those that need more. One that doesn't fit on its track leaves it and is placed with
+ * the new units.
  */
-static int fit_open(struct thrum__layout *layout, const struct thrum__model *model)
+static int fit_open_units(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 
@@ -277,7 +278,7 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 			seat->start = start;
 			seat->end = end;
 			if (thrum__layout_pile_fits(pile, placer->seats, track, start, end)) {
-				int error = sit(layout, model, unit);
+				int error = seat_unit(layout, model, unit);
 
 				if (error)
 					return error;
@@ -290,7 +291,8 @@ static int fit_open(struct thrum__layout *layout, const struct thrum__model *mod
 	return 0;
 }
 
-static void turn(uint32_t *units, uint32_t count)
+/* Reverses an array of units. */
+static void reverse(uint32_t *units, uint32_t count)
 {
 	for (uint32_t i = 0; i < count / 2; i++) {
 		uint32_t unit = units[i];
@@ -301,14 +303,15 @@ static void turn(uint32_t *units, uint32_t count)
 }
 
 /*
- * Of units by their start, those that are alive together are placed latest first, so that lines of
- * creations cross none; but before those that begin after an end: else each track's free stretch
- * would lie in its middle, and be hard to find.
+ * Orders a stack of units, sorted by start, for placing. Units that are alive together are placed
+ * latest first, so that lines of creations cross none of them. But they are placed before units
+ * that begin after one of them ended: else the free time of each track would lie in its middle and
+ * be hard to find.
  */
-static void order(struct thrum__layout *layout, const struct thrum__model *model, uint32_t *stack,
-	uint32_t count)
+static void order_for_placing(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t *stack, uint32_t count)
 {
-	turn(stack, count);
+	reverse(stack, count);
 	for (uint32_t last = count, i; last > 0; last = i) {
 		int64_t until = INT64_MAX;
 
@@ -320,13 +323,13 @@ static void order(struct thrum__layout *layout, const struct thrum__model *model
 				break;
 			until = end < until ? end : until;
 		}
-		turn(stack + i, last - i);
+		reverse(stack + i, last - i);
 	}
 }
 
-/* Pushes the fresh units that are placed as roots, in the reverse of the order of placing: the
- * lanes' own; those without a parent, the earliest first; children of units that have tracks. The
- * others go into their parents' lists, the earliest first. */
+/* Pushes the fresh units to begin with, so that they are popped in this order: lanes' own tasks;
+ * units without a parent, the earliest first; children of units that have tracks. Each other unit
+ * goes to the front of its parent's list, so that the earliest is first there. */
 static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t *stack)
 {
@@ -342,7 +345,7 @@ static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__mod
 			units[units[unit].parent].track != THRUM__NONE)
 			stack[depth++] = unit;
 	}
-	order(layout, model, stack, depth);
+	order_for_placing(layout, model, stack, depth);
 	for (int lanes = 0; lanes < 2; lanes++)
 		for (uint32_t i = placer->fresh_count; i-- > 0;) {
 			uint32_t unit = placer->fresh[i], parent = units[unit].parent;
@@ -359,7 +362,8 @@ static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__mod
 	return depth;
 }
 
-static int place_one(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
+/* Chooses the group and the track of a fresh unit. */
+static int give_track(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	struct thrum__layout_unit *u = &layout->units[unit];
@@ -377,11 +381,11 @@ static int place_one(struct thrum__layout *layout, const struct thrum__model *mo
 		}
 	}
 	thrum__layout_occupied(layout, model, unit, &seat->start, &seat->end);
-	return sit(layout, model, unit);
+	return seat_unit(layout, model, unit);
 }
 
-/* Places what is on the stack, and its children. */
-static int place_all(struct thrum__layout *layout, const struct thrum__model *model,
+/* Places the units of the stack, and their children. */
+static int place_stack(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
 	void *context)
 {
@@ -393,17 +397,18 @@ static int place_all(struct thrum__layout *layout, const struct thrum__model *mo
 
 		if (layout->units[unit].track != THRUM__NONE)
 			continue;
-		error = place_one(layout, model, unit);
+		error = give_track(layout, model, unit);
 		for (; child != THRUM__NONE; child = extra[child].sibling)
 			stack[depth++] = child;
-		if (!error && done % STEP == 0 && progress &&
+		if (!error && done % PROGRESS_STEP == 0 && progress &&
 			!progress(context, done / (double)layout->placer->fresh_count))
 			error = 1;
 	}
 	return error;
 }
 
-static int place_fresh(struct thrum__layout *layout, const struct thrum__model *model,
+/* Places all fresh units. */
+static int place_fresh_units(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {
 	struct thrum__layout_placer *placer = layout->placer;
@@ -411,9 +416,9 @@ static int place_fresh(struct thrum__layout *layout, const struct thrum__model *
 	int error = stack ? 0 : -THRUM_E_MEMORY;
 
 	if (!error)
-		error = place_all(layout, model, stack, push_roots(layout, model, stack), progress,
-			context);
-	/* What is left are circles, which begin anywhere. */
+		error = place_stack(layout, model, stack, push_roots(layout, model, stack),
+			progress, context);
+	/* The units left over form circles of parents, which are cut anywhere. */
 	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
 		uint32_t unit = placer->fresh[i];
 
@@ -421,7 +426,7 @@ static int place_fresh(struct thrum__layout *layout, const struct thrum__model *
 			continue;
 		layout->units[unit].parent = THRUM__NONE;
 		stack[0] = unit;
-		error = place_all(layout, model, stack, 1, progress, context);
+		error = place_stack(layout, model, stack, 1, progress, context);
 	}
 	free(stack);
 	return error;
@@ -438,18 +443,17 @@ int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model
 	int error = thrum__layout_collect(layout, model);
 
 	if (!error)
-		error = fit_open(layout, model);
+		error = fit_open_units(layout, model);
 	if (!error)
 		error = thrum__layout_gather(layout);
 	if (!error)
-		error = place_fresh(layout, model, progress, context);
+		error = place_fresh_units(layout, model, progress, context);
 	int kept = thrum__layout_keep_open(layout, model);
 
 	stack_groups(layout);
 	if (!kept && layout->updates > 1)
 		kept = thrum__layout_sweep(layout);
 #if THRUM_DEBUG >= 3
-	/* Of more than that it takes minutes, in which nobody can cancel. */
 	if (!error && !kept && layout->unit_count < CHECKED_MOST &&
 		!thrum__layout_is_valid(layout, model))
 		abort();

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tracks as AVL trees of what they hold, and a segment tree over the tracks. A track is free for a
- * stretch when that lies before all, behind all, or within a gap. The segment tree knows for any
- * tracks the best of each of the three: so it goes straight to the first track that is free before or
- * behind, or that has a gap wide enough; only whether that gap lies at the right time has to be
- * looked up.
- * What is put behind all of a track, as in a trace that grows, only joins a list, and so does what is
- * put between its last ones; the list comes into the tree when something lies farther back.
+ * A pile holds an AVL tree of units for each track, and a segment tree over the tracks. A track is
+ * free for an interval that lies before all its units, behind all of them, or within a gap. A node
+ * of the segment tree knows the best of each of the three among its tracks: so a search goes
+ * straight to the first track that is free before or behind, or that has a gap wide enough. Whether
+ * that gap lies at the right time is then looked up in the track.
+ *
+ * A unit put behind all others of a track, as in a trace that grows, only joins the track's list,
+ * and so does one put between the last units. The list goes into the tree when a unit comes farther
+ * to the front.
  */
 #include "timeline/layout/pile.h"
 
 #include <stdlib.h>
 #include <thrum.h>
 
-/* How many tracks with wide gaps at other times are tried until only sure ones count. */
+/* How many tracks with wide gaps at other times a search tries; then only tracks that are surely
+ * free count. */
 #define TRIES 24
-/* How much of a list, from its end, is looked at until it joins the tree. */
+/* How many units of a list, from its end, are looked at before the list goes into the tree. */
 #define LOOKS 32
 
 static const struct thrum__layout_slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
-/* ---- One track: an AVL tree, whose height bounds all recursion to some 45 calls -----------------
- */
+/* ---- A track's AVL tree: its height bounds all recursion to some 45 calls -------------------- */
 
 static int height(const struct thrum__layout_seat *seats, uint32_t unit)
 {
@@ -33,7 +35,8 @@ static int64_t greater(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void pull(struct thrum__layout_seat *seats, uint32_t unit)
+/* Makes a node's height and summaries right, from its children. */
+static void update_node(struct thrum__layout_seat *seats, uint32_t unit)
 {
 	struct thrum__layout_seat *seat = &seats[unit];
 	int left = height(seats, seat->left), right = height(seats, seat->right);
@@ -62,8 +65,8 @@ static uint32_t rotate_right(struct thrum__layout_seat *seats, uint32_t unit)
 
 	seats[unit].left = seats[top].right;
 	seats[top].right = unit;
-	pull(seats, unit);
-	pull(seats, top);
+	update_node(seats, unit);
+	update_node(seats, top);
 	return top;
 }
 
@@ -73,12 +76,13 @@ static uint32_t rotate_left(struct thrum__layout_seat *seats, uint32_t unit)
 
 	seats[unit].right = seats[top].left;
 	seats[top].left = unit;
-	pull(seats, unit);
-	pull(seats, top);
+	update_node(seats, unit);
+	update_node(seats, top);
 	return top;
 }
 
-static uint32_t balance(struct thrum__layout_seat *seats, uint32_t unit)
+/* Rebalances a subtree whose children's heights differ by two at most; returns its root. */
+static uint32_t balance_node(struct thrum__layout_seat *seats, uint32_t unit)
 {
 	struct thrum__layout_seat *seat = &seats[unit];
 	int lean = height(seats, seat->left) - height(seats, seat->right);
@@ -97,32 +101,35 @@ static uint32_t balance(struct thrum__layout_seat *seats, uint32_t unit)
 			seat->right = rotate_right(seats, seat->right);
 		return rotate_left(seats, unit);
 	}
-	pull(seats, unit);
+	update_node(seats, unit);
 	return unit;
 }
 
-static uint32_t insert(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
+/* Inserts a unit into a subtree (NONE: an empty one); returns its root. */
+static uint32_t insert_node(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
 {
 	if (root == THRUM__NONE)
 		return unit;
 	if (seats[unit].start < seats[root].start)
-		seats[root].left = insert(seats, seats[root].left, unit);
+		seats[root].left = insert_node(seats, seats[root].left, unit);
 	else
-		seats[root].right = insert(seats, seats[root].right, unit);
-	return balance(seats, root);
+		seats[root].right = insert_node(seats, seats[root].right, unit);
+	return balance_node(seats, root);
 }
 
-static uint32_t take_first(struct thrum__layout_seat *seats, uint32_t root, uint32_t *first)
+/* Takes the first unit out of a subtree; returns its root. */
+static uint32_t take_first_node(struct thrum__layout_seat *seats, uint32_t root, uint32_t *first)
 {
 	if (seats[root].left == THRUM__NONE) {
 		*first = root;
 		return seats[root].right;
 	}
-	seats[root].left = take_first(seats, seats[root].left, first);
-	return balance(seats, root);
+	seats[root].left = take_first_node(seats, seats[root].left, first);
+	return balance_node(seats, root);
 }
 
-static uint32_t take(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
+/* Takes a unit out of a subtree; returns its root, or NONE. */
+static uint32_t take_node(struct thrum__layout_seat *seats, uint32_t root, uint32_t unit)
 {
 	if (root == unit) {
 		uint32_t left = seats[unit].left, right = seats[unit].right, first;
@@ -131,56 +138,59 @@ static uint32_t take(struct thrum__layout_seat *seats, uint32_t root, uint32_t u
 			return right;
 		if (right == THRUM__NONE)
 			return left;
-		right = take_first(seats, right, &first);
+		right = take_first_node(seats, right, &first);
 		seats[first].left = left;
 		seats[first].right = right;
-		return balance(seats, first);
+		return balance_node(seats, first);
 	}
 	if (seats[unit].start < seats[root].start)
-		seats[root].left = take(seats, seats[root].left, unit);
+		seats[root].left = take_node(seats, seats[root].left, unit);
 	else
-		seats[root].right = take(seats, seats[root].right, unit);
-	return balance(seats, root);
+		seats[root].right = take_node(seats, seats[root].right, unit);
+	return balance_node(seats, root);
 }
 
-/* One tree of all before a unit, the unit, and all behind it. Blelloch, Ferizovic, Sun, "Just Join
- * for Parallel Ordered Sets", 2016. */
-static uint32_t join(struct thrum__layout_seat *seats, uint32_t left, uint32_t unit, uint32_t right)
+/* Joins the tree of all units before a unit, the unit, and the tree of all behind it; returns the
+ * root. After Blelloch, Ferizovic, Sun, "Just Join for Parallel Ordered Sets", 2016. */
+static uint32_t join_trees(struct thrum__layout_seat *seats, uint32_t left, uint32_t unit,
+	uint32_t right)
 {
 	int lean = height(seats, left) - height(seats, right);
 
 	if (lean > 1) {
-		seats[left].right = join(seats, seats[left].right, unit, right);
-		return balance(seats, left);
+		seats[left].right = join_trees(seats, seats[left].right, unit, right);
+		return balance_node(seats, left);
 	}
 	if (lean < -1) {
-		seats[right].left = join(seats, left, unit, seats[right].left);
-		return balance(seats, right);
+		seats[right].left = join_trees(seats, left, unit, seats[right].left);
+		return balance_node(seats, right);
 	}
 	seats[unit].left = left;
 	seats[unit].right = right;
-	pull(seats, unit);
+	update_node(seats, unit);
 	return unit;
 }
 
-/* Drops what is gone, up to the first that isn't. */
-static uint32_t shed(struct thrum__layout_seat *seats, uint32_t root)
+/* Drops the units of a subtree that are gone, up to the first one that isn't; returns the root. */
+static uint32_t shed_nodes(struct thrum__layout_seat *seats, uint32_t root)
 {
 	uint32_t left;
 
 	for (;;) {
 		if (root == THRUM__NONE)
 			return THRUM__NONE;
-		left = shed(seats, seats[root].left);
+		left = shed_nodes(seats, seats[root].left);
 		if (left != THRUM__NONE || !seats[root].is_gone)
 			break;
 		seats[root].is_gone = false;
 		root = seats[root].right;
 	}
-	return left == seats[root].left ? root : join(seats, left, root, seats[root].right);
+	return left == seats[root].left ? root : join_trees(seats, left, root, seats[root].right);
 }
 
-static bool fits(const struct thrum__layout_seat *seats, uint32_t root, int64_t start, int64_t end)
+/* Whether a tree has no unit in start … end. */
+static bool fits_in_tree(const struct thrum__layout_seat *seats, uint32_t root, int64_t start,
+	int64_t end)
 {
 	int64_t before = INT64_MIN, after = INT64_MAX;
 
@@ -196,7 +206,7 @@ static bool fits(const struct thrum__layout_seat *seats, uint32_t root, int64_t 
 	return before <= start && after >= end;
 }
 
-/* ---- All tracks -------------------------------------------------------------------------------- */
+/* ---- All tracks ------------------------------------------------------------------------------ */
 
 static struct thrum__layout_slack best_of(const struct thrum__layout_slack *a,
 	const struct thrum__layout_slack *b)
@@ -214,8 +224,8 @@ static bool are_same(const struct thrum__layout_slack *a, const struct thrum__la
 	return a->start == b->start && a->end == b->end && a->gap == b->gap && a->late == b->late;
 }
 
-/* A track's slack changed. */
-static void climb(struct thrum__layout_slack *tree, uint32_t node)
+/* Makes the nodes above one right whose slack changed. */
+static void update_ancestors(struct thrum__layout_slack *tree, uint32_t node)
 {
 	while (node > 1) {
 		node /= 2;
@@ -227,78 +237,78 @@ static void climb(struct thrum__layout_slack *tree, uint32_t node)
 	}
 }
 
-/* To be called when something was taken out of a track, or put into its tree. The widest gap may be
- * told too wide while there is a list. */
-static void update(struct thrum__layout_pile *pile, const struct thrum__layout_seat *seats,
+/* Makes a track's slack right after a unit left the track or came into its tree. While there is a
+ * list, the widest gap may be too wide. */
+static void update_slack(struct thrum__layout_pile *pile, const struct thrum__layout_seat *seats,
 	uint32_t track)
 {
 	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
-	const struct thrum__layout_pile_track *line = &pile->line[track];
-	const struct thrum__layout_seat *root = line->root != THRUM__NONE ? &seats[line->root]
+	const struct thrum__layout_pile_track *held = &pile->held[track];
+	const struct thrum__layout_seat *root = held->root != THRUM__NONE ? &seats[held->root]
 									  : NULL;
-	uint32_t last = line->tail != THRUM__NONE ? line->tail : line->root;
+	uint32_t last = held->tail != THRUM__NONE ? held->tail : held->root;
 
 	if (last == THRUM__NONE) {
 		*slack = EMPTY;
 	} else {
-		while (line->tail == THRUM__NONE && seats[last].right != THRUM__NONE)
+		while (held->tail == THRUM__NONE && seats[last].right != THRUM__NONE)
 			last = seats[last].right;
-		slack->start = root ? root->first : seats[line->head].start;
+		slack->start = root ? root->first : seats[held->head].start;
 		slack->end = seats[last].end;
 		slack->late = seats[last].start;
-		if (line->tail == THRUM__NONE)
+		if (held->tail == THRUM__NONE)
 			slack->gap = root->gap;
 		else if (root)
 			slack->gap = greater(slack->gap,
-				greater(root->gap, seats[line->head].start - root->last));
+				greater(root->gap, seats[held->head].start - root->last));
 	}
-	climb(pile->tree, pile->room + track);
+	update_ancestors(pile->tree, pile->room + track);
 }
 
-/* Lets all that is in the list be in the tree. */
-static void settle(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+/* Moves the units of a track's list into its tree. */
+static void move_list_to_tree(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 
-	for (uint32_t unit = line->head, next; unit != THRUM__NONE; unit = next) {
+	for (uint32_t unit = held->head, next; unit != THRUM__NONE; unit = next) {
 		next = seats[unit].right;
 		seats[unit].left = seats[unit].right = THRUM__NONE;
-		pull(seats, unit);
-		line->root = insert(seats, line->root, unit);
+		update_node(seats, unit);
+		held->root = insert_node(seats, held->root, unit);
 	}
-	line->head = line->tail = THRUM__NONE;
+	held->head = held->tail = THRUM__NONE;
 }
 
-/* Puts a unit behind all of a track. */
-static void append(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+/* Puts a unit behind all others of a track, at the end of its list. */
+static void append_to_list(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
 	struct thrum__layout_seat *seat = &seats[unit];
 
-	if (line->root == THRUM__NONE && line->tail == THRUM__NONE)
+	if (held->root == THRUM__NONE && held->tail == THRUM__NONE)
 		*slack = (struct thrum__layout_slack){.start = seat->start};
 	else
 		slack->gap = greater(slack->gap, seat->start - slack->end);
 	slack->end = seat->end;
 	slack->late = seat->start;
-	seat->left = line->tail;
+	seat->left = held->tail;
 	seat->right = THRUM__NONE;
-	if (line->tail == THRUM__NONE)
-		line->head = unit;
+	if (held->tail == THRUM__NONE)
+		held->head = unit;
 	else
-		seats[line->tail].right = unit;
-	line->tail = unit;
+		seats[held->tail].right = unit;
+	held->tail = unit;
 }
 
-/* The last of a track's list that starts at a time or before, and what is behind it; or NONE: it may
- * be anywhere. */
-static uint32_t in_list(const struct thrum__layout_pile_track *line,
+/* Returns the last unit of a track's list that starts at or before a time, and in *after the one
+ * behind it; NONE: such a unit lies farther to the front, or nowhere. */
+static uint32_t find_in_list(const struct thrum__layout_pile_track *held,
 	const struct thrum__layout_seat *seats, int64_t start, uint32_t *after)
 {
-	uint32_t at = line->tail;
+	uint32_t at = held->tail;
 
 	*after = THRUM__NONE;
 	for (unsigned i = 0; at != THRUM__NONE && seats[at].start > start; i++) {
@@ -311,19 +321,19 @@ static uint32_t in_list(const struct thrum__layout_pile_track *line,
 }
 
 /* Takes a unit out of a track's list. */
-static void take_off(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+static void take_off_list(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
 	uint32_t before = seats[unit].left, after = seats[unit].right;
 
 	if (before == THRUM__NONE)
-		line->head = after;
+		held->head = after;
 	else
 		seats[before].right = after;
 	if (after == THRUM__NONE)
-		line->tail = before;
+		held->tail = before;
 	else
 		seats[after].left = before;
 	if (before != THRUM__NONE && after != THRUM__NONE)
@@ -332,7 +342,7 @@ static void take_off(struct thrum__layout_pile *pile, struct thrum__layout_seat 
 
 void thrum__layout_pile_finish(struct thrum__layout_pile *pile)
 {
-	free(pile->line);
+	free(pile->held);
 	free(pile->tree);
 	*pile = (struct thrum__layout_pile){0};
 }
@@ -347,22 +357,22 @@ int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t track)
 		return -THRUM_E_MEMORY;
 	if (room > pile->room) {
 		struct thrum__layout_slack *tree = malloc((size_t)2 * room * sizeof(*tree));
-		struct thrum__layout_pile_track *line = tree
-			? realloc(pile->line, room * sizeof(*line))
+		struct thrum__layout_pile_track *held = tree
+			? realloc(pile->held, room * sizeof(*held))
 			: NULL;
 
-		if (!line) {
+		if (!held) {
 			free(tree);
 			return -THRUM_E_MEMORY;
 		}
 		for (uint32_t i = 0; i < room; i++) {
 			tree[room + i] = i < pile->room ? pile->tree[pile->room + i] : EMPTY;
 			if (i >= pile->room)
-				line[i] = (struct thrum__layout_pile_track){THRUM__NONE,
+				held[i] = (struct thrum__layout_pile_track){THRUM__NONE,
 					THRUM__NONE, THRUM__NONE};
 		}
 		free(pile->tree);
-		pile->line = line;
+		pile->held = held;
 		pile->tree = tree;
 		pile->room = room;
 		for (uint32_t node = room - 1; node > 0; node--)
@@ -373,11 +383,13 @@ int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t track)
 	return 0;
 }
 
+/* Whether a track is surely free from start to end. */
 static bool is_free(const struct thrum__layout_slack *slack, int64_t start, int64_t end)
 {
 	return slack->start >= end || slack->end <= start;
 }
 
+/* Whether a track may have a gap that holds start … end. */
 static bool may_have_gap(const struct thrum__layout_slack *slack, int64_t start, int64_t end)
 {
 	return slack->gap >= end - start && slack->late >= end;
@@ -390,15 +402,16 @@ bool thrum__layout_pile_fits(struct thrum__layout_pile *pile, struct thrum__layo
 
 	if (track >= pile->room || is_free(&pile->tree[pile->room + track], start, end))
 		return true;
-	before = in_list(&pile->line[track], seats, start, &after);
+	before = find_in_list(&pile->held[track], seats, start, &after);
 	if (before != THRUM__NONE)
 		return seats[before].end <= start &&
 			(after == THRUM__NONE || seats[after].start >= end);
-	settle(pile, seats, track);
-	return fits(seats, pile->line[track].root, start, end);
+	move_list_to_tree(pile, seats, track);
+	return fits_in_tree(seats, pile->held[track].root, start, end);
 }
 
-static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+/* Does the work of thrum__layout_pile_find, without a track to skip. */
+static uint32_t find_free_track(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t from, int64_t start, int64_t end)
 {
 	const struct thrum__layout_slack *tree = pile->tree;
@@ -421,7 +434,7 @@ static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat 
 			tries--;
 			break;
 		}
-		/* On to the subtree at the right. */
+		/* Goes on to the subtree at the right. */
 		while (node & 1)
 			node /= 2;
 		if (node == 0)
@@ -433,72 +446,72 @@ static uint32_t find(struct thrum__layout_pile *pile, struct thrum__layout_seat 
 uint32_t thrum__layout_pile_find(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t from, uint32_t skip, int64_t start, int64_t end)
 {
-	uint32_t track = find(pile, seats, from, start, end);
+	uint32_t track = find_free_track(pile, seats, from, start, end);
 
-	return track == skip ? find(pile, seats, skip + 1, start, end) : track;
+	return track == skip ? find_free_track(pile, seats, skip + 1, start, end) : track;
 }
 
 void thrum__layout_pile_insert(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 	uint32_t before, after;
 
 	seats[unit].is_gone = false;
 	if (pile->tree[pile->room + track].end <= seats[unit].start) {
-		append(pile, seats, track, unit);
-		climb(pile->tree, pile->room + track);
+		append_to_list(pile, seats, track, unit);
+		update_ancestors(pile->tree, pile->room + track);
 		return;
 	}
-	before = in_list(line, seats, seats[unit].start, &after);
-	/* The widest gap may be told too wide. */
+	before = find_in_list(held, seats, seats[unit].start, &after);
+	/* The track's slack stays as it is: its widest gap may then be too wide. */
 	if (before != THRUM__NONE && after != THRUM__NONE) {
 		seats[unit].left = before;
 		seats[unit].right = after;
 		seats[before].right = seats[after].left = unit;
 		return;
 	}
-	settle(pile, seats, track);
+	move_list_to_tree(pile, seats, track);
 	seats[unit].left = seats[unit].right = THRUM__NONE;
-	pull(seats, unit);
-	line->root = insert(seats, line->root, unit);
-	update(pile, seats, track);
+	update_node(seats, unit);
+	held->root = insert_node(seats, held->root, unit);
+	update_slack(pile, seats, track);
 }
 
 bool thrum__layout_pile_stretch(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track, uint32_t unit, int64_t end)
 {
-	if (pile->line[track].tail != unit)
+	if (pile->held[track].tail != unit)
 		return false;
 	seats[unit].end = end;
 	pile->tree[pile->room + track].end = end;
-	climb(pile->tree, pile->room + track);
+	update_ancestors(pile->tree, pile->room + track);
 	return true;
 }
 
 void thrum__layout_pile_remove(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track, uint32_t unit)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 
-	if (line->root == THRUM__NONE || seats[unit].start >= seats[line->root].last)
-		take_off(pile, seats, track, unit);
+	if (held->root == THRUM__NONE || seats[unit].start >= seats[held->root].last)
+		take_off_list(pile, seats, track, unit);
 	else
-		line->root = take(seats, line->root, unit);
-	update(pile, seats, track);
+		held->root = take_node(seats, held->root, unit);
+	update_slack(pile, seats, track);
 }
 
 void thrum__layout_pile_shed(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track)
 {
-	struct thrum__layout_pile_track *line = &pile->line[track];
+	struct thrum__layout_pile_track *held = &pile->held[track];
 	uint32_t unit;
 
-	line->root = shed(seats, line->root);
-	while (unit = line->head,
-		line->root == THRUM__NONE && unit != THRUM__NONE && seats[unit].is_gone) {
-		take_off(pile, seats, track, unit);
+	held->root = shed_nodes(seats, held->root);
+	while (unit = held->head,
+		held->root == THRUM__NONE && unit != THRUM__NONE && seats[unit].is_gone) {
+		take_off_list(pile, seats, track, unit);
 		seats[unit].is_gone = false;
 	}
-	update(pile, seats, track);
+	update_slack(pile, seats, track);
 }

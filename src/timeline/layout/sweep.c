@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Whose child a unit is, and what goes when the model forgets. */
+/* Finds the parents of units, and removes the tasks that the model forgets. */
 #include "timeline/layout/parts.h"
 
 #include <stdlib.h>
 #include <thrum.h>
 
-/* A sweep looks at all units: so it waits until so large a part of them asks for it. */
+/* A sweep looks at all units: so it waits until one in so many needs it. */
 #define SWEEP_PART 8
-#define LEFT_MOST 1024
+#define LEFT_MOST 1024 /* tasks of a chain to look at behind the forgotten blocks */
 
 /* ---- Parents --------------------------------------------------------------------------------- */
 
@@ -22,12 +22,13 @@ void thrum__layout_find_parent(struct thrum__layout *layout, const struct thrum_
 	if (parent == unit)
 		parent = THRUM__NONE;
 	layout->units[unit].parent = parent;
-	/* A new unit has no children but those that come behind it. */
+	/* A new unit has no children but later units, so an earlier parent makes no circle. */
 	layout->placer->odd += parent != old && parent != THRUM__NONE &&
 		(parent > unit || layout->placer->extra[unit].is_open);
 }
 
-/* What a unit is part of by now; halves the way for who comes next. */
+/* Returns the unit that a gone unit is part of by now, or NONE; halves the way for the next
+ * call. */
 static uint32_t living(struct thrum__layout_unit *units, uint32_t unit)
 {
 	while (unit != THRUM__NONE && units[unit].task == THRUM__NONE) {
@@ -40,7 +41,7 @@ static uint32_t living(struct thrum__layout_unit *units, uint32_t unit)
 	return unit;
 }
 
-/* Points parents that became part of another unit to that, and cuts circles open. */
+/* Replaces parents that became part of another unit by that unit, and cuts circles open. */
 static int cut_circles(struct thrum__layout *layout)
 {
 	struct thrum__layout_unit *units = layout->units;
@@ -82,16 +83,16 @@ int thrum__layout_sweep(struct thrum__layout *layout)
 	for (uint32_t unit = 0; unit < layout->unit_count; unit++)
 		placer->extra[unit].anchor = living(layout->units, placer->extra[unit].anchor);
 	placer->odd = placer->dead = placer->free_count = 0;
-	/* The lowest are taken first. */
+	/* begin_unit takes the last: so the lowest number goes there. */
 	for (uint32_t unit = layout->unit_count; unit-- > 0;)
 		if (layout->units[unit].task == THRUM__NONE)
 			placer->free[placer->free_count++] = unit;
 	return 0;
 }
 
-/* ---- What is forgotten ----------------------------------------------------------------------- */
+/* ---- Forgetting ------------------------------------------------------------------------------ */
 
-/* A chain whose last task is forgotten is over. It has its track until that is cleared. */
+/* Ends a unit whose last task is forgotten. The unit keeps its track until that is cleared. */
 static void end_chain(struct thrum__layout *layout, uint32_t unit)
 {
 	uint32_t task = layout->units[unit].task;
@@ -113,10 +114,10 @@ static void end_chain(struct thrum__layout *layout, uint32_t unit)
 	thrum__layout_touch(layout, unit);
 }
 
-/* Leaves out what is forgotten of a chain that goes on. A chain is mostly in the order of its
- * tasks: behind so many from `until` on nothing is looked for. */
-static void shorten(struct thrum__layout *layout, const struct thrum__model *model, uint32_t unit,
-	uint32_t until)
+/* Leaves the forgotten tasks out of a chain that goes on. A chain is mostly in the order of its
+ * tasks: so the search ends after LEFT_MOST tasks from `until` on. */
+static void shorten_chain(struct thrum__layout *layout, const struct thrum__model *model,
+	uint32_t unit, uint32_t until)
 {
 	uint32_t *link = &layout->units[unit].task, at = *link;
 
@@ -133,6 +134,7 @@ static void shorten(struct thrum__layout *layout, const struct thrum__model *mod
 	*link = at;
 }
 
+/* Ends or shortens the units of a block of tasks that the model forgot. */
 static void forget_block(struct thrum__layout *layout, const struct thrum__model *model,
 	uint32_t number, uint32_t until)
 {
@@ -145,13 +147,13 @@ static void forget_block(struct thrum__layout *layout, const struct thrum__model
 			continue;
 		placer->extra[unit].pruned = layout->updates;
 		if (thrum__model_has_row(&model->tasks, placer->extra[unit].tail))
-			shorten(layout, model, unit, until);
+			shorten_chain(layout, model, unit, until);
 		else
 			end_chain(layout, unit);
 	}
 }
 
-/* What is over is mostly the beginning of a track, and goes at once. */
+/* Takes ended units off their tracks. They are mostly the first ones of a track and go at once. */
 static void clear_tracks(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;

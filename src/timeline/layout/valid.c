@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The layout's walker: whether everything is as layout.h says. */
+/* Checks that everything of a layout is as layout.h says. */
 #include "timeline/layout/parts.h"
 
 /* Deeper than any AVL tree of 2^32 nodes. */
@@ -16,12 +16,13 @@ static bool check_unit(const struct thrum__layout *layout, uint32_t group, uint3
 		seat->end >= thrum__base_time_clamp(layout->units[at].end);
 }
 
-/* Walks a track in the order of time; returns how many units it holds, or NONE when it is wrong. */
+/* Walks a track in the order of time; returns how many units it holds, or NONE when one is
+ * wrong. */
 static uint32_t check_track(const struct thrum__layout *layout, uint32_t group, uint32_t track)
 {
 	const struct thrum__layout_seat *seats = layout->placer->seats;
 	const struct thrum__layout_pile *pile = &layout->placer->piles[group];
-	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->line[track].root;
+	uint32_t stack[DEPTH], depth = 0, count = 0, at = pile->held[track].root;
 	int64_t end = INT64_MIN, before = INT64_MAX;
 
 	while (at != THRUM__NONE || depth > 0) {
@@ -37,7 +38,7 @@ static uint32_t check_track(const struct thrum__layout *layout, uint32_t group, 
 		end = seats[at].end;
 		at = seats[at].right;
 	}
-	for (at = pile->line[track].tail; at != THRUM__NONE; at = seats[at].left) {
+	for (at = pile->held[track].tail; at != THRUM__NONE; at = seats[at].left) {
 		if (at >= layout->unit_count || !check_unit(layout, group, track, at) ||
 			seats[at].end > before || seats[at].start < end ||
 			++count > layout->unit_count)
@@ -93,13 +94,14 @@ static bool check_parents(const struct thrum__layout *layout)
 	/* Not yet swept? */
 	if (layout->placer->odd || layout->placer->dead)
 		return true;
-	/* Brent: the tortoise waits while the hare runs, twice as long each time. */
+	/* Brent's cycle detection: the tortoise waits while the hare runs, twice as long each
+	 * time. */
 	for (uint32_t i = 0; i < layout->unit_count; i++) {
 		uint32_t tortoise = i, hare = i, steps = 0, limit = 2;
 
 		if (layout->units[i].task == THRUM__NONE)
 			continue;
-		/* From roots' near children the way is short; of the others one in 64 will do. */
+		/* Units near a root have a short way; of the others one in 64 will do. */
 		for (uint32_t way = 0; way < 64 || i % 64 == 0; way++) {
 			hare = layout->units[hare].parent;
 			if (hare == THRUM__NONE)

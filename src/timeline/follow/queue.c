@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What an update brings into tracks, many items at once: dealt out by blocks of sixteen tracks, so that
- * what is touched is near, and blocks get few stretches rather than many items.
+ * The queue: puts the items of an update on their tracks all at once. They are dealt out by blocks
+ * of sixteen tracks, so that memory touched together lies together, and so that a block gets few
+ * stretches rather than many items.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +11,24 @@
 #include "base/array.h"
 #include "timeline/follow/parts.h"
 
-/* Room for two more, and as many behind all. */
-static struct thrum__index_arrival *reserve(struct thrum__follow_arrivals *batch)
+/* Returns room for two more arrivals (an edge has two), or NULL; there is as much behind all of
+ * them for sorting. */
+static struct thrum__index_arrival *reserve_arrivals(struct thrum__follow_queue *queue)
 {
-	struct thrum__index_arrival *grown = batch->arrivals;
+	struct thrum__index_arrival *grown = queue->arrivals;
 
-	if (2 * (batch->count + 2ull) > batch->room)
-		grown = thrum__base_grow(batch->arrivals, &batch->room, 2 * (batch->count + 2ull),
+	if (2 * (queue->count + 2ull) > queue->room)
+		grown = thrum__base_grow(queue->arrivals, &queue->room, 2 * (queue->count + 2ull),
 			sizeof(*grown));
 	if (!grown)
 		return NULL;
-	batch->arrivals = grown;
-	return grown + batch->count;
+	queue->arrivals = grown;
+	return grown + queue->count;
 }
 
-int thrum__follow_await_unit(const struct thrum__follow_change *c, uint32_t unit)
+int thrum__follow_queue_unit(const struct thrum__follow_change *c, uint32_t unit)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 	const struct thrum__layout_unit *u = &c->layout->units[unit];
 	uint32_t track = u->task == THRUM__NONE || u->track == THRUM__NONE
 		? c->past->units[unit].track
@@ -36,26 +38,26 @@ int thrum__follow_await_unit(const struct thrum__follow_change *c, uint32_t unit
 		return -THRUM_E_MEMORY;
 	*new = (struct thrum__index_arrival){.item = unit,
 		.track = track == THRUM__NONE ? 0 : track};
-	c->past->batch.count++;
+	c->past->queue.count++;
 	return 0;
 }
 
-int thrum__follow_await(const struct thrum__follow_change *c, int kind, uint32_t item)
+int thrum__follow_queue_item(const struct thrum__follow_change *c, int kind, uint32_t item)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 
 	if (!new)
 		return -THRUM_E_MEMORY;
 	new->item = item;
 	new->track = thrum__index_place(c->index, c->model, c->layout, kind, item, 0, &new->start,
 		&new->end);
-	c->past->batch.count += new->track != THRUM__NONE;
+	c->past->queue.count += new->track != THRUM__NONE;
 	return 0;
 }
 
-int thrum__follow_await_edge(const struct thrum__follow_change *c, uint32_t edge)
+int thrum__follow_queue_edge(const struct thrum__follow_change *c, uint32_t edge)
 {
-	struct thrum__index_arrival *new = reserve(&c->past->batch);
+	struct thrum__index_arrival *new = reserve_arrivals(&c->past->queue);
 	int64_t time = THRUM__EDGE(c->model, edge, time);
 	uint32_t track, other;
 
@@ -68,27 +70,27 @@ int thrum__follow_await_edge(const struct thrum__follow_change *c, uint32_t edge
 	other = thrum__index_track(c->index, THRUM__EDGE(c->model, edge, to));
 	*new = (struct thrum__index_arrival){time, time, edge, track};
 	new += track != THRUM__NONE;
-	c->past->batch.count += track != THRUM__NONE;
+	c->past->queue.count += track != THRUM__NONE;
 	if (other == track || other == THRUM__NONE)
 		return 0;
 	*new = (struct thrum__index_arrival){time, time, edge, other};
-	c->past->batch.count++;
+	c->past->queue.count++;
 	return 0;
 }
 
-/* Behind the arrivals as they came: those of one block after those of another. */
-static int deal(struct thrum__follow_arrivals *batch, uint32_t tracks)
+/* Sorts the arrivals by blocks of tracks, into the room behind them. */
+static int deal_by_block(struct thrum__follow_queue *queue, uint32_t tracks)
 {
-	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = batch->count;
-	struct thrum__index_arrival *a = batch->arrivals;
-	uint32_t *first = thrum__base_grow(batch->first, &batch->block_room, blocks,
+	uint32_t blocks = (tracks >> THRUM__FAN_SHIFT) + 1, sum = queue->count;
+	struct thrum__index_arrival *a = queue->arrivals;
+	uint32_t *first = thrum__base_grow(queue->first, &queue->block_room, blocks,
 		sizeof(*first));
 
 	if (!first)
 		return -THRUM_E_MEMORY;
-	batch->first = first;
+	queue->first = first;
 	memset(first, 0, blocks * sizeof(*first));
-	for (uint32_t i = 0; i < batch->count; i++)
+	for (uint32_t i = 0; i < queue->count; i++)
 		first[a[i].track >> THRUM__FAN_SHIFT]++;
 	for (uint32_t i = 0; i < blocks; i++) {
 		uint32_t count = first[i];
@@ -96,13 +98,13 @@ static int deal(struct thrum__follow_arrivals *batch, uint32_t tracks)
 		first[i] = sum;
 		sum += count;
 	}
-	for (uint32_t i = 0; i < batch->count; i++)
+	for (uint32_t i = 0; i < queue->count; i++)
 		a[first[a[i].track >> THRUM__FAN_SHIFT]++] = a[i];
 	return 0;
 }
 
-/* Of units that changed: those that come. */
-static int change_units(const struct thrum__follow_change *c, struct thrum__index_arrival *arrivals,
+/* Brings changed units up to date, and keeps those of them that come to a new place. */
+static int update_units(const struct thrum__follow_change *c, struct thrum__index_arrival *arrivals,
 	uint32_t *count)
 {
 	uint32_t kept = 0;
@@ -116,8 +118,8 @@ static int change_units(const struct thrum__follow_change *c, struct thrum__inde
 	return 0;
 }
 
-/* Puts items into the sixteen tracks of a block; *count: of what wasn't there. */
-static int insert_all(const struct thrum__follow_change *c, int kind,
+/* Puts arrivals on the sixteen tracks of a block, and keeps those that weren't there. */
+static int insert_arrivals(const struct thrum__follow_change *c, int kind,
 	struct thrum__index_arrival *arrivals, uint32_t *count)
 {
 	struct thrum__index_column *column = &c->index->column[kind];
@@ -149,35 +151,35 @@ static int insert_all(const struct thrum__follow_change *c, int kind,
 	return 0;
 }
 
-/* Those of one block. */
-static int settle(const struct thrum__follow_change *c, int kind,
+/* Puts the arrivals of one block on their tracks and into the blocks. */
+static int flush_block(const struct thrum__follow_change *c, int kind,
 	struct thrum__index_arrival *arrivals, uint32_t count)
 {
 	uint32_t block = arrivals[0].track >> THRUM__FAN_SHIFT;
-	int error = kind == THRUM__INDEX_UNITS ? change_units(c, arrivals, &count) : 0;
+	int error = kind == THRUM__INDEX_UNITS ? update_units(c, arrivals, &count) : 0;
 
 	if (!error && count > 0)
-		error = insert_all(c, kind, arrivals, &count);
+		error = insert_arrivals(c, kind, arrivals, &count);
 	return error || count == 0
 		? error
 		: thrum__index_blocks_bring(&c->index->column[kind], block, arrivals, count);
 }
 
-int thrum__follow_settle(const struct thrum__follow_change *c, int kind)
+int thrum__follow_flush(const struct thrum__follow_change *c, int kind)
 {
-	struct thrum__follow_arrivals *batch = &c->past->batch;
-	uint32_t count = batch->count, last;
-	int error = count ? deal(batch, c->index->tracks) : 0;
+	struct thrum__follow_queue *queue = &c->past->queue;
+	uint32_t count = queue->count, last;
+	int error = count ? deal_by_block(queue, c->index->tracks) : 0;
 
 	for (uint32_t i = count; i < 2 * count && !error; i = last) {
-		uint32_t block = batch->arrivals[i].track >> THRUM__FAN_SHIFT;
+		uint32_t block = queue->arrivals[i].track >> THRUM__FAN_SHIFT;
 
 		for (last = i + 1; last < 2 * count &&
-			batch->arrivals[last].track >> THRUM__FAN_SHIFT == block;
+			queue->arrivals[last].track >> THRUM__FAN_SHIFT == block;
 			last++)
 			;
-		error = settle(c, kind, batch->arrivals + i, last - i);
+		error = flush_block(c, kind, queue->arrivals + i, last - i);
 	}
-	batch->count = 0;
+	queue->count = 0;
 	return error;
 }
