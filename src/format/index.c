@@ -57,7 +57,7 @@ void thrum__format_index_finish(struct thrum__format_index *index)
 	*index = (struct thrum__format_index){NULL, 0};
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -65,17 +65,17 @@ static int compare(uint64_t a, uint64_t b)
 static int compare_begin(const void *left, const void *right)
 {
 	const struct thrum__format_index_entry *a = left, *b = right;
-	int order = compare(a->begin, b->begin);
-	return order ? order : compare(a->index, b->index);
+	int order = compare_numbers(a->begin, b->begin);
+	return order ? order : compare_numbers(a->index, b->index);
 }
 
 static int compare_lane(const void *left, const void *right)
 {
 	const struct thrum__format_index_entry *a = left, *b = right;
-	int order = compare(a->lane, b->lane);
+	int order = compare_numbers(a->lane, b->lane);
 	if (order == 0)
-		order = compare(a->seq, b->seq);
-	return order ? order : compare(a->index, b->index);
+		order = compare_numbers(a->seq, b->seq);
+	return order ? order : compare_numbers(a->index, b->index);
 }
 
 void thrum__format_index_sort_by_begin(struct thrum__format_index *index)

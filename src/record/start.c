@@ -43,7 +43,7 @@ static uint64_t read_monotonic(void *context)
 	return thrum__port_monotonic() * 4;
 }
 
-/* Reads three clocks at one time. Makes five tries and keeps the one that took the shortest. */
+/* Reads three clocks at one time. Makes five tries and keeps the shortest one. */
 static struct thrum__reading read_clocks(void)
 {
 	struct thrum__reading best = {0};
