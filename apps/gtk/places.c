@@ -134,5 +134,5 @@ void places_init(void)
 	places.file = g_strdup(file);
 	places.made = g_strconcat(file, ".new", NULL);
 	/* Last of all that is to be done: what came before a turn has been painted. */
-	g_timeout_add_full(G_PRIORITY_LOW, 50, write_places, &places, NULL);
+	g_timeout_add_full(G_PRIORITY_LOW, 20, write_places, &places, NULL);
 }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: ISC */
-/* Going along the arrows: from a task to who created it, what it waits for, who woke it. */
+/* Going along arrows: from a task to its creator, to the task it waits for, or to its waker. */
 #include "scene/move.h"
 
 #define CHAIN_MAX 1000   /* tasks of a unit that are looked at */
-#define EDGES_MAX 100000 /* edges of these, too */
+#define EDGES_MAX 100000 /* edges of these tasks that are looked at */
 
-/* Other units than where one comes from, each once, with the moment of the arrow. */
-struct ends {
+/* The tasks to which arrows of a unit lead, one task of each other unit, and the times of the
+ * arrows. */
+struct targets {
 	const struct thrum__scene *scene;
 	uint32_t unit, edges_left;
 	uint32_t count, task[THRUM__ARROWS_MAX];
 	int64_t time[THRUM__ARROWS_MAX];
 };
 
-static void add(struct ends *ends, uint32_t task, int64_t time)
+static void add_target(struct targets *targets, uint32_t task, int64_t time)
 {
-	const struct thrum__layout *layout = ends->scene->layout;
+	const struct thrum__layout *layout = targets->scene->layout;
 	uint32_t unit = thrum__layout_unit(layout, task);
 
-	if (!thrum__model_has_row(&ends->scene->model->tasks, task) || unit == THRUM__NONE ||
-		unit == ends->unit || ends->count == THRUM__ARROWS_MAX)
+	if (!thrum__model_has_row(&targets->scene->model->tasks, task) || unit == THRUM__NONE ||
+		unit == targets->unit || targets->count == THRUM__ARROWS_MAX)
 		return;
-	for (uint32_t i = 0; i < ends->count; i++)
-		if (thrum__layout_unit(layout, ends->task[i]) == unit)
+	for (uint32_t i = 0; i < targets->count; i++)
+		if (thrum__layout_unit(layout, targets->task[i]) == unit)
 			return;
-	ends->task[ends->count] = task;
-	ends->time[ends->count++] = time;
+	targets->task[targets->count] = task;
+	targets->time[targets->count++] = time;
 }
 
 static bool is_wait(int kind)
@@ -45,60 +46,63 @@ static bool is_waking(int kind)
 		kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LINK;
 }
 
-/* Of a unit's tasks from one on, the latest edges of each first. */
-static void add_edges(struct ends *ends, uint32_t task, bool is_out, bool (*is_such)(int kind))
+/* Adds the other ends of edges of some kinds, for each task of a chain from `task` on. The latest
+ * edges of a task come first. */
+static void add_edges(struct targets *targets, uint32_t task, bool is_out,
+	bool (*is_such)(int kind))
 {
-	const struct thrum__model *model = ends->scene->model;
+	const struct thrum__model *model = targets->scene->model;
 
 	for (uint32_t i = 0; i < CHAIN_MAX && thrum__model_has_row(&model->tasks, task); i++) {
 		uint32_t edge = is_out ? THRUM__TASK(model, task, edge_out)
 				       : THRUM__TASK(model, task, edge_in);
 
-		for (; thrum__model_has_row(&model->edges, edge) && ends->edges_left > 0;
-			ends->edges_left--) {
+		for (; thrum__model_has_row(&model->edges, edge) && targets->edges_left > 0;
+			targets->edges_left--) {
 			if (is_such(THRUM__EDGE(model, edge, kind)))
-				add(ends,
+				add_target(targets,
 					is_out ? THRUM__EDGE(model, edge, to)
 					       : THRUM__EDGE(model, edge, from),
 					THRUM__EDGE(model, edge, time));
 			edge = is_out ? THRUM__EDGE(model, edge, prev_out)
 				      : THRUM__EDGE(model, edge, prev_in);
 		}
-		task = thrum__layout_next(ends->scene->layout, model, task);
+		task = thrum__layout_next(targets->scene->layout, model, task);
 	}
 }
 
-/* Of a chain: who created its first task. */
-static void add_creator(struct ends *ends)
+/* Adds the creator of a unit's first task; if there is none, the unit's parent. */
+static void add_creator(struct targets *targets)
 {
-	const struct thrum__layout *layout = ends->scene->layout;
-	const struct thrum__model *model = ends->scene->model;
-	uint32_t first = layout->units[ends->unit].task, parent;
+	const struct thrum__layout *layout = targets->scene->layout;
+	const struct thrum__model *model = targets->scene->model;
+	uint32_t first = layout->units[targets->unit].task, parent;
 
-	add(ends, THRUM__TASK(model, first, creator), THRUM__TASK(model, first, created));
-	parent = thrum__layout_parent(layout, &layout->units[ends->unit]);
-	if (ends->count == 0 && parent != THRUM__NONE)
-		add(ends, layout->units[parent].task, layout->units[ends->unit].start);
+	add_target(targets, THRUM__TASK(model, first, creator), THRUM__TASK(model, first, created));
+	parent = thrum__layout_parent(layout, &layout->units[targets->unit]);
+	if (targets->count == 0 && parent != THRUM__NONE)
+		add_target(targets, layout->units[parent].task, layout->units[targets->unit].start);
 }
 
-static void find(struct ends *ends, const struct thrum__scene *scene, int command, uint32_t task)
+static void find_targets(struct targets *targets, const struct thrum__scene *scene, int command,
+	uint32_t task)
 {
-	*ends = (struct ends){.scene = scene,
+	*targets = (struct targets){.scene = scene,
 		.unit = thrum__layout_unit(scene->layout, task),
 		.edges_left = EDGES_MAX};
-	if (ends->unit == THRUM__NONE)
+	if (targets->unit == THRUM__NONE)
 		return;
 	if (command == THRUM__COMMAND_CREATOR) {
-		add_creator(ends);
+		add_creator(targets);
 	} else if (command == THRUM__COMMAND_AWAITED) {
-		add_edges(ends, task, true, is_wait);
-		add_edges(ends, task, true, is_read);
+		add_edges(targets, task, true, is_wait);
+		add_edges(targets, task, true, is_read);
 	} else {
-		add_edges(ends, task, false, is_waking);
+		add_edges(targets, task, false, is_waking);
 	}
 }
 
-static int go(struct thrum__scene *scene, uint32_t task, int64_t time)
+static int go_to_target(struct thrum__scene *scene, uint32_t task, int64_t time)
 {
 	uint32_t track = thrum__layout_track(scene->layout,
 		thrum__layout_unit(scene->layout, task));
@@ -117,24 +121,24 @@ int thrum__scene_follow_arrow(struct thrum__scene *scene, int command)
 	struct thrum__scene_arrow *last = &scene->arrow;
 	uint32_t from = scene->selected, index = 0;
 	bool is_again = last->command == command && last->from != last->to;
-	struct ends ends;
+	struct targets targets;
 
 	if (!thrum__model_has_row(&scene->model->tasks, from))
 		return 0;
-	/* Back where one came from: the next of several. */
+	/* The user came back to where the last arrow began: go to the next of several targets. */
 	if (is_again && from == last->from)
 		index = last->index + 1;
-	find(&ends, scene, command, from);
-	if (ends.count == 0 && is_again && from == last->to) {
+	find_targets(&targets, scene, command, from);
+	if (targets.count == 0 && is_again && from == last->to) {
 		from = last->from;
 		index = last->index + 1;
-		find(&ends, scene, command, from);
+		find_targets(&targets, scene, command, from);
 	}
-	if (ends.count == 0)
+	if (targets.count == 0)
 		return 0;
-	index %= ends.count;
-	if (ends.task[index] == scene->selected)
+	index %= targets.count;
+	if (targets.task[index] == scene->selected)
 		return 0;
-	*last = (struct thrum__scene_arrow){command, from, ends.task[index], index};
-	return go(scene, ends.task[index], ends.time[index]);
+	*last = (struct thrum__scene_arrow){command, from, targets.task[index], index};
+	return go_to_target(scene, targets.task[index], targets.time[index]);
 }

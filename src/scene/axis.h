@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Projections: time to x and tracks to y, and back. All are monotone; both folds and the fish-eye are
- * nothing but other values in the same tables.
+ * Projections: time to x and tracks to y, and back. All of them are monotone. Folded time, folded
+ * tracks and the fish-eye are only other values in the same tables, so that painters need not know
+ * which is on.
+ *
+ * Fold: a long stretch of idle time takes a band of a fixed width instead of its length. Squeeze:
+ * tracks in which nothing happens are made low. Every axis is caller's memory: init, then set as
+ * often as needed, then finish.
  */
 #ifndef SCENE_AXIS_H
 #define SCENE_AXIS_H
@@ -10,7 +15,7 @@
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
-/* A stretch with the axis' one scale; what lies between two of them is folded. */
+/* A piece of time that is shown at the axis' scale. The time between two segments is folded. */
 struct thrum__scene_time_segment {
 	int64_t start, end;
 	double x, x_end;
@@ -19,17 +24,17 @@ struct thrum__scene_time_segment {
 #define THRUM__FOLDS_MAX 256
 
 struct thrum__scene_time_axis {
-	struct thrum__scene_time_segment *segments;
+	struct thrum__scene_time_segment *segments; /* in the order of time */
 	uint32_t count;
-	double scale; /* pixels a ns, the same in every segment */
-	double band;  /* pixels of a whole band */
-	int64_t gap;  /* idle time from so many ns on is folded */
+	double scale; /* px per ns, the same in every segment */
+	double band;  /* px that a whole fold takes */
+	int64_t gap;  /* ns: idle time folds if it is at least this long */
 	double x0, x1;
-	int64_t from, to; /* the window: lies on x0 … x1 */
+	int64_t from, to; /* the window, which lies on x0 … x1 */
 };
 
-/* Another trace that is shown above or below with the same scale: what isn't idle in it isn't
- * folded either. Its times are `offset` ns more than ours. */
+/* Another trace that is shown above or below on the same scale. Time folds only if it is idle in
+ * all of them. The companion's time is ours plus `offset` ns. */
 struct thrum__scene_companion {
 	const struct thrum__index *index;
 	int64_t offset;
@@ -42,22 +47,22 @@ struct thrum__scene_companions {
 	uint32_t count;
 };
 
-/* thrum__index_idle for what is idle in all of them; NULL: no companions. */
+/* As thrum__index_idle, for time that is idle in this trace and in all companions (NULL: none). */
 void thrum__scene_companions_idle(const struct thrum__index *,
 	const struct thrum__scene_companions *, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context);
 
-/* Moves *from back to where the idle time began that it lies in, at the earliest to `begin`; *to on
- * to where its idle time ends, at the latest to `end`. */
+/* If *from lies in idle time, moves it back to where that begins, but not before `begin`. If *to
+ * lies in idle time, moves it on to where that ends, but not behind `end`. */
 void thrum__scene_companions_widen(const struct thrum__index *,
 	const struct thrum__scene_companions *, int64_t begin, int64_t end, int64_t *from,
 	int64_t *to);
 
 struct thrum__scene_fold_rule {
-	bool fold;          /* else linear */
-	float min_gap;      /* idle time that would take that many pixels is folded: 80 */
-	float width;        /* of a band: 64 to 80, on a phone 22, far out 9 */
-	int64_t begin, end; /* of all that is: bands end there, unless the window is wider */
+	bool fold;          /* false: the axis is linear */
+	float min_gap;      /* px: idle time folds if it would take at least so much: 80 */
+	float width;        /* px of a band: 72, or 22 in narrow pictures */
+	int64_t begin, end; /* the whole time: folds end there, unless the window is wider */
 	const struct thrum__scene_companions *companions; /* or NULL */
 };
 
@@ -65,22 +70,24 @@ void thrum__scene_time_axis_init(struct thrum__scene_time_axis *);
 void thrum__scene_time_axis_finish(struct thrum__scene_time_axis *);
 
 /*
- * From … to (to > from) on x0 … x1. Bands get narrower (at last 2 px) before they take more than a
- * quarter of the width; where there are too many nevertheless, the shorter stretches aren't folded.
- * When the window begins or ends in a folded stretch, it shows that part of the band: segments lie
- * where they would if more were seen, the first and the last then outside of x0 … x1.
- * Returns 0 or -THRUM_E_MEMORY.
+ * Lays from … to (to > from) on x0 … x1. Bands become narrower, down to 2 px, so that they take at
+ * most a quarter of the width; if there are still too many, the shorter idle times are not folded.
+ * If the window begins or ends inside a fold, it shows that part of the band; the first or last
+ * segment then lies outside of x0 … x1. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_time_axis_set(struct thrum__scene_time_axis *,
 	const struct thrum__index *, int64_t from, int64_t to, double x0, double x1,
 	const struct thrum__scene_fold_rule *);
 
-/* Times outside are projected by the scale of the nearest segment, clamped to ±1e6 px. */
+/* Time to x and back. Times outside of the window use the scale of the nearest segment; their x is
+ * clamped to ±1e6 px. O(log n). */
 double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *, int64_t time);
 int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *, double x);
 
-/* ---- Tracks ---------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
+/* How a track is drawn, which depends on its height: ROOMY from 34 px on, NORMAL from 22, COMPACT
+ * from 10, DENSE below. SQUEEZED: a quiet track among squeezed ones. */
 enum thrum__scene_track_class {
 	THRUM__TRACK_ROOMY,
 	THRUM__TRACK_NORMAL,
@@ -89,27 +96,32 @@ enum thrum__scene_track_class {
 	THRUM__TRACK_SQUEEZED,
 };
 
-/* A track as it is seen; or, where tracks are less than a pixel high, several. */
+/* A track in sight; or, if tracks are less than a pixel high, several neighbouring ones. */
 struct thrum__scene_track_box {
-	uint32_t track, tracks;
-	float y, height; /* its top, in the picture */
-	float line;      /* y of the tasks' line */
-	float bar;       /* height of running blocks */
+	uint32_t track, tracks; /* the first track; how many */
+	float y, height;        /* its top in the picture */
+	float line;             /* y of the units' lines */
+	float bar;              /* height of the blocks of runs */
 	float line_width;
 	uint8_t size; /* enum thrum__scene_track_class */
 };
 
+/*
+ * Even: all tracks have one height. Squeezed: quiet tracks, in which nothing happens in the window,
+ * are 3 to 6 px high; tracks without a unit in the window are left out. If all tracks are quiet and
+ * there is room, none is low. Fish-eye: hyperbolic; all tracks are in sight, the track in focus is
+ * the largest.
+ */
 enum thrum__scene_track_projection {
 	THRUM__TRACKS_EVEN,
-	THRUM__TRACKS_SQUEEZED, /* those where nothing happens in the window are 3–6 px (none, where
-				 that holds for all), those that hold nothing in it aren't seen */
-	THRUM__TRACKS_FISHEYE, /* hyperbolic: all tracks on the screen, the focus large */
+	THRUM__TRACKS_SQUEEZED,
+	THRUM__TRACKS_FISHEYE,
 };
 
 struct thrum__scene_track_axis {
-	struct thrum__scene_track_box *boxes; /* those that are seen, from the top */
+	struct thrum__scene_track_box *boxes; /* the tracks in sight, from the top */
 	uint32_t count, room;
-	uint32_t total; /* tracks there are */
+	uint32_t total; /* tracks of the layout */
 	float top, bottom;
 	uint8_t projection;
 	double first;                    /* even, squeezed: the track (with fraction) at the top */
@@ -121,35 +133,37 @@ void thrum__scene_track_axis_init(struct thrum__scene_track_axis *);
 void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *);
 
 /*
- * `first` is the track at the top. `height` is an even track's height, or of a loud one's among
- * squeezed; 0: what makes all fit, between 2 and 46 px (squeezed: loud ones 20 to 46). Time is that
- * of the window, for telling loud tracks. Returns 0 or -THRUM_E_MEMORY.
+ * Places tracks between top and bottom, even or squeezed. `first` is the track at the top. `height`
+ * is the height of an even track or of a loud one; 0: such that all fit, between 2 and 46 px (loud
+ * ones: 20 to 46 px). from … to is the window: it decides which tracks are loud. Returns 0 or
+ * -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_track_axis_set(struct thrum__scene_track_axis *,
 	const struct thrum__index *, uint32_t total, int projection, float top, float bottom,
 	double first, double height, int64_t from, int64_t to);
 
 /*
- * The fish-eye: the track (with fraction) at focus_y is `focus`; strength is the height in pixels of
- * the track in focus. At d tracks from the focus, a track is strength / (1 + c d)² high, with c of either
- * side such that the last track ends at the edge: hyperbolas. Where a side has less tracks than room,
- * the focus moves towards the edge, the top before the bottom.
+ * Places tracks as through a fish-eye. `focus` is the track (with fraction) that lies at focus_y;
+ * `strength` is its height in pixels. A track at a distance of d tracks is strength / (1 + c d)²
+ * high; c is chosen for either side so that its last track ends at the edge (a hyperbola). If a
+ * side has fewer tracks than it has room for, the focus moves towards that edge; the top has
+ * precedence. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_track_axis_fisheye(struct thrum__scene_track_axis *,
 	uint32_t total, float top, float bottom, double focus, double focus_y, double strength);
 
-/* The box of a track; NULL when it isn't seen. O(log n). */
+/* Returns the box of a track, or NULL if it is out of sight. O(log n). */
 const struct thrum__scene_track_box *
 thrum__scene_track_axis_find(const struct thrum__scene_track_axis *, uint32_t track);
 
-/* y of a track's line: also of tracks beyond the edges (a little outside: top - 8, bottom + 8). */
+/* Returns y of a track's line. Tracks beyond the edges have one, too: top - 8 or bottom + 8. */
 float thrum__scene_track_axis_line(const struct thrum__scene_track_axis *, uint32_t track);
 
-/* The track with fraction at y, clamped to 0 … total. */
+/* Returns the track (with fraction) at y, clamped to 0 … total. */
 double thrum__scene_track_axis_track(const struct thrum__scene_track_axis *, float y);
 
-/* Where the fish-eye's focus must be so that `track` comes to lie at y, as near as can be: the first
- * track never leaves the top, the last never the bottom. */
+/* Returns the focus with which the fish-eye shows `track` at y, or as near to it as possible: the
+ * first track never leaves the top, nor the last the bottom. */
 double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, double focus_y,
 	double strength, double track, float y);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The coarse picture: filled from the left while a trace is read. */
+/* The coarse picture, which grows from left to right while a trace is read. */
 #include "scene/coarse.h"
 
 #include <stdio.h>
@@ -7,57 +7,58 @@
 
 #include "scene/paint/paint.h"
 
-#define WORDS_ABOVE 26      /* px from a chart's top to its columns, for words */
-#define WORDS_LINE 14       /* of these the base line */
+#define WORDS_ABOVE 26      /* px from a chart's top to its columns: room for words */
+#define WORDS_LINE 14       /* px from a chart's top to the base line of the words */
 #define CHART_GAP 12        /* px above a chart */
-#define ALIVE_PART 0.7f     /* of the height */
+#define ALIVE_PART 0.7f     /* of the height: the chart of tasks alive */
 #define LEAST_HEIGHT 160    /* px: lower pictures have no charts */
 #define COLUMN_MAX 60000.0f /* px */
 
-/* ---- Noting -------------------------------------------------------------------------------- */
+/* ---- Filling ------------------------------------------------------------------------------- */
 
-static void merge(struct thrum__scene_coarse_slot *to, const struct thrum__scene_coarse_slot *later)
+static void merge_slots(struct thrum__scene_coarse_slot *to,
+	const struct thrum__scene_coarse_slot *later)
 {
 	to->end = later->end;
 	to->ran = later->ran;
 	to->alive = later->alive > to->alive ? later->alive : to->alive;
 }
 
-/* Neighbours become one; from now on slots are as long as these are on average. */
-static void halve(struct thrum__scene_coarse *coarse)
+/* Merges each two neighbours. Later slots will be as long as these are on average. */
+static void halve_slots(struct thrum__scene_coarse *coarse)
 {
 	struct thrum__scene_coarse_slot *slots = coarse->slots;
 
 	coarse->count /= 2;
 	for (uint32_t i = 0; i < coarse->count; i++) {
 		slots[i] = slots[2 * (size_t)i];
-		merge(&slots[i], &slots[2 * (size_t)i + 1]);
+		merge_slots(&slots[i], &slots[2 * (size_t)i + 1]);
 	}
 	coarse->step = slots[coarse->count - 1].end / coarse->count;
 }
 
-static void add(struct thrum__scene_coarse *coarse, struct thrum__scene_coarse_slot slot)
+static void add_slot(struct thrum__scene_coarse *coarse, struct thrum__scene_coarse_slot slot)
 {
 	if (coarse->count > 0) {
 		struct thrum__scene_coarse_slot *last = &coarse->slots[coarse->count - 1];
 		int64_t begin = coarse->count > 1 ? last[-1].end : 0;
 
-		/* What comes from several lanes may go back a little. */
+		/* Events of several lanes may go back in time a little. */
 		if (slot.end < last->end)
 			slot.end = last->end;
 		if (slot.ran < last->ran)
 			slot.ran = last->ran;
 		if (slot.end == last->end || last->end - begin < coarse->step) {
-			merge(last, &slot);
+			merge_slots(last, &slot);
 			return;
 		}
 	}
 	if (coarse->count == THRUM__COARSE_SLOTS)
-		halve(coarse);
+		halve_slots(coarse);
 	coarse->slots[coarse->count++] = slot;
 }
 
-/* Of all lanes, up to now. */
+/* Returns how long all lanes ran up to now, in sum. */
 static int64_t ran_of(const struct thrum__model *model)
 {
 	int64_t sum = 0;
@@ -77,25 +78,27 @@ static int64_t ran_of(const struct thrum__model *model)
 void thrum__scene_coarse_note(struct thrum__scene_coarse *coarse, const struct thrum__model *model)
 {
 	coarse->lanes = model->lane_count;
-	add(coarse, (struct thrum__scene_coarse_slot){model->end, ran_of(model), model->pending});
+	add_slot(coarse,
+		(struct thrum__scene_coarse_slot){model->end, ran_of(model), model->pending});
 }
 
 /* ---- Painting ------------------------------------------------------------------------------ */
 
-struct courses {
+struct charts {
 	uint32_t alive[THRUM__BINS_MAX];
 	double busy[THRUM__BINS_MAX]; /* share of the lanes' time */
 	uint32_t count, most;
-	uint16_t heights[THRUM__BINS_MAX]; /* of columns, as they were last asked for */
+	uint16_t heights[THRUM__BINS_MAX]; /* of the columns that are painted now */
 };
 
-/* Along slots with a time that never goes back: the slot, and what ran until then. */
-struct cursor {
+/* A position in the slots, for times that never go back. */
+struct slot_cursor {
 	const struct thrum__scene_coarse *coarse;
 	uint32_t slot;
 };
 
-static double ran_until(struct cursor *c, double time)
+/* Returns how long all lanes ran up to a time, in sum; interpolates within a slot. */
+static double ran_until(struct slot_cursor *c, double time)
 {
 	const struct thrum__scene_coarse_slot *slots = c->coarse->slots;
 	double begin, end, before;
@@ -108,60 +111,60 @@ static double ran_until(struct cursor *c, double time)
 	return before + ((double)slots[c->slot].ran - before) * (time - begin) / (end - begin);
 }
 
-/* Of so many bins, which take all the time. */
-static void make_courses(const struct thrum__scene_coarse *coarse, struct courses *courses)
+/* Fills charts->count bins, which together take all the time that was read. */
+static void make_charts(const struct thrum__scene_coarse *coarse, struct charts *charts)
 {
-	double all = (double)coarse->slots[coarse->count - 1].end, bin = all / courses->count;
+	double all = (double)coarse->slots[coarse->count - 1].end, bin = all / charts->count;
 	double lanes = coarse->lanes > 0 ? coarse->lanes : 1, before = 0;
-	struct cursor cursor = {.coarse = coarse};
+	struct slot_cursor cursor = {.coarse = coarse};
 
-	courses->most = 1;
-	for (uint32_t i = 0; i < courses->count; i++) {
+	charts->most = 1;
+	for (uint32_t i = 0; i < charts->count; i++) {
 		uint32_t slot = cursor.slot;
 		double ran = ran_until(&cursor, bin * (i + 1));
 
-		courses->busy[i] = (ran - before) / bin / lanes;
+		charts->busy[i] = (ran - before) / bin / lanes;
 		before = ran;
-		for (courses->alive[i] = 0; slot <= cursor.slot; slot++)
-			if (coarse->slots[slot].alive > courses->alive[i])
-				courses->alive[i] = coarse->slots[slot].alive;
-		if (courses->alive[i] > courses->most)
-			courses->most = courses->alive[i];
+		for (charts->alive[i] = 0; slot <= cursor.slot; slot++)
+			if (coarse->slots[slot].alive > charts->alive[i])
+				charts->alive[i] = coarse->slots[slot].alive;
+		if (charts->alive[i] > charts->most)
+			charts->most = charts->alive[i];
 	}
 }
 
-static const uint16_t *alive_heights(struct courses *courses, float room)
+static const uint16_t *alive_heights(struct charts *charts, float room)
 {
-	for (uint32_t i = 0; i < courses->count; i++)
-		courses->heights[i] = (uint16_t)((float)courses->alive[i] / (float)courses->most *
+	for (uint32_t i = 0; i < charts->count; i++)
+		charts->heights[i] = (uint16_t)((float)charts->alive[i] / (float)charts->most *
 			room);
-	return courses->heights;
+	return charts->heights;
 }
 
-static const uint16_t *busy_heights(struct courses *courses, float room)
+static const uint16_t *busy_heights(struct charts *charts, float room)
 {
-	for (uint32_t i = 0; i < courses->count; i++)
-		courses->heights[i] = thrum__paint_busy(courses->busy[i], room);
-	return courses->heights;
+	for (uint32_t i = 0; i < charts->count; i++)
+		charts->heights[i] = thrum__paint_busy(charts->busy[i], room);
+	return charts->heights;
 }
 
-static void columns(struct thrum__paint *p, int z, int colour, float base, const uint16_t *heights,
-	uint32_t count)
+static void draw_columns(struct thrum__paint *p, int z, int colour, float base,
+	const uint16_t *heights, uint32_t count)
 {
 	thrum__paint_columns(p->list, z, colour, THRUM__STRIP_MARGIN, base, heights, count);
 }
 
-static void paint_strip(struct thrum__paint *p, struct courses *courses)
+static void paint_strip(struct thrum__paint *p, struct charts *charts)
 {
 	float base = p->ruler_top - THRUM__STRIP_FOOT, room = base - THRUM__STRIP_HEAD;
 
-	columns(p, THRUM__Z_FRAME, THRUM__COLOUR_FADED, base, alive_heights(courses, room),
-		courses->count);
-	columns(p, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, base, busy_heights(courses, room),
-		courses->count);
+	draw_columns(p, THRUM__Z_FRAME, THRUM__COLOUR_FADED, base, alive_heights(charts, room),
+		charts->count);
+	draw_columns(p, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, base, busy_heights(charts, room),
+		charts->count);
 }
 
-/* Where a chart's columns may be, below its words. */
+/* Paints a chart's words and base line. Returns the height that its columns may have. */
 static float begin_chart(struct thrum__paint *p, float top, float base, const char *words)
 {
 	float room = base - top - CHART_GAP - WORDS_ABOVE;
@@ -173,23 +176,23 @@ static float begin_chart(struct thrum__paint *p, float top, float base, const ch
 	return room < COLUMN_MAX ? room : COLUMN_MAX;
 }
 
-static void paint_alive(struct thrum__paint *p, struct courses *courses, float top, float base)
+static void paint_alive(struct thrum__paint *p, struct charts *charts, float top, float base)
 {
 	char words[64] = "Tasks alive: at most ";
 	float room;
 
-	thrum__words_number(courses->most, words + strlen(words));
+	thrum__words_number(charts->most, words + strlen(words));
 	room = begin_chart(p, top, base, words);
-	/* The upper edge is what the first leaves to be seen of the second. */
-	columns(p, THRUM__Z_CASING, THRUM__COLOUR_FADED, base, alive_heights(courses, room - 2),
-		courses->count);
-	for (uint32_t i = 0; i < courses->count; i++)
-		courses->heights[i] += 2;
-	columns(p, THRUM__Z_LINE, THRUM__COLOUR_PEND, base, courses->heights, courses->count);
+	/* The pale columns cover all of the darker ones except an edge of 2 px at the top. */
+	draw_columns(p, THRUM__Z_CASING, THRUM__COLOUR_FADED, base, alive_heights(charts, room - 2),
+		charts->count);
+	for (uint32_t i = 0; i < charts->count; i++)
+		charts->heights[i] += 2;
+	draw_columns(p, THRUM__Z_LINE, THRUM__COLOUR_PEND, base, charts->heights, charts->count);
 }
 
 static void paint_busy(struct thrum__paint *p, const struct thrum__scene_coarse *coarse,
-	struct courses *courses, float top, float base)
+	struct charts *charts, float top, float base)
 {
 	const struct thrum__scene_coarse_slot *last = &coarse->slots[coarse->count - 1];
 	uint32_t lanes = coarse->lanes > 0 ? coarse->lanes : 1;
@@ -204,11 +207,11 @@ static void paint_busy(struct thrum__paint *p, const struct thrum__scene_coarse 
 	else
 		snprintf(words, sizeof words, "Running: %.*f %% of the time", share < 10, share);
 	room = begin_chart(p, top, base, words);
-	columns(p, THRUM__Z_RUN, THRUM__COLOUR_RUN, base, busy_heights(courses, room),
-		courses->count);
+	draw_columns(p, THRUM__Z_RUN, THRUM__COLOUR_RUN, base, busy_heights(charts, room),
+		charts->count);
 }
 
-/* What is there to paint: a part of the width, if anything was read. */
+/* Returns how many bins there are for the part that was read; 0 if nothing was. */
 static uint32_t bins_of(const struct thrum__scene_coarse *coarse, double part, float width)
 {
 	double bins = ((double)width - 2 * THRUM__STRIP_MARGIN) / THRUM__BIN *
@@ -219,17 +222,18 @@ static uint32_t bins_of(const struct thrum__scene_coarse *coarse, double part, f
 	return bins < THRUM__BINS_MAX ? (uint32_t)bins : THRUM__BINS_MAX;
 }
 
-static void paint(struct thrum__paint *p, const struct thrum__scene_coarse *coarse, uint32_t bins)
+static void paint_charts(struct thrum__paint *p, const struct thrum__scene_coarse *coarse,
+	uint32_t bins)
 {
-	struct courses courses = {.count = bins};
+	struct charts charts = {.count = bins};
 	float height = p->bottom - p->top, middle = p->top + height * ALIVE_PART;
 
-	make_courses(coarse, &courses);
-	paint_strip(p, &courses);
+	make_charts(coarse, &charts);
+	paint_strip(p, &charts);
 	if (height < LEAST_HEIGHT)
 		return;
-	paint_alive(p, &courses, p->top, middle);
-	paint_busy(p, coarse, &courses, middle, p->bottom - CHART_GAP);
+	paint_alive(p, &charts, p->top, middle);
+	paint_busy(p, coarse, &charts, middle, p->bottom - CHART_GAP);
 }
 
 int thrum__scene_coarse_frame(const struct thrum__scene_coarse *coarse, double part, float width,
@@ -256,7 +260,7 @@ int thrum__scene_coarse_frame(const struct thrum__scene_coarse *coarse, double p
 		read.end = coarse->slots[coarse->count - 1].end;
 		read.x_end = THRUM__STRIP_MARGIN + (double)(bins * THRUM__BIN);
 		axis.scale = (read.x_end - read.x) / (double)read.end;
-		paint(&p, coarse, bins);
+		paint_charts(&p, coarse, bins);
 	}
 	thrum__paint_grid(&p);
 	thrum__draw_list_sort(list);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Commands, their keys and their words. */
+/* The table of commands, and what each of them does. */
 #include <string.h>
 
 #include "scene/move.h"
 
 #define ZOOM_STEP 1.5
-#define PAN_STEP 0.25 /* of the width */
+#define PAN_STEP 0.25 /* of the width of the picture */
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ const char *thrum__scene_command_help(int command)
 	return is_command(command) ? commands[command].help : NULL;
 }
 
-/* Whether `word` is one of the words that spaces divide. */
+/* Whether `word` is one of several words with spaces between them. */
 static bool has_word(const char *words, const char *word, size_t size)
 {
 	while (*words) {
@@ -109,7 +109,7 @@ int thrum__scene_show_task(struct thrum__scene *scene, uint32_t task)
 	return status < 0 ? status : 1;
 }
 
-static bool is_first(const struct thrum__scene *scene, uint32_t task)
+static bool is_first_of_unit(const struct thrum__scene *scene, uint32_t task)
 {
 	uint32_t unit = thrum__layout_unit(scene->layout, task);
 
@@ -118,7 +118,7 @@ static bool is_first(const struct thrum__scene *scene, uint32_t task)
 
 static bool is_match(const struct thrum__scene *scene, uint32_t task)
 {
-	return is_first(scene, task) &&
+	return is_first_of_unit(scene, task) &&
 		(scene->looks[thrum__layout_unit(scene->layout, task)] & THRUM__LOOK_FOUND);
 }
 
@@ -129,8 +129,8 @@ static bool is_alike(const struct thrum__scene *scene, uint32_t task)
 	const char *a = thrum__model_task_name(model, scene->selected, &a_size);
 	const char *b = thrum__model_task_name(model, task, &b_size);
 
-	/* Of a chain, which is seen as one, the first stands for all. */
-	if (!is_first(scene, task) ||
+	/* The tasks of a chain are one unit; its first task stands for all. */
+	if (!is_first_of_unit(scene, task) ||
 		thrum__layout_unit(scene->layout, task) ==
 			thrum__layout_unit(scene->layout, scene->selected))
 		return false;
@@ -151,8 +151,8 @@ uint32_t thrum__scene_found_before(const struct thrum__scene *scene, uint32_t un
 	return count;
 }
 
-/* The next task (in the order in which they began to be) after the selected that is such; around
- * the end. */
+/* Goes to the next task after the selected one, or the one before it, for which is_such is true.
+ * Tasks are in the order of their creation; after the last comes the first. */
 static int show_next(struct thrum__scene *scene, int direction,
 	bool (*is_such)(const struct thrum__scene *, uint32_t task))
 {
@@ -170,9 +170,9 @@ static int show_next(struct thrum__scene *scene, int direction,
 	return 0;
 }
 
-/* Centres the selection; when it fills the window already, or there is none, shows all; of which a
- * part may be what is worth seeing first. */
-static int fit(struct thrum__scene *scene)
+/* Centres the selection. If that changes nothing or nothing is selected, shows the whole trace. If
+ * that changes nothing either, shows the window of a new scene, which may leave out a lost part. */
+static int fit_window(struct thrum__scene *scene)
 {
 	uint32_t unit = scene->selected == THRUM__NONE
 		? THRUM__NONE
@@ -208,7 +208,7 @@ static uint32_t victim_of(const struct thrum__scene *scene, uint32_t finding)
 	return f->steps[f->step_count - 1].task;
 }
 
-/* Folded, and what isn't related faded. */
+/* Folds idle time and quiet tracks, and fades unrelated units. */
 int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -242,7 +242,7 @@ int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 	return 1;
 }
 
-/* The chosen one, or, when that is in sight, the next. */
+/* Goes to the chosen finding; or to the next one, if the chosen one is shown already. */
 static int show_next_finding(struct thrum__scene *scene)
 {
 	uint32_t next = scene->state.finding;
@@ -256,7 +256,7 @@ static int show_next_finding(struct thrum__scene *scene)
 	return thrum__scene_show_finding(scene, next);
 }
 
-static int clear(struct thrum__scene *scene)
+static int clear_scene(struct thrum__scene *scene)
 {
 	bool had = scene->state.has_selected || scene->state.search[0] || scene->state.related_only;
 
@@ -265,7 +265,7 @@ static int clear(struct thrum__scene *scene)
 	return !had ? 0 : thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
-/* ---- Doing --------------------------------------------------------------------------------- */
+/* ---- Commands ------------------------------------------------------------------------------ */
 
 bool thrum__scene_folds(const struct thrum__scene *scene)
 {
@@ -284,7 +284,7 @@ static void toggle_fold(uint8_t *fold, bool is_now)
 	*fold = is_now ? THRUM__FOLD_OFF : THRUM__FOLD_ON;
 }
 
-static int move(struct thrum__scene *scene, int command)
+static int move_window(struct thrum__scene *scene, int command)
 {
 	float x = scene->width / 2, y = (scene->tracks.top + scene->tracks.bottom) / 2;
 	float dx = (float)(scene->width * PAN_STEP),
@@ -336,8 +336,8 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_LEFT:
 	case THRUM__COMMAND_RIGHT:
 	case THRUM__COMMAND_UP:
-	case THRUM__COMMAND_DOWN: return move(scene, command);
-	case THRUM__COMMAND_FIT: return fit(scene);
+	case THRUM__COMMAND_DOWN: return move_window(scene, command);
+	case THRUM__COMMAND_FIT: return fit_window(scene);
 	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__scene_folds(scene)); return 1;
 	case THRUM__COMMAND_SQUEEZE:
 		toggle_fold(&state->squeeze, thrum__scene_squeezes(scene));
@@ -357,7 +357,7 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_FINDING: return show_next_finding(scene);
 	case THRUM__COMMAND_BACK: return go_back(scene);
 	case THRUM__COMMAND_LEGEND: state->legend = !state->legend; return 1;
-	case THRUM__COMMAND_CLEAR: return clear(scene);
+	case THRUM__COMMAND_CLEAR: return clear_scene(scene);
 	case THRUM__COMMAND_SEARCH:
 	case THRUM__COMMAND_DETAILS:
 	case THRUM__COMMAND_GO_TO_TIME:

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What a counter is at a time. */
+/* Values of counters at a time. */
 #include "scene/counters.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+
+#include "scene/paint/paint.h"
 
 #define GAPS_LOOKED_AT 1024
 
@@ -12,7 +14,7 @@ uint32_t thrum__scene_counter_seek(const struct thrum__counter *counter, uint32_
 {
 	uint32_t high = low, step = 1;
 
-	/* It is mostly near. */
+	/* The value is mostly near: search in steps that double, then by bisection. */
 	while (high < counter->values.count && THRUM__VALUE(counter, high, time) < time) {
 		low = high + 1;
 		high = counter->values.count - high > step ? high + step : counter->values.count;
@@ -36,8 +38,8 @@ int64_t thrum__scene_counter_before(const struct thrum__counter *counter, uint32
 	return at < counter->values.count ? counter->start : counter->last;
 }
 
-/* Whether a lane lost events between two times. */
-static bool is_lost(const struct thrum__model *model, int64_t from, int64_t to)
+/* Whether a lane lost events between two times; looks at the last GAPS_LOOKED_AT gaps only. */
+static bool has_gap(const struct thrum__model *model, int64_t from, int64_t to)
 {
 	uint32_t end = thrum__paint_first_span_after(&model->gaps, to);
 	uint32_t i = end - model->gaps.first > GAPS_LOOKED_AT ? end - GAPS_LOOKED_AT
@@ -57,11 +59,11 @@ bool thrum__scene_counter_at(const struct thrum__model *model, const struct thru
 		: counter->values.count;
 
 	*value = thrum__scene_counter_before(counter, at);
-	return !is_lost(model,
+	return !has_gap(model,
 		at > counter->values.first ? THRUM__VALUE(counter, at - 1, time) : INT64_MIN, time);
 }
 
-void thrum__words_counter(int64_t value, char *to, size_t size)
+void thrum__scene_counter_words(int64_t value, char *to, size_t size)
 {
 	char digits[24];
 	size_t count = (size_t)snprintf(digits, sizeof digits, "%" PRIu64,

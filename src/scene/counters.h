@@ -1,31 +1,42 @@
 /* SPDX-License-Identifier: ISC */
-/* What a counter is at a time, and where it was painted. Private to this room. */
+/* The value of a counter at a time, and the place where it was painted. For this room and the stage
+ * only. */
 #ifndef SCENE_COUNTERS_H
 #define SCENE_COUNTERS_H
 
-#include "scene/paint/paint.h"
+#include "scene/scene.h"
 
-/* The first value at or after a time, from value `low` on. Cheap where it is near. */
+/* A counter in the last frame and its scale: y_base is y of the value `base`, y_top that of
+ * `top`. */
+struct thrum__scene_counter_place {
+	uint32_t counter; /* of the model */
+	int colour;
+	double base, top;
+	float y_base, y_top;
+};
+
+/* Returns the row of the first value at or after a time, from row `low` on. O(log distance). */
 uint32_t thrum__scene_counter_seek(const struct thrum__counter *, uint32_t low, int64_t time);
 
-/* What is known at value `at`: the one before it. */
+/* Returns the value that the counter had just before row `at`. */
 int64_t thrum__scene_counter_before(const struct thrum__counter *, uint32_t at);
 
-/* What it is at a time, or was last known to be; returns whether no event was lost since then. */
+/* Gives the last value that the trace has at or before a time. Returns false if events were lost
+ * since, so that the counter may have another value. */
 bool thrum__scene_counter_at(const struct thrum__model *, const struct thrum__counter *,
 	int64_t time, int64_t *value);
 
-/* 1234567 to "1 234 567". */
-void thrum__words_counter(int64_t value, char *to, size_t size);
+/* Writes 1234567 as "1 234 567". */
+void thrum__scene_counter_words(int64_t value, char *to, size_t size);
 
-/* y of a value in the last frame. */
+/* Returns y of a value in the last frame. */
 float thrum__scene_counter_y(const struct thrum__scene_counter_place *, double value);
 
-/* The counter of the last frame whose line is nearest to y at a time, and the line's y there. */
+/* Finds the counter of the last frame whose line is nearest to y at a time; `y` is the line's. */
 struct thrum__scene_counter_below {
-	const struct thrum__scene_counter_place *place; /* NULL: none is shown */
+	const struct thrum__scene_counter_place *place; /* NULL: no counter is shown */
 	int64_t value;
-	bool is_known;
+	bool is_known; /* as thrum__scene_counter_at returns */
 	float y;
 };
 struct thrum__scene_counter_below thrum__scene_counter_nearest(const struct thrum__scene *,

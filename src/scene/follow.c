@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A scene whose model grew or forgot: what changed is all that is looked at. */
+/* Makes a scene follow a model that grew or forgot. Looks only at what changed. */
 #include <stdlib.h>
 #include <string.h>
 #include <thrum.h>
@@ -11,9 +11,10 @@
 #include "scene/paint/paint.h"
 #include "words/match.h"
 
-/* ---- Findings -------------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------ */
 
-static bool is_there(const struct thrum__model *model, const struct thrum__finding *finding)
+/* Whether the model still has all tasks and edges of a finding. */
+static bool is_complete(const struct thrum__model *model, const struct thrum__finding *finding)
 {
 	bool is_fine = thrum__model_has_row(&model->tasks, finding->task);
 
@@ -29,14 +30,14 @@ static bool is_there(const struct thrum__model *model, const struct thrum__findi
 	return is_fine;
 }
 
-/* What is forgotten can't be told any more. */
+/* Drops findings about tasks or edges that the model has forgotten. */
 static void drop_findings(struct thrum__scene *scene)
 {
 	struct thrum__findings *findings = &scene->findings;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < findings->count; i++)
-		if (is_there(scene->model, &findings->findings[i]))
+		if (is_complete(scene->model, &findings->findings[i]))
 			findings->findings[count++] = findings->findings[i];
 	findings->count = count;
 }
@@ -61,9 +62,9 @@ int64_t thrum__scene_findings_pause(int64_t took)
 	return pause > second ? pause : second;
 }
 
-/* ---- Looks ----------------------------------------------------------------------------------- */
+/* ---- Looks --------------------------------------------------------------------------------- */
 
-static void look(struct thrum__scene *scene, uint32_t task, int bits)
+static void add_counted_look(struct thrum__scene *scene, uint32_t task, int bits)
 {
 	uint32_t unit = thrum__layout_unit(scene->layout, task);
 
@@ -89,15 +90,16 @@ static void look_at_task(struct thrum__scene *scene, struct thrum__words_match *
 	int mark = thrum__why_marks(&scene->findings, task);
 
 	if (mark != THRUM__MARK_NONE)
-		look(scene, task,
+		add_counted_look(scene, task,
 			mark == THRUM__MARK_STUCK ? THRUM__LOOK_STUCK : THRUM__LOOK_BEHIND);
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
-		look(scene, task, THRUM__LOOK_FAILED);
+		add_counted_look(scene, task, THRUM__LOOK_FAILED);
 	if (match->size > 0 && thrum__words_match_task(match, model, task))
-		look(scene, task, THRUM__LOOK_FOUND);
+		add_counted_look(scene, task, THRUM__LOOK_FOUND);
 }
 
-/* What failed since, and whose new labels and log lines are searched for. */
+/* Marks tasks that failed since the last update, and tasks whose new labels or log lines match the
+ * search. */
 static void look_at_new(struct thrum__scene *scene, struct thrum__words_match *match)
 {
 	const struct thrum__model *model = scene->model;
@@ -105,11 +107,11 @@ static void look_at_new(struct thrum__scene *scene, struct thrum__words_match *m
 	for (uint32_t i = scene->seen_edges; i < model->edges.count; i++)
 		if (thrum__model_has_row(&model->edges, i) &&
 			THRUM__EDGE(model, i, kind) == THRUM__EDGE_FAIL)
-			look(scene, THRUM__EDGE(model, i, to), THRUM__LOOK_FAILED);
+			add_counted_look(scene, THRUM__EDGE(model, i, to), THRUM__LOOK_FAILED);
 	for (uint32_t i = scene->seen_notes; match->size > 0 && i < model->notes.count; i++)
 		if (thrum__model_has_row(&model->notes, i) &&
 			thrum__words_match_note(match, model, i))
-			look(scene, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
+			add_counted_look(scene, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
 }
 
 static int grow_looks(struct thrum__scene *scene)
@@ -147,7 +149,7 @@ static int follow_looks(struct thrum__scene *scene)
 	scene->selected = scene->state.has_selected
 		? thrum__model_find(scene->model, scene->state.selected)
 		: THRUM__NONE;
-	look(scene, scene->selected, THRUM__LOOK_SELECTED);
+	add_counted_look(scene, scene->selected, THRUM__LOOK_SELECTED);
 	thrum__scene_hover(scene, scene->hovered);
 	thrum__words_match_finish(&match);
 	return error;

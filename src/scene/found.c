@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Where the units are that the search found. */
+/* The places of the units that the search found. */
 #include "scene/found.h"
 
 #include "base/array.h"
@@ -7,15 +7,15 @@
 #include "base/time.h"
 #include "scene/paint/paint.h"
 
-#define ADDED_MAX 1024 /* not sorted: each frame looks at them */
+#define ADDED_MAX 1024 /* unsorted items, which every frame looks at */
 
-/* As index have it. */
+/* Returns the start as the index has it. */
 static int64_t start_of(const struct thrum__scene *scene, uint32_t unit)
 {
 	return thrum__base_time_clamp(scene->layout->units[unit].start);
 }
 
-static bool grow(struct thrum__scene_found *found, uint64_t count)
+static bool grow_found(struct thrum__scene_found *found, uint64_t count)
 {
 	struct thrum__scene_found_unit *all = thrum__base_grow(found->all, &found->room, count,
 		sizeof *all);
@@ -25,14 +25,14 @@ static bool grow(struct thrum__scene_found *found, uint64_t count)
 	return all;
 }
 
-/* The index have units in that order already. */
+/* The index has the units in the list's order, so that nothing needs to be sorted. */
 const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene *scene)
 {
 	struct thrum__scene_found *found = &scene->memory->found;
 
 	if (found->is_known)
 		return found;
-	if (!grow(found, scene->found))
+	if (!grow_found(found, scene->found))
 		return NULL;
 	found->count = 0;
 	for (uint32_t track = 0; track < scene->layout->tracks && found->count < scene->found;
@@ -59,7 +59,7 @@ static bool is_at(const struct thrum__scene_found_unit *at, uint32_t track, int6
 	return at->unit == unit && at->start == start && at->track == track;
 }
 
-static bool has(const struct thrum__scene_found *found, uint32_t track, int64_t start,
+static bool has_unit(const struct thrum__scene_found *found, uint32_t track, int64_t start,
 	uint32_t unit)
 {
 	uint32_t i = thrum__scene_found_seek(found, track, start);
@@ -78,11 +78,11 @@ void thrum__scene_found_add(const struct thrum__scene *scene, uint32_t unit)
 	uint32_t track = thrum__layout_track(scene->layout, unit);
 	int64_t start = start_of(scene, unit);
 
-	if (!found->is_known || has(found, track, start, unit))
+	if (!found->is_known || has_unit(found, track, start, unit))
 		return;
-	/* Else they are asked for anew. */
+	/* With too many unsorted items the list is made anew when it is next needed. */
 	found->is_known = found->count - found->sorted < ADDED_MAX &&
-		grow(found, found->count + 1ull);
+		grow_found(found, found->count + 1ull);
 	if (found->is_known)
 		found->all[found->count++] = (struct thrum__scene_found_unit){start, track, unit};
 }
@@ -95,7 +95,7 @@ bool thrum__scene_found_holds(const struct thrum__scene *scene,
 	return unit->task != THRUM__NONE && scene->looks[at->unit] & THRUM__LOOK_FOUND &&
 		start_of(scene, at->unit) == at->start &&
 		thrum__layout_track(scene->layout, at->unit) == at->track &&
-		/* The index have no others. */
+		/* The index leaves out units that ended before `forgotten`. */
 		(unit->end >= scene->model->forgotten ||
 			thrum__layout_lasts(scene->layout, at->unit));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where the units are that the search found, so that a frame asks only for those in sight. Made
- * when it is first asked for; a trace that grows adds to it. Private to this room.
+ * The places of the units that the search found, so that a frame looks only at those in sight. The
+ * list is made when it is first needed; new units of a growing trace are added. Private to this
+ * room.
  */
 #ifndef SCENE_FOUND_H
 #define SCENE_FOUND_H
@@ -16,24 +17,25 @@ struct thrum__scene_found_unit {
 	uint32_t track, unit;
 };
 
-/* In the order of tracks and starts; from `sorted` on as they came. */
+/* Up to `sorted` the units are in the order of tracks, then starts; the rest are as they came. */
 struct thrum__scene_found {
 	struct thrum__scene_found_unit *all;
 	uint32_t sorted, count, room;
 	bool is_known;
 };
 
-/* The scene's, or NULL: out of memory. O(units) after another search, and now and then when the
- * trace has grown; else O(1). */
+/* Returns the scene's list, or NULL without memory. O(units) after another search, and now and then
+ * when the trace has grown; else O(1). */
 const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene *);
 
-/* A unit that is found, and is new or was moved since. */
+/* Adds a found unit that is new or was moved. Without memory the list is made anew later. */
 void thrum__scene_found_add(const struct thrum__scene *, uint32_t unit);
 
-/* Whether its unit is still there; else it is elsewhere among them, or gone. */
+/* Whether the unit still is where the item says. If not, another item has its place, or the unit is
+ * gone. */
 bool thrum__scene_found_holds(const struct thrum__scene *, const struct thrum__scene_found_unit *);
 
-/* The first of the sorted ones that doesn't lie before. O(log n). */
+/* Returns the first sorted item at or after a track and start. O(log n). */
 uint32_t thrum__scene_found_seek(const struct thrum__scene_found *, uint32_t track, int64_t start);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What stands out: selected, found, related, stuck, failed; and what is at a place. */
+/* Looks: which units are selected, found, related, stuck or failed. And picking. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "scene/paint/paint.h"
 #include "words/match.h"
 
-#define AWAITED_MAX 1000 /* tasks along what the selected one waits for */
-#define HOVERED_MAX 4096 /* edges of what is hovered */
+#define AWAITED_MAX 1000 /* tasks of a chain of waits that are followed */
+#define HOVERED_MAX 4096 /* edges of a hovered unit that are looked at */
 
 static uint32_t unit_of(const struct thrum__scene *scene, uint32_t task)
 {
 	return thrum__layout_unit(scene->layout, task);
 }
 
-static void look(struct thrum__scene *scene, uint32_t task, int bits)
+static void add_look(struct thrum__scene *scene, uint32_t task, int bits)
 {
 	uint32_t unit = unit_of(scene, task);
 
@@ -25,7 +25,7 @@ static void look(struct thrum__scene *scene, uint32_t task, int bits)
 
 /* ---- Search -------------------------------------------------------------------------------- */
 
-static int look_for(struct thrum__scene *scene)
+static int look_at_found(struct thrum__scene *scene)
 {
 	const struct thrum__model *model = scene->model;
 	struct thrum__words_match match;
@@ -38,31 +38,33 @@ static int look_for(struct thrum__scene *scene)
 	for (uint32_t i = model->notes.first; i < model->notes.count; i++)
 		if (thrum__model_has_row(&model->notes, i) &&
 			thrum__words_match_note(&match, model, i))
-			look(scene, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
-	/* Whose label is forgotten, or who has none: by the words that stand for it. */
+			add_look(scene, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);
+	/* Tasks without a label, or whose label is forgotten, match by the words that stand
+	 * for it. */
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
 		if (thrum__model_has_row(&model->tasks, i) &&
 			thrum__words_match_task(&match, model, i))
-			look(scene, i, THRUM__LOOK_FOUND);
+			add_look(scene, i, THRUM__LOOK_FOUND);
 	thrum__words_match_finish(&match);
 	return 0;
 }
 
 /* ---- Related ------------------------------------------------------------------------------- */
 
-/* At most so many; returns how many may still be looked at. */
+/* Marks the other ends of a task's edges. Looks at `most` edges; returns how many of these are
+ * left. */
 static uint32_t look_at_edges(struct thrum__scene *scene, uint32_t task, uint32_t most)
 {
 	const struct thrum__model *model = scene->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
 	for (; most > 0 && thrum__model_has_row(&model->edges, edge); most--) {
-		look(scene, THRUM__EDGE(model, edge, to), THRUM__LOOK_RELATED);
+		add_look(scene, THRUM__EDGE(model, edge, to), THRUM__LOOK_RELATED);
 		edge = THRUM__EDGE(model, edge, prev_out);
 	}
 	edge = THRUM__TASK(model, task, edge_in);
 	for (; most > 0 && thrum__model_has_row(&model->edges, edge); most--) {
-		look(scene, THRUM__EDGE(model, edge, from), THRUM__LOOK_RELATED);
+		add_look(scene, THRUM__EDGE(model, edge, from), THRUM__LOOK_RELATED);
 		edge = THRUM__EDGE(model, edge, prev_in);
 	}
 	return most;
@@ -70,14 +72,15 @@ static uint32_t look_at_edges(struct thrum__scene *scene, uint32_t task, uint32_
 
 static void look_at_ancestors(struct thrum__scene *scene, uint32_t unit)
 {
-	/* There may be circles. */
+	/* Stop at a marked unit: parents may form a circle. */
 	while (unit != THRUM__NONE && !(scene->looks[unit] & THRUM__LOOK_RELATED)) {
 		scene->looks[unit] |= THRUM__LOOK_RELATED;
 		unit = thrum__layout_parent(scene->layout, &scene->layout->units[unit]);
 	}
 }
 
-/* From what is pending along its last waits, to where nobody waits any more. */
+/* Marks the chain of waits: from a pending task to the one it last waited for, and so on until one
+ * waits for nothing. */
 static void look_at_awaited(struct thrum__scene *scene, uint32_t task)
 {
 	const struct thrum__model *model = scene->model;
@@ -88,7 +91,7 @@ static void look_at_awaited(struct thrum__scene *scene, uint32_t task)
 		if (!thrum__model_has_row(&model->tasks, at) ||
 			THRUM__TASK(model, at, state) != THRUM__STATE_PENDING)
 			return;
-		look(scene, at, THRUM__LOOK_RELATED);
+		add_look(scene, at, THRUM__LOOK_RELATED);
 		edge = THRUM__TASK(model, at, edge_out);
 		while (thrum__model_has_row(&model->edges, edge) &&
 			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
@@ -99,7 +102,7 @@ static void look_at_awaited(struct thrum__scene *scene, uint32_t task)
 	}
 }
 
-/* What leads to the findings that the selected unit has a part in. */
+/* Marks all tasks of the findings in which a unit has a part. */
 static void look_at_findings(struct thrum__scene *scene, uint32_t unit)
 {
 	for (uint32_t i = 0; i < scene->findings.count; i++) {
@@ -109,15 +112,15 @@ static void look_at_findings(struct thrum__scene *scene, uint32_t unit)
 		for (unsigned s = 0; s < finding->step_count; s++)
 			has_part |= unit_of(scene, finding->steps[s].task) == unit;
 		for (unsigned s = 0; has_part && s < finding->step_count; s++) {
-			look(scene, finding->steps[s].task, THRUM__LOOK_RELATED);
-			look(scene, finding->steps[s].other, THRUM__LOOK_RELATED);
+			add_look(scene, finding->steps[s].task, THRUM__LOOK_RELATED);
+			add_look(scene, finding->steps[s].other, THRUM__LOOK_RELATED);
 		}
 	}
 }
 
 static void look_at_related(struct thrum__scene *scene)
 {
-	/* What is selected stays so, wherever the pointer passes by. */
+	/* A selection has precedence over the unit below the pointer. */
 	bool is_hovered = unit_of(scene, scene->selected) == THRUM__NONE;
 	uint32_t unit = unit_of(scene, is_hovered ? scene->hovered : scene->selected), task;
 	uint32_t most = is_hovered ? HOVERED_MAX : UINT32_MAX;
@@ -128,7 +131,7 @@ static void look_at_related(struct thrum__scene *scene)
 	look_at_ancestors(scene, unit);
 	look_at_findings(scene, unit);
 	task = scene->layout->units[unit].task;
-	look_at_awaited(scene, task); /* all of a chain have one heir, which is what waits */
+	look_at_awaited(scene, task); /* all tasks of a chain have one heir, which waits */
 	for (; task != THRUM__NONE && most > 0;
 		task = thrum__layout_next(scene->layout, scene->model, task))
 		most = look_at_edges(scene, task, most);
@@ -158,13 +161,13 @@ int thrum__scene_settle(struct thrum__scene *scene)
 			continue;
 		}
 		if (mark != THRUM__MARK_NONE)
-			look(scene, task,
+			add_look(scene, task,
 				mark == THRUM__MARK_STUCK ? THRUM__LOOK_STUCK : THRUM__LOOK_BEHIND);
 		if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
-			look(scene, task, THRUM__LOOK_FAILED);
+			add_look(scene, task, THRUM__LOOK_FAILED);
 	}
-	look(scene, scene->selected, THRUM__LOOK_SELECTED);
-	error = look_for(scene);
+	add_look(scene, scene->selected, THRUM__LOOK_SELECTED);
+	error = look_at_found(scene);
 	look_at_related(scene);
 	scene->found = 0;
 	for (uint32_t i = 0; i < scene->layout->unit_count; i++)
@@ -205,7 +208,7 @@ int thrum__scene_search(struct thrum__scene *scene, const char *text)
 
 /* ---- Picking ------------------------------------------------------------------------------- */
 
-/* The task of a chain at a time: the last that had started by then. */
+/* Returns a chain's task at a time: the first that ends later, else the last. */
 static uint32_t task_at(const struct thrum__scene *scene, uint32_t unit, int64_t time)
 {
 	uint32_t task = scene->layout->units[unit].task, next;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Moving the window over time and tracks: zoom, drag, and going so many pixels over folds. */
+/* Moves the window over time and tracks: zooming, dragging, and distances in pixels across
+ * folds. */
 #include <math.h>
 
 #include "scene/move.h"
 
-#define NARROWEST 10 /* ns: closer there is nothing to see */
+#define NARROWEST 10 /* ns: the shortest window */
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
@@ -15,7 +16,8 @@ static int64_t clamp_time(double time)
 						  : (int64_t)time;
 }
 
-/* How far one goes over folds: not beyond what can be seen, but where one already is. */
+/* Returns the range within which one moves across folds: the whole time, or the window where it
+ * already reaches farther. */
 static void ends_of(const struct thrum__scene *scene, int64_t *begin, int64_t *end)
 {
 	thrum__scene_whole(scene, begin, end);
@@ -23,49 +25,50 @@ static void ends_of(const struct thrum__scene *scene, int64_t *begin, int64_t *e
 	*end = scene->state.to > *end ? scene->state.to : *end;
 }
 
-/* Goes on from `time`, stretch by stretch and band by band, at most `limit` pixels. */
-struct going {
+/* A walk from a time to `to`, across segments and folds, of at most `limit` pixels. */
+struct travel {
 	double scale, band;
-	double limit, passed; /* pixels */
-	int64_t time, to;
-	bool arrived;
+	double limit, passed; /* px */
+	int64_t time, to;     /* where one is now, and where one goes */
+	bool arrived;         /* the limit is reached */
 };
 
-static void go_to(struct going *going, int64_t time, double pixels)
+static void advance_to(struct travel *travel, int64_t time, double pixels)
 {
-	double left = going->limit - going->passed;
+	double left = travel->limit - travel->passed;
 
 	if (pixels > left) {
-		going->time += clamp_time((double)(time - going->time) * left / pixels);
-		going->passed = going->limit;
-		going->arrived = true;
+		travel->time += clamp_time((double)(time - travel->time) * left / pixels);
+		travel->passed = travel->limit;
+		travel->arrived = true;
 		return;
 	}
-	going->passed += pixels;
-	going->time = time;
+	travel->passed += pixels;
+	travel->time = time;
 }
 
-static bool go_over(void *context, int64_t start, int64_t end)
+static bool pass_fold(void *context, int64_t start, int64_t end)
 {
-	struct going *going = context;
-	int64_t to = end < going->to ? end : going->to;
+	struct travel *travel = context;
+	int64_t to = end < travel->to ? end : travel->to;
 
-	if (start >= going->to)
+	if (start >= travel->to)
 		return false;
-	if (start > going->time)
-		go_to(going, start, (double)(start - going->time) * going->scale);
-	/* Of a band perhaps a part. */
-	if (!going->arrived && to > going->time)
-		go_to(going, to, going->band * (double)(to - going->time) / (double)(end - start));
-	return !going->arrived;
+	if (start > travel->time)
+		advance_to(travel, start, (double)(start - travel->time) * travel->scale);
+	/* The walk may begin or end inside a band. */
+	if (!travel->arrived && to > travel->time)
+		advance_to(travel, to,
+			travel->band * (double)(to - travel->time) / (double)(end - start));
+	return !travel->arrived;
 }
 
-/* From `from` to `to`, or as far as `limit` allows, over folds. */
-static struct going go(const struct thrum__scene *scene, double scale, int64_t from, int64_t to,
-	double limit)
+/* Goes from `from` to `to`, or as far as `limit` allows, across folds. */
+static struct travel travel_over(const struct thrum__scene *scene, double scale, int64_t from,
+	int64_t to, double limit)
 {
 	const struct thrum__scene_time_axis *axis = &scene->time;
-	struct going going = {
+	struct travel travel = {
 		.scale = scale,
 		.band = axis->band,
 		.limit = limit,
@@ -77,15 +80,16 @@ static struct going go(const struct thrum__scene *scene, double scale, int64_t f
 	ends_of(scene, &begin, &end);
 	thrum__scene_companions_widen(scene->index, &scene->companions, begin, end, &from, &to);
 	thrum__scene_companions_idle(scene->index, &scene->companions, from, to,
-		clamp_time((double)axis->gap * axis->scale / scale), go_over, &going);
-	if (!going.arrived && going.to > going.time)
-		go_to(&going, going.to, (double)(going.to - going.time) * scale);
-	return going;
+		clamp_time((double)axis->gap * axis->scale / scale), pass_fold, &travel);
+	if (!travel.arrived && travel.to > travel.time)
+		advance_to(&travel, travel.to, (double)(travel.to - travel.time) * scale);
+	return travel;
 }
 
-/* The time that lies so many pixels of a scale after another; over folds no farther than what can
- * be seen. */
-static int64_t after(const struct thrum__scene *scene, double scale, int64_t time, double pixels)
+/* Returns the time that lies so many pixels (negative: before) after another at a scale. Across
+ * folds it goes no farther than ends_of. */
+static int64_t time_after(const struct thrum__scene *scene, double scale, int64_t time,
+	double pixels)
 {
 	int64_t from, begin, end;
 	double all;
@@ -96,32 +100,31 @@ static int64_t after(const struct thrum__scene *scene, double scale, int64_t tim
 		return clamp_time((double)time + pixels / scale);
 	ends_of(scene, &begin, &end);
 	if (pixels > 0)
-		return go(scene, scale, time, end, pixels).time;
-	/* Backwards: so far back that it is enough, then on from there by what is too much. */
+		return travel_over(scene, scale, time, end, pixels).time;
+	/* Backwards: start so far back that it is enough, then go forwards by the surplus. */
 	for (double span = -pixels / scale;; span *= 4) {
 		from = clamp_time((double)time - span);
 		if (from <= begin)
 			from = begin < time ? begin : time;
-		all = go(scene, scale, from, time, INFINITY).passed;
+		all = travel_over(scene, scale, from, time, INFINITY).passed;
 		if (all >= -pixels)
-			return go(scene, scale, from, time, all + pixels).time;
+			return travel_over(scene, scale, from, time, all + pixels).time;
 		if (from <= begin)
 			return from;
 	}
 }
 
-/* The window of a picture's width that begins or ends at a time; at the trace's end, one that ends
- * there. */
-static void window_from(struct thrum__scene *scene, double scale, int64_t from)
+/* Set a window that takes the picture's width at a scale and begins, or ends, at a time. */
+static void set_window_from(struct thrum__scene *scene, double scale, int64_t from)
 {
 	thrum__scene_set_window(scene, from,
-		after(scene, scale, from, scene->time.x1 - scene->time.x0));
+		time_after(scene, scale, from, scene->time.x1 - scene->time.x0));
 }
 
-static void window_to(struct thrum__scene *scene, double scale, int64_t to)
+static void set_window_to(struct thrum__scene *scene, double scale, int64_t to)
 {
-	thrum__scene_set_window(scene, after(scene, scale, to, scene->time.x0 - scene->time.x1),
-		to);
+	thrum__scene_set_window(scene,
+		time_after(scene, scale, to, scene->time.x0 - scene->time.x1), to);
 }
 
 void thrum__scene_set_window(struct thrum__scene *scene, int64_t from, int64_t to)
@@ -140,7 +143,7 @@ void thrum__scene_set_window(struct thrum__scene *scene, int64_t from, int64_t t
 		from = begin - span / 10;
 	if (from > end - span + span / 10)
 		from = end - span + span / 10;
-	/* Of traces that are aligned far away from each other. */
+	/* Traces may be aligned far away from each other. */
 	if (from > THRUM__TIME_MAX - span)
 		from = THRUM__TIME_MAX - span;
 	if (from < -THRUM__TIME_MAX)
@@ -149,7 +152,7 @@ void thrum__scene_set_window(struct thrum__scene *scene, int64_t from, int64_t t
 	scene->state.to = from + span > THRUM__TIME_MAX ? THRUM__TIME_MAX : from + span;
 }
 
-static int64_t bounded(int64_t time)
+static int64_t clamp_end(int64_t time)
 {
 	return time < -THRUM__END_MAX   ? -THRUM__END_MAX
 		: time > THRUM__END_MAX ? THRUM__END_MAX
@@ -159,11 +162,11 @@ static int64_t bounded(int64_t time)
 void thrum__scene_set_window_around(struct thrum__scene *scene, int64_t from, int64_t to,
 	int64_t margin)
 {
-	margin = bounded(margin);
-	thrum__scene_set_window(scene, bounded(from) - margin, bounded(to) + margin);
+	margin = clamp_end(margin);
+	thrum__scene_set_window(scene, clamp_end(from) - margin, clamp_end(to) + margin);
 }
 
-/* ---- Tracks ---------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
 static void clamp_track(struct thrum__scene *scene)
 {
@@ -193,8 +196,8 @@ int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 		clamp_track(scene);
 		return 0;
 	}
-	/* With other times other tracks are folded. Then to the middle; or, where what is above it
-	 * takes more room than was thought, to the top. */
+	/* Another window may squeeze other tracks, so project first. Then bring the track to the
+	 * middle; or, if the tracks above it take more room than expected, to the top. */
 	for (int i = 0; i < 3 && status == 0; i++) {
 		if (scene->width > 0)
 			status = thrum__scene_project(scene, scene->width, scene->height);
@@ -210,7 +213,7 @@ int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 	return status;
 }
 
-/* How far up tracks can go until the last one has come into sight. */
+/* Returns how many px the tracks can move up until the last one is in sight. */
 static float room_below(const struct thrum__scene_track_axis *tracks)
 {
 	const struct thrum__scene_track_box *last = tracks->count > 0
@@ -237,7 +240,7 @@ static void drag_tracks(struct thrum__scene *scene, float y, float dy)
 		scene->state.track = thrum__scene_track_axis_track(tracks, tracks->top - dy);
 	else if (tracks->projection == THRUM__TRACKS_EVEN && tracks->height > 0)
 		scene->state.track -= dy / tracks->height;
-	else /* what is above isn't measured: tracks of a height as the first's */
+	else /* tracks above the top have no boxes: assume that they are as high as the first one */
 		scene->state.track -= dy / (tracks->count > 0 ? tracks->boxes[0].height : 1);
 	clamp_track(scene);
 }
@@ -247,9 +250,9 @@ static void drag_tracks(struct thrum__scene *scene, float y, float dy)
 static void drag_time(struct thrum__scene *scene, double scale, double dx)
 {
 	if (dx > 0 || !scene->is_folded)
-		window_from(scene, scale, after(scene, scale, scene->state.from, -dx));
+		set_window_from(scene, scale, time_after(scene, scale, scene->state.from, -dx));
 	else
-		window_to(scene, scale, after(scene, scale, scene->state.to, -dx));
+		set_window_to(scene, scale, time_after(scene, scale, scene->state.to, -dx));
 }
 
 void thrum__scene_drag(struct thrum__scene *scene, float x, float y, float dx, float dy)
@@ -271,10 +274,10 @@ void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double fact
 	(void)y;
 	if (!(factor > 0) || !isfinite(factor))
 		return;
-	from = after(scene, scale, time, axis->x0 - x);
-	to = after(scene, scale, time, axis->x1 - x);
+	from = time_after(scene, scale, time, axis->x0 - x);
+	to = time_after(scene, scale, time, axis->x1 - x);
 	ends_of(scene, &begin, &end);
-	/* So close together that they don't move a nanosecond: by force. */
+	/* The ends are so close together that rounding keeps them where they are: move them. */
 	if (factor < 1 && from == scene->state.from && to == scene->state.to) {
 		from -= NARROWEST;
 		to += NARROWEST;
@@ -282,10 +285,11 @@ void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double fact
 	if (!scene->is_folded || (from > begin && to < end))
 		thrum__scene_set_window(scene, from, to);
 	else if (from <= begin)
-		window_from(scene, scale, begin);
+		set_window_from(scene, scale, begin);
 	else
-		window_to(scene, scale, end);
-	/* At a larger scale more is folded, which may take as much room as was to be won. */
+		set_window_to(scene, scale, end);
+	/* A larger scale folds more, and the bands may take all of the room that was gained. Then
+	 * choose the window from the present picture. */
 	if (factor > 1 && scene->state.to - scene->state.from >= span)
 		thrum__scene_set_window(scene,
 			thrum__scene_time_axis_time(axis, x - (x - axis->x0) / factor),
@@ -294,11 +298,13 @@ void thrum__scene_zoom(struct thrum__scene *scene, float x, float y, double fact
 
 /* ---- Holding ------------------------------------------------------------------------------- */
 
-/* Where other stretches or tracks come into sight, their sizes change what has been guessed. */
+/* A move may bring other segments or tracks into sight, whose sizes differ from the guess: try
+ * again until the place is right. */
 #define TRIES 6
 #define NEAR 0.25 /* px */
 
-/* Moves both ends, at the scale that is, unless one is at the end of all. */
+/* Moves both ends of the window at the present scale, unless one is at the end of the whole
+ * time. */
 static void shift_time(struct thrum__scene *scene, double dx)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -307,8 +313,8 @@ static void shift_time(struct thrum__scene *scene, double dx)
 
 	thrum__scene_whole(scene, &begin, &end);
 	if (dx > 0 ? state->from > begin : state->to < end)
-		thrum__scene_set_window(scene, after(scene, scale, state->from, -dx),
-			after(scene, scale, state->to, -dx));
+		thrum__scene_set_window(scene, time_after(scene, scale, state->from, -dx),
+			time_after(scene, scale, state->to, -dx));
 }
 
 int thrum__scene_hold_time(struct thrum__scene *scene, int64_t time, double x, double scale)
@@ -357,8 +363,8 @@ int thrum__scene_hold_track(struct thrum__scene *scene, double track, float y)
 		double before = scene->state.track;
 		int status;
 
-		if (!y_of_track(tracks, track,
-			    &at)) /* what is held stays in sight, but for quiet ones */
+		/* A held track stays in sight, unless it is a quiet one that was left out. */
+		if (!y_of_track(tracks, track, &at))
 			break;
 		if (fabsf(y - at) < (float)NEAR)
 			break;

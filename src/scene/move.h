@@ -1,41 +1,47 @@
 /* SPDX-License-Identifier: ISC */
-/* Private to this room: moving the window. */
+/*
+ * Moving the window over time and tracks. For this room and the stage only. Functions that return
+ * int give 0 or -THRUM_E_MEMORY, unless their comment says otherwise.
+ */
 #ifndef SCENE_MOVE_H
 #define SCENE_MOVE_H
 
 #include "scene/scene.h"
 
-#define THRUM__FOLD_GAP 80 /* pixels that an idle stretch would take to be folded */
+#define THRUM__FOLD_GAP 80 /* px: idle time folds if it would take at least so much */
 
-/* Sets the window; keeps it within the trace (and a tenth of itself beyond) and not too narrow. */
+/* Sets the window, changed where necessary: it stays within the whole time plus a tenth of its own
+ * length at either end, and is never shorter than 10 ns. */
 void thrum__scene_set_window(struct thrum__scene *, int64_t from, int64_t to);
 
-/* The same of any times, with a margin at either side. */
+/* The same, with `margin` ns more at either end. Any times are allowed. */
 void thrum__scene_set_window_around(struct thrum__scene *, int64_t from, int64_t to,
 	int64_t margin);
 
-/* After thrum__scene_project: moves the window so that a time lies at x at a scale (px a ns), a track
- * (with fraction) at y, as near as the ends and the folds allow, and projects it. */
+/* Move the window so that `time` lies at x at a scale (px per ns), or so that `track` (with
+ * fraction) lies at y; then project. The result is as near as the ends of the trace and the folds
+ * allow. Call thrum__scene_project before. */
 THRUM__MUST_USE int thrum__scene_hold_time(struct thrum__scene *, int64_t time, double x,
 	double scale);
 THRUM__MUST_USE int thrum__scene_hold_track(struct thrum__scene *, double track, float y);
 
-/* Scrolls so that a track is seen, when it isn't. Returns 0 or -THRUM_E_MEMORY. */
+/* Scrolls so that a track is in sight, if it isn't yet. */
 THRUM__MUST_USE int thrum__scene_show_track(struct thrum__scene *, uint32_t track);
 
-/* Selects a task and brings its unit into sight, in the middle, at the scale that is; a finding's.
- * Return as thrum__scene_command. */
+/* The first selects a task and brings its unit into sight without zooming. The second does so for a
+ * finding's victim, and shows the whole finding. Both return as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_task(struct thrum__scene *, uint32_t task);
 THRUM__MUST_USE int thrum__scene_show_finding(struct thrum__scene *, uint32_t finding);
 
-/* From the selected task along an arrow: CREATOR, AWAITED, WAKER. Where there is no further one,
- * and when one has come back, to the next of several. Returns as thrum__scene_command. */
+/* Goes from the selected task along an arrow; `command` is CREATOR, AWAITED or WAKER. If no arrow
+ * leads further, or after the user came back, goes to the next of several targets. Returns as
+ * thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_follow_arrow(struct thrum__scene *, int command);
 
-/* How many of the units that the search found come before one, and itself, as next-match goes. */
+/* Counts the found units up to and including `unit`, in the order of next-match. O(units). */
 uint32_t thrum__scene_found_before(const struct thrum__scene *, uint32_t unit);
 
-/* Remembers the state for BACK. */
+/* Keeps the state for BACK; forgets the oldest of THRUM__HISTORY. */
 void thrum__scene_remember(struct thrum__scene *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A scene: made from a model, and painted. */
+/* Makes scenes, chooses the projections of a frame, and paints frames. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,25 +7,35 @@
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 
-/* Room at the sides, so that a beginning at 0 and the arrow of what is alive at the end show. */
+/* px before the time axis: marks at time 0 need room. THRUM__MARGIN_RIGHT likewise leaves room for
+ * the arrows of tasks that are alive at the end. */
 #define MARGIN_LEFT 8
-#define MARGIN_RIGHT 20
 
-#define FOLD_BUSY_MAX 0.02    /* of the window: busier ones are not folded by themselves */
-#define LOST_MOST 4           /* a beginning that is lost may take this part of the first window */
-#define LOST_SHOWN 40         /* and else is seen as such a part of the rest */
-#define FOLD_PAUSE 4          /* part of the window: with a longer pause it is folded too */
-#define TRACKS_LOOKED_AT 4096 /* when deciding whether to squeeze */
-#define LOUD_TRACK 20         /* pixels */
+/* On auto, idle time folds if less than this share of the window is busy, or if one pause takes
+ * more than 1/FOLD_PAUSE of it. */
+#define FOLD_BUSY_MAX 0.02
+#define FOLD_PAUSE 4
+
+/* A lost beginning of at most 1/LOST_MOST of the trace is shown in full in the first window; of a
+ * longer one, as much as 1/LOST_SHOWN of the rest. */
+#define LOST_MOST 4
+#define LOST_SHOWN 40
+
+/* On auto, quiet tracks are squeezed if then the tracks, with these heights in px, need at most
+ * SQUEEZED_MOST pictures: squeezing is not worth it if one still has to scroll more. */
+#define SQUEEZED_MOST 1.5
+#define LOUD_TRACK 20
 #define QUIET_TRACK 3
-#define SQUEEZED_MOST 1.5 /* pictures high: more scrolling isn't worth it */
-#define CROWDED 8         /* units that begin in the window, for each track */
-#define DENSE_BAR 8
+#define TRACKS_LOOKED_AT 4096 /* at most, to decide that */
+
+/* Tracks are drawn as dense ones if more units than this begin in the window per track. */
+#define CROWDED 8
+#define DENSE_BAR 8 /* px */
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-/* A part of what is to be done, which is told as a part of all. */
-struct part {
+/* Maps the progress of one step to its part, from … to, of the whole progress. */
+struct step_of_progress {
 	bool (*progress)(void *context, double part);
 	void *context;
 	double from, to;
@@ -33,7 +43,7 @@ struct part {
 
 static bool tell_part(void *context, double part)
 {
-	const struct part *of = context;
+	const struct step_of_progress *of = context;
 
 	return !of->progress || of->progress(of->context, of->from + part * (of->to - of->from));
 }
@@ -42,7 +52,8 @@ int thrum__scene_create(const struct thrum__model *model,
 	const struct thrum__scene_options *options, bool (*progress)(void *context, double part),
 	void *context, struct thrum__scene **scene)
 {
-	struct part layout = {progress, context, 0, 0.3}, index = {progress, context, 0.3, 0.8};
+	struct step_of_progress layout = {progress, context, 0, 0.3},
+				index = {progress, context, 0.3, 0.8};
 	struct thrum__scene *made = calloc(1, sizeof *made);
 	int status;
 
@@ -111,8 +122,8 @@ void thrum__scene_whole(const struct thrum__scene *scene, int64_t *from, int64_t
 	}
 }
 
-/* Of a ring that wrapped little but the end is there: that, from where the busiest lane is kept on,
- * with a little of what is lost before. */
+/* Returns where the first window begins. If a ring wrapped and a large part of the trace is lost,
+ * that is a little before the first event that the busiest lane still has. */
 static int64_t kept_from(const struct thrum__scene *scene, int64_t from, int64_t to)
 {
 	const struct thrum__model *model = scene->model;
@@ -169,7 +180,8 @@ static bool is_on(int fold, bool automatic)
 	return fold == THRUM__FOLD_ON || (fold == THRUM__FOLD_AUTO && automatic);
 }
 
-/* How long anything ran in the window: the most of what stands one above the other. */
+/* Returns how long anything ran in the window: the largest value of this scene and its
+ * companions. */
 static int64_t busy_of_all(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_state *state = &scene->state;
@@ -185,7 +197,7 @@ static int64_t busy_of_all(const struct thrum__scene *scene)
 	return most;
 }
 
-static bool stop(void *context, int64_t start, int64_t end)
+static bool stop_at_first(void *context, int64_t start, int64_t end)
 {
 	bool *found = context;
 
@@ -193,7 +205,7 @@ static bool stop(void *context, int64_t start, int64_t end)
 	return false;
 }
 
-/* Whether a pause takes much of the window: the beginning of a ring is lost, say. */
+/* Whether one pause takes a large part of the window, such as the lost beginning of a ring. */
 static bool has_long_pause(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_state *state = &scene->state;
@@ -201,11 +213,11 @@ static bool has_long_pause(const struct thrum__scene *scene)
 	bool found = false;
 
 	thrum__scene_companions_idle(scene->index, &scene->companions, state->from, state->to,
-		span / FOLD_PAUSE + 1, stop, &found);
+		span / FOLD_PAUSE + 1, stop_at_first, &found);
 	return found;
 }
 
-static int set_time(struct thrum__scene *scene, float right)
+static int set_time_axis(struct thrum__scene *scene, float right)
 {
 	const struct thrum__scene_state *state = &scene->state;
 	int64_t busy = busy_of_all(scene);
@@ -221,20 +233,19 @@ static int set_time(struct thrum__scene *scene, float right)
 
 	thrum__scene_whole(scene, &rule.begin, &rule.end);
 	status = thrum__scene_time_axis_set(&scene->time, scene->index, state->from, state->to,
-		MARGIN_LEFT, right - MARGIN_RIGHT, &rule);
-	/* So many bands that each is but a hair? */
+		MARGIN_LEFT, right - THRUM__MARGIN_RIGHT, &rule);
 	scene->is_folded = scene->time.count > 1;
 	return status;
 }
 
-/* The tracks from the top that have something in the window: how many pixels they take when those in
- * which nothing happens are squeezed, and how many units begin in them. */
+/* About the tracks from the top on that have a unit in the window: how many there are, how many
+ * units begin in them, and how many px they need if quiet tracks are squeezed. */
 struct crowd {
 	uint32_t tracks;
 	double units, needed;
 };
 
-static struct crowd look_at_tracks(const struct thrum__scene *scene)
+static struct crowd measure_crowd(const struct thrum__scene *scene)
 {
 	const struct thrum__index *index = scene->index;
 	int64_t from = scene->state.from, to = scene->state.to;
@@ -257,7 +268,8 @@ static struct crowd look_at_tracks(const struct thrum__scene *scene)
 	return crowd;
 }
 
-/* Where units are many, their ends and names would hide what runs: as in tracks that are too low. */
+/* Draws compact tracks as dense ones, without ends and names: where units are many, these marks
+ * would hide the runs. */
 static void make_dense(struct thrum__scene_track_axis *tracks)
 {
 	for (uint32_t i = 0; i < tracks->count; i++) {
@@ -271,12 +283,12 @@ static void make_dense(struct thrum__scene_track_axis *tracks)
 	}
 }
 
-static int set_tracks(struct thrum__scene *scene, float top, float bottom)
+static int set_track_axis(struct thrum__scene *scene, float top, float bottom)
 {
 	const struct thrum__scene_state *state = &scene->state;
 	uint32_t tracks = scene->layout->tracks;
 	float room = bottom - top;
-	struct crowd crowd = look_at_tracks(scene);
+	struct crowd crowd = measure_crowd(scene);
 	bool is_crowded = crowd.units > CROWDED * crowd.tracks;
 	int status;
 
@@ -299,7 +311,7 @@ static int set_tracks(struct thrum__scene *scene, float top, float bottom)
 
 /* ---- Painting ------------------------------------------------------------------------------ */
 
-static void paint(struct thrum__paint *p)
+static void paint_frame(struct thrum__paint *p)
 {
 	if (p->layout->unit_count == 0) {
 		thrum__paint_empty(p);
@@ -327,8 +339,9 @@ static bool has_legend(const struct thrum__scene *scene)
 	return scene->state.legend && !scene->hides_legend;
 }
 
-/* Where the tracks end. Of several scenes on one scale each has the gutter, or none. */
-static float right_of(const struct thrum__scene *scene, float width)
+/* Returns x where the tracks end. If several scenes share a scale, either each has a gutter for
+ * counters or none has, so that a time lies at the same x in all of them. */
+static float right_edge(const struct thrum__scene *scene, float width)
 {
 	bool has_counters = scene->model->counter_count > 0 || scene->companions.count > 0;
 
@@ -345,8 +358,8 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 
 	scene->width = width;
 	scene->height = height;
-	status = set_time(scene, right_of(scene, width));
-	return status != 0 ? status : set_tracks(scene, top + THRUM__PAD, bottom - THRUM__PAD);
+	status = set_time_axis(scene, right_edge(scene, width));
+	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
 int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
@@ -369,7 +382,7 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 		.height = height,
 		.ruler_top = thrum__scene_strip_height(scene, width),
 		.bottom = has_legend(scene) ? height - THRUM__LEGEND : height,
-		.right = right_of(scene, width),
+		.right = right_edge(scene, width),
 	};
 	int status = thrum__scene_project(scene, width, height);
 
@@ -380,7 +393,7 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 	p.from = thrum__scene_time_axis_time(&scene->time, 0);
 	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
-	paint(&p);
+	paint_frame(&p);
 	if (p.ruler_top > 0)
 		thrum__paint_strip(&p, 0, p.ruler_top);
 	if (has_legend(scene))

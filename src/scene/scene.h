@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The scene: what is seen of one model, as a state that fits into a line of text, and the display
- * list that it gives. Selection, search, picking, commands and their keys are here once, for every
- * front end. Several traces are several scenes, one above the other, with a common time (link).
+ * The scene: a view of one model. A scene has a state, which fits into a line of text (the window
+ * of time, the tracks in sight, the selection, the search ...), and paints a display list from the
+ * model and that state. Selection, search, picking, and the commands with their keys are
+ * implemented here once, for every front end. The stage shows several scenes, one above the other.
+ *
+ * This room has no input devices, no clock and no canvas: the stage turns pointer, wheel and motion
+ * into calls of this header, and the canvases of src/draw replay the list.
+ *
+ * Use: thrum__scene_create, then for each picture thrum__scene_frame. Between two frames change the
+ * state through the functions below; or set members of `state` yourself and call
+ * thrum__scene_settle. After the model grew, call thrum__scene_update first.
+ *
+ * The stage and the apps may include scene.h, axis.h (projections) and coarse.h (the picture while
+ * a trace is still being read). move.h, state.h and counters.h are for the stage only. found.h and
+ * paint/ are private.
+ *
+ * Times are ns. Sizes and places are CSS pixels. THRUM__NONE stands for no task, unit or track.
+ * Functions that return int give 0 or -THRUM_E_MEMORY, unless their comment says otherwise. After
+ * an error the scene can still be used or destroyed, except after thrum__scene_update. A scene is
+ * used by one thread at a time.
  */
 #ifndef SCENE_SCENE_H
 #define SCENE_SCENE_H
@@ -14,42 +31,45 @@
 
 #define THRUM__SEARCH_MAX 128
 #define THRUM__COUNTERS_SHOWN_MAX 8
-#define THRUM__COUNTERS_BY_DEFAULT 4 /* the first ones, where none is chosen */
+#define THRUM__COUNTERS_BY_DEFAULT 4 /* the model's first ones, when the state names none */
 #define THRUM__HISTORY 64            /* states that BACK remembers */
-#define THRUM__FISHEYE_TRACK 40      /* pixels: the track in focus, where the state doesn't say */
-#define THRUM__PAD 10                /* above and below the tracks */
+#define THRUM__FISHEYE_TRACK 40      /* px: height of the track in focus, when the state has none */
+#define THRUM__PAD 10                /* px above and below the tracks */
+#define THRUM__MARGIN_RIGHT 20       /* px between the end of the time axis and the right edge */
 #define THRUM__TIME_MAX (INT64_MAX / 4)
-#define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* what comes later isn't seen: 36 years */
+#define THRUM__END_MAX (THRUM__TIME_MAX / 2) /* later times are never shown: 36 years */
 
+/* On auto, idle time folds if under 2 % of the window is busy or one pause takes over a quarter of
+ * it; quiet tracks fold if the picture has no room for all tracks and folding helps. */
 enum thrum__scene_fold {
-	THRUM__FOLD_AUTO, /* on where under 2 % of the window is busy */
+	THRUM__FOLD_AUTO,
 	THRUM__FOLD_ON,
 	THRUM__FOLD_OFF,
 };
 
-/* All that a link or script must carry so that another sees the same. Plain data, copyable. */
+/* All that another person needs to see the same. Plain data, copyable. */
 struct thrum__scene_state {
 	int64_t from, to;   /* the window; to > from */
 	double track;       /* the track at the top, with fraction; fish-eye: the track in focus */
-	float track_height; /* of even tracks, or of loud ones; 0: what fits */
+	float track_height; /* px of an even or a loud track; 0: all tracks fit, if they can */
 	float focus_y;      /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
-	uint8_t fold;       /* enum thrum__scene_fold */
-	uint8_t squeeze;    /* enum thrum__scene_fold: quiet tracks */
+	uint8_t fold;       /* idle time: enum thrum__scene_fold */
+	uint8_t squeeze;    /* quiet tracks: enum thrum__scene_fold */
 	bool fisheye;
-	bool legend, strip; /* the key line at the bottom, the overview at the top */
-	bool related_only;  /* fade what isn't related to the selection */
-	bool findings;      /* pins and notes of the finding `finding` */
-	bool counters;      /* the gutter and the lines of counter_shown; none chosen: the first */
+	bool legend, strip; /* show the key line at the bottom, the overview at the top */
+	bool related_only;  /* fade the units that are not related to the selection */
+	bool findings;      /* show the pins and notes of `finding` */
+	bool counters;      /* show counters: those of counter_shown, or if it is empty the first */
 	uint8_t theme;
-	uint32_t finding;  /* which one, from 0 */
-	uint64_t selected; /* a task's id */
+	uint32_t finding;  /* the chosen finding, from 0 */
+	uint64_t selected; /* the id of the selected task, if has_selected */
 	bool has_selected;
-	char search[THRUM__SEARCH_MAX]; /* part of a name, case doesn't matter; "" none */
-	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64];
+	char search[THRUM__SEARCH_MAX]; /* part of a name, in any ASCII case; "": no search */
+	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64]; /* names of counters */
 	uint8_t counter_count;
 };
 
-/* From task to task, by a command, as the index-th of its ends. */
+/* The last step along an arrow: `command` led from one task to the index-th of its targets. */
 #define THRUM__ARROWS_MAX 64
 struct thrum__scene_arrow {
 	int command;
@@ -62,15 +82,15 @@ struct thrum__scene {
 	struct thrum__index *index;
 	struct thrum__findings findings;
 	struct thrum__scene_state state;
-	/* By whoever shows several scenes: */
+	/* Set by a caller that shows several scenes: */
 	struct thrum__scene_companions companions;
 	struct {
 		int64_t from, to;
-	} reach;          /* the time that all of them have, in this one's; empty: its trace's */
-	bool hides_strip; /* whatever the state says: there is no room, or another has it */
+	} reach;          /* the time that all scenes cover, in this one's; empty: its trace's */
+	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
 	struct {
-		char words[32]; /* "ended by SIGKILL at"; "": it just ends */
+		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
 		bool is_live;
 	} ending;         /* thrum__scene_set_ending */
@@ -79,118 +99,135 @@ struct thrum__scene {
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
 	uint32_t look_room;
-	uint32_t seen_edges, seen_notes; /* of the model, at the last update */
+	uint32_t seen_edges, seen_notes; /* how many the model had at the last update */
 	uint32_t found;                  /* how many units the search found */
-	bool is_related; /* some unit is THRUM__LOOK_RELATED, the others are to fade */
+	bool is_related; /* related_only counts: units without THRUM__LOOK_RELATED fade */
 	/* Made by the last frame, for picking and commands: */
 	struct thrum__scene_time_axis time;
 	struct thrum__scene_track_axis tracks;
 	float width, height;
-	bool is_folded, is_squeezed;        /* whether anything is, in this window */
+	bool is_folded, is_squeezed;        /* whether anything in this window is */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
-	struct thrum__scene_arrow arrow;    /* along which one went last */
-	struct thrum__scene_state *history; /* where one was, for BACK: a ring */
+	struct thrum__scene_arrow arrow;    /* the last step along an arrow */
+	struct thrum__scene_state *history; /* earlier states for BACK, the latest last */
 	uint32_t history_count;
 };
 
+/* Why a unit stands out. */
 enum thrum__scene_look {
 	THRUM__LOOK_SELECTED = 1,
-	THRUM__LOOK_FOUND = 2,
+	THRUM__LOOK_FOUND = 2, /* the search found it */
 	THRUM__LOOK_RELATED = 4,
-	THRUM__LOOK_STUCK = 8,   /* a finding's victim: red, 4 wide */
-	THRUM__LOOK_BEHIND = 16, /* on the way to the cause: red, 2 wide */
+	THRUM__LOOK_STUCK = 8,   /* a finding's victim: red line, 4 px */
+	THRUM__LOOK_BEHIND = 16, /* lies between a victim and its cause: red line, 2 px */
 	THRUM__LOOK_FAILED = 32,
 };
 
 struct thrum__scene_options {
-	bool by_lane; /* group tracks by lane where there are several */
-	bool no_simplify;
-	bool no_findings; /* none yet: thrum__scene_update_findings makes them */
+	bool by_lane;     /* group tracks by lane if there are several lanes */
+	bool no_simplify; /* lay tasks out by creation and creator, not by start and parent */
+	bool no_findings; /* look for none yet: thrum__scene_update_findings does later */
 };
 
 /*
- * Lays out, makes index and findings, and fits the window to the trace. The model must stay until
- * the scene is destroyed. *scene is to be destroyed with thrum__scene_destroy. `progress` (may be
- * NULL) is told which part is done, 0 … 1; when it returns false the result is 1 and *scene is not
- * set.
+ * Makes a scene: lays the model out, builds the index, looks for findings, and fits the window to
+ * the trace. The model must outlive the scene. The caller destroys *scene with
+ * thrum__scene_destroy. `options` may be NULL. `progress` may be NULL; else it gets the part that
+ * is done, 0 … 1, and may return false to stop: then the result is 1. *scene is set on success
+ * only.
  */
 THRUM__MUST_USE int thrum__scene_create(const struct thrum__model *,
 	const struct thrum__scene_options *, bool (*progress)(void *context, double part),
 	void *context, struct thrum__scene **);
 void thrum__scene_destroy(struct thrum__scene *); /* NULL is fine */
 
-/* Whether what a trace's program goes on to record will be seen. */
+/* Whether the viewer shows new events of a program that still records. */
 enum thrum__scene_following {
 	THRUM__NOT_FOLLOWED,
 	THRUM__FOLLOWED,
-	THRUM__PAUSED, /* not for now */
+	THRUM__PAUSED, /* not at present */
 };
 
-/* What the ruler says of the trace's end, whatever ended it. `signal`: "KILL", if one is known to
- * have ended the program, or NULL. */
+/* Sets the words at the trace's end on the ruler ("killed at", "now" ...). `signal` is the name of
+ * the signal that ended the program, such as "KILL", or NULL if none is known. */
 void thrum__scene_set_ending(struct thrum__scene *, const struct thrum_trace_info *,
 	enum thrum__scene_following, const char *signal);
 
 /*
- * After the model grew or forgot (and then before anything else is done with the scene): layout,
- * index and looks follow; the state stays. Costs by what is new, gone, and alive. Findings that
- * lost a part are dropped, but none are looked for. After -THRUM_E_MEMORY the scene can only be
- * destroyed.
+ * Makes the scene follow its model. Call it after the model grew or forgot, before any other call
+ * for the scene. Layout, index and looks change; the state stays. Findings that lost a part are
+ * dropped; new ones are not looked for. The cost grows with what is new, gone, and alive. After
+ * -THRUM_E_MEMORY the scene can only be destroyed.
  */
 THRUM__MUST_USE int thrum__scene_update(struct thrum__scene *);
-/* Looks for findings anew: O(tasks + edges). */
+/* Replaces the findings by those of the model as it is now. O(tasks + edges). */
 THRUM__MUST_USE int thrum__scene_update_findings(struct thrum__scene *);
-/* How long, in ns, whoever follows a trace waits until he looks for findings again, when it took so
- * long the last time: a second at least, and 39 times as long, so that they cost a fortieth; 99
- * times what holds him up for more than a quarter of a second. */
+/* Returns how long (ns) a viewer that follows a trace should wait before it looks for findings
+ * again, if the last time took `took` ns: 39 times as long, so that findings cost a fortieth of the
+ * time; 99 times if it took more than a quarter of a second; at least one second. */
 int64_t thrum__scene_findings_pause(int64_t took);
 
-/* All the time that there is to see: the trace's, or the reach. */
+/* Gives the whole time that can be shown: the trace's, or the reach if that isn't empty. */
 void thrum__scene_whole(const struct thrum__scene *, int64_t *from, int64_t *to);
 
-/* What a new scene shows: the whole trace, but for a beginning that is lost and would take more than
- * a quarter of it; everything on auto. */
+/* Gives the state of a new scene: the whole trace, with everything on auto. If the trace's
+ * beginning is lost and would take more than a quarter of the window, only a little of it is
+ * shown. */
 void thrum__scene_state_default(const struct thrum__scene *, struct thrum__scene_state *);
 
-/* Makes looks and selected from the state; to be called after `state` was changed by hand. */
+/* Makes looks, selected and found from the state. Call it after you changed `state` yourself.
+ * O(tasks), and with a search also O(notes). */
 THRUM__MUST_USE int thrum__scene_settle(struct thrum__scene *);
 
 /*
- * The picture at a size in CSS pixels, into the list (which is cleared first). Bounded by pixels:
- * at 1600 × 900 at most 3,000 texts and strokes, 20,000 rects, 40 batches.
+ * Clears the list and paints the picture into it. The size of the list is bounded by the size of
+ * the picture: at 1600 × 900 at most 3,000 texts and strokes, 20,000 rects, 40 batches.
  */
 THRUM__MUST_USE int thrum__scene_frame(struct thrum__scene *, float width, float height,
 	const struct thrum__draw_metrics *, struct thrum__draw_list *);
 
-/* The projections of such a frame alone, for asking what would be where. */
+/* Computes only the axes of such a frame (`time` and `tracks`), for callers that ask where
+ * something would lie. */
 THRUM__MUST_USE int thrum__scene_project(struct thrum__scene *, float width, float height);
 
-/* The strip's height in a picture of this width: 0 where it isn't shown. */
+/* ---- The strip ----------------------------------------------------------------------------- */
+
+/* The strip is the overview of the whole trace above the picture. Its time is always linear. */
+
+/* Returns the strip's height in a picture of this width; 0 if it isn't shown. */
 float thrum__scene_strip_height(const struct thrum__scene *, float width);
 
-/* The strip of the whole trace, always linear, with the window's place on it. Part of the frame
- * where state.strip is set; front ends with a strip of their own call this. */
+/* Clears the list and paints the strip alone. A frame contains the strip if state.strip is set;
+ * this is for front ends that show it elsewhere. */
 THRUM__MUST_USE int thrum__scene_strip(struct thrum__scene *, float width, float height,
 	const struct thrum__draw_metrics *, struct thrum__draw_list *);
+
+/* The strip's axis, for a pointer that drags on it. The first gives the left and right edge of the
+ * window's frame, and returns false if the strip is empty. The second returns the time at x (0:
+ * empty), the third the scale in pixels per ns (0: empty). */
+bool thrum__scene_strip_window(const struct thrum__scene *, float width, float *left, float *right);
+int64_t thrum__scene_strip_time(const struct thrum__scene *, float width, float x);
+double thrum__scene_strip_scale(const struct thrum__scene *, float width);
 
 /* ---- State as text ------------------------------------------------------------------------- */
 
 /*
- * The state as "t=0..69514000&track=3.5&sel=15&find=ring", fit for a URL's fragment: only what
- * differs from the default; percent-escaped. Returns the length as snprintf does. A state read back
- * is the same state.
+ * Writes the state as "t=0..69514000&track=3.5&sel=15&find=ring", percent-escaped, fit for a URL's
+ * fragment. Members that have their default value are left out. Returns the length as snprintf
+ * does. thrum__scene_state_parse gives the same state back.
  */
 size_t thrum__scene_state_print(const struct thrum__scene *, char *to, size_t size);
 
-/* Reads it; keys may come in any order, missing ones are default; what is a stage's and not a
- * scene's (panel, link) is left out. Returns 0, or
- * -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
+/* Sets the state from such a text. Keys may come in any order; missing ones get their default; the
+ * stage's own keys (panel, link) are skipped. Returns 0; or -THRUM_E_ARGUMENT with the place and
+ * the reason, or -THRUM_E_MEMORY: then the state stays as it was. */
 THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *text,
 	struct thrum_error_info *);
 
 /* ---- Commands and keys --------------------------------------------------------------------- */
 
-/* X(NAME, word, keys, help): keys as of a browser's KeyboardEvent.key, several with spaces. */
+/* X(NAME, word, keys, help). Keys are named as in a browser's KeyboardEvent.key, with a space
+ * between two; "Space" is the space key. */
 #define THRUM__COMMANDS(X) \
 	X(ZOOM_IN, "zoom-in", "+ = w", "zoom in") \
 	X(ZOOM_OUT, "zoom-out", "- s", "zoom out") \
@@ -198,25 +235,25 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 	X(RIGHT, "right", "ArrowRight d", "go right") \
 	X(UP, "up", "ArrowUp", "go up") \
 	X(DOWN, "down", "ArrowDown", "go down") \
-	X(FIT, "fit", "f", "centre the selection, then fit the whole trace") \
+	X(FIT, "fit", "f", "centre the selection; again: show the whole trace") \
 	X(FOLD, "fold", "i", "fold idle time") \
 	X(SQUEEZE, "squeeze", "r", "fold quiet tracks") \
-	X(FISHEYE, "fisheye", "e", "fish-eye") \
+	X(FISHEYE, "fisheye", "e", "fish-eye view") \
 	X(SEARCH, "search", "/", "find a task or log line") \
 	X(NEXT_MATCH, "next-match", "n", "next match") \
 	X(PREVIOUS_MATCH, "previous-match", "N", "previous match") \
-	X(NEXT_ALIKE, "next-alike", ".", "next task of the same label") \
-	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task of the same label") \
-	X(CREATOR, "creator", "[", "go to who created the selected task") \
-	X(AWAITED, "awaited", "]", "go to what it waits for; again: on, or the next") \
-	X(WAKER, "waker", "u", "go to who resolved or woke it") \
-	X(RELATED, "related", "l", "fade what isn't related") \
-	X(COUNTERS, "counters", "c Space", "counters") \
+	X(NEXT_ALIKE, "next-alike", ".", "next task with the same label") \
+	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task with the same label") \
+	X(CREATOR, "creator", "[", "go to the task that created the selected one") \
+	X(AWAITED, "awaited", "]", "go to the task it waits for; again: further, or to the next") \
+	X(WAKER, "waker", "u", "go to the task that resolved or woke it") \
+	X(RELATED, "related", "l", "fade unrelated tasks") \
+	X(COUNTERS, "counters", "c Space", "show or hide counters") \
 	X(FINDING, "finding", "b", "next finding") \
 	X(DETAILS, "details", "Enter", "details") \
 	X(GO_TO_TIME, "go-to-time", "g", "go to a time") \
-	X(BACK, "back", "Backspace", "back to where you were") \
-	X(LEGEND, "legend", "k", "key line") \
+	X(BACK, "back", "Backspace", "go back to where you were") \
+	X(LEGEND, "legend", "k", "show or hide the key line") \
 	X(CLEAR, "clear", "Escape", "clear search and selection") \
 	X(HELP, "help", "?", "all keys")
 
@@ -227,50 +264,52 @@ enum thrum__scene_command {
 	THRUM__COMMAND_COUNT,
 };
 
-/* Whether idle time, or quiet tracks, are to be folded: as said, or, on auto, as the last frame did.
- */
+/* Whether idle time is folded, or quiet tracks are. If the state says auto: as in the last
+ * frame. */
 bool thrum__scene_folds(const struct thrum__scene *);
 bool thrum__scene_squeezes(const struct thrum__scene *);
 
+/* A command's columns of the table; NULL if there is no such command. */
 const char *thrum__scene_command_name(int command);
 const char *thrum__scene_command_keys(int command);
 const char *thrum__scene_command_help(int command);
-/* The command of a key, or of a name; -1: none. */
+/* Return the command that has this key or this name, or -1. " " is the space key, too. */
 int thrum__scene_command_of_key(const char *key);
 int thrum__scene_command_find(const char *name);
 
 /*
- * Does it; returns 1 when the picture changed, 0 when there was nothing to do, 2 when the front end
- * has to (search, details, go-to-time, help), or -THRUM_E_MEMORY.
+ * Carries out a command. Returns 1 if the picture changed, 0 if there was nothing to do, 2 if the
+ * command is the front end's (search, details, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 
-/* Zooms by a factor (> 1: in) with what is at x, y staying there. */
+/* Zooms the time by a factor (> 1: in) so that the time at x stays at x. */
 void thrum__scene_zoom(struct thrum__scene *, float x, float y, double factor);
-/* Moves the window by pixels; fish-eye: what was at y is then at y + dy. */
+/* Moves the picture by pixels; with the fish-eye the track at y moves to y + dy. */
 void thrum__scene_drag(struct thrum__scene *, float x, float y, float dx, float dy);
 
 /* ---- Picking and selecting ----------------------------------------------------------------- */
 
 struct thrum__scene_pick {
 	int64_t time;  /* at x */
-	uint32_t unit; /* NONE: ground */
-	uint32_t task; /* of the unit at that time, or NONE */
+	uint32_t unit; /* NONE: nothing is there */
+	uint32_t task; /* the unit's task at that time, or NONE */
 	uint32_t track;
 };
 
-/* What is at a place of the last frame, at most `slack` pixels away. */
+/* Finds the unit at a place of the last frame, at most `slack` pixels away. */
 void thrum__scene_pick(const struct thrum__scene *, float x, float y, float slack,
 	struct thrum__scene_pick *);
 
-/* NONE clears. */
+/* Selects a task; NONE clears the selection. Costs as thrum__scene_settle. */
 THRUM__MUST_USE int thrum__scene_select(struct thrum__scene *, uint32_t task);
 
-/* Shows the edges of a task's unit, and what is related to it, as selecting it would; NONE: of the
- * selected one again. Looks at no more than some thousand edges. */
+/* Shows a task's edges as if it were selected and, while nothing is selected, the units related to
+ * it. NONE ends that. Looks at 4,096 edges at most, and at each unit if unrelated ones fade. */
 void thrum__scene_hover(struct thrum__scene *, uint32_t task);
 
-/* Case of ASCII doesn't matter; matches names and log lines. Invalid UTF-8 is fine. */
+/* Searches names and log lines for a text; "" ends the search. ASCII case doesn't matter; the text
+ * may be invalid UTF-8; bytes beyond THRUM__SEARCH_MAX - 1 are left out. */
 THRUM__MUST_USE int thrum__scene_search(struct thrum__scene *, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The scene's state as a line of text, and back. */
+/* Writes a scene's state as a line of text, and reads it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ void thrum__scene_address_text(struct thrum__base_text *line, const char *prefix
 	put_escaped(line, text);
 }
 
-/* More than a picture shows. */
+/* Fractions are written in thousandths: finer steps can't be seen. */
 static int64_t thousandths_of(double value)
 {
 	return (int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
@@ -73,7 +73,7 @@ static void put_fraction(struct thrum__base_text *line, const char *prefix, cons
 
 _Static_assert(THRUM__THEME_COUNT == 3, "themes are numbered 0 to 2");
 
-/* The members that are one small number each: key, member, its default. */
+/* X(key, member, most): the members that are one small number each, from 0 to `most`. */
 #define SMALL_MEMBERS(X) \
 	X("fold", fold, 2) \
 	X("squeeze", squeeze, 2) \
@@ -156,7 +156,7 @@ static bool read_fraction(const char *text, double *value)
 	return *text == 0;
 }
 
-static int hex(char c)
+static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9'    ? c - '0'
 		: c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -172,7 +172,7 @@ bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 		char c = *text;
 
 		if (c == '%') {
-			int high = hex(text[1]), low = high < 0 ? -1 : hex(text[2]);
+			int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
 
 			if (low < 0 || high + low == 0)
 				return false;
@@ -257,7 +257,7 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 	return "there is no such key";
 }
 
-static int refuse(struct thrum_error_info *error, size_t offset, const char *message)
+static int refuse_text(struct thrum_error_info *error, size_t offset, const char *message)
 {
 	if (error) {
 		error->code = -THRUM_E_ARGUMENT;
@@ -280,23 +280,23 @@ int thrum__scene_address_pairs(const char *text,
 		char *value;
 
 		if (size >= sizeof pair)
-			return refuse(error, at, "too long");
+			return refuse_text(error, at, "too long");
 		memcpy(pair, text + at, size);
 		pair[size] = 0;
 		value = strchr(pair, '=');
 		if (!value)
-			return refuse(error, at, "expected KEY=VALUE");
+			return refuse_text(error, at, "expected KEY=VALUE");
 		*value++ = 0;
 		problem = take(context, pair, value);
 		if (problem)
-			return refuse(error, at, problem);
+			return refuse_text(error, at, problem);
 		at += size + (text[at + size] == '&');
 	}
 	return 0;
 }
 
-/* A stage's address holds for its first scene, too. */
-static const char *take_of_view(void *state, const char *key, const char *value)
+/* Skips the stage's own keys, so that a scene can read the address of a stage. */
+static const char *take_of_scene(void *state, const char *key, const char *value)
 {
 	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
 		return NULL;
@@ -310,7 +310,7 @@ int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	int status;
 
 	thrum__scene_state_default(scene, &state);
-	status = thrum__scene_address_pairs(text, take_of_view, &state, error);
+	status = thrum__scene_address_pairs(text, take_of_scene, &state, error);
 	if (status != 0)
 		return status;
 	scene->state = state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Time to x and back, with folds. */
+/* Projects time to x and back, with folds. */
 #include <math.h>
 #include <stdlib.h>
 #include <thrum.h>
@@ -8,27 +8,26 @@
 #include "base/time.h"
 #include "scene/axis.h"
 
-/* How often the gap that is folded is looked for again at the scale that folding gives. */
-#define ROUNDS 12
-#define FAR 1e6
+#define ROUNDS 12 /* tries, at most, to find the least idle time that folds */
+#define FAR 1e6   /* px */
 
-/* ---- Idle in all ------------------------------------------------------------------------------
- */
+/* ---- Time that is idle in all traces ------------------------------------------------------- */
 
-struct search {
+struct idle_search {
 	const struct thrum__scene_companions *companions;
-	uint32_t next;  /* the companion that is still to be asked */
-	int64_t offset; /* of the times found here */
+	uint32_t next;  /* the companion that is searched next */
+	int64_t offset; /* of the times that the current search finds */
 	int64_t gap;
 	bool (*found)(void *context, int64_t start, int64_t end);
 	void *context;
 	bool is_over;
 };
 
-/* What is idle in those before: which parts of it are idle in the next one too. */
-static bool ask_next(void *context, int64_t start, int64_t end)
+/* Is told a time that is idle in this trace and in the companions before `next`, and searches it
+ * for the parts that are idle in `next` too. */
+static bool search_next(void *context, int64_t start, int64_t end)
 {
-	struct search *search = context, deeper = *search;
+	struct idle_search *search = context, deeper = *search;
 
 	start -= search->offset;
 	end -= search->offset;
@@ -41,7 +40,7 @@ static bool ask_next(void *context, int64_t start, int64_t end)
 	deeper.next++;
 	deeper.offset = companion->offset;
 	thrum__index_idle(companion->index, thrum__base_time_clamp(start + companion->offset),
-		thrum__base_time_clamp(end + companion->offset), search->gap, ask_next, &deeper);
+		thrum__base_time_clamp(end + companion->offset), search->gap, search_next, &deeper);
 	search->is_over = deeper.is_over;
 	return !search->is_over;
 }
@@ -50,15 +49,15 @@ void thrum__scene_companions_idle(const struct thrum__index *index,
 	const struct thrum__scene_companions *companions, int64_t from, int64_t to, int64_t gap,
 	bool (*found)(void *context, int64_t start, int64_t end), void *context)
 {
-	struct search search = {companions, 0, 0, gap, found, context, false};
+	struct idle_search search = {companions, 0, 0, gap, found, context, false};
 
 	if (companions)
-		thrum__index_idle(index, from, to, gap, ask_next, &search);
+		thrum__index_idle(index, from, to, gap, search_next, &search);
 	else
 		thrum__index_idle(index, from, to, gap, found, context);
 }
 
-static int64_t bounded_by(int64_t time, int64_t least, int64_t most)
+static int64_t clamp_time(int64_t time, int64_t least, int64_t most)
 {
 	return time < least ? least : time > most ? most : time;
 }
@@ -73,31 +72,30 @@ void thrum__scene_companions_widen(const struct thrum__index *index,
 	end = end > *to ? end : *to;
 	thrum__index_idle_around(index, *from, &least, &other);
 	thrum__index_idle_around(index, *to, &other, &most);
-	begin = bounded_by(least, begin, *from);
-	end = bounded_by(most, *to, end);
+	begin = clamp_time(least, begin, *from);
+	end = clamp_time(most, *to, end);
 	for (uint32_t i = 0; companions && i < companions->count; i++) {
 		const struct thrum__scene_companion *companion = &companions->all[i];
 		int64_t offset = companion->offset;
 
 		thrum__index_idle_around(companion->index, *from + offset, &least, &other);
 		thrum__index_idle_around(companion->index, *to + offset, &other, &most);
-		begin = bounded_by(thrum__base_time_clamp(least) - offset, begin, *from);
-		end = bounded_by(thrum__base_time_clamp(most) - offset, *to, end);
+		begin = clamp_time(thrum__base_time_clamp(least) - offset, begin, *from);
+		end = clamp_time(thrum__base_time_clamp(most) - offset, *to, end);
 	}
 	*from = begin;
 	*to = end;
 }
 
-/* ---- Choosing what to fold ----------------------------------------------------------------------
- */
+/* ---- Choosing the folds -------------------------------------------------------------------- */
 
-struct gaps {
+struct folds {
 	const struct thrum__scene_companions *companions;
 	struct thrum__scene_time_segment *fold; /* start … end is idle; room for THRUM__FOLDS_MAX */
 	uint32_t count;
 	int64_t from, to;   /* the window */
-	int64_t begin, end; /* with all of the gaps at its edges */
-	int64_t gap;
+	int64_t begin, end; /* the window with all of the idle time at its edges */
+	int64_t gap;        /* the least idle time that folds */
 	bool too_many;
 };
 
@@ -112,43 +110,44 @@ void thrum__scene_time_axis_finish(struct thrum__scene_time_axis *axis)
 	thrum__scene_time_axis_init(axis);
 }
 
-static bool collect(void *context, int64_t start, int64_t end)
+static bool add_fold(void *context, int64_t start, int64_t end)
 {
-	struct gaps *gaps = context;
+	struct folds *folds = context;
 
-	if (end <= gaps->from || start >= gaps->to)
+	if (end <= folds->from || start >= folds->to)
 		return true;
-	if (gaps->count == THRUM__FOLDS_MAX - 1) {
-		gaps->too_many = true;
+	if (folds->count == THRUM__FOLDS_MAX - 1) {
+		folds->too_many = true;
 		return false;
 	}
-	gaps->fold[gaps->count++] = (struct thrum__scene_time_segment){.start = start, .end = end};
+	folds->fold[folds->count++] = (struct thrum__scene_time_segment){.start = start,
+		.end = end};
 	return true;
 }
 
-static void find_gaps(struct gaps *gaps, const struct thrum__index *index, int64_t gap)
+static void find_folds(struct folds *folds, const struct thrum__index *index, int64_t gap)
 {
-	gaps->gap = gap;
-	gaps->count = 0;
-	gaps->too_many = false;
-	thrum__scene_companions_idle(index, gaps->companions, gaps->begin, gaps->end, gap, collect,
-		gaps);
+	folds->gap = gap;
+	folds->count = 0;
+	folds->too_many = false;
+	thrum__scene_companions_idle(index, folds->companions, folds->begin, folds->end, gap,
+		add_fold, folds);
 }
 
-/* How many bands are seen, and how many ns beside them. */
-struct seen {
+/* Contents of the window: bands (how many, with fractions), and ns that are not folded. */
+struct folded {
 	double bands, left;
 };
 
-static struct seen seen_of(const struct gaps *gaps)
+static struct folded measure_folds(const struct folds *folds)
 {
-	int64_t left = gaps->to - gaps->from;
-	struct seen seen = {0};
+	int64_t left = folds->to - folds->from;
+	struct folded seen = {0};
 
-	for (uint32_t i = 0; i < gaps->count; i++) {
-		const struct thrum__scene_time_segment *fold = &gaps->fold[i];
-		int64_t start = fold->start > gaps->from ? fold->start : gaps->from;
-		int64_t end = fold->end < gaps->to ? fold->end : gaps->to;
+	for (uint32_t i = 0; i < folds->count; i++) {
+		const struct thrum__scene_time_segment *fold = &folds->fold[i];
+		int64_t start = fold->start > folds->from ? fold->start : folds->from;
+		int64_t end = fold->end < folds->to ? fold->end : folds->to;
 
 		left -= end - start;
 		seen.bands += (double)(end - start) / (double)(fold->end - fold->start);
@@ -157,7 +156,7 @@ static struct seen seen_of(const struct gaps *gaps)
 	return seen;
 }
 
-static double band_width(const struct seen *seen, double width,
+static double band_width(const struct folded *seen, double width,
 	const struct thrum__scene_fold_rule *rule)
 {
 	double most = width / 4 / (seen->bands > 1 ? seen->bands : 1);
@@ -166,69 +165,72 @@ static double band_width(const struct seen *seen, double width,
 	return band < most ? band : most > 2 ? most : 2;
 }
 
-/* Pixels a ns when what was found is folded. */
-static double scale_of(const struct gaps *gaps, double width,
+/* Returns the scale (px per ns) with the folds that were found. */
+static double scale_of(const struct folds *folds, double width,
 	const struct thrum__scene_fold_rule *rule)
 {
-	struct seen seen = seen_of(gaps);
+	struct folded seen = measure_folds(folds);
 
 	return (width - seen.bands * band_width(&seen, width, rule)) /
 		(seen.left > 1 ? seen.left : 1);
 }
 
 /*
- * Folding makes the scale larger, so that shorter gaps take min_gap pixels, which are then folded
- * too, until none is that wide or there are too many.
+ * Chooses the folds. Each fold makes the scale larger, so that shorter idle times take min_gap
+ * pixels and fold as well. Repeats that until no idle time is that wide or there are too many
+ * folds.
  */
-static void choose(struct gaps *gaps, const struct thrum__index *index, double width,
+static void choose_folds(struct folds *folds, const struct thrum__index *index, double width,
 	const struct thrum__scene_fold_rule *rule)
 {
-	/* So many that bands of two pixels take a quarter. */
+	/* So many bands of 2 px each take a third of the width. */
 	double most = width / 6;
-	int64_t enough = INT64_MAX; /* this gap gives not too many */
+	int64_t enough = INT64_MAX; /* with this least idle time there are not too many folds */
 
 	for (int i = 0; i < ROUNDS; i++) {
-		double ns = (double)rule->min_gap / scale_of(gaps, width, rule);
+		double ns = (double)rule->min_gap / scale_of(folds, width, rule);
 		int64_t gap = ns < 1                   ? 1
 			: ns < (double)THRUM__FARTHEST ? (int64_t)ns
 						       : THRUM__FARTHEST;
 
 		if (gap >= enough)
 			return;
-		find_gaps(gaps, index, gap);
-		if (gaps->too_many || gaps->count > most) {
-			/* Half-way back, where bands are as narrow as they may be. */
+		find_folds(folds, index, gap);
+		if (folds->too_many || folds->count > most) {
+			/* Too many: search the value between the last two by bisection of the
+			 * logarithms. The bands then are as narrow as they may be. */
 			int64_t low = gap;
 
 			for (; i < ROUNDS && low < enough / 2; i++) {
 				gap = (int64_t)sqrt((double)low * (double)enough);
-				find_gaps(gaps, index, gap);
-				if (gaps->too_many || gaps->count > most)
+				find_folds(folds, index, gap);
+				if (folds->too_many || folds->count > most)
 					low = gap;
 				else
 					enough = gap;
 			}
-			find_gaps(gaps, index, enough);
+			find_folds(folds, index, enough);
 			return;
 		}
 		enough = gap;
 	}
 }
 
-/* The first segment's beginning and the last one's end are the window's, or hidden. */
-static void place_segments(struct thrum__scene_time_axis *axis, const struct gaps *gaps,
+/* Places the segments between the folds. The first begins and the last ends with the window, unless
+ * the window begins or ends inside a fold. */
+static void place_segments(struct thrum__scene_time_axis *axis, const struct folds *folds,
 	double band)
 {
 	double x = axis->x0;
 
-	axis->count = gaps->count + 1;
+	axis->count = folds->count + 1;
 	for (uint32_t i = 0; i < axis->count; i++) {
 		struct thrum__scene_time_segment *s = &axis->segments[i];
 
-		s->start = i > 0 ? gaps->fold[i - 1].end : axis->from;
-		s->end = i < gaps->count ? gaps->fold[i].start : axis->to;
+		s->start = i > 0 ? folds->fold[i - 1].end : axis->from;
+		s->end = i < folds->count ? folds->fold[i].start : axis->to;
 		if (s->end < s->start && i == 0) {
-			const struct thrum__scene_time_segment *fold = &gaps->fold[0];
+			const struct thrum__scene_time_segment *fold = &folds->fold[0];
 
 			x -= band * (double)(axis->from - fold->start) /
 				(double)(fold->end - fold->start);
@@ -246,39 +248,39 @@ int thrum__scene_time_axis_set(struct thrum__scene_time_axis *axis,
 	const struct thrum__index *index, int64_t from, int64_t to, double x0, double x1,
 	const struct thrum__scene_fold_rule *rule)
 {
-	struct gaps gaps = {.companions = rule->companions};
+	struct folds folds = {.companions = rule->companions};
 	struct thrum__scene_time_segment *segments = axis->segments;
-	struct seen seen;
+	struct folded seen;
 
 	if (!segments)
 		segments = malloc(2 * THRUM__FOLDS_MAX * sizeof(*segments));
 	if (!segments)
 		return -THRUM_E_MEMORY;
 	axis->segments = segments;
-	axis->from = gaps.from = gaps.begin = thrum__base_time_clamp(from);
-	axis->to = thrum__base_time_clamp(to) > gaps.from ? thrum__base_time_clamp(to)
-							  : gaps.from + 1;
-	gaps.to = gaps.end = axis->to;
+	axis->from = folds.from = folds.begin = thrum__base_time_clamp(from);
+	axis->to = thrum__base_time_clamp(to) > folds.from ? thrum__base_time_clamp(to)
+							   : folds.from + 1;
+	folds.to = folds.end = axis->to;
 	axis->x0 = x0;
 	axis->x1 = x1;
-	gaps.fold = segments + THRUM__FOLDS_MAX;
+	folds.fold = segments + THRUM__FOLDS_MAX;
 	if (rule->fold && x1 > x0) {
 		thrum__scene_companions_widen(index, rule->companions,
 			thrum__base_time_clamp(rule->begin), thrum__base_time_clamp(rule->end),
-			&gaps.begin, &gaps.end);
-		choose(&gaps, index, x1 - x0, rule);
+			&folds.begin, &folds.end);
+		choose_folds(&folds, index, x1 - x0, rule);
 	}
-	seen = seen_of(&gaps);
-	if (seen.left <= 0) /* all is idle: there is nothing to fold it for */
-		gaps.count = 0;
-	axis->scale = scale_of(&gaps, x1 - x0, rule);
-	axis->gap = gaps.gap;
+	seen = measure_folds(&folds);
+	if (seen.left <= 0) /* folding is useless if the whole window is idle */
+		folds.count = 0;
+	axis->scale = scale_of(&folds, x1 - x0, rule);
+	axis->gap = folds.gap;
 	axis->band = band_width(&seen, x1 - x0, rule);
-	place_segments(axis, &gaps, axis->band);
+	place_segments(axis, &folds, axis->band);
 	return 0;
 }
 
-static double clamped(double value, double low, double high)
+static double clamp_x(double value, double low, double high)
 {
 	return value < low ? low : value > high ? high : value;
 }
@@ -291,7 +293,7 @@ double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *axis, int64
 	if (!high)
 		return 0;
 	time = thrum__base_time_clamp(time);
-	/* The last segment that starts at or before. */
+	/* Find the last segment that starts at or before the time. */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -302,7 +304,7 @@ double thrum__scene_time_axis_x(const struct thrum__scene_time_axis *axis, int64
 	}
 	s += low;
 	if (time <= s->end || low + 1 == axis->count)
-		return clamped(s->x + (double)(time - s->start) * axis->scale, -FAR, FAR);
+		return clamp_x(s->x + (double)(time - s->start) * axis->scale, -FAR, FAR);
 	return s->x_end +
 		(s[1].x - s->x_end) * ((double)(time - s->end) / (double)(s[1].start - s->end));
 }
@@ -325,7 +327,7 @@ int64_t thrum__scene_time_axis_time(const struct thrum__scene_time_axis *axis, d
 	}
 	s += low;
 	if (x <= s->x_end || low + 1 == axis->count) {
-		ns = clamped((x - s->x) / axis->scale, -4e18, 4e18);
+		ns = clamp_x((x - s->x) / axis->scale, -4e18, 4e18);
 		return thrum__base_time_clamp(s->start + (int64_t)floor(ns + 0.5));
 	}
 	ns = (double)(s[1].start - s->end) * ((x - s->x_end) / (s[1].x - s->x_end));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Tracks to y and back: even, squeezed, or as through a fish-eye. */
+/* Projects tracks to y and back: even, squeezed, or as through a fish-eye. */
 #include <math.h>
 #include <stdlib.h>
 #include <thrum.h>
@@ -10,12 +10,12 @@
 #include "scene/axis.h"
 
 enum {
-	HEIGHT_LEAST = 2, /* of tracks that are made to fit */
+	HEIGHT_LEAST = 2, /* px: heights that are chosen so that all tracks fit */
 	HEIGHT_MOST = 46,
 	LOUD_LEAST = 20,
 	QUIET_LEAST = 3,
 	QUIET_MOST = 6,
-	BEYOND = 8, /* how far outside lines of unseen tracks lie */
+	BEYOND = 8, /* px outside of the edges: the lines of tracks that are out of sight */
 };
 
 void thrum__scene_track_axis_init(struct thrum__scene_track_axis *axis)
@@ -29,9 +29,9 @@ void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *axis)
 	thrum__scene_track_axis_init(axis);
 }
 
-/* ---- Boxes ----------------------------------------------------------------------------------- */
+/* ---- Boxes --------------------------------------------------------------------------------- */
 
-static int class_of(double height, bool is_quiet)
+static int class_at(double height, bool is_quiet)
 {
 	return is_quiet        ? THRUM__TRACK_SQUEEZED
 		: height >= 34 ? THRUM__TRACK_ROOMY
@@ -59,7 +59,7 @@ static int add_box(struct thrum__scene_track_axis *axis, uint32_t track, uint32_
 {
 	struct thrum__scene_track_box *boxes = thrum__base_grow(axis->boxes, &axis->room,
 		axis->count + 1ull, sizeof(*boxes));
-	int class = class_of(height, is_quiet);
+	int class = class_at(height, is_quiet);
 
 	if (!boxes)
 		return -THRUM_E_MEMORY;
@@ -77,7 +77,7 @@ static int add_box(struct thrum__scene_track_axis *axis, uint32_t track, uint32_
 	return 0;
 }
 
-/* ---- Even ------------------------------------------------------------------------------------ */
+/* ---- Even ---------------------------------------------------------------------------------- */
 
 static int set_even(struct thrum__scene_track_axis *axis, double height)
 {
@@ -89,7 +89,7 @@ static int set_even(struct thrum__scene_track_axis *axis, double height)
 		height = fmin(fmax(room / (axis->total ? axis->total : 1), HEIGHT_LEAST),
 			HEIGHT_MOST);
 	axis->height = height;
-	/* Tracks less than a pixel high: as many as begin within a pixel. */
+	/* If tracks are less than a pixel high, a box holds all that begin within one pixel. */
 	while (track < axis->total && y < room && !error) {
 		double end = height < 1 ? floor(axis->first + (y + 1) / height) : track + 1.0;
 		uint32_t next = end < axis->total ? (uint32_t)end : axis->total;
@@ -106,45 +106,46 @@ static int set_even(struct thrum__scene_track_axis *axis, double height)
 	return error;
 }
 
-/* ---- Squeezed -------------------------------------------------------------------------------- */
+/* ---- Squeezed ------------------------------------------------------------------------------ */
 
-struct window {
+struct loudness {
 	const struct thrum__index *index;
 	int64_t from, to;
-	bool is_quiet; /* nothing happens in any track, and all have room: then none is squeezed */
+	bool is_quiet; /* all tracks are quiet and have room: none is squeezed */
 };
 
-static bool is_loud(const struct window *window, uint32_t track)
+static bool is_loud(const struct loudness *loudness, uint32_t track)
 {
-	return window->is_quiet ||
-		thrum__index_is_loud(window->index, track, window->from, window->to);
+	return loudness->is_quiet ||
+		thrum__index_is_loud(loudness->index, track, loudness->from, loudness->to);
 }
 
-static uint32_t next_track(const struct window *window, uint32_t track, uint32_t total)
+static uint32_t next_track(const struct loudness *loudness, uint32_t track, uint32_t total)
 {
-	uint32_t next = thrum__index_next_track(window->index, track, window->from, window->to);
+	uint32_t next = thrum__index_next_track(loudness->index, track, loudness->from,
+		loudness->to);
 
 	return next < total ? next : total;
 }
 
-/* Heights of loud and quiet tracks so that all tracks fit, if they may be that low. Stops counting when
- * they can't. */
-static void fit_squeezed(const struct thrum__scene_track_axis *axis, struct window *window,
+/* Chooses the heights of loud and quiet tracks (loud: only if it is 0) so that all tracks fit, if
+ * the least heights allow it. Stops counting tracks as soon as they don't fit. */
+static void fit_squeezed(const struct thrum__scene_track_axis *axis, struct loudness *loudness,
 	double *loud, double *quiet)
 {
 	double room = (double)axis->bottom - (double)axis->top;
 	double louds = 0, quiets = 0;
 
-	for (uint32_t track = next_track(window, 0, axis->total);
+	for (uint32_t track = next_track(loudness, 0, axis->total);
 		track < axis->total && louds * LOUD_LEAST + quiets * QUIET_LEAST <= room;
-		track = next_track(window, track + 1, axis->total)) {
-		if (is_loud(window, track))
+		track = next_track(loudness, track + 1, axis->total)) {
+		if (is_loud(loudness, track))
 			louds++;
 		else
 			quiets++;
 	}
-	window->is_quiet = louds == 0 && quiets * LOUD_LEAST <= room;
-	if (window->is_quiet) {
+	loudness->is_quiet = louds == 0 && quiets * LOUD_LEAST <= room;
+	if (loudness->is_quiet) {
 		louds = quiets;
 		quiets = 0;
 	}
@@ -155,24 +156,25 @@ static void fit_squeezed(const struct thrum__scene_track_axis *axis, struct wind
 	*quiet = floor(fmin(fmax(*quiet, QUIET_LEAST), QUIET_MOST));
 }
 
-static int set_squeezed(struct thrum__scene_track_axis *axis, struct window *window, double height)
+static int set_squeezed(struct thrum__scene_track_axis *axis, struct loudness *loudness,
+	double height)
 {
 	double quiet, y = (double)axis->top;
 	uint32_t track = (uint32_t)axis->first;
 	int error = 0;
 
-	fit_squeezed(axis, window, &height, &quiet);
+	fit_squeezed(axis, loudness, &height, &quiet);
 	axis->height = height;
-	track = next_track(window, track, axis->total);
+	track = next_track(loudness, track, axis->total);
 	if (track == (uint32_t)axis->first && track < axis->total)
-		y -= (axis->first - track) * (is_loud(window, track) ? height : quiet);
+		y -= (axis->first - track) * (is_loud(loudness, track) ? height : quiet);
 	while (track < axis->total && y < (double)axis->bottom && !error) {
-		bool is_high = is_loud(window, track);
+		bool is_high = is_loud(loudness, track);
 		double high = is_high ? height : quiet;
 
 		error = add_box(axis, track, 1, y, high, !is_high);
 		y += high;
-		track = next_track(window, track + 1, axis->total);
+		track = next_track(loudness, track + 1, axis->total);
 	}
 	return error;
 }
@@ -181,7 +183,7 @@ int thrum__scene_track_axis_set(struct thrum__scene_track_axis *axis,
 	const struct thrum__index *index, uint32_t total, int projection, float top, float bottom,
 	double first, double height, int64_t from, int64_t to)
 {
-	struct window window = {.index = index, .from = from, .to = to};
+	struct loudness loudness = {.index = index, .from = from, .to = to};
 
 	axis->count = 0;
 	axis->total = total;
@@ -189,44 +191,46 @@ int thrum__scene_track_axis_set(struct thrum__scene_track_axis *axis,
 	axis->bottom = bottom;
 	axis->projection = (uint8_t)projection;
 	axis->first = first > 0 ? fmin(first, total) : 0;
-	return projection == THRUM__TRACKS_SQUEEZED ? set_squeezed(axis, &window, height)
+	return projection == THRUM__TRACKS_SQUEEZED ? set_squeezed(axis, &loudness, height)
 						    : set_even(axis, height);
 }
 
-/* ---- Fish-eye -------------------------------------------------------------------------------- */
+/* ---- Fish-eye ------------------------------------------------------------------------------ */
 
-/* One side of the focus: so many tracks in so many pixels. */
-struct side {
+/* The tracks above the focus, or those below it: how many, and px for them. */
+struct fisheye_side {
 	double tracks, room, strength;
 };
 
-static double bend(const struct side *side)
+/* The c of strength / (1 + c d)² with which the side's tracks just fill its room; 0 if they are too
+ * few to fill it. */
+static double bend_of(const struct fisheye_side *side)
 {
 	double c = (side->strength * side->tracks / side->room - 1) / side->tracks;
 
 	return c > 0 ? c : 0;
 }
 
-/* Pixels from the focus at a distance in tracks. */
-static double project(const struct side *side, double tracks)
+/* Px from the focus at a distance in tracks, and tracks at a distance in px. */
+static double pixels_at(const struct fisheye_side *side, double tracks)
 {
 	if (!(side->tracks > 0) || !(side->room > 0))
 		return 0;
-	return side->strength * tracks / (1 + bend(side) * tracks);
+	return side->strength * tracks / (1 + bend_of(side) * tracks);
 }
 
-static double unproject(const struct side *side, double pixels)
+static double tracks_at(const struct fisheye_side *side, double pixels)
 {
 	if (!(side->tracks > 0) || !(side->room > 0))
 		return 0;
-	double left = side->strength - bend(side) * pixels;
+	double left = side->strength - bend_of(side) * pixels;
 	double tracks = left > 0 ? pixels / left : side->tracks;
 
 	return tracks < side->tracks ? tracks : side->tracks;
 }
 
-/* Where the focus really lies: so near to an edge that no side has more room than its tracks fill;
- * the top goes before the bottom. */
+/* Returns y where the focus really lies: as near to an edge as necessary so that neither side has
+ * more room than its tracks fill. The top has precedence. */
 static double focus_line(const struct thrum__scene_track_axis *axis)
 {
 	double below = (axis->total - axis->focus) * axis->strength;
@@ -235,9 +239,9 @@ static double focus_line(const struct thrum__scene_track_axis *axis)
 	return fmin(y, (double)axis->top + axis->focus * axis->strength);
 }
 
-static struct side side_of(const struct thrum__scene_track_axis *axis, bool is_below)
+static struct fisheye_side side_of(const struct thrum__scene_track_axis *axis, bool is_below)
 {
-	return (struct side){
+	return (struct fisheye_side){
 		.tracks = is_below ? axis->total - axis->focus : axis->focus,
 		.room = is_below ? (double)axis->bottom - focus_line(axis)
 				 : focus_line(axis) - (double)axis->top,
@@ -248,20 +252,20 @@ static struct side side_of(const struct thrum__scene_track_axis *axis, bool is_b
 static double fisheye_y_of(const struct thrum__scene_track_axis *axis, double track)
 {
 	bool is_below = track > axis->focus;
-	struct side side = side_of(axis, is_below);
+	struct fisheye_side side = side_of(axis, is_below);
 
-	return is_below ? focus_line(axis) + project(&side, track - axis->focus)
-			: focus_line(axis) - project(&side, axis->focus - track);
+	return is_below ? focus_line(axis) + pixels_at(&side, track - axis->focus)
+			: focus_line(axis) - pixels_at(&side, axis->focus - track);
 }
 
 static double fisheye_track_of(const struct thrum__scene_track_axis *axis, double y)
 {
 	double line = focus_line(axis);
 	bool is_below = y > line;
-	struct side side = side_of(axis, is_below);
+	struct fisheye_side side = side_of(axis, is_below);
 
-	return is_below ? axis->focus + unproject(&side, y - line)
-			: axis->focus - unproject(&side, line - y);
+	return is_below ? axis->focus + tracks_at(&side, y - line)
+			: axis->focus - tracks_at(&side, line - y);
 }
 
 int thrum__scene_track_axis_fisheye(struct thrum__scene_track_axis *axis, uint32_t total, float top,
@@ -305,7 +309,7 @@ double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, doubl
 	};
 	double low = 0, high = total;
 
-	/* The further down the focus, the higher any track lies. */
+	/* A larger focus moves every track up. */
 	for (int i = 0; i < 64; i++) {
 		axis.focus = (low + high) / 2;
 		if (fisheye_y_of(&axis, track) > (double)y)
@@ -316,9 +320,9 @@ double thrum__scene_fisheye_focus(uint32_t total, float top, float bottom, doubl
 	return axis.focus;
 }
 
-/* ---- Looking up ------------------------------------------------------------------------------ */
+/* ---- Looking up ---------------------------------------------------------------------------- */
 
-/* The last box that begins at or before a track; count: none. */
+/* Returns the last box that begins at or before a track; axis->count if there is none. */
 static uint32_t box_before(const struct thrum__scene_track_axis *axis, uint32_t track)
 {
 	uint32_t low = 0, high = axis->count;
@@ -352,7 +356,7 @@ float thrum__scene_track_axis_line(const struct thrum__scene_track_axis *axis, u
 		return axis->top - BEYOND;
 	if (track - axis->boxes[i].track < axis->boxes[i].tracks)
 		return axis->boxes[i].line;
-	/* Not seen: between its neighbours, or below all. */
+	/* The track is left out: its line is between its neighbours, or below all. */
 	return i + 1 < axis->count ? axis->boxes[i + 1].y : axis->bottom + BEYOND;
 }
 

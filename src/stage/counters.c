@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Counters on and off, one by one. */
+/* Shows and hides single counters. */
 #include <string.h>
 
 #include "stage/parts.h"
@@ -9,7 +9,7 @@ static const char *name_of(const struct thrum__scene *scene, uint32_t counter, s
 	return thrum__model_string(scene->model, scene->model->counters[counter].name, size);
 }
 
-/* Which of those that were chosen is this one; counter_count: none. */
+/* Returns the place of a counter among the chosen ones; counter_count if it isn't chosen. */
 static uint32_t place_of(const struct thrum__scene *scene, uint32_t counter)
 {
 	const struct thrum__scene_state *state = &scene->state;
@@ -36,8 +36,8 @@ bool thrum__stage_has_counter(const struct thrum__stage *stage, uint32_t part, u
 		: counter < THRUM__COUNTERS_BY_DEFAULT;
 }
 
-/* False: there is no room. */
-static bool choose(struct thrum__scene *scene, uint32_t counter)
+/* Adds a counter to the chosen ones. Returns false if there is no room. */
+static bool choose_counter(struct thrum__scene *scene, uint32_t counter)
 {
 	struct thrum__scene_state *state = &scene->state;
 	size_t size;
@@ -53,14 +53,14 @@ static bool choose(struct thrum__scene *scene, uint32_t counter)
 	return true;
 }
 
-/* Those that are shown when none is chosen, by their names. */
+/* Chooses the counters that are shown when none is chosen. */
 static void choose_default(struct thrum__scene *scene)
 {
 	for (uint32_t i = 0; i < scene->model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT; i++)
-		choose(scene, i);
+		choose_counter(scene, i);
 }
 
-static void forget(struct thrum__scene_state *state, uint32_t place)
+static void forget_counter(struct thrum__scene_state *state, uint32_t place)
 {
 	memmove(state->counter_shown[place], state->counter_shown[place + 1],
 		(state->counter_count - place - 1u) * sizeof state->counter_shown[0]);
@@ -81,10 +81,10 @@ int thrum__stage_counter(struct thrum__stage *stage, uint32_t part, uint32_t cou
 		state->counter_count = 0;
 	else if (state->counter_count == 0)
 		choose_default(scene);
-	if (is_on && !choose(scene, counter))
+	if (is_on && !choose_counter(scene, counter))
 		return 0;
 	if (!is_on)
-		forget(state, place_of(scene, counter));
+		forget_counter(state, place_of(scene, counter));
 	state->counters = state->counter_count > 0;
 	return thrum__stage_share(stage, part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }

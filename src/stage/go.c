@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Going over the stage: wheel and touch, commands, links, scroll bars. */
+/* Ways to move: wheel and touch, commands, links, scroll bars. And what all parts share. */
 #include <math.h>
 #include <string.h>
 
 #include "stage/parts.h"
 
-#define ZOOM_STEP 1.5 /* for STEP px of a wheel */
-#define STEP 100
-#define FARTHEST 10000 /* px in one event */
+#define STEP 100 /* px of a wheel that zoom by ZOOM_STEP */
+#define ZOOM_STEP 1.5
+#define FARTHEST 10000 /* px of one event, at most */
 
 /* ---- Wheel and touch ----------------------------------------------------------------------- */
 
-static float bounded(float pixels)
+static float bounded_pixels(float pixels)
 {
 	return pixels > FARTHEST     ? FARTHEST
 		: pixels > -FARTHEST ? pixels
@@ -19,9 +19,9 @@ static float bounded(float pixels)
 				     : -FARTHEST;
 }
 
-/* Ends motion; finds who is meant, whose axes are then those of its state. Returns 1; 0: nobody; or
- * -THRUM_E_MEMORY. */
-static int begin(struct thrum__stage *stage, float y, uint32_t *part)
+/* Ends the motion, gives the part at y, and computes its axes. Returns 1; 0 if there is no part or
+ * no frame yet; or -THRUM_E_MEMORY. */
+static int begin_input(struct thrum__stage *stage, float y, uint32_t *part)
 {
 	if (stage->count == 0 || stage->own->width == 0)
 		return 0;
@@ -30,15 +30,17 @@ static int begin(struct thrum__stage *stage, float y, uint32_t *part)
 	return thrum__stage_project(stage) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
-static int moved(struct thrum__stage *stage, uint32_t part, int status)
+/* Shares a part's new state with the others, unless `status` is an error. Returns bits, or the
+ * error. */
+static int finish_input(struct thrum__stage *stage, uint32_t part, int status)
 {
 	if (status == 0)
 		status = thrum__stage_share(stage, part);
 	return status < 0 ? status : THRUM__MOVED;
 }
 
-/* What is at x stays there. On the strip: what is in the middle. */
-static int zoom(struct thrum__stage *stage, uint32_t part, float x, float y, double factor)
+/* Zooms a part so that the time at x stays there; on the strip, the time in the middle. */
+static int zoom_part(struct thrum__stage *stage, uint32_t part, float x, float y, double factor)
 {
 	struct thrum__scene *scene = stage->parts[part].scene;
 	const struct thrum__scene_time_axis *axis = &scene->time;
@@ -60,33 +62,33 @@ int thrum__stage_wheel(struct thrum__stage *stage, float x, float y, float dx, f
 	uint32_t part;
 	int status;
 
-	dx = bounded(dx);
-	dy = bounded(dy);
-	/* Some turn a wheel with shift into one that goes sideways. */
+	dx = bounded_pixels(dx);
+	dy = bounded_pixels(dy);
+	/* Some systems report a wheel with shift as one that goes sideways. */
 	if (is_shifted)
 		return thrum__stage_pan(stage, x, y, 0, dy != 0 ? dy : dx);
 	if (dx != 0 && fabsf(dx) > fabsf(dy))
 		return thrum__stage_pan(stage, x, y, dx, 0);
-	status = begin(stage, y, &part);
+	status = begin_input(stage, y, &part);
 	if (status <= 0)
 		return status;
 	if (with & THRUM__WITH_CONTROL)
-		status = zoom(stage, part, x, y, exp(-(double)dy / STEP));
+		status = zoom_part(stage, part, x, y, exp(-(double)dy / STEP));
 	else
-		status = zoom(stage, part, x, y, pow(ZOOM_STEP, -(double)dy / STEP));
-	return moved(stage, part, status);
+		status = zoom_part(stage, part, x, y, pow(ZOOM_STEP, -(double)dy / STEP));
+	return finish_input(stage, part, status);
 }
 
 int thrum__stage_pan(struct thrum__stage *stage, float x, float y, float dx, float dy)
 {
 	uint32_t part;
-	int status = begin(stage, y, &part);
+	int status = begin_input(stage, y, &part);
 
 	if (status <= 0)
 		return status;
 	thrum__scene_drag(stage->parts[part].scene, x, y - thrum__stage_view_top(stage, part),
-		-bounded(dx), -bounded(dy));
-	return moved(stage, part, 0);
+		-bounded_pixels(dx), -bounded_pixels(dy));
+	return finish_input(stage, part, 0);
 }
 
 int thrum__stage_pinch(struct thrum__stage *stage, float x, float y, float dx, float dy,
@@ -94,18 +96,18 @@ int thrum__stage_pinch(struct thrum__stage *stage, float x, float y, float dx, f
 {
 	struct thrum__scene *scene;
 	uint32_t part;
-	int status = begin(stage, y, &part);
+	int status = begin_input(stage, y, &part);
 
 	if (status <= 0)
 		return status;
 	scene = stage->parts[part].scene;
-	stage->own->drag = THRUM__DRAG_NOTHING; /* the first finger's press is no click any more */
-	thrum__scene_drag(scene, x, y - thrum__stage_view_top(stage, part), bounded(dx),
-		bounded(dy));
+	stage->own->drag = THRUM__DRAG_NOTHING; /* the first finger's press is not a click */
+	thrum__scene_drag(scene, x, y - thrum__stage_view_top(stage, part), bounded_pixels(dx),
+		bounded_pixels(dy));
 	status = thrum__scene_project(scene, scene->width, scene->height);
 	if (status == 0 && factor > 0 && isfinite(factor))
-		status = zoom(stage, part, x + bounded(dx), y, factor);
-	return moved(stage, part, status);
+		status = zoom_part(stage, part, x + bounded_pixels(dx), y, factor);
+	return finish_input(stage, part, status);
 }
 
 /* ---- Commands ------------------------------------------------------------------------------ */
@@ -133,7 +135,7 @@ static bool goes_somewhere(int command)
 	}
 }
 
-static void blink(struct thrum__stage *stage, uint32_t part, uint32_t task)
+static void begin_blink(struct thrum__stage *stage, uint32_t part, uint32_t task)
 {
 	if (!stage->is_animated)
 		return;
@@ -142,8 +144,9 @@ static void blink(struct thrum__stage *stage, uint32_t part, uint32_t task)
 	stage->own->blink_start = NAN;
 }
 
-/* A command's or a link's: animated, where it goes somewhere. */
-static int go(struct thrum__stage *stage, uint32_t part, int status)
+/* Shares a part's new state if a scene's function returned that it changed something. Returns bits,
+ * or the error. */
+static int share_result(struct thrum__stage *stage, uint32_t part, int status)
 {
 	if (status <= 0)
 		return status;
@@ -156,28 +159,29 @@ static uint32_t selected_in(const struct thrum__stage *stage, uint32_t part)
 	return stage->parts[part].scene->selected;
 }
 
-/* After thrum__stage_motion_from and a call that went somewhere: to a task, where is_target. */
-static int went(struct thrum__stage *stage, uint32_t part, int status, bool is_target)
+/* Begins the motion after thrum__stage_motion_from and a call that went somewhere. With is_target,
+ * the track of the task that it went to blinks. Returns bits, or an error. */
+static int finish_going(struct thrum__stage *stage, uint32_t part, int status, bool is_target)
 {
-	int changed = go(stage, part, status);
+	int changed = share_result(stage, part, status);
 
 	if (changed <= 0)
 		return changed;
 	if (is_target) {
-		blink(stage, part, selected_in(stage, part));
+		begin_blink(stage, part, selected_in(stage, part));
 		changed |= THRUM__CHANGED_SELECTION;
 	}
 	thrum__stage_motion_begin(stage);
 	return changed | thrum__stage_focus(stage, part);
 }
 
-static int clear(struct thrum__stage *stage)
+static int clear_part(struct thrum__stage *stage)
 {
 	bool had_measure = stage->own->has_measure;
 	int changed;
 
 	stage->own->has_measure = false;
-	changed = go(stage, stage->focus,
+	changed = share_result(stage, stage->focus,
 		thrum__scene_command(stage->parts[stage->focus].scene, THRUM__COMMAND_CLEAR));
 	if (changed > 0)
 		changed |= THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
@@ -198,7 +202,8 @@ static bool has_next(const struct thrum__scene *scene, int command)
 						    : scene->found > 0 && at != 1;
 }
 
-/* Whose next match or finding it is: from one's last, or where it has none, on to another's. */
+/* Returns the part in which the next match or finding is: the focused one, or if that has no
+ * further one, the next part that has any. For other commands, the focused part. */
 static uint32_t part_with_next(struct thrum__stage *stage, int command)
 {
 	bool is_back = command == THRUM__COMMAND_PREVIOUS_MATCH;
@@ -213,7 +218,8 @@ static uint32_t part_with_next(struct thrum__stage *stage, int command)
 
 		if (is_match ? scene->found == 0 : scene->findings.count == 0)
 			continue;
-		/* From its beginning, or end. */
+		/* Without a selection the search begins at the other part's first match, or
+		 * last. */
 		return is_match && thrum__scene_select(scene, THRUM__NONE) < 0 ? stage->focus
 									       : part;
 	}
@@ -231,10 +237,10 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	part = part_with_next(stage, command);
 	scene = stage->parts[part].scene;
 	if (command == THRUM__COMMAND_CLEAR)
-		return clear(stage);
+		return clear_part(stage);
 	thrum__stage_motion_from(stage);
 	if (stage->own->is_moving)
-		thrum__stage_refresh(stage); /* on from the target */
+		thrum__stage_refresh(stage); /* the command goes on from the motion's target */
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
 	selected = scene->selected;
@@ -243,10 +249,10 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 		return THRUM__STAGE_YOURS;
 	if (!goes_somewhere(command)) {
 		thrum__stage_motion_stop(stage);
-		status = go(stage, part, status);
+		status = share_result(stage, part, status);
 	} else {
-		/* Back is where one was, whatever is in sight there. */
-		status = went(stage, part, status,
+		/* Going back leads to a window, not to a task: no track blinks. */
+		status = finish_going(stage, part, status,
 			scene->selected != selected && command != THRUM__COMMAND_BACK);
 	}
 	return status > 0 && command == THRUM__COMMAND_BACK
@@ -272,7 +278,7 @@ int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t tas
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return went(stage, part, thrum__scene_show_task(scene, task), true);
+	return finish_going(stage, part, thrum__scene_show_task(scene, task), true);
 }
 
 int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t finding)
@@ -282,8 +288,8 @@ int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t 
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return went(stage, part, thrum__scene_show_finding(stage->parts[part].scene, finding),
-		true);
+	return finish_going(stage, part,
+		thrum__scene_show_finding(stage->parts[part].scene, finding), true);
 }
 
 int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
@@ -293,7 +299,7 @@ int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t fr
 	thrum__stage_motion_from(stage);
 	thrum__scene_remember(scene);
 	thrum__scene_set_window_around(scene, from, to, 0);
-	return went(stage, part, 1, false);
+	return finish_going(stage, part, 1, false);
 }
 
 int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time)
@@ -309,7 +315,7 @@ int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time
 	return thrum__stage_go_window(stage, part, time - half, time + half);
 }
 
-/* ---- What all have ------------------------------------------------------------------------- */
+/* ---- Shared by all parts ------------------------------------------------------------------- */
 
 int thrum__stage_search(struct thrum__stage *stage, const char *text)
 {
@@ -332,7 +338,7 @@ int thrum__stage_theme(struct thrum__stage *stage, int theme)
 
 /* ---- Scroll bars --------------------------------------------------------------------------- */
 
-static void within(struct thrum__stage_scroll *scroll)
+static void clamp_scroll(struct thrum__stage_scroll *scroll)
 {
 	scroll->page = fmin(fmax(scroll->page, 0), scroll->all);
 	scroll->at = fmin(fmax(scroll->at, 0), scroll->all - scroll->page);
@@ -356,7 +362,7 @@ void thrum__stage_scroll_tracks(const struct thrum__stage *stage,
 	scroll->page = last->y + last->height < tracks->bottom
 		? tracks->total - tracks->first
 		: thrum__scene_track_axis_track(tracks, tracks->bottom) - tracks->first;
-	within(scroll);
+	clamp_scroll(scroll);
 }
 
 void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__stage_scroll *scroll)
@@ -372,7 +378,7 @@ void thrum__stage_scroll_time(const struct thrum__stage *stage, struct thrum__st
 	scroll->all = (double)(to - from);
 	scroll->at = (double)(scene->state.from - from);
 	scroll->page = (double)(scene->state.to - scene->state.from);
-	within(scroll);
+	clamp_scroll(scroll);
 }
 
 int thrum__stage_set_track(struct thrum__stage *stage, double at)
@@ -402,5 +408,5 @@ int thrum__stage_set_time(struct thrum__stage *stage, double at)
 	span = scene->state.to - scene->state.from;
 	from += (int64_t)fmin(fmax(at, 0), (double)THRUM__END_MAX);
 	thrum__scene_set_window(scene, from, from + span);
-	return moved(stage, stage->focus, 0);
+	return finish_input(stage, stage->focus, 0);
 }

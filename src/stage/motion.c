@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Motion from where one was to where the states are: 160 ms, slower towards the end. */
+/* Motion from the former spots to those of the states: 160 ms, slower towards the end. */
 #include <math.h>
 
 #include "stage/parts.h"
@@ -9,7 +9,7 @@ static struct thrum__stage_spot spot_of(const struct thrum__scene *scene)
 	return (struct thrum__stage_spot){scene->state.from, scene->state.to, scene->state.track};
 }
 
-static void put(struct thrum__scene *scene, const struct thrum__stage_spot *spot)
+static void put_spot(struct thrum__scene *scene, const struct thrum__stage_spot *spot)
 {
 	scene->state.from = spot->from;
 	scene->state.to = spot->to;
@@ -39,14 +39,15 @@ void thrum__stage_motion_stop(struct thrum__stage *stage)
 	struct thrum__stage_private *own = stage->own;
 
 	for (uint32_t i = 0; own->is_moving && i < stage->count; i++)
-		put(stage->parts[i].scene, &own->shown[i]);
+		put_spot(stage->parts[i].scene, &own->shown[i]);
 	if (own->is_moving)
 		thrum__stage_refresh(stage);
 	own->is_moving = false;
 }
 
-/* The span goes evenly by its logarithm; what lies still when one zooms by hand lies still here. */
-static struct thrum__stage_spot between(const struct thrum__stage_spot *a,
+/* Returns the spot at a share (0 … 1) of the way from a to b. The window's length changes evenly by
+ * its logarithm; a time that keeps its x in a zoom by hand keeps it here too. */
+static struct thrum__stage_spot spot_between(const struct thrum__stage_spot *a,
 	const struct thrum__stage_spot *b, double share)
 {
 	double old = (double)(a->to - a->from), new = (double)(b->to - b->from);
@@ -80,10 +81,10 @@ bool thrum__stage_motion_at(struct thrum__stage *stage, double now)
 		struct thrum__scene *scene = stage->parts[i].scene;
 		struct thrum__stage_spot target = spot_of(scene);
 
-		own->shown[i] = between(&own->before[i], &target, share);
+		own->shown[i] = spot_between(&own->before[i], &target, share);
 		if (own->shown[i].to <= own->shown[i].from)
 			own->shown[i] = target;
-		put(scene, &own->shown[i]);
+		put_spot(scene, &own->shown[i]);
 	}
 	return true;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stage paints itself: heads, the crosshair, what is measured, the track that blinks. */
+/* The stage's own painters: heads, the crosshair, the measure, the track that blinks. */
 #include <math.h>
 #include <string.h>
 
-#include "scene/paint/paint.h"
 #include "stage/parts.h"
 
 void thrum__stage_head(struct thrum__draw_list *list, float top, float width, bool is_first,
@@ -23,8 +22,8 @@ void thrum__stage_head(struct thrum__draw_list *list, float top, float width, bo
 	thrum__draw_list_sort(list);
 }
 
-/* The picture of a part, from its ruler to the end of its tracks. */
-static void span_of(const struct thrum__stage *stage, uint32_t part, float *top, float *bottom)
+/* Gives top and bottom of a part's picture, from its ruler to the end of its tracks. */
+static void picture_of(const struct thrum__stage *stage, uint32_t part, float *top, float *bottom)
 {
 	const struct thrum__scene *scene = stage->parts[part].scene;
 
@@ -33,9 +32,9 @@ static void span_of(const struct thrum__stage *stage, uint32_t part, float *top,
 	*top += thrum__scene_strip_height(scene, scene->width);
 }
 
-/* An upright at a part's time, in all that share its time. */
-static void upright(const struct thrum__stage *stage, struct thrum__draw_list *list, uint32_t part,
-	int64_t time, int colour)
+/* Draws an upright at a time of a part, in all parts that share its time. */
+static void draw_upright(const struct thrum__stage *stage, struct thrum__draw_list *list,
+	uint32_t part, int64_t time, int colour)
 {
 	for (uint32_t i = 0; i < stage->count; i++) {
 		const struct thrum__scene *scene = stage->parts[i].scene;
@@ -43,16 +42,17 @@ static void upright(const struct thrum__stage *stage, struct thrum__draw_list *l
 			time + stage->parts[part].offset - stage->parts[i].offset);
 		float top, bottom;
 
-		span_of(stage, i, &top, &bottom);
+		picture_of(stage, i, &top, &bottom);
 		if ((i == part || stage->is_linked) && x <= thrum__stage_right(scene))
 			thrum__draw_vertical(list, THRUM__Z_FRAME, colour, x, top, bottom, 1,
 				THRUM__DASH_SOLID);
 	}
 }
 
-/* The line's duration stands above its middle, on the picture's ground. */
-static void duration(const struct thrum__stage *stage, const struct thrum__draw_metrics *metrics,
-	struct thrum__draw_list *list, float left, float right, float y)
+/* Draws the duration that is measured above the middle of the measure's line. */
+static void draw_duration(const struct thrum__stage *stage,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list, float left,
+	float right, float y)
 {
 	const struct thrum__stage_private *own = stage->own;
 	int64_t span = own->measure_to - own->measure_from;
@@ -68,8 +68,8 @@ static void duration(const struct thrum__stage *stage, const struct thrum__draw_
 		words, size, true);
 }
 
-static void measure(const struct thrum__stage *stage, const struct thrum__draw_metrics *metrics,
-	struct thrum__draw_list *list)
+static void draw_measure(const struct thrum__stage *stage,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
 	const struct thrum__stage_private *own = stage->own;
 	const struct thrum__scene *scene = stage->parts[own->measure_part].scene;
@@ -78,15 +78,15 @@ static void measure(const struct thrum__stage *stage, const struct thrum__draw_m
 	float b = (float)thrum__scene_time_axis_x(&scene->time, own->measure_to);
 	float left = a < b ? a : b, right = a < b ? b : a;
 
-	upright(stage, list, own->measure_part, own->measure_from, THRUM__COLOUR_SEL);
-	upright(stage, list, own->measure_part, own->measure_to, THRUM__COLOUR_SEL);
+	draw_upright(stage, list, own->measure_part, own->measure_from, THRUM__COLOUR_SEL);
+	draw_upright(stage, list, own->measure_part, own->measure_to, THRUM__COLOUR_SEL);
 	left = left < 0 ? 0 : left;
 	right = right > thrum__stage_right(scene) ? thrum__stage_right(scene) : right;
 	if (right < left)
 		return;
 	thrum__draw_horizontal(list, THRUM__Z_FRAME, THRUM__COLOUR_SEL, left, right, y, 2,
 		THRUM__DASH_SOLID);
-	duration(stage, metrics, list, left, right, y);
+	draw_duration(stage, metrics, list, left, right, y);
 }
 
 struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum__stage *stage)
@@ -101,7 +101,7 @@ struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum_
 		own->y - thrum__stage_view_top(stage, own->pointer_part));
 }
 
-static void mark_counter(const struct thrum__stage *stage, struct thrum__draw_list *list)
+static void draw_counter_mark(const struct thrum__stage *stage, struct thrum__draw_list *list)
 {
 	struct thrum__scene_counter_below below = thrum__stage_counter_below(stage);
 	float x = floorf(stage->own->x);
@@ -121,13 +121,13 @@ void thrum__stage_paint_over(struct thrum__stage *stage, const struct thrum__dra
 	struct thrum__stage_private *own = stage->own;
 
 	if (own->has_measure)
-		measure(stage, metrics, list);
+		draw_measure(stage, metrics, list);
 	if (own->has_crosshair)
-		upright(stage, list, own->pointer_part,
+		draw_upright(stage, list, own->pointer_part,
 			thrum__scene_time_axis_time(&stage->parts[own->pointer_part].scene->time,
 				own->x),
 			THRUM__COLOUR_MUTED);
-	mark_counter(stage, list);
+	draw_counter_mark(stage, list);
 }
 
 void thrum__stage_paint_blink(const struct thrum__stage *stage, struct thrum__draw_list *list)

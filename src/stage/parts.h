@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stage's files share. Private to this room. */
+/*
+ * Shared by the stage's files; private to this room. "Bits" are those of enum thrum__stage_changed.
+ * A spot is a place in a scene: its window and the track at the top.
+ */
 #ifndef STAGE_PARTS_H
 #define STAGE_PARTS_H
 
@@ -8,12 +11,12 @@
 #include "stage/stage.h"
 
 #define THRUM__MOVED (THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS | THRUM__CHANGED_ADDRESS)
-#define THRUM__SLACK 4 /* px that a mouse may miss by; a finger: */
-#define THRUM__SLACK_TOUCH 16
+#define THRUM__SLACK 4        /* px by which a mouse may miss */
+#define THRUM__SLACK_TOUCH 16 /* px by which a finger may miss */
 
 enum thrum__stage_drag {
 	THRUM__DRAG_NONE,
-	THRUM__DRAG_NOT_YET, /* pressed on the picture; a click, unless it moves */
+	THRUM__DRAG_NOT_YET, /* pressed on the picture: a click, unless the pointer moves */
 	THRUM__DRAG_PICTURE,
 	THRUM__DRAG_RULER,
 	THRUM__DRAG_STRIP,
@@ -24,7 +27,6 @@ enum thrum__stage_drag {
 	THRUM__DRAG_NOTHING, /* pressed where nothing can be dragged */
 };
 
-/* Where a scene is; what motion goes through. */
 struct thrum__stage_spot {
 	int64_t from, to;
 	double track;
@@ -32,16 +34,16 @@ struct thrum__stage_spot {
 
 struct thrum__stage_private {
 	float width, height;  /* of the last frame; 0: none yet */
-	bool is_projected;    /* the scenes' axes are those of their states */
-	bool is_painted;      /* the parts' lists show the states */
+	bool is_projected;    /* the scenes' axes agree with their states */
+	bool is_painted;      /* the parts' lists agree with the states */
 	bool has_own_heights; /* dividers were dragged */
 
-	/* Motion: the states are its targets. start: NAN until a frame tells what time it is. */
+	/* Motion goes from the spots `before` to the scenes' states; `shown` is where it is now. */
 	bool is_moving;
-	double start;
+	double start; /* ms; NAN until the first frame of the motion */
 	struct thrum__stage_spot before[THRUM__STAGE_MAX], shown[THRUM__STAGE_MAX];
-	uint32_t blink_part, blink_task; /* NONE: none */
-	double blink_start;
+	uint32_t blink_part, blink_task; /* the task whose track blinks, or NONE */
+	double blink_start;              /* ms, or NAN */
 
 	/* The pointer. */
 	bool is_inside, has_crosshair, is_touch;
@@ -52,12 +54,12 @@ struct thrum__stage_private {
 	float press_x, press_y;
 	int64_t grabbed_time;
 	double grabbed_track, grabbed_scale;
-	struct thrum__stage_spot grabbed; /* where the scene was */
-	uint32_t hover_part, hover_task;  /* of what is below it, or of a link */
-	double hover_start;               /* NAN: not known yet */
+	struct thrum__stage_spot grabbed; /* the spot of the scene when it was grabbed */
+	uint32_t hover_part, hover_task; /* the task below the pointer, or that of a hovered link */
+	double hover_start;              /* ms; NAN until the next frame */
 	bool is_hover_shown;
 
-	/* What is measured: times of a part, and where the line is. */
+	/* The measure: two times of a part, and the place of the line between them. */
 	bool has_measure;
 	uint32_t measure_part;
 	int64_t measure_from, measure_to;
@@ -66,57 +68,62 @@ struct thrum__stage_private {
 
 /* ---- Parts (stage.c) ----------------------------------------------------------------------- */
 
-/* The part at y; above all: the first, below: the last. */
+/* Returns the part at y; above all parts the first one, below all the last. */
 uint32_t thrum__stage_at(const struct thrum__stage *, float y);
-/* Where a part's scene begins, below its head. */
+/* Returns y where a part's scene begins, below its head. */
 float thrum__stage_view_top(const struct thrum__stage *, uint32_t part);
-/* Where a scene's picture ends at the right: the counters' gutter begins there. */
+/* Returns x where a scene's tracks end and the counters' gutter begins. */
 float thrum__stage_right(const struct thrum__scene *);
-/* The axes as the states want them, where they aren't. */
+/* Computes the axes of all scenes, if they don't agree with the states. */
 THRUM__MUST_USE int thrum__stage_project(struct thrum__stage *);
-/* After a part's state was changed: the others get what all have in common; the picture is to be
- * made anew. Returns 0 or -THRUM_E_MEMORY. */
+/* Gives the members that all parts have in common to the other parts. To be called after a part's
+ * state was changed. The next frame is painted anew. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_share(struct thrum__stage *, uint32_t part);
-/* Who knows of whom; and, where they are linked, how far the common time reaches. */
+/* Sets the companions of all scenes and, if parts are linked, the reach of the common time. */
 void thrum__stage_relate(struct thrum__stage *);
-/* Puts into a state of part `to` what all have in common, from a state of part `from`. */
+/* Copies the members that all parts have in common from a state of part `from` (source) to a state
+ * of part `to`. Times are shifted by the parts' offsets. */
 void thrum__stage_inherit(const struct thrum__stage *, uint32_t from, uint32_t to,
 	const struct thrum__scene_state *source, struct thrum__scene_state *state);
-/* Gives each part as much height as its tracks ask for. */
+/* Shares the height out among the parts by their numbers of tracks. */
 void thrum__stage_share_height(struct thrum__stage *);
-/* Makes a part's top lie at y, at the cost of the one above it. */
+/* Moves the divider above a part to y; only this part and the one above it change. */
 void thrum__stage_divide(struct thrum__stage *, uint32_t part, float y);
-/* Heights of parts, and what each has room for, for a picture's size. */
+/* Sets the heights of all parts in a picture of this size, and whether they have room for strip and
+ * key line. */
 void thrum__stage_place(struct thrum__stage *, float width, float height);
 
-/* ---- Motion (stage_motion.c) --------------------------------------------------------------- */
+/* ---- Motion (motion.c) --------------------------------------------------------------------- */
 
-/* Keeps where all are seen now, as a motion's beginning; and begins it. */
+/* Keeps the spots that are shown now, from which a motion may begin. */
 void thrum__stage_motion_from(struct thrum__stage *);
+/* Begins a motion from the kept spots to the states. */
 void thrum__stage_motion_begin(struct thrum__stage *);
-/* Stays where it is now. */
+/* Ends the motion where it is now. */
 void thrum__stage_motion_stop(struct thrum__stage *);
-/* Puts the states where the motion is at `now`; false: it is over. */
+/* Sets the states to the spots of the motion at `now` (ms). Returns false if the motion is over. */
 bool thrum__stage_motion_at(struct thrum__stage *, double now);
 
-/* Goes to a window (stage_go.c). Returns bits. */
+/* Goes to a window; animated. Returns bits, or -THRUM_E_MEMORY (go.c). */
 int thrum__stage_go_window(struct thrum__stage *, uint32_t part, int64_t from, int64_t to);
 
-/* ---- Painting (stage_paint.c) -------------------------------------------------------------- */
+/* ---- Painting (paint.c) -------------------------------------------------------------------- */
 
+/* Paints the list above all parts: crosshair, measure, and the mark of the nearest counter. */
 void thrum__stage_paint_over(struct thrum__stage *, const struct thrum__draw_metrics *,
 	struct thrum__draw_list *);
-/* The counter whose line is nearest to the pointer, if it is over the tracks. */
+/* Returns the counter whose line is nearest to the pointer, if the pointer is over the tracks. */
 struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum__stage *);
+/* Adds the two lines around the track that blinks to its part's list. */
 void thrum__stage_paint_blink(const struct thrum__stage *, struct thrum__draw_list *);
 
-/* ---- Pointer (stage_pointer.c) ------------------------------------------------------------- */
+/* ---- Pointer (pointer.c) ------------------------------------------------------------------- */
 
-/* Who is below it, or below a link's: shown after a while. Returns bits. */
+/* Sets the hovered task; a frame shows it after a while. Returns bits. */
 int thrum__stage_hover(struct thrum__stage *, uint32_t part, uint32_t task);
-/* The part that keys go to. Returns bits. */
+/* Gives a part the focus. Returns bits. */
 int thrum__stage_focus(struct thrum__stage *, uint32_t part);
-/* Forgets what refers to parts by their numbers. */
+/* Ends drag and hover. To be called when parts get other numbers. */
 void thrum__stage_forget_pointer(struct thrum__stage *);
 
 #endif

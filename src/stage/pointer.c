@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* The pointer on the stage: what is below it, dragging, clicking, hovering. */
+/* The pointer: picking, dragging, clicking, hovering. */
 #include <math.h>
 
-#include "scene/paint/paint.h"
 #include "stage/parts.h"
 
-#define DIVIDER 4    /* px above and below */
-#define EDGE 6       /* px: of the window's frame on the strip */
-#define EDGE_LEAST 6 /* px between the edges, inside the frame, that drag it whole */
+#define DIVIDER 4    /* px above and below a divider that belong to it */
+#define EDGE 6       /* px beside an edge of the strip's frame that belong to the edge */
+#define EDGE_LEAST 6 /* px inside the frame, at least, that drag it as a whole */
 
-/* ---- What is where ------------------------------------------------------------------------- */
+/* ---- Places -------------------------------------------------------------------------------- */
 
 struct place {
 	uint32_t part;
 	int over; /* enum thrum__stage_over */
-	int drag; /* enum thrum__stage_drag: what a press there begins */
+	int drag; /* enum thrum__stage_drag: the drag that a press there begins */
 	float y;  /* in the part's scene */
 };
 
@@ -23,13 +22,13 @@ static float slack_of(unsigned with)
 	return with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : THRUM__SLACK;
 }
 
-/* Which of the frame's edges on the strip is meant. */
+/* Returns the drag that a press on the strip begins: of the frame, or of one of its edges. */
 static int strip_drag(const struct thrum__scene *scene, float width, float x, unsigned with)
 {
 	float slack = with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : EDGE, inside = slack;
 	float left, right;
 
-	if (!thrum__paint_strip_window(scene, width, &left, &right))
+	if (!thrum__scene_strip_window(scene, width, &left, &right))
 		return THRUM__DRAG_NOTHING;
 	if (right - left < 2 * slack + EDGE_LEAST)
 		inside = fmaxf((right - left - EDGE_LEAST) / 2, 0);
@@ -138,7 +137,7 @@ int thrum__stage_hover_task(struct thrum__stage *stage, uint32_t part, uint32_t 
 	return part < stage->count ? thrum__stage_hover(stage, part, task) : 0;
 }
 
-static int hover(struct thrum__stage *stage, float x, float y, unsigned with)
+static int hover_at(struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct thrum__stage_private *own = stage->own;
 	struct place place = place_at(stage, x, y, with);
@@ -153,7 +152,7 @@ static int hover(struct thrum__stage *stage, float x, float y, unsigned with)
 	own->has_crosshair = !is_touch &&
 		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER);
 	pick_at(stage, &place, x, with, &pick);
-	/* A chain is one thing, whichever of its tasks is below. */
+	/* Hover the unit's first task, whichever task of the chain is below the pointer. */
 	if (pick.unit != THRUM__NONE && !is_touch)
 		task = stage->parts[place.part].scene->layout->units[pick.unit].task;
 	return thrum__stage_hover(stage, place.part, task) | THRUM__CHANGED_PICTURE |
@@ -181,7 +180,7 @@ int thrum__stage_focus(struct thrum__stage *stage, uint32_t part)
 	return THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION | THRUM__CHANGED_STATUS;
 }
 
-static void grab(struct thrum__stage *stage, const struct place *place, float x, float y)
+static void grab_at(struct thrum__stage *stage, const struct place *place, float x, float y)
 {
 	struct thrum__stage_private *own = stage->own;
 	const struct thrum__scene *scene = stage->parts[place->part].scene;
@@ -197,7 +196,7 @@ static void grab(struct thrum__stage *stage, const struct place *place, float x,
 		scene->state.track};
 }
 
-/* Outside of the frame on the strip: it comes there. */
+/* After a press on the strip outside of its frame, moves the window there. Returns bits. */
 static int centre_strip(struct thrum__stage *stage, const struct place *place, float x)
 {
 	struct thrum__scene *scene = stage->parts[place->part].scene;
@@ -205,15 +204,15 @@ static int centre_strip(struct thrum__stage *stage, const struct place *place, f
 	float left, right;
 
 	if (place->drag != THRUM__DRAG_STRIP ||
-		!thrum__paint_strip_window(scene, stage->own->width, &left, &right) ||
+		!thrum__scene_strip_window(scene, stage->own->width, &left, &right) ||
 		(x >= left && x <= right))
 		return 0;
-	from = thrum__paint_strip_time(scene, stage->own->width, x) - span / 2;
+	from = thrum__scene_strip_time(scene, stage->own->width, x) - span / 2;
 	thrum__scene_set_window(scene, from, from + span);
 	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }
 
-/* Not NAN, either. */
+/* False also for NAN. */
 static bool is_sane(float x, float y)
 {
 	return fabsf(x) < 1e6f && fabsf(y) < 1e6f;
@@ -236,7 +235,7 @@ int thrum__stage_press(struct thrum__stage *stage, float x, float y, unsigned wi
 	moved = centre_strip(stage, &place, x);
 	if (moved < 0)
 		return moved;
-	grab(stage, &place, x, y);
+	grab_at(stage, &place, x, y);
 	own->has_measure = own->has_crosshair = false;
 	if ((with & THRUM__WITH_SHIFT) &&
 		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER)) {
@@ -266,7 +265,7 @@ static int drag_picture(struct thrum__stage *stage, struct thrum__scene *scene, 
 static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, float x)
 {
 	const struct thrum__stage_private *own = stage->own;
-	double scale = thrum__paint_strip_scale(scene, own->width), ns;
+	double scale = thrum__scene_strip_scale(scene, own->width), ns;
 	int64_t from = own->grabbed.from, to = own->grabbed.to, by;
 
 	if (!(scale > 0))
@@ -277,7 +276,7 @@ static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, f
 		from += by;
 	if (own->drag != THRUM__DRAG_STRIP_LEFT)
 		to += by;
-	/* An edge stops at the other. */
+	/* An edge stops at the other edge. */
 	if (from > to && own->drag == THRUM__DRAG_STRIP_LEFT)
 		from = to;
 	else if (to < from)
@@ -318,7 +317,7 @@ int thrum__stage_move(struct thrum__stage *stage, float x, float y, unsigned wit
 	if (stage->count == 0 || !is_sane(x, y))
 		return 0;
 	if (own->drag == THRUM__DRAG_NONE)
-		return hover(stage, x, y, with);
+		return hover_at(stage, x, y, with);
 	if (own->drag == THRUM__DRAG_NOT_YET &&
 		hypotf(x - own->press_x, y - own->press_y) > slack_of(with))
 		own->drag = THRUM__DRAG_PICTURE;
@@ -336,7 +335,7 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	pick_at(stage, &place, x, with, &pick);
 	if (pick.task == scene->selected)
 		return 0;
-	/* Without a selection there is nothing to fade for; the next begins plain. */
+	/* Without a selection no unit is unrelated; the next selection begins without fading. */
 	if (pick.task == THRUM__NONE)
 		scene->state.related_only = false;
 	if (thrum__scene_select(scene, pick.task) < 0)
@@ -355,7 +354,7 @@ int thrum__stage_release(struct thrum__stage *stage, float x, float y, unsigned 
 		changed = select_at(stage, own->press_x, own->press_y, with);
 	if (changed < 0 || (with & THRUM__WITH_TOUCH) || stage->count == 0 || !is_sane(x, y))
 		return changed;
-	return changed | hover(stage, x, y, with);
+	return changed | hover_at(stage, x, y, with);
 }
 
 int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsigned with)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* The stage's parts: what they have in common, how high they are, and their frame. */
+/* The stage's parts: making and removing them, what they share, their heights, and the frame. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/paint/paint.h"
 #include "stage/parts.h"
 
-#define PART_LEAST 120  /* px */
-#define STRIP_FROM 260  /* px: lower parts have no strip */
-#define MARGIN_RIGHT 20 /* px behind a scene's time axis, as thrum__scene_frame leaves */
-#define HOVER_MS 120
-#define BLINK_MS 300
+#define PART_LEAST 120 /* px: the least height of a part */
+#define STRIP_FROM 260 /* px: lower parts have no strip */
+#define HOVER_MS 120   /* after this time a hovered task is shown */
+#define BLINK_MS 300   /* duration of a blink */
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -54,7 +52,7 @@ void thrum__stage_refresh(struct thrum__stage *stage)
 	stage->own->is_projected = stage->own->is_painted = false;
 }
 
-static int64_t bounded(int64_t time)
+static int64_t bounded_time(int64_t time)
 {
 	return time < -THRUM__TIME_MAX   ? -THRUM__TIME_MAX
 		: time > THRUM__TIME_MAX ? THRUM__TIME_MAX
@@ -79,8 +77,8 @@ void thrum__stage_relate(struct thrum__stage *stage)
 		const struct thrum__stage_part *part = &stage->parts[i];
 		struct thrum__scene_companions *companions = &part->scene->companions;
 
-		part->scene->reach.from = bounded(from - part->offset);
-		part->scene->reach.to = bounded(to - part->offset);
+		part->scene->reach.from = bounded_time(from - part->offset);
+		part->scene->reach.to = bounded_time(to - part->offset);
 		for (uint32_t k = 0; k < stage->count; k++)
 			if (k != i && companions->count < THRUM__COMPANIONS_MAX)
 				companions->all[companions->count++] =
@@ -91,7 +89,7 @@ void thrum__stage_relate(struct thrum__stage *stage)
 	thrum__stage_refresh(stage);
 }
 
-static void fit_all(struct thrum__stage *stage)
+static void show_whole(struct thrum__stage *stage)
 {
 	for (uint32_t i = 0; i < stage->count; i++) {
 		struct thrum__scene *scene = stage->parts[i].scene;
@@ -114,8 +112,8 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 			all);
 }
 
-/* After parts came or went. */
-static void arrange(struct thrum__stage *stage)
+/* Resets what depends on the parts' numbers and times. To be called after parts came or went. */
+static void arrange_parts(struct thrum__stage *stage)
 {
 	stage->own->is_moving = false;
 	stage->own->blink_task = THRUM__NONE;
@@ -125,7 +123,7 @@ static void arrange(struct thrum__stage *stage)
 	thrum__stage_relate(stage);
 }
 
-static int add(struct thrum__stage *stage, struct thrum__scene *scene, const char *name)
+static int add_part(struct thrum__stage *stage, struct thrum__scene *scene, const char *name)
 {
 	struct thrum__stage_part *part = &stage->parts[stage->count];
 	char *copy;
@@ -139,8 +137,8 @@ static int add(struct thrum__stage *stage, struct thrum__scene *scene, const cha
 	*part = (struct thrum__stage_part){.scene = scene, .name = copy};
 	scene->state.strip = true;
 	stage->count++;
-	arrange(stage);
-	fit_all(stage);
+	arrange_parts(stage);
+	show_whole(stage);
 	return stage->count > 1 ? thrum__stage_share(stage, 0) : 0;
 }
 
@@ -159,7 +157,7 @@ int thrum__stage_link(struct thrum__stage *stage, bool is_linked)
 int thrum__stage_add(struct thrum__stage *stage, struct thrum__scene *scene, const char *name)
 {
 	uint32_t count = stage->count;
-	int status = add(stage, scene, name);
+	int status = add_part(stage, scene, name);
 
 	if (status < 0 && stage->count > count)
 		thrum__stage_remove(stage, count);
@@ -179,8 +177,8 @@ void thrum__stage_remove(struct thrum__stage *stage, uint32_t part)
 		(stage->count - part) * sizeof *stage->parts);
 	if (stage->focus > part || stage->focus == stage->count)
 		stage->focus -= stage->focus > 0;
-	arrange(stage);
-	fit_all(stage);
+	arrange_parts(stage);
+	show_whole(stage);
 }
 
 void thrum__stage_align(struct thrum__stage *stage, uint32_t part, int64_t offset)
@@ -190,8 +188,8 @@ void thrum__stage_align(struct thrum__stage *stage, uint32_t part, int64_t offse
 	stage->parts[part].offset = offset > THRUM__END_MAX ? THRUM__END_MAX
 		: offset < -THRUM__END_MAX                  ? -THRUM__END_MAX
 							    : offset;
-	arrange(stage);
-	fit_all(stage);
+	arrange_parts(stage);
+	show_whole(stage);
 }
 
 int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, int64_t length)
@@ -225,7 +223,7 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	return thrum__stage_share(stage, part);
 }
 
-/* ---- What parts have in common ------------------------------------------------------------- */
+/* ---- Shared by all parts ------------------------------------------------------------------- */
 
 void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,
 	const struct thrum__scene_state *source, struct thrum__scene_state *state)
@@ -238,8 +236,8 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 	memcpy(state->search, source->search, sizeof state->search);
 	if (!stage->is_linked)
 		return;
-	state->from = bounded(source->from + offset);
-	state->to = bounded(source->to + offset);
+	state->from = bounded_time(source->from + offset);
+	state->to = bounded_time(source->to + offset);
 	if (state->to <= state->from) {
 		state->from -= state->from == THRUM__TIME_MAX;
 		state->to = state->from + 1;
@@ -291,12 +289,12 @@ uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
 
 float thrum__stage_right(const struct thrum__scene *scene)
 {
-	float right = (float)scene->time.x1 + MARGIN_RIGHT;
+	float right = (float)scene->time.x1 + THRUM__MARGIN_RIGHT;
 
 	return right < scene->width ? right : scene->width;
 }
 
-/* Whole pixels, so that all lines stay sharp. */
+/* Heights are whole pixels, so that all lines stay sharp. */
 void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 {
 	float least = fminf(PART_LEAST, height / (float)stage->count), top = 0, given = 0;
@@ -347,8 +345,8 @@ int thrum__stage_project(struct thrum__stage *stage)
 
 /* ---- The frame ----------------------------------------------------------------------------- */
 
-/* What lies below the pointer long enough is shown with what is related. Returns whether that is
- * still to come. */
+/* Shows the hovered task with its related units, if it has been hovered long enough. Returns
+ * whether that is still to come. */
 static bool show_hovered(struct thrum__stage *stage, double now)
 {
 	struct thrum__stage_private *own = stage->own;
@@ -365,8 +363,8 @@ static bool show_hovered(struct thrum__stage *stage, double now)
 	return false;
 }
 
-/* Whether the track where one went to still blinks. */
-static bool blinks(struct thrum__stage *stage, double now)
+/* Returns whether a track still blinks; ends the blink when its time is over. */
+static bool update_blink(struct thrum__stage *stage, double now)
 {
 	struct thrum__stage_private *own = stage->own;
 
@@ -408,7 +406,7 @@ static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metr
 	return status;
 }
 
-/* The states are put where the motion is, and back. */
+/* Paints the parts with the states of the motion at `now`; then restores the states. */
 static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics,
 	double now, bool *is_moving)
 {
@@ -445,7 +443,7 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 	if (stage->count > 0)
 		thrum__stage_place(stage, width, height);
 	is_hovering = show_hovered(stage, now);
-	is_blinking = blinks(stage, now);
+	is_blinking = update_blink(stage, now);
 	if (own->is_moving || !own->is_painted) {
 		status = paint_moving(stage, metrics, now, &is_moving);
 		if (status != 0)

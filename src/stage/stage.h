@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The stage: what a window or a page shows. One scene, or several, one above the other, on a common
- * time or each on its own; what pointer, wheel and keys mean; motion between two scenes; the status
- * line; all of it as one line of text. Front ends forward their input in CSS pixels, paint the
- * lists, and decide nothing. Whoever changes a scene itself says so with thrum__stage_refresh.
+ * The stage: the picture of a window or a page, and its behaviour. It shows one scene or several,
+ * one above the other, on a common time or each on its own. It decides what pointer, wheel and keys
+ * do, moves smoothly from one view to the next, words the status line, and writes all of this as
+ * one line of text (the address). A front end forwards its input, paints the lists, and decides
+ * nothing. No widget, no canvas, no clock and no file is here: time comes in as an argument.
+ *
+ * Use: thrum__stage_create, thrum__stage_add for each trace; forward input; if the result has
+ * THRUM__CHANGED_PICTURE, call thrum__stage_frame and paint `lists`. A caller that changes a scene
+ * itself must call thrum__stage_refresh. A stage is used by one thread at a time.
+ *
+ * Times are ns unless a comment says otherwise; places and sizes are CSS pixels. Parts have numbers
+ * from 0, from the top; a call with the number of a part that doesn't exist does nothing.
+ * THRUM__NONE stands for no task.
  */
 #ifndef STAGE_STAGE_H
 #define STAGE_STAGE_H
@@ -11,56 +20,57 @@
 #include "scene/scene.h"
 
 #define THRUM__STAGE_MAX 16
-#define THRUM__HEAD 24       /* names a trace above its part, where there are several */
-#define THRUM__MOTION_MS 160 /* ease-out cubic */
+#define THRUM__HEAD 24 /* px: the line with a trace's name above its part, if there are several */
+#define THRUM__MOTION_MS 160 /* duration of a motion; ease-out cubic */
 #define THRUM__PANEL_MAX 16
 
-/* What a call changed, or what the front end has to do now: bits. Negative: an enum thrum_error. */
+/* Bits that say what a call changed, or that the front end has something to do. Negative results
+ * are enum thrum_error. */
 enum thrum__stage_changed {
 	THRUM__CHANGED_PICTURE = 1,   /* a frame is wanted */
-	THRUM__CHANGED_SELECTION = 2, /* what is selected, or in which part */
+	THRUM__CHANGED_SELECTION = 2, /* another task is selected, or another part has the focus */
 	THRUM__CHANGED_SEARCH = 4,
-	THRUM__CHANGED_STATUS = 8, /* thrum__stage_status says something else */
-	THRUM__CHANGED_ADDRESS = 16,
-	THRUM__STAGE_YOURS = 32, /* search, details, go to a time, help: the command is the front
-				    end's */
+	THRUM__CHANGED_STATUS = 8,   /* the words of the status line */
+	THRUM__CHANGED_ADDRESS = 16, /* thrum__stage_state_print */
+	/* The front end carries out the command: search, details, go to a time, or help. */
+	THRUM__STAGE_YOURS = 32,
 };
 
-/* What the pointer is over, for its shape. */
+/* The thing below the pointer, which decides the pointer's shape. */
 enum thrum__stage_over {
 	THRUM__OVER_GROUND,
 	THRUM__OVER_TASK,
 	THRUM__OVER_STRIP,
-	THRUM__OVER_STRIP_EDGE, /* the window's left or right edge on the strip: can be dragged */
+	THRUM__OVER_STRIP_EDGE, /* the left or right edge of the strip's frame: can be dragged */
 	THRUM__OVER_RULER,
-	THRUM__OVER_DIVIDER, /* between two parts */
+	THRUM__OVER_DIVIDER, /* between two parts: can be dragged */
 };
 
 /* Modifiers of the pointer. */
 enum {
-	THRUM__WITH_SHIFT = 1,   /* measures */
-	THRUM__WITH_CONTROL = 2, /* wheel: zooms (as a touchpad's pinch does in browsers) */
+	THRUM__WITH_SHIFT = 1,   /* a drag measures; a wheel scrolls tracks */
+	THRUM__WITH_CONTROL = 2, /* a wheel zooms (browsers report a touchpad's pinch like this) */
 	THRUM__WITH_TOUCH = 4,   /* a finger: picks from farther away, has no hover */
 };
 
 struct thrum__stage_part {
-	struct thrum__scene *scene; /* the stage's own: destroyed with it */
+	struct thrum__scene *scene; /* owned by the stage */
 	char *name;                 /* as given; any bytes */
-	int64_t offset;             /* its time 0, in the common time: thrum__stage_align */
-	float top, height;          /* with its head, where there is one */
-	float share;                /* of the height that is left beyond the least; together 1 */
+	int64_t offset;    /* the common time at which its time 0 lies: thrum__stage_align */
+	float top, height; /* with its head, if it has one */
+	float share; /* of the height beyond the least heights of all parts; all together: 1 */
 };
 
 struct thrum__stage {
 	struct thrum__stage_part parts[THRUM__STAGE_MAX];
 	uint32_t count;
 	uint32_t focus;               /* the part that keys go to */
-	bool is_linked;               /* one time for all; else each its own */
+	bool is_linked;               /* all parts share one time; else each has its own */
 	bool is_animated;             /* false: reduced motion */
-	char panel[THRUM__PANEL_MAX]; /* a word of the front end's that travels in the address */
-	/* Made by the last frame, to be painted in this order: */
-	struct thrum__draw_list
-		lists[2 * THRUM__STAGE_MAX + 1]; /* heads, parts; crosshair and measure */
+	char panel[THRUM__PANEL_MAX]; /* a word of the front end's that the address contains */
+	/* Made by the last frame, to be painted in this order: heads, parts, and last the crosshair
+	 * with the measure. */
+	struct thrum__draw_list lists[2 * THRUM__STAGE_MAX + 1];
 	uint32_t list_count;
 	struct thrum__stage_private *own;
 };
@@ -68,92 +78,100 @@ struct thrum__stage {
 THRUM__MUST_USE int thrum__stage_create(struct thrum__stage **);
 void thrum__stage_destroy(struct thrum__stage *); /* with its scenes; NULL is fine */
 
-/* Adds a scene below the others, which the stage takes over (also on failure). All scenes are made to
- * show the whole of the common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE:
- * there are too many. */
+/* Adds a scene below the others. The stage owns it from now on; on failure it destroys the scene.
+ * All scenes then show the whole common time. Returns 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE if there
+ * are too many. */
 THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__scene *,
 	const char *name);
 void thrum__stage_remove(struct thrum__stage *, uint32_t part);
-/* Where a part's time 0 lies in the common time; shows the whole again. */
+/* Sets the common time at which a part's time 0 lies. All scenes then show the whole time. */
 void thrum__stage_align(struct thrum__stage *, uint32_t part, int64_t offset);
-/* The next frame is made anew, whatever changed. */
+/* Makes the next frame paint everything anew. */
 void thrum__stage_refresh(struct thrum__stage *);
 
-/* After a part's model grew or forgot: its scene follows. A window that reached the trace's end goes
- * with the end, where `follow` is set, and keeps its length (`length` > 0: this one, in ns). */
+/* Makes a part's scene follow its model; call it after the model grew or forgot. With `follow`, a
+ * window that reached the trace's end moves with the end. It keeps its length, or if `length` > 0
+ * gets that one. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bool follow,
 	int64_t length);
 
 /*
- * Makes the lists. `now` is any clock in ms that never goes back. Returns 1 while something still
- * moves, so that another frame is wanted; 0; or -THRUM_E_MEMORY.
+ * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if
+ * something still moves, so that another frame is wanted; else 0; or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float height,
 	const struct thrum__draw_metrics *, double now);
 
-/* Names a trace above its part: also in pictures of several. The list has to be initialized. */
+/* Paints the head of a part, for pictures that are made without a stage. The list must be
+ * initialized; it is cleared. */
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
 
-/* ---- Input: all return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----------------------- */
+/* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----- */
 
 /*
- * The pointer. Press and move drag: on the picture it pans, what was grabbed staying below the
- * pointer; on the strip it moves the window there, or its edge; with shift it measures; on a
- * divider it gives the parts other heights. Press and release at about the same place select, or
- * clear. Move without a press hovers. Double press fades what isn't related, or all again.
+ * The pointer. A drag (press, moves, release) on the picture pans: the grabbed place stays below
+ * the pointer. On the strip it moves the window, or one of its edges; with shift it measures; on a
+ * divider it changes the heights of two parts. A press and a release at about the same place select
+ * the task there, or clear the selection. A move without a press hovers. A double press fades
+ * unrelated tasks, or ends that.
  */
 int thrum__stage_press(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_move(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_release(struct thrum__stage *, float x, float y, unsigned with);
 int thrum__stage_double_press(struct thrum__stage *, float x, float y, unsigned with);
-int thrum__stage_leave(struct thrum__stage *); /* the pointer is gone; also ends a drag */
-int thrum__stage_over(const struct thrum__stage *, float x, float y); /* enum thrum__stage_over */
-/* The task at a place, or THRUM__NONE; *part (may be NULL): whose place it is. */
+int thrum__stage_leave(struct thrum__stage *); /* the pointer left; also ends a drag */
+/* Returns enum thrum__stage_over. */
+int thrum__stage_over(const struct thrum__stage *, float x, float y);
+/* Returns the task at a place, or THRUM__NONE. Gives the place's part in *part, which may be
+ * NULL. */
 uint32_t thrum__stage_pick(const struct thrum__stage *, float x, float y, uint32_t *part);
 
-/* A wheel's or touchpad's movement in pixels. Up and down zoom at the pointer (100 px: a step),
- * with shift go up and down the tracks; left and right pan. */
+/* A wheel or touchpad moved by dx, dy px. Up and down zoom at the pointer (100 px are a step) or,
+ * with shift, scroll the tracks; left and right pan. */
 int thrum__stage_wheel(struct thrum__stage *, float x, float y, float dx, float dy, unsigned with);
-/* A touchpad that scrolls both ways: pans, dx and dy as a wheel's. (A kinetic scrolling's steps,
- * too.) */
+/* A touchpad scrolled in both directions, or a kinetic scrolling made a step: pans. The signs of dx
+ * and dy are those of a wheel. */
 int thrum__stage_pan(struct thrum__stage *, float x, float y, float dx, float dy);
-/* Two fingers: their middle moved from x, y by dx, dy, their distance grew by `factor`. */
+/* Two fingers moved: their middle from x, y by dx, dy, and their distance grew by `factor`. */
 int thrum__stage_pinch(struct thrum__stage *, float x, float y, float dx, float dy, double factor);
 
-/* A command of the table; those that go somewhere are animated. `part`: thrum__stage.focus. */
+/* Carries out a command of the table in the part that has the focus. Commands that go somewhere are
+ * animated. */
 int thrum__stage_command(struct thrum__stage *, int command);
 
-/* Follow links: a task (THRUM__NONE: clears), a moment, a finding of a part. */
+/* Follow links: to a task (THRUM__NONE clears the selection), a time, a finding of a part. */
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);
 int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
 
-/* Hovering a name somewhere else (a link in the panel) shows what is related as hovering it in the
- * picture does; THRUM__NONE: no more. */
+/* Hovers a task whose name is elsewhere, such as a link in the panel, as if the pointer were over
+ * it in the picture. THRUM__NONE ends that. */
 int thrum__stage_hover_task(struct thrum__stage *, uint32_t part, uint32_t task);
 
 /*
- * What a person types to go somewhere: "5.1 ms", "5.1ms..6ms", "5.1 ms + 20 µs"; a number without a
- * unit has the other's, or is in ms. Returns bits; or -THRUM_E_ARGUMENT with the reason.
+ * Goes to a time or window that a user typed: "5.1 ms", "5.1ms..6ms", "5.1 ms + 20 µs". A number
+ * without a unit has the unit of the other number; without any unit, ms. May also return
+ * -THRUM_E_ARGUMENT with the reason.
  */
 int thrum__stage_go_text(struct thrum__stage *, const char *text, struct thrum_error_info *);
-/* The window as such a text: "5.1 ms + 20 µs". As snprintf. */
+/* Writes the window as such a text: "5.1 ms + 20 µs". Returns as snprintf does. */
 size_t thrum__stage_window_words(const struct thrum__stage *, char *to, size_t size);
 
 int thrum__stage_search(struct thrum__stage *, const char *text); /* in all parts */
-/* How many units are found in all parts, and how many before the selected (from 1; 0: none). */
+/* Returns how many units the search found in all parts. *at (may be NULL) is the number of the
+ * selected one among them, from 1; 0: it isn't one of them. */
 uint32_t thrum__stage_found(const struct thrum__stage *, uint32_t *at);
 
 int thrum__stage_theme(struct thrum__stage *, int theme);
 int thrum__stage_link(struct thrum__stage *, bool is_linked);
 
-/* One counter on or off, of those of a part's model; and whether it is on. */
+/* Shows or hides a counter of a part's model; returns whether it is shown. */
 int thrum__stage_counter(struct thrum__stage *, uint32_t part, uint32_t counter, bool is_on);
 bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32_t counter);
 
-/* Scroll bars: what there is, where the window begins and how much it shows. Of tracks in tracks, of
- * time in ns of the focused part. `page` is at most `all`. */
+/* Scroll bars of the part that has the focus: the whole range, the window's begin and its length;
+ * in tracks, or in ns. `page` is at most `all`. */
 struct thrum__stage_scroll {
 	double all, at, page;
 };
@@ -162,32 +180,36 @@ void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__stage_s
 int thrum__stage_set_track(struct thrum__stage *, double at);
 int thrum__stage_set_time(struct thrum__stage *, double at);
 
-/* ---- Words ---------------------------------------------------------------------------------- */
+/* ---- Words --------------------------------------------------------------------------------- */
+
+/* All functions of this section write a text and return its length as snprintf does. */
 
 /*
- * The status line: the time below the pointer with what is there, or what is measured; what is seen
- * and which folds are on. Two texts, left and right of each other. As snprintf.
+ * The status line. The left text: the time below the pointer and the task and counter there, or the
+ * duration that is measured. The right text: the window, and which folds are on.
  */
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);
 
-/* "29 tasks · 150.1 ms" of a part; and "1 finding", "" where there is none. As snprintf. */
+/* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none. */
 size_t thrum__stage_part_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);
 size_t thrum__stage_finding_words(const struct thrum__stage *, uint32_t part, char *to,
 	size_t size);
 
-/* What files made of a part are called, without an ending: "net" of "net.ctf", "trace" of what came
- * from standard input. As snprintf. */
+/* The name, without an ending, for a file that is made from a part: "net" for "net.ctf", "trace"
+ * for standard input. */
 size_t thrum__stage_file_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);
 
 /*
- * Everything that another must have to see the same, as one line fit for a URL's fragment: the
- * first part's state as thrum__scene_state_print gives it, "link=0", "panel=tasks", and of further
- * parts what differs, their keys preceded by the part's number and a point: "2.sel=15". Where
- * dividers were dragged: "2.share=300", thousandths of the height. Length as snprintf.
+ * The address: all that another person needs to see the same, as one line fit for a URL's fragment.
+ * It contains the first part's state as thrum__scene_state_print gives it, "link=0", "panel=tasks",
+ * and for each further part the members that differ; their keys begin with the part's number, from
+ * 2, and a point: "2.sel=15". After dividers were dragged it contains "2.share=300", in thousandths
+ * of the height.
  */
 size_t thrum__stage_state_print(const struct thrum__stage *, char *to, size_t size);
-/* Returns bits, or -THRUM_E_ARGUMENT with the place and the reason, and nothing is changed. */
+/* Sets the stage from an address. Returns bits; or -THRUM_E_ARGUMENT with the place and the reason:
+ * then nothing is changed. */
 int thrum__stage_state_parse(struct thrum__stage *, const char *text, struct thrum_error_info *);
 
 #endif

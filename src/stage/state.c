@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* All that the stage shows as one line of text, and back. */
+/* Writes the stage's address, and reads it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "scene/state.h"
 #include "stage/parts.h"
 
-/* A stage has the strip, unless it is turned off. The theme is whose the stage is: an address that
- * is given to somebody else doesn't say it, but may. */
+/* Gives the state from which the address says only the differences. A stage has the strip by
+ * default. The theme is that of the user: an address never contains it when printed, but may set
+ * it. */
 static void plain_of(const struct thrum__stage *stage, uint32_t part,
 	struct thrum__scene_state *state)
 {
@@ -33,7 +34,7 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 		if (i > 0)
 			thrum__stage_inherit(stage, 0, i, &stage->parts[0].scene->state, &plain);
 		thrum__scene_address_put(&line, prefix, &stage->parts[i].scene->state, &plain);
-		/* Not rounded up: together they are never more than there is. */
+		/* Rounded down, so that the sum never exceeds 1000. */
 		if (i > 0 && stage->own->has_own_heights)
 			thrum__scene_address_number(&line, prefix, "share",
 				(int64_t)(stage->parts[i].share * 1000 + 0.01f));
@@ -47,8 +48,9 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-/* What further parts say counts on top of what the first says; and both on what is linked. */
-enum round {
+/* The text is read three times, since the meaning of a part's pairs depends on other pairs: first
+ * those of the stage, then those of the first part, then those of further parts. */
+enum reading_round {
 	OF_STAGE,
 	OF_FIRST,
 	OF_OTHERS,
@@ -60,10 +62,11 @@ struct reading {
 	char panel[THRUM__PANEL_MAX];
 	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
 	bool has_shares, is_linked;
-	int round; /* enum round */
+	int round; /* enum reading_round */
 };
 
-/* The part of "2.KEY", from 0, and its key; 0 for those without a number. */
+/* Returns the part, from 0, of a key such as "2.KEY", and moves *key behind the number; 0 for a key
+ * without a number. */
 static uint32_t part_of(const char **key)
 {
 	const char *digits = *key;
@@ -89,7 +92,7 @@ static const char *take_share(struct reading *reading, uint32_t part, const char
 	return sum > 1000 ? "all shares together are at most 1000" : NULL;
 }
 
-static const char *take(void *context, const char *key, const char *value)
+static const char *take_pair(void *context, const char *key, const char *value)
 {
 	struct reading *reading = context;
 	uint32_t part = part_of(&key);
@@ -123,7 +126,7 @@ static const char *take(void *context, const char *key, const char *value)
 static int read_all(struct reading *reading, const char *text, struct thrum_error_info *error)
 {
 	struct thrum__stage *stage = reading->stage;
-	int status = thrum__scene_address_pairs(text, take, reading, error);
+	int status = thrum__scene_address_pairs(text, take_pair, reading, error);
 
 	if (status != 0)
 		return status;
@@ -132,11 +135,11 @@ static int read_all(struct reading *reading, const char *text, struct thrum_erro
 	for (uint32_t i = 0; i < stage->count; i++)
 		plain_of(stage, i, &reading->states[i]);
 	reading->round = OF_FIRST;
-	status = thrum__scene_address_pairs(text, take, reading, error);
+	status = thrum__scene_address_pairs(text, take_pair, reading, error);
 	for (uint32_t i = 1; i < stage->count; i++)
 		thrum__stage_inherit(stage, 0, i, &reading->states[0], &reading->states[i]);
 	reading->round = OF_OTHERS;
-	return status != 0 ? status : thrum__scene_address_pairs(text, take, reading, error);
+	return status != 0 ? status : thrum__scene_address_pairs(text, take_pair, reading, error);
 }
 
 static int put_states(struct thrum__stage *stage, const struct thrum__scene_state *states)

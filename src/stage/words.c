@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stage says: the status line, a part's head; and what a person says to go somewhere. */
+/* The stage's words: the status line and a part's head; and times that a user types. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void put_duration(struct thrum__base_text *words, int64_t ns, int digits)
 	thrum__base_text_format(words, "%s", text);
 }
 
-/* ns a pixel */
+/* Returns the ns of a pixel, at least 1: times are written as precisely as that. */
 static int64_t step_of(const struct thrum__scene *scene)
 {
 	double step = scene->time.scale > 0 ? 1 / scene->time.scale : 1;
@@ -51,7 +51,7 @@ static void put_measured(struct thrum__base_text *words, const struct thrum__sta
 	thrum__base_text_format(words, " of it running");
 }
 
-/* Names are any bytes. */
+/* Adds a task's name, which may be any bytes. */
 static void put_task(struct thrum__base_text *words, const struct thrum__model *model,
 	uint32_t task)
 {
@@ -76,7 +76,7 @@ static void put_counter(struct thrum__base_text *words, const struct thrum__stag
 		return;
 	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
 	size = thrum__base_utf8_clean(path, size, name, sizeof name);
-	thrum__words_counter(below.value, value, sizeof value);
+	thrum__scene_counter_words(below.value, value, sizeof value);
 	thrum__base_text_format(words, "  ·  %.*s %s", (int)size, name,
 		below.is_known ? value : "not known");
 }
@@ -122,17 +122,17 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	from = scene->state.from > 0 ? scene->state.from : 0;
 	end = scene->state.to;
 	thrum__words_time(from, step, text, sizeof text);
-	thrum__base_text_format(&words, "seen: %s … ", text);
+	thrum__base_text_format(&words, "shown: %s … ", text);
 	thrum__words_time(end, step, text, sizeof text);
 	thrum__base_text_format(&words, "%s", text);
 	if (scene->is_folded)
-		thrum__base_text_format(&words, ", idle folded");
+		thrum__base_text_format(&words, ", idle time folded");
 	if (scene->is_squeezed)
 		thrum__base_text_format(&words, ", quiet tracks folded");
 	if (scene->state.fisheye)
 		thrum__base_text_format(&words, ", fish-eye");
 	if (scene->is_related)
-		thrum__base_text_format(&words, ", unrelated faded");
+		thrum__base_text_format(&words, ", unrelated tasks faded");
 	return words.size;
 }
 
@@ -175,7 +175,7 @@ size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, 
 	length = stem > 1 ? stem - 1 : length;
 	for (size_t i = 0; i < length; i++)
 		if (clean[i] == '/')
-			clean[i] = '-'; /* a process may have that in its name */
+			clean[i] = '-'; /* the name of a process may contain slashes */
 	if (strcmp(name, "standard input") == 0 || (length == 1 && clean[0] == '-'))
 		length = 0;
 	thrum__base_text_format(&words, "%.*s", length > 0 ? (int)length : 5,
@@ -201,7 +201,7 @@ uint32_t thrum__stage_found(const struct thrum__stage *stage, uint32_t *at)
 	return found;
 }
 
-/* ---- Going by words ------------------------------------------------------------------------ */
+/* ---- Times that a user types --------------------------------------------------------------- */
 
 size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, size_t size)
 {
@@ -221,23 +221,24 @@ size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, siz
 	return words.size;
 }
 
-struct amount {
-	double number, unit; /* unit: 0 where none is said */
+struct typed_amount {
+	double number, unit; /* unit in ns; 0: none was typed */
 };
 
-static const char *skip(const char *text)
+static const char *skip_blanks(const char *text)
 {
 	return text + strspn(text, " \t");
 }
 
-/* Returns what follows, or NULL: no number. By hand, since strtod's point is the locale's. */
-static const char *read_amount(const char *text, struct amount *amount)
+/* Reads a number with its unit. Returns the text behind it, or NULL if there is no number. Doesn't
+ * use strtod, whose decimal point depends on the locale. */
+static const char *read_amount(const char *text, struct typed_amount *amount)
 {
-	const char *at = skip(text), *start = at;
+	const char *at = skip_blanks(text), *start = at;
 	double scale = 1;
 	size_t size;
 
-	*amount = (struct amount){0};
+	*amount = (struct typed_amount){0};
 	for (; *at >= '0' && *at <= '9'; at++)
 		amount->number = amount->number * 10 + (*at - '0');
 	if (at == start)
@@ -245,9 +246,9 @@ static const char *read_amount(const char *text, struct amount *amount)
 	if (*at == '.' && at[1] >= '0' && at[1] <= '9')
 		while (*++at >= '0' && *at <= '9')
 			amount->number += (*at - '0') * (scale /= 10);
-	at = skip(at);
+	at = skip_blanks(at);
 	amount->unit = (double)thrum__words_time_unit(at, &size);
-	return skip(at + size);
+	return skip_blanks(at + size);
 }
 
 static const char *after_word(const char *text, const char *word)
@@ -257,7 +258,7 @@ static const char *after_word(const char *text, const char *word)
 	return strncmp(text, word, size) == 0 ? text + size : NULL;
 }
 
-/* What stands between two times: a range's sign, or +. Returns what follows, or NULL. */
+/* Reads the sign between two times: one of a range, or +. Returns the text behind it, or NULL. */
 static const char *read_joint(const char *text, bool *is_span)
 {
 	static const char *const ranges[] = {"..", "…", "–", "-"};
@@ -269,7 +270,7 @@ static const char *read_joint(const char *text, bool *is_span)
 	return rest;
 }
 
-static int refuse(struct thrum_error_info *error, const char *text, const char *at,
+static int refuse_text(struct thrum_error_info *error, const char *text, const char *at,
 	const char *message)
 {
 	if (error) {
@@ -280,7 +281,7 @@ static int refuse(struct thrum_error_info *error, const char *text, const char *
 	return -THRUM_E_ARGUMENT;
 }
 
-static double ns_of(const struct amount *amount, const struct amount *other)
+static double ns_of(const struct typed_amount *amount, const struct typed_amount *other)
 {
 	double unit = amount->unit > 0 ? amount->unit : other->unit > 0 ? other->unit : 1e6;
 
@@ -293,27 +294,28 @@ int thrum__stage_go_text(struct thrum__stage *stage, const char *text,
 	static const char expected[] =
 		"expected a time such as 5.1 ms, 5.1 ms .. 6 ms, or 5.1 ms + 20 µs; "
 		"units are ns, µs, ms, s, min, h";
-	struct amount first, second = {0};
+	struct typed_amount first, second = {0};
 	const char *at = read_amount(text, &first), *joint = NULL;
 	bool is_span = false;
 	double from, to;
 
 	if (!at)
-		return refuse(error, text, text, expected);
+		return refuse_text(error, text, text, expected);
 	if (*at) {
 		joint = read_joint(at, &is_span);
 		if (!joint)
-			return refuse(error, text, at, expected);
+			return refuse_text(error, text, at, expected);
 		at = read_amount(joint, &second);
 		if (!at || *at)
-			return refuse(error, text, at ? at : joint, expected);
+			return refuse_text(error, text, at ? at : joint, expected);
 	}
 	from = ns_of(&first, &second);
 	to = is_span ? from + ns_of(&second, &first) : ns_of(&second, &first);
 	if (!(from < (double)THRUM__END_MAX) || (joint && !(to < (double)THRUM__END_MAX)))
-		return refuse(error, text, text, "no trace is as long as that");
+		return refuse_text(error, text, text, "no trace is that long");
 	if (joint && (int64_t)to <= (int64_t)from)
-		return refuse(error, text, joint, "the second time has to be later than the first");
+		return refuse_text(error, text, joint,
+			"the second time must be later than the first");
 	if (stage->count == 0)
 		return 0;
 	return joint ? thrum__stage_go_window(stage, stage->focus, (int64_t)from, (int64_t)to)

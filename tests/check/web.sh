@@ -12,6 +12,11 @@ for tool in tsc eslint prettier; do
 	}
 done
 
+# The declarations of the browser's own interfaces are not ours to check.
+types() {
+	"$bin/tsc" --skipLibCheck -p "$@"
+}
+
 lint() {
 	"$bin/eslint" --config apps/web/eslint.config.js --max-warnings 0 "$@"
 }
@@ -33,11 +38,11 @@ echo 'const x  =  1 ;' >"$bad/bad.ts"
 ! layout --stdin-filepath apps/web/src/bad.ts <"$bad/bad.ts" >/dev/null 2>&1 || refuse prettier
 echo 'export const x: string = 1;' >"$bad/bad.ts"
 echo "{\"extends\": \"$PWD/apps/web/tsconfig.json\", \"include\": [\"bad.ts\"]}" >"$bad/tsconfig.json"
-! "$bin/tsc" -p "$bad" >/dev/null || refuse tsc
+! types "$bad" >/dev/null || refuse tsc
 
 status=0
-"$bin/tsc" -p apps/web || status=1
-"$bin/tsc" -p apps/web/tsconfig.worker.json || status=1
+types apps/web || status=1
+types apps/web/tsconfig.worker.json || status=1
 lint apps/web/src apps/web/*.mjs apps/web/*.js tests/web bench/web tools/*.mjs || status=1
 layout apps/web/src apps/web/*.mjs apps/web/*.js apps/web/*.css tests/web bench/web tools/*.mjs ||
 	status=1

@@ -33,7 +33,7 @@ def seen_end(window):
 
 def seen_length(window):
     """How much that is, in ms."""
-    found = re.search(r"seen: ([\d.]+)( ms| s|) …", window.status)
+    found = re.search(r"shown: ([\d.]+)( ms| s|) …", window.status)
     unit = {" ms": 1, " s": 1000}.get(found[2], 1000) if found else 0
     return seen_end(window) - float(found[1]) * unit if found else 0
 

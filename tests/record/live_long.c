@@ -12,13 +12,13 @@
 static void in_a_small_recording(void **state)
 {
 	(void)state;
-	live_check(10000, UINT64_C(256) << 10);
+	live_check(5000, UINT64_C(256) << 10);
 }
 
 static void in_a_large_recording(void **state)
 {
 	(void)state;
-	live_check(10000, UINT64_C(64) << 20);
+	live_check(5000, UINT64_C(64) << 20);
 }
 
 int main(void)

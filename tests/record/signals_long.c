@@ -9,14 +9,17 @@
 
 #include "steps_helper.h"
 
-/* The number of calls of each kind that is encoded by hand. */
-#define CALLS 3000
+/* Calls of each kind that is encoded by hand, in recordings of each size. */
+#define CALLS 500
 
 static void after_every_instruction(void **state)
 {
 	(void)state;
-	for (unsigned kind = 0; kind < STEP_TAG; kind++)
+	for (unsigned kind = 0; kind < STEP_TAG; kind++) {
 		step_through(UINT64_C(64) << 20, 1, 1, kind, CALLS);
+		/* Packets of 4 KiB, so that one is full after few calls. */
+		step_through(UINT64_C(4) << 20, 1, 1, kind, CALLS);
+	}
 }
 
 int main(void)

@@ -34,7 +34,7 @@ static void finish(struct case_ *c)
 	thrum__model_destroy(c->model);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------ */
+/* ---- Time ---------------------------------------------------------------------------------- */
 
 static void check_time(const struct thrum__scene_time_axis *axis, uint64_t *random)
 {
@@ -164,7 +164,7 @@ static void idle_time_folds(void **state)
 			    "500000 label 1 \"end\n",
 			true));
 	assert_int_equal(thrum__scene_time_axis_set(&axis, c.index, 0, 500000, 0, 1000, &rule), 0);
-	/* 20 ns are far less than 80 px; before the first run it is idle too. */
+	/* 20 ns are far less than 80 px. The time before the first run is idle, too. */
 	assert_int_equal(axis.count, 4);
 	assert_int_equal(axis.segments[0].end, 0);
 	assert_int_equal(axis.segments[1].start, 1000);
@@ -192,7 +192,7 @@ static void idle_time_folds(void **state)
 	thrum__scene_time_axis_finish(&axis);
 }
 
-/* ---- Tracks ------------------------------------------------------------------------------------ */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
 static void check_boxes(const struct thrum__scene_track_axis *axis)
 {
@@ -261,7 +261,7 @@ static void even_tracks_have_the_sizes_of_their_class(void **state)
 		assert_int_equal(box->size, sizes[i].size);
 		assert_true(fabsf(box->line - (box->y + sizes[i].height * sizes[i].line)) <= 0.5f);
 	}
-	/* What fits, between 2 and 46. */
+	/* The height with which all fit, between 2 and 46. */
 	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 3, THRUM__TRACKS_EVEN, 0, 800, 0,
 				 0, 0, 1),
 		0);
@@ -272,7 +272,7 @@ static void even_tracks_have_the_sizes_of_their_class(void **state)
 	assert_true(axis.height == 10);
 	assert_null(thrum__scene_track_axis_find(&axis, 80));
 	assert_true(thrum__scene_track_axis_line(&axis, 80) == 808);
-	/* A hundred thousand in 800 pixels: a box for each. */
+	/* A hundred thousand tracks in 800 pixels: a box for each pixel. */
 	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 100000, THRUM__TRACKS_EVEN, 0,
 				 800, 0, 0.008, 0, 1),
 		0);
@@ -282,7 +282,7 @@ static void even_tracks_have_the_sizes_of_their_class(void **state)
 	thrum__scene_track_axis_finish(&axis);
 }
 
-/* Whether nothing happens in any track, and all tracks in the window have room. */
+/* Whether all tracks are quiet and those in the window have room. */
 static bool is_quiet(const struct case_ *c, int64_t from, int64_t to, float room)
 {
 	uint32_t count = 0, track = thrum__index_next_track(c->index, 0, from, to);
@@ -394,7 +394,7 @@ static void a_dragged_track_stays_under_the_pointer(void **state)
 			0);
 		double there = thrum__scene_track_axis_track(&axis, to);
 
-		/* As far as it goes. */
+		/* The focus can't go farther. */
 		if (focus > 1e-6 && focus < total - 1e-6) {
 			least = to - 1;
 			most = to + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is seen of a trace while it is read. */
+/* The coarse picture of a trace while it is read. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #define WIDTH 1000
 #define HEIGHT 600
 
-/* A model of which only what is noted is filled in. */
+/* A model with only the members that the coarse picture uses. */
 struct told {
 	struct thrum__model model;
 	struct thrum__lane lanes[2];
@@ -43,7 +43,7 @@ static void assert_ordered(const struct thrum__scene_coarse *coarse)
 	}
 }
 
-/* However much is noted, what is kept is bounded, in order, and covers all; peaks stay. */
+/* However many notes there are, the slots are bounded, in order, and cover all; peaks stay. */
 static void bounded(void **state)
 {
 	struct told told = {.model.lane_count = 1};
@@ -53,7 +53,7 @@ static void bounded(void **state)
 	uint32_t most = 0;
 
 	for (int i = 1; i <= 20000; i++) {
-		/* Now and then it goes back. */
+		/* Sometimes the time goes back. */
 		end += (int64_t)layout_random(&seed, 1000) - 100;
 		if (end < 0)
 			end = 0;
@@ -66,7 +66,7 @@ static void bounded(void **state)
 	for (uint32_t i = 0; i < coarse.count; i++) {
 		int64_t begin = i > 0 ? coarse.slots[i - 1].end : 0;
 
-		/* None is much longer than the others. */
+		/* No slot is much longer than the others. */
 		assert_true(coarse.slots[i].end - begin < end / 64);
 		most = coarse.slots[i].alive > most ? coarse.slots[i].alive : most;
 	}
@@ -75,7 +75,7 @@ static void bounded(void **state)
 	assert_true(end - coarse.slots[coarse.count - 1].end <= 100);
 }
 
-/* Events at one instant, also at the very first, take one place. */
+/* Events at the same time, also at time 0, take one slot. */
 static void one_instant(void **state)
 {
 	struct told told = {.model.lane_count = 1};
@@ -97,8 +97,8 @@ static void frame(const struct thrum__scene_coarse *coarse, double part, float w
 		0);
 }
 
-/* The right end of what is painted in a colour; 0: nothing. All of it lies in the list's rectangle.
- */
+/* Returns the right end of the items in a colour, 0: none. All of them lie in the list's
+ * rectangle. */
 static float right_of(const struct thrum__draw_list *list, int colour)
 {
 	float right = 0;
@@ -151,7 +151,7 @@ static bool has_grey_strip(const struct thrum__draw_list *list)
 	return false;
 }
 
-/* It fills from the left, in step with what is read; a ruler and two sentences tell what it is. */
+/* The picture grows from the left as the trace is read; it has a ruler and two sentences. */
 static void fills(void **state)
 {
 	struct told told = {.model.lane_count = 2};
@@ -181,7 +181,7 @@ static void fills(void **state)
 	thrum__draw_list_finish(&list);
 }
 
-/* Where the time is that ran. */
+/* The place of the time that was read. */
 static void bursts(void **state)
 {
 	struct told told = {.model.lane_count = 1};
@@ -197,7 +197,7 @@ static void bursts(void **state)
 	thrum__draw_list_finish(&list);
 }
 
-/* Whatever sizes, parts and times there are. */
+/* All kinds of sizes, parts and times. */
 static void extremes(void **state)
 {
 	static const float sizes[] = {0, 1, 25, 90, 599, 4000, 20000};
@@ -215,7 +215,7 @@ static void extremes(void **state)
 		tell(&told, &coarse, ends[e], 0, ends[e]);
 		for (size_t i = 0; i < 7 * 7 * 7; i++) {
 			frame(&coarse, parts[i / 49], sizes[i / 7 % 7], sizes[i % 7], &list);
-			/* Lower ones cut strip and ruler. */
+			/* A lower picture would cut strip and ruler. */
 			for (int colour = 0; list.height >= 90 && colour < THRUM__COLOUR_COUNT;
 				colour++)
 				if (colour != THRUM__COLOUR_PANEL && colour != THRUM__COLOUR_RULE)
@@ -225,7 +225,7 @@ static void extremes(void **state)
 	thrum__draw_list_finish(&list);
 }
 
-/* Noted while a model grows: what is alive in the end is what has no end. */
+/* Notes while a model grows: the tasks alive at the end are those without an end. */
 static void of_a_model(void **state)
 {
 	struct thrum_event *events = layout_events(4, 4000, 3);
@@ -251,7 +251,7 @@ static void of_a_model(void **state)
 
 struct progress {
 	double part;
-	unsigned told, until; /* until so many were told */
+	unsigned told, until; /* until so many calls */
 };
 
 static bool note_part(void *context, double part)
@@ -263,7 +263,7 @@ static bool note_part(void *context, double part)
 	return ++progress->told < progress->until;
 }
 
-/* What follows reading tells how far it is, and can be ended there. */
+/* The steps after reading report their progress, and can be stopped. */
 static void laying_out_tells_its_progress(void **state)
 {
 	struct thrum_event *events = layout_events(5, 60000, 2);

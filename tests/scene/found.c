@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Marks of what is searched for in tracks that are too low for names: just those in sight. */
+/* Marks of found units in tracks that are too low for names: exactly those in sight. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,7 @@
 #define HEIGHT 500
 #define ROOM 4000
 
-/* ---- What is to be seen: by looking at each unit ----------------------------------------------
- */
+/* ---- Expected: by looking at each unit ----------------------------------------------------- */
 
 static float x_of(const struct thrum__scene *scene, int64_t time)
 {
@@ -48,8 +47,7 @@ static void want_rects(const struct thrum__scene *scene, struct thrum__draw_list
 	}
 }
 
-/* ---- What is seen -----------------------------------------------------------------------------
- */
+/* ---- Found in the frame -------------------------------------------------------------------- */
 
 static uint32_t seen_rects(const struct thrum__draw_list *list, struct thrum__draw_rect *rects)
 {
@@ -94,7 +92,7 @@ static void same_rects(struct thrum__scene *scene)
 	thrum__draw_list_finish(&list);
 }
 
-/* Somewhere in the trace, at some zoom. */
+/* A random place and zoom. */
 static void look_anywhere(struct thrum__scene *scene, uint64_t *random)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -143,7 +141,7 @@ static uint32_t count_found(const struct thrum__scene *scene)
 	return count;
 }
 
-/* In pieces, each seen at once; some of the past is forgotten. */
+/* The trace grows piece by piece, each shown at once; some of the past is forgotten. */
 static void found_follow_a_trace(void **state)
 {
 	(void)state;
@@ -174,7 +172,7 @@ static void found_follow_a_trace(void **state)
 	}
 }
 
-/* Then some of them are, but in each track that has one. */
+/* If there are many, some are marked, and at least one in each track that has any. */
 static void of_many_found_each_track_has_some(void **state)
 {
 	enum {

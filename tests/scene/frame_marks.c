@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What frames the picture: ruler, counters, a finding's pins and notes, key line, strip, and what
- * stands there when there is nothing. */
+/* Marks around the picture: ruler, counters, a finding's pins and notes, key line, strip, and the
+ * message in an empty picture. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "picture_helper.h"
 #include "story.h"
 
-/* ---- Ruler -------------------------------------------------------------------------------- */
+/* ---- Ruler --------------------------------------------------------------------------------- */
 
 struct labels {
 	struct written all[100];
@@ -127,7 +127,7 @@ static void ruler_says_how_it_ended(void **state)
 		label = last_label(&picture);
 		assert_true(says(&label, cases[i].words));
 		assert_int_equal(label.colour, cases[i].colour);
-		/* What goes on has an edge that is seen. */
+		/* A trace that goes on has a visible edge. */
 		x = floorf((float)thrum__scene_time_axis_x(&picture.scene->time, 10000) + 0.5f);
 		assert_int_equal(picture_has_rect(&picture, THRUM__COLOUR_SEL, NAN, NAN, 2,
 					 300 - THRUM__RULER),
@@ -193,7 +193,7 @@ static void rulers_of_all_sizes(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Counters ----------------------------------------------------------------------------- */
+/* ---- Counters ------------------------------------------------------------------------------ */
 
 /* y of the last point of a counter's line. */
 static float end_of_line(const struct picture *picture, int colour, float width)
@@ -212,7 +212,7 @@ static float end_of_line(const struct picture *picture, int colour, float width)
 	return 0;
 }
 
-/* Up to where a counter is known, and from where on again. */
+/* x up to which a counter is known, and x from which on it is known again. */
 static void lost_time_interrupts_counters(void **state)
 {
 	struct marks marks;
@@ -235,7 +235,7 @@ static void lost_time_interrupts_counters(void **state)
 				 THRUM__DASH_1_3),
 		1);
 	assert_true(marks_has_text(&marks, "7"));
-	/* The window begins, and ends, where nobody knows. */
+	/* The value is not known where the window begins and ends. */
 	marks_frame(&marks, 510, 590, 0);
 	assert_int_equal(marks_count(&marks, THRUM__Z_CASING, THRUM__OP_POLY, THRUM__COLOUR_BG, -1),
 		0);
@@ -268,7 +268,7 @@ static void alike_counters_share_a_scale(void **state)
 	assert_int_equal(picture_find(&picture, "70", NULL), 1);
 	assert_float_equal(end_of_line(&picture, THRUM__COLOUR_C1, right),
 		end_of_line(&picture, THRUM__COLOUR_C2, right), 0.1);
-	/* heap has a band of its own above. */
+	/* heap has its own scale above. */
 	assert_true(end_of_line(&picture, THRUM__COLOUR_C3, right) <
 		end_of_line(&picture, THRUM__COLOUR_C1, right));
 	picture_finish(&picture);
@@ -315,7 +315,7 @@ static void extreme_values_are_painted(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Findings ----------------------------------------------------------------------------- */
+/* ---- Findings ------------------------------------------------------------------------------ */
 
 #define LOST_WAKE_UP \
 	"0 create - 1 thread\n" \
@@ -347,7 +347,7 @@ static void finding_has_pins_and_notes(void **state)
 	assert_int_equal(note.z, THRUM__Z_BADGE_TEXT);
 	assert_int_equal(picture_find(&picture, "“main” never resolves", NULL), 1);
 	picture_check_names(&picture, THRUM__RULER, 500, 1200);
-	/* Only the numbers have room on a phone. */
+	/* A phone has room for the numbers only. */
 	picture_paint(&picture, 390, 456);
 	assert_int_equal(picture_find(&picture, "1", NULL), 1);
 	assert_int_equal(picture_find(&picture, "Signal lost", NULL), 0);
@@ -357,7 +357,7 @@ static void finding_has_pins_and_notes(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- The rest ----------------------------------------------------------------------------- */
+/* ---- The rest ------------------------------------------------------------------------------ */
 
 static void key_line_fits(void **state)
 {

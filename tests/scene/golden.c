@@ -52,7 +52,7 @@ static const char hang[] = "0 create - 1 thread\n"
 			   "5009000 resume \"wait for work\n"
 			   "5009500 log 1 \"tick\n";
 
-/* What ends in each way, on two lanes, with a span, a gap and a counter. */
+/* Tasks that end in each way, on two lanes, with a span, a gap and a counter. */
 static const char ends[] = "0 @0 create - 1 thread\n"
 			   "0 @0 label 1 \"first\n"
 			   "0 @1 create - 2 thread\n"
@@ -141,7 +141,7 @@ static void hang_folded(void **state)
 	check(hang, "legend=1", "hang");
 }
 
-/* It is the same when its finding is looked for only then. */
+/* The frame is the same if the finding is looked for later. */
 static void hang_found_later(void **state)
 {
 	const struct thrum__scene_options options = {.by_lane = true, .no_findings = true};

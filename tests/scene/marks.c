@@ -20,7 +20,7 @@
 #define RING THRUM__OP_RING
 
 /* A task that runs, one that it resolves, one that fails, one that is cancelled, and two that are
- * pending: one of them last heard of long ago. */
+ * pending, one of them without events for long. */
 static const char ends[] = "0 create - 1 task\n"
 			   "0 switch 1\n"
 			   "100 create 1 2 promise\n"
@@ -81,7 +81,7 @@ static void runs_and_waits_for_work(void **state)
 	assert_int_equal((int)height, 12);
 	assert_int_equal(marks_over(&m, THRUM__Z_RUN, C(RUN), marks_x(&m, 800), y, NULL), 0);
 	assert_int_equal(marks_over(&m, THRUM__Z_RUN, C(RUN), marks_x(&m, 950), y, NULL), 1);
-	/* Waiting for work is no news. */
+	/* Waiting for work is not painted. */
 	assert_int_equal(marks_count(&m, THRUM__Z_REGION, RECT, C(SUSP), -1), 0);
 	marks_finish(&m);
 }
@@ -103,14 +103,14 @@ static void many_runs_are_merged(void **state)
 	marks_frame(&m, 0, 1000000, 40);
 	x = marks_x(&m, 300000);
 	y = marks_y(&m, 2);
-	/* A quarter from below, the rest pale, a comb on top. */
+	/* A quarter is filled from below, the rest is pale, and a comb is on top. */
 	assert_int_equal(marks_over(&m, THRUM__Z_RUN, C(RUN), x, y + 5, &height), 1);
 	assert_int_equal((int)height, 3);
 	assert_int_equal(marks_over(&m, THRUM__Z_RUN, C(SUM), x, y - 5, &height), 1);
 	assert_int_equal((int)height, 9);
 	assert_int_equal(marks_near(&m, THRUM__Z_END, LINE, C(BG), THRUM__DASH_1_2, x, y - 5, 3),
 		1);
-	/* As one sees closer, they are apart. */
+	/* Zoomed in, they are apart. */
 	marks_frame(&m, 300000, 310000, 40);
 	assert_int_equal(marks_count(&m, THRUM__Z_RUN, RECT, C(RUN), -1), 11);
 	assert_int_equal(marks_count(&m, THRUM__Z_RUN, RECT, C(SUM), -1), 0);
@@ -164,7 +164,7 @@ static void creation_is_a_hair(void **state)
 	from = marks_y(&m, 1);
 	y = marks_y(&m, 2);
 	assert_int_equal(marks_over(&m, THRUM__Z_CREATE, C(CREATE), x, (from + y) / 2, NULL), 1);
-	/* On a bar the square is in the ground's colour. */
+	/* On a bar the square has the ground's colour. */
 	assert_int_equal(marks_near(&m, THRUM__Z_END, RECT, C(BG), -1, x, from, 1), 1);
 	marks_finish(&m);
 }

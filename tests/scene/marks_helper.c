@@ -77,7 +77,7 @@ static const struct thrum__draw_batch *next_batch(const struct marks *m,
 	return NULL;
 }
 
-/* The middle of the item at an index; returns how many elements it takes. */
+/* Gives the middle of the item at an index; returns how many elements it takes. */
 static uint32_t middle_of(const struct thrum__draw_batch *batch, uint32_t i, float *x, float *y)
 {
 	const struct thrum__draw_rect *rect = batch->items;

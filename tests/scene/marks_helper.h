@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A frame of a trace told by hand, and questions about what is in it. */
+/* A frame of a trace that a test writes event by event, and questions about its items. */
 #ifndef SCENE_MARKS_HELPER_H
 #define SCENE_MARKS_HELPER_H
 

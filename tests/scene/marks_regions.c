@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies behind the tracks; what selection does; what long edges leave. */
+/* Regions behind the tracks, marks of the selection, and the ends of long edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,7 +135,7 @@ static void long_edges_show_their_ends(void **state)
 	x = marks_x(&m, 600 + 10 * (int64_t)id);
 	y = marks_y(&m, id);
 	assert_true(y - marks_y(&m, 1) > 160);
-	/* Ten px where it begins, twelve before the ring. */
+	/* Ten px where the edge begins, twelve before the ring. */
 	assert_int_equal(marks_near(&m, THRUM__Z_EDGE, THRUM__OP_LINE, C(PEND), -1, x, y - 5, 2),
 		1);
 	assert_int_equal(marks_near(&m, THRUM__Z_EDGE, THRUM__OP_LINE, C(PEND), -1, x,
@@ -198,10 +198,10 @@ static void texts_are_cut(void **state)
 		assert_null(strchr(" _", to[size - 4]));
 	}
 	assert_int_equal(thrum__paint_fit(&p, "ab", 2, THRUM__FONT_LABEL, 2, to, sizeof to), 0);
-	/* Never more than there is room for, never half a character. */
+	/* A text is never wider than its room, and never ends with half a character. */
 	assert_true(thrum__paint_fit(&p, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 12,
 			    THRUM__FONT_LABEL, 500, small, sizeof small) < sizeof small);
-	/* Bytes that are no text don't get any further. */
+	/* Bytes that are not UTF-8 don't get into the list. */
 	assert_true(thrum__paint_fit(&p, "a\xff\n", 3, THRUM__FONT_LABEL, 500, to, sizeof to) > 0);
 	assert_string_equal(to, "a\xef\xbf\xbd\xef\xbf\xbd");
 }

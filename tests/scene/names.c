@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names and log lines: what is said where, and that nothing lies on anything. */
+/* Names and log lines: their words and places, and that none covers another. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,7 +114,7 @@ static void chain_speaks_once(void **state)
 	picture_finish(&picture);
 }
 
-/* What ran before is forgotten: nobody asks it for a name. */
+/* The run before is forgotten, and is not asked for a name. */
 static void what_is_forgotten_names_nobody(void **state)
 {
 	static char lines[300000];
@@ -137,7 +137,7 @@ static void what_is_forgotten_names_nobody(void **state)
 	picture_finish(&picture);
 }
 
-/* In tracks without names, where the found are. */
+/* In tracks without names, the places of found units. */
 static void found_is_marked_in_dense_tracks(void **state)
 {
 	struct picture picture;
@@ -159,7 +159,7 @@ static void found_is_marked_in_dense_tracks(void **state)
 	picture_finish(&picture);
 }
 
-/* Whose beginning is out of sight is called as it was last, whatever was logged since. */
+/* A unit whose start is out of sight has the name that it got last, whatever was logged since. */
 static void pinned_names_are_of_their_time(void **state)
 {
 	struct picture picture;
@@ -267,7 +267,7 @@ static void chosen_is_named_in_low_tracks(void **state)
 	picture_finish(&picture);
 }
 
-/* ---- Hostile labels ----------------------------------------------------------------------- */
+/* ---- Hostile labels ------------------------------------------------------------------------ */
 
 static void assert_inert(void *context, const struct written *written)
 {
@@ -311,7 +311,7 @@ static void hostile_labels_are_inert(void **state)
 	free(lines);
 }
 
-/* ---- Many tasks --------------------------------------------------------------------------- */
+/* ---- Many tasks ---------------------------------------------------------------------------- */
 
 static uint32_t next(uint32_t *seed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* However much happens, a frame has few items; and what matters is still among them. */
+/* However much happens, a frame has few items, and the important ones are among them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void live(struct crowd *c, uint32_t alive, uint32_t pause, bool fails)
 	}
 }
 
-/* Forty tasks that each create short ones without end: few tracks, all full. */
+/* Forty tasks that each create many short ones: few tracks, all full. */
 static void serve(struct crowd *c)
 {
 	uint64_t loops = 40;
@@ -151,7 +151,7 @@ static double milliseconds(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* What failed in sight. */
+/* The failures in sight. */
 static unsigned count_failures(const struct marks *m)
 {
 	const struct thrum__scene *scene = m->scene;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Pictures of traces told by hand, and questions about what is written in them. */
+/* Pictures of traces that a test writes event by event, and questions about their texts. */
 #ifndef SCENE_PICTURE_HELPER_H
 #define SCENE_PICTURE_HELPER_H
 
@@ -11,9 +11,9 @@ struct picture {
 	struct thrum__draw_list list;
 };
 
-/* Of a story, see support/story.h. Aborts on failure. */
+/* Makes the picture of a story, see support/story.h. Aborts on failure. */
 void picture_init(struct picture *, const char *lines, bool is_mirage);
-/* Of a model, which it owns from now on. Time is not folded. */
+/* Makes the picture of a model, which it owns from now on. Time is not folded. */
 void picture_of_model(struct picture *, struct thrum__model *);
 void picture_finish(struct picture *);
 
@@ -39,7 +39,7 @@ unsigned picture_find(const struct picture *, const char *text, struct written *
 bool picture_has_rect(const struct picture *, int colour, float x, float y, float width,
 	float height);
 
-/* Asserts that names lie in the tracks, and that no two of them overlap. Returns how many. */
+/* Asserts that names lie in the tracks, and that no two of them overlap. Returns their number. */
 unsigned picture_check_names(const struct picture *, float top, float bottom, float right);
 
 #endif

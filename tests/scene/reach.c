@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Whatever happened can be reached from the fitted view by zooming in alone. */
+/* Every run can be reached from the fitted view by zooming in alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

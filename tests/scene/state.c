@@ -173,7 +173,7 @@ static void search_finds_names_and_lines(void **state)
 	assert_int_equal(f->scene->found, 0);
 }
 
-/* Of a ring whose beginning is lost, what is kept is seen first; "fit" goes to all and back. */
+/* If a ring's beginning is lost, the kept part is shown first; "fit" goes to all and back. */
 static void what_is_kept_is_seen_first(void **state)
 {
 	struct thrum__model *model = story_model("0 @0 create - 1 thread\n"
@@ -189,13 +189,13 @@ static void what_is_kept_is_seen_first(void **state)
 
 	(void)state;
 	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
-	assert_int_equal(scene->state.from, 0); /* nothing is lost: it is idle, no more */
+	assert_int_equal(scene->state.from, 0); /* nothing is lost, there is only idle time */
 	model->is_cut = true;
 	thrum__scene_state_default(scene, &plain);
 	assert_int_equal(plain.from, 79500);
 	assert_int_equal(plain.to, 100000);
 	assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_FIT), 1);
-	assert_int_equal(scene->state.from, 79500); /* it was all */
+	assert_int_equal(scene->state.from, 79500); /* the whole was shown */
 	assert_int_equal(thrum__scene_state_print(scene, text, sizeof text), 0);
 	assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_FIT), 1);
 	thrum__scene_state_print(scene, text, sizeof text);
@@ -293,17 +293,17 @@ static void arrows_lead_to_tasks(void **state)
 {
 	static const struct {
 		const char *key;
-		uint64_t from, to; /* from 0: where one is; to 0: nowhere */
+		uint64_t from, to; /* from 0: the present task; to 0: none */
 	} steps[] = {
 		{"[", 5, 3},
 		{"[", 0, 1},
-		{"[", 0, 0}, /* who created it, and so on */
+		{"[", 0, 0}, /* from creator to creator */
 		{"]", 5, 4},
 		{"]", 0, 2},
-		{"]", 0, 6}, /* on, and then the others of the last */
+		{"]", 0, 6}, /* further, and then to the other targets of the last */
 		{"]", 5, 4},
 		{"]", 5, 3},
-		{"]", 5, 4}, /* come back: the next of several */
+		{"]", 5, 4}, /* after coming back: the next of several */
 		{"u", 5, 6},
 		{"u", 4, 2},
 		{"u", 1, 0},
@@ -335,7 +335,7 @@ static void arrows_lead_to_tasks(void **state)
 		if (steps[i].to)
 			assert_int_equal(scene->state.selected, steps[i].to);
 	}
-	/* The arrow's moment is in sight. */
+	/* The arrow's time is in sight. */
 	scene->state.from = 30;
 	scene->state.to = 32;
 	assert_int_equal(thrum__scene_select(scene, story_task(model, 5)), 0);
@@ -473,7 +473,7 @@ static void every_command_can_be_done_at_any_time(void **state)
 	}
 }
 
-/* What came later is seen, found and selected like the rest; where one was looking stays. */
+/* New tasks are shown, found and selected like the rest; the window stays. */
 static void a_growing_trace_is_followed(void **state)
 {
 	struct story story;
@@ -491,7 +491,7 @@ static void a_growing_trace_is_followed(void **state)
 	assert_int_equal(f.scene->found, 1);
 	for (size_t i = half; i < story.count; i++) {
 		assert_int_equal(thrum__model_append(f.model, &story.events[i], 1), 0);
-		frame(&f); /* between two updates it shows what it knows */
+		frame(&f); /* between two updates it shows the former model */
 		if (i % 3 == 0)
 			assert_int_equal(thrum__scene_update(f.scene), 0);
 	}

@@ -13,7 +13,7 @@
 #include "scene/paint/paint.h"
 #include "support/story.h"
 
-/* What is told last is earlier than the end, which stays. */
+/* The last event is earlier than the end, which stays. */
 static const char trace[] = "0 create - 1 thread\n"
 			    "0 switch 1\n"
 			    "10 create 1 2 promise\n"
@@ -85,7 +85,7 @@ static void columns_are_those_of_now(void **state)
 	story_finish(&story);
 }
 
-/* Where tasks that are found have their marks, as a line of text: "from-to from-to". */
+/* Writes the places of the marks of found tasks as a line of text: "from-to from-to". */
 static void found_marks(struct thrum__scene *scene, char *to)
 {
 	struct thrum__draw_list list;
@@ -155,7 +155,7 @@ static void found_are_marked_where_they_begin(void **state)
 	thrum__model_destroy(model);
 }
 
-/* What comes later and is found gets its mark; the older ones move on, until they are forgotten. */
+/* A new unit that is found gets its mark; the older marks move on until they are forgotten. */
 static void marks_follow_a_trace(void **state)
 {
 	struct thrum__model *model;

@@ -30,7 +30,7 @@ compare() {
 }
 
 mkfifo "$work/ready"
-"$BUILD/tests/source/programs/busy" "$work/running.thrum" threads=3 rounds=2000 end=2 \
+"$BUILD/tests/source/programs/busy" "$work/running.thrum" size=512 threads=3 rounds=2000 end=2 \
 	>"$work/ready" &
 child=$!
 read -r _ <"$work/ready"

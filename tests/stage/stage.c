@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The stage: what pointer, wheel, commands and links do to what is seen. */
+/* The stage: effects of pointer, wheel, commands and links on the view. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void the_strip_moves_and_resizes_the_window(void **state)
 	/* One edge stops at the other. */
 	show_drag(show, left, y, right + 300, y, 0);
 	assert_true(s->to > s->from && s->to - s->from < 100);
-	/* Outside: it comes there, and then with. */
+	/* Outside: the frame comes there, and then moves with the pointer. */
 	show_set(show, "t=1000000..2000000");
 	show_drag(show, 700, y, 750, y, 0);
 	NEAR((s->from + s->to) / 2, (750 - 12) / scale, 2 / scale);
@@ -183,7 +183,7 @@ static void zooming_keeps_the_time_below_the_pointer(void **state)
 	}
 }
 
-/* Whichever bands come into sight and go, and how much of them is seen. */
+/* With all kinds of bands that come into sight and go out of it. */
 static void over_folds_nothing_slips(void **state)
 {
 	struct show *show = *state;
@@ -222,7 +222,8 @@ static void over_folds_nothing_slips(void **state)
 	assert_true(checked > 300);
 }
 
-/* At a larger scale more is folded, here each of the pauses: that mustn't take the room again. */
+/* A larger scale folds more, here each of the pauses: the bands mustn't take the room that was
+ * won. */
 static void zooming_in_gets_nearer_over_folds(void **state)
 {
 	struct show *show = *state;
@@ -342,12 +343,12 @@ static void hovering_shows_what_is_related_after_a_while(void **state)
 	assert_int_not_equal(scene->hovered, THRUM__NONE);
 	thrum__stage_leave(show->stage);
 	assert_int_equal(scene->hovered, THRUM__NONE);
-	/* A finger hovers nowhere. */
+	/* A finger doesn't hover. */
 	thrum__stage_move(show->stage, x, y, THRUM__WITH_TOUCH);
 	show_settle(show);
 	show_frame(show, 500);
 	assert_int_equal(scene->hovered, THRUM__NONE);
-	/* A link does. */
+	/* A link hovers. */
 	thrum__stage_hover_task(show->stage, 0, 3);
 	show_settle(show);
 	assert_int_equal(scene->hovered, 3);
@@ -384,7 +385,7 @@ static void search_and_counters(void **state)
 	assert_int_equal(thrum__stage_counter(show->stage, 0, 7, true), 0);
 }
 
-/* Of several traces, matches and findings are gone through as if they were one. */
+/* Matches and findings of several traces are visited as if the traces were one. */
 static void next_is_of_any_trace(void **state)
 {
 	struct show show;
@@ -429,7 +430,7 @@ static int marks_in(const struct thrum__draw_list *list)
 	return count;
 }
 
-/* Of several lines the nearest one is told, with what it is at the pointer's time. */
+/* The status line names the counter with the nearest line, and its value at the pointer's time. */
 static void counters_below_the_pointer(void **state)
 {
 	struct show show;
@@ -457,7 +458,7 @@ static void counters_below_the_pointer(void **state)
 	thrum__stage_move(show.stage, show_x(&show, 0, 80), 60, 0);
 	thrum__stage_pointer_words(show.stage, words, sizeof words);
 	assert_non_null(strstr(words, "  ·  net/packets 2"));
-	/* And its line is marked there. */
+	/* Its line is marked there. */
 	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 0);
 	show_frame(&show, 20);
 	assert_int_equal(marks_in(&show.stage->lists[show.stage->list_count - 1]), 1);
@@ -668,7 +669,7 @@ static void the_window_follows_the_end(void **state)
 	assert_int_equal(thrum__stage_update(show->stage, 0, true, 200000), 0);
 	assert_int_equal(s->from, 6800000);
 	show_settle(show);
-	/* Where one looks elsewhere, or doesn't want it, nothing moves. */
+	/* Nothing moves if the user looks elsewhere, or doesn't want it. */
 	story.events[0].time = 8000000;
 	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
 	assert_int_equal(thrum__stage_update(show->stage, 0, false, 0), 0);

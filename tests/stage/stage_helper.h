@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A stage of traces told by hand. */
+/* A stage with traces that a test writes event by event. */
 #ifndef STAGE_STAGE_HELPER_H
 #define STAGE_STAGE_HELPER_H
 
@@ -14,25 +14,25 @@ struct show {
 	double now; /* ms */
 };
 
-/* So many traces: a main loop, 40 workers that each run now and then; idle for long in between. */
+/* Makes so many traces: a main loop and 40 workers that run now and then, with long pauses. */
 void show_init(struct show *, unsigned traces);
 void show_finish(struct show *);
 void show_add(struct show *, const char *story); /* another trace, told so */
 
-/* What sets a test up with one trace or two, and tears it down. */
+/* Set a test up with one trace or two, and tear it down. */
 int show_one(void **state);
 int show_two(void **state);
 int show_end(void **state);
 
-/* The next frame, some ms later; what it returned. */
+/* Makes the next frame, some ms later; returns its result. */
 int show_frame(struct show *, double later);
-/* Until nothing moves any more. */
+/* Makes frames until nothing moves any more. */
 void show_settle(struct show *);
 
 void show_set(struct show *, const char *state);
 void show_expect(struct show *, const char *state);
 
-/* Where a part's time lies on the stage, and a track's line. */
+/* x of a part's time on the stage, and y of a track's line. */
 float show_x(const struct show *, uint32_t part, int64_t time);
 float show_y(const struct show *, uint32_t part, uint32_t track);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The stage as text: its address, what is typed to go somewhere, what it says. */
+/* The stage as text: its address, times that a user types, and its words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void what_is_printed_is_read_back(void **state)
 		show_set(show, texts[i]);
 		show_expect(show, texts[i]);
 	}
-	/* A stage that was set by hand is the same as one that read what it says. */
+	/* A stage that was set by calls is the same as one that read its address. */
 	show_set(show, "");
 	thrum__stage_wheel(show->stage, 300, 700, 0, -300, 0);
 	thrum__stage_press(show->stage, 500, 700, 0);
@@ -95,7 +95,7 @@ static void the_theme_is_whose_the_stage_is(void **state)
 	show_expect(show, "sel=12");
 }
 
-/* What the first says of time, folds, theme and search holds for the second. */
+/* Time, folds, theme and search of the first part hold for the second. */
 static void the_second_has_what_all_have(void **state)
 {
 	struct show *show = *state;
@@ -130,7 +130,7 @@ static void dragged_heights_travel(void **state)
 	show_set(show, address);
 	assert_true(fabsf(parts[1].top - top) <= 1);
 	show_expect(show, address);
-	/* What is printed is read back, however little it is. */
+	/* An address is read back, however short it is. */
 	show_state(show, 0)->track = 0.0002;
 	show_expect(show, address);
 	show_set(show, "2.share=0");
@@ -216,7 +216,7 @@ static void typed_times_are_understood(void **state)
 		{"1.5ms+20000ns", 1500000, 1520000},
 		{"0 + 300 μs", 0, 300000},
 		{"1 ms - 1.25 ms", 1000000, 1250000},
-		{"0.0001 min .. 0.001 h", 0, 5000000}, /* what lies beyond is cut */
+		{"0.0001 min .. 0.001 h", 0, 5000000}, /* the rest is cut */
 		{"2.5 ms", 2450000, 2550000},
 		{"2500 us", 2450000, 2550000},
 		{"2", 1950000, 2050000},
@@ -297,10 +297,10 @@ static void the_status_line_says_what_is_there(void **state)
 
 	show_set(show, "t=1000000..2000000&fold=2&squeeze=2");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
-	assert_string_equal(words, "seen: 1.000 ms … 2.000 ms");
+	assert_string_equal(words, "shown: 1.000 ms … 2.000 ms");
 	show_set(show, "fold=1&squeeze=1");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
-	assert_non_null(strstr(words, ", idle folded, quiet tracks folded"));
+	assert_non_null(strstr(words, ", idle time folded, quiet tracks folded"));
 	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
 	thrum__stage_move(show->stage, show_x(show, 0, 1001500), show_y(show, 0, 1), 0);
 	thrum__stage_pointer_words(show->stage, words, sizeof words);

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: ISC
 # `thrum record` stays out of the way: status, signals and streams are the program's.
 set -u
+# A shell can't trap a signal that was ignored when the shell started, as SIGHUP is under nohup.
+if [[ -z ${SIGNALS_RESET:-} ]]; then
+	export SIGNALS_RESET=1
+	exec env --default-signal bash "$0" "$@"
+fi
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
@@ -58,7 +63,8 @@ forwards() {
 	"$THRUM" record -- sh -c 'trap "exit 42" "$1"; : >ready; while :; do sleep 0.01; done' \
 		sh "$1" 2>err &
 	pid=$!
-	for ((i = 0; i < 500; i++)); do
+	# On a busy machine a program may take seconds to start.
+	for ((i = 0; i < 3000; i++)); do
 		[[ ! -e ready ]] || break
 		sleep 0.01
 	done

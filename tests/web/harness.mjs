@@ -3,14 +3,20 @@
 // on anything written to the console, on a violation of the page's own security policy, and on any
 // request but for the page itself: nobody has to look for these.
 import { createRequire } from "node:module";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 export const source = resolve(process.env.SOURCE);
 export const require = createRequire(join(source, "apps/web/package.json"));
-export const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
+/** The browser. The shell is the same engine without windows of its own: it opens a page with less
+ *  than half of the work. */
+const browsers = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+export const chromium = process.env.CHROMIUM ?? browsers.find(existsSync) ?? browsers[1];
+
+/** How long a test waits for an answer, in ms: on a busy machine a page may take long. */
+const PATIENCE = 60_000;
 
 export const here = mkdtempSync(join(tmpdir(), "thrum-web-"));
 process.on("exit", () => rmSync(here, { recursive: true, force: true }));
@@ -42,7 +48,7 @@ export function same(got, wanted, what) {
 }
 
 /** Asks until the answer is good, and returns it. */
-export async function until(what, ask, milliseconds = 15_000) {
+export async function until(what, ask, milliseconds = PATIENCE) {
   const end = performance.now() + milliseconds;
   for (;;) {
     const answer = await ask();
@@ -102,7 +108,7 @@ async function openPage(browser, faults, file, options) {
   );
   context.on("page", (page) => watch(page, faults));
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(PATIENCE);
   await page.goto(pathToFileURL(file).href + hash);
   return page;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters: step lines over the tracks, on rounded scales in the gutter, where each is named with its
- * value at the window's end. Counters of one kind share a scale.
+ * Counters: lines with steps over the tracks. The gutter at the right shows their scales, and each
+ * counter's name with its value at the window's end. Counters of one kind share a scale.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,62 +10,63 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "scene/counters.h"
+#include "scene/paint/paint.h"
 
-#define COLUMN_LOOKED_AT 8 /* values of one pixel column that are looked at, at most */
-#define ALIKE 10           /* magnitudes that differ less share a scale */
-#define LABEL_HEIGHT 30
-#define ROOM_BELOW 24
-#define SCALE_STEPS 3
-#define POINTS 6       /* of a line, in each column of pixels, at most */
-#define KNOWN_LEAST 16 /* px */
-#define GAPS_LOOKED_AT 2000
-#define NAME_MAX 200 /* bytes */
+#define COLUMN_LOOKED_AT 8  /* values of one column of pixels that are looked at, at most */
+#define ALIKE 10            /* counters share a scale if their magnitudes differ by less */
+#define LABEL_HEIGHT 30     /* px */
+#define ROOM_BELOW 24       /* px below the lowest scale */
+#define SCALE_STEPS 3       /* of a scale, about */
+#define POINTS 6            /* of a line, in each column of pixels, at most */
+#define KNOWN_LEAST 16      /* px without losses, from which on a line is drawn as known */
+#define GAPS_LOOKED_AT 2000 /* about */
+#define NAME_MAX 200        /* bytes */
 
 /* A column of pixels in which a counter changes. */
-struct column {
+struct value_column {
 	int64_t min, max, last;
 	float x;
-	uint32_t next; /* value behind it */
+	uint32_t next; /* the first row behind it */
 };
 
-struct shown {
+struct shown_counter {
 	const char *name;
 	uint32_t counter;
 	size_t name_size;
-	struct column *columns;
+	struct value_column *columns;
 	uint32_t column_count;
 	int64_t first, min, max, last; /* at the window's beginning; in it; at its end */
 	uint32_t group;
-	bool is_known; /* at the window's beginning; from then on: no event is lost since */
+	bool is_known; /* at the point up to which the line is drawn: no event was lost since */
 	int colour, dash;
 	float y; /* of its last value */
 };
 
-/* One scale, in a band of the picture. */
-struct scale {
-	struct thrum__scene_counter_place place; /* of any of its counters */
+/* A scale, which takes a part of the picture's height. */
+struct counter_scale {
+	struct thrum__scene_counter_place place; /* the same for all of its counters */
 	double step;
 };
 
 struct counters {
 	struct thrum__paint *p;
-	uint32_t columns_max;             /* of a counter */
-	struct column *columns;           /* of all; in the scratch memory, as are */
-	struct thrum__draw_point *points; /* of a line */
-	uint8_t *lost;                    /* by pixel: whether some lane lost events there */
-	struct shown shown[THRUM__COUNTERS_SHOWN_MAX];
+	uint32_t columns_max; /* of a counter */
+	/* In the scratch memory: */
+	struct value_column *columns;     /* of all counters */
+	struct thrum__draw_point *points; /* of the line that is being drawn */
+	uint8_t *lost;                    /* by pixel: whether a lane lost events there */
+	struct shown_counter shown[THRUM__COUNTERS_SHOWN_MAX];
 	uint32_t count;
-	struct scale scales[THRUM__COUNTERS_SHOWN_MAX];
+	struct counter_scale scales[THRUM__COUNTERS_SHOWN_MAX];
 	uint32_t scale_count;
 };
 
-/* ---- Values by pixel columns -------------------------------------------------------------- */
+/* ---- Values by pixel columns --------------------------------------------------------------- */
 
-/* The column of pixels in which value `at` lies; false behind the window's end. Of many values in
- * one column some are looked at, always with the last. */
+/* Gives the column of pixels in which row `at` lies; returns false behind the window's end. If the
+ * column has many values, looks at some of them and at the last. */
 static bool column_of(const struct thrum__paint *p, const struct thrum__counter *counter,
-	uint32_t at, struct column *c)
+	uint32_t at, struct value_column *c)
 {
 	uint32_t end, step;
 
@@ -90,17 +91,17 @@ static bool column_of(const struct thrum__paint *p, const struct thrum__counter 
 	return true;
 }
 
-/* ---- Which, and on which scale ------------------------------------------------------------ */
+/* ---- Which counters, on which scales ------------------------------------------------------- */
 
-static void show(struct counters *c, const struct thrum__counter *counter)
+static void add_counter(struct counters *c, const struct thrum__counter *counter)
 {
-	struct shown *shown = &c->shown[c->count];
+	struct shown_counter *shown = &c->shown[c->count];
 	uint32_t at = thrum__scene_counter_seek(counter, counter->values.first, c->p->from);
-	struct column *column;
+	struct value_column *column;
 
-	*shown = (struct shown){.columns = c->columns + c->count * c->columns_max,
+	*shown = (struct shown_counter){.columns = c->columns + c->count * c->columns_max,
 		.colour = THRUM__COLOUR_C1 + (int)c->count % 4};
-	/* The fifth has the first one's colour, but not its dashes. */
+	/* The fifth counter has the first one's colour, but other dashes. */
 	shown->dash = (const int[]){THRUM__DASH_SOLID, THRUM__DASH_7_3, THRUM__DASH_2_2,
 		THRUM__DASH_9_3_2_3}[(c->count + c->count / 4) % 4];
 	shown->name = thrum__model_string(c->p->model, counter->name, &shown->name_size);
@@ -119,7 +120,7 @@ static void show(struct counters *c, const struct thrum__counter *counter)
 	c->count++;
 }
 
-static void choose(struct counters *c)
+static void choose_counters(struct counters *c)
 {
 	const struct thrum__model *model = c->p->model;
 	const struct thrum__scene_state *state = c->p->state;
@@ -127,7 +128,7 @@ static void choose(struct counters *c)
 	if (state->counter_count == 0)
 		for (uint32_t i = 0; i < model->counter_count && i < THRUM__COUNTERS_BY_DEFAULT;
 			i++)
-			show(c, &model->counters[i]);
+			add_counter(c, &model->counters[i]);
 	for (uint32_t k = 0; k < state->counter_count; k++) {
 		for (uint32_t i = 0; i < model->counter_count; i++) {
 			const char *name = thrum__model_string(model, model->counters[i].name,
@@ -135,15 +136,15 @@ static void choose(struct counters *c)
 
 			if (strncmp(name, state->counter_shown[k],
 				    sizeof state->counter_shown[k] - 1) == 0) {
-				show(c, &model->counters[i]);
+				add_counter(c, &model->counters[i]);
 				break;
 			}
 		}
 	}
 }
 
-/* Whether two names differ in nothing but the numbers behind #. */
-static bool same_kind(const struct shown *a, const struct shown *b)
+/* Whether two names differ only in the numbers behind #. */
+static bool has_same_kind(const struct shown_counter *a, const struct shown_counter *b)
 {
 	size_t i = 0, k = 0;
 	bool numbered = false;
@@ -164,29 +165,30 @@ static bool same_kind(const struct shown *a, const struct shown *b)
 	return numbered && i == a->name_size && k == b->name_size;
 }
 
-static double magnitude(const struct shown *shown)
+static double magnitude(const struct shown_counter *shown)
 {
 	return fmax(fabs((double)shown->min), fabs((double)shown->max));
 }
 
-static bool alike(const struct shown *a, const struct shown *b)
+static bool has_like_magnitude(const struct shown_counter *a, const struct shown_counter *b)
 {
 	double x = magnitude(a), y = magnitude(b);
 
 	return x <= ALIKE * y && y <= ALIKE * x;
 }
 
-/* Each to the first one of its kind, else of its magnitude; what is always 0 fits any scale. */
-static void divide(struct counters *c)
+/* Puts each counter on the scale of the first counter of its kind; else of the first one of its
+ * magnitude; else on a new one. A counter that is always 0 fits any scale. */
+static void share_scales(struct counters *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
-		struct shown *shown = &c->shown[i];
+		struct shown_counter *shown = &c->shown[i];
 		uint32_t k = 0;
 
-		while (k < i && !same_kind(shown, &c->shown[k]))
+		while (k < i && !has_same_kind(shown, &c->shown[k]))
 			k++;
-		for (k = k < i ? k : 0; k < i && !same_kind(shown, &c->shown[k]) &&
-			magnitude(shown) > 0 && !alike(shown, &c->shown[k]);)
+		for (k = k < i ? k : 0; k < i && !has_same_kind(shown, &c->shown[k]) &&
+			magnitude(shown) > 0 && !has_like_magnitude(shown, &c->shown[k]);)
 			k++;
 		shown->group = k < i ? c->shown[k].group : c->scale_count++;
 	}
@@ -194,7 +196,7 @@ static void divide(struct counters *c)
 
 static void make_scale(struct counters *c, uint32_t group)
 {
-	struct scale *scale = &c->scales[group];
+	struct counter_scale *scale = &c->scales[group];
 	double min = INFINITY, max = -INFINITY;
 	float height = c->p->bottom - c->p->top, part = 0.42f;
 
@@ -206,7 +208,7 @@ static void make_scale(struct counters *c, uint32_t group)
 		min = fmin(min, (double)c->shown[i].min);
 		max = fmax(max, (double)c->shown[i].max);
 	}
-	/* Numbers so large that they are a double's only roughly have a coarser scale. */
+	/* Large numbers need larger steps, since a double holds them only roughly. */
 	scale->step = thrum__paint_step(
 		fmax((max - min) / SCALE_STEPS, fmax(fabs(min), fabs(max)) * 1e-14));
 	scale->place.base = floor(min / scale->step) * scale->step;
@@ -217,15 +219,15 @@ static void make_scale(struct counters *c, uint32_t group)
 	scale->place.y_top = c->p->bottom - height * part * (float)(group + 1);
 }
 
-static float y_of(const struct scale *scale, double value)
+static float y_of(const struct counter_scale *scale, double value)
 {
 	return thrum__scene_counter_y(&scale->place, value);
 }
 
-/* ---- Painting ----------------------------------------------------------------------------- */
+/* ---- Painting ------------------------------------------------------------------------------ */
 
-/* By hand: printf's decimal point depends on the program's locale. `value` is less than a million.
- */
+/* Doesn't use printf's %f, whose decimal point depends on the locale. `value` is below a
+ * million. */
 static void put_decimal(double value, int decimals, const char *word, char *to, size_t size)
 {
 	unsigned scale = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
@@ -239,7 +241,7 @@ static void put_decimal(double value, int decimals, const char *word, char *to, 
 		snprintf(to, size, "%s%llu%s", sign, scaled, word);
 }
 
-/* The scale's numbers have little room: "20 M". */
+/* Writes a number in little room: "20 M". */
 static void scale_words(double value, double step, char *to, size_t size)
 {
 	static const struct {
@@ -251,7 +253,7 @@ static void scale_words(double value, double step, char *to, size_t size)
 	while (fabs(value) < units[i].unit && units[i].unit > 1)
 		i++;
 	if (units[i].unit == 1 && fabs(value) < 1e6)
-		thrum__words_counter((int64_t)value, to, size);
+		thrum__scene_counter_words((int64_t)value, to, size);
 	else
 		put_decimal(value / units[i].unit,
 			step < units[i].unit / 10 ? 2 : step < units[i].unit, units[i].word, to,
@@ -260,7 +262,7 @@ static void scale_words(double value, double step, char *to, size_t size)
 
 static void paint_scale(struct counters *c, uint32_t group)
 {
-	const struct scale *scale = &c->scales[group];
+	const struct counter_scale *scale = &c->scales[group];
 	struct thrum__paint *p = c->p;
 	int steps = (int)((scale->place.top - scale->place.base) / scale->step + 0.5);
 
@@ -274,7 +276,7 @@ static void paint_scale(struct counters *c, uint32_t group)
 			1, THRUM__DASH_1_3);
 		thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_MUTED, p->right,
 			p->right + 5, y, 1, THRUM__DASH_SOLID);
-		/* The lines' ends come first. */
+		/* The ends of lines have precedence. */
 		for (uint32_t k = 0; k < c->count; k++)
 			is_free &= fabsf(c->shown[k].y - y) > 7;
 		scale_words(value, scale->step, words, sizeof words);
@@ -284,23 +286,23 @@ static void paint_scale(struct counters *c, uint32_t group)
 	}
 }
 
-/* A line that is being drawn, up to where it is known, or known again. */
-struct pen {
+/* The line that is being drawn: a piece in which the value is known, or one in which it isn't. */
+struct line_pen {
 	struct counters *c;
-	struct shown *shown;
+	struct shown_counter *shown;
 	size_t count; /* of c->points */
 };
 
-static void put(struct pen *pen, float x, float y)
+static void add_point(struct line_pen *pen, float x, float y)
 {
 	pen->c->points[pen->count++] = (struct thrum__draw_point){x, y};
 }
 
-/* Ends what was drawn so far; what is not known is but dots. */
-static void lift(struct pen *pen)
+/* Draws the piece and begins another. A piece whose value isn't known is dotted. */
+static void draw_points(struct line_pen *pen)
 {
 	struct thrum__draw_list *list = pen->c->p->list;
-	struct shown *shown = pen->shown;
+	struct shown_counter *shown = pen->shown;
 
 	if (pen->count > 1 && shown->is_known) {
 		thrum__draw_polyline(list, THRUM__Z_CASING, THRUM__COLOUR_BG, pen->c->points,
@@ -314,7 +316,7 @@ static void lift(struct pen *pen)
 	pen->count = 0;
 }
 
-/* The first pixel from x on, up to an end, in which something is lost; or the end. */
+/* Returns the first pixel in x … end in which events are lost, or `end`. */
 static float lost_from(const struct counters *c, float x, float end)
 {
 	const uint8_t *lost = x < end ? memchr(c->lost + (int)x, 1, (size_t)(end - x)) : NULL;
@@ -322,61 +324,62 @@ static float lost_from(const struct counters *c, float x, float end)
 	return lost ? (float)(lost - c->lost) : end;
 }
 
-static void go_level(struct pen *pen, float x, float y, float end)
+static void draw_level(struct line_pen *pen, float x, float y, float end)
 {
 	float lost = pen->shown->is_known ? lost_from(pen->c, x, end) : end;
 
 	if (lost < end) {
-		put(pen, lost, y);
-		lift(pen);
+		add_point(pen, lost, y);
+		draw_points(pen);
 		pen->shown->is_known = false;
-		put(pen, lost, y);
+		add_point(pen, lost, y);
 	}
-	put(pen, end, y);
+	add_point(pen, end, y);
 }
 
-/* A value is known again where nothing more is lost soon: dots between dashes tell nothing. */
-static void step(struct pen *pen, const struct column *column, float x)
+/* The value is known again if no events are lost for some px: pieces that are shorter than a dash
+ * could not be told apart. */
+static void draw_step(struct line_pen *pen, const struct value_column *column, float x)
 {
-	const struct scale *scale = &pen->c->scales[pen->shown->group];
+	const struct counter_scale *scale = &pen->c->scales[pen->shown->group];
 	float soon = fminf(x + KNOWN_LEAST, pen->c->p->right);
 
 	if (!pen->shown->is_known && lost_from(pen->c, x, soon) == soon) {
-		lift(pen);
+		draw_points(pen);
 		pen->shown->is_known = true;
 	} else if (column->min != column->max) {
-		put(pen, x, y_of(scale, (double)column->min));
-		put(pen, x, y_of(scale, (double)column->max));
+		add_point(pen, x, y_of(scale, (double)column->min));
+		add_point(pen, x, y_of(scale, (double)column->max));
 	}
-	put(pen, x, y_of(scale, (double)column->last));
+	add_point(pen, x, y_of(scale, (double)column->last));
 }
 
-static void paint_line(struct counters *c, struct shown *shown)
+static void paint_line(struct counters *c, struct shown_counter *shown)
 {
-	const struct scale *scale = &c->scales[shown->group];
-	struct pen pen = {c, shown, 0};
+	const struct counter_scale *scale = &c->scales[shown->group];
+	struct line_pen pen = {c, shown, 0};
 	float x = 0, y = y_of(scale, (double)shown->first);
 
-	put(&pen, x, y);
+	add_point(&pen, x, y);
 	for (uint32_t i = 0; i < shown->column_count; i++) {
-		const struct column *column = &shown->columns[i];
+		const struct value_column *column = &shown->columns[i];
 		float last = y_of(scale, (double)column->last);
 		float next = fmaxf(column->x, 0);
 
 		if (shown->is_known && column->min == column->max && last == y &&
 			lost_from(c, x, next) == next)
 			continue;
-		go_level(&pen, x, y, next);
-		step(&pen, column, next);
+		draw_level(&pen, x, y, next);
+		draw_step(&pen, column, next);
 		x = next;
 		y = last;
 	}
-	go_level(&pen, x, y, c->p->right);
-	lift(&pen);
+	draw_level(&pen, x, y, c->p->right);
+	draw_points(&pen);
 	shown->y = y;
 }
 
-/* A path's last part says most: the others go first where there is no room. */
+/* Fits a path into a room. Leaves out parts from the left, since the last one says most. */
 static size_t fit_path(const struct thrum__paint *p, const char *path, size_t size, float room,
 	char *to, size_t to_size)
 {
@@ -392,8 +395,8 @@ static size_t fit_path(const struct thrum__paint *p, const char *path, size_t si
 	return thrum__paint_fit(p, from, size, THRUM__FONT_STRONG, room, to, to_size);
 }
 
-/* A counter's name and value in the gutter, at y, tied to its line's end. */
-static void paint_name(struct counters *c, const struct shown *shown, float y)
+/* Paints a counter's name and value in the gutter, at y, with a line to its line's end. */
+static void paint_name(struct counters *c, const struct shown_counter *shown, float y)
 {
 	struct thrum__paint *p = c->p;
 	char name[NAME_MAX], value[40];
@@ -401,7 +404,7 @@ static void paint_name(struct counters *c, const struct shown *shown, float y)
 	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
 		sizeof name);
 
-	thrum__words_counter(shown->last, value, sizeof value);
+	thrum__scene_counter_words(shown->last, value, sizeof value);
 	if (!shown->is_known)
 		strcpy(value, "not known");
 	else if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
@@ -416,7 +419,7 @@ static void paint_name(struct counters *c, const struct shown *shown, float y)
 		y + 17, value, strlen(value), true);
 }
 
-/* In the order of their ends, none over another, and all within the picture. */
+/* Paints the names in the order of the lines' ends, none over another, all within the picture. */
 static void paint_names(struct counters *c)
 {
 	uint32_t order[THRUM__COUNTERS_SHOWN_MAX];
@@ -440,7 +443,7 @@ static void paint_names(struct counters *c)
 			paint_name(c, &c->shown[order[i]], y[i]);
 }
 
-/* Room for the columns of all counters and the points of one. */
+/* Reserves scratch memory for the columns of all counters and the points of one line. */
 static bool reserve(struct counters *c)
 {
 	const uint32_t column = sizeof *c->columns / sizeof(uint32_t);
@@ -465,7 +468,7 @@ static void find_lost(struct counters *c)
 		 i = thrum__paint_first_span_after(gaps, p->from);
 	uint32_t every;
 
-	/* One that reaches into the window may have begun long before. */
+	/* A gap that reaches into the window may have begun long before. */
 	i = i - gaps->first > GAPS_LOOKED_AT / 2 ? i - GAPS_LOOKED_AT / 2 : gaps->first;
 	every = 1 + (end - i) / GAPS_LOOKED_AT;
 	memset(c->lost, 0, c->columns_max);
@@ -498,8 +501,8 @@ void thrum__paint_counters(struct thrum__paint *p)
 	p->memory->counter_count = 0;
 	if (!p->state->counters || p->right >= p->width || !reserve(&c))
 		return;
-	choose(&c);
-	divide(&c);
+	choose_counters(&c);
+	share_scales(&c);
 	for (uint32_t i = 0; i < c.scale_count; i++)
 		make_scale(&c, i);
 	paint_gutter(p);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What tasks do to each other. Every event has one instant, so every edge is upright at its x. Its
- * kind is told by its form: how the shaft is dashed, and what is at the end of who is acted on.
+ * Edges: relations between tasks. An edge has one time, so it is painted upright at its x. The form
+ * shows its kind: how the shaft is dashed, and which head it has at the task that is acted on.
  */
 #include "scene/paint/paint.h"
 
-#define LOOKED_AT_MAX 2000 /* edges */
-#define STROKES_MAX 300    /* beyond, edges are hairs without heads */
-#define FAR 150            /* px: longer ones show their ends only */
-#define NEAR 2             /* px: closer ones that share tracks and kind are one */
-#define JOINTS_APART 10    /* px */
-#define JOINT_BAR 14       /* px: narrower blocks would vanish under chevrons */
-#define CROWDED 16         /* px: in lower tracks creation is pale */
+#define LOOKED_AT_MAX 2000 /* edges, about */
+#define STROKES_MAX 300    /* if there are more, edges are hairs without heads */
+#define FAR 150            /* px: of a longer edge only the ends are painted */
+#define NEAR 2             /* px: edges of a kind between two tracks merge if they are closer */
+#define JOINTS_APART 10    /* px between two joints, at least */
+#define JOINT_BAR 14       /* px: on narrower blocks there are no joints, which would hide them */
+#define CROWDED 16         /* px: in lower tracks creations are pale */
 #define JOINTS_MAX 120
-#define SEEN 256 /* pairs of tracks that are remembered, a power of two */
+#define SEEN 256 /* slots of the table of painted edges, a power of two */
 
 /* How an edge is drawn. */
-enum form {
+enum edge_form {
 	FORM_WAIT,
 	FORM_READ,
 	FORM_RESOLVE,
@@ -28,13 +28,13 @@ enum form {
 	FORM_LINK,
 };
 
-struct edge {
+struct painted_edge {
 	uint32_t index;
 	int kind;
 	int64_t time;
-	uint32_t from, to; /* units; a read's result goes from what is read to the reader */
+	uint32_t from, to; /* units; a read leads from the task that is read to the reader */
 	const struct thrum__scene_track_box *from_box, *to_box; /* NULL: out of sight */
-	bool is_strong; /* selected or part of the finding */
+	bool is_strong; /* of the selected, hovered or a related unit, or of the finding */
 	bool fades;
 };
 
@@ -47,13 +47,15 @@ struct edges {
 		uint32_t other;
 		int kind;
 		float x;
-	} seen[SEEN]; /* in the track that is being painted */
+	} seen[SEEN]; /* edges painted last in the present track, by the other track and kind */
 	uint32_t strokes, joints;
-	float joint_x;
-	bool only_counts, is_coarse;
+	float joint_x;    /* of the last joint in the track */
+	bool only_counts; /* paints nothing yet, only counts strokes */
+	bool is_coarse;   /* there are too many strokes */
 };
 
-/* Where tracks are roomy there are few edges, and their whole way is clear. */
+/* Whether only the ends of an edge are painted. Roomy tracks have few edges: these are painted in
+ * full. */
 static bool is_long(const struct thrum__scene_track_box *a, const struct thrum__scene_track_box *b)
 {
 	float way = a->line < b->line ? b->line - a->line : a->line - b->line;
@@ -63,17 +65,18 @@ static bool is_long(const struct thrum__scene_track_box *a, const struct thrum__
 
 /* ---- Creation ------------------------------------------------------------------------------ */
 
-#define CREATIONS_MAX 1500
+#define CREATIONS_MAX 1500 /* units that are looked at, about */
 #define DOTTED_MAX 150
-#define BY_READ_MAX 8 /* edges at the instant of a beginning that are looked at */
+#define BY_READ_MAX 8 /* edges at the time of a unit's start that are looked at */
 
 struct creations {
 	struct thrum__paint *p;
 	uint32_t dotted;
-	float x; /* of the last one in the track */
+	float x; /* of the last creation in the track */
 };
 
-/* Whether a read of the parent's result at the first instant tells who created a unit. */
+/* Whether a read edge already shows who created a unit: the parent's result is read at its
+ * start. */
 static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__layout_unit *u,
 	uint32_t track)
 {
@@ -94,7 +97,7 @@ static bool is_told_by_read(const struct thrum__paint *p, const struct thrum__la
 	return false;
 }
 
-/* A square at the parent. */
+/* Paints a square at the parent. */
 static void paint_origin(struct thrum__paint *p, const struct thrum__layout_unit *u, float x,
 	float y, int colour)
 {
@@ -162,8 +165,8 @@ void thrum__paint_creations(struct thrum__paint *p)
 		c.x = -8;
 		thrum__paint_units_begin(&walk, p, box, p->unit_gap,
 			4 + 2 * left / (p->tracks->count - i));
-		/* Of several that can't be told apart, the first one's is the texture of dense
-		 * tracks. */
+		/* If several units can't be told apart, only dense tracks show a creation: the first
+		 * one's, as a texture. */
 		while (thrum__paint_units_next(&walk, &seen))
 			if (seen.unit != THRUM__NONE || thrum__paint_is_dense(box))
 				paint_creation(&c, box, seen.first);
@@ -173,7 +176,7 @@ void thrum__paint_creations(struct thrum__paint *p)
 
 /* ---- Forms --------------------------------------------------------------------------------- */
 
-static enum form form_of(int kind)
+static enum edge_form form_of(int kind)
 {
 	switch (kind) {
 	case THRUM__EDGE_WAIT:
@@ -189,7 +192,7 @@ static enum form form_of(int kind)
 	}
 }
 
-static int colour_of(const struct edge *e)
+static int colour_of(const struct painted_edge *e)
 {
 	switch (e->kind) {
 	case THRUM__EDGE_WAIT:
@@ -201,7 +204,7 @@ static int colour_of(const struct edge *e)
 	}
 }
 
-static int dash_of(enum form form)
+static int dash_of(enum edge_form form)
 {
 	return form == FORM_WAIT      ? THRUM__DASH_1_3
 		: form == FORM_SIGNAL ? THRUM__DASH_5_3
@@ -209,7 +212,7 @@ static int dash_of(enum form form)
 				      : THRUM__DASH_SOLID;
 }
 
-/* Open head: its point at y, `wide` to either side. */
+/* Paints an open head with its point at y, `wide` px to either side. */
 static void paint_open_head(struct edges *s, int colour, float x, float y, float wide, float high)
 {
 	thrum__draw_polyline(s->p->list, THRUM__Z_EDGE, colour,
@@ -233,10 +236,10 @@ static void paint_square(struct edges *s, int colour, float x, float y, bool is_
 	thrum__draw_rect(list, THRUM__Z_EDGE, colour, x + 6, y, 1, 7);
 }
 
-/* What is at the end of who is acted on. Its line is at y, the shaft ends at `tip`; sign: 1 when
- * the shaft comes from above. */
-static void paint_head(struct edges *s, enum form form, int colour, float x, float y, float tip,
-	float sign)
+/* Paints the head at the task that is acted on. The task's line is at y, the shaft ends at `tip`;
+ * `sign` is 1 if the shaft comes from above, else -1. */
+static void paint_head(struct edges *s, enum edge_form form, int colour, float x, float y,
+	float tip, float sign)
 {
 	struct thrum__draw_list *list = s->p->list;
 	float middle = (float)(int)x + 0.5f;
@@ -268,8 +271,8 @@ static void paint_head(struct edges *s, enum form form, int colour, float x, flo
 
 /* ---- One edge ------------------------------------------------------------------------------ */
 
-/* Heads make way for a finding's pin. */
-static float head_room(const struct edges *s, const struct edge *e, float x)
+/* Returns the distance of a head from its line; it is larger if a finding's pin is there. */
+static float room_for_head(const struct edges *s, const struct painted_edge *e, float x)
 {
 	const struct thrum__paint *p = s->p;
 
@@ -283,8 +286,8 @@ static float head_room(const struct edges *s, const struct edge *e, float x)
 	return e->to_box->bar / 2 + 1;
 }
 
-/* From when it was resolved to when that is read, along its line: the latency. */
-static void paint_latency(struct edges *s, const struct edge *e, float x)
+/* Paints the latency of a read: a line from the time when the task was resolved to the read. */
+static void paint_latency(struct edges *s, const struct painted_edge *e, float x)
 {
 	struct thrum__paint *p = s->p;
 	uint32_t source = THRUM__EDGE(p->model, e->index, to);
@@ -304,8 +307,8 @@ static void paint_latency(struct edges *s, const struct edge *e, float x)
 	}
 }
 
-/* The other end is out of sight: a hair says where. */
-static void paint_loose_end(struct edges *s, const struct edge *e, float x)
+/* Paints an edge whose other end is out of sight: a hair in that direction. */
+static void paint_loose_end(struct edges *s, const struct painted_edge *e, float x)
 {
 	const struct thrum__scene_track_box *box = e->from_box ? e->from_box : e->to_box;
 	uint32_t other = e->from_box ? e->to : e->from;
@@ -319,11 +322,11 @@ static void paint_loose_end(struct edges *s, const struct edge *e, float x)
 		e->is_strong ? there : y + sign * (box->bar / 2 + 8), 1, THRUM__DASH_SOLID);
 }
 
-static void paint_edge(struct edges *s, const struct edge *e)
+static void paint_edge(struct edges *s, const struct painted_edge *e)
 {
 	struct thrum__draw_list *list = s->p->list;
 	float x = thrum__paint_clamped(s->p, e->time), y1, y2, sign, tip;
-	enum form form = form_of(e->kind);
+	enum edge_form form = form_of(e->kind);
 	bool is_hair = e->fades || (s->is_coarse && !e->is_strong);
 	int colour = is_hair ? THRUM__COLOUR_FADED : colour_of(e);
 	int dash = is_hair ? THRUM__DASH_SOLID : dash_of(form);
@@ -336,7 +339,7 @@ static void paint_edge(struct edges *s, const struct edge *e)
 	y1 = thrum__paint_line(e->from_box);
 	y2 = thrum__paint_line(e->to_box);
 	sign = y2 < y1 ? -1 : 1;
-	tip = form == FORM_WAIT ? y2 : y2 - sign * head_room(s, e, x);
+	tip = form == FORM_WAIT ? y2 : y2 - sign * room_for_head(s, e, x);
 	if (is_long(e->from_box, e->to_box) && !e->is_strong) {
 		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, y1, y1 + sign * 10, width,
 			dash);
@@ -351,8 +354,8 @@ static void paint_edge(struct edges *s, const struct edge *e)
 
 /* ---- Becomes ------------------------------------------------------------------------------- */
 
-/* In a chain: two chevrons where one task becomes the next. */
-static void paint_joint(struct edges *s, const struct edge *e)
+/* Paints a joint: two chevrons where one task of a chain becomes the next. */
+static void paint_joint(struct edges *s, const struct painted_edge *e)
 {
 	struct thrum__paint *p = s->p;
 	float x = (float)(int)thrum__paint_clamped(p, e->time) + 0.5f, y, bar;
@@ -374,10 +377,10 @@ static void paint_joint(struct edges *s, const struct edge *e)
 			1.5f, THRUM__DASH_SOLID);
 }
 
-/* ---- All edges of a track -------------------------------------------------------------------- */
+/* ---- All edges of a track ------------------------------------------------------------------ */
 
-/* NONE also for those that have no track. */
-static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
+/* Returns a task's unit; NONE also for a unit without a track. */
+static uint32_t placed_unit_of(const struct thrum__paint *p, uint32_t task)
 {
 	uint32_t unit = thrum__layout_unit(p->layout, task);
 
@@ -393,7 +396,7 @@ static bool is_of_finding(const struct edges *s, uint32_t edge)
 	return false;
 }
 
-static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
+static bool read_edge(const struct edges *s, uint32_t index, struct painted_edge *e)
 {
 	const struct thrum__paint *p = s->p;
 	const struct thrum__model *model = p->model;
@@ -401,11 +404,11 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 
 	if (!thrum__model_has_row(&model->edges, index))
 		return false;
-	*e = (struct edge){.index = index,
+	*e = (struct painted_edge){.index = index,
 		.kind = THRUM__EDGE(model, index, kind),
 		.time = THRUM__EDGE(model, index, time),
-		.from = unit_of(p, THRUM__EDGE(model, index, from)),
-		.to = unit_of(p, THRUM__EDGE(model, index, to))};
+		.from = placed_unit_of(p, THRUM__EDGE(model, index, from)),
+		.to = placed_unit_of(p, THRUM__EDGE(model, index, to))};
 	if (e->from == THRUM__NONE || e->to == THRUM__NONE)
 		return false;
 	if (e->kind == THRUM__EDGE_READ) {
@@ -424,8 +427,8 @@ static bool read_edge(const struct edges *s, uint32_t index, struct edge *e)
 	return e->from_box || e->to_box;
 }
 
-/* Whether an edge nearly as this one was painted already in this track. */
-static bool is_repeated(struct edges *s, const struct edge *e, uint32_t other, float x)
+/* Whether an edge of this kind to the same track was painted already so near that one is enough. */
+static bool is_repeated(struct edges *s, const struct painted_edge *e, uint32_t other, float x)
 {
 	uint32_t slot = (other * 31 + (uint32_t)e->kind) & (SEEN - 1);
 	bool is = s->seen[slot].other == other && s->seen[slot].kind == e->kind &&
@@ -444,7 +447,7 @@ static bool is_dense(const struct thrum__scene_track_box *box)
 	return box && (box->tracks > 1 || thrum__paint_is_dense(box));
 }
 
-/* Whether a track's edges are looked at. */
+/* Whether the edges of a track are walked. */
 static bool has_edges(const struct edges *s, const struct thrum__scene_track_box *box)
 {
 	return box && (box == s->selected || box == s->hovered || !is_dense(box));
@@ -452,9 +455,9 @@ static bool has_edges(const struct edges *s, const struct thrum__scene_track_box
 
 static void see_edge(struct edges *s, const struct thrum__scene_track_box *box, uint32_t index)
 {
-	struct edge e;
+	struct painted_edge e;
 	uint32_t other;
-	enum form form;
+	enum edge_form form;
 	float x;
 
 	if (!read_edge(s, index, &e))
@@ -464,7 +467,7 @@ static void see_edge(struct edges *s, const struct thrum__scene_track_box *box, 
 			paint_joint(s, &e);
 		return;
 	}
-	/* Those whose both ends are seen are painted once, from where they come. */
+	/* If the tracks of both ends are walked, the edge is painted in the track it comes from. */
 	if (e.from_box == e.to_box || (box != e.from_box && has_edges(s, e.from_box)))
 		return;
 	if (!e.is_strong && (is_dense(e.from_box) || is_dense(e.to_box)))
@@ -491,7 +494,7 @@ static uint32_t see_track(struct edges *s, const struct thrum__scene_track_box *
 	size_t every = 1 + (last - at) / allowance;
 	uint32_t looked_at = 0;
 
-	/* Too many to be told apart. */
+	/* There are too many edges in the track: paint them as hairs. */
 	if (s->only_counts && every > 1) {
 		s->strokes = STROKES_MAX + 1;
 		return 0;
@@ -528,8 +531,8 @@ void thrum__paint_edges(struct thrum__paint *p)
 	struct edges s = {
 		.p = p,
 		.only_counts = true,
-		.selected = thrum__paint_box(p, unit_of(p, p->scene->selected)),
-		.hovered_unit = unit_of(p, p->scene->hovered),
+		.selected = thrum__paint_box(p, placed_unit_of(p, p->scene->selected)),
+		.hovered_unit = placed_unit_of(p, p->scene->hovered),
 	};
 
 	s.hovered = thrum__paint_box(p, s.hovered_unit);

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: ISC */
-/* What stands in the picture's place where there is nothing to see, with the way on. */
+/* The message in a picture without tasks. It says where the nearest task is. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/paint/names.h"
+#include "scene/paint/paint.h"
 
 #define TRACKS_LOOKED_AT 4096
 
-struct nearest {
+/* The nearest start behind the window, or end before it. */
+struct nearest_task {
 	bool is_found, is_before;
 	int64_t time, away;
 };
 
-static void nearer(struct nearest *nearest, int64_t time, int64_t away, bool is_before)
+static void note_nearest(struct nearest_task *nearest, int64_t time, int64_t away, bool is_before)
 {
 	if (nearest->is_found && away >= nearest->away)
 		return;
-	*nearest = (struct nearest){true, is_before, time, away};
+	*nearest = (struct nearest_task){true, is_before, time, away};
 }
 
-/* Whether a track has nothing in the window; what is nearest to it is then noted. */
-static bool track_is_empty(const struct thrum__paint *p, uint32_t track, struct nearest *nearest)
+/* Whether a track has no unit in the window. If so, notes the units before and behind the
+ * window. */
+static bool track_is_empty(const struct thrum__paint *p, uint32_t track,
+	struct nearest_task *nearest)
 {
 	const int kind = THRUM__INDEX_UNITS;
 	size_t end, at = thrum__index_seek(p->index, kind, track, p->from, &end);
@@ -31,7 +34,7 @@ static bool track_is_empty(const struct thrum__paint *p, uint32_t track, struct 
 
 		if (start <= p->to)
 			return false;
-		nearer(nearest, start, start - p->to, false);
+		note_nearest(nearest, start, start - p->to, false);
 	}
 	if (at > thrum__index_first(p->index, kind, track)) {
 		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
@@ -39,12 +42,12 @@ static bool track_is_empty(const struct thrum__paint *p, uint32_t track, struct 
 
 		if (last >= p->from)
 			return false;
-		nearer(nearest, last, p->from - last, true);
+		note_nearest(nearest, last, p->from - last, true);
 	}
 	return true;
 }
 
-static void say(struct thrum__paint *p, const char *title, const char *line)
+static void paint_message(struct thrum__paint *p, const char *title, const char *line)
 {
 	float middle = (p->top + p->bottom) / 2, centre = p->right / 2;
 	size_t size = strlen(title), line_size = strlen(line);
@@ -57,7 +60,7 @@ static void say(struct thrum__paint *p, const char *title, const char *line)
 		line, line_size, true);
 }
 
-static void say_no_tasks_here(struct thrum__paint *p, const struct nearest *nearest)
+static void paint_no_tasks_here(struct thrum__paint *p, const struct nearest_task *nearest)
 {
 	const int64_t span = p->to - p->from;
 	char from[48], to[48], at[48], end[48], title[160], line[160];
@@ -69,18 +72,18 @@ static void say_no_tasks_here(struct thrum__paint *p, const struct nearest *near
 	thrum__words_time(p->model->end, span / 10, end, sizeof end);
 	snprintf(line, sizeof line, "Nearest: %s%s%s. The trace ends at %s.",
 		nearest->is_before ? "‹ " : "", at, nearest->is_before ? "" : " ›", end);
-	say(p, title, line);
+	paint_message(p, title, line);
 }
 
 void thrum__paint_empty(struct thrum__paint *p)
 {
-	struct nearest nearest = {0};
+	struct nearest_task nearest = {0};
 	char line[160];
 
 	if (p->layout->unit_count == 0) {
 		snprintf(line, sizeof line, "It has %" PRIu64 " event%s, but none is about a task.",
 			p->model->events, p->model->events == 1 ? "" : "s");
-		say(p, "This trace has no tasks.",
+		paint_message(p, "This trace has no tasks.",
 			p->model->events > 0 ? line : "Nothing was recorded yet.");
 		return;
 	}
@@ -91,5 +94,5 @@ void thrum__paint_empty(struct thrum__paint *p)
 		if (!track_is_empty(p, track, &nearest))
 			return;
 	if (nearest.is_found)
-		say_no_tasks_here(p, &nearest);
+		paint_no_tasks_here(p, &nearest);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The chosen finding: a numbered pin for each step, the path between them, and what they say. */
+/* The chosen finding: a numbered pin for each step, the path between them, and a note at each
+ * pin. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +8,11 @@
 #include "scene/paint/paint.h"
 
 #define RADIUS 9
-#define PIN_ROOM 11    /* half of what a pin keeps free */
-#define NOTE_WIDTH 320 /* at most */
-#define NARROW 600     /* pictures in which only the numbers have room */
-#define VICTIM_AT 96   /* px before the right end: the victim's line goes on to there */
-#define NOTE_X 16
+#define PIN_ROOM 11    /* px around a pin's centre that names must not cover */
+#define NOTE_WIDTH 320 /* px, at most */
+#define NARROW 600     /* px: narrower pictures show pins without notes */
+#define VICTIM_AT 96   /* px from the trace's end to the victim's pin, at most */
+#define NOTE_X 16      /* px from a pin's centre to its note */
 #define NOTE_Y 12
 
 struct pin {
@@ -19,13 +20,13 @@ struct pin {
 	bool is_seen;
 };
 
-struct note {
+struct pin_note {
 	char title[160], line[200];
 	size_t title_size, line_size;
 	float width, height;
 };
 
-/* The track of a step's task; false when it has none any more. */
+/* Gives the track of a step's task; returns false if it has none any more. */
 static bool track_of(const struct thrum__paint *p, uint32_t task, uint32_t *track)
 {
 	uint32_t unit = thrum__layout_unit(p->layout, task);
@@ -47,7 +48,7 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 	if (step->kind == THRUM__STEP_NEVER_RESOLVED)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
 	pin.x = floorf(pin.x) + 0.5f;
-	/* Steps of the same place stand side by side. */
+	/* Pins of steps at the same place stand side by side. */
 	for (int i = 0; i < THRUM__STEPS_MAX; i++)
 		if (thrum__paint_boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
 			    2 * RADIUS))
@@ -55,7 +56,7 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
 		thrum__scene_track_axis_find(p->tracks, track) && pin.y > p->top - RADIUS &&
 		pin.y < p->bottom + RADIUS;
-	/* Whole, also at the edges. */
+	/* A pin at an edge is moved so that all of it is seen. */
 	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
 	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
 	if (pin.is_seen)
@@ -78,14 +79,15 @@ static void paint_pin(const struct thrum__paint *p, const struct pin *pin, unsig
 		pin->x - width / 2, pin->y + 4, digits, size, false);
 }
 
-/* Level along the track of the earlier step, then upright at the instant of the later one. */
+/* Paints the path from a step to the next: level along the track of the earlier step, then upright
+ * at the time of the later one. */
 static void paint_path(const struct thrum__paint *p, const struct thrum__step *from,
 	const struct thrum__step *to)
 {
 	uint32_t from_track, to_track;
 	float x1, x2, y1, y2;
 
-	/* The victim is tied to what it waits for by its own red line. */
+	/* A victim's own red line leads to its pin. */
 	if (to->kind == THRUM__STEP_NEVER_RESOLVED || !track_of(p, from->task, &from_track) ||
 		!track_of(p, to->task, &to_track))
 		return;
@@ -95,7 +97,7 @@ static void paint_path(const struct thrum__paint *p, const struct thrum__step *f
 	y2 = thrum__scene_track_axis_line(p->tracks, to_track);
 	if (x2 < 0 || x1 > p->right)
 		return;
-	/* It replaces the task's line, but not what runs on it. */
+	/* The path replaces the task's line, but not the runs on it. */
 	thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
 		THRUM__DASH_SOLID);
 	thrum__draw_horizontal(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x1, x2, y1, 2,
@@ -104,34 +106,34 @@ static void paint_path(const struct thrum__paint *p, const struct thrum__step *f
 		THRUM__DASH_SOLID);
 }
 
-/* ---- Notes -------------------------------------------------------------------------------- */
+/* ---- Notes --------------------------------------------------------------------------------- */
 
-/* One line of a note, cut to what it has room for. Returns its width. */
-static float fit(const struct thrum__paint *p, const char *words, size_t size, int font, char *to,
-	size_t to_size, size_t *fits)
+/* Cuts a line of a note so that it fits. Returns its width. */
+static float fit_line(const struct thrum__paint *p, const char *words, size_t size, int font,
+	char *to, size_t to_size, size_t *fits)
 {
 	*fits = thrum__paint_fit(p, words, size, font, NOTE_WIDTH - 16, to, to_size);
 	return thrum__paint_width(p, to, *fits, font);
 }
 
-static void word(const struct thrum__paint *p, const struct thrum__finding *finding, unsigned step,
-	struct note *note)
+static void write_note(const struct thrum__paint *p, const struct thrum__finding *finding,
+	unsigned step, struct pin_note *note)
 {
 	char words[512];
 	size_t size = thrum__words_step_title(p->model, finding, step, words, sizeof words);
 
-	note->width = fit(p, words, size < sizeof words ? size : sizeof words - 1,
+	note->width = fit_line(p, words, size < sizeof words ? size : sizeof words - 1,
 		THRUM__FONT_STRONG, note->title, sizeof note->title, &note->title_size);
 	size = thrum__words_step_line(p->model, finding, step, words, sizeof words);
 	note->width = 16 +
 		fmaxf(note->width,
-			fit(p, words, size < sizeof words ? size : sizeof words - 1,
+			fit_line(p, words, size < sizeof words ? size : sizeof words - 1,
 				THRUM__FONT_NOTE, note->line, sizeof note->line, &note->line_size));
 	note->height = note->line_size > 0 ? 37 : 22;
 }
 
-/* Whether something runs there. */
-static bool covers_run(const struct thrum__paint *p, float x, float y, const struct note *note)
+/* Whether a note at x, y would cover a run. */
+static bool covers_run(const struct thrum__paint *p, float x, float y, const struct pin_note *note)
 {
 	int64_t from = thrum__scene_time_axis_time(p->time, x);
 	int64_t to = thrum__scene_time_axis_time(p->time, x + note->width);
@@ -151,10 +153,10 @@ static bool covers_run(const struct thrum__paint *p, float x, float y, const str
 	return false;
 }
 
-/* Where a note has room: right below, right above, left below, left above, at first without hiding
- * what runs; false: nowhere. */
-static bool place_note(const struct thrum__paint *p, const struct pin *pin, const struct note *note,
-	float *x, float *y)
+/* Finds a place for a note: right below its pin, right above, left below, left above; first such
+ * that it covers no run, then anywhere. Returns false if there is no place. */
+static bool place_note(const struct thrum__paint *p, const struct pin *pin,
+	const struct pin_note *note, float *x, float *y)
 {
 	for (int i = 0; i < 8; i++) {
 		*x = i % 4 < 2 ? pin->x + NOTE_X : pin->x - NOTE_X - note->width;
@@ -171,10 +173,10 @@ static bool place_note(const struct thrum__paint *p, const struct pin *pin, cons
 static void paint_note(const struct thrum__paint *p, const struct pin *pin,
 	const struct thrum__finding *finding, unsigned step)
 {
-	struct note note;
+	struct pin_note note;
 	float x, y;
 
-	word(p, finding, step, &note);
+	write_note(p, finding, step, &note);
 	if (!place_note(p, pin, &note, &x, &y))
 		return;
 	thrum__paint_boxes_add(p->boxes, x - 4, y - 4, note.width + 8, note.height + 8);
@@ -196,7 +198,7 @@ void thrum__paint_findings(struct thrum__paint *p)
 	if (p->state->finding >= findings->count)
 		return;
 	finding = &findings->findings[p->state->finding];
-	/* All pins are placed before the first note, which then covers none. */
+	/* All pins are placed before the first note, so that no note covers a pin. */
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		pins[i] = place_pin(p, &finding->steps[i]);
 		if (i > 0)

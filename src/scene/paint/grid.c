@@ -7,13 +7,13 @@
 
 #include "scene/paint/paint.h"
 
-#define GAPS_MAX 1000     /* that are looked at for a band */
-#define STEP_WIDTH 62     /* pixels between two ticks, at least */
-#define NARROW 70         /* a stretch for which a scale is too much */
-#define LABEL_GAP 10      /* between two labels */
-#define BASE_LINE 19      /* of labels, below the ruler's top */
-#define TICKS_MAX 1000    /* in one stretch, should a scale be mad */
-#define BANDS_NAMED_MIN 6 /* px */
+#define GAPS_MAX 1000     /* gaps that are looked at for a band */
+#define STEP_WIDTH 62     /* px between two ticks, at least */
+#define NARROW 70         /* px: narrower segments have no ticks */
+#define LABEL_GAP 10      /* px between two labels */
+#define BASE_LINE 19      /* px from the ruler's top to the base line of labels */
+#define TICKS_MAX 1000    /* of a segment, whatever its scale is */
+#define BANDS_NAMED_MIN 6 /* px: narrower bands are not painted on the ruler */
 
 double thrum__paint_step(double least)
 {
@@ -27,26 +27,26 @@ double thrum__paint_step(double least)
 				     : 10 * power;
 }
 
-/* Where the ruler's end label begins: others stay left of it. */
 struct ruler {
 	struct thrum__paint *p;
-	int64_t step;
-	float y, label_y, limit;
-	float free; /* right end of the last label */
-	bool unit_said;
+	int64_t step;     /* ns between two ticks */
+	float y, label_y; /* the ruler's bottom, the base line of labels */
+	float limit;      /* labels stay left of it: the label of the trace's end begins there */
+	float free;       /* right end of the last label */
+	bool unit_said;   /* a label of this segment has named the unit */
 };
 
-static void put(struct ruler *r, int z, float x, const char *text, int font, int colour)
+static void put_label(struct ruler *r, int z, float x, const char *text, int font, int colour)
 {
 	thrum__draw_text(r->p->list, z, colour, font, x, r->label_y, text, strlen(text), true);
 }
 
-static float measure(const struct ruler *r, const char *text, int font)
+static float label_width(const struct ruler *r, const char *text, int font)
 {
 	return thrum__paint_width(r->p, text, strlen(text), font);
 }
 
-/* The first multiple of a step at or after a time. */
+/* Returns the first multiple of a step at or after a time. */
 static int64_t first_tick(int64_t time, int64_t step)
 {
 	int64_t rest = time % step;
@@ -58,7 +58,7 @@ static int64_t first_tick(int64_t time, int64_t step)
 	return time > INT64_MAX - step ? INT64_MAX : time - rest + step;
 }
 
-/* "+2 µs", and "+4" once the unit is said. */
+/* Writes "+2 µs"; or "+4" if an earlier label has named the unit. */
 static void distance_words(int64_t distance, int64_t step, bool unit_said, char *to, size_t size)
 {
 	static const struct {
@@ -73,8 +73,8 @@ static void distance_words(int64_t distance, int64_t step, bool unit_said, char 
 		unit_said ? "" : units[i].word);
 }
 
-static void tick(struct ruler *r, const struct thrum__scene_time_segment *segment, int64_t time,
-	int64_t origin, float right)
+static void draw_tick(struct ruler *r, const struct thrum__scene_time_segment *segment,
+	int64_t time, int64_t origin, float right)
 {
 	struct thrum__paint *p = r->p;
 	bool is_first = time == origin;
@@ -91,17 +91,17 @@ static void tick(struct ruler *r, const struct thrum__scene_time_segment *segmen
 		thrum__words_time(time, r->step, words, sizeof words);
 	else
 		distance_words(time - origin, r->step, r->unit_said, words, sizeof words);
-	width = measure(r, words, font);
+	width = label_width(r, words, font);
 	left = is_first ? x + 3 : x - width / 2;
 	if (left < r->free + LABEL_GAP || left + width > right - 4)
 		return;
-	put(r, THRUM__Z_FRAME_TEXT, left, words, font,
+	put_label(r, THRUM__Z_FRAME_TEXT, left, words, font,
 		is_first ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
 	r->free = left + width;
 	r->unit_said |= !is_first;
 }
 
-static void stretch(struct ruler *r, const struct thrum__scene_time_segment *segment)
+static void draw_segment(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
 	float x = (float)segment->x, right = (float)segment->x_end;
 	int64_t origin = first_tick(segment->start, r->step), time = origin;
@@ -114,21 +114,22 @@ static void stretch(struct ruler *r, const struct thrum__scene_time_segment *seg
 	if (right - x < NARROW) {
 		thrum__words_time(segment->start, r->step > 10000 ? r->step : 10000, words,
 			sizeof words);
-		if (measure(r, words, THRUM__FONT_BASE) < right - x - 8)
-			put(r, THRUM__Z_FRAME_TEXT, x + 3, words, THRUM__FONT_BASE,
+		if (label_width(r, words, THRUM__FONT_BASE) < right - x - 8)
+			put_label(r, THRUM__Z_FRAME_TEXT, x + 3, words, THRUM__FONT_BASE,
 				THRUM__COLOUR_INK);
 		return;
 	}
 	for (int i = 0; i < TICKS_MAX && time <= segment->end; i++) {
-		tick(r, segment, time, origin, right);
+		draw_tick(r, segment, time, origin, right);
 		if (time > INT64_MAX - r->step)
 			return;
 		time += r->step;
 	}
 }
 
-/* Whether nobody knows if it was idle: some lane's events are lost for more than half of it. */
-static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end)
+/* Whether a lane lost its events for more than half of a time, so that it may not have been
+ * idle. */
+static bool is_mostly_lost(const struct thrum__model *model, int64_t start, int64_t end)
 {
 	const struct thrum__model_rows *gaps = &model->gaps;
 	uint32_t last = gaps->count - gaps->first > GAPS_MAX ? gaps->first + GAPS_MAX : gaps->count;
@@ -146,9 +147,9 @@ static bool is_lost(const struct thrum__model *model, int64_t start, int64_t end
 	return false;
 }
 
-/* How long the folded time between two stretches is, on the ruler: in the band's middle, or as near
- * as it is seen. */
-static void band(struct ruler *r, const struct thrum__scene_time_segment *segment)
+/* Draws the band behind a segment on the ruler, with the duration of the folded time. The words
+ * stand in the band's middle, or as near to it as can be seen. */
+static void draw_band(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
 	float left = fmaxf((float)segment->x_end, 0),
 	      right = fminf((float)segment[1].x, r->p->right);
@@ -160,20 +161,20 @@ static void band(struct ruler *r, const struct thrum__scene_time_segment *segmen
 		return;
 	thrum__draw_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, left, r->p->ruler_top,
 		right - left, THRUM__RULER - 1);
-	if (is_lost(r->p->model, segment->end, segment[1].start))
+	if (is_mostly_lost(r->p->model, segment->end, segment[1].start))
 		memcpy(words, "lost ", 5);
 	thrum__words_duration(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
-	if (measure(r, text, THRUM__FONT_TICK) > room - 4)
+	if (label_width(r, text, THRUM__FONT_TICK) > room - 4)
 		text += 5;
-	size = measure(r, text, THRUM__FONT_TICK);
+	size = label_width(r, text, THRUM__FONT_TICK);
 	x = (float)(segment->x_end + segment[1].x) / 2 - size / 2;
 	x = fmaxf(fminf(x, left + room - size - 1), left + 1);
 	if (size <= room - 2)
-		put(r, THRUM__Z_FRAME_TEXT, x, text, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
+		put_label(r, THRUM__Z_FRAME_TEXT, x, text, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
 }
 
-/* Where the trace ends, if that is in sight. */
-static void end_of_trace(struct ruler *r)
+/* Labels the trace's end, if it is in sight, and sets the limit for other labels. */
+static void draw_end_of_trace(struct ruler *r)
 {
 	struct thrum__paint *p = r->p;
 	int64_t end = p->model ? p->model->end : 0, step = 1;
@@ -194,11 +195,11 @@ static void end_of_trace(struct ruler *r)
 	}
 	size = snprintf(words, sizeof words, "%s ", how);
 	thrum__words_time(end, step, words + size, sizeof words - (size_t)size);
-	width = measure(r, words, THRUM__FONT_BASE);
+	width = label_width(r, words, THRUM__FONT_BASE);
 	x = x + 4 < p->right - width - 6 ? x + 4 : p->right - width - 6;
 	if (x < 0)
 		return;
-	put(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, colour);
+	put_label(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, colour);
 	r->limit = x - LABEL_GAP + 4;
 }
 
@@ -214,10 +215,10 @@ void thrum__paint_grid(struct thrum__paint *p)
 		THRUM__RULER);
 	thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE, 0, p->width,
 		r.y - 1, 1, THRUM__DASH_SOLID);
-	end_of_trace(&r);
+	draw_end_of_trace(&r);
 	for (uint32_t i = 0; i < axis->count; i++) {
-		stretch(&r, &axis->segments[i]);
+		draw_segment(&r, &axis->segments[i]);
 		if (i + 1 < axis->count)
-			band(&r, &axis->segments[i]);
+			draw_band(&r, &axis->segments[i]);
 	}
 }

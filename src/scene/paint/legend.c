@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* The key line: every mark once, and its name. */
+/* The key line: shows each mark once, with its name. */
 #include <string.h>
 
 #include "scene/paint/paint.h"
 
 #define MARK THRUM__Z_FRAME_MARK
-#define NAME_AT 30 /* px after a mark's left end */
-#define NEXT_AT 48 /* and after a name's width; wider where there is room, by */
-#define AIR_MAX 18
-#define MARGIN 12
+#define NAME_AT 30 /* px from a mark's left end to its name */
+#define NEXT_AT 48 /* px from a mark's left end to the next mark's, without the name's width */
+#define AIR_MAX 18 /* px that are added to that, if there is room */
+#define MARGIN 12  /* px at either end */
 
 /* X(NAME, words) */
 #define MARKS(X) \
@@ -40,27 +40,28 @@ static const char *const names[] = {
 
 #define COUNT (sizeof names / sizeof *names)
 
-struct pen {
+struct legend_pen {
 	struct thrum__draw_list *list;
 	float x, y; /* left end and middle of the mark */
 };
 
-static void level(const struct pen *pen, float from, float to, float width, int colour, int dash)
+static void draw_level(const struct legend_pen *pen, float from, float to, float width, int colour,
+	int dash)
 {
 	thrum__draw_horizontal(pen->list, MARK, colour, pen->x + from, pen->x + to, pen->y, width,
 		dash);
 }
 
-static void upright(const struct pen *pen, float x, float y1, float y2, float width, int colour,
-	int dash)
+static void draw_upright(const struct legend_pen *pen, float x, float y1, float y2, float width,
+	int colour, int dash)
 {
 	thrum__draw_vertical(pen->list, MARK, colour, pen->x + x, pen->y + y1, pen->y + y2, width,
 		dash);
 }
 
-/* A polyline of three points. */
-static void angle(const struct pen *pen, int colour, float x1, float y1, float x2, float y2,
-	float x3, float y3)
+/* Draws two lines that meet at the second of three points. */
+static void draw_angle(const struct legend_pen *pen, int colour, float x1, float y1, float x2,
+	float y2, float x3, float y3)
 {
 	struct thrum__draw_point points[3] = {{pen->x + x1, pen->y + y1},
 		{pen->x + x2, pen->y + y2}, {pen->x + x3, pen->y + y3}};
@@ -68,33 +69,39 @@ static void angle(const struct pen *pen, int colour, float x1, float y1, float x
 	thrum__draw_polyline(pen->list, MARK, colour, points, 3, 1.5f, THRUM__DASH_SOLID);
 }
 
-static void paint_of_task(const struct pen *pen, enum mark mark)
+static void paint_task_mark(const struct legend_pen *pen, enum mark mark)
 {
 	const int pend = THRUM__COLOUR_PEND, bad = THRUM__COLOUR_BAD;
 
-	level(pen, 0, mark == SILENT ? 10 : mark == FAILED ? 18 : 24, 2, pend, THRUM__DASH_SOLID);
+	draw_level(pen, 0,
+		mark == SILENT           ? 10
+			: mark == FAILED ? 18
+					 : 24,
+		2, pend, THRUM__DASH_SOLID);
 	switch (mark) {
 	case RUNNING:
 		thrum__draw_rect(pen->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, pen->x + 5,
 			pen->y - 5, 14, 10);
 		break;
-	case ALIVE: upright(pen, 0, -5, 5, 2, pend, THRUM__DASH_SOLID); break;
+	case ALIVE: draw_upright(pen, 0, -5, 5, 2, pend, THRUM__DASH_SOLID); break;
 	case BECOMES:
-		angle(pen, pend, 8, -4, 12, 0, 8, 4);
-		angle(pen, pend, 12, -4, 16, 0, 12, 4);
+		draw_angle(pen, pend, 8, -4, 12, 0, 8, 4);
+		draw_angle(pen, pend, 12, -4, 16, 0, 12, 4);
 		break;
-	case RESOLVED: upright(pen, 24, -5, 5, 2, THRUM__COLOUR_EDGE, THRUM__DASH_SOLID); break;
+	case RESOLVED:
+		draw_upright(pen, 24, -5, 5, 2, THRUM__COLOUR_EDGE, THRUM__DASH_SOLID);
+		break;
 	case FAILED:
 		thrum__draw_line(pen->list, MARK, bad, pen->x + 14, pen->y - 4, pen->x + 22,
 			pen->y + 4, 2);
 		thrum__draw_line(pen->list, MARK, bad, pen->x + 14, pen->y + 4, pen->x + 22,
 			pen->y - 4, 2);
 		break;
-	default: level(pen, 10, 26, 2, pend, THRUM__DASH_2_3); break;
+	default: draw_level(pen, 10, 26, 2, pend, THRUM__DASH_2_3); break;
 	}
 }
 
-static void paint_of_edge(const struct pen *pen, enum mark mark)
+static void paint_edge_mark(const struct legend_pen *pen, enum mark mark)
 {
 	const int edge = THRUM__COLOUR_EDGE, signal = THRUM__COLOUR_SIGNAL;
 	const float x = 12.5f;
@@ -103,37 +110,37 @@ static void paint_of_edge(const struct pen *pen, enum mark mark)
 
 	switch (mark) {
 	case CREATES:
-		upright(pen, x, -9, 9, 1, THRUM__COLOUR_CREATE, THRUM__DASH_SOLID);
+		draw_upright(pen, x, -9, 9, 1, THRUM__COLOUR_CREATE, THRUM__DASH_SOLID);
 		thrum__draw_rect(pen->list, MARK, THRUM__COLOUR_CREATE, pen->x + x - 2.5f,
 			pen->y - 9, 5, 5);
 		thrum__draw_horizontal(pen->list, MARK, THRUM__COLOUR_PEND, pen->x + x,
 			pen->x + x + 11, pen->y + 8, 2, THRUM__DASH_SOLID);
 		break;
 	case WAITS:
-		upright(pen, x, -9, 5, 1, THRUM__COLOUR_PEND, THRUM__DASH_1_3);
+		draw_upright(pen, x, -9, 5, 1, THRUM__COLOUR_PEND, THRUM__DASH_1_3);
 		thrum__draw_ring(pen->list, MARK, THRUM__COLOUR_PEND, THRUM__COLOUR_PANEL,
 			pen->x + x, pen->y + 5, 3, 1.5f);
 		break;
 	case SIGNALS:
-		upright(pen, x, -9, 8, 2, signal, THRUM__DASH_5_3);
-		angle(pen, signal, x - 4, 3, x, 8, x + 4, 3);
-		angle(pen, signal, x - 4, -2, x, 3, x + 4, -2);
+		draw_upright(pen, x, -9, 8, 2, signal, THRUM__DASH_5_3);
+		draw_angle(pen, signal, x - 4, 3, x, 8, x + 4, 3);
+		draw_angle(pen, signal, x - 4, -2, x, 3, x + 4, -2);
 		break;
 	case READ:
-		upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
-		angle(pen, edge, x - 3.5f, 2, x, 8, x + 3.5f, 2);
+		draw_upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
+		draw_angle(pen, edge, x - 3.5f, 2, x, 8, x + 3.5f, 2);
 		break;
 	default:
-		upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
+		draw_upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
 		thrum__draw_triangle(pen->list, MARK, edge, head);
 		break;
 	}
 }
 
-static void paint_of_finding(const struct pen *pen, enum mark mark)
+static void paint_finding_mark(const struct legend_pen *pen, enum mark mark)
 {
 	if (mark == STUCK) {
-		level(pen, 0, 24, 4, THRUM__COLOUR_BAD, THRUM__DASH_SOLID);
+		draw_level(pen, 0, 24, 4, THRUM__COLOUR_BAD, THRUM__DASH_SOLID);
 		return;
 	}
 	thrum__draw_ring(pen->list, MARK, THRUM__COLOUR_BAD, THRUM__COLOUR_BAD, pen->x + 12, pen->y,
@@ -145,7 +152,7 @@ static void paint_of_finding(const struct pen *pen, enum mark mark)
 void thrum__paint_legend(struct thrum__paint *p)
 {
 	float top = p->height - THRUM__LEGEND, widths[COUNT], needed = 2 * MARGIN, air = AIR_MAX;
-	struct pen pen = {p->list, MARGIN, top + THRUM__LEGEND / 2};
+	struct legend_pen pen = {p->list, MARGIN, top + THRUM__LEGEND / 2};
 
 	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width,
 		THRUM__LEGEND);
@@ -161,11 +168,11 @@ void thrum__paint_legend(struct thrum__paint *p)
 		if (pen.x + NAME_AT + widths[i] + MARGIN > p->width)
 			return;
 		if (i < CREATES)
-			paint_of_task(&pen, (enum mark)i);
+			paint_task_mark(&pen, (enum mark)i);
 		else if (i < STUCK)
-			paint_of_edge(&pen, (enum mark)i);
+			paint_edge_mark(&pen, (enum mark)i);
 		else
-			paint_of_finding(&pen, (enum mark)i);
+			paint_finding_mark(&pen, (enum mark)i);
 		thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
 			THRUM__FONT_NOTE, pen.x + NAME_AT, pen.y + 4, names[i], strlen(names[i]),
 			false);

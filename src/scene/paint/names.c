@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names above the lines where tasks begin (pinned at the left when that is out of sight), and log
- * lines below, where they were written. All that could be said is gathered by pixels, then placed
- * in the order of its weight where there is still room.
+ * Names and log lines. A name stands above a unit's line at its start, or at the left edge if the
+ * start is out of sight; a log line stands below, at the time when it was written. All texts that
+ * could be shown are gathered, by pixels; then the most important ones are placed first, as long as
+ * there is room.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,39 +13,40 @@
 
 #include "scene/paint/names.h"
 
-#define LEAST_ROOM 36 /* px: less holds no name */
-#define WIDEST 260
-#define NAMES_MAX 400
-#define TRIED_MAX 1200
-#define CANDIDATES_MAX 4096
-#define NOTES_MAX 1200 /* log lines in all tracks together, about */
-#define NOTES_OF_TRACK_MIN 32
-#define REPEATS_MAX 999    /* that are counted */
-#define REPEATS_OF_MANY 20 /* where there are many log lines */
-#define FAR_BEHIND 80      /* px */
-#define NOTE_STEP 4        /* px between log lines where they are many */
-#define WORDS_MAX 512
+#define LEAST_ROOM 36         /* px: there are no names in less */
+#define WIDEST 260            /* px */
+#define NAMES_MAX 400         /* names and log lines that are placed */
+#define TRIED_MAX 1200        /* candidates for which a place is looked for */
+#define CANDIDATES_MAX 4096   /* gathered */
+#define NOTES_MAX 1200        /* log lines in all tracks together, about */
+#define NOTES_OF_TRACK_MIN 32 /* log lines that each track may have at least */
+#define REPEATS_MAX 999       /* up to which repeats of a log line are counted */
+#define REPEATS_OF_MANY 20    /* the same, in a track with many log lines */
+#define FAR_BEHIND 80         /* px that a name may be moved to the right of runs */
+#define NOTE_STEP 4           /* px between log lines, at least, in a track with many */
+#define WORDS_MAX 512         /* bytes */
 
-enum form {
-	NAME, /* of a unit, where it begins */
+enum name_form {
+	NAME, /* the name with which a unit begins */
 	LATE, /* a name that it got later */
-	LOG,
+	LOG,  /* a log line */
 };
 
-struct candidate {
-	float x, limit; /* where it is to begin, and to have ended */
-	float rank;     /* who goes first */
+struct name_candidate {
+	float x, limit; /* it begins at x and has to end before the limit */
+	float rank;     /* the largest is placed first */
 	uint32_t box, unit;
-	uint32_t task; /* whose kind and site are its words where there is no string */
-	uint32_t string;
+	uint32_t task;   /* if there is no string, its kind and site are the words */
+	uint32_t string; /* or NONE */
 	uint32_t repeats, note;
-	uint8_t form; /* enum form */
-	bool is_named, are_more;
+	uint8_t form;  /* enum form */
+	bool is_named; /* the words are a name, not kind and site */
+	bool are_more; /* there are more repeats than were counted */
 };
 
 struct names {
 	struct thrum__paint *p;
-	struct candidate *all; /* in the scratch memory */
+	struct name_candidate *all; /* in the scratch memory */
 	uint32_t count;
 	uint32_t notes_of_track;
 };
@@ -54,13 +56,14 @@ static uint32_t unit_of(const struct thrum__paint *p, uint32_t task)
 	return thrum__layout_unit(p->layout, task);
 }
 
-static void offer(struct names *n, const struct candidate *candidate)
+static void offer_name(struct names *n, const struct name_candidate *candidate)
 {
 	if (n->count < CANDIDATES_MAX)
 		n->all[n->count++] = *candidate;
 }
 
-/* Where the next unit of the track begins. */
+/* Returns x before which a name has to end, since the unit at a position of the index begins
+ * there. */
 static float limit_at(const struct thrum__paint *p, size_t at, size_t end)
 {
 	if (at >= end)
@@ -69,7 +72,7 @@ static float limit_at(const struct thrum__paint *p, size_t at, size_t end)
 		thrum__paint_x(p, thrum__index_time(p->index, THRUM__INDEX_UNITS, at)) - 8);
 }
 
-/* ---- Names of units ----------------------------------------------------------------------- */
+/* ---- Names of units ------------------------------------------------------------------------ */
 
 static float rank_of_look(int look)
 {
@@ -81,7 +84,7 @@ static void offer_unit(struct names *n, uint32_t box, uint32_t unit, float limit
 {
 	const struct thrum__paint *p = n->p;
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
-	struct candidate c = {.x = thrum__paint_x(p, u->start),
+	struct name_candidate c = {.x = thrum__paint_x(p, u->start),
 		.limit = limit,
 		.box = box,
 		.unit = unit,
@@ -106,7 +109,7 @@ static void offer_unit(struct names *n, uint32_t box, uint32_t unit, float limit
 	c.rank = rank_of_look(thrum__paint_look(p, unit)) + (c.is_named ? 1e5f : 0) +
 		fminf(thrum__paint_x(p, thrum__paint_end_of_unit(p, unit)), p->right) -
 		fmaxf(c.x, 0);
-	offer(n, &c);
+	offer_name(n, &c);
 }
 
 static void gather_units(struct names *n, uint32_t box)
@@ -125,16 +128,16 @@ static void gather_units(struct names *n, uint32_t box)
 			offer_unit(n, box, thrum__index_item(p->index, kind, at++), limit);
 			continue;
 		}
-		/* On to the last that begins where this one's name would be. */
+		/* Skip to the last unit that begins where this one's name would be. */
 		far = thrum__index_seek(p->index, kind, track,
 			thrum__scene_time_axis_time(p->time, (double)x + LEAST_ROOM), &end);
 		at = far > at + 2 ? far - 1 : at + 1;
 	}
 }
 
-/* ---- Log lines and later names ------------------------------------------------------------ */
+/* ---- Log lines and later names ------------------------------------------------------------- */
 
-/* How many notes from a position on say the same of one unit. */
+/* Counts the notes from a position on that say the same about one unit. */
 static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t end, uint32_t note,
 	uint32_t unit)
 {
@@ -152,7 +155,8 @@ static uint32_t count_repeats(const struct thrum__paint *p, size_t at, size_t en
 	return count;
 }
 
-/* A task's first label names it; unless the unit begins with it or has that name already. */
+/* Whether a task's first label need not be shown: the unit begins with it, or has that name
+ * already. */
 static bool is_said(const struct thrum__paint *p, uint32_t note, uint32_t unit, float x)
 {
 	uint32_t text = THRUM__NOTE(p->model, note, text);
@@ -173,7 +177,7 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 	bool is_name = THRUM__NOTE(p->model, note, kind) == THRUM__NOTE_LABEL &&
 		!thrum__words_is_main_context(p->model, THRUM__NOTE(p->model, note, task)) &&
 		thrum__paint_is_first_label(p->model, note);
-	struct candidate c = {.x = thrum__paint_x(p, time),
+	struct name_candidate c = {.x = thrum__paint_x(p, time),
 		.box = box,
 		.unit = unit,
 		.task = THRUM__NOTE(p->model, note, task),
@@ -194,7 +198,7 @@ static void offer_note(struct names *n, uint32_t box, uint32_t note, uint32_t un
 	c.limit = limit_at(p, at, end);
 	c.rank = rank_of_look(thrum__paint_look(p, unit) & THRUM__LOOK_FOUND) +
 		(is_name ? 3e5f : 50);
-	offer(n, &c);
+	offer_name(n, &c);
 }
 
 static void gather_notes(struct names *n, uint32_t box)
@@ -230,9 +234,9 @@ static void gather_notes(struct names *n, uint32_t box)
 	}
 }
 
-/* ---- Placing ------------------------------------------------------------------------------ */
+/* ---- Placing ------------------------------------------------------------------------------- */
 
-struct placed {
+struct placed_name {
 	char text[WORDS_MAX];
 	size_t size;
 	float x, y, width;
@@ -240,9 +244,9 @@ struct placed {
 	bool is_found, is_on_run;
 };
 
-/* "‹ name ×8", as long as there is room. */
-static void word(const struct thrum__paint *p, const struct candidate *c, float room,
-	struct placed *to)
+/* Fills in the words ("‹ name ×8"), cut to the room that they have. */
+static void fill_words(const struct thrum__paint *p, const struct name_candidate *c, float room,
+	struct placed_name *to)
 {
 	char words[WORDS_MAX];
 	const char *name;
@@ -276,7 +280,8 @@ static void word(const struct thrum__paint *p, const struct candidate *c, float 
 	to->width = thrum__paint_width(p, to->text, to->size, to->font);
 }
 
-static void dress(const struct thrum__paint *p, const struct candidate *c, struct placed *to)
+static void choose_style(const struct thrum__paint *p, const struct name_candidate *c,
+	struct placed_name *to)
 {
 	int look = thrum__paint_look(p, c->unit);
 	bool is_strong = c->form == NAME && look & (THRUM__LOOK_STUCK | THRUM__LOOK_SELECTED);
@@ -291,22 +296,24 @@ static void dress(const struct thrum__paint *p, const struct candidate *c, struc
 		to->colour = THRUM__COLOUR_BAD;
 }
 
-static bool is_free(const struct thrum__paint *p, const struct placed *placed, float x, float y)
+static bool is_free(const struct thrum__paint *p, const struct placed_name *placed, float x,
+	float y)
 {
 	return y - 11 >= p->top && y + 3 <= p->bottom &&
 		!thrum__paint_boxes_hit(p->boxes, x - 3, y - 10, placed->width + 7, 12);
 }
 
-/* Whether a run is of a lane's own task: a thin pale bar, on which nothing can be read. */
+/* Whether a run is a lane's own task's: a thin pale bar, on which a text can't be read. */
 static bool is_own(const struct thrum__model *model, uint32_t run)
 {
 	return THRUM__TASK(model, THRUM__RUN(model, run, task), flags) & THRUM__TASK_LANE;
 }
 
-/* A text on the line itself is to hide no run: it goes right of those that begin under it, if that
- * isn't far; on one that is longer it is written. */
+/* Moves a text on the line itself so that it hides no run: to the right of the runs that begin
+ * below it, if that isn't far. On a run that is longer than the text it is written in another
+ * colour. */
 static void avoid_runs(const struct thrum__paint *p, uint32_t track, bool is_faded,
-	struct placed *placed)
+	struct placed_name *placed)
 {
 	float x = placed->x, far = x + FAR_BEHIND;
 	struct thrum__index_stretch run;
@@ -336,9 +343,9 @@ static void avoid_runs(const struct thrum__paint *p, uint32_t track, bool is_fad
 		placed->x = x;
 }
 
-/* Its place, or one near by; false when all are taken. */
-static bool find_place(const struct thrum__paint *p, const struct candidate *c,
-	struct placed *placed)
+/* Finds the place of a name or log line, or one near by; returns false if all are taken. */
+static bool find_place(const struct thrum__paint *p, const struct name_candidate *c,
+	struct placed_name *placed)
 {
 	const struct thrum__scene_track_box *box = &p->tracks->boxes[c->box];
 	bool is_tall = box->size <= THRUM__TRACK_NORMAL;
@@ -363,8 +370,8 @@ static bool find_place(const struct thrum__paint *p, const struct candidate *c,
 	return box->size == THRUM__TRACK_ROOMY && is_free(p, placed, placed->x, placed->y);
 }
 
-/* The mark at the line that says when. */
-static void paint_tick(struct thrum__paint *p, const struct candidate *c, bool is_placed)
+/* Paints the mark between a unit's line and a text that shows the text's time. */
+static void paint_tick(struct thrum__paint *p, const struct name_candidate *c, bool is_placed)
 {
 	const struct thrum__scene_track_box *box = &p->tracks->boxes[c->box];
 	float from = is_placed ? box->line : box->line + box->bar / 2;
@@ -376,8 +383,8 @@ static void paint_tick(struct thrum__paint *p, const struct candidate *c, bool i
 		THRUM__DASH_SOLID);
 }
 
-static void paint_placed(struct thrum__paint *p, const struct candidate *c,
-	const struct placed *placed)
+static void paint_placed(struct thrum__paint *p, const struct name_candidate *c,
+	const struct placed_name *placed)
 {
 	bool is_selected = thrum__paint_look(p, c->unit) & THRUM__LOOK_SELECTED;
 	float x = placed->x, y = placed->y, width = placed->width;
@@ -398,17 +405,17 @@ static void paint_placed(struct thrum__paint *p, const struct candidate *c,
 	thrum__paint_boxes_add(p->boxes, x - 3, y - 11, width + 9, 14);
 }
 
-static bool place(struct thrum__paint *p, const struct candidate *c)
+static bool place_name(struct thrum__paint *p, const struct name_candidate *c)
 {
 	bool is_pinned = c->form == NAME && c->x < 4;
 	bool is_selected = thrum__paint_look(p, c->unit) & THRUM__LOOK_SELECTED;
 	bool is_placed;
-	struct placed placed;
+	struct placed_name placed;
 
 	placed.x = is_pinned ? (is_selected ? 8 : 6) : c->x + (c->form == NAME ? 6 : 4);
 	placed.is_on_run = false;
-	dress(p, c, &placed);
-	word(p, c, c->limit - placed.x, &placed);
+	choose_style(p, c, &placed);
+	fill_words(p, c, c->limit - placed.x, &placed);
 	is_placed = placed.size > 0 && find_place(p, c, &placed);
 	if (c->form == LOG || (c->form == LATE && is_placed))
 		paint_tick(p, c, is_placed);
@@ -417,11 +424,11 @@ static bool place(struct thrum__paint *p, const struct candidate *c)
 	return is_placed;
 }
 
-/* ---- All ---------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------- */
 
 static int by_rank(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct name_candidate *x = a, *y = b;
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? 1 : -1;
@@ -429,7 +436,8 @@ static int by_rank(const void *a, const void *b)
 		return x->box < y->box ? -1 : 1;
 	if (x->x != y->x)
 		return x->x < y->x ? -1 : 1;
-	/* Never equal: the order is the same with every libc. */
+	/* No two candidates compare equal, so that the order is the same with every libc's
+	 * qsort. */
 	return x->form != y->form ? x->form - y->form : x->unit < y->unit ? -1 : x->unit > y->unit;
 }
 
@@ -456,6 +464,6 @@ void thrum__paint_names(struct thrum__paint *p)
 	}
 	qsort(n.all, n.count, sizeof *n.all, by_rank);
 	for (uint32_t i = 0; i < n.count && i < TRIED_MAX && placed < NAMES_MAX; i++)
-		placed += place(p, &n.all[i]);
+		placed += place_name(p, &n.all[i]);
 	thrum__paint_sparse_names(p);
 }

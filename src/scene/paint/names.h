@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: ISC */
-/* What the painters of names share. Private to this room. */
+/*
+ * Names of units: names.c paints them in tracks that are high enough, names_sparse.c in lower ones;
+ * names_at.c chooses the words. A name is a string of the model, or NONE if the unit has none.
+ * Labels and log lines are notes of the model. Private to paint/.
+ */
 #ifndef SCENE_PAINT_NAMES_H
 #define SCENE_PAINT_NAMES_H
 
 #include "scene/paint/paint.h"
 
-#define THRUM__NAME_EARLY 60 /* px: a label set so soon after a unit's beginning is its name */
+/* px: a label that was set so soon after a unit's start is its name from the start on */
+#define THRUM__NAME_EARLY 60
 
-/* For a label: who has many notes near by is named otherwise. */
+/* Searching a label stops after so many notes. */
 #define THRUM__NOTES_LOOKED_AT 16
 
-/* The position of a track's first unit in sight; *end is behind the track's last. */
-size_t thrum__paint_first_in_sight(const struct thrum__paint *, uint32_t track, size_t *end);
+/* ---- Which words (names_at.c) -------------------------------------------------------------- */
 
-/* A unit's end as it is drawn. */
-int64_t thrum__paint_end_of_unit(const struct thrum__paint *, uint32_t unit);
-
-/* The label with which a unit begins, or NONE. */
+/* Returns the string of the label with which a unit begins. */
 uint32_t thrum__paint_first_label(const struct thrum__paint *, uint32_t unit);
 
-/* The label that a unit has at a time, if it was set not long before; or NONE. */
+/* Returns the string of the last label that a unit got before a time. */
 uint32_t thrum__paint_label_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
-/* Whether a label is its task's first, and so its name; in mirage's traces later ones are log
- * lines. */
-bool thrum__paint_is_first_label(const struct thrum__model *, uint32_t note);
-
-/* The name that a unit has at a time: the last that one of its chain got before; or NONE. */
+/* Returns the name that a unit has at a time: the last that any task of its chain got before. */
 uint32_t thrum__paint_name_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
-/* The task of a unit's chain that ran last before a time. */
+/* Whether a label (a note) is its task's first, and therefore its name. In mirage's traces later
+ * labels are log lines. */
+bool thrum__paint_is_first_label(const struct thrum__model *, uint32_t note);
+
+/* Returns the task of a unit's chain that ran last before a time; the first if none did. */
 uint32_t thrum__paint_task_at(const struct thrum__paint *, uint32_t unit, int64_t time);
 
-/* The ground again, behind a text: nothing is to shine through it. */
-void thrum__paint_halo(struct thrum__paint *, float x, float y, float width, float height);
-
-/* Whether a text has what is searched for. */
+/* Whether a text contains the text that the user searches for. */
 bool thrum__paint_name_is_found(const struct thrum__paint *, const char *text, size_t size);
 
-/* Names of tracks that are too low for them: few, and only over empty ground. */
+/* ---- Painting (names_sparse.c) ------------------------------------------------------------- */
+
+/* Paints a few names in tracks that are too low for names, and only over empty ground. The last
+ * painter of names: it looks at the list to find empty ground. */
 void thrum__paint_sparse_names(struct thrum__paint *);
 
 #endif

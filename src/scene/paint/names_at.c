@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Which words stand for a unit of tracks where it is seen. */
-#include <math.h>
+/* Chooses the words that stand for a unit. */
 #include <string.h>
 
 #include "scene/paint/names.h"
 #include "words/match.h"
 
-#define CHAIN_LOOKED_AT 4
-#define BEFORE_LOOKED_AT 256 /* notes: of what is named at the left edge */
+#define CHAIN_LOOKED_AT 4    /* tasks of a chain whose labels are looked at */
+#define BEFORE_LOOKED_AT 256 /* notes before a time in which a unit's name is looked for */
 
-int64_t thrum__paint_end_of_unit(const struct thrum__paint *p, uint32_t unit)
-{
-	return thrum__layout_lasts(p->layout, unit) ? p->model->end : p->layout->units[unit].end;
-}
-
-size_t thrum__paint_first_in_sight(const struct thrum__paint *p, uint32_t track, size_t *end)
-{
-	const int kind = THRUM__INDEX_UNITS;
-	size_t at = thrum__index_seek(p->index, kind, track, p->from, end);
-
-	if (at > thrum__index_first(p->index, kind, track)) {
-		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
-
-		if (thrum__paint_end_of_unit(p, unit) >= p->from)
-			at--;
-	}
-	return at;
-}
-
-/* Empty and blank ones name nobody. */
+/* Whether a note is a label; an empty or blank one is none. */
 static bool is_label(const struct thrum__model *model, uint32_t note)
 {
 	const char *text;
@@ -46,7 +26,8 @@ static bool is_label_of(const struct thrum__paint *p, uint32_t note, uint32_t un
 	return is_label(p->model, note) && thrum__layout_unit(p->layout, task) == unit;
 }
 
-/* The earliest label of a task, if it was set by then. */
+/* Returns a task's earliest label if it was set by a time, else NONE; also NONE if the task has
+ * many notes. */
 static uint32_t early_label(const struct thrum__paint *p, uint32_t task, int64_t until)
 {
 	const struct thrum__model *model = p->model;
@@ -82,7 +63,7 @@ uint32_t thrum__paint_first_label(const struct thrum__paint *p, uint32_t unit)
 		if (is_label_of(p, note, unit))
 			return THRUM__NOTE(p->model, note, text);
 	}
-	/* Labelled before it begins here: what it became. */
+	/* The label was set before the unit begins: look at the tasks of its chain. */
 	for (int i = 0; i < CHAIN_LOOKED_AT && thrum__model_has_row(&p->model->tasks, task); i++) {
 		uint32_t label = early_label(p, task, until);
 
@@ -151,38 +132,6 @@ uint32_t thrum__paint_task_at(const struct thrum__paint *p, uint32_t unit, int64
 			return task;
 	}
 	return p->layout->units[unit].task;
-}
-
-void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
-{
-	const struct thrum__scene_time_axis *axis = p->time;
-	const float end = x + width;
-	uint32_t low = 0, high = axis->count; /* the first stretch that ends behind x */
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (axis->segments[middle].x_end <= (double)x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* By pieces: up to a stretch's beginning the ground is a fold's, then not, up to its end.
-	 */
-	for (uint32_t i = low; x < end; i++) {
-		bool is_last = i + 1 >= axis->count;
-		float begins = i > 0 && i < axis->count ? (float)axis->segments[i].x : x;
-		float ends = is_last ? end : fminf(end, (float)axis->segments[i].x_end);
-
-		if (begins > x)
-			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
-				fminf(begins, end) - x, height);
-		x = fmaxf(x, begins);
-		if (ends > x)
-			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
-				height);
-		x = fmaxf(x, ends);
-	}
 }
 
 bool thrum__paint_name_is_found(const struct thrum__paint *p, const char *text, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the painters share: texts that fit, places that are taken, times as pixels. */
+/* Functions that the painters share: texts that fit, taken places, times as pixels. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "scene/paint/paint.h"
 
 #define FIT_MAX 512 /* bytes of a text that are looked at */
-#define FEWEST 5    /* characters that a cut text keeps */
+#define FEWEST 5    /* characters that a cut text keeps, at least */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 /* ---- Texts --------------------------------------------------------------------------------- */
@@ -18,7 +19,7 @@ float thrum__paint_width(const struct thrum__paint *p, const char *text, size_t 
 	return size == 0 ? 0 : p->metrics->width(p->metrics->context, text, size, font);
 }
 
-/* Where character n of a clean text begins, or its end. */
+/* Returns the offset of character n of a clean text, or its size. */
 static size_t offset_of(const char *text, size_t size, size_t n)
 {
 	size_t at = 0;
@@ -29,8 +30,9 @@ static size_t offset_of(const char *text, size_t size, size_t n)
 	return at;
 }
 
-/* Puts an ellipsis behind the first `size` bytes, which are followed by room for it. */
-static size_t ellipsis(char *text, size_t size)
+/* Replaces blanks and punctuation at the end of a text by an ellipsis, for which there must be
+ * room. Returns the size. */
+static size_t add_ellipsis(char *text, size_t size)
 {
 	while (size > 0 && strchr(" ._-", text[size - 1]))
 		size--;
@@ -53,12 +55,12 @@ size_t thrum__paint_fit(const struct thrum__paint *p, const char *text, size_t s
 		to[size] = '\0';
 		return size;
 	}
-	/* The most characters that fit lie in low - 1 … high - 1. */
+	/* The largest number of characters that fits is in low - 1 … high - 1. */
 	for (high = size; low < high;) {
 		size_t middle = low + (high - low) / 2, end = offset_of(clean, size, middle), n;
 
 		memcpy(cut, clean, end);
-		n = ellipsis(cut, end);
+		n = add_ellipsis(cut, end);
 		if (end < size && n < to_size && thrum__paint_width(p, cut, n, font) <= room) {
 			memcpy(to, cut, n);
 			used = n;
@@ -92,7 +94,7 @@ void thrum__paint_boxes_add(struct thrum__paint_boxes *boxes, float x, float y, 
 	struct thrum__draw_rect *rects = thrum__base_grow(boxes->rects, &boxes->room,
 		boxes->count + UINT64_C(1), sizeof *rects);
 
-	/* Without memory names overlap; that is no reason to show none. */
+	/* Without memory names may overlap, which is better than none. */
 	if (!rects)
 		return;
 	boxes->rects = rects;
@@ -144,7 +146,7 @@ float thrum__paint_run_width(const struct thrum__paint *p, uint32_t unit, int64_
 	struct thrum__index_stretch run;
 	struct thrum__index_walk walk;
 
-	/* Units of a track don't overlap, so whoever runs in it at that time is this one. */
+	/* Units of a track don't overlap, so a run in it at that time is this unit's. */
 	thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_RUNS,
 		thrum__layout_track(p->layout, unit), 1, time, time, thrum__paint_span(p, 2));
 	while (thrum__index_walk_next(&walk, &run) && run.start <= time)
@@ -159,7 +161,40 @@ bool thrum__paint_is_running(const struct thrum__paint *p, uint32_t unit, int64_
 	return thrum__paint_run_width(p, unit, time) > 4;
 }
 
-/* ---- How much there is ---------------------------------------------------------------------- */
+/* ---- Ground -------------------------------------------------------------------------------- */
+
+void thrum__paint_halo(struct thrum__paint *p, float x, float y, float width, float height)
+{
+	const struct thrum__scene_time_axis *axis = p->time;
+	const float end = x + width;
+	uint32_t low = 0, high = axis->count; /* the first segment that ends behind x */
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (axis->segments[middle].x_end <= (double)x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Paint piece by piece: the ground has the fold's colour between segments. */
+	for (uint32_t i = low; x < end; i++) {
+		bool is_last = i + 1 >= axis->count;
+		float begins = i > 0 && i < axis->count ? (float)axis->segments[i].x : x;
+		float ends = is_last ? end : fminf(end, (float)axis->segments[i].x_end);
+
+		if (begins > x)
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_FOLD, x, y,
+				fminf(begins, end) - x, height);
+		x = fmaxf(x, begins);
+		if (ends > x)
+			thrum__draw_rect(p->list, THRUM__Z_HALO, THRUM__COLOUR_BG, x, y, ends - x,
+				height);
+		x = fmaxf(x, ends);
+	}
+}
+
+/* ---- How much there is --------------------------------------------------------------------- */
 
 #define TRACKS_TRIED 32
 

@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies behind the tracks: folds, the lanes' spans, suspensions and gaps, the selected track. */
+/*
+ * Regions behind the tracks: folds; the spans, suspensions and gaps of lanes; found units in dense
+ * tracks; the band of the selected track.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/paint/names.h"
+#include "scene/paint/paint.h"
 
-#define LOOKED_AT_MAX 2000 /* stretches of a kind; of more, some of them evenly */
-#define LOOK_BACK 1024     /* so far back a long one that reaches into the window is looked for */
+#define LOOKED_AT_MAX 2000 /* rows of a kind that are painted; of more, every n-th */
+#define LOOK_BACK 1024     /* rows before the window: a long one may reach into it */
 #define NAMES_MAX 60
 #define HATCH 6             /* px between lines */
 #define RECTS_MAX 1500      /* of a kind */
 #define NESTED_MAX 3        /* levels of spans within spans whose ends are shown */
 #define LATTICE_POINTS 3000 /* of one lattice */
-#define POINTS_MAX 30000    /* of all */
-#define LATTICE_WIDTH 48    /* px: of a wide gap only its ends are hatched */
-#define FOUND_MAX 2000
-#define FOUND_LEAST 6 /* px: so wide and high that one is seen */
-#define FEW 80        /* of so many stretches each is seen, however short */
+#define POINTS_MAX 30000    /* of all lattices */
+#define LATTICE_WIDTH 48    /* px at either end that are hatched of a gap over 3 times as wide */
+#define FOUND_MAX 2000      /* found units that are painted; of more, every n-th */
+#define FOUND_LEAST 6       /* px: least width and height of a found unit's rect */
+#define FEW 80              /* so few rows are all shown, however short they are */
 
 struct regions {
 	struct thrum__paint *p;
-	uint32_t *group_of; /* by lane */
-	uint32_t *painted;  /* by group, and of all: x + 16 up to where a kind is painted */
+	uint32_t *group_of; /* by lane: its group of tracks */
+	uint32_t *painted;  /* x + 16 up to which a kind is painted: by group, then other */
 	uint32_t names, uprights;
 	size_t points;
-	int visible; /* groups, or 1 */
-	int grain;   /* px: pieces begin and end at multiples */
+	int visible; /* groups in sight, at least 1 */
+	int grain;   /* px: pieces begin and end at multiples of it */
 	bool are_few;
 };
 
-/* A stretch of a lane, as it is on the screen. */
-struct piece {
+/* A span, suspension or gap as it is painted. */
+struct lane_piece {
 	float x1, x2, top, bottom;
 	int64_t start, end;
 	uint64_t count;
 	uint32_t text;
 	uint32_t *painted;
-	bool is_lane;  /* not the whole height */
-	bool has_room; /* above the line of the lane's first track */
+	bool is_lane;  /* it takes the height of its lane's tracks, not that of the picture */
+	bool has_room; /* there is room for words above the line of the lane's first track */
 };
 
 /* ---- Folds --------------------------------------------------------------------------------- */
@@ -50,7 +53,7 @@ static void paint_tear(struct thrum__paint *p, float x)
 
 	for (float y = p->top - 3; count < 256 && y < p->bottom + 6; y += 6, count++)
 		points[count] = (struct thrum__draw_point){x + (count % 2 ? 1.5f : -1.5f), y};
-	/* One that is higher than that many teeth goes on straight. */
+	/* A tear with more teeth than there are points ends with a straight line. */
 	if (count == 256)
 		points[255].y = p->bottom;
 	thrum__draw_polyline(p->list, THRUM__Z_REGION, THRUM__COLOUR_FADED, points, count, 1,
@@ -78,7 +81,7 @@ static void paint_folds(struct thrum__paint *p)
 
 /* ---- Where a lane is ----------------------------------------------------------------------- */
 
-/* y where a track begins, or would. */
+/* Returns y where a track begins, or would begin if it were in sight. */
 static float track_top(const struct thrum__paint *p, uint32_t track)
 {
 	const struct thrum__scene_track_axis *tracks = p->tracks;
@@ -97,7 +100,8 @@ static float track_top(const struct thrum__paint *p, uint32_t track)
 	return tracks->count ? tracks->boxes[low - 1].y + tracks->boxes[low - 1].height : p->bottom;
 }
 
-static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piece)
+/* Gives the height of a piece of a lane. Returns false if its tracks are out of sight. */
+static bool find_lane(const struct regions *r, uint32_t lane, struct lane_piece *piece)
 {
 	const struct thrum__paint *p = r->p;
 	const struct thrum__layout *layout = p->layout;
@@ -124,7 +128,7 @@ static bool find_lane(const struct regions *r, uint32_t lane, struct piece *piec
 	return piece->bottom - piece->top >= 1;
 }
 
-static bool make_lanes(struct regions *r)
+static bool find_groups(struct regions *r)
 {
 	const struct thrum__layout *layout = r->p->layout;
 	uint32_t lanes = r->p->model->lane_count;
@@ -147,20 +151,20 @@ static bool make_lanes(struct regions *r)
 	return true;
 }
 
-/* ---- Stretches ------------------------------------------------------------------------------ */
+/* ---- Rows of the model --------------------------------------------------------------------- */
 
-#define STRETCH(tracks, i, member) \
-	(((const struct thrum__stretches *)(tracks)->block[(i) >> THRUM__BLOCK_SHIFT]) \
+#define STRETCH(rows, i, member) \
+	(((const struct thrum__stretches *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
-uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *tracks, int64_t time)
+uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
 {
-	uint32_t low = tracks->first, high = tracks->count;
+	uint32_t low = rows->first, high = rows->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__model_has_row(tracks, middle) && STRETCH(tracks, middle, start) > time)
+		if (thrum__model_has_row(rows, middle) && STRETCH(rows, middle, start) > time)
 			high = middle;
 		else
 			low = middle + 1;
@@ -168,45 +172,46 @@ uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *tracks, i
 	return low;
 }
 
-static void paint_stretch(struct regions *r, const struct thrum__model_rows *tracks, uint32_t i,
-	void (*paint)(struct regions *, struct piece *))
+static void paint_row(struct regions *r, const struct thrum__model_rows *rows, uint32_t i,
+	void (*paint)(struct regions *, struct lane_piece *))
 {
 	struct thrum__paint *p = r->p;
-	struct piece piece;
+	struct lane_piece piece;
 
-	if (!thrum__model_has_row(tracks, i))
+	if (!thrum__model_has_row(rows, i))
 		return;
-	piece.start = STRETCH(tracks, i, start);
-	piece.end = STRETCH(tracks, i, end);
+	piece.start = STRETCH(rows, i, start);
+	piece.end = STRETCH(rows, i, end);
 	if (piece.end == THRUM__OPEN)
 		piece.end = p->model->end;
 	if (piece.start > p->to || piece.end < p->from ||
-		!find_lane(r, STRETCH(tracks, i, lane), &piece))
+		!find_lane(r, STRETCH(rows, i, lane), &piece))
 		return;
 	piece.x1 = thrum__paint_clamped(p, piece.start);
 	piece.x2 = thrum__paint_clamped(p, piece.end);
-	piece.count = STRETCH(tracks, i, count);
-	piece.text = STRETCH(tracks, i, text);
+	piece.count = STRETCH(rows, i, count);
+	piece.text = STRETCH(rows, i, text);
 	paint(r, &piece);
 }
 
-static void paint_stretches(struct regions *r, const struct thrum__model_rows *tracks,
-	void (*paint)(struct regions *, struct piece *))
+static void paint_rows(struct regions *r, const struct thrum__model_rows *rows,
+	void (*paint)(struct regions *, struct lane_piece *))
 {
-	uint32_t end = thrum__paint_first_span_after(tracks, r->p->to),
-		 i = thrum__paint_first_span_after(tracks, r->p->from);
+	uint32_t end = thrum__paint_first_span_after(rows, r->p->to),
+		 i = thrum__paint_first_span_after(rows, r->p->from);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
 
 	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
-	i = i - tracks->first > LOOK_BACK ? i - LOOK_BACK : tracks->first;
+	i = i - rows->first > LOOK_BACK ? i - LOOK_BACK : rows->first;
 	r->are_few = count <= FEW;
 	r->grain = count < RECTS_MAX ? 1 : 1 + r->visible * (int)r->p->width / RECTS_MAX;
 	for (; i < end; i += every)
-		paint_stretch(r, tracks, i, paint);
+		paint_row(r, rows, i, paint);
 }
 
-/* What of a piece is not painted yet by one of its kind in its lane; false: nothing. */
-static bool take(const struct regions *r, struct piece *piece)
+/* Cuts a piece to the part that no other piece of its kind and lane has painted yet; false:
+ * none. */
+static bool take_unpainted(const struct regions *r, struct lane_piece *piece)
 {
 	int x1 = ((int)(piece->x1 + 16) / r->grain) * r->grain;
 	int x2 = ((int)(piece->x2 + 16) / r->grain) * r->grain;
@@ -224,11 +229,11 @@ static bool take(const struct regions *r, struct piece *piece)
 }
 
 /*
- * At the bottom of the picture, where no tracks are, or of the lane; `level`: how many lines above.
- * Level -1: above the line of the lane's first track, if there is room.
+ * Paints a piece's name at the bottom of the picture or of its lane, `level` lines above that.
+ * Level -1 is above the line of the lane's first track.
  */
-static void paint_name(struct regions *r, const struct piece *piece, const char *name, size_t size,
-	int font, int colour, int level)
+static void paint_name(struct regions *r, const struct lane_piece *piece, const char *name,
+	size_t size, int font, int colour, int level)
 {
 	struct thrum__paint *p = r->p;
 	float width = thrum__paint_width(p, name, size, font), x = piece->x1 + 3;
@@ -250,14 +255,14 @@ static void paint_name(struct regions *r, const struct piece *piece, const char 
 
 /* ---- Spans --------------------------------------------------------------------------------- */
 
-static void paint_span_name(struct regions *r, const struct piece *piece)
+static void paint_span_name(struct regions *r, const struct lane_piece *piece)
 {
 	struct thrum__paint *p = r->p;
 	char name[64], words[32];
 	size_t size, n;
 	const char *text = thrum__model_string(p->model, piece->text, &size);
 
-	/* Within a lane only the outermost one, and only where tracks have room above their lines. */
+	/* In a lane only the outermost span has a name, if there is room above the first line. */
 	if (piece->count > (piece->is_lane ? 0 : 8) || (piece->is_lane && !piece->has_room))
 		return;
 	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
@@ -267,18 +272,18 @@ static void paint_span_name(struct regions *r, const struct piece *piece)
 		piece->is_lane ? -1 : (int)piece->count);
 }
 
-static void paint_span(struct regions *r, struct piece *piece)
+static void paint_span(struct regions *r, struct lane_piece *piece)
 {
 	struct thrum__paint *p = r->p;
 
-	/* Were many of them wider than they are, all time would seem to be theirs. */
+	/* Many spans that are painted wider than they are would seem to take all the time. */
 	if (!r->are_few && piece->x2 - piece->x1 < 1)
 		return;
 	if (piece->x2 < piece->x1 + 2)
 		piece->x2 = piece->x1 + 2;
 	if (piece->x2 - piece->x1 > (r->are_few ? 4 : 8))
 		paint_span_name(r, piece);
-	/* Spans within spans show where they begin and end. */
+	/* A span within a span shows where it begins and ends. */
 	if (piece->count > 0 && piece->count <= NESTED_MAX && piece->x2 - piece->x1 > 8 &&
 		r->uprights++ < RECTS_MAX / 2) {
 		thrum__draw_vertical(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x1,
@@ -286,14 +291,15 @@ static void paint_span(struct regions *r, struct piece *piece)
 		thrum__draw_vertical(p->list, THRUM__Z_GRID, THRUM__COLOUR_RULE, piece->x2,
 			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
 	}
-	if (take(r, piece))
+	if (take_unpainted(r, piece))
 		thrum__draw_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_GC, piece->x1, piece->top,
 			piece->x2 - piece->x1, piece->bottom - piece->top);
 }
 
 /* ---- Suspensions --------------------------------------------------------------------------- */
 
-/* Waiting for work is what lanes do most of the time; folds and empty tracks tell that. */
+/* Whether a suspension is painted. Waiting for work is not: lanes do so most of the time, and folds
+ * and empty tracks already show it. */
 static bool is_stated(const char *reason, size_t size)
 {
 	static const char ordinary[] = "wait for work";
@@ -301,7 +307,7 @@ static bool is_stated(const char *reason, size_t size)
 	return size > 0 && !(size == sizeof ordinary - 1 && memcmp(reason, ordinary, size) == 0);
 }
 
-static void paint_suspension(struct regions *r, struct piece *piece)
+static void paint_suspension(struct regions *r, struct lane_piece *piece)
 {
 	struct thrum__paint *p = r->p;
 	size_t size;
@@ -317,7 +323,8 @@ static void paint_suspension(struct regions *r, struct piece *piece)
 		if (size > 0)
 			paint_name(r, piece, name, size, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED, 0);
 	}
-	/* Lines at multiples, so that neighbours join, and a short one has one too. */
+	/* Lines stand at multiples of `step`, so that neighbours join; a short piece has one
+	 * too. */
 	step = HATCH * (1 + r->visible * (int)p->width / HATCH / RECTS_MAX);
 	x = ((int)piece->x1 + 16) / step * step;
 	if (x < (int)*piece->painted)
@@ -330,8 +337,8 @@ static void paint_suspension(struct regions *r, struct piece *piece)
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */
 
-/* One polyline: in each column zigzag down, and back up the other way. */
-static void paint_lattice(struct regions *r, const struct piece *piece, float x, float width)
+/* Paints a lattice as one polyline: in each column it zigzags down and back up. */
+static void paint_lattice(struct regions *r, const struct lane_piece *piece, float x, float width)
 {
 	struct thrum__paint *p = r->p;
 	float height = piece->bottom - piece->top, cell = HATCH;
@@ -366,13 +373,13 @@ static void paint_lattice(struct regions *r, const struct piece *piece, float x,
 		THRUM__DASH_SOLID);
 }
 
-static void paint_gap(struct regions *r, struct piece *piece)
+static void paint_gap(struct regions *r, struct lane_piece *piece)
 {
 	struct thrum__paint *p = r->p;
 	char name[96], words[64];
 	int size;
 
-	/* However short it was: what is lost must be seen. */
+	/* A loss must be seen, however short it is. */
 	if (piece->x2 < piece->x1 + HATCH)
 		piece->x2 = piece->x1 + HATCH;
 	thrum__words_duration(piece->end - piece->start, 3, words, sizeof words);
@@ -383,7 +390,7 @@ static void paint_gap(struct regions *r, struct piece *piece)
 	else
 		size = snprintf(name, sizeof name, "lost");
 	paint_name(r, piece, name, (size_t)size, THRUM__FONT_NOTE, THRUM__COLOUR_INK, 0);
-	if (!take(r, piece))
+	if (!take_unpainted(r, piece))
 		return;
 	thrum__draw_rect(p->list, THRUM__Z_REGION, THRUM__COLOUR_FOLD, piece->x1, piece->top,
 		piece->x2 - piece->x1, piece->bottom - piece->top);
@@ -395,7 +402,7 @@ static void paint_gap(struct regions *r, struct piece *piece)
 	}
 }
 
-/* -------------------------------------------------------------------------------------------- */
+/* ---- Selected and found units -------------------------------------------------------------- */
 
 static void paint_selected(struct thrum__paint *p)
 {
@@ -427,7 +434,8 @@ static void paint_found_unit(struct thrum__paint *p, const struct thrum__scene_t
 			fmaxf(x2 - x1 + 2, FOUND_LEAST), height);
 }
 
-/* Those of a dense box that may be in sight; of several tracks, whatever their times are. */
+/* Returns the first found unit of a dense box that may be in sight; *end is behind the last. In a
+ * box of several tracks these are all units, whatever their times. */
 static uint32_t first_found(const struct thrum__paint *p, const struct thrum__scene_found *found,
 	const struct thrum__scene_track_box *box, uint32_t *end)
 {
@@ -439,11 +447,13 @@ static uint32_t first_found(const struct thrum__paint *p, const struct thrum__sc
 		return *end = 0;
 	first = thrum__scene_found_seek(found, box->track, is_one ? p->from : INT64_MIN);
 	*end = thrum__scene_found_seek(found, box->track + box->tracks - 1, to);
-	/* Units of a track don't overlap: of those before, only the last may reach into sight. */
+	/* Units of a track don't overlap: of the earlier ones only the last may reach into
+	 * sight. */
 	return is_one && first > 0 && found->all[first - 1].track == box->track ? first - 1 : first;
 }
 
-/* In tracks that are too low for names, where they would say it. Of many, some in each track. */
+/* Marks found units in dense tracks. (In other tracks their names show that they are found.) If
+ * there are many, marks every n-th in each track. */
 static void paint_found(struct thrum__paint *p)
 {
 	const struct thrum__scene_found *found = thrum__scene_found_of(p->scene);
@@ -474,10 +484,10 @@ void thrum__paint_regions(struct thrum__paint *p)
 	struct regions r = {.p = p};
 
 	paint_folds(p);
-	if (make_lanes(&r)) {
-		paint_stretches(&r, &p->model->spans, paint_span);
-		paint_stretches(&r, &p->model->suspensions, paint_suspension);
-		paint_stretches(&r, &p->model->gaps, paint_gap);
+	if (find_groups(&r)) {
+		paint_rows(&r, &p->model->spans, paint_span);
+		paint_rows(&r, &p->model->suspensions, paint_suspension);
+		paint_rows(&r, &p->model->gaps, paint_gap);
 	}
 	if (p->scene->found > 0)
 		paint_found(p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The strip: the whole trace, always linear, so that it says where one is even when the picture
- * folds. Grey: tasks alive; blue: the share of time running, as its square root, so that
- * microseconds show; flags: findings; underlined colour: where found tasks begin; the frame: what
- * the picture shows.
+ * The strip: an overview of the whole trace. Its time is always linear, so that it shows where one
+ * is even if the picture folds time. Grey columns: tasks alive. Blue columns: the square root of
+ * the share of time running, so that microseconds are visible. Flags: findings. Underlined colour:
+ * the starts of found tasks. Frame: the window.
  */
 #include <math.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 
 #define FLAGS_MAX 64
 #define TIMES_MAX 8
-#define FOUND_TOP 14 /* just above the columns */
+#define FOUND_TOP 14 /* px: just above the columns */
 #define FOUND_HEIGHT 4
 #define FOUND_LINE 2
 
 struct strip {
 	struct thrum__paint *p;
-	float top, height, left, right; /* left, right: of the time */
-	double scale;                   /* px a ns */
+	float top, height, left, right; /* time lies between left and right */
+	double scale;                   /* px per ns */
 	int64_t start, end;
 };
 
@@ -42,7 +42,7 @@ void thrum__paint_columns(struct thrum__draw_list *list, int z, int colour, floa
 {
 	uint32_t from = 0;
 
-	/* Equal neighbours are one rect. */
+	/* Neighbours of the same height become one rect. */
 	for (uint32_t i = 1; i <= count; i++) {
 		if (i < count && heights[i] == heights[from])
 			continue;
@@ -61,7 +61,7 @@ uint16_t thrum__paint_busy(double share, float room)
 	return (uint16_t)(share <= 0 ? 0 : height < 4 ? 4 : height);
 }
 
-static void ask_columns(const struct strip *s, struct thrum__paint_strip_columns *columns,
+static void make_columns(const struct strip *s, struct thrum__paint_strip_columns *columns,
 	uint32_t count, float room)
 {
 	const struct thrum__index *index = s->p->index;
@@ -81,8 +81,9 @@ static void ask_columns(const struct strip *s, struct thrum__paint_strip_columns
 		columns->grey[i] = (uint16_t)((float)alive[i] / (float)most * room);
 }
 
-/* Each is three bins wide: so a single one is seen. */
-static void ask_found(const struct strip *s, struct thrum__paint_strip_columns *columns,
+/* Marks the bins in which found units begin, and the bins beside them: a single one would be too
+ * narrow to be seen. */
+static void make_found(const struct strip *s, struct thrum__paint_strip_columns *columns,
 	uint32_t count)
 {
 	enum {
@@ -111,7 +112,7 @@ static void ask_found(const struct strip *s, struct thrum__paint_strip_columns *
 	}
 }
 
-/* As a found name looks. */
+/* Paints the marked bins as found names are painted. */
 static void paint_found(const struct strip *s, const uint8_t *found, uint32_t count)
 {
 	const float top = s->top + FOUND_TOP;
@@ -132,7 +133,7 @@ static void paint_found(const struct strip *s, const uint8_t *found, uint32_t co
 	}
 }
 
-static void activity(const struct strip *s)
+static void draw_activity(const struct strip *s)
 {
 	struct thrum__paint_strip_columns *columns = &s->p->memory->strip;
 	float width = s->right - s->left;
@@ -143,7 +144,7 @@ static void activity(const struct strip *s)
 		count = THRUM__BINS_MAX;
 	if (!columns->is_known || columns->start != s->start || columns->end != s->end ||
 		columns->width != width || columns->height != s->height) {
-		ask_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
+		make_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
 		columns->is_known = true;
 		columns->knows_found = false;
 		columns->start = s->start;
@@ -158,11 +159,11 @@ static void activity(const struct strip *s)
 	if (s->p->scene->found == 0)
 		return;
 	if (!columns->knows_found)
-		ask_found(s, columns, count);
+		make_found(s, columns, count);
 	paint_found(s, columns->found, count);
 }
 
-static void times(const struct strip *s, float frame_left, float frame_right)
+static void draw_times(const struct strip *s, float frame_left, float frame_right)
 {
 	struct thrum__paint *p = s->p;
 	float width = s->right - s->left, parts = width / 150;
@@ -188,8 +189,8 @@ static void times(const struct strip *s, float frame_left, float frame_right)
 	}
 }
 
-/* The window's place. */
-static void frame(const struct strip *s, float left, float right)
+/* Draws the frame that shows where the window is. */
+static void draw_window(const struct strip *s, float left, float right)
 {
 	struct thrum__draw_list *list = s->p->list;
 	const int z = THRUM__Z_FRAME_TEXT, sel = THRUM__COLOUR_SEL;
@@ -205,7 +206,7 @@ static void frame(const struct strip *s, float left, float right)
 	}
 }
 
-static void flags(const struct strip *s)
+static void draw_flags(const struct strip *s)
 {
 	const struct thrum__findings *findings = &s->p->scene->findings;
 	float last = -1;
@@ -248,7 +249,7 @@ static void window_of(const struct strip *s, int64_t from, int64_t to, float *le
 		*right = *left + 8;
 }
 
-bool thrum__paint_strip_window(const struct thrum__scene *scene, float width, float *left,
+bool thrum__scene_strip_window(const struct thrum__scene *scene, float width, float *left,
 	float *right)
 {
 	struct strip s = strip_of(scene->model, width);
@@ -257,14 +258,14 @@ bool thrum__paint_strip_window(const struct thrum__scene *scene, float width, fl
 	return s.scale > 0;
 }
 
-int64_t thrum__paint_strip_time(const struct thrum__scene *scene, float width, float x)
+int64_t thrum__scene_strip_time(const struct thrum__scene *scene, float width, float x)
 {
 	struct strip s = strip_of(scene->model, width);
 
 	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
 }
 
-double thrum__paint_strip_scale(const struct thrum__scene *scene, float width)
+double thrum__scene_strip_scale(const struct thrum__scene *scene, float width)
 {
 	return strip_of(scene->model, width).scale;
 }
@@ -288,9 +289,9 @@ void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 	thrum__paint_strip_ground(p, top, height);
 	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
 		return;
-	activity(&s);
+	draw_activity(&s);
 	window_of(&s, p->state->from, p->state->to, &left, &right);
-	times(&s, left, right);
-	frame(&s, left, right);
-	flags(&s);
+	draw_times(&s, left, right);
+	draw_window(&s, left, right);
+	draw_flags(&s);
 }

@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: ISC */
-/* What lies in the tracks: a line for each unit while it is alive, blocks where it runs, its ends. */
+/* Units in tracks: a line while a unit is alive, blocks where it runs, marks at its ends. */
 #include "scene/paint/paint.h"
 
+/* How many are painted, about; more of them merge or are left out. */
 #define UNITS_MAX 2000
 #define RUNS_MAX 3000
 #define FAILURES_MAX 250
 #define COMBS_MAX 150
 #define MARKS_MAX 250  /* stubs, arrows, slashes */
-#define DASHES_MAX 250 /* over folds */
+#define DASHES_MAX 250 /* of lines over folds */
 #define BANDS_MAX 64
-#define LANE_BAR 4  /* px: height of a block of a lane's own task */
-#define CROSSES 256 /* places that are remembered, a power of two */
 
-struct tracks {
+#define LANE_BAR 4  /* px: height of a block of a lane's own task */
+#define CROSSES 256 /* slots for the last crosses, a power of two */
+
+struct track_marks {
 	struct thrum__paint *p;
 	struct {
 		float x1, x2;
 	} bands[BANDS_MAX]; /* folds over which lines are dashed */
 	uint32_t band_count;
 	uint32_t marks, combs;
-	float end_x;                               /* of the trace */
-	struct thrum__draw_point crosses[CROSSES]; /* by x: where the last one is */
+	float end_x;                               /* of the trace's end */
+	struct thrum__draw_point crosses[CROSSES]; /* by x: the last cross there */
 };
 
 #define RED (THRUM__LOOK_STUCK | THRUM__LOOK_BEHIND)
 
-struct pen {
+struct line_style {
 	int colour;
 	float width;
 };
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void find_bands(struct tracks *r)
+static void find_bands(struct track_marks *r)
 {
 	const struct thrum__scene_time_axis *time = r->p->time;
 
@@ -51,8 +53,8 @@ static void find_bands(struct tracks *r)
 	}
 }
 
-/* Over a fold a line is broken, for what is there takes longer than it looks. */
-static void paint_line(struct tracks *r, struct pen pen, float x1, float x2, float y)
+/* Paints a unit's line. Over a fold it is dashed, since the time there is longer than it looks. */
+static void paint_line(struct track_marks *r, struct line_style pen, float x1, float x2, float y)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float x = x1;
@@ -76,36 +78,36 @@ static void paint_line(struct tracks *r, struct pen pen, float x1, float x2, flo
 			THRUM__DASH_SOLID);
 }
 
-static struct pen grey(const struct thrum__scene_track_box *box, bool fades)
+static struct line_style grey_style(const struct thrum__scene_track_box *box, bool fades)
 {
-	struct pen pen = {THRUM__COLOUR_PEND, box->line_width};
+	struct line_style pen = {THRUM__COLOUR_PEND, box->line_width};
 
 	if (box->size == THRUM__TRACK_SQUEEZED)
-		return (struct pen){THRUM__COLOUR_FADED, 1};
+		return (struct line_style){THRUM__COLOUR_FADED, 1};
 	if (fades)
 		pen.colour = THRUM__COLOUR_FADED;
 	return pen;
 }
 
-static struct pen red(const struct thrum__scene_track_box *box, int look)
+static struct line_style red_style(const struct thrum__scene_track_box *box, int look)
 {
 	float width = !(look & THRUM__LOOK_STUCK) ? 2 : thrum__paint_is_dense(box) ? 3 : 4;
 
-	return (struct pen){THRUM__COLOUR_BAD, width};
+	return (struct line_style){THRUM__COLOUR_BAD, width};
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
 enum end {
-	END_OPEN, /* became another unit, which an edge tells */
+	END_OPEN, /* it became another unit, which an edge shows */
 	END_RESOLVED,
-	END_FAILED, /* paint_failures has it */
+	END_FAILED, /* painted by paint_failures */
 	END_CANCELLED,
-	END_ALIVE,  /* when the trace ends */
-	END_SILENT, /* pending, but last heard of before */
+	END_ALIVE,  /* it is alive when the trace ends */
+	END_SILENT, /* it is pending; its line ends at its last event, before the trace does */
 };
 
-/* When and how a unit ends. */
+/* Gives when and how a unit ends. */
 static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *time)
 {
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
@@ -130,7 +132,7 @@ static enum end find_end(const struct thrum__paint *p, uint32_t unit, int64_t *t
 	return END_SILENT;
 }
 
-static void paint_arrow(struct tracks *r, struct pen pen, float y)
+static void paint_arrow(struct track_marks *r, struct line_style pen, float y)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float x = r->end_x;
@@ -144,8 +146,8 @@ static void paint_arrow(struct tracks *r, struct pen pen, float y)
 			1.5f, THRUM__DASH_SOLID);
 }
 
-static void paint_end(struct tracks *r, const struct thrum__scene_track_box *box, enum end end,
-	struct pen pen, float x)
+static void paint_end(struct track_marks *r, const struct thrum__scene_track_box *box, enum end end,
+	struct line_style pen, float x)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float y = thrum__paint_line(box), reach = thrum__paint_reach(box);
@@ -171,9 +173,9 @@ static void paint_end(struct tracks *r, const struct thrum__scene_track_box *box
 
 /* ---- Units --------------------------------------------------------------------------------- */
 
-#define CHAIN_MAX 64 /* tasks of a chain in which the first that is stuck is looked for */
+#define CHAIN_MAX 64 /* tasks of a chain that are searched for the first one of a finding */
 
-/* When what is wrong with a unit begins. */
+/* Returns the time from which on the line of a unit of a finding is red. */
 static int64_t red_from(const struct thrum__paint *p, uint32_t unit)
 {
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
@@ -191,12 +193,13 @@ static int64_t red_from(const struct thrum__paint *p, uint32_t unit)
 	return u->start;
 }
 
-static void paint_unit(struct tracks *r, const struct thrum__scene_track_box *box, uint32_t unit)
+static void paint_unit(struct track_marks *r, const struct thrum__scene_track_box *box,
+	uint32_t unit)
 {
 	struct thrum__paint *p = r->p;
 	const struct thrum__layout_unit *u = &p->layout->units[unit];
 	int look = thrum__paint_look(p, unit);
-	struct pen pen = grey(box, thrum__paint_fades(p, unit)), first = pen;
+	struct line_style pen = grey_style(box, thrum__paint_fades(p, unit)), first = pen;
 	float y = thrum__paint_line(box), x1 = thrum__paint_clamped(p, u->start), x2;
 	float reach = thrum__paint_reach(box);
 	int64_t time;
@@ -206,7 +209,7 @@ static void paint_unit(struct tracks *r, const struct thrum__scene_track_box *bo
 	if (look & RED) {
 		float x = thrum__paint_clamped(p, red_from(p, unit));
 
-		pen = red(box, look);
+		pen = red_style(box, look);
 		if (x > x1)
 			paint_line(r, first, x1, x, y);
 		else
@@ -226,7 +229,7 @@ static void paint_unit(struct tracks *r, const struct thrum__scene_track_box *bo
 		paint_end(r, box, end, pen, x2);
 }
 
-static void paint_seen(struct tracks *r, const struct thrum__scene_track_box *box,
+static void paint_seen(struct track_marks *r, const struct thrum__scene_track_box *box,
 	const struct thrum__paint_units_seen *seen)
 {
 	const struct thrum__paint *p = r->p;
@@ -237,11 +240,11 @@ static void paint_seen(struct tracks *r, const struct thrum__scene_track_box *bo
 		(!thrum__paint_is_dense(box) || (thrum__paint_look(p, unit) & RED)))
 		paint_unit(r, box, unit);
 	else
-		paint_line(r, grey(box, fades), thrum__paint_clamped(p, seen->start),
+		paint_line(r, grey_style(box, fades), thrum__paint_clamped(p, seen->start),
 			thrum__paint_clamped(p, seen->end), thrum__paint_line(box));
 }
 
-static void paint_units(struct tracks *r)
+static void paint_units(struct track_marks *r)
 {
 	struct thrum__paint *p = r->p;
 	uint32_t left = UNITS_MAX;
@@ -260,8 +263,8 @@ static void paint_units(struct tracks *r)
 	}
 }
 
-/* Where several tracks are one, lines merge; but what is stuck is seen over them. */
-static void paint_stuck(struct tracks *r)
+/* Paints stuck units in boxes of several tracks, where lines merge, over these lines. */
+static void paint_stuck(struct track_marks *r)
 {
 	const struct thrum__paint *p = r->p;
 	const struct thrum__findings *findings = &p->scene->findings;
@@ -287,7 +290,8 @@ static void paint_stuck(struct tracks *r)
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
-/* Whether a run is of a lane's own task: that runs when no other does, and mostly waits then. */
+/* Whether a run is a lane's own task's. That task runs when no other does, and then mostly
+ * waits. */
 static bool is_lanes_own(const struct thrum__paint *p, uint32_t run)
 {
 	uint32_t task = thrum__model_has_row(&p->model->runs, run) ? THRUM__RUN(p->model, run, task)
@@ -308,8 +312,9 @@ static bool run_fades(const struct thrum__paint *p, uint32_t run)
 	return unit == THRUM__NONE || thrum__paint_fades(p, unit);
 }
 
-/* Several runs: filled from below by the share of time that is run, with a comb on top. */
-static void paint_merged(struct tracks *r, const struct thrum__index_stretch *runs,
+/* Paints several runs as one block. It is filled from below by the share of time running, and has a
+ * comb on top. */
+static void paint_merged(struct track_marks *r, const struct thrum__index_stretch *runs,
 	struct thrum__draw_rect block)
 {
 	struct thrum__draw_list *list = r->p->list;
@@ -328,7 +333,7 @@ static void paint_merged(struct tracks *r, const struct thrum__index_stretch *ru
 			block.x + block.width - 1, block.y + 1, 2, THRUM__DASH_1_2);
 }
 
-static void paint_block(struct tracks *r, const struct thrum__scene_track_box *box,
+static void paint_block(struct track_marks *r, const struct thrum__scene_track_box *box,
 	const struct thrum__index_stretch *runs, bool is_lane)
 {
 	struct thrum__paint *p = r->p;
@@ -341,7 +346,7 @@ static void paint_block(struct tracks *r, const struct thrum__scene_track_box *b
 		: is_lane                     ? THRUM__COLOUR_SUM
 					      : THRUM__COLOUR_RUN;
 
-	/* Nothing is hidden where they follow each other at once. */
+	/* Runs that follow each other at once need no comb: the block hides nothing. */
 	if (runs->count > 1 && block.width >= 2 && colour == THRUM__COLOUR_RUN &&
 		idle >= thrum__paint_span(p, 0.5f))
 		paint_merged(r, runs, block);
@@ -350,7 +355,7 @@ static void paint_block(struct tracks *r, const struct thrum__scene_track_box *b
 			block.height);
 }
 
-static void paint_runs(struct tracks *r)
+static void paint_runs(struct track_marks *r)
 {
 	struct thrum__paint *p = r->p;
 	int64_t gap = thrum__paint_span(p,
@@ -376,21 +381,21 @@ static void paint_runs(struct tracks *r)
 
 /* ---- Failures ------------------------------------------------------------------------------ */
 
-/* Whether what failed was running: then the cross needs ground. */
-static bool ran(const struct thrum__paint *p, uint32_t task, int64_t time)
+/* Whether a task was running when it failed: then its cross needs some ground around it. */
+static bool ran_at(const struct thrum__paint *p, uint32_t task, int64_t time)
 {
 	uint32_t unit = thrum__layout_unit(p->layout, task);
 
 	return unit != THRUM__NONE && thrum__paint_run_width(p, unit, time) > 0;
 }
 
-static void paint_cross(struct tracks *r, const struct thrum__scene_track_box *box, float x)
+static void paint_cross(struct track_marks *r, const struct thrum__scene_track_box *box, float x)
 {
 	struct thrum__draw_list *list = r->p->list;
 	float reach = thrum__paint_is_dense(box) ? 3 : 4, y = thrum__paint_line(box);
 	struct thrum__draw_point *before = &r->crosses[(unsigned)(x + 8) / 4 & (CROSSES - 1)];
 
-	/* Tracks may be lower than a cross is. */
+	/* Tracks may be lower than a cross: leave it out if it would cover the last one. */
 	if (x - before->x < 3 && before->x - x < 3 && y - before->y < 4)
 		return;
 	*before = (struct thrum__draw_point){x, y};
@@ -400,8 +405,9 @@ static void paint_cross(struct tracks *r, const struct thrum__scene_track_box *b
 		y - reach, 2);
 }
 
-/* They are seen however small all else is; only where one would cover another they are one. */
-static void paint_failures(struct tracks *r)
+/* Paints failures. They are seen in every track, however low it is; only where crosses would cover
+ * each other they merge. */
+static void paint_failures(struct track_marks *r)
 {
 	struct thrum__paint *p = r->p;
 	float apart = thrum__paint_coarseness(p, THRUM__INDEX_FAILURES, 2, FAILURES_MAX);
@@ -412,7 +418,7 @@ static void paint_failures(struct tracks *r)
 		struct thrum__index_stretch failed;
 		struct thrum__index_walk walk;
 
-		/* There are more than some of the tracks told. */
+		/* There are more failures than was estimated. */
 		if (left == 0)
 			apart = p->width;
 		thrum__index_walk_begin(&walk, p->index, THRUM__INDEX_FAILURES, box->track,
@@ -422,7 +428,7 @@ static void paint_failures(struct tracks *r)
 			float x2 = thrum__paint_clamped(p, failed.end);
 			float step = (x2 - x) * (float)(p->tracks->count - i) / (float)(left + 1);
 
-			if (box->bar >= 8 && ran(p, failed.item, failed.start))
+			if (box->bar >= 8 && ran_at(p, failed.item, failed.start))
 				thrum__draw_rect(p->list, THRUM__Z_RUN, THRUM__COLOUR_BG, x - 5,
 					thrum__paint_line(box) - 6, 10, 12);
 			for (; x <= x2; x += step < 8 ? 8 : step, left -= left > 0)
@@ -431,11 +437,11 @@ static void paint_failures(struct tracks *r)
 	}
 }
 
-/* -------------------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------- */
 
 void thrum__paint_tracks(struct thrum__paint *p)
 {
-	struct tracks r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
+	struct track_marks r = {.p = p, .end_x = thrum__paint_clamped(p, p->model->end)};
 	bool is_live = p->scene->ending.is_live;
 
 	find_bands(&r);

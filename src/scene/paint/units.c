@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The units of a track as far as they can be told apart. The index merge what lies close together into
- * stretches; in one of these a wide unit may follow a narrow one at once. As units of a track don't
- * overlap, one that is at least `wide` is the last that starts within any `wide` ns: so a look at
- * the last ones finds them all, in steps that are bounded by pixels.
+ * Walks the units of a track as far as they can be told apart. The index merges units that lie
+ * close together into stretches, but such a stretch may contain wide units right behind narrow
+ * ones. Units of a track don't overlap. So a unit that is at least `wide` ns long is the last one
+ * to start within some `wide` ns, and it is enough to look at the last unit of each step of `wide`
+ * ns: the number of steps is bounded by pixels.
  */
 #include "scene/paint/paint.h"
+
+int64_t thrum__paint_end_of_unit(const struct thrum__paint *p, uint32_t unit)
+{
+	return thrum__layout_lasts(p->layout, unit) ? p->model->end : p->layout->units[unit].end;
+}
+
+size_t thrum__paint_first_in_sight(const struct thrum__paint *p, uint32_t track, size_t *end)
+{
+	const int kind = THRUM__INDEX_UNITS;
+	size_t at = thrum__index_seek(p->index, kind, track, p->from, end);
+
+	if (at > thrum__index_first(p->index, kind, track)) {
+		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
+
+		if (thrum__paint_end_of_unit(p, unit) >= p->from)
+			at--;
+	}
+	return at;
+}
 
 void thrum__paint_units_begin(struct thrum__paint_units_walk *w, const struct thrum__paint *p,
 	const struct thrum__scene_track_box *box, float gap, uint32_t allowance)
@@ -18,21 +38,18 @@ void thrum__paint_units_begin(struct thrum__paint_units_walk *w, const struct th
 		p->from, p->to, thrum__paint_span(p, gap));
 }
 
-static const struct thrum__layout_unit *unit_at(const struct thrum__paint_units_walk *w,
-	size_t position)
+static uint32_t unit_at(const struct thrum__paint_units_walk *w, size_t position)
 {
-	return &w->p->layout->units[thrum__index_item(w->p->index, THRUM__INDEX_UNITS, position)];
+	return thrum__index_item(w->p->index, THRUM__INDEX_UNITS, position);
 }
 
-static int64_t end_of(const struct thrum__paint_units_walk *w, const struct thrum__layout_unit *u)
+static int64_t start_at(const struct thrum__paint_units_walk *w, size_t position)
 {
-	const struct thrum__layout *layout = w->p->layout;
-
-	return thrum__layout_lasts(layout, (uint32_t)(u - layout->units)) ? w->p->model->end
-									  : u->end;
+	return w->p->layout->units[unit_at(w, position)].start;
 }
 
-/* Goes to the first unit of a stretch that is in the window. */
+/* Begins to walk the units of a stretch, with the first one in the window. If the stretch has more
+ * units than may still be looked at, makes the steps larger. */
 static void look_into(struct thrum__paint_units_walk *w, const struct thrum__index_stretch *stretch)
 {
 	const struct thrum__paint *p = w->p;
@@ -48,17 +65,17 @@ static void look_into(struct thrum__paint_units_walk *w, const struct thrum__ind
 		w->wide = thrum__paint_span(p, 2 + 2 * pixels / (float)(left + 1));
 	}
 	w->at = thrum__index_seek(p->index, THRUM__INDEX_UNITS, w->track, from, &w->end);
-	if (w->at > first && end_of(w, unit_at(w, w->at - 1)) >= from)
+	if (w->at > first && thrum__paint_end_of_unit(p, unit_at(w, w->at - 1)) >= from)
 		w->at--;
 }
 
-static void step(struct thrum__paint_units_walk *w, int64_t start)
+static void step_over(struct thrum__paint_units_walk *w, int64_t start)
 {
 	int64_t beyond = start > INT64_MAX - w->wide ? INT64_MAX : start + w->wide;
 	size_t next = w->at + 1;
 
-	/* Most often the next unit is beyond already. */
-	if (next < w->end && unit_at(w, next)->start < beyond)
+	/* Mostly the next unit is beyond, and no search is needed. */
+	if (next < w->end && start_at(w, next) < beyond)
 		next = thrum__index_seek(w->p->index, THRUM__INDEX_UNITS, w->track, beyond,
 			       &w->end) -
 			1;
@@ -66,34 +83,33 @@ static void step(struct thrum__paint_units_walk *w, int64_t start)
 	w->looked_at++;
 }
 
-/* The next wide unit, or the narrow ones before it; false when the stretch is at its end. */
+/* Gives the next wide unit of the stretch, or the narrow ones before it; returns false at its
+ * end. */
 static bool next_within(struct thrum__paint_units_walk *w, struct thrum__paint_units_seen *seen)
 {
 	uint32_t count = 0;
 
 	for (; w->at < w->end; count++) {
-		const struct thrum__layout_unit *u = unit_at(w, w->at);
-		int64_t end = end_of(w, u);
-		bool is_wide = end - u->start >= w->wide;
+		uint32_t unit = unit_at(w, w->at);
+		int64_t start = start_at(w, w->at), end = thrum__paint_end_of_unit(w->p, unit);
+		bool is_wide = end - start >= w->wide;
 		size_t before = w->at;
 
-		if (u->start > w->until || (is_wide && count > 0))
+		if (start > w->until || (is_wide && count > 0))
 			break;
 		if (count == 0)
-			*seen = (struct thrum__paint_units_seen){(uint32_t)(u -
-									 w->p->layout->units),
-				(uint32_t)(u - w->p->layout->units), u->start, end};
+			*seen = (struct thrum__paint_units_seen){unit, unit, start, end};
 		else
 			seen->unit = THRUM__NONE;
 		if (end > seen->end)
 			seen->end = end;
-		step(w, u->start);
+		step_over(w, start);
 		if (is_wide)
 			return true;
 		if (w->at > before + 1)
 			seen->unit = THRUM__NONE;
 	}
-	if (w->at < w->end && unit_at(w, w->at)->start > w->until)
+	if (w->at < w->end && start_at(w, w->at) > w->until)
 		w->at = w->end;
 	return count > 0;
 }

@@ -152,7 +152,7 @@ class Viewer:
                 return given
             if self.process.poll() is not None:
                 raise AssertionError(f"{what}: thrum-gtk has ended: {self.output()}")
-            time.sleep(0.02)
+            time.sleep(0.005)
         window = self.window()
         raise AssertionError(f"{what}: not within {PATIENCE} s; state \"{window.state}\", "
                              f"status \"{window.status}\", seen {sorted(window.places)}, "
@@ -193,7 +193,7 @@ class Viewer:
         while self.told()[0] <= first + 1 and time.monotonic() < until:
             if self.process.poll() is not None:
                 return False
-            time.sleep(0.02)
+            time.sleep(0.005)
         return True
 
     def settle(self):

@@ -22,6 +22,8 @@ FIELD = re.compile(r"(\w+) = (?:\( (?:" + STRING + r"|<unknown>) : container = (
                    STRING + r"|(-?\d+)|\[((?: \[\d+\] = -?\d+,?)*) \])")
 LINE = re.compile(r"\[(\d+)\] (\w+): \{ (.*?) \}, \{ ?(.*?) ?\}$", re.S)
 ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|.)")
+SPECIAL = re.compile(r"[\\\x00-\x1f\x7f]")  # characters that dump escapes
+NAMED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\033"}
 # What dump tells of what is not there.
 NOTE = re.compile(r"\d+ packets? overwritten$")
@@ -44,9 +46,7 @@ def unescape(text):
 
 def escape(text):
     """As in dump's tsv."""
-    named = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-    return "".join(named.get(c) or (f"\\x{ord(c):02x}" if ord(c) < 32 or ord(c) == 127 else c)
-                   for c in text)
+    return SPECIAL.sub(lambda match: NAMED.get(match[0]) or f"\\x{ord(match[0]):02x}", text)
 
 
 def parse(text):
@@ -200,10 +200,14 @@ def read_babeltrace(directory):
     lanes = {number: Lane(names, causes) for number in numbers}
     kinds = Counter()
     if numbers:
+        contexts = {}
         for line in run("babeltrace2", "--clock-cycles", "--no-delta", "--fields=loglevel",
                         directory).split("\n")[:-1]:
             clock, name, context, fields = LINE.match(line).groups()
-            context = parse(context)
+            # All events of a packet have the same context.
+            if context not in contexts:
+                contexts[context] = parse(context)
+            context = contexts[context]
             lane = lanes[packets[context["ticket"]]]
             if lane.ticket != context["ticket"]:
                 lane.begin_packet(context)
