@@ -3,25 +3,34 @@
  * thrum.h: record what the tasks of an asynchronous program do.
  *
  * A task is anything with a beginning and an end that others may wait for: a promise, a request, a
- * timer, a fiber, a condition, a lock. The program says what happens to its tasks; each call leaves
- * one event in a recording that survives a crash and that `thrum` shows.
+ * timer, a fiber, a condition, a lock. The program reports what happens to its tasks. Each call
+ * leaves one event in a recording, which survives a crash and which the command `thrum` shows.
  *
- * What holds for every recording call, unless it says otherwise:
+ *   thrum_start(NULL);
+ *   thrum_task task = thrum_task_create(THRUM_KIND_REQUEST, "GET /");
+ *   ...
+ *   thrum_task_resolve(task);
+ *   thrum_stop();
+ *
+ * The recording calls are those under Tasks, Lanes and Counters. Each of them keeps these rules
+ * unless its comment says otherwise:
  *
  *  - It may be called at any time, from any thread and from signal handlers. It never blocks, never
- *    allocates, never fails and leaves errno alone. What could not be recorded is counted by cause.
+ *    allocates, never fails and leaves errno alone. Events that can't be recorded are counted by
+ *    cause, and readers show the counts.
  *  - While nothing is recorded (before thrum_start, after thrum_stop, in a forked child) it returns
- *    at once, and ids are THRUM_TASK_NONE. This costs one test of one word.
- *  - THRUM_TASK_NONE as the task that something happens to is ignored.
- *  - Texts are UTF-8, ended by NUL; NULL counts as empty. What is longer than THRUM_TEXT_MAX bytes
- *    is cut between two characters and ends in an ellipsis. Texts are copied at once.
- *  - While recording it costs about as much as reading the clock.
+ *    at once, and new tasks' ids are THRUM_TASK_NONE. Then it costs one test of one word.
+ *  - It does nothing if the task that it is about is THRUM_TASK_NONE.
+ *  - Texts are UTF-8 and end in NUL; NULL counts as empty. A text of more than THRUM_TEXT_MAX bytes
+ *    is cut between two characters and ends in an ellipsis. The call copies its texts.
+ *  - While recording, create (with a label of less than 48 bytes), wait, read, resolve, switch, log
+ *    (likewise) and counters cost about as much as reading the clock. The other calls cost more.
  *
- * With -DTHRUM_DISABLED every call is compiled away; arguments are not evaluated.
+ * With -DTHRUM_DISABLED every call is compiled away, and arguments are not evaluated.
  *
- * With -DTHRUM_WEAK nothing needs to be linked: calls reach libthrum only when the process has
- * loaded it, so that a library can annotate itself without depending on thrum. For position
- * independent code; thrum_start and its like are not there.
+ * With -DTHRUM_WEAK nothing needs to be linked: calls reach libthrum only if the process has loaded
+ * it. So a library can annotate itself without depending on thrum. This needs position-independent
+ * code, and thrum_start, thrum_stop, thrum_snapshot, thrum_file and thrum_level are not declared.
  *
  * The header is not stable before version 1.0.
  */
@@ -38,7 +47,7 @@ extern "C" {
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-/* What can fail returns 0, or one of these negated. X(name, value, message) */
+/* A function that can fail returns 0, or one of these negated. X(name, value, message) */
 #define THRUM_ERRORS(X) \
 	X(MEMORY, 1, "out of memory") \
 	X(ARGUMENT, 2, "invalid argument") \
@@ -64,17 +73,17 @@ enum thrum_error {
 
 /* ---- Types --------------------------------------------------------------------------------- */
 
-/* A task's id: unique within one recording, never reused. */
+/* A task's id: unique within one recording, and never reused in it. */
 typedef uint64_t thrum_task;
 #define THRUM_TASK_NONE ((thrum_task)0)
 
-/* The most bytes of a text that are recorded, the ending NUL not counted. */
+/* The longest text that is recorded whole, in bytes without the ending NUL. */
 #define THRUM_TEXT_MAX 511
-/* The most bytes of a link's key. */
+/* The longest key of a link, in bytes. */
 #define THRUM_KEY_MAX 64
 
-/* Kinds of tasks. X(NAME, name, value): name is the word that output and traces use. The first 18
- * are those of mirage-profile, with its numbers. */
+/* Kinds of tasks. X(NAME, name, value): traces and output use `name`. The first 18 are those of
+ * mirage-profile, with the same numbers. */
 #define THRUM_KINDS(X) \
 	X(WAIT, wait, 0) \
 	X(TASK, task, 1) \
@@ -103,7 +112,8 @@ typedef uint64_t thrum_task;
 	X(MAILBOX, mailbox, 24) \
 	X(STREAM, stream, 25)
 
-/* REQUEST and TIMER are resolved from outside the program; a HANDLE may be pending for ever. */
+/* REQUEST and TIMER tasks are resolved from outside the program. A HANDLE may be pending for
+ * ever. */
 enum thrum_kind {
 #define THRUM__X(NAME, name, value) THRUM_KIND_##NAME = value,
 	THRUM_KINDS(THRUM__X)
@@ -116,16 +126,17 @@ enum thrum_counter_kind {
 	THRUM_COUNTER_DISTRIBUTION = 2, /* single observations: sizes, latencies */
 };
 
-/* What happens when the recording is full. */
+/* The events that a full recording gives up. */
 enum thrum_full {
-	THRUM_FULL_OVERWRITE = 0, /* the oldest packet goes: a flight recorder */
-	THRUM_FULL_DISCARD = 1,   /* new events go, and are counted */
+	THRUM_FULL_OVERWRITE = 0, /* the oldest packet is overwritten: a flight recorder */
+	THRUM_FULL_DISCARD = 1,   /* new events are discarded, and counted */
 };
 
 /*
- * A clock for thrum_start: `read(context)` returns sixteenths of a tick and never runs backwards
- * within a thread; it is called for every event, also in signal handlers. `frequency` is in ticks a
- * second and fits the format best between 50 and 500 MHz.
+ * A clock for thrum_start. `read(context)` returns sixteenths of a tick and never runs backwards
+ * within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
+ * and async-signal-safe. `frequency` is in ticks a second, at most 100,000,000,000; the format
+ * works best with 50 to 500 MHz.
  */
 struct thrum_clock {
 	uint64_t (*read)(void *context);
@@ -133,37 +144,40 @@ struct thrum_clock {
 	uint64_t frequency;
 };
 
-/* Zeros mean defaults, so that `{ 0 }` is a complete configuration. */
+/* How to record. A member that is 0 stands for its default, so `{ 0 }` is a complete
+ * configuration. */
 struct thrum_config {
-	/* Where to record; %p is replaced by the process id, %e by the program's name. NULL: a new
-	 * file in $XDG_RUNTIME_DIR/thrum/, else in /dev/shm/thrum-UID/. */
+	/* The file's path. %p is replaced by the process id, %e by the program's name, %% by a
+	 * percent sign. NULL: a new file in $XDG_RUNTIME_DIR/thrum/, else in
+	 * /dev/shm/thrum-UID/. */
 	const char *file;
-	/* Bytes, all told: at least 256 KiB, at most 64 GiB. 0: 16 MiB. */
+	/* The size of the whole recording in bytes: at least 256 KiB, at most 64 GiB. 0: 16 MiB. */
 	uint64_t size;
 	enum thrum_full full;
-	/* Don't keep the table of live tasks: saves up to 3 ns at create, wait and resolve; but
-	 * what was created before the oldest event that is still there is then forgotten. */
+	/* Don't keep the table of live tasks. Saves up to 3 ns at create, wait and resolve; but
+	 * tasks created before the oldest event that is left are then unknown. */
 	bool no_live_tasks;
-	/* Memory of `size` bytes, aligned to a page, instead of a file. It belongs to the recorder
-	 * until the process ends. */
+	/* `size` bytes of memory, aligned to 4096, to record to instead of a file. The recorder
+	 * owns it until the process ends. */
 	void *memory;
-	/* NULL: the time stamp counter where it can be trusted, else CLOCK_MONOTONIC. */
+	/* NULL: the time stamp counter where it can be trusted, else CLOCK_MONOTONIC. thrum_start
+	 * copies the structure. */
 	const struct thrum_clock *clock;
 };
 
 /* ---- Starting and stopping ------------------------------------------------------------------ */
 
-/* Exported; under THRUM_WEAK perhaps not there. */
+/* Exported. With THRUM_WEAK the symbol may be undefined at run time. */
 #if defined(THRUM_WEAK) && !defined(THRUM_DISABLED)
 #define THRUM__API __attribute__((weak, visibility("default"))) extern
 #else
 #define THRUM__API __attribute__((visibility("default"))) extern
 #endif
 
-/* The result must be looked at. */
+/* The compiler warns if the caller ignores the result. */
 #define THRUM__MUST_USE __attribute__((warn_unused_result))
 
-/* Inline; with THRUM_DISABLED never defined, but replaced by the macros at the end. */
+/* Inline. With THRUM_DISABLED the function is never defined: a macro at the end replaces it. */
 #ifndef THRUM_DISABLED
 #define THRUM__INLINE static inline
 #else
@@ -173,125 +187,161 @@ struct thrum_config {
 #if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
 
 /*
- * Starts recording. NULL: as the environment says now (THRUM_TRACE, THRUM_SIZE, THRUM_FULL), else
- * defaults. When a recording is already running, also one that THRUM_TRACE started, this returns 0
- * and changes nothing: the environment comes before the program.
+ * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE and THRUM_FULL, as
+ * they are now, give the configuration, and defaults the rest. If a recording already runs, this
+ * returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE started when the
+ * library was loaded: the environment comes before the program.
  *
- * A file that another live process records to is left alone: FILE.PID is used then. An older
- * recording and an empty file are replaced; any other file, and a symbolic link, is refused.
+ * If another live process records to the file, FILE.PID is used instead. An older recording or an
+ * empty file is replaced; any other file, and a symbolic link, is refused.
  *
- * Takes some milliseconds, for the file and the clock. Thread-safe, not async-signal-safe. Returns
- * 0 or a negative enum thrum_error. It may be called again after thrum_stop; each time leaves some
- * address space of the former recording behind, for threads caught in the middle of an event.
+ * Takes some milliseconds, for the file and the clock. Thread-safe, not async-signal-safe. It may
+ * be called again after thrum_stop; each time leaves some address space of the former recording
+ * behind, for threads caught in the middle of an event.
+ *
+ * Returns 0 or, negated, THRUM_E_SIZE, _ARGUMENT (also for a bad value in the environment),
+ * _ACCESS, _NOT_FOUND, _SYMLINK, _EXISTS, _SPACE, _MEMORY or _SYSTEM. After an error nothing is
+ * recorded.
  */
 THRUM__API int thrum_start(const struct thrum_config *config);
 
-/* Stops recording; the file stays. Thread-safe, not async-signal-safe. */
+/* Stops recording. The file stays. Does nothing if nothing is recorded. Thread-safe, not
+ * async-signal-safe. */
 THRUM__API void thrum_stop(void);
 
 /*
- * Writes what the recording holds now to `file`, as a recording of its own; an existing file is
- * treated as thrum_start does. Recording goes on meanwhile; what is overwritten while it is copied
- * is counted in the new file. Thread-safe, not async-signal-safe. Returns 0 or a negative enum
- * thrum_error.
+ * Writes all that the recording holds now to `file`, as a recording of its own. The path and an
+ * existing file are treated as by thrum_start. Recording goes on meanwhile, and the new file counts
+ * the packets that are overwritten before they can be copied. Allocates, and writes at most as
+ * many bytes as the recording has. Thread-safe, not async-signal-safe.
+ *
+ * Returns 0 or, negated, THRUM_E_ARGUMENT (`file` is NULL or empty), _NOT_RECORDING, or an error of
+ * the file as thrum_start does.
  */
 THRUM__API int thrum_snapshot(const char *file);
 
-/* The file that is or was last recorded to, or NULL. Valid until the next start. */
+/* Returns the path of the current or last recording's file, or NULL if there was none. Valid until
+ * the next start. Don't call it while another thread starts a recording. */
 THRUM__API const char *thrum_file(void);
 
 /*
- * Sets what is recorded of a category: its levels up to `level`, or nothing (-1). The recorder's
- * own are "task" (0: only ids, 1: lives, 2: waits too, 3: also who runs), "counter" and "log". By
- * default everything is recorded. A name that isn't known yet is remembered. Thread-safe.
+ * Records a category's levels up to `level` (0 to 3) from now on, or nothing of it (-1). The
+ * recorder's own categories are "task" (0: only ids; 1: also when tasks begin and end, and labels;
+ * 2: also waits, reads, locks and links; 3: also which task runs), "counter" and "log". "task"
+ * never goes below 0. By default all is recorded. A name that isn't known yet is remembered; NULL
+ * is ignored. May be called before thrum_start. Thread-safe.
  */
 THRUM__API void thrum_level(const char *category, int level);
 
 #endif
 
-/* The message for an error, negative or not. Static, never NULL. */
+/* Returns the message for an error, negative or not: a static string, never NULL. Thread-safe and
+ * async-signal-safe. */
 THRUM__API const char *thrum_error_message(int error);
 
-/* Whether anything is recorded now. */
+/* Whether anything is recorded now. Thread-safe and async-signal-safe. Costs one test of one
+ * word. */
 THRUM__INLINE bool thrum_enabled(void);
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
 /*
- * A new task: a child of the running one, of a given parent (NONE: of none), or one that waits from
- * the beginning for `source` (one event instead of two). The label may be NULL. Returns its id;
- * NONE when nothing is recorded. Macros, as they note the call's place in a static descriptor:
+ * Create a task and return its id, or THRUM_TASK_NONE if nothing is recorded. The label may be
+ * NULL. They are macros, because each call's place in the source is noted in a static descriptor.
  *
+ * A child of the running task:
  *   thrum_task thrum_task_create(enum thrum_kind kind, const char *label);
+ *
+ * A child of `parent`; with THRUM_TASK_NONE, a task without a parent:
  *   thrum_task thrum_task_create_in(thrum_task parent, enum thrum_kind kind, const char *label);
- *   thrum_task thrum_task_create_waiting(enum thrum_kind kind, const char *label, thrum_task
- * source);
  *
- * This one formats its label, only when recording. Not async-signal-safe.
+ * A child of the running task that waits for `source` from the beginning. One event instead of two:
+ *   thrum_task thrum_task_create_waiting(enum thrum_kind kind, const char *label,
+ *           thrum_task source);
  *
+ * As thrum_task_create, with a label that is formatted as by printf, only while recording. Not
+ * async-signal-safe:
  *   thrum_task thrum_task_createf(enum thrum_kind kind, const char *format, ...);
  */
 
-/* A task may get several labels; the last one is its name. */
+/* Labels a task. A task may get several labels; the last one is its name. */
 THRUM__INLINE void thrum_task_label(thrum_task task, const char *label);
 
-/* The task is expected to be resolved some time: that it never is would be an error. */
+/* Marks a task as one that must be resolved some time: if it never is, something is wrong. */
 THRUM__INLINE void thrum_task_should_resolve(thrum_task task);
 
-/* When a timer or a deadline is due, in ns from now; negative: it is overdue. */
+/* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue. */
 THRUM__INLINE void thrum_task_due(thrum_task task, int64_t ns_from_now);
 
-/* The task that runs on this lane; the lane's own when no other does. NONE when not recording. */
+/* Returns the task that runs on this lane: the lane's own if no other does, THRUM_TASK_NONE if
+ * nothing is recorded. */
 THRUM__INLINE thrum_task thrum_task_current(void);
 
-/* From now on this task runs on this lane. NONE: the lane's own. */
+/* Makes `task` the one that runs on this lane. THRUM_TASK_NONE stands for the lane's own task. */
 THRUM__INLINE void thrum_task_switch(thrum_task task);
 
-/* Switches to a task and returns the one that ran before; leave switches back to that. */
+/* Switches to a task and returns the one that ran before. */
 THRUM__INLINE thrum_task thrum_task_enter(thrum_task task);
+
+/* Switches back to the task that thrum_task_enter returned. */
 THRUM__INLINE void thrum_task_leave(thrum_task before);
 
-/* THRUM_RUN(task) { … } enters the task and, however the block is left, leaves it. */
+/* THRUM_RUN(task) { … } enters the task, and leaves it when the block ends, also by break, return
+ * or goto. */
 
-/* `waiter` looked at `source`, found it unresolved and waits for it. */
+/* Records that `waiter` looked at `source`, found it unresolved, and waits for it. */
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
 
-/* `reader` got the result of `source`. */
+/* Records that `reader` got the result of `source`. */
 THRUM__INLINE void thrum_task_read(thrum_task reader, thrum_task source);
 
-/* The running task, which may be `task` itself, ended it: with a result, with an error (the reason
- * may be NULL), or because nobody wants it any more. A task ends once, and is not labelled, marked
- * or made to wait by another thread at the same moment. */
+/*
+ * Record that the running task, which may be `task` itself, ended `task`. A task ends only once. At
+ * the time when it ends, no other thread may label it, mark it or make it wait.
+ */
+
+/* The task ended with a result. */
 THRUM__INLINE void thrum_task_resolve(thrum_task task);
+
+/* The task ended with an error. */
 THRUM__INLINE void thrum_task_fail(thrum_task task, const char *reason);
+
+/* The task ended because nobody wants its result any more. */
 THRUM__INLINE void thrum_task_cancel(thrum_task task);
 
-/* From now on `task` is the same as `other`: who waits for the one waits for the other. */
+/* Makes `task` the same as `other` from now on: all that wait for `task` wait for `other`. */
 THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
 
-/* The running task signalled a condition for which so many waited; 0: nobody heard. */
+/* Records that the running task signalled a condition for which `waiters` tasks waited. With 0
+ * waiters, the signal was lost. */
 THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
 
-/* The running task took a lock, and gave it back. */
+/* Record that the running task took a lock, and that it released it. */
 THRUM__INLINE void thrum_lock_acquired(thrum_task lock);
 THRUM__INLINE void thrum_lock_released(thrum_task lock);
 
 /*
- * Causes across processes and machines: what the running task sends under a key causes what the
- * receiver of the same key does. A key is up to THRUM_KEY_MAX bytes; the rest is cut off.
+ * Link causes across processes and machines: the running task sends a key with its message, and the
+ * running task of another process receives the same key. The sender then causes the work of the
+ * receiver. A key has `size` bytes; those beyond THRUM_KEY_MAX are cut off. A NULL key is ignored.
  */
 THRUM__INLINE void thrum_link_send(const void *key, size_t size);
 THRUM__INLINE void thrum_link_receive(const void *key, size_t size);
 
 /* ---- Lanes, text, spans --------------------------------------------------------------------- */
 
-/* Names this thread's own task; until then it is called as the thread was when it first recorded.
- */
+/* Names this thread's own task. Until then its name is the one that the thread had when it first
+ * recorded. */
 THRUM__INLINE void thrum_lane_name(const char *name);
 
-/* A line of free text, said by the running task. The second formats it, only when recording, and is
- * not async-signal-safe: void thrum_logf(const char *format, ...); */
+/* Records a line of free text for the running task. */
 THRUM__INLINE void thrum_log(const char *text);
+
+/*
+ * The same with a text that is formatted as by printf, only while recording. A macro; not
+ * async-signal-safe:
+ *   void thrum_logf(const char *format, ...);
+ */
 
 /*
  * Static descriptors of categories and tags:
@@ -299,16 +349,16 @@ THRUM__INLINE void thrum_log(const char *text);
  *   THRUM_CATEGORY(net, "net");
  *   THRUM_TAG(parse, &net, "net/dns.parse", 1);
  *
- * The same names are the same category or tag wherever they stand. A tag's category may be NULL,
- * and its level is 0 (always wanted) to 3 (fine detail). There is room for 13 categories; further
- * ones share the levels of the last.
+ * Two descriptors with the same name stand for the same category or tag. A tag's category may be
+ * NULL. Its level is 0 (always wanted) to 3 (fine detail): see thrum_level. There is room for 13
+ * categories; further ones share the levels of the last.
  */
 #define THRUM_CATEGORY(variable, name) \
 	static struct thrum_category variable __attribute__((unused)) = {name, 0}
 #define THRUM_TAG(variable, category, name, level) \
 	static struct thrum_tag variable __attribute__((unused)) = {name, category, level, 0, 0}
 
-/* Their members are the recorder's. */
+/* Only the recorder uses the members. The names must stay valid. */
 struct thrum_category {
 	const char *name;
 	uint32_t id; /* its number in this process, + 1; 0: not used yet */
@@ -317,57 +367,64 @@ struct thrum_tag {
 	const char *name;
 	struct thrum_category *category;
 	uint32_t level;
-	uint32_t bit; /* of the mask below; until the tag is first used, the one that says "started"
-		       */
+	uint32_t bit; /* of the mask below; THRUM__BIT_STARTED until the tag is first used */
 	uint32_t id;  /* recording << 16 | definition */
 };
 
-/* Something happened, to the running task; with a value. */
+/* Record that an event of the program's own kind happened to the running task: without a value, or
+ * with one. `tag` must not be NULL. */
 THRUM__INLINE void thrum_tag(struct thrum_tag *tag);
 THRUM__INLINE void thrum_tag_value(struct thrum_tag *tag, int64_t value);
 
-/* A stretch of this lane's time: a phase, a garbage collection, an interrupt. May nest. */
+/* Begin and end a span, a part of this lane's time with a name: a phase, a garbage collection, an
+ * interrupt. Spans may nest. `tag` must not be NULL. */
 THRUM__INLINE void thrum_span_begin(struct thrum_tag *tag);
 THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
 
-/* Nothing runs on this lane from now on, for a reason: one of the three below, or a tag of your
- * own. */
+/* Records that nothing runs on this lane from now on. The reason is one of the three below or a tag
+ * of the program's own; a NULL reason is ignored. */
 THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
+
+/* Records that the running task goes on after thrum_suspend. */
 THRUM__INLINE void thrum_resume(void);
 
 #define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work) /* the loop waits for events */
 #define THRUM_SUSPENDED (&thrum__suspended)         /* the machine or the guest sleeps */
-#define THRUM_HIBERNATED (&thrum__hibernated)       /* it was saved to disk */
+#define THRUM_HIBERNATED (&thrum__hibernated)       /* the machine was saved to disk */
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
 /*
- * Counters live whether or not anything is recorded; while recording, each change leaves an event.
- * All of these take NULL and then do nothing.
+ * Counters have values also while nothing is recorded. While recording, each change leaves an
+ * event. A NULL counter is ignored.
  */
 struct thrum_counter;
 #define THRUM_COUNTERS_MAX 4096
 
 /*
- * The counter of this path, made when there is none yet. A path like "net/tcp/bytes-acked" has its
- * place in a tree. The memory is the recorder's and stays. NULL when there are too many, or for a
- * NULL path. Thread-safe, not async-signal-safe.
+ * Returns the counter with this path, which is made if there is none yet; `kind` counts only then.
+ * A path like "net/tcp/bytes-acked" is a place in a tree; paths of more than 95 bytes are cut. The
+ * counter belongs to the recorder and is never freed. Returns NULL for a NULL path, or if there are
+ * THRUM_COUNTERS_MAX counters already. Searches all counters, under a lock. Thread-safe, not
+ * async-signal-safe.
  */
 THRUM__INLINE struct thrum_counter *thrum_counter_create(const char *path,
 	enum thrum_counter_kind kind);
 
-/* Overflow wraps. */
+/* Add to a counter, and set it. Overflow wraps. Adding is cheapest in the thread that changed the
+ * counter first. */
 THRUM__INLINE void thrum_counter_add(struct thrum_counter *counter, int64_t amount);
 THRUM__INLINE void thrum_counter_set(struct thrum_counter *counter, int64_t value);
 
-/* One observation of a distribution; the last one is the counter's value. */
+/* Records one observation of a distribution. The counter's value is the last observation. */
 THRUM__INLINE void thrum_counter_observe(struct thrum_counter *counter, int64_t value);
 
+/* Returns a counter's value; 0 for NULL. */
 THRUM__INLINE int64_t thrum_counter_value(const struct thrum_counter *counter);
 
-/* ---- How it is done: not to be used directly ------------------------------------------------ */
+/* ---- Implementation: not to be used directly ------------------------------------------------ */
 
-/* Where a task was created. */
+/* The place in the source that creates tasks. */
 struct thrum_site {
 	const char *file, *function;
 	uint32_t line;
@@ -375,9 +432,9 @@ struct thrum_site {
 };
 
 /*
- * What is recorded: 16 categories of 4 levels; level l of category c is bit c * 4 + l. A page of
- * its own, which the kernel wipes in a fork's child: nothing is on there, however the child was
- * made.
+ * The mask of all that is recorded: 16 categories of 4 levels; level l of category c is bit
+ * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So nothing is on
+ * there, however the child was made.
  */
 struct thrum__control {
 	uint32_t mask[2];
@@ -453,7 +510,7 @@ struct thrum__run {
 #define THRUM__HAVE 1
 #endif
 
-/* One load, one test; off is the case that must cost nothing. */
+/* One load and one test. Their cost while nothing is recorded counts most. */
 #define THRUM__WORD(bit) __atomic_load_n(&thrum__control.mask[(bit) / 32], __ATOMIC_RELAXED)
 #define THRUM__ON(bit) (THRUM__HAVE && __builtin_expect(THRUM__WORD(bit) >> ((bit) % 32) & 1, 0))
 #define THRUM__TAG_ON(tag) THRUM__ON(__atomic_load_n(&(tag)->bit, __ATOMIC_RELAXED))
@@ -663,7 +720,7 @@ static inline int64_t thrum_counter_value(const struct thrum_counter *counter)
 	return counter ? thrum__counter_value(counter) : 0;
 }
 
-/* The attribute sees to break, return and goto. */
+/* The cleanup attribute calls this also at break, return and goto. */
 static inline void thrum__run_end(struct thrum__run *run)
 {
 	thrum_task_leave(run->before);
@@ -673,11 +730,11 @@ static inline void thrum__run_end(struct thrum__run *run)
 		__attribute__((cleanup(thrum__run_end))) = {thrum_task_enter(task), true}; \
 		thrum__run.again; thrum__run.again = false)
 
-#else /* THRUM_DISABLED: arguments are looked at by the compiler, never evaluated */
+#else /* THRUM_DISABLED: the compiler checks arguments, but they are never evaluated */
 
 int thrum__nothing(int, ...);
 #define THRUM__NOTHING(...) ((void)sizeof(thrum__nothing(__VA_ARGS__)))
-/* Functions, so that nobody is warned who doesn't use a value. */
+/* Functions, so that the compiler doesn't warn about a value that is not used. */
 static inline thrum_task thrum__no_task(void)
 {
 	return THRUM_TASK_NONE;

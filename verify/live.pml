@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A model of the table of live tasks. For the model checker spin; tools/verify.sh runs it.
+ * A model of the table of live tasks, for the model checker spin. tools/verify.sh runs it.
  *
- * It describes src/record/live.c with live_cell(), live_wait() and live_end() in
+ * It describes src/record/live.c, with live_cell(), live_wait() and live_end() in
  * src/record/record.h, and the readers: load_chunk() in src/read/thrum/live.c and copy_cells() in
  * src/format/copy.c. Names are those of the code. One statement, or one d_step, is one access to
- * shared memory; between any two of them everything else may happen.
+ * shared memory; anything else may happen between any two of them.
  *
- * What is in it and isn't
- * - Lanes create tasks, wait for them and end them, each also those of others. Whoever ends a task
- *   does so once, and not while somebody else makes it wait: that is the program's to see to, and
- *   mutations 9 and 10 show what happens otherwise.
- * - A stored tag may be seen by other lanes earlier than by the reader. What is stored behind a
- *   release fence is seen by nobody who doesn't see what came before the fence; of other stores the
- *   reader may see the later one only.
- * - SIGKILL needs no statement: the checker tries every order, also those in which from some
- *   moment on only the reader goes on.
- * - Ids don't come round again here. Tags are their low 32 bits, ids have 64.
+ * Scope
+ * - Lanes create tasks, make them wait and end them, each lane also tasks of others. A task is
+ *   ended once, and no lane makes it wait at that time: that is the program's duty, and mutations 9
+ *   and 10 show the consequences of neglecting it.
+ * - Other lanes may see a stored tag earlier than the reader does. A reader that sees a store
+ *   behind a release fence also sees all stores before the fence; of other stores it may see a
+ *   later one without an earlier one.
+ * - SIGKILL needs no statement: the checker tries every order, also those in which only the reader
+ *   goes on after some time.
+ * - Ids don't wrap here. In the code tags are their low 32 bits, and ids have 64.
  *
- * What must hold
- * - No cell is begun while another task is in it or on its way there.
- * - Whoever makes a task that has a cell wait, or ends it, finds it there and touches no other.
- * - What the reader accepts is of one task; and it never says that a task waits since a certain
- *   moment for what it waited for before that.
+ * Claims
+ * - No cell is filled in while it holds another task, or one that is being created.
+ * - A lane that makes a task with a cell wait, or ends it, finds the task in its cell and touches
+ *   no other task.
+ * - The content that the reader accepts belongs to one task. The reader never combines the time of
+ *   one wait with the source of an earlier one.
  *
  * MUTATION=n breaks the protocol in one place. The checker has to find each, or it proves nothing:
  *   1  a region is taken without compare-and-swap
- *   2  a lane doesn't look whether a cell is free
- *   3  the reader doesn't look at the tag again
- *   4  the reader may see a cell's new content, but still the tag of the task before (no fence)
+ *   2  a lane doesn't test whether a cell is free
+ *   3  the reader doesn't read the tag again
+ *   4  the reader may see a cell's new content with the tag of the task before (no fence)
  *   5  the tag can be seen before the rest of the cell
  *   6  the cleared tag can be seen before the last wait of the task that ends
  *   7  a region is given back when its last id is taken, not when the next one is needed
- *   8  the reader looks at the two words of a wait but once
+ *   8  the reader reads the two words of a wait only once
  *   9  two lanes end the same task
  *  10  a lane makes a task wait while another one ends it
  */
@@ -47,13 +48,13 @@
 #define BLOCK 1		/* ids in a block, and cells in a region; 32 in the code */
 #endif
 #ifndef STEPS
-#define STEPS 3		/* of each lane: tasks created, waits, ends */
+#define STEPS 3		/* of each lane: creations, waits and ends of tasks */
 #endif
 #ifndef TRIES
-#define TRIES 2		/* blocks to look at for one with room */
+#define TRIES 2		/* blocks that a lane tries to find one with room */
 #endif
 #ifndef READERS
-#define READERS 1	/* 0: just the recorder, which a reader doesn't disturb */
+#define READERS 1	/* 0: the recorder alone, which a reader doesn't disturb */
 #endif
 #ifndef MUTATION
 #define MUTATION 0
@@ -65,20 +66,21 @@
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 byte tag[CELLS];	/* as lanes see it */
-byte shown[CELLS];	/* as the reader sees it: sooner or later the same */
-byte content[CELLS];	/* the words that are only written when a cell is begun: the task's id */
+byte shown[CELLS];	/* the same as the reader sees it: equal sooner or later */
+byte content[CELLS];	/* the words that are written only at creation: the task's id */
 #define WAIT(id, number) ((id) * 8 + (number))
-short waiting[CELLS];	/* for what, and since when: the task's id, and which of its waits it is */
+/* The source and the time of a wait; both hold the task's id and the number of the wait. */
+short waiting[CELLS];
 short waited[CELLS];
 
-byte regions[REGIONS];	/* its lane; 0: nobody's */
+byte regions[REGIONS];	/* the lane that has it; 0: none */
 byte id_blocks = REGIONS;	/* the first block, with id 0, is left out */
 
-/* Not in the code: what the program and the checker know. */
-byte occupant[CELLS];	/* the task that is in a cell or on its way there */
+/* Not in the code: knowledge of the program and of the checker. */
+byte occupant[CELLS];	/* the task that is in the cell, or being created in it */
 byte alive[CELLS];	/* a task that may be made to wait or be ended; 0: none */
-byte waits[CELLS];	/* how often it has waited */
-bit making_wait[CELLS];	/* somebody makes it wait right now */
+byte waits[CELLS];	/* the number of its waits */
+bit making_wait[CELLS];	/* a lane makes it wait at this time */
 
 /* ---- Creating: live.c ---------------------------------------------------------------------- */
 
@@ -114,7 +116,7 @@ inline take_region()
 	at = 0
 }
 
-/* Just a glance; next_id() looks again. */
+/* A first look; next_id() tests the cell again. */
 inline look_for_room()
 {
 	at = 0;
@@ -152,7 +154,7 @@ inline take_ids()
 	atomic { next = block * BLOCK; last = next + BLOCK - 1; tries = 0; block = 0 }
 }
 
-/* The next id; its cell is free, or it has none. */
+/* Takes the next id whose cell is free, or that has none. */
 inline next_id()
 {
 	do
@@ -174,7 +176,7 @@ inline begin()
 {
 	d_step { cell = id % CELLS; assert(occupant[cell] == 0); occupant[cell] = id };
 #if MUTATION != 4
-	/* The fence: the reader sees what this lane has seen so far before what follows. */
+	/* The fence: a reader that sees the stores below sees the tag that this lane has seen. */
 	shown[cell] = tag[cell];
 #endif
 #if MUTATION == 5
@@ -205,7 +207,7 @@ inline create()
 
 /* ---- Waiting and ending: record.h ----------------------------------------------------------- */
 
-/* Any task that has a cell; 0: not this one now. */
+/* Chooses any task that has a cell. id stays 0 if the chosen cell has none, or not now. */
 inline choose_task(may)
 {
 	do
@@ -284,7 +286,7 @@ proctype lane(byte me)
 
 /* ---- The reader ----------------------------------------------------------------------------- */
 
-/* A tag's way to the reader may take its time. */
+/* Shows a tag to the reader, at any time after it was stored. */
 proctype memory(byte cell)
 {
 end:
@@ -293,7 +295,7 @@ end:
 	od
 }
 
-/* The two words of a wait, in either order. */
+/* Reads the two words of a wait, in either order. */
 inline look_at_wait(source, since)
 {
 	if

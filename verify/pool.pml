@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A model of how threads share packets and lanes, and of how another process reads packets
- * meanwhile. For the model checker spin; tools/verify.sh runs it.
+ * A model of threads that share packets and lanes, and of another process that reads packets
+ * meanwhile, for the model checker spin. tools/verify.sh runs it.
  *
  * It describes src/record/pool.c (the ring of packets, the stack of parked lanes), the parts of
- * src/record/lane.c that decide who has which lane and packet, and read_once() in
+ * src/record/lane.c that give lanes and packets to threads, and try_to_read() in
  * src/format/packet.c. Names are those of the code. One statement, or one d_step, is one access to
- * shared memory; between any two of them everything else may happen.
+ * shared memory; anything else may happen between any two of them.
  *
- * What is in it and isn't
+ * Scope
  * - A signal handler that records has a lane of its own: for the pool it is one more thread.
- * - SIGKILL needs no statement: the checker tries every order, also those in which from some
- *   moment on only the reader goes on. What the reader then finds is what a killed process left.
- * - DEATHS threads end at any place at all without telling anybody; their lanes are reclaimed.
- *   A thread's number is not given to a new one as long as somebody is inside reclaim().
- * - Memory that is weakly ordered shows where stores may overtake one another: see begin_packet.
- *   The ring and the stack use sequentially consistent operations only.
- * - The reader looks at any one word of any packet. Each word is checked in some run, and looking
- *   at one doesn't disturb another, so this is as good as copying all of them in any order.
+ * - SIGKILL needs no statement: the checker tries every order, also those in which only the reader
+ *   goes on after some time. The reader then finds the memory of a killed process.
+ * - DEATHS threads end anywhere without leaving their lanes, which are then reclaimed. A thread's
+ *   number is not given to a new one as long as a thread is inside reclaim_lane().
+ * - Weakly ordered memory is modelled where stores may overtake one another: see begin_packet. The
+ *   ring and the stack use sequentially consistent operations only.
+ * - The reader reads any one word of any packet. Each word is checked in some run, and reading one
+ *   doesn't disturb another, so this is as good as copying all of them in any order.
  *
- * What must hold
- * - No two lanes have the same packet, no two threads the same lane; packets come out of the ring
- *   in the order in which they went in; a lane that is taken over is whole.
- * - What the reader accepts is of one packet, and complete.
- * - When all threads have left, every packet is in the ring or a parked lane's, once.
+ * Claims
+ * - No two lanes have the same packet, and no two threads the same lane. Packets come out of the
+ *   ring in the order in which they went in. A lane that is taken over is whole.
+ * - The content that the reader accepts belongs to one packet, and is complete.
+ * - When all threads have left, each packet is in the ring or belongs to a parked lane, once.
  *
  * MUTATION=n breaks the protocol in one place. The checker has to find each, or it proves nothing:
  *   1  a packet's ticket isn't cleared before its header is written
- *   2  the reader doesn't look at the ticket again
+ *   2  the reader doesn't read the ticket again
  *   3  taking a packet compares a cell's slot, but not its turn
  *   4  the old packet is given back before its last event is written
  *   5  unparking a lane doesn't compare the tag
@@ -35,7 +35,7 @@
  *   7  the header can be seen before the cleared ticket (no fence)
  *   8  ticket 0 is given to a packet
  *   9  a lane is reclaimed while it is between two packets
- *  10  reclaiming looks at `switching` before it knows that the thread is dead
+ *  10  reclaiming reads `switching` before it knows that the thread is dead
  *  11  two threads may reclaim the same lane (no compare-and-swap)
  *  12  a new lane has its thread's id before it has its packet, and isn't marked as switching
  *  13  a leaving thread parks its lane, then writes to it
@@ -48,28 +48,28 @@
 #define PACKETS 3	/* at most 7 */
 #endif
 #ifndef EVENTS
-#define EVENTS 2	/* that fit a packet */
+#define EVENTS 2	/* of a full packet */
 #endif
 #ifndef STEPS
-#define STEPS 4		/* of each thread: events, and joining and leaving */
+#define STEPS 4		/* of each thread: events, joining, leaving */
 #endif
 #ifndef PARKED
-#define PARKED 0	/* lanes that are parked in the beginning */
+#define PARKED 0	/* lanes that are parked at the beginning */
 #endif
 #ifndef DEATHS
 #define DEATHS 0
 #endif
 #ifndef DISCARD
-#define DISCARD 0	/* a full recording takes no more, instead of overwriting */
+#define DISCARD 0	/* 1: a full recording discards events instead of overwriting */
 #endif
 #ifndef READERS
-#define READERS 1	/* 0: just the recorder, which a reader doesn't disturb */
+#define READERS 1	/* 0: the recorder alone, which a reader doesn't disturb */
 #endif
 #ifndef TICKETS
-#define TICKETS 64	/* 2^32 in the code; more than are used while the reader looks */
+#define TICKETS 64	/* 2^32 in the code; more than are used while the reader copies */
 #endif
 #ifndef FIRST
-#define FIRST 0		/* the last ticket given before: near TICKETS, they wrap */
+#define FIRST 0		/* the last ticket given before: if it is near TICKETS, they wrap */
 #endif
 #ifndef MUTATION
 #define MUTATION 0
@@ -77,17 +77,16 @@
 
 #define NONE 255	/* no lane, no packet, no word */
 
-/* ---- Memory ----------------------------------------------------------------------------------
- *
- * What the reader sees. Words that carry information hold the ticket of the packet that they were
- * written for, which is what makes mixed packets show.
- */
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Memory that the reader sees. Words that carry information hold the ticket of the packet for which
+ * they were written, so that a mixture of two packets shows. */
 byte ticket[PACKETS];
-byte content[PACKETS];			/* events that count */
+byte content[PACKETS];			/* the content size, in events */
 byte header[PACKETS];			/* all words of the header but the two above */
 byte event[PACKETS * EVENTS];
 
-/* The recorder's own. A cell is one word: turn, full, slot. */
+/* The recorder's own memory. A cell is one word: turn, full, slot. */
 #define EMPTY(turn) ((turn) * 16)
 #define FULL(turn, slot) ((turn) * 16 + 8 + (slot))
 #define IS_FULL(cell, turn) ((cell) / 8 == (turn) * 2 + 1)
@@ -99,21 +98,21 @@ byte parked;				/* one word: tag * 8 + lane's number + 1 */
 
 typedef lane_state {
 	byte slot;			/* NONE: it has no packet */
-	byte position_slot;		/* `position` in the code: in which packet, */
-	byte position;			/* behind how many events */
-	byte tid;			/* 0: parked, or on its way from or to there */
+	byte position_slot;		/* `position` in the code: its packet, */
+	byte position;			/* and the number of events before it */
+	byte tid;			/* 0: parked, or just being parked or unparked */
 	byte next_parked;
 	bit switching
 };
 lane_state lanes[PACKETS];
 
-/* Not in the code: what the checker knows. */
+/* Not in the code: knowledge of the checker. */
 #define IN_RING 0
 #define IN_HAND 100
 byte holder[PACKETS];			/* IN_RING, IN_HAND, or the number of the lane + 1 */
 byte user[PACKETS];			/* each lane's thread; 0: none */
 byte retired;				/* packets that no lane will write to again */
-byte taken;				/* how many were taken out of the ring */
+byte taken;				/* the number of packets taken out of the ring */
 byte left;				/* threads that have left for good */
 bit dead[THREADS + 1];
 
@@ -149,7 +148,7 @@ inline pool_put(slot)
 		compare_and_swap(cells[at % PACKETS], seen, FULL(at / PACKETS, slot), mine)
 	   :: else
 	   fi;
-	   /* Ours or another's: when the cell is filled, the tail moves on. */
+	   /* The cell is filled, by us or by another thread, so the tail moves on. */
 	   if
 	   :: mine || seen != EMPTY(at / PACKETS) -> move_on(tail)
 	   :: else
@@ -168,7 +167,7 @@ inline pool_put(slot)
 #define SAME_CELL(cell, seen) ((cell) == (seen))
 #endif
 
-/* The compare-and-swap that empties a full cell. */
+/* Empties a full cell by compare-and-swap. */
 inline empty_cell()
 {
 	d_step {
@@ -203,7 +202,7 @@ inline pool_take(slot)
 		:: mine -> slot = SLOT(seen); move_on(head); break
 		:: else
 		fi
-	   /* Somebody emptied the cell and has yet to move the head: that's done for him. */
+	   /* Another thread emptied the cell but hasn't moved the head yet: help it. */
 	   :: else -> move_on(head)
 	   fi
 	od;
@@ -260,7 +259,7 @@ inline unpark(lane)
 
 /* ---- lane.c: packets ----------------------------------------------------------------------- */
 
-/* The code takes the ticket a little later; here the header and the events are to carry it. */
+/* The code takes the ticket a little later; here the header and the events hold it. */
 inline take_ticket()
 {
 	tickets = (tickets + 1) % TICKETS;
@@ -273,8 +272,8 @@ inline take_ticket()
 
 /*
  * The stores in the order in which they may be seen. The two fences keep ticket, content size and
- * header in this order. The release store of the new ticket holds back what comes before it, but
- * not what comes behind it: bytes of the first event may be seen earlier.
+ * header in this order. The release store of the new ticket orders the stores before it, but not
+ * those behind it: bytes of the first event may be seen earlier.
  */
 inline begin_packet(lane, slot)
 {
@@ -300,14 +299,14 @@ inline begin_packet(lane, slot)
 		holder[slot] = lane + 1;
 		lanes[lane].slot = slot
 	};
-	/* The lane's own. There are more, and nobody knows the order. */
+	/* The lane's own members, with others in the code, are stored in no certain order. */
 	d_step {
 		lanes[lane].position_slot = slot;
 		lanes[lane].position = 0
 	}
 }
 
-/* What only reclaim() looks at. */
+/* Set members that only reclaim_lane() reads. */
 inline set_switching(lane, value)
 {
 #if DEATHS
@@ -326,7 +325,7 @@ inline set_tid(lane, value)
 #endif
 }
 
-/* The lane lets go of its old packet: for the ring, or, in a full recording, for ever. */
+/* The lane gives up its old packet: to the ring, or, in a full recording, for ever. */
 inline let_go(lane)
 {
 	d_step {
@@ -351,7 +350,7 @@ inline change_packet(lane)
 {
 	set_switching(lane, 1);
 #if MUTATION == 4
-	/* One event is yet to be written. */
+	/* One event is still to be written. */
 	if
 	:: lanes[lane].slot != NONE ->
 		d_step { old = lanes[lane].slot; mark = ticket[old]; holder[old] = IN_RING };
@@ -388,7 +387,7 @@ inline check_event(lane)
 	assert(ticket[slot] != 0)
 }
 
-/* The bytes, the position, the content size. */
+/* Stores the bytes, the position, the content size. */
 inline write_event(lane)
 {
 #if MUTATION == 6
@@ -428,7 +427,8 @@ inline record(lane)
 
 /* ---- lane.c: threads ------------------------------------------------------------------------ */
 
-/* The first lane of a dead thread. (The code asks the kernel only now and then.) */
+/* reclaim_lane(): takes the first lane of a dead thread. (The code asks the kernel only now and
+ * then.) */
 inline reclaim(lane)
 {
 	do
@@ -468,7 +468,7 @@ inline take_over(lane)
 		lane = at;
 		assert(dead[user[lane]]);
 		user[lane] = me;
-		/* It is whole. */
+		/* The lane is whole. */
 		assert(!lanes[lane].switching);
 		assert(lanes[lane].slot == NONE || lanes[lane].slot == lanes[lane].position_slot);
 		assert(lanes[lane].slot == NONE || holder[lanes[lane].slot] == lane + 1)
@@ -494,7 +494,7 @@ inline new_lane(lane, slot)
 	fi
 }
 
-/* find_lane() and attach() */
+/* find_lane() and attach_lane() */
 inline attach(lane)
 {
 	unpark(lane);
@@ -516,7 +516,7 @@ inline attach(lane)
 	if
 	:: lane != NONE ->
 		set_tid(lane, me);
-		/* The packet's header tells of the thread before: it may have to be another one. */
+		/* Its header names the thread before, so the lane may need another packet. */
 		if
 		:: lanes[lane].slot != NONE && lanes[lane].position > 0 -> change_packet(lane)
 		:: true
@@ -551,7 +551,7 @@ proctype thread(byte me)
 		do
 		:: steps < STEPS && lane == NONE -> steps++; attach(lane)
 		:: steps < STEPS && lane != NONE -> steps++; record(lane)
-		/* It ends; the next one to come is another thread. */
+		/* The thread ends; the steps that follow are another thread's. */
 		:: steps < STEPS && lane != NONE -> steps++; leave(lane)
 		:: steps == STEPS -> break
 		od;
@@ -587,7 +587,7 @@ proctype death()
 }
 #endif
 
-/* ---- The reader: read_once() in packet.c ----------------------------------------------------- */
+/* ---- The reader: try_to_read() in packet.c --------------------------------------------------- */
 
 proctype reader()
 {
@@ -621,7 +621,7 @@ inline prepare()
 	at = 0;
 	do
 	:: at < PARKED ->
-		/* A lane that has just got its packet. */
+		/* The lane has just got its packet. */
 		tickets = (tickets + 1) % TICKETS;
 		lanes[at].slot = at;
 		lanes[at].position_slot = at;
@@ -644,7 +644,7 @@ inline prepare()
 	tail = PACKETS
 }
 
-/* Every packet is somewhere, once. */
+/* Checks that each packet is in one place, once. */
 inline count_packets()
 {
 	do

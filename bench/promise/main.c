@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * promise: the cost of a promise that is created, bound, resolved and freed, with tracing on and
- * off. Its rivals are a plain callback that does the same by hand, with and without a block of its
- * own. Times are CPU times of the thread; rivals take turns. README.md in the folder above says how
- * to read the figures.
+ * The cost of a promise that is created, bound, resolved and freed, with tracing on and off. The
+ * rival is a plain callback that does the same by hand, with and without a block of its own. Times
+ * are CPU times of the thread, and rivals take turns. README.md in the folder above explains the
+ * figures.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -37,7 +37,7 @@ static uint64_t cpu_time(void)
 
 /* ---- Rivals ---------------------------------------------------------------------------------- */
 
-/* A request with a callback, as a program has it without promises. */
+/* A request with a callback, as a program without promises has it. */
 struct request {
 	void (*callback)(struct request *, void *value);
 	void *data;
@@ -118,7 +118,7 @@ static void run_pick(void)
 	}
 }
 
-/* A look at the clock and 24 bytes of stores, as in bench/record. */
+/* One reading of the clock and 24 bytes of stores, as in bench/record. */
 static void run_floor(void)
 {
 	static uint64_t ring[3 * 4096];
@@ -192,8 +192,8 @@ static void measure(double *result)
 		result[i] = median(ns[i]);
 }
 
-/* Returns the bytes that each of many pending promises takes. Each is bound to a callback, so half
- * of them wait for the others. */
+/* Returns the bytes that each of many pending promises takes. Half of the promises are binds, which
+ * wait for the other half. */
 static double bytes_per_promise(void)
 {
 	size_t count = 100000, i, before, after;

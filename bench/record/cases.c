@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The cases: what is recorded, in a loop. */
+/* The cases: each records one kind of event in a loop. */
 #include "bench.h"
 
 const char *const volatile bench_text12[4] = {"lwt_io.write", "tcp.connect1", "dns.resolve2",
@@ -7,8 +7,7 @@ const char *const volatile bench_text12[4] = {"lwt_io.write", "tcp.connect1", "d
 const char *const volatile bench_text10[4] = {"io.write10", "tcp.accept", "dns.lookup",
 	"http.reply"};
 
-/* A loop over `call`, with the runner's tasks in reach: of no more than BATCH events, if it uses
- * them. */
+/* A loop over `call`, which may use the runner's tasks; then it has at most BATCH events. */
 #define LOOP(name, call) \
 	static void name(struct runner *runner, unsigned events) \
 	{ \
@@ -47,8 +46,7 @@ static void read_own(struct runner *runner, unsigned events)
 	}
 }
 
-/* Of 20 events 4 are switches, 4 waits, 4 resolves, 3 creations with a label, 3 reads, 2 counters.
- */
+/* 20 events: 4 switches, 4 waits, 4 resolves, 3 creations with a label, 3 reads, 2 counters. */
 static void mix(struct runner *runner, unsigned events)
 {
 	thrum_task *tasks = runner->tasks, task = tasks[0], other, next;
@@ -85,7 +83,7 @@ static void resolve_tasks(struct runner *runner)
 	thrum_task_switch(THRUM_TASK_NONE);
 }
 
-/* `run` in tasks that were created before. */
+/* `run` with tasks that were created before. */
 #define WITH_TASKS(run) run, create_tasks, resolve_tasks
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The floor: what no recorder can do without. A look at the clock, and 24 bytes of stores into a
- * ring that is never read: two ids, or a text of 12 characters.
+ * The floor: the least that any recorder must do. It reads the clock once and stores 24 bytes into
+ * a ring that is never read: two ids, or a text of 12 characters.
  */
 #include "bench.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A rival: LTTng-UST, as a flight recorder: one session in snapshot mode, buffers shared by the
- * user's processes, the oldest overwritten. Starts a session daemon for the time of the run unless
- * one is there, and ends what it started.
+ * A rival: LTTng-UST as a flight recorder, with one session in snapshot mode, and buffers that the
+ * user's processes share, of which the oldest is overwritten. Starts a session daemon unless one
+ * runs already, and ends the daemon that it started.
  */
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * record: what recording an event costs, beside the floor and its rivals. README.md in the folder
- * above explains the method and the tables.
+ * record: the cost of recording an event, beside that of the floor and of rivals. README.md in the
+ * folder above explains the method and the tables.
  *
  *   record [--events N] [--repetitions N] [--instructions] [--no-lttng]
  *   record --sizes RECORDING
@@ -26,7 +26,7 @@ static struct {
 
 static char directory[64], recording[128];
 static bool clock_is_tsc;
-static const char *lttng_missing; /* why there is no LTTng to compare with */
+static const char *lttng_missing; /* the reason why LTTng is left out, or NULL */
 static struct runner runners[THREADS_MAX];
 
 /* ns an event, by case, threads - 1 and repetition. */
@@ -86,7 +86,7 @@ static bool is_floor(unsigned index)
 	return index < 2;
 }
 
-/* One repetition's measurements of a group. The floors are measured again with each. */
+/* Measures one repetition of a group's cases. The floors are measured again with each. */
 static void measure_group(enum group group, unsigned repetition)
 {
 	bool thrum = group == THRUM || group == THRUM_LIVE;
@@ -132,7 +132,7 @@ static void measure_all(void)
 		fputs("\r\033[K", stderr);
 }
 
-/* ---- Telling --------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -174,7 +174,7 @@ static void print_instructions(unsigned index)
 		printf(" %5.1f %-8s", instructions[index], "");
 }
 
-/* How many times a rival's cost, of the same payload. */
+/* Prints the ratio of a rival's cost, with the same payload, to ours. */
 static void print_rival(const char *name, double own, double least, unsigned threads)
 {
 	double rival = ns[find_case(name)][threads - 1][0];
@@ -260,7 +260,7 @@ static void print_packet_switch(void)
 	printf("packet switch on warm pages: %.0f ns  <=100 ns %s\n", least, mark(least <= 100));
 }
 
-/* The processor, and how busy it is. */
+/* Prints the processor's name and the load. */
 static void print_machine(void)
 {
 	char line[256], model[256] = "unknown processor";
@@ -290,8 +290,8 @@ static void tell_all(void)
 	}
 	print_machine();
 	printf("ns of thread CPU time an event; %u times %u events. x A: the minimum over floor A's, "
-	       "which is a\nlook at the clock and 24 bytes of stores. mirage's, LTTng's: how many times "
-	       "their cost is ours.\n",
+	       "which is one\nreading of the clock and 24 bytes of stores. "
+	       "mirage's, LTTng's: their cost divided by ours.\n",
 		options.repetitions, options.events);
 	if (lttng_missing)
 		printf("LTTng-UST is left out: %s\n", lttng_missing);
@@ -323,7 +323,7 @@ static void usage(void)
 	      "  --repetitions N  of every measurement, at most 100 (15)\n"
 	      "  --instructions   only count instructions\n"
 	      "  --no-lttng       don't compare with LTTng-UST\n"
-	      "  --sizes FILE     how many bytes the events of a recording take, by type\n",
+	      "  --sizes FILE     print the bytes that a recording's events take, by type\n",
 		stderr);
 	exit(64);
 }

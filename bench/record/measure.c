@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How the cost of an event is measured: as CPU time of the thread, which a busy machine disturbs
- * least; as instructions, by single-stepping; and, for a packet switch, one call at a time.
+ * Measures the cost of an event: as CPU time of the thread, which a busy machine disturbs least; as
+ * instructions, by single-stepping; and, for a packet switch, one call at a time.
  */
 #include "bench.h"
 
@@ -34,7 +34,7 @@ static uint64_t cpu_time(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What two looks at the CPU time cost by themselves. */
+/* Returns the cost of two readings of the CPU time themselves. */
 static uint64_t cpu_time_cost(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -61,7 +61,7 @@ static uint64_t run_batch(const struct bench_case *what, struct runner *runner, 
 	return spent;
 }
 
-/* The n-th of the processors that we may use. */
+/* Pins the thread to the n-th of the processors that we may use. */
 static void pin(unsigned n)
 {
 	cpu_set_t allowed, one;
@@ -145,7 +145,7 @@ double bench_first_pass(struct runner *runner)
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
-/* What the child does: all of it between SIGSTOP and SIGUSR1 is counted. */
+/* The child's work. All instructions between SIGSTOP and SIGUSR1 are counted. */
 static void step_child(const struct bench_case *what, struct runner *runner, const char *file,
 	unsigned events)
 {
@@ -161,7 +161,8 @@ static void step_child(const struct bench_case *what, struct runner *runner, con
 	raise(SIGUSR1);
 }
 
-/* Instructions of so many events and of what's around them. -1: it can't be counted. */
+/* Returns the instructions of `events` events and of the code around them, or -1 if they can't be
+ * counted. */
 static long step(const struct bench_case *what, struct runner *runner, const char *file,
 	unsigned events)
 {
@@ -191,7 +192,7 @@ static long step(const struct bench_case *what, struct runner *runner, const cha
 
 #define STEPPED 20 /* events at a time; single-stepping is slow */
 
-/* The median of three stretches of events, as one of them may change the packet. */
+/* Takes the median of three series of events, because one of them may change the packet. */
 double bench_instructions(const struct bench_case *what, struct runner *runner, const char *file)
 {
 	long steps[4], stretch[3], least, most;
@@ -218,7 +219,7 @@ double bench_instructions(const struct bench_case *what, struct runner *runner, 
 #define CYCLES_MAX 16384
 #define CALLS 3000000
 
-/* How often a call took so many units of the clock. */
+/* Times single calls; histogram[n] counts those that took n units of the clock. */
 static void time_calls(uint32_t *histogram, unsigned calls)
 {
 	thrum_task task = thrum_task_current();
@@ -232,7 +233,7 @@ static void time_calls(uint32_t *histogram, unsigned calls)
 	}
 }
 
-/* The duration that `rank` calls exceed. */
+/* Returns the duration that `rank` calls exceed. */
 static unsigned slower_than(const uint32_t *histogram, uint64_t rank)
 {
 	unsigned i = CYCLES_MAX - 1;
@@ -248,7 +249,7 @@ double bench_packet_switch(void)
 	static uint32_t histogram[CYCLES_MAX];
 	uint64_t changes = (uint64_t)(CALLS / recording_packet_waits());
 
-	time_calls(histogram, CALLS); /* every page is warm from here on */
+	time_calls(histogram, CALLS); /* all pages are warm now */
 	memset(histogram, 0, sizeof histogram);
 	time_calls(histogram, CALLS);
 	return (double)(slower_than(histogram, changes / 2) - slower_than(histogram, CALLS / 2)) /

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A rival: mirage-profile's layout, written in C. A mapped file of four packets; each event carries
- * a 64-bit time in ns, an op byte and 64-bit ids, packed; the packet's content size, at byte 26 of
- * its header, is kept up to date with every event.
+ * A rival: mirage-profile's layout, written in C. It is a mapped file of four packets. Each event
+ * has a 64-bit time in ns, an op byte and 64-bit ids, packed. Every event updates the packet's
+ * content size, at byte 26 of its header.
  */
 #include "bench.h"
 
@@ -75,7 +75,7 @@ failed:
 	return NULL;
 }
 
-/* Makes room for an event; returns where its fields go. */
+/* Makes room for an event. Returns the place of its fields. */
 static inline uint8_t *event(struct mirage *mirage, uint8_t op, uint32_t size)
 {
 	struct timespec t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* thrum's recording, and what its header says. */
+/* Starts and stops thrum's recording, and reads its header. */
 #include "bench.h"
 
 #include "format/format.h"

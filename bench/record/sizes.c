@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How many bytes the events of a recording take, by type of record. */
+/* Prints the bytes that the events of a recording take, by type of record. */
 #include "bench.h"
 
 #include "format/format.h"
@@ -30,7 +30,7 @@ static uint64_t file_size(void *owner)
 	return fseek(owner, 0, SEEK_END) ? 0 : (uint64_t)ftell(owner);
 }
 
-/* Whether a record of a creation carries a label: whether its text is longer than a NUL. */
+/* Whether the record of a creation has a label, which is a text longer than its NUL. */
 static bool is_labelled(const struct thrum__format_scan *scan)
 {
 	const struct thrum__record_info *info = &thrum__format_records[scan->id];
@@ -46,7 +46,7 @@ static bool is_labelled(const struct thrum__format_scan *scan)
 	return scan->next - scan->offset > fixed + 1;
 }
 
-/* How many rows of `thrum dump` a record makes. */
+/* Returns the number of rows of `thrum dump` that a record makes. */
 static unsigned count_rows(const struct thrum__format_scan *scan)
 {
 	switch (scan->id) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* recording FILE EVENTS: makes the big recordings that measure.mjs shows in the browser. */
+/* recording FILE EVENTS: makes a big recording, which measure.mjs shows in the browser. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

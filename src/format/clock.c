@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* A recording's clock and the world's: whole numbers only, so that it is the same everywhere. */
 #include <string.h>
 
 #include "format/clock.h"
 #include "format/packet.h"
 
 #define SECOND UINT64_C(1000000000) /* ns */
-/* ns between two readings from which on they tell the frequency better than the header does. */
+/* From this distance on, in ns, two readings give a better frequency than the header does. */
 #define DISTANCE_MIN UINT64_C(100000000)
 
 uint64_t thrum__format_multiply_divide(uint64_t a, uint64_t b, uint64_t c)
@@ -39,7 +38,7 @@ static int read_reading(const struct thrum__input *input, uint64_t offset,
 	memset(to, 0, sizeof *to);
 	for (int tries = 0; tries < 3; tries++) {
 		struct thrum__reading reading;
-		uint32_t before[2], after[2]; /* eight bytes are read at once, four needn't be */
+		uint32_t before[2], after[2]; /* only a read of 8 bytes is surely one access */
 		int64_t got = thrum__format_input_read(input, offset, before, sizeof before);
 		/* Partner: the release store of the ticket. */
 		atomic_thread_fence(memory_order_acquire);
@@ -82,8 +81,8 @@ const struct thrum__reading *thrum__format_latest_clock(const struct thrum__head
 	return atomic_load(&latest->ticket) != 0 ? latest : NULL;
 }
 
-/* The header's frequency, or what two readings far from each other say if that is not absurd. */
-static uint64_t frequency(const struct thrum__header *header)
+/* See thrum__format_set_clock. */
+static uint64_t choose_frequency(const struct thrum__header *header)
 {
 	const struct thrum__reading *start = &header->start,
 				    *latest = thrum__format_latest_clock(header);
@@ -100,13 +99,13 @@ static uint64_t frequency(const struct thrum__header *header)
 void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thrum__header *header)
 {
 	const struct thrum__reading *start = &header->start;
-	uint64_t second = frequency(header);
+	uint64_t second = choose_frequency(header);
 	metadata->frequency = second;
 	metadata->offset_s = 0;
 	metadata->offset = 0;
 	if (atomic_load(&start->ticket) == 0)
 		return;
-	/* Wall time at the first reading, less the clock's own then; both in seconds and ticks. */
+	/* Wall time at the first reading less the clock's value, both in seconds and ticks. */
 	uint64_t wall = thrum__format_multiply_divide(start->realtime % SECOND, second, SECOND);
 	uint64_t clock = start->ticks % second;
 	metadata->offset_s = (int64_t)(start->realtime / SECOND) - (int64_t)(start->ticks / second);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Copying a recording while it is written.
+ * Copies a recording while it is written.
  *
- * Nothing is stopped, so the parts of the copy are of different moments. They are taken in the
- * order that loses least:
+ * The recorder is not stopped, so the parts of the copy are read at different times. This order
+ * loses least:
  *
- *  1. Which packets there are: this is the moment that the copy shows. What is begun later is left
- *     out, so that what is there has no holes but those at its old end.
- *  2. Live tasks. A task that is created later has its creation in a packet, as new packets are
- *     overwritten last; one that is resolved later is first shown as pending, then resolved. After
- *     the packets it would be the other way round: a task that the table loses before it is copied
- *     while the packets don't have its resolution yet would be missing from both.
- *  3. Packets, the oldest first, as these are overwritten first.
- *  4. Definitions: whatever a packet or a live task names is there by now, as they are never
+ *  1. The list of packets: the copy shows the recording at this time. Packets that are begun later
+ *     are left out, so that the copy has gaps at its old end only.
+ *  2. Live tasks. A task that is created later has its creation in a packet, because new packets
+ *     are overwritten last. A task that is resolved later is first shown as pending, then resolved.
+ *     If the table were copied after the packets, a task could be missing from both: it leaves the
+ *     table before that is copied, and its resolution comes after the packets were copied.
+ *  3. Packets, oldest first, because these are overwritten first.
+ *  4. Definitions. Those that a packet or a live task names exist by now, and none is ever
  *     overwritten.
- *  5. The header: it counts what was lost, also while copying.
+ *  5. The header. It counts losses, also those of this copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,11 @@ struct copy {
 	const struct thrum__output *output;
 	struct thrum__header from, to;
 	struct thrum__format_index index;
-	uint8_t *buffer; /* for a packet, or three chunks of a table */
-	uint64_t overwritten;
+	uint8_t *buffer;      /* for a packet, or three chunks of a table */
+	uint64_t overwritten; /* packets that were reused before they could be copied */
 };
 
-/* Reads exactly so much; what is behind a truncated file's end reads as zeros. */
+/* Reads exactly `size` bytes; those beyond the end of a truncated file are zeros. */
 static int read_all(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
 {
 	int64_t got = thrum__format_input_read(input, offset, to, size);
@@ -53,22 +53,22 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-/* ---- Tables ------------------------------------------------------------------------- */
+/* ---- Tables --------------------------------------------------------------------------------- */
 
-static uint32_t word(const uint8_t *cell)
+static uint32_t first_word(const uint8_t *cell)
 {
 	uint32_t value;
 	memcpy(&value, cell, sizeof value);
 	return value;
 }
 
-/* A cell is taken only if its first word was the same, and not 0, before and after. */
+/* Clears each cell whose first word was 0, or not the same before and after. */
 static void keep_stable(const uint8_t *before, uint8_t *cells, const uint8_t *after, size_t size,
 	size_t cell_size)
 {
 	for (size_t at = 0; at + cell_size <= size; at += cell_size) {
-		uint32_t tag = word(before + at);
-		if (tag == 0 || tag != word(after + at))
+		uint32_t tag = first_word(before + at);
+		if (tag == 0 || tag != first_word(after + at))
 			memset(cells + at, 0, cell_size);
 		else
 			memcpy(cells + at, &tag, sizeof tag);
@@ -84,7 +84,7 @@ static void settle_waits(const uint8_t *before, uint8_t *cells, const uint8_t *a
 		thrum__format_settle_live_task(&tasks[i], &first[i], &last[i]);
 }
 
-/* Copies a table of cells, each valid while its first word is not 0 and stays the same. */
+/* Copies a table of cells. A cell is valid while its first word is not 0 and stays the same. */
 static int copy_cells(struct copy *copy, struct thrum__section from, struct thrum__section to,
 	size_t cell_size)
 {
@@ -109,7 +109,7 @@ static int copy_cells(struct copy *copy, struct thrum__section from, struct thru
 	return 0;
 }
 
-/* Copies what doesn't change, or only word by word. */
+/* Copies a section that doesn't change, or only in whole words. */
 static int copy_bytes(struct copy *copy, struct thrum__section from, struct thrum__section to)
 {
 	for (uint64_t at = 0; at < from.size; at += CHUNK) {
@@ -124,14 +124,14 @@ static int copy_bytes(struct copy *copy, struct thrum__section from, struct thru
 	return 0;
 }
 
-/* ---- Packets ------------------------------------------------------------------------ */
+/* ---- Packets -------------------------------------------------------------------------------- */
 
 /*
- * Reads the packet to the copy's buffer, filled up with zeros. One that is damaged is copied as it
- * is, so that the copy tells of it too; one that the file ends in ends there. Returns 1; 0: it is
- * gone; or a negative enum thrum_error.
+ * Reads the packet to the copy's buffer and fills that up with zeros. A damaged packet is copied as
+ * it is, so that a reader of the copy reports it, too. A packet cut off by the end of the file is
+ * shortened. Returns 1, 0 if the packet is gone, or a negative enum thrum_error.
  */
-static int take_packet(struct copy *copy, const struct thrum__format_index_entry *entry)
+static int load_packet(struct copy *copy, const struct thrum__format_index_entry *entry)
 {
 	uint32_t size = copy->from.packet_size;
 	size_t bytes = 0;
@@ -159,7 +159,7 @@ static int copy_packets(struct copy *copy)
 {
 	thrum__format_index_sort_by_begin(&copy->index);
 	for (size_t i = 0; i < copy->index.count; i++) {
-		int result = take_packet(copy, &copy->index.entries[i]);
+		int result = load_packet(copy, &copy->index.entries[i]);
 		if (result < 0)
 			return result;
 		if (result == 0) {
@@ -176,27 +176,28 @@ static int copy_packets(struct copy *copy)
 	return 0;
 }
 
-/* ---- The header --------------------------------------------------------------------- */
+/* ---- The header ----------------------------------------------------------------------------- */
 
-static struct thrum__section place(uint64_t *end, uint64_t size)
+/* Returns a section of `size` bytes at *end, and moves *end behind its last page. */
+static struct thrum__section place_section(uint64_t *end, uint64_t size)
 {
 	struct thrum__section section = {*end, size};
 	*end += (size + 4095) / 4096 * 4096;
 	return section;
 }
 
-/* What is known before the packets are: where everything lies. */
-static void lay_out(struct copy *copy)
+/* Decides where each section of the copy lies; the number of packets is not known yet. */
+static void lay_out_copy(struct copy *copy)
 {
 	const struct thrum__header *from = &copy->from;
 	struct thrum__header *to = &copy->to;
 	uint64_t end = THRUM__HEADER_SIZE;
 	memcpy(to, from, sizeof *to);
 	to->header_size = THRUM__HEADER_SIZE;
-	to->metadata = place(&end, from->metadata.size);
-	to->definitions = place(&end, from->definitions.size);
-	to->counters = place(&end, from->counters.size);
-	to->live_tasks = place(&end, from->live_tasks.size);
+	to->metadata = place_section(&end, from->metadata.size);
+	to->definitions = place_section(&end, from->definitions.size);
+	to->counters = place_section(&end, from->counters.size);
+	to->live_tasks = place_section(&end, from->live_tasks.size);
 	to->packet = (struct thrum__section){end, 0};
 	to->packets = 0;
 }
@@ -222,12 +223,12 @@ static int write_header(struct copy *copy)
 	atomic_init(&to->mask[1], 0);
 	atomic_init(&to->waiters, 0);
 	atomic_init(&to->progress, 0);
-	if (to->packets == 0) /* else the last packet makes the file as long as it should be */
+	if (to->packets == 0) /* else the last packet gives the file its whole length */
 		error = copy->output->write(copy->output->owner, to->size - 1, "", 1);
 	return error ? error : copy->output->write(copy->output->owner, 0, to, sizeof *to);
 }
 
-/* ---- All of it, in the order explained above -------------------------------------------- */
+/* ---- The whole copy, in the order explained above ------------------------------------------- */
 
 static int copy_parts(struct copy *copy)
 {
@@ -248,7 +249,7 @@ static int copy_parts(struct copy *copy)
 	return error ? error : write_header(copy);
 }
 
-/* Whether a file has all tables. One that ends earlier has no packets that could be understood. */
+/* Whether a file has all tables. Without them no packet can be understood. */
 static bool has_tables(const struct thrum__input *input, const struct thrum__header *header)
 {
 	const struct thrum__section *tables[] = {&header->metadata, &header->definitions,
@@ -265,16 +266,16 @@ int thrum__format_copy(const struct thrum__input *input, const struct thrum__out
 	uint64_t *overwritten)
 {
 	struct copy copy = {.input = input, .output = output};
-	const char *what;
+	const char *culprit;
 	uint64_t offset;
 	int error = read_all(input, 0, &copy.from, sizeof copy.from);
 	if (error == 0)
-		error = thrum__format_check_header(&copy.from, &what, &offset);
+		error = thrum__format_check_header(&copy.from, &culprit, &offset);
 	if (error == 0 && !has_tables(input, &copy.from))
 		error = -THRUM_E_TRUNCATED;
 	if (error != 0)
 		return error;
-	lay_out(&copy);
+	lay_out_copy(&copy);
 	copy.buffer = malloc(copy.from.packet_size > 3 * CHUNK ? copy.from.packet_size : 3 * CHUNK);
 	if (!copy.buffer)
 		return -THRUM_E_MEMORY;

@@ -9,7 +9,7 @@
 
 bool thrum__format_record_is_wide(const struct thrum__record *r, uint64_t id_base)
 {
-	uint64_t far = 0; /* bits above the 32nd: some field doesn't fit */
+	uint64_t far = 0; /* a bit above the 32nd is set if some field needs more than 32 bits */
 
 #define TASK(x) far |= (r->x - id_base) >> 32;
 #define VALUE(x) far |= (uint64_t)(r->x != (int32_t)r->x) << 32;
@@ -41,7 +41,7 @@ bool thrum__format_record_is_wide(const struct thrum__record *r, uint64_t id_bas
 	return far != 0;
 }
 
-static uint8_t *put(uint8_t *p, const void *from, size_t size)
+static uint8_t *put_bytes(uint8_t *p, const void *from, size_t size)
 {
 	memcpy(p, from, size);
 	return p + size;
@@ -51,14 +51,14 @@ static uint8_t *put_task(uint8_t *p, uint64_t id, uint64_t id_base, bool wide)
 {
 	uint32_t narrow = (uint32_t)(id - id_base);
 
-	return wide ? put(p, &id, 8) : put(p, &narrow, 4);
+	return wide ? put_bytes(p, &id, 8) : put_bytes(p, &narrow, 4);
 }
 
 static uint8_t *put_value(uint8_t *p, int64_t value, bool wide)
 {
 	int32_t narrow = (int32_t)value;
 
-	return wide ? put(p, &value, 8) : put(p, &narrow, 4);
+	return wide ? put_bytes(p, &value, 8) : put_bytes(p, &narrow, 4);
 }
 
 static uint8_t *put_text(uint8_t *p, const char *text)
@@ -73,14 +73,14 @@ size_t thrum__format_encode_fields(uint8_t *to, const struct thrum__record *r, u
 
 #define TASK(x) p = put_task(p, r->x, id_base, wide);
 #define VALUE(x) p = put_value(p, r->x, wide);
-#define DEF(x) p = put(p, &r->x, 2);
-#define SITE(x) p = put(p, &r->x, 2);
+#define DEF(x) p = put_bytes(p, &r->x, 2);
+#define SITE(x) p = put_bytes(p, &r->x, 2);
 #define KIND(x) *p++ = r->x;
 #define CAUSE(x) *p++ = r->x;
-#define U32(x) p = put(p, &r->x, 4);
-#define U64(x) p = put(p, &r->x, 8);
+#define U32(x) p = put_bytes(p, &r->x, 4);
+#define U64(x) p = put_bytes(p, &r->x, 8);
 #define TEXT(x) p = put_text(p, r->x);
-#define KEY(x) *p++ = r->x##_size, p = put(p, r->x, r->x##_size);
+#define KEY(x) *p++ = r->x##_size, p = put_bytes(p, r->x, r->x##_size);
 	switch (r->type) {
 #define RECORD(id, NAME, name, runs, fields) \
 	case THRUM__R_##NAME: \

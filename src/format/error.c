@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The errors' messages: one table, in thrum.h, for both libraries. */
+/* Error messages, from the table in thrum.h. libthrum and libthrum-trace both contain them. */
 #include "thrum.h"
 
 const char *thrum_error_message(int error)

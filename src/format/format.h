@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * format/: what a recording looks like, byte for byte, and nothing else: no I/O, no state.
+ * format/: the bytes of a recording, and the functions that lay out, check, encode, scan and copy
+ * them. It does no I/O of its own, keeps no state, and knows nothing of threads or of meaning.
  *
- *   offset 0   struct thrum__header
- *   metadata   the CTF 1.8 text that describes the packets
- *   definitions, counters, live tasks: tables of fixed cells, found through the header's sections
- *   packets    of one size, each a CTF packet of one lane
+ *   offset 0      struct thrum__header
+ *   metadata      the CTF 1.8 text that describes the packets
+ *   definitions   a table of struct thrum__definition
+ *   counters      reserved
+ *   live tasks    a table of struct thrum__live_task
+ *   packets       of one size, each a CTF packet of one lane
  *
- * Everything is little-endian and naturally aligned, but for the fields of records, which are
- * packed. Members that another process polls are 32 bits wide.
+ * The header's sections say where each part lies. Everything is little-endian and naturally
+ * aligned, except the fields of records, which are packed. Members that another process polls are
+ * 32 bits wide.
+ *
+ *   format.h      all structures; layout, encoder, packets, copy, metadata
+ *   records.def   the table of records
+ *   table.h       the same table as data            clock.h    clock readings
+ *   scan.h        steps through a packet            index.h    lists a recording's packets
+ *   packet.h      reads the beginning of a packet
+ *
+ * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
+ * THRUM_E_VERSION.
  */
 #ifndef FORMAT_FORMAT_H
 #define FORMAT_FORMAT_H
@@ -24,7 +37,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 
 /* ---- The header ----------------------------------------------------------------------------- */
 
-#define THRUM__MAGIC "thrum\r\n\032" /* 8 bytes; a transfer as text breaks it */
+#define THRUM__MAGIC "thrum\r\n\032" /* 8 bytes; a transfer in text mode changes them */
 #define THRUM__VERSION 1u
 #define THRUM__HEADER_SIZE 4096u
 #define THRUM__PACKET_MAGIC 0xc1fc1fc1u
@@ -32,7 +45,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 #define THRUM__SIZE_MAX (UINT64_C(64) << 30)
 #define THRUM__SIZE_DEFAULT (UINT64_C(16) << 20)
 
-/* Why something is not in a recording. X(NAME, name, value, text) */
+/* The causes for which events, definitions or live tasks are missing from a recording.
+ * X(NAME, name, value, text) */
 #define THRUM__LOST(X) \
 	X(NO_PACKET, no_packet, 0, "no packet free: more threads than packets") \
 	X(FULL, full, 1, "recording full") \
@@ -49,12 +63,12 @@ enum thrum_lost {
 	THRUM__LOST_CAUSES,
 };
 
+/* A part of the recording, in bytes from its beginning. */
 struct thrum__section {
 	uint64_t offset, size;
 };
 
-/* The same moment on three clocks. Written by one thread at a time; `ticket` is 0 while it is
- * written. */
+/* One time on three clocks. One thread at a time writes it, and `ticket` is 0 meanwhile. */
 struct thrum__reading {
 	_Atomic uint32_t ticket;
 	uint32_t reserved;
@@ -66,25 +80,26 @@ struct thrum__reading {
 enum thrum__clock_kind {
 	THRUM__CLOCK_TSC = 1,       /* the time stamp counter, 16 cycles a tick */
 	THRUM__CLOCK_MONOTONIC = 2, /* 4 ns a tick */
-	THRUM__CLOCK_GIVEN = 3,     /* the program's own */
+	THRUM__CLOCK_GIVEN = 3,     /* a clock that the program supplies */
 };
 
+/* States of a recording. */
 enum {
-	THRUM__RECORDING = 1, /* or the process died */
+	THRUM__RECORDING = 1, /* still recording, or its process died */
 	THRUM__STOPPED = 2,
-	THRUM__SNAPSHOT = 3, /* a copy; its process may go on */
+	THRUM__SNAPSHOT = 3, /* a copy; the process may have gone on */
 };
 
 struct thrum__header {
 	char magic[8];
 	uint32_t version;
 	uint32_t header_size;
-	uint64_t size;        /* of the whole recording */
+	uint64_t size;        /* of the whole recording, bytes */
 	uint32_t packet_size; /* bytes */
-	uint32_t packets;     /* how many there is room for */
+	uint32_t packets;     /* room for this many */
 	struct thrum__section metadata, definitions, counters, live_tasks, packet;
 	uint8_t uuid[16];
-	uint64_t process_start; /* field 22 of /proc/PID/stat: tells a reused pid */
+	uint64_t process_start; /* field 22 of /proc/PID/stat: exposes a reused pid */
 	uint32_t pid;
 	uint32_t full;       /* enum thrum_full */
 	uint32_t clock_kind; /* enum thrum__clock_kind */
@@ -92,14 +107,14 @@ struct thrum__header {
 	uint64_t clock_frequency; /* ticks a second, as known at the start */
 	struct thrum__reading start, latest[2];
 	char program[64], host[64];
-	/* From here on the recorder writes while it records. */
+	/* The recorder changes the members below while it records. */
 	_Atomic uint32_t state;
-	_Atomic uint32_t
-		packets_used; /* this many packets, counted from the first, may hold something */
+	/* Only the first packets_used packets may hold events. */
+	_Atomic uint32_t packets_used;
 	_Atomic uint32_t mask[2];  /* reserved for control from outside */
 	_Atomic uint32_t waiters;  /* readers asleep on `progress` */
-	_Atomic uint32_t progress; /* a futex: finished packets */
-	_Atomic uint64_t lost[16]; /* by enum thrum_lost */
+	_Atomic uint32_t progress; /* a futex: changes when packets are finished, and at the stop */
+	_Atomic uint64_t lost[16]; /* counts, by enum thrum_lost */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
@@ -112,9 +127,9 @@ enum thrum__definition_type {
 	THRUM__DEFINES_SITE = 4,     /* number: line; text: function, NUL, file */
 };
 
-/* A cell; its index is the definition's number. Cell 0 stays empty. */
+/* A cell of the table; its index is the definition's number. Cell 0 stays empty. */
 struct thrum__definition {
-	_Atomic uint32_t type; /* enum thrum__definition_type, stored last; 0: nothing here (yet) */
+	_Atomic uint32_t type; /* enum thrum__definition_type, stored last; 0: empty so far */
 	uint32_t number;
 	uint32_t parent;
 	char text[116]; /* ends in NUL */
@@ -124,27 +139,28 @@ _Static_assert(sizeof(struct thrum__definition) == 128, "wire layout");
 
 /* ---- Live tasks ----------------------------------------------------------------------------- */
 
+/* Flags of a live task. */
 enum {
 	THRUM__LIVE_SHOULD_RESOLVE = 1,
 	THRUM__LIVE_LABELLED = 2,
-	THRUM__LIVE_CUT = 4,  /* the label is longer */
+	THRUM__LIVE_CUT = 4,  /* the cell holds only the beginning of the label */
 	THRUM__LIVE_LANE = 8, /* a lane's own task */
 };
 
 /*
- * One unresolved task; the table has 2^n cells and task id lies in cell id mod 2^n or nowhere. The
- * cell's owner writes it, then stores `tag`; whoever resolves the task stores 0 there. A reader
- * takes tag, copies, and takes the tag again.
+ * One unresolved task. The table has 2^n cells, and task `id` lies in cell `id mod 2^n` or nowhere.
+ * The lane that creates the task fills the cell in and stores `tag` last. The thread that ends the
+ * task stores 0 in `tag`. A reader reads the tag, copies the cell, and reads the tag again.
  */
 struct thrum__live_task {
 	_Atomic uint32_t tag; /* the id's low half; 0: free */
 	uint32_t id_high;
 	uint64_t parent;
-	uint64_t created;         /* ticks */
-	_Atomic uint64_t waiting; /* what it last waited for, or 0 */
-	_Atomic uint64_t waited;  /* since when, ticks */
-	uint16_t lane;            /* where it was created (low bits) */
-	_Atomic uint16_t waiting_lane;
+	uint64_t created;              /* ticks */
+	_Atomic uint64_t waiting;      /* the task that it last waited for, or 0 */
+	_Atomic uint64_t waited;       /* when that wait began, ticks */
+	uint16_t lane;                 /* the lane that created it (low bits) */
+	_Atomic uint16_t waiting_lane; /* the lane that recorded the wait (low bits) */
 	uint16_t site;
 	uint8_t kind;
 	_Atomic uint8_t flags;
@@ -153,7 +169,8 @@ struct thrum__live_task {
 _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
 
 /*
- * The wait of a cell that was copied three times in a row: left out if it changed meanwhile.
+ * Removes the wait from a cell that was copied three times in a row (`before`, `cell`, `after`) if
+ * the wait changed meanwhile.
  */
 void thrum__format_settle_live_task(struct thrum__live_task *cell,
 	const struct thrum__live_task *before, const struct thrum__live_task *after);
@@ -163,8 +180,8 @@ void thrum__format_settle_live_task(struct thrum__live_task *cell,
 #define THRUM__SPANS_MAX 6
 
 /*
- * CTF packet header and context. `ticket` is 0 while the packet is prepared, and never the same
- * twice. Whatever is needed to read the packet by itself is here.
+ * CTF packet header and context: all that is needed to read the packet by itself. `ticket` is 0
+ * while the packet is prepared, and each use of a packet has a ticket of its own.
  */
 struct thrum__packet {
 	uint32_t magic;
@@ -177,14 +194,14 @@ struct thrum__packet {
 	uint64_t seq;                  /* packet_seq_num within the lane */
 	uint64_t discarded;            /* events_discarded of the lane before this packet */
 	_Atomic uint32_t ticket;
-	uint32_t tid;       /* the thread's id */
-	uint64_t id_base;   /* added to 32-bit task ids */
-	uint64_t own;       /* the lane's own task */
-	uint64_t running;   /* the task that runs when the packet begins */
-	uint16_t suspended; /* why nothing runs, a definition; 0xffff: no definition; 0: not
-			       suspended */
-	uint16_t open;      /* how many spans are open */
-	uint16_t spans[THRUM__SPANS_MAX]; /* the outermost of them */
+	uint32_t tid;     /* the thread's id */
+	uint64_t id_base; /* added to 32-bit task ids */
+	uint64_t own;     /* the lane's own task */
+	uint64_t running; /* the task that runs when the packet begins */
+	/* 0: not suspended; else the definition of the reason, 0xffff if it has none */
+	uint16_t suspended;
+	uint16_t open;                    /* the number of open spans */
+	uint16_t spans[THRUM__SPANS_MAX]; /* definitions of the outermost of them */
 };
 _Static_assert(sizeof(struct thrum__packet) == 112, "wire layout");
 _Static_assert(offsetof(struct thrum__packet, content_size) == 40, "wire layout");
@@ -204,6 +221,7 @@ enum thrum__record_type {
 #define THRUM__EXTENDED_SIZE 13u
 #define THRUM__BODY_MAX (3 * 8 + 3 + THRUM_TEXT_MAX + 1) /* no record's fields need more bytes */
 
+/* A record before it is encoded. records.def says which members a type has. */
 struct thrum__record {
 	enum thrum__record_type type;
 	uint64_t task, other, source;
@@ -216,70 +234,81 @@ struct thrum__record {
 	uint8_t kind, cause, key_size;
 };
 
-/* Whether a record's fields need the wide form in a packet of this id_base. */
+/* Whether a record's fields need the wide form in a packet with this id_base. */
 bool thrum__format_record_is_wide(const struct thrum__record *, uint64_t id_base);
 
-/* Writes the fields; returns how many bytes, at most THRUM__BODY_MAX. */
+/* Writes the fields. Returns the number of bytes, at most THRUM__BODY_MAX. */
 size_t thrum__format_encode_fields(uint8_t *to, const struct thrum__record *, uint64_t id_base,
 	bool wide);
 
 /*
- * Writes an event's header: compact when `id` and the time since `last` (the event before, or the
- * packet's begin) allow. Returns 4 or 13.
+ * Writes an event's header: the compact one if `id` and the time since `last` allow it, else the
+ * extended one. Both times are in ticks; `last` is the time of the event before, or the packet's
+ * begin. Returns 4 or 13, the header's bytes.
  */
 size_t thrum__format_encode_header(uint8_t *to, unsigned id, uint64_t ticks, uint64_t last);
 
-/* Cuts what is longer than `max` bytes between two UTF-8 characters, ending in an ellipsis. Copies
- * at most max bytes and a NUL; returns the length. */
+/* Copies a text of at most `max` bytes, and a NUL behind it. Cuts a longer one between two UTF-8
+ * characters and ends it in an ellipsis, `max` bytes all told; `max` is at least 3. Returns the
+ * length without the NUL. */
 size_t thrum__format_copy_text(char *to, const char *from, size_t max);
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 
-/* Fills in sizes and sections for a recording of `size` bytes. Returns 0, or -THRUM_E_SIZE. */
+/* Fills in magic, version, sizes and sections for a recording of at most `size` bytes. Returns 0,
+ * or -THRUM_E_SIZE if size is below THRUM__SIZE_MIN or above THRUM__SIZE_MAX. */
 int thrum__format_lay_out(struct thrum__header *, uint64_t size);
 
 /*
- * Checks a header found in a file or a block of `size` bytes: every section lies within it, sizes
- * are sane. A file may be shorter than the header says (truncated): packets are then cut off by the
- * reader. Returns 0 or -THRUM_E_FORMAT, _VERSION, _DAMAGED; *what names the culprit, statically.
+ * Checks a header before anybody follows its offsets: sizes are sane, and every section lies within
+ * the size that the header gives. The file may still be shorter than that; then the reader cuts off
+ * packets. Returns 0 or -THRUM_E_FORMAT, _VERSION, _DAMAGED. After an error *culprit names the part
+ * that is wrong, a static string, and *offset is its place in the header.
  */
-int thrum__format_check_header(const struct thrum__header *, const char **what, uint64_t *offset);
+int thrum__format_check_header(const struct thrum__header *, const char **culprit,
+	uint64_t *offset);
 
-/* ---- Bytes in and out: how format/ and read/ reach what they don't own ---------------------- */
+/* ---- Input and output: how format/ and read/ reach bytes ------------------------------------ */
 
 /* Random access to a recording's bytes. */
 struct thrum__input {
 	void *owner;
-	/* Copies up to `size` bytes from `offset`; returns how many (fewer at the end), or a
-	 * negative enum thrum_error. */
+	/* Copies up to `size` bytes from `offset`. Returns the number of bytes copied, which is
+	 * smaller at the end, or a negative enum thrum_error. */
 	int64_t (*read)(void *owner, uint64_t offset, void *to, size_t size);
-	/* How many bytes there are now. */
+	/* Returns the number of bytes that exist now. */
 	uint64_t (*size)(void *owner);
 };
 
 struct thrum__output {
 	void *owner;
-	/* Writes at `offset`; what is never written reads as zeros. Returns 0 or a negative enum
-	 * thrum_error. */
+	/* Writes at `offset`. Bytes that are never written must read as zeros. Returns 0 or a
+	 * negative enum thrum_error. */
 	int (*write)(void *owner, uint64_t offset, const void *from, size_t size);
 };
 
 /*
- * The reader's side of a packet: copies packet number `index` (counted from 0) to `to` (packet_size
- * bytes of room; its content only is copied). Accepts it only if its ticket was the same before and
- * after. Returns 1: copied, its content_size in range; 0: nothing there (never used, or being
- * prepared); THRUM__REUSED: overwritten meanwhile, also at the third try; else a negative enum
- * thrum_error: -THRUM_E_TRUNCATED (the file ends before it does; what is there is copied and *bytes
- * says how much), -THRUM_E_DAMAGED (magic or sizes). *bytes: the content's bytes, header included.
+ * Copies the content of packet number `index`, counted from 0, while the recorder may write it. The
+ * copy counts only if the packet's ticket was the same before and after. `to` has room for
+ * packet_size bytes. *bytes becomes the size of the content, packet header included. Returns
+ *
+ *   1                    copied; the content's size is in range
+ *   0                    no packet: never used, or being prepared
+ *   THRUM__REUSED        overwritten during each of three tries
+ *   -THRUM_E_TRUNCATED   the file ends first; *bytes bytes are copied
+ *   -THRUM_E_DAMAGED     wrong magic number, uuid or sizes
+ *
+ * or another negative enum thrum_error of the input.
  */
 int thrum__format_packet_read(const struct thrum__input *, const struct thrum__header *,
 	uint32_t index, uint8_t *to, size_t *bytes);
 #define THRUM__REUSED 2
 
 /*
- * Copies a recording, which may be written meanwhile, to a new one that holds its used packets
- * only, oldest first. *overwritten: packets that were reused while they were copied; they are also
- * added to the copy's lost[THRUM__LOST_OVERWRITTEN]. Returns 0 or a negative enum thrum_error.
+ * Copies a recording, which may be written meanwhile, to a new one that holds only its used
+ * packets, oldest first. *overwritten, unless NULL, becomes the number of packets that were reused
+ * while they were copied; the copy's lost[THRUM__LOST_OVERWRITTEN] counts them, too. Allocates, and
+ * frees all of it. Returns 0 or a negative enum thrum_error.
  */
 int thrum__format_copy(const struct thrum__input *, const struct thrum__output *,
 	uint64_t *overwritten);
@@ -289,17 +318,18 @@ int thrum__format_copy(const struct thrum__input *, const struct thrum__output *
 struct thrum__metadata {
 	const uint8_t *uuid;
 	uint64_t frequency; /* of the clock: ticks a second */
-	int64_t offset_s;   /* wall time when the clock was 0: seconds and ticks */
+	/* Wall time when the clock was 0: seconds since 1970, and ticks. */
+	int64_t offset_s;
 	uint64_t offset;
-	/* NULL: numbers stay numbers. Else the definitions, whose names become enumerations. */
+	/* The definitions, whose names become enumerations; NULL: numbers stay numbers. */
 	const struct thrum__definition *definitions;
-	size_t count;
+	size_t count; /* of definitions */
 	const char *program, *host;
 };
 
 /*
- * Writes the metadata text to `to`, at most `size` bytes with the ending NUL, and returns how long
- * it is (without NUL) if there were room enough, as snprintf does.
+ * Writes the metadata text to `to`, at most `size` bytes with the ending NUL. Like snprintf, it
+ * returns the length of the whole text without the NUL, also if there is no room for all of it.
  */
 size_t thrum__format_write_metadata(char *to, size_t size, const struct thrum__metadata *);
 #define THRUM__METADATA_SIZE 16384u

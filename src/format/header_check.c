@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What has to hold of a header before anybody follows its offsets. */
+/* Checks a header before anybody follows its offsets. */
 #include <string.h>
 
 #include "format/format.h"
@@ -44,20 +44,22 @@ static bool has_clock(const struct thrum__header *h)
 	return h->clock_frequency > 0 && h->clock_frequency <= FREQUENCY_MAX;
 }
 
-static int refuse(int error, const char *name, size_t at, const char **what, uint64_t *offset)
+static int refuse_header(int error, const char *name, size_t at, const char **culprit,
+	uint64_t *offset)
 {
-	*what = name;
+	*culprit = name;
 	*offset = at;
 	return error;
 }
 
-int thrum__format_check_header(const struct thrum__header *h, const char **what, uint64_t *offset)
+int thrum__format_check_header(const struct thrum__header *h, const char **culprit,
+	uint64_t *offset)
 {
 #define REQUIRE(condition, error, name, member) \
 	do { \
 		if (!(condition)) \
-			return refuse(-(error), name, offsetof(struct thrum__header, member), \
-				what, offset); \
+			return refuse_header(-(error), name, \
+				offsetof(struct thrum__header, member), culprit, offset); \
 	} while (0)
 	REQUIRE(memcmp(h->magic, THRUM__MAGIC, sizeof h->magic) == 0, THRUM_E_FORMAT,
 		"magic number", magic);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Which packets a recording holds. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/index.h"
 
-/* Appends the packet, if there is one at `index`. *room: of the entries. */
-static int add(struct thrum__format_index *list, size_t *room, const struct thrum__packet *packet,
-	uint32_t index)
+/* Appends an entry for the packet at `index`, unless its ticket is 0. *room: the capacity of the
+ * array of entries. */
+static int append_entry(struct thrum__format_index *list, size_t *room,
+	const struct thrum__packet *packet, uint32_t index)
 {
 	uint32_t ticket = atomic_load_explicit(&packet->ticket, memory_order_relaxed);
 	if (ticket == 0)
@@ -41,7 +41,7 @@ int thrum__format_index_init(struct thrum__format_index *index, const struct thr
 		if (error == 0 && got < (int64_t)sizeof packet)
 			break; /* the end of a truncated file */
 		if (error == 0)
-			error = add(&list, &room, &packet, i);
+			error = append_entry(&list, &room, &packet, i);
 		if (error != 0) {
 			free(list.entries);
 			return error;
@@ -57,7 +57,7 @@ void thrum__format_index_finish(struct thrum__format_index *index)
 	*index = (struct thrum__format_index){NULL, 0};
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -65,17 +65,17 @@ static int compare(uint64_t a, uint64_t b)
 static int compare_begin(const void *left, const void *right)
 {
 	const struct thrum__format_index_entry *a = left, *b = right;
-	int order = compare(a->begin, b->begin);
-	return order ? order : compare(a->index, b->index);
+	int order = compare_numbers(a->begin, b->begin);
+	return order ? order : compare_numbers(a->index, b->index);
 }
 
 static int compare_lane(const void *left, const void *right)
 {
 	const struct thrum__format_index_entry *a = left, *b = right;
-	int order = compare(a->lane, b->lane);
+	int order = compare_numbers(a->lane, b->lane);
 	if (order == 0)
-		order = compare(a->seq, b->seq);
-	return order ? order : compare(a->index, b->index);
+		order = compare_numbers(a->seq, b->seq);
+	return order ? order : compare_numbers(a->index, b->index);
 }
 
 void thrum__format_index_sort_by_begin(struct thrum__format_index *index)

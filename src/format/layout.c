@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How a recording's bytes are divided. */
+/* Divides a recording's bytes into sections. */
 #include <string.h>
 
 #include "format/format.h"
@@ -21,7 +21,8 @@ static uint64_t power_of_two_below(uint64_t value)
 	return UINT64_C(1) << (63 - __builtin_clzll(value));
 }
 
-static struct thrum__section take(uint64_t *end, uint64_t size)
+/* Returns a section of `size` bytes at *end, and moves *end behind its last page. */
+static struct thrum__section take_section(uint64_t *end, uint64_t size)
 {
 	struct thrum__section section = {*end, size};
 
@@ -35,20 +36,19 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
 		return -THRUM_E_SIZE;
 
-	/* One part in 32 for definitions, in 16 for live tasks, within bounds; the rest is packets.
-	 */
+	/* Within bounds, definitions get 1/32 of the recording and live tasks 1/16. */
 	uint64_t definitions = clamp(size / 32 / sizeof(struct thrum__definition), 64, 32768);
 	uint64_t live = power_of_two_below(
 		clamp(size / 16 / sizeof(struct thrum__live_task), 64, 65536));
 	uint64_t end = THRUM__HEADER_SIZE;
 
-	h->metadata = take(&end, THRUM__METADATA_SIZE);
-	h->definitions = take(&end, definitions * sizeof(struct thrum__definition));
-	h->counters = take(&end, clamp(size / 64, PAGE, 64 * PAGE));
-	h->live_tasks = take(&end, live * sizeof(struct thrum__live_task));
+	h->metadata = take_section(&end, THRUM__METADATA_SIZE);
+	h->definitions = take_section(&end, definitions * sizeof(struct thrum__definition));
+	h->counters = take_section(&end, clamp(size / 64, PAGE, 64 * PAGE));
+	h->live_tasks = take_section(&end, live * sizeof(struct thrum__live_task));
 
-	/* About 1,024 packets: with fewer, many threads find none; under 4 KiB a packet is mostly
-	 * its header. */
+	/* The rest is about 1,024 packets. With fewer, a program with many threads would run out of
+	 * them; smaller than 4 KiB, a packet would be mostly header. */
 	uint64_t packet = clamp(power_of_two_below(size / 1024), PAGE, UINT64_C(1) << 26);
 
 	h->packet_size = (uint32_t)packet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Live tasks as they are read. */
+/* Repairs a live task that was copied while the recorder wrote it. */
 #include "format/format.h"
 
 void thrum__format_settle_live_task(struct thrum__live_task *cell,
@@ -10,8 +10,8 @@ void thrum__format_settle_live_task(struct thrum__live_task *cell,
 
 	if (same && cell->waiting == before->waiting && cell->waited == before->waited)
 		return;
-	/* Written word by word: half of one wait and half of another would be one that never was.
-	 */
+	/* The recorder writes a wait word by word. Half of one wait and half of another would make
+	 * a wait that never happened. */
 	cell->waiting = 0;
 	cell->waited = 0;
 }

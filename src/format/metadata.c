@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The CTF 1.8 metadata (TSDL text) of a recording: what struct thrum__packet and records.def say,
- * for other tools. The recorder writes it while it starts, so this neither allocates nor looks at
- * the locale.
+ * The CTF 1.8 metadata of a recording: a text in TSDL that describes struct thrum__packet and
+ * records.def to other tools. The recorder writes it while it starts, so this file neither
+ * allocates nor depends on the locale.
  */
 #include <string.h>
 
 #include "base/utf8.h"
 #include "format/table.h"
 
-/* Text is counted also where there is no more room for it. */
-struct text {
+/* The text being written. `length` also counts bytes for which there is no room. */
+struct tsdl {
 	char *to;
 	size_t size, length;
 };
 
-static void put_bytes(struct text *text, const char *bytes, size_t size)
+static void put_bytes(struct tsdl *text, const char *bytes, size_t size)
 {
 	if (text->length < text->size) {
 		size_t room = text->size - text->length;
@@ -24,12 +24,12 @@ static void put_bytes(struct text *text, const char *bytes, size_t size)
 	text->length += size;
 }
 
-static void put(struct text *text, const char *string)
+static void put_text(struct tsdl *text, const char *string)
 {
 	put_bytes(text, string, strlen(string));
 }
 
-static void put_number(struct text *text, uint64_t number)
+static void put_number(struct tsdl *text, uint64_t number)
 {
 	char digits[20];
 	size_t at = sizeof digits;
@@ -39,8 +39,8 @@ static void put_number(struct text *text, uint64_t number)
 	put_bytes(text, digits + at, sizeof digits - at);
 }
 
-/* The inside of a TSDL string; what is not UTF-8 becomes U+FFFD. */
-static void put_escaped(struct text *text, const char *string, size_t size)
+/* Writes the inside of a TSDL string. Bytes that are not UTF-8 become U+FFFD. */
+static void put_escaped(struct tsdl *text, const char *string, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)string, *end = at + size;
 	while (at < end) {
@@ -48,12 +48,12 @@ static void put_escaped(struct text *text, const char *string, size_t size)
 		size_t length = thrum__base_utf8_decode((const char *)at, (size_t)(end - at),
 			&character);
 		if (length == 0) {
-			put(text, THRUM__REPLACEMENT);
+			put_text(text, THRUM__REPLACEMENT);
 			length = 1;
 		} else if (*at == '"' || *at == '\\') {
 			put_bytes(text, (char[]){'\\', (char)*at}, 2);
 		} else if (*at < 32 || *at == 127) {
-			/* Always three digits: a digit may follow. */
+			/* Always three digits, because a digit may follow. */
 			char octal[] = {'\\', (char)('0' + *at / 64), (char)('0' + *at / 8 % 8),
 				(char)('0' + *at % 8)};
 			put_bytes(text, octal, sizeof octal);
@@ -64,27 +64,27 @@ static void put_escaped(struct text *text, const char *string, size_t size)
 	}
 }
 
-static void put_string(struct text *text, const char *string)
+static void put_string(struct tsdl *text, const char *string)
 {
-	put(text, "\"");
+	put_text(text, "\"");
 	if (string)
 		put_escaped(text, string, strlen(string));
-	put(text, "\"");
+	put_text(text, "\"");
 }
 
-static void put_uuid(struct text *text, const uint8_t uuid[16])
+static void put_uuid(struct tsdl *text, const uint8_t uuid[16])
 {
 	for (int i = 0; i < 16; i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
-			put(text, "-");
+			put_text(text, "-");
 		put_bytes(text, &"0123456789abcdef"[uuid[i] >> 4], 1);
 		put_bytes(text, &"0123456789abcdef"[uuid[i] & 15], 1);
 	}
 }
 
-static void put_trace(struct text *text, const struct thrum__metadata *metadata)
+static void put_trace(struct tsdl *text, const struct thrum__metadata *metadata)
 {
-	put(text,
+	put_text(text,
 		"/* CTF 1.8 */\n"
 		"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 		"typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
@@ -98,7 +98,7 @@ static void put_trace(struct text *text, const struct thrum__metadata *metadata)
 		"\tminor = 8;\n"
 		"\tuuid = \"");
 	put_uuid(text, metadata->uuid);
-	put(text,
+	put_text(text,
 		"\";\n"
 		"\tbyte_order = le;\n"
 		"\tpacket.header := struct {\n"
@@ -113,24 +113,24 @@ static void put_trace(struct text *text, const struct thrum__metadata *metadata)
 		"\ttracer_name = \"thrum\";\n"
 		"\tprogram = ");
 	put_string(text, metadata->program);
-	put(text, ";\n\thostname = ");
+	put_text(text, ";\n\thostname = ");
 	put_string(text, metadata->host);
-	put(text, ";\n};\n\n");
+	put_text(text, ";\n};\n\n");
 }
 
-static void put_clock(struct text *text, const struct thrum__metadata *metadata)
+static void put_clock(struct tsdl *text, const struct thrum__metadata *metadata)
 {
-	put(text, "clock {\n\tname = thrum;\n\tfreq = ");
+	put_text(text, "clock {\n\tname = thrum;\n\tfreq = ");
 	put_number(text, metadata->frequency);
-	put(text, ";\n\toffset_s = ");
+	put_text(text, ";\n\toffset_s = ");
 	if (metadata->offset_s < 0)
-		put(text, "-");
+		put_text(text, "-");
 	put_number(text,
 		metadata->offset_s < 0 ? -(uint64_t)metadata->offset_s
 				       : (uint64_t)metadata->offset_s);
-	put(text, ";\n\toffset = ");
+	put_text(text, ";\n\toffset = ");
 	put_number(text, metadata->offset);
-	put(text,
+	put_text(text,
 		";\n\tabsolute = TRUE;\n};\n\n"
 		"typealias integer { size = 27; align = 1; signed = false;"
 		" map = clock.thrum.value; } := time27;\n"
@@ -139,9 +139,9 @@ static void put_clock(struct text *text, const struct thrum__metadata *metadata)
 		"\n");
 }
 
-/* ---- Names for numbers -------------------------------------------------------------- */
+/* ---- Names for numbers ---------------------------------------------------------------------- */
 
-/* `type` is that of the definitions to be named: a site's, or any of the others. */
+/* Whether a definition belongs to the enumeration of call sites, or to that of all others. */
 static bool is_named(const struct thrum__definition *definition, bool sites)
 {
 	uint32_t type = atomic_load_explicit(&definition->type, memory_order_acquire);
@@ -151,82 +151,82 @@ static bool is_named(const struct thrum__definition *definition, bool sites)
 		type == THRUM__DEFINES_COUNTER;
 }
 
-/* A definition's text need not end in a NUL: it may come from a damaged file. */
+/* A definition's text may lack its NUL when it comes from a damaged file. */
 static size_t text_length(const char *string, size_t max)
 {
 	const char *end = memchr(string, '\0', max);
 	return end ? (size_t)(end - string) : max;
 }
 
-static void put_definition(struct text *text, const struct thrum__definition *definition)
+static void put_definition(struct tsdl *text, const struct thrum__definition *definition)
 {
 	size_t size = sizeof definition->text, length = text_length(definition->text, size);
 	if (definition->type != THRUM__DEFINES_SITE) {
 		put_escaped(text, definition->text, length);
 		return;
 	}
-	/* The function's name, a NUL, the file's name. */
+	/* A site's text is the function's name, a NUL, and the file's name. */
 	if (length + 1 < size) {
 		const char *file = definition->text + length + 1;
 		put_escaped(text, file, text_length(file, size - length - 1));
-		put(text, ":");
+		put_text(text, ":");
 		put_number(text, definition->number);
-		put(text, " ");
+		put_text(text, " ");
 	}
-	put(text, "(");
+	put_text(text, "(");
 	put_escaped(text, definition->text, length);
-	put(text, ")");
+	put_text(text, ")");
 }
 
-/* An enumeration of the definitions, or of the sites among them; 0 is the empty name. */
-static void put_definitions(struct text *text, const char *name,
+/* Writes an enumeration of the call sites, or of all other definitions. 0 has the empty name. */
+static void put_definitions(struct tsdl *text, const char *name,
 	const struct thrum__metadata *metadata, bool sites)
 {
 	if (!metadata->definitions) {
-		put(text, "typealias integer { size = 16; align = 8; signed = false; } := ");
-		put(text, name);
-		put(text, ";\n");
+		put_text(text, "typealias integer { size = 16; align = 8; signed = false; } := ");
+		put_text(text, name);
+		put_text(text, ";\n");
 		return;
 	}
-	put(text, "typealias enum : uint16_t { \"\" = 0");
+	put_text(text, "typealias enum : uint16_t { \"\" = 0");
 	for (size_t i = 1; i < metadata->count && i < THRUM__DEFINITIONS_MAX; i++) {
 		const struct thrum__definition *definition = &metadata->definitions[i];
 		if (!is_named(definition, sites))
 			continue;
-		put(text, ",\n\t\"");
+		put_text(text, ",\n\t\"");
 		put_definition(text, definition);
-		put(text, "\" = ");
+		put_text(text, "\" = ");
 		put_number(text, i);
 	}
-	put(text, " } := ");
-	put(text, name);
-	put(text, ";\n");
+	put_text(text, " } := ");
+	put_text(text, name);
+	put_text(text, ";\n");
 }
 
 #define ENUMERATOR(NAME, name, value) ",\n\t\"" #name "\" = " #value
 #define CAUSE(NAME, name, value, text) ENUMERATOR(NAME, name, value)
-static void put_enumerations(struct text *text, const struct thrum__metadata *metadata)
+static void put_enumerations(struct tsdl *text, const struct thrum__metadata *metadata)
 {
 	static const char kinds[] = THRUM_KINDS(ENUMERATOR), causes[] = THRUM__LOST(CAUSE);
-	put(text, "typealias enum : uint8_t {");
-	put(text, &kinds[1]); /* without the first comma */
-	put(text, " } := thrum_kind;\ntypealias enum : uint8_t {");
-	put(text, &causes[1]);
-	put(text, " } := thrum_cause;\n");
+	put_text(text, "typealias enum : uint8_t {");
+	put_text(text, &kinds[1]); /* without the first comma */
+	put_text(text, " } := thrum_kind;\ntypealias enum : uint8_t {");
+	put_text(text, &causes[1]);
+	put_text(text, " } := thrum_cause;\n");
 	put_definitions(text, "thrum_definition", metadata, false);
 	put_definitions(text, "thrum_site", metadata, true);
-	put(text, "\n");
+	put_text(text, "\n");
 }
 
-/* ---- Packets and events ------------------------------------------------------------- */
+/* ---- Packets and events --------------------------------------------------------------------- */
 
 /*
- * The members of struct thrum__packet behind those of the packet header, and both forms of an
- * event's header.
+ * Describes the members of struct thrum__packet behind those of the packet header, and both forms
+ * of an event's header.
  */
-static void put_stream(struct text *text)
+static void put_stream(struct tsdl *text)
 {
-	put(text,
+	put_text(text,
 		"stream {\n"
 		"\tid = 0;\n"
 		"\tpacket.context := struct {\n"
@@ -259,7 +259,7 @@ static void put_stream(struct text *text)
 		"\n");
 }
 _Static_assert(THRUM__SPANS_MAX == 6 && THRUM__EXTENDED == 31 && THRUM__TIME_BITS == 27,
-	"put_stream says so too");
+	"put_stream has the same numbers");
 
 static const char *field_type(enum thrum__field_type type, bool wide)
 {
@@ -279,41 +279,41 @@ static const char *field_type(enum thrum__field_type type, bool wide)
 	return "";
 }
 
-static void put_field(struct text *text, enum thrum__field_type type, const char *name, bool wide)
+static void put_field(struct tsdl *text, enum thrum__field_type type, const char *name, bool wide)
 {
 	bool is_key = type == THRUM__F_KEY;
 	if (is_key) {
-		put(text, " uint8_t ");
-		put(text, name);
-		put(text, "_size;");
+		put_text(text, " uint8_t ");
+		put_text(text, name);
+		put_text(text, "_size;");
 	}
-	put(text, " ");
-	put(text, field_type(type, wide));
-	put(text, name);
+	put_text(text, " ");
+	put_text(text, field_type(type, wide));
+	put_text(text, name);
 	if (is_key) {
-		put(text, "[");
-		put(text, name);
-		put(text, "_size]");
+		put_text(text, "[");
+		put_text(text, name);
+		put_text(text, "_size]");
 	}
-	put(text, ";");
+	put_text(text, ";");
 }
 
-static void put_event(struct text *text, unsigned id, const struct thrum__record_info *record,
+static void put_event(struct tsdl *text, unsigned id, const struct thrum__record_info *record,
 	bool wide)
 {
-	put(text, "event { id = ");
+	put_text(text, "event { id = ");
 	put_number(text, id);
-	put(text, "; stream_id = 0; name = \"");
-	put(text, record->name);
-	put(text, "\"; fields := struct {");
+	put_text(text, "; stream_id = 0; name = \"");
+	put_text(text, record->name);
+	put_text(text, "\"; fields := struct {");
 	for (int i = 0; record->fields[i].type != THRUM__F_END; i++)
 		put_field(text, record->fields[i].type, record->fields[i].name, wide);
-	put(text, " }; };\n");
+	put_text(text, " }; };\n");
 }
 
 size_t thrum__format_write_metadata(char *to, size_t size, const struct thrum__metadata *metadata)
 {
-	struct text text = {to, size, 0};
+	struct tsdl text = {to, size, 0};
 	put_trace(&text, metadata);
 	put_clock(&text, metadata);
 	put_enumerations(&text, metadata);

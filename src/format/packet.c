@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The reader's side of the packet protocol. The recorder may take a packet away at any moment: it
- * stores ticket 0, then an empty content size, then the rest, then a new ticket. So whoever finds
- * the same ticket before and after copying has a copy of one packet. The content size only grows
- * meanwhile, and what lies before it is complete.
+ * The reader's side of the packet protocol. The recorder may reuse a packet at any time: it stores
+ * ticket 0, then an empty content size, then the rest, then a new ticket. So a reader that finds
+ * the same ticket before and after copying has a copy of one packet. Until the packet is reused,
+ * its content size only grows, and the bytes before that are complete.
  *
- * Words are read in aligned pairs: copying 8 bytes is one access also where the operating system
+ * Words are read in aligned pairs. A copy of 8 bytes is one access, even if the operating system
  * copies anything shorter byte by byte.
  */
 #include <string.h>
@@ -40,8 +40,7 @@ static int read_pair(const struct thrum__input *input, uint64_t offset, struct w
 {
 	int64_t got = thrum__format_input_read(input, offset, pair, sizeof *pair);
 
-	/* Partner: the release stores of ticket and content size. What is read next is not older.
-	 */
+	/* Partner: the release stores of ticket and content size. Later reads are not older. */
 	atomic_thread_fence(memory_order_acquire);
 	if (got < 0)
 		return (int)got;
@@ -66,8 +65,8 @@ static bool has_sane_sizes(const struct thrum__header *header, struct word_pair 
 		content <= header->packet_size && bits.second / 8 == header->packet_size;
 }
 
-/* One try, which THRUM__REUSED makes worth repeating. */
-static int read_once(const struct thrum__input *input, const struct thrum__header *header,
+/* Makes one try; THRUM__REUSED means that another one is worth while. */
+static int try_to_read(const struct thrum__input *input, const struct thrum__header *header,
 	uint64_t offset, uint8_t *to, size_t limit, size_t *bytes)
 {
 	struct word_pair before, sizes, after;
@@ -101,7 +100,7 @@ static int read_once(const struct thrum__input *input, const struct thrum__heade
 		return -THRUM_E_TRUNCATED;
 	if (!sane || !is_packet_of(header, to))
 		return -THRUM_E_DAMAGED;
-	/* The header in the copy may be younger than the size that was gone by. */
+	/* The copied header may have a newer content size than the one that was copied by. */
 	memcpy(to + offsetof(struct thrum__packet, content_size), &sizes.first, sizeof sizes.first);
 	return (size_t)got < size ? -THRUM_E_TRUNCATED : 1;
 }
@@ -114,7 +113,7 @@ int thrum__format_packet_peek(const struct thrum__input *input, const struct thr
 
 	*bytes = 0;
 	for (int i = 0; i < TRIES && result == THRUM__REUSED; i++)
-		result = read_once(input, header, offset, to, limit, bytes);
+		result = try_to_read(input, header, offset, to, limit, bytes);
 	return result;
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* A look at a packet without copying all of it. */
+/* format/packet: reads the beginning of a packet, and other parts of a recording. */
 #ifndef FORMAT_PACKET_H
 #define FORMAT_PACKET_H
 
 #include "format/format.h"
 
 /*
- * As thrum__format_packet_read, but copies no more than the first `limit` bytes of the content, at least
- * the packet's header.
+ * As thrum__format_packet_read, but copies only the first `limit` bytes of the content. `limit` is
+ * at least the size of the packet's header.
  */
 int thrum__format_packet_peek(const struct thrum__input *, const struct thrum__header *,
 	uint32_t index, uint8_t *to, size_t limit, size_t *bytes);
 
-/* Reads `size` bytes unless the input ends; returns how many, or a negative enum thrum_error. */
+/* Reads `size` bytes, or fewer if the input ends. Returns the number of bytes, or a negative enum
+ * thrum_error. */
 int64_t thrum__format_input_read(const struct thrum__input *, uint64_t offset, void *to,
 	size_t size);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-/* Walking a packet record by record. */
 #include <string.h>
 
 #include "format/scan.h"
@@ -20,7 +19,7 @@ static int damaged(struct thrum__format_scan *scan, const char *why)
 	return -THRUM_E_DAMAGED;
 }
 
-/* Reads the event's header at scan->next; returns its size, 0 when it doesn't fit. */
+/* Reads the event's header at scan->next. Returns its size, or 0 if the content ends first. */
 static size_t read_header(const struct thrum__format_scan *scan, uint32_t *id, uint64_t *ticks)
 {
 	const uint8_t *at = scan->packet + scan->next;
@@ -31,7 +30,7 @@ static size_t read_header(const struct thrum__format_scan *scan, uint32_t *id, u
 		uint32_t compact;
 		memcpy(&compact, at, sizeof compact);
 		*id = compact & 31;
-		/* The first moment, from the one before, that has these low bits. */
+		/* The first time, from the previous event's on, that has these low bits. */
 		*ticks = scan->ticks + (((compact >> 5) - scan->ticks) & (TIME_RANGE - 1));
 		return THRUM__COMPACT_SIZE;
 	}
@@ -42,7 +41,8 @@ static size_t read_header(const struct thrum__format_scan *scan, uint32_t *id, u
 	return THRUM__EXTENDED_SIZE;
 }
 
-/* How many bytes a field has at `at`, of which `left` are there; SIZE_MAX: it has no end. */
+/* Returns the number of bytes of the field at `at`, or SIZE_MAX if no end is found in the `left`
+ * bytes of content. */
 static size_t field_size(enum thrum__field_type type, bool wide, const uint8_t *at, size_t left)
 {
 	switch (type) {

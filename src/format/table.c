@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of records as data. */
 #include "format/table.h"
 
 #define TASK(x) {THRUM__F_TASK, #x},

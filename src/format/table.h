@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The table of records (records.def) as data, for whoever walks it at run time: the CTF metadata
- * and the scan of packets.
+ * format/table: the table of records (records.def) as data. The CTF metadata and the scan of
+ * packets are made from it at run time.
  */
 #ifndef FORMAT_TABLE_H
 #define FORMAT_TABLE_H
@@ -9,7 +9,7 @@
 #include "format/format.h"
 
 enum thrum__field_type {
-	THRUM__F_END, /* there are no more fields */
+	THRUM__F_END, /* behind the last field */
 	THRUM__F_TASK,
 	THRUM__F_VALUE,
 	THRUM__F_DEF,
@@ -25,17 +25,17 @@ enum thrum__field_type {
 #define THRUM__FIELDS_MAX 5
 
 struct thrum__record_info {
-	const char *name; /* NULL: there is no record of this id */
+	const char *name; /* NULL: no record has this id */
 	struct {
 		enum thrum__field_type type;
 		const char *name;
 	} fields[THRUM__FIELDS_MAX + 1]; /* the last is THRUM__F_END */
 };
 
-/* By id, the narrow one; ids from THRUM__WIDE on are the same records' wide forms. */
+/* Indexed by id without THRUM__WIDE. */
 extern const struct thrum__record_info thrum__format_records[THRUM__WIDE];
 
-/* Whether a record has a wide form: whether it has a task or a value. */
+/* Whether a record has a wide form: it has one if it has a task or a value. */
 bool thrum__format_record_has_wide(const struct thrum__record_info *);
 
 #endif

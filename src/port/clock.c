@@ -15,8 +15,8 @@ bool thrum__port_tsc_is_trusted(void)
 	unsigned a, b, c, d;
 	char source[16] = "";
 
-	/* Invariant: AMD64 Architecture Programmer's Manual 3, CPUID Fn8000_0007_EDX[8]; Intel SDM
-	 * 2, the same. */
+	/* The bit says that the counter is invariant: AMD64 Architecture Programmer's Manual 3,
+	 * CPUID Fn8000_0007_EDX[8]; Intel SDM 2 says the same. */
 	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
 		return false;
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* port/cpu.h: what the hot path needs of the processor, inline. */
+/*
+ * port/cpu.h: inline helpers for the recorder's hot path: branch hints, the time stamp counter,
+ * unlocked addition, unaligned stores and short texts. Each has a fallback in plain C. All are
+ * async-signal-safe.
+ */
 #ifndef PORT_CPU_H
 #define PORT_CPU_H
 
@@ -24,14 +28,15 @@
 #endif
 #endif
 
-/* Orders this thread's memory accesses against its own signal handlers: no instruction, only the
- * compiler. */
+/* Orders this thread's memory accesses against its own signal handlers. It restrains the compiler
+ * only and emits no instruction. */
 ALWAYS_INLINE void handler_fence(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* The time stamp counter; 0 where there is none (and thrum__port_tsc_is_trusted says so). */
+/* Returns the time stamp counter; 0 on processors without one, where thrum__port_tsc_is_trusted
+ * returns false. */
 ALWAYS_INLINE uint64_t read_tsc(void)
 {
 #if defined(__x86_64__)
@@ -42,8 +47,8 @@ ALWAYS_INLINE uint64_t read_tsc(void)
 }
 
 /*
- * Adds, in one instruction but without locking the bus: whole for this thread and its signal
- * handlers. Only one thread may change *value; others may read it.
+ * Adds `amount` to *value in one instruction, without locking the bus. So neither this thread nor
+ * its signal handlers see half an addition. Only one thread may change *value; others may read it.
  */
 ALWAYS_INLINE void add_unlocked(int64_t *value, int64_t amount)
 {
@@ -54,6 +59,7 @@ ALWAYS_INLINE void add_unlocked(int64_t *value, int64_t amount)
 #endif
 }
 
+/* Stores 4 or 2 bytes; `to` needs no alignment. */
 ALWAYS_INLINE void put32(uint8_t *to, uint32_t value)
 {
 	memcpy(to, &value, sizeof value);
@@ -65,16 +71,16 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
 }
 
 /*
- * Texts are taken 16 bytes at a time: one load, one compare, one store. That reads up to 15 bytes
- * beyond the text, but never beyond its page; a text that lies so near a page's end is left to
- * others.
+ * A short text is handled as one vector of 16 bytes: one load, one compare, one store. The load
+ * reads up to 15 bytes beyond the text, but never beyond its page: read_short_text rejects a text
+ * that starts less than 16 bytes before the end of a page, and the caller copies it another way.
  */
 #if defined(__x86_64__) && !defined(THRUM__ASAN)
 
 /* A text of at most 15 bytes. */
 struct short_text {
-	__m128i bytes; /* the text, its NUL, and whatever lies behind it */
-	size_t size;   /* with the NUL; 0: it is longer, or can't be taken */
+	__m128i bytes; /* the text, its NUL, and the bytes behind it */
+	size_t size;   /* with the NUL; 0: the text is longer, or too near the end of a page */
 };
 
 ALWAYS_INLINE struct short_text read_short_text(const char *from)
@@ -92,13 +98,13 @@ ALWAYS_INLINE struct short_text read_short_text(const char *from)
 	return text;
 }
 
-/* Writes 16 bytes, whatever the text's size. */
+/* Writes 16 bytes for a text of any size. */
 ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
 {
 	_mm_storeu_si128((__m128i *)to, text.bytes);
 }
 
-/* The same with zeros behind the NUL: for memory that isn't written again soon. */
+/* Writes 16 bytes, with zeros behind the NUL, for memory that isn't overwritten soon. */
 ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
 {
 	static const uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,

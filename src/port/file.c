@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A recording's file. It is made complete under another name and then renamed, so that nobody ever
- * sees a half-made one. While names are looked at and changed the directory is locked (flock), for
- * other programs that do the same.
+ * A recording's file. The file is completed under a temporary name and then renamed, so that nobody
+ * ever sees half of it. While names are checked and changed, the directory is locked (flock)
+ * against other programs that do the same.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +19,7 @@
 
 #include "port/port.h"
 
+/* Returns the negative enum thrum_error for an errno value. */
 static int error_of(int error)
 {
 	switch (error) {
@@ -36,8 +37,8 @@ static int error_of(int error)
 	}
 }
 
-/* Replaces %p, %e and %%. False: too long. */
-static bool expand(char *to, size_t size, const char *pattern)
+/* Writes `pattern` to `to`, with %p, %e and %% replaced. Returns false if it doesn't fit. */
+static bool expand_path(char *to, size_t size, const char *pattern)
 {
 	char part[256];
 	size_t n = 0;
@@ -61,7 +62,8 @@ static bool expand(char *to, size_t size, const char *pattern)
 	return true;
 }
 
-/* A directory of our own, that nobody else may have put there. */
+/* Makes the directory if it doesn't exist. Returns 0 if it is a directory that belongs to this user
+ * and that nobody else can write to, else a negative enum thrum_error. */
 static int make_private_directory(const char *name)
 {
 	struct stat st;
@@ -77,7 +79,8 @@ static int make_private_directory(const char *name)
 		: -THRUM_E_ACCESS;
 }
 
-static int default_path(char *to, size_t size)
+/* Writes the path that a NULL path means (see port.h) to `to`, and makes its directory. */
+static int make_default_path(char *to, size_t size)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 	char directory[4000];
@@ -95,10 +98,11 @@ static int default_path(char *to, size_t size)
 	size_t n = strlen(directory);
 
 	memcpy(to, directory, n);
-	return expand(to + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
+	return expand_path(to + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
 }
 
-/* Opens the directory of a path, and locks it if nobody holds it for long. */
+/* Opens the directory of a path and tries for 100 ms to lock it; goes on without the lock after
+ * that. Returns the descriptor or a negative enum thrum_error. */
 static int open_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -122,8 +126,9 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether a name may be used: 0; 1: another live process records there. */
-static int look_at(int directory, const char *name, thrum__port_look *look)
+/* Returns 0 if the name may be used, 1 if another live process records to it, else a negative enum
+ * thrum_error. */
+static int check_name(int directory, const char *name, thrum__port_look *look)
 {
 	struct stat st;
 	_Alignas(64) char head[4096];
@@ -150,20 +155,21 @@ static int look_at(int directory, const char *name, thrum__port_look *look)
 	return claim == THRUM__PORT_FOREIGN ? -THRUM_E_EXISTS : claim == THRUM__PORT_IN_USE;
 }
 
-static int find_name(struct thrum__port_file *file, thrum__port_look *look)
+/* Appends .PID to the path if another live process records to it. */
+static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 {
 	size_t length = strlen(file->path), room = sizeof file->path - length;
-	int taken = look_at(file->directory, base_name(file->path), look);
+	int taken = check_name(file->directory, base_name(file->path), look);
 
 	if (taken != 1)
 		return taken;
 	if ((size_t)snprintf(file->path + length, room, ".%u", thrum__port_pid()) >= room)
 		return -THRUM_E_ARGUMENT;
-	taken = look_at(file->directory, base_name(file->path), look);
+	taken = check_name(file->directory, base_name(file->path), look);
 	return taken == 1 ? -THRUM_E_EXISTS : taken;
 }
 
-/* Whether a file may have this size; else writing it would raise SIGXFSZ. */
+/* Whether RLIMIT_FSIZE allows a file of this size. Beyond the limit, writing raises SIGXFSZ. */
 static bool may_have_size(uint64_t size)
 {
 	struct rlimit limit;
@@ -172,7 +178,7 @@ static bool may_have_size(uint64_t size)
 		size <= limit.rlim_cur;
 }
 
-/* A name that nobody else thinks of. */
+/* Chooses a temporary name with 64 random bits. Returns false if it is too long. */
 static bool name_temporary(struct thrum__port_file *file)
 {
 	uint64_t number;
@@ -189,15 +195,15 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 
 	file->fd = file->directory = -1;
 	if (!path)
-		error = default_path(file->path, sizeof file->path);
-	else if (!expand(file->path, sizeof file->path, path) || !*base_name(file->path))
+		error = make_default_path(file->path, sizeof file->path);
+	else if (!expand_path(file->path, sizeof file->path, path) || !*base_name(file->path))
 		error = -THRUM_E_ARGUMENT;
 	if (error)
 		return error;
 	file->directory = open_directory(file->path);
 	if (file->directory < 0)
 		return file->directory;
-	error = find_name(file, look);
+	error = choose_name(file, look);
 	if (!error && !may_have_size(size))
 		error = -THRUM_E_SPACE;
 	if (!error && !name_temporary(file))
@@ -251,7 +257,7 @@ static void close_all(struct thrum__port_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	if (file->directory >= 0) {
-		/* A child that was forked meanwhile has it too. */
+		/* A child forked meanwhile shares the lock: closing alone would leave it locked. */
 		flock(file->directory, LOCK_UN);
 		close(file->directory);
 	}

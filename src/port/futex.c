@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* port/futex: Linux's futex, the kind that works between processes. */
+/* port/futex over Linux's futex, not FUTEX_PRIVATE, so that it works between processes. */
 #define _GNU_SOURCE
 #include "port/futex.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * port/futex: sleeping on a word of shared memory until another process changes it.
+ * port/futex: sleep on a word of shared memory until another process wakes the sleepers.
+ *
+ * One side changes the word and calls thrum__port_wake; the other reads the word, does what it has
+ * to do with it, and passes the value that it saw to thrum__port_wait.
  */
 #ifndef PORT_FUTEX_H
 #define PORT_FUTEX_H
@@ -10,13 +13,13 @@
 
 /*
  * Sleeps until somebody calls thrum__port_wake for this word, at most `ms` milliseconds. Returns at
- * once when the word isn't `seen` any more; may also return early. The word may lie in memory
- * shared between processes.
+ * once if the word differs from `seen` or if `ms` is not positive, and may also return early. The
+ * word may lie in memory shared between processes. May change errno.
  */
 void thrum__port_wait(_Atomic uint32_t *word, uint32_t seen, int ms);
 
-/* Wakes all who sleep on this word, in any process. Async-signal-safe; leaves errno alone. One
- * system call. */
+/* Wakes all sleepers on this word, in any process. Async-signal-safe; keeps errno. Costs one system
+ * call. */
 void thrum__port_wake(_Atomic uint32_t *word);
 
 #endif

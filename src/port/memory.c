@@ -43,6 +43,6 @@ void thrum__port_unmap(void *from, size_t size)
 
 void thrum__port_wipe_on_fork(void *page, size_t size)
 {
-	/* Without it there is still the handler of fork(). */
+	/* Kernels without it rely on the handler of fork() alone. */
 	madvise(page, size, MADV_WIPEONFORK);
 }

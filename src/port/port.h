@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * port/: the operating system and the processor behind plain functions. Knows nothing of tracing.
- * Functions that can fail return 0 or a negative enum thrum_error.
+ * port/: the operating system and the processor behind plain functions. All differences between
+ * systems and processors live here, and no idea of tracing: a recording is a file of some size.
+ *
+ *   port.h    clock, threads and processes, memory, the recording's file
+ *   futex.h   sleep on a word of shared memory, and wake its sleepers
+ *   cpu.h     inline helpers for the recorder's hot path
+ *
+ * A function that can fail returns 0 or a negative enum thrum_error. Any thread may call any
+ * function. Only those that say so are async-signal-safe or keep errno.
  */
 #ifndef PORT_PORT_H
 #define PORT_PORT_H
@@ -14,85 +21,106 @@
 
 /* ---- Clock ---------------------------------------------------------------------------------- */
 
-/* Whether the time stamp counter is invariant and the kernel's own clock. */
+/* Whether the time stamp counter is invariant and the kernel itself uses it as its clock. Reads a
+ * file in /sys. False on processors other than x86-64. */
 bool thrum__port_tsc_is_trusted(void);
 
-/* ns. Async-signal-safe. */
+/* Return CLOCK_MONOTONIC and CLOCK_REALTIME in ns. Async-signal-safe. */
 uint64_t thrum__port_monotonic(void);
 uint64_t thrum__port_realtime(void);
 
 /* ---- Threads and processes ------------------------------------------------------------------ */
 
+/* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);
+/* Whether the process `pid` has a thread `tid`. One system call. */
 bool thrum__port_thread_lives(uint32_t pid, uint32_t tid);
-/* The calling thread's name, at most 15 bytes and a NUL. */
+/* Writes the calling thread's name: at most 15 bytes and a NUL. */
 void thrum__port_thread_name(char name[16]);
 
-/* Field 22 of /proc/PID/stat, 0 if it can't be had. pid 0: this process. */
+/* Returns the start time of a process as field 22 of /proc/PID/stat gives it, or 0 if it is not
+ * available. pid 0 means this process. */
 uint64_t thrum__port_process_start(uint32_t pid);
-/* The program's name without its directory; the host's name. Cut to the size. */
+/* Write the program's name without its directory, and the host's name, cut to `size` bytes with the
+ * ending NUL. */
 void thrum__port_program(char *name, size_t size);
 void thrum__port_host(char *name, size_t size);
-/* Whether the process that started then (field 22 of its /proc/PID/stat) still lives; if that can't
- * be known, whether any of this number does. A process of another pid namespace can't be judged. */
+/* Whether the process with this id and start time (thrum__port_process_start) still lives. If
+ * either start time is unknown, whether any process with this id does. It can't judge a process of
+ * another pid namespace. */
 bool thrum__port_process_lives(uint32_t pid, uint64_t start);
 
+/* Writes `size` random bytes. Never blocks: before the kernel has entropy the bytes are
+ * pseudo-random, so don't use them for secrets. */
 void thrum__port_random(void *to, size_t size);
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
-/* Zeroed, private, page-aligned; never freed. NULL when there is none. */
+/* Returns `size` bytes of zeroed, private, page-aligned memory that is never freed, or NULL. */
 void *thrum__port_allocate(size_t size);
 
 /* Makes the pages present and writable, so that a full disk shows here and not as a SIGBUS later.
- * Async-signal-safe. */
+ * Returns 0, -THRUM_E_SYSTEM if the kernel can't (before Linux 5.14), or -THRUM_E_SPACE.
+ * Async-signal-safe; keeps errno. */
 int thrum__port_populate(void *from, size_t size);
 
-/* Puts private, empty memory in the place of a mapping, atomically for whoever still writes there.
- */
+/* Replaces a mapping by private, empty memory, atomically for threads that still write to it. */
 void thrum__port_detach(void *from, size_t size);
 
+/* Unmaps memory that thrum__port_file_map returned. */
 void thrum__port_unmap(void *from, size_t size);
 
-/* What the kernel wipes in a fork's child. */
+/* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
 /* ---- The recording's file ------------------------------------------------------------------- */
 
+/*
+ * Make it with thrum__port_file_create, fill it through thrum__port_file_map or
+ * thrum__port_file_write, then give it its name with thrum__port_file_commit or drop it with
+ * thrum__port_file_abandon.
+ */
 struct thrum__port_file {
-	char path[4096];      /* where it will be, once committed */
-	char temporary[4096]; /* the name that it has until then, in the same directory */
-	int directory;        /* locked */
+	char path[4096];      /* its path once it is committed */
+	char temporary[4096]; /* its name until then, in the same directory */
+	int directory;        /* a descriptor, locked */
 	int fd;
 };
 
-/* Whose a file is, by its first bytes. */
+/* The owner of an existing file, judged by the file's first bytes. */
 enum thrum__port_claim {
-	THRUM__PORT_FOREIGN, /* nothing of ours */
+	THRUM__PORT_FOREIGN, /* not a recording: must not be replaced */
 	THRUM__PORT_OURS,    /* an older recording: may be replaced */
 	THRUM__PORT_IN_USE,  /* another live process records to it */
 };
+/* Judges a file by its first `size` bytes, at most 4096; `head` is aligned to 64 bytes. */
 typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size);
 
 /*
- * Makes a new file of `size` bytes, 0600, under a temporary name beside `path`. In the path, %p is
- * the process's id, %e the program's name, %% a percent sign; NULL means
- * $XDG_RUNTIME_DIR/thrum/%e-%p.thrum, else /dev/shm/thrum-UID/%e-%p.thrum, whose directory is made.
- * If `path` is in use, it will be PATH.PID. Refuses symbolic links and what is neither ours nor
- * empty.
+ * Makes a new file of `size` bytes and mode 0600 under a temporary name beside `path`. In the path,
+ * %p is replaced by the process id, %e by the program's name, %% by a percent sign. NULL means
+ * $XDG_RUNTIME_DIR/thrum/%e-%p.thrum, else /dev/shm/thrum-UID/%e-%p.thrum; that directory is made.
+ * If another live process records to the path, PATH.PID is used instead.
+ *
+ * Errors: -THRUM_E_SYMLINK for a symbolic link; -THRUM_E_EXISTS for a file that is neither empty
+ * nor a recording, and when PATH.PID is in use, too; -THRUM_E_ARGUMENT for a path that is too long
+ * or names no file; -THRUM_E_SPACE, also when RLIMIT_FSIZE forbids the size; -THRUM_E_NOT_FOUND,
+ * _ACCESS, _MEMORY, _SYSTEM. After an error nothing is open and no file is left.
  */
 int thrum__port_file_create(struct thrum__port_file *, const char *path, uint64_t size,
 	thrum__port_look *);
-/* Maps it whole, shared. NULL: no memory. */
+/* Maps the first `size` bytes, shared. Returns NULL if that fails. */
 void *thrum__port_file_map(const struct thrum__port_file *, uint64_t size);
-/* Reserves its blocks, for kernels where thrum__port_populate can't tell. */
+/* Reserves the file's blocks on the device, for kernels without thrum__port_populate. */
 int thrum__port_file_reserve(const struct thrum__port_file *, uint64_t size);
+/* Writes all `size` bytes at `offset`. */
 int thrum__port_file_write(const struct thrum__port_file *, uint64_t offset, const void *from,
 	size_t size);
-/* Gives it its name, in the place of an older recording; or takes it away. Both close everything.
- */
+/* Renames the file to its path, in the place of an older recording, and closes it. Removes the file
+ * if the renaming fails. */
 int thrum__port_file_commit(struct thrum__port_file *);
+/* Removes the file and closes it. */
 void thrum__port_file_abandon(struct thrum__port_file *);
 
 #endif

@@ -48,8 +48,8 @@ uint64_t thrum__port_process_start(uint32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	/* Field 2 is the program's name in brackets, which may hold anything; field 22 is the 20th
-	 * behind it. */
+	/* Field 2 is the program's name in brackets and may itself hold spaces and brackets. Field
+	 * 22 is the 20th after it. */
 	const char *p = strrchr(text, ')');
 
 	for (int field = 2; p && field < 22; field++)
@@ -57,7 +57,7 @@ uint64_t thrum__port_process_start(uint32_t pid)
 	return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static void copy(char *to, size_t size, const char *from)
+static void copy_name(char *to, size_t size, const char *from)
 {
 	size_t length = strnlen(from, size - 1);
 
@@ -67,7 +67,7 @@ static void copy(char *to, size_t size, const char *from)
 
 void thrum__port_program(char *name, size_t size)
 {
-	copy(name, size, program_invocation_short_name);
+	copy_name(name, size, program_invocation_short_name);
 }
 
 void thrum__port_host(char *name, size_t size)
@@ -75,7 +75,7 @@ void thrum__port_host(char *name, size_t size)
 	char host[256] = "";
 
 	gethostname(host, sizeof host - 1);
-	copy(name, size, host);
+	copy_name(name, size, host);
 }
 
 bool thrum__port_process_lives(uint32_t pid, uint64_t start)
@@ -84,7 +84,7 @@ bool thrum__port_process_lives(uint32_t pid, uint64_t start)
 
 	if (now && start)
 		return now == start;
-	/* /proc doesn't tell, or didn't then: gone, or hidden. */
+	/* One of the two start times is unknown: the process is gone, or /proc is hidden. */
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The calls whose speed matters less, and the slow side of those in hot.c: all through the generic
+/* The calls whose speed matters less, and the slow side of those in hot.c. All use the generic
  * encoder. */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 /* ---- The slow side of hot.c ----------------------------------------------------------------- */
 
-/* No lane and no packet to be had: the task gets an id all the same. */
+/* Returns an id for a task whose creation can't be recorded for want of a lane or a packet. */
 static thrum_task id_without_lane(void)
 {
 	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
@@ -53,9 +53,9 @@ thrum_task thrum__record_write_create(struct thrum_site *site, const struct crea
 	return record.other;
 }
 
-/* Takes the lane, does what `also` says in it, and writes the record. r: whose the record's
- * definition is, or NULL; see thrum__record_write_defined. */
-static void write_and(const struct recorder *r, struct thrum__record *record,
+/* Takes the lane, calls `also`, and writes the record if that returns true. r: the recorder of the
+ * record's definition, or NULL; see thrum__record_write_defined. */
+static void write_and_note(const struct recorder *r, struct thrum__record *record,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t time))
 {
 	struct thread *thread = &thrum__record_thread;
@@ -81,7 +81,7 @@ static bool note_wait(struct lane *lane, const struct thrum__record *record, uin
 
 void thrum__record_write_wait(thrum_task waiter, thrum_task source)
 {
-	write_and(NULL,
+	write_and_note(NULL,
 		&(struct thrum__record){.type = THRUM__R_WAIT, .task = waiter, .other = source},
 		note_wait);
 }
@@ -95,7 +95,7 @@ static bool note_end(struct lane *lane, const struct thrum__record *record, uint
 
 void thrum__record_write_end(struct thrum__record *record)
 {
-	write_and(NULL, record, note_end);
+	write_and_note(NULL, record, note_end);
 }
 
 static bool note_switch(struct lane *lane, const struct thrum__record *record, uint64_t time)
@@ -107,7 +107,7 @@ static bool note_switch(struct lane *lane, const struct thrum__record *record, u
 
 void thrum__record_write_switch(thrum_task task)
 {
-	write_and(NULL, &(struct thrum__record){.type = THRUM__R_SWITCH, .task = task},
+	write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_SWITCH, .task = task},
 		note_switch);
 }
 
@@ -169,8 +169,8 @@ void thrum__become(thrum_task task, thrum_task other)
 			.other = other});
 }
 
-/* What the running task does to another. */
-static void act(enum thrum__record_type type, thrum_task other, int64_t value)
+/* Records that the running task did something to `other`. */
+static void write_act(enum thrum__record_type type, thrum_task other, int64_t value)
 {
 	if (other)
 		thrum__record_write(
@@ -179,20 +179,20 @@ static void act(enum thrum__record_type type, thrum_task other, int64_t value)
 
 void thrum__signal(thrum_task condition, unsigned waiters)
 {
-	act(THRUM__R_SIGNAL, condition, waiters);
+	write_act(THRUM__R_SIGNAL, condition, waiters);
 }
 
 void thrum__lock_acquired(thrum_task lock)
 {
-	act(THRUM__R_LOCK, lock, 0);
+	write_act(THRUM__R_LOCK, lock, 0);
 }
 
 void thrum__lock_released(thrum_task lock)
 {
-	act(THRUM__R_UNLOCK, lock, 0);
+	write_act(THRUM__R_UNLOCK, lock, 0);
 }
 
-static void link(enum thrum__record_type type, const void *key, size_t size)
+static void write_link(enum thrum__record_type type, const void *key, size_t size)
 {
 	if (key)
 		thrum__record_write(&(struct thrum__record){.type = type,
@@ -202,12 +202,12 @@ static void link(enum thrum__record_type type, const void *key, size_t size)
 
 void thrum__link_send(const void *key, size_t size)
 {
-	link(THRUM__R_LINK_SEND, key, size);
+	write_link(THRUM__R_LINK_SEND, key, size);
 }
 
 void thrum__link_receive(const void *key, size_t size)
 {
-	link(THRUM__R_LINK_RECEIVE, key, size);
+	write_link(THRUM__R_LINK_RECEIVE, key, size);
 }
 
 /* ---- Lanes, tags, spans --------------------------------------------------------------------- */
@@ -248,8 +248,9 @@ static bool note_nothing(struct lane *lane, const struct thrum__record *record, 
 	return true;
 }
 
-/* What has a tag: defined first, or with its name in the event. Only if it is on: the first use
- * can't know that yet. */
+/* Writes a record with a tag, which is defined first; if there is no room for a definition, the
+ * record has the tag's name. The tag's level is tested only then, because a tag that is not defined
+ * yet doesn't know its bit of the mask. */
 static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64_t value,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
 {
@@ -266,7 +267,7 @@ static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64
 	if (!record.def)
 		record.def = thrum__record_define_tag(r, tag);
 	if (is_on(__atomic_load_n(&tag->bit, __ATOMIC_RELAXED)))
-		write_and(r, &record, also);
+		write_and_note(r, &record, also);
 }
 
 void thrum__suspend(struct thrum_tag *reason)
@@ -276,7 +277,7 @@ void thrum__suspend(struct thrum_tag *reason)
 
 void thrum__resume(void)
 {
-	write_and(NULL, &(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
+	write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
 }
 
 void thrum__tag(struct thrum_tag *tag)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Counters. A value is kept in two parts: what the counter's owner, the first thread to change it,
- * added without a locked instruction, and what all others added with one. (Biased counting: Choi,
- * Shull, Torrellas, "Biased reference counting", PACT 2018.)
+ * Counters. A value has two parts: the sum that the counter's owner (the first thread to change it)
+ * added without a locked instruction, and the sum that all others added with one. (Biased counting:
+ * Choi, Shull, Torrellas, "Biased reference counting", PACT 2018.)
  */
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void thrum__record_counters_unlock(void)
 	pthread_mutex_unlock(&creating);
 }
 
-static struct thrum_counter *find(const char *path, uint32_t used)
+static struct thrum_counter *find_counter(const char *path, uint32_t used)
 {
 	for (uint32_t i = 0; i < used; i++)
 		if (strncmp(counters[i].path, path, sizeof counters[i].path - 1) == 0)
@@ -40,7 +40,7 @@ struct thrum_counter *thrum__counter_create(const char *path, int kind)
 	thrum__format_copy_text(name, path, sizeof name - 1);
 	thrum__record_counters_lock();
 	uint32_t used = atomic_load(&counters_used);
-	struct thrum_counter *counter = find(name, used);
+	struct thrum_counter *counter = find_counter(name, used);
 
 	if (!counter && used < THRUM_COUNTERS_MAX) {
 		counter = &counters[used];

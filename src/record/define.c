@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Categories with their levels, and definitions: what is said once and then named by a number. */
+/* Categories with their levels, and definitions: names that are written once, so that events need
+ * only their numbers. */
 #include <string.h>
 
 #include "base/hash.h"
 #include "record/record.h"
 
-/* ---- Categories: the process's, whether it records or not
- * ------------------------------------------ */
+/* ---- Categories: the process's, whether it records or not ---------------------------------- */
 
 #define CATEGORIES 16u
 #define CATEGORY_NAME 60
@@ -29,8 +29,8 @@ static struct category categories[CATEGORIES] = {
 	{NAMED, 3, "log"},
 };
 
-/* What state a category is in; waits a little for one that is being written, which takes no time
- * unless its writer is just what this thread's signal handler interrupted. */
+/* Returns a category's state. Waits a little while the category is being written: that ends at
+ * once, unless the writer is the very code that this signal handler interrupted. */
 static uint32_t settled_state(struct category *c)
 {
 	uint32_t state = atomic_load(&c->state);
@@ -40,14 +40,15 @@ static uint32_t settled_state(struct category *c)
 	return state;
 }
 
-static bool claim(struct category *c)
+static bool claim_category(struct category *c)
 {
 	uint32_t state = FREE;
 
 	return atomic_compare_exchange_strong(&c->state, &state, WRITING);
 }
 
-/* The number of a category, new or not. Too many: the last one's. */
+/* Returns the number of a category, which is made if it is new. If there is no room for another,
+ * returns the last one's number. */
 static unsigned category_number(const char *given)
 {
 	char name[CATEGORY_NAME];
@@ -56,7 +57,7 @@ static unsigned category_number(const char *given)
 	for (unsigned i = 0; i < CATEGORIES; i++) {
 		struct category *c = &categories[i];
 
-		if (claim(c)) {
+		if (claim_category(c)) {
 			memcpy(c->name, name, sizeof name);
 			atomic_store(&c->level, 3);
 			atomic_store(&c->state, NAMED);
@@ -88,7 +89,8 @@ void thrum__record_apply_levels(void)
 	static _Atomic uint32_t changes;
 	uint32_t seen, mask[2];
 
-	/* The last to change something sees all changes, and whoever is overtaken does it again. */
+	/* A thread that another change overtakes computes the mask again; the last one to change
+	 * something sees all changes. */
 	atomic_fetch_add(&changes, 1);
 	do {
 		seen = atomic_load(&changes);
@@ -104,7 +106,7 @@ void thrum_level(const char *name, int level)
 		return;
 	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 	unsigned number = category_number(name);
-	int lowest = number == 0 ? 0 : -1; /* ids are given as long as anything is recorded */
+	int lowest = number == 0 ? 0 : -1; /* tasks always get ids while recording */
 
 	level = level < lowest ? lowest : level > 3 ? 3 : level;
 	atomic_store(&categories[number].level, level);
@@ -126,7 +128,7 @@ static uint32_t hash_of(const struct thrum__definition *d, size_t text_size)
 		text_size);
 }
 
-static bool same(const struct thrum__definition *a, const struct thrum__definition *b,
+static bool is_same_definition(const struct thrum__definition *a, const struct thrum__definition *b,
 	size_t text_size)
 {
 	return atomic_load_explicit(&a->type, memory_order_acquire) == b->type &&
@@ -134,8 +136,9 @@ static bool same(const struct thrum__definition *a, const struct thrum__definiti
 		memcmp(a->text, b->text, text_size) == 0;
 }
 
-/* Writes a new cell. 0: no room. */
-static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_t text_size)
+/* Writes a new cell. Returns its number, or 0 if the table is full. */
+static uint16_t add_definition(struct recorder *r, const struct thrum__definition *d,
+	size_t text_size)
 {
 	uint32_t number = atomic_load(&r->definitions_used);
 
@@ -155,7 +158,8 @@ static uint16_t add(struct recorder *r, const struct thrum__definition *d, size_
 	return (uint16_t)number;
 }
 
-/* text_size: with the NULs. */
+/* Two threads that define the same thing at once may fill two cells, of which one number is used:
+ * the one that gets into the hash table. */
 uint16_t thrum__record_define(struct recorder *r, const struct thrum__definition *d,
 	size_t text_size, uint32_t *id)
 {
@@ -165,18 +169,18 @@ uint16_t thrum__record_define(struct recorder *r, const struct thrum__definition
 	for (;; at = (at + 1) & mask) {
 		uint16_t known = atomic_load(&r->known[at]);
 
-		/* The table has more places than there are definitions: it always has an empty one.
-		 */
+		/* The hash table has more places than there are definitions, so an empty one is
+		 * always found. */
 		if (!known) {
 			if (!added)
-				added = add(r, d, text_size);
+				added = add_definition(r, d, text_size);
 			if (!added ||
 				atomic_compare_exchange_strong(&r->known[at], &known, added)) {
 				known = added;
 				break;
 			}
 		}
-		if (same(&r->definitions[known], d, text_size)) {
+		if (is_same_definition(&r->definitions[known], d, text_size)) {
 			added = known;
 			break;
 		}
@@ -213,7 +217,8 @@ uint16_t thrum__record_define_tag(struct recorder *r, struct thrum_tag *tag)
 	return thrum__record_define(r, &d, size, &tag->id);
 }
 
-/* The function's name, and as much of the file's end as there is room for. */
+/* The text is the function's name, a NUL, and the file's name, of which only the end is kept if
+ * there is no room for all. */
 uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)
 {
 	if (!site)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The calls that must be fast, encoded by hand. Each has the same shape: take the thread's lane,
- * read the clock, write header and fields, publish, let go. Whatever is unusual (no lane yet,
- * inside another call, packet full, long gap, an id that needs 64 bits, a long text) returns false
- * and goes the slow way, thrum__record_write. A test compares both byte for byte.
+ * read the clock, write the header and the fields, publish the event, release the lane. In unusual
+ * cases (no lane yet, inside another call, packet full, long gap, an id that needs 64 bits, a long
+ * text) the fast function does nothing and returns false, and the event goes the slow way, through
+ * thrum__record_write. A test compares both ways byte for byte.
  *
- * Each is compiled twice: for the time stamp counter, which is read in place, and for any other
- * clock, which is a call. A call in the middle of a function costs its other path a dozen
- * instructions, so that the second variant is a function of its own.
+ * Each fast function is compiled twice: for the time stamp counter, which one instruction reads,
+ * and for any other clock, which is a function call. A function call costs even the path that
+ * doesn't take it a dozen instructions, so the second variant is a function of its own
+ * (`*_otherwise`).
  */
 #include <string.h>
 
@@ -15,40 +17,39 @@
 
 #define NOINLINE __attribute__((noinline))
 #define HEADER THRUM__COMPACT_SIZE
-/* A fast event's text, with its NUL. */
+/* The longest text of a fast event, with its NUL, in bytes. */
 #define FAST_TEXT 48
 _Static_assert(HEADER + 2 * 4 + 2 + 1 + FAST_TEXT <= FAST_EVENT_MAX,
 	"create_waiting is the longest fast event");
 
-/* TSC: the variant in place, which fails when the clock isn't the time stamp counter. ANY: the
- * other one. */
+/* TSC: the inline variant, which does nothing unless the clock is the time stamp counter. ANY: the
+ * variant for any clock. */
 enum clock {
 	TSC,
 	ANY
 };
 
-/* ---- The shape of a fast event ----------------------------------------------------------------
- */
+/* ---- The shape of a fast event ------------------------------------------------------------- */
 
-struct event {
+struct fast_event {
 	uint8_t *at; /* NULL: nothing was done */
 	uint64_t time;
 };
 
-/* The event doesn't happen after all. Always false. */
-ALWAYS_INLINE bool abandon(struct thread *thread)
+/* Releases the lane without writing an event. Returns false. */
+ALWAYS_INLINE bool abandon_event(struct thread *thread)
 {
 	handler_fence();
 	thread->busy[0] = 0;
 	return false;
 }
 
-/* Takes the lane and writes the event's header. */
-ALWAYS_INLINE struct event begin(enum clock clock, struct thread *thread, struct lane *lane,
-	unsigned id)
+/* Takes the lane and writes the event's header. `at` is NULL if that is not possible. */
+ALWAYS_INLINE struct fast_event begin_event(enum clock clock, struct thread *thread,
+	struct lane *lane, unsigned id)
 {
 	if (UNLIKELY(thread->busy[0]))
-		return (struct event){NULL, 0};
+		return (struct fast_event){NULL, 0};
 	thread->busy[0] = 1;
 	handler_fence();
 	uint8_t *at = lane->position;
@@ -56,19 +57,20 @@ ALWAYS_INLINE struct event begin(enum clock clock, struct thread *thread, struct
 		memory_order_relaxed);
 	uint64_t time = clock == TSC ? read_tsc() : now();
 
-	/* One unsigned test for both: a gap too long for the header, and a clock that steps back.
-	 */
+	/* The unsigned comparison finds both a gap too long for the header and a clock that steps
+	 * back. */
 	if (UNLIKELY(at > limit) || UNLIKELY(time - lane->last >= COMPACT_GAP)) {
-		abandon(thread);
-		return (struct event){NULL, 0};
+		abandon_event(thread);
+		return (struct fast_event){NULL, 0};
 	}
 	/* 27 bits of time / 16, and 5 of id */
 	put32(at, ((uint32_t)(time << 1) & ~31u) | id);
-	return (struct event){at, time};
+	return (struct fast_event){at, time};
 }
 
-/* Always true. */
-ALWAYS_INLINE bool finish(struct thread *thread, struct lane *lane, struct event event, size_t size)
+/* Publishes the event, of `size` bytes, and releases the lane. Returns true. */
+ALWAYS_INLINE bool finish_event(struct thread *thread, struct lane *lane, struct fast_event event,
+	size_t size)
 {
 	lane->last = event.time;
 	publish(lane, event.at + size);
@@ -78,39 +80,38 @@ ALWAYS_INLINE bool finish(struct thread *thread, struct lane *lane, struct event
 }
 
 /*
- * Whether an id fits 32 bits in this packet: its high half is that of id_base, and it isn't NONE
- * (and no task has an id whose low half is 0). Of two ids, the tests are combined.
+ * Returns 0 if an id fits 32 bits in this packet: its high half is that of id_base, and it isn't
+ * NONE. (No task has an id whose low half is 0.) To test two ids at once, combine the results by |.
  */
 ALWAYS_INLINE uint64_t excess(const struct lane *lane, uint64_t id)
 {
 	return (id - lane->lowest_id) >> 32;
 }
 
-/* Whether the packet knows which task runs. Like everything that a handler of this thread may
- * change, it is looked at once the lane is taken. */
+/* Whether the packet's records already tell a reader which task runs. A handler of this thread may
+ * change that, so call this only while the lane is taken. */
 ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane *lane)
 {
 	return LIKELY(thread->running == lane->said);
 }
 
-/* ---- Waits, reads, resolves -------------------------------------------------------------------
- */
+/* ---- Waits, reads, resolves ---------------------------------------------------------------- */
 
 ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task source)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
-	struct event event = begin(clock, thread, lane, THRUM__R_WAIT);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_WAIT);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (UNLIKELY(excess(lane, waiter) | excess(lane, source)))
-		return abandon(thread);
+		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)waiter);
 	put32(event.at + HEADER + 4, (uint32_t)source);
 	live_wait(lane, waiter, source, event.time);
-	return finish(thread, lane, event, HEADER + 8);
+	return finish_event(thread, lane, event, HEADER + 8);
 }
 
 static NOINLINE void wait_otherwise(thrum_task waiter, thrum_task source)
@@ -130,20 +131,20 @@ ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task sou
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
-	struct event event = begin(clock, thread, lane, THRUM__R_READ);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_READ);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (UNLIKELY(excess(lane, reader) | excess(lane, source)))
-		return abandon(thread);
+		return abandon_event(thread);
 	if (reader == lane->said) {
 		event.at[0] ^= THRUM__R_READ ^ THRUM__R_READ_OWN;
 		put32(event.at + HEADER, (uint32_t)source);
-		return finish(thread, lane, event, HEADER + 4);
+		return finish_event(thread, lane, event, HEADER + 4);
 	}
 	put32(event.at + HEADER, (uint32_t)reader);
 	put32(event.at + HEADER + 4, (uint32_t)source);
-	return finish(thread, lane, event, HEADER + 8);
+	return finish_event(thread, lane, event, HEADER + 8);
 }
 
 static NOINLINE void read_otherwise(thrum_task reader, thrum_task source)
@@ -165,16 +166,16 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
-	struct event event = begin(clock, thread, lane, THRUM__R_RESOLVE);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_RESOLVE);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (!knows_running(thread, lane) || UNLIKELY(excess(lane, task)) ||
 		UNLIKELY(!is_on(THRUM__BIT_LIFE)))
-		return abandon(thread);
+		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	live_end(lane, task);
-	return finish(thread, lane, event, HEADER + 4);
+	return finish_event(thread, lane, event, HEADER + 4);
 }
 
 static NOINLINE void resolve_otherwise(thrum_task task)
@@ -190,11 +191,9 @@ void thrum__resolve(thrum_task task)
 		resolve_otherwise(task);
 }
 
-/* ---- The running task ---------------------------------------------------------------------------
- */
+/* ---- The running task ---------------------------------------------------------------------- */
 
-/* When the event could be written, the thread has a lane of this recording and a task of its own.
- */
+/* If the event can be written, the thread has a lane of this recording and a task of its own. */
 ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 {
 	struct thread *thread = &thrum__record_thread;
@@ -202,15 +201,15 @@ ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 
 	if (UNLIKELY(!is_on(THRUM__BIT_RUNS)))
 		return false;
-	struct event event = begin(clock, thread, lane, THRUM__R_SWITCH);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_SWITCH);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (UNLIKELY(excess(lane, task)))
-		return abandon(thread);
+		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	thread->running = lane->said = task;
-	return finish(thread, lane, event, HEADER + 4);
+	return finish_event(thread, lane, event, HEADER + 4);
 }
 
 static NOINLINE void switch_otherwise(thrum_task task)
@@ -237,7 +236,7 @@ thrum_task thrum__current(void)
 {
 	struct thread *thread = &thrum__record_thread;
 
-	/* Perhaps its lane is a former recording's, or it has none yet. */
+	/* The thread may have no lane yet, or one of a former recording. */
 	if (UNLIKELY(!has_limit(thread->lane[0])))
 		thrum__record_thread_attach(thread);
 	return thread->running;
@@ -252,10 +251,9 @@ thrum_task thrum__enter(thrum_task task)
 	return before;
 }
 
-/* ---- Text -------------------------------------------------------------------------------------
- */
+/* ---- Text ---------------------------------------------------------------------------------- */
 
-/* A text that isn't short, but short enough for a fast event; with the NUL. 0: it isn't. */
+/* Returns the size with the NUL of a text that is short enough for a fast event, else 0. */
 static size_t medium_size(const char *text)
 {
 	const char *end = memchr(text, '\0', FAST_TEXT);
@@ -268,22 +266,22 @@ ALWAYS_INLINE bool fast_log(enum clock clock, const char *text)
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 	struct short_text is = read_short_text(text);
-	/* Out of line only. */
+	/* Texts of more than 15 bytes are left to the variant that is not inline. */
 	size_t size = UNLIKELY(!is.size) && clock == ANY ? medium_size(text) : is.size;
 
 	if (UNLIKELY(!size))
 		return false;
-	struct event event = begin(clock, thread, lane, THRUM__R_LOG);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_LOG);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (!knows_running(thread, lane))
-		return abandon(thread);
+		return abandon_event(thread);
 	if (clock == ANY)
 		memcpy(event.at + HEADER, text, size);
 	else
 		put_short_text(event.at + HEADER, is);
-	return finish(thread, lane, event, HEADER + size);
+	return finish_event(thread, lane, event, HEADER + size);
 }
 
 static NOINLINE void log_otherwise(const char *text)
@@ -300,10 +298,9 @@ void thrum__log(const char *text)
 		log_otherwise(text);
 }
 
-/* ---- Creation ---------------------------------------------------------------------------------
- */
+/* ---- Creation ------------------------------------------------------------------------------ */
 
-/* Begins the live cell; its label is there already. */
+/* Fills in a live cell that has its label already, and stores the tag last. */
 ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
 	uint64_t time, const struct creation *c, bool labelled)
 {
@@ -330,7 +327,7 @@ ALWAYS_INLINE bool creation_fits(const struct lane *lane, const struct creation 
 	return c->type == THRUM__R_CREATE || LIKELY(!excess(lane, c->source));
 }
 
-/* The new task's id; 0: nothing was done. c.type is a constant in the first variant. */
+/* Returns the new task's id, or 0 if nothing was done. c.type is a constant in the TSC variant. */
 ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, struct creation c)
 {
 	struct thread *thread = &thrum__record_thread;
@@ -342,21 +339,21 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
 		(c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS))))
 		return 0;
-	struct event event = begin(clock, thread, lane, c.type);
+	struct fast_event event = begin_event(clock, thread, lane, c.type);
 
 	if (UNLIKELY(!event.at))
 		return 0;
 	c.site = (uint16_t)kept;
 	if (c.type != THRUM__R_CREATE_IN)
 		c.parent = thread->running;
-	/* Taken inside, so that a handler on this thread never gets the same one. */
+	/* The id is read while the lane is taken, so that a handler on this thread can't get it. */
 	uint64_t id = lane->next_id;
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
 	if (!knows_running(thread, lane) || UNLIKELY(kept >> 16 != lane->generation) ||
 		!creation_fits(lane, &c) || UNLIKELY(id == lane->end_id) ||
 		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
-		abandon(thread);
+		abandon_event(thread);
 		return 0;
 	}
 	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
@@ -382,7 +379,7 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 		put_short_text_alone(cell->label, text);
 	if (cell)
 		begin_cell(cell, lane, id, event.time, &c, size > 1);
-	finish(thread, lane, event, (size_t)(p - event.at) + size);
+	finish_event(thread, lane, event, (size_t)(p - event.at) + size);
 	return id;
 }
 
@@ -395,7 +392,7 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 		.parent = parent,
 		.source = source};
 
-	/* Mostly it is just that the lane has used up its ids, or that the label isn't short. */
+	/* Mostly the reason is that the lane has used up its ids, or that the label isn't short. */
 	thrum__record_refill_ids(&thrum__record_thread);
 	thrum_task task = fast_create(ANY, site, c);
 
@@ -437,8 +434,7 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 		label, source);
 }
 
-/* ---- Counters ---------------------------------------------------------------------------------
- */
+/* ---- Counters ------------------------------------------------------------------------------ */
 
 ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *counter,
 	int64_t value)
@@ -450,15 +446,15 @@ ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *co
 
 	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(kept >> 16 != lane->generation))
 		return false;
-	struct event event = begin(clock, thread, lane, THRUM__R_COUNTER);
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_COUNTER);
 
 	if (UNLIKELY(!event.at))
 		return false;
 	if (!knows_running(thread, lane))
-		return abandon(thread);
+		return abandon_event(thread);
 	put16(event.at + HEADER, (uint16_t)kept);
 	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
-	return finish(thread, lane, event, HEADER + 6);
+	return finish_event(thread, lane, event, HEADER + 6);
 }
 
 static NOINLINE void counter_otherwise(struct thrum_counter *counter, int64_t value)
@@ -473,7 +469,7 @@ void thrum__record_counter_event(struct thrum_counter *counter, int64_t value)
 		counter_otherwise(counter, value);
 }
 
-/* Not the owner, or nobody is yet. */
+/* Adds for a thread that is not the counter's owner, and makes it the owner if there is none. */
 static NOINLINE void add_to_others(struct thrum_counter *counter, int64_t amount)
 {
 	struct thread *nobody = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads and their lanes: getting one, changing packets, the slow path of every call, and leaving.
- */
+/* Threads and their lanes: how a thread gets a lane, changes packets, writes an event the slow way,
+ * and leaves. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -25,9 +25,9 @@ void thrum__record_count_lost(enum thrum_lost cause)
 		atomic_fetch_add_explicit(&r->header->lost[cause], 1, memory_order_relaxed);
 }
 
-/* An event is lost: counted for all to see at once, and told in the thread's lane when it can be.
- */
-static void lose(struct thread *thread, enum thrum_lost cause)
+/* Counts a lost event in the header, where readers see it at once, and in the thread, whose lane
+ * gets a LOST record as soon as it can. */
+static void lose_event(struct thread *thread, enum thrum_lost cause)
 {
 	thrum__record_count_lost(cause);
 	thread->lost++;
@@ -56,14 +56,14 @@ void thrum__record_set_limit(struct lane *lane)
 	uint8_t *end = (uint8_t *)lane->packet + r->ready[lane->slot];
 
 	thrum__record_store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
-	/* Partner: stop() makes the recorder another one, then looks at every lane. */
+	/* Partner: thrum_stop() takes the recorder away, then clears the limit of each lane. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
 		thrum__record_store_limit(lane, NULL);
 }
 
-/* Makes the first `bytes` of a packet present. False: no space left on the device. */
-static bool extend(struct recorder *r, uint32_t slot, size_t bytes)
+/* Makes the first `bytes` of a packet present. Returns false if the device is full. */
+static bool extend_packet(struct recorder *r, uint32_t slot, size_t bytes)
 {
 	uint32_t ready = r->ready[slot];
 
@@ -81,6 +81,7 @@ static bool extend(struct recorder *r, uint32_t slot, size_t bytes)
 	return true;
 }
 
+/* Makes sure that the header counts the packet among the used ones. */
 static void note_used(struct recorder *r, uint32_t slot)
 {
 	uint32_t used = atomic_load_explicit(&r->header->packets_used, memory_order_relaxed);
@@ -91,9 +92,9 @@ static void note_used(struct recorder *r, uint32_t slot)
 }
 
 /*
- * The slot is the lane's from now on. Readers of other processes: ticket 0 means that it is being
- * prepared; if they find the same ticket before and after copying, nothing was changed meanwhile.
- * Each prefix of these stores is safe to die after.
+ * Makes the packet in `slot` the lane's. Readers in other processes see ticket 0 while it is
+ * prepared. If they find the same ticket before and after copying, nothing changed meanwhile. The
+ * process may die after any of these stores: the recording stays readable.
  */
 static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64_t running)
 {
@@ -106,7 +107,8 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&p->content_size, sizeof *p * 8, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	/* Ids with the high half of the lane's own fit 32 bits; 0 as long as all do. */
+	/* Ids whose high half is that of the lane's next id fit 32 bits. The base is 0 as long as
+	 * all ids fit. */
 	uint64_t id_base = lane->next_id >> 32 << 32;
 
 	lane->lowest_id = id_base + 1;
@@ -140,16 +142,17 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	thrum__record_set_limit(lane);
 }
 
-/* A packet from the pool whose first bytes are present. */
+/* Takes a packet from the pool and makes its first bytes present. Returns NO_PACKET if there is
+ * none. */
 static uint32_t take_packet(struct recorder *r)
 {
-	/* A few tries: on a full disk the pool may begin with packets that can't be used; they are
-	 * dropped. */
+	/* On a full disk, the pool may begin with packets that can't be used. Up to four of them
+	 * are dropped. */
 	for (int i = 0; i < 4; i++) {
 		uint32_t slot = thrum__record_pool_take(r);
 
 		if (slot == NO_PACKET ||
-			extend(r, slot, FAST_EVENT_MAX + sizeof(struct thrum__packet)))
+			extend_packet(r, slot, FAST_EVENT_MAX + sizeof(struct thrum__packet)))
 			return slot;
 		atomic_fetch_add_explicit(&r->header->lost[THRUM__LOST_NO_SPACE], 1,
 			memory_order_relaxed);
@@ -165,7 +168,8 @@ static void wake_readers(struct recorder *r)
 	thrum__port_wake(&r->header->progress);
 }
 
-/* The lane's packet is full: another one. False: there is none, and the lane has none now. */
+/* Replaces the lane's full packet by another one. Returns false if there is none; then the lane has
+ * no packet. */
 static bool change_packet(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	struct recorder *r = lane->recorder;
@@ -177,7 +181,7 @@ static bool change_packet(struct thread *thread, struct lane *lane, uint64_t tim
 	uint32_t slot = take_packet(r);
 
 	if (slot == NO_PACKET && !r->discard)
-		slot = old; /* as many lanes as packets: overwrite our own */
+		slot = old; /* each packet belongs to a lane: overwrite our own */
 	lane->slot = NO_PACKET;
 	thrum__record_store_limit(lane, NULL);
 	if (old != NO_PACKET && old != slot && !r->discard)
@@ -192,7 +196,8 @@ static bool change_packet(struct thread *thread, struct lane *lane, uint64_t tim
 	return changed;
 }
 
-/* Room for so many bytes in the lane's packet, or in the next. */
+/* Makes room for so many bytes in the lane's packet or in the next one. Returns false if there is
+ * none. */
 static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, uint64_t time)
 {
 	struct recorder *r = lane->recorder;
@@ -202,20 +207,20 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 
 		if (end <= r->ready[lane->slot])
 			return true;
-		if (end <= r->packet_size && extend(r, lane->slot, end)) {
+		if (end <= r->packet_size && extend_packet(r, lane->slot, end)) {
 			thrum__record_set_limit(lane);
 			return true;
 		}
 	}
 	return change_packet(thread, lane, time) &&
-		extend(r, lane->slot, sizeof(struct thrum__packet) + bytes);
+		extend_packet(r, lane->slot, sizeof(struct thrum__packet) + bytes);
 }
 
 /* ---- Getting a lane ------------------------------------------------------------------------- */
 
-/* The lane of a thread that ended without telling us. Rarely looked for, as it asks the kernel
- * about each thread. */
-static struct lane *reclaim(struct recorder *r, uint64_t time)
+/* Returns the lane of a thread that ended without leaving it, or NULL. Asks the kernel about each
+ * thread, so it searches at most ten times a second. */
+static struct lane *reclaim_lane(struct recorder *r, uint64_t time)
 {
 	uint64_t due = atomic_load(&r->next_reclaim);
 	uint64_t later = time + 16 * r->clock.frequency / 10;
@@ -228,8 +233,8 @@ static struct lane *reclaim(struct recorder *r, uint64_t time)
 		struct lane *lane = &r->lanes[i];
 		uint32_t tid = atomic_load(&lane->tid);
 
-		/* `switching` is looked at when the thread is known to be dead: before, it might
-		 * still begin to switch. */
+		/* Test `switching` only once the thread is known to be dead: a live one may still
+		 * begin to switch. */
 		if (tid && !thrum__port_thread_lives(r->header->pid, tid) &&
 			!atomic_load(&lane->switching) &&
 			atomic_compare_exchange_strong(&lane->tid, &tid, thrum__port_tid()))
@@ -238,7 +243,8 @@ static struct lane *reclaim(struct recorder *r, uint64_t time)
 	return NULL;
 }
 
-/* A lane with a packet for this thread: one that another thread left, or a new one. */
+/* Finds a lane with a packet for this thread: one that another thread left, or a new one. Returns
+ * NULL if there is none. */
 static struct lane *find_lane(struct recorder *r, uint64_t time)
 {
 	struct lane *lane = thrum__record_unpark(r);
@@ -248,8 +254,8 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	uint32_t slot = take_packet(r);
 
 	if (slot == NO_PACKET)
-		return reclaim(r, time);
-	/* Each lane has a packet, so there are never more lanes than packets. */
+		return reclaim_lane(r, time);
+	/* A new lane has a packet, so there should never be more lanes than packets. */
 	uint32_t number = atomic_fetch_add(&r->lanes_used, 1);
 
 	if (number >= r->packet_count) {
@@ -264,7 +270,7 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->number = number;
 	lane->slot = NO_PACKET;
 	thrum__record_take_ids(lane);
-	/* Should the thread die here, nobody takes over a lane without a packet. */
+	/* If the thread dies here, nobody takes over a lane without a packet. */
 	atomic_store(&lane->switching, 1);
 	atomic_store(&lane->tid, thrum__port_tid());
 	begin_packet(lane, slot, time, thrum__record_thread.running);
@@ -280,7 +286,7 @@ void thrum__record_thread_forget(struct thread *thread)
 	thread->lost = 0;
 }
 
-/* The lane's first event of this thread: the thread's own task begins, unless a handler was
+/* Begins the thread's own task with the lane's first event of this thread, unless a handler was
  * quicker. */
 static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t time)
 {
@@ -308,15 +314,17 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 	}
 }
 
-static struct lane *attach(struct thread *thread, struct recorder *r, unsigned level,
+/* Gives the thread a lane for this level. Returns NULL if there is none. *time becomes the event's
+ * time: never before the lane's last one. */
+static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsigned level,
 	uint64_t *time)
 {
 	struct lane *lane = find_lane(r, *time);
 
 	if (!lane)
 		return NULL;
-	/* In practice signal-safe: the key is one of glibc's first 32, whose values lie in the
-	 * thread itself. */
+	/* Signal-safe in practice: the key is one of glibc's first 32, whose values lie in the
+	 * thread's own memory. */
 	if (thrum__record_has_exit_key)
 		pthread_setspecific(thrum__record_exit_key, thread);
 	atomic_store_explicit(&lane->tid, thrum__port_tid(), memory_order_relaxed);
@@ -328,11 +336,11 @@ static struct lane *attach(struct thread *thread, struct recorder *r, unsigned l
 	if (!thread->own)
 		begin_own_task(thread, lane, *time);
 	else if (lane->slot != NO_PACKET && lane->packet->own != thread->own)
-		change_packet(thread, lane, *time); /* its header still tells of another thread */
+		change_packet(thread, lane, *time); /* its header names another thread */
 	return lane;
 }
 
-/* Why there is no packet for us. */
+/* Returns the cause of there being no packet. */
 static enum thrum_lost cause_of_starvation(const struct recorder *r)
 {
 	if (atomic_load_explicit(&r->no_space, memory_order_relaxed))
@@ -340,8 +348,8 @@ static enum thrum_lost cause_of_starvation(const struct recorder *r)
 	return r->discard ? THRUM__LOST_FULL : THRUM__LOST_NO_PACKET;
 }
 
-/* What there may be to say before the event itself: time that passed on other clocks, events that
- * were lost. */
+/* Writes the records that are due before the event: a reading of the clocks, and the number of
+ * events that were lost. */
 static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	if (thrum__record_clock_is_due(lane->recorder, time)) {
@@ -364,11 +372,11 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 #define CATCH_UP_MAX (2 * THRUM__EXTENDED_SIZE + 16 + 9)
 
 /*
- * Sees to it that what the thread has is this recording's. False: we interrupted just that, in this
- * thread. (A handler that never returns, but jumps out of these few instructions, silences its
- * thread.)
+ * Makes sure that the thread's state belongs to this recording, and resets it if it belongs to
+ * another. Returns false if this signal handler interrupted the reset. (A handler that never
+ * returns but jumps out of these few instructions silences its thread.)
  */
-static bool is_of(struct thread *thread, const struct recorder *r)
+static bool join_recording(struct thread *thread, const struct recorder *r)
 {
 	uint32_t seen = __atomic_load_n(&thread->generation, __ATOMIC_RELAXED);
 
@@ -384,11 +392,11 @@ static bool is_of(struct thread *thread, const struct recorder *r)
 	return true;
 }
 
-/* There is no lane; where one was only asked for, for no event, nothing is lost. */
-static void refuse(struct thread *thread, size_t bytes, enum thrum_lost cause)
+/* There is no lane. Counts an event as lost, unless the lane was wanted for no event (0 bytes). */
+static void refuse_lane(struct thread *thread, size_t bytes, enum thrum_lost cause)
 {
 	if (bytes > 0)
-		lose(thread, cause);
+		lose_event(thread, cause);
 }
 
 struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64_t *time)
@@ -402,13 +410,13 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	while (level < LEVELS && thread->busy[level])
 		level++;
 	if (level == LEVELS) {
-		refuse(thread, bytes, THRUM__LOST_NESTED);
+		refuse_lane(thread, bytes, THRUM__LOST_NESTED);
 		return NULL;
 	}
 	thread->busy[level] = 1;
 	handler_fence();
-	if (!is_of(thread, r)) {
-		refuse(thread, bytes, THRUM__LOST_NESTED);
+	if (!join_recording(thread, r)) {
+		refuse_lane(thread, bytes, THRUM__LOST_NESTED);
 		thread->busy[level] = 0;
 		return NULL;
 	}
@@ -417,7 +425,7 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	struct lane *lane = thread->lane[level]->recorder == r ? thread->lane[level] : NULL;
 
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
-		lane = attach(thread, r, level, time);
+		lane = attach_lane(thread, r, level, time);
 	if (lane && (int64_t)(*time - lane->last) < 0)
 		*time = lane->last;
 	if (lane && make_room(thread, lane, bytes + CATCH_UP_MAX, *time)) {
@@ -426,7 +434,7 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	}
 	if (!lane && (int64_t)(*time - thread->retry) >= 0)
 		thread->retry = *time + 16 * r->clock.frequency / 1000;
-	refuse(thread, bytes, cause_of_starvation(r));
+	refuse_lane(thread, bytes, cause_of_starvation(r));
 	handler_fence();
 	thread->busy[level] = 0;
 	return NULL;
@@ -445,7 +453,7 @@ enum {
 	DEFINES = 2
 };
 
-/* Of each record: whether it relies on the running task, whether it has a definition. */
+/* By type of record: whether it relies on the running task, and whether it has a definition. */
 static const uint8_t traits[64] = {
 #define RUNNING RELIES
 #define NOBODY 0
@@ -464,7 +472,8 @@ static const uint8_t traits[64] = {
 #undef RECORD
 };
 
-static void emit(struct lane *lane, const struct thrum__record *record, uint64_t time)
+/* Encodes one record at the lane's position. */
+static void emit_record(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	bool wide = thrum__format_record_is_wide(record, lane->lowest_id - 1);
 	unsigned id = record->type + (wide ? THRUM__WIDE : 0);
@@ -482,21 +491,21 @@ void thrum__record_lane_write(struct lane *lane, const struct thrum__record *rec
 	uint64_t running = thrum__record_thread.running;
 
 	if (trait & RELIES && lane->said != running) {
-		emit(lane, &(struct thrum__record){.type = THRUM__R_CONTEXT, .task = running},
-			time);
+		emit_record(lane,
+			&(struct thrum__record){.type = THRUM__R_CONTEXT, .task = running}, time);
 		lane->said = running;
 	}
 	if (trait & DEFINES && !record->def)
-		emit(lane, &(struct thrum__record){.type = THRUM__R_NAME, .text = record->text},
-			time);
-	emit(lane, record, time);
+		emit_record(lane,
+			&(struct thrum__record){.type = THRUM__R_NAME, .text = record->text}, time);
+	emit_record(lane, record, time);
 }
 
 size_t thrum__record_bytes_needed(const struct thrum__record *record)
 {
 	size_t text = record->text ? strnlen(record->text, THRUM_TEXT_MAX) + 1 : 0;
 
-	/* The record itself, a context and a name before it: headers, numbers, text. */
+	/* Headers of the record, a CONTEXT and a NAME; their numbers; the text. */
 	return 3 * THRUM__EXTENDED_SIZE + 32 + 8 + text + record->key_size;
 }
 
@@ -547,11 +556,11 @@ void thrum__record_thread_exit(void *pointer)
 	}
 	for (unsigned level = 0; level < LEVELS; level++) {
 		struct lane *lane = thread->lane[level];
-		/* A handler jumped out of a call: what it left undone stays as it is, and the lane
-		 * with it. */
+		/* If a handler jumped out of a call, its work may be half done: the lane is never
+		 * used again. */
 		bool jumped_out = thread->busy[level];
 
-		thread->busy[level] = 1; /* handlers of these last moments come too late */
+		thread->busy[level] = 1; /* handlers that come now are too late for this lane */
 		handler_fence();
 		if (lane->recorder != r || jumped_out)
 			continue;

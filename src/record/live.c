@@ -2,12 +2,12 @@
 /*
  * Ids, and the table of live tasks.
  *
- * A ring forgets what is old; but the task that hangs is old. So each unresolved task has a cell in
- * a table that is never overwritten. Task `id` can only lie in cell `id mod size`, so it is found
- * at once. A lane takes ids in blocks; a block's cells are a region of the table that no other lane
- * takes ids for meanwhile, so nobody else begins a cell there and no lock is needed. An id whose
- * cell is still taken by an older task is skipped. When a lane finds no region with room, its tasks
- * have ids but no cells, which is counted.
+ * A ring overwrites the oldest events; but a task that hangs is old. So each unresolved task has a
+ * cell in a table that is never overwritten. Task `id` can only lie in cell `id mod size`, so it is
+ * found in constant time. A lane takes ids in blocks. A block's cells are a region of the table,
+ * and no other lane takes ids for that region meanwhile. So no other lane fills a cell there, and
+ * no lock is needed. An id whose cell still holds an older task is skipped. If a lane finds no
+ * region with room, its tasks get ids without cells, and these are counted as lost (`live_tasks`).
  */
 #include <string.h>
 
@@ -15,10 +15,11 @@
 
 typedef uint64_t __attribute__((may_alias)) thrum__word;
 
-#define TRIES 4      /* blocks to look at for one with room */
-#define PATIENCE 64u /* at most so many blocks without cells before the lane looks again */
+#define TRIES 4      /* blocks that a lane tries to find one with room */
+#define PATIENCE 64u /* the most blocks without cells before the lane tries again */
 
-/* Makes the next block's region the lane's. False: another lane has it. */
+/* Makes the block's region the lane's, in place of its former one. Returns false if another lane
+ * has it. */
 static bool take_region(struct lane *lane, uint64_t block)
 {
 	struct recorder *r = lane->recorder;
@@ -44,7 +45,7 @@ static bool has_room(const struct recorder *r, uint64_t first)
 	return false;
 }
 
-/* The next block whose region has room for new tasks; any block when none is found. */
+/* Takes the next block whose region has room for new tasks, or any block if none is found. */
 static uint64_t take_block(struct lane *lane)
 {
 	struct recorder *r = lane->recorder;
@@ -72,8 +73,8 @@ void thrum__record_take_ids(struct lane *lane)
 	} else if (lane->without_cells > 0) {
 		lane->without_cells--;
 	} else {
-		/* The table is full, and will be for a while: looking at every block would be dear.
-		 */
+		/* The table is full and will be so for a while, and trying costs time. So the lane
+		 * takes ever more blocks without cells before it tries again. */
 		lane->without_cells = lane->patience;
 		lane->patience = lane->patience < PATIENCE ? lane->patience * 2 + 1 : PATIENCE;
 	}
@@ -82,7 +83,7 @@ void thrum__record_take_ids(struct lane *lane)
 	/* A tag of 0 would look like a free cell. */
 	if ((uint32_t)lane->next_id == 0)
 		lane->next_id++;
-	/* Beyond the packet's 32 bits: the slow path until the next packet. */
+	/* Ids beyond the packet's 32 bits take the slow path until the next packet. */
 	if ((lane->next_id - lane->lowest_id) >> 32 && lane->slot != NO_PACKET)
 		thrum__record_set_limit(lane);
 	if (lane->table && !lane->live)
@@ -159,7 +160,7 @@ void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label
 	while (cut && length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80)
 		length--;
 	memcpy(copy.text, label, length);
-	/* In words, as another thread may do the same. */
+	/* Stored in words, because another thread may do the same. */
 	for (size_t i = 0; i < sizeof copy.words / sizeof *copy.words; i++)
 		__atomic_store_n((thrum__word *)(void *)cell->label + i, copy.words[i],
 			__ATOMIC_RELAXED);

@@ -3,24 +3,24 @@
  * The pool: the packets that no lane has, in the order in which they were closed, and the lanes
  * that no thread has.
  *
- * The packets wait in a ring of cells; a cell holds turn << 33 | full << 32 | slot, where turn
- * counts how often the ring went round. To take: the head's cell from FULL(turn) to EMPTY(turn +
- * 1), then the head one on. To put: the tail's cell from EMPTY(turn) to FULL(turn), then the tail
- * one on. Each step is one compare-and-swap, and whoever finds head or tail behind its cell moves
- * it: nobody ever waits for anybody. (A bounded variant of Michael and Scott's queue, 1996;
- * modelled in verify/pool.pml.)
+ * The packets wait in a ring of cells. A cell holds turn << 33 | full << 32 | slot, where turn is
+ * the number of times that the ring went round. To take a packet, change the head's cell from
+ * FULL(turn) to EMPTY(turn + 1), then move the head on. To put one, change the tail's cell from
+ * EMPTY(turn) to FULL(turn), then move the tail on. Each step is one compare-and-swap. A thread
+ * that finds head or tail behind its cell moves it on, so no thread ever waits for another. (A
+ * bounded variant of Michael and Scott's queue, 1996; modelled in verify/pool.pml.)
  *
  * Parked lanes keep their packet and form a stack whose top carries a tag against the ABA problem
  * (Treiber, 1986).
  */
 #include "record/record.h"
 
-static uint64_t empty(uint64_t turn)
+static uint64_t cell_when_empty(uint64_t turn)
 {
 	return turn << 33;
 }
 
-static uint64_t full(uint64_t turn, uint32_t slot)
+static uint64_t cell_when_full(uint64_t turn, uint32_t slot)
 {
 	return turn << 33 | UINT64_C(1) << 32 | slot;
 }
@@ -28,7 +28,7 @@ static uint64_t full(uint64_t turn, uint32_t slot)
 void thrum__record_pool_init(struct recorder *r)
 {
 	for (uint32_t slot = 0; slot < r->packet_count; slot++)
-		atomic_init(&r->cells[slot], full(0, slot));
+		atomic_init(&r->cells[slot], cell_when_full(0, slot));
 	atomic_store(&r->tail, r->packet_count);
 }
 
@@ -39,11 +39,11 @@ void thrum__record_pool_put(struct recorder *r, uint32_t slot)
 		uint64_t turn = tail / r->packet_count;
 		_Atomic uint64_t *cell = &r->cells[tail % r->packet_count];
 		uint64_t seen = atomic_load(cell);
-		bool mine = seen == empty(turn) &&
-			atomic_compare_exchange_strong(cell, &seen, full(turn, slot));
+		bool mine = seen == cell_when_empty(turn) &&
+			atomic_compare_exchange_strong(cell, &seen, cell_when_full(turn, slot));
 
-		/* Ours or another's: the cell is filled, so the tail moves on. */
-		if (mine || seen != empty(turn))
+		/* The cell is filled, by us or by another thread, so the tail moves on. */
+		if (mine || seen != cell_when_empty(turn))
 			atomic_compare_exchange_strong(&r->tail, &tail, tail + 1);
 		if (mine)
 			return;
@@ -58,13 +58,14 @@ uint32_t thrum__record_pool_take(struct recorder *r)
 		_Atomic uint64_t *cell = &r->cells[head % r->packet_count];
 		uint64_t seen = atomic_load(cell);
 
-		if (seen == empty(turn)) {
+		if (seen == cell_when_empty(turn)) {
 			if (atomic_load(&r->head) == head)
 				return NO_PACKET;
 			continue;
 		}
 		bool is_full = seen >> 32 == (turn << 1 | 1);
-		bool mine = is_full && atomic_compare_exchange_strong(cell, &seen, empty(turn + 1));
+		bool mine = is_full &&
+			atomic_compare_exchange_strong(cell, &seen, cell_when_empty(turn + 1));
 
 		if (mine || !is_full)
 			atomic_compare_exchange_strong(&r->head, &head, head + 1);

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * record/: lanes, packets, live tasks, definitions, counters, start and stop. Never decodes.
+ * record/: the recorder behind thrum.h: lanes, packets, live tasks, definitions, counters, start
+ * and stop. It never decodes a recording.
  *
- * A thread records into its lane: a stream of packets that only it writes. Packets come from one
- * pool; a full one goes back to the pool's end and the packet that was closed longest ago is taken
- * in its place. Everything here is lock-free, so that a signal handler that interrupts any of it
- * can do the same in a lane of its own.
+ * A thread records into its lane, a stream of packets that no other thread writes. All lanes share
+ * one pool of packets. A lane whose packet is full takes the packet that was closed longest ago and
+ * puts the full one at the pool's end. Recording is lock-free, so that a signal handler that
+ * interrupts it anywhere can itself record, in a lane of its own.
  *
- *   pool.c    which packet is whose            hot.c     the calls that must be fast
- *   lane.c    threads and their lanes          calls.c   the other calls
- *   live.c    ids and the live-task table      define.c  categories and definitions
- *   start.c   start, stop, fork, environment   counter.c, snapshot.c
+ *   hot.c       the calls that must be fast
+ *   calls.c     the other calls
+ *   lane.c      threads, their lanes, and the slow path of each call
+ *   pool.c      packets without a lane, lanes without a thread
+ *   live.c      ids and the table of live tasks
+ *   define.c    categories and definitions
+ *   counter.c   counters
+ *   start.c     start, stop, fork, environment
+ *   snapshot.c  a copy while recording
+ *
+ * A time "on the clock" is in sixteenths of a tick of the recording's clock.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -25,111 +33,110 @@
 #include "port/port.h"
 #include "thrum.h"
 
-/* A fast event may begin up to this many bytes before the end: none is longer. */
+/* No fast event is longer, so one may begin up to this many bytes before the packet's end. */
 #define FAST_EVENT_MAX 64u
-/* Sixteenths of a tick. From this gap on the compact header's 27 bits might not do. */
+/* Sixteenths of a tick. From this gap on, the compact header's 27 bits might not suffice. */
 #define COMPACT_GAP ((UINT64_C(1) << (THRUM__TIME_BITS + 4)) - 32)
 #define NO_PACKET UINT32_MAX
-/* A thread's lane, and those of the signal handlers that interrupt it in there. */
+/* Lanes of a thread: its own, and two for signal handlers that interrupt a recording call. */
 #define LEVELS 3
-/* Ids are taken so many at once. */
+/* A lane takes ids in blocks of this many. */
 #define ID_BLOCK 32u
-/* Fresh pages of a packet are made present so many bytes at a time. */
+/* A packet's fresh pages are made present in steps of this many bytes. */
 #define POPULATE_STEP 65536u
 
-/* What one thread at a time has; lives in the recorder's memory for ever. The first members share a
- * cache line. */
+/* A lane. At most one thread at a time has it; it lives in the recorder's memory for ever. The
+ * first members share a cache line. */
 struct lane {
-	uint8_t *position; /* where the next event goes */
-	_Atomic(uint8_t *)
-		tsc_limit; /* = limit if the clock is the time stamp counter, else NULL */
+	uint8_t *position;            /* the next event's place in the packet */
+	_Atomic(uint8_t *) tsc_limit; /* limit if the clock is the time stamp counter, else NULL */
 	struct thrum__packet *packet;
-	uint64_t last;      /* the clock at the last event, sixteenths of ticks */
-	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
-	uint64_t said;      /* the running task as a reader of the packet knows it */
-	uint64_t next_id, end_id;
+	uint64_t last;            /* the clock at the last event, sixteenths of a tick */
+	uint64_t lowest_id;       /* the packet's id_base + 1: the lowest id that fits 32 bits */
+	uint64_t said;            /* the running task that the packet's records tell a reader */
+	uint64_t next_id, end_id; /* the unused rest of the block of ids */
 	struct thrum__live_task *live;  /* the cells of this block of ids; NULL: they have none */
-	struct thrum__live_task *table; /* the recorder's; NULL: none are kept */
+	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
 	uint64_t table_mask;
-	_Atomic(uint8_t *) limit; /* a fast event may begin here at the latest; NULL: none may */
+	_Atomic(uint8_t *) limit; /* the last place where a fast event may begin; NULL: none may */
 	uint16_t generation;      /* the recorder's */
 	struct recorder *recorder;
-	uint64_t seq;
-	uint64_t discarded; /* events of this lane that are lost */
+	uint64_t seq;       /* of the next packet */
+	uint64_t discarded; /* events of this lane that were lost */
 	uint32_t slot;      /* number of its packet, or NO_PACKET */
 	uint32_t number;
 	uint32_t without_cells, patience; /* blocks of ids: see live.c */
 	uint32_t region;                  /* of the live-task table, + 1; 0: none */
 	_Atomic uint32_t tid;             /* of its thread; 0: parked */
-	_Atomic uint32_t next_parked;     /* number + 1 */
+	_Atomic uint32_t next_parked;     /* the number + 1 of the lane below it on the stack */
 	_Atomic uint32_t switching;       /* between two packets: nobody may take over the lane */
-	uint8_t level;
-	uint16_t suspended;
-	uint16_t open; /* spans */
+	uint8_t level;                    /* index in struct thread */
+	uint16_t suspended;               /* as in struct thrum__packet */
+	uint16_t open;                    /* the number of open spans */
 	uint16_t spans[THRUM__SPANS_MAX];
 } __attribute__((aligned(64)));
 
-/* All state of one recording but for what is in the recording itself. Never freed: see thrum_stop.
- */
+/* The state of one recording that is not in the recording itself. Never freed: see start.c. */
 struct recorder {
 	struct thrum__header *header;
 	uint8_t *packets;
-	struct thrum__live_task *live; /* NULL: none are kept */
+	struct thrum__live_task *live; /* NULL: no table is kept */
 	struct thrum__definition *definitions;
 	uint64_t live_mask, size;
 	uint32_t packet_size, packet_count, definition_count;
-	uint32_t generation; /* 16 bits; never 0 */
+	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
-	bool discard;
-	bool careful;          /* no fast events: memcheck watches */
-	bool has_file;         /* else memory that the program gave */
-	_Atomic bool no_space; /* a page couldn't be had: the device is full */
+	bool discard;          /* keep the oldest events when the recording is full */
+	bool careful;          /* write no fast events: memcheck watches */
+	bool has_file;         /* false: the program supplied the memory */
+	_Atomic bool no_space; /* a page was not to be had: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
-	_Atomic uint64_t id_blocks;
-	_Atomic uint64_t next_reading, next_reclaim; /* clock */
+	_Atomic uint64_t id_blocks;                  /* blocks of ids given out */
+	_Atomic uint64_t next_reading, next_reclaim; /* when each is due, on the clock */
 	_Atomic uint32_t readings;
 
 	/* The pool: see pool.c */
 	_Atomic uint64_t head, tail, parked;
 	_Atomic uint64_t *cells;
-	uint32_t *ready; /* by packet: bytes that are present */
+	uint32_t *ready; /* by packet: the bytes from its beginning that are present */
 	struct lane *lanes;
-	_Atomic uint32_t *regions; /* owner lane's number + 1 */
+	_Atomic uint32_t *regions; /* of the live-task table: owner lane's number + 1; 0: free */
 	_Atomic uint16_t *known;   /* hash table of definitions' numbers */
 	uint32_t known_mask;
 };
 
-/* Thread-local. Small: it lies in the static TLS block, of which a dlopen'ed library gets little.
- */
+/* A thread's state, in thread-local memory. It must stay small: it lies in the static TLS block,
+ * where a dlopen'ed library finds little room. */
 struct thread {
 	struct lane *lane[LEVELS];
-	uint64_t running, own;
-	uint64_t retry; /* when to ask for a packet again */
+	uint64_t running, own; /* the running task, and the thread's own */
+	uint64_t retry;        /* when to ask for a packet again, on the clock */
 	uint32_t lost, generation;
 	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
 	uint8_t lost_cause;
 };
 extern __thread struct thread thrum__record_thread __attribute__((tls_model("initial-exec")));
 
-/* What this process records now, or NULL. Like the mask it is wiped in a fork's child, however it
- * was made: a child has no part in its parent's recording. */
+/* The recorder of the current recording, or NULL. The kernel wipes this page and the mask's in a
+ * fork's child, however it was made: a child has no part in its parent's recording. */
 struct process {
 	_Atomic(struct recorder *) recorder;
 	char page[4096 - sizeof(void *)];
 };
 extern struct process thrum__record_process;
 
-/* The clock in use, the recorder's; a NULL function means the time stamp counter. Never NULL. */
+/* The clock in use: the recorder's. Never NULL, but its function may be: then it is the time stamp
+ * counter. */
 extern _Atomic(const struct thrum_clock *) thrum__record_clock;
 
-/* Notices the end of threads; set only when has_exit_key. */
+/* The key whose destructor notices the end of a thread; valid if thrum__record_has_exit_key. */
 extern pthread_key_t thrum__record_exit_key;
 extern bool thrum__record_has_exit_key;
-/* The lane of a thread that has none: never written to. */
+/* Stands in for the lane of a thread that has none. Its limits are NULL, so nothing is written. */
 extern struct lane thrum__record_no_lane;
 
-/* Sixteenths of a tick. */
+/* Returns the clock, in sixteenths of a tick. */
 ALWAYS_INLINE uint64_t now(void)
 {
 	const struct thrum_clock *clock = atomic_load_explicit(&thrum__record_clock,
@@ -138,18 +145,19 @@ ALWAYS_INLINE uint64_t now(void)
 	return clock->read ? clock->read(clock->context) : read_tsc();
 }
 
+/* Whether a bit of the mask of categories and levels is set. */
 static inline bool is_on(unsigned bit)
 {
 	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
 }
 
-/* Whether fast events may be written: then the lane is the current recording's. */
+/* Whether fast events may be written. If so, the lane belongs to the current recording. */
 ALWAYS_INLINE bool has_limit(const struct lane *lane)
 {
 	return atomic_load_explicit(&lane->limit, memory_order_relaxed) != NULL;
 }
 
-/* The event ends at `end`: from here on readers see it, and SIGKILL can't take it away. */
+/* Makes the event that ends at `end` visible to readers and safe from SIGKILL. */
 ALWAYS_INLINE void publish(struct lane *lane, uint8_t *end)
 {
 	lane->position = end;
@@ -158,66 +166,82 @@ ALWAYS_INLINE void publish(struct lane *lane, uint8_t *end)
 		(uint32_t)(end - (uint8_t *)lane->packet) << 3, memory_order_release);
 }
 
-/* ---- pool.c ---- */
+/* ---- pool.c: packets without a lane, lanes without a thread. Lock-free. ---- */
+/* Puts all packets into the pool. */
 void thrum__record_pool_init(struct recorder *);
+/* Adds a closed packet at the end. */
 void thrum__record_pool_put(struct recorder *, uint32_t slot);
-uint32_t thrum__record_pool_take(struct recorder *); /* NO_PACKET: none */
+/* Takes the packet that was closed longest ago. Returns NO_PACKET if the pool is empty. */
+uint32_t thrum__record_pool_take(struct recorder *);
+/* Leaves a lane, with its packet, for the next thread. */
 void thrum__record_park(struct recorder *, struct lane *);
-struct lane *thrum__record_unpark(struct recorder *); /* NULL: none */
+/* Takes the lane that was parked last. Returns NULL if none is parked. */
+struct lane *thrum__record_unpark(struct recorder *);
 
-/* ---- lane.c ---- */
-/* Writes one record, into the lane of whatever runs now; the slow path of everything. Keeps errno.
- */
+/* ---- lane.c: all are async-signal-safe but thrum__record_thread_exit ---- */
+/* Writes one record into the calling thread's lane, or counts it as lost. All calls use it when
+ * their fast path is not possible. Keeps errno. */
 void thrum__record_write(struct thrum__record *);
-/* The same for a record with one of the recorder's definitions: if another recording has begun
- * since, its numbers mean other things, so nothing is written. */
+/* The same for a record with a number of one of this recorder's definitions. Writes nothing if
+ * another recording has begun since, where the number means something else. */
 void thrum__record_write_defined(const struct recorder *, struct thrum__record *);
 /*
- * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`; NULL: counted
- * as lost. *time is the event's. Then thrum__record_lane_write any number of records within those bytes,
- * then thrum__record_lane_release.
+ * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`. Sets *time to
+ * the event's time. The caller may write any number of records within those bytes with
+ * thrum__record_lane_write, and then calls thrum__record_lane_release. If there is no lane, counts
+ * an event as lost (unless `bytes` is 0) and returns NULL. May change errno.
  */
 struct lane *thrum__record_lane_take(struct thread *, size_t bytes, uint64_t *time);
+/* Writes a record into a lane that is taken, and before it a CONTEXT and a NAME record if it needs
+ * them. */
 void thrum__record_lane_write(struct lane *, const struct thrum__record *, uint64_t time);
 void thrum__record_lane_release(struct thread *, struct lane *);
+/* Sets the place up to which fast events may begin; NULL: no fast events. */
 void thrum__record_store_limit(struct lane *, uint8_t *limit);
-/* Fast events may or may not be written from now on, as the lane's state says. */
+/* The same, with the place that follows from the lane's state. The lane has a packet. */
 void thrum__record_set_limit(struct lane *);
-/* Gives the thread its lane and its own task, if it has none and there is room. */
+/* Gives the thread its lane and its own task, if it has none and there is room. Keeps errno. */
 void thrum__record_thread_attach(struct thread *);
+/* Ends the thread's own task and parks its lanes. The destructor of thrum__record_exit_key. */
 void thrum__record_thread_exit(void *thread);
 /* Leaves the thread as if it had never recorded. */
 void thrum__record_thread_forget(struct thread *);
+/* Adds 1 to the header's count of losses by this cause. */
 void thrum__record_count_lost(enum thrum_lost);
-/* So many bytes are enough for a record with this text. */
+/* Returns an upper bound for the bytes of a record and of a CONTEXT and a NAME before it. */
 size_t thrum__record_bytes_needed(const struct thrum__record *);
 
-/* ---- calls.c: the slow side of hot.c ---- */
-/* What there is to say of a new task. */
+/* ---- calls.c: the slow side of hot.c. All keep errno. ---- */
+/* A new task. */
 struct creation {
 	enum thrum__record_type type; /* CREATE, CREATE_IN or CREATE_WAITING */
-	uint64_t parent, source;
+	uint64_t parent, source;      /* source: the task that it waits for; 0: none */
 	const char *label;
 	uint16_t site;
 	uint8_t kind;
 };
+/* Returns the new task's id, also if its event is lost; THRUM_TASK_NONE if nothing is recorded. */
 thrum_task thrum__record_write_create(struct thrum_site *, const struct creation *);
 void thrum__record_write_wait(thrum_task waiter, thrum_task source);
-void thrum__record_write_end(
-	struct thrum__record *); /* resolved, failed, cancelled: other; became: task */
+/* Writes the end of a task and frees its live cell. The task that ends is `other` in RESOLVE, FAIL
+ * and CANCEL, and `task` in BECOME. */
+void thrum__record_write_end(struct thrum__record *);
 void thrum__record_write_switch(thrum_task);
 
-/* ---- live.c ---- */
-/* Takes a block of ids for the lane, and its part of the live-task table. */
+/* ---- live.c: ids and the table of live tasks ---- */
+/* Takes a block of ids for the lane, and its region of the live-task table. The lane is taken. */
 void thrum__record_take_ids(struct lane *);
-/* Sees to it that the thread's lane has an id, if it has a lane. */
+/* Makes sure that the thread's lane has an unused id. Does nothing if the thread has no lane or is
+ * inside another call. Takes the lane meanwhile. */
 void thrum__record_refill_ids(struct thread *);
-/* The next id; the lane is taken. Its live cell is free, or it has none. */
+/* Takes the next id whose live cell is free, or that has none. The lane is taken. */
 uint64_t thrum__record_next_id(struct lane *);
+/* Fills in the cell of a new task, if it has one. `time` is on the clock. The lane is taken. */
 void thrum__record_live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
+/* Set a task's label, and add to its flags, if it has a cell. */
 void thrum__record_live_label(struct recorder *, uint64_t id, const char *label);
 void thrum__record_live_flag(struct recorder *, uint64_t id, unsigned flags);
-/* The cell of a task in a table, or NULL when it has none. */
+/* Returns the cell of a task in a table, or NULL if it has none or `table` is NULL. */
 ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table, uint64_t mask,
 	uint64_t id)
 {
@@ -231,6 +255,7 @@ ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table,
 	return cell->id_high == (uint32_t)(id >> 32) ? cell : NULL;
 }
 
+/* Notes in a task's cell that it waits for `source`. */
 ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t source, uint64_t time)
 {
 	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
@@ -242,30 +267,33 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 }
 
+/* Frees a task's cell. */
 ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
 {
 	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
 
-	/* Partner: the lane that takes an id whose cell this is. */
+	/* Partner: the acquiring load of the tag by the lane that takes an id for this cell. */
 	if (cell)
 		atomic_store_explicit(&cell->tag, 0, memory_order_release);
 }
 
-/* ---- define.c ---- */
+/* ---- define.c: lock-free ---- */
 /*
- * Numbers of definitions, made when they are first asked for and then kept in the descriptor with
- * the recording's generation. 0: there is no room.
+ * Return the number of a definition, or 0 if the table is full. The definition is made at the first
+ * call and its number kept in the descriptor, together with the recording's generation.
  */
 uint16_t thrum__record_define_site(struct recorder *, struct thrum_site *);
 uint16_t thrum__record_define_tag(struct recorder *, struct thrum_tag *);
 uint16_t thrum__record_define_category(struct recorder *, const char *name, unsigned number);
+/* The same for any definition. text_size counts the text's bytes with all NULs; *id is the place in
+ * the descriptor. */
 uint16_t thrum__record_define(struct recorder *, const struct thrum__definition *, size_t text_size,
 	uint32_t *id);
-/* Sets the mask to what the categories' levels say; 0 when nothing is recorded. To be called after
+/* Computes the mask from the categories' levels; it is 0 while nothing is recorded. Call this after
  * each change of a level, a category or the recorder. */
 void thrum__record_apply_levels(void);
 
-/* The number kept in a descriptor, if it is this recording's. */
+/* Returns the number kept in a descriptor, or 0 if it is of another recording. */
 ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
 {
 	/* Partner: thrum__record_define(). */
@@ -274,6 +302,7 @@ ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
 	return LIKELY(kept >> 16 == r->generation) ? (uint16_t)kept : 0;
 }
 
+/* Returns the number of a call site's definition, made now if necessary; 0: no room. */
 ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
 {
 	uint16_t number = kept_number(r, &site->id);
@@ -283,27 +312,30 @@ ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
 
 /* ---- counter.c ---- */
 struct thrum_counter {
-	_Atomic(struct thread *) owner; /* the thread that adds without a lock */
-	int64_t own;                    /* what it added; only it writes */
+	_Atomic(struct thread *) owner; /* the thread that adds without a locked instruction */
+	int64_t own;                    /* the sum that it added; only it writes here */
 	_Atomic int64_t others;         /* the rest of the value */
 	uint32_t id;                    /* generation << 16 | definition */
 	uint32_t kind;
 	char path[96];
 };
-/* Around a fork. */
+/* Hold off the creation of counters, for a fork. */
 void thrum__record_counters_lock(void);
 void thrum__record_counters_unlock(void);
+/* Record a counter's new value: the fast path, and the slow one behind it. */
 void thrum__record_counter_event(struct thrum_counter *, int64_t value);
 void thrum__record_write_counter(struct thrum_counter *, int64_t value);
 uint16_t thrum__record_define_counter(struct recorder *, struct thrum_counter *);
 
+/* Returns a counter's current value. */
 ALWAYS_INLINE int64_t counter_value(const struct thrum_counter *counter)
 {
-	/* Unsigned, as an overflow wraps. */
+	/* Unsigned, because an overflow wraps. */
 	return (int64_t)((uint64_t)__atomic_load_n(&counter->own, __ATOMIC_RELAXED) +
 		(uint64_t)atomic_load_explicit(&counter->others, memory_order_relaxed));
 }
 
+/* Returns the number of a counter's definition, made now if necessary; 0: no room. */
 ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *counter)
 {
 	uint16_t number = kept_number(r, &counter->id);
@@ -312,15 +344,16 @@ ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *
 }
 
 /* ---- start.c ---- */
-/* Makes a recorder over a block of memory of `size` bytes, whose header's place is zeroed.
- * *recorder: not yet in use. */
+/* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
+ * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
-/* Whose file it is that begins like this. */
+/* Judges an existing file by its first bytes, for thrum__port_file_create. */
 enum thrum__port_claim thrum__record_claim(const void *head, size_t size);
-/* Whether it is time for a reading of all clocks, and this thread is the one to take it. */
+/* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
+ * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);
-/* Reads all clocks, notes them in the header and gives them in *record. */
+/* Reads all clocks, notes them in the header and fills in *record, a CLOCK record. */
 void thrum__record_note_clocks(struct recorder *, struct thrum__record *);
 
 #endif

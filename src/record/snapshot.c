@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* A copy of the recording as it is now, through the same protocol as a reader in another process
- * uses. */
+/* Copies the recording as it is now, by the same protocol as a reader in another process. */
 #include <string.h>
 
 #include "port/port.h"
 #include "record/record.h"
 
 /*
- * Copies memory that other threads write meanwhile, in words, and in order with what is copied
- * before and after: the protocol's looks at a ticket are such copies too.
+ * Copies memory that other threads write meanwhile, in words. The copy is ordered with those before
+ * and after it, because the protocol also reads its tickets in this way.
  */
 __attribute__((no_sanitize("thread"))) static int64_t read_memory(void *owner, uint64_t offset,
 	void *to, size_t size)
@@ -54,7 +53,7 @@ int thrum_snapshot(const char *name)
 		return -THRUM_E_ARGUMENT;
 	if (!r)
 		return -THRUM_E_NOT_RECORDING;
-	/* So that its readers know the clock up to now. */
+	/* So that readers of the snapshot know the clocks up to now. */
 	thrum__record_note_clocks(r, &unused);
 
 	struct thrum__input input = {r, read_memory, size_of_memory};
@@ -64,7 +63,7 @@ int thrum_snapshot(const char *name)
 	if (error)
 		return error;
 	error = thrum__format_copy(&input, &output, NULL);
-	/* Stopped meanwhile: part of the copy may be empty. */
+	/* If the recording was stopped meanwhile, part of the copy may be empty. */
 	if (!error && atomic_load(&thrum__record_process.recorder) != r)
 		error = -THRUM_E_NOT_RECORDING;
 	if (!error)

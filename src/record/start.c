@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Starting, stopping, forking.
+ * Start, stop, and fork.
  *
- * A thread may be stopped by the scheduler in the middle of an event for as long as it likes, so
- * nothing that it may touch is ever freed or used again: a stopped recording's memory is replaced,
- * page by page and atomically, by private memory that nobody reads, and its recorder stays. The
- * next recording gets addresses of its own.
+ * The scheduler may suspend a thread in the middle of an event for any time. So memory that such a
+ * thread may touch is never freed or reused. When a recording stops, its memory is replaced, page
+ * by page and atomically, by private memory that nobody reads, and its recorder stays. The next
+ * recording gets addresses of its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,9 +19,9 @@
 #include "record/record.h"
 
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
-#define READING_EVERY 1 /* second */
-#define CALIBRATION_NS 2000000
-#define FREQUENCY_MAX UINT64_C(100000000000) /* what readers take */
+#define READING_EVERY 1                      /* seconds between two readings of all clocks */
+#define CALIBRATION_NS 2000000               /* how long the start measures the frequency */
+#define FREQUENCY_MAX UINT64_C(100000000000) /* the most that readers accept */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
 struct process thrum__record_process __attribute__((aligned(4096)));
@@ -36,14 +36,14 @@ static char path[4096];
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
-/* Ticks of 4 ns, so that the compact header's 27 bits last half a second. */
+/* In sixteenths of a tick of 4 ns: so the compact header's 27 bits last half a second. */
 static uint64_t read_monotonic(void *context)
 {
 	(void)context;
 	return thrum__port_monotonic() * 4;
 }
 
-/* The same moment on three clocks: of several tries the one that took the shortest. */
+/* Reads three clocks at one time. Makes five tries and keeps the shortest one. */
 static struct thrum__reading read_clocks(void)
 {
 	struct thrum__reading best = {0};
@@ -65,8 +65,8 @@ static struct thrum__reading read_clocks(void)
 	return best;
 }
 
-/* Ticks a second, over a short while; readers know better later, from readings that lie further
- * apart. */
+/* Returns the ticks a second, measured over CALIBRATION_NS. Readers find a better value from
+ * readings that lie further apart. */
 static uint64_t measure_frequency(void)
 {
 	struct thrum__reading start = read_clocks(), end;
@@ -77,6 +77,8 @@ static uint64_t measure_frequency(void)
 	return (end.ticks - start.ticks) * UINT64_C(1000000000) / (end.monotonic - start.monotonic);
 }
 
+/* Chooses the program's clock, else the time stamp counter if it can be trusted, else
+ * CLOCK_MONOTONIC, and makes it the clock in use. Returns its kind. */
 static enum thrum__clock_kind choose_clock(struct thrum_clock *clock,
 	const struct thrum_clock *given)
 {
@@ -108,14 +110,14 @@ bool thrum__record_clock_is_due(struct recorder *r, uint64_t time)
 void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)
 {
 	uint32_t number = atomic_fetch_add(&r->readings, 1) + 1;
-	/* Two places in turn: whatever happens while one is written, the other one is whole. */
+	/* Two places in turn: if the process dies while one is written, the other one is whole. */
 	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
 	uint32_t ticket = atomic_load(&to->ticket);
 
 	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
 		.monotonic = reading.monotonic,
 		.realtime = reading.realtime};
-	/* Somebody else is just writing there: then that will do. */
+	/* If another thread is writing there just now, its reading will do. */
 	if (number > 2 && (!ticket || !atomic_compare_exchange_strong(&to->ticket, &ticket, 0)))
 		return;
 	/* Partner: the reader's acquire fence before it looks at the ticket again. */
@@ -154,8 +156,9 @@ static void write_metadata(struct thrum__header *h)
 	thrum__format_write_metadata((char *)h + h->metadata.offset, h->metadata.size, &metadata);
 }
 
-/* One block of private memory for everything; its parts in the order of their alignment. */
-static struct recorder *allocate(const struct thrum__header *h, uint32_t definitions)
+/* Allocates the recorder and its arrays as one block of private memory, in the order of their
+ * alignment. Returns NULL if there is no memory. */
+static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_t definitions)
 {
 	uint32_t n = h->packets;
 	uint32_t regions = (uint32_t)(h->live_tasks.size / sizeof(struct thrum__live_task) /
@@ -181,7 +184,7 @@ static struct recorder *allocate(const struct thrum__header *h, uint32_t definit
 	return r;
 }
 
-/* Under memcheck, no text is read beyond its end. */
+/* Whether memcheck runs the program: it would report that fast events read beyond texts' ends. */
 static bool is_watched(void)
 {
 	const char *preload = getenv("LD_PRELOAD");
@@ -198,7 +201,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	if (error)
 		return error;
 	uint32_t definitions = (uint32_t)(h->definitions.size / sizeof(struct thrum__definition));
-	struct recorder *r = allocate(h, definitions);
+	struct recorder *r = allocate_recorder(h, definitions);
 
 	if (!r)
 		return -THRUM_E_MEMORY;
@@ -216,7 +219,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
 		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
 	}
-	/* 0 marks descriptors that were never used. */
+	/* Never 0, which marks descriptors that were never used. */
 	generation = generation % 65535 + 1;
 	r->generation = generation;
 	r->discard = config->full == THRUM_FULL_DISCARD;
@@ -231,8 +234,8 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 /* ---- The process ---------------------------------------------------------------------------- */
 
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static struct recorder
-	*forking; /* what the parent records; the child's copy of the pointer is wiped */
+/* The parent's recorder, for the child, in which the kernel wipes thrum__record_process. */
+static struct recorder *forking;
 
 static void before_fork(void)
 {
@@ -247,11 +250,11 @@ static void after_fork(void)
 	pthread_mutex_unlock(&starting);
 }
 
-/* The child records nothing until it starts a recording of its own. What a handler that forked in
- * the middle of an event may still write goes nowhere. */
+/* The child records nothing until it starts a recording of its own. If a handler forked in the
+ * middle of an event, the rest of that event goes to private memory. */
 static void in_child(void)
 {
-	atomic_store(&thrum__record_process.recorder, NULL); /* for kernels that don't wipe */
+	atomic_store(&thrum__record_process.recorder, NULL); /* some kernels don't wipe it */
 	thrum__record_apply_levels();
 	if (forking && forking->has_file)
 		thrum__port_detach(forking->header, forking->size);
@@ -259,24 +262,24 @@ static void in_child(void)
 	after_fork();
 }
 
-static void prepare(void)
+static void prepare_process(void)
 {
 	thrum__record_has_exit_key = pthread_key_create(&thrum__record_exit_key,
 					     thrum__record_thread_exit) == 0;
 	pthread_atfork(before_fork, after_fork, in_child);
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void on_load(void)
 {
 	const char *trace = secure_getenv("THRUM_TRACE");
 
-	/* Early, so that the key is one of the first: see attach() in lane.c. */
-	pthread_once(&prepared, prepare);
+	/* Early, so that the key is one of the first: see attach_lane() in lane.c. */
+	pthread_once(&prepared, prepare_process);
 	if (trace && *trace && strcmp(trace, "0") != 0)
 		thrum_start(NULL);
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void on_unload(void)
 {
 	thrum_stop();
 }
@@ -295,7 +298,7 @@ enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 	return THRUM__PORT_IN_USE;
 }
 
-/* Over a file: made under another name, filled in, and only then put in its place. */
+/* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
@@ -307,11 +310,11 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
 	error = memory ? thrum__format_lay_out(&layout, size) : -THRUM_E_MEMORY;
-	/* All but the packets, whose pages come when they are needed: if there is no room for
-	 * these, say so now. */
+	/* Makes all but the packets present, so that a lack of space for them shows now. The
+	 * packets' pages are made present when they are needed. */
 	if (!error)
 		error = thrum__port_populate(memory, layout.packet.offset);
-	if (error == -THRUM_E_SYSTEM) /* the kernel can't */
+	if (error == -THRUM_E_SYSTEM) /* the kernel has no such call */
 		error = thrum__port_file_reserve(&file, size);
 	if (!error)
 		error = thrum__record_recorder_create(r, memory, size, config);
@@ -326,7 +329,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	return error;
 }
 
-static int start(const struct thrum_config *config)
+static int start_recording(const struct thrum_config *config)
 {
 	struct recorder *r;
 	uint64_t size = config->size ? config->size : THRUM__SIZE_DEFAULT;
@@ -367,7 +370,7 @@ static int start(const struct thrum_config *config)
 	return 0;
 }
 
-/* "16M" and the like. 0: not a size. */
+/* Returns the bytes of a size like "16M", or 0 if the text is no size. */
 static uint64_t parse_size(const char *text)
 {
 	char *end;
@@ -402,7 +405,7 @@ int thrum_start(const struct thrum_config *config)
 	struct thrum_config from_environment = {0};
 	int error = 0;
 
-	pthread_once(&prepared, prepare);
+	pthread_once(&prepared, prepare_process);
 	pthread_mutex_lock(&starting);
 	if (!atomic_load(&thrum__record_process.recorder)) {
 		if (!config) {
@@ -410,7 +413,7 @@ int thrum_start(const struct thrum_config *config)
 			config = &from_environment;
 		}
 		if (!error)
-			error = start(config);
+			error = start_recording(config);
 	}
 	pthread_mutex_unlock(&starting);
 	return error;
@@ -427,7 +430,7 @@ void thrum_stop(void)
 {
 	struct thrum__record unused;
 
-	/* Also in a child that was made while another thread held the lock. */
+	/* First without the lock: in a child made while another thread held it, it stays locked. */
 	if (!atomic_load(&thrum__record_process.recorder))
 		return;
 	pthread_mutex_lock(&starting);
@@ -438,7 +441,8 @@ void thrum_stop(void)
 		atomic_store(&r->header->state, THRUM__STOPPED);
 		atomic_store(&thrum__record_process.recorder, NULL);
 		thrum__record_apply_levels();
-		/* Partner: thrum__record_set_limit(). After these, no fast event begins in any lane. */
+		/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this
+		 * loop. */
 		atomic_thread_fence(memory_order_seq_cst);
 		for (uint32_t i = 0; i < r->packet_count; i++)
 			thrum__record_store_limit(&r->lanes[i], NULL);

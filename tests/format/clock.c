@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* From ticks to wall time. */
+/* Conversion of ticks to wall time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void set_reading(struct thrum__reading *reading, uint64_t ticks, uint64_t
 	atomic_store(&reading->ticket, 1);
 }
 
-/* How many ns a reader of CTF would be early who takes `ticks` for a moment of wall time. */
+/* Returns by how many ns the wall time that a CTF reader computes for `ticks` is too early. */
 static int64_t error_at(const struct thrum__metadata *metadata, uint64_t ticks, uint64_t expected)
 {
 	uint64_t sum = metadata->offset + ticks, second = metadata->frequency;

@@ -19,7 +19,7 @@ struct input {
 	struct recording recording;
 	uint64_t size; /* where the file ends */
 	int reads, fail_at;
-	/* Called before each read: what the recorder does meanwhile. */
+	/* Called before each read; plays the recorder that goes on writing. */
 	void (*meanwhile)(struct input *, uint64_t offset);
 };
 
@@ -73,8 +73,7 @@ static int copy(struct input *input, uint64_t *overwritten)
 	return thrum__format_copy(&from, &to, overwritten);
 }
 
-/* ---- What is copied: five packets of two lanes, not in order ----------------------------------
- */
+/* ---- The recording to copy: five packets of two lanes, not in order ------------------------ */
 
 static const struct {
 	uint32_t index;
@@ -136,8 +135,7 @@ static void end(struct input *input)
 	recording_finish(&input->recording);
 }
 
-/* ---- Looking at the copy ------------------------------------------------------------------------
- */
+/* ---- Looking at the copy ------------------------------------------------------------------- */
 
 static const struct thrum__header *header(void)
 {
@@ -158,7 +156,7 @@ static int64_t read_output(void *owner, uint64_t offset, void *to, size_t size)
 	return (int64_t)size;
 }
 
-/* Reads packet `index` of the copy, returns what thrum__format_packet_read does. */
+/* Reads packet `index` of the copy. Returns the result of thrum__format_packet_read. */
 static int read_packet(uint32_t index, struct thrum__packet *packet, size_t *bytes)
 {
 	const struct thrum__input input = {NULL, read_output, NULL};
@@ -177,7 +175,7 @@ static const struct thrum__live_task *copied_live_task(unsigned cell)
 		cell;
 }
 
-/* The copy's packets have these sequence numbers, and lane 0's come first as they are older. */
+/* The copy's packets have these sequence numbers. Lane 0's come first because they are older. */
 static void assert_packets(const uint64_t *begins, size_t count)
 {
 	assert_int_equal(header()->packets, count);
@@ -195,8 +193,7 @@ static void assert_packets(const uint64_t *begins, size_t count)
 	}
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static void copies_everything(void **state)
 {
@@ -245,7 +242,7 @@ static bool is_in(struct thrum__section section, uint64_t offset)
 	return offset >= section.offset && offset - section.offset < section.size;
 }
 
-/* The packets are listed, and live tasks are read now. */
+/* Strikes while live tasks are read, after the packets were listed. */
 static void overwrite_two(struct input *input, uint64_t offset)
 {
 	if (!is_in(input->recording.header->live_tasks, offset))
@@ -272,7 +269,7 @@ static void leaves_out_and_counts_what_is_overwritten(void **state)
 	end(&input);
 }
 
-/* Each look at the packet finds another one there. */
+/* Each read of the packet finds another packet in its place. */
 static void overwrite_always(struct input *input, uint64_t offset)
 {
 	const struct thrum__header *from = input->recording.header;
@@ -321,7 +318,7 @@ static void takes_a_live_task_only_whole(void **state)
 	end(&input);
 }
 
-/* What is defined while packets are copied is copied, as a packet might name it. */
+/* A definition made while packets are copied is copied, too, because a packet might name it. */
 static void define_late(struct input *input, uint64_t offset)
 {
 	if (!is_in(input->recording.header->packet, offset))
@@ -343,7 +340,7 @@ static void copies_late_definitions(void **state)
 	end(&input);
 }
 
-/* The first of the latest readings is taken over and over; the second one is half written. */
+/* The first of the latest readings changes at each read; the second one is half written. */
 static void read_clocks(struct input *input, uint64_t offset)
 {
 	if (offset > 0 && offset < sizeof(struct thrum__header)) {
@@ -384,7 +381,7 @@ static void cuts_a_packet_that_the_file_ends_in(void **state)
 	assert_int_equal(packet.begin, 3000000);
 	assert_int_equal(bytes, sizeof packet + 50);
 
-	/* Not even its header is there. */
+	/* The file ends within the packet's header. */
 	input.size -= 60;
 	assert_int_equal(copy(&input, NULL), 0);
 	assert_packets((const uint64_t[]){1000000, 2000000, 5000000, 6000000}, 4);

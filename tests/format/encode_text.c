@@ -16,7 +16,8 @@
 
 static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\xa7\xb5"};
 
-/* The length of what it is cut to, which is in `to`; the memory has no byte to spare. */
+/* Copies the text, cut to `max` bytes, to `to` and returns its length. The text is in memory of its
+ * exact size. */
 static size_t cut(char to[THRUM_TEXT_MAX + 2], const char *text, size_t size, size_t max)
 {
 	char *exact = malloc(size + 1);
@@ -48,7 +49,7 @@ static void short_texts_stay_as_they_are(void **state)
 	}
 }
 
-/* `before` times a letter, then only this character: wherever the cut falls, it is between two. */
+/* Checks that a text of `before` letters and then only this character is cut between two. */
 static void check_cut(const char *character, size_t before, size_t max)
 {
 	size_t width = strlen(character), size = before;
@@ -94,7 +95,7 @@ static void a_text_that_just_fits_is_not_cut(void **state)
 	}
 }
 
-/* Bytes that are no UTF-8 may be cut anywhere, but nothing is written where it mustn't be. */
+/* Bytes that are no UTF-8 may be cut anywhere, but no byte is written beyond the end. */
 static void bytes_that_are_no_characters_are_cut_too(void **state)
 {
 	char text[THRUM_TEXT_MAX + 64], to[THRUM_TEXT_MAX + 2];

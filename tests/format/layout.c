@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How a recording of any size is divided: everything has its place, and nothing shares one. */
+/* The layout of recordings of all sizes: each section has its place, and no two overlap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void assert_divided(uint64_t size)
 	assert_true(end <= h.size);
 	assert_true(h.size <= size);
 	assert_int_equal(h.packet.size, (uint64_t)h.packets * h.packet_size);
-	/* What is left over is less than one more packet. */
+	/* The rest is too small for one more packet. */
 	assert_true(size - h.size < h.packet_size + PAGE);
 }
 

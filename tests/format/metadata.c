@@ -171,7 +171,7 @@ static void names_definitions(void **state)
 		{.type = THRUM__DEFINES_TAG},
 		{.type = THRUM__DEFINES_SITE},
 	};
-	/* As no recorder would write them: without a NUL. */
+	/* Texts without a NUL, which no recorder writes. */
 	memset(definitions[7].text, 'x', sizeof definitions[7].text);
 	memset(definitions[8].text, 'y', sizeof definitions[8].text);
 	memset(definitions[9].text, 'z', sizeof definitions[9].text);

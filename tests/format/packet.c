@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Reading packets while their owner changes them: whatever happens between two reads, a packet is
- * whole or refused. */
+/* Reading packets while their owner changes them: a change between any two reads leaves the packet
+ * whole, or it is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +90,7 @@ static void copies_a_packet(void **state)
 	assert_int_equal(read_packet(&input, to, &bytes), 1);
 	assert_int_equal(bytes, input.writer.at);
 	assert_memory_equal(to, input.writer.packet, bytes);
-	/* Its content only. */
+	/* Only the content is copied. */
 	assert_int_equal(to[bytes], 0xaa);
 	recording_finish(&input.recording);
 }
@@ -124,7 +124,7 @@ static void grows(struct input *input)
 	add(input, "two");
 }
 
-/* At whichever step it is overwritten once: the copy is all of the old or all of the new one. */
+/* The packet is overwritten once, at any step: the copy is all of the old packet or of the new. */
 static void reads_what_is_overwritten_once(void **state)
 {
 	(void)state;
@@ -141,8 +141,8 @@ static void reads_what_is_overwritten_once(void **state)
 		input.happen = becomes_another;
 		assert_int_equal(read_packet(&input, to, &bytes), 1);
 		if (seq_of(to) == 9) {
-			assert_int_equal(step,
-				5); /* nothing happened: it was read with four reads */
+			/* A packet takes four reads, so nothing happened. */
+			assert_int_equal(step, 5);
 			assert_int_equal(bytes, old_size);
 			assert_memory_equal(to, old, bytes);
 		} else {
@@ -169,7 +169,7 @@ static void refuses_what_is_taken_away(void **state)
 	}
 }
 
-/* Whole events, and the size that goes with them. */
+/* The copy holds whole events and the size that belongs to them. */
 static void reads_what_grows(void **state)
 {
 	(void)state;
@@ -287,7 +287,7 @@ static void peeks(void **state)
 	recording_finish(&input.recording);
 }
 
-/* Each member of the header that a reader follows, with what it mustn't be. */
+/* Each member of the header that a reader relies on, with a value that it must not have. */
 static void checks_headers(void **state)
 {
 	struct recording recording;

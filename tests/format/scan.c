@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Walking a packet: every record is found where it was put, and nothing is read behind the content.
- */
+/* Scanning a packet: each record is found at its place, and no byte beyond the content is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +65,7 @@ static void finds_each_record(void **state)
 	recording_finish(&recording);
 }
 
-/* Cut off at each byte. The packet is as long as malloc was asked for, so that ASan sees more. */
+/* The packet is cut off at each byte, in a block of that size so that ASan notices overruns. */
 static void stops_at_the_end(void **state)
 {
 	(void)state;
@@ -137,7 +136,7 @@ static void refuses_what_cannot_be(void **state)
 	size_t header = thrum__format_encode_header(event, THRUM__R_RESUME, BEGIN - 1, BEGIN);
 	assert_int_equal(header, THRUM__EXTENDED_SIZE);
 	assert_int_equal(scan_bytes(event, header, &scan), -THRUM_E_DAMAGED);
-	/* The same moment is all right. */
+	/* The same time is allowed. */
 	thrum__format_encode_header(event, THRUM__R_RESUME, BEGIN, BEGIN - (UINT64_C(1) << 40));
 	assert_int_equal(scan_bytes(event, header, &scan), 1);
 	assert_int_equal(scan.ticks, BEGIN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that comes, goes, and is gone in a child. */
+/* Private memory: allocation, detaching from a file, and wiping in a forked child. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void populating_keeps_what_is_there(void **state)
 	assert_int_equal(memory[PAGE + 1], 42);
 }
 
-/* Other memory in the place of a mapping: what is written from now on doesn't reach the file. */
+/* After thrum__port_detach, writes to the mapping no longer reach the file. */
 static void detaching(void **state)
 {
 	char name[] = "/tmp/thrum-test-XXXXXX", found[6] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is known of processes and threads. */
+/* Questions about processes and threads: whether they live, and when they started. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void this_process(void **state)
 	assert_memory_equal(name, program_invocation_short_name, 3);
 }
 
-/* Its name may hold whatever separates the fields of /proc/PID/stat. */
+/* A program's name may hold the characters that separate the fields of /proc/PID/stat. */
 static void a_strange_name(void **state)
 {
 	char name[16];
@@ -85,7 +85,7 @@ static void threads(void **state)
 		usleep(100);
 }
 
-/* A number alone may be another process's by now. */
+/* The same process id may belong to another process by now. */
 static void which_process_lives(void **state)
 {
 	uint32_t pid = thrum__port_pid();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Many threads: those that come and go share lanes, those that find no room are counted, those that
- * end without a word don't keep their lanes for ever. */
+/* Many threads: threads that come and go share lanes, events of threads without a lane are counted,
+ * and threads that end without leaving their lanes don't keep them for ever. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,8 +35,7 @@ static pthread_t begin_thread(void *(*function)(void *), void *argument)
 	return thread;
 }
 
-/* ---- Coming and going -------------------------------------------------------------------------
- */
+/* ---- Coming and going ---------------------------------------------------------------------- */
 
 static void *count_some(void *number)
 {
@@ -85,7 +84,7 @@ static void lanes_are_used_again(void **state)
 	/* There are more packets than lanes. */
 	assert_int_equal(info->lost_total, 0);
 	assert_in_range(info->lanes, 1, ALIVE + 4);
-	/* Each lane is one stream, of which the end is there. */
+	/* Each lane is one stream, whose end is in the recording. */
 	for (uint32_t i = 0; i < info->lanes; i++) {
 		const struct thrum_trace_lane *lane = thrum_trace_lane(trace, i);
 
@@ -114,8 +113,7 @@ static void nothing_is_missing(void **state)
 	numbers_destroy(numbers);
 }
 
-/* ---- All at once ------------------------------------------------------------------------------
- */
+/* ---- All at once --------------------------------------------------------------------------- */
 
 static pthread_barrier_t all_are_there, all_are_done;
 
@@ -147,7 +145,7 @@ static void check_crowd(uint64_t size)
 
 	assert_int_equal(numbers_seen(numbers) + lost, CROWD * EACH);
 	assert_int_equal(info->lost_total, lost);
-	/* Whoever has a lane loses nothing. */
+	/* A thread with a lane loses nothing. */
 	assert_int_equal(lost % EACH, 0);
 	assert_int_equal(info->lanes, info->packets);
 	thrum_trace_close(trace);
@@ -167,10 +165,9 @@ static void a_crowd_with_fewer_packets_than_threads(void **state)
 	check_crowd(1 << 20);
 }
 
-/* ---- Without a word ---------------------------------------------------------------------------
- */
+/* ---- Unannounced ends ------------------------------------------------------------------------ */
 
-/* Ends as the C library never hears of it. */
+/* Ends the thread without telling the C library. */
 static void *count_and_vanish(void *number)
 {
 	count_some(number);
@@ -178,7 +175,7 @@ static void *count_and_vanish(void *number)
 	return NULL;
 }
 
-/* Until there is room. What comes then is preceded by how much was lost. */
+/* Records until there is room. A LOST record with the number of lost events then comes first. */
 static void *count_at_last(void *number)
 {
 	uint32_t n = 0;
@@ -205,7 +202,7 @@ static void lanes_of_vanished_threads_are_found(void **state)
 	assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = 256 << 10}), 0);
 	for (uintptr_t i = 0; i < 100; i++)
 		pthread_join(begin_thread(count_and_vanish, (void *)i), NULL);
-	/* By now no packet is left. */
+	/* No packet is left now. */
 	for (uintptr_t i = 100; i < 103; i++)
 		pthread_join(begin_thread(count_at_last, (void *)i), NULL);
 	thrum_stop();
@@ -214,7 +211,7 @@ static void lanes_of_vanished_threads_are_found(void **state)
 	for (uint32_t i = 100; i < 103; i++)
 		assert_true(numbers_last(numbers, i) > 0);
 	assert_true(thrum_trace_info(trace)->lost[THRUM__LOST_NO_PACKET] > 0);
-	/* Told in the lanes, too. */
+	/* The lanes report the losses, too. */
 	assert_true(numbers_missing(numbers) > 0);
 	thrum_trace_close(trace);
 	numbers_destroy(numbers);

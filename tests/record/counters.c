@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Counters: exact, whoever adds, whether or not anything is recorded. */
+/* Counters are exact when any threads add, whether or not anything is recorded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

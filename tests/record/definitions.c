@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Definitions: said once, and where there is no room for more, said with the event. */
+/* Definitions are written once. If the table is full, the event carries the name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ static void counters_and_sites_without_room(void **state)
 	events_free(&events);
 }
 
-/* The same name means the same thing, wherever it stands. */
+/* Two descriptors with the same name have the same definition. */
 static void each_is_said_once(void **state)
 {
 	static struct thrum_tag twins[2] = {{.name = "twin"}, {.name = "twin"}};
@@ -130,7 +130,7 @@ static void each_is_said_once(void **state)
 	events_free(&events);
 }
 
-/* A descriptor keeps its number; in the next recording it is another one. */
+/* A descriptor keeps its number during one recording, and gets another in the next. */
 static void numbers_are_of_one_recording(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A recording that discards keeps what came first, and counts the rest. */
+/* A recording that discards keeps the first events, and counts the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,13 +74,13 @@ static void of_each_thread(void **state)
 	numbers_see(numbers, events.list, events.count);
 	assert_null(numbers_complaint(numbers));
 	assert_int_equal(numbers_missing(numbers), 0);
-	/* That a thread ended can also be among what is lost. */
+	/* The end of a thread can be among the lost events, too. */
 	assert_in_range(numbers_seen(numbers) + lost, 4 * EACH, 4 * EACH + 4);
 	events_free(&events);
 	numbers_destroy(numbers);
 }
 
-/* Ids are given all the same, and the running task is known. */
+/* Tasks still get ids, and the running task is known. */
 static void calls_go_on(void **state)
 {
 	const void *memory = start();

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Plugins that record; libthrum itself as a plugin; libraries that use it only where it is.
+# Plugins that record, libthrum itself as a plugin, and libraries that use it only if it is loaded.
 set -eu
 load=$BUILD/tests/record/programs/load
 annotated=$BUILD/tests/record/plugins/annotated.so
@@ -15,7 +15,7 @@ fail()
 	exit 1
 }
 
-# What is to be loaded; what is to be printed comes from stdin.
+# Arguments: the libraries to load. The expected output comes from stdin.
 record()
 {
 	rm -f "$folder/recording"
@@ -41,7 +41,7 @@ type readelf >/dev/null || {
 	echo skipped: readelf is missing
 	exit 77
 }
-# It depends on nothing, and the program doesn't bring it.
+# The weak library depends on nothing, and the program isn't linked with libthrum.
 needs_libthrum "$annotated" || fail "the plugin is not linked with libthrum"
 ! needs_libthrum "$weak" || fail "the weak library is linked with libthrum"
 ! needs_libthrum "$load" || fail "the program is linked with libthrum"
@@ -57,17 +57,17 @@ echo 1 | record run "$annotated"
 expect "tag${tab}plugin/work" "span-begin${tab}plugin/work" "log${tab}run by a plugin" \
 	"label${tab}the plugin's task" "counter${tab}plugin/runs" "resume${tab}plugin/work"
 
-# Unloaded and loaded again, and its descriptors with it, while the recording goes on.
+# The plugin and its descriptors are unloaded and loaded again while the recording goes on.
 printf '1\n1\n1\n' | record run "$annotated" close thread "$annotated" close run "$annotated" close
 expect "tag${tab}plugin/work" "suspend${tab}plugin/work"
 [ "$(grep -c "run by a plugin" "$folder/dump")" = 3 ] || fail "not three runs"
 
-# libthrum has a thread-local variable that wants room where a program that was linked with it
-# would have some.
+# libthrum's thread-local variable needs room in the static TLS block, which a program that is not
+# linked with it has not reserved.
 printf '1\n1\n' | record global "$libthrum" run "$weak" thread "$weak"
 expect "tag${tab}weak/work" "log${tab}weakly said" "label${tab}weak task 1" "counter${tab}weak/runs" \
 	"link-send${tab}6b6579" "fail${tab}reason" "suspend${tab}wait for work"
 [ "$(grep -c "weakly said" "$folder/dump")" = 2 ] || fail "not two runs"
 
-# The plugin's libthrum is not for all, so the weak library doesn't see it.
+# The plugin's libthrum is not loaded globally, so the weak library doesn't see it.
 printf '1\n0\n' | record run "$annotated" run "$weak"

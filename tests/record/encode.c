@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What each call writes, fast or slow, is byte for byte what the generic encoder makes of the same
- * facts. */
+/* Each call, fast or slow, writes the same bytes as the generic encoder does for the same
+ * record. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,21 +24,20 @@ static struct thrum_counter *counter;
 static uint16_t counter_def, tag_def; /* their numbers in the recording */
 static char text_511[THRUM_TEXT_MAX + 1], text_600[601];
 
-/* ---- What was written, and what it should be ---------------------------------------------------
- */
+/* ---- Comparing the packet with the expected records ---------------------------------------- */
 
 static const void *memory;
 static struct thrum__packet *packet; /* the first one; it doesn't get full */
-static size_t at;                    /* how much of the packet has been compared */
+static size_t at;                    /* bytes of the packet that have been compared */
 static uint64_t last;                /* ticks of the event before */
-static bool by_hand;                 /* which clock it is */
+static bool by_hand;                 /* the clock is hand_clock */
 
 static size_t content(void)
 {
 	return atomic_load(&packet->content_size) / 8;
 }
 
-/* From here on events are compared. All that is only said once has been said before. */
+/* Begins to compare with the next event. Records that are written only once are already there. */
 static void mark(void)
 {
 	const struct thrum__header *header = memory;
@@ -57,7 +56,7 @@ static uint16_t definition_at(size_t offset)
 	return number;
 }
 
-/* The time of the event at `at`. */
+/* Returns the time of the event at `at`. */
 static uint64_t ticks_there(void)
 {
 	const uint64_t low = (UINT64_C(1) << THRUM__TIME_BITS) - 1;
@@ -72,7 +71,7 @@ static uint64_t ticks_there(void)
 	return last + (((compact >> 5) - last) & low);
 }
 
-/* The next event in the packet is this record, at this time. */
+/* Checks that the next event in the packet is this record, at this time. */
 static void expect_at(struct thrum__record record, uint64_t ticks)
 {
 	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
@@ -87,7 +86,7 @@ static void expect_at(struct thrum__record record, uint64_t ticks)
 	last = ticks;
 }
 
-/* The same, and it happened just now. */
+/* The same, for a record of the present time. */
 static void expect(struct thrum__record record)
 {
 	uint64_t ticks = by_hand ? atomic_load(&hand_time) >> 4 : ticks_there();
@@ -108,7 +107,7 @@ static void expect_no_more(void)
 		expect_no_more(); \
 	} while (0)
 
-/* The running task reads: the slow path may say so in the longer form. */
+/* The running task reads: the slow path may write the longer form. */
 static void check_own_read(thrum_task own, uint64_t other)
 {
 	thrum_task_read(own, other);
@@ -124,7 +123,7 @@ static void check_own_read(thrum_task own, uint64_t other)
 
 static int start(void **state)
 {
-	/* Its seconds are long: readings of all clocks would be events in between. */
+	/* A clock with long seconds: readings of all clocks would be events in between. */
 	static struct thrum_clock rare;
 
 	(void)state;
@@ -151,7 +150,7 @@ static int start_by_hand(void **state)
 	return start(state);
 }
 
-/* The processor's own, which the fastest path is for. */
+/* With the time stamp counter, for which the fastest path is made. */
 static int start_by_default(void **state)
 {
 	by_hand = false;
@@ -165,8 +164,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* ---- One after the other -----------------------------------------------------------------------
- */
+/* ---- One after the other ------------------------------------------------------------------- */
 
 static void check_pairs(uint64_t a, uint64_t b)
 {
@@ -282,7 +280,7 @@ static void check_text(const char *text)
 	CHECK(thrum_task_fail(9, text), .type = THRUM__R_FAIL, .other = 9, .text = text);
 }
 
-/* In each packet only a few long texts have room. */
+/* Restarts with packets that have room for only a few long texts. */
 static void restart_when_nearly_full(void)
 {
 	if (content() < packet->packet_size / 8 / 2)
@@ -308,8 +306,7 @@ static void texts_of_every_length(void **state)
 	check_text(text_600);
 }
 
-/* Where a text ends at the end of a page and the next page isn't there, nothing beyond it is read.
- */
+/* If a text ends at the end of a page and the next page isn't mapped, nothing beyond is read. */
 static void texts_at_the_end_of_a_page(void **state)
 {
 	char *pages = shared_memory(8192);
@@ -405,10 +402,9 @@ static void levels(void **state)
 	thrum_level("net", 3);
 }
 
-/* ---- Time ---------------------------------------------------------------------------------------
- */
+/* ---- Time ---------------------------------------------------------------------------------- */
 
-/* One event of each fast kind, `gap` after the one before. */
+/* Checks one event of each fast kind, each `gap` after the one before. */
 static void check_after(uint64_t gap)
 {
 	thrum_task own = thrum_task_current();
@@ -430,7 +426,7 @@ static void check_after(uint64_t gap)
 		.value = 3);
 }
 
-/* Around the longest gap that the compact header can tell. */
+/* Gaps around the longest one that the compact header can express. */
 static void gaps(void **state)
 {
 	const uint64_t around = LONG_GAP - atomic_load(&hand_step);
@@ -446,7 +442,7 @@ static void gaps(void **state)
 	check_after(4);
 }
 
-/* Whatever the clock does, the next event has the time of the last one at the earliest. */
+/* Even if the clock steps back, no event has an earlier time than the one before. */
 static void a_clock_that_steps_back(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the environment says when the library is loaded. This program starts itself, in the roles
- * below. */
+/* The environment variables that configure a recording when the library is loaded. This program
+ * starts itself, in the roles below. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,7 @@
 
 #define NOBODY 65534
 
-/* ---- Roles ------------------------------------------------------------------------------------
- */
+/* ---- Roles --------------------------------------------------------------------------------- */
 
 enum {
 	OFF = 10,
@@ -32,14 +31,14 @@ enum {
 	NOT_SETUID = 12
 };
 
-/* Says a line, and whether that is recorded. */
+/* Logs a line. Returns ON if it is recorded. */
 static int say(const char *line)
 {
 	thrum_log(line);
 	return thrum_enabled() ? ON : OFF;
 }
 
-/* Says a line, and then another one as another program. */
+/* Logs a line, then becomes another program that logs another one. */
 static int say_twice(const char *line)
 {
 	thrum_log(line);
@@ -52,7 +51,7 @@ static int say_setuid(const char *line)
 	return getauxval(AT_SECURE) ? say(line) : NOT_SETUID;
 }
 
-/* What thrum_start(NULL) says now. */
+/* Calls thrum_start(NULL). */
 static int start_by_hand(const char *line)
 {
 	int error = thrum_start(NULL);
@@ -75,8 +74,7 @@ static int play(const char *role, const char *line)
 	return 1;
 }
 
-/* ---- Starting ourselves -----------------------------------------------------------------------
- */
+/* ---- Starting ourselves -------------------------------------------------------------------- */
 
 /* NULL: not set. */
 struct environment {
@@ -99,7 +97,7 @@ static int run(const char *program, const char *role, const char *line, struct e
 		set("THRUM_TRACE", e.trace);
 		set("THRUM_SIZE", e.size);
 		set("THRUM_FULL", e.full);
-		/* Nobody else's folder. */
+		/* A folder of our own. */
 		set("XDG_RUNTIME_DIR", scratch("runtime"));
 		execl(program, program, role, line, (char *)NULL);
 		_exit(1);
@@ -122,8 +120,7 @@ static struct events check_line(const char *file, const char *line)
 	return events;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static void a_file_is_named(void **state)
 {
@@ -207,7 +204,7 @@ static void what_happens_when_it_is_full(void **state)
 	assert_int_equal(run_self("start", "x", wrong), THRUM_E_ARGUMENT);
 }
 
-/* The same process, and so the same recording's owner, which is another program now. */
+/* The process that owns the recording goes on as another program. */
 static void a_program_that_becomes_another(void **state)
 {
 	const char *file = scratch("exec.thrum");
@@ -231,8 +228,7 @@ static void the_environment_comes_before_the_program(void **state)
 	events_free(&events);
 }
 
-/* ---- Set-uid ----------------------------------------------------------------------------------
- */
+/* ---- Set-uid ------------------------------------------------------------------------------- */
 
 static void copy_self(const char *to)
 {
@@ -274,7 +270,7 @@ static void a_setuid_program_ignores_it(void **state)
 	assert_int_equal(mkdir(folder, 0777), 0);
 	assert_int_equal(chmod(folder, 0777), 0);
 	copy_self(program);
-	/* So it would, if it weren't root's. */
+	/* Without the set-uid bit, the program records. */
 	assert_int_equal(run_as_nobody(program, "say", e), ON);
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(chmod(program, 04755), 0);

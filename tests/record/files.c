@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which file is recorded to, what may be in its place, and that no other file is ever touched. */
+/* The choice of the file, the files that may be replaced, and that no other file is touched. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int start(const char *file)
 	return thrum_start(&(struct thrum_config){.file = file, .size = SIZE});
 }
 
-/* Records this line, alone, to the file. */
+/* Makes a recording of this one line. */
 static void record(const char *file, const char *line)
 {
 	assert_int_equal(start(file), 0);
@@ -77,7 +77,7 @@ static mode_t mode_of(const char *file)
 	return st.st_mode & 07777;
 }
 
-/* How many files a folder has, hidden ones too. */
+/* Returns the number of files in a folder, hidden ones included. */
 static int count_files(const char *folder)
 {
 	DIR *directory = opendir(folder);
@@ -110,8 +110,7 @@ static const char *in(const char *folder, const char *name)
 	return path;
 }
 
-/* ---- What is in the way -----------------------------------------------------------------------
- */
+/* ---- Files in the way -------------------------------------------------------------------- */
 
 static void what_is_not_ours_stays(void **state)
 {
@@ -135,7 +134,7 @@ static void what_is_not_ours_stays(void **state)
 	assert_false(thrum_enabled());
 	check_text(text, "precious");
 	assert_int_equal(count_files(folder), 4);
-	/* Nor does a refusal leave anything that keeps us from starting elsewhere. */
+	/* After a refusal, a recording can be started elsewhere. */
 	record(in(folder, "fine"), "fine");
 	check_line(in(folder, "fine"), "fine");
 }
@@ -152,7 +151,7 @@ static void what_is_nobodys_is_replaced(void **state)
 	check_line(file, "first");
 	assert_int_equal(mode_of(file), 0600);
 	assert_int_equal(stat(file, &before), 0);
-	/* Whoever reads the old one can go on doing so. */
+	/* A reader of the old file can go on. */
 	int old = open(file, O_RDONLY);
 
 	assert_true(old >= 0);
@@ -166,7 +165,7 @@ static void what_is_nobodys_is_replaced(void **state)
 	assert_int_equal(count_files(folder), 1);
 }
 
-/* As nobody, if we are root. */
+/* Starts as the user nobody if we are root. */
 static int start_as_nobody(const char *file)
 {
 	if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY))
@@ -190,8 +189,7 @@ static void a_folder_that_may_not_be_written(void **state)
 	assert_int_equal(count_files(folder), 0);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------
- */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 static void patterns(void **state)
 {
@@ -223,7 +221,7 @@ static void names_that_are_too_long(void **state)
 	assert_int_equal(count_files(scratch("long")), 0);
 }
 
-/* Without a name, in a folder of our own. */
+/* Starts without a name, and checks that the file is in this folder, which is our own. */
 static void check_default(const char *folder)
 {
 	char expected[300];
@@ -250,7 +248,7 @@ static void the_default_folder(void **state)
 	setenv("XDG_RUNTIME_DIR", runtime, 1);
 	check_default(in(runtime, "thrum"));
 	check_default(in(runtime, "thrum"));
-	/* Where others could put their files, or that isn't a folder: elsewhere. */
+	/* A folder that others can write to, or that is no folder, is not used. */
 	assert_int_equal(chmod(in(runtime, "thrum"), 0777), 0);
 	check_default(shared);
 	assert_int_equal(rmdir(in(runtime, "thrum")), 0);
@@ -263,8 +261,7 @@ static void the_default_folder(void **state)
 	umask(before);
 }
 
-/* ---- Several processes ------------------------------------------------------------------------
- */
+/* ---- Several processes --------------------------------------------------------------------- */
 
 #define RACERS 20
 
@@ -353,8 +350,7 @@ static void the_second_takes_another_name(void **state)
 	check_line(other, "the second");
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------
- */
+/* ---- Descriptors --------------------------------------------------------------------------- */
 
 static void *record_some(void *unused)
 {
@@ -363,7 +359,7 @@ static void *record_some(void *unused)
 	return unused;
 }
 
-/* A daemon closes what it didn't open; then our descriptors would be somebody else's. */
+/* A daemon closes all descriptors; if the recorder kept one, its number would be reused. */
 static void closing_all_descriptors(void **state)
 {
 	const char *folder = new_folder("closing"), *file = in(folder, "file");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* However a process makes a child: the child doesn't record, may start a recording of its own, and
+/* All ways to make a child process: the child doesn't record, may start a recording of its own, and
  * leaves its parent's alone. */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -25,8 +25,7 @@
 
 extern char **environ;
 
-/* ---- Ways of making a child -------------------------------------------------------------------
- */
+/* ---- Ways of making a child ---------------------------------------------------------------- */
 
 static pid_t without_handlers(void)
 {
@@ -50,7 +49,7 @@ static pid_t by_clone(void)
 static const struct {
 	const char *name;
 	pid_t (*make)(void);
-	bool raw; /* the C library knows nothing of it, nor does a sanitizer */
+	bool raw; /* unknown to the C library and to sanitizers */
 } ways[] = {
 	{"fork", fork, false},
 	{"_Fork", without_handlers, true},
@@ -59,8 +58,7 @@ static const struct {
 };
 #define WAYS (UNDER_TSAN ? 1 : sizeof ways / sizeof *ways)
 
-/* ---- What children do: return the number of what is wrong --------------------------------------
- */
+/* ---- Work of children: each returns 0 or the number of the failed check -------------------- */
 
 THRUM_TAG(mark, NULL, "in the child", 0);
 static struct thrum_counter *counter;
@@ -81,7 +79,7 @@ static int is_off(void)
 	return 0;
 }
 
-/* What isn't an event must not reach the parent's recording either. */
+/* Calls that write more than events must not reach the parent's recording either. */
 static int touches_everything(void)
 {
 	int wrong = is_off();
@@ -122,8 +120,7 @@ static int records_itself(void)
 	return found ? 0 : 33;
 }
 
-/* ---- The parent -------------------------------------------------------------------------------
- */
+/* ---- The parent ---------------------------------------------------------------------------- */
 
 static uint32_t number;
 static const char *file;
@@ -142,7 +139,7 @@ static int start(void **state)
 	return thrum_start(&(struct thrum_config){.file = file, .size = 4 << 20});
 }
 
-/* The recording goes on, and has what we recorded and nothing else. */
+/* Checks that the parent's recording goes on and has only the parent's events. */
 static void check_recording(const char *way, const char *expected_state)
 {
 	struct thrum_trace *trace;
@@ -211,7 +208,7 @@ static void a_child_touches_nothing(void **state)
 	check_children(touches_everything, _exit);
 }
 
-/* With all that happens at the end of a process. */
+/* The child runs the handlers of exit(). */
 static void a_child_exits(void **state)
 {
 	(void)state;
@@ -253,7 +250,7 @@ static void a_child_of_many_threads(void **state)
 		pthread_join(threads[i], NULL);
 }
 
-/* The child shares the memory until it is another program, and its parent waits so long. */
+/* The child shares the memory until it becomes another program; the parent waits until then. */
 static pid_t vfork_and_leave(const char *program)
 {
 	pid_t pid = vfork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A device without space: nothing crashes, what could not be recorded is counted, and a recording
- * that has no room is not started. */
+/* A device without space: nothing crashes, lost events are counted, and a recording for which there
+ * is no room is not started. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 
 static const char *device; /* where it is mounted */
 
-/* A small one for us alone. False: we may not. */
+/* Mounts a small device for this test alone. Returns false if that is not permitted. */
 static bool mount_device(const char *size)
 {
 	char options[40];
@@ -86,8 +86,7 @@ static void *count(void *number)
 	return NULL;
 }
 
-/* ---- Each in a process of its own; returns what is wrong, or NULL ------------------------------
- */
+/* ---- Each in a process of its own; returns the failed check, or NULL ----------------------- */
 
 static const char *check_recording(const char *file)
 {
@@ -125,7 +124,7 @@ static const char *the_device_fills_up(void)
 			return "threads";
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	/* And somebody else takes the rest. */
+	/* Another file takes the rest of the device. */
 	if (fill_device())
 		return "ballast";
 	count((void *)THREADS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A process whose threads come and go is killed at random moments, while somebody reads its
+ * A process whose threads come and go is killed at random times, while another one reads its
  * recording. Each event whose call had returned is in the recording or was overwritten since, and
  * none is wrong.
  */
@@ -25,18 +25,19 @@
 #define ROUNDS (SANITIZED ? 20 : 200)
 #define EVENTS_A_PACKET 340 /* of 12 bytes */
 
-/* What the process tells the test by and by. */
+/* Shared memory, in which the process notes its progress. */
 struct progress {
 	_Atomic uint32_t threads;               /* that were ever begun */
 	_Atomic uint32_t done[NUMBERS_THREADS]; /* events whose calls have returned */
-	_Atomic uint64_t when[NUMBERS_THREADS]; /* the last of them, at the latest; ticks */
+	_Atomic uint64_t
+		when[NUMBERS_THREADS]; /* an upper bound for the time of the last of them; ticks */
 	_Atomic bool ended[NUMBERS_THREADS];
 	_Atomic bool started;
 };
 
 static struct progress *progress;
 
-/* Sixteenths of ticks of 4 ns. */
+/* Returns the time in sixteenths of ticks of 4 ns. */
 static uint64_t look(void *context)
 {
 	struct timespec t;
@@ -46,8 +47,7 @@ static uint64_t look(void *context)
 	return ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) * 4;
 }
 
-/* ---- The process ------------------------------------------------------------------------------
- */
+/* ---- The process --------------------------------------------------------------------------- */
 
 static void *count(void *limit)
 {
@@ -57,7 +57,7 @@ static void *count(void *limit)
 		return NULL;
 	for (uint32_t n = 1; n <= (uintptr_t)limit; n++) {
 		numbers_record(self, n);
-		/* In this order: what is said to be done isn't later than `when`. */
+		/* In this order, so that no event counted in `done` is later than `when`. */
 		atomic_store(&progress->when[self], look(NULL) >> 4);
 		atomic_store(&progress->done[self], n);
 	}
@@ -96,8 +96,7 @@ static void run(const char *file, uint64_t size, unsigned seed)
 	count((void *)UINTPTR_MAX);
 }
 
-/* ---- Its readers ------------------------------------------------------------------------------
- */
+/* ---- Its readers --------------------------------------------------------------------------- */
 
 static int64_t milliseconds(void)
 {
@@ -126,8 +125,8 @@ static void follow(const char *file, int64_t ms)
 
 /*
  * Packets are overwritten in the order in which they were closed. So if a thread's last events are
- * gone, because it was just about to begin another packet, then so is nearly all that is older: but
- * for the packets that lanes without a thread keep, or that are about to be taken.
+ * gone, because it was just about to begin another packet, then nearly all older events are gone,
+ * too. The exceptions are packets of lanes without a thread, and packets about to be taken.
  */
 static void check_overwritten(const struct events *events, uint32_t thread)
 {

@@ -27,7 +27,7 @@
 #define SIZE THRUM__SIZE_MIN
 #define STEPS_MAX 20000u
 
-/* What the process is to do, and how far it is. */
+/* The orders of the process, and its progress. */
 struct plan {
 	enum thrum_full full;
 	uint32_t stop_before, end; /* events: where the steps begin, and where the process ends */
@@ -36,9 +36,9 @@ struct plan {
 
 static struct plan *plan;
 static void *memory;
-static struct thrum__header layout; /* what its header will say of sizes */
+static struct thrum__header layout; /* the sizes in its header */
 
-/* Who steps and who is stepped take turns: one processor does it quicker than two. */
+/* The tracer and the traced process take turns, which is faster on one processor than on two. */
 static void stay_on_this_processor(void)
 {
 	cpu_set_t set;
@@ -48,8 +48,7 @@ static void stay_on_this_processor(void)
 	sched_setaffinity(0, sizeof set, &set);
 }
 
-/* ---- The process ------------------------------------------------------------------------------
- */
+/* ---- The process --------------------------------------------------------------------------- */
 
 static void run(void)
 {
@@ -84,7 +83,7 @@ static pid_t begin(void)
 	return child;
 }
 
-/* False: it has ended. */
+/* Makes one step. Returns false if the process has ended. */
 static bool step(pid_t child)
 {
 	int status;
@@ -100,10 +99,9 @@ static void end(pid_t child)
 	assert_int_equal(child_result(child), -SIGKILL);
 }
 
-/* ---- What is there ----------------------------------------------------------------------------
- */
+/* ---- The recording meanwhile --------------------------------------------------------------- */
 
-/* The ticket of the packet that was begun last; 0: there is none. */
+/* Returns the ticket of the packet that was begun last, or 0 if there is none. */
 static uint32_t last_ticket(void)
 {
 	const struct thrum__header *header = memory;
@@ -137,7 +135,7 @@ static void check(void)
 	numbers_destroy(numbers);
 }
 
-/* Steps to the end of the plan, looking at the recording after each; returns how many. */
+/* Steps to the end of the plan and checks the recording after each step. Returns their number. */
 static uint32_t look_at_each_step(void)
 {
 	pid_t child = begin();
@@ -154,7 +152,7 @@ static uint32_t look_at_each_step(void)
 	return steps;
 }
 
-/* The first call from number `from` on that begins another packet. */
+/* Returns the number of the first call, from `from` on, that begins another packet. */
 static uint32_t find_switch(uint32_t from)
 {
 	*plan = (struct plan){.stop_before = from, .end = from + 1000};
@@ -173,8 +171,7 @@ static uint32_t find_switch(uint32_t from)
 	return found;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------
- */
+/* ---- Tests --------------------------------------------------------------------------------- */
 
 static uint32_t events_a_packet(void)
 {
@@ -217,7 +214,7 @@ static void the_end_of_a_recording_that_discards(void **state)
 	int status;
 
 	(void)state;
-	/* Once without steps, to learn where that is. */
+	/* Runs once without steps, to learn the number of events. */
 	*plan = (struct plan){.full = THRUM_FULL_DISCARD, .stop_before = 1, .end = wrapped() * 2};
 	pid_t child = begin();
 
@@ -231,7 +228,7 @@ static void the_end_of_a_recording_that_discards(void **state)
 	look_at_each_step();
 }
 
-/* Here the process dies; which is no different, but nobody need believe it. */
+/* The process dies after each step; the recording should be the same as when it is stopped. */
 static void killed_after_each_step(void **state)
 {
 	uint32_t n = find_switch(wrapped());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What thrum_level() turns off leaves nothing behind, and what is left stays right. */
+/* Events that thrum_level() turns off leave nothing behind, and the others stay right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* Everything as it was, for the next test. */
+/* Restores all levels for the next test. */
 static int reset(void **state)
 {
 	static const char *const names[] = {"task", "counter", "log", "net", "disk"};
@@ -57,8 +57,7 @@ static size_t count_text(const struct events *events, const char *text)
 	return count;
 }
 
-/* ---- Categories -------------------------------------------------------------------------------
- */
+/* ---- Categories ---------------------------------------------------------------------------- */
 
 static void tags_have_levels(void **state)
 {
@@ -175,10 +174,9 @@ static void tags_without_a_category_are_always_recorded(void **state)
 	events_free(&events);
 }
 
-/* ---- Tasks ------------------------------------------------------------------------------------
- */
+/* ---- Tasks --------------------------------------------------------------------------------- */
 
-/* Ids are given, and nothing else is said of tasks. */
+/* Tasks get ids, and nothing else about them is recorded. */
 static void ids_alone(void **state)
 {
 	(void)state;
@@ -214,7 +212,7 @@ static void ids_alone(void **state)
 	events_free(&events);
 }
 
-/* Who runs is known to each event, though no switch is recorded. */
+/* Each event has the right running task, though no switch is recorded. */
 static void the_running_task_stays_right(void **state)
 {
 	thrum_task tasks[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Four threads record and somebody reads it meanwhile: nothing is lost unaccounted, torn or out of
- * order. */
+/* Four threads record while another process reads: no event is torn, out of order, or lost without
+ * being counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

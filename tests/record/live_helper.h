@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A process whose threads record at full speed, and another one that reads meanwhile. */
+/* A process whose threads record at full speed, and another process that reads meanwhile. */
 #ifndef LIVE_HELPER_H
 #define LIVE_HELPER_H
 
@@ -7,8 +7,8 @@
 
 #define LIVE_THREADS 4
 
-/* So many ms, and a recording of this size. Fails the test when something is missing without a
- * word, torn or out of order. */
+/* Runs both for `ms` milliseconds with a recording of `size` bytes. Fails the test if an event is
+ * torn, out of order, or missing without being counted. */
 void live_check(int ms, uint64_t size);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Four threads record and somebody reads it meanwhile, for longer: nothing is lost unaccounted,
- * torn or out of order. */
+/* As live.c, for a longer time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

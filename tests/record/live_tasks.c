@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of live tasks: what was created before the oldest packet is still known, with its
- * label, its parent and what it waits for. */
+/* The table of live tasks: a task created before the oldest packet is still known, with its label,
+ * its parent and the task that it waits for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Until nothing of what came before is in a packet any more. */
+/* Records until no earlier event is in a packet any more. */
 static void wrap(void)
 {
 	for (int i = 0; i < 60000; i++)
@@ -46,7 +46,7 @@ static struct events finish(void)
 	return events_of_memory(memory, SIZE);
 }
 
-/* The event of this type of a task; for create, of the task that is created. */
+/* Returns a task's event of this type; for CREATE, that of the created task. */
 static const struct thrum_event *find(const struct events *events, enum thrum_event_type type,
 	thrum_task task)
 {
@@ -153,13 +153,13 @@ static void texts_of_any_length(void **state)
 			assert_int_equal(same, strlen(labels[i]));
 		assert_in_range(same, cut ? 40 : 1, strlen(labels[i]));
 		assert_memory_equal(e->text, labels[i], same);
-		/* Between two characters. */
+		/* The label is cut between two characters. */
 		assert_true(((unsigned char)labels[i][same] & 0xc0) != 0x80);
 	}
 	events_free(&events);
 }
 
-/* What there is no room for is counted, and what has room is right. */
+/* Tasks without a cell are counted, and those with one are right. */
 static void more_tasks_than_room(void **state)
 {
 	enum {
@@ -179,13 +179,13 @@ static void more_tasks_than_room(void **state)
 	for (int i = 0; i < COUNT; i++)
 		remembered += find(&events, THRUM_EVENT_CREATE, tasks[i]) != NULL;
 	assert_in_range(remembered, 16, room);
-	/* They are counted when their ids are taken, which is by the block. */
+	/* Tasks without cells are counted when their block of ids is taken. */
 	assert_in_range(remembered + events.info.lost[THRUM__LOST_LIVE_TASKS], COUNT, COUNT + 64);
 	assert_int_equal(events.info.lost_total, 0);
 	events_free(&events);
 }
 
-/* As tasks end, there is room for others; an old one keeps its place. */
+/* When tasks end, there is room for others; an old task keeps its cell. */
 static void room_is_used_again(void **state)
 {
 	thrum_task old = thrum_task_create(THRUM_KIND_TASK, "old");
@@ -206,7 +206,7 @@ static void room_is_used_again(void **state)
 	events_free(&events);
 }
 
-/* Ids of several threads never meet, and others may resolve them. */
+/* No two threads give the same id, and other threads may resolve a task. */
 #define THREADS 4
 #define EACH 5000
 static thrum_task made[THREADS][EACH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A signal handler that never returns to the call it interrupted: the thread goes on recording. */
+/* A signal handler never returns to the call that it interrupted: the thread goes on recording. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,12 +28,12 @@ static void jump_out(int signal)
 		siglongjmp(out, 1);
 }
 
-/* Leaves a call after so many instructions. False: it has returned before that. */
+/* Leaves a call after `steps` instructions. Returns false if it returned before that. */
 static bool leave_after(uint32_t steps)
 {
 	steps_left = steps;
 	if (sigsetjmp(out, 1)) {
-		/* The flags are as they were in the handler: no more steps. */
+		/* The flags are those of the handler, so there are no more steps. */
 		return true;
 	}
 	STEP_ON();
@@ -55,7 +55,7 @@ static void *jump_and_go_on(void *steps)
 	return (void *)(uintptr_t)jumped;
 }
 
-/* All events of the thread but for the one that was left are there, as said by the right task. */
+/* Checks that all events of the thread but the one that was left are there, with the right task. */
 static void check(const void *memory)
 {
 	struct events events = events_of_memory(memory, SIZE);

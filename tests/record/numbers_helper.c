@@ -9,10 +9,10 @@
 
 struct numbers {
 	struct {
-		uint64_t lost; /* told, and not yet found missing */
+		uint64_t lost; /* reported as lost, and not yet found missing */
 		uint64_t clock;
 		uint32_t thread, number;
-		bool anything; /* may come next: some packets aren't there */
+		bool anything; /* any number may come next: some packets are missing */
 	} lanes[LANES];
 	uint32_t last[NUMBERS_THREADS];
 	uint64_t seen, missing;
@@ -73,7 +73,7 @@ static void see_number(struct numbers *numbers, uint32_t lane, uint32_t thread, 
 	numbers->lanes[lane].anything = false;
 }
 
-/* By the recording's own clock, of which ns are an estimate that gets better. */
+/* Checks the order by the recording's own clock; ns are an estimate that gets better. */
 static void see_clock(struct numbers *numbers, uint32_t lane, uint64_t clock)
 {
 	if (clock < numbers->lanes[lane].clock)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# With -DTHRUM_DISABLED a caller's code is that of a program without the calls, and no argument is
+# With -DTHRUM_DISABLED, a program has the same code as without the calls, and no argument is
 # evaluated.
 set -eu
 folder=$(mktemp -d)
@@ -124,7 +124,7 @@ for compiler in "${CC:-cc}" gcc clang; do
 done
 [ "$compared" -gt 0 ]
 
-# This test can fail: with the recorder's calls, the code is another one.
+# Proof that this test can fail: with the recorder's calls the code differs.
 level=-O2 compiler=${CC:-cc}
 "$compiler" -std=gnu11 "$level" -I"$SOURCE/include" -DWITH_CALLS -c -o "$folder/with.o" \
 	"$folder/caller.c"

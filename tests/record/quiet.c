@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* No recording call changes errno, whatever happens inside. */
+/* No recording call changes errno. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ THRUM_TAG(parse, &net, "net/parse", 1);
 
 static struct thrum_counter *counter;
 
-/* What isn't quiet, or NULL. */
+/* Returns the name of a call that changed errno, or NULL. */
 static const char *call_everything(void)
 {
 	static char text[600];
@@ -87,7 +87,7 @@ static void check(uintptr_t times)
 	void *loud;
 
 	assert_null(call_often((void *)times));
-	/* And the first call of a thread. */
+	/* The first call of a thread, too. */
 	assert_int_equal(pthread_create(&thread, NULL, call_often, (void *)times), 0);
 	pthread_join(thread, &loud);
 	if (loud)

@@ -18,8 +18,7 @@
 
 #include <cmocka.h>
 
-/* ---- Places -----------------------------------------------------------------------------------
- */
+/* ---- Places -------------------------------------------------------------------------------- */
 
 void *shared_memory(size_t size)
 {
@@ -63,8 +62,7 @@ const char *scratch(const char *name)
 	return path;
 }
 
-/* ---- Recording --------------------------------------------------------------------------------
- */
+/* ---- Recording ----------------------------------------------------------------------------- */
 
 _Atomic uint64_t hand_time = 16000000, hand_step = 16;
 
@@ -109,8 +107,7 @@ int child_result(int pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 static void append(struct events *events, size_t *room, const struct thrum_event *from,
 	size_t count)
@@ -152,7 +149,7 @@ int events_read(struct events *events, const void *memory, size_t size, const ch
 		return result;
 	while ((result = thrum_trace_next(trace, &batch, &count, NULL)) == 1)
 		append(events, &room, batch, count);
-	/* Its texts go with the trace, its numbers stay. */
+	/* The texts are freed with the trace; the numbers stay. */
 	events->info = *thrum_trace_info(trace);
 	thrum_trace_close(trace);
 	return result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the recorder's tests share: places to record to, a clock by hand, and reading all of a
- * recording at once. */
+/* Helpers of the recorder's tests: places to record to, a clock that the test moves, and reading a
+ * whole recording at once. */
 #ifndef RECORD_HELPER_H
 #define RECORD_HELPER_H
 
@@ -28,17 +28,18 @@
 #endif
 #define SANITIZED (UNDER_TSAN || UNDER_ASAN)
 
-/* Zeroed, aligned to a page, shared with children, never freed: a recording's or the test's own. */
+/* Returns memory for a recording or for the test itself: zeroed, aligned to a page, shared with
+ * children, never freed. */
 void *shared_memory(size_t size);
 
 /*
- * A path in a folder of the test's own, which goes with all that is in it when the test ends. The
- * text stays valid until the eighth call from now.
+ * Returns a path in a folder of the test's own, which is removed with its files when the test ends.
+ * The text stays valid until the eighth call from now.
  */
 const char *scratch(const char *name);
 
-/* A clock that stands still but for what the test adds to hand_time, and hand_step at each look.
- * Sixteenths of a tick, at 100 MHz. */
+/* A clock that moves only when the test adds to hand_time, and by hand_step at each reading. In
+ * sixteenths of a tick, at 100 MHz. */
 extern const struct thrum_clock hand_clock;
 extern _Atomic uint64_t hand_time, hand_step;
 
@@ -52,23 +53,23 @@ struct events {
 	struct thrum_trace_info info;
 };
 
-/* From memory, or, when that is NULL, from a file. Returns 0 or a negative enum thrum_error. */
+/* Reads from memory, or from a file if memory is NULL. Returns 0 or a negative enum thrum_error. */
 int events_read(struct events *, const void *memory, size_t size, const char *file);
-/* The same, failing the test instead. */
+/* The same; fails the test on an error. */
 struct events events_of_memory(const void *memory, size_t size);
 struct events events_of_file(const char *file);
 void events_free(struct events *);
 
-/* How many there are of a type. */
+/* Returns the number of events of a type. */
 size_t events_count(const struct events *, enum thrum_event_type);
-/* The n-th of a type, counted from 0, or NULL. */
+/* Returns the n-th event of a type, counted from 0, or NULL. */
 const struct thrum_event *events_find(const struct events *, enum thrum_event_type, size_t n);
-/* The same, of those with this text. */
+/* The same, among those with this text. */
 const struct thrum_event *events_find_text(const struct events *, enum thrum_event_type,
 	const char *text);
 
-/* fork(), but a child that ends when the test does, however that ends. Fails the test when there is
- * no child. */
+/* Like fork(), but the child ends when the test ends in any way. Fails the test if there is no
+ * child. */
 int fork_child(void);
 
 /* Waits for a child process. Returns its exit status, or -signal. */

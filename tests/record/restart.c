@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Recordings are started and stopped while threads record all the time. */
+/* Recordings are started and stopped while threads go on recording. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,9 @@
 #define SIZE (256 << 10)
 
 /*
- * Stopping puts other memory in the place of the recording, under threads that may be in the middle
- * of an event. For ThreadSanitizer mmap() writes to that memory; in fact each access finds either
- * the one or the other, and what is written to the latter nobody reads.
+ * The stop replaces the recording's memory while threads may be in the middle of an event.
+ * ThreadSanitizer takes mmap() for a write to that memory. In fact each access finds either the old
+ * memory or the new, and nobody reads the new one.
  */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
@@ -35,7 +35,7 @@ static _Atomic bool enough;
 static _Atomic uint64_t calls;
 THRUM_TAG(mark, NULL, "mark", 0);
 
-/* Each event says which thread's it is: in each recording, lanes belong to one thread. */
+/* Each event names its thread: in each recording, a lane belongs to one thread. */
 static void *record(void *number)
 {
 	uint64_t self = 1000000 + (uintptr_t)number, n = 0;
@@ -54,7 +54,7 @@ static void *record(void *number)
 	return NULL;
 }
 
-/* What a thread says in a round of its loop comes in this order. */
+/* Checks the order of the events that a thread records in a round of its loop. */
 static void check(const struct events *events)
 {
 	uint64_t last[64] = {0}, who[64] = {0};
@@ -65,7 +65,7 @@ static void check(const struct events *events)
 		const struct thrum_event *e = &events->list[i];
 
 		assert_in_range(e->lane, 0, 63);
-		/* Packets may be missing: whatever comes next is right. */
+		/* Packets may be missing, so any event may come next. */
 		if (e->type == THRUM_EVENT_LOST)
 			last[e->lane] = 0;
 		if (e->flags & THRUM_EVENT_REMEMBERED)

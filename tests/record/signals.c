@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Signal handlers record after every single instruction of the recorder: nothing is torn, nothing
- * is there twice, and what is missing is counted. */
+/* Signal handlers record after every single instruction of the recorder: no event is torn or there
+ * twice, and missing ones are counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "steps_helper.h"
 
 #define LARGE (UINT64_C(64) << 20)
-/* Packets of 4 KiB: there is a switch every few calls. */
+/* Packets of 4 KiB, so that one is full after few calls. */
 #define SMALL_PACKETS (UINT64_C(4) << 20)
 
 static void after_every_instruction(void **state)
@@ -45,7 +45,7 @@ static void in_the_handler_too(void **state)
 		step_through(LARGE, 2, 97, kind, 3);
 }
 
-/* The fourth that records at the same time has no lane. */
+/* The fourth level that records at the same time has no lane. */
 static void in_handlers_of_handlers(void **state)
 {
 	(void)state;
@@ -74,7 +74,7 @@ static void *last_steps(void *number)
 	return NULL;
 }
 
-/* A few threads, one after the other. */
+/* Steps through calls in a few threads, one after the other. */
 static void step_in_threads(void *(*function)(void *), bool may_lose)
 {
 	steps_begin(LARGE, 2, 97);
@@ -88,7 +88,7 @@ static void step_in_threads(void *(*function)(void *), bool may_lose)
 
 	assert_in_range(steps_traps(), 6 * 200, UINT32_MAX);
 	steps_check(&events, STEP_WAIT, 6);
-	/* Three levels of one thread at a time, and those of the test itself. */
+	/* Three levels of one thread at a time, and the test's own lanes. */
 	assert_in_range(events.info.lanes, 2, 8);
 	events_free(&events);
 }

@@ -17,7 +17,7 @@ static void after_every_instruction(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_TAG; kind++) {
 		step_through(UINT64_C(64) << 20, 1, 1, kind, CALLS);
-		/* Packets of 4 KiB: there is a switch every few calls. */
+		/* Packets of 4 KiB, so that one is full after few calls. */
 		step_through(UINT64_C(4) << 20, 1, 1, kind, CALLS);
 	}
 }

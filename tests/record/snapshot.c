@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A snapshot that the recording process makes of itself, while its threads go on. */
+/* A process makes a snapshot of its own recording while its threads go on. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ static void *count(void *number)
 	return NULL;
 }
 
-/* It holds what was there when it was begun, unless that was overwritten meanwhile. */
+/* Checks that the snapshot has the events that existed when it began, unless they were overwritten
+ * meanwhile. */
 static void check(const char *file, const uint32_t before[THREADS], bool still)
 {
 	struct numbers *numbers = numbers_create();
@@ -45,7 +46,7 @@ static void check(const char *file, const uint32_t before[THREADS], bool still)
 		fail_msg("%s", numbers_complaint(numbers));
 	assert_string_equal(events.info.state, "snapshot");
 	assert_int_equal(events.info.damaged, 0);
-	/* On a busy machine the ring may go round faster than it is copied. */
+	/* On a busy machine, the ring may be overwritten faster than it is copied. */
 	assert_true(numbers_seen(numbers) > 0 || events.info.lost[THRUM__LOST_OVERWRITTEN] > 0);
 	for (uint32_t i = 0; i < THREADS && still; i++)
 		assert_int_equal(numbers_last(numbers, i), before[i]);

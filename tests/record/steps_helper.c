@@ -17,18 +17,17 @@
 
 #define CALLS_MAX 4000
 #define TRAPS_MAX 2000000u
-/* Ids that no task has: who acts in a handler, and to what. */
+/* Ids that no task has, for the tasks in a handler's events. */
 #define HANDLER 900000000u
 #define NUMBERED 1000000000u
 
-/* ---- The handler ------------------------------------------------------------------------------
- */
+/* ---- The handler --------------------------------------------------------------------------- */
 
 static uint32_t traps, depth, deepest, stride;
 static bool may_run;     /* whether the handler may run tasks */
 static uint32_t steps;   /* of this call */
 static uint32_t only_at; /* the handler records after this step only; 0: after each */
-static thrum_task *made; /* by trap: the task that it created */
+static thrum_task *made; /* by number of trap: the task that it created */
 
 static void hex(char text[9], uint32_t number)
 {
@@ -37,7 +36,7 @@ static void hex(char text[9], uint32_t number)
 	text[8] = '\0';
 }
 
-/* One event that tells its number, of four kinds. */
+/* Records one event of four kinds, from which its number can be read. */
 static void record_trap(uint32_t number)
 {
 	char label[9];
@@ -58,7 +57,7 @@ static void record_trap(uint32_t number)
 	}
 }
 
-/* No more steps, when the handler returns to this. */
+/* Ends the steps once the handler returns to this context. */
 static void stop_steps(void *context)
 {
 #if CAN_STEP
@@ -92,8 +91,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 	depth--;
 }
 
-/* ---- What is stepped through ------------------------------------------------------------------
- */
+/* ---- The calls to step through --------------------------------------------------------------- */
 
 static struct thrum_counter *counter;
 THRUM_TAG(mark, NULL, "mark", 0);
@@ -127,8 +125,7 @@ static void call(enum step_kind kind, uint32_t i)
 	STEP_OFF();
 }
 
-/* ---- What must be there -----------------------------------------------------------------------
- */
+/* ---- The expected events -------------------------------------------------------------------- */
 
 static bool is_text_of(const struct thrum_event *event, uint32_t i)
 {
@@ -139,7 +136,7 @@ static bool is_text_of(const struct thrum_event *event, uint32_t i)
 	return strcmp(event->text, text) == 0;
 }
 
-/* Whether an event is the one of call number i, or one of several. */
+/* Whether an event is the one of call number i, or one of its several. */
 static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i)
 {
 	uint64_t id = MAIN_NUMBERED + i;
@@ -162,7 +159,7 @@ static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i
 	}
 }
 
-/* The number of the trap whose event this is, or -1. */
+/* Returns the number of the trap that recorded an event, or -1. */
 static int64_t trap_of(const struct thrum_event *e)
 {
 	if (e->type == THRUM_EVENT_WAIT && e->task == HANDLER)
@@ -180,12 +177,13 @@ static void check_trap(const struct thrum_event *e, uint32_t number)
 		assert_int_equal(e->task, made[number]);
 	if (number % 4 == 2)
 		assert_int_equal(e->task, HANDLER);
-	/* Unless it interrupted another trap in the middle. */
+	/* That is not so if it interrupted another trap in the middle. */
 	if (number % 4 == 1 && deepest == 1)
 		assert_int_not_equal(e->task, HANDLER);
 }
 
-/* Every trap is there once, or lost; and nothing is damaged or goes back in time. */
+/* Checks that each trap's event is there once, or lost, and none is damaged or goes back in
+ * time. */
 static void check_traps(const struct events *events, bool may_lose)
 {
 	uint8_t *seen = calloc(traps + 1, 1);
@@ -213,12 +211,12 @@ static void check_traps(const struct events *events, bool may_lose)
 	free(seen);
 	if (!may_lose)
 		assert_int_equal(lost, 0);
-	/* Of a trap that runs a task, several events may be lost. */
+	/* A trap that runs a task may lose several events. */
 	assert_in_range(traps - found, 0, lost);
 	assert_in_range(lost, 0, 5 * (traps - found));
 }
 
-/* Every call is there once, in order. */
+/* Checks that each call's event is there once, in order. */
 void steps_check(const struct events *events, enum step_kind kind, uint32_t calls)
 {
 	uint32_t next = 0;
@@ -236,8 +234,7 @@ void steps_check(const struct events *events, enum step_kind kind, uint32_t call
 	assert_int_equal(next, calls);
 }
 
-/* ---- Beginning and end -------------------------------------------------------------------------
- */
+/* ---- Beginning and end --------------------------------------------------------------------- */
 
 static const void *memory;
 static uint64_t memory_size;
@@ -287,14 +284,14 @@ void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind
 	uint32_t calls)
 {
 	steps_begin(size, levels, every);
-	/* A handler that runs a task and goes back says again what was said a moment ago. */
+	/* A handler that runs a task and switches back would repeat the call's switch. */
 	may_run = kind != STEP_SWITCH;
 	for (uint32_t i = 0; i < calls; i++)
 		call(kind, i);
 	/* Three levels have lanes. */
 	struct events events = steps_end(levels > 2);
 
-	/* It did happen after each instruction. */
+	/* A trap did happen after each instruction. */
 	assert_true(traps > calls * 10);
 	steps_check(&events, kind, calls);
 	events_free(&events);
@@ -310,7 +307,7 @@ void step_to_each(uint64_t size, enum step_kind kind)
 		steps = 0;
 		call(kind, calls++);
 	}
-	/* The last call was over before. */
+	/* The last call ended before step `only_at`, so it has no trap. */
 	assert_in_range(calls, 20, CALLS_MAX - 1);
 	assert_int_equal(traps, calls - 1);
 	struct events events = steps_end(false);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Signal handlers that record after every single instruction: the processor's trap flag makes it
- * raise SIGTRAP after each. The handler's events tell the number of the trap, those of the calls
- * that are stepped through the number of the call, so that each can be looked for.
+ * Signal handlers that record after every single instruction: with the trap flag, the processor
+ * raises SIGTRAP after each. The handler's events hold the number of the trap, and events of the
+ * calls that are stepped through hold the number of the call, so that each can be found.
  */
 #ifndef STEPS_HELPER_H
 #define STEPS_HELPER_H
@@ -11,7 +11,7 @@
 
 #if defined(__x86_64__) && !SANITIZED
 #define CAN_STEP 1
-/* Below the red zone, which is the compiler's. */
+/* Pushes below the red zone, which the compiler may use. */
 #define SET_FLAGS(instruction) \
 	__asm__ volatile("subq $128, %%rsp\n\tpushfq\n\t" instruction \
 			 "\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" :: \
@@ -24,7 +24,7 @@
 #define STEP_OFF() ((void)0)
 #endif
 
-/* A call's number goes into its ids, from here on. */
+/* A call's number is added to this in its ids. */
 #define MAIN_NUMBERED 700000000u
 
 /* The calls that can be stepped through. */
@@ -44,24 +44,24 @@ enum step_kind {
 	STEP_KINDS,
 };
 
-/* False: no steps can be made here, and this was said. */
+/* Returns false if no steps can be made here, after printing so. */
 bool steps_init(void);
 
-/* How many traps there were since steps_begin. */
+/* Returns the number of traps since steps_begin. */
 uint32_t steps_traps(void);
 
 /*
- * Starts a recording of this size. In the handler, of each `every` events one is stepped through,
- * unless that would be deeper than `levels` handlers.
+ * Starts a recording of this size. In the handler, one of `every` events is stepped through, unless
+ * that would be deeper than `levels` handlers.
  */
 void steps_begin(uint64_t size, uint32_t levels, uint32_t every);
-/* Stops, and checks that every trap's event is there once, or is counted as lost where it may be,
- * and that nothing is damaged or goes back in time. */
+/* Stops, and checks that each trap's event is there once, or counted as lost if `may_lose`, and
+ * that none is damaged or goes back in time. */
 struct events steps_end(bool may_lose);
 /* Checks that the calls of this kind, from number 0, are there once and in order. */
 void steps_check(const struct events *, enum step_kind kind, uint32_t calls);
 
-/* All of it, for so many calls of a kind. */
+/* Does all of the above for a number of calls of one kind. */
 void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind kind,
 	uint32_t calls);
 

@@ -7,7 +7,7 @@ THRUM_TAG(work, &category, "plugin/work", 1);
 
 int plugin_run(void);
 
-/* Whether it was recorded. */
+/* Returns whether it was recorded. */
 int plugin_run(void)
 {
 	struct thrum_counter *runs = thrum_counter_create("plugin/runs", THRUM_COUNTER_CUMULATIVE);

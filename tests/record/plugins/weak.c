@@ -8,7 +8,7 @@ THRUM_TAG(work, &category, "weak/work", 0);
 
 int plugin_run(void);
 
-/* Whether it was recorded. */
+/* Returns whether it was recorded. */
 int plugin_run(void)
 {
 	struct thrum_counter *runs = thrum_counter_create("weak/runs", THRUM_COUNTER_GAUGE);

@@ -2,10 +2,10 @@
 /*
  * Loads libraries, as its arguments say, one after the other:
  *
- *   global FILE   for all that are loaded later
- *   run FILE      runs its plugin_run() and prints what that returns
+ *   global FILE   loads it for all that are loaded later
+ *   run FILE      calls its plugin_run() and prints the result
  *   thread FILE   the same in a thread of its own
- *   close         unloads what was loaded last
+ *   close         unloads the library that was loaded last
  *
  * It uses nothing of libthrum, so it isn't linked with it.
  */
