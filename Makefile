@@ -8,7 +8,7 @@ OPTIONS =
 # Names of tests for `make test` (all by default): make test TESTS='record/fork check/format'
 TESTS =
 
-# make's own default is cc; thrum's is gcc. What the user says counts.
+# make's own default is cc, thrum's is gcc. A compiler that the user names counts.
 ifeq ($(origin CC),default)
 CC = gcc
 endif
