@@ -44,12 +44,12 @@ static void check_path(struct thrum__paths *paths, uint32_t task)
 
 	require(thrum__slow_path_make(paths, task, &path) == 0);
 	for (uint32_t i = 0; i < path.count; i++) {
-		const struct thrum__path_part *part = &path.stretches[i];
+		const struct thrum__path_part *part = &path.parts[i];
 
 		require(part->from <= part->to && part->frame < paths->frame_count);
 		require(part->from == (i > 0 ? part[-1].to : path.from));
 	}
-	require(path.count == 0 || path.stretches[path.count - 1].to == path.to);
+	require(path.count == 0 || path.parts[path.count - 1].to == path.to);
 	thrum__slow_path_free(&path);
 }
 

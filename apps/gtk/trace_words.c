@@ -30,48 +30,15 @@ void trace_words_error(const struct thrum_error_info *error, GString *message)
 	g_string_append(message, error->message[0] ? error->message : "reading failed");
 }
 
-static void add_count(GString *message, const char **between, uint64_t count, const char *one,
-	const char *many)
-{
-	char room[THRUM__NUMBER_ROOM];
-
-	if (count == 0)
-		return;
-	g_string_append_printf(message, "%s%s %s", *between, trace_words_count(count, room),
-		count == 1 ? one : many);
-	*between = ", ";
-}
-
-static void add_causes(GString *message, const struct thrum_trace_info *info)
-{
-	const char *before = " (", *name;
-	char room[THRUM__NUMBER_ROOM];
-
-	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
-		if (info->lost[cause] == 0)
-			continue;
-		g_string_append_printf(message, "%s%s: %s", before, name,
-			trace_words_count(info->lost[cause], room));
-		before = "; ";
-	}
-	g_string_append(message, *before == ';' ? ")" : "");
-}
-
 void trace_words_lost(const struct thrum_trace_info *info, GString *message)
 {
-	const char *between = "";
+	char words[1000];
 
-	if (info->damaged + info->gaps + info->lost_total == 0)
+	if (thrum__words_missing(info, words, sizeof words) == 0)
 		return;
 	begin_line(message);
-	add_count(message, &between, info->damaged, "place is damaged", "places are damaged");
-	add_count(message, &between, info->gaps, "stretch of a lane is missing",
-		"stretches of lanes are missing");
-	add_count(message, &between, info->lost_total, "event was not recorded",
-		"events were not recorded");
-	add_causes(message, info);
-	g_string_append(message,
-		". The rest is shown. A crossed hatch marks where events are missing.");
+	g_string_append_printf(message,
+		"%s. The rest is shown. A crossed hatch marks where events are missing.", words);
 }
 
 /* Returns the signal that ended a process, or 0 if it isn't known. Until the parent has waited for

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "text.h"
+#include "words/words.h"
 
 int input_failed(const char *path, const struct thrum_error_info *error)
 {
@@ -102,47 +103,11 @@ int input_may_replace(const char *path)
 	return STATUS_FAILED;
 }
 
-static char *put_number_of(char *to, uint64_t count, const char *one, const char *many)
-{
-	to = put_count(to, count);
-	*to++ = ' ';
-	return put_string(to, count == 1 ? one : many);
-}
-
-/* Writes "not everything was recorded (recording full: 12)". */
-static char *put_lost(char *to, const struct thrum_trace_info *info)
-{
-	const char *before = "not everything was recorded (", *name;
-
-	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
-		if (info->lost[cause] == 0)
-			continue;
-		to = put_string(to, before);
-		to = put_string(to, name);
-		to = put_string(to, ": ");
-		to = put_count(to, info->lost[cause]);
-		before = "; ";
-	}
-	return put_string(to, *before == ';' ? ")" : "");
-}
-
 void input_warn(const struct input *input)
 {
-	const struct thrum_trace_info *info = input->info;
 	const char *name = strcmp(input->path, "-") == 0 ? "standard input" : input->path;
-	char text[2048], *to = text;
+	char words[1000];
 
-	if (info->damaged > 0)
-		to = put_number_of(to, info->damaged, "place is damaged", "places are damaged");
-	if (info->gaps > 0) {
-		to = put_string(to, to > text ? ", " : "");
-		to = put_number_of(to, info->gaps, "stretch of a lane is missing",
-			"stretches of lanes are missing");
-	}
-	if (info->lost_total > 0) {
-		to = put_string(to, to > text ? ", " : "");
-		to = put_lost(to, info);
-	}
-	if (to > text)
-		complain("%s: %.*s", name, (int)(to - text), text);
+	if (thrum__words_missing(input->info, words, sizeof words) > 0)
+		complain("%s: %s", name, words);
 }

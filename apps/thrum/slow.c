@@ -118,11 +118,11 @@ static void write_doing(struct slow *slow, const struct thrum__share *share)
 		output_text(&slow->out, ", but the lane runs ");
 		write_task(slow,
 			share->stretch == THRUM__NONE ? frame->task
-						      : slow->path.stretches[share->stretch].other,
+						      : slow->path.parts[share->stretch].other,
 			true);
 	}
 	if (share->stretch != THRUM__NONE && !is_own && share->doing <= THRUM__DOING_WAITS) {
-		uint32_t task = slow->path.stretches[share->stretch].task;
+		uint32_t task = slow->path.parts[share->stretch].task;
 
 		output_text(&slow->out, " (");
 		slow->out.at = put_id(put_string(output_room(&slow->out, 2 * NUMBER_ROOM), "task "),
@@ -319,7 +319,7 @@ static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 static void write_json_path(struct slow *slow)
 {
 	for (uint32_t i = 0; i < slow->path.count; i++) {
-		const struct thrum__path_part *part = &slow->path.stretches[i];
+		const struct thrum__path_part *part = &slow->path.parts[i];
 
 		output_text(&slow->out, i > 0 ? "," : "");
 		write_json_stack(slow, part->doing, part->frame);

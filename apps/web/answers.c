@@ -333,28 +333,15 @@ EXPORT(core_name) void core_name(unsigned part)
 	json_put(&core.out, name);
 }
 
-static void put_count_of(struct thrum__base_text *out, uint64_t count, const char *one,
-	const char *many)
-{
-	if (count == 0)
-		return;
-	json_put(out, out->size > 0 ? ", " : "");
-	json_integer(out, (int64_t)count);
-	json_put(out, count == 1 ? one : many);
-}
-
-/* Answers as plain text what is missing in the last opened trace, or "". The document of the trace
- * tells the causes. */
+/* Answers as plain text the missing parts of the last opened trace, or "". */
 EXPORT(core_warning) void core_warning(void)
 {
 	const struct thrum_trace_info *info = &core.parts[core.stage->count - 1].info;
-	struct thrum__base_text *out = &core.out;
+	char words[1000];
 
-	thrum__base_text_clear(out);
-	put_count_of(out, info->damaged, " place is damaged", " places are damaged");
-	put_count_of(out, info->gaps, " stretch of a lane is missing",
-		" stretches of lanes are missing");
-	put_count_of(out, info->lost_total, " event was not recorded", " events were not recorded");
+	thrum__base_text_clear(&core.out);
+	thrum__words_missing(info, words, sizeof words);
+	json_put(&core.out, words);
 }
 
 /* ---- Documents ----------------------------------------------------------------------------- */

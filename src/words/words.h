@@ -4,6 +4,7 @@
  *
  *	time.c     durations, times, counts
  *	task.c     names of tasks
+ *	trace.c    the missing parts of a trace
  *	finding.c  findings and their steps, in sentences
  *	match.c    the search in all these texts; its face is match.h
  *
@@ -64,6 +65,12 @@ size_t thrum__words_kind_and_site(const struct thrum__model *, uint32_t task, ch
 /* Whether the task is the main context of a mirage trace: the task with id 0, which runs while no
  * other does and has no label. Any index is allowed. */
 bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
+
+/* ---- Traces --------------------------------------------------------------------------------- */
+
+/* The parts of a trace that are missing, with the causes of lost events: "1 place is damaged, 2 gaps
+ * in lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
+size_t thrum__words_missing(const struct thrum_trace_info *, char *to, size_t size);
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@ static void print_path(struct thrum__paths *paths, const struct thrum__path *pat
 
 	to[0] = '\0';
 	for (uint32_t i = 0; i < path->count; i++) {
-		const struct thrum__path_part *part = &path->stretches[i];
+		const struct thrum__path_part *part = &path->parts[i];
 		char stack[300] = "";
 
 		assert_int_equal(part->from, at);

@@ -37,7 +37,7 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 		pile->room = room;
 	}
 	for (uint32_t i = 0; i < path->count; i++) {
-		const struct thrum__path_part *stretch = &path->stretches[i];
+		const struct thrum__path_part *stretch = &path->parts[i];
 		struct sum *sum = &pile->sums[stretch->frame];
 		int64_t *to = stretch->doing == THRUM__DOING_RUNS ? &sum->runs : &sum->waits;
 

@@ -228,16 +228,16 @@ static void add_part(struct walk *walk, const struct piece *piece, int64_t from,
 		thrum__slow_frame_find(walk->paths, frame, other, doing, &frame) < 0)
 		walk->failed = true;
 	if (path->count == path->room) {
-		grown = thrum__base_grow(path->stretches, &path->room, path->room + UINT64_C(1),
+		grown = thrum__base_grow(path->parts, &path->room, path->room + UINT64_C(1),
 			sizeof(*grown));
 		if (grown)
-			path->stretches = grown;
+			path->parts = grown;
 		else
 			walk->failed = true;
 	}
 	if (!walk->failed)
-		path->stretches[path->count++] = (struct thrum__path_part){from, to, frame,
-			piece->task, other, (uint8_t)doing};
+		path->parts[path->count++] = (struct thrum__path_part){from, to, frame, piece->task,
+			other, (uint8_t)doing};
 }
 
 /* Adds parts for a time in which the task could have run on a lane: one for each run of another
@@ -489,10 +489,10 @@ static int put_in_order(struct thrum__path *path)
 		return -THRUM_E_MEMORY;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (struct thrum__base_sort_item){path->stretches[i].from, i};
+		items[i] = (struct thrum__base_sort_item){path->parts[i].from, i};
 	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
-		const struct thrum__path_part *next = &path->stretches[items[i].item];
+		const struct thrum__path_part *next = &path->parts[items[i].item];
 		struct thrum__path_part *last = kept > 0 ? &ordered[kept - 1] : NULL;
 
 		if (last && last->to == next->from && last->frame == next->frame &&
@@ -503,8 +503,8 @@ static int put_in_order(struct thrum__path *path)
 			ordered[kept++] = *next;
 	}
 	free(items);
-	free(path->stretches);
-	path->stretches = ordered;
+	free(path->parts);
+	path->parts = ordered;
 	path->count = kept;
 	path->room = (uint32_t)count + 1;
 	return 0;
@@ -537,6 +537,6 @@ int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thru
 
 void thrum__slow_path_free(struct thrum__path *path)
 {
-	free(path->stretches);
+	free(path->parts);
 	*path = (struct thrum__path){0};
 }

@@ -93,7 +93,7 @@ struct thrum__path_part {
 struct thrum__path {
 	uint32_t task;
 	int64_t from, to;
-	struct thrum__path_part *stretches; /* the parts, in the order of time, without holes */
+	struct thrum__path_part *parts; /* in the order of time, without holes */
 	uint32_t count, room;
 	bool is_cut; /* the path has too many parts: the rest counts as WAITS, unexplained */
 };

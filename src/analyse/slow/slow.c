@@ -133,7 +133,7 @@ static bool add_shares(const struct thrum__path *path, struct thrum__shares *sha
 	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
-		const struct thrum__path_part *stretch = &path->stretches[i];
+		const struct thrum__path_part *stretch = &path->parts[i];
 		struct thrum__share *share = share_of(shares, keys, stretch);
 
 		if (!share)
@@ -141,7 +141,7 @@ static bool add_shares(const struct thrum__path *path, struct thrum__shares *sha
 		if (share->stretch == THRUM__NONE)
 			share->first = stretch->from - path->from;
 		if (share->stretch == THRUM__NONE ||
-			length_of(stretch) > length_of(&path->stretches[share->stretch]))
+			length_of(stretch) > length_of(&path->parts[share->stretch]))
 			share->stretch = i;
 		share->time += length_of(stretch);
 		share->count++;
@@ -153,11 +153,11 @@ static bool add_usual(const struct thrum__path *path, struct thrum__shares *shar
 	struct thrum__base_keys *keys)
 {
 	for (uint32_t i = 0; i < path->count; i++) {
-		struct thrum__share *share = share_of(shares, keys, &path->stretches[i]);
+		struct thrum__share *share = share_of(shares, keys, &path->parts[i]);
 
 		if (!share)
 			return false;
-		share->usual += length_of(&path->stretches[i]);
+		share->usual += length_of(&path->parts[i]);
 	}
 	return true;
 }

@@ -29,9 +29,9 @@ static const struct thrum__table_column task_columns[] = {
 	[TASK_PARENT] = {"parent", THRUM__CELL_ID},
 	[TASK_KIND] = {"kind", THRUM__CELL_TEXT},
 	[TASK_SITE] = {"site", THRUM__CELL_TEXT},
-	[TASK_START] = {"start", THRUM__CELL_MOMENT},
-	[TASK_END] = {"end", THRUM__CELL_MOMENT},
-	[TASK_LAST] = {"last", THRUM__CELL_MOMENT},
+	[TASK_START] = {"start", THRUM__CELL_TIME},
+	[TASK_END] = {"end", THRUM__CELL_TIME},
+	[TASK_LAST] = {"last", THRUM__CELL_TIME},
 	[TASK_STATE] = {"state", THRUM__CELL_TEXT},
 	[TASK_BECAME] = {"became", THRUM__CELL_ID},
 	[TASK_LABEL] = {"label", THRUM__CELL_TEXT},
@@ -77,7 +77,7 @@ static const struct thrum__table_column counter_columns[] = {{"counter", THRUM__
 	{"max", THRUM__CELL_VALUE}, {"rate", THRUM__CELL_RATE}};
 static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID},
 	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, {"lane", THRUM__CELL_ID},
-	{"start", THRUM__CELL_MOMENT}, DURATION("length")};
+	{"start", THRUM__CELL_TIME}, DURATION("length")};
 /* clang-format on */
 
 #define TALLY_FIRST "tasks running-total life-p50 life-p99"

@@ -386,7 +386,7 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 		cell->number = round_to_three_digits(cell->number);
 	if (cell->type == THRUM__CELL_DURATION)
 		cell->size = thrum__words_duration(cell->number, 3, cell->room, sizeof(cell->room));
-	else if (cell->type == THRUM__CELL_MOMENT)
+	else if (cell->type == THRUM__CELL_TIME)
 		cell->size = thrum__words_time(cell->number, 1000, cell->room, sizeof(cell->room));
 	else {
 		print_cell(table, cell, true);

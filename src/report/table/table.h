@@ -43,7 +43,7 @@ enum thrum__table_cell_type {
 	THRUM__CELL_ID,
 	THRUM__CELL_COUNT,
 	THRUM__CELL_VALUE,    /* a number that may be negative */
-	THRUM__CELL_MOMENT,   /* a time: ns since the trace's first event */
+	THRUM__CELL_TIME,     /* a time: ns since the trace's first event */
 	THRUM__CELL_DURATION, /* ns */
 	THRUM__CELL_RATE,     /* thousandths for each second */
 	THRUM__CELL_SHARE,    /* thousandths of a percent */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Makes fuzz/seeds/view/: the seeds of both readers, each with four ways to look at it."""
+"""Makes fuzz/seeds/scene/: the seeds of both readers, each with four ways to look at it."""
 
 import os
 import struct
