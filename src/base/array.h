@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Base: what every room may use and what knows nothing of tracing: arrays, sorting, hashing, keys,
- * UTF-8, texts, JSON, arithmetic on times. Tasks, files and pictures never come in here.
+ * base/: the helpers that every room may use: arrays, sorting, hashing, keys, UTF-8, texts, JSON,
+ * arithmetic on times. They know nothing of tracing: tasks, files and pictures never come in here.
  *
  * This header: arrays that grow.
  */

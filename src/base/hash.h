@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hashes of numbers and texts, for tables in memory. Results differ between processors and must
- * not be written to files, but for those of thrum__base_hash_byte. A table that holds texts of
- * strangers uses its own address as the seed: nobody who makes a trace knows it, so nobody can
- * choose texts that collide.
+ * Hashes of numbers and texts, for tables in memory. Results differ between processors and must not
+ * be written to files, except those of thrum__base_hash_byte. A table that holds texts from a trace
+ * uses its own address as the seed: nobody who makes a trace knows it, so nobody can choose texts
+ * that collide.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), byte by byte: for results that are seen, since
- * it is the same on all machines. Begin with THRUM__HASH_START. */
+/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), byte by byte: for results that change a
+ * picture or a file, because it is the same on all machines. Begin with THRUM__HASH_START. */
 #define THRUM__HASH_START UINT32_C(2166136261)
 static inline uint32_t thrum__base_hash_byte(uint32_t hash, unsigned char byte)
 {

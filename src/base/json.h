@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define THRUM__JSON_BYTES 6 /* that a byte of a text takes at most */
+#define THRUM__JSON_BYTES 6 /* the most bytes that one byte of a text becomes */
 
 /* Writes the inside of a JSON string, without a NUL; bytes that aren't UTF-8 become U+FFFD. `to`
  * has room for THRUM__JSON_BYTES for each byte of the text. Returns the end. */

@@ -96,8 +96,8 @@ INLINE void merge_runs(const struct order *order, const char *from, size_t at, s
 	memcpy(to + i * order->size, from + b * order->size, (end - b) * order->size);
 }
 
-/* Merges runs by twos until there is only one. Where runs are short, insertion makes them longer
- * first. */
+/* Merges pairs of runs until only one run is left. Where runs are short, insertion makes them
+ * longer first. */
 INLINE void sort_by_merging(const struct order *order, char *array, char *room, size_t count,
 	size_t runs)
 {
@@ -126,8 +126,8 @@ INLINE void sort_by_merging(const struct order *order, char *array, char *room, 
 
 /* ---- Digits --------------------------------------------------------------------------------- */
 
-/* Deals out by one digit after the other, the lowest first. `differing` has the bits in which keys
- * differ: digits in which all agree are skipped. */
+/* Distributes the elements by one digit after the other, the lowest first. `differing` has the bits
+ * in which keys differ: digits in which all agree are skipped. */
 INLINE void sort_by_digits(const struct order *order, char *array, char *room, size_t count,
 	uint64_t differing)
 {
@@ -172,7 +172,8 @@ INLINE void sort(const struct order *order, char *array, char *room, size_t coun
 	}
 	for (unsigned shift = 0; shift < 64; shift += DIGIT)
 		digits += (differing >> shift & DIGIT_MASK) != 0;
-	/* Each goes over the whole array: for each digit, or each time that the runs are halved. */
+	/* Either sort goes over the whole array several times: the radix sort once for each digit,
+	 * merging once each time that it halves the number of runs. */
 	if (count < DIGITS_FROM || order->compare || runs >> digits == 0)
 		sort_by_merging(order, array, room, count, runs);
 	else

@@ -3,9 +3,9 @@
  * Sorts large arrays by a 64-bit key. libc's qsort is quadratic at worst in some libcs and slow in
  * others.
  *
- * One algorithm serves two kinds of item: a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes
- * linear time when the array is sorted already; or, where that takes fewer rounds and nothing but
- * the key counts, a radix sort. Never more than O(n log n). Both keep the order of equal items.
+ * Both kinds of item are sorted by a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes linear
+ * time when the array is sorted already; or by a radix sort, where that takes fewer rounds and only
+ * the key counts. Neither takes more than O(n log n), and both keep the order of equal items.
  */
 #ifndef BASE_SORT_H
 #define BASE_SORT_H
@@ -26,7 +26,7 @@ void thrum__base_sort(struct thrum__base_sort_item *items, struct thrum__base_so
 	size_t count, int (*compare)(const void *context, uint32_t a, uint32_t b),
 	const void *context);
 
-/* A stretch of time, and the item that it belongs to. */
+/* An interval of time, and the item to which it belongs. */
 struct thrum__base_span {
 	int64_t start, end;
 	uint32_t item;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A text that is written piece by piece, either into a buffer of the caller's or into memory that
- * grows. In a buffer the text is cut where the room ends, and counted on as snprintf does. It
- * always ends in a NUL, unless the buffer has no room at all.
+ * grows. In a buffer the text is cut where the room ends, but its size counts on, as with snprintf.
+ * It always ends in a NUL, unless the buffer has no room at all.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -13,7 +13,7 @@
 
 struct thrum__base_text {
 	char *bytes;
-	size_t size; /* of the whole text without the NUL; in a buffer also of what was cut off */
+	size_t size; /* of the whole text without the NUL; in a buffer also of the cut part */
 	size_t room;
 	bool grows;
 	bool failed; /* out of memory: the text is of no use */

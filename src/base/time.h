@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Times of damaged traces may be anything; within these bounds, sums and differences of two don't
- * overflow. */
+/* Times of damaged traces may be any numbers. Within these bounds, the sum and the difference of
+ * two times don't overflow. */
 #define THRUM__FARTHEST (INT64_C(1) << 61)
 
 static inline int64_t thrum__base_time_clamp(int64_t time)
@@ -16,7 +16,7 @@ static inline int64_t thrum__base_time_clamp(int64_t time)
 					 : time;
 }
 
-/* Times of damaged traces may be anything. */
+/* Returns `to` less `from`. Wraps instead of overflowing: times of damaged traces may be any. */
 static inline int64_t thrum__base_time_between(int64_t from, int64_t to)
 {
 	return (int64_t)((uint64_t)to - (uint64_t)from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Reads UTF-8 that anybody may have written, and makes it fit to be shown. */
+/* Reads UTF-8 from anywhere, which may be damaged or hostile, and makes it fit to be shown. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -21,9 +21,9 @@ size_t thrum__base_utf8_decode(const char *text, size_t size, uint32_t *characte
 size_t thrum__base_utf8_floor(const char *text, size_t size);
 
 /*
- * Copies a text without characters that can't be shown: controls, what reorders or hides others,
- * and bytes that aren't UTF-8 become U+FFFD. Writes at most `room` bytes, no NUL; a text that is
- * longer ends in an ellipsis. Returns the size.
+ * Copies a text without characters that can't be shown: controls, characters that reorder or hide
+ * others, and bytes that aren't UTF-8 become U+FFFD. Writes at most `room` bytes, no NUL; a text
+ * that is longer ends in an ellipsis. Returns the size.
  */
 size_t thrum__base_utf8_clean(const char *text, size_t size, char *to, size_t room);
 
