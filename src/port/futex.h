@@ -2,8 +2,8 @@
 /*
  * port/futex: sleep on a word of shared memory until another process wakes the sleepers.
  *
- * One side changes the word and calls thrum__port_wake; the other reads the word, does what it has
- * to do with it, and passes the value that it saw to thrum__port_wait.
+ * One side changes the word and calls thrum__port_wake; the other reads the word, acts on it, and
+ * passes the value that it saw to thrum__port_wait.
  */
 #ifndef PORT_FUTEX_H
 #define PORT_FUTEX_H

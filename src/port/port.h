@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * port/: the operating system and the processor behind plain functions. All differences between
- * systems and processors live here, and no idea of tracing: a recording is a file of some size.
+ * systems and processors live here. Nothing here knows of tracing: a recording is just a file of
+ * some size.
  *
  *   port.h    clock, threads and processes, memory, the recording's file
  *   futex.h   sleep on a word of shared memory, and wake its sleepers

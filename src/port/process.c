@@ -48,8 +48,8 @@ uint64_t thrum__port_process_start(uint32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	/* Field 2 is the program's name in brackets and may itself hold spaces and brackets. Field
-	 * 22 is the 20th after it. */
+	/* Field 2 is the program's name in parentheses and may itself hold spaces and parentheses.
+	 * Field 22 is the 20th after it. */
 	const char *p = strrchr(text, ')');
 
 	for (int field = 2; p && field < 22; field++)
