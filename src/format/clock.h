@@ -10,8 +10,8 @@
 
 /*
  * Reads the header's three clock readings again, each under its ticket. A reading that the recorder
- * writes during each of three tries becomes all zeros, its ticket, too. Returns 0 or the input's
- * negative enum thrum_error.
+ * writes during each of three tries becomes all zeros, its ticket included. Returns 0 or the
+ * input's negative enum thrum_error.
  */
 int thrum__format_read_clocks(const struct thrum__input *, struct thrum__header *);
 

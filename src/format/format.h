@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * format/: the bytes of a recording, and the functions that lay out, check, encode, scan and copy
- * them. It does no I/O of its own, keeps no state, and knows nothing of threads or of meaning.
+ * them. It does no I/O of its own, keeps no state, and knows nothing of threads or of what records
+ * mean.
  *
  *   offset 0      struct thrum__header
  *   metadata      the CTF 1.8 text that describes the packets
