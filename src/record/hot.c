@@ -392,7 +392,7 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 		.parent = parent,
 		.source = source};
 
-	/* Mostly the reason is that the lane has used up its ids, or that the label isn't short. */
+	/* The reason is mostly that the lane has used up its ids, or that the label isn't short. */
 	thrum__record_refill_ids(&thrum__record_thread);
 	thrum_task task = fast_create(ANY, site, c);
 

@@ -340,7 +340,7 @@ static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsig
 	return lane;
 }
 
-/* Returns the cause of there being no packet. */
+/* Returns the cause for which there is no packet. */
 static enum thrum_lost cause_of_starvation(const struct recorder *r)
 {
 	if (atomic_load_explicit(&r->no_space, memory_order_relaxed))
@@ -392,7 +392,8 @@ static bool join_recording(struct thread *thread, const struct recorder *r)
 	return true;
 }
 
-/* There is no lane. Counts an event as lost, unless the lane was wanted for no event (0 bytes). */
+/* Called when there is no lane: counts an event as lost, unless the lane was wanted for no event
+ * (0 bytes). */
 static void refuse_lane(struct thread *thread, size_t bytes, enum thrum_lost cause)
 {
 	if (bytes > 0)

@@ -89,7 +89,7 @@ struct recorder {
 	bool discard;          /* keep the oldest events when the recording is full */
 	bool careful;          /* write no fast events: memcheck watches */
 	bool has_file;         /* false: the program supplied the memory */
-	_Atomic bool no_space; /* a page was not to be had: the device is full */
+	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
 	_Atomic uint64_t id_blocks;                  /* blocks of ids given out */

@@ -53,7 +53,7 @@ int thrum_snapshot(const char *name)
 		return -THRUM_E_ARGUMENT;
 	if (!r)
 		return -THRUM_E_NOT_RECORDING;
-	/* So that readers of the snapshot know the clocks up to now. */
+	/* This lets readers of the snapshot know the clocks up to now. */
 	thrum__record_note_clocks(r, &unused);
 
 	struct thrum__input input = {r, read_memory, size_of_memory};
