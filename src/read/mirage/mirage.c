@@ -15,9 +15,9 @@
  *
  * Rule 3: where no such packet follows, an event lies at most a leap after the event before it,
  * unless the event behind it agrees with it. A leap is the longest of: an hour; 8 times the trace
- * so far; the time that multiplies the timestamp by 128, which counts as at most 30 days. Bytes
- * from elsewhere that are taken for a timestamp are off by a factor of 256 or more. The first event
- * of the trace is judged in the same way, by the event behind it.
+ * so far; 127 times the timestamp of the event before it, but at most 30 days. Bytes from elsewhere
+ * that are taken for a timestamp are off by a factor of 256 or more. The first event of the trace
+ * is judged in the same way, by the event behind it.
  *
  * Rule 4: when time runs back, one of two events is wrong. It is the earlier event of the two in
  * the file if the later one and the event behind that fit in its place; otherwise it is the later

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * read/mirage/: the reader of mirage-profile's traces, which are CTF packets in a ring. This header
- * is the border between its two files: packets.c finds the packets and puts them in order, mirage.c
- * decodes their events. It is private to this folder; from outside one uses thrum__mirage_format
- * (read/read.h). Nothing found in a trace is trusted.
+ * is the interface between its two files: packets.c finds the packets and puts them in order,
+ * mirage.c decodes their events. It is private to this folder; from outside one uses
+ * thrum__mirage_format (read/read.h). Nothing found in a trace is trusted.
  */
 #ifndef READ_MIRAGE_PACKETS_H
 #define READ_MIRAGE_PACKETS_H

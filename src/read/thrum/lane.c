@@ -224,7 +224,7 @@ static void keep_text(struct span_of_text *text, char *copy, const struct lane *
 	text->text = copy;
 }
 
-/* Leaves the packet in the slot, for more of it or for the next one. */
+/* Ends the work on the packet in the slot, which goes on with more of it or with the next one. */
 static void finish_packet(struct reader *r, struct lane *lane)
 {
 	keep_text(&lane->name, lane->name_copy, lane);

@@ -63,7 +63,8 @@ void thrum__read_merge_restart(struct reader *r)
 		sift_down(r->heap, r->heap_count, i);
 }
 
-/* Puts the heap right after its top, the earliest lane, has moved on or has run out of events. */
+/* Restores the order of the heap after its top, the earliest lane, has moved on or run out of
+ * events. */
 static void update_top(struct reader *r)
 {
 	uint64_t ticks;

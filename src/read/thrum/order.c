@@ -132,8 +132,7 @@ static int closeness(const struct packet_ref *p, const struct packet_ref *before
 
 /*
  * Tells which of two packets is wrong when their numbers and times contradict each other: true for
- * the first one. Asks the evidence in the order of its weight, and the next kind where one says
- * nothing.
+ * the first one. Looks at the strongest evidence first, and at the next where that decides nothing.
  */
 static bool first_is_wrong(const struct lane_order *o, const struct packet_ref *one,
 	const struct packet_ref *two)
@@ -197,7 +196,7 @@ static size_t judge_lane(struct reader *r, uint32_t *order, size_t count)
 	return o.kept_count;
 }
 
-/* Does so for all lanes. Returns how many packets are good. */
+/* Does the same for all lanes. Returns how many packets are good. */
 static size_t judge_lanes(struct reader *r, size_t count)
 {
 	size_t kept = 0;

@@ -41,7 +41,7 @@ struct packet_ref {
 	enum packet_state {
 		PACKET_NONE, /* unused, or being prepared */
 		PACKET_GOOD,
-		PACKET_BAD, /* an event has still to tell so */
+		PACKET_BAD, /* no event has told so yet */
 		PACKET_TOLD /* bad, and an event has told so */
 	} state;
 	const char *why; /* the cause for which it is bad */
@@ -52,7 +52,7 @@ struct definition {
 	uint32_t type; /* 0: there is none of this number, or it is broken */
 	uint32_t text_size;
 	char text[116];
-	char unknown[8]; /* the text in its place where it has the wrong type: "?" and its number */
+	char unknown[8]; /* shown in its place if it has the wrong type: "?" and its number */
 	struct thrum_trace_site site;
 };
 
