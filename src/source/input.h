@@ -17,7 +17,7 @@
 
 /*
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
- * file. Refuses folders and devices. The caller closes *input with
+ * file. Refuses directories and devices. The caller closes *input with
  * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
