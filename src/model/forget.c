@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forgets what is old. A block is freed when all of its rows are old; indexes of its rows then name
+ * Forgets old rows. A block is freed when all of its rows are old; indexes of its rows then name
  * nothing (thrum__model_has_row). Texts that no row uses any more are freed when they are about
  * half of all.
  */

@@ -2,8 +2,8 @@
 /*
  * model/: turns the events of a recording into tasks, runs, edges, notes, spans, suspensions,
  * counters and gaps. One model holds one recording. It grows when events are appended, and forgets
- * what is old; between two such calls it can be read. It never draws, never prints and does no
- * input or output.
+ * old rows; between two such calls it can be read. It never draws, never prints and does no input
+ * or output.
  *
  * The usual order of calls: thrum__model_create with the open trace; thrum__model_load, again after
  * each thrum_trace_refresh; in a trace without an end also thrum__model_forget;
@@ -325,11 +325,11 @@ size_t thrum__model_memory(const struct thrum__model *);
 /* Returns the row of the task with this id, or NONE. Takes constant time. */
 uint32_t thrum__model_find(const struct thrum__model *, uint64_t id);
 
-/* The functions below that take a task want a row that is there (thrum__model_has_row). */
+/* The functions below that take a task need a row that the model has (thrum__model_has_row). */
 
 /*
  * Returns the end of the chain of tasks that became each other; the task itself when it became
- * none. Takes logarithmic time, whatever circle the trace pretends.
+ * none. Takes logarithmic time, even if the trace's events form a circle.
  */
 uint32_t thrum__model_heir(const struct thrum__model *, uint32_t task);
 
