@@ -120,7 +120,8 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 }
 
 /* The task that a receiver created for a message: the first that should resolve among the 64 tasks
- * created next, or else the first of the receiver's. NONE if what it became has ended. */
+ * created next, or else the first of the receiver's. NONE if that task, or the one that it became,
+ * has ended. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
 	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The room `analyse`: answers questions about a model. It has a face for each question:
+ * analyse/: answers questions about a model. It has a face for each question:
  *
  *	graph.h        who waits for whom (this file)
  *	label.h        patterns of labels, by which tasks count as alike
- *	why/finding.h  what is wrong: findings, each from cause to victim
+ *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
  *	diff/diff.h    how two recordings of one program differ
  *	stats/stats.h  counts and durations for tables
@@ -26,7 +26,7 @@
 struct thrum__analyse_wait {
 	uint32_t on;   /* the task that it waits for: pending, and nothing became of it */
 	uint32_t next; /* the task that can end the wait: `on`, or a lock's holder; NONE: nobody */
-	uint32_t edge; /* by which the wait began; of a link, the edge of the link */
+	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
 	int64_t since; /* when the wait began */
 	bool is_link;  /* the task waits for an answer over a link */
 };
@@ -59,18 +59,19 @@ bool thrum__analyse_task_is_running(const struct thrum__model *, uint32_t task);
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
-/* A promise may stand for the answer to a message: one that it sent over a link itself, or else
- * one that its creator sent after it created the promise. If the task that the receiver created
- * for that message is pending, sets *wait and returns 1; else returns 0. */
+/* A promise may stand for the answer to a message: the message that it sent over a link itself, or
+ * else the one that its creator sent after it created the promise. If the task that the receiver
+ * created for that message is pending, sets *wait and returns 1; else returns 0. */
 unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 
-/* The task that holds a lock, or the latest of those that hold a semaphore, and *edge, by which it
- * took it. NONE if nobody holds it, with *edge untouched. Reads the lock's last 64 edges. */
+/* Returns the task that holds a lock, or the latest of those that hold a semaphore, and sets *edge
+ * to the edge by which it took the lock. Returns NONE and leaves *edge alone if nobody holds it.
+ * Reads the lock's last 64 edges. */
 uint32_t thrum__analyse_holder_of(const struct thrum__model *, uint32_t lock, uint32_t *edge);
 
-/* The pending task that goes on for a task: itself, what it became, or the latest that read its
- * result, and so on for 16 steps; or NONE. */
+/* The pending task that goes on for a task: itself, the one that it became, or the latest that read
+ * its result, and so on for 16 steps; or NONE. */
 uint32_t thrum__analyse_successor_of(const struct thrum__model *, uint32_t task);
 
 /* The first task that was created at that time or later; model->tasks.count if there is none.

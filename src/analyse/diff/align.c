@@ -75,8 +75,8 @@ static int group_of(struct thrum__comparison *comparison, uint32_t parent, unsig
 	return 0;
 }
 
-/* The group with this kind and pattern among `parent` and those above it, or NONE. A loop, in which
- * each task creates the next, so gets a single group. Sets *depth to the groups searched. */
+/* The group with this kind and pattern among `parent` and those above it, or NONE. So a loop, in
+ * which each task creates the next, gets a single group. Sets *depth to the groups searched. */
 static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t parent,
 	unsigned kind, const char *pattern, size_t size, unsigned *depth)
 {

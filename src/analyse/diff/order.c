@@ -14,8 +14,9 @@ static void note_first(struct thrum__diff_moment *moment, int64_t time, uint32_t
 		*moment = (struct thrum__diff_moment){time, by};
 }
 
-/* Notes the pending signal of a condition, now that it is known what it was. A signal in a
- * mirage-profile trace may be either: it begins a wait if the condition then creates the waiter. */
+/* Notes the pending signal of a condition, now that it is known whether it was a signal or the
+ * beginning of a wait. In a mirage-profile trace both look alike: it begins a wait if the condition
+ * then creates the waiter. */
 static void commit_pending(struct thrum__diff_moment *to, struct thrum__diff_moment *pending)
 {
 	if (pending->time != THRUM__OPEN)

@@ -43,8 +43,9 @@ THRUM__MUST_USE int thrum__diff_moments(struct thrum__aligned *);
 struct thrum__difference *thrum__diff_add(struct thrum__comparison *, int kind, uint32_t group,
 	bool *failed);
 
-/* Whether the share count / of is greater in BAD than in GOOD by more than chance. With `few`, the
- * shares also differ if GOOD has none and either few tasks, or BAD has at least half. */
+/* Whether the share count / of is greater in BAD than in GOOD by more than chance. With `few`,
+ * a greater share also counts if GOOD's is 0, and GOOD has few tasks or BAD's share is a half
+ * or more. */
 bool thrum__diff_share_differs(const struct thrum__difference_side side[THRUM__SIDES], bool few);
 
 /* For a group that only one recording has: whether both have its kind and pattern anywhere. */

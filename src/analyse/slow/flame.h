@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Flame graphs of waiting: the paths of many tasks as one tree of boxes, as wide as the time that
- * they took. A box lies below another if tasks of that one waited for tasks of its own; unlike in a
- * profiler's flame graph, its stacks are not those of calls.
+ * they took. A box lies below another if tasks of the upper one waited for tasks of the lower one.
+ * Unlike in a profiler's flame graph, the stacks are not those of calls.
  */
 #ifndef ANALYSE_SLOW_FLAME_H
 #define ANALYSE_SLOW_FLAME_H

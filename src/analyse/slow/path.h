@@ -2,7 +2,7 @@
 /*
  * Where a task's time went: its critical path, a series of parts that cover its life without holes
  * or overlaps. In each part the task ran; or it waited for another task, and the part tells what
- * that one did in turn, down to waits that nobody in the program worked on; or it could have run,
+ * that task did in turn, down to waits that nobody in the program worked on; or it could have run,
  * but its lane ran another task.
  *
  * A wait ends with the awaited task (with all that this became), with a condition's signal, or with

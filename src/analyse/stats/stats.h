@@ -2,7 +2,7 @@
 /*
  * Statistics of a model: how many tasks of each label, kind and call site there are, how they
  * ended, and how long they lived, ran and waited; how lanes spent their time; the longest runs;
- * histograms. This is the face of the folder analyse/stats:
+ * histograms. Nothing here makes sentences or draws. This is the face of the folder analyse/stats:
  *
  *	stats.c      counts and measures tasks
  *	lanes.c      lanes, the longest runs, rates of counters
@@ -13,7 +13,7 @@
  *          another) and whose beginning is known have one. The task that another became has a life
  *          of its own.
  * running  the sum of the task's runs, also of those after its end; each task has one. A run counts
- *          for the task that ran, not for what that became; an open run ends with the trace.
+ *          for the task that ran, not for the one that it became; an open run ends with the trace.
  * waiting  the life less the runs within it. A task has one if it has a life.
  *
  * The lanes' own tasks, which run while no other does, are left out of the tasks' numbers; they

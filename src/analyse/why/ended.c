@@ -236,8 +236,8 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */
 
-/* Whether `who` is the task, one of its creators, or what one of these became: then it may cancel
- * the task. Looks at 16 tasks. */
+/* Whether `who` is the task, one of its creators, or a task that one of these became: then it may
+ * cancel the task. Looks at 16 tasks. */
 static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t who)
 {
 	for (int i = 0; i < ANCESTORS_MAX && thrum__model_has_row(&model->tasks, task); i++) {

@@ -2,9 +2,9 @@
 /* Finds signals of conditions that nobody heard. */
 #include "analyse/why/parts.h"
 
-/* Whether a condition resolved or created a task in the times from … to - 1. *edge is the edge of
- * the condition to go back from, and is moved on: for signals asked for from the latest to the
- * first, each edge is visited once. */
+/* Whether a condition resolved or created a task at a time in from … to - 1. The search goes back
+ * from *edge, an edge of the condition, and moves *edge with it: so a caller that asks about the
+ * latest signal first, then about earlier ones, visits each edge once. */
 static bool has_acted(const struct thrum__model *model, uint32_t condition, uint32_t *edge,
 	int64_t from, int64_t to)
 {
