@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The search of the room `words`: tells whether texts, notes and tasks contain a text that a user
- * typed. Upper and lower case are the same for ASCII letters; other bytes must be equal. Many of a
- * million tasks have the same texts, so a struct thrum__words_match remembers the answer for each
- * string of one model: use it with that model only, and from one thread at a time.
+ * The search of words/: tells whether texts, notes and tasks contain a text that a user typed.
+ * Upper and lower case are the same for ASCII letters; other bytes must be equal. Many of a million
+ * tasks have the same texts, so a struct thrum__words_match remembers the answer for each string of
+ * one model: use it with that model only, and from one thread at a time.
  */
 #ifndef WORDS_MATCH_H
 #define WORDS_MATCH_H

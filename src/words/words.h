@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The room `words`: every sentence that users read about a trace, for all front ends.
+ * words/: every sentence that users read about a trace, for all front ends.
  *
  *	time.c     durations, times, counts
  *	task.c     names of tasks
@@ -8,8 +8,8 @@
  *	finding.c  findings and their steps, in sentences
  *	match.c    the search in all these texts; its face is match.h
  *
- * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends
- * print these texts as they are.
+ * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends print
+ * these texts as they are.
  *
  * Unless its comment says otherwise, a function writes at most `size` bytes to `to`, NUL included,
  * and returns the length of the whole text without NUL, as snprintf does: a result of `size` or
@@ -68,8 +68,8 @@ bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
 
 /* ---- Traces --------------------------------------------------------------------------------- */
 
-/* The parts of a trace that are missing, with the causes of lost events: "1 place is damaged, 2 gaps
- * in lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
+/* The missing parts of a trace, with the causes of lost events: "1 place is damaged, 2 gaps in
+ * lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
 size_t thrum__words_missing(const struct thrum_trace_info *, char *to, size_t size);
 
 /* ---- Findings ------------------------------------------------------------------------------- */
