@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Drawing: the display list, the theme (theme.h), and the canvases that paint lists as SVG, PNG and
+ * draw/: the display list, the theme (theme.h), and the canvases that paint lists as SVG, PNG and
  * PDF (canvas.h) or with cairo on a screen (replay.h). Nothing here decides what a picture shows.
  *
  * The display list is the only contract between the code that decides what is seen and the canvas

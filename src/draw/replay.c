@@ -152,7 +152,7 @@ int thrum__draw_text_cache_init(struct thrum__draw_text_cache *texts)
 	options = cairo_font_options_create();
 	own->map = pango_cairo_font_map_new();
 	own->context = pango_font_map_create_context(own->map);
-	/* So widths don't depend on the scale. */
+	/* This makes widths independent of the scale. */
 	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
 	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
 	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
