@@ -155,7 +155,7 @@ static uint32_t trim_tracks(const struct thrum__follow_change *c, int kind, uint
 	return count;
 }
 
-/* Removes the forgotten items of a column; only blocks that hold any look at their tracks. */
+/* Removes the forgotten items of a column; looks only at the tracks of blocks that hold any. */
 static void trim_column(const struct thrum__follow_change *c, int kind)
 {
 	struct thrum__index_column *column = &c->index->column[kind];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * follow/ keeps an index up to date while the model grows and forgets. It compares the model and
- * the layout with the past: their state at the last update. Private to follow/;
- * thrum__follow_update is its face.
+ * the layout with the past: their state at the last update. It never chooses a track: layout/ does.
+ * Private to follow/; thrum__follow_update is its face.
  */
 #ifndef TIMELINE_FOLLOW_PARTS_H
 #define TIMELINE_FOLLOW_PARTS_H

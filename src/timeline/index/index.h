@@ -2,7 +2,8 @@
 /*
  * The index: finds the items that lie on the tracks of a layout, by track and time. It holds one
  * column for each kind of item, sorted by track and time, with summaries of gaps and of
- * neighbouring tracks, so that a frame costs by its pixels and not by the events of the trace.
+ * neighbouring tracks, so that the cost of a frame depends on its pixels and not on the events of
+ * the trace. The index never chooses a track (layout/ does), and knows nothing of pixels.
  *
  * Make it of a model and a layout with thrum__index_create; after each later update of the layout
  * call thrum__follow_update. Between updates it is read only. Items that ended before

@@ -149,13 +149,13 @@ size_t thrum__index_column_memory(const struct thrum__index_column *);
 
 /* Makes room for `count` positions. */
 THRUM__MUST_USE int thrum__index_column_grow(struct thrum__index_column *, uint64_t count);
-/* Makes gaps and sums right again after a track's items changed from position `from` on. */
+/* Corrects the gaps and sums after a track's items changed from position `from` on. */
 void thrum__index_column_redo(struct thrum__index_column *, uint32_t track, uint32_t from);
 /* Does the same, cheaper, where items from position `from` on were only appended. */
 void thrum__index_column_follow(struct thrum__index_column *, uint32_t track, uint32_t from);
-/* Makes the gaps behind positions from … to - 1 right again; `to` is of the same track. */
+/* Corrects the gaps behind positions from … to - 1; `to` is of the same track. */
 void thrum__index_column_redo_gaps(struct thrum__index_column *, uint32_t from, uint32_t to);
-/* Lets the tree know of the gap behind a position, when that became wider. */
+/* Tells the tree that the gap behind a position became wider. */
 void thrum__index_column_widen(struct thrum__index_column *, uint32_t position);
 
 /* Returns the first position from `position` on whose gap to the next one is at least `gap` ns; or
@@ -228,7 +228,7 @@ THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, struct t
 void thrum__index_times_remove(struct thrum__index_times *, int64_t time);
 /* Removes the times before a time; returns how many they were. */
 uint32_t thrum__index_times_trim(struct thrum__index_times *, int64_t before);
-/* Makes thrum__index_times_until right; call it after changes. */
+/* Lets thrum__index_times_until see the changes; call it after them. */
 void thrum__index_times_count(struct thrum__index_times *);
 /* Returns how many times are at most `time`. O(log n). */
 uint32_t thrum__index_times_until(const struct thrum__index_times *, int64_t time);

@@ -160,8 +160,9 @@ static void stack_groups(struct thrum__layout *layout)
 /* ---- One unit's track ------------------------------------------------------------------------ */
 
 /*
- * Whether an ancestor counts as alive beside the unit. One that ends as the unit takes over
- * doesn't: there they share at most an eighth of either's life, as the iterations of a loop do.
+ * Whether an ancestor counts as alive beside the unit: they share more than an eighth of the life
+ * of one of them. An ancestor that ends as the unit takes over, as in a loop whose iterations
+ * create each other, doesn't count.
  */
 static bool is_beside(const struct thrum__layout *layout, uint32_t ancestor, uint32_t unit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The timeline: where the tasks of a model lie in the picture, and how to find them there. layout/
+ * timeline/: where the tasks of a model lie in the picture, and how to find them there. layout/
  * places tasks on tracks, index/ finds the items on a track, and follow/ keeps the index up to date
  * while a trace grows. Pixels, colours and words don't belong here.
  *

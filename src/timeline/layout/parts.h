@@ -72,7 +72,7 @@ THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct t
 /* Leaves in the placer's `fresh` the units that have no track, sorted by start. */
 THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *);
 
-/* Makes the placer's `open` and `fresh` right again at the end of an update. */
+/* Brings the placer's `open` and `fresh` up to date at the end of an update. */
 THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__layout *, const struct thrum__model *);
 
 /* Gives the time that a unit occupies on its track, where end > start; and finds whether it

@@ -35,7 +35,7 @@ static int64_t greater(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Makes a node's height and summaries right, from its children. */
+/* Computes a node's height and summaries from its children. */
 static void update_node(struct thrum__layout_seat *seats, uint32_t unit)
 {
 	struct thrum__layout_seat *seat = &seats[unit];
@@ -224,7 +224,7 @@ static bool are_same(const struct thrum__layout_slack *a, const struct thrum__la
 	return a->start == b->start && a->end == b->end && a->gap == b->gap && a->late == b->late;
 }
 
-/* Makes the nodes above one right whose slack changed. */
+/* Updates the nodes above one whose slack changed. */
 static void update_ancestors(struct thrum__layout_slack *tree, uint32_t node)
 {
 	while (node > 1) {
@@ -237,8 +237,8 @@ static void update_ancestors(struct thrum__layout_slack *tree, uint32_t node)
 	}
 }
 
-/* Makes a track's slack right after a unit left the track or came into its tree. While there is a
- * list, the widest gap may be too wide. */
+/* Updates a track's slack after a unit left the track or came into its tree. While there is a list,
+ * the widest gap may be too wide. */
 static void update_slack(struct thrum__layout_pile *pile, const struct thrum__layout_seat *seats,
 	uint32_t track)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A pile: the tracks of one group, which knows the units on each track and finds the first track
+ * A pile holds the tracks of one group. It knows the units on each track and finds the first track
  * that is free for some time. Private to layout/, which places units with it. Intervals of time are
  * start … end without the end. Units are indices of `seats`, which all functions take.
  */
@@ -20,7 +20,7 @@ struct thrum__layout_seat {
 	bool is_gone; /* to be removed by thrum__layout_pile_shed */
 };
 
-/* When a track is free; or the best of many tracks, each number for itself. */
+/* When a track is free. For many tracks, each member is the best of all of them. */
 struct thrum__layout_slack {
 	int64_t start; /* free before this time */
 	int64_t end;   /* free from this time on */

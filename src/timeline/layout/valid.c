@@ -91,7 +91,7 @@ static bool check_chains(const struct thrum__layout *layout, const struct thrum_
 
 static bool check_parents(const struct thrum__layout *layout)
 {
-	/* Not yet swept? */
+	/* Parents are checked only once they are swept. */
 	if (layout->placer->odd || layout->placer->dead)
 		return true;
 	/* Brent's cycle detection: the tortoise waits while the hare runs, twice as long each
