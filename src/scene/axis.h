@@ -4,8 +4,8 @@
  * tracks and the fish-eye are only other values in the same tables, so that painters need not know
  * which is on.
  *
- * Fold: a long stretch of idle time takes a band of a fixed width instead of its length. Squeeze:
- * tracks in which nothing happens are made low. Every axis is caller's memory: init, then set as
+ * Fold: a long idle time takes a band of a fixed width instead of its length. Squeeze: tracks in
+ * which nothing happens are made low. The caller owns the memory of an axis: call init, then set as
  * often as needed, then finish.
  */
 #ifndef SCENE_AXIS_H

@@ -25,7 +25,7 @@ struct thrum__scene_coarse {
 	int64_t step; /* ns: the least length of a slot, except the last */
 };
 
-/* Takes down how far a model that is being filled has come. O(lanes). */
+/* Notes how far the reading of a trace into a model has come. O(lanes). */
 void thrum__scene_coarse_note(struct thrum__scene_coarse *, const struct thrum__model *);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of commands, and what each of them does. */
+/* The table of commands, and the function of each. */
 #include <string.h>
 
 #include "scene/move.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes a scene follow a model that grew or forgot. Looks only at what changed. */
+/* Makes a scene follow a model that grew or forgot. Looks only at the parts that changed. */
 #include <stdlib.h>
 #include <string.h>
 #include <thrum.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The scene: a view of one model. A scene has a state, which fits into a line of text (the window
- * of time, the tracks in sight, the selection, the search ...), and paints a display list from the
- * model and that state. Selection, search, picking, and the commands with their keys are
- * implemented here once, for every front end. The stage shows several scenes, one above the other.
+ * scene/: the picture of one model, and moving about in it. A scene has a state, which fits into a
+ * line of text (the window of time, the tracks in sight, the selection, the search ...), and paints
+ * a display list from the model and that state. Selection, search, picking, and the commands with
+ * their keys are implemented here once, for every front end. The stage shows several scenes, one
+ * above the other.
  *
  * This room has no input devices, no clock and no canvas: the stage turns pointer, wheel and motion
  * into calls of this header, and the canvases of src/draw replay the list.

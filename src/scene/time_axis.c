@@ -23,8 +23,8 @@ struct idle_search {
 	bool is_over;
 };
 
-/* Is told a time that is idle in this trace and in the companions before `next`, and searches it
- * for the parts that are idle in `next` too. */
+/* Searches a time that is idle in this trace and in the companions before `next` for the parts that
+ * are idle in `next` too. */
 static bool search_next(void *context, int64_t start, int64_t end)
 {
 	struct idle_search *search = context, deeper = *search;

@@ -227,7 +227,7 @@ static bool is_sparse(const struct thrum__scene_track_box *box)
 	return box->size == THRUM__TRACK_DENSE && box->tracks == 1 && box->height >= LEAST_TRACK;
 }
 
-/* Offers the units of a track; if `step` isn't 0, only the first in each stretch of `step` px. */
+/* Offers the units of a track; if `step` isn't 0, only the first in every `step` px. */
 static void gather_track(struct sparse_names *g, uint32_t box, float step)
 {
 	const struct thrum__paint *p = g->p;

@@ -25,7 +25,7 @@
 struct regions {
 	struct thrum__paint *p;
 	uint32_t *group_of; /* by lane: its group of tracks */
-	uint32_t *painted;  /* x + 16 up to which a kind is painted: by group, then other */
+	uint32_t *painted;  /* by group, then for others: x + 16 up to which a kind is painted */
 	uint32_t names, uprights;
 	size_t points;
 	int visible; /* groups in sight, at least 1 */
