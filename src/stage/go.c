@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Ways to move: wheel and touch, commands, links, scroll bars. And what all parts share. */
+/* Ways to move: wheel and touch, commands, links, scroll bars; and the state that parts share. */
 #include <math.h>
 #include <string.h>
 

@@ -114,7 +114,8 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 			all);
 }
 
-/* Resets what depends on the parts' numbers and times. To be called after parts came or went. */
+/* Resets the data that depend on the parts' numbers and times. To be called after parts came
+ * or went. */
 static void arrange_parts(struct thrum__stage *stage)
 {
 	stage->own->is_moving = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The stage: the picture of a window, a page or a file, and its behaviour. It shows one scene or
+ * stage/: the picture of a window, a page or a file, and its behaviour. A stage shows one scene or
  * several, one above the other, on a common time or each on its own. It decides what pointer, wheel
- * and keys do, moves smoothly from one view to the next, words the status line, and writes all of
+ * and keys do, moves smoothly from one place to the next, words the status line, and writes all of
  * this as one line of text (the address). A front end forwards its input, paints the lists, and
  * decides nothing. No widget, no canvas, no clock and no file is here: time comes in as an
  * argument.
@@ -63,8 +63,8 @@ struct thrum__stage_part {
 };
 
 /*
- * With is_still, parts have no strip unless their states ask for one, and low parts have it too;
- * frames have no crosshair and no mark of the focused part.
+ * If is_still is set, parts have a strip only if their states ask for one, but then low parts have
+ * it, too; frames have no crosshair and no mark of the focused part.
  */
 struct thrum__stage {
 	struct thrum__stage_part parts[THRUM__STAGE_MAX];
@@ -116,9 +116,9 @@ static inline struct thrum__draw_list *thrum__stage_list(struct thrum__stage *st
 
 /*
  * For pictures in files, where nobody scrolls: computes the height that the tracks want at this
- * width, at most `most` px (150 or more) for a part without its head, and shares any height out in
- * these proportions, unless dividers were dragged. Paints nothing. Returns 0 or -THRUM_E_MEMORY;
- * *height is set on success only.
+ * width, at most `most` px (150 or more) for a part without its head, and from then on divides any
+ * height among the parts in these proportions, unless dividers were dragged. Paints nothing.
+ * Returns 0 or -THRUM_E_MEMORY; *height is set on success only.
  */
 THRUM__MUST_USE int thrum__stage_fit(struct thrum__stage *, float width, float most, float *height);
 
