@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The room `report`: facts about a model for people to read, alike in every front end. Its faces:
+ * report/: facts about a model for people to read, alike in every front end. Its faces:
  *
  *	document/document.h  documents: the text of a side panel (this file)
  *	table/table.h        tables of tasks, labels, kinds, call sites, lanes, counters, runs

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tables of a model and its statistics, for every front end. A table has columns, and rows whose
- * cells are made when they are asked for. It can be sorted by any column and narrowed by a text.
- * Texts stand as they were recorded: they may be any bytes, which front ends must make harmless.
+ * cells are made when they are asked for. Nothing here draws. It can be sorted by any column and
+ * narrowed by a text. Texts stand as they were recorded: they may be any bytes, which front ends
+ * must make harmless.
  *
  *	thrum__table_init(&table, THRUM__TABLE_TASKS, &stats);
  *	for (uint32_t row = 0; row < table.count; row++)
@@ -18,7 +19,7 @@
 
 #include "analyse/stats/stats.h"
 
-/* X(NAME, word): the tables, by what their rows show. */
+/* X(NAME, word): the tables, named after the things that their rows show. */
 #define THRUM__TABLES(X) \
 	X(TASKS, "task") \
 	X(LABELS, "label") /* a struct thrum__tally, as in the next two */ \
