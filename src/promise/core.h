@@ -237,8 +237,9 @@ static inline struct thrum_promise *thrum__promise_root(const struct thrum_promi
 	return p->state == BECAME ? thrum__promise_find_root(p) : p;
 }
 
-/* Are thrum_promise_ref and thrum_promise_unref for promises that aren't NULL. `dispose` takes a
- * promise without references, and frees it now or when the current freeing is done. */
+/* `ref` and `unref` are thrum_promise_ref and thrum_promise_unref for promises that aren't NULL.
+ * `dispose` takes a promise without references, and frees it now or when the current freeing is
+ * done. */
 static inline struct thrum_promise *thrum__promise_ref(struct thrum_promise *promise)
 {
 	thrum__promise_loop_check(promise->loop);
@@ -262,8 +263,8 @@ static inline struct promise_list *thrum__promise_waiters(struct thrum_promise *
 }
 
 /*
- * End the root of `promise`; they do nothing to one that has ended. All consume a reference to
- * `promise`, and the value or the failure.
+ * These functions end the root of `promise`, and do nothing to one that has ended. All consume a
+ * reference to `promise`, and the value or the failure.
  *  - settle_as borrows a source that has ended, and ends the promise likewise. If the caller holds
  *    the only reference to the source, the value moves out of it.
  *  - follow consumes `other`, which may be pending: then the one becomes the other.
@@ -272,8 +273,8 @@ void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_val
 void thrum__promise_settle_failure(struct thrum_promise *promise, struct counted_failure *failure);
 void thrum__promise_settle_as(struct thrum_promise *promise, struct thrum_promise *source);
 void thrum__promise_follow(struct thrum_promise *promise, struct thrum_promise *other);
-/* Is the first half of settle_failure, for a root that is pending: no callback runs yet. The second
- * half is `dispatch`. */
+/* Does the first half of settle_failure, for a root that is pending: no callback runs yet. The
+ * second half is `dispatch`. */
 void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failure *failure);
 /* Runs the waiters of a promise that has ended, or defers that. Consumes a reference. `run_waiters`
  * always runs them now. */
@@ -314,7 +315,7 @@ void thrum__promise_drop_waiter(struct thrum_promise *waiter);
 
 /* ---- several.c ------------------------------------------------------------------------------- */
 
-/* Are `run_waiter` and `drop_waiter` for an entry. */
+/* Do the work of `run_waiter` and `drop_waiter` for an entry. */
 void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise *handle);
 void thrum__promise_entry_drop(struct thrum_promise *entry);
 

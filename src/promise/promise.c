@@ -49,7 +49,7 @@ static void release_content(struct thrum_promise *promise)
 	thrum__promise_free(promise);
 }
 
-/* Not recursive, however long a chain of promises is that own one another. */
+/* This isn't recursive, however long a chain of promises is that own one another. */
 void thrum__promise_dispose(struct thrum_promise *promise)
 {
 	struct thrum_loop *loop = promise->loop;

@@ -31,7 +31,7 @@ struct thrum__promise_memory {
 	void (*release)(void *context, void *memory);
 	void *context;
 };
-/* Is thrum_loop_create with another allocator, which is copied. */
+/* Does the same as thrum_loop_create with another allocator, which is copied. */
 int thrum__promise_loop_create(struct uv_loop_s *uv, const struct thrum__promise_memory *memory,
 	struct thrum_loop **loop) __attribute__((warn_unused_result));
 

@@ -2,7 +2,7 @@
 /* Wait queues; and holding a thing, such as a lock, while an operation runs. */
 #include "promise/waiters.h"
 
-/* ---- Lines ----------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 void thrum__promise_wait_queue_append(struct thrum__promise_wait_queue *queue,
 	struct thrum__promise_waiter *waiter)
