@@ -89,7 +89,7 @@ static void choose_again(AppPane *self)
 	g_signal_handlers_unblock_by_func(self->tasks_selection, on_selected, self);
 }
 
-/* Before rows change. A removed row must not choose another task. */
+/* Called before rows change: a removed row must not choose another task. */
 static void rows_change(GListModel *rows, guint at, guint removed, guint added, gpointer data)
 {
 	AppPane *self = data;

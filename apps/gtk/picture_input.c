@@ -100,7 +100,7 @@ static void end_drag(AppPicture *picture)
 		return;
 	picture->is_dragging = false;
 	app_picture_did(picture, thrum__stage_release(picture->stage, x, y, picture->with));
-	/* After the release, as in a browser. */
+	/* A double press comes after the release, as in a browser. */
 	if (picture->is_double)
 		app_picture_did(picture,
 			thrum__stage_double_press(picture->stage, x, y, picture->with));

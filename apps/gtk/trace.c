@@ -27,7 +27,7 @@
 #define LONGEST_RUNS 1000
 /*
  * The cost of statistics grows with the trace, and nothing is read while they are made: events that
- * the program overwrites in that time are lost. So they take at most one STATS_PARTth of the time
+ * the program overwrites in that time are lost. So they take at most 1/STATS_PART of the time
  * altogether. One count takes at most a twentieth of the time in which the program fills its
  * recording, within the limits below; the first count may take a little longer.
  */

@@ -161,7 +161,7 @@ ACTION(on_theme)
 	/* -1, for a name that is no theme's, is THEME_SYSTEM. */
 	theme_choose(thrum__draw_theme_find(name));
 	settings_set("theme", theme_chosen());
-	/* Also if the theme itself stays, as from the system's to the same one. */
+	/* The choice is new even if the theme stays: from the system's to the same one, say. */
 	g_simple_action_set_state(action, value);
 }
 
