@@ -288,7 +288,7 @@ EXPORT(core_found_state) void core_found_state(void)
 		THRUM__NOT_FOLLOWED, NULL);
 }
 
-/* ---- Input: results as of thrum__stage_… --------------------------------------------------- */
+/* ---- Input: results are those of thrum__stage_… -------------------------------------------- */
 
 EXPORT(core_press) int core_press(float x, float y, unsigned with)
 {
