@@ -433,8 +433,8 @@ struct thrum_site {
 
 /*
  * The mask of all that is recorded: 16 categories of 4 levels; level l of category c is bit
- * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So nothing is on
- * there, however the child was made.
+ * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So the child
+ * records nothing, however it was made.
  */
 struct thrum__control {
 	uint32_t mask[2];

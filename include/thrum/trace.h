@@ -300,8 +300,8 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const cha
 	uint64_t *left_out, struct thrum_error_info *);
 
 /*
- * Cuts off the room at the end of a thrum recording that it never used, once its process has
- * ended. `thrum record` does so. A recording that leaves nothing to cut stays as it is.
+ * Cuts off the unused room at the end of a thrum recording, once its process has ended, as
+ * `thrum record` does. A recording without unused room stays as it is.
  *
  * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ACCESS also while a
  * process still records to the file. Thread-safe.
