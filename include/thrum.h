@@ -26,7 +26,8 @@
  *  - While recording, create (with a label of less than 48 bytes), wait, read, resolve, switch, log
  *    (likewise) and counters cost about as much as reading the clock. The other calls cost more.
  *
- * With -DTHRUM_DISABLED every call is compiled away, and arguments are not evaluated.
+ * With -DTHRUM_DISABLED every call but thrum_error_message is compiled away, and arguments are not
+ * evaluated.
  *
  * With -DTHRUM_WEAK nothing needs to be linked: calls reach libthrum only if the process has loaded
  * it. So a library can annotate itself without depending on thrum. This needs position-independent
@@ -201,7 +202,8 @@ struct thrum_config {
  *
  * Returns 0 or, negated, THRUM_E_SIZE, _ARGUMENT (also for a bad value in the environment),
  * _ACCESS, _NOT_FOUND, _SYMLINK, _EXISTS, _SPACE, _MEMORY or _SYSTEM. After an error nothing is
- * recorded.
+ * recorded. _SPACE: the disk has no room for all but the packets (before Linux 5.14, for the whole
+ * file), or a limit forbids its size. A disk that is full later costs events, which are counted.
  */
 THRUM__API int thrum_start(const struct thrum_config *config);
 
@@ -433,8 +435,8 @@ struct thrum_site {
 
 /*
  * The mask of all that is recorded: 16 categories of 4 levels; level l of category c is bit
- * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So nothing is on
- * there, however the child was made.
+ * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So the child
+ * records nothing, however it was made.
  */
 struct thrum__control {
 	uint32_t mask[2];

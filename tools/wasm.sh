@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# tools/wasm.sh [FOLDER [TARGET]]: builds everything from the wire format to the view, with the page's core
+# tools/wasm.sh [FOLDER [TARGET]]: builds the rooms that take bytes and give data, with the page's core
 # (apps/web), as one wasm32 module FOLDER/core.wasm, and checks that it asks its host for nothing but
 # what the worker gives and the three calls of wasi-libc's stdio, which it answers with stubs.
 set -eu

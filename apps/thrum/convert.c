@@ -35,15 +35,14 @@ const struct command command_convert = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
-	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a\n"
-		"file `metadata`; babeltrace2, Trace Compass and\n"
-		"other tools read them. The format has no place for\n"
-		"remembered tasks: those whose events were\n"
-		"overwritten.",
+	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
+		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
+		"no place for remembered tasks: those whose events were overwritten.",
 	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf",
-	.statuses = "0 success, even if damaged packets were left out\n"
-		    "(standard error says how many) 2 not a recording, or\n"
-		    "DIR could not be written 64 usage error",
+	.statuses =
+		"0  success, even if damaged packets were left out (standard error says how many)\n"
+		"2  not a recording, or DIR could not be written\n"
+		"64 usage error",
 	.run = run_convert,
 };

@@ -46,7 +46,7 @@ static void interrupted(uv_timer_t *timer)
 	wire->now = alarm->time;
 	free(alarm);
 	arm(wire);
-	/* Everything that waited for this moment runs now, before the call returns. */
+	/* Everything that waited for this time runs now, before the call returns. */
 	thrum_resolver_resolve(resolver, thrum_value_none());
 }
 

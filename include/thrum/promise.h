@@ -72,8 +72,8 @@
  *
  * Callbacks run at once when their promise ends. If it has ended before, they run before the call
  * that attaches them returns. At most THRUM_PROMISE_DEPTH callbacks are nested so. Deeper ones run
- * in order when the outermost callback has returned, and before the call returns that made that one
- * run. So the stack stays bounded, however long a chain is.
+ * in order when the outermost callback has returned, before the call returns that ran it. So the
+ * stack stays bounded, however long a chain is.
  *
  * Cost. A pending promise takes 96 bytes (64-bit), its callback included, from a free list of its
  * loop. Create, bind, resolve and free take about 50 ns together. Each call is O(1) and none
@@ -291,8 +291,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_wait(struct 
 
 /*
  * End the resolver's promise and consume the resolver. Callbacks run before these calls return. If
- * the promise was cancelled before, they only consume their arguments; so do they for a NULL
- * resolver.
+ * the promise was cancelled before, or the resolver is NULL, they only consume their arguments.
  *  - resolve: with a value, which is consumed.
  *  - fail: with a failure. For `code` and `format` see thrum_promise_fail.
  *  - fail_again: with a failure that the library handed out; NULL gives -EINVAL.
@@ -403,7 +402,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_catch(struct
 #define thrum_promise_catch(...) thrum__promise_catch(THRUM__HERE, __VA_ARGS__)
 
 /* Calls `then` if the promise is resolved and `handler` if it fails, and ends as the promise that
- * this one returns. */
+ * the callback returns. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_try_bind(struct thrum_site
 										     *site,
 	struct thrum_promise *promise, thrum_then *then, thrum_handler *handler, void *data,
@@ -440,8 +439,8 @@ THRUM__PROMISE void thrum__promise_on_cancel(struct thrum_site *site, struct thr
 #define thrum_promise_on_cancel(...) thrum__promise_on_cancel(THRUM__HERE, __VA_ARGS__)
 
 /* Calls `begin` in a task of its own, for something that nobody waits for. If the promise that it
- * returns fails, the loop's hook for unhandled failures is told. So it is without memory; `begin`
- * is not called then. `label` may be NULL. */
+ * returns fails, the loop's hook for unhandled failures is told. Without memory, the hook is told
+ * and `begin` is not called. `label` may be NULL. */
 THRUM__PROMISE void thrum__promise_async(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, thrum_begin *begin, void *data, thrum_destroy *destroy);
 #define thrum_promise_async(...) thrum__promise_async(THRUM__HERE, __VA_ARGS__)
@@ -517,8 +516,8 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_npick(struct
  * fails unless somebody on the way handles it.
  *
  * A promise from bind, map, catch, try_bind and finalize depends on its source or, when the
- * callback has run, on the promise that this returned. One from join, both, choose, pick, nchoose
- * and npick depends on all its sources.
+ * callback has run, on the promise that the callback returned. One from join, both, choose, pick,
+ * nchoose and npick depends on all its sources.
  *
  * Does nothing to NULL and to a promise that has ended. Borrows the promise. Cost: O(promises on
  * the way).
@@ -543,7 +542,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(st
  * `create` makes the object for a loop and gives it a task of its kind, with a label or NULL. It
  * returns NULL without memory, and for a NULL loop. `destroy` frees the object: the promises of
  * those who still wait fail with THRUM_BROKEN, and values that nobody took are destroyed. When it
- * is called, nothing may still hold a lock or semaphore that would give it back later (`with`, a
+ * is called, nothing may be under way that would release the lock or semaphore later (`with`, a
  * wait for a condition). NULL does nothing.
  *
  * Waiting can be cancelled; a cancelled waiter takes nothing. Waiters are served in the order of
@@ -586,8 +585,8 @@ struct thrum_mvar;
 THRUM__PROMISE THRUM__MUST_USE struct thrum_mvar *thrum__mvar_create(struct thrum_site *site,
 	struct thrum_loop *loop, const char *label);
 THRUM__PROMISE void thrum_mvar_destroy(struct thrum_mvar *mvar);
-/* Returns a promise that is resolved with no value when the value is in the mailbox; before, the
- * mailbox must become empty. Consumes the value. */
+/* Puts the value into the mailbox, once that is empty. Returns a promise that is resolved with no
+ * value when the value is in it. Consumes the value. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mvar_put(struct thrum_site *site,
 	struct thrum_mvar *mvar, struct thrum_value value);
 /* Returns a promise that is resolved with the value, which leaves the mailbox. */
@@ -690,7 +689,7 @@ THRUM__PROMISE bool thrum_switch_is_on(const struct thrum_switch *scope);
 /*
  * Makes a switch and calls `body` with it. When the promise that `body` returned has ended, turns
  * the switch off, waits for that, and destroys the switch. Ends as the promise of `body`; if that
- * was resolved and turning off failed, fails as that. destroy(data) is called when `body` has
+ * was resolved and turning off failed, fails likewise. destroy(data) is called when `body` has
  * returned.
  */
 typedef struct thrum_promise *thrum_switch_body(struct thrum_loop *loop, struct thrum_switch *scope,
@@ -715,7 +714,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__sleep(struct thrum_s
 	struct thrum_loop *loop, uint64_t milliseconds);
 #define thrum_sleep(...) thrum__sleep(THRUM__HERE, __VA_ARGS__)
 
-/* Ends as the promise does. If that doesn't end within the time, cancels it and fails with
+/* Ends as the promise does. If the promise doesn't end within the time, cancels it and fails with
  * -ETIMEDOUT. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__timeout(struct thrum_site *site,
 	struct thrum_promise *promise, uint64_t milliseconds);
@@ -847,8 +846,8 @@ THRUM__PROMISE struct thrum_promise *thrum__file_close(struct thrum_site *site,
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_stat(struct thrum_site *site,
 	struct thrum_loop *loop, const char *path);
 /* Returns a promise that is resolved with the whole content as a struct thrum_bytes, also if it is
- * empty. Fails with -EINVAL for a NULL path. O(size), in the loop's thread where the content is
- * longer than the file said. */
+ * empty. Fails with -EINVAL for a NULL path. O(size). If the content is longer than the size that
+ * the file reports, the loop's thread copies it as it grows. */
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_load(struct thrum_site *site,
 	struct thrum_loop *loop, const char *path);
 #define thrum_file_open(...) thrum__file_open(THRUM__HERE, __VA_ARGS__)
@@ -894,8 +893,8 @@ THRUM__PROMISE void thrum_process_destroy(struct thrum_process *process);
  * Runs `work` in libuv's thread pool, as a run of the promise's task on that thread's lane. `work`
  * must not use the loop. It stores its result, which begins as no value, and returns 0; or it
  * returns another code, with which the promise fails. Cancelling the promise before the work has
- * begun stops the work; later it drops the result. In the end `destroy` is called in the loop's
- * thread. `label` may be NULL, for "work".
+ * begun stops the work; later it drops the result. When all has ended, `destroy` is called in the
+ * loop's thread. `label` may be NULL, for "work".
  */
 typedef int thrum_worker(void *data, struct thrum_value *result);
 THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__work(struct thrum_site *site,

@@ -170,8 +170,7 @@ THRUM__TRACE void thrum_trace_close(struct thrum_trace *);
  * thrum_trace_refresh or thrum_trace_close.
  *
  * Returns 1; 0 when it has given all events that are recorded so far; or a negative enum
- * thrum_error when reading fails altogether. Takes time in proportion to the events; each call
- * adds the logarithm of the number of lanes.
+ * thrum_error when reading fails altogether. A call takes O(events + log lanes).
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *,
 	const struct thrum_event **events, size_t *count, struct thrum_error_info *);
@@ -211,7 +210,7 @@ struct thrum_trace_info {
 	uint64_t records;       /* as the recorder wrote them: one record may give several events */
 	uint64_t content_bytes; /* in packets, with the packets' headers */
 	uint64_t damaged;       /* how many places are damaged */
-	uint64_t gaps; /* overwritten or missing parts of lanes, but for their beginnings */
+	uint64_t gaps; /* missing parts of lanes; an overwritten beginning is not counted */
 
 	/* How many events, tasks or names couldn't be recorded, by cause: thrum_lost_name. */
 	uint64_t lost[16];
@@ -300,8 +299,8 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const cha
 	uint64_t *left_out, struct thrum_error_info *);
 
 /*
- * Cuts off the room at the end of a thrum recording that it never used, once its process has
- * ended. `thrum record` does so. A recording that leaves nothing to cut stays as it is.
+ * Cuts off the unused room at the end of a thrum recording, once its process has ended, as
+ * `thrum record` does. A recording without unused room stays as it is.
  *
  * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ACCESS also while a
  * process still records to the file. Thread-safe.

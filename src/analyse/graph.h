@@ -24,7 +24,7 @@
 
 /* One wait of a task. */
 struct thrum__analyse_wait {
-	uint32_t on;   /* the task that it waits for: pending, and nothing became of it */
+	uint32_t on;   /* the task that it waits for, pending; it has not become another */
 	uint32_t next; /* the task that can end the wait: `on`, or a lock's holder; NONE: nobody */
 	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
 	int64_t since; /* when the wait began */

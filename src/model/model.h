@@ -35,7 +35,7 @@
 #define THRUM__OPEN INT64_MAX /* the end of a run, a span and so on that has not ended yet */
 
 /*
- * Rows of a block. A new row writes to about as many pages as a block has, so these should be few.
+ * Rows of a block. A new row writes to about as many pages as a block has, so blocks are small.
  */
 #define THRUM__BLOCK_SHIFT 10
 #define THRUM__BLOCK (1u << THRUM__BLOCK_SHIFT)
@@ -87,18 +87,18 @@ enum {
 };
 
 /*
- * The table of tasks, in the order in which events first named them. Each task has two beginnings.
+ * A block of the table of tasks, in the order in which events first named them. Each task has two beginnings.
  * `created` and `creator` are as recorded. `start` and `parent` are for people: tasks of some kinds
  * wake, which means that they begin at their first read, as children of the task that they read.
  * These kinds are bind, try, map, ignore_result, on_failure and on_termination. Such a task begins
- * at its creation all the same if before that it waited for another task, was labelled or changed a
- * counter, or if its parent became it.
+ * at its creation all the same if before its first read it waited for another task, was labelled or
+ * changed a counter, or if its parent became it.
  */
 struct thrum__tasks {
 	uint64_t id[THRUM__COLUMN];
 	int64_t created[THRUM__COLUMN]; /* of a preexisting task: the first event that names it */
 	int64_t start[THRUM__COLUMN];
-	int64_t end[THRUM__COLUMN];  /* when it left the state PENDING, or OPEN */
+	int64_t end[THRUM__COLUMN];  /* when it ended; OPEN while it is pending */
 	int64_t last[THRUM__COLUMN]; /* the last event that concerns it; at least its start */
 	uint32_t creator[THRUM__COLUMN];
 	uint32_t parent[THRUM__COLUMN];
@@ -115,7 +115,7 @@ struct thrum__tasks {
 	uint32_t note[THRUM__COLUMN];
 	uint32_t lane[THRUM__COLUMN];   /* the lane that created it, or on which it first ran */
 	uint16_t site[THRUM__COLUMN];   /* for thrum__model_site; 0: none */
-	uint16_t checks[THRUM__COLUMN]; /* how many tasks wait for it since before it woke */
+	uint16_t checks[THRUM__COLUMN]; /* how many tasks began to wait for it before it woke */
 	uint8_t rank[THRUM__COLUMN];    /* of the forest of sets that `heir` links: tasks.c */
 	uint8_t kind[THRUM__COLUMN];    /* enum thrum_kind, or THRUM_KIND_UNKNOWN */
 	uint8_t state[THRUM__COLUMN];   /* enum thrum__state */
@@ -125,7 +125,7 @@ struct thrum__tasks {
 /* ---- The actions of tasks ------------------------------------------------------------------ */
 
 /*
- * The table of runs. Those of one lane are in the order of time and don't overlap. The end may be
+ * A block of the table of runs. Those of one lane are in the order of time and don't overlap. The end may be
  * OPEN.
  */
 struct thrum__runs {
@@ -165,7 +165,7 @@ enum thrum__edge_kind {
 const char *thrum__model_edge_name(int kind);
 
 /*
- * The table of edges, in the order of their events. This is the order of time, but for late events.
+ * A block of the table of edges, in the order of their events. This is the order of time, but for late events.
  */
 struct thrum__edges {
 	int64_t time[THRUM__COLUMN];
@@ -185,7 +185,7 @@ enum thrum__note_kind {
 	THRUM__NOTE_DUE,       /* value: the time at which the task is due; no text */
 };
 
-/* The table of notes: labels, log lines, tags and due times. */
+/* A block of the table of notes: labels, log lines, tags and due times. */
 struct thrum__notes {
 	int64_t time[THRUM__COLUMN], value[THRUM__COLUMN];
 	uint32_t task[THRUM__COLUMN]; /* the task that it belongs to, or NONE */

@@ -44,7 +44,7 @@ enum state {
 /* The thing that a promise does when its source ends. For one without a source it tells who will
  * end it. */
 enum action {
-	DONE,    /* nothing: it has ended, nobody can end it, or code that isn't known here will */
+	DONE,    /* nothing: it has ended, nobody can end it, or code outside the library ends it */
 	REQUEST, /* its resolver ends it */
 	FIRST_WITH_SOURCE,
 	BIND = FIRST_WITH_SOURCE,
@@ -133,7 +133,7 @@ struct thrum_promise {
 	struct thrum_loop *loop;
 	uint32_t references;
 	uint8_t state, action, flags;
-	thrum_task task; /* of a root that others became: the task of the one that will end it */
+	thrum_task task; /* of a root that merged with others: the task of the innermost one */
 	union {
 		struct promise_list waiters; /* PENDING */
 		struct thrum_value value;
@@ -192,7 +192,7 @@ struct thrum_loop {
 	uv_check_t check;
 	struct thrum__promise_held *held;
 	char *buffer;
-	size_t handles; /* those three, and held blocks; at 0 the loop's memory is freed */
+	size_t handles; /* idle, prepare, check and each held block; at 0 the loop is freed */
 };
 
 /* ---- loop.c ---------------------------------------------------------------------------------- */

@@ -5,8 +5,9 @@
  *
  * A thread records into its lane, a stream of packets that no other thread writes. All lanes share
  * one pool of packets. A lane whose packet is full takes the packet that was closed longest ago and
- * puts the full one at the pool's end. Recording is lock-free, so that a signal handler that
- * interrupts it anywhere can itself record, in a lane of its own.
+ * puts the full one at the pool's end; or discards its events, if the recording is to keep the old
+ * ones. Recording is lock-free, so that a signal handler that interrupts it anywhere can itself
+ * record, in a lane of its own.
  *
  *   hot.c       the calls that must be fast
  *   calls.c     the other calls
@@ -33,7 +34,8 @@
 #include "port/port.h"
 #include "thrum.h"
 
-/* No fast event is longer, so one may begin up to this many bytes before the packet's end. */
+/* No fast event is longer, so one may begin up to this many bytes before the end of the part of the
+ * packet that is present. */
 #define FAST_EVENT_MAX 64u
 /* Sixteenths of a tick. From this gap on, the compact header's 27 bits might not suffice. */
 #define COMPACT_GAP ((UINT64_C(1) << (THRUM__TIME_BITS + 4)) - 32)
@@ -51,10 +53,10 @@ struct lane {
 	uint8_t *position;            /* the next event's place in the packet */
 	_Atomic(uint8_t *) tsc_limit; /* limit if the clock is the time stamp counter, else NULL */
 	struct thrum__packet *packet;
-	uint64_t last;            /* the clock at the last event, sixteenths of a tick */
-	uint64_t lowest_id;       /* the packet's id_base + 1: the lowest id that fits 32 bits */
-	uint64_t said;            /* the running task that the packet's records tell a reader */
-	uint64_t next_id, end_id; /* the unused rest of the block of ids */
+	uint64_t last;      /* the clock at the last event, sixteenths of a tick */
+	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
+	uint64_t said;      /* the task that a reader of the packet takes for the running one */
+	uint64_t next_id, end_id;       /* the unused rest of the block of ids */
 	struct thrum__live_task *live;  /* the cells of this block of ids; NULL: they have none */
 	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
 	uint64_t table_mask;
@@ -65,14 +67,15 @@ struct lane {
 	uint64_t discarded; /* events of this lane that were lost */
 	uint32_t slot;      /* number of its packet, or NO_PACKET */
 	uint32_t number;
-	uint32_t without_cells, patience; /* blocks of ids: see live.c */
-	uint32_t region;                  /* of the live-task table, + 1; 0: none */
-	_Atomic uint32_t tid;             /* of its thread; 0: parked */
-	_Atomic uint32_t next_parked;     /* the number + 1 of the lane below it on the stack */
-	_Atomic uint32_t switching;       /* between two packets: nobody may take over the lane */
-	uint8_t level;                    /* index in struct thread */
-	uint16_t suspended;               /* as in struct thrum__packet */
-	uint16_t open;                    /* the number of open spans */
+	uint32_t without_cells;       /* blocks of ids still to take without cells (live.c) */
+	uint32_t patience;            /* as many blocks next time */
+	uint32_t region;              /* of the live-task table, + 1; 0: none */
+	_Atomic uint32_t tid;         /* of its thread; 0: parked */
+	_Atomic uint32_t next_parked; /* the number + 1 of the lane below it on the stack */
+	_Atomic uint32_t switching;   /* between two packets: nobody may take over the lane */
+	uint8_t level;                /* index in struct thread */
+	uint16_t suspended;           /* as in struct thrum__packet */
+	uint16_t open;                /* the number of open spans */
 	uint16_t spans[THRUM__SPANS_MAX];
 } __attribute__((aligned(64)));
 
@@ -126,8 +129,7 @@ struct process {
 };
 extern struct process thrum__record_process;
 
-/* The clock in use: the recorder's. Never NULL, but its function may be: then it is the time stamp
- * counter. */
+/* The clock in use, never NULL. Its function is NULL when it is the time stamp counter. */
 extern _Atomic(const struct thrum_clock *) thrum__record_clock;
 
 /* The key whose destructor notices the end of a thread; valid if thrum__record_has_exit_key. */

@@ -247,7 +247,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
-		[THRUM__FINDING_CANCELLED] = "“$t” is cancelled while somebody waits for it",
+		[THRUM__FINDING_CANCELLED] = "“$t” is cancelled by a task that didn't create it",
 		[THRUM__FINDING_FAILED_UNSEEN] = "“$t” fails, and nobody reads the failure",
 		[THRUM__FINDING_LEAK] = "more and more tasks like “$t” are pending",
 	};

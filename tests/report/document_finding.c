@@ -180,7 +180,7 @@ static void every_class(void **state)
 		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“a” runs while other tasks are ready",
-		[THRUM__FINDING_CANCELLED] = "“a” is cancelled while somebody waits for it",
+		[THRUM__FINDING_CANCELLED] = "“a” is cancelled by a task that didn't create it",
 		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody reads the failure",
 		[THRUM__FINDING_LEAK] = "More and more tasks like “a” are pending",
 	};

@@ -26,7 +26,7 @@
 
 /* X(NAME, word): the classes of findings, the worst first. */
 #define THRUM__FINDINGS(X) \
-	X(LOST_WAKE_UP, "lost wake-up") /* a condition was signalled before anybody waited */ \
+	X(LOST_WAKE_UP, "lost wake-up") /* the last signal came before the wait, unheard */ \
 	X(DEADLOCK, "deadlock")         /* a cycle of waits */ \
 	X(NEVER_RESOLVED, "never resolved") \
 	X(OUTSIDE, "waits for the outside") /* a request or timer takes longer than its peers */ \

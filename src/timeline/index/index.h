@@ -16,10 +16,10 @@
 
 /* The kinds of items. Units and runs have a duration; the others are points in time. */
 enum thrum__index_kind {
-	THRUM__INDEX_UNITS,    /* units, start … end; those that last go to the model's end */
-	THRUM__INDEX_RUNS,     /* the model's runs, start … end; an open one to the model's end */
-	THRUM__INDEX_EDGES,    /* the model's edges, by time, on the track of either task */
-	THRUM__INDEX_NOTES,    /* the model's notes, by time */
+	THRUM__INDEX_UNITS, /* units, start … end; to the model's end where thrum__layout_lasts */
+	THRUM__INDEX_RUNS,  /* the model's runs, start … end; an open one to the model's end */
+	THRUM__INDEX_EDGES, /* the model's edges, by time, on the track of either task */
+	THRUM__INDEX_NOTES, /* the model's notes, by time */
 	THRUM__INDEX_FAILURES, /* tasks that failed, by end */
 	THRUM__INDEX_KINDS,
 };
@@ -59,8 +59,8 @@ struct thrum__index_stretch {
  * end.
  *
  * From 16 tracks on the walk reads summaries of blocks of 16^n tracks, not the tracks themselves.
- * It then covers whole blocks, such that adjacent walks over equally many tracks share no track and
- * leave none out. A block that would have hundreds of stretches has some of them merged already.
+ * It then covers whole blocks. A walk over n tracks and one over the next n tracks still cover each
+ * track once. A block that would have hundreds of stretches has some of them merged already.
  */
 struct thrum__index_walk {
 	const struct thrum__index *index;
@@ -81,9 +81,9 @@ void thrum__index_walk_begin(struct thrum__index_walk *, const struct thrum__ind
 /* Gives the next stretch; returns false at the end. O(log n). */
 bool thrum__index_walk_next(struct thrum__index_walk *, struct thrum__index_stretch *);
 
-/* Returns the position of a track's first item whose start is at or after `time`; *end, the
- * position behind the track's last item, when there is none. For units and points only. O(log
- * n). */
+/* Returns the position of a track's first item whose start is at or after `time`, or *end if there
+ * is none. Always sets *end, the position behind the track's last item. For units and points only.
+ * O(log n). */
 size_t thrum__index_seek(const struct thrum__index *, int kind, uint32_t track, int64_t time,
 	size_t *end);
 /* Returns the position of a track's first item. A caller that goes back from a position stops

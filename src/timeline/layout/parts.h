@@ -26,8 +26,8 @@ struct thrum__layout_extra {
 	uint32_t tail;    /* the chain's last task */
 	uint32_t anchor;  /* the nearest ancestor that was alive beside it, a unit, or NONE */
 	uint32_t wish;    /* the track of its group that it had and gets again if free, or NONE */
-	uint32_t child;   /* while placing: its last child that has no track either, or NONE */
-	uint32_t sibling; /* while placing: the child of the same parent before it, or NONE */
+	uint32_t child;   /* while placing: its first child without a track, or NONE */
+	uint32_t sibling; /* while placing: the next such child of its parent, or NONE */
 	bool is_lane;     /* a lane's own task */
 	bool is_wanted;   /* one of its tasks should resolve */
 	bool lasts;       /* for thrum__layout_lasts */
