@@ -87,12 +87,12 @@ enum {
 };
 
 /*
- * A block of the table of tasks, in the order in which events first named them. Each task has two beginnings.
- * `created` and `creator` are as recorded. `start` and `parent` are for people: tasks of some kinds
- * wake, which means that they begin at their first read, as children of the task that they read.
- * These kinds are bind, try, map, ignore_result, on_failure and on_termination. Such a task begins
- * at its creation all the same if before its first read it waited for another task, was labelled or
- * changed a counter, or if its parent became it.
+ * A block of the table of tasks, in the order in which events first named them. Each task has two
+ * beginnings. `created` and `creator` are as recorded. `start` and `parent` are for people: tasks
+ * of some kinds wake, which means that they begin at their first read, as children of the task that
+ * they read. These kinds are bind, try, map, ignore_result, on_failure and on_termination. Such a
+ * task begins at its creation all the same if before its first read it waited for another task, was
+ * labelled or changed a counter, or if its parent became it.
  */
 struct thrum__tasks {
 	uint64_t id[THRUM__COLUMN];
@@ -125,8 +125,8 @@ struct thrum__tasks {
 /* ---- The actions of tasks ------------------------------------------------------------------ */
 
 /*
- * A block of the table of runs. Those of one lane are in the order of time and don't overlap. The end may be
- * OPEN.
+ * A block of the table of runs. Those of one lane are in the order of time and don't overlap. The
+ * end may be OPEN.
  */
 struct thrum__runs {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN];
@@ -165,7 +165,8 @@ enum thrum__edge_kind {
 const char *thrum__model_edge_name(int kind);
 
 /*
- * A block of the table of edges, in the order of their events. This is the order of time, but for late events.
+ * A block of the table of edges, in the order of their events. This is the order of time, but for
+ * late events.
  */
 struct thrum__edges {
 	int64_t time[THRUM__COLUMN];
