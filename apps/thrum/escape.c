@@ -107,6 +107,11 @@ static size_t display_character(const char *text, const char *end, char *shown, 
 		*columns = *size;
 		return 1;
 	}
+	if (c < 0x80) {
+		*shown = (char)c;
+		*size = *columns = 1;
+		return 1;
+	}
 	n = thrum__base_utf8_decode(text, (size_t)(end - text), &character);
 	if (n == 0 || IN_RANGES(character, steering)) {
 		memcpy(shown, THRUM__REPLACEMENT, 3);

@@ -91,7 +91,8 @@ int thrum__base_keys_add(struct thrum__base_keys *keys, uint64_t number, const c
 		keys->seed = (uintptr_t)keys;
 		keys->text.grows = true;
 	}
-	if (make_room(keys) < 0)
+	if ((keys->count == keys->room || keys->count >= keys->cell_count / 2) &&
+		make_room(keys) < 0)
 		return -THRUM_E_MEMORY;
 	hash = hash_of(keys, number, text, size);
 	cell = seek(keys, hash, number, text, size);

@@ -94,6 +94,8 @@ unsigned thrum__base_utf8_columns(uint32_t character)
 	};
 	size_t low = 0, high = sizeof other / sizeof *other;
 
+	if (character < other[0].first) /* most are */
+		return 1;
 	/* The first range that doesn't end before the character. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
