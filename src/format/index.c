@@ -2,25 +2,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "format/index.h"
 
 /* Appends an entry for the packet at `index`, unless its ticket is 0. *room: the capacity of the
  * array of entries. */
-static int append_entry(struct thrum__format_index *list, size_t *room,
+static int append_entry(struct thrum__format_index *list, uint32_t *room,
 	const struct thrum__packet *packet, uint32_t index)
 {
 	uint32_t ticket = atomic_load_explicit(&packet->ticket, memory_order_relaxed);
 	if (ticket == 0)
 		return 0;
-	if (list->count == *room) {
-		size_t more = *room ? *room * 2 : 64;
-		struct thrum__format_index_entry *entries = realloc(list->entries,
-			more * sizeof *entries);
-		if (!entries)
-			return -THRUM_E_MEMORY;
-		list->entries = entries;
-		*room = more;
-	}
+	struct thrum__format_index_entry *entries = thrum__base_grow(list->entries, room,
+		list->count + UINT64_C(1), sizeof *entries);
+	if (!entries)
+		return -THRUM_E_MEMORY;
+	list->entries = entries;
 	list->entries[list->count++] = (struct thrum__format_index_entry){packet->begin,
 		packet->lane, packet->seq, ticket, index};
 	return 0;
@@ -30,7 +27,7 @@ int thrum__format_index_init(struct thrum__format_index *index, const struct thr
 	const struct thrum__header *header)
 {
 	struct thrum__format_index list = {NULL, 0};
-	size_t room = 0;
+	uint32_t room = 0;
 	uint32_t used = atomic_load_explicit(&header->packets_used, memory_order_relaxed);
 	for (uint32_t i = 0; i < used && i < header->packets; i++) {
 		struct thrum__packet packet;

@@ -17,13 +17,16 @@ struct name_keys {
 static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
 {
 	if (name >= known->room) {
-		uint32_t room = name < UINT32_MAX / 4 ? name * 2 + 64 : UINT32_MAX - 1;
-		void *numbers = realloc(known->number, room * sizeof *known->number), *keys;
+		uint32_t room = known->room, key_room = room;
+		void *numbers = thrum__base_grow(known->number, &room, name + UINT64_C(1),
+			sizeof *known->number);
+		void *keys;
 
 		if (!numbers)
 			return -THRUM_E_MEMORY;
 		known->number = numbers;
-		keys = realloc(known->key, room * sizeof *known->key);
+		keys = thrum__base_grow(known->key, &key_room, name + UINT64_C(1),
+			sizeof *known->key);
 		if (!keys)
 			return -THRUM_E_MEMORY;
 		known->key = keys;

@@ -115,15 +115,16 @@ static int group_of(struct thrum__layout *layout, const struct thrum__model *mod
 			grown[placer->lanes++] = THRUM__NONE;
 	}
 	if (placer->group_of_lane[lane] == THRUM__NONE) {
-		uint32_t count = layout->group_count, room = placer->group_room;
-		struct thrum__layout_group *groups = realloc(layout->groups,
-			(count + 1) * sizeof(*groups));
+		uint32_t count = layout->group_count;
+		uint32_t room = placer->group_room, pile_room = room;
+		struct thrum__layout_group *groups = thrum__base_grow(layout->groups, &room,
+			count + UINT64_C(1), sizeof(*groups));
 
 		if (!groups)
 			return -THRUM_E_MEMORY;
 		layout->groups = groups;
-		struct thrum__layout_pile *piles = thrum__base_grow(placer->piles, &room,
-			count + 1ull, sizeof(*piles));
+		struct thrum__layout_pile *piles = thrum__base_grow(placer->piles, &pile_room,
+			count + UINT64_C(1), sizeof(*piles));
 
 		if (!piles)
 			return -THRUM_E_MEMORY;
