@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Whole frames of small traces, as text, compared with golden/NAME.list. After a wanted change:
- * UPDATE=1 SOURCE=. build/tests/view-golden, and look at the diff.
+ * UPDATE=1 SOURCE=. build/tests/scene-golden, and look at the diff.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 	X(BECOMES, "becomes") \
 	X(RESOLVED, "resolved") \
 	X(FAILED, "failed") \
-	X(SILENT, "last heard of") \
+	X(SILENT, "last activity") \
 	X(CREATES, "creates") \
 	X(WAITS, "waits for") \
 	X(READ, "is read by") \
