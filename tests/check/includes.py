@@ -87,25 +87,25 @@ def why_not(path, quoted, angled, computed):
         if quoted and slash and other in MAY and not is_face(other, header):
             return f"{name} is private to {other}"
         return None
-    layer = parts[1]
-    if layer not in MAY:
-        return f"src/{layer}/ is no room that this test knows"
+    room = parts[1]
+    if room not in MAY:
+        return f"src/{room}/ is no room that this test knows"
     if PUBLIC.match(name):
         return None
     if angled:
         if name.split("/")[0] in MAY:
-            return 'headers of src/ are included as "layer/file.h"'
-        if name in FOREIGN and layer not in FOREIGN[name]:
-            return f"{layer} does without <{name}>"
-        if layer in PURE and IMPURE_HEADERS.match(name):
-            return f"{layer} never does I/O"
+            return 'headers of src/ are included as "room/file.h"'
+        if name in FOREIGN and room not in FOREIGN[name]:
+            return f"{room} does without <{name}>"
+        if room in PURE and IMPURE_HEADERS.match(name):
+            return f"{room} never does I/O"
         return None
     other, slash, header = name.partition("/")
     if not slash or other not in MAY:
-        return 'headers of src/ are included as "layer/file.h"'
-    if other != layer and other not in MAY[layer]:
-        return f"{layer} may not include {other}"
-    if other != layer and not is_face(other, header) and name not in ALSO.get(layer, ()):
+        return 'headers of src/ are included as "room/file.h"'
+    if other != room and other not in MAY[room]:
+        return f"{room} may not include {other}"
+    if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
     return None
 

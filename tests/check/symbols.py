@@ -80,7 +80,7 @@ def main():
     if os.environ["SANITIZE"] != "none":
         print("skipped: sanitizers add symbols of their own")
         return 77
-    archives = sorted(glob.glob(f"{BUILD}/src/liblayer-*.a"))
+    archives = sorted(glob.glob(f"{BUILD}/src/libroom-*.a"))
     assert len(archives) > 10, archives
     public = public_names()
     faults = [found for archive in archives for member, name, visibility in symbols(archive)
