@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes a display list as text, for tests, and counts its items. */
 #include <math.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "draw/list.h"
 
 #define NUMBER_MAX 24
@@ -51,37 +51,18 @@ void thrum__draw_list_count(const struct thrum__draw_list *list, size_t *rects, 
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-struct printer {
-	char *to;
-	size_t size, used;
-};
-
-static void print_bytes(struct printer *printer, const char *bytes, size_t size)
-{
-	if (printer->used < printer->size) {
-		size_t room = printer->size - printer->used;
-		memcpy(printer->to + printer->used, bytes, size < room ? size : room);
-	}
-	printer->used += size;
-}
-
-static void print_word(struct printer *printer, const char *word)
-{
-	print_bytes(printer, word, strlen(word));
-}
-
-static void print_numbers(struct printer *printer, const float *numbers, size_t count)
+static void print_numbers(struct thrum__base_text *to, const float *numbers, size_t count)
 {
 	char number[NUMBER_MAX];
 
 	for (size_t i = 0; i < count; i++) {
-		print_word(printer, " ");
-		print_bytes(printer, number, format_number(number, numbers[i], 2));
+		thrum__base_text_put(to, " ");
+		thrum__base_text_bytes(to, number, format_number(number, numbers[i], 2));
 	}
 }
 
 /* Prints "z op colour", then the fill, width, dash or font that the op uses. */
-static void print_style(struct printer *printer, const struct thrum__draw_style *style)
+static void print_style(struct thrum__base_text *to, const struct thrum__draw_style *style)
 {
 #define THRUM__X(NAME, word, ...) word,
 	static const char *const dashes[] = {THRUM__DASHES(THRUM__X)};
@@ -89,33 +70,33 @@ static void print_style(struct printer *printer, const struct thrum__draw_style 
 	static const char *const ops[] = {"rect", "line", "poly", "tri", "ring", "text"};
 	char number[NUMBER_MAX];
 
-	print_bytes(printer, number, format_number(number, style->z, 0));
-	print_word(printer, " ");
-	print_word(printer, ops[style->op]);
-	print_word(printer, " ");
-	print_word(printer, thrum__draw_colour_name(style->colour));
+	thrum__base_text_bytes(to, number, format_number(number, style->z, 0));
+	thrum__base_text_put(to, " ");
+	thrum__base_text_put(to, ops[style->op]);
+	thrum__base_text_put(to, " ");
+	thrum__base_text_put(to, thrum__draw_colour_name(style->colour));
 	if (style->op == THRUM__OP_RING) {
-		print_word(printer, " ");
-		print_word(printer, thrum__draw_colour_name(style->fill));
+		thrum__base_text_put(to, " ");
+		thrum__base_text_put(to, thrum__draw_colour_name(style->fill));
 	}
 	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY ||
 		style->op == THRUM__OP_RING)
-		print_numbers(printer, &style->width, 1);
+		print_numbers(to, &style->width, 1);
 	if (style->op == THRUM__OP_LINE || style->op == THRUM__OP_POLY) {
-		print_word(printer, " ");
-		print_word(printer, dashes[style->dash]);
+		thrum__base_text_put(to, " ");
+		thrum__base_text_put(to, dashes[style->dash]);
 	}
 	if (style->op == THRUM__OP_TEXT) {
-		print_word(printer, " ");
-		print_word(printer, thrum__draw_font_name(style->font));
+		thrum__base_text_put(to, " ");
+		thrum__base_text_put(to, thrum__draw_font_name(style->font));
 		if (style->is_volatile)
-			print_word(printer, " volatile");
+			thrum__base_text_put(to, " volatile");
 	}
 }
 
 /* Prints one item; returns how many of the batch's elements it has: a polyline has all its
  * points. */
-static uint32_t print_item(struct printer *printer, const struct thrum__draw_list *list,
+static uint32_t print_item(struct thrum__base_text *to, const struct thrum__draw_list *list,
 	const struct thrum__draw_batch *batch, uint32_t at)
 {
 	const float *numbers = batch->items;
@@ -125,35 +106,33 @@ static uint32_t print_item(struct printer *printer, const struct thrum__draw_lis
 
 	switch (batch->style.op) {
 	case THRUM__OP_RECT:
-	case THRUM__OP_LINE: print_numbers(printer, numbers + 4 * (size_t)at, 4); break;
-	case THRUM__OP_TRI: print_numbers(printer, numbers + 6 * (size_t)at, 6); break;
-	case THRUM__OP_RING: print_numbers(printer, numbers + 3 * (size_t)at, 3); break;
+	case THRUM__OP_LINE: print_numbers(to, numbers + 4 * (size_t)at, 4); break;
+	case THRUM__OP_TRI: print_numbers(to, numbers + 6 * (size_t)at, 6); break;
+	case THRUM__OP_RING: print_numbers(to, numbers + 3 * (size_t)at, 3); break;
 	case THRUM__OP_POLY:
 		for (; !isnan(points[at].x); at++, count++)
-			print_numbers(printer, &points[at].x, 2);
+			print_numbers(to, &points[at].x, 2);
 		break;
 	default:
-		print_numbers(printer, &text[at].x, 2);
-		print_word(printer, " ");
-		print_bytes(printer, list->text + text[at].offset, text[at].size);
+		print_numbers(to, &text[at].x, 2);
+		thrum__base_text_put(to, " ");
+		thrum__base_text_bytes(to, list->text + text[at].offset, text[at].size);
 	}
-	print_word(printer, "\n");
+	thrum__base_text_put(to, "\n");
 	return count;
 }
 
 size_t thrum__draw_list_print(const struct thrum__draw_list *list, char *to, size_t size)
 {
-	struct printer printer = {to, size > 0 ? size - 1 : 0, 0};
+	struct thrum__base_text text = thrum__base_text_in(to, size);
 
 	for (uint32_t i = 0; i < list->batch_count; i++) {
 		const struct thrum__draw_batch *batch = &list->batches[i];
 
 		for (uint32_t k = 0; k < batch->count;) {
-			print_style(&printer, &batch->style);
-			k += print_item(&printer, list, batch, k);
+			print_style(&text, &batch->style);
+			k += print_item(&text, list, batch, k);
 		}
 	}
-	if (size > 0)
-		to[printer.used < size ? printer.used : size - 1] = '\0';
-	return printer.used;
+	return text.size;
 }
