@@ -173,7 +173,7 @@ static void look_for_findings(AppWindow *window, unsigned part)
 	if (window->findings_next[part] == INT64_MAX ||
 		(begin < window->findings_next[part] && !has_ended))
 		return;
-	if (thrum__scene_update_findings(window->stage->parts[part].scene) < 0) {
+	if (thrum__stage_update_findings(window->stage, part) < 0) {
 		run_out(window, trace);
 		return;
 	}
@@ -181,7 +181,6 @@ static void look_for_findings(AppWindow *window, unsigned part)
 	window->findings_next[part] = has_ended
 		? INT64_MAX
 		: end + thrum__scene_findings_pause((end - begin) * 1000) / 1000;
-	thrum__stage_refresh(window->stage);
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
 	app_pane_trace_grew(APP_PANE(window->pane), part);

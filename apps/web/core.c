@@ -267,7 +267,7 @@ EXPORT(core_find) int core_find(void)
 {
 	for (size_t i = 0; i < core.stage->count; i++) {
 		if (core.parts[i].lacks_findings &&
-			thrum__scene_update_findings(core.stage->parts[i].scene) < 0)
+			thrum__stage_update_findings(core.stage, (uint32_t)i) < 0)
 			return -THRUM_E_MEMORY;
 		core.parts[i].lacks_findings = false;
 	}

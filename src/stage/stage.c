@@ -226,6 +226,14 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	return thrum__stage_share(stage, part);
 }
 
+int thrum__stage_update_findings(struct thrum__stage *stage, uint32_t part)
+{
+	if (part >= stage->count)
+		return 0;
+	thrum__stage_refresh(stage);
+	return thrum__scene_update_findings(stage->parts[part].scene);
+}
+
 /* ---- Shared by all parts ------------------------------------------------------------------- */
 
 void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,

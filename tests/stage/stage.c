@@ -682,6 +682,40 @@ static void the_window_follows_the_end(void **state)
 	story_finish(&story);
 }
 
+static bool is_red(const struct thrum__draw_list *list)
+{
+	for (uint32_t i = 0; i < list->batch_count; i++)
+		if (list->batches[i].style.colour == THRUM__COLOUR_BAD &&
+			list->batches[i].count > 0)
+			return true;
+	return false;
+}
+
+/* Findings that are made after a frame are in the next one, though no input comes in between. */
+static void new_findings_are_in_the_next_frame(void **state)
+{
+	static const char more[] =
+		"1 create 1 2 promise\n1 should-resolve 2\n1 create 1 3 promise\n"
+		"1 should-resolve 3\n2 wait 3 2\n90000000 log 1 \"end\n";
+	struct show show;
+	struct story story;
+
+	(void)state;
+	show_init(&show, 0);
+	show_add(&show, "0 create - 1 thread\n0 log 1 \"begin\n");
+	story_init(&story, more);
+	assert_int_equal(thrum__model_append(show.models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show.stage, 0, true, 0), 0);
+	show_settle(&show);
+	assert_false(is_red(thrum__stage_list(show.stage, 0)));
+	assert_int_equal(thrum__stage_update_findings(show.stage, 0), 0);
+	assert_true(show.stage->parts[0].scene->findings.count > 0);
+	assert_int_equal(show_frame(&show, 16), 0);
+	assert_true(is_red(thrum__stage_list(show.stage, 0)));
+	story_finish(&story);
+	show_finish(&show);
+}
+
 int main(void)
 {
 #define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, show_##set_up, show_end)
@@ -713,6 +747,7 @@ int main(void)
 		WITH(two, dividers_give_other_heights),
 		WITH(two, a_press_focuses),
 		WITH(one, the_window_follows_the_end),
+		cmocka_unit_test(new_findings_are_in_the_next_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

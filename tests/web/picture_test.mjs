@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // The picture: pointer, wheel, fingers and keys.
-import { counting, good, hanging, page, real, steady } from "./fixtures.mjs";
+import { counting, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import {
   address,
@@ -39,6 +39,16 @@ test("a real trace opens, with its finding", async (open) => {
     .getByText(/2\d tasks · 150\.\d ms/)
     .waitFor();
   await view.getByRole("complementary").getByText("Lost wake-up on “arp-reply”").waitFor();
+});
+
+test("findings that come after the first picture turn it red without any input", async (open) => {
+  const view = await opened(open, page(huge()));
+  await until("the finding is told", async () =>
+    /^findings 1/i.test(await view.locator("#findings").innerText()),
+  );
+  const bad = "196,22,28"; // of the light theme
+  const isRed = async () => (await pixels(view, await place(view)))[bad] > 0;
+  await until("the picture shows it, too", isRed, 5000);
 });
 
 test("the wheel zooms, and what is at the pointer stays", async (open) => {
