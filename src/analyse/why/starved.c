@@ -64,7 +64,8 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 		int64_t takes = thrum__model_has_row(&model->runs, run) ? overlap(model, delay, run)
 									: 0;
 
-		if (takes > longest && THRUM__RUN(model, run, task) != delay->task) {
+		if (takes > longest && THRUM__RUN(model, run, task) != delay->task &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task))) {
 			longest = takes;
 			hog.task = THRUM__RUN(model, run, task);
 		}
@@ -154,14 +155,14 @@ static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t
 	return THRUM__TASK(model, task, lane);
 }
 
-/* The task that resolved this one, or NONE. */
+/* The task that resolved this one; NONE if it isn't known or is forgotten. */
 static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
-			return THRUM__EDGE(model, edge, from);
+			return thrum__why_known(model, THRUM__EDGE(model, edge, from));
 		edge = THRUM__EDGE(model, edge, prev_in);
 	}
 	return THRUM__NONE;
