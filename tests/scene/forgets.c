@@ -198,6 +198,7 @@ static void forgets_while_it_is_looked_at(void **state)
 		for (uint32_t at = PIECE; at < EVENTS; at += PIECE) {
 			assert_int_equal(thrum__model_append(model, events + at, PIECE), 0);
 			thrum__model_forget(model, model->end - LIVES);
+			assert_true(thrum__model_is_valid(model));
 			assert_int_equal(thrum__scene_update(scene), 0);
 			tell_findings(scene);
 			if (layout_random(&random, 3) > 0)
