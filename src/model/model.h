@@ -84,6 +84,7 @@ enum {
 	THRUM__TASK_UNSURE = 16,  /* it ran at a gap or was created twice: thrum__model_is_unsure */
 	THRUM__TASK_SETTLED = 32, /* its `start` and `parent` won't change any more */
 	THRUM__TASK_PARENT = 64,  /* it is or was the `parent` of some task */
+	THRUM__TASK_DUE = 128,    /* it has or had a note that tells when it is due */
 };
 
 /*

@@ -196,22 +196,33 @@ static bool is_under_way(const struct thrum__search *search, const struct path *
 		is_at_work(model, leaf);
 }
 
-/* Whether the leaf may wait for something, or be a timer, and only edges or notes that tell it are
- * forgotten. An object's waiters tell enough. */
+/* Whether the note that tells when a task is due is forgotten. */
+static bool is_due_forgotten(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	while (thrum__model_has_row(&model->notes, note) &&
+		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+		note = THRUM__NOTE(model, note, prev);
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_DUE &&
+		thrum__why_is_cut(&model->notes, note);
+}
+
+/* Whether the leaf may wait for something, or may still come, and the model has forgotten the edge
+ * or the note that tells so. Not for objects: the edges of those that wait for them tell enough. */
 static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 {
-	uint32_t edge = THRUM__TASK(model, leaf, edge_out), note = THRUM__TASK(model, leaf, note);
+	uint32_t edge = THRUM__TASK(model, leaf, edge_out);
 
 	if (thrum__analyse_task_is_object(model, leaf))
 		return false;
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		/* The task may have become one that is pending. */
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			thrum__why_is_cut(&model->tasks, THRUM__EDGE(model, edge, to)))
 			return true;
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->notes, note); i++)
-		note = THRUM__NOTE(model, note, prev);
-	return thrum__why_is_cut(&model->edges, edge) || thrum__why_is_cut(&model->notes, note);
+	return thrum__why_is_cut(&model->edges, edge) || is_due_forgotten(model, leaf);
 }
 
 /* Whether a request accepts connections, and so may be pending for ever. Tells by its name. */
