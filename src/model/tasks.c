@@ -339,7 +339,7 @@ void thrum__model_heirs_part(struct thrum__model *m)
 		THRUM__TASK(m, task, heir) = task;
 		THRUM__TASK(m, task, rank) = ROOT;
 	}
-	/* Of the tasks that became one that is left, only those are their own heirs now. */
+	/* A task that is its own heir now, although it became one that is left, lost its heir above. */
 	EACH_TASK(m, task)
 	{
 		uint32_t became = THRUM__TASK(m, task, became);
