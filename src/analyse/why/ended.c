@@ -114,9 +114,9 @@ static void check_waiter(struct thrum__search *search, uint32_t task)
 
 /* ---- Failed unseen ------------------------------------------------------------------------- */
 
-/* Whether a task that ended was read, or a task that waited for it has ended since. Also true if
- * that can't be known, as some of the edges are forgotten. */
-static bool is_seen(const struct thrum__model *model, uint32_t task)
+/* Whether a task that ended was read, or a task that waited for it has ended since. Returns
+ * `unknown` if the edges that are left tell nothing and others are forgotten. */
+static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknown)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
@@ -135,7 +135,7 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 		default: break;
 		}
 	}
-	return thrum__why_is_cut(&model->edges, edge);
+	return unknown && thrum__why_is_cut(&model->edges, edge);
 }
 
 /* The task that made this one fail, or NONE. It may be forgotten. */
@@ -180,12 +180,13 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
 		habits->ended[THRUM__TASK(model, task, site)]++;
-		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task);
+		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task, false);
 	}
 	return 0;
 }
 
-/* Whether other tasks of the same call site resolved, and none of these was read either. */
+/* Whether other tasks of the same call site resolved, and none of these was read either, as far as
+ * the model remembers. */
 static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
 	uint32_t task)
 {
@@ -238,8 +239,8 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 
 	return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
-		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE && !is_seen(model, task) &&
-		!is_known_to_its_failer(model, task) &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
+		!is_seen(model, task, true) && !is_known_to_its_failer(model, task) &&
 		!is_recent(model, THRUM__TASK(model, task, end));
 }
 
