@@ -180,6 +180,32 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t tas
 	return 1;
 }
 
+/* Whether edges of a task since `since` are forgotten among those that first_link reads. */
+static bool is_cut_since(const struct thrum__model *model, uint32_t sender, int64_t since)
+{
+	uint32_t at = THRUM__TASK(model, sender, edge_out);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at) &&
+		THRUM__EDGE(model, at, time) >= since;
+		i++)
+		at = THRUM__EDGE(model, at, prev_out);
+	return at != THRUM__NONE && !thrum__model_has_row(&model->edges, at) &&
+		since < model->forgotten;
+}
+
+bool thrum__analyse_is_link_forgotten(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t first = first_of_chain(model, task), creator = THRUM__TASK(model, first, creator);
+	int64_t since = THRUM__TASK(model, first, created);
+
+	if (!model->has_links)
+		return false;
+	if (creator != THRUM__NONE && !thrum__model_has_row(&model->tasks, creator))
+		return true;
+	return is_cut_since(model, task, since) ||
+		(creator != THRUM__NONE && is_cut_since(model, creator, since));
+}
+
 /* ---- Waits --------------------------------------------------------------------------------- */
 
 /* Whether a task's wait for `on` is over: the task read or took it after that, or (unless it is a

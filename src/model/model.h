@@ -267,6 +267,7 @@ struct thrum__model {
 	uint64_t damaged;  /* events THRUM_EVENT_DAMAGED */
 	bool signed_ids;   /* see struct thrum_trace_info */
 	bool is_mirage;    /* the rules of mirage-profile's traces hold */
+	bool has_links;    /* some task sent or received a link's key */
 	bool is_cut;       /* some lane's beginning is overwritten */
 	bool failed;       /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */

@@ -124,6 +124,20 @@ static void leaf_whose_waits_are_forgotten(void **state)
 		0);
 }
 
+/* A message was sent for the answer, over a link, to a task in the same recording. */
+static void link_is_forgotten(void **state)
+{
+	static const char lines[] = "1000000000 create 2 3 promise\n"
+				    "1000000000 should-resolve 3\n"
+				    "2000000000 link-send 2 \"key\n"
+				    "3000000000 link-receive 1 \"key\n";
+
+	(void)state;
+	assert_int_equal(count_findings(lines, "13000000000 log 1 \"later\n",
+				 THRUM__FINDING_NEVER_RESOLVED),
+		0);
+}
+
 static void leaf_that_is_known_whole(void **state)
 {
 	(void)state;
@@ -209,6 +223,7 @@ int main(void)
 		cmocka_unit_test(failure_whose_reader_is_forgotten),
 		cmocka_unit_test(failure_that_is_known_whole),
 		cmocka_unit_test(leaf_whose_waits_are_forgotten),
+		cmocka_unit_test(link_is_forgotten),
 		cmocka_unit_test(leaf_that_is_known_whole),
 		cmocka_unit_test(due_time_is_forgotten),
 		cmocka_unit_test(creator_is_forgotten),

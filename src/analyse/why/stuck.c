@@ -222,7 +222,8 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			thrum__why_is_cut(&model->tasks, THRUM__EDGE(model, edge, to)))
 			return true;
-	return thrum__why_is_cut(&model->edges, edge) || is_due_forgotten(model, leaf);
+	return thrum__why_is_cut(&model->edges, edge) || is_due_forgotten(model, leaf) ||
+		thrum__analyse_is_link_forgotten(model, leaf);
 }
 
 /* Whether a request accepts connections, and so may be pending for ever. Tells by its name. */
