@@ -44,15 +44,19 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 	uint32_t low = model->tasks.first, high = model->tasks.count;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2, task = middle;
 
-		if (thrum__model_has_row(&model->tasks, middle) &&
-			THRUM__TASK(model, middle, created) >= time)
+		/* Blocks may be forgotten between others: the next task that is left counts. */
+		while (task < high && !thrum__model_has_row(&model->tasks, task))
+			task = (task | THRUM__BLOCK_MASK) + 1;
+		if (task >= high || THRUM__TASK(model, task, created) >= time)
 			high = middle;
 		else
-			low = middle + 1;
+			low = task + 1;
 	}
-	return low;
+	while (low < model->tasks.count && !thrum__model_has_row(&model->tasks, low))
+		low = (low | THRUM__BLOCK_MASK) + 1;
+	return low < model->tasks.count ? low : model->tasks.count;
 }
 
 /* ---- Locks --------------------------------------------------------------------------------- */

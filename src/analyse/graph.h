@@ -79,7 +79,7 @@ uint32_t thrum__analyse_holder_of(const struct thrum__model *, uint32_t lock, ui
 uint32_t thrum__analyse_successor_of(const struct thrum__model *, uint32_t task);
 
 /* The first task that was created at that time or later; model->tasks.count if there is none.
- * O(log tasks). */
+ * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
 #endif
