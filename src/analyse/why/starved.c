@@ -27,13 +27,15 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 	uint32_t low = model->runs.first, high = model->runs.count;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2, run = middle;
 
-		if (thrum__model_has_row(&model->runs, middle) &&
-			THRUM__RUN(model, middle, start) >= time)
+		/* Blocks may be forgotten between others: the next run that is left counts. */
+		while (run < high && !thrum__model_has_row(&model->runs, run))
+			run = (run | THRUM__BLOCK_MASK) + 1;
+		if (run >= high || THRUM__RUN(model, run, start) >= time)
 			high = middle;
 		else
-			low = middle + 1;
+			low = run + 1;
 	}
 	return low;
 }
