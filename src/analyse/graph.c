@@ -44,15 +44,19 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 	uint32_t low = model->tasks.first, high = model->tasks.count;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2, task = middle;
 
-		if (thrum__model_has_row(&model->tasks, middle) &&
-			THRUM__TASK(model, middle, created) >= time)
+		/* Blocks may be forgotten between others: the next task that is left counts. */
+		while (task < high && !thrum__model_has_row(&model->tasks, task))
+			task = (task | THRUM__BLOCK_MASK) + 1;
+		if (task >= high || THRUM__TASK(model, task, created) >= time)
 			high = middle;
 		else
-			low = middle + 1;
+			low = task + 1;
 	}
-	return low;
+	while (low < model->tasks.count && !thrum__model_has_row(&model->tasks, low))
+		low = (low | THRUM__BLOCK_MASK) + 1;
+	return low < model->tasks.count ? low : model->tasks.count;
 }
 
 /* ---- Locks --------------------------------------------------------------------------------- */
@@ -178,6 +182,32 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t tas
 		.since = since,
 		.is_link = true};
 	return 1;
+}
+
+/* Whether edges of a task since `since` are forgotten among those that first_link reads. */
+static bool is_cut_since(const struct thrum__model *model, uint32_t sender, int64_t since)
+{
+	uint32_t at = THRUM__TASK(model, sender, edge_out);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at) &&
+		THRUM__EDGE(model, at, time) >= since;
+		i++)
+		at = THRUM__EDGE(model, at, prev_out);
+	return at != THRUM__NONE && !thrum__model_has_row(&model->edges, at) &&
+		since < model->forgotten;
+}
+
+bool thrum__analyse_is_link_forgotten(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t first = first_of_chain(model, task), creator = THRUM__TASK(model, first, creator);
+	int64_t since = THRUM__TASK(model, first, created);
+
+	if (!model->has_links)
+		return false;
+	if (creator != THRUM__NONE && !thrum__model_has_row(&model->tasks, creator))
+		return true;
+	return is_cut_since(model, task, since) ||
+		(creator != THRUM__NONE && is_cut_since(model, creator, since));
 }
 
 /* ---- Waits --------------------------------------------------------------------------------- */

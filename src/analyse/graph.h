@@ -65,6 +65,10 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 
+/* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
+ * sent messages may be forgotten. Reads the last 64 edges of both. */
+bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);
+
 /* Returns the task that holds a lock, or the latest of those that hold a semaphore, and sets *edge
  * to the edge by which it took the lock. Returns NONE and leaves *edge alone if nobody holds it.
  * Reads the lock's last 64 edges. */
@@ -75,7 +79,7 @@ uint32_t thrum__analyse_holder_of(const struct thrum__model *, uint32_t lock, ui
 uint32_t thrum__analyse_successor_of(const struct thrum__model *, uint32_t task);
 
 /* The first task that was created at that time or later; model->tasks.count if there is none.
- * O(log tasks). */
+ * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
 #endif

@@ -169,9 +169,11 @@ static void add_due(struct thrum__model_input *s)
 	uint32_t task = actor(s);
 	int64_t delay = s->event->value;
 
-	if (task != THRUM__NONE)
-		add_note(s, THRUM__NOTE_DUE, task, THRUM__NONE,
-			delay > THRUM__OPEN - s->time ? THRUM__OPEN : s->time + delay);
+	if (task == THRUM__NONE)
+		return;
+	THRUM__TASK(s->model, task, flags) |= THRUM__TASK_DUE;
+	add_note(s, THRUM__NOTE_DUE, task, THRUM__NONE,
+		delay > THRUM__OPEN - s->time ? THRUM__OPEN : s->time + delay);
 }
 
 static void log_or_tag(struct thrum__model_input *s)

@@ -41,10 +41,17 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
  */
 #define KEPT_MAX 256
 
+/* Tells whether the model has the task, and it is pending. */
 static bool is_pending(const struct thrum__model *m, uint32_t task)
 {
 	return thrum__model_has_row(&m->tasks, task) &&
 		THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
+}
+
+/* Does the same for the heir of a task that may be forgotten: a kept edge may lead to such a one. */
+static bool is_heir_pending(const struct thrum__model *m, uint32_t task)
+{
+	return thrum__model_has_row(&m->tasks, task) && is_pending(m, thrum__model_heir(m, task));
 }
 
 /*
@@ -56,7 +63,7 @@ static bool has_waits(const struct thrum__model *m, const struct thrum__edges *b
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (block->kind[i] == THRUM__EDGE_WAIT && is_pending(m, block->from[i]) &&
-			is_pending(m, thrum__model_heir(m, block->to[i])))
+			is_heir_pending(m, block->to[i]))
 			return true;
 	}
 	return false;

@@ -84,6 +84,7 @@ enum {
 	THRUM__TASK_UNSURE = 16,  /* it ran at a gap or was created twice: thrum__model_is_unsure */
 	THRUM__TASK_SETTLED = 32, /* its `start` and `parent` won't change any more */
 	THRUM__TASK_PARENT = 64,  /* it is or was the `parent` of some task */
+	THRUM__TASK_DUE = 128,    /* it has or had a note that tells when it is due */
 };
 
 /*
@@ -266,6 +267,7 @@ struct thrum__model {
 	uint64_t damaged;  /* events THRUM_EVENT_DAMAGED */
 	bool signed_ids;   /* see struct thrum_trace_info */
 	bool is_mirage;    /* the rules of mirage-profile's traces hold */
+	bool has_links;    /* some task sent or received a link's key */
 	bool is_cut;       /* some lane's beginning is overwritten */
 	bool failed;       /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */

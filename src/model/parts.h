@@ -227,7 +227,10 @@ void thrum__model_task_read(struct thrum__model_input *, uint32_t task, uint32_t
  * heirs without tasks of those blocks between.
  */
 void thrum__model_heirs_shorten(struct thrum__model *, const bool *goes);
-/* Called after that: a task whose heir was freed becomes its own heir. */
+/*
+ * Called after that: a task whose heir was freed gets another one, the last that is left of those
+ * that it became without a freed one between; or itself.
+ */
 void thrum__model_heirs_part(struct thrum__model *);
 
 /* lanes.c. */

@@ -339,6 +339,14 @@ void thrum__model_heirs_part(struct thrum__model *m)
 		THRUM__TASK(m, task, heir) = task;
 		THRUM__TASK(m, task, rank) = ROOT;
 	}
+	/* A task that is its own heir now, although it became one that is left, lost its heir above. */
+	EACH_TASK(m, task)
+	{
+		uint32_t became = THRUM__TASK(m, task, became);
+
+		if (thrum__model_has_row(&m->tasks, became) && thrum__model_heir(m, task) == task)
+			unite_sets(m, task, thrum__model_heir(m, became));
+	}
 }
 
 void thrum__model_task_become(struct thrum__model_input *s, uint32_t task, uint64_t other)

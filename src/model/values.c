@@ -94,6 +94,7 @@ static struct thrum__link *link_of(struct thrum__model_input *s)
 		return NULL;
 	}
 	links->all[key].time = s->time;
+	s->model->has_links = true;
 	return &links->all[key];
 }
 

@@ -29,9 +29,11 @@ static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kin
 	return THRUM__NONE;
 }
 
+/* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
 static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
 {
-	return edge == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, edge, from);
+	return edge == THRUM__NONE ? THRUM__NONE
+				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
 }
 
 /* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. */
@@ -63,8 +65,11 @@ uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task,
 	if (thrum__analyse_task_is_pending(model, source))
 		return THRUM__NONE;
 	*since = THRUM__TASK(model, source, end);
-	/* If the task ran since then, it read the result or goes on with something else. */
+	/* If the task ran since then, it read the result or goes on with something else. A forgotten
+	 * run ended before model->forgotten, perhaps since then. */
 	if (*since < THRUM__EDGE(model, edge, time) ||
+		(run != THRUM__NONE && !thrum__model_has_row(&model->runs, run) &&
+			*since < model->forgotten) ||
 		(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) > *since))
 		return THRUM__NONE;
 	return edge;
@@ -109,8 +114,9 @@ static void check_waiter(struct thrum__search *search, uint32_t task)
 
 /* ---- Failed unseen ------------------------------------------------------------------------- */
 
-/* Whether a task that ended was read, or a task that waited for it has ended since. */
-static bool is_seen(const struct thrum__model *model, uint32_t task)
+/* Whether a task that ended was read, or a task that waited for it has ended since. Returns
+ * `unknown` if the edges that are left tell nothing and others are forgotten. */
+static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknown)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
@@ -121,21 +127,23 @@ static bool is_seen(const struct thrum__model *model, uint32_t task)
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_READ: return true;
 		case THRUM__EDGE_WAIT:
-			/* The waiter ended, so it learned of it. */
-			if (thrum__model_has_row(&model->tasks, from) &&
-				!thrum__analyse_task_is_pending(model, from) && from != task)
+			/* The waiter ended, so it learned of it. So did a forgotten one. */
+			if (from != THRUM__NONE && from != task &&
+				!thrum__analyse_task_is_pending(model, from))
 				return true;
 			break;
 		default: break;
 		}
 	}
-	return false;
+	return unknown && thrum__why_is_cut(&model->edges, edge);
 }
 
-/* The task that made this one fail, or NONE. */
+/* The task that made this one fail, or NONE. It may be forgotten. */
 static uint32_t failer_of(const struct thrum__model *model, uint32_t task)
 {
-	return from_of(model, edge_to(model, task, THRUM__EDGE_FAIL));
+	uint32_t edge = edge_to(model, task, THRUM__EDGE_FAIL);
+
+	return edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
 }
 
 /* Whether the task that made this one fail knows of the failure anyway, as it created this task or
@@ -148,7 +156,8 @@ static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t ta
 	if (failer == THRUM__NONE || failer == task)
 		return false;
 	if (failer == THRUM__TASK(model, task, creator))
-		return !thrum__analyse_task_is_lane(model, failer);
+		return !thrum__model_has_row(&model->tasks, failer) ||
+			!thrum__analyse_task_is_lane(model, failer);
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			THRUM__EDGE(model, edge, from) == failer)
@@ -171,12 +180,13 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
 		habits->ended[THRUM__TASK(model, task, site)]++;
-		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task);
+		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task, false);
 	}
 	return 0;
 }
 
-/* Whether other tasks of the same call site resolved, and none of these was read either. */
+/* Whether other tasks of the same call site resolved, and none of these was read either, as far as
+ * the model remembers. */
 static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
 	uint32_t task)
 {
@@ -229,15 +239,16 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 
 	return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
-		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE && !is_seen(model, task) &&
-		!is_known_to_its_failer(model, task) &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
+		!is_seen(model, task, true) && !is_known_to_its_failer(model, task) &&
 		!is_recent(model, THRUM__TASK(model, task, end));
 }
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */
 
 /* Whether `who` is the task, one of its creators, or a task that one of these became: then it may
- * cancel the task. Looks at 16 tasks. */
+ * cancel the task. Looks at 16 tasks. Also true if that can't be known, as a creator is
+ * forgotten. */
 static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t who)
 {
 	for (int i = 0; i < ANCESTORS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
@@ -245,7 +256,7 @@ static bool is_below(const struct thrum__model *model, uint32_t task, uint32_t w
 			return true;
 		task = THRUM__TASK(model, task, creator);
 	}
-	return false;
+	return thrum__why_is_cut(&model->tasks, task);
 }
 
 /* The task that an ended task read last, if that one was cancelled: then the ended task ended

@@ -9,7 +9,8 @@
 
 /* How the number of pending tasks with one peers' key grows. */
 struct growth {
-	int64_t first, last;     /* when the first and the last task were created */
+	int64_t first;           /* when the first task was created; at least model->forgotten */
+	int64_t last;            /* when the last task was created */
 	uint32_t live[PARTS];    /* tasks that live at the end of each part */
 	uint32_t pending;        /* old pending tasks that no other finding explains */
 	uint32_t oldest, newest; /* of these */
@@ -80,10 +81,10 @@ static void add_leak(struct thrum__search *search, const struct growth *growth)
 		return;
 	finding->count = growth->pending;
 	thrum__why_add_step(finding, THRUM__STEP_FIRST_PENDING, growth->oldest,
-		THRUM__TASK(model, growth->oldest, creator),
+		thrum__why_known(model, THRUM__TASK(model, growth->oldest, creator)),
 		THRUM__TASK(model, growth->oldest, created), THRUM__NONE);
 	thrum__why_add_step(finding, THRUM__STEP_LAST_PENDING, growth->newest,
-		THRUM__TASK(model, growth->newest, creator),
+		thrum__why_known(model, THRUM__TASK(model, growth->newest, creator)),
 		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
 }
 
@@ -112,6 +113,10 @@ int thrum__why_find_leaks(struct thrum__search *search)
 		growth->first = created < growth->first ? created : growth->first;
 		growth->last = created > growth->last ? created : growth->last;
 	}
+	/* Forgotten tasks lived before model->forgotten, so growth can be told only from then on. */
+	for (uint32_t i = 0; i < keys; i++)
+		if (all[i].first < model->forgotten)
+			all[i].first = model->forgotten;
 	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
 		i = thrum__analyse_next_task(model, i + 1))
 		if (thrum__model_has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))

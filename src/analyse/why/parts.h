@@ -52,6 +52,18 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
  * nobody heard it; else NONE. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
 
+/* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
+static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint32_t row)
+{
+	return row != THRUM__NONE && !thrum__model_has_row(rows, row);
+}
+
+/* Returns the task, or NONE if the model has forgotten it: for the other task of a step. */
+static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) ? task : THRUM__NONE;
+}
+
 /* If a pending task could go on and doesn't (it waited for a task that has ended, and has not run
  * since), returns the edge of that wait and sets *since to the time of that end. Else returns
  * NONE. */

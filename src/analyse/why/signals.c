@@ -42,6 +42,9 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
+		/* The condition's acts before that time may be forgotten. */
+		if (model->is_mirage && time < model->forgotten)
+			return THRUM__NONE;
 		/* This skips the signal that is the beginning of the wait itself: it lies just
 		 * before the wait. */
 		if (model->is_mirage && has_acted(model, condition, &act, time, next)) {

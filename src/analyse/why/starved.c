@@ -27,13 +27,15 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 	uint32_t low = model->runs.first, high = model->runs.count;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		uint32_t middle = low + (high - low) / 2, run = middle;
 
-		if (thrum__model_has_row(&model->runs, middle) &&
-			THRUM__RUN(model, middle, start) >= time)
+		/* Blocks may be forgotten between others: the next run that is left counts. */
+		while (run < high && !thrum__model_has_row(&model->runs, run))
+			run = (run | THRUM__BLOCK_MASK) + 1;
+		if (run >= high || THRUM__RUN(model, run, start) >= time)
 			high = middle;
 		else
-			low = middle + 1;
+			low = run + 1;
 	}
 	return low;
 }
@@ -64,7 +66,8 @@ static struct hog find_hog(const struct thrum__model *model, const struct delay 
 		int64_t takes = thrum__model_has_row(&model->runs, run) ? overlap(model, delay, run)
 									: 0;
 
-		if (takes > longest && THRUM__RUN(model, run, task) != delay->task) {
+		if (takes > longest && THRUM__RUN(model, run, task) != delay->task &&
+			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task))) {
 			longest = takes;
 			hog.task = THRUM__RUN(model, run, task);
 		}
@@ -154,14 +157,14 @@ static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t
 	return THRUM__TASK(model, task, lane);
 }
 
-/* The task that resolved this one, or NONE. */
+/* The task that resolved this one; NONE if it isn't known or is forgotten. */
 static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
-			return THRUM__EDGE(model, edge, from);
+			return thrum__why_known(model, THRUM__EDGE(model, edge, from));
 		edge = THRUM__EDGE(model, edge, prev_in);
 	}
 	return THRUM__NONE;

@@ -196,6 +196,36 @@ static bool is_under_way(const struct thrum__search *search, const struct path *
 		is_at_work(model, leaf);
 }
 
+/* Whether the note that tells when a task is due is forgotten. */
+static bool is_due_forgotten(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	while (thrum__model_has_row(&model->notes, note) &&
+		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+		note = THRUM__NOTE(model, note, prev);
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_DUE &&
+		thrum__why_is_cut(&model->notes, note);
+}
+
+/* Whether the leaf may wait for something, or may still come, and the model has forgotten the edge
+ * or the note that tells so. Not for objects: the edges of those that wait for them tell enough. */
+static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
+{
+	uint32_t edge = THRUM__TASK(model, leaf, edge_out);
+
+	if (thrum__analyse_task_is_object(model, leaf))
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		/* The task may have become one that is pending. */
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__why_is_cut(&model->tasks, THRUM__EDGE(model, edge, to)))
+			return true;
+	return thrum__why_is_cut(&model->edges, edge) || is_due_forgotten(model, leaf) ||
+		thrum__analyse_is_link_forgotten(model, leaf);
+}
+
 /* Whether a request accepts connections, and so may be pending for ever. Tells by its name. */
 static bool is_accept(const struct thrum__model *model, uint32_t task)
 {
@@ -253,7 +283,8 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 	uint32_t condition = THRUM__EDGE(model, signal, to);
 
 	thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
-		THRUM__EDGE(model, signal, from), THRUM__EDGE(model, signal, time), signal);
+		thrum__why_known(model, THRUM__EDGE(model, signal, from)),
+		THRUM__EDGE(model, signal, time), signal);
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE,
 		path->leaf == condition ? path->waiter : path->leaf, condition, since,
 		path->kept[(path->length - 1) % KEPT].wait.edge);
@@ -276,12 +307,15 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (holder != THRUM__NONE && finding->count < 2)
-		thrum__why_add_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
-			THRUM__EDGE(model, held, time), held);
-	else if (last != THRUM__NONE)
+	if (holder != THRUM__NONE && finding->count < 2) {
+		if (thrum__model_has_row(&model->tasks, holder))
+			thrum__why_add_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
+				THRUM__EDGE(model, held, time), held);
+	} else if (last != THRUM__NONE) {
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
-			THRUM__EDGE(model, last, from), THRUM__EDGE(model, last, time), last);
+			thrum__why_known(model, THRUM__EDGE(model, last, from)),
+			THRUM__EDGE(model, last, time), last);
+	}
 }
 
 /* Whether the task has a name, and the step before names another. */
@@ -499,7 +533,8 @@ static void check_victim(struct thrum__search *search, uint32_t victim)
 	if (path.reached != THRUM__NONE) {
 		if (path.length > 0 || !has_step(search, heir))
 			join_finding(search, &path);
-	} else if (!is_idle_handle(search, &path) && !is_under_way(search, &path)) {
+	} else if (!is_idle_handle(search, &path) && !is_under_way(search, &path) &&
+		!is_half_forgotten(search->model, path.leaf)) {
 		add_finding(search, &path);
 	} else {
 		return;
