@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "output.h"
 #include "scene/scene.h"
 #include "text.h"
@@ -337,7 +338,7 @@ static void put_json_label(struct writer *w, const char *key, uint32_t group)
 
 	put_key(w, key);
 	put_text(w, "\"");
-	output_put(&w->out, name, size, put_json, 6);
+	output_put(&w->out, name, size, thrum__base_json_escape, THRUM__JSON_BYTES);
 	put_text(w, "\"");
 }
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/utf8.h"
 
 static const char hex_digits[] = "0123456789abcdef";
@@ -61,11 +60,6 @@ char *put_escaped(char *to, const char *text, size_t size)
 			*to++ = (char)c;
 	}
 	return to;
-}
-
-char *put_json(char *to, const char *text, size_t size)
-{
-	return thrum__base_json_escape(to, text, size);
 }
 
 char *put_hex(char *to, const char *bytes, size_t size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* dump --format=json: one object a line. Its keys are the columns of tsv; an object has no key for
  * an empty column. */
+#include "base/json.h"
 #include "dump.h"
 #include "text.h"
 
@@ -45,7 +46,8 @@ static void write_json_event(struct dump *dump, const struct thrum_event *event)
 		*to++ = '"';
 	} else if (event->flags & THRUM_EVENT_HAS_TEXT || is_link) {
 		dump->out.at = put_string(to, ",\"text\":\"");
-		dump_put(dump, event, is_link ? put_hex : put_json, 6);
+		dump_put(dump, event, is_link ? put_hex : thrum__base_json_escape,
+			THRUM__JSON_BYTES);
 		to = output_room(&dump->out, 3);
 		*to++ = '"';
 	}

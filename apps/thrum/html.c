@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "format/packet.h"
 #include "html_pack.h"
 #include "input.h"
@@ -179,7 +180,7 @@ static void put_text(struct output *out, const char *text)
 	for (;;) {
 		size_t size = strcspn(text, "<");
 
-		output_put(out, text, size, put_json, 6);
+		output_put(out, text, size, thrum__base_json_escape, THRUM__JSON_BYTES);
 		if (!text[size])
 			break;
 		output_text(out, "\\u003c");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/keys.h"
 #include "input.h"
 #include "load.h"
@@ -245,7 +246,7 @@ static void write_info_json(struct output *out, const struct rows *rows)
 		to = put_string(to, "\":");
 		if (row->kind == ROW_TEXT) {
 			*to++ = '"';
-			to = put_json(to, row->text, strnlen(row->text, 255));
+			to = thrum__base_json_escape(to, row->text, strnlen(row->text, 255));
 			*to++ = '"';
 		} else {
 			to = put_plain(to, row);

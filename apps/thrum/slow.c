@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/slow/slow.h"
+#include "base/json.h"
 #include "load.h"
 #include "match.h"
 #include "output.h"
@@ -302,7 +303,7 @@ static void write_frames(struct slow *slow, uint32_t frame)
 		const char *name = thrum__slow_frame_name(&slow->paths, frames[count], &size);
 
 		output_text(&slow->out, "\"");
-		output_put(&slow->out, name, size, put_json, 6);
+		output_put(&slow->out, name, size, thrum__base_json_escape, THRUM__JSON_BYTES);
 		output_text(&slow->out, count > 0 ? "\"," : "\"");
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "text.h"
 
 /* ---- For programs ---------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ static void write_json_row(struct output *out, const struct thrum__table *table,
 		output_text(out, before);
 		output_text(out, table->form->columns[column].name);
 		output_text(out, is_text ? "\":\"" : "\":");
-		output_put(out, cell.text, cell.size, put_json, 6);
+		output_put(out, cell.text, cell.size, thrum__base_json_escape, THRUM__JSON_BYTES);
 		before = is_text ? "\",\"" : ",\"";
 	}
 	/* `before` would begin the next cell; its first character ends a text. */

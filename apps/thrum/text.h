@@ -34,10 +34,6 @@ char *put_date(char *to, int64_t ns_since_1970, int decimals);
 /* Escapes as \\ \t \n \r and \xHH; needs 4 bytes of room for each byte of text. */
 char *put_escaped(char *to, const char *text, size_t size);
 
-/* The inside of a JSON string; needs 6 bytes of room for each byte of text. Bytes that aren't UTF-8
- * become U+FFFD. */
-char *put_json(char *to, const char *text, size_t size);
-
 /* Hexadecimal; needs 2 bytes of room for each byte. */
 char *put_hex(char *to, const char *bytes, size_t size);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/graph.h"
+#include "base/json.h"
 #include "scene/scene.h"
 #include "text.h"
 #include "why.h"
@@ -188,7 +189,7 @@ static void write_json_text(struct output *out, const char *key, const char *tex
 		return;
 	write_json_key(out, key);
 	output_text(out, "\"");
-	output_put(out, text, size, put_json, 6);
+	output_put(out, text, size, thrum__base_json_escape, THRUM__JSON_BYTES);
 	output_text(out, "\"");
 }
 

@@ -2,6 +2,7 @@
 /* The generic encoder, made from the table of records. */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format/format.h"
 
 #define RUNNING
@@ -107,24 +108,16 @@ size_t thrum__format_encode_header(uint8_t *to, unsigned id, uint64_t ticks, uin
 	return THRUM__EXTENDED_SIZE;
 }
 
-static bool continues_character(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 size_t thrum__format_copy_text(char *to, const char *from, size_t max)
 {
-	static const char ellipsis[] = "\xe2\x80\xa6";
 	const char *end = memchr(from, '\0', max + 1);
 	size_t length = end ? (size_t)(end - from) : max + 1;
 
 	if (length > max) {
-		length = max - (sizeof ellipsis - 1);
-		while (length > 0 && continues_character(from[length]))
-			length--;
-		memcpy(to + length, ellipsis, sizeof ellipsis - 1);
+		length = thrum__base_utf8_floor(from, max - (sizeof THRUM__ELLIPSIS - 1));
+		memcpy(to + length, THRUM__ELLIPSIS, sizeof THRUM__ELLIPSIS - 1);
 		memcpy(to, from, length);
-		length += sizeof ellipsis - 1;
+		length += sizeof THRUM__ELLIPSIS - 1;
 	} else {
 		memcpy(to, from, length);
 	}

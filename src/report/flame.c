@@ -52,8 +52,7 @@ static bool shorten_text(const struct flame_paint *p, char *text, size_t room, f
 	while (size > 0 &&
 		p->metrics->width(p->metrics->context, text, strlen(text), THRUM__FONT_NOTE) >
 			width) {
-		while (--size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
-			;
+		size = thrum__base_utf8_floor(text, size - 1);
 		if (size + sizeof("…") > room)
 			continue;
 		strcpy(text + size, "…");
