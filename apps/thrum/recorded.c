@@ -161,7 +161,7 @@ static void print_report(struct input *input)
 		complain("recorded %s in %s (%s)", line, input->path, size);
 }
 
-static bool report_file(const char *path)
+static bool report_file(const char *path, bool may_be_empty)
 {
 	struct thrum_error_info error = {0};
 	struct input input = {0};
@@ -172,6 +172,11 @@ static bool report_file(const char *path)
 	input.info = thrum_trace_info(input.trace);
 	if (strcmp(input.info->format, "thrum") != 0) {
 		input_close(&input);
+		return false;
+	}
+	if (may_be_empty && input.info->lanes == 0 && strcmp(input.info->state, "recording") != 0) {
+		input_close(&input);
+		unlink(path);
 		return false;
 	}
 	/* Before the report, which gives the size after trimming. */
@@ -195,7 +200,7 @@ size_t recorded_report(const struct recorded *recorded)
 
 		if (!identify(found.gl_pathv[i], &file) || was_there(recorded, &file))
 			continue;
-		if (report_file(found.gl_pathv[i]))
+		if (report_file(found.gl_pathv[i], recorded->may_be_empty))
 			count++;
 	}
 	globfree(&found);
