@@ -338,7 +338,7 @@ static void holder_ends(void **state)
 	tell_lock(true);
 	finding = judge(1);
 	assert_int_equal(finding->certainty, THRUM__LIKELY);
-	assert_int_equal(finding->steps[0].kind, THRUM__STEP_HOLDS);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_STILL_HOLDS);
 	assert_int_equal(finding->steps[0].task, task(3));
 	finish();
 	tell_lock(false);

@@ -52,14 +52,19 @@ int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	int64_t age;
+	int64_t age, created;
 
 	if (!peer || peer->ended < PEERS_WEAK || !may_end(model, task))
 		return THRUM__EVIDENCE_NONE;
-	age = model->end - THRUM__TASK(model, task, created);
+	created = THRUM__TASK(model, task, created);
+	/* The last one of a series is the one that waits for the next job. */
+	if (peer->latest[0] <= created && THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
+		return THRUM__EVIDENCE_NONE;
+	age = model->end - created;
 	if (age < OLD_MIN || age / OLD_WEAK <= peer->longest || peer->old > peer->ended / RARE)
 		return THRUM__EVIDENCE_NONE;
 	return peer->ended >= PEERS_STRONG && age / OLD_STRONG > peer->longest &&
+			peer->latest[THRUM__LATEST - 1] > created &&
 			!thrum__why_is_unsure(search, task)
 		? THRUM__EVIDENCE_STRONG
 		: THRUM__EVIDENCE_WEAK;
@@ -133,32 +138,34 @@ static bool is_idle_worker(const struct thrum__model *model, const struct thrum_
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	return last && thrum__analyse_task_is_object(model, path->leaf) &&
-		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_LOCK &&
+		!thrum__analyse_task_is_lock(model, path->leaf) &&
 		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
 /* ---- Locks --------------------------------------------------------------------------------- */
 
 /* The evidence that a lock on the path is never released. */
-static int lock_evidence(const struct thrum__model *model, const struct thrum__why_path *path)
+static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
 	int evidence = THRUM__EVIDENCE_NONE;
 
 	for (uint32_t i = 0; i < path->length; i++) {
 		const struct thrum__analyse_wait *wait = &path->links[i].wait;
-		uint32_t edge;
+		const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+			wait->on);
 
-		if (path->links[i].is_served ||
-			THRUM__TASK(model, wait->on, kind) != THRUM_KIND_LOCK)
+		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
+			(lock->count == 0 && model->end - lock->last < WAIT_MIN))
 			continue;
 		if (wait->next == THRUM__NONE)
 			/* Held by a task that has ended, or free for long. */
 			evidence = stronger(evidence,
-				thrum__analyse_holder_of(model, wait->on, &edge) != THRUM__NONE
+				thrum__analyse_lock_lost(model, lock) && lock->strange == 0
 					? THRUM__EVIDENCE_STRONG
 					: THRUM__EVIDENCE_WEAK);
-		else if (thrum__why_is_held_long(model, wait->on))
-			evidence = stronger(evidence, THRUM__EVIDENCE_STRONG);
+		else if (lock->count == 1 && thrum__why_is_held_long(model, wait->on))
+			evidence = THRUM__EVIDENCE_STRONG;
 	}
 	return evidence;
 }
@@ -204,7 +211,7 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
 		return THRUM__EVIDENCE_STRONG;
-	evidence = lock_evidence(model, path);
+	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
 			(last && thrum__why_is_inbound(model, last->task))))
@@ -212,7 +219,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	evidence = stronger(evidence, path_peer_evidence(search, path, subject));
 	for (uint32_t i = 0; i < path->length && !is_outside; i++)
 		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
-	if (last && thrum__analyse_task_is_object(model, path->leaf) && kind != THRUM_KIND_LOCK)
+	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__analyse_task_is_lock(model, path->leaf))
 		evidence = stronger(evidence, object_evidence(search, path));
 	if (is_outside || !last || (is_idle_worker(model, path) && path->length == 1))
 		return evidence;

@@ -20,10 +20,11 @@ enum way {
 static enum way way_of(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	bool is_young = false;
 
 	for (int i = 0; i < WAY_MAX; i++) {
+		struct thrum__analyse_waits waits;
+
 		if (thrum__why_is_running_timer(search, task))
 			return WAY_COMES;
 		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
@@ -31,10 +32,10 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 				? WAY_YOUNG
 				: WAY_SHOULD_RESOLVE;
 		is_young |= thrum__why_peers_is_young(&search->peers, task);
-		if (thrum__analyse_waits_of(model, task, waits) == 0 ||
-			waits[0].next == THRUM__NONE)
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count == 0 || waits.waits[0].next == THRUM__NONE)
 			break;
-		task = waits[0].next;
+		task = waits.waits[0].next;
 	}
 	if (is_young)
 		return WAY_YOUNG;
@@ -59,14 +60,14 @@ static int weight_of(enum way way)
 }
 
 /* The index of the wait of a choice to follow: the one with the first enum way. */
-static unsigned pick_of_choice(const struct thrum__search *search,
-	const struct thrum__analyse_wait *waits, unsigned count)
+static uint32_t pick_of_choice(const struct thrum__search *search,
+	struct thrum__analyse_waits waits)
 {
 	enum way best = WAY_OUTSIDE;
-	unsigned chosen = 0;
+	uint32_t chosen = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		enum way way = way_of(search, waits[i].on);
+	for (uint32_t i = 0; i < waits.count; i++) {
+		enum way way = way_of(search, waits.waits[i].on);
 
 		if (way < best) {
 			best = way;
@@ -77,14 +78,13 @@ static unsigned pick_of_choice(const struct thrum__search *search,
 }
 
 /* The index of the wait of a join to follow: of those that explain most, the oldest. */
-static unsigned pick_of_join(const struct thrum__search *search,
-	const struct thrum__analyse_wait *waits, unsigned count)
+static uint32_t pick_of_join(const struct thrum__search *search, struct thrum__analyse_waits waits)
 {
-	unsigned chosen = count - 1;
+	uint32_t chosen = waits.count - 1;
 	int best = -1;
 
-	for (unsigned i = count; i-- > 0;) {
-		int weight = weight_of(way_of(search, waits[i].on));
+	for (uint32_t i = waits.count; i-- > 0;) {
+		int weight = weight_of(way_of(search, waits.waits[i].on));
 
 		if (weight > best) {
 			best = weight;
@@ -120,39 +120,39 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-	unsigned count = thrum__analyse_waits_of(model, task, waits);
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
 
-	if (count == 0 || !thrum__why_is_blocked(model, task, &waits[0]))
+	if (waits.count == 0 || !thrum__why_is_blocked(model, task, &waits.waits[0]))
 		return false;
-	*wait = waits[0];
-	if (count > 1 && thrum__analyse_task_is_choice(model, task))
-		*wait = waits[pick_of_choice(search, waits, count)];
-	else if (count > 1 && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
-		*wait = waits[pick_of_join(search, waits, count)];
+	*wait = waits.waits[0];
+	if (waits.count > 1 && thrum__analyse_task_is_choice(model, task))
+		*wait = waits.waits[pick_of_choice(search, waits)];
+	else if (waits.count > 1 && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
+		*wait = waits.waits[pick_of_join(search, waits)];
 	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
 		(void)thrum__analyse_link_wait(model, task, wait);
 	return true;
 }
 
 /* If a single task serves an object, and waits itself, sets *wait to lead to it. */
-static bool serving_wait(const struct thrum__model *model, uint32_t object, uint32_t waiter,
+static bool serving_wait(const struct thrum__search *search, uint32_t object, uint32_t waiter,
 	struct thrum__analyse_wait *wait)
 {
+	const struct thrum__model *model = search->model;
 	struct thrum__why_servers servers;
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	struct thrum__analyse_waits waits;
 	unsigned i = 0;
 
-	if (waiter == THRUM__NONE || THRUM__TASK(model, object, kind) == THRUM_KIND_LOCK)
+	if (waiter == THRUM__NONE || thrum__analyse_task_is_lock(model, object))
 		return false;
 	thrum__why_servers_of(model, object, waiter, &servers);
 	if (!servers.is_whole || servers.pending != 1)
 		return false;
 	while (!thrum__analyse_task_is_pending(model, servers.task[i]))
 		i++;
-	if (servers.task[i] == waiter ||
-		thrum__analyse_waits_of(model, servers.task[i], waits) == 0 ||
-		!thrum__why_is_blocked(model, servers.task[i], &waits[0]))
+	waits = thrum__analyse_graph_waits(&search->graph, servers.task[i]);
+	if (servers.task[i] == waiter || waits.count == 0 ||
+		!thrum__why_is_blocked(model, servers.task[i], &waits.waits[0]))
 		return false;
 	*wait = (struct thrum__analyse_wait){.on = servers.task[i],
 		.next = servers.task[i],
@@ -197,7 +197,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		link = (struct thrum__why_link){.task = at};
 		*thrum__cause(search, at) = THRUM__CAUSE_PATH;
 		if (thrum__analyse_task_is_object(model, at))
-			link.is_served = serving_wait(model, at, waiter, &link.wait);
+			link.is_served = serving_wait(search, at, waiter, &link.wait);
 		if (!link.is_served && !next_wait(search, at, &link.wait))
 			break;
 		path->is_unknown |= thrum__analyse_task_is_choice(model, at) &&

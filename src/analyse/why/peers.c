@@ -78,6 +78,19 @@ static int64_t life_of(const struct thrum__model *model, uint32_t task)
 		: -1;
 }
 
+static void remember_latest(struct thrum__peer *peer, int64_t created)
+{
+	if (created <= peer->latest[THRUM__LATEST - 1])
+		return;
+	for (int i = 0; i < THRUM__LATEST; i++)
+		if (created > peer->latest[i]) {
+			int64_t before = peer->latest[i];
+
+			peer->latest[i] = created;
+			created = before;
+		}
+}
+
 static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
@@ -93,7 +106,7 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 			return -THRUM_E_MEMORY;
 		peers->all = grown;
 		for (uint32_t i = room; i < peers->room; i++)
-			grown[i] = (struct thrum__peer){0};
+			grown[i] = (struct thrum__peer){.latest = {-1, -1, -1, -1}};
 	}
 	peer = &peers->all[key];
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_PENDING)
@@ -102,6 +115,7 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 	if (life < 0)
 		return 0;
 	peer->ended++;
+	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;
 	return 0;

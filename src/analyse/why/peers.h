@@ -11,11 +11,16 @@
 #include "analyse/why/places.h"
 #include "base/keys.h"
 
+#define THRUM__LATEST 4
+
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
 	uint32_t old;            /* of the pending ones: those that are not young */
-	int64_t longest;         /* life of those that ended, in ns */
-	int64_t usual;           /* the median life; set by thrum__why_peers_usual */
+	/* When the latest of those that ended were created, the last one first; -1: there is
+	 * none. */
+	int64_t latest[THRUM__LATEST];
+	int64_t longest; /* life of those that ended, in ns */
+	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
 };
 

@@ -44,14 +44,16 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 		last->wait.edge);
 }
 
-/* Adds a step for a lock that nobody pending holds. If it was taken at most once since the wait
- * began and is still held, its holder (HOLDS); else the last task that had it (FREE). */
-static void add_lock(struct thrum__finding *finding, const struct thrum__model *model,
+/* Adds steps for a lock that no pending task will release. If it was taken at most once since the
+ * wait began and is still held, its holders; else the last task that had it (FREE). */
+static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
-	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE, held;
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE;
 	int64_t since = thrum__why_path_last(path)->wait.since;
-	uint32_t holder = thrum__analyse_holder_of(model, path->leaf, &held);
 
 	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
 		edge = THRUM__EDGE(model, edge, prev_in)) {
@@ -61,15 +63,12 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (holder != THRUM__NONE && finding->count < 2) {
-		if (thrum__model_has_row(&model->tasks, holder))
-			thrum__why_add_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
-				THRUM__EDGE(model, held, time), held);
-	} else if (last != THRUM__NONE) {
+	if (lock && lock->count > 0 && finding->count < 2)
+		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
+	else if (last != THRUM__NONE)
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
 			thrum__why_known(model, THRUM__EDGE(model, last, from)),
 			THRUM__EDGE(model, last, time), last);
-	}
 }
 
 /* Adds a step for the latest of those that served an object, if all of them have ended. */
@@ -124,11 +123,13 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 	if (!last)
 		return 0;
 	if (last->wait.next == THRUM__NONE)
-		add_lock(finding, model, path);
+		add_lock(finding, search, path);
+	else if (thrum__why_is_held(&last->wait))
+		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
 	else if (thrum__analyse_task_is_object(model, path->leaf))
 		add_servers(finding, model, path);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task, path->leaf,
-		last->wait.since, last->wait.edge);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
+		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
 	return 1;
 }
 
@@ -144,21 +145,12 @@ static bool is_named_anew(const struct thrum__model *model, const struct thrum__
 	return *name && strcmp(name, thrum__model_task_name(model, before, NULL)) != 0;
 }
 
-static void add_holder(struct thrum__finding *finding, const struct thrum__model *model,
-	const struct thrum__analyse_wait *wait)
-{
-	uint32_t edge = THRUM__NONE;
-
-	thrum__analyse_holder_of(model, wait->on, &edge);
-	thrum__why_add_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
-		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
-}
-
 /* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
  * near the leaf that have a name of their own, holders of locks, and those that serve objects. */
-static void add_between(struct thrum__finding *finding, const struct thrum__model *model,
+static void add_between(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t from)
 {
+	const struct thrum__model *model = search->model;
 	uint32_t victim = thrum__model_heir(model, path->victim);
 
 	for (uint32_t i = from; i > 0 && path->length - i < NAMED; i--) {
@@ -172,7 +164,7 @@ static void add_between(struct thrum__finding *finding, const struct thrum__mode
 			continue;
 		}
 		if (thrum__why_is_held(&link->wait))
-			add_holder(finding, model, &link->wait);
+			thrum__why_add_holders(search, finding, link->wait.on, link->wait.next);
 		if (link->task != victim &&
 			(finding->step_count == 0 || is_named_anew(model, finding, link->task)))
 			thrum__why_add_step(finding, THRUM__STEP_BEHIND, link->task, link->wait.on,
@@ -224,7 +216,7 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 
 /* Adds the waits of a circle: each task waits for the next, or for an object that the next alone
  * serves. */
-static void add_circle(struct thrum__finding *finding, const struct thrum__model *model,
+static void add_circle(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	for (uint32_t i = path->circle; i < path->length; i++) {
@@ -239,7 +231,7 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__model
 		thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, link->task, link->wait.on,
 			link->wait.since, link->wait.edge);
 		if (thrum__why_is_held(&link->wait))
-			add_holder(finding, model, &link->wait);
+			thrum__why_add_holders(search, finding, link->wait.on, link->wait.next);
 	}
 }
 
@@ -252,7 +244,7 @@ static void tell_path(struct thrum__finding *finding, const struct thrum__search
 	unsigned covered;
 
 	if (path->circle != THRUM__NONE) {
-		add_circle(finding, model, path);
+		add_circle(finding, search, path);
 		return;
 	}
 	if (path->tries > 0) {
@@ -262,7 +254,7 @@ static void tell_path(struct thrum__finding *finding, const struct thrum__search
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
 	covered = add_cause(finding, search, path, signal, since);
-	add_between(finding, model, path, path->length - covered);
+	add_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)
 		add_waiter(finding, model, path->leaf);

@@ -13,16 +13,17 @@
 /* ---- The state of the program ------------------------------------------------------------- */
 
 /* Whether a lane's last act is a wait that goes on, so that it can do nothing any more. */
-static bool is_lane_blocked(const struct thrum__model *model, const struct thrum__lane *lane)
+static bool is_lane_blocked(const struct thrum__search *search, const struct thrum__lane *lane)
 {
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits;
 	uint32_t task = lane->running == THRUM__NONE ? lane->task : lane->running;
 
-	if (!thrum__model_has_row(&model->tasks, task) ||
-		thrum__analyse_waits_of(model, task, waits) == 0)
+	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
-	return thrum__why_is_blocked(model, task, &waits[0]) &&
-		THRUM__TASK(model, task, edge_out) == waits[0].edge;
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	return waits.count > 0 && thrum__why_is_blocked(model, task, &waits.waits[0]) &&
+		THRUM__TASK(model, task, edge_out) == waits.waits[0].edge;
 }
 
 /* Looks whether anything can still happen in the program. */
@@ -36,7 +37,7 @@ static void look_at_lanes(struct thrum__search *search)
 
 		if (!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
-		if (lane->suspended == THRUM__NONE && is_lane_blocked(model, lane))
+		if (lane->suspended == THRUM__NONE && is_lane_blocked(search, lane))
 			blocked++;
 		else
 			alive++;
