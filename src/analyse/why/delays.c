@@ -8,12 +8,12 @@
 
 #include "analyse/why/parts.h"
 
-#define LATE 100000000       /* ns of a delay; shorter ones are normal on a busy machine */
-#define LONG_RUN 1000000000  /* ns; a run is so long if others can't even show that they are ready */
-#define DELAYS_MAX 200       /* delays of each sort that are searched */
-#define LOOK_BACK 64         /* edges or runs of a task that are searched, from the latest back */
-#define STARTED_MIN 3        /* tasks that ran, by which others like them may be judged */
-#define LANES_MAX 64         /* lanes that are known one by one in a set */
+#define LATE 100000000      /* ns of a delay; shorter ones are normal on a busy machine */
+#define LONG_RUN 1000000000 /* ns; a run is so long if others can't even show that they are ready */
+#define DELAYS_MAX 200      /* delays of each sort that are searched */
+#define LOOK_BACK 64        /* edges or runs of a task that are searched, from the latest back */
+#define STARTED_MIN 3       /* tasks that ran, by which others like them may be judged */
+#define LANES_MAX 64        /* lanes that are known one by one in a set */
 
 /* The lane on which a task ran last at or before a time, or else the task's lane. */
 static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)

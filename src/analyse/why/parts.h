@@ -19,7 +19,7 @@ struct thrum__search {
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
 	 * to be told of it. NONE: not known yet. Read it through thrum__cause. */
 	uint32_t *cause;
-	int64_t gap; /* when the last gap of any lane ended; -1: there is no gap */
+	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
 	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
 };
 

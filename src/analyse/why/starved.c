@@ -5,19 +5,19 @@
  */
 #include "analyse/why/parts.h"
 
-#define RUNS_BEFORE 1024 /* runs before a delay among which that is searched which went on */
-#define RUNS_ENOUGH 1024 /* runs that are searched for a delay even if the search takes long */
-#define LOOK_BACK 64     /* edges of a task that are searched, from the latest back */
+#define RUNS_BEFORE 1024  /* runs before a delay among which that is searched which went on */
+#define RUNS_ENOUGH 1024  /* runs that are searched for a delay even if the search takes long */
+#define LOOK_BACK 64      /* edges of a task that are searched, from the latest back */
 #define UNFAIR 1000000000 /* ns for which others must run before a task that was ready first */
 #define OVERTAKERS_MIN 8  /* runs by which they do so */
 
 /* The task that had the lane during a delay, or one of those that did. */
 struct hog {
 	uint32_t task;
-	uint32_t key;    /* of its peers, or NONE; only if it stands for them */
-	int64_t start;   /* the start of its first run */
-	int64_t total;   /* ns that it ran during the delay */
-	unsigned runs;    /* how many */
+	uint32_t key;  /* of its peers, or NONE; only if it stands for them */
+	int64_t start; /* the start of its first run */
+	int64_t total; /* ns that it ran during the delay */
+	unsigned runs; /* how many */
 };
 
 /* The first run that began at that time or later. */
