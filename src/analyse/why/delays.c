@@ -57,15 +57,13 @@ static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t 
 	return false;
 }
 
-/* Whether an edge reads a result long after it was there, by a task that had waited for it. */
+/* Whether an edge READ reads a result long after it was there, by a task that had waited for it. */
 static bool is_late_read(const struct thrum__model *model, uint32_t edge,
 	struct thrum__delay *delay)
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
 
-	if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
-		!thrum__model_has_row(&model->tasks, to) ||
-		!thrum__model_has_row(&model->tasks, from))
+	if (!thrum__model_has_row(&model->tasks, to) || !thrum__model_has_row(&model->tasks, from))
 		return false;
 	*delay = (struct thrum__delay){.task = from,
 		.edge = edge,
@@ -79,22 +77,6 @@ static bool is_late_read(const struct thrum__model *model, uint32_t edge,
 	delay->lane = lane_at(model, from, delay->ran);
 	delay->by = resolver_of(model, to);
 	return true;
-}
-
-static void find_late_reads(struct thrum__search *search)
-{
-	const struct thrum__model *model = search->model;
-	unsigned left = DELAYS_MAX;
-	struct thrum__delay delay;
-
-	for (uint32_t i = model->edges.first; i < model->edges.count && left > 0; i++) {
-		if (!thrum__model_has_row(&model->edges, i)) {
-			i |= THRUM__BLOCK_MASK;
-		} else if (is_late_read(model, i, &delay)) {
-			thrum__why_blame_hog(search, &delay);
-			left--;
-		}
-	}
 }
 
 /* ---- Tasks that are said to be ready -------------------------------------------------------- */
@@ -202,35 +184,58 @@ static void read_ready(struct marked *marked, uint32_t edge)
 		marked->ready[place] = edge;
 }
 
-static int find_marked(struct thrum__search *search)
+/* Makes room for the tasks' edges and runs. */
+static int make_marked(struct marked *marked)
+{
+	uint32_t places = marked->search->findings->places.count;
+	size_t size = places * sizeof *marked->ready;
+
+	marked->ready = malloc(2 * size);
+	if (!marked->ready)
+		return -THRUM_E_MEMORY;
+	memset(marked->ready, UINT8_MAX, 2 * size); /* NONE */
+	marked->last = marked->ready + places;
+	return 0;
+}
+
+/* Searches all edges, for late reads and for tasks that are said to be ready. */
+static int search_edges(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct marked marked = {search, NULL, NULL, model->runs.first, DELAYS_MAX};
-	size_t size = search->findings->places.count * sizeof *marked.ready;
+	unsigned left = DELAYS_MAX;
+	struct thrum__delay delay;
+	int error = 0;
 
-	for (uint32_t i = model->edges.first; i < model->edges.count; i++) {
+	for (uint32_t i = model->edges.first; i < model->edges.count && error == 0; i++) {
 		if (!thrum__model_has_row(&model->edges, i)) {
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		if (THRUM__EDGE(model, i, kind) != THRUM__EDGE_READY ||
-			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, i, to)))
-			continue;
-		if (!marked.ready) {
-			marked.ready = malloc(2 * size);
+		switch (THRUM__EDGE(model, i, kind)) {
+		case THRUM__EDGE_READ:
+			if (left > 0 && is_late_read(model, i, &delay)) {
+				thrum__why_blame_hog(search, &delay);
+				left--;
+			}
+			break;
+		case THRUM__EDGE_READY:
+			if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, i, to)))
+				break;
 			if (!marked.ready)
-				return -THRUM_E_MEMORY;
-			memset(marked.ready, UINT8_MAX, 2 * size); /* NONE */
-			marked.last = marked.ready + search->findings->places.count;
+				error = make_marked(&marked);
+			if (error == 0)
+				read_ready(&marked, i);
+			break;
+		default: break;
 		}
-		read_ready(&marked, i);
 	}
 	if (marked.ready) {
 		read_runs(&marked, THRUM__OPEN);
 		end_marked(&marked);
 	}
 	free(marked.ready);
-	return 0;
+	return error;
 }
 
 /* ---- Timers --------------------------------------------------------------------------------- */
@@ -466,9 +471,8 @@ int thrum__why_find_starved(struct thrum__search *search)
 {
 	int error;
 
-	search->runs_left = 2 * (uint64_t)search->model->runs.count;
-	find_late_reads(search);
-	error = find_marked(search);
+	search->runs_left = search->model->runs.count / 4;
+	error = search_edges(search);
 	find_late_timers(search);
 	return error < 0 ? error : find_late_tasks(search);
 }

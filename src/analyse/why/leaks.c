@@ -22,8 +22,9 @@ struct growth {
 	/* About all tasks with the key, whether they leak or not: */
 	uint32_t failed;      /* tasks */
 	int64_t first_failed; /* when the first of them failed */
-	/* About the tasks like the creator of the one that was created last: */
-	uint32_t waiters; /* pending ones that were created later and wait */
+	bool is_creator;      /* some task like these created the newest of others */
+	uint32_t waiting;     /* old pending tasks that wait; so far */
+	uint32_t waiters;     /* such tasks like the newest one's creator, created after it */
 };
 
 /* Tasks that may live as long as their owner. */
@@ -103,39 +104,47 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 		THRUM__TASK(model, creator, end) != THRUM__OPEN;
 }
 
-/* Counts for each key with old pending tasks how many tasks like the last one's creator were created
- * after it and wait for something until the end. Goes from the last task to the first. */
-static int count_waiters(const struct thrum__search *search, struct growth *all)
+/* The key of the tasks like a task's creator, or NONE. */
+static uint32_t creators_key(const struct thrum__search *search, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(search->model, task, creator);
+
+	return thrum__model_has_row(&search->model->tasks, creator)
+		? thrum__why_peers_key(&search->peers, creator)
+		: THRUM__NONE;
+}
+
+/* Counts for each key with old pending tasks how many tasks like the newest one's creator were
+ * created after it and wait for something until the end. */
+static void count_waiters(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t keys = search->peers.keys.count;
-	uint32_t *waiting = calloc((size_t)keys + 1, sizeof *waiting); /* by key, so far */
+	bool is_creator = false;
 
-	if (!waiting)
-		return -THRUM_E_MEMORY;
-	for (uint32_t task = model->tasks.count; task-- > model->tasks.first;) {
+	for (uint32_t key = 0; key < search->peers.keys.count; key++) {
+		uint32_t other = all[key].pending >= LEAK_MIN
+			? creators_key(search, all[key].newest)
+			: THRUM__NONE;
+
+		if (other != THRUM__NONE)
+			all[other].is_creator = is_creator = true;
+	}
+	/* From the last task to the first. */
+	for (uint32_t task = model->tasks.count; is_creator && task-- > model->tasks.first;) {
 		struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-		uint32_t key, creator;
+		uint32_t key = thrum__why_peers_key(&search->peers, task), other;
 
-		if (!thrum__model_has_row(&model->tasks, task))
-			continue;
-		key = thrum__why_peers_key(&search->peers, task);
 		if (key == THRUM__NONE)
-			continue;
-		creator = THRUM__TASK(model, task, creator);
-		if (all[key].pending >= LEAK_MIN &&
-			THRUM__TASK(model, task, created) == all[key].last &&
-			thrum__model_has_row(&model->tasks, creator)) {
-			uint32_t other = thrum__why_peers_key(&search->peers, creator);
-
-			all[key].waiters = other == THRUM__NONE ? 0 : waiting[other];
+			continue; /* also if it is forgotten */
+		if (all[key].pending >= LEAK_MIN && all[key].newest == task) {
+			other = creators_key(search, task);
+			all[key].waiters = other == THRUM__NONE ? 0 : all[other].waiting;
 		}
-		waiting[key] += thrum__analyse_task_is_pending(model, task) &&
+		all[key].waiting += all[key].is_creator &&
+			thrum__analyse_task_is_pending(model, task) &&
 			is_old(search, &all[key], task) &&
 			thrum__analyse_waits_of(model, task, waits) > 0;
 	}
-	free(waiting);
-	return 0;
 }
 
 /* ---- Judging -------------------------------------------------------------------------------- */
@@ -145,14 +154,11 @@ static int count_waiters(const struct thrum__search *search, struct growth *all)
 static bool has_hit_limit(const struct thrum__search *search, const struct growth *all,
 	const struct growth *growth)
 {
-	uint32_t creator = THRUM__TASK(search->model, growth->newest, creator), key;
+	uint32_t key = creators_key(search, growth->newest);
 
 	if (growth->waiters >= REFUSED_MIN ||
 		(growth->failed >= REFUSED_MIN && growth->first_failed >= growth->last))
 		return true;
-	if (!thrum__model_has_row(&search->model->tasks, creator))
-		return false;
-	key = thrum__why_peers_key(&search->peers, creator);
 	return key != THRUM__NONE && all[key].failed >= REFUSED_MIN &&
 		all[key].first_failed >= growth->last;
 }
@@ -254,16 +260,15 @@ int thrum__why_find_leaks(struct thrum__search *search)
 {
 	uint32_t keys = search->peers.keys.count;
 	struct growth *all = calloc((size_t)keys + 1, sizeof *all);
-	int error = 0;
 
 	if (!all)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < keys; i++)
 		all[i].first = THRUM__OPEN;
 	if (count_tasks(search, all))
-		error = count_waiters(search, all);
-	for (uint32_t i = 0; i < keys && error == 0; i++)
+		count_waiters(search, all);
+	for (uint32_t i = 0; i < keys; i++)
 		add_leak(search, all, &all[i]);
 	free(all);
-	return error;
+	return 0;
 }

@@ -5,8 +5,8 @@
  */
 #include "analyse/why/parts.h"
 
-#define RUNS_BEFORE 1024  /* runs before a delay among which that is searched which went on */
-#define RUNS_ENOUGH 1024  /* runs that are searched for a delay even if the search takes long */
+#define RUNS_BEFORE 512   /* runs before a delay among which that is searched which went on */
+#define RUNS_ENOUGH 4096  /* runs that are searched for a delay even if the search takes long */
 #define LOOK_BACK 64      /* edges of a task that are searched, from the latest back */
 #define UNFAIR 1000000000 /* ns for which others must run before a task that was ready first */
 #define OVERTAKERS_MIN 8  /* runs by which they do so */
@@ -141,9 +141,8 @@ static int64_t ready_for_run(const struct thrum__model *model, uint32_t run)
 	return ready;
 }
 
-/* Of the runs by tasks that became ready later than the delay's, those by peers that took the most
- * time. The task of the result is the first of them; runs and total are those of all overtakers.
- */
+/* Finds the runs by tasks that became ready later than the delay's. The result's task is the first
+ * of those peers that took the most time; its runs and total are those of all overtakers. */
 static struct hog find_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
