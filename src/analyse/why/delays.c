@@ -289,10 +289,11 @@ struct starts {
 };
 
 /* Whether a pending task waited for something that has ended, and hasn't run since. */
-static bool is_late_task(const struct thrum__model *model, uint32_t task,
+static bool is_late_task(const struct thrum__search *search, uint32_t task,
 	struct thrum__delay *delay)
 {
-	uint32_t wait = thrum__why_ready_since(model, task, &delay->ready);
+	const struct thrum__model *model = search->model;
+	uint32_t wait = thrum__why_ready_since(search, task, &delay->ready);
 
 	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
 		return false;
@@ -453,7 +454,7 @@ static int find_late_tasks(struct thrum__search *search)
 			if (!starts)
 				return -THRUM_E_MEMORY;
 		}
-		if (!is_late_task(model, i, &delay) &&
+		if (!is_late_task(search, i, &delay) &&
 			!(starts && is_late_start(search, starts, i, &delay)) &&
 			!is_late_answer(search, i, &delay))
 			continue;

@@ -131,7 +131,6 @@ static void count_waiters(const struct thrum__search *search, struct growth *all
 	}
 	/* From the last task to the first. */
 	for (uint32_t task = model->tasks.count; is_creator && task-- > model->tasks.first;) {
-		struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 		uint32_t key = thrum__why_peers_key(&search->peers, task), other;
 
 		if (key == THRUM__NONE)
@@ -143,7 +142,7 @@ static void count_waiters(const struct thrum__search *search, struct growth *all
 		all[key].waiting += all[key].is_creator &&
 			thrum__analyse_task_is_pending(model, task) &&
 			is_old(search, &all[key], task) &&
-			thrum__analyse_waits_of(model, task, waits) > 0;
+			thrum__analyse_graph_waits(&search->graph, task).count > 0;
 	}
 }
 
@@ -177,7 +176,7 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 	const struct growth *growth)
 {
 	const struct thrum__model *model = search->model;
-	int64_t grew = growth->last - growth->first, whole = model->end - growth->first;
+	int64_t grew = growth->last - growth->first, whole = model->last - growth->first;
 	bool is_many = growth->pending >= 2 * LEAK_MIN &&
 		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
 

@@ -246,13 +246,12 @@ static void add_delay(struct thrum__search *search, const struct thrum__delay *d
 }
 
 /* Whether the hog waits for a task since its run began, so that it may only seem to run. */
-static bool is_waiting(const struct thrum__model *model, const struct hog *hog)
+static bool is_waiting(const struct thrum__search *search, const struct hog *hog)
 {
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-	uint32_t heir = thrum__model_heir(model, hog->task);
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
+		thrum__model_heir(search->model, hog->task));
 
-	return thrum__analyse_task_is_pending(model, heir) &&
-		thrum__analyse_waits_of(model, heir, waits) > 0 && waits[0].since >= hog->start;
+	return waits.count > 0 && waits.waits[0].since >= hog->start;
 }
 
 bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__delay *delay)
@@ -283,7 +282,7 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			return false;
 		if (!delay->has_run)
 			certainty = THRUM__POSSIBLE; /* it may have left its loop for good */
-	} else if (!is_known && !delay->has_run && is_waiting(model, &hog)) {
+	} else if (!is_known && !delay->has_run && is_waiting(search, &hog)) {
 		certainty = THRUM__POSSIBLE;
 	}
 	add_delay(search, delay, &hog, THRUM__STEP_HOGS, certainty);
