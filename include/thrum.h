@@ -229,7 +229,7 @@ THRUM__API const char *thrum_file(void);
 /*
  * Records a category's levels up to `level` (0 to 3) from now on, or nothing of it (-1). The
  * recorder's own categories are "task" (0: only ids; 1: also when tasks begin and end, and labels;
- * 2: also waits, reads, locks and links; 3: also which task runs), "counter" and "log". "task"
+ * 2: also waits, reads, locks and links; 3: also which task is ready or runs), "counter" and "log". "task"
  * never goes below 0. By default all is recorded. A name that isn't known yet is remembered; NULL
  * is ignored. May be called before thrum_start. Thread-safe.
  */
@@ -293,6 +293,10 @@ THRUM__INLINE void thrum_task_leave(thrum_task before);
 
 /* Records that `waiter` looked at `source`, found it unresolved, and waits for it. */
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
+
+/* Records that `task` could run from now on: its scheduler has queued it. Shows how long it then
+ * waited for its turn, and who kept it waiting. */
+THRUM__INLINE void thrum_task_ready(thrum_task task);
 
 /* Records that `reader` got the result of `source`. */
 THRUM__INLINE void thrum_task_read(thrum_task reader, thrum_task source);
@@ -383,8 +387,9 @@ THRUM__INLINE void thrum_tag_value(struct thrum_tag *tag, int64_t value);
 THRUM__INLINE void thrum_span_begin(struct thrum_tag *tag);
 THRUM__INLINE void thrum_span_end(struct thrum_tag *tag);
 
-/* Records that nothing runs on this lane from now on. The reason is one of the three below or a tag
- * of the program's own; a NULL reason is ignored. */
+/* Records that nothing runs on this lane from now on. The reason is one of the four below or a tag
+ * of the program's own; a NULL reason is ignored. A loop that gives up although tasks are pending,
+ * for instance one that returns EDEADLK, says so with THRUM_DEADLOCKED. */
 THRUM__INLINE void thrum_suspend(struct thrum_tag *reason);
 
 /* Records that the running task goes on after thrum_suspend. */
@@ -393,6 +398,7 @@ THRUM__INLINE void thrum_resume(void);
 #define THRUM_WAIT_FOR_WORK (&thrum__wait_for_work) /* the loop waits for events */
 #define THRUM_SUSPENDED (&thrum__suspended)         /* the machine or the guest sleeps */
 #define THRUM_HIBERNATED (&thrum__hibernated)       /* the machine was saved to disk */
+#define THRUM_DEADLOCKED (&thrum__deadlocked)       /* nothing is left that could wake the loop */
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
@@ -446,7 +452,7 @@ enum {
 	THRUM__BIT_STARTED = 0, /* category "task": ids */
 	THRUM__BIT_LIFE = 1,    /* created, labelled, ended */
 	THRUM__BIT_WAITS = 2,   /* waits, reads, locks, links */
-	THRUM__BIT_RUNS = 3,    /* switch, suspend, resume */
+	THRUM__BIT_RUNS = 3,    /* ready, switch, suspend, resume */
 	THRUM__BIT_COUNTER = 4, /* category "counter" */
 	THRUM__BIT_LOG = 8,     /* category "log" */
 };
@@ -466,6 +472,7 @@ THRUM__API thrum_task thrum__current(void);
 THRUM__API void thrum__switch(thrum_task);
 THRUM__API thrum_task thrum__enter(thrum_task);
 THRUM__API void thrum__wait(thrum_task waiter, thrum_task source);
+THRUM__API void thrum__ready(thrum_task);
 THRUM__API void thrum__read(thrum_task reader, thrum_task source);
 THRUM__API void thrum__resolve(thrum_task);
 THRUM__API void thrum__fail(thrum_task, const char *reason);
@@ -498,6 +505,7 @@ THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);
 static struct thrum_tag thrum__wait_for_work __attribute__((unused)) = THRUM__TAG("wait for work");
 static struct thrum_tag thrum__suspended __attribute__((unused)) = THRUM__TAG("suspended");
 static struct thrum_tag thrum__hibernated __attribute__((unused)) = THRUM__TAG("hibernated");
+static struct thrum_tag thrum__deadlocked __attribute__((unused)) = THRUM__TAG("deadlocked");
 
 struct thrum__run {
 	thrum_task before;
@@ -583,6 +591,12 @@ static inline void thrum_task_wait(thrum_task waiter, thrum_task source)
 {
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait(waiter, source);
+}
+
+static inline void thrum_task_ready(thrum_task task)
+{
+	if (THRUM__ON(THRUM__BIT_RUNS))
+		thrum__ready(task);
 }
 
 static inline void thrum_task_read(thrum_task reader, thrum_task source)
@@ -773,6 +787,7 @@ static inline int thrum__no_recording(int result)
 #define thrum_task_switch(task) THRUM__NOTHING(0, task)
 #define thrum_task_leave(before) THRUM__NOTHING(0, before)
 #define thrum_task_wait(waiter, source) THRUM__NOTHING(0, waiter, source)
+#define thrum_task_ready(task) THRUM__NOTHING(0, task)
 #define thrum_task_read(reader, source) THRUM__NOTHING(0, reader, source)
 #define thrum_task_resolve(task) THRUM__NOTHING(0, task)
 #define thrum_task_fail(task, reason) THRUM__NOTHING(0, task, reason)

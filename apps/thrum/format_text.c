@@ -44,6 +44,7 @@ static const char *const codes[STYLES] = {
 static const unsigned char styles[THRUM_EVENT_TYPES] = {
 	[THRUM_EVENT_CREATE] = BEGINS,
 	[THRUM_EVENT_LABEL] = SAYS,
+	[THRUM_EVENT_READY] = BEGINS,
 	[THRUM_EVENT_READ] = ENDS,
 	[THRUM_EVENT_WAIT] = WAITS,
 	[THRUM_EVENT_READ_LATER] = WAITS,

@@ -233,6 +233,7 @@ static const char *event_of(int kind)
 		[THRUM__EDGE_BECOME] = THRUM_EVENT_BECOME,
 		[THRUM__EDGE_READ_LATER] = THRUM_EVENT_READ_LATER,
 		[THRUM__EDGE_LINK] = THRUM_EVENT_LINK_RECEIVE,
+		[THRUM__EDGE_READY] = THRUM_EVENT_READY,
 	};
 
 	return thrum_event_name(types[kind]);

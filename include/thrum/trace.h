@@ -64,6 +64,7 @@ struct thrum_error_info {
 	X(CREATE, "create")                 /* task: parent or none; other: child; kind; site */ \
 	X(LABEL, "label")                   /* task, text */ \
 	X(SHOULD_RESOLVE, "should-resolve") /* task */ \
+	X(READY, "ready")                   /* task makes other ready to run */ \
 	X(READ, "read")                     /* task reads the result of other */ \
 	X(WAIT, "wait")                     /* task waits for other */ \
 	X(READ_LATER, "read-later")         /* task, other; mirage only */ \

@@ -314,6 +314,7 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_CREATE: create_task(s); break;
 	case THRUM_EVENT_LABEL: add_label(s); break;
 	case THRUM_EVENT_SHOULD_RESOLVE: should_resolve(s); break;
+	case THRUM_EVENT_READY: act_on(s, THRUM__EDGE_READY, 0); break;
 	case THRUM_EVENT_READ: read_result(s); break;
 	case THRUM_EVENT_WAIT: take_wait(s); break;
 	case THRUM_EVENT_READ_LATER: act_on(s, THRUM__EDGE_READ_LATER, 0); break;

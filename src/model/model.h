@@ -151,7 +151,8 @@ struct thrum__runs {
 	X(UNLOCK, "unlocks") \
 	X(BECOME, "becomes") \
 	X(READ_LATER, "reads later") \
-	X(LINK, "is sent to") /* from the sender of a link's key to its receiver */
+	X(LINK, "is sent to")   /* from the sender of a link's key to its receiver */ \
+	X(READY, "makes ready") /* `to` could run from now on */
 
 enum thrum__edge_kind {
 #define THRUM__X(NAME, words) THRUM__EDGE_##NAME,

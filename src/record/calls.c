@@ -177,6 +177,11 @@ static void write_act(enum thrum__record_type type, thrum_task other, int64_t va
 			&(struct thrum__record){.type = type, .other = other, .value = value});
 }
 
+void thrum__ready(thrum_task task)
+{
+	write_act(THRUM__R_READY, task, 0);
+}
+
 void thrum__signal(thrum_task condition, unsigned waiters)
 {
 	write_act(THRUM__R_SIGNAL, condition, waiters);

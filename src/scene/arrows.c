@@ -43,7 +43,7 @@ static bool is_waking(int kind)
 {
 	return kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
 		kind == THRUM__EDGE_CANCEL || kind == THRUM__EDGE_SIGNAL ||
-		kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LINK;
+		kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LINK || kind == THRUM__EDGE_READY;
 }
 
 /* Adds the other ends of edges of some kinds, for each task of a chain from `task` on. The latest

@@ -112,6 +112,21 @@ static void states_and_ends(void **state)
 	thrum__model_destroy(m);
 }
 
+static void ready_is_an_edge_and_runs_nothing(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
+		EVENT(READY, 5, PAIR(1, 2)), EVENT(SWITCH, 8, TASK(2)));
+	uint32_t edge = OF(m, 2, edge_in);
+
+	assert_int_equal(THRUM__EDGE(m, edge, kind), THRUM__EDGE_READY);
+	assert_int_equal(THRUM__EDGE(m, edge, time), 5);
+	assert_int_equal(id_of(m, THRUM__EDGE(m, edge, from)), 1);
+	assert_int_equal(OF(m, 2, last), 8);
+	assert_int_equal(THRUM__RUN(m, OF(m, 2, run), start), 8);
+	assert_string_equal(thrum__model_edge_name(THRUM__EDGE_READY), "makes ready");
+	thrum__model_destroy(m);
+}
+
 static void a_creation_may_come_after_what_needs_it(void **state)
 {
 	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(WAIT, 5, PAIR(1, 2), .lane = 1),
@@ -305,6 +320,7 @@ int main(void)
 		cmocka_unit_test(only_switches_and_suspensions_change_what_runs),
 		cmocka_unit_test(a_suspension_may_lack_an_end_or_a_beginning),
 		cmocka_unit_test(states_and_ends),
+		cmocka_unit_test(ready_is_an_edge_and_runs_nothing),
 		cmocka_unit_test(a_creation_may_come_after_what_needs_it),
 		cmocka_unit_test(what_is_remembered_moves_no_lane),
 		cmocka_unit_test(mirage_runs_who_reads_is_signalled_or_goes_on),

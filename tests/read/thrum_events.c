@@ -52,6 +52,7 @@ static void add_records_with_tasks(struct packet_writer *t, uint64_t far)
 	ADD(*t, 15, R(DUE), .task = far + 3, .value = -5);
 	ADD(*t, 16, R(SHOULD_RESOLVE), .task = far + 3);
 	ADD(*t, 17, R(LABEL), .task = far + 3, .text = "again");
+	ADD(*t, 18, R(READY), .other = far + 5);
 }
 
 static const char with_tasks[] = "0 0 create 1 2 - promise at 4\n"
@@ -76,7 +77,8 @@ static const char with_tasks[] = "0 0 create 1 2 - promise at 4\n"
 				 "140 0 unlock 4 3 - -\n"
 				 "150 0 due 3 - -5 -\n"
 				 "160 0 should-resolve 3 - - -\n"
-				 "170 0 label 3 - - again\n";
+				 "170 0 label 3 - - again\n"
+				 "180 0 ready 4 5 - -\n";
 
 static void shows_tasks(void **state)
 {
@@ -129,8 +131,8 @@ static void shows_wide_records(void **state)
 				events[i].task > FAR || events[i].task == 1);
 		}
 	}
-	assert_int_equal(seen, 23);
-	assert_int_equal(thrum_trace_info(trace)->records, 19);
+	assert_int_equal(seen, 24);
+	assert_int_equal(thrum_trace_info(trace)->records, 20);
 	assert_int_equal(thrum_trace_info(trace)->damaged, 0);
 	thrum_trace_close(trace);
 	recording_finish(&recording);

@@ -286,7 +286,7 @@ static void damage_costs_the_rest_of_its_packet(void **state)
 	(void)state;
 	assert_bad_record(&create, THRUM__R_CREATE, 2, "creation of task 0");
 	assert_bad_record(&create, THRUM__R_CREATE + THRUM__WIDE, 2, "creation of task 0");
-	assert_bad_record(&log, 29, 2, "unknown event id 29");
+	assert_bad_record(&log, 30, 2, "unknown event id 30");
 	assert_bad_record(&log, 63, 2, "unknown event id 63");
 	assert_bad_record(&log, 1000000, 2, "unknown event id 1000000");
 	/* A record without tasks and values has no wide form. */

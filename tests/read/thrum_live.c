@@ -153,7 +153,7 @@ static void remembers_what_is_damaged(void **state)
 	add(&t, 2, create);
 	t = packet_writer_begin(&recording, 1, 0, 2, START + 9);
 	add(&t, 9, (struct thrum__record){.type = THRUM__R_LOG, .text = "b"});
-	((uint8_t *)recording.bytes)[recording.header->packet.offset + bad] = 29;
+	((uint8_t *)recording.bytes)[recording.header->packet.offset + bad] = 30;
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	char *list = thrum_helper_list(trace);
 

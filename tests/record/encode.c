@@ -176,6 +176,7 @@ static void check_pairs(uint64_t a, uint64_t b)
 	CHECK(thrum_task_resolve(b), .type = THRUM__R_RESOLVE, .other = b);
 	CHECK(thrum_task_cancel(b), .type = THRUM__R_CANCEL, .other = b);
 	CHECK(thrum_task_become(a, b), .type = THRUM__R_BECOME, .task = a, .other = b);
+	CHECK(thrum_task_ready(b), .type = THRUM__R_READY, .other = b);
 	CHECK(thrum_task_signal(b, 3), .type = THRUM__R_SIGNAL, .other = b, .value = 3);
 	CHECK(thrum_lock_acquired(b), .type = THRUM__R_LOCK, .other = b);
 	CHECK(thrum_lock_released(b), .type = THRUM__R_UNLOCK, .other = b);

@@ -54,6 +54,7 @@ static const char *call_everything(void)
 	QUIET(thrum_task_signal(1, 2));
 	QUIET(thrum_lock_acquired(1));
 	QUIET(thrum_lock_released(1));
+	QUIET(thrum_task_ready(1));
 	QUIET(thrum_link_send("key", 3));
 	QUIET(thrum_link_receive("key", 3));
 	QUIET(thrum_lane_name("name"));

@@ -297,6 +297,21 @@ static void kinds_of_edges_have_forms(void **state)
 	}
 }
 
+/* Each task is made ready again and again, so only the chosen one's edges are painted. */
+static void ready_shows_for_the_chosen_task(void **state)
+{
+	struct marks m;
+
+	(void)state;
+	start_edge(&m, "500 ready 3 2\n");
+	assert_int_equal(marks_count(&m, THRUM__Z_EDGE, POLY, C(EDGE), -1), 0);
+	m.scene->state.has_selected = true;
+	m.scene->state.selected = 2;
+	marks_frame(&m, 0, 1000, 60);
+	assert_int_equal(marks_count(&m, THRUM__Z_EDGE, POLY, C(EDGE), -1), 1);
+	marks_finish(&m);
+}
+
 static void latency_is_dotted(void **state)
 {
 	struct marks m;
@@ -335,6 +350,7 @@ int main(void)
 		cmocka_unit_test(alive_and_stuck_reach_the_end),
 		cmocka_unit_test(chains_have_chevrons),
 		cmocka_unit_test(kinds_of_edges_have_forms),
+		cmocka_unit_test(ready_shows_for_the_chosen_task),
 		cmocka_unit_test(latency_is_dotted),
 		cmocka_unit_test(close_edges_are_one),
 	};

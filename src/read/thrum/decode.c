@@ -194,6 +194,7 @@ static const struct plain plain_records[THRUM__EXTENDED + 1] = {
 	[THRUM__R_CANCEL] = {8, THRUM_EVENT_CANCEL, OTHER, true, false},
 	[THRUM__R_LOCK] = {8, THRUM_EVENT_LOCK, OTHER, true, false},
 	[THRUM__R_UNLOCK] = {8, THRUM_EVENT_UNLOCK, OTHER, true, false},
+	[THRUM__R_READY] = {8, THRUM_EVENT_READY, OTHER, true, false},
 };
 
 /* Returns yes ? a : b, in a form of which no compiler makes a branch. */

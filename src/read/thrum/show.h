@@ -318,6 +318,11 @@ SHOW(NAME)
 	return e;
 }
 
+SHOW(READY)
+{
+	return put_event(e, THRUM_EVENT_READY, OTHER, s->running, f->other);
+}
+
 SHOW(LANE)
 {
 	struct fields own = *f;

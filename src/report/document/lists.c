@@ -285,5 +285,6 @@ void thrum__document_tell_lists(struct thrum__document_task_writer *t)
 	tell_edges(t, "Waited for by", THRUM__EDGE_WAIT, false);
 	tell_edges(t, "Read by", THRUM__EDGE_READ, false);
 	tell_edges(t, "Signalled by", THRUM__EDGE_SIGNAL, false);
+	tell_edges(t, "Made ready by", THRUM__EDGE_READY, false);
 	tell_runs(t);
 }

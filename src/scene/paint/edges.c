@@ -181,7 +181,8 @@ static enum edge_form form_of(int kind)
 	switch (kind) {
 	case THRUM__EDGE_WAIT:
 	case THRUM__EDGE_READ_LATER: return FORM_WAIT;
-	case THRUM__EDGE_READ: return FORM_READ;
+	case THRUM__EDGE_READ:
+	case THRUM__EDGE_READY: return FORM_READ;
 	case THRUM__EDGE_SIGNAL: return FORM_SIGNAL;
 	case THRUM__EDGE_CANCEL: return FORM_CANCEL;
 	case THRUM__EDGE_LOCK: return FORM_LOCK;
@@ -471,6 +472,9 @@ static void see_edge(struct edges *s, const struct thrum__scene_track_box *box, 
 	if (e.from_box == e.to_box || (box != e.from_box && has_edges(s, e.from_box)))
 		return;
 	if (!e.is_strong && (is_dense(e.from_box) || is_dense(e.to_box)))
+		return;
+	/* A scheduler makes every task ready: only the chosen one's edges tell anything. */
+	if (!e.is_strong && e.kind == THRUM__EDGE_READY)
 		return;
 	other = thrum__layout_track(s->p->layout, box == e.from_box ? e.to : e.from);
 	x = thrum__paint_clamped(s->p, e.time);

@@ -34,6 +34,7 @@ int plugin_run(void)
 	thrum_task_signal(other, 1);
 	thrum_lock_acquired(other);
 	thrum_lock_released(other);
+	thrum_task_ready(other);
 	thrum_link_send("key", 3);
 	thrum_link_receive("key", 3);
 	thrum_lane_name("weak lane");

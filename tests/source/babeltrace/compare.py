@@ -154,7 +154,7 @@ class Lane:
             self.add(clock, name, task, other)
         elif name == "read_own":
             self.add(clock, "read", running, other)
-        elif name in ("resolve", "cancel", "lock", "unlock"):
+        elif name in ("resolve", "cancel", "lock", "unlock", "ready"):
             self.add(clock, name, running, other)
         elif name == "fail":
             self.add(clock, name, running, other, text=fields["text"])

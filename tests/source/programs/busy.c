@@ -90,6 +90,7 @@ static void record_tasks(long round)
 		thrum_task_read(bind, timer);
 		thrum_lock_acquired(timer);
 		thrum_lock_released(timer);
+		thrum_task_ready(bind);
 		thrum_task_signal(bind, (unsigned)round);
 		thrum_task_resolve(answer);
 	}

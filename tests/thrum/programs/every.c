@@ -76,6 +76,9 @@ static void others(void)
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 	later(1000000);
 	thrum_resume();
+	thrum_task_ready(lock);
+	thrum_suspend(THRUM_DEADLOCKED);
+	thrum_resume();
 }
 
 static void wrap(void)
