@@ -51,6 +51,12 @@ static uint32_t take_of(const struct thrum__model *model, uint32_t edge)
 								  : THRUM__NONE;
 }
 
+static uint32_t readied_of(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY ? THRUM__EDGE(model, edge, to)
+								   : THRUM__NONE;
+}
+
 static bool is_end(uint8_t kind)
 {
 	return kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
@@ -153,6 +159,32 @@ static void slices_free(struct thrum__slices *slices)
 	free(slices->rows);
 }
 
+int thrum__slow_heads_make(const struct thrum__model *model, uint32_t **heads)
+{
+	uint32_t tasks = model->tasks.count;
+	uint32_t *made = malloc(((size_t)tasks + 1) * sizeof(*made));
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = 0; task < tasks; task++)
+		made[task] = task;
+	/* Later tasks come after those that became them, so one pass follows whole chains. */
+	for (uint32_t task = model->tasks.first; task < tasks; task++) {
+		uint32_t next;
+
+		if (!thrum__model_has_row(&model->tasks, task))
+			continue;
+		next = THRUM__TASK(model, task, became);
+		if (THRUM__TASK(model, task, name) == THRUM__NONE && next > task &&
+			thrum__model_has_row(&model->tasks, next) && made[next] == next &&
+			THRUM__TASK(model, task, start) < THRUM__TASK(model, next, start) &&
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
+			made[next] = made[task];
+	}
+	*heads = made;
+	return 0;
+}
+
 /* Finds the first edge by which each task was resolved, failed or was cancelled. */
 static int find_ends(struct thrum__paths *paths)
 {
@@ -183,12 +215,13 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
 
-	if (find_ends(&made) < 0 ||
+	if (thrum__slow_heads_make(model, &made.heads) < 0 || find_ends(&made) < 0 ||
 		slice_rows(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
 		slice_rows(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
 		slice_rows(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
 		slice_rows(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
 		slice_rows(model, &model->edges, tasks, ender_of, &made.enders) < 0 ||
+		slice_rows(model, &model->edges, tasks, readied_of, &made.readies) < 0 ||
 		slice_rows(model, &model->tasks, tasks, creator_of, &made.children) < 0 ||
 		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
 		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0 ||
@@ -208,6 +241,7 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 	slices_free(&paths->acts);
 	slices_free(&paths->takes);
 	slices_free(&paths->enders);
+	slices_free(&paths->readies);
 	slices_free(&paths->children);
 	slices_free(&paths->suspensions);
 	slices_free(&paths->runs);
@@ -216,6 +250,7 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 	thrum__base_keys_free(&paths->names);
 	free(paths->frames);
 	free(paths->resolved);
+	free(paths->heads);
 	*paths = (struct thrum__paths){0};
 }
 

@@ -4,9 +4,9 @@
 
 #include "analyse/slow/parts.h"
 
-#define RUNS_MAX 1024    /* a lane's runs in one time; of more, the rest belongs to several tasks */
-#define CREATORS_MAX 16  /* creators searched for a task's ancestor */
-#define IDLE_PERCENT 5   /* of a time: a shorter pause is part of the loop's own work */
+#define RUNS_MAX 1024   /* a lane's runs in one time; of more, the rest belongs to several tasks */
+#define CREATORS_MAX 16 /* creators searched for a task's ancestor */
+#define IDLE_PERCENT 5  /* of a time: a shorter pause is part of the loop's own work */
 #define WORK "wait for work" /* the reason of a loop that waits for events */
 
 uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task, int64_t time)
@@ -24,8 +24,8 @@ uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task,
 static bool is_idle(const struct thrum__model *model, uint32_t suspension)
 {
 	size_t size;
-	const char *text =
-		thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text), &size);
+	const char *text = thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text),
+		&size);
 
 	return size == 0 || (size == strlen(WORK) && memcmp(text, WORK, size) == 0);
 }
@@ -107,8 +107,9 @@ static bool is_busy(const struct thrum__slow_walk *walk, uint32_t lane, uint32_t
 {
 	const struct thrum__slices *all = &walk->paths->suspensions;
 
-	return !walk->model->is_mirage && (!thrum__slow_is_ground(walk->model, task) ||
-		all->first[lane] < all->first[lane + 1]);
+	return !walk->model->is_mirage &&
+		(!thrum__slow_is_ground(walk->model, task) ||
+			all->first[lane] < all->first[lane + 1]);
 }
 
 /* Adds a part for a time in which another task ran on the lane. A task that the piece's task created
@@ -153,8 +154,7 @@ void thrum__slow_lane_add(struct thrum__slow_walk *walk, const struct thrum__slo
 		if (end < to)
 			add_pause(walk, piece, lane, end, to);
 		if (start < end)
-			add_run(walk, piece, lane, THRUM__RUN(model, run, task), start, end,
-				doing);
+			add_run(walk, piece, lane, THRUM__RUN(model, run, task), start, end, doing);
 		to = start < to ? start : to;
 	}
 	if (looked == RUNS_MAX)

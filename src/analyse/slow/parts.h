@@ -32,6 +32,7 @@ uint32_t thrum__slow_rows_before(const struct thrum__model *, const struct thrum
 /* A task and a time of it that is still to be walked. */
 struct thrum__slow_piece {
 	uint32_t task, frame;
+	uint32_t top;   /* the task for which the path's own waits, or NONE */
 	uint32_t depth; /* how many tasks wait for it on this path */
 	int64_t from, to;
 };
@@ -80,6 +81,10 @@ struct thrum__slow_wait thrum__slow_wait_last(const struct thrum__slow_walk *,
 /* The task that a task read first after a gap between its runs, if that ended within the gap: it
  * waited for that one, though no event says so. `to` is the gap's end. Or NONE. */
 uint32_t thrum__slow_read_after(const struct thrum__slow_walk *, uint32_t task, int64_t from,
+	int64_t to);
+
+/* The last edge between two times by which a task became ready, or NONE. */
+uint32_t thrum__slow_ready_before(const struct thrum__slow_walk *, uint32_t task, int64_t from,
 	int64_t to);
 
 /* The task that ended `task`, or NONE. A condition that did so, in a mirage-profile trace, only

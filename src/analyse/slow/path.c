@@ -27,7 +27,7 @@ int64_t thrum__slow_path_end(const struct thrum__model *model, uint32_t task)
 		: THRUM__TASK(model, heir, end);
 }
 
-/* ---- Who can be followed ------------------------------------------------------------------- */
+/* ---- Following tasks --------------------------------------------------------------------- */
 
 bool thrum__slow_is_ground(const struct thrum__model *model, uint32_t task)
 {
@@ -96,7 +96,7 @@ void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slo
 	}
 	if (!walk->failed)
 		path->parts[path->count++] = (struct thrum__path_part){from, to, frame, piece->task,
-			other, (uint8_t)doing};
+			piece->top, other, (uint8_t)doing};
 }
 
 static void push_piece(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
@@ -106,7 +106,8 @@ static void push_piece(struct thrum__slow_walk *walk, struct thrum__slow_piece p
 	if (walk->pushed++ == PIECES_MAX)
 		walk->path->is_cut = true;
 	if (walk->path->is_cut) {
-		thrum__slow_part_add(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+		thrum__slow_part_add(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS,
+			THRUM__NONE);
 		return;
 	}
 	if (walk->count == walk->room) {
@@ -150,6 +151,7 @@ void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__s
 	uint32_t task, int64_t from, int64_t to)
 {
 	struct thrum__slow_piece below = {.task = task,
+		.top = piece->top,
 		.depth = piece->depth + 1,
 		.from = from,
 		.to = to};
@@ -159,6 +161,8 @@ void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__s
 	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
 		    &below.frame) < 0)
 		walk->failed = true;
+	else if (below.top == THRUM__NONE && walk->paths->frames[below.frame].parent != THRUM__NONE)
+		below.top = task;
 	push_chain(walk, below);
 }
 
@@ -316,8 +320,9 @@ static uint32_t last_child(const struct thrum__slow_walk *walk,
 	return best;
 }
 
-/* Walks a time in which the task didn't run, up to its next run on `lane`, and no wait is known. */
-static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+/* Walks a time in which the task didn't run, up to its next run on `lane`, and neither a wait nor
+ * when it became ready is known. */
+static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to, int doing)
 {
 	const struct thrum__model *model = walk->model;
@@ -349,6 +354,27 @@ static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_pie
 	push_piece(walk, earlier);
 }
 
+/* The same, where it may be known when the task became ready. It waited for the task that made
+ * it ready. */
+static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, int64_t from, int64_t to, int doing)
+{
+	uint32_t edge = thrum__slow_ready_before(walk, piece->task, from, to), by;
+	int64_t ready;
+
+	if (edge == THRUM__NONE || from >= to) {
+		walk_unready(walk, piece, lane, from, to, doing);
+		return;
+	}
+	ready = thrum__slow_edge_time(walk->model, edge);
+	by = THRUM__EDGE(walk->model, edge, from);
+	thrum__slow_lane_add(walk, piece, lane, ready, to, THRUM__DOING_READY);
+	if (thrum__slow_explains(walk, piece, by))
+		thrum__slow_push_below(walk, piece, by, from, ready);
+	else
+		walk_unready(walk, piece, lane, from, ready, THRUM__DOING_MEANWHILE);
+}
+
 /* Walks the time of a piece after the task's last run in it, which ended at `from`, or at whose
  * beginning the task was not awake. `next` is the index of its next run. */
 static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
@@ -368,7 +394,7 @@ static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 		is_run_next = THRUM__RUN(model, runs->rows[next], start) == piece->to;
 	}
 	walk_gap(walk, piece, lane, from, piece->to,
-		!is_run_next     ? THRUM__DOING_MEANWHILE
+		!is_run_next       ? THRUM__DOING_MEANWHILE
 			: is_first ? THRUM__DOING_QUEUED
 				   : THRUM__DOING_READY);
 }
@@ -426,7 +452,8 @@ static void push_awaited(struct thrum__slow_walk *walk, const struct thrum__slow
 }
 
 /* Walks the time of a piece before its task was created: that time belongs to the creator. */
-static void walk_before(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece, int64_t to)
+static void walk_before(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t to)
 {
 	uint32_t creator = THRUM__TASK(walk->model, piece->task, creator);
 
@@ -485,7 +512,7 @@ static int put_in_order(struct thrum__path *path)
 
 		if (last && last->to == next->from && last->frame == next->frame &&
 			last->doing == next->doing && last->task == next->task &&
-			last->other == next->other)
+			last->top == next->top && last->other == next->other)
 			last->to = next->to;
 		else
 			ordered[kept++] = *next;
@@ -503,9 +530,10 @@ int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32
 {
 	const struct thrum__model *model = paths->model;
 	int64_t end = thrum__slow_path_end(model, task);
-	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, task, start)};
+	uint32_t head = paths->heads[task];
+	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, head, start)};
 	struct thrum__slow_walk walk = {.paths = paths, .model = model, .path = &made};
-	struct thrum__slow_piece whole = {.task = task};
+	struct thrum__slow_piece whole = {.task = head, .top = THRUM__NONE};
 
 	/* A late event may have a time before all others; a length must stay within 64 bits. */
 	made.from = whole.from = made.from > 0 ? made.from : 0;

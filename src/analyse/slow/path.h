@@ -28,7 +28,7 @@
 	X(SUSPENDED, "suspended") /* its lane is suspended; the frame's name is the reason */ \
 	X(READY, "ready")         /* the task could run, but its lane runs `other` */ \
 	X(LATE, "late")           /* the task is due, but its lane runs `other` */ \
-	X(QUEUED, "queued")       /* it hasn't begun, and the lane that will run it runs `other` */ \
+	X(QUEUED, "queued") /* it hasn't begun, and the lane that will run it runs `other` */ \
 	X(MEANWHILE, "meanwhile") /* it waits for something unknown; its lane runs `other` */
 
 enum thrum__doing {
@@ -72,16 +72,18 @@ struct thrum__paths {
 	struct thrum__base_keys keys; /* by frame */
 	struct thrum__base_keys names;
 	/* Private: */
-	uint32_t *resolved;             /* by task: the edge by which it ended, or NONE */
-	struct thrum__slices waits;     /* by task: its edges WAIT to others */
-	struct thrum__slices gets;      /* by task: its edges READ and LOCK to others */
-	struct thrum__slices acts;      /* by task: edges SIGNAL and UNLOCK that lead to it */
-	struct thrum__slices takes;     /* by task: edges LOCK that lead to it */
-	struct thrum__slices enders;    /* by task: edges by which it ended others */
-	struct thrum__slices children;  /* by task: the tasks that it created */
+	uint32_t *heads;                  /* by task: see thrum__slow_heads_make */
+	uint32_t *resolved;               /* by task: the edge by which it ended, or NONE */
+	struct thrum__slices waits;       /* by task: its edges WAIT to others */
+	struct thrum__slices gets;        /* by task: its edges READ and LOCK to others */
+	struct thrum__slices acts;        /* by task: edges SIGNAL and UNLOCK that lead to it */
+	struct thrum__slices takes;       /* by task: edges LOCK that lead to it */
+	struct thrum__slices enders;      /* by task: edges by which it ended others */
+	struct thrum__slices readies;     /* by task: edges READY that lead to it */
+	struct thrum__slices children;    /* by task: the tasks that it created */
 	struct thrum__slices suspensions; /* by lane */
-	struct thrum__slices runs;      /* by task */
-	struct thrum__slices lane_runs; /* by lane */
+	struct thrum__slices runs;        /* by task */
+	struct thrum__slices lane_runs;   /* by lane */
 };
 
 /* Sorts the model's rows. The model must stay as it is until thrum__slow_paths_finish. Returns 0 or
@@ -99,6 +101,7 @@ struct thrum__path_part {
 	int64_t from, to;
 	uint32_t frame;
 	uint32_t task;  /* the task that runs, waits or could run */
+	uint32_t top;   /* the task for which the path's own waits; NONE: it doesn't wait */
 	uint32_t other; /* READY and later: the task that runs; NONE: several, or unknown */
 	uint8_t doing;  /* enum thrum__doing */
 };
@@ -112,8 +115,8 @@ struct thrum__path {
 };
 
 /*
- * Makes the path of a task from its start to the end of the task that it became in the end, or to
- * the trace's end if that is pending. Free *path with thrum__slow_path_free. Returns 0 or
+ * Makes the path of a task from its start (or that of its head) to the end of the task that it
+ * became in the end, or to the trace's end if that is pending. Free *path with thrum__slow_path_free. Returns 0 or
  * -THRUM_E_MEMORY. O(parts × log n), with a bound on the parts.
  */
 THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
@@ -123,6 +126,11 @@ THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
 THRUM__MUST_USE int thrum__slow_path_make_like(struct thrum__paths *, uint32_t task, uint32_t like,
 	struct thrum__path *);
 void thrum__slow_path_free(struct thrum__path *);
+
+/* Sets *heads to an array by task: the first of the tasks without a label of their own that became
+ * it, which began before it and are the beginning of its life; else the task itself. The caller
+ * frees it. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__slow_heads_make(const struct thrum__model *, uint32_t **heads);
 
 /* The time when the task that `task` became in the end (or itself) ended; OPEN: it is pending. */
 int64_t thrum__slow_path_end(const struct thrum__model *, uint32_t task);

@@ -11,8 +11,8 @@ static uint32_t last_act(const struct thrum__slow_walk *walk, uint32_t thing, in
 	int64_t to)
 {
 	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = thrum__slow_rows_before(walk->model, acts, thing,
-		to < INT64_MAX ? to + 1 : to, thrum__slow_edge_time);
+	uint32_t i = thrum__slow_rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to,
+		thrum__slow_edge_time);
 
 	if (i == acts->first[thing] ||
 		thrum__slow_edge_time(walk->model, acts->rows[i - 1]) <= from)
@@ -62,8 +62,8 @@ static int64_t got_at(const struct thrum__slow_walk *walk, uint32_t task, uint32
 }
 
 /* Sets the end of a wait for an object that doesn't end with the wait, such as a lock, and the task
- * that ended the wait. Returns false if the wait wasn't over by `to`. Who takes a lock is the
- * running task, so it may be the waiter's creator or its lane's own task. */
+ * that ended the wait. Returns false if the wait wasn't over by `to`. The running
+ * task takes a lock, so it may be the waiter's creator or its lane's own task that does. */
 static bool end_of_lasting(const struct thrum__slow_walk *walk, uint32_t edge, int64_t to,
 	struct thrum__slow_wait *wait)
 {
@@ -172,6 +172,19 @@ uint32_t thrum__slow_read_after(const struct thrum__slow_walk *walk, uint32_t ta
 	return THRUM__NONE;
 }
 
+uint32_t thrum__slow_ready_before(const struct thrum__slow_walk *walk, uint32_t task, int64_t from,
+	int64_t to)
+{
+	const struct thrum__slices *readies = &walk->paths->readies;
+	uint32_t i = thrum__slow_rows_before(walk->model, readies, task,
+		to < INT64_MAX ? to + 1 : to, thrum__slow_edge_time);
+
+	if (i == readies->first[task] ||
+		thrum__slow_edge_time(walk->model, readies->rows[i - 1]) < from)
+		return THRUM__NONE;
+	return readies->rows[i - 1];
+}
+
 /* ---- Holders ------------------------------------------------------------------------------- */
 
 /* The time since when `task` held an object that it gave back at `to`; `from` if unknown. */
@@ -196,8 +209,7 @@ static bool can_hold(const struct thrum__slow_walk *walk, const struct thrum__sl
 {
 	return thrum__model_has_row(&walk->model->tasks, task) &&
 		thing->depth + 1 < THRUM__STACK_DEPTH &&
-		!thrum__slow_is_waiting(walk, thing->depth,
-			thrum__model_heir(walk->model, task));
+		!thrum__slow_is_waiting(walk, thing->depth, thrum__model_heir(walk->model, task));
 }
 
 void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
@@ -211,6 +223,8 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 		    &thing.frame) < 0)
 		walk->failed = true;
 	thing.task = wait->task;
+	if (thing.top == THRUM__NONE)
+		thing.top = wait->task;
 	for (int i = 0; i < HOLDERS_MAX && wait->from < to && !walk->failed; i++) {
 		uint32_t act = last_act(walk, wait->task, wait->from, to), by;
 		int64_t released, since;
