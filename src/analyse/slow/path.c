@@ -241,21 +241,46 @@ static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow
 		thrum__slow_lane_add(walk, piece, lane, from, to, THRUM__DOING_MEANWHILE);
 }
 
+/* Whether a task works on one of its children at a time: none of them overlaps with `child` without
+ * lying within it. */
+static bool is_one_at_a_time(const struct thrum__slow_walk *walk, uint32_t task, uint32_t child)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *children = &walk->paths->children;
+	int64_t from = THRUM__TASK(model, child, created), to = thrum__slow_path_end(model, child);
+	uint32_t i = children->first[task + 1];
+
+	for (uint32_t looked = 0; i > children->first[task] && looked < CHILDREN_MAX;) {
+		uint32_t other = children->rows[--i];
+		int64_t start = THRUM__TASK(model, other, created);
+		int64_t end = thrum__slow_path_end(model, other);
+
+		if (start >= to || other == child)
+			continue;
+		if ((start <= from && end > from) || (start > from && end > to))
+			return false;
+		looked++;
+	}
+	return true;
+}
+
 /* Whether the task that ended a task without runs also created it, and so did its work. A lane's own
- * task did so unless it is a loop, which waited for work meanwhile. */
+ * task is often a loop, which only hands on results. */
 static bool did_itself(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t by, int64_t to)
 {
 	const struct thrum__model *model = walk->model;
 	uint8_t kind = THRUM__TASK(model, piece->task, kind);
-	bool is_outside = piece->depth > 0 && kind == THRUM_KIND_REQUEST;
 
-	if (!can_follow(walk, piece, by) || model->is_mirage || is_outside ||
+	if (!can_follow(walk, piece, by) || model->is_mirage ||
 		THRUM__TASK(model, piece->task, creator) != by || kind == THRUM_KIND_TIMER)
 		return false;
-	return !thrum__slow_is_ground(model, by) ||
+	if (!thrum__slow_is_ground(model, by))
+		return true;
+	return piece->depth == 0 && kind != THRUM_KIND_PROMISE &&
 		thrum__slow_lane_busy_since(walk, THRUM__TASK(model, by, lane), piece->from, to) ==
-		piece->from;
+		piece->from &&
+		is_one_at_a_time(walk, by, piece->task);
 }
 
 /* Walks the end of a piece from the task's last run on. The path goes on with the task that ended

@@ -116,8 +116,8 @@ struct thrum__path {
 
 /*
  * Makes the path of a task from its start (or that of its head) to the end of the task that it
- * became in the end, or to the trace's end if that is pending. Free *path with thrum__slow_path_free. Returns 0 or
- * -THRUM_E_MEMORY. O(parts × log n), with a bound on the parts.
+ * became in the end, or to the trace's end if that is pending. Free *path with
+ * thrum__slow_path_free. Returns 0 or -THRUM_E_MEMORY. O(parts × log n), with a bound on the parts.
  */
 THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
 	struct thrum__path *);
