@@ -145,9 +145,7 @@ static bool is_named_anew(const struct thrum__model *model, const struct thrum__
 	return *name && strcmp(name, thrum__model_task_name(model, before, NULL)) != 0;
 }
 
-/* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
- * near the leaf that have a name of their own, holders of locks, and those that serve objects. */
-static void add_between(struct thrum__finding *finding, const struct thrum__search *search,
+void thrum__why_tell_between(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t from)
 {
 	const struct thrum__model *model = search->model;
@@ -254,10 +252,19 @@ static void tell_path(struct thrum__finding *finding, const struct thrum__search
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
 	covered = add_cause(finding, search, path, signal, since);
-	add_between(finding, search, path, path->length - covered);
+	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)
 		add_waiter(finding, model, path->leaf);
+}
+
+/* Whether the path leads to a lock that nobody holds, but a gap may hide that somebody does. */
+static bool is_holder_lost(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && last->wait.next == THRUM__NONE &&
+		search->gap > THRUM__TASK(search->model, path->leaf, created);
 }
 
 static int class_of(const struct thrum__search *search, const struct thrum__why_path *path,
@@ -290,7 +297,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__analyse_task_is_running(model, path->leaf))
+		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
 		finding->certainty = THRUM__POSSIBLE;
 	return search->findings->count - 1;
 }

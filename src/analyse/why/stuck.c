@@ -83,6 +83,8 @@ static void join_finding(struct thrum__search *search, const struct thrum__why_p
 		last->kind = THRUM__STEP_BEHIND;
 		last->other = finding->steps[finding->step_count - 2].task;
 	}
+	if (finding->class == THRUM__FINDING_STARVED)
+		thrum__why_tell_between(finding, search, path, path->length);
 	thrum__why_tell_victim(finding, search, path);
 }
 

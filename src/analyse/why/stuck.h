@@ -127,6 +127,11 @@ bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
 uint32_t thrum__why_tell(struct thrum__search *, const struct thrum__why_path *, uint32_t subject,
 	int certainty);
 
+/* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
+ * near the leaf that have a name of their own, holders of locks, and those that serve objects. */
+void thrum__why_tell_between(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *, uint32_t from);
+
 /* Adds the path's victim to a finding as its last step. */
 void thrum__why_tell_victim(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
