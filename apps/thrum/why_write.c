@@ -265,6 +265,8 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 	}
 	write_json_task(out, model, "task", step->task, step->edge);
 	write_json_task(out, model, "other", step->other, THRUM__NONE);
+	if (step->more > 0)
+		write_json_number(out, "more", step->more);
 	output_text(out, "}");
 }
 

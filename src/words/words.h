@@ -6,6 +6,9 @@
  *	task.c     names of tasks
  *	trace.c    the missing parts of a trace
  *	finding.c  findings and their steps, in sentences
+ *	slow.c     why a task was slow; its face is slow.h
+ *	diff.c     the differences of two recordings; its face is diff.h
+ *	sentence.c writes the sentences of these two
  *	match.c    the search in all these texts; its face is match.h
  *
  * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends print
@@ -71,6 +74,13 @@ bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
 /* The missing parts of a trace, with the causes of lost events: "1 place is damaged, 2 gaps in
  * lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
 size_t thrum__words_missing(const struct thrum_trace_info *, char *to, size_t size);
+
+/* How the recording ended: "exited with status 1", "ended by SIGSEGV", "still recording". "" if
+ * nothing tells it. `code` is struct thrum_trace_info's ending_code. */
+size_t thrum__words_ending(enum thrum_ending, int code, char *to, size_t size);
+
+/* Returns the name of a signal by which programs end, "SIGSEGV", or NULL for any other number. */
+const char *thrum__words_signal(int number);
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: ISC */
+/* Sentences on why a task was slow. */
+#include "words/slow.h"
+
+#include "words/sentence.h"
+
+static int64_t length_of(const struct thrum__path *path)
+{
+	return path->to - path->from;
+}
+
+/* Writes “GET /user/42” (task 39). */
+static void put_task(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task)
+{
+	size_t from = s->text.size;
+
+	thrum__words_put_task(s, model, task, "other tasks");
+	if (!thrum__model_has_row(&model->tasks, task))
+		return;
+	thrum__words_put(s, " (");
+	thrum__words_put_id(s, model, task);
+	thrum__words_put(s, ")");
+	thrum__words_mention(s, model, from, task);
+}
+
+/* ---- Shares -------------------------------------------------------------------------------- */
+
+/* Writes the frames below the first as "a › b", from the waiting one to the awaited one. Returns
+ * where the last one begins. */
+static size_t put_stack(struct thrum__words_sentence *s, const struct thrum__paths *paths,
+	uint32_t frame)
+{
+	uint32_t frames[THRUM__STACK_DEPTH + 1];
+	uint32_t count = 0;
+	size_t last = s->text.size;
+
+	for (; paths->frames[frame].parent != THRUM__NONE && count < THRUM__STACK_DEPTH;
+		frame = paths->frames[frame].parent)
+		if (paths->frames[frame].doing == THRUM__DOING_RUNS)
+			frames[count++] = frame;
+	for (uint32_t i = count; i-- > 0;) {
+		size_t size;
+		const char *name = thrum__slow_frame_name(paths, frames[i], &size);
+
+		last = s->text.size;
+		thrum__words_put_name(s, name, size);
+		thrum__words_put(s, i > 0 ? " › " : "");
+	}
+	return last;
+}
+
+/* Whether the frame is the task itself, not one for which it waits. */
+static bool is_itself(const struct thrum__paths *paths, uint32_t frame)
+{
+	while (paths->frames[frame].doing != THRUM__DOING_RUNS)
+		frame = paths->frames[frame].parent;
+	return paths->frames[frame].parent == THRUM__NONE;
+}
+
+/* Writes the pattern of a frame: “query #”. */
+static void put_pattern(struct thrum__words_sentence *s, const struct thrum__paths *paths,
+	uint32_t frame)
+{
+	size_t size;
+	const char *name = thrum__slow_frame_name(paths, frame, &size);
+
+	thrum__words_put(s, "“");
+	thrum__words_put_name(s, name, size);
+	thrum__words_put(s, "”");
+}
+
+/* The words before the task that has the lane. */
+static const char *lane_words(int doing)
+{
+	switch (doing) {
+	case THRUM__DOING_LATE: return "is due, but the lane runs ";
+	case THRUM__DOING_QUEUED: return "waits for its turn behind ";
+	case THRUM__DOING_MEANWHILE: return "waits for something unknown; the lane runs ";
+	default: return "could go on, but the lane runs ";
+	}
+}
+
+static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__share *share)
+{
+	const struct thrum__path_part *part = share->stretch == THRUM__NONE
+		? NULL
+		: &answer->path.parts[share->stretch];
+	bool is_own = is_itself(&answer->paths, share->frame);
+	size_t from = s->text.size;
+
+	if (!is_own) {
+		thrum__words_put(s, "waits for ");
+		from = put_stack(s, &answer->paths, share->frame);
+	}
+	switch (share->doing) {
+	case THRUM__DOING_RUNS: thrum__words_put(s, is_own ? "runs" : ", which runs"); break;
+	case THRUM__DOING_WAITS:
+		thrum__words_put(s, is_own ? "waits; the trace doesn't show for which task" : "");
+		break;
+	case THRUM__DOING_SUSPENDED:
+		thrum__words_put(s, is_own ? "" : ", which is ");
+		thrum__words_put(s, "suspended: ");
+		put_pattern(s, &answer->paths, share->frame);
+		break;
+	default:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, lane_words(share->doing));
+		put_task(s, answer->model,
+			part ? part->other : answer->paths.frames[share->frame].task);
+	}
+	if (part && !is_own && share->doing <= THRUM__DOING_WAITS) {
+		thrum__words_put(s, " (");
+		thrum__words_put_id(s, answer->model, part->task);
+		thrum__words_put(s, ")");
+		thrum__words_mention(s, answer->model, from, part->task);
+	}
+	if (share->count > 1) {
+		thrum__words_put(s, ", ");
+		thrum__words_put_number(s, share->count);
+		thrum__words_put(s, " times");
+	}
+}
+
+size_t thrum__words_slow_share(const struct thrum__slow_answer *answer,
+	const struct thrum__share *share, char *to, size_t size,
+	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
+{
+	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
+
+	put_share(&s, answer, share);
+	if (count)
+		*count = s.count;
+	return s.text.size;
+}
+
+/* ---- The cause ----------------------------------------------------------------------------- */
+
+/* Writes the word of a kind before a name, where it tells how to read the sentence. */
+static const char *kind_before(const struct thrum__model *model, uint32_t task)
+{
+	size_t size;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return "";
+	thrum__model_task_name(model, task, &size);
+	if (size == 0)
+		return "";
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_LOCK: return "lock ";
+	case THRUM_KIND_SEMAPHORE: return "semaphore ";
+	case THRUM_KIND_CONDITION: return "condition ";
+	case THRUM_KIND_MAILBOX: return "mailbox ";
+	case THRUM_KIND_STREAM: return "stream ";
+	case THRUM_KIND_TIMER: return "timer ";
+	default: return THRUM__TASK(model, task, flags) & THRUM__TASK_LANE ? "thread " : "";
+	}
+}
+
+/* Writes the tasks of a link: one by its name, several of a frame by their number and pattern, and
+ * the first tasks of further frames. */
+static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__cause_link *link)
+{
+	const struct thrum__paths *paths = &answer->paths;
+
+	if (link->tasks > 1) {
+		thrum__words_put_number(s, link->tasks);
+		thrum__words_put(s, " tasks ");
+		put_pattern(s, paths, link->frames[0]);
+		thrum__words_put(s, " one after the other, the longest time ");
+	} else if (link->task != THRUM__NONE)
+		thrum__words_put(s, kind_before(answer->model, link->task));
+	if (link->task == THRUM__NONE)
+		thrum__words_put(s, "several tasks");
+	else
+		put_task(s, answer->model, link->task);
+	for (uint32_t i = 1; i < link->frame_count; i++) {
+		thrum__words_put(s, i + 1 < link->frame_count || link->others > 0 ? ", " : " and ");
+		put_pattern(s, paths, link->frames[i]);
+	}
+	if (link->others > 0) {
+		thrum__words_put(s, " and ");
+		thrum__words_put_number(s, link->others);
+		thrum__words_put(s, " others");
+	}
+}
+
+/* Writes what the last task of the cause did; `is_own`: that is the slow task. */
+static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__cause_link *link, bool is_own)
+{
+	const char *who = is_own ? "it " : ", which ";
+
+	switch (link->doing) {
+	case THRUM__DOING_RUNS:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran");
+		return;
+	case THRUM__DOING_WAITS:
+		if (is_own)
+			thrum__words_put(s, "it waited; the trace doesn't show for which task");
+		return;
+	case THRUM__DOING_SUSPENDED:
+		thrum__words_put(s,
+			is_own ? "its lane was suspended: " : ", whose lane was suspended: ");
+		put_pattern(s, &answer->paths, link->frames[0]);
+		return;
+	case THRUM__DOING_READY:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "could run, but its lane ran ");
+		break;
+	case THRUM__DOING_LATE:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "was due, but its lane ran ");
+		break;
+	case THRUM__DOING_QUEUED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "waited for its turn behind ");
+		break;
+	default:
+		thrum__words_put(s, who);
+		thrum__words_put(s,
+			"waited; the trace doesn't show for which task, but meanwhile "
+			"its lane ran ");
+	}
+	put_link(s, answer, link);
+}
+
+/* Writes the tasks for which the slow one waited, and how often. */
+static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	const struct thrum__cause *cause = &answer->cause;
+	const struct thrum__cause_link *link = &cause->links[0];
+
+	if (cause->times < 2) {
+		thrum__words_put(s, "it waited for ");
+		thrum__words_put(s, kind_before(answer->model, link->task));
+		put_task(s, answer->model, link->task);
+		return;
+	}
+	thrum__words_put(s, "it waited ");
+	thrum__words_put_number(s, cause->times);
+	thrum__words_put(s, " times, one after the other, for ");
+	thrum__words_put(s, kind_before(answer->model, link->task));
+	put_pattern(s, &answer->paths, link->frames[0]);
+	if (answer->usual == THRUM__NONE || cause->usual_times >= cause->times)
+		return;
+	thrum__words_put(s, " (usually ");
+	if (cause->usual_times > 1) {
+		thrum__words_put_number(s, cause->usual_times);
+		thrum__words_put(s, " times)");
+	} else
+		thrum__words_put(s, cause->usual_times == 1 ? "once)" : "never)");
+}
+
+static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	const struct thrum__cause *cause = &answer->cause;
+
+	if (cause->links[0].kind == THRUM__CAUSE_DOING)
+		put_doing(s, answer, &cause->links[0], true);
+	else
+		put_first(s, answer);
+	for (uint32_t i = 1; i < cause->count; i++) {
+		const struct thrum__cause_link *link = &cause->links[i];
+
+		if (link->kind == THRUM__CAUSE_DOING) {
+			put_doing(s, answer, link, false);
+			continue;
+		}
+		thrum__words_put(s,
+			link->kind == THRUM__CAUSE_HELD            ? ", held by "
+				: link->kind == THRUM__CAUSE_ENDED ? ", signalled by "
+								   : ", which waited for ");
+		put_link(s, answer, link);
+	}
+}
+
+size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,
+	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
+{
+	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
+	const struct thrum__cause *cause = &answer->cause;
+	int64_t whole = length_of(&answer->path);
+
+	if (cause->count > 0 && whole > 0) {
+		thrum__words_put_number(&s,
+			(uint64_t)((double)cause->time * 100 / (double)whole + 0.5));
+		thrum__words_put(&s, " % of its time (");
+		thrum__words_put_duration(&s, cause->time, 3);
+		if (answer->usual != THRUM__NONE) {
+			thrum__words_put(&s, "; usually ");
+			thrum__words_put_duration(&s, cause->usual, 3);
+		}
+		thrum__words_put(&s, ") ");
+		put_cause(&s, answer);
+		thrum__words_put(&s, ".");
+	}
+	if (count)
+		*count = s.count;
+	return s.text.size;
+}
+
+/* ---- The task ------------------------------------------------------------------------------ */
+
+/* Writes the task's place among those of its label: "the slowest of 40". */
+static void put_rank(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	uint32_t count = answer->lives.count;
+
+	if (answer->percent > 0)
+		thrum__words_put(s,
+			answer->percent == 100          ? ", the slowest of "
+				: answer->percent == 99 ? ", the 99th percentile of "
+							: ", the 90th percentile of ");
+	else if (answer->rank == count)
+		thrum__words_put(s, ", the slowest of ");
+	else if (answer->rank == 1)
+		thrum__words_put(s, ", the fastest of ");
+	else {
+		thrum__words_put(s, ", slower than ");
+		thrum__words_put_number(s, answer->rank - 1);
+		thrum__words_put(s, " of ");
+	}
+	thrum__words_put_number(s, count);
+}
+
+static void put_usual(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	size_t size;
+
+	if (answer->usual != THRUM__NONE) {
+		thrum__words_put(s, "; usual (the median) is ");
+		thrum__words_put_duration(s, length_of(&answer->usual_path), 3);
+		thrum__words_put(s, ".");
+		return;
+	}
+	thrum__model_task_name(answer->model, answer->task, &size);
+	thrum__words_put(s,
+		size > 0 ? ". No other task of its label has ended, so nothing tells what is usual."
+			 : ". It has no label, so nothing tells what is usual.");
+}
+
+size_t thrum__words_slow(const struct thrum__slow_answer *answer, char *to, size_t size,
+	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
+{
+	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
+	bool has_ended = thrum__slow_path_end(answer->model, answer->task) != THRUM__OPEN;
+
+	put_task(&s, answer->model, answer->task);
+	thrum__words_put(&s, has_ended ? " took " : " has been pending for ");
+	thrum__words_put_duration(&s, length_of(&answer->path), 3);
+	if (answer->usual != THRUM__NONE && answer->rank > 0)
+		put_rank(&s, answer);
+	put_usual(&s, answer);
+	if (count)
+		*count = s.count;
+	return s.text.size;
+}
