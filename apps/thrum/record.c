@@ -320,9 +320,9 @@ static const struct option options_of_record[] = {
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
 	{"only", 0, OPTION_SET, OFFSET(preload.only), NULL, PRELOAD_ADAPTERS,
-		"of what a program does that knows nothing of thrum,\n"
-		"record only these: threads and locks; waiting in\n"
-		"epoll, poll and select; libuv"},
+		"in a program that knows nothing of thrum, record only\n"
+		"these: threads and locks; waiting in epoll, poll and\n"
+		"select; libuv"},
 	{"without", 0, OPTION_SET, OFFSET(preload.without), NULL, PRELOAD_ADAPTERS,
 		"record all but these"},
 	{"no-preload", 0, OPTION_FLAG, OFFSET(preload.none), NULL, NULL,

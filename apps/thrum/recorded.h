@@ -19,8 +19,8 @@ struct recorded {
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
 	bool may_be_empty; /* programs that have nothing to record make a file, too */
-	pid_t pid;  /* the program, once it has ended */
-	int status; /* of waitpid */
+	pid_t pid;         /* the program, once it has ended */
+	int status;        /* of waitpid */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Threads and locks of programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
 set -u
-# shellcheck source-path=SCRIPTDIR source=adapt.bash
 . "$(dirname "$0")/adapt.bash"
 
 # line FILE TEXT: the number of the line with this text.
@@ -52,6 +52,7 @@ grep -q 'deadlock recorded nothing' err || wrong "--without=pthread: $(cat err)"
 [[ ! -e none.thrum ]] || wrong "an empty recording is left"
 
 # The user's own preloaded library stays.
+# shellcheck disable=SC2016
 LD_PRELOAD=libm.so.6 "$THRUM" record -o sh.thrum -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
 [[ $(cat out) == libm.so.6 ]] || wrong "LD_PRELOAD of a child: $(cat out)"
-exit $failed
+exit "$failed"
