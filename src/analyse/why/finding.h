@@ -11,7 +11,7 @@
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks
  *	ended.c            failures that nobody read, tasks that were cancelled too early
- *	starved.c          tasks that were ready but found their lane busy
+ *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
@@ -70,6 +70,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
 	X(PENDING, "pending")               /* a request or timer that has no answer */ \
 	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")           /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")         /* its lane is too busy to take its answer */ \
 	X(READY, "ready")                   /* could run from here on; other made it ready */ \
 	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
 	X(CANCELLED, "cancelled")           /* is cancelled by other */ \

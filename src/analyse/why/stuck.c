@@ -436,6 +436,15 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 	return 1;
 }
 
+/* Whether the path leads to a lock that nobody holds, but a gap may hide that somebody does. */
+static bool is_holder_lost(const struct thrum__search *search, struct path *path)
+{
+	const struct thrum__analyse_wait *wait = last_wait(path);
+
+	return wait && wait->next == THRUM__NONE &&
+		search->gap > THRUM__TASK(search->model, path->leaf, created);
+}
+
 /* ---- Findings ------------------------------------------------------------------------------ */
 
 /* Adds a finding that explains the path. */
@@ -466,7 +475,7 @@ static void add_finding(struct thrum__search *search, struct path *path)
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__analyse_task_is_running(model, path->leaf))
+		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
 		finding->certainty = THRUM__POSSIBLE;
 	settle_path(search, path, number);
 }
@@ -493,8 +502,11 @@ static void join_finding(struct thrum__search *search, const struct path *path)
 		last->kind = THRUM__STEP_BEHIND;
 		last->other = finding->steps[finding->step_count - 2].task;
 	}
+	if (finding->class == THRUM__FINDING_STARVED)
+		add_between(finding, search, path, path->length);
+	else /* a finding of that class is about the hog */
+		finding->task = path->victim;
 	add_victim(finding, search, path);
-	finding->task = path->victim;
 }
 
 /* Whether a step of the task's finding is about it. */
