@@ -28,6 +28,7 @@ enum step_text {
 	FREE_ONCE,
 	HOLD_SOME,
 	HELD_ONCE,
+	NEEDS_LANES,
 	STILL_HOLD_SOME,
 	CYCLE_CLOSED,
 	PENDING_ALONE,
@@ -75,6 +76,10 @@ static const struct {
 		"$t waits for $o."},
 	[CYCLE_CLOSED] = {"Waits for “$o”", "and this closes the cycle",
 		"$t waits for $o, and this closes the cycle."},
+	[THRUM__STEP_NEEDS_LANE] = {"“$t” needs the lane “$o”", "the lane is blocked",
+		"$t is left to $o, and this lane is blocked."},
+	[NEEDS_LANES] = {"“$t” needs “$o” or $x more", "all of them are blocked",
+		"$t is left to $o and $x more lanes, and all of them are blocked."},
 	[THRUM__STEP_PENDING] = {"No answer for $s", "$p others like it took $u, at most $m",
 		"No answer to $t for $s; $p others like it took $u, at most $m."},
 	[PENDING_ONE] = {"No answer for $s", "the only other one like it took $m",
@@ -113,6 +118,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 
 	switch (kind) {
 	case THRUM__STEP_HOLDS: return finding->steps[i].more > 0 ? HOLD_SOME : kind;
+	case THRUM__STEP_NEEDS_LANE: return finding->steps[i].more > 0 ? NEEDS_LANES : kind;
 	case THRUM__STEP_HELD_MOST: return finding->steps[i].more < 2 ? HELD_ONCE : kind;
 	case THRUM__STEP_STILL_HOLDS: return finding->steps[i].more > 0 ? STILL_HOLD_SOME : kind;
 	case THRUM__STEP_FREE:

@@ -68,20 +68,21 @@ const char *thrum__why_certainty_name(int certainty);
 	X(QUEUES, "queues")                 /* waits for the lock `other` longest */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
-	X(PENDING, "pending")               /* a request or timer that has no answer */ \
-	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
-	X(OVERTAKES, "overtakes")           /* runs before other, which was ready earlier */ \
-	X(UNANSWERED, "unanswered")         /* its lane is too busy to take its answer */ \
-	X(READY, "ready")                   /* could run from here on; other made it ready */ \
-	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
-	X(CANCELLED, "cancelled")           /* is cancelled by other */ \
-	X(ENDS_TOO, "ends-too")             /* is cancelled or fails, as it read other */ \
-	X(FAILED, "failed")                 /* fails because of other, or by itself */ \
-	X(UNREAD, "unread")                 /* created other, and didn't read its failure */ \
-	X(MAKER_ENDED, "maker-ended")       /* created other, and ended without resolving it */ \
-	X(BEHIND, "behind")                 /* waits for other, which is one step before */ \
-	X(FIRST_PENDING, "first-pending")   /* the first of the tasks that leak; its creator */ \
-	X(LAST_PENDING, "last-pending")     /* the last of them; its creator */
+	X(NEEDS_LANE, "needs-lane")       /* only the lane of other could run it: it is blocked */ \
+	X(PENDING, "pending")             /* a request or timer that has no answer */ \
+	X(HOGS, "hogs")                   /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")         /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")       /* its lane is too busy to take its answer */ \
+	X(READY, "ready")                 /* could run from here on; other made it ready */ \
+	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
+	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
+	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
+	X(FAILED, "failed")               /* fails because of other, or by itself */ \
+	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
+	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
+	X(BEHIND, "behind")               /* waits for other, which is one step before */ \
+	X(FIRST_PENDING, "first-pending") /* the first of the tasks that leak; its creator */ \
+	X(LAST_PENDING, "last-pending")   /* the last of them; its creator */
 
 enum thrum__step_kind {
 #define THRUM__X(NAME, word) THRUM__STEP_##NAME,
@@ -99,7 +100,7 @@ struct thrum__step {
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
-	 * how often the task and its peers held the lock. */
+	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };
