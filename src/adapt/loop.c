@@ -23,7 +23,7 @@ static bool is_later(const struct timespec *timeout)
 	return !timeout || timeout->tv_sec || timeout->tv_nsec;
 }
 
-/* What epoll gives back is the program's own, which need not be the descriptor. So the descriptors
+/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors
  * below FDS_MAX are remembered with it. */
 #define FDS_MAX 1024
 static _Atomic uint64_t registered[FDS_MAX];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/table/parts.h"
+#include "words/words.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
