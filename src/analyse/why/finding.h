@@ -78,9 +78,13 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FAILED, "failed")                 /* fails because of other, or by itself */ \
 	X(UNREAD, "unread")                 /* created other, and didn't read its failure */ \
 	X(MAKER_ENDED, "maker-ended")       /* created other, and ended without resolving it */ \
-	X(BEHIND, "behind")                 /* waits for other, which is one step before */ \
-	X(FIRST_PENDING, "first-pending")   /* the first of the tasks that leak; its creator */ \
-	X(LAST_PENDING, "last-pending")     /* the last of them; its creator */
+	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
+	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
+	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
+	X(BEHIND, "behind")               /* waits for other, which is one step before */ \
+	X(FIRST_PENDING, "first-pending") /* the first of the tasks that leak; its creator */ \
+	X(LAST_PENDING, "last-pending")   /* the last of them; its creator */
 
 enum thrum__step_kind {
 #define THRUM__X(NAME, word) THRUM__STEP_##NAME,

@@ -48,9 +48,10 @@ static uint32_t ended_by(const struct thrum__model *model, uint32_t task)
 	return THRUM__NONE;
 }
 
-/* Sets *wait to the latest wait of a task, if that was not over at a time. */
+/* Sets *wait to the latest wait of a task, if that was not over at a time. Sets *unknown if that is
+ * forgotten. */
 static bool wait_at(const struct thrum__model *model, uint32_t task, int64_t time,
-	struct wait *wait)
+	struct wait *wait, bool *unknown)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
@@ -65,13 +66,15 @@ static bool wait_at(const struct thrum__model *model, uint32_t task, int64_t tim
 			return false;
 		if (kind != THRUM__EDGE_WAIT)
 			continue;
-		if (!thrum__model_has_row(&model->tasks, on))
+		*unknown = !thrum__model_has_row(&model->tasks, on);
+		if (*unknown)
 			return false;
 		on = thrum__model_heir(model, on);
 		*wait = (struct wait){task, on, edge};
 		/* Those who tear down may end it just before those who wait for it. */
 		return on != task && THRUM__TASK(model, on, state) != THRUM__STATE_RESOLVED;
 	}
+	*unknown = thrum__why_is_cut(&model->edges, edge);
 	return false;
 }
 
@@ -174,18 +177,20 @@ static void check_victim(struct thrum__search *search, const struct work *work, 
 	uint32_t by = ended_by(model, task);
 	struct wait waits[WAY_MAX];
 	unsigned count = 0;
+	bool unknown = false;
 	int certainty, own;
 	int64_t since;
 
 	if (by == THRUM__NONE || !should_resolve(search, work, task) ||
 		goes_on(search, work, task, end))
 		return;
-	for (uint32_t at = task; count < WAY_MAX && wait_at(model, at, end, &waits[count]);
+	for (uint32_t at = task;
+		count < WAY_MAX && wait_at(model, at, end, &waits[count], &unknown);
 		at = waits[count++].on)
 		if (thrum__analyse_task_is_choice(model, at))
 			return; /* any of its waits could have ended */
 	/* The task that ended it, or the one that it waited for, may have failed and told so. */
-	if (count == 0 || count == WAY_MAX ||
+	if (count == 0 || count == WAY_MAX || unknown ||
 		(THRUM__EDGE(model, by, from) == waits[0].on &&
 			THRUM__EDGE(model, by, kind) == THRUM__EDGE_FAIL))
 		return;
