@@ -191,6 +191,7 @@ struct thrum_loop {
 	uv_prepare_t prepare;
 	uv_check_t check;
 	struct thrum__promise_held *held;
+	struct thrum_inbox *answers; /* one of the held blocks owns it; NULL until it is needed */
 	char *buffer;
 	size_t handles; /* idle, prepare, check and each held block; at 0 the loop is freed */
 };

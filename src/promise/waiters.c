@@ -105,7 +105,22 @@ bool thrum__promise_wait_queue_push_value(struct thrum__promise_wait_queue *queu
 	return true;
 }
 
-struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+void thrum__promise_wait_queue_record_served(const struct thrum__promise_wait_queue *queue,
+	const struct thrum_resolver *resolver)
+{
+	thrum_task task = thrum__promise_resolver_task(resolver), before;
+
+	if (!queue->brings) {
+		thrum_task_read(task, queue->task);
+		return;
+	}
+	before = thrum__promise_trace_enter(task);
+	thrum_task_signal(queue->task, 0);
+	thrum__promise_trace_leave(before);
+}
+
+/* Does what `pop` does, and records nothing. */
+static struct thrum_resolver *take_first(struct thrum__promise_wait_queue *queue,
 	struct thrum_value *value)
 {
 	struct thrum__promise_waiter *waiter = queue->first;
@@ -118,8 +133,16 @@ struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_
 	if (value)
 		*value = waiter->value;
 	thrum__promise_release(queue->loop, waiter);
+	return resolver;
+}
+
+struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+	struct thrum_value *value)
+{
+	struct thrum_resolver *resolver = take_first(queue, value);
+
 	if (resolver)
-		thrum_task_read(thrum__promise_resolver_task(resolver), queue->task);
+		thrum__promise_wait_queue_record_served(queue, resolver);
 	return resolver;
 }
 
@@ -142,7 +165,7 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 	queue->broken = true;
 	while (queue->first) {
 		struct thrum_value value;
-		struct thrum_resolver *resolver = thrum__promise_wait_queue_pop(queue, &value);
+		struct thrum_resolver *resolver = take_first(queue, &value);
 
 		thrum_value_destroy(value);
 		thrum__resolver_fail(NULL, resolver, code, NULL);
