@@ -35,6 +35,7 @@ static const struct {
 	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] until the trace ends."},
 	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
 	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
+	{THRUM__STEP_STILL_HOLDS, 0, 0, "[a] ends without releasing [b]."},
 	{THRUM__STEP_FREE, 0, 0,
 		"[a] is free, but no task that waits for it gets it; [b] had it last.",
 		"[a] is free, but no task that waits for it gets it."},

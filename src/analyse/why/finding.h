@@ -62,6 +62,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
+	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
 	X(PENDING, "pending")               /* a request or timer that has no answer */ \
@@ -92,6 +93,7 @@ struct thrum__step {
 	uint32_t task, other; /* other may be NONE */
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
+	uint32_t more;        /* further tasks that hold the lock `other` and have no step */
 };
 
 #define THRUM__STEPS_MAX 8

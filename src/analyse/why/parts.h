@@ -14,6 +14,7 @@ struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
 	struct thrum__peers peers;
+	struct thrum__analyse_graph graph;     /* who waits for whom: ask it, and not the edges */
 	uint32_t each[THRUM__FINDING_CLASSES]; /* findings so far, by class */
 	/* By place of tasks: the index of the finding that the task is part of or waits behind.
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
@@ -36,6 +37,11 @@ struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int cer
 /* Adds a step to a finding; does nothing if it already has THRUM__STEPS_MAX. */
 void thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge);
+
+/* Adds steps for those who hold a lock that some task waits for: that of `first` before the others,
+ * unless it is NONE. At most three; the last says how many more there are. */
+void thrum__why_add_holders(const struct thrum__search *, struct thrum__finding *, uint32_t lock,
+	uint32_t first);
 
 /* Returns `certainty`, or POSSIBLE if a gap ended after `since`: for conclusions that need all
  * events since then. */
@@ -67,7 +73,11 @@ static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32
 /* If a pending task could go on and doesn't (it waited for a task that has ended, and has not run
  * since), returns the edge of that wait and sets *since to the time of that end. Else returns
  * NONE. */
-uint32_t thrum__why_ready_since(const struct thrum__model *, uint32_t task, int64_t *since);
+uint32_t thrum__why_ready_since(const struct thrum__search *, uint32_t task, int64_t *since);
+
+/* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. Others
+ * may not have had time to react to what happened then. */
+bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0 or -THRUM_E_MEMORY. */

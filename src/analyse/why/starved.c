@@ -223,9 +223,10 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note, struc
 }
 
 /* Whether a pending task has been ready for long and hasn't run. */
-static bool is_late_task(const struct thrum__model *model, uint32_t task, struct delay *delay)
+static bool is_late_task(const struct thrum__search *search, uint32_t task, struct delay *delay)
 {
-	uint32_t wait = thrum__why_ready_since(model, task, &delay->ready);
+	const struct thrum__model *model = search->model;
+	uint32_t wait = thrum__why_ready_since(search, task, &delay->ready);
 
 	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
 		return false;
@@ -264,7 +265,7 @@ int thrum__why_find_starved(struct thrum__search *search)
 	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count && left > 0;
 		i = thrum__analyse_next_task(model, i + 1)) {
 		if (!thrum__model_has_row(&model->tasks, i) ||
-			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(model, i, &delay))
+			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(search, i, &delay))
 			continue;
 		left--;
 		if (blame_hog(search, &delay))

@@ -66,10 +66,11 @@ enum way {
 static enum way way_of(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 	bool is_young = false;
 
 	for (int i = 0; i < WAY_MAX; i++) {
+		struct thrum__analyse_waits waits;
+
 		if (is_running_timer(search, task))
 			return WAY_COMES;
 		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
@@ -77,10 +78,10 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 				? WAY_YOUNG
 				: WAY_SHOULD_RESOLVE;
 		is_young |= thrum__why_peers_is_young(&search->peers, task);
-		if (thrum__analyse_waits_of(model, task, waits) == 0 ||
-			waits[0].next == THRUM__NONE)
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count == 0 || waits.waits[0].next == THRUM__NONE)
 			break;
-		task = waits[0].next;
+		task = waits.waits[0].next;
 	}
 	if (is_young)
 		return WAY_YOUNG;
@@ -93,14 +94,13 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 }
 
 /* The index of the wait of a choice to follow: the one with the first enum way. */
-static unsigned pick_wait(const struct thrum__search *search,
-	const struct thrum__analyse_wait *waits, unsigned count)
+static uint32_t pick_wait(const struct thrum__search *search, struct thrum__analyse_waits waits)
 {
 	enum way best = WAY_OUTSIDE;
-	unsigned chosen = 0;
+	uint32_t chosen = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		enum way way = way_of(search, waits[i].on);
+	for (uint32_t i = 0; i < waits.count; i++) {
+		enum way way = way_of(search, waits.waits[i].on);
 
 		if (way < best) {
 			best = way;
@@ -117,16 +117,15 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-	unsigned count = thrum__analyse_waits_of(model, task, waits);
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
 
-	if (count == 0)
+	if (waits.count == 0)
 		return false;
-	*wait = waits[0];
+	*wait = waits.waits[0];
 	if (thrum__analyse_task_is_choice(model, task))
-		*wait = waits[pick_wait(search, waits, count)];
+		*wait = waits.waits[pick_wait(search, waits)];
 	else if (THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
-		*wait = waits[count - 1];
+		*wait = waits.waits[waits.count - 1];
 	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
 		(void)thrum__analyse_link_wait(model, task, wait);
 	return true;
@@ -290,14 +289,16 @@ static void add_lost_signal(struct thrum__finding *finding, const struct thrum__
 		path->kept[(path->length - 1) % KEPT].wait.edge);
 }
 
-/* Adds a step for a lock that nobody pending holds. If it was taken at most once since the wait
- * began and is still held, its holder (HOLDS); else the last task that had it (FREE). */
-static void add_lock(struct thrum__finding *finding, const struct thrum__model *model,
+/* Adds steps for a lock that no pending task will release. If it was taken at most once since the
+ * wait began and is still held, its holders; else the last task that had it (FREE). */
+static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct path *path)
 {
-	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE, held;
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE;
 	int64_t since = path->kept[(path->length - 1) % KEPT].wait.since;
-	uint32_t holder = thrum__analyse_holder_of(model, path->leaf, &held);
 
 	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
 		edge = THRUM__EDGE(model, edge, prev_in)) {
@@ -307,15 +308,12 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__model *
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (holder != THRUM__NONE && finding->count < 2) {
-		if (thrum__model_has_row(&model->tasks, holder))
-			thrum__why_add_step(finding, THRUM__STEP_HOLDS, holder, path->leaf,
-				THRUM__EDGE(model, held, time), held);
-	} else if (last != THRUM__NONE) {
+	if (lock && lock->count > 0 && finding->count < 2)
+		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
+	else if (last != THRUM__NONE)
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
 			thrum__why_known(model, THRUM__EDGE(model, last, from)),
 			THRUM__EDGE(model, last, time), last);
-	}
 }
 
 /* Whether the task has a name, and the step before names another. */
@@ -330,9 +328,10 @@ static bool is_named_anew(const struct thrum__model *model, const struct thrum__
 
 /* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
  * that are kept and have a name of their own, and holders of locks. */
-static void add_between(struct thrum__finding *finding, const struct thrum__model *model,
+static void add_between(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct path *path, unsigned from)
 {
+	const struct thrum__model *model = search->model;
 	uint32_t victim = thrum__model_heir(model, path->victim);
 
 	for (unsigned i = from; i > 0 && path->length - i < KEPT; i--) {
@@ -341,14 +340,8 @@ static void add_between(struct thrum__finding *finding, const struct thrum__mode
 
 		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
 			return;
-		if (wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link) {
-			uint32_t edge = THRUM__NONE;
-
-			thrum__analyse_holder_of(model, wait->on, &edge);
-			thrum__why_add_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
-				edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time),
-				edge);
-		}
+		if (wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link)
+			thrum__why_add_holders(search, finding, wait->on, wait->next);
 		if (task != victim &&
 			(finding->step_count == 0 || is_named_anew(model, finding, task)))
 			thrum__why_add_step(finding, THRUM__STEP_BEHIND, task, wait->on,
@@ -413,9 +406,10 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 }
 
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
-static unsigned add_cause(struct thrum__finding *finding, const struct thrum__model *model,
+static unsigned add_cause(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct path *path, uint32_t signal, int64_t since)
 {
+	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_wait *wait = path->length > 0
 		? &path->kept[(path->length - 1) % KEPT].wait
 		: NULL;
@@ -434,9 +428,11 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__mo
 		return 0;
 	}
 	if (wait->next == THRUM__NONE)
-		add_lock(finding, model, path);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, path->waiter, path->leaf, wait->since,
-		wait->edge);
+		add_lock(finding, search, path);
+	else if (thrum__analyse_task_is_lock(model, wait->on))
+		thrum__why_add_holders(search, finding, wait->on, wait->next);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, path->waiter,
+		wait->is_link ? path->leaf : wait->on, wait->since, wait->edge);
 	return 1;
 }
 
@@ -462,8 +458,8 @@ static void add_finding(struct thrum__search *search, struct path *path)
 	if (signal != THRUM__NONE)
 		finding->certainty = (uint8_t)thrum__why_certainty(search, THRUM__CERTAIN,
 			THRUM__EDGE(model, signal, time));
-	covered = add_cause(finding, model, path, signal, since);
-	add_between(finding, model, path, path->length - covered);
+	covered = add_cause(finding, search, path, signal, since);
+	add_between(finding, search, path, path->length - covered);
 	add_victim(finding, search, path);
 	if (path->length == 0)
 		add_waiter(finding, model, path->leaf);
