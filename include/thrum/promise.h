@@ -16,9 +16,10 @@
  *
  * Threads. Everything belongs to a struct thrum_loop, which the program makes around a uv_loop_t.
  * Only the thread that made the loop may use it and all that was made with it. Loops of different
- * threads are independent; they run functions in each other through inboxes (struct thrum_inbox). Unless a comment says otherwise, no call is thread-safe or
- * async-signal-safe. After fork, the child must not touch any of it. A library built with
- * -Dthrum_debug=1 or more asserts that the right thread calls.
+ * threads are independent; they run functions in each other through inboxes (struct thrum_inbox).
+ * Unless a comment says otherwise, no call is thread-safe or async-signal-safe. After fork, the child
+ * must not touch any of it. A library built with -Dthrum_debug=1 or more asserts that the right
+ * thread calls.
  *
  * Ownership. Promises count their references. A call that returns a promise gives the caller one
  * reference.

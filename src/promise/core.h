@@ -174,6 +174,7 @@ struct thrum_loop {
 	uv_thread_t thread;
 	unsigned depth; /* of nested callbacks */
 	bool closing, releasing, suspended;
+	thrum_task task;              /* that runs when no callback does; NONE: not known yet */
 	struct promise_list deferred; /* to run when the outermost callback has returned */
 	struct promise_list paused;
 	struct thrum_promise *dead;  /* without references; will be freed soon */

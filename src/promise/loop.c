@@ -274,8 +274,14 @@ static void record_suspend(uv_prepare_t *prepare)
 	 * kernel doesn't know a new watcher, and libuv tells the kernel only after this. */
 	if (!thrum_enabled() || uv_is_active((uv_handle_t *)&loop->idle))
 		return;
+	loop->task = thrum_task_current();
 	loop->suspended = true;
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
+}
+
+bool thrum__promise_loop_is_idle(const struct thrum_loop *loop)
+{
+	return loop && loop->task != THRUM_TASK_NONE && thrum_task_current() == loop->task;
 }
 
 void thrum__promise_loop_resume(struct thrum_loop *loop)
@@ -338,6 +344,7 @@ int thrum__promise_loop_create(struct uv_loop_s *uv, const struct thrum__promise
 	loop->uv = uv;
 	loop->memory = *memory;
 	loop->thread = uv_thread_self();
+	loop->task = thrum_task_current();
 	thrum__promise_failure_init(&loop->no_memory_failure, -ENOMEM);
 	thrum__promise_failure_init(&loop->canceled_failure, THRUM_CANCELED);
 	init_permanent(loop, &loop->nothing);

@@ -177,12 +177,14 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 struct holding {
 	struct thrum_loop *loop;
 	struct thrum_site *site;
+	thrum_task lock;
 	void (*release)(void *thing);
 	void *thing;
 	thrum_begin *begin;
 	void *data;
 	thrum_destroy *destroy;
 	bool acquired;
+	bool is_unrecorded; /* the thing was free, and nothing tells yet who holds it */
 	unsigned references;
 };
 
@@ -205,6 +207,16 @@ static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
+/* No task took the thing. So it is held by the promise which will release it: that is pending as long,
+ * and bears the name that the caller gives it. */
+static void record_holder(const struct holding *holding, const struct thrum_promise *whole)
+{
+	thrum_task before = thrum__promise_trace_enter(thrum_promise_task_id(whole));
+
+	thrum_lock_acquired(holding->lock);
+	thrum__promise_trace_leave(before);
+}
+
 /* Attaches the release of the thing before it calls `begin`, so that releasing needs no memory
  * later. */
 static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value, void *data)
@@ -221,6 +233,8 @@ static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value,
 			unref_holding);
 	}
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
+		if (holding->is_unrecorded)
+			record_holder(holding, whole);
 		thrum_resolver_follow(resolver, holding->begin(loop, holding->data));
 	} else {
 		holding->release(holding->thing);
@@ -240,11 +254,13 @@ static void give_up_acquired(struct thrum_promise *acquired, void (*release)(voi
 }
 
 struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
-	void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
+	thrum_task lock, void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
 	thrum_destroy *destroy)
 {
 	struct thrum_loop *loop = thrum__promise_loop_of(acquired);
 	struct holding *holding = loop ? thrum__promise_allocate(loop, sizeof(*holding)) : NULL;
+	bool is_unrecorded = thrum__promise_loop_is_idle(loop) &&
+		thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED;
 	struct thrum_promise *whole;
 
 	if (!holding) {
@@ -255,7 +271,8 @@ struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_
 			destroy(data);
 		return thrum__promise_no_memory(loop);
 	}
-	*holding = (struct holding){loop, site, release, thing, begin, data, destroy, false, 2};
+	*holding = (struct holding){loop, site, lock, release, thing, begin, data, destroy, false,
+		is_unrecorded, 2};
 	whole = thrum__promise_bind(site, thrum_promise_ref(acquired), begin_holding, holding,
 		unref_holding);
 	if (!holding->acquired && thrum_promise_state(whole) == THRUM_PROMISE_FAILED)

@@ -210,6 +210,19 @@ static void run_deadlock(struct thrum_loop *loop)
 	thrum_resolver_resolve(r, thrum_value_none());
 }
 
+/* The promise of `with` holds the lock if no task takes it. */
+static void run_with(struct thrum_loop *loop)
+{
+	struct thrum_mutex *mutex = thrum_mutex_create(loop, "m");
+	struct thrum_resolver *r;
+
+	/* The loop learns which task runs it. */
+	assert_int_equal(thrum_promise_run(thrum_promise_pause(loop)), 0);
+	thrum_promise_unref(thrum_mutex_with(mutex, begin, TASK(r), NULL));
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_mutex_destroy(mutex);
+}
+
 /* A promise that pauses is ready for the next turn. */
 static void run_pause(struct thrum_loop *loop)
 {
@@ -282,6 +295,11 @@ static const struct {
 		"0 resolve 4"},
 	{"deadlock", run_deadlock,
 		"0 create 1 task; 0 suspend deadlocked; 0 resume deadlocked; 0 resolve 1"},
+	{"with", run_with,
+		"0 create 1 lock; 1 label m; 0 create 2 wait; 2 label pause; 0 ready 2; "
+		"0 resolve 2; 0 create 3 task; 0 create 4 wait; 0 create 5 try; 5 wait 4; "
+		"5 switch; 5 lock 1; 0 switch; 4 become 3; 0 resolve 3; 5 switch; 5 read 3; "
+		"5 unlock 1; 5 resolve 5; 0 switch; 0 resolve 1"},
 	{"pause", run_pause, "0 create 1 wait; 1 label pause; 0 ready 1; 0 resolve 1"},
 	{"call", run_call,
 		"0 create 1 mailbox; 1 label i; 0 create 2 task; 0 create 3 promise; 3 label c; "
@@ -317,6 +335,8 @@ static bool names_other(int type)
 	case THRUM_EVENT_RESOLVE:
 	case THRUM_EVENT_FAIL:
 	case THRUM_EVENT_CANCEL:
+	case THRUM_EVENT_LOCK:
+	case THRUM_EVENT_UNLOCK:
 	case THRUM_EVENT_READY:
 	case THRUM_EVENT_SIGNAL:
 	case THRUM_EVENT_BECOME: return true;
