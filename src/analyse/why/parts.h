@@ -9,6 +9,7 @@
 
 #define THRUM__FINDINGS_EACH 50 /* findings of a class; nobody would read more */
 #define THRUM__CAUSE_HEALTHY (THRUM__NONE - 1)
+#define THRUM__CAUSE_PATH (THRUM__NONE - 2) /* lies on the path that stuck.c follows now */
 
 struct thrum__search {
 	const struct thrum__model *model;
@@ -20,7 +21,12 @@ struct thrum__search {
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
 	 * to be told of it. NONE: not known yet. Read it through thrum__cause. */
 	uint32_t *cause;
-	int64_t gap; /* when the last gap of any lane ended; -1: there is no gap */
+	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
+	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
+	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
+	 * nothing left that could end its wait. */
+	bool is_dead, is_deadlocked;
+	uint32_t budget; /* tasks that may still be searched for failed tries */
 };
 
 /* The task's element of `cause`. */
@@ -57,6 +63,28 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
  * nobody heard it; else NONE. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
+
+/* How it is known that a task was ready. */
+enum thrum__delay_kind {
+	THRUM__DELAY_READ,   /* its wait was over, or its due time had come */
+	THRUM__DELAY_MARKED, /* an edge READY says so */
+	THRUM__DELAY_START,  /* it never ran, and others like it ran soon */
+	THRUM__DELAY_ANSWER, /* it may have been: its lane could take no answer from outside */
+};
+
+/* A time in which a task was ready and didn't run. */
+struct thrum__delay {
+	uint8_t kind, certainty; /* enum thrum__delay_kind, enum thrum__certainty */
+	bool has_run;            /* it ran at last; if not, it waits at the model's end */
+	uint32_t task, by;       /* by: the task that made it ready, or NONE */
+	uint32_t lane;           /* on which it would run */
+	int64_t ready, ran;      /* ran: the model's end if it never ran */
+	uint32_t edge;           /* by which it ran at last, or NONE */
+};
+
+/* Looks which task had the lane during a delay, and adds that to the findings. Returns whether one
+ * had it nearly all the time, or tasks that became ready later had it. */
+bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
 
 /* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
 static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint32_t row)
