@@ -35,6 +35,9 @@ static const struct {
 	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] until the trace ends."},
 	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
 	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
+	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, longer than others."},
+	{THRUM__STEP_QUEUES, 5, 0, "[a] waits for [b] for 12 ms; up to 5 tasks wait at once."},
+	{THRUM__STEP_NEEDS_LANE, 0, 0, "[a] is left to [b], and this lane is blocked."},
 	{THRUM__STEP_STILL_HOLDS, 0, 0, "[a] ends without releasing [b]."},
 	{THRUM__STEP_FREE, 0, 0,
 		"[a] is free, but no task that waits for it gets it; [b] had it last.",
@@ -96,6 +99,7 @@ static void begin(struct told *t, const char *lines)
 			.task = story_task(t->model, 2),
 			.other = story_task(t->model, 3),
 			.time = (5 + 5 * i) * MS,
+			.until = 22 * MS,
 			.edge = THRUM__NONE};
 }
 
@@ -189,6 +193,7 @@ static void every_class(void **state)
 		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“a” runs while other tasks are ready",
+		[THRUM__FINDING_CONTENDED] = "“a” is contended: tasks queue for it all the time",
 		[THRUM__FINDING_CANCELLED] = "“a” is cancelled by a task that didn't create it",
 		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody reads the failure",
 		[THRUM__FINDING_LEAK] = "More and more tasks like “a” are pending",
