@@ -48,6 +48,7 @@ static int run_server(int socket)
 	setenv("THRUM_TRACE", "server.thrum", 1);
 	if (thrum_start(NULL))
 		return 1;
+	/* It ends when the client does. */
 	for (;;) {
 		thrum_suspend(THRUM_WAIT_FOR_WORK);
 		size = read(socket, &message, sizeof(message));
@@ -69,7 +70,6 @@ int main(int argc, char **argv)
 	begin(argc);
 	child = fork();
 	if (child == 0) {
-		begin(argc);
 		close(pair[0]);
 		return run_server(pair[1]);
 	}
