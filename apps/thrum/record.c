@@ -265,7 +265,7 @@ static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded;
 	struct signals signals;
-	int status, ended;
+	int status;
 	pid_t child;
 
 	status = pattern_make(options->output, recorded.pattern, sizeof(recorded.pattern));
@@ -282,10 +282,11 @@ static int record_program(const struct record_options *options, char **program)
 	take_signals(&signals);
 	status = start_program(program, &signals, &child);
 	if (status == STATUS_OK) {
-		ended = wait_for(child, &signals);
+		recorded.pid = child;
+		recorded.status = wait_for(child, &signals);
 		if (recorded_report(&recorded) == 0)
 			tell_nothing(program[0]);
-		status = end_like(ended, &signals);
+		status = end_like(recorded.status, &signals);
 	}
 	recorded_finish(&recorded);
 	return status;

@@ -17,13 +17,16 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
+	pid_t pid;  /* the program, once it has ended */
+	int status; /* of waitpid */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */
 int recorded_before(struct recorded *);
 
 /*
- * Reports the new recordings on standard error, and trims those whose process has ended. Returns
+ * Reports the new recordings on standard error. Notes in the program's own how it ended, and trims
+ * those whose process has ended. Returns
  * their number.
  */
 size_t recorded_report(const struct recorded *);

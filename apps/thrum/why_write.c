@@ -255,6 +255,8 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 	}
 	write_json_task(out, model, "task", step->task);
 	write_json_task(out, model, "other", step->other);
+	if (step->more > 0)
+		write_json_number(out, "more", step->more);
 	output_text(out, "}");
 }
 

@@ -365,8 +365,9 @@ static void append_event(struct thrum__model_input *s)
 
 	s->time = e->time < 0 ? 0 : e->time == THRUM__OPEN ? THRUM__OPEN - 1 : e->time;
 	s->now = s->time > lane->last && !is_remembered ? s->time : lane->last;
-	m->late += s->time < m->end;
-	m->end = s->time < m->end ? m->end : s->time;
+	m->late += s->time < m->last;
+	m->last = s->time < m->last ? m->last : s->time;
+	m->end = m->last < m->end ? m->end : m->last;
 	if (lane->is_cut && !is_remembered)
 		cut_beginning(s);
 	dispatch(s);

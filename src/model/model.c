@@ -57,6 +57,7 @@ int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **c
 		m->signed_ids = info->signed_ids;
 		m->is_mirage = strcmp(info->format, "mirage-profile") == 0;
 	}
+	m->ending_code = -1;
 	*created = m;
 	return 0;
 }
@@ -129,7 +130,16 @@ int thrum__model_load(struct thrum__model *m, struct thrum_trace *trace,
 		if (!progress(context, m))
 			return 1;
 	}
+	if (result == 0)
+		thrum__model_note_end(m, thrum_trace_info(trace));
 	return result;
+}
+
+void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info *info)
+{
+	m->end = info->end > m->end && info->end < THRUM__OPEN ? info->end : m->end;
+	m->ending = info->ending;
+	m->ending_code = info->ending_code;
 }
 
 static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_size)

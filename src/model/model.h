@@ -259,8 +259,13 @@ struct thrum__model {
 	uint32_t lane_count, lane_room;
 	struct thrum__counter *counters; /* in the order of their first values */
 	uint32_t counter_count, counter_room;
-	uint32_t pending;  /* tasks in the state PENDING */
-	int64_t end;       /* the latest event's time */
+	uint32_t pending; /* tasks in the state PENDING */
+	int64_t last;     /* the latest event's time */
+	/* The latest time at which the recording is known to have gone on; at least `last`.
+	 * Runs and waits that are open at the end last until then. */
+	int64_t end;
+	enum thrum_ending ending; /* thrum__model_note_end sets both, and `end` */
+	int ending_code;
 	int64_t forgotten; /* rows that ended before this time may be gone; 0: none are */
 	uint64_t events;   /* appended so far */
 	uint64_t late;     /* events among them that are earlier than an event before them */
@@ -314,6 +319,12 @@ THRUM__MUST_USE int thrum__model_append_from(struct thrum__model *, const struct
 THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace *,
 	bool (*progress)(void *context, const struct thrum__model *), void *context,
 	struct thrum_error_info *);
+
+/*
+ * Notes how and when the recording ended, as far as its description tells. thrum__model_load does
+ * it when it has read all.
+ */
+void thrum__model_note_end(struct thrum__model *, const struct thrum_trace_info *);
 
 /*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,

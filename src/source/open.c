@@ -72,20 +72,33 @@ static bool is_recording(const struct followed *followed)
 }
 
 /*
- * Sets the trace's state to "killed" if the recording's process has ended and didn't stop the
- * recording before.
+ * Looks for the process of a recording that wasn't stopped. If it has ended, sets the trace's state
+ * to "killed". If it lives, the recording has gone on until now.
  */
 static void look_for_process(struct followed *followed)
 {
-	struct thrum_trace_info *info = &followed->trace->info;
+	struct thrum_trace *trace = followed->trace;
 	uint32_t state = THRUM__RECORDING;
 
-	if (!is_recording(followed) || info->pid == 0 ||
-		thrum__source_process_lives((uint32_t)info->pid, followed->process_start))
+	if (!is_recording(followed) || trace->info.pid == 0)
 		return;
+	/* The time before the look: the process was alive then. */
+	uint64_t ticks = thrum__source_ticks_now(&followed->file);
+
+	if (thrum__source_process_lives((uint32_t)trace->info.pid, followed->process_start)) {
+		if (trace->info.ending == THRUM_ENDING_UNKNOWN)
+			trace->info.ending = THRUM_ENDING_RUNNING;
+		if (ticks)
+			trace->format->still(trace, ticks);
+		return;
+	}
 	followed_read(followed, offsetof(struct thrum__header, state), &state, sizeof state);
-	if (state == THRUM__RECORDING)
-		info->state = "killed";
+	if (state != THRUM__RECORDING)
+		return;
+	trace->info.state = "killed";
+	if (trace->info.ending == THRUM_ENDING_UNKNOWN ||
+		trace->info.ending == THRUM_ENDING_RUNNING)
+		trace->info.ending = THRUM_ENDING_GONE;
 }
 
 /* See input_wait in struct thrum_trace. */

@@ -35,7 +35,7 @@ static void a_task_that_waited_long(void **state)
 		"title: Where the time of “GET /9” went\n"
 		"remark: [“GET /9” (task 28)] took 5.05 µs, the slowest of 10; usual (the median) "
 		"is 150 ns.\n"
-		"line: 4.9 µs more than usual; 4.9 µs of it: waits for [disk; sector # (task 29)]\n"
+		"line: 99 % of its time (5 µs; usually 100 ns) it waited for [“disk; sector 9” (task 29)].\n"
 		"pair Usual: [GET /4], bind 18\n"
 		"section: Its time, beside a usual one's\n"
 		"step 1: waits for [disk; sector # (task 29)] -- [5 µs, usually 100 ns]\n"

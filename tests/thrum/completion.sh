@@ -36,7 +36,7 @@ complete_words 'json text tsv' dump --format = ''
 complete_words 'text tsv' dump --format = t
 complete_words 'json' dump -f j
 complete_words 'auto' dump --color au
-complete_words 'read read-later resolve resume' dump --event = re
+complete_words 'read read-later ready resolve resume' dump --event = re
 complete_words 'create,lock create,log create,lost' dump --event = create,lo
 complete_words 'folder net.ctf server.thrum' dump ''
 complete_words 'server.thrum' info s

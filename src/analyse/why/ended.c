@@ -36,8 +36,7 @@ static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
 				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
 }
 
-/* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. */
-static bool is_recent(const struct thrum__model *model, int64_t time)
+bool thrum__why_is_recent(const struct thrum__model *model, int64_t time)
 {
 	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
 
@@ -46,16 +45,16 @@ static bool is_recent(const struct thrum__model *model, int64_t time)
 
 /* ---- Tasks that don't notice that their wait is over ---------------------------------------- */
 
-uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
+uint32_t thrum__why_ready_since(const struct thrum__search *search, uint32_t task, int64_t *since)
 {
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
 
 	if (!thrum__analyse_task_is_pending(model, task) ||
 		thrum__analyse_task_is_lane(model, task) ||
 		!thrum__model_has_row(&model->edges, edge) ||
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-		thrum__analyse_waits_of(model, task, waits) > 0)
+		thrum__analyse_graph_waits(&search->graph, task).count > 0)
 		return THRUM__NONE;
 	uint32_t source = THRUM__EDGE(model, edge, to);
 
@@ -102,10 +101,10 @@ static void check_waiter(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
-	uint32_t wait = thrum__why_ready_since(model, task, &since);
+	uint32_t wait = thrum__why_ready_since(search, task, &since);
 	int state;
 
-	if (wait == THRUM__NONE || is_recent(model, since))
+	if (wait == THRUM__NONE || thrum__why_is_recent(model, since))
 		return;
 	state = THRUM__TASK(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)), state);
 	if (state == THRUM__STATE_CANCELLED || state == THRUM__STATE_FAILED)
@@ -241,7 +240,7 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
 		!is_seen(model, task, true) && !is_known_to_its_failer(model, task) &&
-		!is_recent(model, THRUM__TASK(model, task, end));
+		!thrum__why_is_recent(model, THRUM__TASK(model, task, end));
 }
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */

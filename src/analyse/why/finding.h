@@ -11,7 +11,7 @@
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks
  *	ended.c            failures that nobody read, tasks that were cancelled too early
- *	starved.c          tasks that were ready but found their lane busy
+ *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
@@ -62,10 +62,13 @@ const char *thrum__why_certainty_name(int certainty);
 	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
+	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
 	X(PENDING, "pending")               /* a request or timer that has no answer */ \
 	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")           /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")         /* its lane is too busy to take its answer */ \
 	X(READY, "ready")                   /* could run from here on; other made it ready */ \
 	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
 	X(CANCELLED, "cancelled")           /* is cancelled by other */ \
@@ -73,9 +76,13 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FAILED, "failed")                 /* fails because of other, or by itself */ \
 	X(UNREAD, "unread")                 /* created other, and didn't read its failure */ \
 	X(MAKER_ENDED, "maker-ended")       /* created other, and ended without resolving it */ \
-	X(BEHIND, "behind")                 /* waits for other, which is one step before */ \
-	X(FIRST_PENDING, "first-pending")   /* the first of the tasks that leak; its creator */ \
-	X(LAST_PENDING, "last-pending")     /* the last of them; its creator */
+	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
+	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
+	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
+	X(BEHIND, "behind")               /* waits for other, which is one step before */ \
+	X(FIRST_PENDING, "first-pending") /* the first of the tasks that leak; its creator */ \
+	X(LAST_PENDING, "last-pending")   /* the last of them; its creator */
 
 enum thrum__step_kind {
 #define THRUM__X(NAME, word) THRUM__STEP_##NAME,
@@ -92,6 +99,7 @@ struct thrum__step {
 	uint32_t task, other; /* other may be NONE */
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
+	uint32_t more;        /* further tasks that hold the lock `other` and have no step */
 };
 
 #define THRUM__STEPS_MAX 8
