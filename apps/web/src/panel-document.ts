@@ -166,7 +166,7 @@ let openings = 0;
 let lastDetails = 0;
 let nothingSelected = ""; // words
 
-/** What the open tab's document is about. */
+/** The question that the open tab's document answers. */
 function wanted(): { about: About; index: number; part: number } {
   const { focus, selected } = now;
   const tab = openTab();
