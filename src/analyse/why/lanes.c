@@ -19,7 +19,7 @@ struct carriers {
 
 /* ---- Blocked lanes -------------------------------------------------------------------------- */
 
-/* The task that keeps a lane: its last act was to wait, in its last run, and nothing ran since. */
+/* The task that keeps a lane: its last act was to wait, and nothing else ran since. */
 static uint32_t blocker_of(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
@@ -34,10 +34,13 @@ static uint32_t blocker_of(const struct thrum__search *search, const struct thru
 	waits = thrum__analyse_graph_waits(&search->graph, task);
 	run = THRUM__TASK(model, task, run);
 	if (waits.count == 0 || THRUM__TASK(model, task, edge_out) != waits.waits[0].edge ||
-		!thrum__model_has_row(&model->runs, run) ||
-		THRUM__RUN(model, run, start) > waits.waits[0].since)
+		!thrum__model_has_row(&model->runs, run))
 		return THRUM__NONE;
-	return task;
+	/* It may have been woken since, but not to go on. */
+	return (lane->suspended != THRUM__NONE && task != lane->task) ||
+			THRUM__RUN(model, run, start) <= waits.waits[0].since
+		? task
+		: THRUM__NONE;
 }
 
 static int find_blockers(const struct thrum__search *search, struct thrum__why_lanes *lanes)
