@@ -37,8 +37,6 @@ static void make_tiles(void)
 	}
 	idle_until(215);
 	run_and_resolve("make a tile", tiles[ROUNDS]);
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
-	stay();
 }
 
 static void beat(void)
@@ -53,9 +51,11 @@ static void story(void)
 	thrum_task frame;
 
 	for (unsigned i = 0; i <= ROUNDS; i++) {
+		at(i);
 		tiles[i] = TASK(PROMISE, "tile");
 		sizes[i] = TASK(PROMISE, "size");
 	}
+	at(9);
 	start_lane("tiles", make_tiles);
 	start_lane("beats", beat);
 	for (unsigned i = 0; i < ROUNDS; i++) {

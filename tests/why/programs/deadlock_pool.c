@@ -10,12 +10,12 @@
 
 static thrum_task pages[PAGES], pictures[PAGES];
 
-static void run_job(thrum_task job, unsigned from, unsigned to)
+static void run_picture(unsigned i, unsigned from, unsigned to)
 {
 	idle_until(from);
-	thrum_task_switch(job);
+	thrum_task_switch(pictures[i]);
 	at(to);
-	thrum_task_resolve(job);
+	thrum_task_resolve(pictures[i]);
 	thrum_task_switch(THRUM_TASK_NONE);
 }
 
@@ -40,7 +40,7 @@ static void first_lane(void)
 	for (unsigned i = 0; i < 4; i++)
 		run_page(i, 10 + 20 * i, 16 + 20 * i);
 	run_page(4, 100, broken ? 0 : 106);
-	run_job(pictures[5], 112, 115);
+	run_picture(5, 112, 115);
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 	stay();
 }
@@ -48,9 +48,9 @@ static void first_lane(void)
 static void second_lane(void)
 {
 	for (unsigned i = 0; i < 4; i++)
-		run_job(pictures[i], 12 + 20 * i, 15 + 20 * i);
+		run_picture(i, 12 + 20 * i, 15 + 20 * i);
 	if (!broken)
-		run_job(pictures[4], 102, 105);
+		run_picture(4, 102, 105);
 	run_page(5, broken ? 101 : 110, broken ? 0 : 116);
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 	stay();
