@@ -80,6 +80,9 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FAILED, "failed")               /* fails because of other, or by itself */ \
 	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
 	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
+	X(ENDS_WITHOUT, "ends-without")   /* should have resolved other, as its peers do */ \
+	X(NOT_STARTED, "not-started")     /* nobody like other is there to resolve it */ \
+	X(SHOULD_END, "should-end")       /* should resolve other, as its peers do */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
