@@ -35,6 +35,9 @@ static const struct {
 	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] until the trace ends."},
 	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
 	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
+	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, longer than others."},
+	{THRUM__STEP_QUEUES, 5, 0, "[a] waits for [b] for 12 ms; up to 5 tasks wait at once."},
+	{THRUM__STEP_NEEDS_LANE, 0, 0, "[a] is left to [b], and this lane is blocked."},
 	{THRUM__STEP_STILL_HOLDS, 0, 0, "[a] ends without releasing [b]."},
 	{THRUM__STEP_FREE, 0, 0,
 		"[a] is free, but no task that waits for it gets it; [b] had it last.",
@@ -65,6 +68,11 @@ static const struct {
 		"[a] fails: no reason is given."},
 	{THRUM__STEP_UNREAD, 0, 0, "[a] created it and goes on; nobody reads the failure."},
 	{THRUM__STEP_MAKER_ENDED, 0, 0, "[a] created [b] and ends without resolving it."},
+	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody else served [b]."},
+	{THRUM__STEP_SERVES, 0, 0, "Only [a] serves [b]; it did so last 90 ms before the end."},
+	{THRUM__STEP_DUE_LATE, 0, 12,
+		"[a] is due far too late: 12 others like it took at most 7 ms."},
+	{THRUM__STEP_FAILS_AGAIN, 12, 0, "[a] fails as 12 before it; no try of [b] succeeds."},
 	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs too."},
 	{THRUM__STEP_FIRST_PENDING, 1200, 0, "[a] is the first of 1,200 that are still pending."},
 	{THRUM__STEP_LAST_PENDING, 1200, 0, "[a] is the last of them."},
@@ -91,6 +99,7 @@ static void begin(struct told *t, const char *lines)
 			.task = story_task(t->model, 2),
 			.other = story_task(t->model, 3),
 			.time = (5 + 5 * i) * MS,
+			.until = 22 * MS,
 			.edge = THRUM__NONE};
 }
 
@@ -184,6 +193,7 @@ static void every_class(void **state)
 		[THRUM__FINDING_NEVER_RESOLVED] = "“a” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“a” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“a” runs while other tasks are ready",
+		[THRUM__FINDING_CONTENDED] = "“a” is contended: tasks queue for it all the time",
 		[THRUM__FINDING_CANCELLED] = "“a” is cancelled by a task that didn't create it",
 		[THRUM__FINDING_FAILED_UNSEEN] = "“a” fails, and nobody reads the failure",
 		[THRUM__FINDING_LEAK] = "More and more tasks like “a” are pending",

@@ -10,10 +10,12 @@
  * This is done twice. Once with all doubts: several waits of a task other than a join count as a
  * choice, and a lock may be got as soon as one of its holders releases it, since it isn't known
  * whether the task wants it for itself or together with readers. A cycle that remains then is
- * certain. Once without: then a task that waits for a lock needs all of its holders to release it.
+ * certain. Once without: then a task that waits for a lock needs all of its holders to release it,
+ * and one that is left to blocked lanes (lanes.h) needs one of these.
  */
 #include <stdlib.h>
 
+#include "analyse/why/lanes.h"
 #include "analyse/why/parts.h"
 
 /* A target that is no node. */
@@ -23,16 +25,19 @@ enum {
 	ENDED = UINT32_MAX,    /* a holder that has ended, and will release nothing */
 };
 
-/* A task that waits, or a lock. The nodes from 1 on are the graph's tasks that wait, and behind
- * them its locks. */
+/* A task that waits, a lock, a task that is left to blocked lanes, or a lane. The nodes from 1 on are
+ * the graph's tasks that wait; then come its locks, the tasks that are left, and the lanes. */
 struct node {
 	uint32_t task;
-	uint32_t first, count; /* its targets: one for each wait, or for each hold */
+	/* Its targets: one for each wait, for each hold, or for each lane that could run it. That of
+	 * a lane is the task that blocks it. */
+	uint32_t first, count;
 	uint32_t need;         /* how many of them must go on before it does */
 	bool needs_all;        /* without doubts */
 	bool needs_all_surely; /* with doubts */
 	bool is_free;          /* it may go on anyhow */
 	bool is_doubtful;      /* with doubts, it may go on anyhow */
+	bool is_weak;          /* it is but possible that it is blocked */
 	bool is_blocked;       /* without doubts */
 	bool is_surely_blocked;
 	uint32_t target; /* the index of the target that is followed */
@@ -41,8 +46,10 @@ struct node {
 
 struct net {
 	struct thrum__search *search;
+	struct thrum__why_lanes lanes;
 	struct node *nodes;
-	uint32_t count; /* one more than the nodes, as number 0 is FREE */
+	uint32_t locks, left, first_lane; /* the numbers of the first nodes of each sort */
+	uint32_t count;                   /* one more than the nodes, as number 0 is FREE */
 	uint32_t *targets, target_count;
 	/* For each node, the nodes that have it as their target. */
 	uint32_t *source_first, *sources;
@@ -56,9 +63,13 @@ static uint32_t node_of(const struct net *net, uint32_t task)
 	const struct thrum__analyse_graph *graph = &net->search->graph;
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(graph, task);
 
+	uint32_t left = net->lanes.number
+		? net->lanes.number[thrum__place(&net->search->findings->places, task)]
+		: 0;
+
 	if (lock)
-		return graph->list_count + 1 + (uint32_t)(lock - graph->locks);
-	return thrum__analyse_graph_list(graph, task);
+		return net->locks + (uint32_t)(lock - graph->locks);
+	return left > 0 ? net->left + left - 1 : thrum__analyse_graph_list(graph, task);
 }
 
 /* Whether a task does nothing but wait. A task may wait in the middle of a run: then the wait is
@@ -168,34 +179,74 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 	}
 }
 
+/* Fills a node with the lanes to which its task is left. */
+static void fill_left(struct net *net, struct node *node, const struct thrum__why_left *left)
+{
+	node->is_doubtful = true;
+	node->is_weak = left->is_weak;
+	for (uint32_t i = 0; i < left->count; i++)
+		net->targets[node->first + i] = net->first_lane + left->lanes[i];
+}
+
+static void fill_lane(struct net *net, struct node *node, uint32_t lane)
+{
+	uint32_t blocker = net->lanes.blocker[lane];
+
+	net->targets[node->first] = blocker == THRUM__NONE ? FREE : node_of(net, blocker);
+}
+
+/* Fills node `number`, whose first target is net->targets[at]. */
+static void fill_node(struct net *net, uint32_t number, uint32_t at)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	const struct thrum__model *model = net->search->model;
+	struct node *node = &net->nodes[number];
+
+	*node = (struct node){.first = at};
+	if (number >= net->first_lane) {
+		node->task = model->lanes[number - net->first_lane].task;
+		node->count = 1;
+		fill_lane(net, node, number - net->first_lane);
+	} else if (number >= net->left) {
+		const struct thrum__why_left *left = &net->lanes.left[number - net->left + 1];
+
+		node->task = left->task;
+		node->count = left->count;
+		fill_left(net, node, left);
+	} else if (number >= net->locks) {
+		const struct thrum__analyse_lock *lock = &graph->locks[number - net->locks];
+
+		node->task = lock->task;
+		node->count = lock->count;
+		fill_lock(net, node, lock);
+	} else {
+		node->task = graph->lists[number].task;
+		node->count = graph->lists[number].count;
+		fill_task(net, node);
+	}
+}
+
 static int make_nodes(struct net *net)
 {
 	const struct thrum__analyse_graph *graph = &net->search->graph;
-	uint32_t tasks = graph->list_count, at = 0;
+	uint32_t lanes = net->lanes.blocked > 0 ? net->search->model->lane_count : 0, at = 0;
 
-	net->count = tasks + graph->lock_count + 1;
-	net->target_count = graph->wait_count;
+	net->locks = graph->list_count + 1;
+	net->left = net->locks + graph->lock_count;
+	net->first_lane = net->left + net->lanes.left_count;
+	net->count = net->first_lane + lanes;
+	net->target_count = graph->wait_count + lanes;
 	for (uint32_t i = 0; i < graph->lock_count; i++)
 		net->target_count += graph->locks[i].count;
+	for (uint32_t i = 1; i <= net->lanes.left_count; i++)
+		net->target_count += net->lanes.left[i].count;
 	net->nodes = calloc(net->count, sizeof *net->nodes);
 	net->targets = malloc(((size_t)net->target_count + 1) * sizeof *net->targets);
 	if (!net->nodes || !net->targets)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 1; i < net->count; i++) {
-		const struct thrum__analyse_lock *lock = i > tasks ? &graph->locks[i - tasks - 1]
-								   : NULL;
-		struct node *node = &net->nodes[i];
-
-		*node = (struct node){
-			.task = lock ? lock->task : graph->lists[i].task,
-			.first = at,
-			.count = lock ? lock->count : graph->lists[i].count,
-		};
-		at += node->count;
-		if (lock)
-			fill_lock(net, node, lock);
-		else
-			fill_task(net, node);
+		fill_node(net, i, at);
+		at += net->nodes[i].count;
 	}
 	return 0;
 }
@@ -288,7 +339,7 @@ static const struct thrum__analyse_wait *wait_of(const struct net *net, uint32_t
 	const struct thrum__analyse_graph *graph = &net->search->graph;
 	const struct node *node = &net->nodes[number];
 
-	if (number > graph->list_count)
+	if (number >= net->locks)
 		return NULL;
 	return &thrum__analyse_graph_waits(graph, node->task).waits[node->target];
 }
@@ -298,7 +349,8 @@ static uint32_t target_of(const struct net *net, uint32_t number)
 	return net->targets[net->nodes[number].first + net->nodes[number].target];
 }
 
-/* When the node began to wait; of a lock, when the first of its holders took it. */
+/* When the node began to wait. If it is a lock, when the first of its holders took it; if it is a
+ * task that is left, when it was created. */
 static int64_t since_of(const struct net *net, uint32_t number)
 {
 	const struct thrum__model *model = net->search->model;
@@ -307,6 +359,10 @@ static int64_t since_of(const struct net *net, uint32_t number)
 
 	if (wait)
 		return wait->since;
+	if (number >= net->first_lane)
+		return since_of(net, target_of(net, number));
+	if (number >= net->left)
+		return THRUM__TASK(model, net->nodes[number].task, created);
 	lock = thrum__analyse_graph_lock(&net->search->graph, net->nodes[number].task);
 	return THRUM__EDGE(model, lock->holds[0].edge, time);
 }
@@ -323,8 +379,10 @@ static uint32_t first_of(const struct net *net, uint32_t number)
 			last = at;
 		at = target_of(net, at);
 	} while (at != number);
-	at = target_of(net, last);
-	return wait_of(net, at) ? at : target_of(net, at);
+	do
+		at = target_of(net, last);
+	while (!wait_of(net, last = at));
+	return at;
 }
 
 static int certainty_of(const struct net *net, uint32_t number)
@@ -339,7 +397,8 @@ static int certainty_of(const struct net *net, uint32_t number)
 		first = since < first ? since : first;
 		if (!net->nodes[at].is_surely_blocked && certainty > THRUM__LIKELY)
 			certainty = THRUM__LIKELY;
-		if (wait_of(net, at) && thrum__why_is_unsure(net->search, net->nodes[at].task))
+		if (net->nodes[at].is_weak ||
+			thrum__why_is_unsure(net->search, net->nodes[at].task))
 			certainty = THRUM__POSSIBLE;
 		at = target_of(net, at);
 	} while (at != number);
@@ -367,8 +426,13 @@ static void add_deadlock(struct net *net, uint32_t number)
 			thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, task, wait->on,
 				wait->since, wait->edge);
 			finding->count++;
-		} else if (finding) {
+		} else if (finding && at < net->left) {
 			thrum__why_add_holders(search, finding, task, net->nodes[next].task);
+		} else if (finding && at < net->first_lane) {
+			thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, task,
+				thrum__why_known(search->model, net->nodes[next].task),
+				since_of(net, at), THRUM__NONE);
+			finding->steps[finding->step_count - 1].more = net->nodes[at].count - 1;
 		}
 		at = next;
 	} while (at != first);
@@ -415,8 +479,10 @@ static void walk_cycles(struct net *net)
 int thrum__why_find_cycles(struct thrum__search *search)
 {
 	struct net net = {.search = search};
-	int error = make_nodes(&net);
+	int error = thrum__why_lanes_make(search, &net.lanes);
 
+	if (error == 0)
+		error = make_nodes(&net);
 	if (error == 0)
 		error = make_sources(&net);
 	if (error == 0) {
@@ -424,6 +490,7 @@ int thrum__why_find_cycles(struct thrum__search *search)
 		reduce(&net, false);
 		walk_cycles(&net);
 	}
+	thrum__why_lanes_free(&net.lanes);
 	free(net.nodes);
 	free(net.targets);
 	free(net.source_first);

@@ -169,6 +169,8 @@ static int search_all(struct thrum__search *search)
 	if (error == 0)
 		error = thrum__why_find_stuck(search);
 	if (error == 0)
+		error = thrum__why_find_contended(search);
+	if (error == 0)
 		error = thrum__why_find_leaks(search);
 	return error < 0 ? error : compare_with_peers(search);
 }

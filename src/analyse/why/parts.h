@@ -9,6 +9,7 @@
 
 #define THRUM__FINDINGS_EACH 50 /* findings of a class; nobody would read more */
 #define THRUM__CAUSE_HEALTHY (THRUM__NONE - 1)
+#define THRUM__CAUSE_PATH (THRUM__NONE - 2) /* lies on the path that stuck.c follows now */
 
 struct thrum__search {
 	const struct thrum__model *model;
@@ -22,6 +23,10 @@ struct thrum__search {
 	uint32_t *cause;
 	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
 	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
+	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
+	 * nothing left that could end its wait. */
+	bool is_dead, is_deadlocked;
+	uint32_t budget; /* tasks that may still be searched for failed tries */
 };
 
 /* The task's element of `cause`. */
@@ -108,6 +113,7 @@ THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
 #endif
