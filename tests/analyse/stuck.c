@@ -373,6 +373,94 @@ static void join_kept_open(void **state)
 	expect_none();
 }
 
+/* ---- Those who should have ended it ---------------------------------------------------------- */
+
+/* Ten replies, each resolved by its handler; the eleventh isn't. `end` tells what its handler does
+ * instead. */
+static void tell_replies(const char *end)
+{
+	begin();
+	for (int i = 0; i < 11; i++) {
+		tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply %d\n", 10 * i + 1,
+			100 + i, 10 * i + 1, 100 + i, i);
+		if (i == 10 && !end)
+			break;
+		tell("%d" MS "create 1 %d fiber\n%d" MS "label %d \"handler %d\n", 10 * i + 2,
+			200 + i, 10 * i + 2, 200 + i, i);
+		if (i < 10)
+			tell("%d" MS "switch %d\n%d" MS "resolve %d %d\n%d" MS
+			     "resolve %d %d\n%d" MS "switch 1\n",
+				10 * i + 3, 200 + i, 10 * i + 4, 200 + i, 100 + i, 10 * i + 5,
+				200 + i, 200 + i, 10 * i + 5);
+	}
+	tell("102" MS "should-resolve 110\n%s900" MS "log 1 \"end\n", end ? end : "");
+}
+
+static const struct thrum__step *first_step(const char *end, int kind)
+{
+	const struct thrum__finding *finding;
+
+	tell_replies(end);
+	finding = judge(1);
+	assert_string_equal(thrum__why_step_name(finding->steps[0].kind),
+		thrum__why_step_name(kind));
+	return &finding->steps[0];
+}
+
+static void handler_is_to_blame(void **state)
+{
+	const struct thrum__step *one;
+
+	one = first_step("103" MS "switch 210\n104" MS "resolve 210 210\n104" MS "switch 1\n",
+		THRUM__STEP_ENDS_WITHOUT);
+	assert_int_equal(one->task, task(210));
+	assert_int_equal(one->other, task(110));
+	finish();
+	one = first_step("104" MS "cancel 1 210\n", THRUM__STEP_CANCELLED);
+	assert_int_equal(one->task, task(210));
+	finish();
+	one = first_step(NULL, THRUM__STEP_NOT_STARTED);
+	assert_int_equal(one->task, task(110));
+	finish();
+}
+
+/* The handler itself waits for a query that has no answer. */
+static void handler_hangs_itself(void **state)
+{
+	const struct thrum__step *one = first_step("104" MS "create 210 300 request\n"
+						   "104" MS "label 300 \"query\n"
+						   "104" MS "wait 210 300\n",
+		THRUM__STEP_PENDING);
+
+	assert_int_equal(one->task, task(300));
+	assert_int_equal(step(THRUM__STEP_SHOULD_END)->task, task(210));
+	finish();
+}
+
+/* ---- The program's end ----------------------------------------------------------------------- */
+
+static void tell_loop(const char *reason)
+{
+	begin();
+	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
+	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
+	tell("2" MS "suspend \"%s\n900" MS "@1 create - 9 thread\n900" MS "@1 resolve 9 9\n",
+		reason);
+}
+
+static void loop_has_nothing_left(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_loop("deadlocked");
+	finding = judge(1);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(2));
+	finish();
+	tell_loop("wait for work");
+	expect_none();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +474,9 @@ int main(void)
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),
 		cmocka_unit_test(join_kept_open),
+		cmocka_unit_test(handler_is_to_blame),
+		cmocka_unit_test(handler_hangs_itself),
+		cmocka_unit_test(loop_has_nothing_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

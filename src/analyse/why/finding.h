@@ -10,6 +10,7 @@
  *
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks
+ *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
@@ -61,6 +62,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SIGNAL_LOST, "signal-lost")       /* a condition is signalled by other; nobody waits */ \
 	X(WAITS_LATE, "waits-late")         /* begins to wait for other, the condition */ \
 	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
+	X(WAITED, "waited")                 /* waited for other until it was torn down */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
 	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \
@@ -80,6 +82,9 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FAILED, "failed")               /* fails because of other, or by itself */ \
 	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
 	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
+	X(ENDS_WITHOUT, "ends-without")   /* should have resolved other, as its peers do */ \
+	X(NOT_STARTED, "not-started")     /* nobody like other is there to resolve it */ \
+	X(SHOULD_END, "should-end")       /* should resolve other, as its peers do */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \

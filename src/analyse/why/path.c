@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Follows the waits from a task to the one that waits for nothing. */
+#include "analyse/why/blame.h"
 #include "analyse/why/stuck.h"
 #include "base/array.h"
 
@@ -161,6 +162,29 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 	return true;
 }
 
+/* If a pending task should end this one, which waits for nothing, sets *wait to lead to it. */
+static bool ending_wait(struct thrum__search *search, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t usual, ender;
+
+	if (thrum__analyse_task_is_object(model, task) ||
+		thrum__analyse_task_is_running(model, task) ||
+		thrum__why_peers_is_young(&search->peers, task))
+		return false;
+	ender = thrum__why_ender_of(search, task, &usual);
+	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);
+	if (!thrum__analyse_task_is_pending(model, ender) ||
+		*thrum__cause(search, ender) == THRUM__CAUSE_PATH)
+		return false;
+	*wait = (struct thrum__analyse_wait){.on = ender,
+		.next = ender,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, task, created)};
+	return true;
+}
+
 static int push_link(struct thrum__why_path *path, const struct thrum__why_link *link)
 {
 	if (path->length == path->room) {
@@ -198,8 +222,11 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		*thrum__cause(search, at) = THRUM__CAUSE_PATH;
 		if (thrum__analyse_task_is_object(model, at))
 			link.is_served = serving_wait(search, at, waiter, &link.wait);
-		if (!link.is_served && !next_wait(search, at, &link.wait))
-			break;
+		if (!link.is_served && !next_wait(search, at, &link.wait)) {
+			link.is_served = ending_wait(search, at, &link.wait);
+			if (!link.is_served)
+				break;
+		}
 		path->is_unknown |= thrum__analyse_task_is_choice(model, at) &&
 			THRUM__TASK(model, at, flags) & THRUM__TASK_REMEMBERED;
 		error = push_link(path, &link);

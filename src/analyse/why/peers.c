@@ -106,7 +106,8 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 			return -THRUM_E_MEMORY;
 		peers->all = grown;
 		for (uint32_t i = room; i < peers->room; i++)
-			grown[i] = (struct thrum__peer){.latest = {-1, -1, -1, -1}};
+			grown[i] = (struct thrum__peer){.sample = THRUM__NONE,
+				.latest = {-1, -1, -1, -1}};
 	}
 	peer = &peers->all[key];
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_PENDING)
@@ -115,6 +116,8 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 	if (life < 0)
 		return 0;
 	peer->ended++;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED)
+		peer->sample = task;
 	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;

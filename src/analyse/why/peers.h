@@ -19,6 +19,7 @@ struct thrum__peer {
 	/* When the latest of those that ended were created, the last one first; -1: there is
 	 * none. */
 	int64_t latest[THRUM__LATEST];
+	uint32_t sample; /* the last created of those that were resolved, or NONE */
 	int64_t longest; /* life of those that ended, in ns */
 	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;

@@ -103,9 +103,20 @@ static void add_pending(struct thrum__finding *finding, const struct thrum__mode
 		is_cut && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
+/* Adds a step for the task that serves another one of the path. */
+static void add_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_link *link)
+{
+	thrum__why_add_step(finding,
+		thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+								 : THRUM__STEP_SHOULD_END,
+		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_path *path, uint32_t signal, int64_t since)
+	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_blame *blame)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
@@ -118,10 +129,14 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 		add_pending(finding, model, path->leaf, last);
 		return 0;
 	}
-	if (!thrum__analyse_task_is_object(model, path->leaf))
-		thrum__why_add_blame(finding, search, path->leaf);
+	if (blame && finding->step_count == 0)
+		thrum__why_add_blame(finding, model, blame);
 	if (!last)
 		return 0;
+	if (last->is_served) {
+		add_server(finding, model, last);
+		return 1;
+	}
 	if (last->wait.next == THRUM__NONE)
 		add_lock(finding, search, path);
 	else if (thrum__why_is_held(&last->wait))
@@ -157,8 +172,7 @@ void thrum__why_tell_between(struct thrum__finding *finding, const struct thrum_
 		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
 			return;
 		if (link->is_served) {
-			thrum__why_add_step(finding, THRUM__STEP_SERVES, link->wait.on, link->task,
-				link->wait.since, link->wait.edge);
+			add_server(finding, model, link);
 			continue;
 		}
 		if (thrum__why_is_held(&link->wait))
@@ -217,12 +231,13 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 static void add_circle(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
+
 	for (uint32_t i = path->circle; i < path->length; i++) {
 		const struct thrum__why_link *link = &path->links[i];
 
 		if (link->is_served) {
-			thrum__why_add_step(finding, THRUM__STEP_SERVES, link->wait.on, link->task,
-				link->wait.since, link->wait.edge);
+			add_server(finding, model, link);
 			continue;
 		}
 		finding->count++;
@@ -236,7 +251,8 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 /* ---- The finding --------------------------------------------------------------------------- */
 
 static void tell_path(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_path *path, uint32_t signal, int64_t since)
+	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_blame *blame)
 {
 	const struct thrum__model *model = search->model;
 	unsigned covered;
@@ -251,7 +267,7 @@ static void tell_path(struct thrum__finding *finding, const struct thrum__search
 			thrum__model_heir(model, path->victim),
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
-	covered = add_cause(finding, search, path, signal, since);
+	covered = add_cause(finding, search, path, signal, since, blame);
 	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)
@@ -279,6 +295,24 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 		: THRUM__FINDING_NEVER_RESOLVED;
 }
 
+/* The finding that tells of the end of the task that is to blame, with room for more steps: the
+ * path belongs to it. NULL if there is none. */
+static struct thrum__finding *finding_about(const struct thrum__search *search,
+	const struct thrum__why_blame *blame)
+{
+	if (blame->kind != THRUM__STEP_FAILED && blame->kind != THRUM__STEP_CANCELLED)
+		return NULL;
+	for (uint32_t i = 0; i < search->findings->count; i++) {
+		struct thrum__finding *finding = &search->findings->findings[i];
+
+		if (finding->steps[0].kind == blame->kind &&
+			finding->steps[0].task == blame->task &&
+			finding->step_count + 3 <= THRUM__STEPS_MAX)
+			return finding;
+	}
+	return NULL;
+}
+
 uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t subject, int certainty)
 {
@@ -286,18 +320,28 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	int64_t since = 0;
 	uint32_t signal = missed_signal(search, path, &since);
 	int class = class_of(search, path, signal);
-	struct thrum__finding *finding = thrum__why_add(search, class, certainty, subject);
+	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct thrum__finding *finding = NULL;
 
+	if (class == THRUM__FINDING_NEVER_RESOLVED &&
+		!thrum__analyse_task_is_object(model, path->leaf)) {
+		blame = thrum__why_blame(search, path->leaf);
+		finding = finding_about(search, &blame);
+	}
+	if (!finding)
+		finding = thrum__why_add(search, class, certainty, subject);
+	else if (finding->certainty < certainty)
+		finding->certainty = (uint8_t)certainty;
 	if (!finding)
 		return THRUM__CAUSE_HEALTHY;
 	if (signal != THRUM__NONE && path->is_marked)
 		finding->certainty = (uint8_t)thrum__why_certainty(search, THRUM__CERTAIN,
 			THRUM__EDGE(model, signal, time));
-	tell_path(finding, search, path, signal, since);
+	tell_path(finding, search, path, signal, since, &blame);
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
 		finding->certainty = THRUM__POSSIBLE;
-	return search->findings->count - 1;
+	return (uint32_t)(finding - search->findings->findings);
 }

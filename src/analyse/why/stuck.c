@@ -4,6 +4,7 @@
  * marked ones come first: others join their findings.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/stuck.h"
 
@@ -26,6 +27,15 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 		THRUM__TASK(model, task, edge_out) == waits.waits[0].edge;
 }
 
+/* Whether a lane's loop said last that nothing is left that could wake it. */
+static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	return thrum__model_has_row(&model->suspensions, lane->suspended) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, lane->suspended, text),
+			       NULL),
+			"deadlocked") == 0;
+}
+
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
@@ -37,11 +47,14 @@ static void look_at_lanes(struct thrum__search *search)
 
 		if (!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
-		if (lane->suspended == THRUM__NONE && is_lane_blocked(search, lane))
+		search->is_deadlocked |= is_deadlocked(model, lane);
+		if (is_deadlocked(model, lane) ||
+			(lane->suspended == THRUM__NONE && is_lane_blocked(search, lane)))
 			blocked++;
 		else
 			alive++;
 	}
+	search->is_deadlocked &= alive == 0;
 	search->is_dead = blocked > 0 && alive == 0;
 	search->budget = BUDGET;
 }

@@ -22,7 +22,8 @@
 struct thrum__why_link {
 	uint32_t task;
 	struct thrum__analyse_wait wait;
-	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. */
+	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
+	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
 	bool is_served;
 };
 
