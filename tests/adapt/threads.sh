@@ -56,7 +56,8 @@ grep -q 'deadlock recorded nothing' err || wrong "--without=pthread: $(cat err)"
 has exec dump 'signal .*, waiting: 3'
 "$THRUM" record -o child.thrum -- sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
 grep -q 'sh recorded nothing' err || wrong "a child is recorded: $(cat err)"
-THRUM_FOLLOWS=1 "$THRUM" record --follow-children -o child.thrum -- sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
+THRUM_FOLLOWS=1 "$THRUM" record --follow-children -o child.thrum -- \
+	sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
 has child dump 'signal .*, waiting: 3'
 
 # The user's own preloaded library stays.
