@@ -55,18 +55,9 @@ static const struct thrum_trace_site *site_of(const struct thrum__model *model, 
  * small. */
 static size_t put_site(const struct thrum_trace_site *site, char *to, size_t size)
 {
-	if (!site || size < strlen(site->file) + strlen(site->function) + NUMBER_ROOM)
-		return 0;
-	char *end = put_string(to, site->file);
+	size_t length = site ? thrum__words_site(site, to, size) : 0;
 
-	if (site->line) {
-		*end++ = ':';
-		end = put_unsigned(end, site->line);
-	}
-	*end++ = ' ';
-	end = put_string(end, site->function);
-	*end = '\0';
-	return (size_t)(end - to);
+	return length < size ? length : 0;
 }
 
 static void write_time(struct output *out, int64_t time)

@@ -60,6 +60,10 @@ const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 /* "bind 12", or "main context". */
 size_t thrum__words_kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
+/* "file.c:42 connect", or "libfoo.so libfoo.so+0x1234" if the line is unknown. Returns as snprintf
+ * does. */
+size_t thrum__words_site(const struct thrum_trace_site *, char *to, size_t size);
+
 /* "bind in connect:42" if the call site is known, or else thrum__words_kind_and_id, whether or not
  * the task has a label. Any index is allowed, as for thrum__words_task. */
 size_t thrum__words_kind_and_site(const struct thrum__model *, uint32_t task, char *to,
