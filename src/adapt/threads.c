@@ -182,13 +182,18 @@ static __thread struct once {
 } once __attribute__((tls_model("initial-exec")));
 
 /* The thread that runs the routine holds a lock. */
+static void end_once(const struct once *ended)
+{
+	drop_lock(ended->control);
+}
+
 static void run_once(void)
 {
-	struct once now = once;
+	/* Also if the routine throws an exception. */
+	struct once now __attribute__((cleanup(end_once))) = once;
 
 	take_lock(now.control, now.caller);
 	now.routine();
-	drop_lock(now.control);
 }
 
 /* glibc's values of pthread_once_t. */

@@ -26,6 +26,7 @@ void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A file that was opened, or tried in vain. */
 struct file {
@@ -74,6 +75,11 @@ static struct file *open_file(struct symbols *symbols, const char *path, const c
 	}
 	file->next = symbols->files;
 	symbols->files = file;
+	struct stat status;
+
+	/* The recording may name anything, also a pipe. */
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return file;
 	dwfl_report_begin_add(symbols->dwfl);
 	file->module = dwfl_report_offline(symbols->dwfl, path, path, -1);
 	dwfl_report_end(symbols->dwfl, NULL, NULL);
