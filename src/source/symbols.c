@@ -173,6 +173,22 @@ static bool name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_tr
 	return found;
 }
 
+/* The function object that a thread of std::thread runs, in the name of its virtual table; or the
+ * name. Changes the text. */
+static const char *work_of(char *name)
+{
+	static const char before[] = "vtable for std::thread::_State_impl<std::thread::_Invoker<"
+				     "std::tuple<";
+	static const char after[] = "> > >";
+	size_t size = strlen(name), skipped = sizeof before - 1, left = sizeof after - 1;
+
+	if (size < skipped + left || strncmp(name, before, skipped) != 0 ||
+		strcmp(name + size - left, after) != 0)
+		return name;
+	name[size - left] = '\0';
+	return name + skipped;
+}
+
 /* Keeps a function's name as its language writes it, if the C++ library is there. */
 static const char *keep_name(struct symbols *symbols, const char *name)
 {
@@ -182,7 +198,7 @@ static const char *keep_name(struct symbols *symbols, const char *name)
 	if (library)
 		*(void **)&demangle = dlsym(library, "__cxa_demangle");
 	char *whole = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
-	const char *kept = keep_text(symbols, whole ? whole : name);
+	const char *kept = keep_text(symbols, whole ? work_of(whole) : name);
 
 	free(whole);
 	if (library)
@@ -216,7 +232,10 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 		if (!found.function || (symbol.st_size > 0 && distance >= symbol.st_size) ||
 			(!is_return && distance > 0 && symbol.st_size == 0))
 			return false;
-		if (!is_return && distance > 0) {
+		/* An object points behind the first two words of its virtual table. */
+		bool is_table = strncmp(found.function, "_ZTV", 4) == 0 && distance == 16;
+
+		if (!is_return && distance > 0 && !is_table) {
 			char text[300];
 
 			snprintf(text, sizeof text, "%.250s+%llu", found.function,
