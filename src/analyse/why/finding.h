@@ -12,7 +12,9 @@
  *	cycles.c           deadlocks
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
- *	stuck.c            tasks that should resolve and don't; signals.c helps it
+ *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
+ *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
+ *	                   signals.c helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
  *
@@ -46,6 +48,15 @@ enum thrum__finding_class {
 /* The class's word, or "unknown". Static. */
 const char *thrum__why_class_name(int class);
 
+/*
+ * A finding is certain if the recording proves it, likely if nothing else is known that explains
+ * it, and possible if the program may intend it or events may be missing. The proofs:
+ *
+ *	LOST_WAKE_UP    a signal that no task heard, no signal since the wait began, and a task
+ *	                behind that wait that should resolve
+ *	DEADLOCK        each task of the cycle waits, has done nothing since, and needs the next
+ *	the others      are never certain: a task may always do tomorrow what it has not done yet
+ */
 enum thrum__certainty {
 	THRUM__POSSIBLE,
 	THRUM__LIKELY,
@@ -119,7 +130,7 @@ struct thrum__finding {
 	uint8_t step_count;       /* at least 1 */
 	struct thrum__step steps[THRUM__STEPS_MAX]; /* the cause first */
 	uint32_t task;   /* the subject: the victim, or the task that leaks, fails or hogs */
-	uint32_t behind; /* further tasks that should resolve and wait behind the same cause */
+	uint32_t behind; /* further tasks that wait behind the same cause, or behind one like it */
 	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. CONTENDED: the most tasks
 	 * that waited at once. FAILED_UNSEEN: the tasks like `task` that failed unseen. STARVED:
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
