@@ -15,6 +15,7 @@
  *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
  *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
  *	                   signals.c helps it
+ *	teardown.c         the moment before a program ends everything
  *	leaks.c            tasks of which more and more are pending
  *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
  *
@@ -167,6 +168,14 @@ enum thrum__mark {
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
+
+/*
+ * A shutdown that cancels everything hides the hang before it. Returns the last moment before old
+ * tasks were cancelled or failed at the model's end, or before a loop gave up, as nothing was left
+ * that could wake it; -1 if there is none. A trace that is read only up to then may show what was
+ * wrong. O(tasks + suspensions).
+ */
+int64_t thrum__why_before_teardown(const struct thrum__model *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)
