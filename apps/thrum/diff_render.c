@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The picture of `thrum diff`: both recordings on one scale of time, with their first difference
+/* The picture of `thrum diff`: both recordings on one scale of time, with their main difference
  * marked. */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -188,6 +188,12 @@ static bool report_file(const struct recorded *recorded, const char *path)
 		input_close(&input);
 		return false;
 	}
+	if (recorded->may_be_empty && input.info->lanes == 0 &&
+		strcmp(input.info->state, "recording") != 0) {
+		input_close(&input);
+		unlink(path);
+		return false;
+	}
 	note_end(recorded, &input, path);
 	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)

@@ -140,6 +140,14 @@ enum thrum__definition_type {
 	THRUM__DEFINES_TAG = 2,      /* number: level; parent: category's definition */
 	THRUM__DEFINES_COUNTER = 3,  /* number: enum thrum_counter_kind */
 	THRUM__DEFINES_SITE = 4,     /* number: line; text: function, NUL, file */
+	/* A file of which the process runs code. number: its size in memory in pages of 4 KiB; text:
+	 * build id, NUL, address, both as hex digits. Its PATH definitions follow. */
+	THRUM__DEFINES_MODULE = 5,
+	/* A piece of a module's path. number: 0, 1, ...; parent: the module's definition */
+	THRUM__DEFINES_PATH = 6,
+	/* A call site of which only the address is known, where the call returns to. number: the
+	 * address less the module's; parent: the module's definition */
+	THRUM__DEFINES_ADDRESS = 7,
 };
 
 /* A cell of the table; its index is the definition's number. Cell 0 stays empty. */

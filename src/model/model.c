@@ -223,6 +223,16 @@ const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, u
 	return site && site < m->sites->room ? m->sites->all[site] : NULL;
 }
 
+const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
+{
+	if (!thrum__model_has_row(&m->edges, edge))
+		return NULL;
+	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
+	bool has = (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_LOCK) && site > 0;
+
+	return has && (uint32_t)site < m->sites->room ? m->sites->all[site] : NULL;
+}
+
 const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)
 {
 	static const char main_context[] = "main context";

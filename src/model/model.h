@@ -176,8 +176,10 @@ struct thrum__edges {
 	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
-	int16_t value[THRUM__COLUMN]; /* saturates */
-	uint8_t kind[THRUM__COLUMN];  /* enum thrum__edge_kind */
+	/* SIGNAL: how many waited, -1 if that is unknown; saturates. WAIT and LOCK: the place in the
+	 * program, for thrum__model_edge_site. */
+	int16_t value[THRUM__COLUMN];
+	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
 
 enum thrum__note_kind {
@@ -375,6 +377,10 @@ const char *thrum__model_string(const struct thrum__model *, uint32_t string, si
  * is valid as long as the model.
  */
 const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, uint32_t task);
+
+/* Returns the place in the program where a wait began or a lock was taken; NULL when it is unknown.
+ * It is valid as long as the model. */
+const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
 
 /*
  * Returns the task's name for people, without its id: its last label; else the last label of the

@@ -18,11 +18,26 @@
 
 struct thrum__read_format;
 
+/* Finds names for addresses in files of code: see source/symbols.c. */
+struct thrum__read_namer {
+	void *owner;
+	/*
+	 * Names the place at `offset`, less the address of the module, in the file `path`, if the
+	 * file's build id is `build_id`; "" stands for any. is_return: a call returns to that place,
+	 * and the site is where the call is; else it is where a function or a variable begins.
+	 * Fills in *site, whose strings the namer owns, and returns true; or returns false.
+	 */
+	bool (*name)(void *owner, const char *path, const char *build_id, uint64_t offset,
+		bool is_return, struct thrum_trace_site *site);
+};
+
 /* The part of a trace that all formats share. A format's reader has it as its first member. */
 struct thrum_trace {
 	const struct thrum__read_format *format;
 	struct thrum__input input;
 	struct thrum_trace_info info;
+	/* Names the program's addresses. source/ sets it after opening. NULL: nobody does. */
+	const struct thrum__read_namer *namer;
 	/* Closes the input; thrum_trace_close calls it last. NULL: there is nothing to close. */
 	void (*input_close)(void *owner);
 	/* Waits until the recorder finishes a packet, but at most `ms` milliseconds (0: not at

@@ -275,7 +275,9 @@ __attribute__((constructor)) static void on_load(void)
 
 	/* Early, so that the key is one of the first: see attach_lane() in lane.c. */
 	pthread_once(&prepared, prepare_process);
-	if (trace && *trace && strcmp(trace, "0") != 0)
+	/* libthrum-adapt.so, which `thrum record` has loaded, starts the recording when there is
+	 * something to record. */
+	if (trace && *trace && strcmp(trace, "0") != 0 && !secure_getenv("THRUM_ADAPT"))
 		thrum_start(NULL);
 }
 

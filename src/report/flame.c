@@ -32,14 +32,16 @@ static int colour_of(int doing)
 {
 	switch (doing) {
 	case THRUM__DOING_RUNS: return THRUM__COLOUR_RUN;
-	case THRUM__DOING_WAITS: return THRUM__COLOUR_SUM;
+	case THRUM__DOING_WAITS:
+	case THRUM__DOING_SUSPENDED:
+	case THRUM__DOING_MEANWHILE: return THRUM__COLOUR_SUM;
 	default: return THRUM__COLOUR_BAD;
 	}
 }
 
 static int ink_of(int doing)
 {
-	return doing == THRUM__DOING_WAITS ? THRUM__COLOUR_INK : THRUM__COLOUR_BG;
+	return colour_of(doing) == THRUM__COLOUR_SUM ? THRUM__COLOUR_INK : THRUM__COLOUR_BG;
 }
 
 static void put_text(const struct flame_paint *p, int colour, int font, float x, float y,

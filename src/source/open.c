@@ -13,14 +13,16 @@
 #include "read/read.h"
 #include "source/input.h"
 #include "source/process.h"
+#include "source/symbols.h"
 
 /* A file, and the data to follow it while it is written. */
 struct followed {
 	struct thrum__input file;
 	struct thrum_trace *trace;
-	uint64_t process_start;       /* see thrum__source_process_lives */
-	struct thrum__header *header; /* shared with the recorder; NULL: not mapped */
-	bool was_mapped;              /* mapping the header was tried, maybe in vain */
+	struct thrum__read_namer *namer; /* NULL: none */
+	uint64_t process_start;          /* see thrum__source_process_lives */
+	struct thrum__header *header;    /* shared with the recorder; NULL: not mapped */
+	bool was_mapped;                 /* mapping the header was tried, maybe in vain */
 };
 
 static int64_t followed_read(void *owner, uint64_t offset, void *to, size_t size)
@@ -43,6 +45,7 @@ static void followed_close(void *owner)
 
 	if (followed->header)
 		munmap(followed->header, THRUM__HEADER_SIZE);
+	thrum__source_symbols_destroy(followed->namer);
 	thrum__source_close(followed->file.owner);
 	free(followed);
 }
@@ -143,6 +146,7 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 		return error;
 	}
 	followed->trace->input_wait = followed_wait;
+	followed->trace->namer = followed->namer = thrum__source_symbols_create();
 	if (is_recording(followed)) {
 		followed_read(followed, offsetof(struct thrum__header, process_start),
 			&followed->process_start, sizeof followed->process_start);

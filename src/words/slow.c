@@ -137,27 +137,6 @@ size_t thrum__words_slow_share(const struct thrum__slow_answer *answer,
 
 /* ---- The cause ----------------------------------------------------------------------------- */
 
-/* Writes the word of a kind before a name, where it tells how to read the sentence. */
-static const char *kind_before(const struct thrum__model *model, uint32_t task)
-{
-	size_t size;
-
-	if (!thrum__model_has_row(&model->tasks, task))
-		return "";
-	thrum__model_task_name(model, task, &size);
-	if (size == 0)
-		return "";
-	switch (THRUM__TASK(model, task, kind)) {
-	case THRUM_KIND_LOCK: return "lock ";
-	case THRUM_KIND_SEMAPHORE: return "semaphore ";
-	case THRUM_KIND_CONDITION: return "condition ";
-	case THRUM_KIND_MAILBOX: return "mailbox ";
-	case THRUM_KIND_STREAM: return "stream ";
-	case THRUM_KIND_TIMER: return "timer ";
-	default: return THRUM__TASK(model, task, flags) & THRUM__TASK_LANE ? "thread " : "";
-	}
-}
-
 /* Writes the tasks of a link: one by its name, several of a frame by their number and pattern, and
  * the first tasks of further frames. */
 static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
@@ -171,7 +150,7 @@ static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_a
 		put_pattern(s, paths, link->frames[0]);
 		thrum__words_put(s, " one after the other, the longest time ");
 	} else if (link->task != THRUM__NONE)
-		thrum__words_put(s, kind_before(answer->model, link->task));
+		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 	if (link->task == THRUM__NONE)
 		thrum__words_put(s, "several tasks");
 	else
@@ -236,14 +215,14 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 
 	if (cause->times < 2) {
 		thrum__words_put(s, "it waited for ");
-		thrum__words_put(s, kind_before(answer->model, link->task));
+		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 		put_task(s, answer->model, link->task);
 		return;
 	}
 	thrum__words_put(s, "it waited ");
 	thrum__words_put_number(s, cause->times);
 	thrum__words_put(s, " times, one after the other, for ");
-	thrum__words_put(s, kind_before(answer->model, link->task));
+	thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 	put_pattern(s, &answer->paths, link->frames[0]);
 	if (answer->usual == THRUM__NONE || cause->usual_times >= cause->times)
 		return;

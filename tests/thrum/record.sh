@@ -34,6 +34,8 @@ says() {
 
 # Its status, arguments and streams.
 ends 0 true
+says 'true recorded nothing: it '
+ends 0 --no-preload true
 says 'true recorded nothing: neither'
 ends 7 sh -c 'exit 7'
 ends 64 -- sh -c 'exit 64'

@@ -40,7 +40,7 @@ static bool load_definition(const struct reader *r, uint32_t number, struct thru
 /*
  * Returns a new definition, which has type 0 if the recording has none; NULL: there is no memory.
  */
-static struct definition *make_definition(const struct reader *r, uint32_t number)
+static struct definition *make_definition(struct reader *r, uint32_t number)
 {
 	struct definition *d = calloc(1, sizeof *d);
 	struct thrum__definition cell;
@@ -57,7 +57,9 @@ static struct definition *make_definition(const struct reader *r, uint32_t numbe
 	memcpy(d->text, cell.text, sizeof d->text);
 	d->text_size = (uint32_t)(nul - cell.text);
 	d->type = cell.type;
-	if (d->type == THRUM__DEFINES_SITE) {
+	if (d->type == THRUM__DEFINES_ADDRESS)
+		thrum__read_address_site(r, &cell, d);
+	else if (d->type == THRUM__DEFINES_SITE) {
 		size_t rest = sizeof cell.text - d->text_size - 1;
 
 		d->site.function = d->text;
@@ -197,6 +199,7 @@ static void close_reader(struct thrum_trace *trace)
 	}
 	for (uint32_t i = 0; i < r->definition_room; i++)
 		free(r->definitions[i]);
+	thrum__read_addresses_free(r);
 	thrum__read_live_finish(r);
 	free(r->notes);
 	free(r->definitions);
@@ -342,6 +345,7 @@ static int load_recording(struct reader *r)
 	r->notes = malloc(sizeof *r->notes);
 	if (!r->notes)
 		return -THRUM_E_MEMORY;
+	thrum__read_addresses_update(r);
 	thrum__read_clock_init(r);
 	/* The table first: tasks that are created later are in packets that will be overwritten
 	 * last. */
@@ -401,6 +405,7 @@ static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *in
 		return 0;
 	/* Must be known before the scan: a process that is dead by then adds nothing after it. */
 	r->is_dead = strcmp(trace->info.state, "killed") == 0;
+	thrum__read_addresses_update(r);
 	thrum__read_clock_update(r);
 	int result = thrum__read_scan(r);
 

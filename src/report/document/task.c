@@ -214,7 +214,8 @@ static void write_site(struct thrum__document_task_writer *t)
 	snprintf(line, sizeof line, ":%" PRIu32, site->line);
 	thrum__document_write_text(&t->w, *site->function ? ", " : "");
 	thrum__document_write_text(&t->w, site->file);
-	thrum__document_write_text(&t->w, line);
+	if (site->line)
+		thrum__document_write_text(&t->w, line);
 }
 
 /* ---- Times --------------------------------------------------------------------------------- */
