@@ -228,7 +228,7 @@ static bool is_fresh(const struct thrum__model *model, const struct thrum__why_p
 
 	int64_t share = model->end / FRESH, slack = SLACK;
 
-	/* Who stops his program breaks off what has just begun. */
+	/* A program that is stopped breaks off its latest work. */
 	if (model->ending == THRUM_ENDING_STOPPED || model->ending == THRUM_ENDING_EXITED) {
 		share *= 2;
 		slack *= 5;
