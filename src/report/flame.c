@@ -12,6 +12,7 @@
 #define ROW 20      /* px of a box's height */
 #define TOP 34      /* px for a title */
 #define BOTTOM 14   /* px between the boxes and the key */
+#define LINE 16     /* px between the lines of a title */
 #define KEY_ROW 20  /* px of a line of the key */
 #define ROWS_MAX 60 /* deeper boxes are left out */
 #define NARROW 0.5f /* px: narrower boxes aren't seen */
@@ -152,10 +153,12 @@ static float flame_rows(const struct thrum__flame *flame)
 	return flame->depth < ROWS_MAX ? (float)flame->depth + 1 : ROWS_MAX;
 }
 
-static void paint_title(const struct flame_paint *p, float y)
+/* Writes the title's two parts: the label, and what is shown of it. */
+static void put_title(const struct flame_paint *p, char *label, size_t label_room, char *rest,
+	size_t room)
 {
 	const struct thrum__flame *flame = p->flame;
-	char text[400], words[240], time[48];
+	char words[240], time[48];
 	size_t size = 0;
 	const char *name = flame->count > 0
 		? thrum__slow_frame_name(p->paths, flame->boxes[0].frame, &size)
@@ -164,21 +167,42 @@ static void paint_title(const struct flame_paint *p, float y)
 	size = thrum__base_utf8_clean(name, size, words, sizeof(words) - 1);
 	words[size] = '\0';
 	thrum__words_duration(flame->total, 3, time, sizeof(time));
+	snprintf(label, label_room, "“%s”: ", words);
 	if (flame->tasks == flame->of)
-		snprintf(text, sizeof(text), "“%s”: where the time of %u tasks went, %s in all",
-			words, (unsigned)flame->tasks, time);
+		snprintf(rest, room, "where the time of %u tasks went, %s in all",
+			(unsigned)flame->tasks, time);
 	else
-		snprintf(text, sizeof(text), "“%s”: where the time of %u of %u tasks went, %s",
-			words, (unsigned)flame->tasks, (unsigned)flame->of, time);
-	if (shorten_text(p, text, sizeof(text), p->width - 2 * SIDE, THRUM__FONT_STRONG))
+		snprintf(rest, room, "where the time of %u of %u tasks went, %s",
+			(unsigned)flame->tasks, (unsigned)flame->of, time);
+}
+
+/* Draws the title in one line, or if it is too long in two, or only returns how much higher it is
+ * than one line. */
+static float place_title(const struct flame_paint *p, float y, bool is_drawn)
+{
+	float room = p->width - 2 * SIDE;
+	char text[400], rest[120];
+	size_t size;
+	bool fits;
+
+	put_title(p, text, sizeof(text), rest, sizeof(rest));
+	size = strlen(text);
+	snprintf(text + size, sizeof(text) - size, "%s", rest);
+	fits = width_of(p, text, THRUM__FONT_STRONG) <= room;
+	if (!fits)
+		text[size - 2] = '\0';
+	if (is_drawn && shorten_text(p, text, sizeof(text), room, THRUM__FONT_STRONG))
 		put_text(p, THRUM__COLOUR_INK, THRUM__FONT_STRONG, SIDE, y + 21, text);
+	if (is_drawn && !fits && shorten_text(p, rest, sizeof(rest), room, THRUM__FONT_NOTE))
+		put_text(p, THRUM__COLOUR_MUTED, THRUM__FONT_NOTE, SIDE, y + 21 + LINE, rest);
+	return fits ? 0 : LINE;
 }
 
 static void paint_flame(const struct flame_paint *p, float y)
 {
 	double scale = flame_scale(p->flame, p->width);
 
-	paint_title(p, y);
+	y += place_title(p, y, true);
 	for (uint32_t i = 0; i < p->flame->count; i++) {
 		const struct thrum__flame_box *box = &p->flame->boxes[i];
 
@@ -193,7 +217,8 @@ static void paint_flame(const struct flame_paint *p, float y)
 
 static float flame_height(const struct flame_paint *p)
 {
-	return TOP + flame_rows(p->flame) * ROW + BOTTOM + (float)put_key(p, 0, false) * KEY_ROW;
+	return place_title(p, 0, false) + TOP + flame_rows(p->flame) * ROW + BOTTOM +
+		(float)put_key(p, 0, false) * KEY_ROW;
 }
 
 int thrum__report_flame_frame(const struct thrum__paths *paths, const struct thrum__flame *flame,
@@ -345,9 +370,11 @@ static void find_box(const struct thrum__slow_answer *answer, const struct thrum
 }
 
 void thrum__report_slow_spot(const struct thrum__slow_answer *answer,
-	const struct thrum__flame *flame, float width, float x, float y,
-	struct thrum__report_spot *spot)
+	const struct thrum__flame *flame, float width, const struct thrum__draw_metrics *metrics,
+	float x, float y, struct thrum__report_spot *spot)
 {
+	const struct flame_paint p = {&answer->paths, flame, metrics, NULL, width};
+
 	*spot = (struct thrum__report_spot){.task = THRUM__NONE};
 	for (int i = 0; i < count_paths(answer); i++) {
 		float top = TOP - 6 + (float)i * PATH + CAPTION;
@@ -356,7 +383,8 @@ void thrum__report_slow_spot(const struct thrum__slow_answer *answer,
 			find_part(answer, i, width, x, spot);
 	}
 	if (flame && flame->count > 0)
-		find_box(answer, flame, width, x, y - paths_height(answer) - GAP, spot);
+		find_box(answer, flame, width, x,
+			y - paths_height(answer) - GAP - place_title(&p, 0, false), spot);
 	if (!thrum__model_has_row(&answer->model->tasks, spot->task))
 		spot->task = THRUM__NONE;
 }

@@ -28,8 +28,10 @@ struct thrum__report_spot {
 	char words[400]; /* its name and time, as valid UTF-8: "disk 5.9 µs, 92 %" */
 };
 
-/* Finds what is at x, y of a picture that thrum__report_slow_frame made with this width. */
+/* Finds what is at x, y of a picture that thrum__report_slow_frame made with this width and
+ * these metrics. */
 void thrum__report_slow_spot(const struct thrum__slow_answer *, const struct thrum__flame *,
-	float width, float x, float y, struct thrum__report_spot *);
+	float width, const struct thrum__draw_metrics *, float x, float y,
+	struct thrum__report_spot *);
 
 #endif

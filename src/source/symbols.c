@@ -20,6 +20,7 @@ void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
 
 #else
 
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
@@ -166,6 +167,23 @@ static bool name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_tr
 	return found;
 }
 
+/* Keeps a function's name as its language writes it, if the C++ library is there. */
+static const char *keep_name(struct symbols *symbols, const char *name)
+{
+	void *library = strncmp(name, "_Z", 2) == 0 ? dlopen("libstdc++.so.6", RTLD_LAZY) : NULL;
+	char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+
+	if (library)
+		*(void **)&demangle = dlsym(library, "__cxa_demangle");
+	char *whole = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
+	const char *kept = keep_text(symbols, whole ? whole : name);
+
+	free(whole);
+	if (library)
+		dlclose(library);
+	return kept;
+}
+
 static bool name_address(void *owner, const char *path, const char *build_id, uint64_t offset,
 	bool is_return, struct thrum_trace_site *site)
 {
@@ -200,7 +218,7 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 			found.function = keep_text(symbols, text);
 		}
 	}
-	site->function = keep_text(symbols, found.function);
+	site->function = keep_name(symbols, found.function);
 	site->file = keep_text(symbols, found.file);
 	site->line = found.line;
 	return true;

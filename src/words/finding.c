@@ -47,6 +47,8 @@ static const struct {
 		"$l later $w begins to wait for it. No signal comes after that."},
 	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves it before the trace ends",
 		"$t waits for $o until the trace ends."},
+	[THRUM__STEP_WAITED] = {"Waited for “$o”", "for $s; nobody resolved it",
+		"$t waited for $o for $s, and nobody resolved it."},
 	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
 		"it waits behind $i until the trace ends",
 		"$t waits behind it until the trace ends."},

@@ -47,6 +47,14 @@ size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task,
 	return kind_size + id_size;
 }
 
+size_t thrum__words_site(const struct thrum_trace_site *site, char *to, size_t size)
+{
+	if (!site->line)
+		return (size_t)snprintf(to, size, "%s %s", site->file, site->function);
+	return (size_t)snprintf(to, size, "%s:%" PRIu32 " %s", site->file, site->line,
+		site->function);
+}
+
 size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,
 	size_t size)
 {

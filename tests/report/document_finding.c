@@ -33,6 +33,7 @@ static const struct {
 	{THRUM__STEP_WAITS_LATE, 0, 0,
 		"5 ms later [a] begins to wait for it. No signal comes after that."},
 	{THRUM__STEP_WAITS_FOR, 0, 0, "[a] waits for [b] until the trace ends."},
+	{THRUM__STEP_WAITED, 0, 0, "[a] waited for [b] for 90 ms, and nobody resolved it."},
 	{THRUM__STEP_NEVER_RESOLVED, 0, 0, "[a] waits behind it until the trace ends."},
 	{THRUM__STEP_HOLDS, 0, 0, "[a] holds [b] and doesn't release it."},
 	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, longer than others."},

@@ -84,7 +84,9 @@ static void narrow_pictures(void **state)
 		assert_true(list.height < 600);
 		thrum__draw_list_finish(&list);
 	}
-	assert_null(strstr(paint(200, &flame), "6.4 µs in all"));
+	assert_non_null(
+		strstr(paint(300, &flame), " where the time of 10 tasks went, 6.4 µs in all"));
+	assert_null(strstr(paint(100, &flame), "6.4 µs in all"));
 }
 
 static void pointing(void **state)
@@ -95,13 +97,14 @@ static void pointing(void **state)
 
 	(void)state;
 	for (float y = 0; y < 250; y += 5) {
-		thrum__report_slow_spot(&answer, &flame, 600, 200, y, &spot);
+		thrum__report_slow_spot(&answer, &flame, 600, &thrum__draw_metrics_plain, 200, y,
+			&spot);
 		found_path |= spot.task == disk && strcmp(spot.words, "disk; sector # 5 µs") == 0;
 		found_flame |= strcmp(spot.words, "disk; sector # 5.9 µs, 92.2 %") == 0;
 	}
 	assert_true(found_path);
 	assert_true(found_flame);
-	thrum__report_slow_spot(&answer, &flame, 600, 2, 60, &spot);
+	thrum__report_slow_spot(&answer, &flame, 600, &thrum__draw_metrics_plain, 2, 60, &spot);
 	assert_int_equal(spot.task, THRUM__NONE);
 	assert_string_equal(spot.words, "");
 }

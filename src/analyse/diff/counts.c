@@ -163,6 +163,12 @@ static unsigned overlap_of(const struct tally *tally)
 				   : (unsigned)((double)tally->lives * 100 / (double)tally->spans);
 }
 
+/* The mean life of the tasks that have siblings, in ns. */
+static uint64_t length_of(const struct tally *tally)
+{
+	return tally->tasks > 0 ? tally->lives / tally->tasks : 0;
+}
+
 static void compare_overlap(struct thrum__comparison *comparison,
 	const struct tally *tallies[THRUM__SIDES], uint32_t group, bool *failed)
 {
@@ -174,10 +180,13 @@ static void compare_overlap(struct thrum__comparison *comparison,
 
 	if (!is_sequential && !(bad >= OVERLAP && good > 0 && good <= NO_OVERLAP))
 		return;
-	/* The tasks of a whole program may overlap by chance. */
+	/* The tasks of a whole program may overlap by chance, or because they became slower, and don't
+	 * where they became faster. */
 	if (!has_creator &&
-		(tallies[THRUM__GOOD][group].tasks <= TIMES ||
-			(is_sequential ? good : bad) < TIMES * 100))
+		(!is_sequential || tallies[THRUM__GOOD][group].tasks <= TIMES ||
+			good < TIMES * 100 ||
+			length_of(&tallies[THRUM__BAD][group]) * TIMES <
+				length_of(&tallies[THRUM__GOOD][group])))
 		return;
 	d = thrum__diff_add(comparison,
 		is_sequential ? THRUM__DIFFERENCE_SEQUENTIAL : THRUM__DIFFERENCE_PARALLEL, group,

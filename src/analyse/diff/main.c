@@ -173,7 +173,7 @@ static bool can_explain(int kind)
 {
 	return kind == THRUM__DIFFERENCE_SEQUENTIAL || kind == THRUM__DIFFERENCE_MORE ||
 		kind == THRUM__DIFFERENCE_USES || kind == THRUM__DIFFERENCE_SLOWER ||
-		kind == THRUM__DIFFERENCE_ADDED || kind == THRUM__DIFFERENCE_PARALLEL;
+		kind == THRUM__DIFFERENCE_ADDED;
 }
 
 /* The greatest additional time. */

@@ -268,7 +268,11 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 	else
 		list_group(f, frame, chosen, link);
 	name_tasks(f, link);
-	return THRUM__NONE;
+	/* A task that has the lane may wait itself. */
+	return chosen >= THRUM__DOING_READY &&
+			f->sums[link->frames[0]].all * 100 >= link->time * CHIEF_PERCENT
+		? link->frames[0]
+		: THRUM__NONE;
 }
 
 /* How often a path's task waited for tasks below a frame: the series of parts below it that have the

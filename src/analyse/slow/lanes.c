@@ -112,6 +112,26 @@ static bool is_busy(const struct thrum__slow_walk *walk, uint32_t lane, uint32_t
 			all->first[lane] < all->first[lane + 1]);
 }
 
+/* Goes on with a task that has the lane, but waits itself, as a blocked thread does: the time belongs
+ * to whatever it waits for. Returns false if it doesn't wait. */
+static bool add_blocked(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t other, int64_t from, int64_t to, int doing)
+{
+	struct thrum__slow_piece below = {.task = other,
+		.top = piece->top == THRUM__NONE ? other : piece->top,
+		.depth = piece->depth + 1,
+		.from = from,
+		.to = to};
+
+	if (!thrum__slow_explains(walk, piece, other) ||
+		thrum__slow_wait_last(walk, &below).task == THRUM__NONE)
+		return false;
+	if (thrum__slow_frame_find(walk->paths, piece->frame, other, doing, &below.frame) < 0)
+		walk->failed = true;
+	thrum__slow_push(walk, below);
+	return true;
+}
+
 /* Adds a part for a time in which another task ran on the lane. A task that the piece's task created
  * works for it, and so do all tasks of a lane for the lane's own task: the path goes on with it. */
 static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
@@ -125,7 +145,7 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_RUNS, THRUM__NONE);
 	else if (doing >= THRUM__DOING_QUEUED && !is_busy(walk, lane, other))
 		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
-	else
+	else if (!add_blocked(walk, piece, other, from, to, doing))
 		thrum__slow_part_add(walk, piece, from, to, doing, other);
 }
 

@@ -51,6 +51,9 @@ struct thrum__slow_walk {
 void thrum__slow_part_add(struct thrum__slow_walk *, const struct thrum__slow_piece *, int64_t from,
 	int64_t to, int doing, uint32_t other);
 
+/* Pushes a piece, which is walked later. */
+void thrum__slow_push(struct thrum__slow_walk *, struct thrum__slow_piece);
+
 /* Pushes a piece for a task, and for each that it became, below the frame of another piece. */
 void thrum__slow_push_below(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	uint32_t task, int64_t from, int64_t to);

@@ -83,7 +83,11 @@ void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slo
 
 	if (from >= to || walk->failed)
 		return;
-	if (doing >= THRUM__DOING_READY &&
+	/* Below a frame of a task that has the lane, that task's own time still keeps the lane. */
+	if (walk->paths->frames[frame].doing >= THRUM__DOING_READY && doing <= THRUM__DOING_WAITS) {
+		doing = walk->paths->frames[frame].doing;
+		other = piece->task;
+	} else if (doing >= THRUM__DOING_READY &&
 		thrum__slow_frame_find(walk->paths, frame, other, doing, &frame) < 0)
 		walk->failed = true;
 	if (path->count == path->room) {
@@ -99,7 +103,7 @@ void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slo
 			piece->top, other, (uint8_t)doing};
 }
 
-static void push_piece(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
+void thrum__slow_push(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
 {
 	if (piece.from >= piece.to || walk->failed)
 		return;
@@ -136,7 +140,7 @@ static void push_chain(struct thrum__slow_walk *walk, struct thrum__slow_piece p
 		int64_t end = THRUM__TASK(model, piece.task, end);
 
 		piece.to = thrum__model_has_row(&model->tasks, next) && end < to ? end : to;
-		push_piece(walk, piece);
+		thrum__slow_push(walk, piece);
 		if (piece.to == to)
 			return;
 		piece.from = piece.to > piece.from ? piece.to : piece.from;
@@ -144,7 +148,7 @@ static void push_chain(struct thrum__slow_walk *walk, struct thrum__slow_piece p
 	}
 	/* A longer chain: the task reached so far stands for the rest. */
 	piece.to = to;
-	push_piece(walk, piece);
+	thrum__slow_push(walk, piece);
 }
 
 void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
@@ -304,7 +308,7 @@ static void walk_end(struct thrum__slow_walk *walk, const struct thrum__slow_pie
 	if (never_ran && did_itself(walk, piece, by, due)) {
 		before.task = by;
 		before.depth++;
-		push_piece(walk, before);
+		thrum__slow_push(walk, before);
 	} else if (by != piece->task &&
 		(thrum__slow_explains(walk, piece, by) || serves(walk, piece, by))) {
 		if (never_ran && thrum__slow_is_ground(model, by))
@@ -376,7 +380,7 @@ static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow
 	thrum__slow_push_below(walk, piece, source, start, end);
 	earlier.from = from;
 	earlier.to = start;
-	push_piece(walk, earlier);
+	thrum__slow_push(walk, earlier);
 }
 
 /* The same, where it may be known when the task became ready. It waited for the task that made
@@ -511,7 +515,7 @@ static void walk_piece(struct thrum__slow_walk *walk, struct thrum__slow_piece p
 	piece.from = wait.to;
 	walk_own(walk, piece, THRUM__TASK(model, piece.task, run) != THRUM__NONE);
 	earlier.to = wait.from;
-	push_piece(walk, earlier);
+	thrum__slow_push(walk, earlier);
 	push_awaited(walk, &piece, &wait);
 }
 

@@ -4,12 +4,14 @@
  * were cancelled although a task waited for them or they should have resolved.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
 #define ANCESTORS_MAX 16
-#define SLACK 10000000 /* ns before the end, in which others may not have had time to react */
+#define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
+#define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 
 /* By call site: how many tasks resolved, and how many of them were read. */
 struct habits {
@@ -232,6 +234,25 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 			THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
+/* Whether the task was tried again with success: another of its creator's tasks has the same label,
+ * with a number, began after it had failed, and resolved. Looks at the next 256 tasks. */
+static bool is_retried(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t name = THRUM__TASK(model, task, name), creator = THRUM__TASK(model, task, creator);
+	const char *label = thrum__model_string(model, name, NULL);
+	uint32_t next;
+
+	if (creator == THRUM__NONE || !label[strcspn(label, "0123456789")])
+		return false;
+	next = thrum__analyse_task_from(model, THRUM__TASK(model, task, end));
+	for (int i = 0; i < RETRIES_MAX && thrum__model_has_row(&model->tasks, next); i++, next++)
+		if (THRUM__TASK(model, next, name) == name &&
+			THRUM__TASK(model, next, creator) == creator &&
+			THRUM__TASK(model, next, state) == THRUM__STATE_RESOLVED)
+			return true;
+	return false;
+}
+
 static bool is_unseen(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -239,8 +260,10 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 	return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
-		!is_seen(model, task, true) && !is_known_to_its_failer(model, task) &&
-		!thrum__why_is_recent(model, THRUM__TASK(model, task, end));
+		*thrum__cause(search, task) == THRUM__NONE && !is_seen(model, task, true) &&
+		!is_known_to_its_failer(model, task) &&
+		!thrum__why_is_recent(model, THRUM__TASK(model, task, end)) &&
+		!is_retried(model, task);
 }
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */
@@ -344,7 +367,8 @@ int thrum__why_find_ended(struct thrum__search *search)
 		case THRUM__STATE_PENDING: check_waiter(search, task); break;
 		case THRUM__STATE_FAILED:
 		case THRUM__STATE_CANCELLED:
-			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
+				*thrum__cause(search, task) == THRUM__NONE)
 				check_cancelled(search, task);
 			break;
 		default: break;

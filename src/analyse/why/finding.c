@@ -163,6 +163,8 @@ static int search_all(struct thrum__search *search)
 	int error = thrum__why_find_cycles(search);
 
 	if (error == 0)
+		error = thrum__why_find_torn(search);
+	if (error == 0)
 		error = thrum__why_find_ended(search);
 	if (error == 0)
 		error = thrum__why_find_starved(search);

@@ -10,6 +10,7 @@
  *
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks
+ *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
@@ -73,6 +74,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SIGNAL_LOST, "signal-lost")       /* a condition is signalled by other; nobody waits */ \
 	X(WAITS_LATE, "waits-late")         /* begins to wait for other, the condition */ \
 	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
+	X(WAITED, "waited")                 /* waited for other until it was torn down */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
 	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \

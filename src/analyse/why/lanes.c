@@ -5,8 +5,9 @@
 
 #include "base/array.h"
 
-#define LOOK_BACK 64 /* edges or runs of a task that are searched, from the latest back */
-#define PROOF 3      /* tasks that ended on the lanes, so that others like them do */
+#define LOOK_BACK 64    /* edges or runs of a task that are searched, from the latest back */
+#define PROOF 3         /* tasks that ended on the lanes, so that others like them do */
+#define LONG 1000000000 /* ns */
 #define KINDS 256
 
 /* The lanes on which the tasks with one key, or of one kind, ended. */
@@ -19,7 +20,7 @@ struct carriers {
 
 /* ---- Blocked lanes -------------------------------------------------------------------------- */
 
-/* The task that keeps a lane: its last act was to wait, in its last run, and nothing ran since. */
+/* The task that keeps a lane: its last act was to wait, and nothing else ran since. */
 static uint32_t blocker_of(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
@@ -34,10 +35,13 @@ static uint32_t blocker_of(const struct thrum__search *search, const struct thru
 	waits = thrum__analyse_graph_waits(&search->graph, task);
 	run = THRUM__TASK(model, task, run);
 	if (waits.count == 0 || THRUM__TASK(model, task, edge_out) != waits.waits[0].edge ||
-		!thrum__model_has_row(&model->runs, run) ||
-		THRUM__RUN(model, run, start) > waits.waits[0].since)
+		!thrum__model_has_row(&model->runs, run))
 		return THRUM__NONE;
-	return task;
+	/* It may have been woken since, but not to go on. */
+	return (lane->suspended != THRUM__NONE && task != lane->task) ||
+			THRUM__RUN(model, run, start) <= waits.waits[0].since
+		? task
+		: THRUM__NONE;
 }
 
 static int find_blockers(const struct thrum__search *search, struct thrum__why_lanes *lanes)
@@ -156,14 +160,16 @@ static bool has_lane(const struct carriers *carriers, uint32_t lane)
 
 /* The lanes to which a task is left; NULL if that isn't known. Where others like it ended; else,
  * if it ran, where it did last; else, if it is to run, where tasks of its kind do, and one of these
- * made it. */
+ * made it. Sets *is_weak to whether few of its peers or none prove that. */
 static const struct carriers *carriers_of(const struct thrum__search *search, uint32_t task,
-	const struct carriers *by_key, const struct carriers *by_kind, struct carriers *own)
+	const struct carriers *by_key, const struct carriers *by_kind, struct carriers *own,
+	bool *is_weak)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
 	const struct carriers *kind = &by_kind[THRUM__TASK(model, task, kind)];
 
+	*is_weak = key == THRUM__NONE || by_key[key].tasks < PROOF;
 	if (key != THRUM__NONE && by_key[key].tasks > 0)
 		return by_key[key].is_open ? NULL : &by_key[key];
 	if (THRUM__TASK(model, task, run) != THRUM__NONE) {
@@ -176,7 +182,8 @@ static const struct carriers *carriers_of(const struct thrum__search *search, ui
 		: NULL;
 }
 
-static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct carriers *carriers)
+static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct carriers *carriers,
+	bool is_weak)
 {
 	struct thrum__why_left *grown;
 
@@ -190,7 +197,7 @@ static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct 
 	lanes->left = grown;
 	grown[++lanes->left_count] = (struct thrum__why_left){.task = task,
 		.count = carriers->count,
-		.is_weak = carriers->tasks < PROOF};
+		.is_weak = is_weak};
 	for (uint32_t i = 0; i < carriers->count; i++)
 		grown[lanes->left_count].lanes[i] = carriers->lanes[i];
 	return 0;
@@ -217,13 +224,15 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 		uint32_t task = graph->waits[i].on;
 		uint32_t *number = &lanes->number[thrum__place(&search->findings->places, task)];
 		const struct carriers *carriers;
+		bool is_weak;
 
 		if (*number > 0 || !may_be_left(search, task))
 			continue;
-		carriers = carriers_of(search, task, by_key, by_kind, &own);
-		if (!carriers)
+		carriers = carriers_of(search, task, by_key, by_kind, &own, &is_weak);
+		/* Without proof, the task must have been left for long. */
+		if (!carriers || (is_weak && model->end - THRUM__TASK(model, task, created) < LONG))
 			continue;
-		error = add_left(lanes, task, carriers);
+		error = add_left(lanes, task, carriers, is_weak);
 		if (lanes->left_count > 0 && lanes->left[lanes->left_count].task == task)
 			*number = lanes->left_count;
 	}

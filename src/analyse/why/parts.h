@@ -110,6 +110,7 @@ bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);

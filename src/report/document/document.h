@@ -118,6 +118,11 @@ THRUM__MUST_USE int thrum__document_finding(const struct thrum__model *,
 THRUM__MUST_USE int thrum__document_slow(const struct thrum__slow_answer *,
 	struct thrum__document *);
 
+/* Stands in the place of that document while no task is selected. */
+#define THRUM__DOCUMENT_SLOW_NONE \
+	"Select a task: then this page tells what its time was spent on, beside a usual task " \
+	"with its label."
+
 /* Writes the differences of two traces under their names, with the sentences of `thrum diff`: the
  * first one in time, then the worst, THRUM__DIFFERENCES_MOST of them. */
 THRUM__MUST_USE int thrum__document_diff(const struct thrum__comparison *,
