@@ -114,8 +114,9 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
-/* Whether a task other than a lane's own began to run after it began to wait by that edge. */
-bool thrum__analyse_wait_is_stale(const struct thrum__model *, uint32_t task, uint32_t edge);
+/* When a task began to run last: a wait that began earlier is stale. -1 if that isn't known, and for
+ * a lane's own task, which runs whenever no other does. */
+int64_t thrum__analyse_last_run(const struct thrum__model *, uint32_t task);
 
 /* The task that can end a wait for a lock which began at `since`: see thrum__analyse_wait. If there
  * are several, the latest that doesn't run. */

@@ -53,6 +53,23 @@ enum thrum__certainty {
 	THRUM__CERTAIN,
 };
 
+/*
+ * The events that prove a certain finding, of those classes that can be certain. No gap may lie
+ * between them and the end, or the finding is only possible.
+ *
+ * LOST_WAKE_UP: the condition's latest signal says that nobody waited, and the wait came after it.
+ *
+ * DEADLOCK: each task of the cycle waits as its last act, and none can go on in another way: all
+ * that a choice waits for, and all who hold a lock, are blocked as well. Each holder took the lock
+ * itself or got it from a task that only waited for it, and only holders ever released it. A
+ * deadlock is but likely if a lock's holders are a guess, if some of them are not blocked, or if it
+ * leads through a blocked lane: then the peers of a task tell that no other lane would run it. If
+ * fewer than three peers tell so, it is possible.
+ *
+ * A contended lock is likely if tasks queued for a second, one of them for half a second; else it
+ * is possible. The other classes conclude from what others did, and so are never certain.
+ */
+
 /* The certainty's word, or "unknown". Static. */
 const char *thrum__why_certainty_name(int certainty);
 
