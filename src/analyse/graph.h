@@ -4,6 +4,7 @@
  *
  *	graph.h        who waits for whom (this file)
  *	locks.h        who holds a lock
+ *	places.h       arrays with an element for each task
  *	label.h        patterns of labels, by which tasks count as alike
  *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
@@ -20,7 +21,7 @@
 #define ANALYSE_GRAPH_H
 
 #include "analyse/locks.h"
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 #include "model/model.h"
 
 #define THRUM__WAITS_MAX 16

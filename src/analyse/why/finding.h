@@ -9,20 +9,21 @@
  *	thrum__why_free(&findings);
  *
  *	finding.c          begins the searches, and sorts their findings
- *	cycles.c           deadlocks
+ *	cycles.c           deadlocks; lanes.c helps it
+ *	contended.c        locks for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
  *	leaks.c            tasks of which more and more are pending
- *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
+ *	peers.c            how long tasks that are alike live
  *
  * Nothing here makes sentences (words/finding.c does), draws, or changes the model.
  */
 #ifndef ANALYSE_WHY_FINDING_H
 #define ANALYSE_WHY_FINDING_H
 
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 #include "model/model.h"
 
 /* X(NAME, word): the classes of findings, the worst first. */
