@@ -27,8 +27,8 @@ complete_words() {
 	}
 }
 
-complete_words '--help --version convert diff dump help html info record render snapshot stats tasks view why' ''
-complete_words 'diff dump' d
+complete_words '--help --version convert diff doctor dump help html info record render snapshot stats tasks view why' ''
+complete_words 'diff doctor dump' d
 complete_words 'info' help i
 complete_words '--end --event' dump --e
 complete_words '--clock --color' dump --c
@@ -36,7 +36,7 @@ complete_words 'json text tsv' dump --format = ''
 complete_words 'text tsv' dump --format = t
 complete_words 'json' dump -f j
 complete_words 'auto' dump --color au
-complete_words 'read read-later resolve resume' dump --event = re
+complete_words 'read read-later ready resolve resume' dump --event = re
 complete_words 'create,lock create,log create,lost' dump --event = create,lo
 complete_words 'folder net.ctf server.thrum' dump ''
 complete_words 'server.thrum' info s
