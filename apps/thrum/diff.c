@@ -9,12 +9,12 @@
 
 #include "base/json.h"
 #include "output.h"
-#include "scene/scene.h"
 #include "text.h"
+#include "words/diff.h"
 
 #define STATUS_DIFFERS 1
-#define WORDS 200  /* bytes of a task's name */
-#define COLUMNS 60 /* of a name on the terminal */
+#define SENTENCE 2000 /* bytes */
+#define COLUMNS 60    /* of a path on the terminal */
 
 enum {
 	DIFF_TEXT,
@@ -32,8 +32,6 @@ struct writer {
 	struct output out;
 	bool color;
 };
-
-static const char *const side_names[] = {"GOOD", "BAD"};
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -53,186 +51,33 @@ static void put_number(struct writer *w, uint64_t number)
 	w->out.at = put_count(output_room(&w->out, NUMBER_ROOM), number);
 }
 
-static void put_time(struct writer *w, int64_t ns, int digits)
+static void put_sentence(struct writer *w, const char *words, size_t size)
 {
-	char words[48];
-
-	output_bytes(&w->out, words, thrum__words_duration(ns, digits, words, sizeof(words)));
-}
-
-static void put_group(struct writer *w, uint32_t group)
-{
-	size_t size;
-	const char *name = thrum__diff_group_name(&w->diff->comparison, group, &size);
-
-	put_text(w, "“");
-	output_display(&w->out, name, size, COLUMNS);
-	put_text(w, "” (");
-	put_text(w, thrum__diff_group_kind(&w->diff->comparison, group));
-	put_text(w, ")");
-}
-
-/* Writes “main” (task 6). */
-static void put_task(struct writer *w, int side, uint32_t task)
-{
-	const struct thrum__model *model = w->diff->comparison.model[side];
-	char words[WORDS];
-	size_t size;
-
-	if (!thrum__model_has_row(&model->tasks, task)) {
-		put_text(w, "an unknown task");
-		return;
-	}
-	size = thrum__words_task(model, task, words, sizeof(words));
-	size = size < sizeof(words) ? size : sizeof(words) - 1;
-	put_text(w, "“");
-	output_display(&w->out, words, size, COLUMNS);
-	put_text(w, "” (task ");
-	w->out.at = put_id(output_room(&w->out, NUMBER_ROOM), THRUM__TASK(model, task, id),
-		model->signed_ids);
-	put_text(w, ")");
-}
-
-/* Writes "3 of 1,200". */
-static void put_share(struct writer *w, const struct thrum__difference_side *side)
-{
-	put_number(w, side->count);
-	put_text(w, " of ");
-	put_number(w, side->of);
+	output_display(&w->out, words, size < SENTENCE ? size : SENTENCE - 1, SENTENCE);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Writes two events in the order of their times: a signal and a wait, or an end and a beginning. */
-static void put_two(struct writer *w, int side, const struct thrum__difference_side *s,
-	const uint32_t tasks[2], const char *const verbs[2])
-{
-	bool swapped = s->first < 0 || (s->second >= 0 && s->second < s->first);
-	const int64_t times[] = {s->first, s->second == THRUM__OPEN ? -1 : s->second};
-	bool any = false;
-
-	for (int i = 0; i < 2; i++) {
-		int which = swapped ? !i : i;
-
-		if (times[which] < 0 || times[which] == THRUM__OPEN)
-			continue;
-		put_text(w, any ? ", then at " : "at ");
-		put_time(w, times[which], 6);
-		put_text(w, " ");
-		put_task(w, side, tasks[which]);
-		put_text(w, verbs[which]);
-		any = true;
-	}
-}
-
 static void put_example(struct writer *w, const struct thrum__difference *d, int side)
 {
-	static const char *const conditions[] = {" signals", " waits"};
-	static const char *const orders[] = {" ends", " begins"};
-	const struct thrum__difference_side *s = &d->side[side];
-	const uint32_t pair[] = {s->before, s->task};
+	char words[SENTENCE];
+	size_t size = thrum__words_difference_side(&w->diff->comparison, d, side, words,
+		sizeof(words), NULL, NULL);
 
-	if (s->task == THRUM__NONE)
+	if (size == 0)
 		return;
 	put_text(w, side == THRUM__GOOD ? "   GOOD  " : "   BAD   ");
-	switch (d->kind) {
-	case THRUM__DIFFERENCE_SIGNAL_FIRST:
-	case THRUM__DIFFERENCE_NO_SIGNAL: put_two(w, side, s, s->by, conditions); break;
-	case THRUM__DIFFERENCE_ENDS_LATER:
-		put_two(w, side, s, pair, orders);
-		if (s->first == THRUM__OPEN) {
-			put_text(w, "; ");
-			put_task(w, side, s->before);
-			put_text(w, " never ends");
-		}
-		break;
-	case THRUM__DIFFERENCE_SLOWER:
-	case THRUM__DIFFERENCE_FASTER:
-		put_text(w, "median ");
-		put_time(w, s->p50, 3);
-		put_text(w, ", 90 % within ");
-		put_time(w, s->p90, 3);
-		put_text(w, ", of ");
-		put_number(w, s->of);
-		break;
-	default:
-		put_task(w, side, s->task);
-		put_text(w, " begins at ");
-		put_time(w, s->first, 6);
-		if (s->second >= 0) {
-			put_text(w, ", ends at ");
-			put_time(w, s->second, 6);
-		}
-	}
+	put_sentence(w, words, size);
 	put_text(w, "\n");
-}
-
-/* Writes " (3 of 5; GOOD 0 of 5)". */
-static void put_shares(struct writer *w, const struct thrum__difference *d)
-{
-	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
-	const struct thrum__difference_side *bad = &d->side[THRUM__BAD];
-
-	if (bad->of > 1 || good->of > 1) {
-		put_text(w, " (");
-		put_share(w, bad);
-		put_text(w, "; GOOD ");
-		put_share(w, good);
-		put_text(w, ")");
-	}
-}
-
-static void put_times(struct writer *w, uint32_t count)
-{
-	if (count < 2)
-		return;
-	put_text(w, " (");
-	put_number(w, count);
-	put_text(w, " of them)");
-}
-
-static void put_title(struct writer *w, const struct thrum__difference *d)
-{
-	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
-
-	switch (d->kind) {
-	case THRUM__DIFFERENCE_SIGNAL_FIRST:
-		put_text(w, ": in BAD the signal precedes the wait");
-		break;
-	case THRUM__DIFFERENCE_NO_SIGNAL: put_text(w, ": in BAD nobody signals it"); break;
-	case THRUM__DIFFERENCE_ENDS_LATER:
-		put_text(w, ": in BAD begins before ");
-		put_group(w, d->other_group);
-		put_text(w, " ends");
-		break;
-	case THRUM__DIFFERENCE_NEVER_ENDS: put_text(w, ": never ends in BAD"); break;
-	case THRUM__DIFFERENCE_FAILS: put_text(w, ": fails in BAD"); break;
-	case THRUM__DIFFERENCE_CANCELLED: put_text(w, ": is cancelled in BAD"); break;
-	case THRUM__DIFFERENCE_MISSING:
-		put_text(w, ": missing in BAD");
-		put_times(w, good->count);
-		return;
-	case THRUM__DIFFERENCE_ADDED:
-		put_text(w, ": only in BAD");
-		put_times(w, d->side[THRUM__BAD].count);
-		return;
-	default:
-		put_text(w,
-			d->kind == THRUM__DIFFERENCE_SLOWER ? ": slower in BAD: of "
-							    : ": faster in BAD: of ");
-		put_text(w, "two, BAD's takes longer in ");
-		put_number(w, d->longer);
-		put_text(w, " % of cases");
-		return;
-	}
-	put_shares(w, d);
 }
 
 static void put_difference(struct writer *w, const struct thrum__difference *d, bool is_first)
 {
+	char words[SENTENCE];
+
 	put_style(w, is_first ? "\033[1;31m" : "\033[1m");
-	put_group(w, d->group);
-	put_title(w, d);
+	put_sentence(w, words,
+		thrum__words_difference(&w->diff->comparison, d, words, sizeof(words)));
 	put_style(w, "\033[0m");
 	put_text(w, "\n");
 	for (int side = 0; side < THRUM__SIDES; side++)
@@ -242,30 +87,28 @@ static void put_difference(struct writer *w, const struct thrum__difference *d, 
 static void put_summary(struct writer *w)
 {
 	const struct thrum__comparison *c = &w->diff->comparison;
+	char words[SENTENCE];
+	size_t size;
 
 	for (int side = 0; side < THRUM__SIDES; side++) {
 		const char *path = w->diff->load[side].input.path;
 
-		put_text(w, side_names[side]);
+		put_text(w, thrum__words_diff_side(side));
 		put_text(w, side == THRUM__GOOD ? "  " : "   ");
 		output_display(&w->out, path, strlen(path), COLUMNS);
 		put_text(w, ": ");
-		put_time(w, c->model[side]->end, 3);
-		put_text(w, ", ");
-		put_number(w, c->tasks[side]);
-		put_text(w, " labelled tasks\n");
+		put_sentence(w, words, thrum__words_diff_recording(c, side, words, sizeof(words)));
+		put_text(w, "\n");
 	}
 	put_text(w, "\n");
-}
-
-static bool has_nothing_in_common(const struct thrum__comparison *c)
-{
-	return c->common == 0 && c->tasks[THRUM__GOOD] + c->tasks[THRUM__BAD] > 0;
+	size = thrum__words_diff_nothing(c, words, sizeof(words));
+	put_sentence(w, words, size);
+	put_text(w, size > 0 ? "\n" : "");
 }
 
 static bool has_differences(const struct thrum__comparison *c)
 {
-	return c->count > 0 || has_nothing_in_common(c);
+	return c->count > 0 || thrum__diff_has_nothing_in_common(c);
 }
 
 static void write_diff_text(struct writer *w, uint32_t top)
@@ -274,17 +117,10 @@ static void write_diff_text(struct writer *w, uint32_t top)
 	uint32_t shown = 0;
 
 	put_summary(w);
-	if (has_nothing_in_common(c))
-		put_text(w, "Nothing can be compared: no labels in common.\n");
-	else if (c->count == 0) {
-		put_text(w, "No differences in ");
-		put_number(w, c->common);
-		put_text(w, " groups of tasks.\n");
-	}
 	if (c->first != THRUM__NONE) {
-		put_text(w, "They first differ here:\n");
+		put_text(w, THRUM__WORDS_DIFF_FIRST "\n");
 		put_difference(w, &c->differences[c->first], true);
-		put_text(w, c->count > 1 ? "\nThen:\n" : "");
+		put_text(w, c->count > 1 ? "\n" THRUM__WORDS_DIFF_THEN "\n" : "");
 	}
 	for (uint32_t i = 0; i < c->count && shown < top; i++) {
 		if (i == c->first)

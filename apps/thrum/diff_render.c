@@ -9,6 +9,7 @@
 #include "picture.h"
 #include "stage/stage.h"
 #include "timeline/layout/layout.h"
+#include "words/diff.h"
 
 #define WIDTH 1600    /* px */
 #define PART_MOST 700 /* px: the greatest height of a recording */
@@ -34,17 +35,6 @@ static const struct thrum__difference_side *side_of(const struct drawing *drawin
 
 	return difference && difference->side[side].task != THRUM__NONE ? &difference->side[side]
 									: NULL;
-}
-
-/* Returns the words at a recording's first or second mark. */
-static const char *mark_name(const struct thrum__difference *difference, bool second)
-{
-	switch (difference->kind) {
-	case THRUM__DIFFERENCE_SIGNAL_FIRST:
-	case THRUM__DIFFERENCE_NO_SIGNAL: return second ? "waits" : "signals";
-	case THRUM__DIFFERENCE_ENDS_LATER: return second ? "begins" : "the other ends";
-	default: return second ? "ends" : "begins";
-	}
 }
 
 /* Returns the window's end: somewhat after the marks of both recordings; without marks, the end of
@@ -96,11 +86,13 @@ static void paint_marks(const struct drawing *drawing, uint32_t part)
 	if (!side)
 		return;
 	if (is_time(side->first))
-		paint_mark(drawing, scene, side->first, mark_name(drawing->difference, false),
-			THRUM__RULER + 2, list);
+		paint_mark(drawing, scene, side->first,
+			thrum__words_difference_mark(drawing->difference, false), THRUM__RULER + 2,
+			list);
 	if (is_time(side->second))
-		paint_mark(drawing, scene, side->second, mark_name(drawing->difference, true),
-			THRUM__RULER + 20, list);
+		paint_mark(drawing, scene, side->second,
+			thrum__words_difference_mark(drawing->difference, true), THRUM__RULER + 20,
+			list);
 	thrum__draw_list_sort(list);
 }
 

@@ -8,61 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/slow/slow.h"
 #include "base/json.h"
 #include "load.h"
 #include "match.h"
 #include "output.h"
-#include "scene/scene.h"
 #include "slow_flame.h"
 #include "text.h"
+#include "words/slow.h"
 
-#define WORDS 200  /* bytes of a task's name */
-#define COLUMNS 60 /* of a name on the terminal */
+#define SENTENCE 4000 /* bytes */
 
 struct slow {
 	const struct slow_options *options;
-	const struct thrum__model *model;
-	struct thrum__paths paths;
-	struct thrum__lives lives;
-	const struct thrum__base_sort_item *slowest, *usual; /* in `lives` */
-	struct thrum__path path, usual_path;
-	struct thrum__shares shares;
+	struct thrum__slow_answer answer;
 	struct output out;
 	bool color;
 };
 
 /* ---- Text ------------------------------------------------------------------------------------ */
-
-/* Writes “GET /user/42” (task 39). */
-static void write_task(struct slow *slow, uint32_t task, bool with_id)
-{
-	char words[WORDS];
-	size_t size;
-
-	if (!thrum__model_has_row(&slow->model->tasks, task)) {
-		output_text(&slow->out, "other tasks");
-		return;
-	}
-	size = thrum__words_task(slow->model, task, words, sizeof(words));
-	size = size < sizeof(words) ? size : sizeof(words) - 1;
-	output_text(&slow->out, "“");
-	output_display(&slow->out, words, size, COLUMNS);
-	output_text(&slow->out, "”");
-	if (!with_id)
-		return;
-	output_text(&slow->out, " (task ");
-	slow->out.at = put_id(output_room(&slow->out, NUMBER_ROOM),
-		THRUM__TASK(slow->model, task, id), slow->model->signed_ids);
-	output_text(&slow->out, ")");
-}
-
-static void write_duration(struct output *out, int64_t ns)
-{
-	char words[48];
-
-	output_bytes(out, words, thrum__words_duration(ns, 3, words, sizeof(words)));
-}
 
 static void write_style(struct slow *slow, const char *style)
 {
@@ -70,72 +33,23 @@ static void write_style(struct slow *slow, const char *style)
 		output_text(&slow->out, style);
 }
 
-/* Writes the frames below the first as "a › b", from the waiting one to the awaited one. */
-static void write_stack(struct slow *slow, uint32_t frame, const char *between)
+static void write_sentence(struct slow *slow, const char *words, size_t size)
 {
-	uint32_t frames[THRUM__STACK_DEPTH + 1];
-	uint32_t count = 0;
-
-	for (; slow->paths.frames[frame].parent != THRUM__NONE && count < THRUM__STACK_DEPTH;
-		frame = slow->paths.frames[frame].parent)
-		if (slow->paths.frames[frame].doing == THRUM__DOING_RUNS)
-			frames[count++] = frame;
-	for (uint32_t i = count; i-- > 0;) {
-		size_t size;
-		const char *name = thrum__slow_frame_name(&slow->paths, frames[i], &size);
-
-		output_display(&slow->out, name, size, COLUMNS);
-		output_text(&slow->out, i > 0 ? between : "");
-	}
-}
-
-/* Returns whether the frame is the task itself, not one for which it waits. */
-static bool is_itself(const struct slow *slow, uint32_t frame)
-{
-	while (slow->paths.frames[frame].doing != THRUM__DOING_RUNS)
-		frame = slow->paths.frames[frame].parent;
-	return slow->paths.frames[frame].parent == THRUM__NONE;
+	output_display(&slow->out, words, size < SENTENCE ? size : SENTENCE - 1, SENTENCE);
 }
 
 static void write_doing(struct slow *slow, const struct thrum__share *share)
 {
-	const struct thrum__frame *frame = &slow->paths.frames[share->frame];
-	bool is_own = is_itself(slow, share->frame);
+	char words[SENTENCE];
 
-	if (!is_own) {
-		output_text(&slow->out, "waits for ");
-		write_stack(slow, share->frame, " › ");
-	}
-	switch (share->doing) {
-	case THRUM__DOING_RUNS: output_text(&slow->out, is_own ? "runs" : ", which runs"); break;
-	case THRUM__DOING_WAITS:
-		output_text(&slow->out,
-			is_own ? "waits; the trace doesn't show for which task" : "");
-		break;
-	default:
-		output_text(&slow->out, is_own ? "" : ", which ");
-		output_text(&slow->out,
-			share->doing == THRUM__DOING_LATE ? "is due" : "could go on");
-		output_text(&slow->out, ", but the lane runs ");
-		write_task(slow,
-			share->stretch == THRUM__NONE ? frame->task
-						      : slow->path.parts[share->stretch].other,
-			true);
-	}
-	if (share->stretch != THRUM__NONE && !is_own && share->doing <= THRUM__DOING_WAITS) {
-		uint32_t task = slow->path.parts[share->stretch].task;
-
-		output_text(&slow->out, " (");
-		slow->out.at = put_id(put_string(output_room(&slow->out, 2 * NUMBER_ROOM), "task "),
-			THRUM__TASK(slow->model, task, id), slow->model->signed_ids);
-		output_text(&slow->out, ")");
-	}
-	if (share->count > 1) {
-		slow->out.at = put_count(put_string(output_room(&slow->out, 2 * NUMBER_ROOM), ", "),
-			share->count);
-		output_text(&slow->out, " times");
-	}
+	write_sentence(slow, words,
+		thrum__words_slow_share(&slow->answer, share, words, sizeof(words), NULL, NULL));
 	output_text(&slow->out, "\n");
+}
+
+static int64_t length_of(const struct thrum__path *path)
+{
+	return path->to - path->from;
 }
 
 /* Writes a duration, right-aligned in 10 columns. */
@@ -167,8 +81,8 @@ static int64_t least_weight(const struct slow *slow)
 {
 	int64_t top[ROWS] = {0};
 
-	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		int64_t at = weight_of(&slow->shares.shares[i]);
+	for (uint32_t i = 0; i < slow->answer.shares.count; i++) {
+		int64_t at = weight_of(&slow->answer.shares.shares[i]);
 
 		for (unsigned j = 0; j < ROWS; j++) {
 			int64_t other = top[j];
@@ -180,15 +94,16 @@ static int64_t least_weight(const struct slow *slow)
 		}
 	}
 	/* A share is in the table only if it is more than a thousandth of the whole. */
-	return top[ROWS - 1] > (slow->path.to - slow->path.from) / 1000
+	return top[ROWS - 1] > (length_of(&slow->answer.path)) / 1000
 		? top[ROWS - 1]
-		: (slow->path.to - slow->path.from) / 1000 + 1;
+		: (length_of(&slow->answer.path)) / 1000 + 1;
 }
 
 static void write_row(struct slow *slow, const struct thrum__share *share)
 {
 	int64_t more = share->time - share->usual;
-	bool is_more = more > 0 && more > (slow->slowest->key - slow->usual->key) / 4;
+	bool is_more = more > 0 &&
+		more > (length_of(&slow->answer.path) - length_of(&slow->answer.usual_path)) / 4;
 
 	if (share->stretch == THRUM__NONE)
 		slow->out.at = put_spaces(output_room(&slow->out, 16), 10);
@@ -209,8 +124,8 @@ static void write_table(struct slow *slow)
 	uint32_t rest = 0;
 
 	output_text(&slow->out, "\n     after      took     usual      more  doing\n");
-	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		const struct thrum__share *share = &slow->shares.shares[i];
+	for (uint32_t i = 0; i < slow->answer.shares.count; i++) {
+		const struct thrum__share *share = &slow->answer.shares.shares[i];
 
 		if (weight_of(share) >= least) {
 			write_row(slow, share);
@@ -231,48 +146,21 @@ static void write_table(struct slow *slow)
 	output_text(&slow->out, " smaller ones\n");
 }
 
-/* Writes one sentence on the share that took most more time than usual. */
-static void write_most(struct slow *slow)
-{
-	const struct thrum__share *most = NULL;
-
-	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		const struct thrum__share *share = &slow->shares.shares[i];
-
-		if (share->time > share->usual &&
-			(!most || share->time - share->usual > most->time - most->usual))
-			most = share;
-	}
-	if (!most || slow->slowest->key <= slow->usual->key)
-		return;
-	write_duration(&slow->out, slow->slowest->key - slow->usual->key);
-	output_text(&slow->out, " more than usual; ");
-	write_duration(&slow->out, most->time - most->usual);
-	output_text(&slow->out, " of it: ");
-	write_doing(slow, most);
-}
-
 static void write_slow_text(struct slow *slow)
 {
-	static const char *const which[] = {"the slowest", "the 99th percentile",
-		"the 90th percentile"};
+	char words[SENTENCE];
+	size_t size = thrum__words_slow(&slow->answer, words, sizeof(words), NULL, NULL);
 
 	write_style(slow, "\033[1m");
-	write_task(slow, slow->slowest->item, true);
+	write_sentence(slow, words, size);
 	write_style(slow, "\033[0m");
-	output_text(&slow->out, " took ");
-	write_duration(&slow->out, slow->slowest->key);
-	output_text(&slow->out, ", ");
-	output_text(&slow->out, which[slow->options->percentile]);
-	output_text(&slow->out, " of ");
-	slow->out.at = put_count(output_room(&slow->out, NUMBER_ROOM), slow->lives.count);
-	output_text(&slow->out, "; usual (the median) is ");
-	write_duration(&slow->out, slow->usual->key);
-	output_text(&slow->out, ".\n");
-	write_most(slow);
+	output_text(&slow->out, "\n");
+	size = thrum__words_slow_most(&slow->answer, words, sizeof(words), NULL, NULL);
+	write_sentence(slow, words, size);
+	output_text(&slow->out, size > 0 ? "\n" : "");
 	write_table(slow);
-	if (slow->path.is_cut)
-		output_text(&slow->out, "The path is too long; its beginning is missing.\n");
+	if (slow->answer.path.is_cut)
+		output_text(&slow->out, THRUM__WORDS_SLOW_CUT "\n");
 }
 
 /* ---- For programs ---------------------------------------------------------------------------- */
@@ -280,7 +168,7 @@ static void write_slow_text(struct slow *slow)
 static void write_id(struct slow *slow, uint32_t task)
 {
 	slow->out.at = put_id(output_room(&slow->out, NUMBER_ROOM),
-		THRUM__TASK(slow->model, task, id), slow->model->signed_ids);
+		THRUM__TASK(slow->answer.model, task, id), slow->answer.model->signed_ids);
 }
 
 static void write_number(struct slow *slow, int64_t number)
@@ -295,12 +183,13 @@ static void write_frames(struct slow *slow, uint32_t frame)
 	uint32_t count = 0;
 
 	for (; frame != THRUM__NONE && count <= THRUM__STACK_DEPTH;
-		frame = slow->paths.frames[frame].parent)
-		if (slow->paths.frames[frame].doing == THRUM__DOING_RUNS)
+		frame = slow->answer.paths.frames[frame].parent)
+		if (slow->answer.paths.frames[frame].doing == THRUM__DOING_RUNS)
 			frames[count++] = frame;
 	while (count-- > 0) {
 		size_t size;
-		const char *name = thrum__slow_frame_name(&slow->paths, frames[count], &size);
+		const char *name = thrum__slow_frame_name(&slow->answer.paths, frames[count],
+			&size);
 
 		output_text(&slow->out, "\"");
 		output_put(&slow->out, name, size, thrum__base_json_escape, THRUM__JSON_BYTES);
@@ -319,8 +208,8 @@ static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 
 static void write_json_path(struct slow *slow)
 {
-	for (uint32_t i = 0; i < slow->path.count; i++) {
-		const struct thrum__path_part *part = &slow->path.parts[i];
+	for (uint32_t i = 0; i < slow->answer.path.count; i++) {
+		const struct thrum__path_part *part = &slow->answer.path.parts[i];
 
 		output_text(&slow->out, i > 0 ? "," : "");
 		write_json_stack(slow, part->doing, part->frame);
@@ -330,7 +219,7 @@ static void write_json_path(struct slow *slow)
 		write_number(slow, part->to);
 		output_text(&slow->out, ",\"task\":");
 		write_id(slow, part->task);
-		if (thrum__model_has_row(&slow->model->tasks, part->other)) {
+		if (thrum__model_has_row(&slow->answer.model->tasks, part->other)) {
 			output_text(&slow->out, ",\"other\":");
 			write_id(slow, part->other);
 		}
@@ -340,8 +229,8 @@ static void write_json_path(struct slow *slow)
 
 static void write_json_shares(struct slow *slow)
 {
-	for (uint32_t i = 0; i < slow->shares.count; i++) {
-		const struct thrum__share *share = &slow->shares.shares[i];
+	for (uint32_t i = 0; i < slow->answer.shares.count; i++) {
+		const struct thrum__share *share = &slow->answer.shares.shares[i];
 
 		output_text(&slow->out, i > 0 ? "," : "");
 		write_json_stack(slow, share->doing, share->frame);
@@ -359,15 +248,15 @@ static void write_json_shares(struct slow *slow)
 static void write_slow_json(struct slow *slow)
 {
 	output_text(&slow->out, "{\"task\":");
-	write_id(slow, slow->slowest->item);
+	write_id(slow, slow->answer.task);
 	output_text(&slow->out, ",\"took\":");
-	write_number(slow, slow->slowest->key);
+	write_number(slow, length_of(&slow->answer.path));
 	output_text(&slow->out, ",\"usual_task\":");
-	write_id(slow, slow->usual->item);
+	write_id(slow, slow->answer.usual);
 	output_text(&slow->out, ",\"usual\":");
-	write_number(slow, slow->usual->key);
+	write_number(slow, length_of(&slow->answer.usual_path));
 	output_text(&slow->out, ",\"count\":");
-	write_number(slow, slow->lives.count);
+	write_number(slow, slow->answer.lives.count);
 	output_text(&slow->out, ",\"shares\":[");
 	write_json_shares(slow);
 	output_text(&slow->out, "],\"path\":[");
@@ -377,42 +266,20 @@ static void write_slow_json(struct slow *slow)
 
 /* ---- All ------------------------------------------------------------------------------------- */
 
-static bool is_wanted(const void *context, const char *label, size_t size)
+static bool is_wanted(const void *wanted, const char *label, size_t size)
 {
-	const struct slow *slow = context;
-
-	return size > 0 && label_matches(slow->options->label, label, size);
+	return size > 0 && label_matches(wanted, label, size);
 }
 
-static int no_such_label(const struct slow *slow, const char *path)
+static int no_such_label(const char *label, const char *path)
 {
-	char shown[WORDS], *end;
+	char shown[300], *end;
 	size_t columns;
 
-	end = put_display(shown, sizeof(shown) - 1, slow->options->label,
-		strlen(slow->options->label), 60, &columns);
+	end = put_display(shown, sizeof(shown) - 1, label, strlen(label), 60, &columns);
 	*end = '\0';
 	complain("%s: no task labelled \"%s\" has ended", path, shown);
 	return STATUS_FAILED;
-}
-
-static int find_paths(struct slow *slow, const char *path)
-{
-	static const unsigned percents[] = {100, 99, 90};
-
-	if (thrum__slow_lives_make(slow->model, is_wanted, slow, &slow->lives) < 0)
-		return load_no_memory();
-	if (slow->lives.count == 0)
-		return no_such_label(slow, path);
-	slow->slowest = thrum__slow_lives_at(&slow->lives, percents[slow->options->percentile]);
-	thrum__slow_lives_keep_alike(slow->model, &slow->lives, slow->slowest->item);
-	slow->slowest = thrum__slow_lives_at(&slow->lives, percents[slow->options->percentile]);
-	slow->usual = thrum__slow_lives_at(&slow->lives, 50);
-	if (thrum__slow_path_make(&slow->paths, slow->slowest->item, &slow->path) < 0 ||
-		thrum__slow_path_make(&slow->paths, slow->usual->item, &slow->usual_path) < 0 ||
-		thrum__slow_shares_make(&slow->path, &slow->usual_path, &slow->shares) < 0)
-		return load_no_memory();
-	return STATUS_OK;
 }
 
 static int write_answer(struct slow *slow)
@@ -427,38 +294,36 @@ static int write_answer(struct slow *slow)
 	return output_close(&slow->out);
 }
 
-static int answer_slow(struct slow *slow, const char *path)
+static int answer_slow(struct slow *slow)
 {
 	const struct slow_options *options = slow->options;
 	bool is_taken = (options->flame && strcmp(options->flame, "-") == 0) ||
 		(options->folded && strcmp(options->folded, "-") == 0);
-	int status;
+	int status = STATUS_OK;
 
-	if (thrum__slow_paths_init(&slow->paths, slow->model) < 0)
-		return load_no_memory();
-	status = find_paths(slow, path);
-	if (status == STATUS_OK && (options->flame || options->folded))
-		status = slow_flame(&slow->paths, &slow->lives, options->flame, options->folded);
-	if (status == STATUS_OK && !is_taken)
-		status = write_answer(slow);
-	thrum__slow_shares_free(&slow->shares);
-	thrum__slow_path_free(&slow->path);
-	thrum__slow_path_free(&slow->usual_path);
-	thrum__slow_lives_free(&slow->lives);
-	thrum__slow_paths_finish(&slow->paths);
-	return status;
+	if (options->flame || options->folded)
+		status = slow_flame(&slow->answer.paths, &slow->answer.lives, options->flame,
+			options->folded);
+	return status == STATUS_OK && !is_taken ? write_answer(slow) : status;
 }
 
 int why_slow(const struct command *command, const char *trace, const struct slow_options *options)
 {
+	static const unsigned percents[] = {100, 99, 90};
 	struct slow slow = {.options = options};
 	struct load load;
-	int status = load_trace(command, trace, &load);
+	int status = load_trace(command, trace, &load), found;
 
 	if (status != STATUS_OK)
 		return status;
-	slow.model = load.model;
-	status = answer_slow(&slow, load.input.path);
+	found = thrum__slow_answer_make(load.model, is_wanted, options->label,
+		percents[options->percentile], &slow.answer);
+	if (found > 0) {
+		status = answer_slow(&slow);
+		thrum__slow_answer_free(&slow.answer);
+	} else
+		status = found < 0 ? load_no_memory()
+				   : no_such_label(options->label, load.input.path);
 	if (status == STATUS_OK)
 		input_warn(&load.input);
 	load_finish(&load);

@@ -6,6 +6,9 @@
  *	task.c     names of tasks
  *	trace.c    the missing parts of a trace
  *	finding.c  findings and their steps, in sentences
+ *	slow.c     why a task was slow; its face is slow.h
+ *	diff.c     the differences of two recordings; its face is diff.h
+ *	sentence.c writes the sentences of these two
  *	match.c    the search in all these texts; its face is match.h
  *
  * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends print

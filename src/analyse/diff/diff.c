@@ -482,6 +482,11 @@ int thrum__diff_make(const struct thrum__model *good, const struct thrum__model 
 	return error;
 }
 
+bool thrum__diff_has_nothing_in_common(const struct thrum__comparison *c)
+{
+	return c->common == 0 && c->tasks[THRUM__GOOD] + c->tasks[THRUM__BAD] > 0;
+}
+
 void thrum__diff_free(struct thrum__comparison *comparison)
 {
 	thrum__base_keys_free(&comparison->groups);

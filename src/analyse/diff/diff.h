@@ -92,6 +92,9 @@ THRUM__MUST_USE int thrum__diff_make(const struct thrum__model *good,
 	const struct thrum__model *bad, struct thrum__comparison *);
 void thrum__diff_free(struct thrum__comparison *);
 
+/* Whether the recordings can't be compared: neither has a group that the other has. */
+bool thrum__diff_has_nothing_in_common(const struct thrum__comparison *);
+
 /* The label pattern of a group, without a NUL. Valid as long as the comparison. */
 const char *thrum__diff_group_name(const struct thrum__comparison *, uint32_t group, size_t *size);
 

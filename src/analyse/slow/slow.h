@@ -3,6 +3,7 @@
  * Why a task was slow: its critical path, compared with that of a usual task. This is the face of
  * the folder analyse/slow, beside path.h and flame.h:
  *
+ *	answer.c  finds a slow task and a usual one and compares them; its face is answer.h
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
  *	frames.c  the stacks of waiting to which the parts belong

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds the slow task and the usual one, and compares their paths. */
+#include "analyse/slow/answer.h"
+
+#include <string.h>
+
+#include "analyse/label.h"
+
+/* ---- The tasks ----------------------------------------------------------------------------- */
+
+/* A pattern that tasks' names must have. */
+struct wanted {
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+};
+
+static bool is_alike(const void *context, const char *label, size_t size)
+{
+	const struct wanted *wanted = context;
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+
+	return size > 0 && thrum__analyse_label_pattern(label, size, pattern) == wanted->size &&
+		memcmp(pattern, wanted->pattern, wanted->size) == 0;
+}
+
+/* Lists the tasks whose names have the pattern of this one's; none if it has no name. */
+static int list_alike(struct thrum__slow_answer *answer, uint32_t task)
+{
+	struct wanted wanted;
+	size_t size;
+	const char *label = thrum__model_task_name(answer->model, task, &size);
+
+	wanted.size = thrum__analyse_label_pattern(label, size, wanted.pattern);
+	return size == 0 ? 0
+			 : thrum__slow_lives_make(answer->model, is_alike, &wanted, &answer->lives);
+}
+
+/* Chooses the life of the task, or of the one that became it. */
+static void choose_life(struct thrum__slow_answer *answer, uint32_t task)
+{
+	uint32_t heir = thrum__model_heir(answer->model, task);
+
+	answer->task = task;
+	for (uint32_t i = 0; i < answer->lives.count; i++) {
+		uint32_t other = answer->lives.items[i].item;
+
+		if (other != task && thrum__model_heir(answer->model, other) != heir)
+			continue;
+		answer->task = other;
+		answer->rank = i + 1;
+		if (other == task)
+			return;
+	}
+}
+
+/* ---- The paths ----------------------------------------------------------------------------- */
+
+static int make_paths(struct thrum__slow_answer *answer)
+{
+	uint32_t others = answer->lives.count - (answer->rank > 0);
+
+	answer->usual = others == 0 && answer->percent == 0
+		? THRUM__NONE
+		: thrum__slow_lives_at(&answer->lives, 50)->item;
+	if (thrum__slow_path_make(&answer->paths, answer->task, &answer->path) < 0 ||
+		(answer->usual != THRUM__NONE &&
+			thrum__slow_path_make(&answer->paths, answer->usual, &answer->usual_path) <
+				0))
+		return -THRUM_E_MEMORY;
+	return thrum__slow_shares_make(&answer->path, &answer->usual_path, &answer->shares);
+}
+
+int thrum__slow_answer_make(const struct thrum__model *model,
+	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
+	unsigned percent, struct thrum__slow_answer *answer)
+{
+	const struct thrum__base_sort_item *life;
+
+	*answer = (struct thrum__slow_answer){.model = model, .percent = percent};
+	if (thrum__slow_paths_init(&answer->paths, model) < 0)
+		return -THRUM_E_MEMORY;
+	if (thrum__slow_lives_make(model, is_wanted, context, &answer->lives) < 0) {
+		thrum__slow_answer_free(answer);
+		return -THRUM_E_MEMORY;
+	}
+	if (answer->lives.count == 0) {
+		thrum__slow_answer_free(answer);
+		return 0;
+	}
+	life = thrum__slow_lives_at(&answer->lives, percent);
+	thrum__slow_lives_keep_alike(model, &answer->lives, life->item);
+	life = thrum__slow_lives_at(&answer->lives, percent);
+	answer->task = life->item;
+	answer->rank = (uint32_t)(life - answer->lives.items) + 1;
+	if (make_paths(answer) == 0)
+		return 1;
+	thrum__slow_answer_free(answer);
+	return -THRUM_E_MEMORY;
+}
+
+int thrum__slow_answer_of(const struct thrum__model *model, uint32_t task,
+	struct thrum__slow_answer *answer)
+{
+	*answer = (struct thrum__slow_answer){.model = model};
+	if (thrum__slow_paths_init(&answer->paths, model) < 0)
+		return -THRUM_E_MEMORY;
+	if (list_alike(answer, task) == 0) {
+		choose_life(answer, task);
+		if (make_paths(answer) == 0)
+			return 0;
+	}
+	thrum__slow_answer_free(answer);
+	return -THRUM_E_MEMORY;
+}
+
+void thrum__slow_answer_free(struct thrum__slow_answer *answer)
+{
+	thrum__slow_shares_free(&answer->shares);
+	thrum__slow_path_free(&answer->path);
+	thrum__slow_path_free(&answer->usual_path);
+	thrum__slow_lives_free(&answer->lives);
+	thrum__slow_paths_finish(&answer->paths);
+	*answer = (struct thrum__slow_answer){0};
+}
+
+const struct thrum__share *thrum__slow_answer_most(const struct thrum__slow_answer *answer)
+{
+	const struct thrum__share *most = NULL;
+
+	for (uint32_t i = 0; i < answer->shares.count; i++) {
+		const struct thrum__share *share = &answer->shares.shares[i];
+
+		if (share->time > share->usual &&
+			(!most || share->time - share->usual > most->time - most->usual))
+			most = share;
+	}
+	return answer->usual == THRUM__NONE ||
+			answer->path.to - answer->path.from <=
+				answer->usual_path.to - answer->usual_path.from
+		? NULL
+		: most;
+}

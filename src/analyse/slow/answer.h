@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/* The answer to the question why a task was slow: its path beside that of a usual task. */
+#ifndef ANALYSE_SLOW_ANSWER_H
+#define ANALYSE_SLOW_ANSWER_H
+
+#include "analyse/slow/slow.h"
+
+struct thrum__slow_answer {
+	const struct thrum__model *model;
+	struct thrum__paths paths;
+	struct thrum__lives lives; /* the ended tasks whose names have the task's pattern */
+	unsigned percent; /* the percentile of the lives at which the task is; 0: it was chosen */
+	uint32_t rank;    /* the task's place in `lives`, from 1; 0: it hasn't ended */
+	uint32_t task;    /* the slow task */
+	uint32_t usual;   /* the median of `lives`; NONE: no task to compare with */
+	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
+	struct thrum__shares shares;
+};
+
+/*
+ * Answers for the task at a percentile of those whose name is_wanted accepts and whose pattern is
+ * the same. Free *answer with thrum__slow_answer_free. Returns 1; 0: no such task has ended, and
+ * there is nothing to free; or -THRUM_E_MEMORY. The model must stay as it is until then.
+ */
+THRUM__MUST_USE int thrum__slow_answer_make(const struct thrum__model *,
+	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
+	unsigned percent, struct thrum__slow_answer *);
+
+/* Answers for one task, which the model must have. It may be pending, or without a label: then it
+ * is compared with none. If a task of its label became it, the answer is about that one. Free
+ * *answer with thrum__slow_answer_free. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__slow_answer_of(const struct thrum__model *, uint32_t task,
+	struct thrum__slow_answer *);
+void thrum__slow_answer_free(struct thrum__slow_answer *);
+
+/* The share that took most more time than usual; NULL: there is none, or no usual task, or that
+ * took as long. */
+const struct thrum__share *thrum__slow_answer_most(const struct thrum__slow_answer *);
+
+#endif

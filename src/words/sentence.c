@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC */
+/* The pieces of sentences. */
+#include "words/sentence.h"
+
+#include <inttypes.h>
+
+#include "base/utf8.h"
+
+struct thrum__words_sentence thrum__words_begin(char *to, size_t size,
+	struct thrum__words_mention *mentions)
+{
+	return (struct thrum__words_sentence){thrum__base_text_in(to, size), mentions, 0};
+}
+
+void thrum__words_put(struct thrum__words_sentence *s, const char *text)
+{
+	thrum__base_text_put(&s->text, text);
+}
+
+void thrum__words_put_number(struct thrum__words_sentence *s, uint64_t number)
+{
+	char words[THRUM__NUMBER_ROOM];
+
+	thrum__base_text_bytes(&s->text, words, thrum__words_number(number, words));
+}
+
+void thrum__words_put_duration(struct thrum__words_sentence *s, int64_t ns, int digits)
+{
+	char words[64];
+
+	thrum__base_text_bytes(&s->text, words,
+		thrum__words_duration(ns, digits, words, sizeof(words)));
+}
+
+void thrum__words_put_name(struct thrum__words_sentence *s, const char *name, size_t size)
+{
+	bool is_cut = size > THRUM__WORDS_NAME;
+
+	if (is_cut)
+		size = thrum__base_utf8_floor(name, THRUM__WORDS_NAME);
+	thrum__base_text_bytes(&s->text, name, size);
+	thrum__base_text_put(&s->text, is_cut ? "…" : "");
+}
+
+void thrum__words_put_task(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task, const char *unknown)
+{
+	char words[THRUM__WORDS_NAME + 8];
+	size_t size;
+
+	if (!thrum__model_has_row(&model->tasks, task)) {
+		thrum__base_text_put(&s->text, unknown);
+		return;
+	}
+	size = thrum__words_task(model, task, words, sizeof(words));
+	thrum__base_text_put(&s->text, "“");
+	thrum__words_put_name(s, words, size < sizeof(words) ? size : sizeof(words) - 1);
+	thrum__base_text_put(&s->text, "”");
+}
+
+void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task)
+{
+	if (!thrum__model_has_row(&model->tasks, task))
+		thrum__base_text_put(&s->text, "a forgotten task");
+	else
+		thrum__base_text_format(&s->text,
+			model->signed_ids ? "task %" PRId64 : "task %" PRIu64,
+			THRUM__TASK(model, task, id));
+}
+
+void thrum__words_mention(struct thrum__words_sentence *s, const struct thrum__model *model,
+	size_t from, uint32_t task)
+{
+	if (s->mentions && s->count < THRUM__MENTIONS_MAX && s->text.size < s->text.room &&
+		thrum__model_has_row(&model->tasks, task))
+		s->mentions[s->count++] = (struct thrum__words_mention){(uint32_t)from,
+			(uint32_t)(s->text.size - from), task};
+}
