@@ -33,6 +33,9 @@
  * it. So a library can annotate itself without depending on thrum. This needs position-independent
  * code, and thrum_start, thrum_stop, thrum_snapshot, thrum_file and thrum_level are not declared.
  *
+ * doc/annotate.md has recipes: the calls to make around locks, conditions, queues, schedulers, thread
+ * pools, event loops and messages between processes.
+ *
  * The header is not stable before version 1.0.
  */
 #ifndef THRUM_H
@@ -113,8 +116,8 @@ typedef uint64_t thrum_task;
 	X(MAILBOX, mailbox, 24) \
 	X(STREAM, stream, 25)
 
-/* REQUEST and TIMER tasks are resolved from outside the program. A HANDLE may be pending for
- * ever. */
+/* REQUEST and TIMER tasks are resolved from outside the program: by an answer, by the clock. A HANDLE,
+ * such as a connection that requests go over, may be pending for ever. */
 enum thrum_kind {
 #define THRUM__X(NAME, name, value) THRUM_KIND_##NAME = value,
 	THRUM_KINDS(THRUM__X)
@@ -269,7 +272,9 @@ THRUM__INLINE bool thrum_enabled(void);
 /* Labels a task. A task may get several labels; the last one is its name. */
 THRUM__INLINE void thrum_task_label(thrum_task task, const char *label);
 
-/* Marks a task as one that must be resolved some time: if it never is, something is wrong. */
+/* Marks a task as one that must be resolved some time: if it never is, something is wrong. It may be
+ * a thread's own task, which ends with the thread; but the end of a process ends no task, so the
+ * main thread's own is resolved only if the program does it. */
 THRUM__INLINE void thrum_task_should_resolve(thrum_task task);
 
 /* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue. */
@@ -288,8 +293,9 @@ THRUM__INLINE thrum_task thrum_task_enter(thrum_task task);
 /* Switches back to the task that thrum_task_enter returned. */
 THRUM__INLINE void thrum_task_leave(thrum_task before);
 
-/* THRUM_RUN(task) { … } enters the task, and leaves it when the block ends, also by break, return
- * or goto. */
+/* THRUM_RUN(task) { … } enters the task, and leaves it when the block ends, also by break, continue,
+ * return or goto. It is a loop that runs once: break and continue end the block, and not a loop
+ * around it. */
 
 /* Records that `waiter` looked at `source`, found it unresolved, and waits for it. */
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
@@ -318,8 +324,9 @@ THRUM__INLINE void thrum_task_cancel(thrum_task task);
 /* Makes `task` the same as `other` from now on: all that wait for `task` wait for `other`. */
 THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
 
-/* Records that the running task signalled a condition for which `waiters` tasks waited. With 0
- * waiters, the signal was lost. */
+/* Records that the running task signalled a condition for which `waiters` tasks waited: all that
+ * waited at that moment, however many the signal wakes. With 0 waiters, the signal was lost. For a
+ * mailbox or stream: that a value was put into it, while `waiters` tasks waited for one. */
 THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
 
 /* Record that the running task took a lock, and that it released it. */
