@@ -439,7 +439,8 @@ THRUM__INLINE int64_t thrum_counter_value(const struct thrum_counter *counter);
 
 /* ---- Implementation: not to be used directly ------------------------------------------------ */
 
-/* The place in the source that creates tasks. */
+/* The place in the source that creates tasks. If `file` is NULL, `function` is the address in the
+ * program's code to which the call returns. */
 struct thrum_site {
 	const char *file, *function;
 	uint32_t line;
@@ -479,6 +480,7 @@ THRUM__API thrum_task thrum__current(void);
 THRUM__API void thrum__switch(thrum_task);
 THRUM__API thrum_task thrum__enter(thrum_task);
 THRUM__API void thrum__wait(thrum_task waiter, thrum_task source);
+THRUM__API void thrum__wait_at(struct thrum_site *, thrum_task waiter, thrum_task source);
 THRUM__API void thrum__ready(thrum_task);
 THRUM__API void thrum__read(thrum_task reader, thrum_task source);
 THRUM__API void thrum__resolve(thrum_task);
@@ -488,6 +490,7 @@ THRUM__API void thrum__become(thrum_task, thrum_task other);
 THRUM__API void thrum__signal(thrum_task condition, unsigned waiters);
 THRUM__API void thrum__lock_acquired(thrum_task lock);
 THRUM__API void thrum__lock_released(thrum_task lock);
+THRUM__API void thrum__lock_held(struct thrum_site *, thrum_task task, thrum_task lock);
 THRUM__API void thrum__link_send(const void *key, size_t size);
 THRUM__API void thrum__link_receive(const void *key, size_t size);
 THRUM__API void thrum__lane_name(const char *name);

@@ -212,16 +212,21 @@ static void on_opened(GtkNativeDialog *chooser, int answer, AppWindow *window)
 	if (answer == GTK_RESPONSE_ACCEPT) {
 		g_autoptr(GListModel) files = gtk_file_chooser_get_files(GTK_FILE_CHOOSER(chooser));
 
-		window_open_files(window, files,
-			g_object_get_data(G_OBJECT(chooser), "add") != NULL);
+		const char *how = g_object_get_data(G_OBJECT(chooser), "how");
+
+		window->compares = strcmp(how, "compare") == 0;
+		window_open_files(window, files, strcmp(how, "open") != 0);
 	}
 	g_object_unref(chooser);
 }
 
-void dialog_open(AppWindow *window, bool add)
+void dialog_open(AppWindow *window, const char *how)
 {
-	GtkFileChooserNative *chooser = make_chooser(window, add ? "Open Below" : "Open",
-		GTK_FILE_CHOOSER_ACTION_OPEN, "_Open");
+	const char *title = strcmp(how, "open") == 0 ? "Open"
+		: strcmp(how, "below") == 0          ? "Open Below"
+						     : "Compare With";
+	GtkFileChooserNative *chooser = make_chooser(window, title, GTK_FILE_CHOOSER_ACTION_OPEN,
+		"_Open");
 	GtkFileFilter *traces = gtk_file_filter_new(), *all = gtk_file_filter_new();
 
 	gtk_file_filter_set_name(traces, "Traces");
@@ -233,9 +238,9 @@ void dialog_open(AppWindow *window, bool add)
 	gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(chooser), all);
 	g_object_unref(traces);
 	g_object_unref(all);
-	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(chooser), TRUE);
-	if (add)
-		g_object_set_data(G_OBJECT(chooser), "add", window);
+	gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(chooser),
+		strcmp(how, "compare") != 0);
+	g_object_set_data(G_OBJECT(chooser), "how", (gpointer)how);
 	g_signal_connect_object(chooser, "response", G_CALLBACK(on_opened), window, 0);
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
 }

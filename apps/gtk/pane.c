@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The side panel: a stack of three pages about one of the traces. */
+/* The side panel: a stack of pages about one of the traces, and one that compares two. */
 #include "pane_parts.h"
 
 #include "pane_css.h"
@@ -12,20 +12,38 @@ enum {
 	SIGNAL_GO_TASK,
 	SIGNAL_GO_TIME,
 	SIGNAL_GO_FINDING,
+	SIGNAL_GO_DIFFERENCE,
 	SIGNAL_HOVER_TASK,
 	SIGNAL_PAGE,
 	SIGNALS,
 };
 static guint signals[SIGNALS];
 
+void pane_go_task_of(AppPane *self, unsigned part, uint32_t task)
+{
+	g_signal_emit(self, signals[SIGNAL_GO_TASK], 0, part, task);
+}
+
 void pane_go_task(AppPane *self, uint32_t task)
 {
-	g_signal_emit(self, signals[SIGNAL_GO_TASK], 0, self->part, task);
+	pane_go_task_of(self, self->part, task);
+}
+
+void pane_hover_task_of(AppPane *self, unsigned part, uint32_t task)
+{
+	g_signal_emit(self, signals[SIGNAL_HOVER_TASK], 0, part, task);
 }
 
 void pane_hover_task(AppPane *self, uint32_t task)
 {
-	g_signal_emit(self, signals[SIGNAL_HOVER_TASK], 0, self->part, task);
+	pane_hover_task_of(self, self->part, task);
+}
+
+void pane_go_difference(AppPane *self, uint32_t difference)
+{
+	if (self->has_comparison && difference < self->comparison.count)
+		g_signal_emit(self, signals[SIGNAL_GO_DIFFERENCE], 0,
+			&self->comparison.differences[difference]);
 }
 
 void pane_go_finding(AppPane *self, uint32_t finding)
@@ -33,9 +51,20 @@ void pane_go_finding(AppPane *self, uint32_t finding)
 	g_signal_emit(self, signals[SIGNAL_GO_FINDING], 0, self->part, finding);
 }
 
-static void follow_task(void *data, uint32_t task)
+static bool is_page(AppPane *self, const char *word)
 {
-	pane_go_task(data, task);
+	const char *page = gtk_stack_get_visible_child_name(GTK_STACK(self->stack));
+
+	return page && strcmp(page, word) == 0;
+}
+
+static void follow_task(void *data, unsigned side, uint32_t task)
+{
+	AppPane *self = data;
+
+	if (is_page(self, "slow"))
+		self->slow_followed = task;
+	pane_go_task(self, task);
 }
 
 static void follow_time(void *data, int64_t time)
@@ -45,7 +74,17 @@ static void follow_time(void *data, int64_t time)
 	g_signal_emit(self, signals[SIGNAL_GO_TIME], 0, self->part, time);
 }
 
-static void follow_hover(void *data, uint32_t task)
+static void follow_slow(void *data, uint32_t task)
+{
+	app_pane_show_page(data, "slow");
+}
+
+static void follow_difference(void *data, uint32_t difference)
+{
+	pane_go_difference(data, difference);
+}
+
+static void follow_hover(void *data, unsigned side, uint32_t task)
 {
 	pane_hover_task(data, task);
 }
@@ -62,13 +101,6 @@ const struct thrum__model *pane_model(AppPane *self)
 }
 
 /* ---- Filling ------------------------------------------------------------------------------- */
-
-static bool is_page(AppPane *self, const char *word)
-{
-	const char *page = gtk_stack_get_visible_child_name(GTK_STACK(self->stack));
-
-	return page && strcmp(page, word) == 0;
-}
 
 /* Says that the numbers are out of date, and how to update them. */
 static void say_waiting(AppPane *self)
@@ -116,6 +148,10 @@ static void fill_page(AppPane *self)
 		pane_tasks_fill(self);
 	else if (is_page(self, "statistics") && !pane_table_get(self->statistics))
 		pane_statistics_fill(self);
+	else if (is_page(self, "slow"))
+		pane_slow_fill(self);
+	else if (is_page(self, "differences"))
+		pane_diff_fill(self);
 }
 
 static gboolean fill_now(gpointer data)
@@ -146,13 +182,16 @@ static void fill_soon(AppPane *self)
 
 static void empty_pages(AppPane *self)
 {
+	pane_slow_clear(self);
+	pane_diff_clear(self);
 	self->count = self->part = 0;
-	self->task = self->chosen = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
 	self->is_new = true;
 	take_stats(self);
 	pane_details_fill(self);
 	pane_tasks_fill(self);
 	pane_statistics_fill(self);
+	pane_slow_fill(self);
 }
 
 static void choose_part(AppPane *self, unsigned part)
@@ -205,9 +244,10 @@ void app_pane_set_traces(AppPane *self, AppTrace **traces, struct thrum__stage *
 	}
 	/* While self->count is 0, so that was_chosen ignores the first selection. */
 	gtk_drop_down_set_model(GTK_DROP_DOWN(self->chooser), G_LIST_MODEL(names));
-	gtk_widget_set_visible(self->chooser, count > 1);
+	gtk_widget_set_visible(self->chooser, count > 1 && !is_page(self, "differences"));
 	g_object_unref(names);
 	self->count = MIN(count, THRUM__STAGE_MAX);
+	pane_diff_tell(self);
 	fill_soon(self);
 }
 
@@ -219,6 +259,12 @@ void app_pane_show(AppPane *self, unsigned part, uint32_t task)
 		return;
 	self->task = task;
 	self->is_new = true;
+	/* A step of the page on a slow task may be selected without the page being left. */
+	if (task == THRUM__NONE || task != self->slow_followed) {
+		self->slow_part = part;
+		self->slow_task = task;
+	}
+	self->slow_followed = THRUM__NONE;
 	choose_part(self, part);
 	fill_soon(self);
 }
@@ -227,6 +273,15 @@ void app_pane_trace_grew(AppPane *self, unsigned part)
 {
 	if (part == self->part && !self->refresh_timer)
 		self->refresh_timer = g_timeout_add_seconds(REFRESH_S, fill_in_time, self);
+}
+
+void app_pane_ask_slow(AppPane *self)
+{
+	self->slow_part = self->part;
+	self->slow_task = self->task;
+	self->slow_followed = THRUM__NONE;
+	app_pane_show_page(self, "slow");
+	fill_soon(self);
 }
 
 void app_pane_show_page(AppPane *self, const char *word)
@@ -240,6 +295,9 @@ static void page_changed(GtkStack *stack, GParamSpec *property, gpointer data)
 	const char *word = gtk_stack_get_visible_child_name(stack);
 
 	fill_soon(data);
+	/* The page of differences is about two traces. */
+	gtk_widget_set_visible(APP_PANE(data)->chooser,
+		APP_PANE(data)->count > 1 && !is_page(data, "differences"));
 	if (word)
 		g_signal_emit(data, signals[SIGNAL_PAGE], 0, word);
 }
@@ -269,6 +327,7 @@ static void app_pane_dispose(GObject *object)
 static void app_pane_finalize(GObject *object)
 {
 	pane_chart_finish(APP_PANE(object));
+	pane_slow_finish(APP_PANE(object));
 	G_OBJECT_CLASS(app_pane_parent_class)->finalize(object);
 }
 
@@ -297,6 +356,7 @@ static void app_pane_class_init(AppPaneClass *class)
 	signals[SIGNAL_GO_TASK] = add_signal("go-task", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_TIME] = add_signal("go-time", 2, G_TYPE_UINT, G_TYPE_INT64);
 	signals[SIGNAL_GO_FINDING] = add_signal("go-finding", 2, G_TYPE_UINT, G_TYPE_UINT);
+	signals[SIGNAL_GO_DIFFERENCE] = add_signal("go-difference", 1, G_TYPE_POINTER, G_TYPE_NONE);
 	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_PAGE] = add_signal("page", 1, G_TYPE_STRING, G_TYPE_NONE);
 	add_style();
@@ -305,7 +365,7 @@ static void app_pane_class_init(AppPaneClass *class)
 static void add_head(AppPane *self)
 {
 	GtkWidget *tabs = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
-	GtkWidget *switcher = gtk_stack_switcher_new();
+	GtkWidget *switcher = gtk_stack_switcher_new(), *scroller = gtk_scrolled_window_new();
 
 	gtk_stack_switcher_set_stack(GTK_STACK_SWITCHER(switcher), GTK_STACK(self->stack));
 	gtk_widget_set_name(switcher, "pane-pages");
@@ -324,7 +384,13 @@ static void add_head(AppPane *self)
 		"Counting now would take so long that the program could overwrite events "
 		"before they are read");
 	gtk_widget_set_visible(self->waiting, FALSE);
-	gtk_box_append(GTK_BOX(tabs), switcher);
+	/* A narrow panel hides the last tabs until they are scrolled to; it doesn't grow. */
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(scroller), GTK_POLICY_EXTERNAL,
+		GTK_POLICY_NEVER);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(scroller), switcher);
+	gtk_widget_set_hexpand(scroller, TRUE);
+	gtk_widget_set_halign(switcher, GTK_ALIGN_START);
+	gtk_box_append(GTK_BOX(tabs), scroller);
 	gtk_box_append(GTK_BOX(self->box), tabs);
 	gtk_box_append(GTK_BOX(self->box), self->chooser);
 	gtk_box_append(GTK_BOX(self->box), self->waiting);
@@ -332,8 +398,9 @@ static void add_head(AppPane *self)
 
 static void app_pane_init(AppPane *self)
 {
-	self->links = (struct pane_links){follow_task, follow_time, follow_hover, self};
-	self->task = self->chosen = THRUM__NONE;
+	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
+		follow_hover, self};
+	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
 	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");
@@ -345,6 +412,8 @@ static void app_pane_init(AppPane *self)
 	pane_details_init(self);
 	pane_tasks_init(self);
 	pane_statistics_init(self);
+	pane_slow_init(self);
+	pane_diff_init(self);
 	g_signal_connect(self->stack, "notify::visible-child", G_CALLBACK(page_changed), self);
 }
 

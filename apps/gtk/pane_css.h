@@ -9,7 +9,7 @@
 	".pane .tabs { background: @bg; border-bottom: 1px solid @rule; padding: 0 8px; }" \
 	".pane stackswitcher button { background: none; border: none; box-shadow: none;" \
 	"  outline-offset: -4px;" \
-	"  border-radius: 0; padding: 8px 8px 6px; color: @muted;" \
+	"  border-radius: 0; padding: 8px 6px 6px; color: @muted;" \
 	"  border-bottom: 2px solid transparent;" \
 	"  font-weight: 400; min-height: 20px; min-width: 0; }" \
 	".pane stackswitcher button label { padding: 0; margin: 0; }" \
@@ -45,6 +45,14 @@
 	"  margin-top: 3px;" \
 	"  border: 2px solid @bad; color: @bad; background: @bg; font-size: 11px;" \
 	"  font-weight: 700; padding: 0; }" \
+	".pane .details > .slow-picture { padding: 0 6px; }" \
+	".pane .step { padding: 3px 0; }" \
+	".pane .number { min-width: 14px; min-height: 14px; border-radius: 9px; margin-top: 3px;" \
+	"  border: 2px solid @pend; color: @muted; font-size: 11px; font-weight: 700;" \
+	"  padding: 0; }" \
+	".pane .empty { color: @muted; padding: 12px 16px; }" \
+	".pane .differences .line { padding-top: 10px; }" \
+	".pane .differences .bad link { color: @bad; }" \
 	".pane .finding .cause { background: @bad; color: @bg; }" \
 	".pane button { min-height: 24px; padding: 1px 8px; border-radius: 4px;" \
 	"  background: @bg; color: @ink;" \

@@ -19,22 +19,33 @@ struct making {
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-static uint32_t task_of(const char *uri)
+/* Reads a link "KIND:SIDE:TARGET" that add_piece has made. Returns its kind, or
+ * THRUM__LINK_TO_NONE. */
+static int read_link(const char *uri, unsigned *side, int64_t *target)
 {
-	unsigned task;
+	char word[16];
 
-	return uri && sscanf(uri, "task:%u", &task) == 1 ? task : THRUM__NONE;
+	if (!uri || sscanf(uri, "%15[a-z]:%u:%" SCNd64, word, side, target) != 3)
+		return THRUM__LINK_TO_NONE;
+	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_DIFFERENCE; link++)
+		if (strcmp(thrum__document_link_name(link), word) == 0)
+			return link;
+	return THRUM__LINK_TO_NONE;
 }
 
 static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 {
 	const struct pane_links *links = data;
-	int64_t time;
+	unsigned side;
+	int64_t target;
 
-	if (task_of(uri) != THRUM__NONE)
-		links->go_task(links->data, task_of(uri));
-	else if (sscanf(uri, "time:%" SCNd64, &time) == 1)
-		links->go_time(links->data, time);
+	switch (read_link(uri, &side, &target)) {
+	case THRUM__LINK_TO_TASK: links->go_task(links->data, side, (uint32_t)target); break;
+	case THRUM__LINK_TO_TIME: links->go_time(links->data, target); break;
+	case THRUM__LINK_TO_SLOW: links->go_slow(links->data, (uint32_t)target); break;
+	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
+	default: break;
+	}
 	return TRUE;
 }
 
@@ -42,15 +53,19 @@ static void hover(GtkEventControllerMotion *motion, double x, double y, gpointer
 {
 	GtkWidget *label = gtk_event_controller_get_widget(GTK_EVENT_CONTROLLER(motion));
 	const struct pane_links *links = data;
+	unsigned side = 0;
+	int64_t target;
+	bool is_task = read_link(gtk_label_get_current_uri(GTK_LABEL(label)), &side, &target) ==
+		THRUM__LINK_TO_TASK;
 
-	links->hover_task(links->data, task_of(gtk_label_get_current_uri(GTK_LABEL(label))));
+	links->hover_task(links->data, side, is_task ? (uint32_t)target : THRUM__NONE);
 }
 
 static void leave(GtkEventControllerMotion *motion, gpointer data)
 {
 	const struct pane_links *links = data;
 
-	links->hover_task(links->data, THRUM__NONE);
+	links->hover_task(links->data, 0, THRUM__NONE);
 }
 
 static void watch_links(GtkWidget *label, const struct pane_links *links)
@@ -74,8 +89,8 @@ static bool add_piece(GString *markup, const struct thrum__document *document,
 	bool is_link = piece->link != THRUM__LINK_TO_NONE;
 
 	if (is_link)
-		g_string_append_printf(markup, "<a href=\"%s:%" PRId64 "\">%s</a>",
-			thrum__document_link_name(piece->link), piece->target, text);
+		g_string_append_printf(markup, "<a href=\"%s:%u:%" PRId64 "\">%s</a>",
+			thrum__document_link_name(piece->link), piece->side, piece->target, text);
 	else
 		g_string_append(markup, text);
 	g_free(text);
@@ -144,7 +159,14 @@ static void add_line(struct making *making, const struct thrum__document_paragra
 {
 	GtkWidget *row = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 	GtkWidget *text = make_text(making, paragraph, "line");
+	const struct thrum__document_piece *first = making->document->pieces + paragraph->first;
 
+	if (paragraph->count > 0 && first->link == THRUM__LINK_TO_DIFFERENCE) {
+		char name[32];
+
+		snprintf(name, sizeof name, "difference-%" PRId64, first->target);
+		gtk_widget_set_name(text, name);
+	}
 	gtk_widget_set_hexpand(text, TRUE);
 	gtk_box_append(GTK_BOX(row), text);
 	if (paragraph->aside.size > 0) {

@@ -7,11 +7,14 @@
 
 #include "report/document/document.h"
 
-/* The callbacks of its links. */
+/* The callbacks of its links. `side` is the piece's: 0, but in a document about two traces. */
 struct pane_links {
-	void (*go_task)(void *data, uint32_t task);
+	void (*go_task)(void *data, unsigned side, uint32_t task);
 	void (*go_time)(void *data, int64_t time);
-	void (*hover_task)(void *data, uint32_t task); /* THRUM__NONE: the pointer left the link */
+	void (*go_slow)(void *data, uint32_t task);
+	void (*go_difference)(void *data, uint32_t difference);
+	/* THRUM__NONE: the pointer left the link. */
+	void (*hover_task)(void *data, unsigned side, uint32_t task);
 	void *data;
 };
 

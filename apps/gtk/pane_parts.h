@@ -7,6 +7,7 @@
 #include "draw/replay.h"
 #include "pane_document.h"
 #include "pane_table.h"
+#include "report/flame.h"
 
 struct _AppPane {
 	GtkWidget parent;
@@ -41,12 +42,36 @@ struct _AppPane {
 	float chart_from; /* where a drag began */
 	struct thrum__draw_list chart_list;
 	struct thrum__draw_text_cache chart_texts;
+	/* Why slow (pane_slow.c) */
+	GtkWidget *slow, *slow_box, *slow_area; /* a scrolled window, its content, the picture */
+	struct thrum__slow_answer answer;
+	struct thrum__flame flame;
+	bool has_answer, has_flame;
+	unsigned slow_part; /* the task that the page is about, or is to be about */
+	uint32_t slow_task;
+	unsigned slow_shown_part; /* the task that it is about now */
+	uint32_t slow_shown_task;
+	uint32_t slow_followed; /* selected by a link of the page, which stays as it is; or NONE */
+	guint slow_idle;        /* gives the picture its height */
+	struct thrum__draw_list slow_list;
+	struct thrum__draw_text_cache slow_texts;
+	/* Differences (pane_diff.c) */
+	GtkWidget *diff, *diff_box;
+	GtkStackPage *diff_tab;
+	struct thrum__comparison comparison;
+	bool has_comparison;
+	uint64_t compared[THRUM__SIDES]; /* the events of the traces that it compares */
+	struct pane_links diff_links;
 };
 
 /* Emit the panel's signals. */
 void pane_go_task(AppPane *, uint32_t task);
 void pane_hover_task(AppPane *, uint32_t task);
 void pane_go_finding(AppPane *, uint32_t finding);
+/* The same for a task of any part, and for a difference of the first two parts. */
+void pane_go_task_of(AppPane *, unsigned part, uint32_t task);
+void pane_hover_task_of(AppPane *, unsigned part, uint32_t task);
+void pane_go_difference(AppPane *, uint32_t difference);
 
 /* The scene and the model of the part that the panel is about, or NULL. */
 const struct thrum__scene *pane_scene(AppPane *);
@@ -61,6 +86,14 @@ void pane_tasks_tell(AppPane *);   /* updates the count in the tab's title */
 void pane_tasks_narrow(AppPane *); /* by the filter and the chart's range */
 void pane_statistics_init(AppPane *);
 void pane_statistics_fill(AppPane *);
+void pane_slow_init(AppPane *);
+void pane_slow_fill(AppPane *);
+void pane_slow_clear(AppPane *); /* before the models go */
+void pane_slow_finish(AppPane *);
+void pane_diff_init(AppPane *);
+void pane_diff_fill(AppPane *);
+void pane_diff_clear(AppPane *); /* before the models change or go */
+void pane_diff_tell(AppPane *);  /* shows the tab if there are two traces */
 /* The histogram on the page of the statistics. */
 GtkWidget *pane_chart_new(AppPane *);
 void pane_chart_finish(AppPane *);

@@ -130,11 +130,12 @@ static void tell_grown(AppTrace *self)
 
 	if (self->keep > 0 && now >= self->forget_next) {
 		self->forget_next = now + FORGET_US;
-		thrum__model_forget(self->model, self->model->end - self->keep);
+		thrum__model_forget(self->model, self->model->last - self->keep);
 	}
 	if (self->model->events == self->told_events &&
 		self->model->forgotten == self->told_forgotten)
 		return;
+	thrum__model_note_end(self->model, thrum_trace_info(self->trace));
 	self->told_events = self->model->events;
 	self->told_forgotten = self->model->forgotten;
 	self->told_next = now + BEHIND_US;

@@ -63,7 +63,9 @@ static int signal_of(int64_t pid)
 
 const char *trace_words_signal(const struct thrum_trace_info *info)
 {
-	int number = strcmp(info->state, "killed") == 0 ? signal_of(info->pid) : 0;
+	int number = info->ending == THRUM_ENDING_KILLED ? info->ending_code
+		: strcmp(info->state, "killed") == 0     ? signal_of(info->pid)
+							 : 0;
 
 	return number ? sigabbrev_np(number) : NULL;
 }
@@ -77,6 +79,9 @@ void trace_words_end(const struct thrum_trace_info *info, GString *message)
 	if (name)
 		g_string_append_printf(message, "%s (%" PRId64 ") was ended by SIG%s.", program,
 			info->pid, name);
+	else if (info->ending == THRUM_ENDING_EXITED && info->ending_code >= 0)
+		g_string_append_printf(message, "%s (%" PRId64 ") has exited with status %d.",
+			program, info->pid, info->ending_code);
 	else if (strcmp(info->state, "killed") == 0)
 		g_string_append_printf(message, "%s (%" PRId64 ") was killed or has crashed.",
 			program, info->pid);

@@ -143,11 +143,18 @@ static void show_details(AppWindow *window)
 	gtk_widget_child_focus(window->pane, GTK_DIR_TAB_FORWARD);
 }
 
+void window_show_slow(AppWindow *window)
+{
+	gtk_widget_set_visible(window->pane, TRUE);
+	app_pane_ask_slow(APP_PANE(window->pane));
+}
+
 static void on_command(AppPicture *picture, int command, AppWindow *window)
 {
 	switch (command) {
 	case THRUM__COMMAND_SEARCH: gtk_widget_grab_focus(window->search); break;
 	case THRUM__COMMAND_DETAILS: show_details(window); break;
+	case THRUM__COMMAND_SLOW: window_show_slow(window); break;
 	case THRUM__COMMAND_GO_TO_TIME: dialog_go_to(window, false); break;
 	case THRUM__COMMAND_HELP: dialog_keys(window); break;
 	default: break;
@@ -237,6 +244,12 @@ static void on_go_time(AppPane *pane, unsigned part, int64_t time, AppWindow *wi
 static void on_go_finding(AppPane *pane, unsigned part, unsigned finding, AppWindow *window)
 {
 	apply_change(window, thrum__stage_go_finding(window->stage, part, finding));
+}
+
+static void on_go_difference(AppPane *pane, const struct thrum__difference *difference,
+	AppWindow *window)
+{
+	apply_change(window, thrum__stage_go_difference(window->stage, difference));
 }
 
 static void on_hover_task(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
@@ -484,6 +497,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	g_signal_connect(window->pane, "go-task", G_CALLBACK(on_go_task), window);
 	g_signal_connect(window->pane, "go-time", G_CALLBACK(on_go_time), window);
 	g_signal_connect(window->pane, "go-finding", G_CALLBACK(on_go_finding), window);
+	g_signal_connect(window->pane, "go-difference", G_CALLBACK(on_go_difference), window);
 	g_signal_connect(window->pane, "hover-task", G_CALLBACK(on_hover_task), window);
 	g_signal_connect(window->pane, "page", G_CALLBACK(on_page), window);
 	return window->paned;

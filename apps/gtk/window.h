@@ -17,6 +17,7 @@ struct _AppWindow {
 	double coming_part[THRUM__STAGE_MAX]; /* the last value of the signal "progress" */
 	unsigned coming_count;
 	bool replaces;        /* they replace the traces that are shown */
+	bool compares;        /* their differences are shown then */
 	char *coming_state;   /* the view to show then, or NULL */
 	unsigned patience;    /* timer: progress is shown when it fires */
 	char *failure;        /* the message of the last failure, or NULL */
@@ -51,6 +52,7 @@ char *window_state(AppWindow *);  /* the view as a line of text; free it with g_
 char *window_status(AppWindow *); /* the status line; free it with g_free */
 GtkWidget *window_label(const char *text, const char *class); /* class: of CSS, or NULL */
 void window_theme_changed(AppWindow *);
+void window_show_slow(AppWindow *); /* why the selected task was slow, in the panel */
 
 /* ---- window_open.c ------------------------------------------------------------------------- */
 void window_open_files(AppWindow *, GListModel *files, bool add);
@@ -80,7 +82,9 @@ extern const struct window_key {
 void dialog_go_to(AppWindow *, bool duration); /* duration: selects it in the text, to change it */
 void dialog_keys(AppWindow *);
 void dialog_about(AppWindow *);
-void dialog_open(AppWindow *, bool add);
+/* `how`, static: "open", in the place of the traces; "below" them; "compare", below one trace, with
+ * the page of their differences. */
+void dialog_open(AppWindow *, const char *how);
 void dialog_export(AppWindow *);
 void dialog_snapshot(AppWindow *);
 

@@ -13,6 +13,7 @@
 const struct window_key window_keys[] = {
 	{"win.open", "<Control>o", "open a trace"},
 	{"win.open-stacked", "<Control><Shift>o", "open a trace below the others"},
+	{"win.compare", "<Control>d", "compare with another trace"},
 	{"win.attach", "<Control>l", "attach to a program that is recording"},
 	{"win.reload", "F5", "reload"},
 	{"win.export", "<Control>e", "export the picture"},
@@ -44,17 +45,22 @@ static void set_state(AppWindow *window, const char *name, GVariant *state)
 
 ACTION(on_open)
 {
-	dialog_open(data, false);
+	dialog_open(data, "open");
 }
 
 ACTION(on_open_stacked)
 {
-	dialog_open(data, true);
+	dialog_open(data, "below");
 }
 
 static void attach_to(int pid, void *data)
 {
 	app_window_open(data, app_trace_new_of_process(pid), false);
+}
+
+ACTION(on_compare)
+{
+	dialog_open(data, "compare");
 }
 
 ACTION(on_attach)
@@ -228,6 +234,17 @@ ACTION(on_select)
 		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
+ACTION(on_slow)
+{
+	AppWindow *window = data;
+
+	if (!menu_model(window))
+		return;
+	window_show_slow(window);
+	apply_change(window,
+		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+}
+
 ACTION(on_related)
 {
 	AppWindow *window = data;
@@ -307,6 +324,7 @@ void window_popup(AppWindow *window, double x, double y)
 	is_task = menu_model(window) != NULL;
 	enable_action(window, "select", is_task);
 	enable_action(window, "related", is_task);
+	enable_action(window, "slow", is_task);
 	enable_action(window, "copy-name", is_task);
 	enable_action(window, "go-waker", waker(window) != THRUM__NONE);
 	gtk_popover_set_pointing_to(GTK_POPOVER(window->menu),
@@ -321,6 +339,7 @@ static GMenuModel *make_popup(void)
 	g_menu_append(go, "Select", "win.select");
 	g_menu_append(go, "Show Related", "win.related");
 	g_menu_append(go, "Go to Who Woke It", "win.go-waker");
+	g_menu_append(go, "Why Slow", "win.slow");
 	g_menu_append(go, "Fit", "win.fit");
 	g_menu_append(copy, "Copy Name", "win.copy-name");
 	g_menu_append(copy, "Copy View", "win.copy-view");
@@ -393,7 +412,8 @@ static void add_submenu(GMenu *menu, const char *label, GMenu *submenu)
 GMenuModel *window_make_menu(void)
 {
 	static const char *const files[] = {"Open…", "win.open", "Open Below…", "win.open-stacked",
-		"Attach…", "win.attach", "Reload", "win.reload", "Export…", "win.export", NULL};
+		"Compare With…", "win.compare", "Attach…", "win.attach", "Reload", "win.reload",
+		"Export…", "win.export", NULL};
 	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
 		"win.snapshot", NULL};
 	static const char *const scene[] = {"Go to a Time…", "win.go-to", "Visible Duration…",
@@ -449,6 +469,7 @@ void window_update_actions(AppWindow *window)
 	enable_action(window, "pause", is_live);
 	enable_action(window, "snapshot", window->count > 0);
 	enable_action(window, "link", window->count > 1);
+	enable_action(window, "compare", window->count == 1);
 	set_state(window, "pause", g_variant_new_boolean(is_live && !is_followed));
 	set_state(window, "link", g_variant_new_boolean(window->stage->is_linked));
 	set_state(window, "theme", theme_name());
@@ -481,6 +502,7 @@ void window_add_actions(AppWindow *window)
 	static const GActionEntry entries[] = {
 		{"open", on_open, NULL, NULL, NULL, {0}},
 		{"open-stacked", on_open_stacked, NULL, NULL, NULL, {0}},
+		{"compare", on_compare, NULL, NULL, NULL, {0}},
 		{"attach", on_attach, NULL, NULL, NULL, {0}},
 		{"recent", on_recent, "s", NULL, NULL, {0}},
 		{"reload", on_reload, NULL, NULL, NULL, {0}},
@@ -499,6 +521,7 @@ void window_add_actions(AppWindow *window)
 		{"about", on_about, NULL, NULL, NULL, {0}},
 		{"select", on_select, NULL, NULL, NULL, {0}},
 		{"related", on_related, NULL, NULL, NULL, {0}},
+		{"slow", on_slow, NULL, NULL, NULL, {0}},
 		{"go-waker", on_go_waker, NULL, NULL, NULL, {0}},
 		{"copy-name", on_copy_name, NULL, NULL, NULL, {0}},
 	};

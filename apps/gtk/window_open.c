@@ -298,7 +298,9 @@ static void show_coming(AppWindow *window)
 	g_autofree char *state = g_steal_pointer(&window->coming_state);
 	g_autoptr(GString) failures = g_string_new(NULL);
 	unsigned before = window->count;
+	bool compares = window->compares;
 
+	window->compares = false;
 	for (unsigned i = 0; i < window->coming_count; i++) {
 		AppTrace *trace = window->coming[i];
 
@@ -327,6 +329,8 @@ static void show_coming(AppWindow *window)
 	end_loading(window);
 	if (state)
 		app_window_set_state(window, state);
+	if (compares)
+		app_pane_show_page(APP_PANE(window->pane), "differences");
 	window_theme_changed(window);
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION | THRUM__CHANGED_STATUS);

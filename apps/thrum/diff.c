@@ -219,6 +219,8 @@ static void write_diff_json(struct writer *w)
 		put_text(w, "\"");
 		put_text(w, thrum__diff_group_kind(c, d->group));
 		put_text(w, "\"");
+		if (d->other_group != THRUM__NONE && d->kind != THRUM__DIFFERENCE_ENDS_LATER)
+			put_json_label(w, "other", d->other_group);
 		if (d->kind == THRUM__DIFFERENCE_ENDS_LATER)
 			put_json_label(w, "before", d->other_group);
 		if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER)
@@ -295,7 +297,7 @@ static const struct option options_of_diff[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|json",
 		"text is for people, json for programs"},
 	{"render", 'r', OPTION_STRING, OFFSET(render), "FILE", NULL,
-		"draw both, one above the other, and mark the first\n"
+		"draw both, one above the other, and mark the main\n"
 		"difference; FILE ends in .svg, .png or .pdf"},
 	{"top", 'n', OPTION_COUNT, OFFSET(top), "N", NULL,
 		"show at most N further differences (default: 20)"},
@@ -312,8 +314,9 @@ const struct command command_diff = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_diff,
-	.more = "thrum diff shows the first difference in the order of events, then the tasks\n"
-		"that never end, fail, are missing or take longer. It compares tasks of the same\n"
+	.more = "thrum diff shows the main difference, which explains most, then the others: tasks\n"
+		"that never end, fail, are missing, come many times as often or one after the\n"
+		"other, wait for others, or take longer. It compares tasks of the same\n"
 		"label (numbers in labels don't count) whose creators have the same label. It\n"
 		"compares durations only where there are many tasks and chance doesn't explain\n"
 		"the difference. It ignores the part of a recording after the other one's end.",

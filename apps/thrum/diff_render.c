@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The picture of `thrum diff`: both recordings on one scale of time, with their first difference
+/* The picture of `thrum diff`: both recordings on one scale of time, with their main difference
  * marked. */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "picture.h"
 #include "stage/stage.h"
 #include "timeline/layout/layout.h"
-#include "words/diff.h"
 
 #define WIDTH 1600    /* px */
 #define PART_MOST 700 /* px: the greatest height of a recording */
@@ -59,56 +58,18 @@ static int64_t window_end(const struct drawing *drawing)
 
 /* ---- Painting -------------------------------------------------------------------------------- */
 
-/* Draws a vertical line through all tracks, and its name below the ruler. */
-static void paint_mark(const struct drawing *drawing, const struct thrum__scene *scene,
-	int64_t time, const char *name, float y, struct thrum__draw_list *list)
-{
-	const struct thrum__draw_metrics *metrics = &drawing->metrics;
-	float x = (float)thrum__scene_time_axis_x(&scene->time, time);
-	float width = metrics->width(metrics->context, name, strlen(name), THRUM__FONT_STRONG) + 8;
-	float left = x + width + 4 > WIDTH ? x - width - 2 : x + 3;
-
-	if (x < 0 || x > WIDTH)
-		return;
-	thrum__draw_vertical(list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x, THRUM__RULER,
-		scene->height, 2, THRUM__DASH_4_4);
-	thrum__draw_rect(list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, left, y, width, 16);
-	thrum__draw_text(list, THRUM__Z_BADGE_TEXT, THRUM__COLOUR_BAD, THRUM__FONT_STRONG, left + 4,
-		y + 12, name, strlen(name), false);
-}
-
-static void paint_marks(const struct drawing *drawing, uint32_t part)
-{
-	const struct thrum__difference_side *side = side_of(drawing, part);
-	const struct thrum__scene *scene = drawing->stage->parts[part].scene;
-	struct thrum__draw_list *list = thrum__stage_list(drawing->stage, part);
-
-	if (!side)
-		return;
-	if (is_time(side->first))
-		paint_mark(drawing, scene, side->first,
-			thrum__words_difference_mark(drawing->difference, false), THRUM__RULER + 2,
-			list);
-	if (is_time(side->second))
-		paint_mark(drawing, scene, side->second,
-			thrum__words_difference_mark(drawing->difference, true), THRUM__RULER + 20,
-			list);
-	thrum__draw_list_sort(list);
-}
-
 static int paint_sides(struct drawing *drawing)
 {
 	struct thrum__stage *stage = drawing->stage;
 	float height;
 
+	thrum__stage_mark(stage, drawing->difference);
 	if (thrum__stage_fit(stage, WIDTH, PART_MOST, &height) < 0 ||
 		thrum__stage_frame(stage, WIDTH, height, &drawing->metrics, 0) < 0)
 		return load_no_memory();
-	for (uint32_t side = 0; side < THRUM__SIDES; side++) {
-		paint_marks(drawing, side);
+	for (uint32_t side = 0; side < THRUM__SIDES; side++)
 		if (thrum__stage_list(stage, side)->failed)
 			return load_no_memory();
-	}
 	return STATUS_OK;
 }
 

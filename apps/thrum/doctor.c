@@ -118,6 +118,12 @@ static bool print_program(struct output *out, const struct program *program)
 			"whose rights it gets.\n");
 		return false;
 	}
+	if (program->is_sanitized) {
+		output_text(out,
+			"It is built for a sanitizer, whose library must be loaded before any "
+			"other, so nothing can be\nloaded into it.\n");
+		return false;
+	}
 	switch (program->kind) {
 	case PROGRAM_DYNAMIC:
 		print_missing(out, program);

@@ -227,8 +227,10 @@ static char *put_site(char *to, const struct dump *dump, unsigned number)
 		to = put_string(to, i == 0 ? "  in " : ", ");
 		to = put_display(to, 160, texts[i], strlen(texts[i]), 80, &columns);
 	}
-	*to++ = ':';
-	to = put_unsigned(to, site->line);
+	if (site->line) {
+		*to++ = ':';
+		to = put_unsigned(to, site->line);
+	}
 	return put_plain(to, dump, DIM);
 }
 
@@ -310,8 +312,8 @@ static void write_details(struct dump *dump, const struct thrum_event *event, si
 	if (event->type == THRUM_EVENT_CREATE) {
 		*to++ = ' ';
 		to = put_string(to, thrum_kind_name(event->kind));
-		to = put_site(to, dump, event->site);
 	}
+	to = put_site(to, dump, event->site);
 	if (event->flags & THRUM_EVENT_HAS_TEXT && event->type != THRUM_EVENT_CREATE) {
 		if (event->flags & THRUM_EVENT_HAS_OTHER)
 			to = put_string(to, ": ");

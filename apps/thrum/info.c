@@ -13,6 +13,7 @@
 #include "output.h"
 #include "progress.h"
 #include "text.h"
+#include "words/words.h"
 
 enum {
 	FORMAT_TEXT,
@@ -27,6 +28,7 @@ struct info_options {
 struct counts {
 	uint64_t events, tasks;
 	int64_t duration;
+	char ending[64];
 	struct thrum__base_keys counters;
 };
 
@@ -108,6 +110,14 @@ static void add_number(struct rows *rows, const char *key, enum row_kind kind, u
 	rows->rows[rows->count++] = (struct row){key, kind, NULL, (int64_t)number};
 }
 
+/* Counts the end of the recording to its duration, if the end is known. */
+static void add_end(struct counts *counts, const struct thrum_trace_info *info)
+{
+	if (info->end > counts->duration)
+		counts->duration = info->end;
+	thrum__words_ending(info->ending, info->ending_code, counts->ending, sizeof counts->ending);
+}
+
 static void collect(struct rows *rows, const struct input *input, const struct counts *counts)
 {
 	const struct thrum_trace_info *info = input->info;
@@ -133,6 +143,7 @@ static void collect(struct rows *rows, const struct input *input, const struct c
 
 	add_text(rows, "host", info->host);
 	add_text(rows, "state", info->state);
+	add_text(rows, "ending", counts->ending);
 	add_number(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
 	add_number(rows, "file-size", ROW_BYTES, info->file_size);
 	add_number(rows, "packet-size", ROW_BYTES, info->packet_size);
@@ -294,6 +305,7 @@ static int run_info(const struct command *command, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	status = count_all(&input, &counts);
+	add_end(&counts, input.info);
 	shown = write_info(&input, &options, &counts);
 	thrum__base_keys_free(&counts.counters);
 	input_close(&input);

@@ -100,6 +100,17 @@ static bool gains_rights(const char *path, const struct stat *status)
 
 /* ---- Its libraries --------------------------------------------------------------------------- */
 
+static bool is_sanitizer(const char *library)
+{
+	static const char *const names[] = {"libasan.", "libtsan.", "liblsan.", "libhwasan.",
+		"libclang_rt."};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(library, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Takes a line of the dynamic linker: "libuv.so.1 => /lib/libuv.so.1 (0x7f…)". */
 static int add_line(struct program *program, char *line)
 {
@@ -111,6 +122,7 @@ static int add_line(struct program *program, char *line)
 	name = slash ? slash + 1 : name;
 	if (!strstr(name, ".so"))
 		return 0;
+	program->is_sanitized |= is_sanitizer(name);
 	if (is_missing)
 		return add_name(&program->missing, &program->missing_count, name,
 			(size_t)(end - name));

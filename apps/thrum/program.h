@@ -29,6 +29,8 @@ struct program {
 	char script[PATH_MAX]; /* the script's path, or "" */
 	enum program_kind kind;
 	bool gains_rights; /* setuid, setgid or with capabilities that the caller lacks */
+	/* It needs the library of a sanitizer (libasan, libtsan, …), which must be the first. */
+	bool is_sanitized;
 	bool mentions[PROGRAM_PARTS]; /* the file names a function of this library */
 	char **libraries; /* names of the shared libraries that it needs, "libuv.so.1" */
 	char **missing;   /* those among them that the linker doesn't find */
@@ -40,6 +42,12 @@ struct program {
  * --list, never the program. Returns 0; or an errno, with nothing to free. Free with program_free.
  */
 int program_of_file(const char *name, struct program *);
+
+/* Whether the dynamic linker would load one more library into the program. */
+static inline bool program_takes_library(const struct program *program)
+{
+	return program->kind == PROGRAM_DYNAMIC && !program->gains_rights && !program->is_sanitized;
+}
 
 /*
  * Does the same for a running process; its libraries are those that it has mapped now. ESRCH: there

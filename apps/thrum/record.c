@@ -15,6 +15,8 @@
 
 #include "input.h"
 #include "pattern.h"
+#include "preload.h"
+#include "program.h"
 #include "recorded.h"
 
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
@@ -30,6 +32,7 @@ struct record_options {
 	const char *output;
 	uint64_t size;
 	int full;
+	struct preload_options preload;
 };
 
 static const char *const full_words[] = {"overwrite", "discard"};
@@ -209,35 +212,27 @@ static int start_program(char **argv, const struct signals *signals, pid_t *chil
 	return error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE;
 }
 
-/* Finds the program as execvp(3) does. */
-static bool find_program(const char *name, struct stat *status)
+/* Says why there is no recording. */
+static void tell_nothing(const char *name, const struct program *program,
+	const struct preload_options *options, bool is_preloaded)
 {
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
+	const char *why = "neither it nor its children use libthrum, or none could create a file";
 
-	if (strchr(name, '/'))
-		return stat(name, status) == 0;
-	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
-		size_t size = strcspn(path, ":");
-		int n = snprintf(file, sizeof(file), "%.*s/%s", (int)size, size ? path : ".", name);
-
-		if (n < (int)sizeof(file) && access(file, X_OK) == 0 && stat(file, status) == 0)
-			return true;
-		path += size + (path[size] == ':');
-	}
-	return false;
-}
-
-static void tell_nothing(const char *program)
-{
-	struct stat status;
-
-	bool setuid = find_program(program, &status) && status.st_mode & (S_ISUID | S_ISGID) &&
-		(status.st_uid != getuid() || status.st_gid != getgid());
-
-	complain("%s recorded nothing: %s", program,
-		setuid ? "it is a setuid program, in which libthrum ignores THRUM_TRACE"
-		       : "neither it nor its children use libthrum, or none could create a file");
+	if (program->gains_rights)
+		why = "it is a setuid program, in which libthrum ignores THRUM_TRACE";
+	else if (program->kind == PROGRAM_STATIC && !options->none)
+		why = "it is linked statically, so that nothing can be loaded into it, and it "
+		      "doesn't use libthrum";
+	else if (program->is_sanitized && !options->none)
+		why = "it is built for a sanitizer, whose library must be loaded before any other, "
+		      "and it doesn't use libthrum";
+	else if (is_preloaded && options->follow)
+		why = "neither it nor its children start threads, wait for events, or use libuv or "
+		      "libthrum";
+	else if (is_preloaded)
+		why = "it doesn't start threads, wait for events, or use libuv or libthrum; its "
+		      "children are recorded with --follow-children";
+	complain("%s recorded nothing: %s", name, why);
 }
 
 /* Ends as the program ended, possibly by the same signal, but without a core dump of thrum. */
@@ -265,7 +260,8 @@ static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded;
 	struct signals signals;
-	int status, ended;
+	struct program looked;
+	int status;
 	pid_t child;
 
 	status = pattern_make(options->output, recorded.pattern, sizeof(recorded.pattern));
@@ -279,14 +275,18 @@ static int record_program(const struct record_options *options, char **program)
 		complain("out of memory");
 		return STATUS_FAILED;
 	}
+	program_of_file(program[0], &looked); /* if that fails, so does the start */
+	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
 	status = start_program(program, &signals, &child);
 	if (status == STATUS_OK) {
-		ended = wait_for(child, &signals);
+		recorded.pid = child;
+		recorded.status = wait_for(child, &signals);
 		if (recorded_report(&recorded) == 0)
-			tell_nothing(program[0]);
-		status = end_like(ended, &signals);
+			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
+		status = end_like(recorded.status, &signals);
 	}
+	program_free(&looked);
 	recorded_finish(&recorded);
 	return status;
 }
@@ -320,6 +320,18 @@ static const struct option options_of_record[] = {
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
+	{"only", 0, OPTION_SET, OFFSET(preload.only), NULL, PRELOAD_ADAPTERS,
+		"in a program that knows nothing of thrum, record only\n"
+		"these: threads and locks; waiting in epoll, poll and\n"
+		"select; libuv"},
+	{"without", 0, OPTION_SET, OFFSET(preload.without), NULL, PRELOAD_ADAPTERS,
+		"record all but these"},
+	{"no-preload", 0, OPTION_FLAG, OFFSET(preload.none), NULL, NULL,
+		"load nothing into PROGRAM (LD_PRELOAD): only what it\n"
+		"reports itself through libthrum is recorded"},
+	{"follow-children", 0, OPTION_FLAG, OFFSET(preload.follow), NULL, NULL,
+		"load the same into its children: each records to a\n"
+		"file of its own"},
 	{0},
 };
 
@@ -330,7 +342,8 @@ const struct command command_record = {
 	.min = 1,
 	.max = 0,
 	.options = options_of_record,
-	.more = "PROGRAM must be annotated with thrum.h, or use a library that is. Its children\n"
+	.more = "PROGRAM may be any dynamically linked program: thrum sees its threads, locks, loops\n"
+		"and libuv, and all that it reports itself with thrum.h. Children that use libthrum\n"
 		"are recorded too, each to a file of its own. thrum passes signals on, leaves the\n"
 		"program's input and output alone, and exits with its status.",
 	.examples = "thrum record -- ./server --port 8080\n"

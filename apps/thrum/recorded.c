@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,7 +162,20 @@ static void print_report(struct input *input)
 		complain("recorded %s in %s (%s)", line, input->path, size);
 }
 
-static bool report_file(const char *path)
+/* Notes how the program itself ended. Nobody knows that of its children. */
+static void note_end(const struct recorded *recorded, const struct input *input, const char *path)
+{
+	struct thrum_error_info error = {0};
+	bool is_killed = WIFSIGNALED(recorded->status);
+
+	if (input->info->pid == recorded->pid &&
+		thrum_trace_note_end(path, is_killed ? THRUM_ENDING_KILLED : THRUM_ENDING_EXITED,
+			is_killed ? WTERMSIG(recorded->status) : WEXITSTATUS(recorded->status),
+			&error) < 0)
+		input_failed(path, &error);
+}
+
+static bool report_file(const struct recorded *recorded, const char *path)
 {
 	struct thrum_error_info error = {0};
 	struct input input = {0};
@@ -174,6 +188,13 @@ static bool report_file(const char *path)
 		input_close(&input);
 		return false;
 	}
+	if (recorded->may_be_empty && input.info->lanes == 0 &&
+		strcmp(input.info->state, "recording") != 0) {
+		input_close(&input);
+		unlink(path);
+		return false;
+	}
+	note_end(recorded, &input, path);
 	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
@@ -195,7 +216,7 @@ size_t recorded_report(const struct recorded *recorded)
 
 		if (!identify(found.gl_pathv[i], &file) || was_there(recorded, &file))
 			continue;
-		if (report_file(found.gl_pathv[i]))
+		if (report_file(recorded, found.gl_pathv[i]))
 			count++;
 	}
 	globfree(&found);

@@ -4,6 +4,7 @@
 #define RECORDED_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -17,14 +18,18 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
+	bool may_be_empty; /* programs that have nothing to record make a file, too */
+	pid_t pid;         /* the program, once it has ended */
+	int status;        /* of waitpid */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */
 int recorded_before(struct recorded *);
 
 /*
- * Reports the new recordings on standard error, and trims those whose process has ended. Returns
- * their number.
+ * Reports the new recordings on standard error. Notes in the program's own how it ended, and trims
+ * those whose process has ended. Removes those that are empty, if they may be. Returns the number
+ * of those that are left.
  */
 size_t recorded_report(const struct recorded *);
 

@@ -199,11 +199,20 @@ static void write_frames(struct slow *slow, uint32_t frame)
 
 static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 {
+	const char *name;
+	size_t size;
+
 	output_text(&slow->out, "{\"doing\":\"");
 	output_text(&slow->out, thrum__slow_doing_name(doing));
 	output_text(&slow->out, "\",\"stack\":[");
 	write_frames(slow, frame);
 	output_text(&slow->out, "]");
+	if (doing != THRUM__DOING_SUSPENDED)
+		return;
+	name = thrum__slow_frame_name(&slow->answer.paths, frame, &size);
+	output_text(&slow->out, ",\"reason\":\"");
+	output_put(&slow->out, name, size, thrum__base_json_escape, THRUM__JSON_BYTES);
+	output_text(&slow->out, "\"");
 }
 
 static void write_json_path(struct slow *slow)
@@ -247,6 +256,9 @@ static void write_json_shares(struct slow *slow)
 /* Writes one object. */
 static void write_slow_json(struct slow *slow)
 {
+	char words[SENTENCE];
+	size_t size = thrum__words_slow_most(&slow->answer, words, sizeof(words), NULL, NULL);
+
 	output_text(&slow->out, "{\"task\":");
 	write_id(slow, slow->answer.task);
 	output_text(&slow->out, ",\"took\":");
@@ -257,7 +269,10 @@ static void write_slow_json(struct slow *slow)
 	write_number(slow, length_of(&slow->answer.usual_path));
 	output_text(&slow->out, ",\"count\":");
 	write_number(slow, slow->answer.lives.count);
-	output_text(&slow->out, ",\"shares\":[");
+	output_text(&slow->out, ",\"cause\":\"");
+	output_put(&slow->out, words, size < sizeof(words) ? size : sizeof(words) - 1,
+		thrum__base_json_escape, THRUM__JSON_BYTES);
+	output_text(&slow->out, "\",\"shares\":[");
 	write_json_shares(slow);
 	output_text(&slow->out, "],\"path\":[");
 	write_json_path(slow);

@@ -41,7 +41,9 @@ static void write_stack(struct output *out, const struct thrum__paths *paths, ui
 		size_t size;
 		const char *name = thrum__slow_frame_name(paths, frames[count], &size);
 
-		if (paths->frames[frames[count]].doing != THRUM__DOING_RUNS)
+		if (paths->frames[frames[count]].doing == THRUM__DOING_SUSPENDED)
+			output_text(out, "[suspended] ");
+		else if (paths->frames[frames[count]].doing != THRUM__DOING_RUNS)
 			output_text(out, "[lane runs] ");
 		output_put(out, name, size, put_frame, 1);
 		output_text(out, count > 0 ? ";" : "");

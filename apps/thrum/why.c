@@ -162,8 +162,17 @@ static int load_until(const struct command *command, const char *argument, int64
 		if (used < count)
 			break;
 	}
-	if (appended == 0 && result >= 0)
+	if (appended == 0 && result >= 0) {
+		struct thrum_trace_info info = *load->input.info;
+
+		/* As if the time were now. */
+		if (info.end > at) {
+			info.end = at;
+			info.ending = THRUM_ENDING_RUNNING;
+		}
+		thrum__model_note_end(load->model, &info);
 		return STATUS_OK;
+	}
 	status = appended < 0 ? load_no_memory() : input_failed(load->input.path, &error);
 	load_finish(load);
 	return status;

@@ -39,24 +39,25 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	output_display(out, words, strlen(words), NAME_COLUMNS);
 }
 
+/* The place of a step in the program: where its wait began or its lock was taken, else where its task
+ * was created. NULL: it is unknown. */
+static const struct thrum_trace_site *site_of(const struct thrum__model *model, uint32_t task,
+	uint32_t edge)
+{
+	const struct thrum_trace_site *site = thrum__model_edge_site(model, edge);
+
+	if (!site && thrum__model_has_row(&model->tasks, task))
+		site = thrum__model_site(model, task);
+	return site;
+}
+
 /* Writes "file.c:12 function". Returns its size, or 0 if the site is unknown or `size` too
  * small. */
-static size_t put_site(const struct thrum__model *model, uint32_t task, char *to, size_t size)
+static size_t put_site(const struct thrum_trace_site *site, char *to, size_t size)
 {
-	const struct thrum_trace_site *site = thrum__model_has_row(&model->tasks, task)
-		? thrum__model_site(model, task)
-		: NULL;
+	size_t length = site ? thrum__words_site(site, to, size) : 0;
 
-	if (!site || size < strlen(site->file) + strlen(site->function) + NUMBER_ROOM)
-		return 0;
-	char *end = put_string(to, site->file);
-
-	*end++ = ':';
-	end = put_unsigned(end, site->line);
-	*end++ = ' ';
-	end = put_string(end, site->function);
-	*end = '\0';
-	return (size_t)(end - to);
+	return length < size ? length : 0;
 }
 
 static void write_time(struct output *out, int64_t time)
@@ -96,7 +97,7 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_text(out, ", by ");
 		write_task(out, model, step->other);
 	}
-	if (put_site(model, step->task, words, sizeof words) > 0) {
+	if (put_site(site_of(model, step->task, step->edge), words, sizeof words) > 0) {
 		output_text(out, " [");
 		output_display(out, words, strlen(words), 120);
 		output_text(out, "]");
@@ -201,7 +202,7 @@ static void write_json_number(struct output *out, const char *key, int64_t numbe
 
 /* Writes a task's id under `key`, and its label and call site under keys of their own. */
 static void write_json_task(struct output *out, const struct thrum__model *model, const char *key,
-	uint32_t task)
+	uint32_t task, uint32_t edge)
 {
 	char words[600];
 	const char *name;
@@ -214,7 +215,7 @@ static void write_json_task(struct output *out, const struct thrum__model *model
 		model->signed_ids);
 	name = thrum__model_task_name(model, task, &size);
 	write_json_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
-	size = put_site(model, task, words, sizeof words);
+	size = put_site(site_of(model, task, edge), words, sizeof words);
 	write_json_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
 }
 
@@ -253,8 +254,10 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 		write_json_text(out, "event", event, strlen(event));
 		write_json_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
 	}
-	write_json_task(out, model, "task", step->task);
-	write_json_task(out, model, "other", step->other);
+	write_json_task(out, model, "task", step->task, step->edge);
+	write_json_task(out, model, "other", step->other, THRUM__NONE);
+	if (step->more > 0)
+		write_json_number(out, "more", step->more);
 	output_text(out, "}");
 }
 
@@ -270,7 +273,7 @@ void why_write_json(struct output *out, const struct thrum__model *model,
 	write_json_text(out, "certainty", certainty, strlen(certainty));
 	thrum__words_finding(model, finding, words, sizeof words);
 	write_json_text(out, "text", words, strlen(words));
-	write_json_task(out, model, "task", finding->task);
+	write_json_task(out, model, "task", finding->task, THRUM__NONE);
 	write_json_number(out, "behind", finding->behind);
 	if (finding->count > 0)
 		write_json_number(out, "count", finding->count);

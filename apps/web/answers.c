@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core.h"
-#include "report/document/document.h"
 
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */
@@ -69,6 +68,7 @@ EXPORT(core_words) void core_words(void)
 	json_key_string(out, "all", THRUM__CHART_ALL);
 	json_key_string(out, "hint", THRUM__CHART_HINT);
 	json_key_string(out, "list", THRUM__CHART_LIST);
+	json_key_string(out, "slow", THRUM__DOCUMENT_SLOW_NONE);
 	json_key(out, "measures");
 	json_put(out, "[");
 	for (int i = 0; i < THRUM__MEASURE_COUNT; i++) {
@@ -354,6 +354,12 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 	json_text(out, document->text + piece->offset, piece->size);
 	if (piece->link == THRUM__LINK_TO_TASK)
 		json_key_integer(out, "task", piece->target);
+	if (piece->link == THRUM__LINK_TO_SLOW)
+		json_key_integer(out, "slow", piece->target);
+	if (piece->link == THRUM__LINK_TO_DIFFERENCE)
+		json_key_integer(out, "difference", piece->target);
+	if (piece->side > 0)
+		json_key_integer(out, "side", piece->side);
 	if (piece->link == THRUM__LINK_TO_TIME) {
 		json_key(out, "time");
 		json_put(out, "\"");
@@ -392,9 +398,14 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
-	const struct thrum__stats *stats = core_stats(number);
+	const struct thrum__stats *stats;
 	const struct thrum__scene *scene;
 
+	if (what == CORE_DOCUMENT_SLOW)
+		return compare_slow(number, index, document);
+	if (what == CORE_DOCUMENT_DIFF)
+		return compare_traces(document);
+	stats = core_stats(number);
 	if (!stats)
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
@@ -411,7 +422,7 @@ static int make_document(int what, unsigned number, uint32_t index,
 		: 0;
 }
 
-/* Answers a document (enum core_document) about a task or finding; empty if there is no such. */
+/* Answers a document (enum core_document); empty if there is nothing that it could be about. */
 EXPORT(core_document) void core_document(int what, unsigned part, uint32_t index)
 {
 	struct thrum__document document;

@@ -85,6 +85,7 @@ static float width(void *context, const char *text, size_t size, int font)
 
 static void clear(void)
 {
+	compare_forget();
 	thrum__stage_destroy(core.stage);
 	for (size_t i = 0; i < THRUM__STAGE_MAX; i++) {
 		part_forget(&core.parts[i]);

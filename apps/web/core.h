@@ -10,6 +10,7 @@
  *
  * core.c        opening, input, frames
  * answers.c     the words of the page, changes, documents
+ * compare.c     why a task was slow, and the differences of two traces
  * tables.c      tables, histogram
  * numbers.c     the numbers that TypeScript needs from C, asked for by build.mjs
  * json.c        the JSON writer
@@ -20,6 +21,8 @@
 
 #include "json.h"
 #include "report/chart.h"
+#include "report/document/document.h"
+#include "report/flame.h"
 #include "stage/stage.h"
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
@@ -38,6 +41,8 @@ enum core_document {
 	CORE_DOCUMENT_TASK,
 	CORE_DOCUMENT_FINDING,
 	CORE_DOCUMENT_TRACE,
+	CORE_DOCUMENT_SLOW,
+	CORE_DOCUMENT_DIFF,
 };
 
 /* The ways in which core_narrow narrows tasks, beside the text. */
@@ -70,6 +75,15 @@ struct core {
 	int theme;
 	struct thrum__base_text out;
 	struct thrum__draw_list chart;
+	/* The task that was slow, and the flame graph of its label: of the last question. */
+	bool has_answer, has_flame;
+	unsigned slow_part;
+	uint32_t slow_task;
+	struct thrum__slow_answer answer;
+	struct thrum__flame flame;
+	/* The differences of the first two traces. */
+	bool has_comparison;
+	struct thrum__comparison comparison;
 };
 
 extern struct core core;
@@ -86,5 +100,13 @@ const struct thrum__stats *core_stats(unsigned part);
 
 /* Frees the statistics and tables of a part. */
 void part_forget(struct part *);
+
+/* Write why a task was slow, and how the first two traces differ; an empty document if there is
+ * nothing to tell. */
+THRUM__MUST_USE int compare_slow(unsigned part, uint32_t task, struct thrum__document *);
+THRUM__MUST_USE int compare_traces(struct thrum__document *);
+
+/* Frees both answers, before the models go. */
+void compare_forget(void);
 
 #endif

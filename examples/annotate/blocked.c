@@ -30,7 +30,7 @@ static struct account accounts[2] = {{.mutex = PTHREAD_MUTEX_INITIALIZER},
 static void transfer(struct account *from, struct account *to)
 {
 	account_lock(from);
-	pause_ms(100);
+	pause_ms(from == &accounts[0] ? 100 : 300);
 	account_lock(to);
 	account_unlock(to);
 	account_unlock(from);

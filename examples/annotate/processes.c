@@ -42,14 +42,21 @@ static void serve(int socket, const struct message *message)
 static int run_server(int socket)
 {
 	struct message message;
+	ssize_t size;
 
 	/* A fork's child records nothing until it starts a recording of its own. */
 	setenv("THRUM_TRACE", "server.thrum", 1);
 	if (thrum_start(NULL))
 		return 1;
-	while (read(socket, &message, sizeof(message)) == sizeof(message))
+	/* It ends when the client does. */
+	for (;;) {
+		thrum_suspend(THRUM_WAIT_FOR_WORK);
+		size = read(socket, &message, sizeof(message));
+		thrum_resume();
+		if (size != sizeof(message))
+			return 0;
 		serve(socket, &message);
-	return 0;
+	}
 }
 
 int main(int argc, char **argv)
@@ -63,7 +70,6 @@ int main(int argc, char **argv)
 	begin(argc);
 	child = fork();
 	if (child == 0) {
-		begin(argc);
 		close(pair[0]);
 		return run_server(pair[1]);
 	}

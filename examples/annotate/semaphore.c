@@ -38,7 +38,7 @@ static void *copy(void *data)
 	thrum_task_should_resolve(task);
 	THRUM_RUN (task) {
 		places_take(&connections);
-		pause_ms(broken ? 100 : 0);
+		pause_ms(!broken ? 0 : *(const char *)data == 'l' ? 100 : 300);
 		places_take(&connections);
 		places_give_back(&connections);
 		places_give_back(&connections);

@@ -16,9 +16,10 @@
  *
  * Threads. Everything belongs to a struct thrum_loop, which the program makes around a uv_loop_t.
  * Only the thread that made the loop may use it and all that was made with it. Loops of different
- * threads are independent. Unless a comment says otherwise, no call is thread-safe or
- * async-signal-safe. After fork, the child must not touch any of it. A library built with
- * -Dthrum_debug=1 or more asserts that the right thread calls.
+ * threads are independent; they run functions in each other through inboxes (struct thrum_inbox).
+ * Unless a comment says otherwise, no call is thread-safe or async-signal-safe. After fork, the child
+ * must not touch any of it. A library built with -Dthrum_debug=1 or more asserts that the right
+ * thread calls.
  *
  * Ownership. Promises count their references. A call that returns a promise gives the caller one
  * reference.
@@ -242,8 +243,9 @@ THRUM__PROMISE size_t thrum_loop_unhandled(const struct thrum_loop *loop);
 /*
  * Runs the uv loop until the promise has ended, or until nothing is left that could end it. Blocks;
  * uv_stop doesn't end it. Returns 0 if the promise was resolved, the code of its failure if it
- * failed, and -EDEADLK if it is still pending; -ENOMEM for NULL. Consumes the promise: to get at
- * its value or message, keep a reference. Must not be called in a callback.
+ * failed, and -EDEADLK if it is still pending, which is recorded (THRUM_DEADLOCKED); -ENOMEM for
+ * NULL. Consumes the promise: to get at its value or message, keep a reference. Must not be called
+ * in a callback.
  */
 THRUM__PROMISE THRUM__MUST_USE int thrum_promise_run(struct thrum_promise *promise);
 
@@ -857,6 +859,68 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_load(struct thr
 #define thrum_file_close(...) thrum__file_close(THRUM__HERE, __VA_ARGS__)
 #define thrum_file_stat(...) thrum__file_stat(THRUM__HERE, __VA_ARGS__)
 #define thrum_file_load(...) thrum__file_load(THRUM__HERE, __VA_ARGS__)
+
+/* ---- Other threads' loops -------------------------------------------------------------------- */
+
+/*
+ * An inbox lets other threads run functions in a loop: the one exception to the rule that only the
+ * loop's own thread may use it. The loop's thread makes the inbox and gives its address to other
+ * threads. Functions run in the order of the calls, one after the other, in later turns of the loop.
+ *
+ * An open inbox keeps its uv loop running. Closing it gives up the functions that haven't begun:
+ * their calls fail with THRUM_BROKEN, as do later ones. Functions that have begun go on, and their
+ * callers are still told how they end. Destroying the loop closes its inboxes; then the calls that
+ * are under way fail with THRUM_BROKEN too. So a call to a loop that has ended always fails, and
+ * never hangs. It does hang while the loop's thread is busy or blocked, and `thrum why` tells so.
+ *
+ * An inbox counts its references and outlives its loop, as long as others have references to it.
+ *
+ * The message of a post or call is recorded as a link from the caller to the function, and the
+ * answer as one back.
+ */
+struct thrum_inbox;
+
+/* Returns an inbox with one reference, or NULL without memory and for a NULL loop. `label` may be
+ * NULL. */
+THRUM__PROMISE THRUM__MUST_USE struct thrum_inbox *thrum__inbox_create(struct thrum_site *site,
+	struct thrum_loop *loop, const char *label);
+/* Closes the inbox, in the loop's thread. Does nothing to one that is closed, and to NULL. */
+THRUM__PROMISE void thrum_inbox_close(struct thrum_inbox *inbox);
+/* Add and remove a reference. Thread-safe. ref returns its argument. Removing the last one doesn't
+ * close the inbox. NULL does nothing. */
+THRUM__PROMISE struct thrum_inbox *thrum_inbox_ref(struct thrum_inbox *inbox);
+THRUM__PROMISE void thrum_inbox_unref(struct thrum_inbox *inbox);
+
+/*
+ * Runs `begin` in the inbox's loop, and waits for nothing. If the promise that it returns fails, the
+ * hook of that loop for unhandled failures is told. Calls destroy(data) in that loop's thread when
+ * `begin` has returned, or when it never will; after an error, before it returns. Thread-safe; the
+ * calling thread needs no loop. `label` may be NULL.
+ *
+ * Returns 0, or THRUM_BROKEN if the inbox is closed, -ENOMEM, or -EINVAL for NULL.
+ */
+THRUM__PROMISE THRUM__MUST_USE int thrum__inbox_post(struct thrum_site *site,
+	struct thrum_inbox *inbox, const char *label, thrum_begin *begin, void *data,
+	thrum_destroy *destroy);
+
+/*
+ * Runs `begin` in the inbox's loop, from the thread of `loop`, which may be the same loop. Returns a
+ * promise of `loop` that ends as the promise that `begin` returned. The value moves to it, so its
+ * destructor must be able to run in this thread; connections, files and the like must stay in
+ * theirs. If others still hold the promise that `begin` returned and its value has a destructor,
+ * the call fails with -EBUSY. A failure brings its code, message and place.
+ *
+ * Cancelling the promise fails it at once. If `begin` hasn't run yet, it never will; else the
+ * promise that it returned is cancelled in its own thread. Calls destroy(data) in the inbox's thread
+ * when the promise that `begin` returned has ended, or when `begin` never will run; in this thread
+ * if the inbox is closed or there is no memory. A pending call keeps the uv loop of `loop` running.
+ */
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__inbox_call(struct thrum_site *site,
+	struct thrum_inbox *inbox, struct thrum_loop *loop, const char *label, thrum_begin *begin,
+	void *data, thrum_destroy *destroy);
+#define thrum_inbox_create(...) thrum__inbox_create(THRUM__HERE, __VA_ARGS__)
+#define thrum_inbox_post(...) thrum__inbox_post(THRUM__HERE, __VA_ARGS__)
+#define thrum_inbox_call(...) thrum__inbox_call(THRUM__HERE, __VA_ARGS__)
 
 /* ---- Processes, threads, signals ------------------------------------------------------------- */
 

@@ -190,20 +190,59 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_next(struct thrum_trace *,
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int wait_ms,
 	struct thrum_error_info *);
 
+/*
+ * How a recording ended. X(NAME, value). `code` is struct thrum_trace_info's ending_code.
+ *
+ *   UNKNOWN  nothing tells it, as in every trace of mirage-profile
+ *   STOPPED  the program called thrum_stop
+ *   EXITED   the program ended by itself; code: its exit status, -1 where that is unknown
+ *   KILLED   a signal ended the program; code: its number
+ *   GONE     the process is no more, and left no word of how it ended
+ *   RUNNING  the process is still recording
+ *   COPIED   the trace is a snapshot of a recording that went on
+ */
+#define THRUM_ENDINGS(X) \
+	X(UNKNOWN, 0) \
+	X(STOPPED, 1) \
+	X(EXITED, 2) \
+	X(KILLED, 3) \
+	X(GONE, 4) \
+	X(RUNNING, 5) \
+	X(COPIED, 6)
+
+enum thrum_ending {
+#define THRUM__X(NAME, value) THRUM_ENDING_##NAME = value,
+	THRUM_ENDINGS(THRUM__X)
+#undef THRUM__X
+};
+
 /* A trace's description of itself. No pointer in it is NULL. */
 struct thrum_trace_info {
-	const char *format;       /* "thrum" or "mirage-profile" */
-	const char *program;      /* "" when unknown */
-	const char *host;         /* "" when unknown */
-	const char *clock;        /* "tsc", "monotonic", "given", "realtime"; "" when unknown */
-	const char *state;        /* "recording", "stopped", "killed", "snapshot", or "" */
+	const char *format;  /* "thrum" or "mirage-profile" */
+	const char *program; /* "" when unknown */
+	const char *host;    /* "" when unknown */
+	const char *clock;   /* "tsc", "monotonic", "given", "realtime"; "" when unknown */
+	const char *state;   /* "recording", "stopped", "killed", "snapshot", or "" */
+	enum thrum_ending ending;
+	int ending_code;          /* see enum thrum_ending; -1: none */
 	uint64_t clock_frequency; /* ticks per second of `clock` in struct thrum_event */
 	uint64_t clock_first;     /* `clock` of the first event, where `time` is 0 */
 	int64_t start;            /* ns from 1970 to the first event; 0: unknown */
-	int64_t pid;              /* 0: unknown */
-	uint64_t file_size;       /* bytes */
-	uint64_t packet_size;     /* bytes; in a trace of mirage-profile the largest packet's */
-	uint64_t packets;         /* how many packets hold events */
+	/*
+	 * ns from the first event to the end of the recording, as far as it is known; at least the
+	 * time of each event given so far. The end is known if the recording was stopped, also by
+	 * the program's exit; if `thrum record` or thrum_trace_note_end noted when the process
+	 * ended; and in a snapshot, where it is the time of the copy. While the process lives, the
+	 * end is the time of the latest thrum_trace_open or thrum_trace_refresh. If the process was
+	 * killed and nobody noted when, the latest event counts: the file's own times prove
+	 * nothing, as copying changes them and recording doesn't. With a clock that the program
+	 * gave, only its own readings count.
+	 */
+	int64_t end;
+	int64_t pid;          /* 0: unknown */
+	uint64_t file_size;   /* bytes */
+	uint64_t packet_size; /* bytes; in a trace of mirage-profile the largest packet's */
+	uint64_t packets;     /* how many packets hold events */
 	uint32_t lanes;
 	bool signed_ids; /* ids are signed 64-bit numbers: in mirage-profile's traces */
 
@@ -307,6 +346,18 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_convert(const char *file, const cha
  * process still records to the file. Thread-safe.
  */
 THRUM__TRACE THRUM__MUST_USE int thrum_trace_trim(const char *file, struct thrum_error_info *);
+
+/*
+ * Notes in a thrum recording that its process has just ended, as `thrum record` does: at this time,
+ * and how. `ending` is THRUM_ENDING_EXITED, _KILLED or _GONE, `code` is as in struct
+ * thrum_trace_info. If the recording was stopped before, its end stays as it is, and only the
+ * status of an exit is added.
+ *
+ * Returns 0 or a negative enum thrum_error: those of thrum_trace_open, -THRUM_E_ARGUMENT for another
+ * ending, -THRUM_E_ACCESS also while a process still records to the file. Thread-safe.
+ */
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_note_end(const char *file, enum thrum_ending ending,
+	int code, struct thrum_error_info *);
 
 #ifdef __cplusplus
 }

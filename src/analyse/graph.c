@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "analyse/graph.h"
 
-#define LOOK_BACK 64   /* edges or tasks that are searched: waits are among a task's last edges */
-#define PASSED_OVER 64 /* times that others may get a lock before a waiter; more is suspicious */
-#define HEIRS_MAX 16   /* steps to the task that goes on for another */
+#define LOOK_BACK 64         /* edges or tasks that are searched */
+#define WAITS_LOOK_BACK 4096 /* edges of one task that are searched for its waits */
+#define HEIRS_MAX 16         /* steps back to the first of those that became one another */
 
 bool thrum__analyse_task_is_object(const struct thrum__model *model, uint32_t task)
 {
@@ -22,13 +22,6 @@ bool thrum__analyse_task_is_choice(const struct thrum__model *model, uint32_t ta
 	int kind = THRUM__TASK(model, task, kind);
 
 	return kind == THRUM_KIND_CHOOSE || kind == THRUM_KIND_PICK;
-}
-
-static bool is_lock(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
 }
 
 bool thrum__analyse_task_is_running(const struct thrum__model *model, uint32_t task)
@@ -57,53 +50,6 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 	while (low < model->tasks.count && !thrum__model_has_row(&model->tasks, low))
 		low = (low | THRUM__BLOCK_MASK) + 1;
 	return low < model->tasks.count ? low : model->tasks.count;
-}
-
-/* ---- Locks --------------------------------------------------------------------------------- */
-
-uint32_t thrum__analyse_holder_of(const struct thrum__model *model, uint32_t lock, uint32_t *edge)
-{
-	bool is_semaphore = THRUM__TASK(model, lock, kind) == THRUM_KIND_SEMAPHORE;
-	uint32_t at = THRUM__TASK(model, lock, edge_in), released = 0;
-
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at); i++) {
-		int kind = THRUM__EDGE(model, at, kind);
-
-		if (kind == THRUM__EDGE_UNLOCK && !is_semaphore)
-			return THRUM__NONE;
-		released += kind == THRUM__EDGE_UNLOCK;
-		if (kind == THRUM__EDGE_LOCK && released-- == 0) {
-			*edge = at;
-			return THRUM__EDGE(model, at, from);
-		}
-		at = THRUM__EDGE(model, at, prev_in);
-	}
-	return THRUM__NONE;
-}
-
-/* The latest task that read this one's result, or NONE. */
-static uint32_t reader_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t at = THRUM__TASK(model, task, edge_in);
-
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at); i++) {
-		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_READ)
-			return THRUM__EDGE(model, at, from);
-		at = THRUM__EDGE(model, at, prev_in);
-	}
-	return THRUM__NONE;
-}
-
-uint32_t thrum__analyse_successor_of(const struct thrum__model *model, uint32_t task)
-{
-	for (unsigned i = 0; i < HEIRS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
-		uint32_t heir = thrum__model_heir(model, task);
-
-		if (thrum__analyse_task_is_pending(model, heir))
-			return heir;
-		task = reader_of(model, heir);
-	}
-	return THRUM__NONE;
 }
 
 /* ---- Links --------------------------------------------------------------------------------- */
@@ -164,11 +110,15 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
-	uint32_t first = first_of_chain(model, task), next;
-	int64_t since = THRUM__TASK(model, first, created);
-	uint32_t creator = THRUM__TASK(model, first, creator);
-	uint32_t edge = first_link(model, task, since);
+	uint32_t first, next, creator, edge;
+	int64_t since;
 
+	if (!model->has_links)
+		return 0;
+	first = first_of_chain(model, task);
+	since = THRUM__TASK(model, first, created);
+	creator = THRUM__TASK(model, first, creator);
+	edge = first_link(model, task, since);
 	if (edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
 		edge = first_link(model, creator, since);
 	if (edge == THRUM__NONE)
@@ -216,7 +166,7 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *model, uint32_t
  * lane's own task) began to run again. */
 static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wait, uint32_t on)
 {
-	uint32_t at = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
+	uint32_t at = THRUM__TASK(model, task, edge_out);
 
 	for (; thrum__model_has_row(&model->edges, at) && at != wait;
 		at = THRUM__EDGE(model, at, prev_out)) {
@@ -226,9 +176,7 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 			THRUM__EDGE(model, at, to) == on)
 			return true;
 	}
-	return !thrum__analyse_task_is_lane(model, task) &&
-		thrum__model_has_row(&model->runs, run) &&
-		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
+	return thrum__analyse_wait_is_stale(model, task, wait);
 }
 
 /* Whether one of these waits is for `on`. */
@@ -240,31 +188,48 @@ static bool is_known(const struct thrum__analyse_wait *waits, unsigned count, ui
 	return false;
 }
 
-/* Whether others took a lock 64 times since a wait for it began. Then its present holder doesn't
- * explain the wait. */
-static bool is_passed_over(const struct thrum__model *model, uint32_t lock, int64_t since)
+bool thrum__analyse_wait_is_stale(const struct thrum__model *model, uint32_t task, uint32_t wait)
 {
-	uint32_t edge = THRUM__TASK(model, lock, edge_in);
-	unsigned taken = 0;
+	uint32_t run = THRUM__TASK(model, task, run);
 
-	for (; taken < PASSED_OVER && thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, time) > since;
-		edge = THRUM__EDGE(model, edge, prev_in))
-		taken += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
-	return taken == PASSED_OVER;
+	return !thrum__analyse_task_is_lane(model, task) &&
+		thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
+}
+
+uint32_t thrum__analyse_lock_ender(const struct thrum__model *model,
+	const struct thrum__analyse_lock *lock, int64_t since)
+{
+	uint32_t found = THRUM__NONE;
+
+	if (lock->busy > since)
+		return THRUM__NONE;
+	if (THRUM__TASK(model, lock->task, kind) != THRUM_KIND_SEMAPHORE &&
+		thrum__analyse_lock_lost(model, lock))
+		return THRUM__NONE;
+	for (uint32_t i = lock->count; i-- > 0;) {
+		uint32_t task = lock->holds[i].task;
+
+		if (!thrum__analyse_task_is_pending(model, task))
+			continue;
+		if (!thrum__analyse_task_is_running(model, task))
+			return task;
+		if (found == THRUM__NONE)
+			found = task;
+	}
+	return found;
 }
 
 /* The task that can end a wait for `on` which began at `since`, or NONE. */
 static uint32_t ender_of(const struct thrum__model *model, uint32_t on, int64_t since)
 {
-	uint32_t edge, holder;
+	struct thrum__analyse_hold holds[THRUM__HOLDS_MAX];
+	struct thrum__analyse_lock lock;
 
-	if (!is_lock(model, on))
+	if (!thrum__analyse_task_is_lock(model, on))
 		return on;
-	if (is_passed_over(model, on, since))
-		return THRUM__NONE;
-	holder = thrum__analyse_holder_of(model, on, &edge);
-	return holder == THRUM__NONE ? THRUM__NONE : thrum__analyse_successor_of(model, holder);
+	thrum__analyse_lock_look(model, on, &lock, holds);
+	return thrum__analyse_lock_ender(model, &lock, since);
 }
 
 unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task,
@@ -276,7 +241,7 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 	if (!thrum__analyse_task_is_pending(model, task) ||
 		thrum__analyse_task_is_object(model, task))
 		return 0;
-	for (unsigned i = 0; i < LOOK_BACK && count < THRUM__WAITS_MAX &&
+	for (unsigned i = 0; i < WAITS_LOOK_BACK && count < THRUM__WAITS_MAX &&
 		thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
 		uint32_t to = THRUM__EDGE(model, edge, to), on;
@@ -292,7 +257,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 		waits[count++] = (struct thrum__analyse_wait){.on = on,
 			.next = ender_of(model, on, THRUM__EDGE(model, edge, time)),
 			.edge = edge,
-			.since = THRUM__EDGE(model, edge, time)};
+			.since = THRUM__EDGE(model, edge, time),
+			.is_stale = thrum__analyse_wait_is_stale(model, task, edge)};
 	}
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);

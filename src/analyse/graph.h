@@ -3,6 +3,7 @@
  * analyse/: answers questions about a model. It has a face for each question:
  *
  *	graph.h        who waits for whom (this file)
+ *	locks.h        who holds a lock
  *	label.h        patterns of labels, by which tasks count as alike
  *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
@@ -18,17 +19,22 @@
 #ifndef ANALYSE_GRAPH_H
 #define ANALYSE_GRAPH_H
 
+#include "analyse/locks.h"
+#include "analyse/why/places.h"
 #include "model/model.h"
 
 #define THRUM__WAITS_MAX 16
 
 /* One wait of a task. */
 struct thrum__analyse_wait {
-	uint32_t on;   /* the task that it waits for, pending; it has not become another */
-	uint32_t next; /* the task that can end the wait: `on`, or a lock's holder; NONE: nobody */
+	uint32_t on; /* the task that it waits for, pending; it has not become another */
+	/* The task that can end the wait: `on`, or one of a lock's holders. NONE: nobody can, as no
+	 * task holds the lock, or one does that has ended, or the lock goes to others. */
+	uint32_t next;
 	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
 	int64_t since; /* when the wait began */
 	bool is_link;  /* the task waits for an answer over a link */
+	bool is_stale; /* the task began to run again since, so it may have given up this wait */
 };
 
 static inline bool thrum__analyse_task_is_pending(const struct thrum__model *model, uint32_t task)
@@ -52,12 +58,69 @@ bool thrum__analyse_task_is_choice(const struct thrum__model *, uint32_t task);
 /* Whether a lane runs the task at the model's end. */
 bool thrum__analyse_task_is_running(const struct thrum__model *, uint32_t task);
 
+/* ---- All waits ------------------------------------------------------------------------------ */
+
+/* The waits of one task, the latest first. */
+struct thrum__analyse_waits {
+	const struct thrum__analyse_wait *waits;
+	uint32_t count;
+};
+
+/* The waits of a task in the graph: those from `first` on. */
+struct thrum__analyse_list {
+	uint32_t task, first, count;
+};
+
+/* The waits of all tasks, and the locks among those that they wait for: for searches that look at
+ * many tasks. */
+struct thrum__analyse_graph {
+	const struct thrum__model *model;
+	const struct thrum__places *places;
+	uint32_t
+		*number; /* by place of tasks: of its list, or of the lock + 1; 0: it has neither */
+	struct thrum__analyse_list *lists; /* from 1 to list_count */
+	uint32_t list_count, list_room;
+	struct thrum__analyse_wait *waits;
+	uint32_t wait_count, wait_room;
+	struct thrum__analyse_lock *locks; /* those that some task waits for */
+	uint32_t lock_count, lock_room;
+};
+
+/* Finds the waits of all tasks. The model and the places must outlive *graph. Returns 0 or
+ * -THRUM_E_MEMORY. Free *graph with thrum__analyse_graph_free. O(tasks + edges). */
+THRUM__MUST_USE int thrum__analyse_graph_make(const struct thrum__model *,
+	const struct thrum__places *, struct thrum__analyse_graph *);
+void thrum__analyse_graph_free(struct thrum__analyse_graph *);
+
+/* The number of a task's list, or 0 if it has no waits. The task must be the last of those that
+ * became one another (thrum__model_heir). Takes constant time, and so do the next ones. */
+uint32_t thrum__analyse_graph_list(const struct thrum__analyse_graph *, uint32_t task);
+
+/* The waits of such a task, or none. */
+struct thrum__analyse_waits thrum__analyse_graph_waits(const struct thrum__analyse_graph *,
+	uint32_t task);
+
+/* A lock that some task waits for, or NULL. */
+const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__analyse_graph *,
+	uint32_t task);
+
+/* ---- The waits of one task ------------------------------------------------------------------ */
+
 /*
  * Writes the waits of a task, the latest first, and returns how many there are. The task must be
- * the last of those that became one another (thrum__model_heir). Reads the task's last 64 edges.
+ * the last of those that became one another (thrum__model_heir). Reads the task's last 4096 edges,
+ * and of each lock the last 64 times that it was taken or released.
  */
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
+
+/* Whether a task other than a lane's own began to run after it began to wait by that edge. */
+bool thrum__analyse_wait_is_stale(const struct thrum__model *, uint32_t task, uint32_t edge);
+
+/* The task that can end a wait for a lock which began at `since`: see thrum__analyse_wait. If there
+ * are several, the latest that doesn't run. */
+uint32_t thrum__analyse_lock_ender(const struct thrum__model *, const struct thrum__analyse_lock *,
+	int64_t since);
 
 /* A promise may stand for the answer to a message: the message that it sent over a link itself, or
  * else the one that its creator sent after it created the promise. If the task that the receiver
@@ -68,15 +131,6 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
  * sent messages may be forgotten. Reads the last 64 edges of both. */
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);
-
-/* Returns the task that holds a lock, or the latest of those that hold a semaphore, and sets *edge
- * to the edge by which it took the lock. Returns NONE and leaves *edge alone if nobody holds it.
- * Reads the lock's last 64 edges. */
-uint32_t thrum__analyse_holder_of(const struct thrum__model *, uint32_t lock, uint32_t *edge);
-
-/* The pending task that goes on for a task: itself, the one that it became, or the latest that read
- * its result, and so on for 16 steps; or NONE. */
-uint32_t thrum__analyse_successor_of(const struct thrum__model *, uint32_t task);
 
 /* The first task that was created at that time or later; model->tasks.count if there is none.
  * O(log tasks), and more with the blocks that are forgotten between others. */

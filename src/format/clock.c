@@ -96,6 +96,18 @@ static uint64_t choose_frequency(const struct thrum__header *header)
 	return measured / 2 < known && measured > known / 2 ? measured : known;
 }
 
+uint64_t thrum__format_ticks_at(const struct thrum__header *header, uint64_t monotonic)
+{
+	const struct thrum__reading *latest = thrum__format_latest_clock(header);
+
+	if (!latest || header->clock_kind == THRUM__CLOCK_GIVEN || monotonic < latest->monotonic)
+		return 0;
+	uint64_t since = thrum__format_multiply_divide(monotonic - latest->monotonic,
+		choose_frequency(header), SECOND);
+
+	return since < UINT64_MAX - latest->ticks ? latest->ticks + since : 0;
+}
+
 void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thrum__header *header)
 {
 	const struct thrum__reading *start = &header->start;

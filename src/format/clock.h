@@ -27,6 +27,13 @@ const struct thrum__reading *thrum__format_latest_clock(const struct thrum__head
  */
 void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thrum__header *);
 
+/*
+ * Returns the recording's clock, in ticks, at a time of CLOCK_MONOTONIC after the latest reading;
+ * 0 if that can't be told: there is no reading, the time is before it, or the program gave the
+ * clock, which may run at any speed. The readings must be whole, as above.
+ */
+uint64_t thrum__format_ticks_at(const struct thrum__header *, uint64_t monotonic);
+
 /* Returns a * b / c, rounded down, without overflow in between; UINT64_MAX if the result is too
  * large or c is 0. */
 uint64_t thrum__format_multiply_divide(uint64_t a, uint64_t b, uint64_t c);

@@ -33,6 +33,7 @@ struct copy {
 	struct thrum__header from, to;
 	struct thrum__format_index index;
 	uint8_t *buffer;      /* for a packet, or three chunks of a table */
+	uint64_t ended;       /* see thrum__format_copy */
 	uint64_t overwritten; /* packets that were reused before they could be copied */
 };
 
@@ -217,6 +218,8 @@ static int write_header(struct copy *copy)
 	lost[THRUM__LOST_OVERWRITTEN] += copy->overwritten;
 	for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
 		atomic_init(&to->lost[i], lost[i]);
+	if (atomic_load(&to->ended) == 0)
+		atomic_init(&to->ended, copy->ended);
 	atomic_init(&to->state, THRUM__SNAPSHOT);
 	atomic_init(&to->packets_used, to->packets);
 	atomic_init(&to->mask[0], 0);
@@ -263,9 +266,9 @@ static bool has_tables(const struct thrum__input *input, const struct thrum__hea
 }
 
 int thrum__format_copy(const struct thrum__input *input, const struct thrum__output *output,
-	uint64_t *overwritten)
+	uint64_t ended, uint64_t *overwritten)
 {
-	struct copy copy = {.input = input, .output = output};
+	struct copy copy = {.input = input, .output = output, .ended = ended};
 	const char *culprit;
 	uint64_t offset;
 	int error = read_all(input, 0, &copy.from, sizeof copy.from);

@@ -88,7 +88,16 @@ enum thrum__clock_kind {
 enum {
 	THRUM__RECORDING = 1, /* still recording, or its process died */
 	THRUM__STOPPED = 2,
-	THRUM__SNAPSHOT = 3, /* a copy; the process may have gone on */
+	THRUM__SNAPSHOT = 3, /* a copy; the process may have gone on, unless `ending` is known */
+};
+
+/* How a recording ended. 0: it hasn't yet, nobody noted it, or the recorder was too old to. The
+ * numbers are those of enum thrum_ending. */
+enum {
+	THRUM__ENDED_STOPPED = 1, /* by thrum_stop */
+	THRUM__ENDED_EXITED = 2,  /* by the program's exit; code: its status, -1: unknown */
+	THRUM__ENDED_KILLED = 3,  /* by a signal; code: its number */
+	THRUM__ENDED_GONE = 4,    /* the process has ended, nobody knows how */
 };
 
 struct thrum__header {
@@ -116,6 +125,11 @@ struct thrum__header {
 	_Atomic uint32_t waiters;  /* readers asleep on `progress` */
 	_Atomic uint32_t progress; /* a futex: changes when packets are finished, and at the stop */
 	_Atomic uint64_t lost[16]; /* counts, by enum thrum_lost */
+	/* The end: the recorder notes it when it stops, and `thrum record` when the process has
+	 * ended. In this order: time and code, `ending`, `state`. */
+	_Atomic uint64_t ended;  /* when, ticks; 0: unknown */
+	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
+	_Atomic int32_t ending_code;
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
@@ -126,6 +140,14 @@ enum thrum__definition_type {
 	THRUM__DEFINES_TAG = 2,      /* number: level; parent: category's definition */
 	THRUM__DEFINES_COUNTER = 3,  /* number: enum thrum_counter_kind */
 	THRUM__DEFINES_SITE = 4,     /* number: line; text: function, NUL, file */
+	/* A file of which the process runs code. number: its size in memory in pages of 4 KiB; text:
+	 * build id, NUL, address, both as hex digits. Its PATH definitions follow. */
+	THRUM__DEFINES_MODULE = 5,
+	/* A piece of a module's path. number: 0, 1, ...; parent: the module's definition */
+	THRUM__DEFINES_PATH = 6,
+	/* A call site of which only the address is known, where the call returns to. number: the
+	 * address less the module's; parent: the module's definition */
+	THRUM__DEFINES_ADDRESS = 7,
 };
 
 /* A cell of the table; its index is the definition's number. Cell 0 stays empty. */
@@ -307,11 +329,13 @@ int thrum__format_packet_read(const struct thrum__input *, const struct thrum__h
 
 /*
  * Copies a recording, which may be written meanwhile, to a new one that holds only its used
- * packets, oldest first. *overwritten, unless NULL, becomes the number of packets that were reused
- * while they were copied; the copy's lost[THRUM__LOST_OVERWRITTEN] counts them, too. Allocates, and
- * frees all of it. Returns 0 or a negative enum thrum_error.
+ * packets, oldest first. If nobody has noted yet when the recording ended, the copy notes `ended`
+ * (ticks; 0: unknown), a time at which it was still written to. *overwritten, unless NULL, becomes
+ * the number of packets that were reused while they were copied; the copy's
+ * lost[THRUM__LOST_OVERWRITTEN] counts them, too. Allocates, and frees all of it. Returns 0 or a
+ * negative enum thrum_error.
  */
-int thrum__format_copy(const struct thrum__input *, const struct thrum__output *,
+int thrum__format_copy(const struct thrum__input *, const struct thrum__output *, uint64_t ended,
 	uint64_t *overwritten);
 
 /* ---- CTF metadata --------------------------------------------------------------------------- */

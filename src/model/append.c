@@ -248,12 +248,23 @@ static void should_resolve(struct thrum__model_input *s)
 
 /* ---- Edges --------------------------------------------------------------------------------- */
 
+/* Keeps the place in the program of a wait or of the taking of a lock. Returns its number; 0: it is
+ * unknown. */
+static int64_t note_place(struct thrum__model_input *s)
+{
+	uint16_t site = s->event->site;
+
+	if (site && s->trace && note_site(s->model, s->trace, site))
+		s->model->failed = true;
+	return site <= INT16_MAX ? site : 0;
+}
+
 static void take_wait(struct thrum__model_input *s)
 {
 	uint32_t from = actor(s), to = other_task(s);
 
 	if (to != THRUM__NONE)
-		thrum__model_task_wait(s, from, to);
+		thrum__model_task_wait(s, from, to, note_place(s));
 }
 
 static void read_result(struct thrum__model_input *s)
@@ -329,7 +340,7 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_DUE: add_due(s); break;
 	case THRUM_EVENT_SUSPEND: thrum__model_lane_suspend(s, thrum__model_text_of(s)); break;
 	case THRUM_EVENT_RESUME: thrum__model_lane_resume(s); break;
-	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, 0); break;
+	case THRUM_EVENT_LOCK: act_on(s, THRUM__EDGE_LOCK, note_place(s)); break;
 	case THRUM_EVENT_UNLOCK: act_on(s, THRUM__EDGE_UNLOCK, 0); break;
 	case THRUM_EVENT_LINK_SEND: thrum__model_links_send(s, runner(s)); break;
 	case THRUM_EVENT_LINK_RECEIVE: thrum__model_links_receive(s, runner(s)); break;
@@ -365,8 +376,9 @@ static void append_event(struct thrum__model_input *s)
 
 	s->time = e->time < 0 ? 0 : e->time == THRUM__OPEN ? THRUM__OPEN - 1 : e->time;
 	s->now = s->time > lane->last && !is_remembered ? s->time : lane->last;
-	m->late += s->time < m->end;
-	m->end = s->time < m->end ? m->end : s->time;
+	m->late += s->time < m->last;
+	m->last = s->time < m->last ? m->last : s->time;
+	m->end = m->last < m->end ? m->end : m->last;
 	if (lane->is_cut && !is_remembered)
 		cut_beginning(s);
 	dispatch(s);

@@ -57,6 +57,7 @@ int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **c
 		m->signed_ids = info->signed_ids;
 		m->is_mirage = strcmp(info->format, "mirage-profile") == 0;
 	}
+	m->ending_code = -1;
 	*created = m;
 	return 0;
 }
@@ -129,7 +130,16 @@ int thrum__model_load(struct thrum__model *m, struct thrum_trace *trace,
 		if (!progress(context, m))
 			return 1;
 	}
+	if (result == 0)
+		thrum__model_note_end(m, thrum_trace_info(trace));
 	return result;
+}
+
+void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info *info)
+{
+	m->end = info->end > m->end && info->end < THRUM__OPEN ? info->end : m->end;
+	m->ending = info->ending;
+	m->ending_code = info->ending_code;
 }
 
 static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_size)
@@ -211,6 +221,16 @@ const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, u
 	uint16_t site = THRUM__TASK(m, task, site);
 
 	return site && site < m->sites->room ? m->sites->all[site] : NULL;
+}
+
+const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
+{
+	if (!thrum__model_has_row(&m->edges, edge))
+		return NULL;
+	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
+	bool has = (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_LOCK) && site > 0;
+
+	return has && (uint32_t)site < m->sites->room ? m->sites->all[site] : NULL;
 }
 
 const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)

@@ -176,8 +176,10 @@ struct thrum__edges {
 	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
-	int16_t value[THRUM__COLUMN]; /* saturates */
-	uint8_t kind[THRUM__COLUMN];  /* enum thrum__edge_kind */
+	/* SIGNAL: how many waited, -1 if that is unknown; saturates. WAIT and LOCK: the place in the
+	 * program, for thrum__model_edge_site. */
+	int16_t value[THRUM__COLUMN];
+	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
 
 enum thrum__note_kind {
@@ -259,8 +261,13 @@ struct thrum__model {
 	uint32_t lane_count, lane_room;
 	struct thrum__counter *counters; /* in the order of their first values */
 	uint32_t counter_count, counter_room;
-	uint32_t pending;  /* tasks in the state PENDING */
-	int64_t end;       /* the latest event's time */
+	uint32_t pending; /* tasks in the state PENDING */
+	int64_t last;     /* the latest event's time */
+	/* The latest time at which the recording is known to have gone on; at least `last`.
+	 * Runs and waits that are open at the end last until then. */
+	int64_t end;
+	enum thrum_ending ending; /* thrum__model_note_end sets both, and `end` */
+	int ending_code;
 	int64_t forgotten; /* rows that ended before this time may be gone; 0: none are */
 	uint64_t events;   /* appended so far */
 	uint64_t late;     /* events among them that are earlier than an event before them */
@@ -316,6 +323,12 @@ THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace 
 	struct thrum_error_info *);
 
 /*
+ * Notes how and when the recording ended, as far as its description tells. thrum__model_load does
+ * it when it has read all.
+ */
+void thrum__model_note_end(struct thrum__model *, const struct thrum_trace_info *);
+
+/*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,
  * and tasks that had ended by then. Frees memory a block at a time, so a row goes when all rows of
  * its block may. Keeps pending tasks with their names, and up to 256 old blocks of edges in which a
@@ -364,6 +377,10 @@ const char *thrum__model_string(const struct thrum__model *, uint32_t string, si
  * is valid as long as the model.
  */
 const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, uint32_t task);
+
+/* Returns the place in the program where a wait began or a lock was taken; NULL when it is unknown.
+ * It is valid as long as the model. */
+const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
 
 /*
  * Returns the task's name for people, without its id: its last label; else the last label of the

@@ -219,7 +219,8 @@ void thrum__model_task_become(struct thrum__model_input *, uint32_t task, uint64
 /* Fixes the task's beginning, unless it has woken. */
 void thrum__model_task_hold(struct thrum__model *, uint32_t task);
 /* A task waits for `source`, or reads it. */
-void thrum__model_task_wait(struct thrum__model_input *, uint32_t task, uint32_t source);
+void thrum__model_task_wait(struct thrum__model_input *, uint32_t task, uint32_t source,
+	int64_t site);
 void thrum__model_task_read(struct thrum__model_input *, uint32_t task, uint32_t source);
 
 /*

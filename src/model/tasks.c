@@ -133,11 +133,12 @@ void thrum__model_task_hold(struct thrum__model *m, uint32_t task)
 		THRUM__TASK(m, task, flags) |= THRUM__TASK_SETTLED;
 }
 
-void thrum__model_task_wait(struct thrum__model_input *s, uint32_t task, uint32_t source)
+void thrum__model_task_wait(struct thrum__model_input *s, uint32_t task, uint32_t source,
+	int64_t site)
 {
 	struct thrum__model *m = s->model;
 
-	thrum__model_edge_add(s, THRUM__EDGE_WAIT, task, source, 0);
+	thrum__model_edge_add(s, THRUM__EDGE_WAIT, task, source, site);
 	thrum__model_task_hear(m, source, s->time);
 	if (is_settled(m, source) || THRUM__TASK(m, source, wake) != THRUM__NONE)
 		return;

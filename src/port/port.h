@@ -75,6 +75,23 @@ void thrum__port_unmap(void *from, size_t size);
 /* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
+/* ---- Code ------------------------------------------------------------------------------------ */
+
+/* A file of which the process runs code: the program or a library. */
+struct thrum__port_module {
+	uintptr_t address; /* added to the addresses in the file */
+	size_t size;       /* of its memory, bytes */
+	char build_id[41]; /* hex digits; "" if there is none, longer ones are cut */
+	char path[1024];   /* cut if it is longer */
+};
+
+/* Finds the module in which an address lies. False: it lies in none. Async-signal-safe with glibc
+ * 2.35 and later. */
+bool thrum__port_find_module(const void *address, struct thrum__port_module *);
+
+/* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
+void thrum__port_put_hex(char *to, uint64_t number);
+
 /* ---- The recording's file ------------------------------------------------------------------- */
 
 /*

@@ -112,19 +112,13 @@ struct thrum_promise *thrum__condition_wait(struct thrum_site *site,
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-static void record_signal(const struct thrum__promise_wait_queue *queue)
-{
-	thrum_task_signal(queue->task,
-		queue->count < UINT32_MAX ? (unsigned)queue->count : UINT32_MAX);
-}
-
 size_t thrum_condition_signal(struct thrum_condition *condition, struct thrum_value value)
 {
 	struct thrum_resolver *resolver = NULL;
 
 	if (condition) {
 		thrum__promise_loop_check(condition->queue.loop);
-		record_signal(&condition->queue);
+		thrum__promise_wait_queue_record_signal(&condition->queue);
 		resolver = thrum__promise_wait_queue_pop(&condition->queue, NULL);
 	}
 	thrum_resolver_resolve(resolver, value);
@@ -140,7 +134,7 @@ static size_t signal_all(struct thrum_condition *condition, struct thrum_promise
 	size_t heard = 0;
 
 	thrum__promise_wait_queue_init(&queue, condition->queue.loop, condition->queue.task);
-	record_signal(&condition->queue);
+	thrum__promise_wait_queue_record_signal(&condition->queue);
 	thrum__promise_wait_queue_move(&condition->queue, &queue);
 	for (; (resolver = thrum__promise_wait_queue_pop(&queue, NULL)); heard++)
 		thrum_resolver_follow(resolver, thrum_promise_ref(how));

@@ -174,6 +174,7 @@ struct thrum_loop {
 	uv_thread_t thread;
 	unsigned depth; /* of nested callbacks */
 	bool closing, releasing, suspended;
+	thrum_task task;              /* that runs when no callback does; NONE: not known yet */
 	struct promise_list deferred; /* to run when the outermost callback has returned */
 	struct promise_list paused;
 	struct thrum_promise *dead;  /* without references; will be freed soon */
@@ -191,6 +192,7 @@ struct thrum_loop {
 	uv_prepare_t prepare;
 	uv_check_t check;
 	struct thrum__promise_held *held;
+	struct thrum_inbox *answers; /* one of the held blocks owns it; NULL until it is needed */
 	char *buffer;
 	size_t handles; /* idle, prepare, check and each held block; at 0 the loop is freed */
 };

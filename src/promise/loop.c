@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Loops: memory for promises, the deferred list, pausing, and recording when the loop waits. */
 #include "promise/core.h"
+#include "promise/inbox.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,12 @@ char *thrum__promise_loop_buffer(struct thrum_loop *loop)
 bool thrum__promise_loop_is_closing(const struct thrum_loop *loop)
 {
 	return loop->closing;
+}
+
+struct thrum_inbox **thrum__promise_loop_answers(struct thrum_loop *loop)
+{
+	thrum__promise_loop_check(loop);
+	return &loop->answers;
 }
 
 static void unref_loop_memory(struct thrum_loop *loop)
@@ -189,6 +196,8 @@ void thrum__promise_defer(struct thrum_loop *loop, struct thrum_promise *promise
 	else
 		loop->deferred.first = promise;
 	loop->deferred.last = promise;
+	if (promise->flags & DEFERRED)
+		thrum_task_ready(promise->task);
 }
 
 void thrum__promise_run_deferred(struct thrum_loop *loop)
@@ -249,6 +258,7 @@ struct thrum_promise *thrum__promise_pause(struct thrum_site *site, struct thrum
 	else
 		loop->paused.first = paused;
 	loop->paused.last = paused;
+	thrum_task_ready(paused->task);
 	uv_idle_start(&loop->idle, resume_paused);
 	return promise;
 }
@@ -264,8 +274,14 @@ static void record_suspend(uv_prepare_t *prepare)
 	 * kernel doesn't know a new watcher, and libuv tells the kernel only after this. */
 	if (!thrum_enabled() || uv_is_active((uv_handle_t *)&loop->idle))
 		return;
+	loop->task = thrum_task_current();
 	loop->suspended = true;
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
+}
+
+bool thrum__promise_loop_is_idle(const struct thrum_loop *loop)
+{
+	return loop && loop->task != THRUM_TASK_NONE && thrum_task_current() == loop->task;
 }
 
 void thrum__promise_loop_resume(struct thrum_loop *loop)
@@ -328,6 +344,7 @@ int thrum__promise_loop_create(struct uv_loop_s *uv, const struct thrum__promise
 	loop->uv = uv;
 	loop->memory = *memory;
 	loop->thread = uv_thread_self();
+	loop->task = thrum_task_current();
 	thrum__promise_failure_init(&loop->no_memory_failure, -ENOMEM);
 	thrum__promise_failure_init(&loop->canceled_failure, THRUM_CANCELED);
 	init_permanent(loop, &loop->nothing);

@@ -28,7 +28,9 @@ void thrum_mutex_destroy(struct thrum_mutex *mutex)
 	thrum__promise_release(mutex->queue.loop, mutex);
 }
 
-struct thrum_promise *thrum__mutex_lock(struct thrum_site *site, struct thrum_mutex *mutex)
+/* Takes the lock if it is free, else waits for it. */
+static struct thrum_promise *lock_mutex(struct thrum_site *site, struct thrum_mutex *mutex,
+	bool is_for_with)
 {
 	if (!mutex)
 		return NULL;
@@ -36,8 +38,14 @@ struct thrum_promise *thrum__mutex_lock(struct thrum_site *site, struct thrum_mu
 		return thrum__promise_wait_queue_join(site, &mutex->queue, THRUM_KIND_WAIT, NULL,
 			thrum_value_none());
 	mutex->is_locked = true;
-	thrum_lock_acquired(mutex->queue.task);
+	if (!is_for_with || !thrum__promise_loop_is_idle(mutex->queue.loop))
+		thrum_lock_acquired(mutex->queue.task);
 	return thrum_promise_return(mutex->queue.loop, thrum_value_none());
+}
+
+struct thrum_promise *thrum__mutex_lock(struct thrum_site *site, struct thrum_mutex *mutex)
+{
+	return lock_mutex(site, mutex, false);
 }
 
 /* Passes the lock to the first waiter; without one, unlocks it. */
@@ -87,8 +95,9 @@ static void unlock_mutex(void *thing)
 struct thrum_promise *thrum__mutex_with(struct thrum_site *site, struct thrum_mutex *mutex,
 	thrum_begin *begin, void *data, thrum_destroy *destroy)
 {
-	return thrum__promise_with(site, thrum__mutex_lock(site, mutex), unlock_mutex, mutex, begin,
-		data, destroy);
+	return thrum__promise_with(site, lock_mutex(site, mutex, true),
+		mutex ? mutex->queue.task : THRUM_TASK_NONE, unlock_mutex, mutex, begin, data,
+		destroy);
 }
 
 bool thrum_mutex_is_locked(const struct thrum_mutex *mutex)

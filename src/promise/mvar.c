@@ -18,6 +18,7 @@ struct thrum_mvar *thrum__mvar_create(struct thrum_site *site, struct thrum_loop
 		thrum__promise_wait_queue_init(&mvar->takers, loop,
 			thrum__promise_trace_create(site, THRUM_KIND_MAILBOX, label));
 		mvar->putters = mvar->takers;
+		mvar->putters.brings = true;
 	}
 	return mvar;
 }
@@ -41,6 +42,7 @@ bool thrum_mvar_try_put(struct thrum_mvar *mvar, struct thrum_value value)
 	if (!mvar || mvar->is_full)
 		return false;
 	thrum__promise_loop_check(mvar->takers.loop);
+	thrum__promise_wait_queue_record_signal(&mvar->takers);
 	taker = thrum__promise_wait_queue_pop(&mvar->takers, NULL);
 	if (taker) {
 		thrum_resolver_resolve(taker, value);

@@ -30,8 +30,9 @@ void thrum_semaphore_destroy(struct thrum_semaphore *semaphore)
 	thrum__promise_release(semaphore->queue.loop, semaphore);
 }
 
-struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *site,
-	struct thrum_semaphore *semaphore)
+/* Takes a place if one is free, else waits for it. */
+static struct thrum_promise *acquire_place(struct thrum_site *site,
+	struct thrum_semaphore *semaphore, bool is_for_with)
 {
 	if (!semaphore)
 		return NULL;
@@ -39,8 +40,15 @@ struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *site,
 		return thrum__promise_wait_queue_join(site, &semaphore->queue, THRUM_KIND_WAIT,
 			NULL, thrum_value_none());
 	semaphore->free--;
-	thrum_lock_acquired(semaphore->queue.task);
+	if (!is_for_with || !thrum__promise_loop_is_idle(semaphore->queue.loop))
+		thrum_lock_acquired(semaphore->queue.task);
 	return thrum_promise_return(semaphore->queue.loop, thrum_value_none());
+}
+
+struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *site,
+	struct thrum_semaphore *semaphore)
+{
+	return acquire_place(site, semaphore, false);
 }
 
 void thrum_semaphore_release(struct thrum_semaphore *semaphore)
@@ -71,8 +79,9 @@ static void release_semaphore(void *thing)
 struct thrum_promise *thrum__semaphore_with(struct thrum_site *site,
 	struct thrum_semaphore *semaphore, thrum_begin *begin, void *data, thrum_destroy *destroy)
 {
-	return thrum__promise_with(site, thrum__semaphore_acquire(site, semaphore),
-		release_semaphore, semaphore, begin, data, destroy);
+	return thrum__promise_with(site, acquire_place(site, semaphore, true),
+		semaphore ? semaphore->queue.task : THRUM_TASK_NONE, release_semaphore, semaphore,
+		begin, data, destroy);
 }
 
 size_t thrum_semaphore_free(const struct thrum_semaphore *semaphore)

@@ -20,6 +20,7 @@ struct thrum_stream *thrum__stream_create(struct thrum_site *site, struct thrum_
 		thrum__promise_wait_queue_init(&stream->values, loop,
 			thrum__promise_trace_create(site, THRUM_KIND_STREAM, label));
 		stream->writers = stream->readers = stream->values;
+		stream->writers.brings = true;
 		stream->capacity = capacity;
 	}
 	return stream;
@@ -51,10 +52,12 @@ bool thrum_stream_try_push(struct thrum_stream *stream, struct thrum_value value
 	if (!stream || !value.data || stream->is_closed || !stream_has_room(stream))
 		return false;
 	thrum__promise_loop_check(stream->values.loop);
+	if (!stream->readers.first && !thrum__promise_wait_queue_push_value(&stream->values, value))
+		return false;
+	thrum__promise_wait_queue_record_signal(&stream->readers);
 	reader = thrum__promise_wait_queue_pop(&stream->readers, NULL);
-	if (!reader)
-		return thrum__promise_wait_queue_push_value(&stream->values, value);
-	thrum_resolver_resolve(reader, value);
+	if (reader)
+		thrum_resolver_resolve(reader, value);
 	return true;
 }
 
@@ -92,6 +95,7 @@ void thrum_stream_close(struct thrum_stream *stream)
 	if (!stream || stream->is_closed)
 		return;
 	stream->is_closed = true;
+	thrum__promise_wait_queue_record_signal(&stream->readers);
 	/* The readers move out first, because their callbacks may destroy the stream. */
 	thrum__promise_wait_queue_init(&readers, stream->values.loop, stream->values.task);
 	thrum__promise_wait_queue_move(&stream->readers, &readers);
@@ -113,6 +117,7 @@ static struct thrum_resolver *admit_writer(struct thrum_stream *stream)
 	thrum__promise_wait_queue_remove(writer);
 	resolver = writer->resolver;
 	writer->resolver = NULL;
+	thrum__promise_wait_queue_record_served(&stream->writers, resolver);
 	thrum__promise_wait_queue_append(&stream->values, writer);
 	return resolver;
 }

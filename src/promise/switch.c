@@ -117,6 +117,13 @@ static void entry_ended(void *data)
 	count_down(scope);
 }
 
+/* A switch that is off waits for all that it counts. */
+static void record_wait(const struct scope_entry *entry)
+{
+	if (!entry->scope->is_on && thrum_promise_state(entry->promise) == THRUM_PROMISE_PENDING)
+		thrum_task_wait(entry->scope->task, thrum_promise_task_id(entry->promise));
+}
+
 /* Counts the entry until its promise ends. Returns false if there is no memory to be told of that
  * end. */
 static bool watch_entry(struct scope_entry *entry, struct thrum_promise *promise)
@@ -125,6 +132,7 @@ static bool watch_entry(struct scope_entry *entry, struct thrum_promise *promise
 	size_t remaining = scope->remaining++;
 
 	entry->promise = thrum_promise_ref(promise);
+	record_wait(entry);
 	thrum__promise_on_termination(NULL, thrum_promise_ref(promise), do_nothing, entry,
 		entry_ended);
 	return scope->remaining > remaining ||
@@ -202,6 +210,7 @@ static void turn_scope_off(struct thrum_switch *scope, struct thrum_site *site)
 	thrum_task_wait(thrum__promise_resolver_task(scope->resolver), scope->task);
 	while ((entry = scope->children)) {
 		unlink_entry(entry);
+		record_wait(entry);
 		child = thrum_promise_ref(entry->promise);
 		thrum__promise_cancel(NULL, child);
 		thrum_promise_unref(child);

@@ -2,6 +2,13 @@
 /* Running a loop until a promise has ended. */
 #include "promise/promise.h"
 
+/* Nothing is left that could end the promise. The caller goes on; the loop doesn't. */
+static void record_deadlock(void)
+{
+	thrum_suspend(THRUM_DEADLOCKED);
+	thrum_resume();
+}
+
 int thrum_promise_run(struct thrum_promise *promise)
 {
 	uv_loop_t *uv = thrum_loop_uv(thrum__promise_loop_of(promise));
@@ -14,7 +21,9 @@ int thrum_promise_run(struct thrum_promise *promise)
 	while (thrum_promise_state(promise) == THRUM_PROMISE_PENDING && uv_run(uv, UV_RUN_ONCE))
 		continue;
 	failure = thrum_promise_failure(promise);
-	if (thrum_promise_state(promise) != THRUM_PROMISE_PENDING)
+	if (thrum_promise_state(promise) == THRUM_PROMISE_PENDING)
+		record_deadlock();
+	else
 		code = failure ? failure->code : 0;
 	thrum_promise_unref(promise);
 	return code;

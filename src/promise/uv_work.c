@@ -63,6 +63,7 @@ struct thrum_promise *thrum__work(struct thrum_site *site, struct thrum_loop *lo
 	job->data = data;
 	job->destroy = destroy;
 	job->request.data = job;
+	thrum_task_ready(job->task);
 	/* This fails only without a function. */
 	uv_queue_work(thrum_loop_uv(loop), &job->request, run_work, work_done);
 	return promise;

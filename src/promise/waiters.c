@@ -105,7 +105,22 @@ bool thrum__promise_wait_queue_push_value(struct thrum__promise_wait_queue *queu
 	return true;
 }
 
-struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+void thrum__promise_wait_queue_record_served(const struct thrum__promise_wait_queue *queue,
+	const struct thrum_resolver *resolver)
+{
+	thrum_task task = thrum__promise_resolver_task(resolver), before;
+
+	if (!queue->brings) {
+		thrum_task_read(task, queue->task);
+		return;
+	}
+	before = thrum__promise_trace_enter(task);
+	thrum_task_signal(queue->task, 0);
+	thrum__promise_trace_leave(before);
+}
+
+/* Does what `pop` does, and records nothing. */
+static struct thrum_resolver *take_first(struct thrum__promise_wait_queue *queue,
 	struct thrum_value *value)
 {
 	struct thrum__promise_waiter *waiter = queue->first;
@@ -118,8 +133,16 @@ struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_
 	if (value)
 		*value = waiter->value;
 	thrum__promise_release(queue->loop, waiter);
+	return resolver;
+}
+
+struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
+	struct thrum_value *value)
+{
+	struct thrum_resolver *resolver = take_first(queue, value);
+
 	if (resolver)
-		thrum_task_read(thrum__promise_resolver_task(resolver), queue->task);
+		thrum__promise_wait_queue_record_served(queue, resolver);
 	return resolver;
 }
 
@@ -142,7 +165,7 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 	queue->broken = true;
 	while (queue->first) {
 		struct thrum_value value;
-		struct thrum_resolver *resolver = thrum__promise_wait_queue_pop(queue, &value);
+		struct thrum_resolver *resolver = take_first(queue, &value);
 
 		thrum_value_destroy(value);
 		thrum__resolver_fail(NULL, resolver, code, NULL);
@@ -154,12 +177,14 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 struct holding {
 	struct thrum_loop *loop;
 	struct thrum_site *site;
+	thrum_task lock;
 	void (*release)(void *thing);
 	void *thing;
 	thrum_begin *begin;
 	void *data;
 	thrum_destroy *destroy;
 	bool acquired;
+	bool is_unrecorded; /* the thing was free, and nothing tells yet who holds it */
 	unsigned references;
 };
 
@@ -182,6 +207,16 @@ static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
+/* No task took the thing. So it is held by the promise which will release it: that is pending as long,
+ * and bears the name that the caller gives it. */
+static void record_holder(const struct holding *holding, const struct thrum_promise *whole)
+{
+	thrum_task before = thrum__promise_trace_enter(thrum_promise_task_id(whole));
+
+	thrum_lock_acquired(holding->lock);
+	thrum__promise_trace_leave(before);
+}
+
 /* Attaches the release of the thing before it calls `begin`, so that releasing needs no memory
  * later. */
 static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value, void *data)
@@ -198,6 +233,8 @@ static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value,
 			unref_holding);
 	}
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
+		if (holding->is_unrecorded)
+			record_holder(holding, whole);
 		thrum_resolver_follow(resolver, holding->begin(loop, holding->data));
 	} else {
 		holding->release(holding->thing);
@@ -217,11 +254,13 @@ static void give_up_acquired(struct thrum_promise *acquired, void (*release)(voi
 }
 
 struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
-	void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
+	thrum_task lock, void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
 	thrum_destroy *destroy)
 {
 	struct thrum_loop *loop = thrum__promise_loop_of(acquired);
 	struct holding *holding = loop ? thrum__promise_allocate(loop, sizeof(*holding)) : NULL;
+	bool is_unrecorded = thrum__promise_loop_is_idle(loop) &&
+		thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED;
 	struct thrum_promise *whole;
 
 	if (!holding) {
@@ -232,7 +271,8 @@ struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_
 			destroy(data);
 		return thrum__promise_no_memory(loop);
 	}
-	*holding = (struct holding){loop, site, release, thing, begin, data, destroy, false, 2};
+	*holding = (struct holding){loop, site, lock, release, thing, begin, data, destroy, false,
+		is_unrecorded, 2};
 	whole = thrum__promise_bind(site, thrum_promise_ref(acquired), begin_holding, holding,
 		unref_holding);
 	if (!holding->acquired && thrum_promise_state(whole) == THRUM_PROMISE_FAILED)

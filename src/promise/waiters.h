@@ -23,6 +23,7 @@ struct thrum__promise_wait_queue {
 	thrum_task task; /* of the thing that they wait for */
 	struct thrum__promise_waiter *first, *last;
 	size_t count;
+	bool brings; /* its waiters bring values, and wait for room; others wait for a value */
 	bool broken; /* closed: later waiters fail */
 };
 
@@ -30,7 +31,7 @@ struct thrum__promise_wait_queue {
 static inline void thrum__promise_wait_queue_init(struct thrum__promise_wait_queue *queue,
 	struct thrum_loop *loop, thrum_task task)
 {
-	*queue = (struct thrum__promise_wait_queue){loop, task, NULL, NULL, 0, false};
+	*queue = (struct thrum__promise_wait_queue){.loop = loop, .task = task};
 }
 
 /*
@@ -63,6 +64,18 @@ bool thrum__promise_wait_queue_push_value(struct thrum__promise_wait_queue *queu
 struct thrum_resolver *thrum__promise_wait_queue_pop(struct thrum__promise_wait_queue *queue,
 	struct thrum_value *value);
 
+/* Records that the promise of a waiter got the value or the room that it waited for. */
+void thrum__promise_wait_queue_record_served(const struct thrum__promise_wait_queue *queue,
+	const struct thrum_resolver *resolver);
+
+/* Records that a value was put into the thing, for which the waiters of the queue wait. */
+static inline void thrum__promise_wait_queue_record_signal(
+	const struct thrum__promise_wait_queue *queue)
+{
+	thrum_task_signal(queue->task,
+		queue->count < UINT32_MAX ? (unsigned)queue->count : UINT32_MAX);
+}
+
 /* Moves all waiters to another queue, which is empty. O(waiters). */
 void thrum__promise_wait_queue_move(struct thrum__promise_wait_queue *from,
 	struct thrum__promise_wait_queue *to);
@@ -74,10 +87,11 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
 /*
  * Implements the functions called `_with`. When `acquired` is resolved, this calls `begin`; when
  * the promise that `begin` returned has ended, it calls release(thing). Without memory `begin` is
- * not called, and the thing is released. Consumes `acquired`; calls destroy(data) once.
+ * not called, and the thing is released. Consumes `acquired`; calls destroy(data) once. `lock` is
+ * the thing's task. If the loop is idle and the thing was free, this records who holds it.
  */
 struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
-	void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
+	thrum_task lock, void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,
 	thrum_destroy *destroy);
 
 #endif

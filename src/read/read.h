@@ -18,16 +18,32 @@
 
 struct thrum__read_format;
 
+/* Finds names for addresses in files of code: see source/symbols.c. */
+struct thrum__read_namer {
+	void *owner;
+	/*
+	 * Names the place at `offset`, less the address of the module, in the file `path`, if the
+	 * file's build id is `build_id`; "" stands for any. is_return: a call returns to that place,
+	 * and the site is where the call is; else it is where a function or a variable begins.
+	 * Fills in *site, whose strings the namer owns, and returns true; or returns false.
+	 */
+	bool (*name)(void *owner, const char *path, const char *build_id, uint64_t offset,
+		bool is_return, struct thrum_trace_site *site);
+};
+
 /* The part of a trace that all formats share. A format's reader has it as its first member. */
 struct thrum_trace {
 	const struct thrum__read_format *format;
 	struct thrum__input input;
 	struct thrum_trace_info info;
+	/* Names the program's addresses. source/ sets it after opening. NULL: nobody does. */
+	const struct thrum__read_namer *namer;
 	/* Closes the input; thrum_trace_close calls it last. NULL: there is nothing to close. */
 	void (*input_close)(void *owner);
 	/* Waits until the recorder finishes a packet, but at most `ms` milliseconds (0: not at
-	 * all), and sets info.state to "killed" if the recorder's process has ended without
-	 * stopping. source/ sets it. NULL: thrum_trace_refresh never waits. */
+	 * all), and then looks for the recorder's process. If it has ended without stopping, sets
+	 * info.state to "killed", else calls `still`. source/ sets it. NULL:
+	 * thrum_trace_refresh never waits. */
 	void (*input_wait)(void *owner, int ms);
 };
 
@@ -47,6 +63,9 @@ struct thrum__read_format {
 	 * when there may be some later, 0 when the trace has ended, or a negative enum thrum_error.
 	 * Optional: NULL means 0. */
 	int (*refresh)(struct thrum_trace *, struct thrum_error_info *);
+	/* Notes that the recording still went on at this time of its clock, in ticks.
+	 * Optional. */
+	void (*still)(struct thrum_trace *, uint64_t ticks);
 	/* See thrum_trace_site and thrum_trace_lane. Optional: NULL means that there are none. */
 	const struct thrum_trace_site *(*site)(const struct thrum_trace *, unsigned);
 	const struct thrum_trace_lane *(*lane)(const struct thrum_trace *, unsigned);

@@ -157,7 +157,12 @@ int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace *
 int thrum_trace_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
 	struct thrum_error_info *info)
 {
-	return trace->format->next(trace, events, count, info);
+	int result = trace->format->next(trace, events, count, info);
+
+	/* The last one is the latest, as they are in the order of time. */
+	if (result == 1 && (*events)[*count - 1].time > trace->info.end)
+		trace->info.end = (*events)[*count - 1].time;
+	return result;
 }
 
 int thrum_trace_refresh(struct thrum_trace *trace, int wait_ms, struct thrum_error_info *info)

@@ -86,6 +86,26 @@ void thrum__record_write_wait(thrum_task waiter, thrum_task source)
 		note_wait);
 }
 
+/* Writes a record about a place in the program. The site may be NULL. */
+static void write_at(struct thrum_site *site, struct thrum__record *record,
+	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
+{
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
+
+	if (!r || !record->task || !record->other)
+		return;
+	record->site = site ? site_number(r, site) : 0;
+	write_and_note(r, record, also);
+}
+
+void thrum__wait_at(struct thrum_site *site, thrum_task waiter, thrum_task source)
+{
+	write_at(site,
+		&(struct thrum__record){.type = THRUM__R_WAIT_AT, .task = waiter, .other = source},
+		note_wait);
+}
+
 static bool note_end(struct lane *lane, const struct thrum__record *record, uint64_t time)
 {
 	(void)time;
@@ -197,6 +217,19 @@ void thrum__lock_released(thrum_task lock)
 	write_act(THRUM__R_UNLOCK, lock, 0);
 }
 
+static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)lane, (void)record, (void)time;
+	return true;
+}
+
+/* The task holds the lock, which it may have taken before. */
+void thrum__lock_held(struct thrum_site *site, thrum_task task, thrum_task lock)
+{
+	write_at(site, &(struct thrum__record){.type = THRUM__R_HELD, .task = task, .other = lock},
+		note_nothing);
+}
+
 static void write_link(enum thrum__record_type type, const void *key, size_t size)
 {
 	if (key)
@@ -244,12 +277,6 @@ static bool note_span(struct lane *lane, const struct thrum__record *record, uin
 		if (lane->open < THRUM__SPANS_MAX)
 			lane->spans[lane->open] = 0;
 	}
-	return true;
-}
-
-static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
-{
-	(void)lane, (void)record, (void)time;
 	return true;
 }
 

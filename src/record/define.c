@@ -217,12 +217,53 @@ uint16_t thrum__record_define_tag(struct recorder *r, struct thrum_tag *tag)
 	return thrum__record_define(r, &d, size, &tag->id);
 }
 
+/* Defines a module and its path. Returns the module's number, or 0 if the table is full. */
+static uint16_t define_module(struct recorder *r, const struct thrum__port_module *module)
+{
+	struct thrum__definition d = {.type = THRUM__DEFINES_MODULE,
+		.number = (uint32_t)(module->size / 4096)};
+	size_t build_id = strlen(module->build_id) + 1;
+	uint32_t id;
+
+	memcpy(d.text, module->build_id, build_id);
+	thrum__port_put_hex(d.text + build_id, module->address);
+	size_t size = build_id + strlen(d.text + build_id) + 1;
+	uint16_t number = thrum__record_define(r, &d, size, &id);
+	size_t length = strlen(module->path), room = sizeof d.text - 1;
+
+	for (size_t at = 0; number && at < length; at += room) {
+		struct thrum__definition piece = {.type = THRUM__DEFINES_PATH,
+			.number = (uint32_t)(at / room),
+			.parent = number};
+
+		size = length - at < room ? length - at : room;
+		memcpy(piece.text, module->path + at, size);
+		thrum__record_define(r, &piece, size + 1, &id);
+	}
+	return number;
+}
+
+static uint16_t define_address(struct recorder *r, struct thrum_site *site)
+{
+	struct thrum__port_module module;
+
+	if (!thrum__port_find_module(site->function, &module))
+		return 0;
+	struct thrum__definition d = {.type = THRUM__DEFINES_ADDRESS,
+		.number = (uint32_t)((uintptr_t)site->function - module.address),
+		.parent = define_module(r, &module)};
+
+	return d.parent ? thrum__record_define(r, &d, 1, &site->id) : 0;
+}
+
 /* The text is the function's name, a NUL, and the file's name, of which only the end is kept if
  * there is no room for all. */
 uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)
 {
 	if (!site)
 		return 0;
+	if (!site->file)
+		return define_address(r, site);
 	struct thrum__definition d = {.type = THRUM__DEFINES_SITE, .number = site->line};
 	size_t function = thrum__format_copy_text(d.text, site->function, 50) + 1;
 	size_t room = sizeof d.text - function - 1;

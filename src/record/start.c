@@ -275,13 +275,17 @@ __attribute__((constructor)) static void on_load(void)
 
 	/* Early, so that the key is one of the first: see attach_lane() in lane.c. */
 	pthread_once(&prepared, prepare_process);
-	if (trace && *trace && strcmp(trace, "0") != 0)
+	/* libthrum-adapt.so, which `thrum record` has loaded, starts the recording when there is
+	 * something to record. */
+	if (trace && *trace && strcmp(trace, "0") != 0 && !secure_getenv("THRUM_ADAPT"))
 		thrum_start(NULL);
 }
 
+static void stop(uint32_t ending);
+
 __attribute__((destructor)) static void on_unload(void)
 {
-	thrum_stop();
+	stop(THRUM__ENDED_EXITED);
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
@@ -426,7 +430,16 @@ const char *thrum_file(void)
 
 /* ---- Stop ----------------------------------------------------------------------------------- */
 
-void thrum_stop(void)
+/* Notes in the header when the recording ended, and how. */
+static void note_end(struct thrum__header *h, uint32_t ending)
+{
+	atomic_store(&h->ended, now() >> 4);
+	atomic_store(&h->ending_code, -1);
+	atomic_store(&h->ending, ending);
+	atomic_store(&h->state, THRUM__STOPPED);
+}
+
+static void stop(uint32_t ending)
 {
 	struct thrum__record unused;
 
@@ -438,7 +451,7 @@ void thrum_stop(void)
 
 	if (r) {
 		thrum__record_note_clocks(r, &unused);
-		atomic_store(&r->header->state, THRUM__STOPPED);
+		note_end(r->header, ending);
 		atomic_store(&thrum__record_process.recorder, NULL);
 		thrum__record_apply_levels();
 		/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this
@@ -452,4 +465,9 @@ void thrum_stop(void)
 			thrum__port_detach(r->header, r->size);
 	}
 	pthread_mutex_unlock(&starting);
+}
+
+void thrum_stop(void)
+{
+	stop(THRUM__ENDED_STOPPED);
 }

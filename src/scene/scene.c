@@ -156,11 +156,13 @@ void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trac
 	};
 	const char *state = info->state ? info->state : "";
 	bool is_recording = strcmp(state, "recording") == 0,
-	     is_killed = strcmp(state, "killed") == 0;
-	const char *words = is_killed && !signal ? "killed at"
-		: is_recording                   ? cut[following]
-		: strcmp(state, "snapshot") == 0 ? "snapshot at"
-						 : "";
+	     has_exited = info->ending == THRUM_ENDING_EXITED,
+	     is_killed = strcmp(state, "killed") == 0 && !has_exited;
+	const char *words = is_killed && !signal      ? "killed at"
+		: is_recording                        ? cut[following]
+		: has_exited && info->ending_code > 0 ? "exited at"
+		: strcmp(state, "snapshot") == 0      ? "snapshot at"
+						      : "";
 
 	scene->ending.is_live = is_recording && following == THRUM__FOLLOWED;
 	scene->ending.colour = is_killed ? THRUM__COLOUR_BAD
@@ -169,6 +171,10 @@ void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trac
 	if (is_killed && signal)
 		snprintf(scene->ending.words, sizeof scene->ending.words, "ended by SIG%s at",
 			signal);
+	else if (is_killed && info->ending == THRUM_ENDING_KILLED &&
+		thrum__words_signal(info->ending_code))
+		snprintf(scene->ending.words, sizeof scene->ending.words, "ended by %s at",
+			thrum__words_signal(info->ending_code));
 	else
 		strcpy(scene->ending.words, words);
 }

@@ -252,6 +252,7 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 	X(COUNTERS, "counters", "c Space", "show or hide counters") \
 	X(FINDING, "finding", "b", "next finding") \
 	X(DETAILS, "details", "Enter", "details") \
+	X(SLOW, "slow", "y", "why the selected task was slow") \
 	X(GO_TO_TIME, "go-to-time", "g", "go to a time") \
 	X(BACK, "back", "Backspace", "go back to where you were") \
 	X(LEGEND, "legend", "k", "show or hide the key line") \
@@ -280,7 +281,7 @@ int thrum__scene_command_find(const char *name);
 
 /*
  * Carries out a command. Returns 1 if the picture changed, 0 if there was nothing to do, 2 if the
- * command is the front end's (search, details, go-to-time, help), or -THRUM_E_MEMORY.
+ * command is the front end's (search, details, slow, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 

@@ -3,8 +3,8 @@
  * source/: the places from which a recording's bytes come and to which they go. These are files,
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
- * process.c finds a process's recording, snapshot.c copies and trims, convert.c writes CTF. Nothing
- * here decodes events; read/ and format/ do.
+ * process.c finds a process's recording, snapshot.c copies, change.c trims and notes the end,
+ * convert.c writes CTF. Nothing here decodes events; read/ and format/ do.
  *
  * Apart from trace.h this header is the room's only face.
  */
@@ -36,6 +36,8 @@ int thrum__source_fd(const struct thrum__input *);
 int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 	struct thrum_error_info *);
 
+/* Returns the recording's clock now, in ticks; 0 if that can't be told: thrum__format_ticks_at. */
+uint64_t thrum__source_ticks_now(const struct thrum__input *);
 /* Tells whether a process may still write to the recording. */
 bool thrum__source_is_recorded_to(const struct thrum__header *);
 /* Tells whether the recording's process has ended without stopping the recording. */
@@ -52,6 +54,8 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
  * which the caller closes, or a negative enum thrum_error.
  */
 int thrum__source_temporary_file(void);
+/* The function `write` of a struct thrum__output whose owner points to a file descriptor. */
+int thrum__source_write_at(void *owner, uint64_t offset, const void *from, size_t size);
 /* Writes `size` bytes at the descriptor's position. Returns 0 or a negative enum thrum_error. */
 int thrum__source_write_all(int fd, const void *from, size_t size);
 /*

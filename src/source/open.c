@@ -13,14 +13,16 @@
 #include "read/read.h"
 #include "source/input.h"
 #include "source/process.h"
+#include "source/symbols.h"
 
 /* A file, and the data to follow it while it is written. */
 struct followed {
 	struct thrum__input file;
 	struct thrum_trace *trace;
-	uint64_t process_start;       /* see thrum__source_process_lives */
-	struct thrum__header *header; /* shared with the recorder; NULL: not mapped */
-	bool was_mapped;              /* mapping the header was tried, maybe in vain */
+	struct thrum__read_namer *namer; /* NULL: none */
+	uint64_t process_start;          /* see thrum__source_process_lives */
+	struct thrum__header *header;    /* shared with the recorder; NULL: not mapped */
+	bool was_mapped;                 /* mapping the header was tried, maybe in vain */
 };
 
 static int64_t followed_read(void *owner, uint64_t offset, void *to, size_t size)
@@ -43,6 +45,7 @@ static void followed_close(void *owner)
 
 	if (followed->header)
 		munmap(followed->header, THRUM__HEADER_SIZE);
+	thrum__source_symbols_destroy(followed->namer);
 	thrum__source_close(followed->file.owner);
 	free(followed);
 }
@@ -72,20 +75,33 @@ static bool is_recording(const struct followed *followed)
 }
 
 /*
- * Sets the trace's state to "killed" if the recording's process has ended and didn't stop the
- * recording before.
+ * Looks for the process of a recording that wasn't stopped. If it has ended, sets the trace's state
+ * to "killed". If it lives, the recording has gone on until now.
  */
 static void look_for_process(struct followed *followed)
 {
-	struct thrum_trace_info *info = &followed->trace->info;
+	struct thrum_trace *trace = followed->trace;
 	uint32_t state = THRUM__RECORDING;
 
-	if (!is_recording(followed) || info->pid == 0 ||
-		thrum__source_process_lives((uint32_t)info->pid, followed->process_start))
+	if (!is_recording(followed) || trace->info.pid == 0)
 		return;
+	/* The time before the look: the process was alive then. */
+	uint64_t ticks = thrum__source_ticks_now(&followed->file);
+
+	if (thrum__source_process_lives((uint32_t)trace->info.pid, followed->process_start)) {
+		if (trace->info.ending == THRUM_ENDING_UNKNOWN)
+			trace->info.ending = THRUM_ENDING_RUNNING;
+		if (ticks)
+			trace->format->still(trace, ticks);
+		return;
+	}
 	followed_read(followed, offsetof(struct thrum__header, state), &state, sizeof state);
-	if (state == THRUM__RECORDING)
-		info->state = "killed";
+	if (state != THRUM__RECORDING)
+		return;
+	trace->info.state = "killed";
+	if (trace->info.ending == THRUM_ENDING_UNKNOWN ||
+		trace->info.ending == THRUM_ENDING_RUNNING)
+		trace->info.ending = THRUM_ENDING_GONE;
 }
 
 /* See input_wait in struct thrum_trace. */
@@ -130,6 +146,7 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 		return error;
 	}
 	followed->trace->input_wait = followed_wait;
+	followed->trace->namer = followed->namer = thrum__source_symbols_create();
 	if (is_recording(followed)) {
 		followed_read(followed, offsetof(struct thrum__header, process_start),
 			&followed->process_start, sizeof followed->process_start);

@@ -175,19 +175,24 @@ static int finish_going(struct thrum__stage *stage, uint32_t part, int status, b
 	return changed | thrum__stage_focus(stage, part);
 }
 
+int thrum__stage_went_to(struct thrum__stage *stage, uint32_t part)
+{
+	return finish_going(stage, part, 1, true);
+}
+
 static int clear_part(struct thrum__stage *stage)
 {
-	bool had_measure = stage->own->has_measure;
+	bool had_lines = stage->own->has_measure || stage->own->mark_count > 0;
 	int changed;
 
 	stage->own->has_measure = false;
+	thrum__stage_mark(stage, NULL);
 	changed = share_result(stage, stage->focus,
 		thrum__scene_command(stage->parts[stage->focus].scene, THRUM__COMMAND_CLEAR));
 	if (changed > 0)
 		changed |= THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
-	return changed < 0 || !had_measure
-		? changed
-		: changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
+	return changed < 0 || !had_lines ? changed
+					 : changed | THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 }
 
 static bool has_next(const struct thrum__scene *scene, int command)

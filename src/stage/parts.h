@@ -14,6 +14,15 @@
 #define THRUM__SLACK 4        /* px by which a mouse may miss */
 #define THRUM__SLACK_TOUCH 16 /* px by which a finger may miss */
 
+#define THRUM__STAGE_MARKS 4
+
+/* A time of a part that is marked with a line and a word. */
+struct thrum__stage_mark {
+	uint32_t part;
+	int64_t time;
+	const char *words; /* static */
+};
+
 enum thrum__stage_drag {
 	THRUM__DRAG_NONE,
 	THRUM__DRAG_NOT_YET, /* pressed on the picture: a click, unless the pointer moves */
@@ -64,6 +73,9 @@ struct thrum__stage_private {
 	uint32_t measure_part;
 	int64_t measure_from, measure_to;
 	float measure_y; /* in the part's scene */
+
+	struct thrum__stage_mark marks[THRUM__STAGE_MARKS];
+	unsigned mark_count;
 };
 
 /* ---- Parts (stage.c) ----------------------------------------------------------------------- */
@@ -106,6 +118,16 @@ bool thrum__stage_motion_at(struct thrum__stage *, double now);
 
 /* Goes to a window; animated. Returns bits, or -THRUM_E_MEMORY (go.c). */
 int thrum__stage_go_window(struct thrum__stage *, uint32_t part, int64_t from, int64_t to);
+
+/* Ends a call that went somewhere in several parts, the last in this one: shares its state, lets the
+ * track of its selected task blink, and begins the motion. Returns bits, or -THRUM_E_MEMORY. */
+int thrum__stage_went_to(struct thrum__stage *, uint32_t part);
+
+/* ---- Marks (marks.c) ----------------------------------------------------------------------- */
+
+/* Adds the marks of a part to its list. */
+void thrum__stage_paint_marks(const struct thrum__stage *, uint32_t part,
+	const struct thrum__draw_metrics *, struct thrum__draw_list *);
 
 /* ---- Painting (paint.c) -------------------------------------------------------------------- */
 

@@ -176,6 +176,7 @@ void thrum__stage_remove(struct thrum__stage *stage, uint32_t part)
 	thrum__scene_destroy(stage->parts[part].scene);
 	free(stage->parts[part].name);
 	stage->count--;
+	thrum__stage_mark(stage, NULL);
 	memmove(&stage->parts[part], &stage->parts[part + 1],
 		(stage->count - part) * sizeof *stage->parts);
 	if (stage->focus > part || stage->focus == stage->count)
@@ -475,6 +476,7 @@ static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metr
 		list->y = thrum__stage_view_top(stage, i);
 		if (i == own->blink_part && own->blink_task != THRUM__NONE)
 			thrum__stage_paint_blink(stage, list);
+		thrum__stage_paint_marks(stage, i, metrics, list);
 	}
 	stage->list_count = (uint32_t)(list - stage->lists) + !stage->is_still;
 	return status;

@@ -19,6 +19,7 @@
 #define STAGE_STAGE_H
 
 #include "scene/scene.h"
+#include "words/diff.h"
 
 #define THRUM__STAGE_MAX 16
 #define THRUM__HEAD 24 /* px: the line with a trace's name above its part, if there are several */
@@ -33,7 +34,7 @@ enum thrum__stage_changed {
 	THRUM__CHANGED_SEARCH = 4,
 	THRUM__CHANGED_STATUS = 8,   /* the words of the status line */
 	THRUM__CHANGED_ADDRESS = 16, /* thrum__stage_state_print */
-	/* The front end carries out the command: search, details, go to a time, or help. */
+	/* The front end carries out the command: search, details, why slow, go to a time, help. */
 	THRUM__STAGE_YOURS = 32,
 };
 
@@ -173,6 +174,14 @@ int thrum__stage_command(struct thrum__stage *, int command);
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);
 int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
+
+/* Marks the times that prove a difference of the first two parts, GOOD and BAD, with lines and words;
+ * NULL removes the marks, as the command "clear" does. Nothing of *difference is kept. */
+void thrum__stage_mark(struct thrum__stage *, const struct thrum__difference *);
+
+/* Follows a link to a difference of the first two parts: selects its task in each, marks its times,
+ * and shows them. Does nothing if there is one part. */
+int thrum__stage_go_difference(struct thrum__stage *, const struct thrum__difference *);
 
 /* Hovers a task whose name is elsewhere, such as a link in the panel, as if the pointer were over
  * it in the picture. THRUM__NONE ends that. */

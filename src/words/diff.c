@@ -19,7 +19,7 @@ size_t thrum__words_diff_recording(const struct thrum__comparison *c, int side, 
 	thrum__words_put_duration(&s, c->model[side]->end, 3);
 	thrum__words_put(&s, ", ");
 	thrum__words_put_number(&s, c->tasks[side]);
-	thrum__words_put(&s, " labelled tasks");
+	thrum__words_put(&s, c->is_kin ? " tasks, without labels in common" : " labelled tasks");
 	return s.text.size;
 }
 
@@ -45,6 +45,13 @@ static void put_group(struct thrum__words_sentence *s, const struct thrum__compa
 	size_t size;
 	const char *name = thrum__diff_group_name(c, group, &size);
 
+	if (c->is_kin) {
+		/* Such a group has no label: it is of a kind and a function. */
+		thrum__words_put(s, thrum__diff_group_kind(c, group));
+		thrum__words_put(s, " in ");
+		thrum__words_put_name(s, name, size);
+		return;
+	}
 	thrum__words_put(s, "“");
 	thrum__words_put_name(s, name, size);
 	thrum__words_put(s, "” (");
@@ -84,6 +91,107 @@ static void put_times(struct thrum__words_sentence *s, uint32_t count)
 	thrum__words_put(s, " of them)");
 }
 
+/* Writes by what the tasks became slower: "; 95 ms more waiting for lock › holder". */
+static void put_change(struct thrum__words_sentence *s, const struct thrum__comparison *c,
+	const struct thrum__difference *d)
+{
+	const struct thrum__paths *paths = &c->paths[THRUM__BAD];
+	uint32_t frames[THRUM__STACK_DEPTH + 1], count = 0;
+
+	if (d->by_frame == THRUM__NONE)
+		return;
+	thrum__words_put(s, "; ");
+	thrum__words_put_duration(s, d->by_time[THRUM__BAD] - d->by_time[THRUM__GOOD], 3);
+	thrum__words_put(s, " more ");
+	for (uint32_t i = d->by_frame; paths->frames[i].parent != THRUM__NONE;
+		i = paths->frames[i].parent)
+		if (paths->frames[i].doing == THRUM__DOING_RUNS && count < THRUM__STACK_DEPTH)
+			frames[count++] = i;
+	if (count > 0)
+		thrum__words_put(s, "waiting for ");
+	for (uint32_t i = count; i-- > 0;) {
+		size_t size;
+		const char *name = thrum__slow_frame_name(paths, frames[i], &size);
+
+		thrum__words_put(s,
+			thrum__words_kind_before(c->model[THRUM__BAD],
+				paths->frames[frames[i]].task));
+		thrum__words_put(s, "“");
+		thrum__words_put_name(s, name, size);
+		thrum__words_put(s, i > 0 ? "” › " : "”");
+	}
+	switch (d->by_doing) {
+	case THRUM__DOING_RUNS: thrum__words_put(s, count > 0 ? ", which runs" : "running"); break;
+	case THRUM__DOING_WAITS: thrum__words_put(s, count > 0 ? "" : "waiting"); break;
+	case THRUM__DOING_SUSPENDED: {
+		size_t size;
+		const char *name = thrum__slow_frame_name(paths, d->by_frame, &size);
+
+		thrum__words_put(s, count > 0 ? ", which is suspended: “" : "suspended: “");
+		thrum__words_put_name(s, name, size);
+		thrum__words_put(s, "”");
+		break;
+	}
+	default:
+		thrum__words_put(s, count > 0 ? ", while its lane runs " : "while the lane runs ");
+		thrum__words_put_task(s, c->model[THRUM__BAD], d->by_task, "other tasks");
+	}
+}
+
+/* Writes how much longer tasks took. */
+static void put_slower(struct thrum__words_sentence *s, const struct thrum__comparison *c,
+	const struct thrum__difference *d)
+{
+	thrum__words_put(s, ": slower in BAD: ");
+	if (d->is_few) {
+		thrum__words_put(s, d->side[THRUM__BAD].of > 1 ? "the slowest took " : "it took ");
+		thrum__words_put_duration(s, d->side[THRUM__BAD].longest, 3);
+		thrum__words_put(s, ", in GOOD ");
+		thrum__words_put_duration(s, d->side[THRUM__GOOD].longest, 3);
+	} else {
+		thrum__words_put(s, "of two, BAD's takes longer in ");
+		thrum__words_put_number(s, d->longer);
+		thrum__words_put(s, " % of cases");
+	}
+	put_change(s, c, d);
+}
+
+/* Writes " for each “page #”" if the creators have a group. */
+static void put_creators(struct thrum__words_sentence *s, const struct thrum__comparison *c,
+	const struct thrum__difference *d)
+{
+	size_t size;
+	const char *name;
+
+	if (d->other_group == THRUM__NONE)
+		return;
+	name = thrum__diff_group_name(c, d->other_group, &size);
+	thrum__words_put(s, " for each “");
+	thrum__words_put_name(s, name, size);
+	thrum__words_put(s, "”");
+}
+
+/* Writes "12 times as many in BAD for each “page #”: 60, in GOOD 5". */
+static void put_more(struct thrum__words_sentence *s, const struct thrum__comparison *c,
+	const struct thrum__difference *d)
+{
+	const struct thrum__difference_side *good = &d->side[THRUM__GOOD];
+	const struct thrum__difference_side *bad = &d->side[THRUM__BAD];
+	bool is_more = d->kind == THRUM__DIFFERENCE_MORE;
+	const struct thrum__difference_side *most = is_more ? bad : good,
+					    *least = is_more ? good : bad;
+	double times = (double)most->count * least->of / ((double)most->of * least->count);
+
+	thrum__words_put(s, ": ");
+	thrum__words_put_number(s, (uint64_t)(times + 0.5));
+	thrum__words_put(s, is_more ? " times as many in BAD" : " times as many in GOOD");
+	put_creators(s, c, d);
+	thrum__words_put(s, ": ");
+	thrum__words_put_number(s, bad->count);
+	thrum__words_put(s, ", in GOOD ");
+	thrum__words_put_number(s, good->count);
+}
+
 static void put_difference(struct thrum__words_sentence *s, const struct thrum__comparison *c,
 	const struct thrum__difference *d)
 {
@@ -108,16 +216,54 @@ static void put_difference(struct thrum__words_sentence *s, const struct thrum__
 		thrum__words_put(s, ": only in BAD");
 		put_times(s, d->side[THRUM__BAD].count);
 		return;
-	default:
+	case THRUM__DIFFERENCE_USES:
+		thrum__words_put(s, ": waits for, reads or locks ");
+		put_group(s, c, d->other_group);
+		thrum__words_put(s, " only in BAD");
+		break;
+	case THRUM__DIFFERENCE_UNUSED:
+		thrum__words_put(s, ": waits for, reads or locks ");
+		put_group(s, c, d->other_group);
+		thrum__words_put(s, " only in GOOD");
+		thrum__words_put(s, " (");
+		put_share(s, &d->side[THRUM__GOOD]);
+		thrum__words_put(s, ")");
+		return;
+	case THRUM__DIFFERENCE_SEQUENTIAL:
+	case THRUM__DIFFERENCE_PARALLEL:
 		thrum__words_put(s,
-			d->kind == THRUM__DIFFERENCE_SLOWER ? ": slower in BAD: of "
-							    : ": faster in BAD: of ");
-		thrum__words_put(s, "two, BAD's takes longer in ");
+			d->kind == THRUM__DIFFERENCE_SEQUENTIAL ? ": one after the other"
+								: ": at the same time");
+		put_creators(s, c, d);
+		thrum__words_put(s,
+			d->kind == THRUM__DIFFERENCE_SEQUENTIAL
+				? " in BAD, at the same time in GOOD"
+				: " in BAD, one after the other in GOOD");
+		return;
+	case THRUM__DIFFERENCE_MORE:
+	case THRUM__DIFFERENCE_LESS: put_more(s, c, d); return;
+	case THRUM__DIFFERENCE_SLOWER: put_slower(s, c, d); return;
+	default:
+		thrum__words_put(s, ": faster in BAD: of two, BAD's takes longer in ");
 		thrum__words_put_number(s, d->longer);
 		thrum__words_put(s, " % of cases");
 		return;
 	}
 	put_shares(s, d);
+}
+
+/* Writes how much of the slowest group's additional time the main difference explains. */
+static void put_explained(struct thrum__words_sentence *s, const struct thrum__comparison *c,
+	const struct thrum__difference *d)
+{
+	if (c->first == THRUM__NONE || c->slowest == THRUM__NONE || d->explains == 0 ||
+		d != &c->differences[c->first])
+		return;
+	thrum__words_put(s, "; explains ");
+	thrum__words_put_number(s, d->explains);
+	thrum__words_put(s, " % of what ");
+	put_group(s, c, c->differences[c->slowest].group);
+	thrum__words_put(s, " takes more");
 }
 
 size_t thrum__words_difference(const struct thrum__comparison *c, const struct thrum__difference *d,
@@ -127,6 +273,7 @@ size_t thrum__words_difference(const struct thrum__comparison *c, const struct t
 
 	put_group(&s, c, d->group);
 	put_difference(&s, c, d);
+	put_explained(&s, c, d);
 	return s.text.size;
 }
 

@@ -33,8 +33,8 @@ size_t thrum__words_difference_side(const struct thrum__comparison *,
 /* The words at the first or second time that proves a difference: "signals", "waits". Static. */
 const char *thrum__words_difference_mark(const struct thrum__difference *, bool is_second);
 
-/* The heading above the difference that comes first, and that above the others. */
-#define THRUM__WORDS_DIFF_FIRST "They first differ here:"
+/* The heading above the main difference, and that above the others. */
+#define THRUM__WORDS_DIFF_FIRST "The main difference:"
 #define THRUM__WORDS_DIFF_THEN "Then:"
 
 #endif

@@ -7,7 +7,8 @@
  *	$w  the task that began to wait         $u  the median life of the peers
  *	$r  the reason of the failure           $m  the longest life of the peers
  *	$l  the time since the step before      $s  the time from the step to the finding's end
- *	$i  the number of the step before
+ *	$d  the duration of the step
+ *	$i  the number of the step before        $x  further tasks of which the step is true
  *
  * A text in brackets is left out if the step has no other task, or if that is the task itself.
  * Brackets don't nest.
@@ -25,6 +26,10 @@
 enum step_text {
 	FREE_NEVER = THRUM__STEP_KINDS,
 	FREE_ONCE,
+	HOLD_SOME,
+	HELD_ONCE,
+	NEEDS_LANES,
+	STILL_HOLD_SOME,
 	CYCLE_CLOSED,
 	PENDING_ALONE,
 	PENDING_ONE,
@@ -42,6 +47,8 @@ static const struct {
 		"$l later $w begins to wait for it. No signal comes after that."},
 	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves it before the trace ends",
 		"$t waits for $o until the trace ends."},
+	[THRUM__STEP_WAITED] = {"Waited for “$o”", "for $s; nobody resolved it",
+		"$t waited for $o for $s, and nobody resolved it."},
 	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
 		"it waits behind $i until the trace ends",
 		"$t waits behind it until the trace ends."},
@@ -49,6 +56,18 @@ static const struct {
 		"Nobody resolves $t before the trace ends."},
 	[THRUM__STEP_HOLDS] = {"Holds “$o”", "and doesn't release it",
 		"$t holds $o and doesn't release it."},
+	[HOLD_SOME] = {"Holds “$o”", "and so do $x more",
+		"$t holds $o and doesn't release it; so do $x more."},
+	[THRUM__STEP_STILL_HOLDS] = {"Ends and holds “$o”", "it didn't release it",
+		"$t ends without releasing $o."},
+	[STILL_HOLD_SOME] = {"Ends and holds “$o”", "it didn't release it; $x more hold it",
+		"$t ends without releasing $o; $x more hold it."},
+	[THRUM__STEP_HELD_MOST] = {"Holds “$o” for $d", "such tasks hold it longest: $x times",
+		"$t holds $o for $d. Tasks like it hold it longest, $x times."},
+	[HELD_ONCE] = {"Holds “$o” for $d", "longer than others",
+		"$t holds $o for $d, longer than others."},
+	[THRUM__STEP_QUEUES] = {"Waits for “$o” for $d", "up to $n tasks wait at once",
+		"$t waits for $o for $d; up to $n tasks wait at once."},
 	[THRUM__STEP_FREE] = {"“$t” goes to other tasks", "taken $n times since the wait began",
 		"$t goes to other tasks: taken $n times since the wait began[, last by $o]."},
 	[FREE_ONCE] = {"“$t” goes to another task", "taken once since the wait began",
@@ -59,6 +78,10 @@ static const struct {
 		"$t waits for $o."},
 	[CYCLE_CLOSED] = {"Waits for “$o”", "and this closes the cycle",
 		"$t waits for $o, and this closes the cycle."},
+	[THRUM__STEP_NEEDS_LANE] = {"“$t” needs the lane “$o”", "the lane is blocked",
+		"$t is left to $o, and this lane is blocked."},
+	[NEEDS_LANES] = {"“$t” needs “$o” or $x more", "all of them are blocked",
+		"$t is left to $o and $x more lanes, and all of them are blocked."},
 	[THRUM__STEP_PENDING] = {"No answer for $s", "$p others like it took $u, at most $m",
 		"No answer to $t for $s; $p others like it took $u, at most $m."},
 	[PENDING_ONE] = {"No answer for $s", "the only other one like it took $m",
@@ -67,6 +90,10 @@ static const struct {
 		"No answer to $t for $s; it is still pending when the trace ends."},
 	[THRUM__STEP_HOGS] = {"Runs for $s", "other tasks have to wait",
 		"$t runs for $s; other tasks have to wait."},
+	[THRUM__STEP_OVERTAKES] = {"Runs before “$o”", "which was ready earlier; others do so, too",
+		"$t and others run before $o, which was ready earlier."},
+	[THRUM__STEP_UNANSWERED] = {"“$t” gets no answer", "its lane is too busy to take one",
+		"$t gets no answer for $s, as its lane is too busy to take one."},
 	[THRUM__STEP_READY] = {"“$t” is ready to run", "but its lane is busy",
 		"$t is ready to run[ because of $o], but its lane is busy."},
 	[THRUM__STEP_RUNS_LATE] = {"“$t” runs at last", "$l after it was ready",
@@ -79,6 +106,21 @@ static const struct {
 		"$t created it and goes on; nobody reads the failure."},
 	[THRUM__STEP_MAKER_ENDED] = {"Ends", "it created “$o” and didn't resolve it",
 		"$t created $o and ends without resolving it."},
+	[THRUM__STEP_ENDS_WITHOUT] = {"Ends without resolving “$o”", "tasks like it resolve theirs",
+		"$t ends without resolving $o; tasks like it resolve theirs."},
+	[THRUM__STEP_NOT_STARTED] = {"Nobody is there to resolve “$t”",
+		"a task like “$o” does it for others",
+		"Nobody is there to resolve $t; a task like $o does it for others."},
+	[THRUM__STEP_SHOULD_END] = {"Should resolve “$o”", "tasks like it resolve theirs",
+		"$t should resolve $o; tasks like it resolve theirs."},
+	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody else served “$o”",
+		"$t ends; nobody else served $o."},
+	[THRUM__STEP_SERVES] = {"Alone serves “$o”", "the last time was $s before the end",
+		"Only $t serves $o; it did so last $s before the end."},
+	[THRUM__STEP_DUE_LATE] = {"Is due far too late", "$p others like it took at most $m",
+		"$t is due far too late: $p others like it took at most $m."},
+	[THRUM__STEP_FAILS_AGAIN] = {"Fails as others before it", "no try of “$o” succeeds",
+		"$t fails as $n before it; no try of $o succeeds."},
 	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs too",
 		"$t waits for $o, so it hangs too."},
 	[THRUM__STEP_FIRST_PENDING] = {"The first of $n", "still pending",
@@ -92,6 +134,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 	int kind = finding->steps[i].kind;
 
 	switch (kind) {
+	case THRUM__STEP_HOLDS: return finding->steps[i].more > 0 ? HOLD_SOME : kind;
+	case THRUM__STEP_NEEDS_LANE: return finding->steps[i].more > 0 ? NEEDS_LANES : kind;
+	case THRUM__STEP_HELD_MOST: return finding->steps[i].more < 2 ? HELD_ONCE : kind;
+	case THRUM__STEP_STILL_HOLDS: return finding->steps[i].more > 0 ? STILL_HOLD_SOME : kind;
 	case THRUM__STEP_FREE:
 		return finding->count == 0 ? FREE_NEVER : finding->count == 1 ? FREE_ONCE : kind;
 	case THRUM__STEP_WAITS_IN_CYCLE: return i + 1 >= finding->step_count ? CYCLE_CLOSED : kind;
@@ -186,6 +232,8 @@ static void put_mark(struct filling *f, char mark)
 	case 's': put_duration(f, thrum__base_time_between(step->time, finding->until)); break;
 	case 'u': put_duration(f, finding->usual); break;
 	case 'm': put_duration(f, finding->longest); break;
+	case 'd': put_duration(f, thrum__base_time_between(step->time, step->until)); break;
+	case 'x': put_number(f, step->more); break;
 	case 'n': put_number(f, finding->count); break;
 	case 'p': put_number(f, finding->peers); break;
 	case 'i': put_number(f, before + 1); break;
@@ -247,6 +295,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
+		[THRUM__FINDING_CONTENDED] = "“$t” is contended: tasks queue for it all the time",
 		[THRUM__FINDING_CANCELLED] = "“$t” is cancelled by a task that didn't create it",
 		[THRUM__FINDING_FAILED_UNSEEN] = "“$t” fails, and nobody reads the failure",
 		[THRUM__FINDING_LEAK] = "more and more tasks like “$t” are pending",

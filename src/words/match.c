@@ -240,9 +240,7 @@ static bool match_origin(struct thrum__words_match *match, const struct thrum__m
 		return answer;
 	kind = thrum__words_kind(model, task);
 	site = thrum__model_site(model, task);
-	size = !site ? 0
-		     : snprintf(words, sizeof words, "%s:%" PRIu32 " %s", site->file, site->line,
-			       site->function);
+	size = !site ? 0 : (int)thrum__words_site(site, words, sizeof words);
 	/* The kind has to begin with the wanted text: "read" must not find threads. */
 	answer = (match->size <= strlen(kind) && memcmp(kind, match->wanted, match->size) == 0) ||
 		(size > 0 && thrum__words_match_text(match, words, strlen(words)));

@@ -77,3 +77,23 @@ void thrum__words_mention(struct thrum__words_sentence *s, const struct thrum__m
 		s->mentions[s->count++] = (struct thrum__words_mention){(uint32_t)from,
 			(uint32_t)(s->text.size - from), task};
 }
+
+const char *thrum__words_kind_before(const struct thrum__model *model, uint32_t task)
+{
+	size_t size;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return "";
+	thrum__model_task_name(model, task, &size);
+	if (size == 0)
+		return "";
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_LOCK: return "lock ";
+	case THRUM_KIND_SEMAPHORE: return "semaphore ";
+	case THRUM_KIND_CONDITION: return "condition ";
+	case THRUM_KIND_MAILBOX: return "mailbox ";
+	case THRUM_KIND_STREAM: return "stream ";
+	case THRUM_KIND_TIMER: return "timer ";
+	default: return THRUM__TASK(model, task, flags) & THRUM__TASK_LANE ? "thread " : "";
+	}
+}

@@ -30,6 +30,9 @@ void thrum__words_put_task(struct thrum__words_sentence *, const struct thrum__m
 /* "task 39", with the id as the format shows it; any index is allowed. */
 void thrum__words_put_id(struct thrum__words_sentence *, const struct thrum__model *,
 	uint32_t task);
+/* The word before the name of a lock, a semaphore, a condition and so on: "lock ". "" for other
+ * tasks, and for those without a name. Any index is allowed. */
+const char *thrum__words_kind_before(const struct thrum__model *, uint32_t task);
 /* Makes all text from `from` (a size of the text) on a mention of the task, if there is room. */
 void thrum__words_mention(struct thrum__words_sentence *, const struct thrum__model *, size_t from,
 	uint32_t task);

@@ -58,6 +58,29 @@ static bool is_itself(const struct thrum__paths *paths, uint32_t frame)
 	return paths->frames[frame].parent == THRUM__NONE;
 }
 
+/* Writes the pattern of a frame: “query #”. */
+static void put_pattern(struct thrum__words_sentence *s, const struct thrum__paths *paths,
+	uint32_t frame)
+{
+	size_t size;
+	const char *name = thrum__slow_frame_name(paths, frame, &size);
+
+	thrum__words_put(s, "“");
+	thrum__words_put_name(s, name, size);
+	thrum__words_put(s, "”");
+}
+
+/* The words before the task that has the lane. */
+static const char *lane_words(int doing)
+{
+	switch (doing) {
+	case THRUM__DOING_LATE: return "is due, but the lane runs ";
+	case THRUM__DOING_QUEUED: return "waits for its turn behind ";
+	case THRUM__DOING_MEANWHILE: return "waits for something unknown; the lane runs ";
+	default: return "could go on, but the lane runs ";
+	}
+}
+
 static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
 	const struct thrum__share *share)
 {
@@ -76,10 +99,14 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_WAITS:
 		thrum__words_put(s, is_own ? "waits; the trace doesn't show for which task" : "");
 		break;
+	case THRUM__DOING_SUSPENDED:
+		thrum__words_put(s, is_own ? "" : ", which is ");
+		thrum__words_put(s, "suspended: ");
+		put_pattern(s, &answer->paths, share->frame);
+		break;
 	default:
 		thrum__words_put(s, is_own ? "" : ", which ");
-		thrum__words_put(s, share->doing == THRUM__DOING_LATE ? "is due" : "could go on");
-		thrum__words_put(s, ", but the lane runs ");
+		thrum__words_put(s, lane_words(share->doing));
 		put_task(s, answer->model,
 			part ? part->other : answer->paths.frames[share->frame].task);
 	}
@@ -108,19 +135,147 @@ size_t thrum__words_slow_share(const struct thrum__slow_answer *answer,
 	return s.text.size;
 }
 
+/* ---- The cause ----------------------------------------------------------------------------- */
+
+/* Writes the tasks of a link: one by its name, several of a frame by their number and pattern, and
+ * the first tasks of further frames. */
+static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__cause_link *link)
+{
+	const struct thrum__paths *paths = &answer->paths;
+
+	if (link->tasks > 1) {
+		thrum__words_put_number(s, link->tasks);
+		thrum__words_put(s, " tasks ");
+		put_pattern(s, paths, link->frames[0]);
+		thrum__words_put(s, " one after the other, the longest time ");
+	} else if (link->task != THRUM__NONE)
+		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
+	if (link->task == THRUM__NONE)
+		thrum__words_put(s, "several tasks");
+	else
+		put_task(s, answer->model, link->task);
+	for (uint32_t i = 1; i < link->frame_count; i++) {
+		thrum__words_put(s, i + 1 < link->frame_count || link->others > 0 ? ", " : " and ");
+		put_pattern(s, paths, link->frames[i]);
+	}
+	if (link->others > 0) {
+		thrum__words_put(s, " and ");
+		thrum__words_put_number(s, link->others);
+		thrum__words_put(s, " others");
+	}
+}
+
+/* Writes what the last task of the cause did; `is_own`: that is the slow task. */
+static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__cause_link *link, bool is_own)
+{
+	const char *who = is_own ? "it " : ", which ";
+
+	switch (link->doing) {
+	case THRUM__DOING_RUNS:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran");
+		return;
+	case THRUM__DOING_WAITS:
+		if (is_own)
+			thrum__words_put(s, "it waited; the trace doesn't show for which task");
+		return;
+	case THRUM__DOING_SUSPENDED:
+		thrum__words_put(s,
+			is_own ? "its lane was suspended: " : ", whose lane was suspended: ");
+		put_pattern(s, &answer->paths, link->frames[0]);
+		return;
+	case THRUM__DOING_READY:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "could run, but its lane ran ");
+		break;
+	case THRUM__DOING_LATE:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "was due, but its lane ran ");
+		break;
+	case THRUM__DOING_QUEUED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "waited for its turn behind ");
+		break;
+	default:
+		thrum__words_put(s, who);
+		thrum__words_put(s,
+			"waited; the trace doesn't show for which task, but meanwhile "
+			"its lane ran ");
+	}
+	put_link(s, answer, link);
+}
+
+/* Writes the tasks for which the slow one waited, and how often. */
+static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	const struct thrum__cause *cause = &answer->cause;
+	const struct thrum__cause_link *link = &cause->links[0];
+
+	if (cause->times < 2) {
+		thrum__words_put(s, "it waited for ");
+		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
+		put_task(s, answer->model, link->task);
+		return;
+	}
+	thrum__words_put(s, "it waited ");
+	thrum__words_put_number(s, cause->times);
+	thrum__words_put(s, " times, one after the other, for ");
+	thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
+	put_pattern(s, &answer->paths, link->frames[0]);
+	if (answer->usual == THRUM__NONE || cause->usual_times >= cause->times)
+		return;
+	thrum__words_put(s, " (usually ");
+	if (cause->usual_times > 1) {
+		thrum__words_put_number(s, cause->usual_times);
+		thrum__words_put(s, " times)");
+	} else
+		thrum__words_put(s, cause->usual_times == 1 ? "once)" : "never)");
+}
+
+static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
+{
+	const struct thrum__cause *cause = &answer->cause;
+
+	if (cause->links[0].kind == THRUM__CAUSE_DOING)
+		put_doing(s, answer, &cause->links[0], true);
+	else
+		put_first(s, answer);
+	for (uint32_t i = 1; i < cause->count; i++) {
+		const struct thrum__cause_link *link = &cause->links[i];
+
+		if (link->kind == THRUM__CAUSE_DOING) {
+			put_doing(s, answer, link, false);
+			continue;
+		}
+		thrum__words_put(s,
+			link->kind == THRUM__CAUSE_HELD            ? ", held by "
+				: link->kind == THRUM__CAUSE_ENDED ? ", signalled by "
+								   : ", which waited for ");
+		put_link(s, answer, link);
+	}
+}
+
 size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count)
 {
 	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
-	const struct thrum__share *most = thrum__slow_answer_most(answer);
+	const struct thrum__cause *cause = &answer->cause;
+	int64_t whole = length_of(&answer->path);
 
-	if (most) {
-		thrum__words_put_duration(&s,
-			length_of(&answer->path) - length_of(&answer->usual_path), 3);
-		thrum__words_put(&s, " more than usual; ");
-		thrum__words_put_duration(&s, most->time - most->usual, 3);
-		thrum__words_put(&s, " of it: ");
-		put_share(&s, answer, most);
+	if (cause->count > 0 && whole > 0) {
+		thrum__words_put_number(&s,
+			(uint64_t)((double)cause->time * 100 / (double)whole + 0.5));
+		thrum__words_put(&s, " % of its time (");
+		thrum__words_put_duration(&s, cause->time, 3);
+		if (answer->usual != THRUM__NONE) {
+			thrum__words_put(&s, "; usually ");
+			thrum__words_put_duration(&s, cause->usual, 3);
+		}
+		thrum__words_put(&s, ") ");
+		put_cause(&s, answer);
+		thrum__words_put(&s, ".");
 	}
 	if (count)
 		*count = s.count;

@@ -13,7 +13,8 @@
 size_t thrum__words_slow(const struct thrum__slow_answer *, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count);
 
-/* "49 ms more than usual; 47 ms of it: waits for db (task 40)". "" if there is no such share. */
+/* The main cause: "73 % of its time (47 ms; usually 2 ms) it waited for lock “db” (task 40), held by
+ * “backup” (task 7), which ran." "" if the path is empty. */
 size_t thrum__words_slow_most(const struct thrum__slow_answer *, char *to, size_t size,
 	struct thrum__words_mention mentions[THRUM__MENTIONS_MAX], unsigned *count);
 

@@ -47,6 +47,14 @@ size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task,
 	return kind_size + id_size;
 }
 
+size_t thrum__words_site(const struct thrum_trace_site *site, char *to, size_t size)
+{
+	if (!site->line)
+		return (size_t)snprintf(to, size, "%s %s", site->file, site->function);
+	return (size_t)snprintf(to, size, "%s:%" PRIu32 " %s", site->file, site->line,
+		site->function);
+}
+
 size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,
 	size_t size)
 {
@@ -55,6 +63,9 @@ size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t tas
 	if (!thrum__model_has_row(&model->tasks, task))
 		return (size_t)snprintf(to, size, "a forgotten task");
 	site = thrum__model_site(model, task);
+	if (site && site->function[0] && !site->line && !thrum__words_is_main_context(model, task))
+		return (size_t)snprintf(to, size, "%s in %s", thrum__words_kind(model, task),
+			site->function);
 	if (site && site->function[0] && !thrum__words_is_main_context(model, task))
 		return (size_t)snprintf(to, size, "%s in %s:%" PRIu32,
 			thrum__words_kind(model, task), site->function, site->line);

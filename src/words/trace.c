@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The parts of a trace that are missing. */
+/* The parts of a trace that are missing, and its end. */
 #include "base/text.h"
 #include "words/words.h"
 
@@ -35,5 +35,52 @@ size_t thrum__words_missing(const struct thrum_trace_info *info, char *to, size_
 		before = "; ";
 	}
 	thrum__base_text_put(&text, *before == ';' ? ")" : "");
+	return text.size;
+}
+
+const char *thrum__words_signal(int number)
+{
+	/* Those by which programs end, as Linux numbers them on most processors. */
+	static const char *const names[] = {[1] = "SIGHUP",
+		[2] = "SIGINT",
+		[3] = "SIGQUIT",
+		[4] = "SIGILL",
+		[5] = "SIGTRAP",
+		[6] = "SIGABRT",
+		[7] = "SIGBUS",
+		[8] = "SIGFPE",
+		[9] = "SIGKILL",
+		[10] = "SIGUSR1",
+		[11] = "SIGSEGV",
+		[12] = "SIGUSR2",
+		[13] = "SIGPIPE",
+		[14] = "SIGALRM",
+		[15] = "SIGTERM"};
+
+	return number > 0 && (size_t)number < sizeof names / sizeof *names ? names[number] : NULL;
+}
+
+size_t thrum__words_ending(enum thrum_ending ending, int code, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+
+	switch (ending) {
+	case THRUM_ENDING_UNKNOWN: break;
+	case THRUM_ENDING_STOPPED: thrum__base_text_put(&text, "stopped by the program"); break;
+	case THRUM_ENDING_EXITED:
+		thrum__base_text_put(&text, "exited");
+		if (code >= 0)
+			thrum__base_text_format(&text, " with status %d", code);
+		break;
+	case THRUM_ENDING_KILLED:
+		if (thrum__words_signal(code))
+			thrum__base_text_format(&text, "ended by %s", thrum__words_signal(code));
+		else
+			thrum__base_text_format(&text, "ended by signal %d", code);
+		break;
+	case THRUM_ENDING_GONE: thrum__base_text_put(&text, "killed or crashed"); break;
+	case THRUM_ENDING_RUNNING: thrum__base_text_put(&text, "still recording"); break;
+	case THRUM_ENDING_COPIED: thrum__base_text_put(&text, "copied while it went on"); break;
+	}
 	return text.size;
 }

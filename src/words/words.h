@@ -60,6 +60,10 @@ const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 /* "bind 12", or "main context". */
 size_t thrum__words_kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
+/* "file.c:42 connect", or "libfoo.so libfoo.so+0x1234" if the line is unknown. Returns as snprintf
+ * does. */
+size_t thrum__words_site(const struct thrum_trace_site *, char *to, size_t size);
+
 /* "bind in connect:42" if the call site is known, or else thrum__words_kind_and_id, whether or not
  * the task has a label. Any index is allowed, as for thrum__words_task. */
 size_t thrum__words_kind_and_site(const struct thrum__model *, uint32_t task, char *to,
@@ -74,6 +78,13 @@ bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
 /* The missing parts of a trace, with the causes of lost events: "1 place is damaged, 2 gaps in
  * lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
 size_t thrum__words_missing(const struct thrum_trace_info *, char *to, size_t size);
+
+/* How the recording ended: "exited with status 1", "ended by SIGSEGV", "still recording". "" if
+ * nothing tells it. `code` is struct thrum_trace_info's ending_code. */
+size_t thrum__words_ending(enum thrum_ending, int code, char *to, size_t size);
+
+/* Returns the name of a signal by which programs end, "SIGSEGV", or NULL for any other number. */
+const char *thrum__words_signal(int number);
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 

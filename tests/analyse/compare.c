@@ -262,6 +262,70 @@ static void ranks(void **state)
 	assert_int_equal(thrum__diff_rank_test(low, 0, high, 3, &longer), 0);
 }
 
+/* ---- Counts -------------------------------------------------------------------------------- */
+
+#define PAGE \
+	"0 create - 1 thread\n" \
+	"10 create 1 2 task\n" \
+	"10 label 2 \"page\n"
+#define PART(id, from, to) \
+#from " create 2 " #id " request\n" #from " label " #id " \"part\n" #to " resolve 1 " #id \
+	      "\n"
+
+static const char one_part[] = PAGE PART(3, 20, 40) "200 resolve 1 2\n";
+static const char parts_in_turn[] = PAGE PART(3, 20, 40) PART(4, 40, 60) PART(5, 60, 80)
+	PART(6, 80, 100) "200 resolve 1 2\n";
+static const char parts_at_once[] = PAGE "20 create 2 3 request\n20 label 3 \"part\n"
+					 "20 create 2 4 request\n20 label 4 \"part\n"
+					 "20 create 2 5 request\n20 label 5 \"part\n"
+					 "20 create 2 6 request\n20 label 6 \"part\n"
+					 "40 resolve 1 3\n40 resolve 1 4\n40 resolve 1 5\n"
+					 "40 resolve 1 6\n200 resolve 1 2\n";
+
+static void many_times_as_many(void **state)
+{
+	check(one_part, parts_in_turn, false, "more part");
+	check(parts_in_turn, one_part, false, "less part");
+}
+
+static void one_after_the_other(void **state)
+{
+	check(parts_at_once, parts_in_turn, false, "sequential part");
+	check(parts_in_turn, parts_at_once, false, "parallel part");
+}
+
+#define WITH_LOCK PAGE "10 create 1 3 lock\n10 label 3 \"log\n20 lock 1 3\n30 unlock 1 3\n"
+
+static void a_group_is_used_in_one_only(void **state)
+{
+	check(WITH_LOCK "90 resolve 1 2\n",
+		WITH_LOCK "40 lock 2 3\n50 unlock 2 3\n90 resolve 1 2\n", false, "uses page");
+	check(WITH_LOCK "40 lock 2 3\n50 unlock 2 3\n90 resolve 1 2\n",
+		WITH_LOCK "90 resolve 1 2\n", false, "unused page");
+}
+
+/* Times in ms, as differences of a few tasks count only from 10 ms on. */
+static void a_slower_cause_comes_before_its_victims(void **state)
+{
+	static const char good[] = PAGE "20 create 2 3 request\n20 label 3 \"disk\n20 wait 2 3\n"
+					"2000000 resolve 1 3\n2000000 resolve 1 2\n";
+	static const char bad[] = PAGE "20 create 2 3 request\n20 label 3 \"disk\n20 wait 2 3\n"
+				       "80000000 resolve 1 3\n80000000 resolve 1 2\n";
+	struct pair pair;
+	const struct thrum__difference *main;
+	size_t size;
+
+	check(good, bad, false, "slower page, slower disk");
+	check(bad, good, false, "");
+	compare(&pair, good, bad, false);
+	main = &pair.comparison.differences[pair.comparison.first];
+	assert_memory_equal(thrum__diff_group_name(&pair.comparison, main->group, &size), "disk",
+		4);
+	assert_true(main->explains > 90);
+	assert_int_equal(main->by_doing, THRUM__DOING_WAITS);
+	finish(&pair);
+}
+
 /* ---- Random stories ------------------------------------------------------------------------ */
 
 static unsigned next_random(unsigned *seed)
@@ -324,6 +388,10 @@ int main(void)
 		cmocka_unit_test(what_lies_beyond_the_others_end_is_left_out),
 		cmocka_unit_test(slower_is_said_of_many_only),
 		cmocka_unit_test(ranks),
+		cmocka_unit_test(many_times_as_many),
+		cmocka_unit_test(one_after_the_other),
+		cmocka_unit_test(a_group_is_used_in_one_only),
+		cmocka_unit_test(a_slower_cause_comes_before_its_victims),
 		cmocka_unit_test(any_two_compare),
 	};
 

@@ -171,6 +171,24 @@ static void failed_unseen(void **state)
 			  "900" MS "log 1 \"end\n");
 }
 
+/* Another try of the same number succeeds. */
+static void failed_and_tried_again(void **state)
+{
+	expect(FAILS "2" MS "label 2 \"upload 7\n"
+		     "5" MS "create 1 3 task\n"
+		     "5" MS "label 3 \"upload 8\n"
+		     "6" MS "resolve 1 3\n"
+		     "7" MS "read 1 3\n"
+		     "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_FAILED_UNSEEN);
+	expect_none(FAILS "2" MS "label 2 \"upload 7\n"
+			  "5" MS "create 1 3 task\n"
+			  "5" MS "label 3 \"upload 7\n"
+			  "6" MS "resolve 1 3\n"
+			  "7" MS "read 1 3\n"
+			  "900" MS "log 1 \"end\n");
+}
+
 #define CANCELS \
 	MAIN "1" MS "create 1 2 task\n" \
 	     "1" MS "create 1 3 promise\n" \
@@ -260,6 +278,7 @@ int main(void)
 		cmocka_unit_test(starved),
 		cmocka_unit_test(not_starved),
 		cmocka_unit_test(failed_unseen),
+		cmocka_unit_test(failed_and_tried_again),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(leak),
 		cmocka_unit_test(an_answer_over_a_link),

@@ -217,6 +217,27 @@ static void growth_before_is_unknown(void **state)
 	assert_int_equal(count_findings(first, now, THRUM__FINDING_LEAK), 1);
 }
 
+/* The promise 4 hung until all was cancelled, unless it waited for a task that is forgotten. */
+static void hung_before_a_tear_down(void **state)
+{
+	(void)state;
+	assert_int_equal(count_findings("1 create 1 3 promise\n"
+					"1 should-resolve 3\n"
+					"1 create 1 4 promise\n"
+					"2 create 1 5 promise\n"
+					"2 wait 4 5\n",
+				 "13000000000 wait 3 4\n19990000000 cancel 1 4\n"
+				 "19990000000 cancel 1 3\n",
+				 THRUM__FINDING_NEVER_RESOLVED),
+		0);
+	assert_int_equal(count_findings("1 create 1 3 promise\n"
+					"1 should-resolve 3\n",
+				 "13000000000 create 1 4 promise\n13000000001 wait 3 4\n"
+				 "19990000000 cancel 1 4\n19990000000 cancel 1 3\n",
+				 THRUM__FINDING_NEVER_RESOLVED),
+		1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +249,7 @@ int main(void)
 		cmocka_unit_test(due_time_is_forgotten),
 		cmocka_unit_test(creator_is_forgotten),
 		cmocka_unit_test(growth_before_is_unknown),
+		cmocka_unit_test(hung_before_a_tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

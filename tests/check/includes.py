@@ -14,6 +14,7 @@ MAY = {
     "format": ("base",),
     "record": ("base", "format", "port"),
     "promise": (),
+    "adapt": ("port",),
     "read": ("base", "format"),
     "source": ("base", "port", "format", "read"),
     "model": ("base", "read"),
@@ -32,6 +33,7 @@ FACES = {
     "format": ("format.h", "records.def", "clock.h", "packet.h", "index.h", "scan.h"),
     "record": (),
     "promise": (),
+    "adapt": (),
     "read": ("read.h",),
     "source": ("input.h",),
     "model": ("model.h",),
@@ -55,7 +57,9 @@ CROWDED = {
 }
 # Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
-    "uv.h": ("promise",),
+    "uv.h": ("promise", "adapt"),
+    "elfutils/libdwfl.h": ("source",),
+    "dwarf.h": ("source",),
     "cairo.h": ("draw",),
     "cairo-pdf.h": ("draw",),
     "pango/pangocairo.h": ("draw",),

@@ -70,7 +70,7 @@ static int copy(struct input *input, uint64_t *overwritten)
 	int fail_at = output.fail_at;
 	memset(&output, 0, sizeof output);
 	output.fail_at = fail_at;
-	return thrum__format_copy(&from, &to, overwritten);
+	return thrum__format_copy(&from, &to, 0, overwritten);
 }
 
 /* ---- The recording to copy: five packets of two lanes, not in order ------------------------ */

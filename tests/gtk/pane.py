@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, find, is_quiet, page, shown, wait_selected, window_of
+from common import check, find, is_quiet, page, record, shown, wait_selected, window_of
 
 
 def links(desktop):
@@ -71,4 +71,55 @@ def statistics(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, tasks, statistics])
+def why_slow(desktop):
+    viewer = shown(desktop)
+    page(viewer, "slow", "slow-empty")
+    page(viewer, "details", "pane-details")
+    viewer.click("picture", *find(viewer, "client"))
+    wait_selected(viewer, 3)
+    viewer.key("y")
+    viewer.wait_seen("slow-words")
+    viewer.wait("there is a picture", lambda window: window.places["slow-picture"][3] > 60)
+    check("panel=slow" in viewer.window().state, viewer.window().state)
+    # Its links lead to tasks; the page stays.
+    viewer.click("pair-Usual" if viewer.window().is_seen("pair-Usual") else "slow-picture", 60, 62)
+    viewer.take_in()
+    check(viewer.window().is_seen("slow-words"), "the page has gone")
+    page(viewer, "details", "pair-State")
+    viewer.click("picture", *find(viewer, "client"), button=3)
+    viewer.wait_seen("menu-Why-Slow")
+    viewer.settle()
+    viewer.click("menu-Why-Slow")
+    viewer.wait_seen("slow-words")
+    wait_selected(viewer, 3)
+    is_quiet(viewer)
+
+
+def follows_the_selection(desktop):
+    viewer = desktop.view("--state", "panel=slow", record(desktop))
+    viewer.wait_shown()
+    viewer.wait_seen("slow-empty")
+    viewer.click("picture", *find(viewer, "client"))
+    viewer.wait_seen("slow-words")
+    viewer.key("Escape")
+    viewer.wait_seen("slow-empty")
+    is_quiet(viewer)
+
+
+def differences(desktop):
+    files = [record(desktop, "lost_reply", "healthy"), record(desktop)]
+    viewer = shown(desktop, "--stacked", *files)
+    check(not viewer.window().is_seen("diff-words"), "the page is shown unasked")
+    viewer.end()
+    viewer = desktop.view("--stacked", "--state", "panel=differences", *files)
+    viewer.wait_shown()
+    viewer.wait_seen("diff-words")
+    check(not viewer.window().is_seen("pane-trace"), "one of the traces can be chosen")
+    viewer.click("difference-0", 40, 10)
+    viewer.wait("both are selected", lambda window: "&sel=" in window.state and
+                "2.sel=" in window.state)
+    check(viewer.window().is_seen("diff-words"), "the page has gone")
+    is_quiet(viewer)
+
+
+driver.run([links, tasks, statistics, why_slow, follows_the_selection, differences])

@@ -127,6 +127,26 @@ static void ready_is_an_edge_and_runs_nothing(void **state)
 	thrum__model_destroy(m);
 }
 
+static void the_end_may_come_after_the_last_event(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
+		EVENT(SWITCH, 5, TASK(2)));
+	struct thrum_trace_info info = {.end = 50, .ending = THRUM_ENDING_KILLED, .ending_code = 9};
+
+	assert_int_equal(m->end, 5);
+	thrum__model_note_end(m, &info);
+	assert_int_equal(m->last, 5);
+	assert_int_equal(m->end, 50);
+	assert_int_equal(m->ending, THRUM_ENDING_KILLED);
+	assert_int_equal(m->ending_code, 9);
+	/* It still runs at the end. */
+	assert_int_equal(thrum__model_task_end_time(m, thrum__model_find(m, 2)), 50);
+	info = (struct thrum_trace_info){.end = 2, .ending_code = -1};
+	thrum__model_note_end(m, &info);
+	assert_int_equal(m->end, 50);
+	thrum__model_destroy(m);
+}
+
 static void a_creation_may_come_after_what_needs_it(void **state)
 {
 	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(WAIT, 5, PAIR(1, 2), .lane = 1),
@@ -321,6 +341,7 @@ int main(void)
 		cmocka_unit_test(a_suspension_may_lack_an_end_or_a_beginning),
 		cmocka_unit_test(states_and_ends),
 		cmocka_unit_test(ready_is_an_edge_and_runs_nothing),
+		cmocka_unit_test(the_end_may_come_after_the_last_event),
 		cmocka_unit_test(a_creation_may_come_after_what_needs_it),
 		cmocka_unit_test(what_is_remembered_moves_no_lane),
 		cmocka_unit_test(mirage_runs_who_reads_is_signalled_or_goes_on),

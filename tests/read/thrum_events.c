@@ -320,6 +320,54 @@ static void tells_about_the_trace(void **state)
 	recording_finish(&recording);
 }
 
+static void expect_end(struct recording *recording, enum thrum_ending ending, int code, int64_t end)
+{
+	struct thrum_trace *trace = thrum_helper_open(recording);
+	const struct thrum_trace_info *info = thrum_trace_info(trace);
+
+	free(thrum_helper_list(trace));
+	assert_int_equal(info->ending, ending);
+	assert_int_equal(info->ending_code, code);
+	assert_int_equal(info->end, end);
+	thrum_trace_close(trace);
+}
+
+static void knows_the_end(void **state)
+{
+	struct recording recording;
+	struct packet_writer t = set_up(&recording);
+	struct thrum__header *h = recording.header;
+
+	(void)state;
+	ADD(t, 0, R(LOG), .text = "first");
+	ADD(t, 10, R(LOG), .text = "last");
+	/* An older recorder noted nothing. */
+	expect_end(&recording, THRUM_ENDING_STOPPED, -1, 100);
+	h->state = THRUM__SNAPSHOT;
+	expect_end(&recording, THRUM_ENDING_COPIED, -1, 100);
+	h->state = THRUM__RECORDING;
+	expect_end(&recording, THRUM_ENDING_UNKNOWN, -1, 100);
+	h->ended = START + 1000;
+	h->ending = THRUM__ENDED_KILLED;
+	h->ending_code = 9;
+	expect_end(&recording, THRUM_ENDING_KILLED, 9, 10000);
+	h->state = THRUM__SNAPSHOT;
+	expect_end(&recording, THRUM_ENDING_KILLED, 9, 10000);
+	h->state = THRUM__STOPPED;
+	h->ending = THRUM__ENDED_EXITED;
+	h->ending_code = -1;
+	expect_end(&recording, THRUM_ENDING_EXITED, -1, 10000);
+	/* Before the last event, before the first one, absurd, unknown. */
+	h->ended = START + 5;
+	expect_end(&recording, THRUM_ENDING_EXITED, -1, 100);
+	h->ended = START - 5;
+	expect_end(&recording, THRUM_ENDING_EXITED, -1, 100);
+	h->ended = UINT64_MAX;
+	h->ending = 77;
+	expect_end(&recording, THRUM_ENDING_STOPPED, -1, 100);
+	recording_finish(&recording);
+}
+
 /* The clock readings at the start and the end give a better frequency than the header. */
 static void refines_the_clock(void **state)
 {
@@ -366,6 +414,7 @@ int main(void)
 		cmocka_unit_test(bridges_long_pauses),
 		cmocka_unit_test(tells_where_tasks_were_created),
 		cmocka_unit_test(tells_about_the_trace),
+		cmocka_unit_test(knows_the_end),
 		cmocka_unit_test(refines_the_clock),
 		cmocka_unit_test(names_things),
 	};

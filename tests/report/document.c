@@ -69,7 +69,7 @@ static void a_task_that_failed(void **state)
 		"pair Ends: [6.0 µs]\n"
 		"pair Failed by: [main]\n"
 		"pair Running: 1 µs\n"
-		"pair Waiting: 4 µs\n"
+		"pair Waiting: 4 µs · [why slow?]\n"
 		"section: Log\n"
 		"line: half-way -- [5.2 µs]\n"
 		"section: Waited for\n"

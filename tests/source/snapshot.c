@@ -271,6 +271,91 @@ static void cuts_recordings_only(void **state)
 	assert_int_equal(thrum_trace_trim(f->folder, NULL), -THRUM_E_FORMAT);
 }
 
+/* ---- The end ---------------------------------------------------------------------------- */
+
+static void load_header(const struct fixture *f, struct thrum__header *header)
+{
+	static uint8_t bytes[2 * SIZE];
+	load(f->file, bytes, sizeof bytes);
+	memcpy(header, bytes, sizeof *header);
+}
+
+static void notes_the_end_of_a_process(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__header *h = f->recording.header, now;
+	h->start.monotonic = thrum__port_monotonic();
+	set_process(f, 0x7ffffff0, 1);
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_KILLED, 6, NULL), 0);
+	load_header(f, &now);
+	assert_int_equal(now.ending, THRUM__ENDED_KILLED);
+	assert_int_equal(now.ending_code, 6);
+	assert_true(now.ended >= h->start.ticks);
+	/* The first word counts. */
+	uint64_t ended = now.ended;
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_EXITED, 0, NULL), 0);
+	load_header(f, &now);
+	assert_int_equal(now.ending, THRUM__ENDED_KILLED);
+	assert_int_equal(now.ended, ended);
+}
+
+static void notes_the_status_of_an_exit(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__header *h = f->recording.header, now;
+	h->ended = h->start.ticks + 7;
+	h->ending = THRUM__ENDED_EXITED;
+	h->ending_code = -1;
+	assert_true(recording_save(&f->recording, f->file));
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_EXITED, 5, NULL), 0);
+	load_header(f, &now);
+	assert_int_equal(now.ending_code, 5);
+	assert_int_equal(now.ended, h->ended);
+	/* The program's later fate is no matter of a recording that it stopped. */
+	h->ending = THRUM__ENDED_STOPPED;
+	assert_true(recording_save(&f->recording, f->file));
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_KILLED, 9, NULL), 0);
+	load_header(f, &now);
+	assert_int_equal(now.ending, THRUM__ENDED_STOPPED);
+	assert_int_equal(now.ending_code, -1);
+}
+
+static void notes_no_end_of_the_living(void **state)
+{
+	struct fixture *f = *state;
+	set_process(f, (uint32_t)getpid(), thrum__port_process_start(0));
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_GONE, -1, NULL),
+		-THRUM_E_ACCESS);
+	assert_int_equal(thrum_trace_note_end(f->file, THRUM_ENDING_STOPPED, -1, NULL),
+		-THRUM_E_ARGUMENT);
+}
+
+/* A process that lives has recorded until now; a copy keeps that. */
+static void the_living_go_on_until_now(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum_trace *trace;
+	f->recording.header->start.monotonic = thrum__port_monotonic() - 5000000000;
+	set_process(f, (uint32_t)getpid(), thrum__port_process_start(0));
+	assert_int_equal(thrum_trace_open(f->file, &trace, NULL), 0);
+	assert_int_equal(thrum_trace_info(trace)->ending, THRUM_ENDING_RUNNING);
+	assert_true(thrum_trace_info(trace)->end > 4000000000);
+	thrum_trace_close(trace);
+	int to = open(f->copy, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(thrum_trace_snapshot(f->file, to, NULL, NULL), 0);
+	close(to);
+	assert_int_equal(thrum_trace_open(f->copy, &trace, NULL), 0);
+	assert_int_equal(thrum_trace_info(trace)->ending, THRUM_ENDING_COPIED);
+	assert_true(thrum_trace_info(trace)->end > 4000000000);
+	thrum_trace_close(trace);
+	/* If the process has ended, nobody knows when. */
+	set_process(f, 0x7ffffff0, 1);
+	assert_int_equal(thrum_trace_open(f->file, &trace, NULL), 0);
+	assert_int_equal(thrum_trace_info(trace)->ending, THRUM_ENDING_GONE);
+	assert_true(thrum_trace_info(trace)->end < 4000000000);
+	thrum_trace_close(trace);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -283,6 +368,10 @@ int main(void)
 		TEST(cuts_a_stopped_recording),
 		TEST(cuts_nothing_that_is_recorded_to),
 		TEST(cuts_recordings_only),
+		TEST(notes_the_end_of_a_process),
+		TEST(notes_the_status_of_an_exit),
+		TEST(notes_no_end_of_the_living),
+		TEST(the_living_go_on_until_now),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ def main():
         trace("good.ctf", GOOD)
         trace("bad.ctf", BAD)
         output = test.run(1, "diff", "good.ctf", "bad.ctf")
-        test.says(output, "They first differ here:\n“reply #” (condition): in BAD the signal precedes",
+        test.says(output, "The main difference:\n“reply #” (condition): in BAD the signal precedes",
                   "BAD   at 101 ns “driver” (task 3) signals, then at 201 ns “asker” (task 2) waits",
                   "“asker” (bind): never ends in BAD")
         test.expect("\033" not in output, "colours without a terminal")

@@ -34,6 +34,8 @@ says() {
 
 # Its status, arguments and streams.
 ends 0 true
+says 'true recorded nothing: it '
+ends 0 --no-preload true
 says 'true recorded nothing: neither'
 ends 7 sh -c 'exit 7'
 ends 64 -- sh -c 'exit 64'
@@ -123,6 +125,17 @@ files=(one.thrum one.thrum.[0-9]*)
 [[ ${#files[@]} -eq 2 && -f ${files[0]} && -f ${files[1]} ]] ||
 	wrong "not one.thrum and one.thrum.PID"
 [[ $(grep -c '^thrum: recorded' err) -eq 2 ]] || wrong "not two recordings:"
+
+# The end: noted when the program ends, though it may have recorded nothing for long before.
+# shellcheck disable=SC2016
+ends 137 -o killed.thrum -- \
+	sh -c '(sleep 0.3; kill -STOP $$; sleep 0.3; kill -KILL $$) & exec "$0"' "$programs/steady"
+[[ $("$THRUM" info killed.thrum) == *'ended by SIGKILL'* ]] || wrong "no word of SIGKILL"
+last=$("$THRUM" dump --format=tsv killed.thrum | tail -n 1 | cut -f 1)
+end=$("$THRUM" info --format=tsv killed.thrum | awk '$1 == "duration" { print $2 }')
+((end > last + 100000000)) || wrong "the end, $end, is not when it was killed, but $last"
+ends 3 -o exited.thrum -- sh -c '(sleep 0.3; kill -TERM $$) & exec "$0"' "$programs/steady"
+[[ $("$THRUM" info exited.thrum) == *'exited with status 3'* ]] || wrong "no word of the status"
 
 # An old recording of the same name is no news if nothing was recorded, and is replaced otherwise.
 rm -f ./*.thrum

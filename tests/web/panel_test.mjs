@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and saved files.
 import { readFileSync } from "node:fs";
-import { big, hanging, huge, killed, page, steady, viewer } from "./fixtures.mjs";
+import { big, good, hanging, huge, killed, page, steady, viewer } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
-import { drag, opened, place, reaches, shown, tab } from "./page.mjs";
+import { address, drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
 const panel = (view) => view.getByRole("complementary");
 const rows = (view) => panel(view).getByRole("row");
@@ -41,6 +41,61 @@ test("a finding tells its steps, and shows them", async (open) => {
     .getByRole("button", { name: /Show me/ })
     .click();
   await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"));
+});
+
+test("why a task was slow: by link, key and tab; its links leave the page", async (open) => {
+  const view = await opened(open, page(steady()), { hash: "#panel=slow" });
+  await panel(view).getByText("Select a task").waitFor();
+  await tab(view, /Tasks/).click();
+  await until("there are rows", async () => (await rows(view).count()) > 10);
+  await rows(view).filter({ hasText: "GET /one" }).first().locator("td").first().click();
+  await tab(view, "Details").click();
+  await panel(view).getByRole("link", { name: "why slow?" }).click();
+  await panel(view)
+    .getByRole("heading", { name: /Where the time of “GET/ })
+    .waitFor();
+  await panel(view)
+    .getByText(/usual \(the median\) is/)
+    .waitFor();
+  same(await tab(view, "Why slow").getAttribute("aria-selected"), "true", "the tab is open");
+  const asked = (await address(view)).get("sel");
+  await panel(view).locator("dd").getByRole("link").click();
+  await reaches(view, "the usual one is selected", (at) => at.get("sel") !== asked);
+  const heading = panel(view).getByRole("heading", { name: /Where the time of/ });
+  const before = await heading.textContent();
+  await tab(view, "Details").click();
+  await view.locator("#picture canvas").focus();
+  await view.keyboard.press("y");
+  await until("the page is about it", async () => (await heading.count()) === 1);
+  expect(before.includes("GET"), before);
+  const picture = panel(view).locator("#document canvas");
+  await until("there is a picture", async () => (await picture.boundingBox()).height > 100);
+  await picture.hover({ position: { x: 60, y: 60 } });
+  await until("it tells what is there", async () => (await picture.getAttribute("title")) !== null);
+  await view.keyboard.press("Escape");
+});
+
+test("differences of two traces lead to both", async (open) => {
+  const view = await opened(open, page(good(), hanging()), { hash: "#panel=differences" });
+  await panel(view).getByRole("heading", { name: "Differences" }).waitFor();
+  const first = panel(view).locator("#document li [role=link]").first();
+  await first.click();
+  await reaches(view, "both are selected", (at) => at.has("sel") || at.has("2.sel"));
+  expect(await first.isVisible(), "the page stays");
+  await panel(view).locator("#document dd [role=link]").last().click();
+  await reaches(view, "a task of the second is selected", (at) => at.has("2.sel"));
+});
+
+test("a second trace is opened to compare it", async (open) => {
+  const view = await opened(open, page(good()));
+  same(await tab(view, "Diff").count(), 0, "tabs of differences");
+  const [chooser] = await Promise.all([
+    view.waitForEvent("filechooser"),
+    view.getByRole("button", { name: "Compare" }).click(),
+  ]);
+  await chooser.setFiles(hanging());
+  await panel(view).getByRole("heading", { name: "Differences" }).waitFor();
+  expect(!(await view.getByRole("button", { name: "Compare" }).isVisible()), "of two is enough");
 });
 
 test("the table of tasks: sorted, filtered, and by keys", async (open) => {

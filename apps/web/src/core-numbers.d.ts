@@ -17,6 +17,8 @@ declare module "core:numbers" {
   export const DOCUMENT_TASK: number;
   export const DOCUMENT_FINDING: number;
   export const DOCUMENT_TRACE: number;
+  export const DOCUMENT_SLOW: number;
+  export const DOCUMENT_DIFF: number;
 
   export const NARROW_BY_TEXT: number;
   export const NARROW_BY_CHART: number;

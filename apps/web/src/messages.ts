@@ -2,10 +2,16 @@
 // The messages between page and worker. The worker has the core (C as wasm32) and the canvas, the
 // page has the document and the input. All words and decisions about traces come from the core.
 
-/** A piece of text in a table or document; a link if it has `task` or `time`. */
+/** A piece of text in a table or document; a link if it has one of the members below `text`. */
 export interface Piece {
   text: string;
   task?: number;
+  /** A task; the link asks why it was slow. */
+  slow?: number;
+  /** A difference of the first two parts. */
+  difference?: number;
+  /** The part of the link in a document about the first two parts, if that isn't the first. */
+  side?: number;
   /** ns, as text: a double can't hold all times exactly. */
   time?: string;
   bad?: true;
@@ -35,6 +41,8 @@ export interface Words {
   hint: string;
   list: string;
   measures: string[];
+  /** Stands in the place of the document on a slow task while none is selected. */
+  slow: string;
   /** The titles of the tables. All but the tasks can be chosen as statistics. */
   tables: Record<TableName, string>;
 }
@@ -123,7 +131,7 @@ export type ToWorker =
   | { is: "wheel"; x: number; y: number; dx: number; dy: number; with: number }
   | { is: "pinch"; x: number; y: number; dx: number; dy: number; factor: number }
   | { is: "command"; name: string }
-  | { is: "go"; part: number; task?: number; time?: string; finding?: number }
+  | { is: "go"; part: number; task?: number; time?: string; finding?: number; difference?: number }
   | { is: "hover"; part: number; task: number }
   | { is: "goText"; text: string }
   | { is: "search"; text: string }
@@ -138,7 +146,7 @@ export type ToWorker =
       is: "document";
       id: number;
       part: number;
-      about: "task" | "finding" | "trace";
+      about: "task" | "finding" | "trace" | "slow" | "differences";
       index: number;
     }
   | {
@@ -164,6 +172,8 @@ export type ToWorker =
       key?: string;
       shift?: boolean;
     }
+  | { is: "slow"; width: number; scale: number } // asks for the picture of the last such document
+  | { is: "spot"; part: number; width: number; x: number; y: number; go: boolean } // a place in it
   | { is: "export"; format: "svg" | "png" | "csv"; part: number; table?: TableName };
 
 export type FromWorker =
@@ -181,6 +191,8 @@ export type FromWorker =
   | { is: "where"; part: number; table: TableName; row: number } // -1: it has none
   | { is: "count"; words: string } // describes the tasks that a number counts
   | { is: "chart"; words: string; picture: ImageBitmap }
+  | { is: "slow"; picture: ImageBitmap }
+  | { is: "spot"; words: string; task: number }
   | { is: "file"; name: string; type: string; bytes: Blob };
 
 export interface Row {

@@ -3,7 +3,7 @@
 import type { Source } from "./messages";
 import { byId, listen } from "./page-dom";
 import { notice } from "./page-notices";
-import { now, post } from "./page-wire";
+import { now, onChange, post } from "./page-wire";
 
 interface Embedded {
   title: string;
@@ -45,14 +45,20 @@ async function read(files: File[]): Promise<Source[]> {
   );
 }
 
-/** `open` gets the chosen or dropped files; `add`: below the open traces, else in their place. */
-export function listenToFiles(open: (sources: Source[], add: boolean) => void) {
+type Open = (sources: Source[], add: boolean, compares: boolean) => void;
+
+/**
+ * `open` gets the chosen or dropped files; `add`: below the open traces, else in their place;
+ * `compares`: to compare them with the open one.
+ */
+export function listenToFiles(open: Open) {
   const input = byId<HTMLInputElement>("files");
   const drop = byId("drop");
-  const take = async (files: File[], add: boolean) => {
+  let compares = false;
+  const take = async (files: File[], add: boolean, compares = false) => {
     if (files.length === 0) return;
     try {
-      open(await read(files), add);
+      open(await read(files), add, compares);
     } catch (error) {
       const names = files.map(({ name }) => name).join(", ");
       notice(
@@ -62,9 +68,17 @@ export function listenToFiles(open: (sources: Source[], add: boolean) => void) {
       );
     }
   };
-  for (const id of ["open-button", "open-first"]) listen(byId(id), "click", () => input.click());
+  const choose = (isToCompare: boolean) => () => {
+    compares = isToCompare;
+    input.click();
+  };
+  for (const id of ["open-button", "open-first"]) listen(byId(id), "click", choose(false));
+  listen(byId("compare-button"), "click", choose(true));
+  onChange(({ parts }) => {
+    if (parts) byId("compare-button").hidden = parts.length !== 1;
+  });
   listen(input, "change", () => {
-    void take([...(input.files ?? [])], false);
+    void take([...(input.files ?? [])], compares, compares);
     input.value = ""; // so that choosing the same file again is a change
   });
   listen(document, "dragover", (event) => {

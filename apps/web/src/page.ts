@@ -12,7 +12,7 @@ import { embedded, listenToFiles, whenRead } from "./page-open";
 import { look, makeTheme } from "./page-theme";
 import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, setTab } from "./panel";
-import { makeDetails } from "./panel-document";
+import { askSlow, makeDetails } from "./panel-document";
 import { makeTables } from "./panel-tables";
 import { fromBase85, gunzip } from "./unpack";
 
@@ -133,7 +133,12 @@ function run() {
   makePanel();
   makeDetails();
   const openSearch = makeHeader(makeTables(() => setTab("tasks")));
-  listenToKeys({ search: openSearch, details: showDetails, ...makeDialogs() });
+  listenToKeys({
+    search: openSearch,
+    details: showDetails,
+    slow: askSlow,
+    ...makeDialogs(),
+  });
   listenToPanel();
   makeScrollBar();
   showCursor(() => canvas);
@@ -142,7 +147,10 @@ function run() {
   new ResizeObserver(tellSize).observe(byId("picture"));
   listen(window, "resize", tellSize); // the scale, too
   // The view in the address belongs to the open traces, if there are any.
-  listenToFiles((sources, add) => open(sources, now.parts.length ? "" : addressState(), add));
+  listenToFiles((sources, add, compares) => {
+    open(sources, now.parts.length ? "" : addressState(), add);
+    if (compares) setTab("differences");
+  });
   whenRead(openEmbedded); // the traces stand behind this script
 }
 

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: ISC
 // Documents as elements: each role has one look. All words come from the core.
-import { button, byId, listen, make, say } from "./page-dom";
-import type { Document, Paragraph, Piece } from "./messages";
+import { button, byId, listen, make, say, throttled } from "./page-dom";
+import type { Document, Paragraph, Piece, ToWorker } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
+import { onTab, openTab, setTab } from "./panel";
 
 const FINDINGS_AT_ONCE = 20;
+
+/** The kinds of links, as members of pieces and of elements' data. */
+const LINKS = ["task", "time", "slow", "difference"] as const;
 
 function link(piece: Piece, part: number): HTMLElement {
   // Not a button: its words couldn't break between lines like those around them.
   const element = make("a", { role: "link", tabindex: "0" }, piece.text);
-  element.dataset.part = String(part);
-  if (piece.task !== undefined) element.dataset.task = String(piece.task);
-  else element.dataset.time = piece.time;
+  element.dataset.part = String(part + (piece.side ?? 0));
+  for (const kind of LINKS)
+    if (piece[kind] !== undefined) element.dataset[kind] = String(piece[kind]);
   return element;
 }
 
 function piece(from: Piece, part: number): Node {
-  const isLink = from.task !== undefined || from.time !== undefined;
+  const isLink = LINKS.some((kind) => from[kind] !== undefined);
   if (!isLink && !from.bad) return make("bdi", {}, from.text);
   const element = isLink ? link(from, part) : make("bdi", {}, from.text);
   if (from.bad) element.classList.add("bad");
@@ -112,7 +116,9 @@ type Asked = (document: Document) => void;
 const asked = new Map<number, Asked>();
 let lastId = 0;
 
-function askDocument(about: "task" | "finding" | "trace", index: number, then: Asked): number {
+type About = Extract<ToWorker, { is: "document" }>["about"];
+
+function askDocument(about: About, index: number, then: Asked): number {
   asked.set(++lastId, then);
   post({ is: "document", id: lastId, part: now.focus, about, index });
   return lastId;
@@ -126,7 +132,10 @@ export function listenToLinks(root: HTMLElement) {
     if (!data) return;
     event.preventDefault();
     const part = Number(data.part);
-    if (data.task !== undefined) post({ is: "go", part, task: Number(data.task) });
+    if (data.task !== undefined) goTask(part, Number(data.task));
+    else if (data.slow !== undefined) askSlow();
+    else if (data.difference !== undefined)
+      post({ is: "go", part, difference: Number(data.difference) });
     else post({ is: "go", part, time: data.time });
   };
   const hover = (event: Event, isOver: boolean) => {
@@ -144,22 +153,86 @@ export function listenToLinks(root: HTMLElement) {
   listen(root, "focusout", (event) => hover(event, false));
 }
 
-function showDetails() {
+/** The task that a link on the page about a slow one leads to: the page stays. */
+let followed = -1;
+
+function goTask(part: number, task: number) {
+  if (openTab() === "slow") followed = task;
+  post({ is: "go", part, task });
+}
+
+let shownDocument = ""; // its tab and what it is about
+let openings = 0;
+let lastDetails = 0;
+let nothingSelected = ""; // words
+
+/** The question that the open tab's document answers. */
+function wanted(): { about: About; index: number; part: number } {
   const { focus, selected } = now;
-  const about = selected >= 0 ? "task" : "trace";
-  const id = askDocument(about, Math.max(selected, 0), (document) => {
-    if (id !== lastDetails) return; // another task was selected meanwhile
-    const article = byId("document");
-    article.replaceChildren(...documentElements(document, focus, 2));
-    byId("details").scrollTop = 0;
-    if (selected >= 0)
-      say(
-        [...article.querySelectorAll("h2, .remark")].map((words) => words.textContent).join(", "),
-      );
+  const tab = openTab();
+  const index = Math.max(selected, 0);
+  if (tab === "differences" && now.parts.length > 1) return { about: tab, index: 0, part: 0 };
+  if (tab === "slow") return { about: tab, index: selected, part: focus };
+  return { about: selected >= 0 ? "task" : "trace", index, part: focus };
+}
+
+function showDocument(document: Document, about: About, part: number) {
+  const article = byId("document");
+  article.className = about;
+  article.replaceChildren(...documentElements(document, part, 2));
+  if (about === "slow") article.append(slowPicture(part));
+  byId("details").scrollTop = 0;
+  const { selected } = now;
+  if (selected >= 0 && about !== "differences")
+    say([...article.querySelectorAll("h2, .remark")].map((words) => words.textContent).join(", "));
+}
+
+function showDetails() {
+  const { about, index, part } = wanted();
+  const name = `${openings} ${about} ${part} ${index}`;
+  // These pages stay as they are while their links are followed.
+  if ((about === "slow" || about === "differences") && name === shownDocument) return;
+  shownDocument = name;
+  if (index < 0) {
+    lastDetails = 0;
+    byId("document").replaceChildren(make("p", { class: "none" }, nothingSelected));
+    return;
+  }
+  const id = askDocument(about, index, (document) => {
+    if (id === lastDetails) showDocument(document, about, part); // else another is wanted by now
   });
   lastDetails = id;
 }
-let lastDetails = 0;
+
+/** Shows why the selected task was slow. */
+export function askSlow() {
+  followed = -1;
+  setTab("slow");
+  showDetails();
+}
+
+/** The path of the slow task and the flame graph of its label, which come as a picture. */
+function slowPicture(part: number): HTMLElement {
+  const canvas = make("canvas", {
+    role: "img",
+    "aria-label": "Its path, and a flame graph of all tasks with its label",
+  });
+  const draw = () => {
+    const width = canvas.clientWidth;
+    if (width > 0 && canvas.isConnected)
+      post({ is: "slow", width, scale: window.devicePixelRatio });
+  };
+  const spot = (event: MouseEvent, go: boolean) => {
+    const { offsetX: x, offsetY: y } = event;
+    post({ is: "spot", part, width: canvas.clientWidth, x, y, go });
+  };
+  drawSlow = draw;
+  new ResizeObserver(throttled(50, draw)).observe(canvas);
+  listen(canvas, "pointermove", (event) => spot(event, false));
+  listen(canvas, "click", (event) => spot(event, true));
+  return make("section", {}, canvas);
+}
+let drawSlow = () => {};
 
 function findingCard(index: number): HTMLElement {
   const card = make("article", { class: "finding" });
@@ -197,13 +270,33 @@ export function makeDetails() {
     asked.get(id)?.(document);
     asked.delete(id);
   });
+  on("ready", ({ words }) => (nothingSelected = words.slow));
+  on("slow", ({ picture }) => {
+    const canvas = byId("document").querySelector("canvas");
+    if (!canvas) return;
+    canvas.style.height = `${picture.height / window.devicePixelRatio}px`;
+    canvas.getContext("bitmaprenderer")!.transferFromImageBitmap(picture);
+  });
+  on("spot", ({ words, task }) => {
+    const canvas = byId("document").querySelector("canvas");
+    if (canvas) canvas.title = words;
+    if (task >= 0) followed = task;
+  });
   onTrace(() => {
     showFindings();
     showDetails();
   });
-  onChange(({ parts, selected }) => {
+  onTab(() => {
+    if (isShown()) showDetails();
+  });
+  onChange(({ parts, selected, shown, theme }) => {
+    if (shown) openings++;
+    if (theme) drawSlow();
     if (parts && isShown() && parts[now.focus]?.findings !== shownFindings) showFindings();
-    if (selected !== undefined && isShown()) showDetails();
+    if (selected === undefined || !isShown()) return;
+    const isFollowed = openTab() === "slow" && selected >= 0 && selected === followed;
+    followed = -1;
+    if (!isFollowed) showDetails();
   });
   listenToLinks(byId("panel"));
 }

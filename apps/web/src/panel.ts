@@ -4,11 +4,26 @@
 import { byId, count, isNarrow, listen } from "./page-dom";
 import { now, onChange, post } from "./page-wire";
 
-const TABS = ["picture", "findings", "details", "tasks", "statistics"] as const;
+const TABS = [
+  "picture",
+  "findings",
+  "details",
+  "tasks",
+  "statistics",
+  "slow",
+  "differences",
+] as const;
+/** The tabs whose documents stand in one place. */
+const DOCUMENTS: readonly Tab[] = ["findings", "details", "slow", "differences"];
 export type Tab = (typeof TABS)[number];
 const WIDTH = { least: 240, most: 800, first: 340, step: 20 };
 
 let current: Tab = "details";
+let shown: Tab | undefined;
+const tabHandlers: (() => void)[] = [];
+
+/** Calls the handler when another tab is shown. */
+export const onTab = (handler: () => void) => tabHandlers.push(handler);
 
 const tabElement = (tab: Tab) => byId(`tab-${tab}`);
 
@@ -22,13 +37,19 @@ function show() {
     tabElement(each).setAttribute("aria-selected", String(each === tab));
     tabElement(each).tabIndex = each === tab ? 0 : -1;
   }
-  byId("details").hidden = tab !== "findings" && tab !== "details";
-  byId("details").setAttribute("aria-labelledby", `tab-${tab === "findings" ? tab : "details"}`);
+  const isDocument = DOCUMENTS.includes(tab);
+  byId("details").hidden = !isDocument;
+  if (isDocument) byId("details").setAttribute("aria-labelledby", `tab-${tab}`);
+  tabElement("differences").hidden = now.parts.length < 2;
   byId("tasks").hidden = tab !== "tasks";
   byId("statistics").hidden = tab !== "statistics";
   const isHidden = tab === "picture" && !isNarrow();
   byId("panel").hidden = isHidden || now.parts.length === 0;
   byId("panel-button").hidden = !isHidden;
+  if (tab === shown) return;
+  shown = tab;
+  tabElement(tab).scrollIntoView({ block: "nearest", inline: "nearest" });
+  for (const handler of tabHandlers) handler();
 }
 
 export const openTab = () => current;

@@ -6,7 +6,9 @@ import {
   CHANGED_ALL,
   CHANGED_PARTS,
   CHANGED_PICTURE,
+  DOCUMENT_DIFF,
   DOCUMENT_FINDING,
+  DOCUMENT_SLOW,
   DOCUMENT_TASK,
   DOCUMENT_TRACE,
   NARROW_BY_CHART,
@@ -29,7 +31,13 @@ import { Painter } from "./painter";
 import { Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
-const DOCUMENTS = { task: DOCUMENT_TASK, finding: DOCUMENT_FINDING, trace: DOCUMENT_TRACE };
+const DOCUMENTS = {
+  task: DOCUMENT_TASK,
+  finding: DOCUMENT_FINDING,
+  trace: DOCUMENT_TRACE,
+  slow: DOCUMENT_SLOW,
+  differences: DOCUMENT_DIFF,
+};
 const NARROWED_BY: Record<NarrowedBy, number> = {
   "": NARROW_BY_TEXT,
   chart: NARROW_BY_CHART,
@@ -228,11 +236,12 @@ class Viewer {
     this.changed(bits > 0 ? (bits & ~STAGE_YOURS) | CHANGED_PARTS : bits);
   }
 
-  go({ part, task, time, finding }: Message<"go">): void {
+  go({ part, task, time, finding, difference }: Message<"go">): void {
     const { core } = this;
     if (task !== undefined) this.changed(core.call("core_go_task", part, task));
     if (time !== undefined) this.changed(core.callText("core_go_time", time, part));
     if (finding !== undefined) this.changed(core.call("core_go_finding", part, finding));
+    if (difference !== undefined) this.changed(core.call("core_go_difference", difference));
   }
 
   /** Runs a call on typed text or an address, which may refuse it. */
@@ -304,12 +313,30 @@ class Viewer {
     if (key) core.callText("core_chart_key", key, part, Number(shift));
     core.call("core_chart", part, tally, measure, width);
     const words = core.answer();
+    const picture = this.picture(width, scale);
+    postMessage({ is: "chart", words, picture } satisfies FromWorker, [picture]);
+  }
+
+  /** Paints the list that the core has made for a picture in the panel. */
+  private picture(width: number, scale: number): ImageBitmap {
+    const { core } = this;
     const list = core.call("core_chart_list") >>> 0;
     const height = new Float32Array(core.memory.buffer, list, 4)[3] ?? 0;
     const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
     this.painter.paint(contextOf(canvas), list, 1, core.call("core_theme_now"), scale);
-    const picture = canvas.transferToImageBitmap();
-    postMessage({ is: "chart", words, picture } satisfies FromWorker, [picture]);
+    return canvas.transferToImageBitmap();
+  }
+
+  drawSlow({ width, scale }: Message<"slow">): void {
+    if (this.core.call("core_slow", width) < 0) return;
+    const picture = this.picture(width, scale);
+    postMessage({ is: "slow", picture } satisfies FromWorker, [picture]);
+  }
+
+  spot({ part, width, x, y, go }: Message<"spot">): void {
+    const task = this.core.call("core_slow_spot", width, x, y);
+    post({ is: "spot", words: this.core.answer(), task: go ? task : -1 });
+    if (go && task >= 0) this.changed(this.core.call("core_go_task", part, task));
   }
 
   // ---- Files
@@ -400,6 +427,10 @@ class Viewer {
         return this.rows(message);
       case "chart":
         return this.drawChart(message);
+      case "slow":
+        return this.drawSlow(message);
+      case "spot":
+        return this.spot(message);
       case "start":
       case "core":
       case "block":

@@ -92,6 +92,24 @@ static uint32_t find_above(const struct thrum__comparison *comparison, uint32_t 
 	return THRUM__NONE;
 }
 
+/* The text by which a task joins others: its label, or if the recordings have no labels in common,
+ * the function that created it. "" if it has none. */
+static const char *name_of(const struct thrum__comparison *comparison, struct thrum__aligned *side,
+	uint32_t task, uint32_t label, size_t *size)
+{
+	const struct thrum_trace_site *site;
+
+	*size = 0;
+	if (!comparison->is_kin)
+		return label == THRUM__NONE ? "" : thrum__model_string(side->model, label, size);
+	side->named[task] = THRUM__TASK(side->model, task, created);
+	site = thrum__model_site(side->model, task);
+	if (!site)
+		return "";
+	*size = strlen(site->function);
+	return site->function;
+}
+
 /* Finds a task's group, and its nearest labelled creator. nearest[task] becomes the labelled task
  * that is nearest for the tasks it creates. Creators come before the tasks that they create. */
 static int group_task(struct thrum__comparison *comparison, struct thrum__aligned *side,
@@ -106,10 +124,8 @@ static int group_task(struct thrum__comparison *comparison, struct thrum__aligne
 
 	above = creator < task ? nearest[creator] : THRUM__NONE;
 	side->above[task] = nearest[task] = above;
-	if (label == THRUM__NONE || is_ground(model, task))
-		return 0;
-	text = thrum__model_string(model, label, &size);
-	size = thrum__analyse_label_pattern(text, size, pattern);
+	text = is_ground(model, task) ? "" : name_of(comparison, side, task, label, &size);
+	size = *text ? thrum__analyse_label_pattern(text, size, pattern) : 0;
 	if (size == 0)
 		return 0;
 	nearest[task] = task;
@@ -217,6 +233,15 @@ static int flatten_both(struct thrum__comparison *comparison, struct thrum__alig
 	return error;
 }
 
+/* Whether a group, whatever its creators are, has tasks in both recordings. */
+static bool has_common(const struct thrum__comparison *comparison)
+{
+	for (uint32_t group = 0; group < comparison->groups.count; group++)
+		if (comparison->in[group] == IN_BOTH)
+			return true;
+	return false;
+}
+
 /* ---- Both recordings ----------------------------------------------------------------------- */
 
 static int make_side(struct thrum__aligned *side, const struct thrum__model *model)
@@ -276,6 +301,20 @@ static void sort_by_group(struct thrum__aligned *side)
 	thrum__base_sort(side->items, side->room, side->labelled, NULL, NULL);
 }
 
+/* Puts the tasks into groups, and forgets groups that there were before. */
+static int group_both(struct thrum__comparison *comparison, struct thrum__aligned *aligned)
+{
+	int error = 0;
+
+	thrum__base_keys_free(&comparison->groups);
+	comparison->groups = (struct thrum__base_keys){0};
+	free(comparison->in);
+	comparison->in = NULL;
+	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
+		error = group_tasks(comparison, &aligned[side]);
+	return error == 0 ? flatten_both(comparison, aligned) : error;
+}
+
 int thrum__diff_align(struct thrum__comparison *comparison,
 	struct thrum__aligned aligned[THRUM__SIDES])
 {
@@ -284,10 +323,15 @@ int thrum__diff_align(struct thrum__comparison *comparison,
 	for (int side = 0; side < THRUM__SIDES; side++)
 		if (make_side(&aligned[side], comparison->model[side]) < 0)
 			error = -THRUM_E_MEMORY;
-	for (int side = 0; side < THRUM__SIDES && error == 0; side++)
-		error = group_tasks(comparison, &aligned[side]);
 	if (error == 0)
-		error = flatten_both(comparison, aligned);
+		error = group_both(comparison, aligned);
+	if (error == 0 && !has_common(comparison)) {
+		comparison->is_kin = true;
+		error = group_both(comparison, aligned);
+		comparison->is_kin = error == 0 && has_common(comparison);
+		if (error == 0 && !comparison->is_kin)
+			error = group_both(comparison, aligned);
+	}
 	for (int side = 0; side < THRUM__SIDES && error == 0; side++) {
 		sort_by_group(&aligned[side]);
 		error = thrum__diff_moments(&aligned[side]);

@@ -10,11 +10,14 @@
 #include "base/array.h"
 
 #define DIFFERENCES_MAX 10000
-#define Z_SQUARED 16.0 /* 4 standard deviations: by chance once in about 15,000 times */
-#define FEW 3          /* tasks: a group of so few is compared without the test of chance */
-#define SLOWER 150     /* percent of the other median: less is noise between two recordings */
-#define CLEAR 70       /* percent of pairs that must agree */
-#define LATE 2         /* times GOOD's longest life: a task that is pending longer never ends */
+#define Z_SQUARED 16.0    /* 4 standard deviations: by chance once in about 15,000 times */
+#define FEW 3             /* tasks: a group of so few is compared without the test of chance */
+#define SLOWER 150        /* percent of the other median: less is noise between two recordings */
+#define CLEAR 70          /* percent of pairs that must agree */
+#define MANY_TIMES 3      /* as long as GOOD's longest life: a single task is slower */
+#define NOTABLE 10000000  /* ns that a few tasks take longer, all together */
+#define NOTABLE_PERCENT 5 /* of the recording that these ns are at least */
+#define LATE 2            /* times GOOD's longest life: a task that is pending longer never ends */
 
 const char *thrum__diff_name(int kind)
 {
@@ -104,7 +107,11 @@ struct thrum__difference *thrum__diff_add(struct thrum__comparison *comparison, 
 		comparison->differences = difference;
 	}
 	difference = &comparison->differences[comparison->count++];
-	*difference = (struct thrum__difference){.kind = (uint8_t)kind, .group = group};
+	*difference = (struct thrum__difference){.kind = (uint8_t)kind,
+		.group = group,
+		.other_group = THRUM__NONE,
+		.by_frame = THRUM__NONE,
+		.by_task = THRUM__NONE};
 	for (int side = 0; side < THRUM__SIDES; side++)
 		difference->side[side] = (struct thrum__difference_side){.task = THRUM__NONE,
 			.before = THRUM__NONE,
@@ -121,6 +128,7 @@ struct members {
 	uint32_t count;
 	int64_t *lives; /* in ns, of the tasks that ended; sorted */
 	size_t life_count;
+	uint32_t median, slowest; /* of these tasks */
 };
 
 struct comparing {
@@ -153,6 +161,8 @@ static void measure_lives(struct members *members)
 	for (size_t i = 0; i < count; i++)
 		members->lives[i] = items[i].key;
 	members->life_count = count;
+	members->median = count > 0 ? items[(count - 1) / 2].item : THRUM__NONE;
+	members->slowest = count > 0 ? items[count - 1].item : THRUM__NONE;
 }
 
 /* Answers a question about a task. */
@@ -233,7 +243,7 @@ static const struct {
 	{THRUM__DIFFERENCE_SIGNAL_FIRST, is_signalled_first, has_both, false},
 	{THRUM__DIFFERENCE_NO_SIGNAL, is_unsignalled, is_waited_for, false},
 	{THRUM__DIFFERENCE_NEVER_ENDS, is_endless, is_any_task, true},
-	{THRUM__DIFFERENCE_FAILS, has_failed, is_any_task, false},
+	{THRUM__DIFFERENCE_FAILS, has_failed, is_any_task, true},
 	{THRUM__DIFFERENCE_CANCELLED, is_cancelled, is_any_task, false},
 };
 
@@ -311,40 +321,73 @@ static void compare_counts(struct comparing *c, uint32_t group, unsigned questio
 						       : side[THRUM__BAD].second;
 }
 
+/* Adds a difference of lives. */
+static void add_times(struct comparing *c, uint32_t group, int kind, unsigned longer, bool is_few)
+{
+	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
+	struct thrum__difference *difference = thrum__diff_add(c->comparison, kind, group,
+		&c->failed);
+	double sum[THRUM__SIDES] = {0};
+
+	if (!difference)
+		return;
+	difference->longer = longer;
+	difference->is_few = is_few;
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		const struct members *members = &c->members[which];
+		struct thrum__difference_side *side = &difference->side[which];
+
+		side->task = is_few && which == THRUM__BAD ? members->slowest : members->median;
+		set_proof(members, difference->kind, side);
+		side->count = side->of = (uint32_t)members->life_count;
+		side->p50 = members->lives[(members->life_count - 1) / 2];
+		side->p90 = members->lives[(members->life_count * 90 + 99) / 100 - 1];
+		side->longest = members->lives[members->life_count - 1];
+		for (size_t i = 0; i < members->life_count; i++)
+			sum[which] += (double)members->lives[i];
+	}
+	difference->extra = (int64_t)(sum[THRUM__BAD] -
+		sum[THRUM__GOOD] / (double)good->life_count * (double)bad->life_count);
+	difference->time = difference->side[THRUM__BAD].first;
+}
+
+/* Adds a difference if a few tasks took much longer than any of GOOD's: by so much that two
+ * recordings of the same program hardly differ so. */
+static void compare_few(struct comparing *c, uint32_t group)
+{
+	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
+	int64_t most = good->lives[good->life_count - 1], extra = 0;
+	int64_t whole = good->in->model->end < bad->in->model->end ? good->in->model->end
+								   : bad->in->model->end;
+
+	for (size_t i = 0; i < bad->life_count; i++)
+		if (bad->lives[i] > most)
+			extra += bad->lives[i] - most;
+	if (bad->lives[bad->life_count - 1] / MANY_TIMES >= most && extra >= NOTABLE &&
+		extra >= whole / 100 * NOTABLE_PERCENT)
+		add_times(c, group, THRUM__DIFFERENCE_SLOWER, 100, true);
+}
+
 /* Adds a difference if the group's lives are clearly longer or shorter in BAD. */
 static void compare_times(struct comparing *c, uint32_t group)
 {
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
-	struct thrum__difference *difference;
 	unsigned longer;
 	int result = thrum__diff_rank_test(good->lives, good->life_count, bad->lives,
 		bad->life_count, &longer);
 	double a, b;
 
-	if (result == 0)
+	if (good->life_count == 0 || bad->life_count == 0)
 		return;
 	a = (double)good->lives[(good->life_count - 1) / 2];
 	b = (double)bad->lives[(bad->life_count - 1) / 2];
-	if ((result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER ||
+	if (result == 0 || (result > 0 ? b : a) * 100 < (result > 0 ? a : b) * SLOWER ||
 		(result > 0 ? longer : 100 - longer) < CLEAR)
-		return;
-	difference = thrum__diff_add(c->comparison,
-		result > 0 ? THRUM__DIFFERENCE_SLOWER : THRUM__DIFFERENCE_FASTER, group,
-		&c->failed);
-	if (!difference)
-		return;
-	difference->longer = longer;
-	for (int which = 0; which < THRUM__SIDES; which++) {
-		const struct members *members = &c->members[which];
-		struct thrum__difference_side *side = &difference->side[which];
-
-		side->task = members->items[0].item;
-		set_proof(members, difference->kind, side);
-		side->count = side->of = (uint32_t)members->life_count;
-		side->p50 = members->lives[(members->life_count - 1) / 2];
-		side->p90 = members->lives[(members->life_count * 90 + 99) / 100 - 1];
-	}
-	difference->time = difference->side[THRUM__BAD].first;
+		compare_few(c, group);
+	else
+		add_times(c, group,
+			result > 0 ? THRUM__DIFFERENCE_SLOWER : THRUM__DIFFERENCE_FASTER, longer,
+			false);
 }
 
 /* Adds a difference for a group that only one recording has, unless the other recording ended
@@ -423,7 +466,6 @@ static int put_in_order(struct thrum__comparison *comparison)
 	struct thrum__base_sort_item *items = calloc(2 * count + 1, sizeof(*items));
 	struct thrum__difference *ordered = calloc(count + 1, sizeof(*ordered));
 
-	comparison->first = THRUM__NONE;
 	if (!items || !ordered) {
 		free(items);
 		free(ordered);
@@ -435,17 +477,8 @@ static int put_in_order(struct thrum__comparison *comparison)
 	for (size_t i = 0; i < count; i++)
 		items[i].key = comparison->differences[items[i].item].kind;
 	thrum__base_sort(items, items + count, count, NULL, NULL);
-	for (uint32_t i = 0; i < count; i++) {
-		bool is_order;
-
+	for (uint32_t i = 0; i < count; i++)
 		ordered[i] = comparison->differences[items[i].item];
-		is_order = ordered[i].kind == THRUM__DIFFERENCE_SIGNAL_FIRST ||
-			ordered[i].kind == THRUM__DIFFERENCE_ENDS_LATER;
-		if (is_order &&
-			(comparison->first == THRUM__NONE ||
-				ordered[i].time < ordered[comparison->first].time))
-			comparison->first = i;
-	}
 	free(items);
 	free(comparison->differences);
 	comparison->differences = ordered;
@@ -456,7 +489,9 @@ static int put_in_order(struct thrum__comparison *comparison)
 int thrum__diff_make(const struct thrum__model *good, const struct thrum__model *bad,
 	struct thrum__comparison *comparison)
 {
-	struct thrum__comparison made = {.model = {good, bad}};
+	struct thrum__comparison made = {.model = {good, bad},
+		.first = THRUM__NONE,
+		.slowest = THRUM__NONE};
 	struct comparing c = {.comparison = &made};
 	int error = thrum__diff_align(&made, c.aligned);
 
@@ -470,7 +505,11 @@ int thrum__diff_make(const struct thrum__model *good, const struct thrum__model 
 		error = c.failed ? -THRUM_E_MEMORY : thrum__diff_order(&made, c.aligned);
 	}
 	if (error == 0)
+		error = thrum__diff_counts(&made, c.aligned);
+	if (error == 0)
 		error = put_in_order(&made);
+	if (error == 0)
+		error = thrum__diff_main(&made, c.aligned);
 	for (int which = 0; which < THRUM__SIDES; which++) {
 		free(c.lives[which]);
 		thrum__diff_aligned_free(&c.aligned[which]);
@@ -493,5 +532,8 @@ void thrum__diff_free(struct thrum__comparison *comparison)
 	free(comparison->parents);
 	free(comparison->in);
 	free(comparison->differences);
+	for (int which = 0; which < THRUM__SIDES; which++)
+		if (comparison->paths[which].model)
+			thrum__slow_paths_finish(&comparison->paths[which]);
 	*comparison = (struct thrum__comparison){0};
 }

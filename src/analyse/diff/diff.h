@@ -6,6 +6,9 @@
  *	align.c  puts the tasks of both recordings into groups
  *	diff.c   compares the groups one by one
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
+ *	counts.c compares how many tasks a group has for each creator, whether they are at the same
+ *	         time, and for which groups others wait
+ *	main.c   finds by what slower tasks became slower, and the main difference
  *
  * A group consists of the labelled tasks with the same kind and the same pattern of the first label
  * (analyse/label.h) below the same labelled creators. If only one recording has a group, its tasks
@@ -17,6 +20,7 @@
 #ifndef ANALYSE_DIFF_DIFF_H
 #define ANALYSE_DIFF_DIFF_H
 
+#include "analyse/slow/path.h"
 #include "base/keys.h"
 #include "model/model.h"
 
@@ -35,8 +39,14 @@ enum thrum__side {
 	X(FAILS, "fails") \
 	X(CANCELLED, "cancelled") \
 	X(MISSING, "missing") \
+	X(SEQUENTIAL, "sequential") /* tasks of the same creator come one after the other */ \
+	X(MORE, "more")             /* for each creator, many times as many */ \
+	X(USES, "uses")             /* tasks wait for, read or lock those of `other_group` */ \
+	X(UNUSED, "unused")         /* they don't any more */ \
 	X(SLOWER, "slower") \
 	X(ADDED, "added") \
+	X(LESS, "less") \
+	X(PARALLEL, "parallel") \
 	X(FASTER, "faster")
 
 enum thrum__difference_kind {
@@ -60,14 +70,27 @@ struct thrum__difference_side {
 	uint32_t by[2];     /* SIGNAL_FIRST, NO_SIGNAL: the tasks that signal and wait, or NONE */
 	uint32_t count, of; /* it is true of `count` tasks out of `of` */
 	int64_t p50, p90;   /* SLOWER, FASTER: percentiles of the lives, in ns */
+	int64_t longest;    /* SLOWER, FASTER: the longest life, in ns */
 };
 
 struct thrum__difference {
 	uint8_t kind; /* enum thrum__difference_kind */
 	uint32_t group;
-	uint32_t other_group; /* ENDS_LATER: the group of `before` */
-	int64_t time;         /* when it shows in BAD; MISSING: when the task comes in GOOD */
-	unsigned longer;      /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */
+	/* ENDS_LATER: the group of `before`. USES, UNUSED: the group that is used. MORE, LESS,
+	 * SEQUENTIAL, PARALLEL: the group of the creators, or NONE. Else NONE. */
+	uint32_t other_group;
+	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */
+	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */
+	bool is_few;     /* SLOWER: only the slowest task, or too few for a test of chance */
+	/* SLOWER: ns that BAD's tasks took in addition, all together; and the greatest change between
+	 * the paths of the two examples: its frame in paths[BAD] or NONE, what its task does (enum
+	 * thrum__doing), an example of the task that did so or had the lane, and its ns. */
+	int64_t extra;
+	uint32_t by_frame, by_task;
+	uint8_t by_doing;
+	int64_t by_time[THRUM__SIDES];
+	int64_t weight;   /* private: the ns that it explains */
+	uint8_t explains; /* percent of what the tasks of `slowest` took more; 0: not known */
 	struct thrum__difference_side side[THRUM__SIDES];
 };
 
@@ -75,8 +98,12 @@ struct thrum__comparison {
 	const struct thrum__model *model[THRUM__SIDES];
 	struct thrum__difference *differences; /* by kind, and within a kind by time */
 	uint32_t count, room;
-	uint32_t first;  /* the earliest SIGNAL_FIRST or ENDS_LATER, as an index, or NONE */
-	uint32_t common; /* groups that both recordings have */
+	uint32_t first;   /* the main difference, as an index, or NONE */
+	uint32_t slowest; /* the SLOWER with the most additional time, as an index, or NONE */
+	bool is_kin;      /* no labels in common: groups are of a kind and a function */
+	/* For the frames of by_frame. Empty if no task is slower. */
+	struct thrum__paths paths[THRUM__SIDES];
+	uint32_t common;              /* groups that both recordings have */
 	uint32_t tasks[THRUM__SIDES]; /* labelled tasks */
 	/* By group: its kind and pattern, and the group of the labelled creator, or NONE. */
 	struct thrum__base_keys groups;

@@ -56,4 +56,14 @@ bool thrum__diff_group_is_in_both(const struct thrum__comparison *, uint32_t gro
 THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
+/* Adds differences SEQUENTIAL, PARALLEL, MORE, LESS, USES and UNUSED. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__diff_counts(struct thrum__comparison *,
+	struct thrum__aligned aligned[THRUM__SIDES]);
+
+/* Finds by what slower tasks became slower, and chooses the main difference of those in their final
+ * order. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__diff_main(struct thrum__comparison *,
+	struct thrum__aligned aligned[THRUM__SIDES]);
+
 #endif

@@ -64,8 +64,11 @@ static int make_paths(struct thrum__slow_answer *answer)
 		: thrum__slow_lives_at(&answer->lives, 50)->item;
 	if (thrum__slow_path_make(&answer->paths, answer->task, &answer->path) < 0 ||
 		(answer->usual != THRUM__NONE &&
-			thrum__slow_path_make(&answer->paths, answer->usual, &answer->usual_path) <
-				0))
+			thrum__slow_path_make_like(&answer->paths, answer->usual, answer->task,
+				&answer->usual_path) < 0))
+		return -THRUM_E_MEMORY;
+	if (thrum__slow_cause_find(&answer->paths, &answer->path, &answer->usual_path,
+		    &answer->cause) < 0)
 		return -THRUM_E_MEMORY;
 	return thrum__slow_shares_make(&answer->path, &answer->usual_path, &answer->shares);
 }
@@ -121,22 +124,4 @@ void thrum__slow_answer_free(struct thrum__slow_answer *answer)
 	thrum__slow_lives_free(&answer->lives);
 	thrum__slow_paths_finish(&answer->paths);
 	*answer = (struct thrum__slow_answer){0};
-}
-
-const struct thrum__share *thrum__slow_answer_most(const struct thrum__slow_answer *answer)
-{
-	const struct thrum__share *most = NULL;
-
-	for (uint32_t i = 0; i < answer->shares.count; i++) {
-		const struct thrum__share *share = &answer->shares.shares[i];
-
-		if (share->time > share->usual &&
-			(!most || share->time - share->usual > most->time - most->usual))
-			most = share;
-	}
-	return answer->usual == THRUM__NONE ||
-			answer->path.to - answer->path.from <=
-				answer->usual_path.to - answer->usual_path.from
-		? NULL
-		: most;
 }

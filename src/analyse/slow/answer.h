@@ -3,6 +3,7 @@
 #ifndef ANALYSE_SLOW_ANSWER_H
 #define ANALYSE_SLOW_ANSWER_H
 
+#include "analyse/slow/cause.h"
 #include "analyse/slow/slow.h"
 
 struct thrum__slow_answer {
@@ -15,6 +16,7 @@ struct thrum__slow_answer {
 	uint32_t usual;   /* the median of `lives`; NONE: no task to compare with */
 	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
 	struct thrum__shares shares;
+	struct thrum__cause cause;
 };
 
 /*
@@ -32,9 +34,5 @@ THRUM__MUST_USE int thrum__slow_answer_make(const struct thrum__model *,
 THRUM__MUST_USE int thrum__slow_answer_of(const struct thrum__model *, uint32_t task,
 	struct thrum__slow_answer *);
 void thrum__slow_answer_free(struct thrum__slow_answer *);
-
-/* The share that took most more time than usual; NULL: there is none, or no usual task, or that
- * took as long. */
-const struct thrum__share *thrum__slow_answer_most(const struct thrum__slow_answer *);
 
 #endif

@@ -45,6 +45,35 @@ static uint32_t act_of(const struct thrum__model *model, uint32_t edge)
 		: THRUM__NONE;
 }
 
+static uint32_t take_of(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK ? THRUM__EDGE(model, edge, to)
+								  : THRUM__NONE;
+}
+
+static uint32_t readied_of(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY ? THRUM__EDGE(model, edge, to)
+								   : THRUM__NONE;
+}
+
+static bool is_end(uint8_t kind)
+{
+	return kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
+		kind == THRUM__EDGE_CANCEL;
+}
+
+static uint32_t ender_of(const struct thrum__model *model, uint32_t edge)
+{
+	return is_end(THRUM__EDGE(model, edge, kind)) ? THRUM__EDGE(model, edge, from)
+						      : THRUM__NONE;
+}
+
+static uint32_t creator_of(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, creator);
+}
+
 static uint32_t run_of(const struct thrum__model *model, uint32_t run)
 {
 	return THRUM__RUN(model, run, task);
@@ -53,6 +82,43 @@ static uint32_t run_of(const struct thrum__model *model, uint32_t run)
 static uint32_t lane_of(const struct thrum__model *model, uint32_t run)
 {
 	return THRUM__RUN(model, run, lane);
+}
+
+static uint32_t suspended_of(const struct thrum__model *model, uint32_t suspension)
+{
+	return THRUM__SUSPENSION(model, suspension, lane);
+}
+
+int64_t thrum__slow_edge_time(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, time);
+}
+
+int64_t thrum__slow_run_start(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, start);
+}
+
+int64_t thrum__slow_suspension_start(const struct thrum__model *model, uint32_t suspension)
+{
+	return THRUM__SUSPENSION(model, suspension, start);
+}
+
+uint32_t thrum__slow_rows_before(const struct thrum__model *model,
+	const struct thrum__slices *slices, uint32_t owner, int64_t time,
+	int64_t (*time_of)(const struct thrum__model *, uint32_t))
+{
+	uint32_t low = slices->first[owner], high = slices->first[owner + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (time_of(model, slices->rows[middle]) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* Sorts the rows by owner, with a counting sort. Each owner's rows stay in the order of time. */
@@ -93,6 +159,32 @@ static void slices_free(struct thrum__slices *slices)
 	free(slices->rows);
 }
 
+int thrum__slow_heads_make(const struct thrum__model *model, uint32_t **heads)
+{
+	uint32_t tasks = model->tasks.count;
+	uint32_t *made = malloc(((size_t)tasks + 1) * sizeof(*made));
+
+	if (!made)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = 0; task < tasks; task++)
+		made[task] = task;
+	/* Later tasks come after those that became them, so one pass follows whole chains. */
+	for (uint32_t task = model->tasks.first; task < tasks; task++) {
+		uint32_t next;
+
+		if (!thrum__model_has_row(&model->tasks, task))
+			continue;
+		next = THRUM__TASK(model, task, became);
+		if (THRUM__TASK(model, task, name) == THRUM__NONE && next > task &&
+			thrum__model_has_row(&model->tasks, next) && made[next] == next &&
+			THRUM__TASK(model, task, start) < THRUM__TASK(model, next, start) &&
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
+			made[next] = made[task];
+	}
+	*heads = made;
+	return 0;
+}
+
 /* Finds the first edge by which each task was resolved, failed or was cancelled. */
 static int find_ends(struct thrum__paths *paths)
 {
@@ -112,9 +204,7 @@ static int find_ends(struct thrum__paths *paths)
 			continue;
 		kind = THRUM__EDGE(model, edge, kind);
 		to = THRUM__EDGE(model, edge, to);
-		if ((kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
-			    kind == THRUM__EDGE_CANCEL) &&
-			to < tasks && paths->resolved[to] == THRUM__NONE)
+		if (is_end(kind) && to < tasks && paths->resolved[to] == THRUM__NONE)
 			paths->resolved[to] = edge;
 	}
 	return 0;
@@ -125,12 +215,18 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
 
-	if (find_ends(&made) < 0 ||
+	if (thrum__slow_heads_make(model, &made.heads) < 0 || find_ends(&made) < 0 ||
 		slice_rows(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
 		slice_rows(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
 		slice_rows(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
+		slice_rows(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
+		slice_rows(model, &model->edges, tasks, ender_of, &made.enders) < 0 ||
+		slice_rows(model, &model->edges, tasks, readied_of, &made.readies) < 0 ||
+		slice_rows(model, &model->tasks, tasks, creator_of, &made.children) < 0 ||
 		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
-		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0) {
+		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0 ||
+		slice_rows(model, &model->suspensions, model->lane_count, suspended_of,
+			&made.suspensions) < 0) {
 		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
@@ -143,12 +239,18 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 	slices_free(&paths->waits);
 	slices_free(&paths->gets);
 	slices_free(&paths->acts);
+	slices_free(&paths->takes);
+	slices_free(&paths->enders);
+	slices_free(&paths->readies);
+	slices_free(&paths->children);
+	slices_free(&paths->suspensions);
 	slices_free(&paths->runs);
 	slices_free(&paths->lane_runs);
 	thrum__base_keys_free(&paths->keys);
 	thrum__base_keys_free(&paths->names);
 	free(paths->frames);
 	free(paths->resolved);
+	free(paths->heads);
 	*paths = (struct thrum__paths){0};
 }
 
@@ -251,6 +353,24 @@ int thrum__slow_frame_find(struct thrum__paths *paths, uint32_t parent, uint32_t
 		return add_frame(paths, added, frame);
 	*frame = alike;
 	return 0;
+}
+
+int thrum__slow_frame_suspended(struct thrum__paths *paths, uint32_t parent, uint32_t reason,
+	uint32_t *frame)
+{
+	struct thrum__frame added = {.parent = parent,
+		.depth = paths->frames[parent].depth + 1,
+		.task = THRUM__NONE,
+		.doing = THRUM__DOING_SUSPENDED};
+	char name[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+	const char *text = thrum__model_string(paths->model, reason, &size);
+
+	size = thrum__analyse_label_pattern(text, size, name);
+	if (thrum__base_keys_add(&paths->names, THRUM__DOING_SUSPENDED, name, size, &added.name) <
+		0)
+		return -THRUM_E_MEMORY;
+	return add_frame(paths, added, frame);
 }
 
 const char *thrum__slow_frame_name(const struct thrum__paths *paths, uint32_t frame, size_t *size)

@@ -14,32 +14,9 @@
 #include "base/sort.h"
 
 #define PIECES_MAX 20000 /* of a path: nobody reads a longer one */
-#define LOOK_BACK 256    /* waits searched for the last that ended; a lane's runs in one time */
 #define CHAIN_MAX 4096   /* tasks that became one another */
-#define GETS_MAX 16      /* reads searched for the one that ended a wait */
-
-struct piece {
-	uint32_t task, frame;
-	uint32_t depth; /* how many tasks wait for it on this path */
-	int64_t from, to;
-};
-
-struct walk {
-	struct thrum__paths *paths;
-	const struct thrum__model *model;
-	struct thrum__path *path;
-	struct piece *pieces;
-	uint32_t count, room, pushed;
-	uint32_t waiting[THRUM__STACK_DEPTH + 1]; /* by depth: the heir of the piece's task */
-	bool failed;                              /* no memory */
-};
-
-/* A wait of a task that is over. */
-struct wait {
-	uint32_t task; /* for which it waited; NONE: no wait is known */
-	uint32_t by;   /* the task that ended the wait, or NONE */
-	int64_t from, to;
-};
+#define CHILDREN_MAX 256 /* searched for the one that ended last in a gap */
+#define PEERS_MAX 1000   /* tasks in a queue before this one */
 
 int64_t thrum__slow_path_end(const struct thrum__model *model, uint32_t task)
 {
@@ -50,75 +27,15 @@ int64_t thrum__slow_path_end(const struct thrum__model *model, uint32_t task)
 		: THRUM__TASK(model, heir, end);
 }
 
-/* ---- Looking up ---------------------------------------------------------------------------- */
+/* ---- Following tasks --------------------------------------------------------------------- */
 
-static int64_t edge_time(const struct thrum__model *model, uint32_t edge)
+bool thrum__slow_is_ground(const struct thrum__model *model, uint32_t task)
 {
-	return THRUM__EDGE(model, edge, time);
+	return (THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) ||
+		(model->is_mirage && THRUM__TASK(model, task, id) == 0);
 }
 
-static int64_t run_start(const struct thrum__model *model, uint32_t run)
-{
-	return THRUM__RUN(model, run, start);
-}
-
-/* The index in slices->rows behind the owner's rows that are before `time`. O(log n). */
-static uint32_t rows_before(const struct thrum__model *model, const struct thrum__slices *slices,
-	uint32_t owner, int64_t time, int64_t (*time_of)(const struct thrum__model *, uint32_t))
-{
-	uint32_t low = slices->first[owner], high = slices->first[owner + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (time_of(model, slices->rows[middle]) < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Whether a path may go on with a task: not with a lane's own, or mirage-profile's main context. */
-static bool is_followed(const struct thrum__model *model, uint32_t task)
-{
-	return thrum__model_has_row(&model->tasks, task) &&
-		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) &&
-		!(model->is_mirage && THRUM__TASK(model, task, id) == 0);
-}
-
-/* The edge of the last signal or release of an object after `from` and up to `to`, or NONE. */
-static uint32_t last_act(const struct walk *walk, uint32_t thing, int64_t from, int64_t to)
-{
-	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to, edge_time);
-
-	if (i == acts->first[thing] || edge_time(walk->model, acts->rows[i - 1]) <= from)
-		return THRUM__NONE;
-	return acts->rows[i - 1];
-}
-
-/* The task that ended `task`, or NONE. A condition that did so, in a mirage-profile trace, only
- * passed a signal on: then the task that signalled it after `from`. */
-static uint32_t ended_by(const struct walk *walk, uint32_t task, int64_t from)
-{
-	const struct thrum__model *model = walk->model;
-	uint32_t edge = walk->paths->resolved[task], by, act;
-
-	if (edge == THRUM__NONE)
-		return THRUM__NONE;
-	by = THRUM__EDGE(model, edge, from);
-	if (!thrum__model_has_row(&model->tasks, by) ||
-		THRUM__TASK(model, by, kind) != THRUM_KIND_CONDITION)
-		return by;
-	act = last_act(walk, by, from, edge_time(model, edge));
-	return act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
-}
-
-/* ---- Waits --------------------------------------------------------------------------------- */
-
-/* Whether a task is waiting on the path down to that depth: following it would never end. */
-static bool is_waiting(const struct walk *walk, uint32_t depth, uint32_t heir)
+bool thrum__slow_is_waiting(const struct thrum__slow_walk *walk, uint32_t depth, uint32_t heir)
 {
 	for (uint32_t i = 0; i <= depth; i++)
 		if (walk->waiting[i] == heir)
@@ -126,97 +43,39 @@ static bool is_waiting(const struct walk *walk, uint32_t depth, uint32_t heir)
 	return false;
 }
 
-/* Sets the end of a wait for an object that doesn't end with the wait, such as a lock, and the task
- * that ended the wait. Returns false if the wait wasn't over by `to`. */
-static bool end_of_lasting(const struct walk *walk, uint32_t edge, int64_t to, struct wait *wait)
+/* Whether the path can go on below a piece with a task, even if that is a lane's own. */
+static bool can_follow(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t by)
+{
+	return thrum__model_has_row(&walk->model->tasks, by) &&
+		piece->depth + 1 < THRUM__STACK_DEPTH &&
+		!thrum__slow_is_waiting(walk, piece->depth, thrum__model_heir(walk->model, by));
+}
+
+bool thrum__slow_explains(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t by)
+{
+	return can_follow(walk, piece, by) && !thrum__slow_is_ground(walk->model, by);
+}
+
+/* Whether a lane's own task works on a task of another lane: a thread that serves requests. Not
+ * what comes from outside the program, as then the thread only hands it on. */
+static bool serves(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t by)
 {
 	const struct thrum__model *model = walk->model;
-	const struct thrum__slices *gets = &walk->paths->gets;
-	uint32_t task = THRUM__EDGE(model, edge, from), thing = THRUM__EDGE(model, edge, to), act;
-	int64_t since = edge_time(model, edge), got = THRUM__OPEN;
-	uint32_t i = rows_before(model, gets, task, since, edge_time), end = gets->first[task + 1];
+	uint8_t kind = THRUM__TASK(model, piece->task, kind);
+	bool is_outside = piece->depth > 0 && kind == THRUM_KIND_REQUEST;
 
-	for (uint32_t looked = 0; i < end && looked < GETS_MAX; i++, looked++) {
-		if (edge_time(model, gets->rows[i]) > to)
-			break;
-		if (THRUM__EDGE(model, gets->rows[i], to) == thing) {
-			got = edge_time(model, gets->rows[i]);
-			break;
-		}
-	}
-	act = last_act(walk, thing, since, got < to ? got : to);
-	if (act == THRUM__NONE && got == THRUM__OPEN)
-		return false;
-	wait->to = act == THRUM__NONE ? got : edge_time(model, act);
-	wait->by = act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
-	return true;
+	return !model->is_mirage && can_follow(walk, piece, by) &&
+		thrum__slow_is_ground(model, by) && !is_outside && kind != THRUM_KIND_TIMER &&
+		THRUM__TASK(model, by, lane) != THRUM__TASK(model, piece->task, lane);
 }
 
-/* Sets *wait to the wait that an edge began, cut at `from`. Returns whether the wait was over after
- * `from` and by `to`. */
-static bool is_over(const struct walk *walk, uint32_t edge, int64_t from, int64_t to,
-	struct wait *wait)
-{
-	const struct thrum__model *model = walk->model;
-	uint32_t task = THRUM__EDGE(model, edge, to), heir;
+/* ---- Parts and pieces ---------------------------------------------------------------------- */
 
-	if (!thrum__model_has_row(&model->tasks, task))
-		return false;
-	heir = thrum__model_heir(model, task);
-	*wait = (struct wait){.task = task, .by = THRUM__NONE, .from = edge_time(model, edge)};
-	wait->to = thrum__slow_path_end(model, task);
-	if (wait->to <= to)
-		wait->by = ended_by(walk, heir, wait->from);
-	else if (!end_of_lasting(walk, edge, to, wait))
-		return false;
-	if (wait->from < from)
-		wait->from = from;
-	return wait->to <= to && wait->to > wait->from;
-}
-
-static bool is_cancelled(const struct walk *walk, uint32_t task)
-{
-	return THRUM__TASK(walk->model, thrum__model_heir(walk->model, task), state) ==
-		THRUM__STATE_CANCELLED;
-}
-
-/* Whether the end of wait `a` rather than that of `b` let a task go on: the later end did. But a
- * task that lost a race is cancelled after another won it, so its end doesn't count. */
-static bool is_better(const struct walk *walk, const struct wait *a, const struct wait *b)
-{
-	bool a_lost = is_cancelled(walk, a->task), b_lost = is_cancelled(walk, b->task);
-
-	if (a_lost && !b_lost)
-		return a->from >= b->to;
-	if (b_lost && !a_lost)
-		return b->from < a->to;
-	return a->to > b->to;
-}
-
-/* The wait of the piece's task whose end let it go on last. */
-static struct wait last_wait(const struct walk *walk, const struct piece *piece)
-{
-	const struct thrum__slices *waits = &walk->paths->waits;
-	struct wait best = {.task = THRUM__NONE}, wait;
-	uint32_t i = rows_before(walk->model, waits, piece->task, piece->to, edge_time);
-
-	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
-		uint32_t edge = waits->rows[--i];
-
-		if (!is_over(walk, edge, piece->from, piece->to, &wait) ||
-			is_waiting(walk, piece->depth, thrum__model_heir(walk->model, wait.task)))
-			continue;
-		if (best.task == THRUM__NONE || is_better(walk, &wait, &best))
-			best = wait;
-	}
-	return best;
-}
-
-/* ---- Adding parts -------------------------------------------------------------------------- */
-
-/* Adds a part. Parts may come in any order; put_in_order sorts them by time in the end. */
-static void add_part(struct walk *walk, const struct piece *piece, int64_t from, int64_t to,
-	int doing, uint32_t other)
+void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t from, int64_t to, int doing, uint32_t other)
 {
 	struct thrum__path *path = walk->path;
 	struct thrum__path_part *grown;
@@ -224,7 +83,11 @@ static void add_part(struct walk *walk, const struct piece *piece, int64_t from,
 
 	if (from >= to || walk->failed)
 		return;
-	if (doing >= THRUM__DOING_READY &&
+	/* Below a frame of a task that has the lane, that task's own time still keeps the lane. */
+	if (walk->paths->frames[frame].doing >= THRUM__DOING_READY && doing <= THRUM__DOING_WAITS) {
+		doing = walk->paths->frames[frame].doing;
+		other = piece->task;
+	} else if (doing >= THRUM__DOING_READY &&
 		thrum__slow_frame_find(walk->paths, frame, other, doing, &frame) < 0)
 		walk->failed = true;
 	if (path->count == path->room) {
@@ -237,40 +100,77 @@ static void add_part(struct walk *walk, const struct piece *piece, int64_t from,
 	}
 	if (!walk->failed)
 		path->parts[path->count++] = (struct thrum__path_part){from, to, frame, piece->task,
-			other, (uint8_t)doing};
+			piece->top, other, (uint8_t)doing};
 }
 
-/* Adds parts for a time in which the task could have run on a lane: one for each run of another
- * task there, and waiting where no task ran. */
-static void add_lane_parts(struct walk *walk, const struct piece *piece, uint32_t lane,
-	int64_t from, int64_t to, int doing)
+void thrum__slow_push(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
 {
-	const struct thrum__model *model = walk->model;
-	const struct thrum__slices *runs = &walk->paths->lane_runs;
-	uint32_t i, looked = 0;
-
-	if (lane >= model->lane_count) {
-		add_part(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+	if (piece.from >= piece.to || walk->failed)
+		return;
+	if (walk->pushed++ == PIECES_MAX)
+		walk->path->is_cut = true;
+	if (walk->path->is_cut) {
+		thrum__slow_part_add(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS,
+			THRUM__NONE);
 		return;
 	}
-	i = rows_before(model, runs, lane, to, run_start);
-	for (; i > runs->first[lane] && from < to && looked < LOOK_BACK; looked++) {
-		uint32_t run = runs->rows[--i];
-		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+	if (walk->count == walk->room) {
+		struct thrum__slow_piece *grown = thrum__base_grow(walk->pieces, &walk->room,
+			walk->room + UINT64_C(1), sizeof(*grown));
 
-		if (end <= from)
-			break;
-		end = end < to ? end : to;
-		start = start > from ? start : from;
-		add_part(walk, piece, end, to, THRUM__DOING_WAITS, THRUM__NONE);
-		add_part(walk, piece, start, end, doing, THRUM__RUN(model, run, task));
-		to = start < to ? start : to;
+		if (!grown) {
+			walk->failed = true;
+			return;
+		}
+		walk->pieces = grown;
 	}
-	if (looked == LOOK_BACK)
-		add_part(walk, piece, from, to, doing, THRUM__NONE);
-	else
-		add_part(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+	walk->pieces[walk->count++] = piece;
 }
+
+/* Pushes a piece for the task and one for each that it became, each with its part of the time. */
+static void push_chain(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
+{
+	const struct thrum__model *model = walk->model;
+	int64_t to = piece.to;
+
+	for (int i = 0; i < CHAIN_MAX && piece.from < to; i++) {
+		uint32_t next = THRUM__TASK(model, piece.task, state) == THRUM__STATE_BECAME
+			? THRUM__TASK(model, piece.task, became)
+			: THRUM__NONE;
+		int64_t end = THRUM__TASK(model, piece.task, end);
+
+		piece.to = thrum__model_has_row(&model->tasks, next) && end < to ? end : to;
+		thrum__slow_push(walk, piece);
+		if (piece.to == to)
+			return;
+		piece.from = piece.to > piece.from ? piece.to : piece.from;
+		piece.task = next;
+	}
+	/* A longer chain: the task reached so far stands for the rest. */
+	piece.to = to;
+	thrum__slow_push(walk, piece);
+}
+
+void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t task, int64_t from, int64_t to)
+{
+	struct thrum__slow_piece below = {.task = task,
+		.top = piece->top,
+		.depth = piece->depth + 1,
+		.from = from,
+		.to = to};
+
+	if (from >= to)
+		return;
+	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
+		    &below.frame) < 0)
+		walk->failed = true;
+	else if (below.top == THRUM__NONE && walk->paths->frames[below.frame].parent != THRUM__NONE)
+		below.top = task;
+	push_chain(walk, below);
+}
+
+/* ---- The end of a piece -------------------------------------------------------------------- */
 
 /* The time when a task is due if that lies between `from` and `to`, else `to`. */
 static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t from, int64_t to)
@@ -287,173 +187,317 @@ static int64_t due_of(const struct thrum__model *model, uint32_t task, int64_t f
 	return to;
 }
 
-static void push_piece(struct walk *walk, struct piece piece)
+/* Whether an edge ended a task that is served in turn with `task`: one of its kind. */
+static bool is_peer(const struct thrum__model *model, uint32_t edge, uint32_t task)
 {
-	if (piece.from >= piece.to || walk->failed)
-		return;
-	if (walk->pushed++ == PIECES_MAX)
-		walk->path->is_cut = true;
-	if (walk->path->is_cut) {
-		add_part(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
-		return;
-	}
-	if (walk->count == walk->room) {
-		struct piece *grown = thrum__base_grow(walk->pieces, &walk->room,
-			walk->room + UINT64_C(1), sizeof(*grown));
+	uint32_t other = THRUM__EDGE(model, edge, to);
 
-		if (!grown) {
-			walk->failed = true;
-			return;
-		}
-		walk->pieces = grown;
-	}
-	walk->pieces[walk->count++] = piece;
-}
-
-/* Pushes a piece for the task and one for each that it became, each with its part of the time. */
-static void push_chain(struct walk *walk, struct piece piece)
-{
-	const struct thrum__model *model = walk->model;
-	int64_t to = piece.to;
-
-	for (int i = 0; i < CHAIN_MAX && piece.from < to; i++) {
-		uint32_t next = THRUM__TASK(model, piece.task, state) == THRUM__STATE_BECAME
-			? THRUM__TASK(model, piece.task, became)
-			: THRUM__NONE;
-		int64_t end = THRUM__TASK(model, piece.task, end);
-
-		piece.to = thrum__model_has_row(&model->tasks, next) && end < to ? end : to;
-		push_piece(walk, piece);
-		if (piece.to == to)
-			return;
-		piece.from = piece.to > piece.from ? piece.to : piece.from;
-		piece.task = next;
-	}
-	/* A longer chain: the task reached so far stands for the rest. */
-	piece.to = to;
-	push_piece(walk, piece);
-}
-
-static void push_below(struct walk *walk, const struct piece *piece, uint32_t task, int64_t from,
-	int64_t to)
-{
-	struct piece below = {.task = task, .depth = piece->depth + 1, .from = from, .to = to};
-
-	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
-		    &below.frame) < 0)
-		walk->failed = true;
-	push_chain(walk, below);
-}
-
-/* Whether the path can go on with the task that ended a wait. */
-static bool explains(const struct walk *walk, const struct piece *piece, uint32_t by)
-{
-	return is_followed(walk->model, by) && piece->depth + 1 < THRUM__STACK_DEPTH &&
-		!is_waiting(walk, piece->depth, thrum__model_heir(walk->model, by));
+	return other != task && thrum__model_has_row(&model->tasks, other) &&
+		THRUM__TASK(model, other, kind) == THRUM__TASK(model, task, kind) &&
+		THRUM__TASK(model, other, site) == THRUM__TASK(model, task, site) &&
+		THRUM__TASK(model, other, run) == THRUM__NONE;
 }
 
 /*
- * Walks the end of a piece, from the task's last run on. `is_awake`: the task's wait was over, so
- * that it could have run. Else the path goes on with the task that ended it, if that is known.
+ * Walks the time of a task that never ran until `by` ended it. `by` served it since it had ended the
+ * task's last peer. Before, the task was queued behind its peers.
  */
-static void walk_tail(struct walk *walk, const struct piece *piece, int64_t from, bool is_awake)
+static void walk_served(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t by)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *enders = &walk->paths->enders;
+	uint32_t i = thrum__slow_rows_before(model, enders, by, piece->to, thrum__slow_edge_time);
+	uint32_t peer = THRUM__NONE;
+	int64_t to = piece->to;
+
+	for (uint32_t looked = 0; i > enders->first[by] && looked < PEERS_MAX; looked++) {
+		uint32_t edge = enders->rows[--i];
+		int64_t time = thrum__slow_edge_time(model, edge);
+
+		if (time <= piece->from)
+			break;
+		if (!is_peer(model, edge, piece->task) || time >= to)
+			continue;
+		if (peer == THRUM__NONE)
+			thrum__slow_push_below(walk, piece, by, time, to);
+		else
+			thrum__slow_part_add(walk, piece, time, to, THRUM__DOING_QUEUED, peer);
+		peer = THRUM__EDGE(model, edge, to);
+		to = time;
+	}
+	if (peer == THRUM__NONE)
+		thrum__slow_push_below(walk, piece, by, piece->from, to);
+	else
+		thrum__slow_part_add(walk, piece, piece->from, to, THRUM__DOING_QUEUED, peer);
+}
+
+/* Walks a time in which nothing tells for which task the piece's one waited. Its lane tells what
+ * went on meanwhile. */
+static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, int64_t from, int64_t to)
+{
+	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
+		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
+		walk->model->is_mirage)
+		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
+	else
+		thrum__slow_lane_add(walk, piece, lane, from, to, THRUM__DOING_MEANWHILE);
+}
+
+/* Whether a task works on one of its children at a time: none of them overlaps with `child` without
+ * lying within it. */
+static bool is_one_at_a_time(const struct thrum__slow_walk *walk, uint32_t task, uint32_t child)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *children = &walk->paths->children;
+	int64_t from = THRUM__TASK(model, child, created), to = thrum__slow_path_end(model, child);
+	uint32_t i = children->first[task + 1];
+
+	for (uint32_t looked = 0; i > children->first[task] && looked < CHILDREN_MAX;) {
+		uint32_t other = children->rows[--i];
+		int64_t start = THRUM__TASK(model, other, created);
+		int64_t end = thrum__slow_path_end(model, other);
+
+		if (start >= to || other == child)
+			continue;
+		if ((start <= from && end > from) || (start > from && end > to))
+			return false;
+		looked++;
+	}
+	return true;
+}
+
+/* Whether the task that ended a task without runs also created it, and so did its work. A lane's own
+ * task is often a loop, which only hands on results. */
+static bool did_itself(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t by, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	uint8_t kind = THRUM__TASK(model, piece->task, kind);
+
+	if (!can_follow(walk, piece, by) || model->is_mirage ||
+		THRUM__TASK(model, piece->task, creator) != by || kind == THRUM_KIND_TIMER)
+		return false;
+	if (!thrum__slow_is_ground(model, by))
+		return true;
+	return piece->depth == 0 && kind != THRUM_KIND_PROMISE &&
+		thrum__slow_lane_busy_since(walk, THRUM__TASK(model, by, lane), piece->from, to) ==
+		piece->from &&
+		is_one_at_a_time(walk, by, piece->task);
+}
+
+/* Walks the end of a piece from the task's last run on. The path goes on with the task that ended
+ * it, if that is known. */
+static void walk_end(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t from)
 {
 	const struct thrum__model *model = walk->model;
 	uint32_t lane = THRUM__TASK(model, piece->task, lane), by = THRUM__NONE;
 	uint32_t edge = walk->paths->resolved[piece->task];
-	int64_t due;
+	bool never_ran = THRUM__TASK(model, piece->task, run) == THRUM__NONE;
+	int64_t due = due_of(model, piece->task, from, piece->to);
+	struct thrum__slow_piece before = *piece;
 
-	if (is_awake) {
-		add_lane_parts(walk, piece, lane, from, piece->to, THRUM__DOING_READY);
-		return;
+	thrum__slow_lane_add(walk, piece, lane, due, piece->to, THRUM__DOING_LATE);
+	before.from = from;
+	before.to = due;
+	if (due == piece->to && edge != THRUM__NONE &&
+		thrum__slow_edge_time(model, edge) == piece->to)
+		by = thrum__slow_ended_by(walk, piece->task, from);
+	if (never_ran && did_itself(walk, piece, by, due)) {
+		before.task = by;
+		before.depth++;
+		thrum__slow_push(walk, before);
+	} else if (by != piece->task &&
+		(thrum__slow_explains(walk, piece, by) || serves(walk, piece, by))) {
+		if (never_ran && thrum__slow_is_ground(model, by))
+			walk_served(walk, &before, by);
+		else
+			thrum__slow_push_below(walk, piece, by, from, due);
+	} else if (THRUM__TASK(model, piece->task, flags) & THRUM__TASK_DUE) {
+		thrum__slow_part_add(walk, piece, from, due, THRUM__DOING_WAITS, THRUM__NONE);
+	} else {
+		walk_unknown(walk, piece, lane, from, due);
 	}
-	if (edge != THRUM__NONE && edge_time(model, edge) == piece->to)
-		by = ended_by(walk, piece->task, from);
-	if (explains(walk, piece, by)) {
-		push_below(walk, piece, by, from, piece->to);
-		return;
-	}
-	due = due_of(model, piece->task, from, piece->to);
-	add_lane_parts(walk, piece, lane, due, piece->to, THRUM__DOING_LATE);
-	add_part(walk, piece, from, due, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
-/* Walks a piece in which the task doesn't wait for another task. */
-static void walk_own(struct walk *walk, struct piece piece, bool is_awake)
+/* ---- Between runs -------------------------------------------------------------------------- */
+
+/* The task that the piece's task created and that ended last between two times, if it is no lane's
+ * own; or NONE. */
+static uint32_t last_child(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *children = &walk->paths->children;
+	uint32_t i = children->first[piece->task + 1], best = THRUM__NONE;
+	int64_t best_end = from;
+
+	for (uint32_t looked = 0; i > children->first[piece->task] && looked < CHILDREN_MAX;
+		looked++) {
+		uint32_t child = children->rows[--i];
+		int64_t end = thrum__slow_path_end(model, child);
+
+		if (THRUM__TASK(model, child, created) >= end || end <= best_end || end > to ||
+			!thrum__slow_explains(walk, piece, child) ||
+			thrum__model_heir(model, child) == thrum__model_heir(model, piece->task))
+			continue;
+		best = child;
+		best_end = end;
+	}
+	return best;
+}
+
+/* Walks a time in which the task didn't run, up to its next run on `lane`, and neither a wait nor
+ * when it became ready is known. */
+static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, int64_t from, int64_t to, int doing)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t source = thrum__slow_read_after(walk, piece->task, from, to);
+	struct thrum__slow_piece earlier = *piece;
+	int64_t end, start;
+
+	if (from >= to)
+		return;
+	if (!can_follow(walk, piece, source) || THRUM__TASK(model, source, created) >= to)
+		source = last_child(walk, piece, from, to);
+	if (source == THRUM__NONE) {
+		int64_t busy = doing == THRUM__DOING_MEANWHILE
+			? to
+			: thrum__slow_lane_busy_since(walk, lane, from, to);
+
+		thrum__slow_lane_add(walk, piece, lane, busy, to, doing);
+		walk_unknown(walk, piece, lane, from, busy);
+		return;
+	}
+	end = thrum__slow_path_end(model, source);
+	start = THRUM__TASK(model, source, created);
+	start = start > from ? start : from;
+	end = start < end ? end : to;
+	thrum__slow_lane_add(walk, piece, lane, end, to, THRUM__DOING_READY);
+	thrum__slow_push_below(walk, piece, source, start, end);
+	earlier.from = from;
+	earlier.to = start;
+	thrum__slow_push(walk, earlier);
+}
+
+/* The same, where it may be known when the task became ready. It waited for the task that made
+ * it ready. */
+static void walk_gap(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, int64_t from, int64_t to, int doing)
+{
+	uint32_t edge = thrum__slow_ready_before(walk, piece->task, from, to), by;
+	int64_t ready;
+
+	if (edge == THRUM__NONE || from >= to) {
+		walk_unready(walk, piece, lane, from, to, doing);
+		return;
+	}
+	ready = thrum__slow_edge_time(walk->model, edge);
+	by = THRUM__EDGE(walk->model, edge, from);
+	thrum__slow_lane_add(walk, piece, lane, ready, to, THRUM__DOING_READY);
+	if (thrum__slow_explains(walk, piece, by))
+		thrum__slow_push_below(walk, piece, by, from, ready);
+	else
+		walk_unready(walk, piece, lane, from, ready, THRUM__DOING_MEANWHILE);
+}
+
+/* Walks the time of a piece after the task's last run in it, which ended at `from`, or at whose
+ * beginning the task was not awake. `next` is the index of its next run. */
+static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t from, uint32_t next)
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->runs;
-	uint32_t i = rows_before(model, runs, piece.task, piece.to, run_start);
-	bool is_tail = true;
+	uint32_t lane = THRUM__TASK(model, piece->task, lane);
+	bool is_first = next == runs->first[piece->task], is_run_next = false;
+
+	if (THRUM__TASK(model, piece->task, end) <= piece->to) {
+		walk_end(walk, piece, from);
+		return;
+	}
+	if (next < runs->first[piece->task + 1]) {
+		lane = THRUM__RUN(model, runs->rows[next], lane);
+		is_run_next = THRUM__RUN(model, runs->rows[next], start) == piece->to;
+	}
+	walk_gap(walk, piece, lane, from, piece->to,
+		!is_run_next       ? THRUM__DOING_MEANWHILE
+			: is_first ? THRUM__DOING_QUEUED
+				   : THRUM__DOING_READY);
+}
+
+/* Walks a piece in which the task doesn't wait for another task. `is_awake`: its wait was over when
+ * the piece began, so that it could have run. */
+static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece piece, bool is_awake)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *runs = &walk->paths->runs;
+	uint32_t i = thrum__slow_rows_before(model, runs, piece.task, piece.to,
+		thrum__slow_run_start);
+	uint32_t lane = THRUM__TASK(model, piece.task, lane);
+	bool is_last = true;
 
 	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {
-		uint32_t run = runs->rows[--i];
+		uint32_t run = runs->rows[i - 1];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
 
 		if (end <= piece.from)
 			break;
 		start = start > piece.from ? start : piece.from;
 		end = end < piece.to ? end : piece.to;
-		if (is_tail && end < piece.to)
-			walk_tail(walk, &piece, end, false);
-		else
-			add_lane_parts(walk, &piece, THRUM__RUN(model, run, lane), end, piece.to,
-				THRUM__DOING_READY);
-		add_part(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
+		if (end < piece.to && is_last)
+			walk_tail(walk, &piece, end, i);
+		else if (end < piece.to)
+			walk_gap(walk, &piece, lane, end, piece.to, THRUM__DOING_READY);
+		thrum__slow_part_add(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
+		lane = THRUM__RUN(model, run, lane);
 		piece.to = start;
-		is_tail = false;
+		is_last = false;
+		i--;
 	}
-	if (piece.from >= piece.to)
-		return;
-	if (is_tail)
-		walk_tail(walk, &piece, piece.from, is_awake);
-	else if (is_awake)
-		add_lane_parts(walk, &piece, THRUM__TASK(model, piece.task, lane), piece.from,
-			piece.to, THRUM__DOING_READY);
-	else
-		add_part(walk, &piece, piece.from, piece.to, THRUM__DOING_WAITS, THRUM__NONE);
+	if (is_awake)
+		thrum__slow_lane_add(walk, &piece, lane, piece.from, piece.to, THRUM__DOING_READY);
+	else if (piece.from < piece.to)
+		walk_tail(walk, &piece, piece.from, i);
 }
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
 /* Pushes the awaited task, below the piece that waits. */
-static void push_awaited(struct walk *walk, const struct piece *piece, const struct wait *wait)
+static void push_awaited(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	const struct thrum__slow_wait *wait)
 {
-	struct piece thing = {.task = wait->task,
-		.depth = piece->depth + 1,
-		.from = wait->from,
-		.to = wait->to};
+	const struct thrum__slices *takes = &walk->paths->takes;
+	bool is_taken = takes->first[wait->task] < takes->first[wait->task + 1];
 
-	if (thrum__slow_path_end(walk->model, wait->task) <= wait->to ||
-		!explains(walk, piece, wait->by)) {
-		push_below(walk, piece, wait->task, wait->from, wait->to);
-		return;
-	}
-	/* An object such as a lock: the path goes on with its holder, below the object's frame. */
-	if (thrum__slow_frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
-		    &thing.frame) < 0)
-		walk->failed = true;
-	thing.depth = piece->depth;
-	push_below(walk, &thing, wait->by, wait->from, wait->to);
+	if (thrum__slow_path_end(walk->model, wait->task) > wait->to &&
+		(is_taken || thrum__slow_explains(walk, piece, wait->by) ||
+			serves(walk, piece, wait->by)))
+		thrum__slow_walk_held(walk, piece, wait);
+	else
+		thrum__slow_push_below(walk, piece, wait->task, wait->from, wait->to);
 }
 
 /* Walks the time of a piece before its task was created: that time belongs to the creator. */
-static void walk_before(struct walk *walk, const struct piece *piece, int64_t to)
+static void walk_before(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t to)
 {
 	uint32_t creator = THRUM__TASK(walk->model, piece->task, creator);
 
-	if (piece->depth > 0 && explains(walk, piece, creator))
-		push_below(walk, piece, creator, piece->from, to);
+	if (piece->depth > 0 && thrum__slow_explains(walk, piece, creator))
+		thrum__slow_push_below(walk, piece, creator, piece->from, to);
 	else
-		add_part(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
+		thrum__slow_part_add(walk, piece, piece->from, to, THRUM__DOING_WAITS, THRUM__NONE);
 }
 
 /* Walks a piece, and pushes the pieces that it leaves. */
-static void walk_piece(struct walk *walk, struct piece piece)
+static void walk_piece(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
 {
 	const struct thrum__model *model = walk->model;
-	struct piece earlier = piece;
-	struct wait wait;
+	struct thrum__slow_piece earlier = piece;
+	struct thrum__slow_wait wait;
 	int64_t created = THRUM__TASK(model, piece.task, created);
 
 	walk->waiting[piece.depth] = thrum__model_heir(model, piece.task);
@@ -463,15 +507,15 @@ static void walk_piece(struct walk *walk, struct piece piece)
 		if (piece.from >= piece.to)
 			return;
 	}
-	wait = last_wait(walk, &piece);
+	wait = thrum__slow_wait_last(walk, &piece);
 	if (wait.task == THRUM__NONE || piece.depth + 1 >= THRUM__STACK_DEPTH) {
 		walk_own(walk, piece, false);
 		return;
 	}
 	piece.from = wait.to;
-	walk_own(walk, piece, true);
+	walk_own(walk, piece, THRUM__TASK(model, piece.task, run) != THRUM__NONE);
 	earlier.to = wait.from;
-	push_piece(walk, earlier);
+	thrum__slow_push(walk, earlier);
 	push_awaited(walk, &piece, &wait);
 }
 
@@ -497,7 +541,7 @@ static int put_in_order(struct thrum__path *path)
 
 		if (last && last->to == next->from && last->frame == next->frame &&
 			last->doing == next->doing && last->task == next->task &&
-			last->other == next->other)
+			last->top == next->top && last->other == next->other)
 			last->to = next->to;
 		else
 			ordered[kept++] = *next;
@@ -510,18 +554,20 @@ static int put_in_order(struct thrum__path *path)
 	return 0;
 }
 
-int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)
+int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32_t like,
+	struct thrum__path *path)
 {
 	const struct thrum__model *model = paths->model;
 	int64_t end = thrum__slow_path_end(model, task);
-	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, task, start)};
-	struct walk walk = {.paths = paths, .model = model, .path = &made};
-	struct piece whole = {.task = task};
+	uint32_t head = paths->heads[task];
+	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, head, start)};
+	struct thrum__slow_walk walk = {.paths = paths, .model = model, .path = &made};
+	struct thrum__slow_piece whole = {.task = head, .top = THRUM__NONE};
 
 	/* A late event may have a time before all others; a length must stay within 64 bits. */
 	made.from = whole.from = made.from > 0 ? made.from : 0;
 	made.to = whole.to = end < model->end ? end : model->end;
-	if (thrum__slow_frame_find(paths, THRUM__NONE, task, THRUM__DOING_RUNS, &whole.frame) < 0)
+	if (thrum__slow_frame_find(paths, THRUM__NONE, like, THRUM__DOING_RUNS, &whole.frame) < 0)
 		return -THRUM_E_MEMORY;
 	push_chain(&walk, whole);
 	while (walk.count > 0 && !walk.failed)
@@ -533,6 +579,11 @@ int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thru
 	}
 	*path = made;
 	return 0;
+}
+
+int thrum__slow_path_make(struct thrum__paths *paths, uint32_t task, struct thrum__path *path)
+{
+	return thrum__slow_path_make_like(paths, task, task, path);
 }
 
 void thrum__slow_path_free(struct thrum__path *path)

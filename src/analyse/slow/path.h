@@ -6,8 +6,14 @@
  * but its lane ran another task.
  *
  * A wait ends with the awaited task (with all that this became), with a condition's signal, or with
- * a lock's release. The path then goes on with the task that resolved, signalled or released, but
- * not with a lane's own task, as that one only hands on results from outside.
+ * a lock's release. The path then goes on with the task that resolved or signalled, but not with a
+ * lane's own task, as that one only hands on results from outside; and for a lock or semaphore with
+ * those that held it one after the other, whoever they are.
+ *
+ * Programs don't record every wait. So the path also goes on with a task that was read just after a
+ * gap between runs and ended within it, with a child that had the lane meanwhile, and with the last
+ * child that ended. A task that never ran, and that another ended which ends such tasks one after
+ * the other, was queued behind these. Where nothing is known, the part says what the lane ran.
  */
 #ifndef ANALYSE_SLOW_PATH_H
 #define ANALYSE_SLOW_PATH_H
@@ -19,8 +25,11 @@
 #define THRUM__DOINGS(X) \
 	X(RUNS, "runs") \
 	X(WAITS, "waits") /* no task of the program works on it, as far as the trace tells */ \
-	X(READY, "ready") /* the task could run, but its lane runs `other` */ \
-	X(LATE, "late")   /* the task is due, but its lane runs `other` */
+	X(SUSPENDED, "suspended") /* its lane is suspended; the frame's name is the reason */ \
+	X(READY, "ready")         /* the task could run, but its lane runs `other` */ \
+	X(LATE, "late")           /* the task is due, but its lane runs `other` */ \
+	X(QUEUED, "queued") /* it hasn't begun, and the lane that will run it runs `other` */ \
+	X(MEANWHILE, "meanwhile") /* it waits for something unknown; its lane runs `other` */
 
 enum thrum__doing {
 #define THRUM__X(NAME, word) THRUM__DOING_##NAME,
@@ -47,7 +56,7 @@ struct thrum__frame {
 	uint32_t depth;  /* 0: the stack begins here */
 	uint32_t name;   /* private */
 	uint32_t task;   /* one of its tasks; NONE: several that had the lane */
-	uint8_t doing;   /* READY or LATE: `task` had the lane. Else RUNS */
+	uint8_t doing;   /* READY and later: `task` had the lane. SUSPENDED: named by a reason */
 };
 
 /* Rows by their owner: those of owner i are rows[first[i]] … rows[first[i + 1] - 1]. */
@@ -63,12 +72,18 @@ struct thrum__paths {
 	struct thrum__base_keys keys; /* by frame */
 	struct thrum__base_keys names;
 	/* Private: */
-	uint32_t *resolved;             /* by task: the edge by which it ended, or NONE */
-	struct thrum__slices waits;     /* by task: its edges WAIT to others */
-	struct thrum__slices gets;      /* by task: its edges READ and LOCK to others */
-	struct thrum__slices acts;      /* by task: edges SIGNAL and UNLOCK that lead to it */
-	struct thrum__slices runs;      /* by task */
-	struct thrum__slices lane_runs; /* by lane */
+	uint32_t *heads;                  /* by task: see thrum__slow_heads_make */
+	uint32_t *resolved;               /* by task: the edge by which it ended, or NONE */
+	struct thrum__slices waits;       /* by task: its edges WAIT to others */
+	struct thrum__slices gets;        /* by task: its edges READ and LOCK to others */
+	struct thrum__slices acts;        /* by task: edges SIGNAL and UNLOCK that lead to it */
+	struct thrum__slices takes;       /* by task: edges LOCK that lead to it */
+	struct thrum__slices enders;      /* by task: edges by which it ended others */
+	struct thrum__slices readies;     /* by task: edges READY that lead to it */
+	struct thrum__slices children;    /* by task: the tasks that it created */
+	struct thrum__slices suspensions; /* by lane */
+	struct thrum__slices runs;        /* by task */
+	struct thrum__slices lane_runs;   /* by lane */
 };
 
 /* Sorts the model's rows. The model must stay as it is until thrum__slow_paths_finish. Returns 0 or
@@ -86,7 +101,8 @@ struct thrum__path_part {
 	int64_t from, to;
 	uint32_t frame;
 	uint32_t task;  /* the task that runs, waits or could run */
-	uint32_t other; /* READY, LATE: the task that runs; NONE: several, or unknown. Else NONE */
+	uint32_t top;   /* the task for which the path's own waits; NONE: it doesn't wait */
+	uint32_t other; /* READY and later: the task that runs; NONE: several, or unknown */
 	uint8_t doing;  /* enum thrum__doing */
 };
 
@@ -99,13 +115,22 @@ struct thrum__path {
 };
 
 /*
- * Makes the path of a task from its start to the end of the task that it became in the end, or to
- * the trace's end if that is pending. Free *path with thrum__slow_path_free. Returns 0 or
- * -THRUM_E_MEMORY. O(parts × log n), with a bound on the parts.
+ * Makes the path of a task from its start (or that of its head) to the end of the task that it
+ * became in the end, or to the trace's end if that is pending. Free *path with
+ * thrum__slow_path_free. Returns 0 or -THRUM_E_MEMORY. O(parts × log n), with a bound on the parts.
  */
 THRUM__MUST_USE int thrum__slow_path_make(struct thrum__paths *, uint32_t task,
 	struct thrum__path *);
+
+/* The same; the path's first frame is that of the task `like`, so that the two compare. */
+THRUM__MUST_USE int thrum__slow_path_make_like(struct thrum__paths *, uint32_t task, uint32_t like,
+	struct thrum__path *);
 void thrum__slow_path_free(struct thrum__path *);
+
+/* Sets *heads to an array by task: the first of the tasks without a label of their own that became
+ * it, which began before it and are the beginning of its life; else the task itself. The caller
+ * frees it. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__slow_heads_make(const struct thrum__model *, uint32_t **heads);
 
 /* The time when the task that `task` became in the end (or itself) ended; OPEN: it is pending. */
 int64_t thrum__slow_path_end(const struct thrum__model *, uint32_t task);

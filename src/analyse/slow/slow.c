@@ -25,9 +25,9 @@ int thrum__slow_lives_make(const struct thrum__model *model,
 	size_t room = model->tasks.count;
 	struct thrum__base_sort_item *items = calloc(2 * room + 1, sizeof(*items));
 	bool *is_later = calloc(room + 1, sizeof(*is_later)), *wanted = calloc(room + 1, 1);
-	uint32_t count = 0;
+	uint32_t count = 0, *heads = NULL;
 
-	if (!items || !is_later || !wanted) {
+	if (!items || !is_later || !wanted || thrum__slow_heads_make(model, &heads) < 0) {
 		free(items);
 		free(is_later);
 		free(wanted);
@@ -46,7 +46,7 @@ int thrum__slow_lives_make(const struct thrum__model *model,
 	}
 	for (uint32_t task = model->tasks.first; task < room; task++) {
 		int64_t end = wanted[task] ? thrum__slow_path_end(model, task) : THRUM__OPEN;
-		int64_t start = wanted[task] ? THRUM__TASK(model, task, start) : 0;
+		int64_t start = wanted[task] ? THRUM__TASK(model, heads[task], start) : 0;
 
 		if (wanted[task] && !is_later[task] && end != THRUM__OPEN && end >= start)
 			items[count++] =
@@ -55,6 +55,7 @@ int thrum__slow_lives_make(const struct thrum__model *model,
 					task};
 	}
 	thrum__base_sort(items, items + room, count, NULL, NULL);
+	free(heads);
 	free(is_later);
 	free(wanted);
 	*lives = (struct thrum__lives){items, count};
@@ -162,6 +163,35 @@ static bool add_usual(const struct thrum__path *path, struct thrum__shares *shar
 	return true;
 }
 
+/* Sorts the shares by time, the biggest first. */
+static int sort_shares(struct thrum__shares *shares)
+{
+	size_t count = shares->count;
+	struct thrum__base_sort_item *items = calloc(2 * count + 1, sizeof(*items));
+	struct thrum__share *ordered = calloc(count + 1, sizeof(*ordered));
+
+	if (!items || !ordered) {
+		free(items);
+		free(ordered);
+		return -THRUM_E_MEMORY;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thrum__share *share = &shares->shares[i];
+
+		/* Those of the usual path alone come last. */
+		items[i].key = share->time > 0 ? -share->time : INT64_MAX - share->usual;
+		items[i].item = i;
+	}
+	thrum__base_sort(items, items + count, count, NULL, NULL);
+	for (size_t i = 0; i < count; i++)
+		ordered[i] = shares->shares[items[i].item];
+	free(items);
+	free(shares->shares);
+	shares->shares = ordered;
+	shares->room = (uint32_t)count + 1;
+	return 0;
+}
+
 int thrum__slow_shares_make(const struct thrum__path *path, const struct thrum__path *usual,
 	struct thrum__shares *shares)
 {
@@ -170,7 +200,7 @@ int thrum__slow_shares_make(const struct thrum__path *path, const struct thrum__
 	bool done = add_shares(path, &made, &keys) && add_usual(usual, &made, &keys);
 
 	thrum__base_keys_free(&keys);
-	if (!done) {
+	if (!done || sort_shares(&made) < 0) {
 		thrum__slow_shares_free(&made);
 		return -THRUM_E_MEMORY;
 	}

@@ -6,6 +6,9 @@
  *	answer.c  finds a slow task and a usual one and compares them; its face is answer.h
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
+ *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
+ *	lanes.c   what a lane did while a task could have run there
+ *	cause.c   the main cause of a path's length
  *	frames.c  the stacks of waiting to which the parts belong
  *	flame.c   many paths as a flame graph
  *
@@ -53,7 +56,7 @@ struct thrum__share {
 };
 
 struct thrum__shares {
-	struct thrum__share *shares; /* in the order of their first parts; the usual path's last */
+	struct thrum__share *shares; /* the biggest first; those of the usual path last */
 	uint32_t count, room;
 };
 

@@ -1,47 +1,75 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds deadlocks, which are cycles of tasks that wait for each other, by a depth-first search. */
+/*
+ * Finds deadlocks: cycles of tasks that wait for each other.
+ *
+ * A cycle alone proves nothing, as a wait may end in several ways: a choice needs one of its waits,
+ * a semaphore one of its holders. So tasks that may go on are taken away, with those that go on
+ * because of them, until none is left that may (R. C. Holt, "Some deadlock properties of computer
+ * systems", 1972). The rest is blocked for ever, and each of it waits for another of the rest.
+ *
+ * This is done twice. Once with all doubts: several waits of a task other than a join count as a
+ * choice, and a lock may be got as soon as one of its holders releases it, since it isn't known
+ * whether the task wants it for itself or together with readers. A cycle that remains then is
+ * certain. Once without: then a task that waits for a lock needs all of its holders to release it,
+ * and one that is left to blocked lanes (lanes.h) needs one of these.
+ */
 #include <stdlib.h>
 
+#include "analyse/why/lanes.h"
 #include "analyse/why/parts.h"
-#include "base/array.h"
 
-#define UNSEEN 0
-#define DONE UINT32_MAX
-#define CYCLE_MAX 256 /* tasks in a cycle; bounds the time that many nested cycles take */
+/* A target that is no node. */
+enum {
+	FREE = 0,              /* it may go on */
+	SKIP = UINT32_MAX - 1, /* it counts for nothing */
+	ENDED = UINT32_MAX,    /* a holder that has ended, and will release nothing */
+};
 
-/* A task on the search's path. */
-struct frame {
+/* A task that waits, a lock, a task that is left to blocked lanes, or a lane. The nodes from 1 on are
+ * the graph's tasks that wait; then come its locks, the tasks that are left, and the lanes. */
+struct node {
 	uint32_t task;
-	unsigned next;                   /* index of its wait to follow next */
-	struct thrum__analyse_wait wait; /* the one that is followed now */
+	/* Its targets: one for each wait, for each hold, or for each lane that could run it. That of
+	 * a lane is the task that blocks it. */
+	uint32_t first, count;
+	uint32_t need;         /* how many of them must go on before it does */
+	bool needs_all;        /* without doubts */
+	bool needs_all_surely; /* with doubts */
+	bool is_free;          /* it may go on anyhow */
+	bool is_doubtful;      /* with doubts, it may go on anyhow */
+	bool is_weak;          /* it is but possible that it is blocked */
+	bool is_blocked;       /* without doubts */
+	bool is_surely_blocked;
+	uint32_t target; /* the index of the target that is followed */
+	uint32_t walk;   /* the number of the walk that came first; 0: none did */
 };
 
-/* The search's path. */
-struct stack {
-	struct frame *frames;
-	uint32_t count, room;
-	const struct thrum__places *places;
-	uint32_t *place; /* by place of tasks: UNSEEN, the index of its frame + 1, or DONE */
+struct net {
+	struct thrum__search *search;
+	struct thrum__why_lanes lanes;
+	struct node *nodes;
+	uint32_t locks, left, first_lane; /* the numbers of the first nodes of each sort */
+	uint32_t count;                   /* one more than the nodes, as number 0 is FREE */
+	uint32_t *targets, target_count;
+	/* For each node, the nodes that have it as their target. */
+	uint32_t *source_first, *sources;
+	uint32_t *queue;
 };
 
-static uint32_t *place_of(const struct stack *stack, uint32_t task)
-{
-	return &stack->place[thrum__place(stack->places, task)];
-}
+/* ---- Nodes ---------------------------------------------------------------------------------- */
 
-static int push_task(struct stack *stack, uint32_t task)
+static uint32_t node_of(const struct net *net, uint32_t task)
 {
-	if (stack->count == stack->room) {
-		struct frame *grown = thrum__base_grow(stack->frames, &stack->room,
-			stack->room + UINT64_C(1), sizeof *grown);
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(graph, task);
 
-		if (!grown)
-			return -THRUM_E_MEMORY;
-		stack->frames = grown;
-	}
-	stack->frames[stack->count++] = (struct frame){.task = task};
-	*place_of(stack, task) = stack->count;
-	return 0;
+	uint32_t left = net->lanes.number
+		? net->lanes.number[thrum__place(&net->search->findings->places, task)]
+		: 0;
+
+	if (lock)
+		return net->locks + (uint32_t)(lock - graph->locks);
+	return left > 0 ? net->left + left - 1 : thrum__analyse_graph_list(graph, task);
 }
 
 /* Whether a task does nothing but wait. A task may wait in the middle of a run: then the wait is
@@ -64,136 +92,409 @@ static bool is_blocked(const struct thrum__model *model, uint32_t task,
 	return true;
 }
 
-static int certainty_of_cycle(const struct thrum__search *search, const struct frame *frames,
-	uint32_t count)
+/* Whether a task has the lock itself, which others had with it: it wants to have it alone. */
+static bool is_upgrade(const struct thrum__analyse_lock *lock, uint32_t task)
 {
-	const struct thrum__model *model = search->model;
-	int64_t first = THRUM__OPEN;
-	int sure = THRUM__CERTAIN;
+	for (uint32_t i = 0; i < lock->count; i++)
+		if (lock->holds[i].task == task)
+			return true;
+	return false;
+}
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct thrum__analyse_wait *wait = &frames[i].wait;
-		int64_t since = wait->since;
-		uint32_t edge = THRUM__NONE;
+/* The target of a wait for a lock. */
+static uint32_t target_of_lock(const struct net *net, struct node *node,
+	const struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = net->search->model;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&net->search->graph,
+		wait->on);
 
-		if (wait->next != wait->on) {
-			thrum__analyse_holder_of(model, wait->on, &edge);
-			if (thrum__model_has_row(&model->edges, edge))
-				since = THRUM__EDGE(model, edge, time);
-			/* Another holder of the semaphore may release it. */
-			if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_SEMAPHORE &&
-				sure > THRUM__LIKELY)
-				sure = THRUM__LIKELY;
+	if (lock->busy > wait->since)
+		return FREE; /* it goes to others */
+	if (lock->last > wait->since && is_upgrade(lock, node->task)) {
+		/* The last of the others may just have left, so that the task gets it. */
+		if (thrum__why_is_recent(model, lock->last))
+			return FREE;
+		node->is_doubtful = true;
+	}
+	return node_of(net, wait->on);
+}
+
+static void fill_task(struct net *net, struct node *node)
+{
+	const struct thrum__model *model = net->search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&net->search->graph,
+		node->task);
+	bool is_join = THRUM__TASK(model, node->task, kind) == THRUM_KIND_JOIN;
+	bool has_fresh = false;
+
+	for (uint32_t i = 0; i < waits.count; i++)
+		has_fresh |= !waits.waits[i].is_stale;
+	node->is_doubtful = !has_fresh;
+	for (uint32_t i = 0; i < waits.count; i++) {
+		const struct thrum__analyse_wait *wait = &waits.waits[i];
+		uint32_t *target = &net->targets[node->first + i];
+
+		if (!is_blocked(model, node->task, wait) || (wait->is_stale && has_fresh))
+			*target = SKIP;
+		else if (wait->is_link)
+			*target = FREE;
+		else if (thrum__analyse_task_is_lock(model, wait->on))
+			*target = target_of_lock(net, node, wait);
+		else
+			*target = node_of(net, wait->on);
+	}
+	/* The table of live tasks remembers one wait of a choice. */
+	node->is_free = thrum__analyse_task_is_choice(model, node->task) &&
+		THRUM__TASK(model, node->task, flags) & THRUM__TASK_REMEMBERED;
+	node->needs_all = node->needs_all_surely = is_join;
+}
+
+static void fill_lock(struct net *net, struct node *node, const struct thrum__analyse_lock *lock)
+{
+	const struct thrum__model *model = net->search->model;
+	bool is_semaphore = THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE;
+
+	node->needs_all = !is_semaphore;
+	/* A semaphore that was never released by its holder may be released by anybody. */
+	node->is_doubtful = lock->strange > 0 || lock->is_cut ||
+		(is_semaphore && lock->released == 0);
+	for (uint32_t i = 0; i < lock->count; i++) {
+		const struct thrum__analyse_hold *hold = &lock->holds[i];
+		struct thrum__analyse_waits waits = {NULL, 0};
+		uint32_t target = FREE;
+
+		if (thrum__analyse_task_is_pending(model, hold->task)) {
+			target = node_of(net, hold->task);
+			waits = thrum__analyse_graph_waits(&net->search->graph, hold->task);
+		} else if (hold->task != THRUM__NONE) {
+			target = ENDED;
 		}
-		if (since < first)
-			first = since;
-		if (thrum__why_is_unsure(search, frames[i].task))
-			sure = THRUM__POSSIBLE;
+		node->is_doubtful |= hold->is_guess;
+		net->targets[node->first + i] = target;
+		/* A reader that wants the lock for itself gets it once the others are gone. */
+		for (uint32_t k = 0; k < waits.count; k++)
+			if (waits.waits[k].on == lock->task)
+				node->needs_all = false;
 	}
-	return thrum__why_certainty(search, sure, first);
 }
 
-static void add_steps(struct thrum__finding *finding, const struct thrum__model *model,
-	const struct frame *frame)
+/* Fills a node with the lanes to which its task is left. */
+static void fill_left(struct net *net, struct node *node, const struct thrum__why_left *left)
 {
-	const struct thrum__analyse_wait *wait = &frame->wait;
-	uint32_t edge = THRUM__NONE;
-
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, frame->task, wait->on, wait->since,
-		wait->edge);
-	if (wait->next == wait->on)
-		return;
-	thrum__analyse_holder_of(model, wait->on, &edge);
-	thrum__why_add_step(finding, THRUM__STEP_HOLDS, wait->next, wait->on,
-		edge == THRUM__NONE ? wait->since : THRUM__EDGE(model, edge, time), edge);
+	node->is_doubtful = true;
+	node->is_weak = left->is_weak;
+	for (uint32_t i = 0; i < left->count; i++)
+		net->targets[node->first + i] = net->first_lane + left->lanes[i];
 }
 
-/* The frame to begin with, so that the steps come in the order of time: the one behind the task
- * that was the last to wait and so closed the cycle. */
-static uint32_t first_of(const struct frame *frames, uint32_t count)
+static void fill_lane(struct net *net, struct node *node, uint32_t lane)
 {
-	uint32_t last = 0;
+	uint32_t blocker = net->lanes.blocker[lane];
 
-	for (uint32_t i = 1; i < count; i++)
-		if (frames[i].wait.since > frames[last].wait.since)
-			last = i;
-	return (last + 1) % count;
+	net->targets[node->first] = blocker == THRUM__NONE ? FREE : node_of(net, blocker);
 }
 
-/* Adds a finding for the cycle of these frames, if all of them are blocked. */
-static void add_deadlock(struct thrum__search *search, const struct frame *frames, uint32_t count)
+/* Fills node `number`, whose first target is net->targets[at]. */
+static void fill_node(struct net *net, uint32_t number, uint32_t at)
 {
-	const struct thrum__model *model = search->model;
-	struct thrum__finding *finding;
-	uint32_t first = first_of(frames, count);
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	const struct thrum__model *model = net->search->model;
+	struct node *node = &net->nodes[number];
 
-	for (uint32_t i = 0; i < count; i++)
-		if (!is_blocked(model, frames[i].task, &frames[i].wait))
-			return;
-	finding = thrum__why_add(search, THRUM__FINDING_DEADLOCK,
-		certainty_of_cycle(search, frames, count), frames[first].task);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct frame *frame = &frames[(first + i) % count];
+	*node = (struct node){.first = at};
+	if (number >= net->first_lane) {
+		node->task = model->lanes[number - net->first_lane].task;
+		node->count = 1;
+		fill_lane(net, node, number - net->first_lane);
+	} else if (number >= net->left) {
+		const struct thrum__why_left *left = &net->lanes.left[number - net->left + 1];
 
-		*thrum__cause(search, frame->task) = finding ? search->findings->count - 1
-							     : THRUM__CAUSE_HEALTHY;
-		thrum__why_mark(search, frame->task, THRUM__MARK_STUCK);
-		if (finding)
-			add_steps(finding, model, frame);
+		node->task = left->task;
+		node->count = left->count;
+		fill_left(net, node, left);
+	} else if (number >= net->locks) {
+		const struct thrum__analyse_lock *lock = &graph->locks[number - net->locks];
+
+		node->task = lock->task;
+		node->count = lock->count;
+		fill_lock(net, node, lock);
+	} else {
+		node->task = graph->lists[number].task;
+		node->count = graph->lists[number].count;
+		fill_task(net, node);
 	}
-	if (finding)
-		finding->count = count;
 }
 
-/* Follows the next wait of the path's last task, or goes back if it has none. */
-static int step_search(struct thrum__search *search, struct stack *stack)
+static int make_nodes(struct net *net)
 {
-	struct frame *top = &stack->frames[stack->count - 1];
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
-	unsigned count = thrum__analyse_waits_of(search->model, top->task, waits);
-	uint32_t next, place;
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	uint32_t lanes = net->lanes.blocked > 0 ? net->search->model->lane_count : 0, at = 0;
 
-	/* A choice goes on if any of its waits ends, so several of them are no deadlock. */
-	if (top->next >= count ||
-		(count > 1 && thrum__analyse_task_is_choice(search->model, top->task))) {
-		*place_of(stack, top->task) = DONE;
-		stack->count--;
-		return 0;
+	net->locks = graph->list_count + 1;
+	net->left = net->locks + graph->lock_count;
+	net->first_lane = net->left + net->lanes.left_count;
+	net->count = net->first_lane + lanes;
+	net->target_count = graph->wait_count + lanes;
+	for (uint32_t i = 0; i < graph->lock_count; i++)
+		net->target_count += graph->locks[i].count;
+	for (uint32_t i = 1; i <= net->lanes.left_count; i++)
+		net->target_count += net->lanes.left[i].count;
+	net->nodes = calloc(net->count, sizeof *net->nodes);
+	net->targets = malloc(((size_t)net->target_count + 1) * sizeof *net->targets);
+	if (!net->nodes || !net->targets)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 1; i < net->count; i++) {
+		fill_node(net, i, at);
+		at += net->nodes[i].count;
 	}
-	top->wait = waits[top->next++];
-	next = top->wait.next;
-	if (next == THRUM__NONE || top->wait.is_link)
-		return 0;
-	place = *place_of(stack, next);
-	if (place == UNSEEN)
-		return push_task(stack, next);
-	if (place != DONE && stack->count - place < CYCLE_MAX &&
-		*thrum__cause(search, next) == THRUM__NONE)
-		add_deadlock(search, &stack->frames[place - 1], stack->count - place + 1);
 	return 0;
+}
+
+/* Makes the lists of sources from those of targets. */
+static int make_sources(struct net *net)
+{
+	uint32_t *end;
+
+	net->source_first = calloc((size_t)net->count + 2, sizeof *net->source_first);
+	net->sources = malloc(((size_t)net->target_count + 1) * sizeof *net->sources);
+	net->queue = malloc((size_t)net->count * sizeof *net->queue);
+	if (!net->source_first || !net->sources || !net->queue)
+		return -THRUM_E_MEMORY;
+	/* Node i's sources begin at source_first[i]. That of the next one is moved on while they
+	 * are filled in, so that it is there at the end. */
+	end = net->source_first + 1;
+	for (uint32_t i = 0; i < net->target_count; i++)
+		if (net->targets[i] < SKIP)
+			net->source_first[net->targets[i] + 2]++;
+	for (uint32_t i = 2; i < net->count + 2; i++)
+		net->source_first[i] += net->source_first[i - 1];
+	for (uint32_t i = 1; i < net->count; i++) {
+		for (uint32_t k = 0; k < net->nodes[i].count; k++) {
+			uint32_t target = net->targets[net->nodes[i].first + k];
+
+			if (target < SKIP)
+				net->sources[end[target]++] = i;
+		}
+	}
+	return 0;
+}
+
+/* ---- Taking away ---------------------------------------------------------------------------- */
+
+/* Sets how many targets a node needs. Returns whether it needs none. */
+static bool is_free(const struct net *net, struct node *node, bool doubt)
+{
+	bool needs_all = doubt ? node->needs_all_surely : node->needs_all;
+	uint32_t left = 0, free = 0;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		uint32_t target = net->targets[node->first + i];
+
+		if (target == SKIP)
+			continue;
+		left++;
+		free += target == FREE || (target == ENDED && doubt);
+	}
+	node->need = needs_all ? left - free : 1;
+	return node->is_free || (doubt && node->is_doubtful) || left == 0 ||
+		(needs_all ? free == left : free > 0);
+}
+
+/* Takes away what may go on, and marks the rest. */
+static void reduce(struct net *net, bool doubt)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 1; i < net->count; i++) {
+		struct node *node = &net->nodes[i];
+		bool frees = is_free(net, node, doubt);
+
+		node->is_blocked = !frees;
+		if (frees)
+			net->queue[count++] = i;
+	}
+	while (count > 0) {
+		uint32_t at = net->queue[--count];
+
+		for (uint32_t i = net->source_first[at]; i < net->source_first[at + 1]; i++) {
+			struct node *source = &net->nodes[net->sources[i]];
+
+			if (!source->is_blocked || --source->need > 0)
+				continue;
+			source->is_blocked = false;
+			net->queue[count++] = net->sources[i];
+		}
+	}
+	if (doubt)
+		for (uint32_t i = 1; i < net->count; i++)
+			net->nodes[i].is_surely_blocked = net->nodes[i].is_blocked;
+}
+
+/* ---- Findings ------------------------------------------------------------------------------- */
+
+/* The wait of a node that is followed; NULL if it is a lock. */
+static const struct thrum__analyse_wait *wait_of(const struct net *net, uint32_t number)
+{
+	const struct thrum__analyse_graph *graph = &net->search->graph;
+	const struct node *node = &net->nodes[number];
+
+	if (number >= net->locks)
+		return NULL;
+	return &thrum__analyse_graph_waits(graph, node->task).waits[node->target];
+}
+
+static uint32_t target_of(const struct net *net, uint32_t number)
+{
+	return net->targets[net->nodes[number].first + net->nodes[number].target];
+}
+
+/* When the node began to wait. If it is a lock, when the first of its holders took it; if it is a
+ * task that is left, when it was created. */
+static int64_t since_of(const struct net *net, uint32_t number)
+{
+	const struct thrum__model *model = net->search->model;
+	const struct thrum__analyse_wait *wait = wait_of(net, number);
+	const struct thrum__analyse_lock *lock;
+
+	if (wait)
+		return wait->since;
+	if (number >= net->first_lane)
+		return since_of(net, target_of(net, number));
+	if (number >= net->left)
+		return THRUM__TASK(model, net->nodes[number].task, created);
+	lock = thrum__analyse_graph_lock(&net->search->graph, net->nodes[number].task);
+	return THRUM__EDGE(model, lock->holds[0].edge, time);
+}
+
+/* The node to begin with, so that the steps come in the order of time: the task behind the one that
+ * was the last to wait and so closed the cycle. */
+static uint32_t first_of(const struct net *net, uint32_t number)
+{
+	uint32_t last = THRUM__NONE, at = number;
+
+	do {
+		if (wait_of(net, at) &&
+			(last == THRUM__NONE || since_of(net, at) > since_of(net, last)))
+			last = at;
+		at = target_of(net, at);
+	} while (at != number);
+	do
+		at = target_of(net, last);
+	while (!wait_of(net, last = at));
+	return at;
+}
+
+static int certainty_of(const struct net *net, uint32_t number)
+{
+	int64_t first = THRUM__OPEN;
+	int certainty = THRUM__CERTAIN;
+	uint32_t at = number;
+
+	do {
+		int64_t since = since_of(net, at);
+
+		first = since < first ? since : first;
+		if (!net->nodes[at].is_surely_blocked && certainty > THRUM__LIKELY)
+			certainty = THRUM__LIKELY;
+		if (net->nodes[at].is_weak ||
+			thrum__why_is_unsure(net->search, net->nodes[at].task))
+			certainty = THRUM__POSSIBLE;
+		at = target_of(net, at);
+	} while (at != number);
+	return thrum__why_certainty(net->search, certainty, first);
+}
+
+/* Adds a finding for the cycle that a node is part of. */
+static void add_deadlock(struct net *net, uint32_t number)
+{
+	struct thrum__search *search = net->search;
+	uint32_t first = first_of(net, number), at = first;
+	struct thrum__finding *finding = thrum__why_add(search, THRUM__FINDING_DEADLOCK,
+		certainty_of(net, number), net->nodes[first].task);
+
+	do {
+		const struct thrum__analyse_wait *wait = wait_of(net, at);
+		uint32_t task = net->nodes[at].task, next = target_of(net, at);
+
+		if (wait) {
+			*thrum__cause(search, task) = finding ? search->findings->count - 1
+							      : THRUM__CAUSE_HEALTHY;
+			thrum__why_mark(search, task, THRUM__MARK_STUCK);
+		}
+		if (finding && wait) {
+			thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, task, wait->on,
+				wait->since, wait->edge);
+			finding->count++;
+		} else if (finding && at < net->left) {
+			thrum__why_add_holders(search, finding, task, net->nodes[next].task);
+		} else if (finding && at < net->first_lane) {
+			thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, task,
+				thrum__why_known(search->model, net->nodes[next].task),
+				since_of(net, at), THRUM__NONE);
+			finding->steps[finding->step_count - 1].more = net->nodes[at].count - 1;
+		}
+		at = next;
+	} while (at != first);
+}
+
+/* Chooses the blocked target to follow, one that is surely blocked if there is one. */
+static void choose_target(struct net *net, struct node *node)
+{
+	bool is_chosen = false;
+
+	for (uint32_t i = 0; i < node->count; i++) {
+		uint32_t target = net->targets[node->first + i];
+
+		if (target == FREE || target >= SKIP || !net->nodes[target].is_blocked)
+			continue;
+		if (!is_chosen || net->nodes[target].is_surely_blocked)
+			node->target = i;
+		is_chosen = true;
+		if (net->nodes[target].is_surely_blocked)
+			return;
+	}
+	node->is_blocked = is_chosen; /* else it waits for holders that have ended */
+}
+
+/* Follows the blocked targets from each node. Each walk ends at a node that an earlier walk passed,
+ * at one that waits for nobody, or where it closes a cycle. */
+static void walk_cycles(struct net *net)
+{
+	for (uint32_t i = 1; i < net->count; i++)
+		if (net->nodes[i].is_blocked)
+			choose_target(net, &net->nodes[i]);
+	for (uint32_t i = 1; i < net->count; i++) {
+		uint32_t at = i;
+
+		while (net->nodes[at].is_blocked && net->nodes[at].walk == 0) {
+			net->nodes[at].walk = i;
+			at = target_of(net, at);
+		}
+		if (net->nodes[at].is_blocked && net->nodes[at].walk == i)
+			add_deadlock(net, at);
+	}
 }
 
 int thrum__why_find_cycles(struct thrum__search *search)
 {
-	const struct thrum__model *model = search->model;
-	struct stack stack = {.places = &search->findings->places};
-	int error;
+	struct net net = {.search = search};
+	int error = thrum__why_lanes_make(search, &net.lanes);
 
-	stack.place = calloc(stack.places->count, sizeof *stack.place);
-	error = stack.place ? 0 : -THRUM_E_MEMORY;
-
-	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
-		if (!thrum__model_has_row(&model->tasks, task))
-			task |= THRUM__BLOCK_MASK;
-		else if (!thrum__analyse_task_is_pending(model, task) ||
-			*place_of(&stack, task) != UNSEEN)
-			continue;
-		else
-			error = push_task(&stack, task);
-		while (stack.count > 0 && error == 0)
-			error = step_search(search, &stack);
+	if (error == 0)
+		error = make_nodes(&net);
+	if (error == 0)
+		error = make_sources(&net);
+	if (error == 0) {
+		reduce(&net, true);
+		reduce(&net, false);
+		walk_cycles(&net);
 	}
-	free(stack.place);
-	free(stack.frames);
+	thrum__why_lanes_free(&net.lanes);
+	free(net.nodes);
+	free(net.targets);
+	free(net.source_first);
+	free(net.sources);
+	free(net.queue);
 	return error;
 }

@@ -4,12 +4,14 @@
  * were cancelled although a task waited for them or they should have resolved.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
 #define ANCESTORS_MAX 16
-#define SLACK 10000000 /* ns before the end, in which others may not have had time to react */
+#define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
+#define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 
 /* By call site: how many tasks resolved, and how many of them were read. */
 struct habits {
@@ -36,8 +38,7 @@ static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
 				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
 }
 
-/* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. */
-static bool is_recent(const struct thrum__model *model, int64_t time)
+bool thrum__why_is_recent(const struct thrum__model *model, int64_t time)
 {
 	int64_t slack = model->end / 100 < SLACK ? model->end / 100 : SLACK;
 
@@ -46,16 +47,16 @@ static bool is_recent(const struct thrum__model *model, int64_t time)
 
 /* ---- Tasks that don't notice that their wait is over ---------------------------------------- */
 
-uint32_t thrum__why_ready_since(const struct thrum__model *model, uint32_t task, int64_t *since)
+uint32_t thrum__why_ready_since(const struct thrum__search *search, uint32_t task, int64_t *since)
 {
-	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_out), run = THRUM__TASK(model, task, run);
 
 	if (!thrum__analyse_task_is_pending(model, task) ||
 		thrum__analyse_task_is_lane(model, task) ||
 		!thrum__model_has_row(&model->edges, edge) ||
 		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-		thrum__analyse_waits_of(model, task, waits) > 0)
+		thrum__analyse_graph_waits(&search->graph, task).count > 0)
 		return THRUM__NONE;
 	uint32_t source = THRUM__EDGE(model, edge, to);
 
@@ -102,10 +103,10 @@ static void check_waiter(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	int64_t since = 0;
-	uint32_t wait = thrum__why_ready_since(model, task, &since);
+	uint32_t wait = thrum__why_ready_since(search, task, &since);
 	int state;
 
-	if (wait == THRUM__NONE || is_recent(model, since))
+	if (wait == THRUM__NONE || thrum__why_is_recent(model, since))
 		return;
 	state = THRUM__TASK(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)), state);
 	if (state == THRUM__STATE_CANCELLED || state == THRUM__STATE_FAILED)
@@ -233,6 +234,25 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 			THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
+/* Whether the task was tried again with success: another of its creator's tasks has the same label,
+ * with a number, began after it had failed, and resolved. Looks at the next 256 tasks. */
+static bool is_retried(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t name = THRUM__TASK(model, task, name), creator = THRUM__TASK(model, task, creator);
+	const char *label = thrum__model_string(model, name, NULL);
+	uint32_t next;
+
+	if (creator == THRUM__NONE || !label[strcspn(label, "0123456789")])
+		return false;
+	next = thrum__analyse_task_from(model, THRUM__TASK(model, task, end));
+	for (int i = 0; i < RETRIES_MAX && thrum__model_has_row(&model->tasks, next); i++, next++)
+		if (THRUM__TASK(model, next, name) == name &&
+			THRUM__TASK(model, next, creator) == creator &&
+			THRUM__TASK(model, next, state) == THRUM__STATE_RESOLVED)
+			return true;
+	return false;
+}
+
 static bool is_unseen(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -240,8 +260,10 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 	return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
-		!is_seen(model, task, true) && !is_known_to_its_failer(model, task) &&
-		!is_recent(model, THRUM__TASK(model, task, end));
+		*thrum__cause(search, task) == THRUM__NONE && !is_seen(model, task, true) &&
+		!is_known_to_its_failer(model, task) &&
+		!thrum__why_is_recent(model, THRUM__TASK(model, task, end)) &&
+		!is_retried(model, task);
 }
 
 /* ---- Cancelled ----------------------------------------------------------------------------- */
@@ -345,7 +367,8 @@ int thrum__why_find_ended(struct thrum__search *search)
 		case THRUM__STATE_PENDING: check_waiter(search, task); break;
 		case THRUM__STATE_FAILED:
 		case THRUM__STATE_CANCELLED:
-			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
+				*thrum__cause(search, task) == THRUM__NONE)
 				check_cancelled(search, task);
 			break;
 		default: break;

@@ -5,6 +5,8 @@
 
 #include "analyse/why/parts.h"
 
+#define HOLDERS_MAX 3 /* tasks that hold a lock and have a step of their own */
+
 /* words[i], or "unknown" for an index that has no word. */
 static const char *word_of(const char *const *words, int count, int i)
 {
@@ -68,6 +70,45 @@ void thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task
 	};
 }
 
+/* Adds a step for a hold, if its task is known. Returns whether it is. */
+static bool add_holder(const struct thrum__model *model, struct thrum__finding *finding,
+	const struct thrum__analyse_hold *hold, uint32_t lock)
+{
+	uint32_t task = hold->task;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return false;
+	if (thrum__analyse_task_is_pending(model, task))
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS, task, lock,
+			THRUM__EDGE(model, hold->edge, time), hold->edge);
+	else
+		thrum__why_add_step(finding, THRUM__STEP_STILL_HOLDS, task, lock,
+			THRUM__TASK(model, task, end), hold->edge);
+	return true;
+}
+
+void thrum__why_add_holders(const struct thrum__search *search, struct thrum__finding *finding,
+	uint32_t task, uint32_t first)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph, task);
+	uint32_t added = 0, before = finding->step_count;
+
+	/* Those that ended first, then the others: one that ended is the cause. */
+	for (int turn = 0; lock && turn < 3; turn++) {
+		for (uint32_t i = 0; i < lock->count && added < HOLDERS_MAX; i++) {
+			const struct thrum__analyse_hold *hold = &lock->holds[i];
+			bool is_first = hold->task == first;
+			bool is_pending = thrum__analyse_task_is_pending(model, hold->task);
+
+			if (turn == (is_first ? 0 : is_pending ? 2 : 1))
+				added += add_holder(model, finding, hold, task);
+		}
+	}
+	if (added > 0 && finding->step_count > before)
+		finding->steps[finding->step_count - 1].more = lock->count - added;
+}
+
 int thrum__why_certainty(const struct thrum__search *search, int certainty, int64_t since)
 {
 	return search->gap > since ? THRUM__POSSIBLE : certainty;
@@ -122,11 +163,15 @@ static int search_all(struct thrum__search *search)
 	int error = thrum__why_find_cycles(search);
 
 	if (error == 0)
+		error = thrum__why_find_torn(search);
+	if (error == 0)
 		error = thrum__why_find_ended(search);
 	if (error == 0)
 		error = thrum__why_find_starved(search);
 	if (error == 0)
 		error = thrum__why_find_stuck(search);
+	if (error == 0)
+		error = thrum__why_find_contended(search);
 	if (error == 0)
 		error = thrum__why_find_leaks(search);
 	return error < 0 ? error : compare_with_peers(search);
@@ -167,7 +212,9 @@ static int prepare_search(struct thrum__search *search)
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (model->lanes[i].lost_until > search->gap)
 			search->gap = model->lanes[i].lost_until;
-	return thrum__why_peers_make(model, &findings->places, &search->peers);
+	error = thrum__why_peers_make(model, &findings->places, &search->peers);
+	return error < 0 ? error
+			 : thrum__analyse_graph_make(model, &findings->places, &search->graph);
 }
 
 int thrum__why_make(const struct thrum__model *model, struct thrum__findings *findings)
@@ -179,6 +226,7 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 	if (error == 0)
 		error = search_all(&search);
 	thrum__why_peers_free(&search.peers);
+	thrum__analyse_graph_free(&search.graph);
 	free(search.cause);
 	if (error < 0) {
 		thrum__why_free(&made);

@@ -10,8 +10,9 @@
  *
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks
+ *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
- *	starved.c          tasks that were ready but found their lane busy
+ *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
@@ -31,6 +32,7 @@
 	X(NEVER_RESOLVED, "never resolved") \
 	X(OUTSIDE, "waits for the outside") /* a request or timer takes longer than its peers */ \
 	X(STARVED, "starved")               /* a task is ready, but another has the lane */ \
+	X(CONTENDED, "contended lock")      /* tasks queue for it all the time */ \
 	X(CANCELLED, "cancelled")           /* by a stranger, or while a task waited for it */ \
 	X(FAILED_UNSEEN, "failed unseen")   /* nobody read the failure */ \
 	X(LEAK, "leak")                     /* more and more tasks alike are pending */
@@ -60,22 +62,36 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SIGNAL_LOST, "signal-lost")       /* a condition is signalled by other; nobody waits */ \
 	X(WAITS_LATE, "waits-late")         /* begins to wait for other, the condition */ \
 	X(WAITS_FOR, "waits-for")           /* waits for other, which nobody resolves */ \
+	X(WAITED, "waited")                 /* waited for other until it was torn down */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
+	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \
+	X(HELD_MOST, "held-most")           /* it and its peers hold the lock `other` longest */ \
+	X(QUEUES, "queues")                 /* waits for the lock `other` longest */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
-	X(PENDING, "pending")               /* a request or timer that has no answer */ \
-	X(HOGS, "hogs")                     /* runs on the lane while other is ready */ \
-	X(READY, "ready")                   /* could run from here on; other made it ready */ \
-	X(RUNS_LATE, "runs-late")           /* the task of READY runs at last; no other */ \
-	X(CANCELLED, "cancelled")           /* is cancelled by other */ \
-	X(ENDS_TOO, "ends-too")             /* is cancelled or fails, as it read other */ \
-	X(FAILED, "failed")                 /* fails because of other, or by itself */ \
-	X(UNREAD, "unread")                 /* created other, and didn't read its failure */ \
-	X(MAKER_ENDED, "maker-ended")       /* created other, and ended without resolving it */ \
-	X(BEHIND, "behind")                 /* waits for other, which is one step before */ \
-	X(FIRST_PENDING, "first-pending")   /* the first of the tasks that leak; its creator */ \
-	X(LAST_PENDING, "last-pending")     /* the last of them; its creator */
+	X(NEEDS_LANE, "needs-lane")       /* only the lane of other could run it: it is blocked */ \
+	X(PENDING, "pending")             /* a request or timer that has no answer */ \
+	X(HOGS, "hogs")                   /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")         /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")       /* its lane is too busy to take its answer */ \
+	X(READY, "ready")                 /* could run from here on; other made it ready */ \
+	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
+	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
+	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
+	X(FAILED, "failed")               /* fails because of other, or by itself */ \
+	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
+	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
+	X(ENDS_WITHOUT, "ends-without")   /* should have resolved other, as its peers do */ \
+	X(NOT_STARTED, "not-started")     /* nobody like other is there to resolve it */ \
+	X(SHOULD_END, "should-end")       /* should resolve other, as its peers do */ \
+	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
+	X(SERVES, "serves")               /* alone serves the object `other` */ \
+	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
+	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
+	X(BEHIND, "behind")               /* waits for other, which is one step before */ \
+	X(FIRST_PENDING, "first-pending") /* the first of the tasks that leak; its creator */ \
+	X(LAST_PENDING, "last-pending")   /* the last of them; its creator */
 
 enum thrum__step_kind {
 #define THRUM__X(NAME, word) THRUM__STEP_##NAME,
@@ -92,6 +108,10 @@ struct thrum__step {
 	uint32_t task, other; /* other may be NONE */
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
+	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
+	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. */
+	uint32_t more;
+	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };
 
 #define THRUM__STEPS_MAX 8
@@ -102,16 +122,17 @@ struct thrum__finding {
 	struct thrum__step steps[THRUM__STEPS_MAX]; /* the cause first */
 	uint32_t task;   /* the subject: the victim, or the task that leaks, fails or hogs */
 	uint32_t behind; /* further tasks that should resolve and wait behind the same cause */
-	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. FAILED_UNSEEN: the tasks like
-	 * `task` that failed unseen. STARVED: the delays that tasks like `task` caused. With a step
-	 * FREE: how often the lock was taken since the wait began. */
+	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. CONTENDED: the most tasks
+	 * that waited at once. FAILED_UNSEEN: the tasks like `task` that failed unseen. STARVED:
+	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
+	 * since the wait began. */
 	uint32_t count;
 	/* Tasks like the subject (same kind, call site, and label but for its numbers; if the class
 	 * is OUTSIDE, like the first step's task): how many of them ended, and the median and the
 	 * longest of their lives in ns. If `peers` is 0, the others mean nothing. */
 	uint32_t peers;
 	int64_t usual, longest;
-	int64_t until; /* when a starved task ran; else the model's end */
+	int64_t until; /* when a starved task ran, or a lock was contended no more; else the model's end */
 };
 
 struct thrum__findings {

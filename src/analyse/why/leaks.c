@@ -4,27 +4,36 @@
 
 #include "analyse/why/parts.h"
 
-#define LEAK_MIN 8 /* pending tasks, each more than twice as old as any of its peers became */
-#define PARTS 4    /* of the time from `first` to `last`: more tasks must live after each part */
+#define LEAK_MIN 8    /* pending tasks, each more than twice as old as any of its peers became */
+#define PARTS 4       /* of the time from `first` to `last`: more tasks must live after each part */
+#define REFUSED_MIN 3 /* tasks that fail or wait because of a limit */
 
 /* How the number of pending tasks with one peers' key grows. */
 struct growth {
 	int64_t first;           /* when the first task was created; at least model->forgotten */
 	int64_t last;            /* when the last task was created */
 	uint32_t live[PARTS];    /* tasks that live at the end of each part */
+	uint32_t ended;          /* also cancelled ones */
+	int64_t longest;         /* life of these, in ns */
 	uint32_t pending;        /* old pending tasks that no other finding explains */
+	uint32_t left;           /* how many of these have a creator that has ended */
 	uint32_t oldest, newest; /* of these */
+	bool is_starved;         /* some of them are ready, but can't run */
+	/* About all tasks with the key, whether they leak or not: */
+	uint32_t failed;      /* tasks */
+	int64_t first_failed; /* when the first of them failed */
+	bool is_creator;      /* some task like these created the newest of others */
+	uint32_t waiting;     /* old pending tasks that wait; so far */
+	uint32_t waiters;     /* such tasks like the newest one's creator, created after it */
 };
 
-/* Whether tasks of this kind should end at all. Objects and threads live as long as their owner;
- * handles and timers may be pending for ever. */
-static bool may_leak(const struct thrum__model *model, uint32_t task)
+/* Tasks that may live as long as their owner. */
+static bool is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
 
-	return !thrum__analyse_task_is_object(model, task) &&
-		!thrum__analyse_task_is_lane(model, task) && kind != THRUM_KIND_HANDLE &&
-		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
+	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER || kind == THRUM_KIND_THREAD ||
+		thrum__analyse_task_is_object(model, task);
 }
 
 /* The growth that a task counts in; NULL if the task can be part of no leak. */
@@ -33,9 +42,39 @@ static struct growth *growth_of(const struct thrum__search *search, struct growt
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
-	if (!peer || peer->pending < LEAK_MIN || !may_leak(search->model, task))
+	if (!peer || peer->pending < LEAK_MIN || thrum__analyse_task_is_lane(search->model, task))
 		return NULL;
 	return &all[thrum__why_peers_key(&search->peers, task)];
+}
+
+/* ---- Counting ------------------------------------------------------------------------------- */
+
+static void count_lives(const struct thrum__search *search, struct growth *growth, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
+
+	growth->first = created < growth->first ? created : growth->first;
+	growth->last = created > growth->last ? created : growth->last;
+	if (end == THRUM__OPEN || THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
+		return;
+	growth->ended++;
+	growth->longest = end - created > growth->longest ? end - created : growth->longest;
+}
+
+static void count_failure(struct growth *growth, int64_t time)
+{
+	if (growth->failed++ == 0 || time < growth->first_failed)
+		growth->first_failed = time;
+}
+
+/* Whether a pending task's age is more than twice the longest life of its peers. */
+static bool is_old(const struct thrum__search *search, const struct growth *growth, uint32_t task)
+{
+	int64_t age = search->model->end - THRUM__TASK(search->model, task, created);
+
+	return !thrum__why_peers_is_young(&search->peers, task) &&
+		(growth->ended == 0 || age / 2 > growth->longest);
 }
 
 static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
@@ -43,40 +82,138 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 	const struct thrum__model *model = search->model;
 	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
 	int64_t part = (growth->last - growth->first) / PARTS;
+	uint32_t cause = *thrum__cause(search, task);
+	uint32_t creator = THRUM__TASK(model, task, creator);
 
 	for (int i = 0; i < PARTS; i++) {
 		int64_t time = i == PARTS - 1 ? growth->last : growth->first + part * (i + 1);
 
 		growth->live[i] += created <= time && end > time;
 	}
-	if (end != THRUM__OPEN || thrum__why_peers_is_young(&search->peers, task) ||
-		*thrum__cause(search, task) < search->findings->count)
+	if (end != THRUM__OPEN || !is_old(search, growth, task))
 		return;
+	if (cause < search->findings->count) {
+		growth->is_starved |= search->findings->findings[cause].class ==
+			THRUM__FINDING_STARVED;
+		return;
+	}
 	if (growth->pending++ == 0)
 		growth->oldest = task;
 	growth->newest = task;
+	growth->left += thrum__model_has_row(&model->tasks, creator) &&
+		THRUM__TASK(model, creator, end) != THRUM__OPEN;
+}
+
+/* The key of the tasks like a task's creator, or NONE. */
+static uint32_t creators_key(const struct thrum__search *search, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(search->model, task, creator);
+
+	return thrum__model_has_row(&search->model->tasks, creator)
+		? thrum__why_peers_key(&search->peers, creator)
+		: THRUM__NONE;
+}
+
+/* Counts for each key with old pending tasks how many tasks like the newest one's creator were
+ * created after it and wait for something until the end. */
+static void count_waiters(const struct thrum__search *search, struct growth *all)
+{
+	const struct thrum__model *model = search->model;
+	bool is_creator = false;
+
+	for (uint32_t key = 0; key < search->peers.keys.count; key++) {
+		uint32_t other = all[key].pending >= LEAK_MIN
+			? creators_key(search, all[key].newest)
+			: THRUM__NONE;
+
+		if (other != THRUM__NONE)
+			all[other].is_creator = is_creator = true;
+	}
+	/* From the last task to the first. */
+	for (uint32_t task = model->tasks.count; is_creator && task-- > model->tasks.first;) {
+		uint32_t key = thrum__why_peers_key(&search->peers, task), other;
+
+		if (key == THRUM__NONE)
+			continue; /* also if it is forgotten */
+		if (all[key].pending >= LEAK_MIN && all[key].newest == task) {
+			other = creators_key(search, task);
+			all[key].waiters = other == THRUM__NONE ? 0 : all[other].waiting;
+		}
+		all[key].waiting += all[key].is_creator &&
+			thrum__analyse_task_is_pending(model, task) &&
+			is_old(search, &all[key], task) &&
+			thrum__analyse_graph_waits(&search->graph, task).count > 0;
+	}
+}
+
+/* ---- Judging -------------------------------------------------------------------------------- */
+
+/* Whether tasks like these, or like those that create them, began to fail or to wait after the
+ * growth had stopped: so it has come to a limit. */
+static bool has_hit_limit(const struct thrum__search *search, const struct growth *all,
+	const struct growth *growth)
+{
+	uint32_t key = creators_key(search, growth->newest);
+
+	if (growth->waiters >= REFUSED_MIN ||
+		(growth->failed >= REFUSED_MIN && growth->first_failed >= growth->last))
+		return true;
+	return key != THRUM__NONE && all[key].failed >= REFUSED_MIN &&
+		all[key].first_failed >= growth->last;
+}
+
+/* Whether more tasks lived after each part of the time. */
+static bool has_grown(const struct growth *growth)
+{
+	for (int i = 1; i < PARTS; i++)
+		if (growth->live[i] <= growth->live[i - 1])
+			return false;
+	return true;
+}
+
+/* How certain the growth is a leak; -1: it is none. */
+static int certainty_of(const struct thrum__search *search, const struct growth *all,
+	const struct growth *growth)
+{
+	const struct thrum__model *model = search->model;
+	int64_t grew = growth->last - growth->first, whole = model->last - growth->first;
+	bool is_many = growth->pending >= 2 * LEAK_MIN &&
+		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
+
+	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth))
+		return -1;
+	if (has_hit_limit(search, all, growth))
+		return THRUM__LIKELY;
+	if (!is_lasting(model, growth->oldest)) {
+		/* Tasks that are all created at the start aren't growth. */
+		if (grew < whole / PARTS)
+			return -1;
+		return is_many ? THRUM__LIKELY : THRUM__POSSIBLE;
+	}
+	/* These may be meant to stay. A cache that is full grows no more. */
+	if (grew < whole - whole / PARTS)
+		return -1;
+	if (growth->ended > 0)
+		return is_many ? THRUM__LIKELY : THRUM__POSSIBLE;
+	if (thrum__analyse_task_is_object(model, growth->oldest))
+		return -1;
+	return is_many || growth->left >= growth->pending - growth->pending / PARTS
+		? THRUM__POSSIBLE
+		: -1;
 }
 
 /* Adds a finding if this growth is a leak. */
-static void add_leak(struct thrum__search *search, const struct growth *growth)
+static void add_leak(struct thrum__search *search, const struct growth *all,
+	const struct growth *growth)
 {
 	const struct thrum__model *model = search->model;
+	int certainty = certainty_of(search, all, growth);
 	struct thrum__finding *finding;
-	uint32_t grown = growth->live[PARTS - 1] - growth->live[PARTS - 2];
 
-	/* Tasks that are all created at the start aren't growth. */
-	if (growth->pending < LEAK_MIN ||
-		growth->last - growth->first < (model->end - growth->first) / PARTS)
+	if (certainty < 0)
 		return;
-	for (int i = 1; i < PARTS; i++)
-		if (growth->live[i] <= growth->live[i - 1])
-			return;
 	finding = thrum__why_add(search, THRUM__FINDING_LEAK,
-		thrum__why_certainty(search,
-			growth->pending >= 2 * LEAK_MIN && grown > 1 ? THRUM__LIKELY
-								     : THRUM__POSSIBLE,
-			growth->first),
-		growth->oldest);
+		thrum__why_certainty(search, certainty, growth->first), growth->oldest);
 	if (!finding)
 		return;
 	finding->count = growth->pending;
@@ -88,41 +225,49 @@ static void add_leak(struct thrum__search *search, const struct growth *growth)
 		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
 }
 
-int thrum__why_find_leaks(struct thrum__search *search)
+/* Counts all tasks. Returns whether some may leak. */
+static bool count_tasks(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t keys = search->peers.keys.count;
-	struct growth *all, *growth;
+	struct growth *growth;
+	bool found = false;
 
-	all = calloc((size_t)keys + 1, sizeof *all);
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		uint32_t key = thrum__why_peers_key(&search->peers, i);
+
+		if (key != THRUM__NONE && THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
+			count_failure(&all[key], THRUM__TASK(model, i, end));
+		growth = growth_of(search, all, i);
+		if (growth) {
+			count_lives(search, growth, i);
+			found = true;
+		}
+	}
+	/* Forgotten tasks lived before model->forgotten, so growth can be told only from then on. */
+	for (uint32_t i = 0; i < search->peers.keys.count; i++)
+		if (all[i].first < model->forgotten)
+			all[i].first = model->forgotten;
+	for (uint32_t i = thrum__analyse_next_task(model, 0); found && i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1))
+		if ((growth = growth_of(search, all, i)))
+			count_live(search, growth, i);
+	return found;
+}
+
+int thrum__why_find_leaks(struct thrum__search *search)
+{
+	uint32_t keys = search->peers.keys.count;
+	struct growth *all = calloc((size_t)keys + 1, sizeof *all);
+
 	if (!all)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < keys; i++)
 		all[i].first = THRUM__OPEN;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
-		if (!thrum__model_has_row(&model->tasks, i)) {
-			i |= THRUM__BLOCK_MASK;
-			continue;
-		}
-		growth = growth_of(search, all, i);
-		if (!growth)
-			continue;
-		int64_t created = THRUM__TASK(model, i, created);
-
-		growth->first = created < growth->first ? created : growth->first;
-		growth->last = created > growth->last ? created : growth->last;
-	}
-	/* Forgotten tasks lived before model->forgotten, so growth can be told only from then on. */
+	if (count_tasks(search, all))
+		count_waiters(search, all);
 	for (uint32_t i = 0; i < keys; i++)
-		if (all[i].first < model->forgotten)
-			all[i].first = model->forgotten;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
-		if (thrum__model_has_row(&model->tasks, i) && (growth = growth_of(search, all, i)))
-			count_live(search, growth, i);
-	for (uint32_t i = 0; i < keys; i++)
-		add_leak(search, &all[i]);
+		add_leak(search, all, &all[i]);
 	free(all);
 	return 0;
 }

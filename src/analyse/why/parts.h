@@ -9,17 +9,24 @@
 
 #define THRUM__FINDINGS_EACH 50 /* findings of a class; nobody would read more */
 #define THRUM__CAUSE_HEALTHY (THRUM__NONE - 1)
+#define THRUM__CAUSE_PATH (THRUM__NONE - 2) /* lies on the path that stuck.c follows now */
 
 struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
 	struct thrum__peers peers;
+	struct thrum__analyse_graph graph;     /* who waits for whom: ask it, and not the edges */
 	uint32_t each[THRUM__FINDING_CLASSES]; /* findings so far, by class */
 	/* By place of tasks: the index of the finding that the task is part of or waits behind.
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
 	 * to be told of it. NONE: not known yet. Read it through thrum__cause. */
 	uint32_t *cause;
-	int64_t gap; /* when the last gap of any lane ended; -1: there is no gap */
+	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
+	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
+	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
+	 * nothing left that could end its wait. */
+	bool is_dead, is_deadlocked;
+	uint32_t budget; /* tasks that may still be searched for failed tries */
 };
 
 /* The task's element of `cause`. */
@@ -37,6 +44,11 @@ struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int cer
 void thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge);
 
+/* Adds steps for those who hold a lock that some task waits for: that of `first` before the others,
+ * unless it is NONE. At most three; the last says how many more there are. */
+void thrum__why_add_holders(const struct thrum__search *, struct thrum__finding *, uint32_t lock,
+	uint32_t first);
+
 /* Returns `certainty`, or POSSIBLE if a gap ended after `since`: for conclusions that need all
  * events since then. */
 int thrum__why_certainty(const struct thrum__search *, int certainty, int64_t since);
@@ -51,6 +63,28 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
  * nobody heard it; else NONE. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
+
+/* How it is known that a task was ready. */
+enum thrum__delay_kind {
+	THRUM__DELAY_READ,   /* its wait was over, or its due time had come */
+	THRUM__DELAY_MARKED, /* an edge READY says so */
+	THRUM__DELAY_START,  /* it never ran, and others like it ran soon */
+	THRUM__DELAY_ANSWER, /* it may have been: its lane could take no answer from outside */
+};
+
+/* A time in which a task was ready and didn't run. */
+struct thrum__delay {
+	uint8_t kind, certainty; /* enum thrum__delay_kind, enum thrum__certainty */
+	bool has_run;            /* it ran at last; if not, it waits at the model's end */
+	uint32_t task, by;       /* by: the task that made it ready, or NONE */
+	uint32_t lane;           /* on which it would run */
+	int64_t ready, ran;      /* ran: the model's end if it never ran */
+	uint32_t edge;           /* by which it ran at last, or NONE */
+};
+
+/* Looks which task had the lane during a delay, and adds that to the findings. Returns whether one
+ * had it nearly all the time, or tasks that became ready later had it. */
+bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
 
 /* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
 static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint32_t row)
@@ -67,14 +101,20 @@ static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32
 /* If a pending task could go on and doesn't (it waited for a task that has ended, and has not run
  * since), returns the edge of that wait and sets *since to the time of that end. Else returns
  * NONE. */
-uint32_t thrum__why_ready_since(const struct thrum__model *, uint32_t task, int64_t *since);
+uint32_t thrum__why_ready_since(const struct thrum__search *, uint32_t task, int64_t *since);
+
+/* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. Others
+ * may not have had time to react to what happened then. */
+bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
 
 #endif

@@ -66,6 +66,31 @@ static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_
 	return error;
 }
 
+/* How long a task lived that has ended, with those that it became; -1: it hasn't, or was
+ * cancelled. */
+static int64_t life_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t heir = thrum__model_heir(model, task);
+	int state = THRUM__TASK(model, heir, state);
+
+	return state == THRUM__STATE_RESOLVED || state == THRUM__STATE_FAILED
+		? THRUM__TASK(model, heir, end) - THRUM__TASK(model, task, created)
+		: -1;
+}
+
+static void remember_latest(struct thrum__peer *peer, int64_t created)
+{
+	if (created <= peer->latest[THRUM__LATEST - 1])
+		return;
+	for (int i = 0; i < THRUM__LATEST; i++)
+		if (created > peer->latest[i]) {
+			int64_t before = peer->latest[i];
+
+			peer->latest[i] = created;
+			created = before;
+		}
+}
+
 static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
@@ -81,16 +106,19 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 			return -THRUM_E_MEMORY;
 		peers->all = grown;
 		for (uint32_t i = room; i < peers->room; i++)
-			grown[i] = (struct thrum__peer){0};
+			grown[i] = (struct thrum__peer){.sample = THRUM__NONE,
+				.latest = {-1, -1, -1, -1}};
 	}
 	peer = &peers->all[key];
-	switch (THRUM__TASK(model, task, state)) {
-	case THRUM__STATE_PENDING: peer->pending++; return 0;
-	case THRUM__STATE_CANCELLED: return 0;
-	default: break;
-	}
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_PENDING)
+		peer->pending++;
+	life = life_of(model, task);
+	if (life < 0)
+		return 0;
 	peer->ended++;
-	life = THRUM__TASK(model, task, end) - THRUM__TASK(model, task, created);
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED)
+		peer->sample = task;
+	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;
 	return 0;
@@ -119,6 +147,21 @@ static int count_tasks(struct thrum__peers *peers)
 	return error;
 }
 
+/* Counts the old tasks, once the longest lives are known. */
+static void count_old(struct thrum__peers *peers)
+{
+	const struct thrum__model *model = peers->model;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t key = peers->of[thrum__place(peers->places, task)];
+
+		if (key != THRUM__NONE && THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
+			!thrum__why_peers_is_young(peers, task))
+			peers->all[key].old++;
+	}
+}
+
 int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__places *places,
 	struct thrum__peers *peers)
 {
@@ -129,6 +172,8 @@ int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__
 	error = peers->of ? count_tasks(peers) : -THRUM_E_MEMORY;
 	if (error < 0)
 		thrum__why_peers_free(peers);
+	else
+		count_old(peers);
 	return error;
 }
 
@@ -165,12 +210,10 @@ static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thr
 	if (!lives)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = model->tasks.first; i < model->tasks.count && count < peer->ended; i++) {
-		if (thrum__why_peers_key(peers, i) != key ||
-			THRUM__TASK(model, i, state) == THRUM__STATE_PENDING ||
-			THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED)
-			continue;
-		lives[count++] = (struct thrum__base_sort_item){
-			.key = THRUM__TASK(model, i, end) - THRUM__TASK(model, i, created)};
+		int64_t life = thrum__why_peers_key(peers, i) == key ? life_of(model, i) : -1;
+
+		if (life >= 0)
+			lives[count++] = (struct thrum__base_sort_item){.key = life};
 	}
 	thrum__base_sort(lives, lives + peer->ended, count, NULL, NULL);
 	peer->usual = lives[count / 2].key;

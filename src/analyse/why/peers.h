@@ -2,7 +2,8 @@
 /*
  * Peers: the tasks that are like one another, and how long they live. Tasks are alike if they have
  * the same kind, the same call site, and labels with the same pattern (analyse/label.h). Tasks of a
- * lane, and tasks with neither label nor call site, have no peers.
+ * lane, and tasks with neither label nor call site, have no peers. A task that became another lives
+ * as long as that one: links of a chain that goes on are in neither count but for the last.
  */
 #ifndef ANALYSE_WHY_PEERS_H
 #define ANALYSE_WHY_PEERS_H
@@ -10,10 +11,17 @@
 #include "analyse/why/places.h"
 #include "base/keys.h"
 
+#define THRUM__LATEST 4
+
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
-	int64_t longest;         /* life of those that ended, in ns */
-	int64_t usual;           /* the median life; set by thrum__why_peers_usual */
+	uint32_t old;            /* of the pending ones: those that are not young */
+	/* When the latest of those that ended were created, the last one first; -1: there is
+	 * none. */
+	int64_t latest[THRUM__LATEST];
+	uint32_t sample; /* the last created of those that were resolved, or NONE */
+	int64_t longest; /* life of those that ended, in ns */
+	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
 };
 

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds tasks that were ready to run while another one had the lane. */
+/*
+ * Finds the tasks that had a lane while others were ready (delays.c tells which and when): one task
+ * that ran nearly all the time, or many tasks that became ready later and ran before.
+ */
 #include "analyse/why/parts.h"
 
-#define LATE 100000000 /* ns of a delay; shorter ones are normal on a busy machine */
-#define RUNS_MAX 1024  /* runs that are searched for one delay */
-#define DELAYS_MAX 200 /* delays of each sort that are searched */
-#define LOOK_BACK 64   /* edges or runs of a task that are searched, from the latest back */
+#define RUNS_BEFORE 512   /* runs before a delay among which that is searched which went on */
+#define RUNS_ENOUGH 4096  /* runs that are searched for a delay even if the search takes long */
+#define LOOK_BACK 64      /* edges of a task that are searched, from the latest back */
+#define UNFAIR 1000000000 /* ns for which others must run before a task that was ready first */
+#define OVERTAKERS_MIN 8  /* runs by which they do so */
 
-/* A time in which a task was ready and didn't run. */
-struct delay {
-	uint32_t task, by; /* by: the task that made it ready, or NONE */
-	uint32_t lane;
-	int64_t ready, ran; /* ran: the model's end if it never ran */
-	uint32_t edge;      /* by which it ran at last, or NONE */
-};
-
-/* The task that had the lane during a delay. */
+/* The task that had the lane during a delay, or one of those that did. */
 struct hog {
 	uint32_t task;
-	int64_t start, total; /* the start of its first run; ns that it ran during the delay */
+	uint32_t key;  /* of its peers, or NONE; only if it stands for them */
+	int64_t start; /* the start of its first run */
+	int64_t total; /* ns that it ran during the delay */
+	unsigned runs; /* how many */
 };
 
 /* The first run that began at that time or later. */
@@ -40,235 +39,252 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 	return low;
 }
 
-/* How many ns of the delay a run takes. */
-static int64_t overlap(const struct thrum__model *model, const struct delay *delay, uint32_t run)
+/* Sets *from and *to so that the runs from *from to *to - 1 are those that a search for the
+ * delay's hog reads. The run that goes on when the delay begins may lie some rows before the first
+ * that begins in it. All searches together read a number of runs in proportion to those of the
+ * model. */
+static void window_of(struct thrum__search *search, const struct thrum__delay *delay,
+	uint32_t *from, uint32_t *to)
 {
-	int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+	const struct thrum__model *model = search->model;
+	uint32_t first = run_from(model, delay->ready);
 
-	if (THRUM__RUN(model, run, lane) != delay->lane)
+	*from = first - model->runs.first > RUNS_BEFORE ? first - RUNS_BEFORE : model->runs.first;
+	*to = run_from(model, delay->ran);
+	if (*to - first > RUNS_ENOUGH && *to - first > search->runs_left)
+		*to = first + RUNS_ENOUGH;
+	search->runs_left -= *to - first < search->runs_left ? *to - first : search->runs_left;
+}
+
+/* How many ns of the delay a run takes; 0 for a run that is forgotten or of the task itself. */
+static int64_t overlap(const struct thrum__model *model, const struct thrum__delay *delay,
+	uint32_t run)
+{
+	int64_t start, end;
+
+	if (!thrum__model_has_row(&model->runs, run) ||
+		THRUM__RUN(model, run, lane) != delay->lane ||
+		THRUM__RUN(model, run, task) == delay->task ||
+		!thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task)))
 		return 0;
+	start = THRUM__RUN(model, run, start);
+	end = THRUM__RUN(model, run, end);
 	start = start > delay->ready ? start : delay->ready;
 	end = end < delay->ran ? end : delay->ran;
 	return end > start ? end - start : 0;
 }
 
-/* The other task with the longest single run during the delay. The run that goes on when the delay
- * begins may lie some rows before the first that begins in it. */
-static struct hog find_hog(const struct thrum__model *model, const struct delay *delay)
+/* ---- One task has the lane ------------------------------------------------------------------ */
+
+/* Whether a lane tells when it waits for work. Then its own task, too, is at work when it runs. */
+static bool tells_idleness(const struct thrum__model *model, uint32_t lane)
 {
-	uint32_t first = run_from(model, delay->ready), to = run_from(model, delay->ran);
-	uint32_t from = first - model->runs.first > RUNS_MAX ? first - RUNS_MAX : model->runs.first;
+	return model->lanes[lane].suspended_ns > 0 || model->lanes[lane].suspended != THRUM__NONE;
+}
+
+/* The other task that ran for most of the time that the runs of the lane took. */
+static struct hog find_hog(struct thrum__search *search, const struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t open = model->lanes[delay->lane].run, from, to;
 	struct hog hog = {.task = THRUM__NONE};
-	int64_t longest = 0;
+	int64_t lead = 0; /* of hog.task over all others together */
 
-	to = to - first > RUNS_MAX ? first + RUNS_MAX : to;
+	if (thrum__model_has_row(&model->runs, open) &&
+		THRUM__RUN(model, open, start) <= delay->ready && overlap(model, delay, open) > 0)
+		return (struct hog){.task = THRUM__RUN(model, open, task),
+			.start = THRUM__RUN(model, open, start),
+			.total = overlap(model, delay, open)};
+	window_of(search, delay, &from, &to);
 	for (uint32_t run = from; run < to; run++) {
-		int64_t takes = thrum__model_has_row(&model->runs, run) ? overlap(model, delay, run)
-									: 0;
+		int64_t takes = overlap(model, delay, run);
 
-		if (takes > longest && THRUM__RUN(model, run, task) != delay->task &&
-			thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task))) {
-			longest = takes;
+		if (takes == 0)
+			continue;
+		if (THRUM__RUN(model, run, task) == hog.task) {
+			lead += takes;
+		} else if ((lead -= takes) < 0) {
 			hog.task = THRUM__RUN(model, run, task);
+			lead = -lead;
 		}
 	}
 	for (uint32_t run = from; run < to && hog.task != THRUM__NONE; run++) {
-		if (!thrum__model_has_row(&model->runs, run) ||
-			THRUM__RUN(model, run, task) != hog.task || overlap(model, delay, run) == 0)
+		int64_t takes = overlap(model, delay, run);
+
+		if (takes == 0 || THRUM__RUN(model, run, task) != hog.task)
 			continue;
 		if (hog.total == 0)
 			hog.start = THRUM__RUN(model, run, start);
-		hog.total += overlap(model, delay, run);
+		hog.total += takes;
 	}
 	return hog;
 }
 
-/* The finding about this hog or one like it, or NULL. */
-static struct thrum__finding *find_finding(struct thrum__search *search, uint32_t hog)
+/* ---- Many tasks run before one that was ready first ------------------------------------------ */
+
+/* The time since which the task of a run was ready; before the run, and after the task's run before
+ * it. -1: unknown. */
+static int64_t ready_for_run(const struct thrum__model *model, uint32_t run)
 {
-	struct thrum__findings *findings = search->findings;
+	uint32_t task = THRUM__RUN(model, run, task), edge = THRUM__TASK(model, task, edge_in);
+	uint32_t prev = THRUM__RUN(model, run, prev);
+	int64_t start = THRUM__RUN(model, run, start), ready = -1;
+	int64_t since = thrum__model_has_row(&model->runs, prev) ? THRUM__RUN(model, prev, start)
+								 : 0;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= since;
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY &&
+			THRUM__EDGE(model, edge, time) <= start)
+			ready = THRUM__EDGE(model, edge, time);
+	return ready;
+}
+
+/* Finds the runs by tasks that became ready later than the delay's. The result's task is the first
+ * of those peers that took the most time; its runs and total are those of all overtakers. */
+static struct hog find_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	struct hog all = {.task = THRUM__NONE, .key = THRUM__NONE};
+	uint32_t from, to;
+	int64_t lead = 0;
+
+	window_of(search, delay, &from, &to);
+	for (uint32_t run = from; run < to; run++) {
+		int64_t takes = overlap(model, delay, run);
+		uint32_t key;
+
+		if (takes == 0 || ready_for_run(model, run) <= delay->ready)
+			continue;
+		all.total += takes;
+		all.runs++;
+		key = thrum__why_peers_key(&search->peers, THRUM__RUN(model, run, task));
+		if (all.task != THRUM__NONE && key == all.key) {
+			lead += takes;
+		} else if ((lead -= takes) < 0) {
+			lead = -lead;
+			all.task = THRUM__RUN(model, run, task);
+			all.key = key;
+			all.start = THRUM__RUN(model, run, start);
+		}
+	}
+	return all;
+}
+
+/* ---- Findings ------------------------------------------------------------------------------- */
+
+/* The index of the finding about this hog or one like it, or NONE. */
+static uint32_t find_finding(const struct thrum__search *search, uint32_t hog)
+{
+	const struct thrum__findings *findings = search->findings;
 	uint32_t key = thrum__why_peers_key(&search->peers, hog);
 
 	for (uint32_t i = 0; i < findings->count; i++) {
-		struct thrum__finding *finding = &findings->findings[i];
+		const struct thrum__finding *finding = &findings->findings[i];
 
 		if (finding->class == THRUM__FINDING_STARVED &&
 			(finding->task == hog ||
 				(key != THRUM__NONE &&
 					thrum__why_peers_key(&search->peers, finding->task) ==
 						key)))
-			return finding;
-	}
-	return NULL;
-}
-
-/* Adds a delay to its hog's finding, which shows the longest of the hog's delays. */
-static void add_delay(struct thrum__search *search, const struct delay *delay,
-	const struct hog *hog)
-{
-	struct thrum__finding *finding = find_finding(search, hog->task);
-	int certainty = thrum__why_certainty(search, THRUM__LIKELY, delay->ready);
-
-	if (!finding)
-		finding = thrum__why_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
-	else if (delay->ran - delay->ready <= finding->until - finding->steps[1].time)
-		delay = NULL;
-	if (!finding)
-		return;
-	finding->count++;
-	if (!delay)
-		return;
-	finding->task = hog->task;
-	finding->until = delay->ran;
-	finding->step_count = 0;
-	thrum__why_add_step(finding, THRUM__STEP_HOGS, hog->task, delay->task, hog->start,
-		THRUM__NONE);
-	thrum__why_add_step(finding, THRUM__STEP_READY, delay->task, delay->by, delay->ready,
-		THRUM__NONE);
-	if (delay->edge != THRUM__NONE)
-		thrum__why_add_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
-			delay->ran, delay->edge);
-}
-
-/* Whether another task ran for four fifths of the delay or more; then adds that to the findings. */
-static bool blame_hog(struct thrum__search *search, const struct delay *delay)
-{
-	const struct thrum__model *model = search->model;
-	struct hog hog = find_hog(model, delay);
-
-	/* Not a lane's own task, as programs may run it also while they wait for work. */
-	if (hog.task == THRUM__NONE || thrum__analyse_task_is_lane(model, hog.task) ||
-		hog.total < (delay->ran - delay->ready) / 5 * 4)
-		return false;
-	add_delay(search, delay, &hog);
-	return true;
-}
-
-/* The lane on which a task ran last at or before a time, or else the task's lane. */
-static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
-{
-	uint32_t run = THRUM__TASK(model, task, run);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->runs, run); i++) {
-		if (THRUM__RUN(model, run, start) <= time)
-			return THRUM__RUN(model, run, lane);
-		run = THRUM__RUN(model, run, prev);
-	}
-	return THRUM__TASK(model, task, lane);
-}
-
-/* The task that resolved this one; NONE if it isn't known or is forgotten. */
-static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
-			return thrum__why_known(model, THRUM__EDGE(model, edge, from));
-		edge = THRUM__EDGE(model, edge, prev_in);
+			return i;
 	}
 	return THRUM__NONE;
 }
 
-/* Whether the reader of a result began to wait for it no later than `before`. */
-static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t before)
+/* Makes the finding show this delay. */
+static void show_delay(struct thrum__finding *finding, const struct thrum__delay *delay,
+	const struct hog *hog, int hogs)
 {
-	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
+	finding->task = hog->task;
+	finding->until = delay->ran;
+	finding->step_count = 0;
+	thrum__why_add_step(finding, hogs, hog->task, delay->task, hog->start, THRUM__NONE);
+	thrum__why_add_step(finding,
+		delay->kind == THRUM__DELAY_ANSWER ? THRUM__STEP_UNANSWERED : THRUM__STEP_READY,
+		delay->task, delay->by, delay->ready, THRUM__NONE);
+	if (delay->has_run)
+		thrum__why_add_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
+			delay->ran, delay->edge);
+}
 
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
-			THRUM__EDGE(model, edge, to) == to)
-			return THRUM__EDGE(model, edge, time) <= before;
-		edge = THRUM__EDGE(model, edge, prev_out);
+/* Adds a delay to its hog's finding, which shows the longest of the most certain of the hog's
+ * delays. `hogs` is the kind of the finding's first step. */
+static void add_delay(struct thrum__search *search, const struct thrum__delay *delay,
+	const struct hog *hog, int hogs, int certainty)
+{
+	uint32_t number = find_finding(search, hog->task);
+	struct thrum__finding *finding;
+
+	certainty = thrum__why_certainty(search, certainty, delay->ready);
+	if (number == THRUM__NONE) {
+		finding = thrum__why_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
+		if (!finding)
+			return;
+		number = search->findings->count - 1;
+		show_delay(finding, delay, hog, hogs);
+	} else {
+		finding = &search->findings->findings[number];
+		if (certainty > finding->certainty ||
+			(certainty == finding->certainty &&
+				delay->ran - delay->ready >
+					finding->until - finding->steps[1].time)) {
+			finding->certainty = (uint8_t)certainty;
+			show_delay(finding, delay, hog, hogs);
+		}
 	}
-	return false;
+	finding->count++;
+	/* Others may wait behind the delayed task, or for the hog itself. */
+	if (!delay->has_run) {
+		*thrum__cause(search, delay->task) = number;
+		thrum__why_mark(search, delay->task, THRUM__MARK_BEHIND);
+		if (*thrum__cause(search, hog->task) == THRUM__NONE &&
+			thrum__analyse_task_is_running(search->model, hog->task))
+			*thrum__cause(search, hog->task) = number;
+	}
 }
 
-/* Whether an edge reads a result long after it was there, by a task that had waited for it. */
-static bool is_late_read(const struct thrum__model *model, uint32_t edge, struct delay *delay)
+/* Whether the hog waits for a task since its run began, so that it may only seem to run. */
+static bool is_waiting(const struct thrum__search *search, const struct hog *hog)
 {
-	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
+		thrum__model_heir(search->model, hog->task));
 
-	if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
-		!thrum__model_has_row(&model->tasks, to) ||
-		!thrum__model_has_row(&model->tasks, from))
-		return false;
-	*delay = (struct delay){.task = from, .edge = edge};
-	delay->ready = THRUM__TASK(model, to, end);
-	delay->ran = THRUM__EDGE(model, edge, time);
-	if (delay->ready == THRUM__OPEN || delay->ran - delay->ready < LATE ||
-		!has_waited(model, edge, delay->ready))
-		return false;
-	delay->lane = lane_at(model, from, delay->ran);
-	delay->by = resolver_of(model, to);
-	return true;
+	return waits.count > 0 && waits.waits[0].since >= hog->start;
 }
 
-/* Whether a note tells when a timer was due that came late, or hasn't come and is late. */
-static bool is_late_timer(const struct thrum__model *model, uint32_t note, struct delay *delay)
-{
-	uint32_t task = THRUM__NOTE(model, note, task);
-
-	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE ||
-		!thrum__model_has_row(&model->tasks, task))
-		return false;
-	*delay = (struct delay){.task = task, .by = THRUM__NONE, .edge = THRUM__NONE};
-	delay->ready = THRUM__NOTE(model, note, value);
-	delay->ran = THRUM__TASK(model, task, end);
-	delay->lane = THRUM__TASK(model, task, lane);
-	if (delay->ran == THRUM__OPEN)
-		delay->ran = model->end;
-	return delay->ready < delay->ran && delay->ran - delay->ready >= LATE &&
-		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;
-}
-
-/* Whether a pending task has been ready for long and hasn't run. */
-static bool is_late_task(const struct thrum__model *model, uint32_t task, struct delay *delay)
-{
-	uint32_t wait = thrum__why_ready_since(model, task, &delay->ready);
-
-	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
-		return false;
-	delay->task = task;
-	delay->by = resolver_of(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)));
-	delay->lane = lane_at(model, task, model->end);
-	delay->ran = model->end;
-	delay->edge = THRUM__NONE;
-	return true;
-}
-
-int thrum__why_find_starved(struct thrum__search *search)
+bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
-	unsigned left = DELAYS_MAX;
-	struct delay delay = {0};
+	struct hog hog;
+	int certainty = delay->certainty;
+	bool is_known;
 
-	for (uint32_t i = model->edges.first; i < model->edges.count && left > 0; i++) {
-		if (!thrum__model_has_row(&model->edges, i)) {
-			i |= THRUM__BLOCK_MASK;
-		} else if (is_late_read(model, i, &delay)) {
-			blame_hog(search, &delay);
-			left--;
-		}
+	if (delay->lane >= model->lane_count)
+		return false;
+	is_known = tells_idleness(model, delay->lane);
+	hog = find_hog(search, delay);
+	if (hog.task == THRUM__NONE || hog.total < (delay->ran - delay->ready) / 5 * 4) {
+		if (delay->kind != THRUM__DELAY_MARKED || delay->ran - delay->ready < UNFAIR)
+			return false;
+		hog = find_overtakers(search, delay);
+		if (hog.runs < OVERTAKERS_MIN || hog.total < UNFAIR ||
+			hog.total < (delay->ran - delay->ready) / 2)
+			return false;
+		add_delay(search, delay, &hog, THRUM__STEP_OVERTAKES,
+			delay->has_run ? THRUM__POSSIBLE : certainty);
+		return true;
 	}
-	left = DELAYS_MAX;
-	for (uint32_t i = model->notes.first; i < model->notes.count && left > 0; i++) {
-		if (!thrum__model_has_row(&model->notes, i)) {
-			i |= THRUM__BLOCK_MASK;
-		} else if (is_late_timer(model, i, &delay)) {
-			blame_hog(search, &delay);
-			left--;
-		}
+	/* A program may run a lane's own task also while it waits for work. */
+	if (thrum__analyse_task_is_lane(model, hog.task)) {
+		if (!is_known || delay->kind == THRUM__DELAY_ANSWER)
+			return false;
+		if (!delay->has_run)
+			certainty = THRUM__POSSIBLE; /* it may have left its loop for good */
+	} else if (!is_known && !delay->has_run && is_waiting(search, &hog)) {
+		certainty = THRUM__POSSIBLE;
 	}
-	left = DELAYS_MAX;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count && left > 0;
-		i = thrum__analyse_next_task(model, i + 1)) {
-		if (!thrum__model_has_row(&model->tasks, i) ||
-			*thrum__cause(search, i) != THRUM__NONE || !is_late_task(model, i, &delay))
-			continue;
-		left--;
-		if (blame_hog(search, &delay))
-			*thrum__cause(search, i) = THRUM__CAUSE_HEALTHY;
-	}
-	return 0;
+	add_delay(search, delay, &hog, THRUM__STEP_HOGS, certainty);
+	return true;
 }

@@ -229,8 +229,8 @@ static void add_label(struct reader *r, size_t *count, const struct remembered *
 		size += 3;
 	}
 	text[size] = '\0';
-	e->text = text;
 	e->text_size = (uint32_t)size;
+	e->text = r->has_modules ? thrum__read_label(r, text, &e->text_size) : text;
 	e->flags |= THRUM_EVENT_HAS_TEXT;
 }
 

@@ -159,6 +159,8 @@ struct reader {
 	struct definition **definitions; /* by number; NULL: not loaded yet */
 	uint32_t definition_room;
 	uint32_t definition_count; /* cells in the recording */
+	struct addresses *addresses;
+	bool has_modules; /* so labels may hold addresses */
 
 	struct lane *lanes;
 	uint32_t *lanes_by_number; /* indexes of lanes */
@@ -180,6 +182,18 @@ const struct definition *thrum__read_definition(struct reader *, uint32_t number
  * -THRUM_E_MEMORY. Adding moves reader.lanes.
  */
 int64_t thrum__read_lane_index(struct reader *, uint64_t number);
+
+/* ---- address.c ----------------------------------------------------------------------------- */
+
+/* Looks for modules that have been defined since the last call. */
+void thrum__read_addresses_update(struct reader *);
+void thrum__read_addresses_free(struct reader *);
+/* Makes a call site of a cell that defines an address. */
+void thrum__read_address_site(struct reader *, const struct thrum__definition *cell,
+	struct definition *);
+/* Returns the label, or one with a name in place of the address in which it ends. That one lives as
+ * long as the reader, and its size is *size. Only if reader.has_modules. */
+const char *thrum__read_label(struct reader *, const char *label, uint32_t *size);
 
 /* ---- clock.c ------------------------------------------------------------------------------- */
 

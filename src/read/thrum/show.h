@@ -82,6 +82,18 @@ ALWAYS_INLINE void set_text(struct thrum_event *end, const char *text, uint32_t 
 	end[-1].flags |= THRUM_EVENT_HAS_TEXT;
 }
 
+/* Sets the text of the label event before `end`. */
+ALWAYS_INLINE void set_label(struct thrum_event *end, const struct context *s,
+	const struct fields *f)
+{
+	uint32_t size = f->text_size;
+	const char *text = UNLIKELY(s->reader->has_modules)
+		? thrum__read_label(s->reader, f->text, &size)
+		: f->text;
+
+	set_text(end, text, size);
+}
+
 /* Sets the value of the event before `end`. */
 ALWAYS_INLINE void set_value(struct thrum_event *end, int64_t value)
 {
@@ -125,7 +137,7 @@ ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struc
 	if (f->text_size) {
 		prepare_event(e, s);
 		e = put_event(e, THRUM_EVENT_LABEL, 0, f->other, 0);
-		set_text(e, f->text, f->text_size);
+		set_label(e, s, f);
 	}
 	return e;
 }
@@ -183,7 +195,7 @@ SHOW(CREATE_IN)
 SHOW(LABEL)
 {
 	e = put_event(e, THRUM_EVENT_LABEL, 0, f->task, 0);
-	set_text(e, f->text, f->text_size);
+	set_label(e, s, f);
 	return e;
 }
 
@@ -332,6 +344,20 @@ SHOW(LANE)
 	s->lane->own = s->running = f->other;
 	s->lane->shown.tid = f->tid;
 	return put_created(e, s, &own, 0);
+}
+
+SHOW(WAIT_AT)
+{
+	e = show_WAIT(e, s, f);
+	e[-1].site = f->site;
+	return e;
+}
+
+SHOW(HELD)
+{
+	e = put_event(e, THRUM_EVENT_LOCK, OTHER, f->task, f->other);
+	e[-1].site = f->site;
+	return e;
 }
 
 SHOW(CATEGORY)

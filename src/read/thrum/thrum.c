@@ -40,7 +40,7 @@ static bool load_definition(const struct reader *r, uint32_t number, struct thru
 /*
  * Returns a new definition, which has type 0 if the recording has none; NULL: there is no memory.
  */
-static struct definition *make_definition(const struct reader *r, uint32_t number)
+static struct definition *make_definition(struct reader *r, uint32_t number)
 {
 	struct definition *d = calloc(1, sizeof *d);
 	struct thrum__definition cell;
@@ -57,7 +57,9 @@ static struct definition *make_definition(const struct reader *r, uint32_t numbe
 	memcpy(d->text, cell.text, sizeof d->text);
 	d->text_size = (uint32_t)(nul - cell.text);
 	d->type = cell.type;
-	if (d->type == THRUM__DEFINES_SITE) {
+	if (d->type == THRUM__DEFINES_ADDRESS)
+		thrum__read_address_site(r, &cell, d);
+	else if (d->type == THRUM__DEFINES_SITE) {
 		size_t rest = sizeof cell.text - d->text_size - 1;
 
 		d->site.function = d->text;
@@ -197,6 +199,7 @@ static void close_reader(struct thrum_trace *trace)
 	}
 	for (uint32_t i = 0; i < r->definition_room; i++)
 		free(r->definitions[i]);
+	thrum__read_addresses_free(r);
 	thrum__read_live_finish(r);
 	free(r->notes);
 	free(r->definitions);
@@ -255,6 +258,46 @@ static const char *clock_name(uint32_t kind)
 	return "";
 }
 
+/* ---- The end ------------------------------------------------------------------------------- */
+
+#define AGE_MAX (INT64_C(1) << 60) /* ns, 36 years: a later end is damage */
+
+_Static_assert((int)THRUM__ENDED_STOPPED == (int)THRUM_ENDING_STOPPED &&
+		(int)THRUM__ENDED_EXITED == (int)THRUM_ENDING_EXITED &&
+		(int)THRUM__ENDED_KILLED == (int)THRUM_ENDING_KILLED &&
+		(int)THRUM__ENDED_GONE == (int)THRUM_ENDING_GONE,
+	"the header has the public numbers");
+
+/* See still in struct thrum__read_format. */
+static void still_reader(struct thrum_trace *trace, uint64_t ticks)
+{
+	struct reader *r = reader_of(trace);
+	int64_t ns = clock_ns(&r->clock, ticks);
+
+	if (ticks > r->clock.base && ns > trace->info.end && ns < AGE_MAX)
+		trace->info.end = ns;
+}
+
+/* Sets how and when the recording ended, as far as its header tells. */
+static void set_ending(struct reader *r)
+{
+	struct thrum_trace_info *info = &r->trace.info;
+	const struct thrum__header *h = &r->header;
+	uint32_t state = h->state, ending = h->ending;
+	bool is_known = ending >= THRUM__ENDED_STOPPED && ending <= THRUM__ENDED_GONE;
+
+	info->ending = is_known            ? (enum thrum_ending)ending
+		: state == THRUM__STOPPED  ? THRUM_ENDING_STOPPED
+		: state == THRUM__SNAPSHOT ? THRUM_ENDING_COPIED
+					   : THRUM_ENDING_UNKNOWN;
+	info->ending_code = is_known ? h->ending_code : -1;
+	if (h->ended)
+		still_reader(&r->trace, h->ended);
+	/* The recorder reads the clock when it stops, and before a snapshot. */
+	else if (state != THRUM__RECORDING)
+		still_reader(&r->trace, r->clock.latest);
+}
+
 /* Sets time 0, the time of the earliest event of all, and the wall time at it. */
 static void set_base(struct reader *r)
 {
@@ -302,6 +345,7 @@ static int load_recording(struct reader *r)
 	r->notes = malloc(sizeof *r->notes);
 	if (!r->notes)
 		return -THRUM_E_MEMORY;
+	thrum__read_addresses_update(r);
 	thrum__read_clock_init(r);
 	/* The table first: tasks that are created later are in packets that will be overwritten
 	 * last. */
@@ -321,6 +365,7 @@ static int load_recording(struct reader *r)
 	if (!error)
 		error = thrum__read_live_find_lanes(r);
 	set_base(r);
+	set_ending(r);
 	thrum__read_merge_restart(r);
 	return error;
 }
@@ -360,6 +405,7 @@ static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *in
 		return 0;
 	/* Must be known before the scan: a process that is dead by then adds nothing after it. */
 	r->is_dead = strcmp(trace->info.state, "killed") == 0;
+	thrum__read_addresses_update(r);
 	thrum__read_clock_update(r);
 	int result = thrum__read_scan(r);
 
@@ -368,6 +414,12 @@ static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *in
 	if (!r->is_dead || r->header.state != THRUM__RECORDING)
 		trace->info.state = state_name(r->header.state);
 	r->has_ended = r->is_dead || r->header.state != THRUM__RECORDING;
+	if (r->has_ended) {
+		thrum__read_clock_update(r);
+		set_ending(r);
+	}
+	if (r->is_dead && trace->info.ending == THRUM_ENDING_UNKNOWN)
+		trace->info.ending = THRUM_ENDING_GONE;
 	thrum__read_merge_restart(r);
 	return result || r->has_ended ? 1 : THRUM__NOTHING_NEW;
 }
@@ -378,6 +430,7 @@ const struct thrum__read_format thrum__read_thrum_format = {
 	.open = open_reader,
 	.next = thrum__read_merge_next,
 	.refresh = refresh_reader,
+	.still = still_reader,
 	.site = get_site,
 	.lane = get_lane,
 	.close = close_reader,

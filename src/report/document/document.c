@@ -22,7 +22,7 @@ const char *thrum__document_link_name(int link)
 	static const char *const words[] = {THRUM__LINKS(THRUM__X)};
 #undef THRUM__X
 
-	return link >= 0 && link <= THRUM__LINK_TO_TIME ? words[link] : "unknown";
+	return link >= 0 && link <= THRUM__LINK_TO_DIFFERENCE ? words[link] : "unknown";
 }
 
 void thrum__document_init(struct thrum__document *document)
@@ -154,6 +154,28 @@ void thrum__document_write_link(struct thrum__document_writer *w, const char *te
 	int link, int64_t target)
 {
 	add_piece(w, text, size, link, target, false);
+}
+
+void thrum__document_write_sentence(struct thrum__document_writer *w, const char *text, size_t size,
+	size_t room, const struct thrum__words_mention *mentions, unsigned count, int side)
+{
+	size_t at = 0;
+
+	size = size < room ? size : room - 1;
+	for (unsigned i = 0; i < count && mentions[i].offset + mentions[i].size <= size; i++) {
+		/* Mentions may lie within others: the first one counts. */
+		if (mentions[i].offset < at)
+			continue;
+		if (mentions[i].offset > at)
+			thrum__document_write_bytes(w, text + at, mentions[i].offset - at);
+		thrum__document_write_link(w, text + mentions[i].offset, mentions[i].size,
+			THRUM__LINK_TO_TASK, mentions[i].task);
+		if (!w->failed)
+			w->document->pieces[w->document->piece_count - 1].side = (uint8_t)side;
+		at = mentions[i].offset + mentions[i].size;
+	}
+	if (size > at)
+		thrum__document_write_bytes(w, text + at, size - at);
 }
 
 void thrum__document_write_string(struct thrum__document_writer *w, uint32_t string)

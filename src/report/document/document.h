@@ -5,7 +5,7 @@
  *	document/document.h  documents: the text of a side panel (this file)
  *	table/table.h        tables of tasks, labels, kinds, call sites, lanes, counters, runs
  *	chart.h              histograms, and the range of one that narrows a table
- *	flame.h              flame graphs
+ *	flame.h              flame graphs, and the paths of a slow and a usual task
  *
  * Nothing here knows the timeline, widgets or the DOM.
  *
@@ -13,18 +13,22 @@
  * how a paragraph looks by its role, and add no words of their own. All texts are clean: valid
  * UTF-8 without control or bidi characters, at most THRUM__DOCUMENT_TEXT bytes each.
  *
- *	trace.c  task.c  lists.c  finding.c   the documents; lists.c holds the task's sections
- *	document.c                            writes paragraphs and pieces
+ *	trace.c  task.c  lists.c  finding.c  slow.c  diff.c
+ *	            the documents; lists.c holds the task's sections
+ *	document.c  writes paragraphs and pieces
  */
 #ifndef REPORT_DOCUMENT_DOCUMENT_H
 #define REPORT_DOCUMENT_DOCUMENT_H
 
+#include "analyse/diff/diff.h"
+#include "analyse/slow/answer.h"
 #include "analyse/stats/stats.h"
 #include "analyse/why/finding.h"
 
 #define THRUM__DOCUMENT_TEXT 4000
 /* Lines that a list of runs, waits or log lines shows at most, the latest ones. */
 #define THRUM__DETAILS_MOST 100
+#define THRUM__DIFFERENCES_MOST 100
 
 /* X(NAME, word): the roles of paragraphs. */
 #define THRUM__ROLES(X) \
@@ -49,8 +53,10 @@ const char *thrum__document_role_name(int role);
 /* X(NAME, word): where the link of a piece leads. */
 #define THRUM__LINKS(X) \
 	X(NONE, "none") \
-	X(TASK, "task") /* `target`: a task's index in the model */ \
-	X(TIME, "time") /* `target`: ns */
+	X(TASK, "task")             /* `target`: a task's index in the model */ \
+	X(TIME, "time")             /* `target`: ns */ \
+	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
+	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */
 
 enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,
@@ -64,6 +70,7 @@ struct thrum__document_piece {
 	uint32_t offset, size; /* in the document's `text` */
 	int64_t target;
 	uint8_t link; /* enum thrum__document_link_kind */
+	uint8_t side; /* of the link, in a document about two traces (enum thrum__side); else 0 */
 	bool is_bad;  /* tells a fault: drawn in the theme's colour `bad` */
 };
 
@@ -105,6 +112,21 @@ THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t t
  * first. */
 THRUM__MUST_USE int thrum__document_finding(const struct thrum__model *,
 	const struct thrum__finding *, struct thrum__document *);
+
+/* Writes why a task was slow: what its time was spent on, the biggest share first, beside a usual
+ * task of its label. The sentences are those of `thrum why --slow`. */
+THRUM__MUST_USE int thrum__document_slow(const struct thrum__slow_answer *,
+	struct thrum__document *);
+
+/* Stands in the place of that document while no task is selected. */
+#define THRUM__DOCUMENT_SLOW_NONE \
+	"Select a task: then this page tells what its time was spent on, beside a usual task " \
+	"with its label."
+
+/* Writes the differences of two traces under their names, with the sentences of `thrum diff`: the
+ * first one in time, then the worst, THRUM__DIFFERENCES_MOST of them. */
+THRUM__MUST_USE int thrum__document_diff(const struct thrum__comparison *,
+	const char *const names[THRUM__SIDES], struct thrum__document *);
 
 /* Writes about a trace, under the title `name`: duration, lanes, events, tasks by state, the
  * program, and lost events by cause. The info may be NULL. */

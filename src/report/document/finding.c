@@ -7,11 +7,6 @@
 
 #define SENTENCE 1000
 
-static size_t smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Whether a gap lies between the finding's first step and its end. */
 static bool is_near_gap(const struct thrum__model *model, const struct thrum__finding *finding)
 {
@@ -36,18 +31,8 @@ static void write_sentence(struct thrum__document_writer *w, const struct thrum_
 	unsigned count;
 	size_t size = thrum__words_step_sentence(w->model, finding, i, words, sizeof words,
 		mentions, &count);
-	size_t at = 0;
 
-	size = smaller(size, sizeof words - 1);
-	for (unsigned m = 0; m < count; m++) {
-		if (mentions[m].offset > at)
-			thrum__document_write_bytes(w, words + at, mentions[m].offset - at);
-		thrum__document_write_link(w, words + mentions[m].offset, mentions[m].size,
-			THRUM__LINK_TO_TASK, mentions[m].task);
-		at = mentions[m].offset + mentions[m].size;
-	}
-	if (size > at)
-		thrum__document_write_bytes(w, words + at, size - at);
+	thrum__document_write_sentence(w, words, size, sizeof words, mentions, count, 0);
 }
 
 /* Whether a step lasts until the finding's end. Then its aside tells since when and how long. */

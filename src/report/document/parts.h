@@ -36,6 +36,10 @@ void thrum__document_write_text(struct thrum__document_writer *, const char *tex
 void thrum__document_write_bad(struct thrum__document_writer *, const char *text);
 void thrum__document_write_link(struct thrum__document_writer *, const char *text, size_t size,
 	int link, int64_t target);
+/* A sentence of words/, as snprintf returned its size, in a buffer of `room` bytes. Its mentions
+ * become links to tasks of the side. */
+void thrum__document_write_sentence(struct thrum__document_writer *, const char *text, size_t size,
+	size_t room, const struct thrum__words_mention *, unsigned count, int side);
 /* A string of the model. */
 void thrum__document_write_string(struct thrum__document_writer *, uint32_t string);
 /* A time, as a link to it. */

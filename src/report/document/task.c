@@ -12,7 +12,8 @@
 #include "report/document/task.h"
 #include "words/words.h"
 
-#define WAIT_CHAIN_MAX 20  /* waits that are followed from one task to the next */
+#define WAIT_CHAIN_MAX 20 /* waits that are followed from one task to the next */
+#define SLOW_LINK "why slow?"
 #define KINDS_SHOWN 8      /* tasks of the chain whose kinds are shown */
 #define KINDS_LOOKED_AT 32 /* kinds of tasks */
 
@@ -213,7 +214,8 @@ static void write_site(struct thrum__document_task_writer *t)
 	snprintf(line, sizeof line, ":%" PRIu32, site->line);
 	thrum__document_write_text(&t->w, *site->function ? ", " : "");
 	thrum__document_write_text(&t->w, site->file);
-	thrum__document_write_text(&t->w, line);
+	if (site->line)
+		thrum__document_write_text(&t->w, line);
 }
 
 /* ---- Times --------------------------------------------------------------------------------- */
@@ -330,6 +332,9 @@ static void write_times(struct thrum__document_task_writer *t)
 	write_pair(t, "Waiting");
 	thrum__document_write_duration(&t->w,
 		(int64_t)((uint64_t)thrum__base_time_between(t->start, t->end) - inside));
+	thrum__document_write_text(&t->w, " · ");
+	thrum__document_write_link(&t->w, SLOW_LINK, strlen(SLOW_LINK), THRUM__LINK_TO_SLOW,
+		t->task);
 }
 
 /* ---- Waits --------------------------------------------------------------------------------- */

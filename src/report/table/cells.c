@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/table/parts.h"
+#include "words/words.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -164,16 +165,12 @@ static void set_site(struct thrum__table_cell *cell, const struct thrum__model *
 	uint32_t task)
 {
 	const struct thrum_trace_site *site = thrum__model_site(model, task);
-	int size;
 
 	if (!site)
 		return;
-	size = snprintf(cell->room, sizeof(cell->room), "%s:%" PRIu32 " %s", site->file, site->line,
-		site->function);
-	if (size < 0)
-		return;
-	set_bytes(cell, cell->room,
-		(size_t)size < sizeof(cell->room) ? (size_t)size : sizeof(cell->room) - 1);
+	size_t size = thrum__words_site(site, cell->room, sizeof(cell->room));
+
+	set_bytes(cell, cell->room, size < sizeof(cell->room) ? size : sizeof(cell->room) - 1);
 }
 
 static void set_label(struct thrum__table_cell *cell, const struct thrum__model *model,

@@ -113,7 +113,7 @@ def find(viewer, words):
     raise AssertionError(f"\"{words}\" is nowhere: {viewer.window().status}")
 
 
-TABS = {"details": 0.15, "tasks": 0.5, "statistics": 0.85}
+TABS = {"details": 0.1, "tasks": 0.35, "statistics": 0.6, "slow": 0.87}
 
 
 def page(viewer, name, inside):

@@ -152,6 +152,8 @@ class Lane:
                 self.add(clock, "wait", other, fields["source"])
         elif name in ("wait", "read", "become"):
             self.add(clock, name, task, other)
+        elif name in ("wait_at", "held"):
+            self.add(clock, "wait" if name == "wait_at" else "lock", task, other)
         elif name == "read_own":
             self.add(clock, "read", running, other)
         elif name in ("resolve", "cancel", "lock", "unlock", "ready"):

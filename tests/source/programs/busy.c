@@ -90,6 +90,12 @@ static void record_tasks(long round)
 		thrum_task_read(bind, timer);
 		thrum_lock_acquired(timer);
 		thrum_lock_released(timer);
+		if (thrum_enabled()) {
+			static struct thrum_site site = {__FILE__, "at", 1, 0};
+
+			thrum__lock_held(&site, bind, timer);
+			thrum__wait_at(&site, bind, answer);
+		}
 		thrum_task_ready(bind);
 		thrum_task_signal(bind, (unsigned)round);
 		thrum_task_resolve(answer);

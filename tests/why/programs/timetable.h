@@ -3,7 +3,7 @@
  * A clock and a schedule for the programs of this folder. Each program is two: the broken one and,
  * with the argument `healthy`, its twin. The variable `broken` tells which one runs.
  *
- *   PROGRAM FILE [healthy] [rename] [shift=MS] [ids=SEED] [flood=N]
+ *   PROGRAM FILE [healthy] [rename] [shift=MS] [ids=SEED] [flood=N] [jitter=SEED]
  *
  * A program goes from time to time: at(20) is the time 20 ms after the beginning. Each event takes
  * another microsecond, so that no two have the same time. If there are several lanes, the one with
@@ -11,7 +11,8 @@
  *
  * The further arguments must not change the findings: rename spells all labels backwards, shift
  * begins later, ids skips some numbers before each task, and flood overwrites everything recorded
- * before the Nth time (after a flood, fewer findings are right too).
+ * before the Nth time (after a flood, fewer findings are right too). jitter makes each time later, by
+ * less than 1 ms.
  */
 #ifndef TIMETABLE_H
 #define TIMETABLE_H
@@ -44,7 +45,7 @@ static struct {
 		LEFT
 	} state[LANES];
 	unsigned lanes;
-	uint64_t shift, ids; /* the arguments */
+	uint64_t shift, ids, jitter; /* the arguments */
 	unsigned flood, moments;
 	bool rename, healthy;
 } timetable = {.mutex = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER, .lanes = 1};
@@ -157,7 +158,13 @@ static inline void overwrite_all(void)
 /* Goes on at a time in ms after the beginning, or now if that time is over. */
 static inline void at(unsigned ms)
 {
-	wait_for_turn(timetable.shift + (uint64_t)ms * MS);
+	uint64_t late = 0;
+
+	if (timetable.jitter) {
+		timetable.jitter = timetable.jitter * 6364136223846793005u + 1442695040888963407u;
+		late = (timetable.jitter >> 33) % (900 * US);
+	}
+	wait_for_turn(timetable.shift + (uint64_t)ms * MS + late);
 	if (timetable.flood && ++timetable.moments == timetable.flood)
 		overwrite_all();
 }
@@ -260,6 +267,8 @@ static inline int take_argument(const char *argument)
 		timetable.shift = (uint64_t)value * MS;
 	else if (sscanf(argument, "ids=%lu", &value) == 1)
 		timetable.ids = value;
+	else if (sscanf(argument, "jitter=%lu", &value) == 1)
+		timetable.jitter = (uint64_t)value;
 	else if (sscanf(argument, "flood=%lu", &value) == 1)
 		timetable.flood = (unsigned)value;
 	else

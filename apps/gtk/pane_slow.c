@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+/* The page on why a task was slow: the document, then a picture of its path and the flame graph of
+ * its label. It is made when it is asked for; a trace that grows meanwhile doesn't change it. */
+#include "pane_parts.h"
+
+/* ---- The picture --------------------------------------------------------------------------- */
+
+static const struct thrum__flame *flame_of(AppPane *self)
+{
+	return self->has_flame ? &self->flame : NULL;
+}
+
+static void draw_picture(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+{
+	AppPane *self = data;
+	const struct thrum__scene *scene = pane_scene(self);
+
+	if (!self->has_answer)
+		return;
+	(void)!thrum__report_slow_frame(&self->answer, flame_of(self), (float)width,
+		&self->slow_texts.metrics, &self->slow_list);
+	thrum__draw_replay(cr, &self->slow_list, 1, scene ? scene->state.theme : THRUM__THEME_LIGHT,
+		&self->slow_texts);
+}
+
+/* Gives the picture the height that it needs at its width. */
+static gboolean fit_height(gpointer data)
+{
+	AppPane *self = data;
+	int width = self->slow_area ? gtk_widget_get_width(self->slow_area) : 0;
+
+	self->slow_idle = 0;
+	if (self->has_answer && width > 0 &&
+		thrum__report_slow_frame(&self->answer, flame_of(self), (float)width,
+			&self->slow_texts.metrics, &self->slow_list) == 0)
+		gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(self->slow_area),
+			(int)self->slow_list.height);
+	return G_SOURCE_REMOVE;
+}
+
+/* While GTK gives widgets their sizes, none can ask for another one. */
+static void resize_picture(GtkDrawingArea *area, int width, int height, gpointer data)
+{
+	AppPane *self = data;
+
+	if (!self->slow_idle)
+		self->slow_idle = g_idle_add(fit_height, self);
+}
+
+static void find_spot(AppPane *self, double x, double y, struct thrum__report_spot *spot)
+{
+	thrum__report_slow_spot(&self->answer, flame_of(self),
+		(float)gtk_widget_get_width(self->slow_area), &self->slow_texts.metrics, (float)x,
+		(float)y, spot);
+}
+
+static gboolean tell_spot(GtkWidget *area, int x, int y, gboolean is_keyboard, GtkTooltip *tooltip,
+	gpointer data)
+{
+	AppPane *self = data;
+	struct thrum__report_spot spot;
+
+	if (!self->has_answer || is_keyboard)
+		return FALSE;
+	find_spot(self, x, y, &spot);
+	gtk_tooltip_set_text(tooltip, spot.words);
+	return *spot.words != '\0';
+}
+
+static void go_to_spot(GtkGestureClick *click, int count, double x, double y, gpointer data)
+{
+	AppPane *self = data;
+	struct thrum__report_spot spot;
+
+	if (!self->has_answer)
+		return;
+	find_spot(self, x, y, &spot);
+	if (spot.task == THRUM__NONE)
+		return;
+	self->slow_followed = spot.task;
+	pane_go_task_of(self, self->slow_part, spot.task);
+}
+
+static GtkWidget *make_picture(AppPane *self)
+{
+	GtkWidget *area = gtk_drawing_area_new();
+	GtkGesture *click = gtk_gesture_click_new();
+
+	gtk_widget_set_name(area, "slow-picture");
+	gtk_widget_add_css_class(area, "slow-picture");
+	gtk_widget_set_margin_top(area, 10);
+	app_call(area, "Its path, and a flame graph of all tasks with its label");
+	gtk_drawing_area_set_draw_func(GTK_DRAWING_AREA(area), draw_picture, self, NULL);
+	g_signal_connect(area, "resize", G_CALLBACK(resize_picture), self);
+	gtk_widget_set_has_tooltip(area, TRUE);
+	g_signal_connect(area, "query-tooltip", G_CALLBACK(tell_spot), self);
+	g_signal_connect(click, "released", G_CALLBACK(go_to_spot), self);
+	gtk_widget_add_controller(area, GTK_EVENT_CONTROLLER(click));
+	return area;
+}
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+static void drop_page(AppPane *self)
+{
+	GtkWidget *child;
+
+	while ((child = gtk_widget_get_first_child(self->slow_box)))
+		gtk_box_remove(GTK_BOX(self->slow_box), child);
+	self->slow_area = NULL;
+	g_clear_handle_id(&self->slow_idle, g_source_remove);
+}
+
+void pane_slow_clear(AppPane *self)
+{
+	drop_page(self);
+	if (self->has_flame)
+		thrum__slow_flame_free(&self->flame);
+	if (self->has_answer)
+		thrum__slow_answer_free(&self->answer);
+	self->has_answer = self->has_flame = false;
+}
+
+/* Answers for the page's task, if its model has it. */
+static void find_answer(AppPane *self)
+{
+	const struct thrum__model *model = self->slow_part < self->count
+		? app_trace_model(self->traces[self->slow_part])
+		: NULL;
+
+	if (!model || !thrum__model_has_row(&model->tasks, self->slow_task) ||
+		thrum__slow_answer_of(model, self->slow_task, &self->answer) < 0)
+		return;
+	self->has_answer = true;
+	self->has_flame = self->answer.lives.count > 0 &&
+		thrum__slow_flame_make(&self->answer.paths, &self->answer.lives, &self->flame) == 0;
+}
+
+static void add_empty(AppPane *self)
+{
+	GtkWidget *label = gtk_label_new(THRUM__DOCUMENT_SLOW_NONE);
+
+	gtk_widget_set_name(label, "slow-empty");
+	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+	gtk_label_set_xalign(GTK_LABEL(label), 0);
+	gtk_widget_add_css_class(label, "empty");
+	gtk_box_append(GTK_BOX(self->slow_box), label);
+}
+
+static void add_answer(AppPane *self)
+{
+	struct thrum__document document;
+	GtkWidget *words;
+
+	thrum__document_init(&document);
+	if (thrum__document_slow(&self->answer, &document) == 0) {
+		words = pane_document_new(&document, &self->links);
+		gtk_widget_set_name(words, "slow-words");
+		gtk_box_append(GTK_BOX(self->slow_box), words);
+	}
+	thrum__document_finish(&document);
+	self->slow_area = make_picture(self);
+	gtk_box_append(GTK_BOX(self->slow_box), self->slow_area);
+}
+
+void pane_slow_fill(AppPane *self)
+{
+	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->slow);
+	bool is_shown = self->has_answer || gtk_widget_get_first_child(self->slow_box);
+
+	if (is_shown && self->slow_shown_part == self->slow_part &&
+		self->slow_shown_task == self->slow_task)
+		return;
+	pane_slow_clear(self);
+	self->slow_shown_part = self->slow_part;
+	self->slow_shown_task = self->slow_task;
+	find_answer(self);
+	if (self->has_answer)
+		add_answer(self);
+	else
+		add_empty(self);
+	gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller), 0);
+}
+
+void pane_slow_init(AppPane *self)
+{
+	thrum__draw_list_init(&self->slow_list);
+	/* Without memory for texts the picture has none. */
+	if (thrum__draw_text_cache_init(&self->slow_texts) < 0)
+		self->slow_texts.metrics = thrum__draw_metrics_plain;
+	self->slow = gtk_scrolled_window_new();
+	self->slow_box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	gtk_widget_add_css_class(self->slow_box, "details");
+	gtk_widget_set_name(self->slow, "pane-slow");
+	gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->slow), GTK_POLICY_NEVER,
+		GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_child(GTK_SCROLLED_WINDOW(self->slow), self->slow_box);
+	gtk_stack_add_titled(GTK_STACK(self->stack), self->slow, "slow", "Why slow");
+}
+
+void pane_slow_finish(AppPane *self)
+{
+	thrum__draw_list_finish(&self->slow_list);
+	thrum__draw_text_cache_finish(&self->slow_texts);
+}

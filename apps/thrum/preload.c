@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include "preload.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+
+/* Where the library lies, as seen from the folder of the command: in the build folder, and
+ * installed. */
+static const char *const places[] = {"src/libthrum-adapt.so", THRUM_ADAPT_PLACE};
+
+static bool find_library(char *path, size_t size)
+{
+	char command[PATH_MAX], place[2 * PATH_MAX], real[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", command, sizeof(command) - 1);
+
+	if (length <= 0)
+		return false;
+	command[length] = '\0';
+	*strrchr(command, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(place, sizeof(place), "%s/%s", command, places[i]);
+		/* The dynamic linker takes these for separators. */
+		if (realpath(place, real) && !strpbrk(real, ": ") && strlen(real) < size) {
+			strcpy(path, real);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Writes the names of the chosen adapters, with commas between them. Returns how many. */
+static int put_chosen(const struct preload_options *options, char *to)
+{
+	const char *name = PRELOAD_ADAPTERS;
+	uint64_t chosen = (options->only ? options->only : UINT64_MAX) & ~options->without;
+	int count = 0;
+
+	for (int i = 0; *name; i++) {
+		size_t length = strcspn(name, "|");
+
+		if (chosen >> i & 1)
+			to += sprintf(to, "%s%.*s", count++ ? "," : "", (int)length, name);
+		name += length + (name[length] == '|');
+	}
+	if (options->follow)
+		strcpy(to, ",follow");
+	return count;
+}
+
+bool preload_adapters(const struct preload_options *options, const struct program *program)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 16] = "", *list;
+	bool is_set;
+
+	if (options->none || put_chosen(options, chosen) == 0 || !program_takes_library(program) ||
+		!find_library(library, sizeof(library)))
+		return false;
+	if (asprintf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", library) <
+		0)
+		return false;
+	is_set = setenv("THRUM_ADAPT", chosen, 1) == 0 && setenv("LD_PRELOAD", list, 1) == 0;
+	free(list);
+	return is_set;
+}

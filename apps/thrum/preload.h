@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* Loads the adapters into the program that is recorded. */
+#ifndef PRELOAD_H
+#define PRELOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "program.h"
+
+/* The adapters, as choices of an option. */
+#define PRELOAD_ADAPTERS "pthread|loop|uv"
+
+struct preload_options {
+	uint64_t only, without; /* bits by position in PRELOAD_ADAPTERS; only 0: all */
+	bool none, follow;
+};
+
+/* Sets the environment for the program, so that it loads the adapters; leaves it alone if none are
+ * wanted, or the program can't load them. Returns whether it will. */
+bool preload_adapters(const struct preload_options *, const struct program *);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * adapt/: libthrum-adapt.so, which `thrum record` loads into programs that know nothing of thrum.
+ * It stands in for functions of other libraries, calls the real ones, and records what they do. It
+ * never changes what the program sees: results, errno, order, lifetimes.
+ *
+ * Each adapter is a table of the calls that it stands in for (*.def), and a file or two for what is
+ * special about them. To wrap one more call is a line in the table.
+ *
+ *   start.c      options, the environment
+ *   real.c       finds the real functions
+ *   site.c       addresses of callers, names of addresses
+ *   object.c     tasks for objects of the program, by address
+ *   holder.c     the program's threads, and the locks that they hold
+ *   wait.c       waiting for objects
+ *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
+ *
+ * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
+ */
+#ifndef ADAPT_ADAPT_H
+#define ADAPT_ADAPT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "thrum.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NOINLINE __attribute__((noinline))
+/* A function that stands in for another library's. */
+#define STAND_IN __attribute__((visibility("default")))
+/* The address to which the call of the stand-in returns. */
+#define CALLER __builtin_return_address(0)
+
+/* ---- start.c ---- */
+
+/* The adapters. X(NAME, word): the word is for --only and --without. */
+#define ADAPTERS(X) \
+	X(PTHREAD, "pthread") \
+	X(LOOP, "loop") \
+	X(UV, "uv")
+enum adapter {
+#define ADAPTER__X(NAME, word) ADAPTER_##NAME,
+	ADAPTERS(ADAPTER__X)
+#undef ADAPTER__X
+};
+/* The chosen adapters, as bits. */
+extern unsigned thrum__adapt_chosen;
+
+/* Starts the recording, if it is not started yet: an adapter has something to record. Never in a
+ * fork's child. Keeps errno. Not async-signal-safe. */
+void thrum__adapt_start(void);
+
+/* Whether an adapter records. */
+static inline bool is_on(enum adapter adapter)
+{
+	return THRUM__ON(THRUM__BIT_STARTED) && thrum__adapt_chosen >> adapter & 1;
+}
+
+/* ---- real.c ---- */
+
+/*
+ * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
+ * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means. The
+ * version may be NULL. Returns NULL if there is none. Keeps errno.
+ */
+void *thrum__adapt_find_real(const char *name, const char *version, const void *caller);
+
+/* Declares a function's real_NAME(caller), which returns a pointer to the real function. */
+#define REAL_VERSION(name, version) \
+	static __typeof__(&name) known_##name; \
+	static inline __typeof__(&name) real_##name(const void *caller) \
+	{ \
+		__typeof__(&name) known = __atomic_load_n(&known_##name, __ATOMIC_RELAXED); \
+\
+		if (UNLIKELY(!known)) { \
+			known = (__typeof__(&name))thrum__adapt_find_real(#name, version, caller); \
+			__atomic_store_n(&known_##name, known, __ATOMIC_RELAXED); \
+		} \
+		return known; \
+	}
+#define REAL(name) REAL_VERSION(name, NULL)
+
+/* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
+
+/* Returns the descriptor for a caller's address, for the recorder; NULL if there are too many. */
+struct thrum_site *thrum__adapt_site(const void *caller);
+
+#define PLACE_MAX 80
+/* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
+ * module and offset by a name if they find one. */
+void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
+
+/* ---- object.c: lock-free ---- */
+
+/* An object of the program that has a task, such as a lock. */
+struct object {
+	_Atomic uintptr_t key; /* its address, or another key; 0: the cell is free */
+	_Atomic uint64_t task; /* 0: none any more */
+	_Atomic uint32_t waiters;
+	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
+	 * the signals since the last wait that nobody heard. */
+	_Atomic uint32_t count, arrived;
+};
+
+/* Keys that are no addresses of objects. */
+#define KEY_OF_TID(tid) (~(uintptr_t)(tid))
+#define KEY_OF_HANDLE(pthread) ((uintptr_t)(pthread) | 1)
+
+/* Returns the object of this key, or NULL. */
+struct object *thrum__adapt_object(uintptr_t key);
+/* Returns the object of this address. Makes it, with a task of this kind, if it is new. NULL: there
+ * are too many objects. */
+struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
+	const void *caller);
+/* Notes a task that exists under a key. */
+void thrum__adapt_object_note(uintptr_t key, thrum_task task);
+/* The object is no more: its task ends. */
+void thrum__adapt_object_end(const void *address);
+
+/* Whether a thread waits for an object at this address, so that those who take it have to say so.
+ * May be true for other addresses, too. */
+#define WATCHED 4096
+extern _Atomic uint16_t thrum__adapt_watched[WATCHED];
+static inline _Atomic uint16_t *watch_of(const void *address)
+{
+	uintptr_t bits = (uintptr_t)address;
+
+	return &thrum__adapt_watched[(bits >> 3 ^ bits >> 15) % WATCHED];
+}
+static inline bool is_watched(const void *address)
+{
+	return atomic_load_explicit(watch_of(address), memory_order_relaxed) != 0;
+}
+
+/* ---- holder.c ---- */
+
+#define HELD_MAX 16
+/* A thread of the program. It lies in memory that is never freed. */
+struct thread {
+	struct thread *next;    /* of all threads */
+	_Atomic uint64_t task;  /* 0: it has recorded nothing */
+	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
+	_Atomic uint32_t holds; /* the number of locks that it holds */
+	struct {
+		_Atomic uintptr_t lock, caller;
+	} held[HELD_MAX]; /* the first of them, in the order in which it took them */
+};
+/* In `caller`: it is recorded that the thread holds the lock, so its release has to be, too. */
+#define RECORDED (UINTPTR_MAX / 2 + 1)
+extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
+
+/* Returns the calling thread, which is noted if it is unknown. NULL: there is no memory. */
+struct thread *thrum__adapt_thread(void);
+/* The calling thread begins, and its work is that task; 0: not known yet. */
+struct thread *thrum__adapt_thread_begin(thrum_task task);
+/* The calling thread ends. */
+void thrum__adapt_thread_end(void);
+/* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
+ * itself tells it, else 0. */
+void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
+/* Records that the calling thread took a lock, the last one that it took. */
+void thrum__adapt_tell_taken(struct thread *, const struct object *);
+/* Notes that a thread releases a lock, and records it if necessary. */
+void thrum__adapt_drop(struct thread *, const void *lock);
+/* Whether the thread holds a lock, as far as it is noted. */
+bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
+
+/* Notes that the calling thread took a lock. */
+static inline void take_lock(const void *lock, const void *caller)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (UNLIKELY(!self) && !(self = thrum__adapt_thread()))
+		return;
+	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
+
+	if (LIKELY(n < HELD_MAX)) {
+		atomic_store_explicit(&self->held[n].lock, (uintptr_t)lock, memory_order_relaxed);
+		atomic_store_explicit(&self->held[n].caller, (uintptr_t)caller,
+			memory_order_relaxed);
+	}
+	atomic_store_explicit(&self->holds, n + 1, memory_order_relaxed);
+	if (UNLIKELY(is_watched(lock)))
+		thrum__adapt_tell_taken(self, thrum__adapt_object((uintptr_t)lock));
+}
+
+/* Notes that the calling thread is about to release a lock. */
+static inline void drop_lock(const void *lock)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (UNLIKELY(!self))
+		return;
+	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
+
+	/* The lock taken last is mostly the first to be released. */
+	if (LIKELY(n > 0 && n <= HELD_MAX) &&
+		LIKELY(atomic_load_explicit(&self->held[n - 1].lock, memory_order_relaxed) ==
+			(uintptr_t)lock) &&
+		LIKELY(!(atomic_load_explicit(&self->held[n - 1].caller, memory_order_relaxed) &
+			RECORDED)))
+		atomic_store_explicit(&self->holds, n - 1, memory_order_relaxed);
+	else
+		thrum__adapt_drop(self, lock);
+}
+
+/* ---- wait.c ---- */
+
+/* A wait of the running task. */
+struct wait {
+	struct object *object; /* NULL: there are too many, and nothing is recorded */
+	const void *address, *caller;
+	thrum_task task, source; /* task waits for source */
+};
+
+/* The running task waits for the object from now on. `object` may be NULL. */
+void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
+	const void *caller);
+/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
+void thrum__adapt_wait_end(struct wait *);
+
+/* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
+ * lock itself tells it, else 0. */
+void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
+	const void *caller);
+/* That wait is over. taken: the thread has the lock now. */
+void thrum__adapt_wait_lock_end(struct wait *, bool taken);
+
+#endif

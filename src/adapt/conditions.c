@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: ISC */
+/* Conditions, semaphores and barriers. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
+
+#include "adapt/adapt.h"
+
+#ifdef __x86_64__
+#define VERSION "GLIBC_2.3.2"
+#else
+#define VERSION NULL
+#endif
+
+#define WAIT(name, version, parameters, arguments) REAL_VERSION(name, version)
+#define SIGNAL(name, version, parameters, arguments) REAL_VERSION(name, version)
+#define DOWN(name, parameters, arguments) REAL(name)
+#define UP(name, parameters, arguments) REAL(name)
+#define END(name, version, parameters, arguments) REAL_VERSION(name, version)
+#include "adapt/conditions.def"
+#undef WAIT
+#undef SIGNAL
+#undef DOWN
+#undef UP
+#undef END
+REAL(sem_trywait)
+REAL(pthread_barrier_init)
+REAL(pthread_barrier_wait)
+
+/* ---- Conditions ---------------------------------------------------------------------------- */
+
+/* A wait for a condition, which may end by the thread's cancellation. */
+struct condition_wait {
+	struct wait wait;
+	const void *lock;
+};
+
+static void end_condition_wait(struct condition_wait *c)
+{
+	thrum__adapt_wait_end(&c->wait);
+	/* The thread has the lock again. */
+	take_lock(c->lock, c->wait.caller);
+}
+
+static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
+	const void *caller)
+{
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+
+	c->lock = lock;
+	drop_lock(lock);
+	if (object)
+		atomic_store(&object->count, 0);
+	thrum__adapt_wait_begin(&c->wait, object, condition, caller);
+}
+
+/* Records a signal. If nobody hears one after the other, ever fewer of them are recorded. */
+static void tell_signal(const void *condition, const void *caller)
+{
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+
+	if (!object)
+		return;
+	uint32_t waiters = atomic_load(&object->waiters);
+	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
+
+	if (waiters || (unheard & (unheard - 1)) == 0)
+		thrum_task_signal(atomic_load(&object->task), waiters);
+}
+
+/* ---- Semaphores ---------------------------------------------------------------------------- */
+
+static void tell_post(const void *semaphore)
+{
+	struct object *object = thrum__adapt_object((uintptr_t)semaphore);
+	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
+
+	if (waiters)
+		thrum_task_signal(atomic_load(&object->task), waiters);
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------ */
+
+STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
+	const pthread_barrierattr_t *restrict attributes, unsigned count)
+{
+	int result = real_pthread_barrier_init(CALLER)(barrier, attributes, count);
+
+	if (result == 0 && is_on(ADAPTER_PTHREAD)) {
+		struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION,
+			"barrier", CALLER);
+
+		if (object)
+			atomic_store(&object->count, count);
+	}
+	return result;
+}
+
+STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	const void *caller = CALLER;
+	struct wait wait = {0};
+
+	if (!is_on(ADAPTER_PTHREAD))
+		return real_pthread_barrier_wait(caller)(barrier);
+	struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier",
+		caller);
+	uint32_t count = object ? atomic_load(&object->count) : 0;
+
+	/* The last thread to come doesn't wait. */
+	if (count && (atomic_fetch_add(&object->arrived, 1) + 1) % count == 0)
+		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+	else
+		thrum__adapt_wait_begin(&wait, object, barrier, caller);
+	int result = real_pthread_barrier_wait(caller)(barrier);
+
+	thrum__adapt_wait_end(&wait);
+	return result;
+}
+
+/* ---- The stand-ins of the table ------------------------------------------------------------- */
+
+#define WAIT(name, version, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (!is_on(ADAPTER_PTHREAD)) \
+			return real_##name(caller) arguments; \
+		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
+\
+		begin_condition_wait(&wait, condition, lock, caller); \
+		return real_##name(caller) arguments; \
+	}
+#define SIGNAL(name, version, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			tell_signal(condition, CALLER); \
+		return real_##name(CALLER) arguments; \
+	}
+#define DOWN(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (!is_on(ADAPTER_PTHREAD)) \
+			return real_##name(caller) arguments; \
+		if (real_sem_trywait(caller)(semaphore) == 0) \
+			return 0; \
+		errno = error; \
+		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
+\
+		thrum__adapt_wait_begin(&wait, \
+			thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", \
+				caller), \
+			semaphore, caller); \
+		return real_##name(caller) arguments; \
+	}
+#define UP(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			tell_post(semaphore); \
+		return real_##name(CALLER) arguments; \
+	}
+#define END(name, version, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			thrum__adapt_object_end(object); \
+		return real_##name(CALLER) arguments; \
+	}
+#include "adapt/conditions.def"

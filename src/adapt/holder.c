@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The program's threads, and the locks that they hold. A lock that nobody waits for is not
+ * recorded. But the thread that has to wait for it looks here who holds it, and where that thread
+ * took it.
+ */
+#include "adapt/adapt.h"
+#include "port/port.h"
+
+#define CHUNK 64 /* threads for which memory is taken at once */
+
+__thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
+static _Atomic(struct thread *) all;
+
+/* Takes over a thread that has ended. */
+static struct thread *find_ended(uint32_t tid)
+{
+	for (struct thread *t = atomic_load(&all); t; t = t->next) {
+		uint32_t nobody = 0;
+
+		if (atomic_load_explicit(&t->tid, memory_order_relaxed) == 0 &&
+			atomic_compare_exchange_strong(&t->tid, &nobody, tid))
+			return t;
+	}
+	return NULL;
+}
+
+/* Adds threads to the list, all but the first as ended ones. Returns the first. */
+static struct thread *add_chunk(uint32_t tid)
+{
+	struct thread *chunk = thrum__port_allocate(CHUNK * sizeof *chunk);
+
+	if (!chunk)
+		return NULL;
+	atomic_store(&chunk->tid, tid);
+	for (int i = 0; i + 1 < CHUNK; i++)
+		chunk[i].next = &chunk[i + 1];
+	chunk[CHUNK - 1].next = atomic_load(&all);
+	while (!atomic_compare_exchange_weak(&all, &chunk[CHUNK - 1].next, chunk))
+		;
+	return chunk;
+}
+
+struct thread *thrum__adapt_thread_begin(thrum_task task)
+{
+	uint32_t tid = thrum__port_tid();
+	struct thread *self = find_ended(tid);
+
+	if (!self)
+		self = add_chunk(tid);
+	if (!self)
+		return NULL;
+	atomic_store(&self->holds, 0);
+	atomic_store(&self->task, task);
+	thrum__adapt_self = self;
+	return self;
+}
+
+struct thread *thrum__adapt_thread(void)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (!self)
+		self = thrum__adapt_thread_begin(0);
+	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
+		atomic_store(&self->task, thrum_task_current());
+	return self;
+}
+
+void thrum__adapt_thread_end(void)
+{
+	struct thread *self = thrum__adapt_self;
+
+	thrum__adapt_self = NULL;
+	/* A thread that ends with a lock is remembered, for those who wait for the lock. */
+	if (self && atomic_load(&self->holds) == 0)
+		atomic_store(&self->tid, 0);
+}
+
+/* Returns the place of a lock among those that the thread holds, or HELD_MAX. */
+static uint32_t place_of(const struct thread *thread, const void *lock)
+{
+	uint32_t n = atomic_load_explicit(&thread->holds, memory_order_relaxed);
+
+	for (n = n < HELD_MAX ? n : HELD_MAX; n > 0; n--)
+		if (atomic_load_explicit(&thread->held[n - 1].lock, memory_order_relaxed) ==
+			(uintptr_t)lock)
+			return n - 1;
+	return HELD_MAX;
+}
+
+bool thrum__adapt_thread_holds(const struct thread *thread, const void *lock)
+{
+	return place_of(thread, lock) < HELD_MAX;
+}
+
+void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid)
+{
+	for (struct thread *t = atomic_load(&all); t; t = t->next) {
+		uint32_t its = atomic_load_explicit(&t->tid, memory_order_relaxed);
+		uint32_t place = its ? place_of(t, lock) : HELD_MAX;
+		uintptr_t caller = 0;
+
+		if (tid ? its != tid : place == HELD_MAX)
+			continue;
+		if (place < HELD_MAX)
+			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);
+		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
+			thrum__lock_held(caller ? thrum__adapt_site((const void *)caller) : NULL,
+				atomic_load(&t->task), atomic_load(&object->task));
+		if (tid)
+			return;
+	}
+}
+
+void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
+{
+	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
+
+	/* Another address may have the same watch. */
+	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
+		return;
+	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
+
+	/* A recursive lock is taken once. */
+	for (uint32_t i = 0; i + 1 < n; i++)
+		if (self->held[i].lock == self->held[n - 1].lock)
+			return;
+	uintptr_t before = atomic_fetch_or(caller, RECORDED);
+
+	if (!(before & RECORDED))
+		thrum__lock_held(thrum__adapt_site((const void *)before), thrum_task_current(),
+			atomic_load(&object->task));
+}
+
+void thrum__adapt_drop(struct thread *thread, const void *lock)
+{
+	uint32_t n = atomic_load_explicit(&thread->holds, memory_order_relaxed);
+	uint32_t place = place_of(thread, lock), last = n < HELD_MAX ? n : HELD_MAX;
+	uintptr_t caller = 0;
+
+	/* Another thread took it, or it is one of those for which there was no room. */
+	if (place == HELD_MAX && n <= HELD_MAX)
+		return;
+	if (place < HELD_MAX)
+		caller = atomic_load(&thread->held[place].caller);
+	for (; place + 1 < last; place++) {
+		atomic_store(&thread->held[place].lock, thread->held[place + 1].lock);
+		atomic_store(&thread->held[place].caller, thread->held[place + 1].caller);
+	}
+	if (n > HELD_MAX) /* the last one is none of those that are noted */
+		atomic_store(&thread->held[HELD_MAX - 1].lock, 0);
+	atomic_store(&thread->holds, n - 1);
+	if (!(caller & RECORDED))
+		return;
+	struct object *object = thrum__adapt_object((uintptr_t)lock);
+
+	if (!object)
+		return;
+	if (thrum__adapt_thread_holds(thread, lock))
+		/* A recursive lock, of which another turn is left. */
+		atomic_fetch_or(&thread->held[place_of(thread, lock)].caller, RECORDED);
+	else
+		thrum_lock_released(atomic_load(&object->task));
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC */
+/* Mutexes and read-write locks. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "adapt/adapt.h"
+
+/* glibc keeps the holder's thread id in the lock: its layout is part of the interface, as locks are
+ * initialized statically. */
+static uint32_t mutex_tid(const void *lock)
+{
+	const pthread_mutex_t *mutex = lock;
+
+	for (int i = 0; i < 1000; i++) {
+		int owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+
+		/* The holder may have taken the lock, but not written its id yet. */
+		if (owner || !__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED))
+			return (uint32_t)owner & 0x3fffffff;
+	}
+	return 0;
+}
+
+static uint32_t writer_tid(const void *lock)
+{
+	const pthread_rwlock_t *rwlock = lock;
+
+	return (uint32_t)__atomic_load_n(&rwlock->__data.__cur_writer, __ATOMIC_RELAXED);
+}
+
+/* A robust mutex whose holder died is taken, too. */
+static inline bool is_taken(int result)
+{
+	return result == 0 || result == EOWNERDEAD;
+}
+
+#define TAKE(name, parameters, arguments, try, noun, tid) REAL(name)
+#define TRY(name, parameters, arguments) REAL(name)
+#define DROP(name, parameters, arguments) REAL(name)
+#define END(name, parameters, arguments) REAL(name)
+#include "adapt/pthread.def"
+#undef TAKE
+#undef TRY
+#undef DROP
+#undef END
+
+#define TAKE(name, parameters, arguments, try, noun, tid) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		struct wait wait; \
+\
+		if (UNLIKELY(!is_on(ADAPTER_PTHREAD))) \
+			return real_##name(caller) arguments; \
+		int result = real_##try(caller)(lock); \
+\
+		if (LIKELY(is_taken(result))) { \
+			take_lock(lock, caller); \
+			return result; \
+		} \
+		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller); \
+		result = real_##name(caller) arguments; \
+		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
+		return result; \
+	}
+#define TRY(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		int result = real_##name(CALLER) arguments; \
+\
+		if (is_on(ADAPTER_PTHREAD) && is_taken(result)) \
+			take_lock(lock, CALLER); \
+		return result; \
+	}
+#define DROP(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (LIKELY(is_on(ADAPTER_PTHREAD))) \
+			drop_lock(lock); \
+		return real_##name(CALLER) arguments; \
+	}
+#define END(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			thrum__adapt_object_end(lock); \
+		return real_##name(CALLER) arguments; \
+	}
+#include "adapt/pthread.def"

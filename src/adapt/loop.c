@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops that wait for descriptors: the lane is suspended meanwhile. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "adapt/adapt.h"
+
+#define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
+
+#define WAIT(name, parameters, arguments, waits, tell) REAL(name)
+#include "adapt/loop.def"
+#undef WAIT
+
+static struct thrum_category loop = {"loop", 0};
+static struct thrum_tag woken_by = {"woken by descriptor", &loop, 1, 0, 0};
+
+static bool is_later(const struct timespec *timeout)
+{
+	return !timeout || timeout->tv_sec || timeout->tv_nsec;
+}
+
+/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors
+ * below FDS_MAX are remembered with it. */
+#define FDS_MAX 1024
+static _Atomic uint64_t registered[FDS_MAX];
+static _Atomic int fds_used; /* no descriptor from this one on was registered */
+
+REAL(epoll_ctl)
+
+STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
+
+	if (event && operation != EPOLL_CTL_DEL && fd >= 0 && fd < FDS_MAX) {
+		atomic_store_explicit(&registered[fd], event->data.u64, memory_order_relaxed);
+		while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
+			;
+	}
+	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
+}
+
+/* Returns the descriptor that was registered with this, or -1. */
+static int fd_of(uint64_t data)
+{
+	uint32_t guess = (uint32_t)data;
+
+	if (guess < FDS_MAX && atomic_load(&registered[guess]) == data)
+		return (int)guess;
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (atomic_load_explicit(&registered[fd], memory_order_relaxed) == data)
+			return fd;
+	return -1;
+}
+
+static void tell_epoll(const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count && i < TOLD_MAX; i++)
+		thrum_tag_value(&woken_by, fd_of(events[i].data.u64));
+}
+
+static void tell_poll(const struct pollfd *fds, nfds_t count)
+{
+	for (nfds_t i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
+		if (!fds[i].revents)
+			continue;
+		thrum_tag_value(&woken_by, fds[i].fd);
+		told++;
+	}
+}
+
+static void tell_select(int count, const fd_set *read, const fd_set *write, const fd_set *other)
+{
+	for (int i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
+		if (!(read && FD_ISSET(i, read)) && !(write && FD_ISSET(i, write)) &&
+			!(other && FD_ISSET(i, other)))
+			continue;
+		thrum_tag_value(&woken_by, i);
+		told++;
+	}
+}
+
+/* Whether the wait is recorded. The first one starts the recording. */
+static bool begin(bool waits)
+{
+	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
+		return false;
+	thrum__adapt_start();
+	if (!is_on(ADAPTER_LOOP))
+		return false;
+	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	return true;
+}
+
+/* Also when the thread is cancelled. */
+static void end(const bool *is_suspended)
+{
+	if (*is_suspended)
+		thrum_resume();
+}
+
+#define WAIT(name, parameters, arguments, waits, tell) \
+	STAND_IN int name parameters \
+	{ \
+		int result; \
+		bool is_recorded = false; \
+		{ \
+			bool is_suspended __attribute__((cleanup(end))) = begin(waits); \
+\
+			is_recorded = is_suspended; \
+			result = real_##name(CALLER) arguments; \
+		} \
+		if (is_recorded && result > 0) \
+			tell; \
+		return result; \
+	}
+#include "adapt/loop.def"

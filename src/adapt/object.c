@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tasks for objects of the program, by address: a hash table without locks, so that signal handlers
+ * may use it. A cell keeps its key for ever, unless its object ended and another needs the cell.
+ */
+#include <errno.h>
+
+#include "adapt/adapt.h"
+
+#define OBJECTS 16384u /* a power of two */
+#define TRIES 64
+#define MAKING UINT64_MAX /* in place of a task that is being created */
+
+static struct object objects[OBJECTS];
+_Atomic uint16_t thrum__adapt_watched[WATCHED];
+
+static uint32_t place_of(uintptr_t key)
+{
+	return (uint32_t)((key ^ key >> 17) * UINT64_C(0x9e3779b97f4a7c15) >> 50) % OBJECTS;
+}
+
+static uint64_t task_of(struct object *object)
+{
+	uint64_t task = atomic_load_explicit(&object->task, memory_order_acquire);
+
+	/* Another thread makes it just now. It may be the code that this handler interrupted. */
+	for (int i = 0; i < 100000 && task == MAKING; i++)
+		task = atomic_load_explicit(&object->task, memory_order_acquire);
+	return task == MAKING ? 0 : task;
+}
+
+struct object *thrum__adapt_object(uintptr_t key)
+{
+	uint32_t at = place_of(key);
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		struct object *object = &objects[(at + i) % OBJECTS];
+		uintptr_t known = atomic_load_explicit(&object->key, memory_order_acquire);
+
+		if (known == key)
+			return task_of(object) ? object : NULL;
+		if (!known)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Finds the cell of a key, or takes a free one. */
+static struct object *take_cell(uintptr_t key)
+{
+	struct object *ended = NULL;
+	uint32_t at = place_of(key);
+	uintptr_t known;
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		struct object *object = &objects[(at + i) % OBJECTS];
+
+		known = atomic_load_explicit(&object->key, memory_order_acquire);
+		if (known == key)
+			return object;
+		if (!known && !ended) {
+			if (atomic_compare_exchange_strong(&object->key, &known, key) ||
+				known == key)
+				return object;
+		}
+		if (!known)
+			break;
+		if (!ended && atomic_load(&object->task) == 0)
+			ended = object;
+	}
+	if (!ended)
+		return NULL;
+	known = atomic_load(&ended->key);
+	return atomic_load(&ended->task) == 0 &&
+			atomic_compare_exchange_strong(&ended->key, &known, key)
+		? ended
+		: NULL;
+}
+
+struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
+	const void *caller)
+{
+	struct object *object = take_cell((uintptr_t)address);
+	uint64_t none = 0;
+
+	if (!object)
+		return NULL;
+	if (atomic_compare_exchange_strong(&object->task, &none, MAKING)) {
+		char label[PLACE_MAX];
+		int error = errno;
+
+		thrum__adapt_label(label, noun, address);
+		errno = error;
+		atomic_store_explicit(&object->task,
+			thrum__create(thrum__adapt_site(caller), (int)kind, label),
+			memory_order_release);
+	}
+	return task_of(object) ? object : NULL;
+}
+
+void thrum__adapt_object_note(uintptr_t key, thrum_task task)
+{
+	struct object *object = take_cell(key);
+
+	if (object)
+		atomic_store_explicit(&object->task, task, memory_order_release);
+}
+
+void thrum__adapt_object_end(const void *address)
+{
+	struct object *object = thrum__adapt_object((uintptr_t)address);
+
+	if (!object)
+		return;
+	atomic_store(&object->count, 0);
+	atomic_store(&object->arrived, 0);
+	thrum_task_resolve(atomic_exchange(&object->task, 0));
+}

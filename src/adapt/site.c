@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC */
+/* Callers' addresses as call sites, and addresses as text. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "adapt/adapt.h"
+#include "port/port.h"
+
+#define SITES 8192u
+#define TRIES 32
+
+static struct thrum_site sites[SITES];
+
+struct thrum_site *thrum__adapt_site(const void *caller)
+{
+	uintptr_t bits = (uintptr_t)caller;
+	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 19;
+
+	for (int i = 0; i < TRIES; i++) {
+		struct thrum_site *site = &sites[(at + (uint32_t)i) % SITES];
+		const char *known = __atomic_load_n(&site->function, __ATOMIC_RELAXED);
+
+		if (known == caller)
+			return site;
+		if (!known &&
+			(__atomic_compare_exchange_n(&site->function, &known, (const char *)caller,
+				 false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+				known == caller))
+			return site;
+	}
+	return NULL;
+}
+
+/* Copies as much of a text as there is room for, and returns the place behind it. */
+static char *put_text(char *to, const char *end, const char *text)
+{
+	size_t length = strnlen(text, (size_t)(end - to));
+
+	memcpy(to, text, length);
+	return to + length;
+}
+
+void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)
+{
+	struct thrum__port_module module;
+	const char *end = to + PLACE_MAX - 22; /* less "+0x", 16 digits and a NUL */
+	uintptr_t number = (uintptr_t)address;
+
+	to = put_text(to, end, noun);
+	to = put_text(to, end, " ");
+	if (thrum__port_find_module(address, &module)) {
+		const char *slash = strrchr(module.path, '/');
+
+		to = put_text(to, end, slash ? slash + 1 : module.path);
+		to = put_text(to, end + 1, "+");
+		number -= module.address;
+	}
+	*to++ = '0';
+	*to++ = 'x';
+	thrum__port_put_hex(to, number);
+}

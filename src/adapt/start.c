@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The options, which `thrum record` leaves in the environment, and the environment itself: the
+ * program's children don't get these variables unless they are to be followed.
+ *
+ * Most programs have nothing to record, so the recording starts when the first adapter has
+ * something. If the program reports to libthrum itself, it starts at once, as without adapters.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adapt/adapt.h"
+#include "port/port.h"
+
+unsigned thrum__adapt_chosen;
+
+/* The recording to start. */
+static char *file;
+static struct thrum_config config;
+static pid_t process;
+static _Atomic bool has_started;
+
+/* ---- The environment ------------------------------------------------------------------------ */
+
+/* Whether a list of words, separated by commas, has this word. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (;; list += strcspn(list, ",") + 1) {
+		if (strncmp(list, word, length) == 0 && strchr(",", list[length]))
+			return true;
+		if (!strchr(list, ','))
+			return false;
+	}
+}
+
+static unsigned chosen(const char *list)
+{
+	unsigned bits = 0;
+
+#define ADAPTER__X(NAME, word) bits |= has_word(list, word) ? 1U << ADAPTER_##NAME : 0;
+	ADAPTERS(ADAPTER__X)
+#undef ADAPTER__X
+	return bits;
+}
+
+/* Removes this library from LD_PRELOAD. A library that the user put there stays. */
+static void leave_preload(const char *own_path)
+{
+	char *list = getenv("LD_PRELOAD"), *rest, *to;
+
+	if (!list || !(rest = strdup(list)))
+		return;
+	to = rest;
+	while (*list) {
+		size_t length = strcspn(list, ": ");
+
+		if (length != strlen(own_path) || strncmp(list, own_path, length) != 0) {
+			if (to != rest)
+				*to++ = ':';
+			memcpy(to, list, length);
+			to += length;
+		}
+		list += length;
+		list += strspn(list, ": ");
+	}
+	*to = '\0';
+	if (*rest)
+		setenv("LD_PRELOAD", rest, 1);
+	else
+		unsetenv("LD_PRELOAD");
+	free(rest);
+}
+
+static void keep_options(void)
+{
+	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
+	const char *full = secure_getenv("THRUM_FULL");
+
+	file = trace ? strdup(trace) : NULL;
+	config.file = file;
+	config.size = size ? strtoull(size, NULL, 10) : 0;
+	config.full = full && strcmp(full, "discard") == 0 ? THRUM_FULL_DISCARD
+							   : THRUM_FULL_OVERWRITE;
+}
+
+/* ---- Starting ------------------------------------------------------------------------------- */
+
+static void start_now(void)
+{
+	int error = errno;
+
+	if (atomic_exchange(&has_started, true) || getpid() != process)
+		return;
+	(void)thrum_start(&config);
+	errno = error;
+}
+
+void thrum__adapt_start(void)
+{
+	if (file && !atomic_load_explicit(&has_started, memory_order_relaxed))
+		start_now();
+}
+
+/* Whether a module needs libthrum: its strings are names of libraries among others. */
+static bool needs_recorder(const struct link_map *module)
+{
+	const char *strings = NULL;
+
+	for (const ElfW(Dyn) *entry = module->l_ld; entry && entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_STRTAB)
+			strings = (const char *)entry->d_un.d_ptr;
+	for (const ElfW(Dyn) *entry = module->l_ld; entry && entry->d_tag != DT_NULL; entry++)
+		/* The kernel's own module has no absolute addresses. */
+		if (entry->d_tag == DT_NEEDED && (uintptr_t)strings > module->l_addr &&
+			strncmp(strings + entry->d_un.d_val, "libthrum", 8) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the program itself or one of its libraries reports to the recorder. */
+static bool is_annotated(const char *own_path)
+{
+	const struct link_map *module = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+
+	for (; module; module = module->l_next)
+		if (strcmp(module->l_name, own_path) != 0 && needs_recorder(module))
+			return true;
+	return false;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	const char *list = secure_getenv("THRUM_ADAPT");
+	struct thrum__port_module own;
+
+	if (!list || !thrum__port_find_module((const void *)(uintptr_t)on_load, &own))
+		return;
+	bool follows = has_word(list, "follow");
+
+	process = getpid();
+	keep_options();
+	thrum__adapt_chosen = chosen(list);
+	/* The main thread. It is no lane until it records something. */
+	thrum__adapt_thread_begin(THRUM_TASK_NONE);
+	if (!follows) {
+		leave_preload(own.path);
+		unsetenv("THRUM_ADAPT");
+	}
+	if (is_annotated(own.path))
+		thrum__adapt_start();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* Threads: each is a task of its creator, which runs on the lane of the new thread. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#include "adapt/adapt.h"
+
+REAL(pthread_create)
+REAL(pthread_join)
+REAL(pthread_timedjoin_np)
+REAL(pthread_clockjoin_np)
+REAL(pthread_setname_np)
+REAL(pthread_once)
+REAL(call_once)
+REAL(thrd_create)
+REAL(thrd_join)
+
+/* ---- Beginning and end --------------------------------------------------------------------- */
+
+/* A new thread's function. */
+struct start {
+	union {
+		void *(*pthread)(void *);
+		int (*c11)(void *);
+	} routine;
+	void *argument;
+	thrum_task task;
+};
+
+static void end_thread(void *task)
+{
+	thrum_task_resolve(*(thrum_task *)task);
+	thrum_task_switch(THRUM_TASK_NONE);
+	thrum__adapt_thread_end();
+}
+
+static struct start begin_thread(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	thrum_task_switch(start.task);
+	thrum__adapt_thread_begin(start.task);
+	thrum__adapt_object_note(KEY_OF_HANDLE(pthread_self()), start.task);
+	return start;
+}
+
+static void *run_pthread(void *argument)
+{
+	struct start start = begin_thread(argument);
+	void *result;
+
+	/* Also if the thread is cancelled or calls pthread_exit. */
+	pthread_cleanup_push(end_thread, &start.task);
+	result = start.routine.pthread(start.argument);
+	pthread_cleanup_pop(1);
+	return result;
+}
+
+static int run_c11(void *argument)
+{
+	struct start start = begin_thread(argument);
+	int result;
+
+	pthread_cleanup_push(end_thread, &start.task);
+	result = start.routine.c11(start.argument);
+	pthread_cleanup_pop(1);
+	return result;
+}
+
+/* Creates the task of a thread. Returns NULL if nothing is recorded. */
+static struct start *make_start(const void *routine, void *argument, const void *caller)
+{
+	if (thrum__adapt_chosen >> ADAPTER_PTHREAD & 1)
+		thrum__adapt_start();
+	struct start *start = is_on(ADAPTER_PTHREAD) ? malloc(sizeof *start) : NULL;
+	char label[PLACE_MAX];
+
+	if (!start)
+		return NULL;
+	thrum__adapt_thread();
+	thrum__adapt_label(label, "thread", routine);
+	start->argument = argument;
+	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, label);
+	return start;
+}
+
+/* The thread was created, or not. It may have ended already, and freed `start`. */
+static void end_start(struct start *start, thrum_task task, bool is_created, pthread_t thread)
+{
+	if (is_created) {
+		/* The thread notes it, too; but it may be joined before it runs. */
+		thrum__adapt_object_note(KEY_OF_HANDLE(thread), task);
+		return;
+	}
+	thrum_task_cancel(task);
+	free(start);
+}
+
+STAND_IN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+	void *(*routine)(void *), void *restrict argument)
+{
+	struct start *start = make_start((const void *)(uintptr_t)routine, argument, CALLER);
+	int result;
+
+	if (!start)
+		return real_pthread_create(CALLER)(thread, attributes, routine, argument);
+	thrum_task task = start->task;
+
+	start->routine.pthread = routine;
+	result = real_pthread_create(CALLER)(thread, attributes, run_pthread, start);
+	end_start(start, task, result == 0, result == 0 ? *thread : 0);
+	return result;
+}
+
+STAND_IN int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+	struct start *start = make_start((const void *)(uintptr_t)routine, argument, CALLER);
+	int result;
+
+	if (!start)
+		return real_thrd_create(CALLER)(thread, routine, argument);
+	thrum_task task = start->task;
+
+	start->routine.c11 = routine;
+	result = real_thrd_create(CALLER)(thread, run_c11, start);
+	end_start(start, task, result == thrd_success, result == thrd_success ? *thread : 0);
+	return result;
+}
+
+STAND_IN int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result = real_pthread_setname_np(CALLER)(thread, name);
+
+	if (result != 0 || !is_on(ADAPTER_PTHREAD))
+		return result;
+	struct object *object = thrum__adapt_object(KEY_OF_HANDLE(thread));
+
+	if (object)
+		thrum_task_label(atomic_load(&object->task), name);
+	if (pthread_equal(thread, pthread_self()))
+		thrum_lane_name(name);
+	return result;
+}
+
+/* ---- Joining ------------------------------------------------------------------------------- */
+
+static void begin_join(struct wait *wait, pthread_t thread, const void *caller)
+{
+	struct object *object = is_on(ADAPTER_PTHREAD) ? thrum__adapt_object(KEY_OF_HANDLE(thread))
+						       : NULL;
+
+	if (object)
+		thrum_task_should_resolve(atomic_load(&object->task));
+	thrum__adapt_wait_begin(wait, object, NULL, caller);
+}
+
+#define JOIN(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
+\
+		begin_join(&wait, thread, CALLER); \
+		return real_##name(CALLER) arguments; \
+	}
+JOIN(pthread_join, (pthread_t thread, void **result), (thread, result))
+JOIN(pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until),
+	(thread, result, until))
+JOIN(pthread_clockjoin_np,
+	(pthread_t thread, void **result, clockid_t clock, const struct timespec *until),
+	(thread, result, clock, until))
+JOIN(thrd_join, (thrd_t thread, int *result), (thread, result))
+
+/* ---- Once ---------------------------------------------------------------------------------- */
+
+/* The routine that this thread runs once, for run_once. */
+static __thread struct once {
+	void (*routine)(void);
+	const void *control, *caller;
+} once __attribute__((tls_model("initial-exec")));
+
+/* The thread that runs the routine holds a lock. */
+static void run_once(void)
+{
+	struct once now = once;
+
+	take_lock(now.control, now.caller);
+	now.routine();
+	drop_lock(now.control);
+}
+
+/* glibc's values of pthread_once_t. */
+enum {
+	ONCE_RUNNING = 1,
+	ONCE_DONE = 2
+};
+
+typedef int once_function(void *control, void (*routine)(void));
+
+static int pthread_once_really(void *control, void (*routine)(void))
+{
+	return real_pthread_once(NULL)(control, routine);
+}
+
+static int call_once_really(void *control, void (*routine)(void))
+{
+	real_call_once(NULL)(control, routine);
+	return 0;
+}
+
+static int do_once(once_function *really, void *control, void (*routine)(void), const void *caller)
+{
+	int state = __atomic_load_n((int *)control, __ATOMIC_ACQUIRE);
+	struct once before = once;
+	struct wait wait;
+
+	if (LIKELY(state & ONCE_DONE) || !is_on(ADAPTER_PTHREAD))
+		return really(control, routine);
+	if (state & ONCE_RUNNING)
+		thrum__adapt_wait_lock(&wait, control, 0, "once", caller);
+	once = (struct once){routine, control, caller};
+	int result = really(control, run_once);
+
+	once = before;
+	if (state & ONCE_RUNNING)
+		thrum__adapt_wait_lock_end(&wait, false);
+	return result;
+}
+
+STAND_IN int pthread_once(pthread_once_t *control, void (*routine)(void))
+{
+	return do_once(pthread_once_really, control, routine, CALLER);
+}
+
+STAND_IN void call_once(once_flag *control, void (*routine)(void))
+{
+	do_once(call_once_really, control, routine, CALLER);
+}

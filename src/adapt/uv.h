@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * libuv: requests and handles as tasks. The task and the program's callback are kept in the words
+ * that libuv reserves in each request and handle, so no table is needed.
+ */
+#ifndef ADAPT_UV_H
+#define ADAPT_UV_H
+
+#include <uv.h>
+
+#include "adapt/adapt.h"
+
+/* Whether a call is recorded: the adapter is on, and the caller isn't libuv itself. Starts the
+ * recording. */
+bool thrum__adapt_uv_begin(const void *caller);
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+/* Creates the task of a request. Returns NONE if nothing is recorded. */
+thrum_task thrum__adapt_uv_request(const void *caller, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The request was accepted, or not. Keeps its task and the program's callback in it. */
+void thrum__adapt_uv_accepted(uv_req_t *, thrum_task, int result, void (*cb)(void));
+
+/* The state of a callback that runs as a task. */
+struct uv_run {
+	thrum_task task, before;
+};
+/* The callback of a request runs: returns the program's callback, which may be NULL. */
+void (*thrum__adapt_uv_run_request(struct uv_run *, uv_req_t *))(void);
+/* It has run; the request has ended with this status. */
+void thrum__adapt_uv_end_request(const struct uv_run *, ssize_t status);
+
+/* ---- Handles ------------------------------------------------------------------------------- */
+
+/* A new handle. Call it also if nothing is recorded. kind: enum thrum_kind. */
+void thrum__adapt_uv_init(uv_handle_t *, int kind, const char *noun, const void *caller);
+/* The handle is started with that callback of the program. Returns whether its callbacks are
+ * recorded: then a stand-in must be given to libuv. */
+bool thrum__adapt_uv_start(uv_handle_t *, const char *noun, void (*cb)(void), const void *caller);
+/* Keeps another callback of the program. */
+void thrum__adapt_uv_keep(uv_handle_t *, void (*cb)(void));
+/* The callback of a handle runs: returns the program's callback. */
+void (*thrum__adapt_uv_run_handle(struct uv_run *, const uv_handle_t *))(void);
+void thrum__adapt_uv_end_run(const struct uv_run *);
+/* Returns a handle's task, or NONE. */
+thrum_task thrum__adapt_uv_task(const uv_handle_t *);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/locks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "base/array.h"
+
+#define SEARCHED 64  /* holds that are compared with a release, from either end */
+#define BUSY 64      /* times that others may get a lock before a waiter; more is suspicious */
+#define STEPS_MAX 16 /* steps to the task that goes on for another */
+
+bool thrum__analyse_task_is_lock(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
+}
+
+/* ---- The task that goes on with a lock ------------------------------------------------------ */
+
+/* The latest edge by which a task read this one's result, or NONE. */
+static uint32_t read_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t at = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < SEARCHED && thrum__model_has_row(&model->edges, at); i++) {
+		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_READ)
+			return at;
+		at = THRUM__EDGE(model, at, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+/* Whether tasks of this kind act by themselves: what they took, nobody else gives back. */
+static bool acts_itself(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_TASK:
+	case THRUM_KIND_FIBER:
+	case THRUM_KIND_THREAD:
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return true;
+	default: return thrum__analyse_task_is_lane(model, task);
+	}
+}
+
+/*
+ * Sets hold->task to the task that goes on for it: the one that it became, or the one that read its
+ * result, if the task has ended and is of a kind that passes results on. A task that did nothing
+ * after it got the lock was there to wait for the lock: so the reader has it. Otherwise that is a
+ * guess, and a join of several tasks is none of them.
+ */
+static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold *hold)
+{
+	uint32_t task = hold->task, edge = hold->edge;
+
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		uint32_t heir = thrum__model_heir(model, task), read;
+		bool is_pure = THRUM__TASK(model, heir, edge_out) == edge;
+
+		hold->task = heir;
+		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, heir))
+			return;
+		read = read_of(model, heir);
+		if (read == THRUM__NONE)
+			return;
+		task = THRUM__EDGE(model, read, from);
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			(!is_pure && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN))
+			return;
+		hold->is_guess |= !is_pure;
+		edge = read;
+	}
+}
+
+/* ---- Taking and releasing ------------------------------------------------------------------- */
+
+/* The holds while the edges are read: those from `first` to `end` - 1. */
+struct holds {
+	struct thrum__analyse_hold *all;
+	uint32_t first, end;
+};
+
+static void drop_hold(struct holds *holds, uint32_t i)
+{
+	/* Moves the fewer. */
+	if (i - holds->first < holds->end - i) {
+		memmove(&holds->all[holds->first + 1], &holds->all[holds->first],
+			(i - holds->first) * sizeof *holds->all);
+		holds->first++;
+	} else {
+		memmove(&holds->all[i], &holds->all[i + 1],
+			(holds->end - i - 1) * sizeof *holds->all);
+		holds->end--;
+	}
+}
+
+/* The hold of a task, the latest first; NONE if it has none among those that are searched. With
+ * `heirs`, the hold of a task that became it. */
+static uint32_t hold_of(const struct thrum__model *model, const struct holds *holds, uint32_t task,
+	bool heirs)
+{
+	uint32_t count = holds->end - holds->first;
+
+	for (uint32_t i = 0; i < count && i < 2 * SEARCHED; i++) {
+		uint32_t at = i < SEARCHED ? holds->end - 1 - i : holds->first + i - SEARCHED;
+		uint32_t holder = holds->all[at].task;
+
+		if (holder == task ||
+			(heirs && thrum__model_has_row(&model->tasks, holder) &&
+				thrum__model_heir(model, holder) == task))
+			return at;
+	}
+	return THRUM__NONE;
+}
+
+/* The likeliest hold that ends when a task without a hold releases the lock: of a task that had
+ * ended, else the oldest. */
+static uint32_t likely_hold(const struct thrum__model *model, const struct holds *holds,
+	int64_t time)
+{
+	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++) {
+		uint32_t holder = holds->all[i].task;
+
+		if (!thrum__model_has_row(&model->tasks, holder) ||
+			THRUM__TASK(model, holder, end) <= time)
+			return i;
+	}
+	return holds->first;
+}
+
+static void release(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct holds *holds, uint32_t edge)
+{
+	uint32_t from = THRUM__EDGE(model, edge, from), at;
+	bool is_known = thrum__model_has_row(&model->tasks, from);
+
+	lock->last = THRUM__EDGE(model, edge, time);
+	if (holds->first == holds->end)
+		return; /* it was taken before the beginning */
+	at = hold_of(model, holds, from, false);
+	if (at == THRUM__NONE && is_known)
+		at = hold_of(model, holds, thrum__model_heir(model, from), true);
+	if (at == THRUM__NONE) {
+		at = likely_hold(model, holds, lock->last);
+		lock->strange++;
+	} else {
+		lock->released++;
+	}
+	drop_hold(holds, at);
+}
+
+/* Finds the holds from edges that took or released the lock, the oldest first. They are the `edge`
+ * members of the `count` last of the `room` elements of `all`, and the holds are written over them
+ * from there on. */
+static void find_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
+{
+	struct holds holds = {all, room - count, room - count};
+
+	for (uint32_t i = room - count; i < room; i++) {
+		uint32_t edge = all[i].edge;
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK)
+			release(model, lock, &holds, edge);
+		else
+			all[holds.end++] = (struct thrum__analyse_hold){.task = THRUM__EDGE(model,
+										edge, from),
+				.edge = edge};
+	}
+	lock->count = holds.end - holds.first;
+	memmove(all, &all[holds.first], lock->count * sizeof *all);
+	lock->holds = all;
+	for (uint32_t i = 0; i < lock->count; i++)
+		pass_on(model, &all[i]);
+}
+
+/* The latest edge at or before `edge` in the lock's list that took or released it. */
+static uint32_t next_edge(const struct thrum__model *model, uint32_t edge)
+{
+	while (thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
+		edge = THRUM__EDGE(model, edge, prev_in);
+	return edge;
+}
+
+/* Goes back over the lock's edges. Writes at most `room` of them to the end of `all`, if it isn't
+ * NULL. Returns how many there are. */
+static uint32_t read_edges(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct thrum__analyse_hold *all, uint32_t room)
+{
+	uint32_t edge = next_edge(model, THRUM__TASK(model, lock->task, edge_in));
+	uint32_t count = 0, taken = 0;
+
+	for (; thrum__model_has_row(&model->edges, edge) && count < room;
+		edge = next_edge(model, THRUM__EDGE(model, edge, prev_in))) {
+		count++;
+		if (all)
+			all[room - count].edge = edge;
+		taken += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
+		if (taken == BUSY && lock->busy < 0)
+			lock->busy = THRUM__EDGE(model, edge, time);
+	}
+	lock->is_cut = edge != THRUM__NONE;
+	return count;
+}
+
+static struct thrum__analyse_lock lock_of(uint32_t task)
+{
+	return (struct thrum__analyse_lock){.task = task, .last = -1, .busy = -1};
+}
+
+int thrum__analyse_lock_make(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_lock *lock)
+{
+	struct thrum__analyse_lock made = lock_of(task);
+	uint32_t count = read_edges(model, &made, NULL, UINT32_MAX);
+	struct thrum__analyse_hold *all = malloc(((size_t)count + 1) * sizeof *all), *less;
+
+	if (!all)
+		return -THRUM_E_MEMORY;
+	(void)read_edges(model, &made, all, count);
+	find_holds(model, &made, all, count, count);
+	less = realloc(all, ((size_t)made.count + 1) * sizeof *all);
+	made.holds = less ? less : all;
+	*lock = made;
+	return 0;
+}
+
+void thrum__analyse_lock_free(struct thrum__analyse_lock *lock)
+{
+	free(lock->holds);
+	*lock = (struct thrum__analyse_lock){0};
+}
+
+void thrum__analyse_lock_look(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_lock *lock, struct thrum__analyse_hold holds[THRUM__HOLDS_MAX])
+{
+	*lock = lock_of(task);
+	find_holds(model, lock, holds, THRUM__HOLDS_MAX,
+		read_edges(model, lock, holds, THRUM__HOLDS_MAX));
+}
+
+const struct thrum__analyse_hold *thrum__analyse_lock_lost(const struct thrum__model *model,
+	const struct thrum__analyse_lock *lock)
+{
+	for (uint32_t i = 0; i < lock->count; i++)
+		if (lock->holds[i].task != THRUM__NONE &&
+			!thrum__analyse_task_is_pending(model, lock->holds[i].task))
+			return &lock->holds[i];
+	return NULL;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Walks down the tree of a path's frames from the slow task. At each frame the greatest part wins:
+ * the frame's own running or waiting, all tasks that had the lane, or a frame for which it waits.
+ */
+#include "analyse/slow/cause.h"
+
+#include <stdlib.h>
+
+#define MORE_PERCENT \
+	125 /* of the usual time: a path that is longer is compared with the usual one */
+#define CHIEF_PERCENT 50 /* of a link's time: what takes less is not its cause */
+#define SMALL_PERCENT 10 /* of a link's time: a frame that takes less isn't named beside others */
+#define NEVER 0xff       /* no enum thrum__doing */
+
+/* The time of a frame. */
+struct sum {
+	int64_t own[THRUM__DOING_COUNT]; /* of its own parts */
+	int64_t all;                     /* with those of the frames below */
+	uint32_t longest, tasks; /* part; how many different tasks in a row have parts here */
+	int64_t length;          /* of the longest part */
+	uint32_t last;           /* the task of the last part so far */
+};
+
+struct finding {
+	const struct thrum__paths *paths;
+	const struct thrum__path *path;
+	struct sum *sums, *usual; /* by frame */
+	bool is_more;
+};
+
+static int64_t length_of(const struct thrum__path *path)
+{
+	return path->to - path->from;
+}
+
+/* Adds up the parts of a path by frame. */
+static struct sum *add_up(const struct thrum__paths *paths, const struct thrum__path *path)
+{
+	struct sum *sums = calloc((size_t)paths->frame_count + 1, sizeof(*sums));
+
+	if (!sums)
+		return NULL;
+	for (uint32_t i = 0; i < paths->frame_count; i++)
+		sums[i].longest = sums[i].last = THRUM__NONE;
+	for (uint32_t i = 0; i < path->count; i++) {
+		const struct thrum__path_part *part = &path->parts[i];
+		struct sum *sum = &sums[part->frame];
+		uint32_t task = part->doing >= THRUM__DOING_READY ? part->other : part->task;
+		int64_t length = part->to - part->from;
+
+		sum->own[part->doing] += length;
+		sum->all += length;
+		sum->tasks += task != sum->last;
+		sum->last = task;
+		if (length > sum->length) {
+			sum->length = length;
+			sum->longest = i;
+		}
+	}
+	/* A frame's index is greater than its parent's. */
+	for (uint32_t i = paths->frame_count; i-- > 0;) {
+		uint32_t parent = paths->frames[i].parent;
+
+		if (parent != THRUM__NONE)
+			sums[parent].all += sums[i].all;
+	}
+	return sums;
+}
+
+/* ---- Weights ------------------------------------------------------------------------------- */
+
+static int64_t weigh(const struct finding *f, int64_t time, int64_t usual)
+{
+	if (!f->is_more)
+		return time;
+	return time > usual ? time - usual : 0;
+}
+
+static int64_t weight_of_frame(const struct finding *f, uint32_t frame)
+{
+	return weigh(f, f->sums[frame].all, f->usual[frame].all);
+}
+
+static int64_t weight_of_own(const struct finding *f, uint32_t frame, int doing)
+{
+	return weigh(f, f->sums[frame].own[doing], f->usual[frame].own[doing]);
+}
+
+static bool is_in_group(const struct finding *f, uint32_t child, uint32_t frame, int doing)
+{
+	const struct thrum__frame *frames = f->paths->frames;
+
+	return frames[child].parent == frame && frames[child].doing == doing &&
+		f->sums[child].all > 0;
+}
+
+/* The weight of all frames below one that have the same doing. */
+static int64_t weight_of_group(const struct finding *f, uint32_t frame, int doing)
+{
+	int64_t time = 0, usual = 0;
+
+	for (uint32_t i = frame + 1; i < f->paths->frame_count; i++)
+		if (f->paths->frames[i].parent == frame && f->paths->frames[i].doing == doing) {
+			time += f->sums[i].all;
+			usual += f->usual[i].all;
+		}
+	return weigh(f, time, usual);
+}
+
+/* ---- Links --------------------------------------------------------------------------------- */
+
+static unsigned kind_of(const struct finding *f, uint32_t frame)
+{
+	const struct thrum__model *model = f->paths->model;
+	uint32_t task = f->paths->frames[frame].task;
+
+	return thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, kind)
+							 : THRUM_KIND_TASK;
+}
+
+/* How the tasks below a frame relate to it. */
+static uint8_t relation_of(const struct finding *f, uint32_t frame)
+{
+	if (f->paths->frames[frame].parent == THRUM__NONE)
+		return THRUM__CAUSE_AWAITED;
+	switch (kind_of(f, frame)) {
+	case THRUM_KIND_LOCK:
+	case THRUM_KIND_SEMAPHORE: return THRUM__CAUSE_HELD;
+	case THRUM_KIND_CONDITION:
+	case THRUM_KIND_MAILBOX:
+	case THRUM_KIND_STREAM:
+	case THRUM_KIND_SWITCH: return THRUM__CAUSE_ENDED;
+	default: return THRUM__CAUSE_AWAITED;
+	}
+}
+
+/* Adds a frame to a link that lists the greatest frames. */
+static void list_frame(const struct finding *f, struct thrum__cause_link *link, uint32_t frame)
+{
+	link->time += f->sums[frame].all;
+	for (uint32_t i = 0; i < THRUM__CAUSE_NAMES; i++) {
+		uint32_t other = link->frames[i];
+
+		if (i == link->frame_count) {
+			link->frames[link->frame_count++] = frame;
+			return;
+		}
+		if (weight_of_frame(f, frame) > weight_of_frame(f, other)) {
+			link->frames[i] = frame;
+			frame = other;
+		}
+	}
+	link->others++;
+}
+
+/* Lists all frames below one that have the same doing. */
+static void list_group(const struct finding *f, uint32_t frame, int doing,
+	struct thrum__cause_link *link)
+{
+	for (uint32_t i = frame + 1; i < f->paths->frame_count; i++)
+		if (is_in_group(f, i, frame, doing))
+			list_frame(f, link, i);
+	/* Small ones count for nothing. */
+	while (link->frame_count > 1 &&
+		f->sums[link->frames[link->frame_count - 1]].all * 100 < link->time * SMALL_PERCENT)
+		link->frame_count--;
+	if (link->frame_count < THRUM__CAUSE_NAMES)
+		link->others = 0;
+}
+
+/* The longest part in a frame and those below. */
+static uint32_t longest_in(const struct finding *f, uint32_t frame)
+{
+	const struct thrum__frame *frames = f->paths->frames;
+	uint32_t best = f->sums[frame].longest;
+	int64_t length = f->sums[frame].length;
+
+	for (uint32_t i = frame + 1; i < f->paths->frame_count; i++) {
+		uint32_t above = i;
+
+		if (f->sums[i].length <= length)
+			continue;
+		while (above != THRUM__NONE && above > frame)
+			above = frames[above].parent;
+		if (above == frame) {
+			length = f->sums[i].length;
+			best = f->sums[i].longest;
+		}
+	}
+	return best;
+}
+
+/* Sets the tasks of a link's first frame. */
+static void name_tasks(const struct finding *f, struct thrum__cause_link *link)
+{
+	const struct thrum__path_part *part;
+	const struct sum *sum;
+	uint32_t frame;
+
+	link->task = THRUM__NONE;
+	if (link->frame_count == 0)
+		return;
+	frame = link->frames[0];
+	sum = &f->sums[frame];
+	link->tasks = sum->tasks;
+	if (sum->longest != THRUM__NONE) {
+		part = &f->path->parts[sum->longest];
+		link->task = part->doing >= THRUM__DOING_READY ? part->other : part->task;
+		return;
+	}
+	/* The frame has no part of its own: its task is the one for which the path's own waits, or
+	 * one of those that have its name. */
+	link->task = f->paths->frames[frame].task;
+	if (longest_in(f, frame) != THRUM__NONE &&
+		f->paths->frames[f->paths->frames[frame].parent].parent == THRUM__NONE)
+		link->task = f->path->parts[longest_in(f, frame)].top;
+}
+
+/* ---- The way down -------------------------------------------------------------------------- */
+
+/* Chooses the link that goes on from a frame. Returns the frame at which the next one goes on, or
+ * NONE. */
+static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thrum__cause_link *link)
+{
+	uint8_t relation = relation_of(f, frame);
+	uint32_t best = THRUM__NONE;
+	int64_t most = 0;
+	int chosen = NEVER;
+
+	*link = (struct thrum__cause_link){.kind = THRUM__CAUSE_DOING, .task = THRUM__NONE};
+	for (int doing = 0; doing < THRUM__DOING_COUNT; doing++) {
+		int64_t weight = doing <= THRUM__DOING_WAITS ? weight_of_own(f, frame, doing)
+							     : weight_of_group(f, frame, doing);
+
+		if (weight > most) {
+			most = weight;
+			chosen = doing;
+		}
+	}
+	if (relation == THRUM__CAUSE_AWAITED) {
+		for (uint32_t i = frame + 1; i < f->paths->frame_count; i++)
+			if (is_in_group(f, i, frame, THRUM__DOING_RUNS) &&
+				weight_of_frame(f, i) > most) {
+				most = weight_of_frame(f, i);
+				best = i;
+			}
+	} else if (weight_of_group(f, frame, THRUM__DOING_RUNS) > most) {
+		link->kind = relation;
+		list_group(f, frame, THRUM__DOING_RUNS, link);
+		name_tasks(f, link);
+		best = link->frames[0];
+		return weight_of_frame(f, best) * 100 >= link->time * CHIEF_PERCENT ? best
+										    : THRUM__NONE;
+	}
+	if (best != THRUM__NONE) {
+		link->kind = relation;
+		link->frames[link->frame_count++] = best;
+		link->time = f->sums[best].all;
+		name_tasks(f, link);
+		return best;
+	}
+	if (chosen == NEVER)
+		return THRUM__NONE;
+	link->doing = (uint8_t)chosen;
+	if (chosen <= THRUM__DOING_WAITS)
+		link->time = f->sums[frame].own[chosen];
+	else
+		list_group(f, frame, chosen, link);
+	name_tasks(f, link);
+	/* A task that has the lane may wait itself. */
+	return chosen >= THRUM__DOING_READY &&
+			f->sums[link->frames[0]].all * 100 >= link->time * CHIEF_PERCENT
+		? link->frames[0]
+		: THRUM__NONE;
+}
+
+/* How often a path's task waited for tasks below a frame: the series of parts below it that have the
+ * same top. */
+static uint32_t count_waits(const struct thrum__paths *paths, const struct thrum__path *path,
+	uint32_t frame)
+{
+	uint32_t count = 0, last = THRUM__NONE;
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t above = path->parts[i].frame, top = path->parts[i].top;
+
+		while (above != THRUM__NONE && above > frame)
+			above = paths->frames[above].parent;
+		if (above != frame)
+			top = THRUM__NONE;
+		count += top != THRUM__NONE && top != last;
+		last = top;
+	}
+	return count;
+}
+
+static void find(const struct finding *f, const struct thrum__path *usual,
+	struct thrum__cause *cause)
+{
+	uint32_t frame = f->path->parts[0].frame;
+	struct thrum__cause_link *first = &cause->links[0];
+	int64_t above = 0;
+
+	while (f->paths->frames[frame].parent != THRUM__NONE)
+		frame = f->paths->frames[frame].parent;
+	for (uint32_t root = frame; frame != THRUM__NONE && cause->count < THRUM__CAUSE_LINKS;) {
+		struct thrum__cause_link *link = &cause->links[cause->count];
+
+		frame = choose_link(f, frame, link);
+		if (link->time == 0 ||
+			(cause->count > 0 && link->time * 100 < above * CHIEF_PERCENT))
+			break;
+		above = link->time;
+		cause->count++;
+		if (cause->count > 1)
+			continue;
+		cause->time = link->time;
+		for (uint32_t i = 0; i < f->paths->frame_count; i++)
+			if (f->paths->frames[i].parent == root &&
+				f->paths->frames[i].doing == link->doing &&
+				(link->doing != THRUM__DOING_RUNS || i == link->frames[0]))
+				cause->usual += f->usual[i].all;
+		if (link->kind == THRUM__CAUSE_DOING && link->doing <= THRUM__DOING_WAITS)
+			cause->usual = f->usual[root].own[link->doing];
+	}
+	if (cause->count > 0 && first->kind != THRUM__CAUSE_DOING) {
+		cause->times = count_waits(f->paths, f->path, first->frames[0]);
+		cause->usual_times = count_waits(f->paths, usual, first->frames[0]);
+	}
+}
+
+int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum__path *path,
+	const struct thrum__path *usual, struct thrum__cause *cause)
+{
+	struct finding f = {.paths = paths, .path = path};
+	int error;
+
+	*cause = (struct thrum__cause){0};
+	if (path->count == 0)
+		return 0;
+	f.sums = add_up(paths, path);
+	f.usual = add_up(paths, usual);
+	f.is_more = usual->count > 0 && length_of(path) / MORE_PERCENT > length_of(usual) / 100;
+	cause->is_more = f.is_more;
+	if (f.sums && f.usual)
+		find(&f, usual, cause);
+	error = f.sums && f.usual ? 0 : -THRUM_E_MEMORY;
+	free(f.sums);
+	free(f.usual);
+	return error;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds a task's waits, their ends, and who ended them. */
+#include "analyse/slow/parts.h"
+
+#define LOOK_BACK 256   /* waits searched for the last that ended */
+#define GETS_MAX 16     /* reads searched for the one that ended a wait */
+#define HOLDERS_MAX 256 /* of a lock, one after the other, during one wait */
+
+/* The edge of the last signal or release of an object after `from` and up to `to`, or NONE. */
+static uint32_t last_act(const struct thrum__slow_walk *walk, uint32_t thing, int64_t from,
+	int64_t to)
+{
+	const struct thrum__slices *acts = &walk->paths->acts;
+	uint32_t i = thrum__slow_rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to,
+		thrum__slow_edge_time);
+
+	if (i == acts->first[thing] ||
+		thrum__slow_edge_time(walk->model, acts->rows[i - 1]) <= from)
+		return THRUM__NONE;
+	return acts->rows[i - 1];
+}
+
+uint32_t thrum__slow_ended_by(const struct thrum__slow_walk *walk, uint32_t task, int64_t from)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t edge = walk->paths->resolved[task], by, act;
+
+	if (edge == THRUM__NONE)
+		return THRUM__NONE;
+	by = THRUM__EDGE(model, edge, from);
+	if (!thrum__model_has_row(&model->tasks, by) ||
+		THRUM__TASK(model, by, kind) != THRUM_KIND_CONDITION)
+		return by;
+	act = last_act(walk, by, from, thrum__slow_edge_time(model, edge));
+	return act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
+}
+
+/* ---- The end of a wait --------------------------------------------------------------------- */
+
+/* The time at which `task` got the object after `since`, by a read or by taking it; OPEN: not by
+ * `to`. */
+static int64_t got_at(const struct thrum__slow_walk *walk, uint32_t task, uint32_t thing,
+	int64_t since, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *gets = &walk->paths->gets;
+	uint32_t i, end;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return THRUM__OPEN;
+	i = thrum__slow_rows_before(model, gets, task, since, thrum__slow_edge_time);
+	end = gets->first[task + 1];
+	for (uint32_t looked = 0; i < end && looked < GETS_MAX; i++, looked++) {
+		int64_t time = thrum__slow_edge_time(model, gets->rows[i]);
+
+		if (time > to)
+			break;
+		if (THRUM__EDGE(model, gets->rows[i], to) == thing)
+			return time;
+	}
+	return THRUM__OPEN;
+}
+
+/* Sets the end of a wait for an object that doesn't end with the wait, such as a lock, and the task
+ * that ended the wait. Returns false if the wait wasn't over by `to`. The running
+ * task takes a lock, so it may be the waiter's creator or its lane's own task that does. */
+static bool end_of_lasting(const struct thrum__slow_walk *walk, uint32_t edge, int64_t to,
+	struct thrum__slow_wait *wait)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t task = THRUM__EDGE(model, edge, from), thing = THRUM__EDGE(model, edge, to), act;
+	uint32_t lane = THRUM__TASK(model, task, lane);
+	int64_t since = thrum__slow_edge_time(model, edge);
+	int64_t got = got_at(walk, task, thing, since, to);
+
+	if (got == THRUM__OPEN)
+		got = got_at(walk, THRUM__TASK(model, task, creator), thing, since, to);
+	if (got == THRUM__OPEN && lane < model->lane_count)
+		got = got_at(walk, model->lanes[lane].task, thing, since, to);
+	act = last_act(walk, thing, since, got < to ? got : to);
+	if (act == THRUM__NONE && got == THRUM__OPEN)
+		return false;
+	wait->to = act == THRUM__NONE ? got : thrum__slow_edge_time(model, act);
+	wait->by = act == THRUM__NONE ? THRUM__NONE : THRUM__EDGE(model, act, from);
+	return true;
+}
+
+/* Sets *wait to the wait that an edge began, cut at `from`. Returns whether the wait was over after
+ * `from` and by `to`. */
+static bool is_over(const struct thrum__slow_walk *walk, uint32_t edge, int64_t from, int64_t to,
+	struct thrum__slow_wait *wait)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t task = THRUM__EDGE(model, edge, to), heir;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return false;
+	heir = thrum__model_heir(model, task);
+	*wait = (struct thrum__slow_wait){.task = task,
+		.by = THRUM__NONE,
+		.from = thrum__slow_edge_time(model, edge)};
+	wait->to = thrum__slow_path_end(model, task);
+	if (wait->to <= to)
+		wait->by = thrum__slow_ended_by(walk, heir, wait->from);
+	else if (!end_of_lasting(walk, edge, to, wait))
+		return false;
+	if (wait->from < from)
+		wait->from = from;
+	return wait->to <= to && wait->to > wait->from;
+}
+
+/* ---- The last wait ------------------------------------------------------------------------- */
+
+static bool is_cancelled(const struct thrum__slow_walk *walk, uint32_t task)
+{
+	return THRUM__TASK(walk->model, thrum__model_heir(walk->model, task), state) ==
+		THRUM__STATE_CANCELLED;
+}
+
+/* Whether the end of wait `a` rather than that of `b` let a task go on: the later end did. But a
+ * task that lost a race is cancelled after another won it, so its end doesn't count. */
+static bool is_better(const struct thrum__slow_walk *walk, const struct thrum__slow_wait *a,
+	const struct thrum__slow_wait *b)
+{
+	bool a_lost = is_cancelled(walk, a->task), b_lost = is_cancelled(walk, b->task);
+
+	if (a_lost && !b_lost)
+		return a->from >= b->to;
+	if (b_lost && !a_lost)
+		return b->from < a->to;
+	return a->to > b->to;
+}
+
+struct thrum__slow_wait thrum__slow_wait_last(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece)
+{
+	const struct thrum__slices *waits = &walk->paths->waits;
+	struct thrum__slow_wait best = {.task = THRUM__NONE}, wait;
+	uint32_t i = thrum__slow_rows_before(walk->model, waits, piece->task, piece->to,
+		thrum__slow_edge_time);
+
+	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
+		uint32_t edge = waits->rows[--i];
+
+		if (!is_over(walk, edge, piece->from, piece->to, &wait) ||
+			thrum__slow_is_waiting(walk, piece->depth,
+				thrum__model_heir(walk->model, wait.task)))
+			continue;
+		if (best.task == THRUM__NONE || is_better(walk, &wait, &best))
+			best = wait;
+	}
+	return best;
+}
+
+uint32_t thrum__slow_read_after(const struct thrum__slow_walk *walk, uint32_t task, int64_t from,
+	int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *gets = &walk->paths->gets;
+	uint32_t i = thrum__slow_rows_before(model, gets, task, to, thrum__slow_edge_time);
+
+	for (uint32_t looked = 0; i < gets->first[task + 1] && looked < GETS_MAX; i++, looked++) {
+		uint32_t edge = gets->rows[i], source = THRUM__EDGE(model, edge, to);
+		int64_t end;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ ||
+			!thrum__model_has_row(&model->tasks, source))
+			continue;
+		end = thrum__slow_path_end(model, source);
+		return end > from && end <= to ? source : THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__slow_ready_before(const struct thrum__slow_walk *walk, uint32_t task, int64_t from,
+	int64_t to)
+{
+	const struct thrum__slices *readies = &walk->paths->readies;
+	uint32_t i = thrum__slow_rows_before(walk->model, readies, task,
+		to < INT64_MAX ? to + 1 : to, thrum__slow_edge_time);
+
+	if (i == readies->first[task] ||
+		thrum__slow_edge_time(walk->model, readies->rows[i - 1]) < from)
+		return THRUM__NONE;
+	return readies->rows[i - 1];
+}
+
+/* ---- Holders ------------------------------------------------------------------------------- */
+
+/* The time since when `task` held an object that it gave back at `to`; `from` if unknown. */
+static int64_t held_since(const struct thrum__slow_walk *walk, uint32_t thing, uint32_t task,
+	int64_t from, int64_t to)
+{
+	const struct thrum__slices *takes = &walk->paths->takes;
+	uint32_t i = thrum__slow_rows_before(walk->model, takes, thing, to, thrum__slow_edge_time);
+
+	for (uint32_t looked = 0; i > takes->first[thing] && looked < LOOK_BACK; looked++) {
+		uint32_t edge = takes->rows[--i];
+
+		if (THRUM__EDGE(walk->model, edge, from) == task)
+			return thrum__slow_edge_time(walk->model, edge);
+	}
+	return from;
+}
+
+/* Whether the path can go on with a holder, which may also be a lane's own task. */
+static bool can_hold(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *thing,
+	uint32_t task)
+{
+	return thrum__model_has_row(&walk->model->tasks, task) &&
+		thing->depth + 1 < THRUM__STACK_DEPTH &&
+		!thrum__slow_is_waiting(walk, thing->depth, thrum__model_heir(walk->model, task));
+}
+
+void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	const struct thrum__slow_wait *wait)
+{
+	struct thrum__slow_piece thing = *piece;
+	const struct thrum__model *model = walk->model;
+	int64_t to = wait->to;
+
+	if (thrum__slow_frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
+		    &thing.frame) < 0)
+		walk->failed = true;
+	thing.task = wait->task;
+	if (thing.top == THRUM__NONE)
+		thing.top = wait->task;
+	for (int i = 0; i < HOLDERS_MAX && wait->from < to && !walk->failed; i++) {
+		uint32_t act = last_act(walk, wait->task, wait->from, to), by;
+		int64_t released, since;
+
+		if (act == THRUM__NONE)
+			break;
+		by = THRUM__EDGE(model, act, from);
+		released = thrum__slow_edge_time(model, act);
+		thrum__slow_part_add(walk, &thing, released, to, THRUM__DOING_WAITS, THRUM__NONE);
+		since = held_since(walk, wait->task, by, wait->from, released);
+		since = since > wait->from ? since : wait->from;
+		if (since >= released)
+			since = wait->from;
+		thing.depth = piece->depth;
+		if (can_hold(walk, &thing, by))
+			thrum__slow_push_below(walk, &thing, by, since, released);
+		else
+			thrum__slow_part_add(walk, &thing, since, released, THRUM__DOING_WAITS,
+				THRUM__NONE);
+		to = since;
+	}
+	thrum__slow_part_add(walk, &thing, wait->from, to, THRUM__DOING_WAITS, THRUM__NONE);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: ISC */
+/* Makes the graph of all waits, in one pass over the edges. */
+#include <stdlib.h>
+
+#include "analyse/graph.h"
+#include "base/array.h"
+
+/* A wait edge of a pending task for one that is pending. */
+struct candidate {
+	uint32_t edge, on;
+	uint32_t prev; /* the same task's candidate before this one; NONE: there is none */
+};
+
+/* The tasks that have candidates. While the graph is made, `number` has the number of a
+ * task's waiter. */
+struct waiter {
+	uint32_t task, last; /* last: the latest candidate */
+};
+
+struct making {
+	struct thrum__analyse_graph *graph;
+	struct candidate *candidates;
+	uint32_t candidate_count, candidate_room;
+	struct waiter *waiters;
+	uint32_t waiter_count, waiter_room;
+	/* By place of tasks, as far as a waiter's list has come: the number of the latest waiter
+	 * whose list has the task, and of the latest that has read or taken the object since. */
+	uint32_t *listed, *taken;
+};
+
+static uint32_t place_of(const struct thrum__analyse_graph *graph, uint32_t task)
+{
+	return thrum__place(graph->places, task);
+}
+
+/* ---- The edges ------------------------------------------------------------------------------ */
+
+/* The number of a task's waiter, which is made if there is none; 0: out of memory. */
+static uint32_t waiter_of(struct making *m, uint32_t task)
+{
+	uint32_t *number = &m->graph->number[place_of(m->graph, task)];
+	struct waiter *grown;
+
+	if (*number > 0)
+		return *number;
+	grown = thrum__base_grow(m->waiters, &m->waiter_room, m->waiter_count + UINT64_C(1),
+		sizeof *grown);
+	if (!grown)
+		return 0;
+	m->waiters = grown;
+	grown[m->waiter_count++] = (struct waiter){.task = task, .last = THRUM__NONE};
+	return *number = m->waiter_count;
+}
+
+static int add_candidate(struct making *m, uint32_t edge, uint32_t task, uint32_t on)
+{
+	uint32_t number = waiter_of(m, task);
+	struct candidate *grown = thrum__base_grow(m->candidates, &m->candidate_room,
+		m->candidate_count + UINT64_C(1), sizeof *grown);
+	struct waiter *waiter;
+
+	if (grown)
+		m->candidates = grown;
+	if (!grown || number == 0)
+		return -THRUM_E_MEMORY;
+	waiter = &m->waiters[number - 1];
+	grown[m->candidate_count] = (struct candidate){.edge = edge,
+		.on = on,
+		.prev = waiter->last};
+	waiter->last = m->candidate_count++;
+	return 0;
+}
+
+/* Adds the waits of a block of edges, `count` of them. */
+static int read_block(struct making *m, const struct thrum__edges *block, uint32_t first,
+	uint32_t count)
+{
+	const struct thrum__model *model = m->graph->model;
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && error == 0; i++) {
+		uint32_t from, on;
+
+		if (block->kind[i] != THRUM__EDGE_WAIT)
+			continue;
+		from = block->from[i];
+		if (!thrum__analyse_task_is_pending(model, from) ||
+			!thrum__model_has_row(&model->tasks, block->to[i]) ||
+			thrum__analyse_task_is_object(model, from))
+			continue;
+		on = thrum__model_heir(model, block->to[i]);
+		if (thrum__analyse_task_is_pending(model, on))
+			error = add_candidate(m, first + i, from, on);
+	}
+	return error;
+}
+
+static int read_edges(struct making *m)
+{
+	const struct thrum__model_rows *edges = &m->graph->model->edges;
+	int error = 0;
+
+	for (uint32_t i = edges->first >> THRUM__BLOCK_SHIFT; i < edges->blocks && error == 0;
+		i++) {
+		uint32_t first = i << THRUM__BLOCK_SHIFT, left = edges->count - first;
+
+		if (edges->block[i])
+			error = read_block(m, edges->block[i], first,
+				left < THRUM__BLOCK ? left : THRUM__BLOCK);
+	}
+	return error;
+}
+
+/* ---- The lists ------------------------------------------------------------------------------ */
+
+static int add_wait(struct thrum__analyse_graph *graph, struct thrum__analyse_wait wait)
+{
+	struct thrum__analyse_wait *grown = thrum__base_grow(graph->waits, &graph->wait_room,
+		graph->wait_count + UINT64_C(1), sizeof *grown);
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	graph->waits = grown;
+	grown[graph->wait_count++] = wait;
+	return 0;
+}
+
+/* Makes the list of the waits that were added since `first`, if there are any. */
+static int add_list(struct thrum__analyse_graph *graph, uint32_t task, uint32_t first)
+{
+	struct thrum__analyse_list *grown;
+
+	graph->number[place_of(graph, task)] = 0;
+	if (graph->wait_count == first)
+		return 0;
+	grown = thrum__base_grow(graph->lists, &graph->list_room, graph->list_count + UINT64_C(2),
+		sizeof *grown);
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	graph->lists = grown;
+	grown[++graph->list_count] = (struct thrum__analyse_list){task, first,
+		graph->wait_count - first};
+	graph->number[place_of(graph, task)] = graph->list_count;
+	return 0;
+}
+
+/* Goes back over a task's edges from *edge to `wait`, and notes what the task read or took. Returns
+ * false if edges between them are forgotten. */
+static bool note_taken(struct making *m, uint32_t number, uint32_t *edge, uint32_t wait)
+{
+	const struct thrum__model *model = m->graph->model;
+
+	for (; thrum__model_has_row(&model->edges, *edge) && *edge > wait;
+		*edge = THRUM__EDGE(model, *edge, prev_out)) {
+		int kind = THRUM__EDGE(model, *edge, kind);
+
+		if (kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK)
+			m->taken[place_of(m->graph, THRUM__EDGE(model, *edge, to))] = number;
+	}
+	return *edge == wait;
+}
+
+/* Makes the list of a waiter. */
+static int list_waits(struct making *m, uint32_t number)
+{
+	struct thrum__analyse_graph *graph = m->graph;
+	const struct thrum__model *model = graph->model;
+	const struct waiter *waiter = &m->waiters[number - 1];
+	uint32_t edge = THRUM__TASK(model, waiter->task, edge_out), first = graph->wait_count;
+	int error = 0;
+
+	for (uint32_t i = waiter->last; i != THRUM__NONE && error == 0; i = m->candidates[i].prev) {
+		const struct candidate *candidate = &m->candidates[i];
+		uint32_t place = place_of(graph, candidate->on);
+		bool is_stale = thrum__analyse_wait_is_stale(model, waiter->task, candidate->edge);
+
+		if (m->listed[place] == number ||
+			(thrum__analyse_task_is_object(model, candidate->on) &&
+				(is_stale || !note_taken(m, number, &edge, candidate->edge) ||
+					m->taken[place] == number)))
+			continue;
+		m->listed[place] = number;
+		error = add_wait(graph,
+			(struct thrum__analyse_wait){.on = candidate->on,
+				.next = candidate->on,
+				.edge = candidate->edge,
+				.since = THRUM__EDGE(model, candidate->edge, time),
+				.is_stale = is_stale});
+	}
+	return error < 0 ? error : add_list(graph, waiter->task, first);
+}
+
+/* Adds the waits over links of the tasks that have no others. */
+static int list_links(struct thrum__analyse_graph *graph)
+{
+	const struct thrum__model *model = graph->model;
+	struct thrum__analyse_wait wait;
+	int error = 0;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0);
+		task < model->tasks.count && error == 0;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			thrum__analyse_task_is_lane(model, task) ||
+			thrum__analyse_task_is_object(model, task) ||
+			graph->number[place_of(graph, task)] > 0 ||
+			!thrum__analyse_link_wait(model, task, &wait))
+			continue;
+		error = add_wait(graph, wait);
+		if (error == 0)
+			error = add_list(graph, task, graph->wait_count - 1);
+	}
+	return error;
+}
+
+/* ---- Locks ---------------------------------------------------------------------------------- */
+
+/* Sets the task that can end each wait for a lock. Locks wait for nothing and so have no list:
+ * there `number` is that of the lock. */
+static int find_enders(struct thrum__analyse_graph *graph)
+{
+	const struct thrum__model *model = graph->model;
+	int error = 0;
+
+	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
+		struct thrum__analyse_wait *wait = &graph->waits[i];
+		uint32_t *number;
+
+		if (!thrum__analyse_task_is_lock(model, wait->on))
+			continue;
+		number = &graph->number[place_of(graph, wait->on)];
+		if (*number == 0) {
+			struct thrum__analyse_lock *grown = thrum__base_grow(graph->locks,
+				&graph->lock_room, graph->lock_count + UINT64_C(1), sizeof *grown);
+
+			if (!grown)
+				return -THRUM_E_MEMORY;
+			graph->locks = grown;
+			error = thrum__analyse_lock_make(model, wait->on,
+				&grown[graph->lock_count]);
+			if (error < 0)
+				return error;
+			*number = ++graph->lock_count;
+		}
+		wait->next = thrum__analyse_lock_ender(model, &graph->locks[*number - 1],
+			wait->since);
+	}
+	return error;
+}
+
+/* ---- The graph ------------------------------------------------------------------------------ */
+
+static int make_lists(struct making *m)
+{
+	int error = read_edges(m);
+
+	for (uint32_t i = 0; i < m->waiter_count && error == 0; i++)
+		error = list_waits(m, i + 1);
+	if (error == 0 && m->graph->model->has_links)
+		error = list_links(m->graph);
+	return error < 0 ? error : find_enders(m->graph);
+}
+
+int thrum__analyse_graph_make(const struct thrum__model *model, const struct thrum__places *places,
+	struct thrum__analyse_graph *graph)
+{
+	struct thrum__analyse_graph made = {.model = model, .places = places};
+	struct making m = {.graph = &made};
+	int error = -THRUM_E_MEMORY;
+
+	made.number = calloc(places->count, sizeof *made.number);
+	m.listed = calloc(places->count, sizeof *m.listed);
+	m.taken = calloc(places->count, sizeof *m.taken);
+	if (made.number && m.listed && m.taken)
+		error = make_lists(&m);
+	free(m.candidates);
+	free(m.waiters);
+	free(m.listed);
+	free(m.taken);
+	if (error < 0)
+		thrum__analyse_graph_free(&made);
+	else
+		*graph = made;
+	return error;
+}
+
+void thrum__analyse_graph_free(struct thrum__analyse_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->lock_count; i++)
+		thrum__analyse_lock_free(&graph->locks[i]);
+	free(graph->locks);
+	free(graph->waits);
+	free(graph->lists);
+	free(graph->number);
+	*graph = (struct thrum__analyse_graph){0};
+}
+
+uint32_t thrum__analyse_graph_list(const struct thrum__analyse_graph *graph, uint32_t task)
+{
+	uint32_t number = graph->number[place_of(graph, task)];
+
+	return number > 0 && thrum__analyse_task_is_object(graph->model, task) ? 0 : number;
+}
+
+struct thrum__analyse_waits thrum__analyse_graph_waits(const struct thrum__analyse_graph *graph,
+	uint32_t task)
+{
+	uint32_t number = thrum__analyse_graph_list(graph, task);
+	const struct thrum__analyse_list *list;
+
+	if (number == 0)
+		return (struct thrum__analyse_waits){NULL, 0};
+	list = &graph->lists[number];
+	return (struct thrum__analyse_waits){&graph->waits[list->first], list->count};
+}
+
+const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__analyse_graph
+								    *graph,
+	uint32_t task)
+{
+	uint32_t number = graph->number[place_of(graph, task)];
+
+	return number > 0 && thrum__model_has_row(&graph->model->tasks, task) &&
+			thrum__analyse_task_is_lock(graph->model, task)
+		? &graph->locks[number - 1]
+		: NULL;
+}

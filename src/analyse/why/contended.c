@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds contended locks: those for which tasks queue all the time. A lock's busy time is one in
+ * which at least one task waits for it. A short wait is healthy, and so is a queue that is soon
+ * empty.
+ */
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+#include "base/array.h"
+
+#define BUSY_MIN 500000000 /* ns of a busy time; a shorter one is no finding */
+#define BUSY_LONG INT64_C(1000000000)
+#define WAIT_MIN 100000000 /* ns of its longest wait */
+#define WAIT_LONG 500000000
+#define QUEUE_MIN 4 /* tasks that wait at once */
+#define TAKEN_MIN 4 /* times that the lock is taken meanwhile: else somebody just keeps it */
+#define HOLDERS 32  /* holders at once, and sorts of holders, that are told apart */
+
+/* An edge of the lock: a wait that counts, or the taking or releasing of the lock. */
+struct act {
+	uint32_t edge;
+	/* A wait: the index of the act that took the lock at last; NONE: it still waits. The
+	 * taking: the index of the wait before it, or NONE. */
+	uint32_t other;
+};
+
+/* A sort of holders, all peers of each other, during a busy time. */
+struct sort {
+	uint32_t key, task;      /* task: the one that held the lock longest at a time */
+	int64_t total, from, to; /* from, to: that time */
+	uint32_t count;
+};
+
+/* A time from one act to another in which the lock is wanted. */
+struct busy {
+	uint32_t first, end; /* acts; end: the one behind the last */
+	int64_t from, to;
+	int64_t held, waited;   /* ns that somebody held the lock; ns that all waited */
+	uint32_t most, longest; /* most: tasks that waited at once; longest: the longest wait */
+	int64_t longest_ns;
+	uint32_t taken;
+};
+
+/* The search in one lock. */
+struct contention {
+	struct thrum__search *search;
+	uint32_t lock;
+	struct act *acts; /* the latest first */
+	uint32_t count, room;
+	uint32_t *taker; /* by place of tasks: index + 1 of its act that took the lock; 0: none */
+};
+
+static int64_t time_of(const struct contention *c, uint32_t act)
+{
+	return THRUM__EDGE(c->search->model, c->acts[act].edge, time);
+}
+
+static int kind_of(const struct contention *c, uint32_t act)
+{
+	return THRUM__EDGE(c->search->model, c->acts[act].edge, kind);
+}
+
+/* When a wait ended. */
+static int64_t end_of(const struct contention *c, uint32_t wait)
+{
+	uint32_t other = c->acts[wait].other;
+
+	return other == THRUM__NONE ? c->search->model->end : time_of(c, other);
+}
+
+/* ---- The acts ------------------------------------------------------------------------------- */
+
+/* Whether a task waits for the lock at the model's end, since that edge. */
+static bool still_waits(const struct contention *c, uint32_t task, uint32_t edge)
+{
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&c->search->graph, task);
+
+	for (uint32_t i = 0; i < waits.count; i++)
+		if (waits.waits[i].edge == edge)
+			return true;
+	return false;
+}
+
+/* Adds an act for an edge of the lock, unless it is a wait that its task gave up. */
+static int add_act(struct contention *c, uint32_t edge)
+{
+	const struct thrum__model *model = c->search->model;
+	int kind = THRUM__EDGE(model, edge, kind);
+	uint32_t from = thrum__why_known(model, THRUM__EDGE(model, edge, from));
+	uint32_t place = thrum__place(&c->search->findings->places, from);
+	struct act act = {edge, THRUM__NONE}, *grown;
+
+	if (kind == THRUM__EDGE_WAIT && from != THRUM__NONE && c->taker[place] > 0) {
+		act.other = c->taker[place] - 1;
+		c->taker[place] = 0;
+		c->acts[act.other].other = c->count;
+	} else if (kind == THRUM__EDGE_WAIT) {
+		if (from == THRUM__NONE || !still_waits(c, from, edge))
+			return 0;
+	} else if (kind == THRUM__EDGE_LOCK && from != THRUM__NONE) {
+		c->taker[place] = c->count + 1;
+	} else if (kind != THRUM__EDGE_LOCK && kind != THRUM__EDGE_UNLOCK) {
+		return 0;
+	}
+	grown = thrum__base_grow(c->acts, &c->room, c->count + UINT64_C(1), sizeof *grown);
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	c->acts = grown;
+	grown[c->count++] = act;
+	return 0;
+}
+
+/* Reads the lock's edges, the latest first. */
+static int read_acts(struct contention *c)
+{
+	const struct thrum__model *model = c->search->model;
+	uint32_t edge = THRUM__TASK(model, c->lock, edge_in);
+	int error = 0;
+
+	c->count = 0;
+	for (; error == 0 && thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in))
+		error = add_act(c, edge);
+	for (uint32_t i = 0; i < c->count; i++)
+		if (kind_of(c, i) == THRUM__EDGE_LOCK)
+			c->taker[thrum__place(&c->search->findings->places,
+				THRUM__EDGE(model, c->acts[i].edge, from))] = 0;
+	return error;
+}
+
+/* ---- Busy times ----------------------------------------------------------------------------- */
+
+static bool is_contended(const struct busy *busy)
+{
+	int64_t time = busy->to - busy->from;
+
+	return time >= BUSY_MIN && busy->longest_ns >= WAIT_MIN && busy->most >= QUEUE_MIN &&
+		busy->taken >= TAKEN_MIN && busy->held >= time / 10 * 9 &&
+		busy->waited / (QUEUE_MIN - 1) >= time;
+}
+
+/* Finds the longest contended time. Returns false if there is none. */
+static bool find_busy(const struct contention *c, struct busy *found)
+{
+	const struct thrum__model *model = c->search->model;
+	struct busy busy = {0};
+	uint32_t waiting = 0, holding = 0;
+	bool is_found = false;
+
+	for (uint32_t i = c->count; i-- > 0;) {
+		int kind = kind_of(c, i);
+		int64_t now = time_of(c, i), then;
+
+		if (kind == THRUM__EDGE_WAIT && waiting++ == 0)
+			busy = (struct busy){.first = i, .from = now};
+		if (kind == THRUM__EDGE_WAIT && end_of(c, i) - now > busy.longest_ns) {
+			busy.longest_ns = end_of(c, i) - now;
+			busy.longest = i;
+		}
+		busy.most = waiting > busy.most ? waiting : busy.most;
+		busy.taken += kind == THRUM__EDGE_LOCK;
+		holding += kind == THRUM__EDGE_LOCK;
+		holding -= kind == THRUM__EDGE_UNLOCK && holding > 0;
+		if (kind == THRUM__EDGE_LOCK && c->acts[i].other != THRUM__NONE)
+			waiting--;
+		then = i > 0 ? time_of(c, i - 1) : model->end;
+		busy.end = i;
+		busy.to = waiting > 0 ? then : now;
+		if (waiting > 0 && then > now) {
+			busy.held += holding > 0 ? then - now : 0;
+			busy.waited += waiting * (then - now);
+		}
+		if ((waiting == 0 || i == 0) && is_contended(&busy) &&
+			(!is_found || busy.to - busy.from > found->to - found->from)) {
+			*found = busy;
+			is_found = true;
+		}
+	}
+	return is_found;
+}
+
+/* ---- Holders -------------------------------------------------------------------------------- */
+
+/* Adds a hold to the sort of its task, if there is room for its sort. */
+static void add_hold(const struct busy *busy, struct sort *sorts, uint32_t *count,
+	const struct sort *hold)
+{
+	int64_t from = hold->from > busy->from ? hold->from : busy->from;
+	uint32_t i = 0;
+
+	if (hold->to <= from)
+		return;
+	while (i < *count &&
+		(sorts[i].key != hold->key ||
+			(hold->key == THRUM__NONE && sorts[i].task != hold->task)))
+		i++;
+	if (i == HOLDERS)
+		return;
+	if (i == *count)
+		sorts[(*count)++] = (struct sort){.key = hold->key};
+	sorts[i].count++;
+	sorts[i].total += hold->to - from;
+	if (sorts[i].to - sorts[i].from < hold->to - hold->from) {
+		sorts[i].task = hold->task;
+		sorts[i].from = hold->from;
+		sorts[i].to = hold->to;
+	}
+}
+
+/* The sort of tasks that held the lock longest in a busy time. Its task is NONE if all holders are
+ * forgotten. */
+static struct sort find_sort(const struct contention *c, const struct busy *busy)
+{
+	const struct thrum__model *model = c->search->model;
+	struct sort sorts[HOLDERS], open[HOLDERS], best = {.task = THRUM__NONE};
+	uint32_t count = 0, opened = 0;
+
+	for (uint32_t i = c->count; i-- > busy->end;) {
+		uint32_t from = thrum__why_known(model, THRUM__EDGE(model, c->acts[i].edge, from));
+		int64_t now = time_of(c, i);
+		uint32_t at = 0;
+
+		if (kind_of(c, i) == THRUM__EDGE_LOCK && from != THRUM__NONE && opened < HOLDERS)
+			open[opened++] =
+				(struct sort){.key = thrum__why_peers_key(&c->search->peers, from),
+					.task = from,
+					.from = now};
+		if (kind_of(c, i) != THRUM__EDGE_UNLOCK || opened == 0)
+			continue;
+		while (at + 1 < opened && open[at].task != from)
+			at++;
+		open[at].to = now;
+		add_hold(busy, sorts, &count, &open[at]);
+		open[at] = open[--opened];
+	}
+	for (uint32_t i = 0; i < opened; i++) {
+		open[i].to = busy->to;
+		add_hold(busy, sorts, &count, &open[i]);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		if (best.task == THRUM__NONE || sorts[i].total > best.total)
+			best = sorts[i];
+	return best;
+}
+
+/* ---- Findings ------------------------------------------------------------------------------- */
+
+/* Whether a finding explains why some task waits for the lock. */
+static bool is_explained(const struct contention *c, const struct busy *busy)
+{
+	const struct thrum__search *search = c->search;
+
+	for (uint32_t i = busy->first + 1; i-- > busy->end;) {
+		uint32_t from = thrum__why_known(search->model,
+			THRUM__EDGE(search->model, c->acts[i].edge, from));
+
+		if (from != THRUM__NONE && *thrum__cause(search, from) < search->findings->count)
+			return true;
+	}
+	return false;
+}
+
+static void add_finding(const struct contention *c, const struct busy *busy)
+{
+	struct thrum__search *search = c->search;
+	const struct thrum__model *model = search->model;
+	struct sort sort = find_sort(c, busy);
+	bool is_long = busy->to - busy->from >= BUSY_LONG && busy->longest_ns >= WAIT_LONG;
+	uint32_t edge = c->acts[busy->longest].edge;
+	struct thrum__finding *finding;
+
+	if (sort.task == THRUM__NONE || is_explained(c, busy))
+		return;
+	finding = thrum__why_add(search, THRUM__FINDING_CONTENDED,
+		thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE, busy->from),
+		c->lock);
+	if (!finding)
+		return;
+	finding->count = busy->most;
+	finding->until = busy->to;
+	thrum__why_add_step(finding, THRUM__STEP_HELD_MOST, sort.task, c->lock, sort.from,
+		THRUM__NONE);
+	finding->steps[0].until = sort.to;
+	finding->steps[0].more = sort.count;
+	thrum__why_add_step(finding, THRUM__STEP_QUEUES, THRUM__EDGE(model, edge, from), c->lock,
+		time_of(c, busy->longest), edge);
+	finding->steps[1].until = end_of(c, busy->longest);
+}
+
+int thrum__why_find_contended(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct contention c = {.search = search};
+	struct busy busy;
+	int error = 0;
+
+	c.taker = calloc(search->findings->places.count, sizeof *c.taker);
+	if (!c.taker)
+		return -THRUM_E_MEMORY;
+	for (c.lock = thrum__analyse_next_task(model, 0); c.lock < model->tasks.count && error == 0;
+		c.lock = thrum__analyse_next_task(model, c.lock + 1)) {
+		if (THRUM__TASK(model, c.lock, kind) != THRUM_KIND_LOCK)
+			continue;
+		error = read_acts(&c);
+		if (error == 0 && find_busy(&c, &busy))
+			add_finding(&c, &busy);
+	}
+	free(c.taker);
+	free(c.acts);
+	return error;
+}

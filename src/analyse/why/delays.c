@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds delays: times in which a task was ready and didn't run. starved.c tells which task ran
+ * meanwhile.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/why/parts.h"
+
+#define LATE 100000000      /* ns of a delay; shorter ones are normal on a busy machine */
+#define LONG_RUN 1000000000 /* ns; a run is so long if others can't even show that they are ready */
+#define DELAYS_MAX 200      /* delays of each sort that are searched */
+#define LOOK_BACK 64        /* edges or runs of a task that are searched, from the latest back */
+#define STARTED_MIN 3       /* tasks that ran, by which others like them may be judged */
+#define LANES_MAX 64        /* lanes that are known one by one in a set */
+
+/* The lane on which a task ran last at or before a time, or else the task's lane. */
+static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->runs, run); i++) {
+		if (THRUM__RUN(model, run, start) <= time)
+			return THRUM__RUN(model, run, lane);
+		run = THRUM__RUN(model, run, prev);
+	}
+	return THRUM__TASK(model, task, lane);
+}
+
+/* ---- Results that are read late ------------------------------------------------------------- */
+
+/* The task that resolved this one; NONE if it isn't known or is forgotten. */
+static uint32_t resolver_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE)
+			return thrum__why_known(model, THRUM__EDGE(model, edge, from));
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return THRUM__NONE;
+}
+
+/* Whether the reader of a result began to wait for it no later than `before`. */
+static bool has_waited(const struct thrum__model *model, uint32_t read, int64_t before)
+{
+	uint32_t to = THRUM__EDGE(model, read, to), edge = THRUM__EDGE(model, read, prev_out);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, to) == to)
+			return THRUM__EDGE(model, edge, time) <= before;
+		edge = THRUM__EDGE(model, edge, prev_out);
+	}
+	return false;
+}
+
+/* Whether an edge READ reads a result long after it was there, by a task that had waited for it. */
+static bool is_late_read(const struct thrum__model *model, uint32_t edge,
+	struct thrum__delay *delay)
+{
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+
+	if (!thrum__model_has_row(&model->tasks, to) || !thrum__model_has_row(&model->tasks, from))
+		return false;
+	*delay = (struct thrum__delay){.task = from,
+		.edge = edge,
+		.certainty = THRUM__LIKELY,
+		.has_run = true};
+	delay->ready = THRUM__TASK(model, to, end);
+	delay->ran = THRUM__EDGE(model, edge, time);
+	if (delay->ready == THRUM__OPEN || delay->ran - delay->ready < LATE ||
+		!has_waited(model, edge, delay->ready))
+		return false;
+	delay->lane = lane_at(model, from, delay->ran);
+	delay->by = resolver_of(model, to);
+	return true;
+}
+
+/* ---- Tasks that are said to be ready -------------------------------------------------------- */
+
+/* Searches for the edges READY of tasks that ran long after them, or not at all. Edges and runs are
+ * read side by side, in the order of time. */
+struct marked {
+	struct thrum__search *search;
+	uint32_t *ready; /* by place of tasks: the edge since which the task is ready, or NONE */
+	uint32_t *last;  /* by place of tasks: the task's latest run so far, or NONE */
+	uint32_t run;    /* the next run to read */
+	unsigned left;
+};
+
+/* A task that was ready runs from `ran` on, or (has_run is false) not at all. */
+static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool has_run)
+{
+	const struct thrum__model *model = marked->search->model;
+	uint32_t place = thrum__place(&marked->search->findings->places, task);
+	uint32_t *ready = &marked->ready[place], run = marked->last[place];
+	struct thrum__delay delay = {.kind = THRUM__DELAY_MARKED,
+		.task = task,
+		.ran = ran,
+		.edge = THRUM__NONE,
+		.certainty = THRUM__LIKELY,
+		.has_run = has_run};
+
+	if (*ready == THRUM__NONE)
+		return;
+	delay.ready = THRUM__EDGE(model, *ready, time);
+	delay.by = thrum__why_known(model, THRUM__EDGE(model, *ready, from));
+	*ready = THRUM__NONE;
+	if (ran - delay.ready < LATE || marked->left == 0)
+		return;
+	delay.lane = run == THRUM__NONE ? THRUM__TASK(model, task, lane)
+					: THRUM__RUN(model, run, lane);
+	marked->left--;
+	thrum__why_blame_hog(marked->search, &delay);
+}
+
+/* Reads the runs that began before a time. */
+static void read_runs(struct marked *marked, int64_t before)
+{
+	const struct thrum__model *model = marked->search->model;
+
+	for (; marked->run < model->runs.count; marked->run++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, marked->run)) {
+			marked->run |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		if (THRUM__RUN(model, marked->run, start) >= before)
+			return;
+		task = THRUM__RUN(model, marked->run, task);
+		if (!thrum__model_has_row(&model->tasks, task))
+			continue;
+		marked->last[thrum__place(&marked->search->findings->places, task)] = marked->run;
+		end_delay(marked, task, THRUM__RUN(model, marked->run, start), true);
+	}
+}
+
+/* Whether a task that is ready since `edge` still is, as nothing has happened to it since. Forgotten
+ * runs ended before model->forgotten, perhaps since then. */
+static bool is_still_ready(const struct thrum__model *model, uint32_t task, uint32_t edge)
+{
+	uint32_t out = THRUM__TASK(model, task, edge_out);
+	int64_t time = THRUM__EDGE(model, edge, time);
+
+	return thrum__analyse_task_is_pending(model, task) &&
+		!thrum__analyse_task_is_running(model, task) &&
+		!(thrum__why_is_cut(&model->runs, THRUM__TASK(model, task, run)) &&
+			time < model->forgotten) &&
+		(!thrum__model_has_row(&model->edges, out) ||
+			THRUM__EDGE(model, out, time) <= time);
+}
+
+/* Ends the delays of the tasks that never ran. */
+static void end_marked(struct marked *marked)
+{
+	const struct thrum__model *model = marked->search->model;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		uint32_t edge =
+			marked->ready[thrum__place(&marked->search->findings->places, task)];
+
+		if (edge != THRUM__NONE && is_still_ready(model, task, edge))
+			end_delay(marked, task, model->end, false);
+	}
+}
+
+/* Reads an edge READY. A task that runs is ready anyway. */
+static void read_ready(struct marked *marked, uint32_t edge)
+{
+	const struct thrum__model *model = marked->search->model;
+	uint32_t task = THRUM__EDGE(model, edge, to), place, run;
+
+	read_runs(marked, THRUM__EDGE(model, edge, time));
+	place = thrum__place(&marked->search->findings->places, task);
+	run = marked->last[place];
+	if (marked->ready[place] == THRUM__NONE &&
+		(run == THRUM__NONE ||
+			THRUM__RUN(model, run, end) <= THRUM__EDGE(model, edge, time)))
+		marked->ready[place] = edge;
+}
+
+/* Makes room for the tasks' edges and runs. */
+static int make_marked(struct marked *marked)
+{
+	uint32_t places = marked->search->findings->places.count;
+	size_t size = places * sizeof *marked->ready;
+
+	marked->ready = malloc(2 * size);
+	if (!marked->ready)
+		return -THRUM_E_MEMORY;
+	memset(marked->ready, UINT8_MAX, 2 * size); /* NONE */
+	marked->last = marked->ready + places;
+	return 0;
+}
+
+/* Searches all edges, for late reads and for tasks that are said to be ready. */
+static int search_edges(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct marked marked = {search, NULL, NULL, model->runs.first, DELAYS_MAX};
+	unsigned left = DELAYS_MAX;
+	struct thrum__delay delay;
+	int error = 0;
+
+	for (uint32_t i = model->edges.first; i < model->edges.count && error == 0; i++) {
+		if (!thrum__model_has_row(&model->edges, i)) {
+			i |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		switch (THRUM__EDGE(model, i, kind)) {
+		case THRUM__EDGE_READ:
+			if (left > 0 && is_late_read(model, i, &delay)) {
+				thrum__why_blame_hog(search, &delay);
+				left--;
+			}
+			break;
+		case THRUM__EDGE_READY:
+			if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, i, to)))
+				break;
+			if (!marked.ready)
+				error = make_marked(&marked);
+			if (error == 0)
+				read_ready(&marked, i);
+			break;
+		default: break;
+		}
+	}
+	if (marked.ready) {
+		read_runs(&marked, THRUM__OPEN);
+		end_marked(&marked);
+	}
+	free(marked.ready);
+	return error;
+}
+
+/* ---- Timers --------------------------------------------------------------------------------- */
+
+/* Whether a note tells when a timer was due that came late, or hasn't come and is late. */
+static bool is_late_timer(const struct thrum__model *model, uint32_t note,
+	struct thrum__delay *delay)
+{
+	uint32_t task = THRUM__NOTE(model, note, task);
+
+	if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE ||
+		!thrum__model_has_row(&model->tasks, task))
+		return false;
+	*delay = (struct thrum__delay){.task = task,
+		.by = THRUM__NONE,
+		.edge = THRUM__NONE,
+		.certainty = THRUM__LIKELY};
+	delay->ready = THRUM__NOTE(model, note, value);
+	delay->ran = THRUM__TASK(model, task, end);
+	delay->lane = THRUM__TASK(model, task, lane);
+	delay->has_run = delay->ran != THRUM__OPEN;
+	if (!delay->has_run)
+		delay->ran = model->end;
+	return delay->ready < delay->ran && delay->ran - delay->ready >= LATE &&
+		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;
+}
+
+static void find_late_timers(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	unsigned left = DELAYS_MAX;
+	struct thrum__delay delay;
+
+	for (uint32_t i = model->notes.first; i < model->notes.count && left > 0; i++) {
+		if (!thrum__model_has_row(&model->notes, i)) {
+			i |= THRUM__BLOCK_MASK;
+		} else if (is_late_timer(model, i, &delay)) {
+			thrum__why_blame_hog(search, &delay);
+			left--;
+		}
+	}
+}
+
+/* ---- Tasks that are ready at the end -------------------------------------------------------- */
+
+/* How the tasks with one peers' key start to run. */
+struct starts {
+	uint32_t count;  /* tasks that ran */
+	int64_t longest; /* from a task's creation to its first run */
+	uint64_t lanes;  /* the set of lanes on which they first ran */
+};
+
+/* Whether a pending task waited for something that has ended, and hasn't run since. */
+static bool is_late_task(const struct thrum__search *search, uint32_t task,
+	struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t wait = thrum__why_ready_since(search, task, &delay->ready);
+
+	if (wait == THRUM__NONE || model->end - delay->ready < LATE)
+		return false;
+	delay->kind = THRUM__DELAY_READ;
+	delay->by = resolver_of(model, thrum__model_heir(model, THRUM__EDGE(model, wait, to)));
+	delay->lane = lane_at(model, task, model->end);
+	return true;
+}
+
+/* Whether a task could have run, but never did anything. */
+static bool is_new(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, run) == THRUM__NONE &&
+		THRUM__TASK(model, task, edge_out) == THRUM__NONE &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
+		!thrum__analyse_task_is_object(model, task) &&
+		model->end - THRUM__TASK(model, task, created) >= LATE;
+}
+
+/* Counts how the peers of each task start. Returns NULL if memory ran out. */
+static struct starts *count_starts(const struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct starts *all = calloc((size_t)search->peers.keys.count + 1, sizeof *all);
+
+	for (uint32_t run = model->runs.first; all && run < model->runs.count; run++) {
+		uint32_t task, key;
+		int64_t life;
+
+		if (!thrum__model_has_row(&model->runs, run)) {
+			run |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		task = THRUM__RUN(model, run, task);
+		if (THRUM__RUN(model, run, prev) != THRUM__NONE ||
+			!thrum__model_has_row(&model->tasks, task))
+			continue;
+		key = thrum__why_peers_key(&search->peers, task);
+		if (key == THRUM__NONE)
+			continue;
+		life = THRUM__RUN(model, run, start) - THRUM__TASK(model, task, created);
+		all[key].count++;
+		all[key].longest = life > all[key].longest ? life : all[key].longest;
+		all[key].lanes |= UINT64_C(1) << (THRUM__RUN(model, run, lane) % LANES_MAX);
+	}
+	return all;
+}
+
+/* The task's one lane: the lane on which its peers start; NONE if there are several. */
+static uint32_t lane_of_starts(const struct thrum__model *model, const struct starts *starts)
+{
+	uint32_t lane = 0;
+
+	if (model->lane_count > LANES_MAX || (starts->lanes & (starts->lanes - 1)))
+		return THRUM__NONE;
+	while (!(starts->lanes >> lane & 1))
+		lane++;
+	return lane;
+}
+
+/* Whether a task never ran, although others like it did, soon. */
+static bool is_late_start(const struct thrum__search *search, const struct starts *starts,
+	uint32_t task, struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	if (!peer || !is_new(model, task))
+		return false;
+	starts += thrum__why_peers_key(&search->peers, task);
+	*delay = (struct thrum__delay){.kind = THRUM__DELAY_START,
+		.certainty = THRUM__LIKELY,
+		.by = thrum__why_known(model, THRUM__TASK(model, task, creator)),
+		.ready = THRUM__TASK(model, task, created)};
+	if (starts->count < STARTED_MIN || starts->count < peer->ended ||
+		model->end - delay->ready < LONG_RUN ||
+		(model->end - delay->ready) / 2 < starts->longest)
+		return false;
+	delay->lane = lane_of_starts(model, starts);
+	return delay->lane != THRUM__NONE;
+}
+
+/* Whether a task has ended peers, and is much older than any of them became. */
+static bool is_overdue(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
+}
+
+/* A pending task that waits for this one; NONE if the latest edges show none. */
+static uint32_t waiter_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
+			thrum__analyse_task_is_pending(model, from))
+			return from;
+	}
+	return THRUM__NONE;
+}
+
+/* Whether a task waits for an answer that its lane can't take, as one task has run there for a
+ * second. */
+static bool is_late_answer(const struct thrum__search *search, uint32_t task,
+	struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, task, kind);
+	uint32_t lane = THRUM__TASK(model, task, lane), run, waiter;
+
+	if (kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER && kind != THRUM_KIND_HANDLE)
+		return false;
+	run = lane < model->lane_count ? model->lanes[lane].run : THRUM__NONE;
+	if (!thrum__model_has_row(&model->runs, run) ||
+		model->end - THRUM__RUN(model, run, start) < LONG_RUN ||
+		THRUM__TASK(model, task, flags) & THRUM__TASK_DUE)
+		return false;
+	waiter = waiter_of(model, task);
+	*delay = (struct thrum__delay){.kind = THRUM__DELAY_ANSWER,
+		.by = THRUM__NONE,
+		.lane = lane,
+		.ready = THRUM__RUN(model, run, start)};
+	if (THRUM__TASK(model, task, created) > delay->ready)
+		delay->ready = THRUM__TASK(model, task, created);
+	if (waiter == THRUM__NONE || waiter == THRUM__RUN(model, run, task) ||
+		model->end - delay->ready < LONG_RUN)
+		return false;
+	delay->certainty = is_overdue(search, waiter) ||
+			(kind != THRUM_KIND_HANDLE && is_overdue(search, task))
+		? THRUM__LIKELY
+		: THRUM__POSSIBLE;
+	return delay->certainty == THRUM__LIKELY ||
+		(kind == THRUM_KIND_REQUEST && !thrum__why_peers_is_young(&search->peers, task) &&
+			!thrum__why_peers_is_young(&search->peers, waiter));
+}
+
+static int find_late_tasks(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	unsigned left = DELAYS_MAX;
+	struct starts *starts = NULL;
+
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count && left > 0;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		struct thrum__delay delay = {.certainty = THRUM__LIKELY};
+
+		if (!thrum__analyse_task_is_pending(model, i) ||
+			thrum__analyse_task_is_lane(model, i) ||
+			*thrum__cause(search, i) != THRUM__NONE)
+			continue;
+		if (!starts && is_new(model, i)) {
+			starts = count_starts(search);
+			if (!starts)
+				return -THRUM_E_MEMORY;
+		}
+		if (!is_late_task(search, i, &delay) &&
+			!(starts && is_late_start(search, starts, i, &delay)) &&
+			!is_late_answer(search, i, &delay))
+			continue;
+		delay.task = i;
+		delay.ran = model->end;
+		delay.edge = THRUM__NONE;
+		left--;
+		thrum__why_blame_hog(search, &delay);
+	}
+	free(starts);
+	return 0;
+}
+
+int thrum__why_find_starved(struct thrum__search *search)
+{
+	int error;
+
+	search->runs_left = search->model->runs.count / 4;
+	error = search_edges(search);
+	find_late_timers(search);
+	return error < 0 ? error : find_late_tasks(search);
+}

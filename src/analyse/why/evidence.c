@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Evidence that a task never ends although nobody marked it as one that should resolve: most
+ * programs mark few tasks or none.
+ */
+#include <string.h>
+
+#include "analyse/why/stuck.h"
+
+#define PEERS_WEAK 8
+#define PEERS_STRONG 20
+#define OLD_WEAK 4 /* so many times as old as the longest life of its peers */
+#define OLD_STRONG 10
+#define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
+#define RARE 8           /* of so many peers that ended, one may be old */
+#define AGAIN 3 /* waits for the same object that show a worker which takes job after job */
+#define WAIT_MIN 50000000 /* ns; shorter waits are never suspicious */
+#define SIBLINGS_MIN 2
+#define LOOK_BACK 1024
+
+static int stronger(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- Peers --------------------------------------------------------------------------------- */
+
+/* Whether tasks of this kind end at all. */
+static bool may_end(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return !thrum__analyse_task_is_object(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) && kind != THRUM_KIND_HANDLE &&
+		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
+}
+
+/* Whether a task may live as long as somebody outside likes, as its name says. */
+static bool is_lasting(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
+		"subscri", "listen", "worker", "idle", "stream", "loop"};
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+		if (strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return thrum__why_is_inbound(model, task);
+}
+
+int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	int64_t age, created;
+
+	if (!peer || peer->ended < PEERS_WEAK || !may_end(model, task))
+		return THRUM__EVIDENCE_NONE;
+	created = THRUM__TASK(model, task, created);
+	/* The last one of a series is the one that waits for the next job. */
+	if (peer->latest[0] <= created && THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
+		return THRUM__EVIDENCE_NONE;
+	age = model->end - created;
+	if (age < OLD_MIN || age / OLD_WEAK <= peer->longest || peer->old > peer->ended / RARE)
+		return THRUM__EVIDENCE_NONE;
+	return peer->ended >= PEERS_STRONG && age / OLD_STRONG > peer->longest &&
+			peer->latest[THRUM__LATEST - 1] > created &&
+			!thrum__why_is_unsure(search, task)
+		? THRUM__EVIDENCE_STRONG
+		: THRUM__EVIDENCE_WEAK;
+}
+
+/* ---- Joins --------------------------------------------------------------------------------- */
+
+/* The evidence that a task which waits for several waits too long for its last ones: the others
+ * have ended long ago, after a short life. */
+static int sibling_evidence(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), ended = 0;
+	int64_t longest = 0, first = THRUM__OPEN;
+
+	if (thrum__analyse_task_is_choice(model, task))
+		return THRUM__EVIDENCE_NONE;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int64_t life;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, to) || !may_end(model, to))
+			continue;
+		if (THRUM__EDGE(model, edge, time) < first)
+			first = THRUM__EDGE(model, edge, time);
+		to = thrum__model_heir(model, to);
+		if (thrum__analyse_task_is_pending(model, to))
+			continue;
+		ended++;
+		life = THRUM__TASK(model, to, end) - THRUM__EDGE(model, edge, time);
+		longest = life > longest ? life : longest;
+	}
+	if (ended < SIBLINGS_MIN || first == THRUM__OPEN ||
+		THRUM__TASK(model, task, kind) != THRUM_KIND_JOIN ||
+		(model->end - first) / OLD_STRONG <= longest)
+		return THRUM__EVIDENCE_NONE;
+	return THRUM__EVIDENCE_STRONG;
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+/* The evidence that nobody serves an object any more: all that ever did have ended, and each of
+ * them was the only one of its sort. Tasks that signal once and end are followed by others. */
+static int object_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+	bool is_awaited = path->length > 1;
+
+	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
+		return THRUM__EVIDENCE_NONE;
+	for (unsigned i = 0; i < servers.count; i++) {
+		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
+			servers.task[i]);
+
+		if (peer && peer->ended > 1 && !search->is_dead)
+			return THRUM__EVIDENCE_NONE;
+	}
+	if (is_awaited || search->is_dead)
+		return THRUM__EVIDENCE_STRONG;
+	return thrum__why_waits_on(model, last->task, path->leaf) < AGAIN ? THRUM__EVIDENCE_WEAK
+									  : THRUM__EVIDENCE_NONE;
+}
+
+/* Whether a task waits for an object once more, as it often did: a worker without a job. */
+static bool is_idle_worker(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__analyse_task_is_lock(model, path->leaf) &&
+		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
+}
+
+/* ---- Locks --------------------------------------------------------------------------------- */
+
+/* The evidence that a lock on the path is never released. */
+static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int evidence = THRUM__EVIDENCE_NONE;
+
+	for (uint32_t i = 0; i < path->length; i++) {
+		const struct thrum__analyse_wait *wait = &path->links[i].wait;
+		const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+			wait->on);
+
+		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
+			(lock->count == 0 && model->end - lock->last < WAIT_MIN))
+			continue;
+		if (wait->next == THRUM__NONE)
+			/* Held by a task that has ended, or free for long. */
+			evidence = stronger(evidence,
+				thrum__analyse_lock_lost(model, lock) && lock->strange == 0
+					? THRUM__EVIDENCE_STRONG
+					: THRUM__EVIDENCE_WEAK);
+		else if (lock->count == 1 && thrum__why_is_held_long(model, wait->on))
+			evidence = THRUM__EVIDENCE_STRONG;
+	}
+	return evidence;
+}
+
+/* ---- The path ------------------------------------------------------------------------------ */
+
+/* The strongest evidence by peers among the path's tasks. */
+static int path_peer_evidence(const struct thrum__search *search,
+	const struct thrum__why_path *path, uint32_t *subject)
+{
+	int best = THRUM__EVIDENCE_NONE;
+
+	for (uint32_t i = 0; i <= path->length; i++) {
+		uint32_t task = i < path->length ? path->links[i].task : path->leaf;
+		int evidence = thrum__why_peer_evidence(search, task);
+
+		/* A task that nobody waits for, and that itself waits for nothing, may have been
+		 * made to last. */
+		if (path->length == 0 && is_lasting(search->model, task))
+			evidence = THRUM__EVIDENCE_NONE;
+		if (evidence > best) {
+			best = evidence;
+			*subject = task;
+		}
+	}
+	return best;
+}
+
+int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t *subject)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
+	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
+		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
+
+	*subject = path->victim;
+	if (path->tries > 0)
+		return THRUM__EVIDENCE_WEAK;
+	if (model->end - since < WAIT_MIN)
+		return THRUM__EVIDENCE_NONE;
+	if (path->circle != THRUM__NONE)
+		return THRUM__EVIDENCE_STRONG;
+	evidence = lock_evidence(search, path);
+	if (evidence == THRUM__EVIDENCE_NONE &&
+		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
+			(last && thrum__why_is_inbound(model, last->task))))
+		return evidence;
+	evidence = stronger(evidence, path_peer_evidence(search, path, subject));
+	for (uint32_t i = 0; i < path->length && !is_outside; i++)
+		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
+	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__analyse_task_is_lock(model, path->leaf))
+		evidence = stronger(evidence, object_evidence(search, path));
+	if (is_outside || !last || (is_idle_worker(model, path) && path->length == 1))
+		return evidence;
+	if (search->is_deadlocked)
+		return THRUM__EVIDENCE_STRONG;
+	/* A condition was signalled in vain before this wait. */
+	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
+		thrum__why_lost_signal(model, path->leaf, last->wait.since) != THRUM__NONE)
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+	return search->is_dead ? stronger(evidence, THRUM__EVIDENCE_WEAK) : evidence;
+}

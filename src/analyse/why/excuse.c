@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells whether a wait may well be over soon, or need not end at all. An excuse must be plausible:
+ * a try after a hundred failures, or a timer that is due in hours where its peers took
+ * milliseconds, is none.
+ */
+#include <string.h>
+
+#include "analyse/why/stuck.h"
+
+#define LOOK_BACK 1024      /* edges of a task that are searched, from the latest back */
+#define LONG_RUN 1000000000 /* ns; a longer run is suspicious */
+#define SLACK 10000000      /* ns by which a timer may be late */
+#define TRIES_BACK 8192     /* tasks that are searched for tries, from the latest back */
+#define TRIES_MIN 10        /* failures in a row that are no excuse for the next try */
+#define TRIES_AGE 50000000  /* ns; younger victims have not tried for long */
+#define FAR 100             /* so many lives of its peers are too late for a timer */
+#define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
+#define FAR_PEERS 3
+#define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
+
+/* ---- Timers -------------------------------------------------------------------------------- */
+
+int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
+		return -1;
+	for (; thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev))
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
+			return THRUM__NOTE(model, note, value);
+	return -1;
+}
+
+/* Whether a timer's peers took so little time that it can't be meant to be due so late. */
+static bool is_too_late(const struct thrum__search *search, uint32_t task, int64_t due)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	int64_t left = due - model->end;
+
+	return peer && peer->ended >= FAR_PEERS && left >= FAR_MIN && left / FAR > peer->longest;
+}
+
+bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t due = thrum__why_due_of(model, task);
+
+	if (due >= 0)
+		return due >= model->end - SLACK && !is_too_late(search, task, due);
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+}
+
+/* ---- Tries --------------------------------------------------------------------------------- */
+
+/* Whether a task is on the path that is followed now, or became one that is. Threads create tasks
+ * for many others, so they don't count. */
+static bool is_on_path(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	if (!thrum__model_has_row(&model->tasks, task) || thrum__analyse_task_is_lane(model, task))
+		return false;
+	return *thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
+}
+
+/* Whether the path's tasks made a task or waited for it. */
+static bool is_try(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	if (thrum__analyse_task_is_object(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER)
+		return false;
+	if (is_on_path(search, THRUM__TASK(model, task, creator)))
+		return true;
+	for (unsigned i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (is_on_path(search, THRUM__EDGE(model, edge, from)))
+			return true;
+	return false;
+}
+
+/* Counts the failed tries of the path's victim since its last success. */
+static void count_tries(struct thrum__search *search, struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = model->tasks.count, key = THRUM__NONE, failed = 0;
+	int64_t since = THRUM__TASK(model, path->victim, created);
+
+	if (model->end - since < TRIES_AGE)
+		return;
+	for (unsigned i = 0; i < TRIES_BACK && search->budget > 0 && task-- > model->tasks.first;
+		i++, search->budget--) {
+		int state;
+
+		if (!thrum__model_has_row(&model->tasks, task))
+			continue;
+		if (THRUM__TASK(model, task, created) < since)
+			break;
+		state = THRUM__TASK(model, task, state);
+		if (state == THRUM__STATE_PENDING || state == THRUM__STATE_BECAME ||
+			(key != THRUM__NONE && thrum__why_peers_key(&search->peers, task) != key) ||
+			!is_try(search, task))
+			continue;
+		if (state == THRUM__STATE_RESOLVED) {
+			if (key != THRUM__NONE)
+				break;
+			continue;
+		}
+		if (key == THRUM__NONE) {
+			key = thrum__why_peers_key(&search->peers, task);
+			path->tried = task;
+		}
+		failed += key != THRUM__NONE;
+	}
+	path->tries = failed >= TRIES_MIN ? failed : 0;
+}
+
+/* ---- The leaf ------------------------------------------------------------------------------ */
+
+/* Whether a task is running, and its run isn't long. */
+static bool is_at_work(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__analyse_task_is_running(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		model->end - THRUM__RUN(model, THRUM__TASK(model, task, run), start) < LONG_RUN;
+}
+
+/* Whether the note that tells when a task is due is forgotten. */
+static bool is_due_forgotten(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	while (thrum__model_has_row(&model->notes, note) &&
+		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+		note = THRUM__NOTE(model, note, prev);
+	return THRUM__TASK(model, task, flags) & THRUM__TASK_DUE &&
+		thrum__why_is_cut(&model->notes, note);
+}
+
+/* Whether the leaf may wait for something, or may still come, and the model has forgotten the edge
+ * or the note that tells so. Not for objects: the edges of those that wait for them tell enough. */
+static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
+{
+	uint32_t edge = THRUM__TASK(model, leaf, edge_out);
+
+	if (thrum__analyse_task_is_object(model, leaf))
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		/* The task may have become one that is pending. */
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__why_is_cut(&model->tasks, THRUM__EDGE(model, edge, to)))
+			return true;
+	return thrum__why_is_cut(&model->edges, edge) || is_due_forgotten(model, leaf) ||
+		thrum__analyse_is_link_forgotten(model, leaf);
+}
+
+bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
+		"signal", "idle", "next event"};
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+		if (strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
+ * or a waiter that is far older than its peers became, shows that it should come. */
+static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	if (THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE)
+		return false;
+	if (!last)
+		return true;
+	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
+		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
+			thrum__why_peers_is_young(&search->peers, last->task);
+	return thrum__why_peer_evidence(search, last->task) == THRUM__EVIDENCE_NONE &&
+		thrum__why_peer_evidence(search, path->victim) == THRUM__EVIDENCE_NONE;
+}
+
+/* Whether a task looks again and again, with a fresh timer each time: it or the victim is far older
+ * than its peers became, and many timers like the leaf have ended. */
+static bool is_polling(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->leaf);
+
+	return last && peer && peer->ended >= TRIES_MIN &&
+		(thrum__why_peer_evidence(search, last->task) != THRUM__EVIDENCE_NONE ||
+			thrum__why_peer_evidence(search, path->victim) != THRUM__EVIDENCE_NONE);
+}
+
+/* Whether the path leads back to itself in a way that proves nothing. It does prove something if
+ * each task needs the next, and one serves another: cycles.c doesn't look there. */
+static bool is_harmless_circle(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	bool is_served = false;
+
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		is_served |= link->is_served;
+		if (link->wait.is_link || thrum__analyse_task_is_choice(model, link->task))
+			return true;
+	}
+	return !is_served;
+}
+
+/* Whether the last wait began in the last moments. */
+static bool is_fresh(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = last && !last->is_served ? last->wait.since
+						 : THRUM__TASK(model, path->leaf, created);
+
+	return model->end - since < (model->end / FRESH < SLACK ? model->end / FRESH : SLACK);
+}
+
+/* Whether the leaf comes soon, if the victim's tries may succeed at all. */
+static bool may_come(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	if (is_fresh(search->model, path) || thrum__why_peers_is_young(&search->peers, path->leaf))
+		return true;
+	return thrum__why_is_running_timer(search, path->leaf) && !is_polling(search, path);
+}
+
+bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t leaf = path->leaf;
+
+	path->tries = 0;
+	if (path->is_unknown)
+		return true;
+	if (path->circle != THRUM__NONE)
+		return is_fresh(model, path) || is_harmless_circle(model, path);
+	if (thrum__analyse_task_is_object(model, leaf))
+		return is_fresh(model, path);
+	if (is_idle_handle(search, path) || is_half_forgotten(model, leaf))
+		return true;
+	if (may_come(search, path)) {
+		count_tries(search, path);
+		return path->tries == 0;
+	}
+	return is_at_work(model, leaf);
+}

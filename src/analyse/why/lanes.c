@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/why/lanes.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define LOOK_BACK 64    /* edges or runs of a task that are searched, from the latest back */
+#define PROOF 3         /* tasks that ended on the lanes, so that others like them do */
+#define LONG 1000000000 /* ns */
+#define KINDS 256
+
+/* The lanes on which the tasks with one key, or of one kind, ended. */
+struct carriers {
+	uint32_t lanes[THRUM__CARRIERS_MAX];
+	uint32_t count, tasks;
+	bool is_wanted;
+	bool is_open; /* some ended on a lane that isn't known, or on too many */
+};
+
+/* ---- Blocked lanes -------------------------------------------------------------------------- */
+
+/* The task that keeps a lane: its last act was to wait, and nothing else ran since. */
+static uint32_t blocker_of(const struct thrum__search *search, const struct thrum__lane *lane)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = lane->running, run;
+	struct thrum__analyse_waits waits;
+
+	if (lane->is_unknown || !thrum__analyse_task_is_pending(model, task))
+		return THRUM__NONE;
+	/* The own task of a lane that runs others may wait in a loop that goes on running them. */
+	if (task == lane->task && lane->ran > 0)
+		return THRUM__NONE;
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	run = THRUM__TASK(model, task, run);
+	if (waits.count == 0 || THRUM__TASK(model, task, edge_out) != waits.waits[0].edge ||
+		!thrum__model_has_row(&model->runs, run))
+		return THRUM__NONE;
+	/* It may have been woken since, but not to go on. */
+	return (lane->suspended != THRUM__NONE && task != lane->task) ||
+			THRUM__RUN(model, run, start) <= waits.waits[0].since
+		? task
+		: THRUM__NONE;
+}
+
+static int find_blockers(const struct thrum__search *search, struct thrum__why_lanes *lanes)
+{
+	const struct thrum__model *model = search->model;
+
+	lanes->blocker = malloc(((size_t)model->lane_count + 1) * sizeof *lanes->blocker);
+	if (!lanes->blocker)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		lanes->blocker[i] = blocker_of(search, &model->lanes[i]);
+		lanes->blocked += lanes->blocker[i] != THRUM__NONE;
+	}
+	return 0;
+}
+
+/* ---- The lanes of tasks that ended ---------------------------------------------------------- */
+
+/* The lane on which a task ran last at or before a time; NONE if it isn't known. */
+static uint32_t lane_at(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->runs, run);
+		i++, run = THRUM__RUN(model, run, prev))
+		if (THRUM__RUN(model, run, start) <= time)
+			return THRUM__RUN(model, run, lane);
+	return THRUM__NONE;
+}
+
+/* The lane on which a task ended: where it ran last, or else where the task was that ended it. */
+static uint32_t last_lane(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = lane_at(model, task, THRUM__OPEN);
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0;
+		lane == THRUM__NONE && i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL)
+			return thrum__model_has_row(&model->tasks, from)
+				? lane_at(model, from, THRUM__EDGE(model, edge, time))
+				: THRUM__NONE;
+	}
+	return lane;
+}
+
+static void add_carrier(struct carriers *carriers, uint32_t lane)
+{
+	carriers->tasks++;
+	for (uint32_t i = 0; i < carriers->count; i++)
+		if (carriers->lanes[i] == lane)
+			return;
+	if (lane == THRUM__NONE || carriers->count == THRUM__CARRIERS_MAX)
+		carriers->is_open = true;
+	else
+		carriers->lanes[carriers->count++] = lane;
+}
+
+/* Whether tasks of this kind run, so that those that never ran are queued somewhere. */
+static bool is_run(int kind)
+{
+	return kind == THRUM_KIND_TASK || kind == THRUM_KIND_FIBER;
+}
+
+/* Counts a task for its key, and if it ran, for its kind. */
+static void count_task(const struct thrum__search *search, struct carriers *by_key,
+	struct carriers *by_kind, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
+	int state = THRUM__TASK(model, task, state);
+	int kind = THRUM__TASK(model, task, kind);
+
+	if (thrum__analyse_task_is_lane(model, task))
+		return;
+	if (is_run(kind) && THRUM__TASK(model, task, run) != THRUM__NONE)
+		add_carrier(&by_kind[kind], lane_at(model, task, THRUM__OPEN));
+	if (key != THRUM__NONE && by_key[key].is_wanted && state != THRUM__STATE_PENDING &&
+		state != THRUM__STATE_CANCELLED && state != THRUM__STATE_BECAME &&
+		!by_key[key].is_open)
+		add_carrier(&by_key[key], last_lane(model, task));
+}
+
+/* ---- Tasks that are left -------------------------------------------------------------------- */
+
+/* Whether a task that others wait for must be ended by somebody who runs on a lane. */
+static bool may_be_left(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return false;
+	default: break;
+	}
+	return thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
+		!thrum__analyse_task_is_object(model, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		!thrum__analyse_task_is_running(model, task) &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE) &&
+		!thrum__why_peers_is_young(&search->peers, task);
+}
+
+static bool has_lane(const struct carriers *carriers, uint32_t lane)
+{
+	for (uint32_t i = 0; i < carriers->count; i++)
+		if (carriers->lanes[i] == lane)
+			return true;
+	return false;
+}
+
+/* The lanes to which a task is left; NULL if that isn't known. Where others like it ended; else,
+ * if it ran, where it did last; else, if it is to run, where tasks of its kind do, and one of these
+ * made it. Sets *is_weak to whether few of its peers or none prove that. */
+static const struct carriers *carriers_of(const struct thrum__search *search, uint32_t task,
+	const struct carriers *by_key, const struct carriers *by_kind, struct carriers *own,
+	bool *is_weak)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
+	const struct carriers *kind = &by_kind[THRUM__TASK(model, task, kind)];
+
+	*is_weak = key == THRUM__NONE || by_key[key].tasks < PROOF;
+	if (key != THRUM__NONE && by_key[key].tasks > 0)
+		return by_key[key].is_open ? NULL : &by_key[key];
+	if (THRUM__TASK(model, task, run) != THRUM__NONE) {
+		*own = (struct carriers){.tasks = 0};
+		add_carrier(own, lane_at(model, task, THRUM__OPEN));
+		return own->is_open ? NULL : own;
+	}
+	return kind->count > 0 && !kind->is_open && has_lane(kind, THRUM__TASK(model, task, lane))
+		? kind
+		: NULL;
+}
+
+static int add_left(struct thrum__why_lanes *lanes, uint32_t task, const struct carriers *carriers,
+	bool is_weak)
+{
+	struct thrum__why_left *grown;
+
+	for (uint32_t i = 0; i < carriers->count; i++)
+		if (lanes->blocker[carriers->lanes[i]] == THRUM__NONE)
+			return 0;
+	grown = thrum__base_grow(lanes->left, &lanes->left_room, lanes->left_count + UINT64_C(2),
+		sizeof *grown);
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	lanes->left = grown;
+	grown[++lanes->left_count] = (struct thrum__why_left){.task = task,
+		.count = carriers->count,
+		.is_weak = is_weak};
+	for (uint32_t i = 0; i < carriers->count; i++)
+		grown[lanes->left_count].lanes[i] = carriers->lanes[i];
+	return 0;
+}
+
+static int find_left(const struct thrum__search *search, struct thrum__why_lanes *lanes,
+	struct carriers *by_key, struct carriers *by_kind)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_graph *graph = &search->graph;
+	struct carriers own;
+	int error = 0;
+
+	for (uint32_t i = 0; i < graph->wait_count; i++) {
+		uint32_t key = thrum__why_peers_key(&search->peers, graph->waits[i].on);
+
+		if (key != THRUM__NONE)
+			by_key[key].is_wanted = true;
+	}
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		count_task(search, by_key, by_kind, task);
+	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
+		uint32_t task = graph->waits[i].on;
+		uint32_t *number = &lanes->number[thrum__place(&search->findings->places, task)];
+		const struct carriers *carriers;
+		bool is_weak;
+
+		if (*number > 0 || !may_be_left(search, task))
+			continue;
+		carriers = carriers_of(search, task, by_key, by_kind, &own, &is_weak);
+		/* Without proof, the task must have been left for long. */
+		if (!carriers || (is_weak && model->end - THRUM__TASK(model, task, created) < LONG))
+			continue;
+		error = add_left(lanes, task, carriers, is_weak);
+		if (lanes->left_count > 0 && lanes->left[lanes->left_count].task == task)
+			*number = lanes->left_count;
+	}
+	return error;
+}
+
+int thrum__why_lanes_make(const struct thrum__search *search, struct thrum__why_lanes *lanes)
+{
+	struct thrum__why_lanes made = {0};
+	struct carriers *by_key = NULL, *by_kind = NULL;
+	int error = find_blockers(search, &made);
+
+	if (error == 0 && made.blocked > 0) {
+		made.number = calloc(search->findings->places.count, sizeof *made.number);
+		by_key = calloc((size_t)search->peers.keys.count + 1, sizeof *by_key);
+		by_kind = calloc(KINDS, sizeof *by_kind);
+		error = made.number && by_key && by_kind ? find_left(search, &made, by_key, by_kind)
+							 : -THRUM_E_MEMORY;
+	}
+	free(by_key);
+	free(by_kind);
+	if (error < 0)
+		thrum__why_lanes_free(&made);
+	else
+		*lanes = made;
+	return error;
+}
+
+void thrum__why_lanes_free(struct thrum__why_lanes *lanes)
+{
+	free(lanes->blocker);
+	free(lanes->left);
+	free(lanes->number);
+	*lanes = (struct thrum__why_lanes){0};
+}

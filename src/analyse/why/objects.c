@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+/* Tells who serves a condition, mailbox, stream or semaphore: who ends the waits for it. */
+#include "analyse/why/stuck.h"
+
+#define LOOK_BACK 1024    /* edges of an object that are searched, from the latest back */
+#define TIMES 10          /* so many times as long as ever is suspicious */
+#define HELD_MIN 50000000 /* ns */
+
+static void add_server(const struct thrum__model *model, struct thrum__why_servers *servers,
+	uint32_t task, uint32_t edge)
+{
+	if (!thrum__model_has_row(&model->tasks, task)) {
+		servers->is_whole = servers->is_whole && task == THRUM__NONE;
+		return;
+	}
+	task = thrum__model_heir(model, task);
+	for (unsigned i = 0; i < servers->count; i++)
+		if (servers->task[i] == task)
+			return;
+	if (servers->count == THRUM__SERVERS_MAX) {
+		servers->is_whole = false;
+		return;
+	}
+	servers->task[servers->count] = task;
+	servers->edge[servers->count++] = edge;
+	servers->pending += thrum__analyse_task_is_pending(model, task);
+}
+
+/* Adds the task that resolved one which waited for the object. */
+static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
+	uint32_t waiter)
+{
+	uint32_t edge;
+
+	if (!thrum__model_has_row(&model->tasks, waiter) ||
+		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED)
+		return;
+	edge = THRUM__TASK(model, waiter, edge_in);
+	for (int i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE) {
+			if (THRUM__EDGE(model, edge, from) != waiter)
+				add_server(model, servers, THRUM__EDGE(model, edge, from), edge);
+			return;
+		}
+}
+
+void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, uint32_t waiter,
+	struct thrum__why_servers *servers)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+	unsigned i = 0;
+
+	*servers = (struct thrum__why_servers){.is_whole = true};
+	for (; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		switch (THRUM__EDGE(model, edge, kind)) {
+		case THRUM__EDGE_SIGNAL:
+		case THRUM__EDGE_UNLOCK:
+			if (from != waiter)
+				add_server(model, servers, from, edge);
+			break;
+		case THRUM__EDGE_WAIT:
+			if (from != waiter)
+				add_resolver(model, servers, from);
+			break;
+		default: break;
+		}
+	}
+	servers->is_whole = servers->is_whole && i < LOOK_BACK &&
+		!thrum__why_is_cut(&model->edges, edge) &&
+		!(THRUM__TASK(model, object, flags) & THRUM__TASK_PREEXISTING);
+}
+
+uint32_t thrum__why_waits_on(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), count = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_has_row(&model->tasks, from) &&
+			thrum__model_heir(model, from) == task;
+	}
+	return count;
+}
+
+bool thrum__why_is_held_long(const struct thrum__model *model, uint32_t lock)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in), held = 0;
+	int64_t longest = 0, now = -1, until = -1;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		switch (THRUM__EDGE(model, edge, kind)) {
+		case THRUM__EDGE_UNLOCK: until = time; break;
+		case THRUM__EDGE_LOCK:
+			if (until < 0 && now < 0) {
+				now = model->end - time;
+			} else if (until >= 0) {
+				held++;
+				longest = until - time > longest ? until - time : longest;
+				until = -1;
+			}
+			break;
+		default: break;
+		}
+	}
+	return held > 0 && now >= HELD_MIN && now / TIMES > longest;
+}

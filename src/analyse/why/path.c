@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/* Follows the waits from a task to the one that waits for nothing. */
+#include "analyse/why/blame.h"
+#include "analyse/why/stuck.h"
+#include "base/array.h"
+
+#define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
+#define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
+
+/* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
+ * which needs all its waits, the last but COMES and YOUNG. */
+enum way {
+	WAY_COMES,          /* a timer that may still come */
+	WAY_SHOULD_RESOLVE, /* a task that should resolve and has been pending for long */
+	WAY_YOUNG,          /* a task that may just be under way */
+	WAY_INSIDE,         /* a task that the program itself has to resolve */
+	WAY_OUTSIDE,        /* a request, timer or handle */
+};
+
+/* Where the waits of a task lead. */
+static enum way way_of(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	bool is_young = false;
+
+	for (int i = 0; i < WAY_MAX; i++) {
+		struct thrum__analyse_waits waits;
+
+		if (thrum__why_is_running_timer(search, task))
+			return WAY_COMES;
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return is_young || thrum__why_peers_is_young(&search->peers, task)
+				? WAY_YOUNG
+				: WAY_SHOULD_RESOLVE;
+		is_young |= thrum__why_peers_is_young(&search->peers, task);
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count == 0 || waits.waits[0].next == THRUM__NONE)
+			break;
+		task = waits.waits[0].next;
+	}
+	if (is_young)
+		return WAY_YOUNG;
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return WAY_OUTSIDE;
+	default: return WAY_INSIDE;
+	}
+}
+
+/* How much the way of a join's wait explains that the join hangs. */
+static int weight_of(enum way way)
+{
+	switch (way) {
+	case WAY_SHOULD_RESOLVE: return 4;
+	case WAY_INSIDE: return 3;
+	case WAY_OUTSIDE: return 2;
+	case WAY_YOUNG: return 1;
+	default: return 0;
+	}
+}
+
+/* The index of the wait of a choice to follow: the one with the first enum way. */
+static uint32_t pick_of_choice(const struct thrum__search *search,
+	struct thrum__analyse_waits waits)
+{
+	enum way best = WAY_OUTSIDE;
+	uint32_t chosen = 0;
+
+	for (uint32_t i = 0; i < waits.count; i++) {
+		enum way way = way_of(search, waits.waits[i].on);
+
+		if (way < best) {
+			best = way;
+			chosen = i;
+		}
+	}
+	return chosen;
+}
+
+/* The index of the wait of a join to follow: of those that explain most, the oldest. */
+static uint32_t pick_of_join(const struct thrum__search *search, struct thrum__analyse_waits waits)
+{
+	uint32_t chosen = waits.count - 1;
+	int best = -1;
+
+	for (uint32_t i = waits.count; i-- > 0;) {
+		int weight = weight_of(way_of(search, waits.waits[i].on));
+
+		if (weight > best) {
+			best = weight;
+			chosen = i;
+		}
+	}
+	return chosen;
+}
+
+bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
+	const struct thrum__analyse_wait *wait)
+{
+	uint32_t run = THRUM__TASK(model, task, run), lane;
+	int64_t quiet;
+
+	if (!thrum__analyse_task_is_lane(model, task))
+		return true;
+	if (THRUM__TASK(model, task, edge_out) != wait->edge)
+		return false;
+	if (!thrum__analyse_task_is_object(model, wait->on) ||
+		!thrum__model_has_row(&model->runs, run))
+		return true;
+	lane = THRUM__RUN(model, run, lane);
+	quiet = model->lanes[lane].last;
+	if (model->lanes[lane].suspended != THRUM__NONE)
+		quiet = THRUM__SUSPENSION(model, model->lanes[lane].suspended, start);
+	return quiet <= wait->since + BLOCKED;
+}
+
+/* Sets *wait to the wait of a task to follow; returns false if there is none. A request that was
+ * sent over a link to a task in the recording leads to that task. */
+static bool next_wait(const struct thrum__search *search, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
+
+	if (waits.count == 0 || !thrum__why_is_blocked(model, task, &waits.waits[0]))
+		return false;
+	*wait = waits.waits[0];
+	if (waits.count > 1 && thrum__analyse_task_is_choice(model, task))
+		*wait = waits.waits[pick_of_choice(search, waits)];
+	else if (waits.count > 1 && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
+		*wait = waits.waits[pick_of_join(search, waits)];
+	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
+		(void)thrum__analyse_link_wait(model, task, wait);
+	return true;
+}
+
+/* If a single task serves an object, and waits itself, sets *wait to lead to it. */
+static bool serving_wait(const struct thrum__search *search, uint32_t object, uint32_t waiter,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_servers servers;
+	struct thrum__analyse_waits waits;
+	unsigned i = 0;
+
+	if (waiter == THRUM__NONE || thrum__analyse_task_is_lock(model, object))
+		return false;
+	thrum__why_servers_of(model, object, waiter, &servers);
+	if (!servers.is_whole || servers.pending != 1)
+		return false;
+	while (!thrum__analyse_task_is_pending(model, servers.task[i]))
+		i++;
+	waits = thrum__analyse_graph_waits(&search->graph, servers.task[i]);
+	if (servers.task[i] == waiter || waits.count == 0 ||
+		!thrum__why_is_blocked(model, servers.task[i], &waits.waits[0]))
+		return false;
+	*wait = (struct thrum__analyse_wait){.on = servers.task[i],
+		.next = servers.task[i],
+		.edge = servers.edge[i],
+		.since = THRUM__EDGE(model, servers.edge[i], time)};
+	return true;
+}
+
+/* If a pending task should end this one, which waits for nothing, sets *wait to lead to it. */
+static bool ending_wait(struct thrum__search *search, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t usual, ender;
+
+	if (thrum__analyse_task_is_object(model, task) ||
+		thrum__analyse_task_is_running(model, task) ||
+		thrum__why_peers_is_young(&search->peers, task))
+		return false;
+	ender = thrum__why_ender_of(search, task, &usual);
+	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);
+	if (!thrum__analyse_task_is_pending(model, ender) ||
+		*thrum__cause(search, ender) == THRUM__CAUSE_PATH)
+		return false;
+	*wait = (struct thrum__analyse_wait){.on = ender,
+		.next = ender,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, task, created)};
+	return true;
+}
+
+static int push_link(struct thrum__why_path *path, const struct thrum__why_link *link)
+{
+	if (path->length == path->room) {
+		struct thrum__why_link *grown = thrum__base_grow(path->links, &path->room,
+			path->room + UINT64_C(1), sizeof *grown);
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		path->links = grown;
+	}
+	path->links[path->length++] = *link;
+	return 0;
+}
+
+/* The link of the path that begins at a task, or NONE. */
+static uint32_t link_of(const struct thrum__why_path *path, uint32_t task)
+{
+	for (uint32_t i = path->length; i-- > 0;)
+		if (path->links[i].task == task)
+			return i;
+	return THRUM__NONE;
+}
+
+int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = path->leaf, waiter = THRUM__NONE;
+	struct thrum__why_link link;
+	int error = 0;
+
+	path->length = 0;
+	path->circle = THRUM__NONE;
+	while (error == 0 && (path->reached = *thrum__cause(search, at)) == THRUM__NONE) {
+		link = (struct thrum__why_link){.task = at};
+		*thrum__cause(search, at) = THRUM__CAUSE_PATH;
+		if (thrum__analyse_task_is_object(model, at))
+			link.is_served = serving_wait(search, at, waiter, &link.wait);
+		if (!link.is_served && !next_wait(search, at, &link.wait)) {
+			link.is_served = ending_wait(search, at, &link.wait);
+			if (!link.is_served)
+				break;
+		}
+		path->is_unknown |= thrum__analyse_task_is_choice(model, at) &&
+			THRUM__TASK(model, at, flags) & THRUM__TASK_REMEMBERED;
+		error = push_link(path, &link);
+		waiter = at;
+		path->leaf = at = link.wait.next == THRUM__NONE ? link.wait.on : link.wait.next;
+	}
+	if (path->reached == THRUM__CAUSE_PATH) {
+		path->reached = THRUM__NONE;
+		path->circle = link_of(path, at);
+	}
+	return error;
+}
+
+void thrum__why_path_settle(struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t cause)
+{
+	bool is_finding = cause < search->findings->count;
+
+	for (uint32_t i = 0; i <= path->length; i++) {
+		uint32_t at = i < path->length ? path->links[i].task : path->leaf;
+
+		if (i < path->length || path->reached == THRUM__NONE)
+			*thrum__cause(search, at) = cause;
+		if (!is_finding)
+			continue;
+		thrum__why_mark(search, at, THRUM__MARK_BEHIND);
+		if (i < path->length)
+			thrum__why_mark(search, path->links[i].wait.on, THRUM__MARK_BEHIND);
+	}
+}

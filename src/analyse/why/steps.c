@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: ISC */
+/* Tells a path as the steps of a finding: the cause first, then those that wait behind it. */
+#include <string.h>
+
+#include "analyse/why/blame.h"
+#include "analyse/why/stuck.h"
+
+#define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
+#define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
+
+/* ---- The cause ----------------------------------------------------------------------------- */
+
+/* The edge of the lost signal that came before the path's last wait began, or NONE. Sets *since to
+ * the time when that wait began. A waiter waits for the condition itself, or in mirage-profile
+ * traces for a task that the condition created. */
+static uint32_t missed_signal(const struct thrum__search *search,
+	const struct thrum__why_path *path, int64_t *since)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t leaf = path->leaf, condition;
+	bool is_itself = THRUM__TASK(model, leaf, kind) == THRUM_KIND_CONDITION;
+
+	condition = is_itself ? leaf : THRUM__TASK(model, leaf, creator);
+	if (!last || path->circle != THRUM__NONE ||
+		!thrum__model_has_row(&model->tasks, condition) ||
+		THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
+		return THRUM__NONE;
+	*since = is_itself ? last->wait.since : THRUM__TASK(model, leaf, created);
+	return thrum__why_lost_signal(model, condition, *since);
+}
+
+static void add_lost_signal(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, uint32_t signal, int64_t since)
+{
+	uint32_t condition = THRUM__EDGE(model, signal, to);
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
+		thrum__why_known(model, THRUM__EDGE(model, signal, from)),
+		THRUM__EDGE(model, signal, time), signal);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE,
+		path->leaf == condition ? last->task : path->leaf, condition, since,
+		last->wait.edge);
+}
+
+/* Adds steps for a lock that no pending task will release. If it was taken at most once since the
+ * wait began and is still held, its holders; else the last task that had it (FREE). */
+static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+	uint32_t edge = THRUM__TASK(model, path->leaf, edge_in), last = THRUM__NONE;
+	int64_t since = thrum__why_path_last(path)->wait.since;
+
+	for (; thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, time) > since;
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (last == THRUM__NONE && (kind == THRUM__EDGE_UNLOCK || kind == THRUM__EDGE_LOCK))
+			last = edge;
+		finding->count += kind == THRUM__EDGE_LOCK;
+	}
+	if (lock && lock->count > 0 && finding->count < 2)
+		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
+	else if (last != THRUM__NONE)
+		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
+			thrum__why_known(model, THRUM__EDGE(model, last, from)),
+			THRUM__EDGE(model, last, time), last);
+}
+
+/* Adds a step for the latest of those that served an object, if all of them have ended. */
+static void add_servers(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(model, path->leaf, thrum__why_path_last(path)->task, &servers);
+	if (servers.count > 0 && servers.pending == 0 && servers.is_whole)
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, servers.task[0], path->leaf,
+			THRUM__TASK(model, servers.task[0], end), servers.edge[0]);
+}
+
+/* Whether a task is resolved from outside the program. */
+static bool is_outside(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
+		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, task) >= 0;
+}
+
+static void add_pending(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, const struct thrum__why_link *last)
+{
+	bool is_cut = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
+	int64_t due = thrum__why_due_of(model, task);
+
+	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
+		task, THRUM__NONE,
+		is_cut && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
+}
+
+/* Adds a step for the task that serves another one of the path. */
+static void add_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_link *link)
+{
+	thrum__why_add_step(finding,
+		thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+								 : THRUM__STEP_SHOULD_END,
+		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
+
+/* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
+static unsigned add_cause(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_blame *blame)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	if (signal != THRUM__NONE) {
+		add_lost_signal(finding, model, path, signal, since);
+		return 1;
+	}
+	if (finding->class == THRUM__FINDING_OUTSIDE) {
+		add_pending(finding, model, path->leaf, last);
+		return 0;
+	}
+	if (blame && finding->step_count == 0)
+		thrum__why_add_blame(finding, model, blame);
+	if (!last)
+		return 0;
+	if (last->is_served) {
+		add_server(finding, model, last);
+		return 1;
+	}
+	if (last->wait.next == THRUM__NONE)
+		add_lock(finding, search, path);
+	else if (thrum__why_is_held(&last->wait))
+		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
+	else if (thrum__analyse_task_is_object(model, path->leaf))
+		add_servers(finding, model, path);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
+		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
+	return 1;
+}
+
+/* ---- Those behind it ----------------------------------------------------------------------- */
+
+/* Whether the task has a name, and the step before names another. */
+static bool is_named_anew(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task)
+{
+	uint32_t before = finding->steps[finding->step_count - 1].task;
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	return *name && strcmp(name, thrum__model_task_name(model, before, NULL)) != 0;
+}
+
+void thrum__why_tell_between(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path, uint32_t from)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t victim = thrum__model_heir(model, path->victim);
+
+	for (uint32_t i = from; i > 0 && path->length - i < NAMED; i--) {
+		const struct thrum__why_link *link = &path->links[i - 1];
+
+		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
+			return;
+		if (link->is_served) {
+			add_server(finding, model, link);
+			continue;
+		}
+		if (thrum__why_is_held(&link->wait))
+			thrum__why_add_holders(search, finding, link->wait.on, link->wait.next);
+		if (link->task != victim &&
+			(finding->step_count == 0 || is_named_anew(model, finding, link->task)))
+			thrum__why_add_step(finding, THRUM__STEP_BEHIND, link->task, link->wait.on,
+				link->wait.since, link->wait.edge);
+	}
+}
+
+void thrum__why_tell_victim(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *first = path->length > 0 ? &path->links[0] : NULL;
+
+	if (path->is_marked || !first) {
+		thrum__why_add_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
+			first ? first->wait.since : THRUM__TASK(model, path->victim, last),
+			first ? first->wait.edge : THRUM__NONE);
+		return;
+	}
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].task == first->task &&
+			finding->steps[i].kind != THRUM__STEP_HOLDS &&
+			finding->steps[i].kind != THRUM__STEP_SERVES)
+			return;
+	thrum__why_add_step(finding, THRUM__STEP_BEHIND, first->task, first->wait.on,
+		first->wait.since, first->wait.edge);
+}
+
+/* Adds a step for the latest task that waits for a victim which itself waits for nothing. */
+static void add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__analyse_task_is_pending(model, from) || from == task)
+			continue;
+		thrum__why_add_step(finding, THRUM__STEP_BEHIND, from, task,
+			THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+}
+
+/* ---- Circles through objects --------------------------------------------------------------- */
+
+/* Adds the waits of a circle: each task waits for the next, or for an object that the next alone
+ * serves. */
+static void add_circle(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = path->circle; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		if (link->is_served) {
+			add_server(finding, model, link);
+			continue;
+		}
+		finding->count++;
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, link->task, link->wait.on,
+			link->wait.since, link->wait.edge);
+		if (thrum__why_is_held(&link->wait))
+			thrum__why_add_holders(search, finding, link->wait.on, link->wait.next);
+	}
+}
+
+/* ---- The finding --------------------------------------------------------------------------- */
+
+static void tell_path(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_blame *blame)
+{
+	const struct thrum__model *model = search->model;
+	unsigned covered;
+
+	if (path->circle != THRUM__NONE) {
+		add_circle(finding, search, path);
+		return;
+	}
+	if (path->tries > 0) {
+		finding->count = path->tries;
+		thrum__why_add_step(finding, THRUM__STEP_FAILS_AGAIN, path->tried,
+			thrum__model_heir(model, path->victim),
+			THRUM__TASK(model, path->tried, end), THRUM__NONE);
+	}
+	covered = add_cause(finding, search, path, signal, since, blame);
+	thrum__why_tell_between(finding, search, path, path->length - covered);
+	thrum__why_tell_victim(finding, search, path);
+	if (path->length == 0)
+		add_waiter(finding, model, path->leaf);
+}
+
+/* Whether the path leads to a lock that nobody holds, but a gap may hide that somebody does. */
+static bool is_holder_lost(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && last->wait.next == THRUM__NONE &&
+		search->gap > THRUM__TASK(search->model, path->leaf, created);
+}
+
+static int class_of(const struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t signal)
+{
+	if (path->circle != THRUM__NONE)
+		return THRUM__FINDING_DEADLOCK;
+	if (signal != THRUM__NONE)
+		return THRUM__FINDING_LOST_WAKE_UP;
+	return is_outside(search->model, path->leaf) && path->tries == 0
+		? THRUM__FINDING_OUTSIDE
+		: THRUM__FINDING_NEVER_RESOLVED;
+}
+
+/* The finding that tells of the end of the task that is to blame, with room for more steps: the
+ * path belongs to it. NULL if there is none. */
+static struct thrum__finding *finding_about(const struct thrum__search *search,
+	const struct thrum__why_blame *blame)
+{
+	if (blame->kind != THRUM__STEP_FAILED && blame->kind != THRUM__STEP_CANCELLED)
+		return NULL;
+	for (uint32_t i = 0; i < search->findings->count; i++) {
+		struct thrum__finding *finding = &search->findings->findings[i];
+
+		if (finding->steps[0].kind == blame->kind &&
+			finding->steps[0].task == blame->task &&
+			finding->step_count + 3 <= THRUM__STEPS_MAX)
+			return finding;
+	}
+	return NULL;
+}
+
+uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t subject, int certainty)
+{
+	const struct thrum__model *model = search->model;
+	int64_t since = 0;
+	uint32_t signal = missed_signal(search, path, &since);
+	int class = class_of(search, path, signal);
+	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct thrum__finding *finding = NULL;
+
+	if (class == THRUM__FINDING_NEVER_RESOLVED &&
+		!thrum__analyse_task_is_object(model, path->leaf)) {
+		blame = thrum__why_blame(search, path->leaf);
+		finding = finding_about(search, &blame);
+	}
+	if (!finding)
+		finding = thrum__why_add(search, class, certainty, subject);
+	else if (finding->certainty < certainty)
+		finding->certainty = (uint8_t)certainty;
+	if (!finding)
+		return THRUM__CAUSE_HEALTHY;
+	if (signal != THRUM__NONE && path->is_marked)
+		finding->certainty = (uint8_t)thrum__why_certainty(search, THRUM__CERTAIN,
+			THRUM__EDGE(model, signal, time));
+	tell_path(finding, search, path, signal, since, &blame);
+	if (thrum__why_is_unsure(search, path->victim) ||
+		thrum__why_is_unsure(search, path->leaf) ||
+		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
+		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
+		finding->certainty = THRUM__POSSIBLE;
+	return (uint32_t)(finding - search->findings->findings);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The parts of the search for tasks that don't resolve. From a task that should resolve, or that
+ * has waited for suspiciously long, a path is followed along waits to its leaf: a task that waits
+ * for nothing. The leaf decides whether there is a finding, and of which class.
+ *
+ *	stuck.c     chooses the tasks to begin with, and adds findings or joins them
+ *	path.c      follows the waits
+ *	excuse.c    tells whether the leaf may still come
+ *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
+ *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	steps.c     tells the path as steps of a finding
+ *
+ * Private to these files.
+ */
+#ifndef ANALYSE_WHY_STUCK_H
+#define ANALYSE_WHY_STUCK_H
+
+#include "analyse/why/parts.h"
+
+/* One wait of a path. */
+struct thrum__why_link {
+	uint32_t task;
+	struct thrum__analyse_wait wait;
+	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
+	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
+	bool is_served;
+};
+
+struct thrum__why_path {
+	uint32_t victim;  /* the first of the tasks that became one another */
+	uint32_t leaf;    /* waits for nothing, as far as is known */
+	uint32_t reached; /* the cause (thrum__cause) of a task on the path that has one, or NONE */
+	uint32_t length, room;
+	struct thrum__why_link *links; /* from the victim on */
+	uint32_t circle; /* the path leads back to the task of this link; NONE: it doesn't */
+	uint32_t tries;  /* failed tries of the victim without a success; 0 if few or not counted */
+	uint32_t tried;  /* the last of them */
+	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
+	bool is_marked;  /* the victim should resolve */
+};
+
+/* ---- The path (path.c) --------------------------------------------------------------------- */
+
+/*
+ * Follows the waits from the path's leaf, at first the victim, to the last leaf or to a task whose
+ * cause is known. Sets the cause of all tasks on the way to THRUM__CAUSE_PATH. Returns 0 or
+ * -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__why_path_follow(struct thrum__search *, struct thrum__why_path *);
+
+/* Sets the cause of all tasks on the path, and, if it is a finding's, marks them. */
+void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path *, uint32_t cause);
+
+/* The path's wait for its leaf; NULL if the path has no wait. */
+static inline const struct thrum__why_link *thrum__why_path_last(const struct thrum__why_path *path)
+{
+	return path->length > 0 ? &path->links[path->length - 1] : NULL;
+}
+
+/* Whether the wait is for a lock that wait->next holds. */
+static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
+{
+	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
+}
+
+/* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
+bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
+	const struct thrum__analyse_wait *);
+
+/* ---- Excuses (excuse.c) -------------------------------------------------------------------- */
+
+/* The time at which a timer is due; -1: unknown. */
+int64_t thrum__why_due_of(const struct thrum__model *, uint32_t task);
+
+/* Whether a timer may still come: it isn't due yet, or nothing tells when it is, and its peers
+ * don't show that it is set to a far too late time. */
+bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
+
+/* Whether the wait for the path's leaf may well be over soon, or need not end. Sets the path's
+ * tries if they decide. Call it while the path isn't settled. */
+bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
+
+/* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
+ * by its name: accept, read and so on. */
+bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
+
+/* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
+
+enum thrum__evidence {
+	THRUM__EVIDENCE_NONE,
+	THRUM__EVIDENCE_WEAK,   /* enough for a finding that is possible */
+	THRUM__EVIDENCE_STRONG, /* enough for one that is likely */
+};
+
+/* The evidence that a pending task lives for too long: many peers ended, and few are so old. */
+int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
+
+/* The evidence that the waits of a path never end, although its victim need not resolve. Sets
+ * *subject to the task that the evidence is about. */
+int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
+	uint32_t *subject);
+
+/* ---- Objects (objects.c) ------------------------------------------------------------------- */
+
+#define THRUM__SERVERS_MAX 8
+
+/* The tasks that ended others' waits for an object, the latest first. */
+struct thrum__why_servers {
+	uint32_t task[THRUM__SERVERS_MAX], edge[THRUM__SERVERS_MAX];
+	unsigned count, pending;
+	bool is_whole; /* no more of them are known to exist or may be forgotten */
+};
+
+void thrum__why_servers_of(const struct thrum__model *, uint32_t object, uint32_t waiter,
+	struct thrum__why_servers *);
+
+/* How often a task began to wait for the object in its whole life. */
+uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
+
+/* Whether a lock is held for much longer than it was ever before. */
+bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
+
+/* ---- Steps (steps.c) ----------------------------------------------------------------------- */
+
+/* Adds a finding that explains the path, about the subject. Returns its index, or HEALTHY if there
+ * are enough of its class. */
+uint32_t thrum__why_tell(struct thrum__search *, const struct thrum__why_path *, uint32_t subject,
+	int certainty);
+
+/* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
+ * near the leaf that have a name of their own, holders of locks, and those that serve objects. */
+void thrum__why_tell_between(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *, uint32_t from);
+
+/* Adds the path's victim to a finding as its last step. */
+void thrum__why_tell_victim(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Addresses of the program: call sites of which the recording knows only the address, and labels
+ * that end in "module+0x1234". The recording has the list of modules; the trace's namer, if there is
+ * one, knows the names.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "format/packet.h"
+#include "read/thrum/reader.h"
+
+#define CELLS 64 /* definitions that are read at once */
+
+/* A file of code of the recorded process. */
+struct module {
+	uint32_t number; /* its definition's */
+	char build_id[41];
+	char path[1024];
+};
+
+/* A label with its name. */
+struct named_label {
+	char *label, *name;
+	uint32_t size; /* of the name */
+};
+
+struct addresses {
+	struct module *modules;
+	struct named_label *labels; /* sorted by label */
+	uint32_t module_count, module_room, label_count, label_room;
+	uint32_t seen; /* definitions before this one have been looked at */
+};
+
+static void add_module(struct addresses *a, uint32_t number, const struct thrum__definition *cell)
+{
+	struct module *modules = thrum__base_grow(a->modules, &a->module_room,
+		a->module_count + UINT64_C(1), sizeof *modules);
+
+	if (!modules)
+		return;
+	a->modules = modules;
+	struct module *module = &modules[a->module_count++];
+
+	module->number = number;
+	module->path[0] = '\0';
+	snprintf(module->build_id, sizeof module->build_id, "%.40s", cell->text);
+}
+
+/* Adds a piece to the path of its module. */
+static void add_path(struct addresses *a, const struct thrum__definition *cell)
+{
+	size_t at = (size_t)cell->number * (sizeof cell->text - 1);
+
+	for (uint32_t i = a->module_count; i > 0; i--) {
+		struct module *module = &a->modules[i - 1];
+
+		if (module->number != cell->parent || at + sizeof cell->text > sizeof module->path)
+			continue;
+		memcpy(module->path + at, cell->text, sizeof cell->text - 1);
+		module->path[at + sizeof cell->text - 1] = '\0';
+		return;
+	}
+}
+
+void thrum__read_addresses_update(struct reader *r)
+{
+	struct addresses *a = r->addresses;
+	struct thrum__definition cells[CELLS];
+
+	if (!a)
+		a = r->addresses = calloc(1, sizeof *a);
+	while (a && a->seen < r->definition_count) {
+		uint64_t offset = r->header.definitions.offset + (uint64_t)a->seen * sizeof *cells;
+		int64_t got = thrum__format_input_read(&r->trace.input, offset, cells,
+			sizeof cells);
+		uint32_t count = got > 0 ? (uint32_t)((size_t)got / sizeof *cells) : 0, used = 0;
+
+		for (uint32_t i = 0; i < count && a->seen + i < r->definition_count; i++) {
+			cells[i].text[sizeof cells[i].text - 1] = '\0';
+			if (cells[i].type == THRUM__DEFINES_MODULE)
+				add_module(a, a->seen + i, &cells[i]);
+			else if (cells[i].type == THRUM__DEFINES_PATH)
+				add_path(a, &cells[i]);
+			if (cells[i].type)
+				used = i + 1;
+		}
+		a->seen += used;
+		/* A cell may be empty although the next one is not. */
+		if (used + 8 < CELLS)
+			break;
+	}
+	r->has_modules = a && a->module_count > 0;
+}
+
+void thrum__read_addresses_free(struct reader *r)
+{
+	struct addresses *a = r->addresses;
+
+	if (!a)
+		return;
+	for (uint32_t i = 0; i < a->label_count; i++) {
+		free(a->labels[i].label);
+		free(a->labels[i].name);
+	}
+	free(a->labels);
+	free(a->modules);
+	free(a);
+}
+
+static const struct module *find_module(struct reader *r, uint32_t number)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		for (uint32_t i = 0; r->addresses && i < r->addresses->module_count; i++)
+			if (r->addresses->modules[i].number == number)
+				return &r->addresses->modules[i];
+		thrum__read_addresses_update(r);
+	}
+	return NULL;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool name_place(const struct reader *r, const struct module *module, uint64_t offset,
+	bool is_return, struct thrum_trace_site *site)
+{
+	const struct thrum__read_namer *namer = r->trace.namer;
+
+	return namer && module->path[0] &&
+		namer->name(namer->owner, module->path, module->build_id, offset, is_return, site);
+}
+
+void thrum__read_address_site(struct reader *r, const struct thrum__definition *cell,
+	struct definition *d)
+{
+	const struct module *module = find_module(r, cell->parent);
+
+	if (!module) {
+		d->type = 0;
+		return;
+	}
+	snprintf(d->text, sizeof d->text, "%.80s+0x%x", file_name(module->path),
+		(unsigned)cell->number);
+	d->text_size = (uint32_t)strlen(d->text);
+	d->type = THRUM__DEFINES_SITE;
+	d->site = (struct thrum_trace_site){.file = module->path, .function = d->text};
+	if (!name_place(r, module, cell->number, true, &d->site)) {
+		/* The modules may move when more come. */
+		d->site.file = d->text + d->text_size;
+		if (d->text_size + 1 + strlen(module->path) < sizeof d->text) {
+			memcpy(d->text + d->text_size + 1, module->path, strlen(module->path) + 1);
+			d->site.file++;
+		}
+	}
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* The place of a label among those that are known, or where it belongs. */
+static uint32_t place_of(const struct addresses *a, const char *label)
+{
+	uint32_t low = 0, high = a->label_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (strcmp(a->labels[middle].label, label) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Names what a label ends in, and writes the named label. Returns false if there is no name. */
+static bool name_label(const struct reader *r, const char *label, const char *plus, char *to,
+	size_t size)
+{
+	const char *name = plus;
+	struct thrum_trace_site site;
+
+	while (name > label && name[-1] != ' ')
+		name--;
+	uint64_t offset = strtoull(plus + 1, NULL, 16);
+
+	for (uint32_t i = 0; i < r->addresses->module_count; i++) {
+		const struct module *module = &r->addresses->modules[i];
+		const char *file = file_name(module->path);
+
+		if (strlen(file) == (size_t)(plus - name) &&
+			strncmp(file, name, (size_t)(plus - name)) == 0 &&
+			name_place(r, module, offset, false, &site)) {
+			snprintf(to, size, "%.*s%s", (int)(name - label), label, site.function);
+			return true;
+		}
+	}
+	return false;
+}
+
+static char *copy_text(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = malloc(size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* Adds a label with its name, which is the label itself if there is none. */
+static struct named_label *add_label(struct reader *r, uint32_t at, const char *label,
+	const char *plus)
+{
+	struct addresses *a = r->addresses;
+	char name[THRUM_TEXT_MAX + 1];
+	struct named_label *labels = thrum__base_grow(a->labels, &a->label_room,
+		a->label_count + UINT64_C(1), sizeof *labels);
+
+	if (!labels)
+		return NULL;
+	a->labels = labels;
+	bool is_named = name_label(r, label, plus, name, sizeof name);
+	struct named_label added = {copy_text(label), copy_text(is_named ? name : label), 0};
+
+	if (!added.label || !added.name) {
+		free(added.label);
+		free(added.name);
+		return NULL;
+	}
+	added.size = (uint32_t)strlen(added.name);
+	memmove(&labels[at + 1], &labels[at], (a->label_count - at) * sizeof *labels);
+	labels[at] = added;
+	a->label_count++;
+	return &labels[at];
+}
+
+const char *thrum__read_label(struct reader *r, const char *label, uint32_t *size)
+{
+	const char *plus = strrchr(label, '+');
+
+	if (!plus || plus[1] != '0' || plus[2] != 'x' || !r->trace.namer ||
+		strspn(plus + 3, "0123456789abcdef") != strlen(plus + 3))
+		return label;
+	struct addresses *a = r->addresses;
+	uint32_t at = place_of(a, label);
+	const struct named_label *found = &a->labels[at];
+
+	if (at == a->label_count || strcmp(found->label, label) != 0)
+		found = add_label(r, at, label, plus);
+	if (!found)
+		return label;
+	*size = found->size;
+	return found->name;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: ISC */
+/* Changes recordings that have ended: cuts off their unused end, and notes how they ended. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/clock.h"
+#include "port/port.h"
+#include "read/read.h"
+#include "source/input.h"
+#include "source/process.h"
+
+bool thrum__source_is_recorded_to(const struct thrum__header *header)
+{
+	return atomic_load(&header->state) == THRUM__RECORDING &&
+		thrum__source_process_lives(header->pid, header->process_start);
+}
+
+bool thrum__source_was_killed(const struct thrum__header *header)
+{
+	return atomic_load(&header->state) == THRUM__RECORDING && header->pid != 0 &&
+		!thrum__source_process_lives(header->pid, header->process_start);
+}
+
+/* ---- Opening ---------------------------------------------------------------------------- */
+
+/* An ended recording that is being changed. */
+struct change {
+	int fd;
+	uint64_t file_size;
+	struct thrum__header header;
+	enum thrum_ending ending;
+	int code;
+};
+
+/* Opens the input's file for writing. Returns its descriptor, or a negative enum thrum_error:
+ * -THRUM_E_SYSTEM when the path now names another file. */
+static int open_again(const char *file, const struct thrum__input *input)
+{
+	struct stat known, opened;
+	int fd = open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return thrum__source_error_of(errno);
+	if (fstat(thrum__source_fd(input), &known) == 0 && fstat(fd, &opened) == 0 &&
+		known.st_dev == opened.st_dev && known.st_ino == opened.st_ino)
+		return fd;
+	close(fd);
+	return -THRUM_E_SYSTEM;
+}
+
+static int change_file(const char *file, const struct thrum__input *input, struct change *change,
+	int (*apply)(struct change *), struct thrum_error_info *info)
+{
+	int error = thrum__source_header(input, &change->header, info);
+	if (error != 0)
+		return error;
+	if (thrum__source_is_recorded_to(&change->header))
+		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
+			"process %u still records to it: it can't be changed",
+			(unsigned)change->header.pid);
+	change->fd = open_again(file, input);
+	if (change->fd < 0)
+		return thrum__read_error_set(info, change->fd, 0, "can't be opened for writing: %s",
+			thrum_error_message(change->fd));
+	change->file_size = input->size(input->owner);
+	error = thrum__format_read_clocks(input, &change->header);
+	if (error == 0)
+		error = apply(change);
+	close(change->fd);
+	if (error != 0)
+		thrum__read_error_set(info, error, 0, "can't be changed: %s",
+			thrum_error_message(error));
+	return error;
+}
+
+/* Opens an ended recording and calls `apply` to change it. */
+static int change_recording(const char *file, struct change *change, int (*apply)(struct change *),
+	struct thrum_error_info *info)
+{
+	struct thrum__input input;
+	int error = thrum__source_open(file, &input, info);
+	if (error != 0)
+		return error;
+	error = change_file(file, &input, change, apply, info);
+	thrum__source_close(input.owner);
+	return error;
+}
+
+/* ---- Trimming --------------------------------------------------------------------------- */
+
+/*
+ * Cuts the file to the packets that are used. Writes the header first: if the process is
+ * interrupted in between, the file is only longer than it must be.
+ */
+static int trim(struct change *change)
+{
+	struct thrum__header *header = &change->header;
+	uint32_t used = atomic_load(&header->packets_used);
+	if (used >= header->packets)
+		return 0;
+	header->packets = used;
+	header->packet.size = (uint64_t)used * header->packet_size;
+	uint64_t size = header->packet.offset + header->packet.size;
+	/* Sections may lie in any order. */
+	const struct thrum__section *sections[] = {&header->metadata, &header->definitions,
+		&header->counters, &header->live_tasks};
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+		if (sections[i]->offset + sections[i]->size > size)
+			size = sections[i]->offset + sections[i]->size;
+	}
+	if (size >= change->file_size)
+		return 0;
+	header->size = size;
+	int error = thrum__source_write_at(&change->fd, 0, header,
+		offsetof(struct thrum__header, state));
+	if (error == 0 && ftruncate(change->fd, (off_t)size) != 0)
+		error = thrum__source_error_of(errno);
+	return error;
+}
+
+int thrum_trace_trim(const char *file, struct thrum_error_info *info)
+{
+	struct change change;
+	return change_recording(file, &change, trim, info);
+}
+
+/* ---- The end ---------------------------------------------------------------------------- */
+
+static int note_end(struct change *change)
+{
+	struct thrum__header *header = &change->header;
+	uint32_t ending = atomic_load(&header->ending);
+
+	if (atomic_load(&header->state) == THRUM__RECORDING && ending == 0)
+		atomic_store(&header->ended,
+			thrum__format_ticks_at(header, thrum__port_monotonic()));
+	else if (ending != THRUM__ENDED_EXITED || change->ending != THRUM_ENDING_EXITED)
+		return 0;
+	atomic_store(&header->ending, change->ending);
+	atomic_store(&header->ending_code, change->code);
+	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
+		&header->ended, sizeof *header - offsetof(struct thrum__header, ended));
+}
+
+int thrum_trace_note_end(const char *file, enum thrum_ending ending, int code,
+	struct thrum_error_info *info)
+{
+	struct change change = {.ending = ending, .code = code};
+
+	if (ending != THRUM_ENDING_EXITED && ending != THRUM_ENDING_KILLED &&
+		ending != THRUM_ENDING_GONE)
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
+			"a process can't have ended in this way");
+	return change_recording(file, &change, note_end, info);
+}

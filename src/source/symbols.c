@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Names for addresses in files of code, by elfutils' libdw. Debug information may lie in the file,
+ * in a file of its own, or with debuginfod where the user has set that up.
+ */
+#define _GNU_SOURCE
+#include "source/symbols.h"
+
+#ifndef HAVE_LIBDW
+
+struct thrum__read_namer *thrum__source_symbols_create(void)
+{
+	return NULL;
+}
+
+void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
+{
+	(void)namer;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file that was opened, or tried in vain. */
+struct file {
+	struct file *next;
+	char *path;
+	Dwfl_Module *module; /* NULL: it can't be read, or is another file than the recorded one */
+	uint64_t address;    /* where libdw puts it */
+};
+
+struct symbols {
+	struct thrum__read_namer namer; /* first */
+	Dwfl *dwfl;
+	struct file *files;
+	struct text {
+		struct text *next;
+		char bytes[];
+	} * texts;
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+/* Whether a file has this build id, or either has none. */
+static bool has_build_id(Dwfl_Module *module, const char *wanted)
+{
+	const unsigned char *bits;
+	GElf_Addr address;
+	int size = dwfl_module_build_id(module, &bits, &address);
+	char digits[41] = "";
+
+	for (int i = 0; i < size && i < 20; i++)
+		snprintf(digits + (size_t)2 * i, 3, "%02x", bits[i]);
+	return size <= 0 || !*wanted || strcmp(digits, wanted) == 0;
+}
+
+static struct file *open_file(struct symbols *symbols, const char *path, const char *build_id)
+{
+	struct file *file = calloc(1, sizeof *file);
+
+	if (!file || !(file->path = strdup(path))) {
+		free(file);
+		return NULL;
+	}
+	file->next = symbols->files;
+	symbols->files = file;
+	dwfl_report_begin_add(symbols->dwfl);
+	file->module = dwfl_report_offline(symbols->dwfl, path, path, -1);
+	dwfl_report_end(symbols->dwfl, NULL, NULL);
+	GElf_Addr bias = 0;
+
+	if (file->module &&
+		(!has_build_id(file->module, build_id) || !dwfl_module_getelf(file->module, &bias)))
+		file->module = NULL;
+	file->address = bias;
+	return file;
+}
+
+static const char *keep_text(struct symbols *symbols, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	struct text *kept = malloc(sizeof *kept + size);
+
+	if (!kept)
+		return "";
+	memcpy(kept->bytes, text, size);
+	kept->next = symbols->texts;
+	symbols->texts = kept;
+	return kept->bytes;
+}
+
+/* Returns the path as the compiler was told it: without the folder in which it ran. */
+static const char *short_path(const char *path, const char *folder)
+{
+	size_t size = folder ? strlen(folder) : 0;
+
+	return size > 0 && strncmp(path, folder, size) == 0 && path[size] == '/' ? path + size + 1
+										 : path;
+}
+
+static const char *folder_of(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+}
+
+/* Whether code of a file is part of many programs: there a program calls functions that are in the
+ * headers of its libraries. */
+static bool is_system_header(const char *path)
+{
+	return strncmp(path, "/usr/include/", 13) == 0 || strncmp(path, "/usr/lib/", 9) == 0;
+}
+
+/* The file and line where an inlined function is called; leaves them alone if they aren't known. */
+static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, const char **path, int *line)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+	Dwarf_Files *files;
+
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
+		*line = (int)value;
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) == 0 &&
+		dwarf_getsrcfiles(unit, &files, NULL) == 0)
+		*path = dwarf_filesrc(files, value, NULL, NULL);
+}
+
+/* Names the function around an address, and the line in it. Code that is inlined from a library's
+ * header counts as the line that calls it. Returns false if there is no DWARF. */
+static bool name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_trace_site *site)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *inner = NULL,
+		  *scopes = NULL;
+	Dwfl_Line *place = dwfl_module_getsrc(module, address);
+	int line = 0, count = 0;
+	const char *path = place ? dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL) : NULL;
+	bool found = false;
+
+	if (unit && dwarf_getscopes(unit, address - bias, &inner) > 0)
+		count = dwarf_getscopes_die(inner, &scopes);
+	for (int i = 0; i < count && path && !found; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+		bool is_inlined = tag == DW_TAG_inlined_subroutine;
+
+		if (is_inlined && is_system_header(path)) {
+			find_call(unit, &scopes[i], &path, &line);
+		} else if ((is_inlined || tag == DW_TAG_subprogram) && dwarf_diename(&scopes[i])) {
+			*site = (struct thrum_trace_site){short_path(path, folder_of(unit)),
+				dwarf_diename(&scopes[i]), (uint32_t)line};
+			found = true;
+		}
+	}
+	free(inner);
+	free(scopes);
+	return found;
+}
+
+/* Keeps a function's name as its language writes it, if the C++ library is there. */
+static const char *keep_name(struct symbols *symbols, const char *name)
+{
+	void *library = strncmp(name, "_Z", 2) == 0 ? dlopen("libstdc++.so.6", RTLD_LAZY) : NULL;
+	char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+
+	if (library)
+		*(void **)&demangle = dlsym(library, "__cxa_demangle");
+	char *whole = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
+	const char *kept = keep_text(symbols, whole ? whole : name);
+
+	free(whole);
+	if (library)
+		dlclose(library);
+	return kept;
+}
+
+static bool name_address(void *owner, const char *path, const char *build_id, uint64_t offset,
+	bool is_return, struct thrum_trace_site *site)
+{
+	struct symbols *symbols = owner;
+	struct file *file = symbols->files;
+
+	while (file && strcmp(file->path, path) != 0)
+		file = file->next;
+	if (!file)
+		file = open_file(symbols, path, build_id);
+	if (!file || !file->module)
+		return false;
+	/* The call itself lies before the address to which it returns. */
+	uint64_t address = file->address + offset - is_return;
+	struct thrum_trace_site found = {.file = path};
+
+	if (!is_return || !name_by_dwarf(file->module, address, &found)) {
+		GElf_Off distance = 0;
+		GElf_Sym symbol;
+
+		found.function = dwfl_module_addrinfo(file->module, address, &distance, &symbol,
+			NULL, NULL, NULL);
+		/* A place behind the end of a symbol belongs to something without one. */
+		if (!found.function || (symbol.st_size > 0 && distance >= symbol.st_size) ||
+			(!is_return && distance > 0 && symbol.st_size == 0))
+			return false;
+		if (!is_return && distance > 0) {
+			char text[300];
+
+			snprintf(text, sizeof text, "%.250s+%llu", found.function,
+				(unsigned long long)distance);
+			found.function = keep_text(symbols, text);
+		}
+	}
+	site->function = keep_name(symbols, found.function);
+	site->file = keep_text(symbols, found.file);
+	site->line = found.line;
+	return true;
+}
+
+struct thrum__read_namer *thrum__source_symbols_create(void)
+{
+	struct symbols *symbols = calloc(1, sizeof *symbols);
+
+	if (!symbols)
+		return NULL;
+	symbols->namer = (struct thrum__read_namer){symbols, name_address};
+	symbols->dwfl = dwfl_begin(&callbacks);
+	if (!symbols->dwfl) {
+		free(symbols);
+		return NULL;
+	}
+	return &symbols->namer;
+}
+
+void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
+{
+	struct symbols *symbols = (struct symbols *)namer;
+
+	if (!symbols)
+		return;
+	while (symbols->files) {
+		struct file *file = symbols->files;
+
+		symbols->files = file->next;
+		free(file->path);
+		free(file);
+	}
+	while (symbols->texts) {
+		struct text *text = symbols->texts;
+
+		symbols->texts = text->next;
+		free(text);
+	}
+	dwfl_end(symbols->dwfl);
+	free(symbols);
+}
+
+#endif

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Loops of programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+same loops "$programs/loops"
+[[ $("$THRUM" dump loops.thrum | grep -c 'suspend .*wait for work') -eq 10 ]] ||
+	wrong "not ten waits: $("$THRUM" dump loops.thrum)"
+[[ $("$THRUM" dump loops.thrum | grep -c 'woken by descriptor = [0-9]') -eq 4 ]] ||
+	wrong "not woken four times: $("$THRUM" dump loops.thrum)"
+"$THRUM" record -o none.thrum --without=loop -- "$programs/loops" >/dev/null 2>err
+grep -q 'loops recorded nothing' err || wrong "--without=loop: $(cat err)"
+exit "$failed"

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Threads and locks of programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# line FILE TEXT: the number of the line with this text.
+line() {
+	grep -n -- "$2" "$SOURCE/tests/adapt/programs/$1" | cut -d : -f 1
+}
+
+# A recording names functions and lines if thrum can read debug information.
+names=no
+! grep -q "HAVE_LIBDW" "$BUILD/build.ninja" || names=yes
+
+# is_at NAME FILE TEXT: `why` names the line of a file with this text.
+is_at() {
+	[[ $names == no ]] || has "$1" why "$2:$(line "$2" "$3") "
+}
+
+same threads "$programs/threads"
+grep -q 'recorded [0-9,]* events of [0-9]* lanes' threads.said || wrong "threads: $(cat threads.said)"
+has threads dump 'label +main thread'
+has threads dump 'signal .*, waiting: 3'
+[[ $names == no ]] || {
+	has threads dump 'wait .* mutex plain  in show_mutexes'
+	has threads dump 'thread release_late'
+	has threads dump 'lock .* rwlock shared  in read_shared'
+}
+"$THRUM" why threads.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+
+same deadlock "$programs/deadlock"
+has deadlock why '^deadlock \(certain\)'
+is_at deadlock deadlock.c "the writer's first"
+is_at deadlock deadlock.c "the writer's second"
+is_at deadlock deadlock.c "the flusher's first"
+is_at deadlock deadlock.c "the flusher's second"
+
+same lost_wakeup "$programs/lost_wakeup"
+has lost_wakeup why '^lost wake-up'
+is_at lost_wakeup lost_wakeup.c 'too late'
+
+same dead_holder "$programs/dead_holder"
+has dead_holder why 'table_lock|mutex dead_holder\+0x'
+is_at dead_holder dead_holder.c 'and never unlocks it'
+is_at dead_holder dead_holder.c 'waits for ever'
+
+# Only what is wanted.
+"$THRUM" record -o none.thrum --without=pthread -- "$programs/deadlock" >/dev/null 2>err
+grep -q 'deadlock recorded nothing' err || wrong "--without=pthread: $(cat err)"
+[[ ! -e none.thrum ]] || wrong "an empty recording is left"
+
+# The user's own preloaded library stays.
+# shellcheck disable=SC2016
+LD_PRELOAD=libm.so.6 "$THRUM" record -o sh.thrum -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
+[[ $(cat out) == libm.so.6 ]] || wrong "LD_PRELOAD of a child: $(cat out)"
+exit "$failed"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# libuv in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/uv ]] || {
+	echo "skipped: libuv is missing"
+	exit 77
+}
+
+same uv "$programs/uv"
+for label in 'stat /' 'open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 bytes' shutdown \
+	'spawn sh' 'getaddrinfo 127.0.0.1' random 'timer (ticked|uv\+0x)' 'listen (connected_to|uv\+0x)' \
+	'read (peer_read|uv\+0x)' 'work (send_wake|uv\+0x)' 'async (woken|uv\+0x)'; do
+	has uv dump "label +$label"
+done
+has uv dump 'span-begin +uv_fs_stat'
+has uv dump 'fail .*open /no/such/file: ENOENT'
+has uv dump 'log +exit status 3'
+has uv dump 'work .* ready .*async'
+has uv dump 'suspend +wait for work'
+"$THRUM" why uv.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+
+# Nothing of libuv without its adapter.
+"$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
+"$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"
+exit "$failed"

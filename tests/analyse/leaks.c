@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks of which more and more are pending, and such as only seem to leak. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+struct text {
+	char lines[32768];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	text->used += (size_t)vsnprintf(text->lines + text->used, sizeof text->lines - text->used,
+		format, arguments);
+	va_end(arguments);
+	assert_true(text->used < sizeof text->lines);
+}
+
+static void begin(struct text *text)
+{
+	text->used = 0;
+	tell(text, "0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"server\n");
+}
+
+/* `task` creates another one. */
+static void create(struct text *text, int ms, int task, int other, const char *kind,
+	const char *label)
+{
+	tell(text, "%d000000 create %d %d %s\n%d000000 label %d \"%s\n", ms, task, other, kind, ms,
+		other, label);
+}
+
+/* Ends the story. Returns the certainty of its only finding, which is a leak; -1 if there is none.
+ */
+static int certainty(struct text *text)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings;
+	int certainty = -1;
+
+	tell(text, "5000000000 log 1 \"end\n");
+	model = story_model(text->lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		if (findings.findings[i].class == THRUM__FINDING_LEAK)
+			certainty = findings.findings[i].certainty;
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return certainty;
+}
+
+/* 48 tasks of a kind, one each 100 ms. Those that don't leak end after 20 ms. */
+static int grow(const char *kind, int leaks_every)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 48; i++) {
+		create(&text, 10 + 100 * i, 2, 100 + i, kind, "thing");
+		if (leaks_every == 0 || i % leaks_every != 0)
+			tell(&text, "%d000000 cancel 2 %d\n", 30 + 100 * i, 100 + i);
+	}
+	return certainty(&text);
+}
+
+static void things_that_others_end(void **state)
+{
+	static const char *const kinds[] = {"promise", "handle", "timer", "stream", "mailbox"};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		assert_int_equal(grow(kinds[i], 2), THRUM__LIKELY);
+		assert_int_equal(grow(kinds[i], 0), -1);
+	}
+}
+
+static void handles_that_nobody_ends(void **state)
+{
+	assert_int_equal(grow("handle", 1), THRUM__POSSIBLE);
+	assert_int_equal(grow("promise", 1), THRUM__LIKELY);
+	/* These live as long as their owner. */
+	assert_int_equal(grow("mailbox", 1), -1);
+}
+
+static void a_cache_that_is_full(void **state)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 60; i++)
+		create(&text, 10 + 50 * i, 2, 100 + i, "handle", "entry");
+	assert_int_equal(certainty(&text), -1);
+}
+
+/* 30 requests, one each 100 ms. Each of the first `limit` makes a handle. The others fail, or wait
+ * for ever, or neither. */
+static int use_up(int limit, const char *others)
+{
+	struct text text;
+
+	begin(&text);
+	create(&text, 1, 2, 3, "mailbox", "pool");
+	for (int i = 0; i < 30; i++) {
+		int ms = 10 + 100 * i, id = 100 + 2 * i;
+
+		create(&text, ms, 2, id, "task", "request");
+		if (i < limit)
+			create(&text, ms, id, id + 1, "handle", "descriptor");
+		if (i < limit || *others == 'r')
+			tell(&text, "%d000000 resolve 2 %d\n", ms + 5, id);
+		else if (*others == 'f')
+			tell(&text, "%d000000 fail 2 %d \"no descriptor left\n", ms + 5, id);
+		else
+			tell(&text, "%d000000 wait %d 3\n", ms + 5, id);
+	}
+	return certainty(&text);
+}
+
+static void a_limit(void **state)
+{
+	assert_int_equal(use_up(12, "fail"), THRUM__LIKELY);
+	assert_int_equal(use_up(12, "wait"), THRUM__LIKELY);
+	/* A pool that fills once, and serves all. */
+	assert_int_equal(use_up(12, "resolve"), -1);
+}
+
+static void a_pool_beside_failures_of_others(void **state)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 12; i++)
+		create(&text, 10 + i, 2, 100 + i, "handle", "worker");
+	for (int i = 0; i < 12; i++) {
+		create(&text, 100 + 100 * i, 2, 200 + i, "task", "upload");
+		tell(&text, "%d000000 fail 2 %d \"refused\n", 110 + 100 * i, 200 + i);
+	}
+	assert_int_equal(certainty(&text), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(things_that_others_end),
+		cmocka_unit_test(handles_that_nobody_ends),
+		cmocka_unit_test(a_cache_that_is_full),
+		cmocka_unit_test(a_limit),
+		cmocka_unit_test(a_pool_beside_failures_of_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* Locks with several holders, and the cycles and findings that they take part in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/graph.h"
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define END "900" MS "log 1 \"end\n"
+#define MAIN \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n"
+/* Fibers 10 to 14, the locks 2 and 3, and the semaphore 4. */
+#define FIBERS \
+	MAIN "1" MS "create 1 2 lock\n" \
+	     "1" MS "create 1 3 lock\n" \
+	     "1" MS "create 1 4 semaphore\n" \
+	     "1" MS "create 1 10 fiber\n" \
+	     "1" MS "create 1 11 fiber\n" \
+	     "1" MS "create 1 12 fiber\n" \
+	     "1" MS "create 1 13 fiber\n" \
+	     "1" MS "create 1 14 fiber\n"
+
+/* The findings of a story. */
+static struct thrum__findings find(const char *lines, struct thrum__model **model)
+{
+	struct thrum__findings findings;
+
+	*model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(*model, &findings), 0);
+	return findings;
+}
+
+static void expect_none(const char *lines)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(lines, &model);
+
+	assert_int_equal(findings.count, 0);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+/* Expects one deadlock of so many tasks, and returns its certainty. */
+static int deadlock_of(const char *lines, uint32_t count)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(lines, &model);
+	int certainty = -1;
+
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_DEADLOCK);
+	assert_int_equal(findings.findings[0].count, count);
+	certainty = findings.findings[0].certainty;
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return certainty;
+}
+
+/* Expects that these tasks hold a lock, the oldest first. They end with 0. */
+static void expect_holders(const char *lines, uint64_t id, const uint64_t *ids)
+{
+	struct thrum__analyse_hold holds[THRUM__HOLDS_MAX];
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__analyse_lock made, look;
+	uint32_t count = 0;
+
+	assert_int_equal(thrum__analyse_lock_make(model, story_task(model, id), &made), 0);
+	thrum__analyse_lock_look(model, story_task(model, id), &look, holds);
+	assert_int_equal(made.count, look.count);
+	for (; ids[count]; count++) {
+		assert_true(count < made.count);
+		assert_int_equal(THRUM__TASK(model, made.holds[count].task, id), ids[count]);
+		assert_int_equal(made.holds[count].task, look.holds[count].task);
+	}
+	assert_int_equal(made.count, count);
+	thrum__analyse_lock_free(&made);
+	thrum__model_destroy(model);
+}
+
+#define LOCK(ms, task, lock) #ms MS "lock " #task " " #lock "\n"
+#define UNLOCK(ms, task, lock) #ms MS "unlock " #task " " #lock "\n"
+#define WAIT(ms, task, on) #ms MS "wait " #task " " #on "\n"
+
+static void holders_of_a_lock(void **state)
+{
+	static const uint64_t nobody[] = {0}, first[] = {10, 0}, both[] = {10, 11, 0};
+
+	(void)state;
+	expect_holders(FIBERS, 2, nobody);
+	expect_holders(FIBERS LOCK(2, 10, 2) LOCK(3, 11, 2), 2, both);
+	expect_holders(FIBERS LOCK(2, 10, 2) LOCK(3, 11, 2) UNLOCK(4, 11, 2), 2, first);
+	expect_holders(FIBERS LOCK(2, 11, 2) LOCK(3, 10, 2) UNLOCK(4, 11, 2), 2, first);
+	expect_holders(FIBERS LOCK(2, 10, 2) UNLOCK(4, 10, 2) UNLOCK(5, 10, 2), 2, nobody);
+	/* The main task releases it for the fiber. */
+	expect_holders(FIBERS LOCK(2, 10, 2) UNLOCK(4, 1, 2), 2, nobody);
+	/* The holder that had ended is the likelier one. */
+	expect_holders(FIBERS LOCK(2, 10, 4) LOCK(3, 11, 4) "4" MS
+							    "resolve 11 11\n" UNLOCK(5, 1, 4),
+		4, first);
+}
+
+static void a_lock_passes_on(void **state)
+{
+	static const uint64_t heir[] = {11, 0}, reader[] = {12, 0}, ended[] = {10, 0};
+
+	(void)state;
+	expect_holders(FIBERS LOCK(2, 10, 2) "3" MS "become 10 11\n", 2, heir);
+	/* Task 20 waited for the lock and does nothing else, so its reader has the lock. */
+	expect_holders(FIBERS "2" MS "create 1 20 wait\n" LOCK(3, 20, 2) "3" MS "resolve 1 20\n"
+									 "4" MS "read 12 20\n",
+		2, reader);
+	/* A fiber does not pass its lock on to those who join it. */
+	expect_holders(FIBERS LOCK(2, 10, 2) "3" MS "resolve 10 10\n"
+					     "4" MS "read 12 10\n",
+		2, ended);
+}
+
+static void an_ended_holder_is_the_cause(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(FIBERS "1" MS "should-resolve 11\n" LOCK(2, 10, 2)
+						       WAIT(3, 11, 2) "4" MS "resolve 10 10\n" END,
+		&model);
+
+	(void)state;
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
+	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 10));
+	assert_int_equal(findings.findings[0].steps[0].time, 4000000);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+/* The fiber 10 ends with the lock, and its join waits for another fiber that wants the lock. */
+static void a_join_of_an_ended_holder_is_in_no_cycle(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(FIBERS
+		"1" MS "create 1 20 join\n"
+		"1" MS "should-resolve 20\n" WAIT(1, 20, 10) WAIT(1, 20, 11) LOCK(2, 10, 2)
+			WAIT(3, 11, 2) "4" MS "resolve 10 10\n"
+				       "4" MS "read 20 10\n" END,
+		&model);
+
+	(void)state;
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void all_holders_are_told(void **state)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(FIBERS "1" MS "should-resolve 14\n" LOCK(2, 10, 2)
+						       LOCK(2, 11, 2) LOCK(2, 12, 2) LOCK(2, 13, 2)
+							       LOCK(2, 1, 2) WAIT(3, 14, 2) END,
+		&model);
+	const struct thrum__finding *finding = findings.findings;
+	uint32_t holders = 0, more = 0;
+
+	(void)state;
+	assert_int_equal(findings.count, 1);
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		holders += finding->steps[i].kind == THRUM__STEP_HOLDS;
+		more += finding->steps[i].more;
+	}
+	assert_int_equal(holders, 3);
+	assert_int_equal(more, 2);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void an_upgrade_waits_for_the_other_readers(void **state)
+{
+	(void)state;
+	/* Another reader is about to finish. */
+	expect_none(FIBERS LOCK(2, 10, 2) LOCK(2, 11, 2) WAIT(3, 10, 2) END);
+	/* It has just finished. */
+	expect_none(FIBERS LOCK(2, 10, 2) LOCK(2, 11, 2) WAIT(3, 10, 2) UNLOCK(899, 11, 2) END);
+	/* It finished, and the first still doesn't get the lock. */
+	assert_int_equal(deadlock_of(FIBERS LOCK(2, 10, 2) LOCK(2, 11, 2) WAIT(3, 10, 2)
+					     UNLOCK(4, 11, 2) END,
+				 1),
+		THRUM__LIKELY);
+	/* Both wait for each other to leave. */
+	assert_int_equal(deadlock_of(FIBERS LOCK(2, 10, 2) LOCK(2, 11, 2) WAIT(3, 10, 2)
+					     WAIT(4, 11, 2) END,
+				 1),
+		THRUM__CERTAIN);
+	/* It has the lock alone and waits for it. */
+	assert_int_equal(deadlock_of(FIBERS LOCK(2, 10, 2) WAIT(3, 10, 2) END, 1), THRUM__CERTAIN);
+}
+
+/* A semaphore's permits are enough for one more if any holder leaves. */
+static void a_semaphore_needs_one_holder(void **state)
+{
+#define USED LOCK(2, 10, 4) UNLOCK(3, 10, 4)
+	(void)state;
+	expect_none(FIBERS USED LOCK(4, 10, 4) LOCK(4, 11, 4) LOCK(4, 12, 2) WAIT(5, 10, 2)
+			WAIT(5, 12, 4) END);
+	assert_int_equal(deadlock_of(FIBERS USED LOCK(4, 10, 4) LOCK(4, 11, 4) LOCK(4, 12, 2)
+					     WAIT(5, 10, 2) WAIT(5, 11, 2) WAIT(5, 12, 4) END,
+				 2),
+		THRUM__CERTAIN);
+	/* Anybody may release a semaphore that was never released by its holder. */
+	assert_int_equal(deadlock_of(FIBERS LOCK(4, 10, 4) LOCK(4, 11, 4) LOCK(4, 12, 2)
+					     WAIT(5, 10, 2) WAIT(5, 11, 2) WAIT(5, 12, 4) END,
+				 2),
+		THRUM__LIKELY);
+}
+
+/* A writer needs all readers to leave, if it is one. */
+static void a_lock_may_need_all_holders(void **state)
+{
+	(void)state;
+	assert_int_equal(deadlock_of(FIBERS LOCK(4, 10, 2) LOCK(4, 11, 2) LOCK(4, 12, 3)
+					     WAIT(5, 10, 3) WAIT(5, 12, 2) END,
+				 2),
+		THRUM__LIKELY);
+}
+
+static void a_choice_is_blocked_if_all_its_waits_are(void **state)
+{
+#define CHOICE FIBERS "1" MS "create 1 20 choose\n" WAIT(2, 20, 10) WAIT(2, 20, 11) WAIT(3, 10, 20)
+	(void)state;
+	expect_none(CHOICE END);
+	assert_int_equal(deadlock_of(CHOICE WAIT(3, 11, 20) END, 2), THRUM__CERTAIN);
+}
+
+/* A join that waits for many, the first of which is the cause. */
+static void a_join_of_many_keeps_its_first_wait(void **state)
+{
+	char lines[20000] = FIBERS "1" MS "create 1 20 join\n"
+				   "1" MS "should-resolve 20\n" WAIT(2, 20, 10) LOCK(2, 11, 2)
+					   WAIT(3, 10, 2),
+	     *to = lines;
+	struct thrum__model *model;
+	struct thrum__findings findings;
+
+	(void)state;
+	while (*to)
+		to++;
+	for (int i = 0; i < 200; i++)
+		to += sprintf(to, "4" MS "create 1 %d promise\n4" MS "wait 20 %d\n", 100 + i,
+			100 + i);
+	sprintf(to, "5" MS "resolve 11 11\n" END);
+	findings = find(lines, &model);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_STILL_HOLDS);
+	assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 11));
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holders_of_a_lock),
+		cmocka_unit_test(a_lock_passes_on),
+		cmocka_unit_test(an_ended_holder_is_the_cause),
+		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
+		cmocka_unit_test(all_holders_are_told),
+		cmocka_unit_test(an_upgrade_waits_for_the_other_readers),
+		cmocka_unit_test(a_semaphore_needs_one_holder),
+		cmocka_unit_test(a_lock_may_need_all_holders),
+		cmocka_unit_test(a_choice_is_blocked_if_all_its_waits_are),
+		cmocka_unit_test(a_join_of_many_keeps_its_first_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks that are ready while others have the lane, for each way to know it, with healthy twins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define MAIN \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n"
+#define TASKS \
+	MAIN "1" MS "create 1 2 fiber\n" \
+	     "1" MS "create 1 3 fiber\n"
+
+/* Expects one finding, of class STARVED. */
+static struct thrum__finding expect(const char *lines)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__finding first;
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	first = findings.findings[0];
+	assert_int_equal(first.class, THRUM__FINDING_STARVED);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return first;
+}
+
+static void expect_none(const char *lines)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 0);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void until_the_end(void **state)
+{
+	struct thrum__finding finding = expect(TASKS "2" MS "switch 2\n"
+						     "3" MS "ready 2 3\n"
+						     "900" MS "log 2 \"busy\n");
+
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+	assert_int_equal(finding.step_count, 2);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
+	assert_int_equal(finding.steps[0].time, 2000000);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_READY);
+	assert_int_equal(finding.steps[1].time, 3000000);
+	/* Nobody is ready. */
+	expect_none(TASKS "2" MS "switch 2\n"
+			  "900" MS "log 2 \"busy\n");
+	/* The other task ran since, or runs on another lane. */
+	expect_none(TASKS "1" MS "ready 1 3\n"
+			  "2" MS "switch 3\n"
+			  "3" MS "switch 2\n"
+			  "900" MS "log 2 \"busy\n");
+	expect_none(TASKS "1" MS "@1 create - 9 thread\n"
+			  "1" MS "@1 switch 9\n"
+			  "2" MS "switch 2\n"
+			  "3" MS "ready 2 3\n"
+			  "4" MS "@1 switch 3\n"
+			  "900" MS "log 2 \"busy\n");
+}
+
+static void before_a_late_run(void **state)
+{
+	struct thrum__finding finding = expect(TASKS "2" MS "switch 2\n"
+						     "3" MS "ready 2 3\n"
+						     "300" MS "switch 3\n"
+						     "301" MS "resolve 3 3\n"
+						     "301" MS "switch 1\n"
+						     "900" MS "log 1 \"end\n");
+
+	assert_int_equal(finding.steps[2].kind, THRUM__STEP_RUNS_LATE);
+	assert_int_equal(finding.steps[2].time, 300000000);
+	/* The lane's own task may run while the program waits for work. */
+	expect_none(TASKS "3" MS "ready 1 3\n"
+			  "300" MS "switch 3\n"
+			  "301" MS "resolve 3 3\n"
+			  "301" MS "switch 1\n"
+			  "900" MS "log 1 \"end\n");
+}
+
+static void by_the_lane_itself(void **state)
+{
+	struct thrum__finding finding = expect(TASKS "2" MS "suspend =0 \"wait for work\n"
+						     "3" MS "resume\n"
+						     "3" MS "ready 1 3\n"
+						     "300" MS "switch 3\n"
+						     "301" MS "resolve 3 3\n"
+						     "301" MS "switch 1\n"
+						     "900" MS "log 1 \"end\n");
+
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+}
+
+/* Two tasks take turns, each 10 ms; each is ready before its turn. A third is ready at 5 ms. With
+ * `fair` it has its turn at 500 ms, and is ready no more. */
+static void tell_turns(char *story, size_t size, int fair)
+{
+	size_t used = (size_t)snprintf(story, size,
+		TASKS "1" MS "create 1 4 fiber\n1" MS "label 2 \"urgent 1\n1" MS
+		      "label 3 \"urgent 2\n5" MS "ready 1 4\n");
+
+	for (int i = 1; i < 200; i++) {
+		int task = 2 + i % 2;
+
+		used += (size_t)snprintf(story + used, size - used,
+			"%d" MS "ready 1 %d\n%d" MS "switch %d\n", 10 * i - 1, task, 10 * i, task);
+		if (i == 1 && fair)
+			used += (size_t)snprintf(story + used, size - used,
+				"15" MS "switch 4\n16" MS "wait 4 2\n");
+	}
+	snprintf(story + used, size - used, "2000" MS "switch 1\n");
+}
+
+static void by_tasks_that_were_ready_later(void **state)
+{
+	char story[16384];
+	struct thrum__finding finding;
+
+	tell_turns(story, sizeof story, 0);
+	finding = expect(story);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_OVERTAKES);
+	assert_int_equal(finding.steps[1].time, 5000000);
+	tell_turns(story, sizeof story, 1);
+	expect_none(story);
+}
+
+#define JOB(id, ms, text) #ms MS "create 1 " #id " task\n" #ms MS "label " #id " \"job " text "\n"
+#define SOON(id, ms) JOB(id, ms, #id) #ms MS "switch " #id "\n" #ms MS "resolve " #id " " #id "\n"
+
+static void never_started(void **state)
+{
+	struct thrum__finding finding = expect(TASKS SOON(11, 2) SOON(12, 3)
+			SOON(13, 4) "5" MS "switch 2"
+				    "\n" JOB(14, 6, "14") "1900" MS "log 2 \"busy\n");
+
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_READY);
+	assert_int_equal(finding.steps[1].time, 6000000);
+	/* Its peers don't run either. */
+	expect_none(TASKS "5" MS "switch 2\n" JOB(14, 6, "14") "1900" MS "log 2 \"busy\n");
+}
+
+#define QUERY \
+	TASKS "2" MS "create 1 4 request\n2" MS "label 4 \"query 1\n4" MS "resolve 1 4\n5" MS \
+	      "create 1 5 request\n5" MS "label 5 \"query 2\n"
+
+static void no_time_for_an_answer(void **state)
+{
+	struct thrum__finding finding = expect(QUERY "6" MS "wait 3 5\n"
+						     "7" MS "switch 2\n"
+						     "1900" MS "log 2 \"busy\n");
+
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_UNANSWERED);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+	/* Nobody waits for it. */
+	expect_none(QUERY "7" MS "switch 2\n"
+			  "1900" MS "log 2 \"busy\n");
+}
+
+/* A task that waits behind one that is ready is part of the finding. */
+static void behind_a_ready_task(void **state)
+{
+	struct thrum__finding finding = expect(TASKS "1" MS "create 1 4 promise\n"
+						     "1" MS "should-resolve 4\n"
+						     "1" MS "wait 4 3\n"
+						     "2" MS "switch 2\n"
+						     "3" MS "ready 2 3\n"
+						     "900" MS "log 2 \"busy\n");
+
+	assert_int_equal(finding.step_count, 3);
+	assert_int_equal(finding.steps[0].task, finding.task);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(until_the_end),
+		cmocka_unit_test(before_a_late_run),
+		cmocka_unit_test(by_the_lane_itself),
+		cmocka_unit_test(by_tasks_that_were_ready_later),
+		cmocka_unit_test(never_started),
+		cmocka_unit_test(no_time_for_an_answer),
+		cmocka_unit_test(behind_a_ready_task),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

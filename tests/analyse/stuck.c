@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks that nobody marked, and excuses that are none: each story with a finding has a twin without
+ * one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define MAIN \
+	"0 create - 1 thread\n" \
+	"0 label 1 \"main\n" \
+	"0 switch 1\n"
+
+/* The story that is being written. */
+static struct {
+	char lines[1 << 16];
+	size_t size;
+} story;
+
+static void begin(void)
+{
+	story.size = 0;
+	story.size += (size_t)snprintf(story.lines, sizeof story.lines, "%s", MAIN);
+}
+
+/* Adds lines. */
+static void tell(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
+		format, arguments);
+	va_end(arguments);
+	assert_true(story.size < sizeof story.lines);
+}
+
+/* The findings of the story. */
+static struct {
+	struct thrum__model *model;
+	struct thrum__findings findings;
+} judged;
+
+static const struct thrum__finding *judge(uint32_t count)
+{
+	judged.model = story_model(story.lines, false);
+	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	assert_int_equal(judged.findings.count, count);
+	return judged.findings.findings;
+}
+
+static void finish(void)
+{
+	thrum__why_free(&judged.findings);
+	thrum__model_destroy(judged.model);
+}
+
+static void expect_none(void)
+{
+	judge(0);
+	finish();
+}
+
+static uint32_t task(uint64_t id)
+{
+	return story_task(judged.model, id);
+}
+
+/* The first finding's first step of this kind; fails if there is none. */
+static const struct thrum__step *step(int kind)
+{
+	const struct thrum__finding *finding = judged.findings.findings;
+
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].kind == kind)
+			return &finding->steps[i];
+	fail_msg("no step %s", thrum__why_step_name(kind));
+	return NULL;
+}
+
+/* ---- Peers --------------------------------------------------------------------------------- */
+
+/* A job every 10 ms, which takes 5 ms; that of `odd` never ends. */
+static void tell_jobs(int count, int odd)
+{
+	begin();
+	for (int i = 0; i < count; i++) {
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i, 100 + i,
+			10 * i, 100 + i, i);
+		if (i != odd)
+			tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
+	}
+}
+
+static void one_of_a_hundred(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_jobs(100, 60);
+	tell("1500" MS "log 1 \"end\n");
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(finding->task, task(160));
+	assert_int_equal(finding->peers, 99);
+	finish();
+	tell_jobs(100, 99);
+	tell("998" MS "log 1 \"end\n");
+	expect_none();
+}
+
+/* Connections may last. */
+static void idle_connection(void **state)
+{
+	begin();
+	for (int i = 0; i < 100; i++) {
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"connection %d\n", 10 * i,
+			100 + i, 10 * i, 100 + i, i);
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"read\n%d" MS "wait %d %d\n",
+			10 * i, 300 + i, 10 * i, 300 + i, 10 * i, 100 + i, 300 + i);
+		if (i != 30)
+			tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 10 * i + 5, 300 + i,
+				10 * i + 5, 100 + i);
+	}
+	tell("3000" MS "log 1 \"end\n");
+	expect_none();
+}
+
+/* Each link of a chain takes 1 ms; the last one hangs. The links before it are no peers. */
+static void links_are_no_peers(void **state)
+{
+	const struct thrum__finding *finding;
+
+	begin();
+	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"link\n1" MS "should-resolve 2\n");
+	for (int i = 0; i < 30; i++)
+		tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"link\n%d" MS "become %d %d\n",
+			2 + 40 * i, 3 + i, 2 + 40 * i, 3 + i, 2 + 40 * i, 2 + i, 3 + i);
+	tell("1190" MS "log 1 \"end\n");
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->peers, 0);
+	finish();
+}
+
+/* ---- Excuses ------------------------------------------------------------------------------- */
+
+/* Ten naps of 5 ms, then one that is due at `due`. */
+static void tell_naps(int64_t due)
+{
+	begin();
+	for (int i = 0; i < 11; i++) {
+		tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"nap\n", 10 * i + 1, 100 + i,
+			10 * i + 1, 100 + i);
+		if (i < 10)
+			tell("%d" MS "due %d =5000000\n%d" MS "resolve 1 %d\n", 10 * i + 1, 100 + i,
+				10 * i + 6, 100 + i);
+	}
+	tell("101" MS "due 110 =%lld\n", (long long)due);
+	tell("101" MS "create 1 2 promise\n101" MS "should-resolve 2\n101" MS "wait 2 110\n");
+	tell("900" MS "log 1 \"end\n");
+}
+
+static void timer_far_too_late(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_naps(INT64_C(3600000000000));
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_DUE_LATE);
+	assert_int_equal(finding->steps[0].task, task(110));
+	finish();
+	tell_naps(1000000000);
+	expect_none();
+}
+
+/* Tries of 3 ms, each after a rest of 7 ms; all fail. */
+static void tell_tries(int count)
+{
+	begin();
+	tell("1" MS "create 1 2 fiber\n1" MS "label 2 \"sync\n1" MS "should-resolve 2\n");
+	for (int i = 0; i < count; i++) {
+		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"try %d\n%d" MS "wait 2 %d\n",
+			10 * i + 2, 100 + i, 10 * i + 2, 100 + i, i, 10 * i + 2, 100 + i);
+		tell("%d" MS "fail 1 %d \"busy\n%d" MS "read 2 %d\n", 10 * i + 5, 100 + i,
+			10 * i + 5, 100 + i);
+		tell("%d" MS "create 2 %d timer\n%d" MS "due %d =7000000\n%d" MS "wait 2 %d\n",
+			10 * i + 5, 300 + i, 10 * i + 5, 300 + i, 10 * i + 5, 300 + i);
+		if (i + 1 < count)
+			tell("%d" MS "resolve 1 %d\n", 10 * i + 12, 300 + i);
+	}
+	tell("%d" MS "log 1 \"end\n", 10 * count);
+}
+
+static void tries_without_end(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_tries(100);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_FAILS_AGAIN);
+	assert_int_equal(finding->steps[0].task, task(199));
+	assert_int_equal(finding->count, 100);
+	finish();
+	tell_tries(4);
+	expect_none();
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+/* A producer signals three times. Main waits for the consumer. */
+static void tell_producer(bool ends)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
+	tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"consumer\n");
+	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"producer\n");
+	tell("2" MS "wait 1 3\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "wait 3 2\n%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS "switch 3\n"
+		     "%d" MS "read 3 2\n",
+			10 * i + 3, 10 * i + 4, 10 * i + 6, 10 * i + 7, 10 * i + 7);
+	tell("40" MS "wait 3 2\n40" MS "switch 4\n");
+	if (ends)
+		tell("41" MS "resolve 4 4\n");
+	else
+		tell("41" MS "create 4 5 timer\n41" MS "due 5 =5000000000\n41" MS "wait 4 5\n");
+	tell("41" MS "switch 1\n900" MS "counter =1 \"beat\n");
+}
+
+static void producer_ends(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_producer(true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_SERVER_ENDED);
+	assert_int_equal(finding->steps[0].task, task(4));
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->task, task(3));
+	finish();
+	tell_producer(false);
+	expect_none();
+}
+
+/* Two tasks take from and put into each other's mailbox. In the twin the second rests. */
+static void tell_mailboxes(bool rests)
+{
+	begin();
+	tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"questions\n");
+	tell("1" MS "create 1 3 mailbox\n1" MS "label 3 \"answers\n");
+	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"asker\n");
+	tell("1" MS "create 1 5 fiber\n1" MS "label 5 \"answerer\n");
+	for (int i = 0; i < 3; i++) {
+		tell("%d" MS "switch 5\n%d" MS "wait 5 2\n", 10 * i + 2, 10 * i + 2);
+		tell("%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS "wait 4 3\n", 10 * i + 3,
+			10 * i + 3, 10 * i + 3);
+		tell("%d" MS "switch 5\n%d" MS "read 5 2\n%d" MS "signal 5 3 =1\n", 10 * i + 4,
+			10 * i + 4, 10 * i + 4);
+		tell("%d" MS "switch 4\n%d" MS "read 4 3\n", 10 * i + 5, 10 * i + 5);
+	}
+	tell("40" MS "switch 4\n40" MS "wait 4 3\n40" MS "switch 5\n");
+	if (rests)
+		tell("41" MS "create 5 6 timer\n41" MS "due 6 =5000000000\n41" MS "wait 5 6\n");
+	else
+		tell("41" MS "wait 5 2\n");
+	tell("41" MS "switch 1\n900" MS "log 1 \"end\n");
+}
+
+static void mailboxes_in_a_circle(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_mailboxes(false);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_DEADLOCK);
+	assert_int_equal(finding->count, 2);
+	assert_int_equal(step(THRUM__STEP_SERVES)->kind, THRUM__STEP_SERVES);
+	finish();
+	tell_mailboxes(true);
+	expect_none();
+}
+
+/* Workers that take job after job wait for the next one. */
+static void idle_workers(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
+	for (int i = 0; i < 4; i++)
+		tell("1" MS "create 1 %d fiber\n1" MS "label %d \"worker %d\n1" MS "wait %d 2\n",
+			3 + i, 3 + i, i, 3 + i);
+	for (int i = 0; i < 40; i++) {
+		int worker = 3 + i % 4;
+
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i + 2, 100 + i,
+			10 * i + 2, 100 + i, i);
+		tell("%d" MS "switch %d\n%d" MS "signal %d 2 =1\n%d" MS "switch %d\n", 10 * i + 2,
+			100 + i, 10 * i + 2, 100 + i, 10 * i + 3, worker);
+		tell("%d" MS "read %d 2\n%d" MS "resolve %d %d\n%d" MS "wait %d 2\n", 10 * i + 3,
+			worker, 10 * i + 4, worker, 100 + i, 10 * i + 4, worker);
+		tell("%d" MS "switch 1\n", 10 * i + 4);
+	}
+	tell("5000" MS "log 1 \"end\n");
+	expect_none();
+}
+
+/* A holder ends without unlocking; in the twin it rests. */
+static void tell_lock(bool ends)
+{
+	begin();
+	tell("1" MS "create 1 2 lock\n1" MS "label 2 \"table\n");
+	tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"writer\n");
+	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"reader\n");
+	tell("2" MS "switch 3\n2" MS "lock 3 2\n");
+	if (ends)
+		tell("5" MS "resolve 3 3\n");
+	else
+		tell("5" MS "create 3 5 timer\n5" MS "due 5 =5000000000\n5" MS "wait 3 5\n");
+	tell("6" MS "switch 4\n6" MS "wait 4 2\n6" MS "switch 1\n");
+	tell("900" MS "log 1 \"end\n");
+}
+
+static void holder_ends(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_lock(true);
+	finding = judge(1);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_STILL_HOLDS);
+	assert_int_equal(finding->steps[0].task, task(3));
+	finish();
+	tell_lock(false);
+	expect_none();
+}
+
+/* ---- Joins --------------------------------------------------------------------------------- */
+
+static void tell_join(int open, int end)
+{
+	begin();
+	tell("1" MS "create 1 2 join\n1" MS "label 2 \"all\n");
+	for (int i = 0; i < 5; i++)
+		tell("1" MS "create 1 %d task\n1" MS "label %d \"part %c\n1" MS "wait 2 %d\n",
+			3 + i, 3 + i, 'a' + i, 3 + i);
+	for (int i = 0; i < 5; i++)
+		if (i != open)
+			tell("%d" MS "resolve 1 %d\n", 10 + i, 3 + i);
+	tell("%d" MS "log 1 \"end\n", end);
+}
+
+static void join_kept_open(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_join(2, 900);
+	finding = judge(1);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(5));
+	finish();
+	tell_join(2, 30);
+	expect_none();
+}
+
+/* ---- Those who should have ended it ---------------------------------------------------------- */
+
+/* Ten replies, each resolved by its handler; the eleventh isn't. `end` tells what its handler does
+ * instead. */
+static void tell_replies(const char *end)
+{
+	begin();
+	for (int i = 0; i < 11; i++) {
+		tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply %d\n", 10 * i + 1,
+			100 + i, 10 * i + 1, 100 + i, i);
+		if (i == 10 && !end)
+			break;
+		tell("%d" MS "create 1 %d fiber\n%d" MS "label %d \"handler %d\n", 10 * i + 2,
+			200 + i, 10 * i + 2, 200 + i, i);
+		if (i < 10)
+			tell("%d" MS "switch %d\n%d" MS "resolve %d %d\n%d" MS
+			     "resolve %d %d\n%d" MS "switch 1\n",
+				10 * i + 3, 200 + i, 10 * i + 4, 200 + i, 100 + i, 10 * i + 5,
+				200 + i, 200 + i, 10 * i + 5);
+	}
+	tell("102" MS "should-resolve 110\n%s900" MS "log 1 \"end\n", end ? end : "");
+}
+
+static const struct thrum__step *first_step(const char *end, int kind)
+{
+	const struct thrum__finding *finding;
+
+	tell_replies(end);
+	finding = judge(1);
+	assert_string_equal(thrum__why_step_name(finding->steps[0].kind),
+		thrum__why_step_name(kind));
+	return &finding->steps[0];
+}
+
+static void handler_is_to_blame(void **state)
+{
+	const struct thrum__step *one;
+
+	one = first_step("103" MS "switch 210\n104" MS "resolve 210 210\n104" MS "switch 1\n",
+		THRUM__STEP_ENDS_WITHOUT);
+	assert_int_equal(one->task, task(210));
+	assert_int_equal(one->other, task(110));
+	finish();
+	one = first_step("104" MS "cancel 1 210\n", THRUM__STEP_CANCELLED);
+	assert_int_equal(one->task, task(210));
+	finish();
+	one = first_step(NULL, THRUM__STEP_NOT_STARTED);
+	assert_int_equal(one->task, task(110));
+	finish();
+}
+
+/* The handler itself waits for a query that has no answer. */
+static void handler_hangs_itself(void **state)
+{
+	const struct thrum__step *one = first_step("104" MS "create 210 300 request\n"
+						   "104" MS "label 300 \"query\n"
+						   "104" MS "wait 210 300\n",
+		THRUM__STEP_PENDING);
+
+	assert_int_equal(one->task, task(300));
+	assert_int_equal(step(THRUM__STEP_SHOULD_END)->task, task(210));
+	finish();
+}
+
+/* ---- The program's end ----------------------------------------------------------------------- */
+
+static void tell_loop(const char *reason)
+{
+	begin();
+	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
+	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
+	tell("2" MS "suspend \"%s\n900" MS "@1 create - 9 thread\n900" MS "@1 resolve 9 9\n",
+		reason);
+}
+
+static void loop_has_nothing_left(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_loop("deadlocked");
+	finding = judge(1);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(2));
+	finish();
+	tell_loop("wait for work");
+	expect_none();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_of_a_hundred),
+		cmocka_unit_test(idle_connection),
+		cmocka_unit_test(links_are_no_peers),
+		cmocka_unit_test(timer_far_too_late),
+		cmocka_unit_test(tries_without_end),
+		cmocka_unit_test(producer_ends),
+		cmocka_unit_test(mailboxes_in_a_circle),
+		cmocka_unit_test(idle_workers),
+		cmocka_unit_test(holder_ends),
+		cmocka_unit_test(join_kept_open),
+		cmocka_unit_test(handler_is_to_blame),
+		cmocka_unit_test(handler_hangs_itself),
+		cmocka_unit_test(loop_has_nothing_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: ISC */
+/* The document on the differences of two traces. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document_helper.h"
+#include "story.h"
+
+static const char good[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+			   "10 create 1 2 bind\n10 label 2 \"asker\n"
+			   "10 create 1 3 condition\n10 label 3 \"reply 1\n"
+			   "100 wait 2 3\n200 signal 1 3\n300 read 2 3\n400 resolve 1 2\n"
+			   "500 resolve 1 1\n";
+static const char bad[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+			  "10 create 1 2 bind\n10 label 2 \"asker\n"
+			  "10 create 1 3 condition\n10 label 3 \"reply 2\n"
+			  "100 signal 1 3\n200 wait 2 3\n500 resolve 1 1\n";
+static const char other[] = "0 create - 1 thread\n0 label 1 \"else\n0 switch 1\n";
+
+static void show(const char *first, const char *second, struct thrum__document *document,
+	struct thrum__model *models[2])
+{
+	static const char *const names[] = {"a.thrum", "b.thrum"};
+	struct thrum__comparison comparison;
+
+	models[0] = story_model(first, false);
+	models[1] = story_model(second, false);
+	assert_int_equal(thrum__diff_make(models[0], models[1], &comparison), 0);
+	assert_int_equal(thrum__document_diff(&comparison, names, document), 0);
+	document_check(document, models[0]);
+	thrum__diff_free(&comparison);
+}
+
+static void finish(struct thrum__document *document, struct thrum__model *models[2])
+{
+	thrum__document_finish(document);
+	thrum__model_destroy(models[0]);
+	thrum__model_destroy(models[1]);
+}
+
+static void a_lost_signal(void **state)
+{
+	struct thrum__document document = {0};
+	struct thrum__model *models[2];
+	const struct thrum__document_piece *piece;
+	const char *text;
+
+	(void)state;
+	show(good, bad, &document, models);
+	text = document_show(&document);
+	assert_non_null(strstr(text,
+		"title: Differences\n"
+		"pair GOOD: a.thrum: 500 ns, 2 labelled tasks\n"
+		"pair BAD: b.thrum: 500 ns, 2 labelled tasks\n"
+		"section: The main difference:\n"
+		"line: [“reply #” (condition): in BAD the signal precedes the wait]\n"
+		"pair GOOD: at 100 ns [“asker” (task 2)] waits, then at 200 ns [“main” (task 1)] "
+		"signals\n"
+		"pair BAD: at 100 ns [“main” (task 1)] signals, then at 200 ns [“asker” (task 2)] "
+		"waits\n"));
+	piece = document_find(&document,
+		"“reply #” (condition): in BAD the signal precedes the wait");
+	assert_int_equal(piece->link, THRUM__LINK_TO_DIFFERENCE);
+	assert_true(piece->is_bad);
+	for (uint32_t i = 0; i < document.count; i++) {
+		const struct thrum__document_paragraph *p = &document.paragraphs[i];
+
+		for (uint32_t k = p->first; k < p->first + p->count; k++)
+			if (document.pieces[k].link == THRUM__LINK_TO_TASK)
+				assert_int_equal(document.pieces[k].side,
+					strcmp(p->key, "BAD") == 0);
+	}
+	finish(&document, models);
+}
+
+static void no_differences(void **state)
+{
+	struct thrum__document document = {0};
+	struct thrum__model *models[2];
+
+	(void)state;
+	show(good, good, &document, models);
+	assert_non_null(strstr(document_show(&document),
+		"section: Result\nline: No differences in 2 groups of tasks.\n"));
+	finish(&document, models);
+	document = (struct thrum__document){0};
+	show(good, other, &document, models);
+	assert_non_null(strstr(document_show(&document),
+		"line: Nothing can be compared: no labels in common.\n"));
+	finish(&document, models);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lost_signal),
+		cmocka_unit_test(no_differences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC */
+/* The document on why a task was slow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document_helper.h"
+#include "requests.h"
+#include "story.h"
+
+static const char *read_slow(struct thrum__model *model, uint64_t id,
+	struct thrum__document *document)
+{
+	struct thrum__slow_answer answer;
+
+	assert_int_equal(thrum__slow_answer_of(model, story_task(model, id), &answer), 0);
+	assert_int_equal(thrum__document_slow(&answer, document), 0);
+	document_check(document, model);
+	thrum__slow_answer_free(&answer);
+	return document_show(document);
+}
+
+static void a_task_that_waited_long(void **state)
+{
+	struct thrum__model *model = requests_model();
+	struct thrum__document document = {0};
+
+	(void)state;
+	assert_string_equal(read_slow(model, 28, &document),
+		"title: Where the time of “GET /9” went\n"
+		"remark: [“GET /9” (task 28)] took 5.05 µs, the slowest of 10; usual (the median) "
+		"is 150 ns.\n"
+		"line: 99 % of its time (5 µs; usually 100 ns) it waited for [“disk; sector 9” (task 29)].\n"
+		"pair Usual: [GET /4], bind 18\n"
+		"section: Its time, beside a usual one's\n"
+		"step 1: waits for [disk; sector # (task 29)] -- [5 µs, usually 100 ns]\n"
+		"step 2: runs -- [50 ns, usually 50 ns]\n");
+	assert_int_equal(document_find(&document, "disk; sector # (task 29)")->target,
+		story_task(model, 29));
+	assert_int_equal(document_find(&document, "50 ns, usually 50 ns")->target, 97000);
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
+static void a_task_among_others(void **state)
+{
+	struct thrum__model *model = requests_model();
+	struct thrum__document document = {0};
+
+	(void)state;
+	assert_non_null(strstr(read_slow(model, 24, &document), "slower than 7 of 10; usual"));
+	assert_non_null(strstr(document_show(&document),
+		"step 1: waits for [disk; sector # (task 25)] -- [100 ns, usually 100 ns]"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
+static void a_task_without_others(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 switch 1\n"
+						 "1000 create 1 2 request\n1000 label 2 \"alone\n"
+						 "2000 create 1 3 request\n"
+						 "9000 log 2 \"end\n",
+		false);
+	struct thrum__document document = {0};
+	const char *text = read_slow(model, 2, &document);
+
+	(void)state;
+	assert_non_null(strstr(text,
+		"remark: [“alone” (task 2)] has been pending for 8 µs. No other task of its label "
+		"has ended, so nothing tells what is usual.\n"));
+	assert_non_null(strstr(text, "section: Its time\nstep 1: "));
+	assert_null(strstr(text, "usually"));
+	text = read_slow(model, 3, &document);
+	assert_non_null(strstr(text, "It has no label, so nothing tells what is usual.\n"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_task_that_waited_long),
+		cmocka_unit_test(a_task_among_others),
+		cmocka_unit_test(a_task_without_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
