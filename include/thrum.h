@@ -297,7 +297,17 @@ THRUM__INLINE void thrum_task_leave(thrum_task before);
  * return or goto. It is a loop that runs once: break and continue end the block, and not a loop
  * around it. */
 
-/* Records that `waiter` looked at `source`, found it unresolved, and waits for it. */
+/*
+ * Records that `waiter` looked at `source`, found it unresolved, and waits for it. A thread that
+ * blocks runs nothing meanwhile, so it calls
+ *
+ *   thrum_task_wait(thrum_task_current(), source);
+ *   thrum_suspend(THRUM_WAIT_FOR_WORK);
+ *   pthread_cond_wait(...);
+ *   thrum_resume();
+ *
+ * and then thrum_task_read or thrum_lock_acquired, or thrum_task_wait again.
+ */
 THRUM__INLINE void thrum_task_wait(thrum_task waiter, thrum_task source);
 
 /* Records that `task` could run from now on: its scheduler has queued it. Shows how long it then
@@ -329,7 +339,13 @@ THRUM__INLINE void thrum_task_become(thrum_task task, thrum_task other);
  * mailbox or stream: that a value was put into it, while `waiters` tasks waited for one. */
 THRUM__INLINE void thrum_task_signal(thrum_task condition, unsigned waiters);
 
-/* Record that the running task took a lock, and that it released it. */
+/*
+ * Record that the running task took a lock, and that it released it. Several tasks may hold a lock
+ * at a time: the readers of a readers-writer lock, or those that took a place of a semaphore (kind
+ * SEMAPHORE), a call for each place. A task that must wait for it calls thrum_task_wait first, also
+ * a reader that wants to write. A lock that is handed over is acquired by the task that gets it. A
+ * semaphore that one task posts and another waits for is no lock but a mailbox: signal and read.
+ */
 THRUM__INLINE void thrum_lock_acquired(thrum_task lock);
 THRUM__INLINE void thrum_lock_released(thrum_task lock);
 

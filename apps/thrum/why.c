@@ -102,19 +102,23 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 {
 	const struct thrum__model *model = load->model;
 	bool color = output_wants_color(options->color);
+	char unknown[1000];
 	struct output out;
 	int status;
 
+	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
 	if (output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	for (uint32_t i = 0; i < findings->count; i++) {
 		if (options->format == WHY_JSON)
-			why_write_json(&out, model, &findings->findings[i]);
+			why_write_json(&out, model, &findings->findings[i], unknown);
 		else
 			why_write_text(&out, model, &findings->findings[i], i > 0, color);
 	}
 	if (findings->count == 0 && options->format != WHY_JSON)
 		why_write_nothing(&out, model, task);
+	if (options->format != WHY_JSON)
+		why_write_unknown(&out, unknown);
 	status = output_close(&out);
 	return status != STATUS_OK ? status : findings->count > 0 ? STATUS_FINDINGS : STATUS_OK;
 }

@@ -15,8 +15,12 @@ enum why_format {
 void why_write_text(struct output *, const struct thrum__model *, const struct thrum__finding *,
 	bool is_next, bool color);
 
-/* Writes one object on one line. */
-void why_write_json(struct output *, const struct thrum__model *, const struct thrum__finding *);
+/* Writes one object on one line. `unknown` is the text of thrum__words_unknown. */
+void why_write_json(struct output *, const struct thrum__model *, const struct thrum__finding *,
+	const char *unknown);
+
+/* Writes that text after all findings, unless it is "". */
+void why_write_unknown(struct output *, const char *unknown);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */

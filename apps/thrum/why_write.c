@@ -169,6 +169,15 @@ void why_write_nothing(struct output *out, const struct thrum__model *model, uin
 	write_waits(out, model, heir);
 }
 
+void why_write_unknown(struct output *out, const char *unknown)
+{
+	if (!*unknown)
+		return;
+	output_text(out, "\n");
+	output_text(out, unknown);
+	output_text(out, "\n");
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void write_json_key(struct output *out, const char *key)
@@ -262,7 +271,7 @@ static void write_json_step(struct output *out, const struct thrum__model *model
 }
 
 void why_write_json(struct output *out, const struct thrum__model *model,
-	const struct thrum__finding *finding)
+	const struct thrum__finding *finding, const char *unknown)
 {
 	const char *class = thrum__why_class_name(finding->class);
 	const char *certainty = thrum__why_certainty_name(finding->certainty);
@@ -288,5 +297,7 @@ void why_write_json(struct output *out, const struct thrum__model *model,
 		output_text(out, i > 0 ? "," : "");
 		write_json_step(out, model, &finding->steps[i]);
 	}
-	output_text(out, "]}\n");
+	output_text(out, "]");
+	write_json_text(out, "unknown", unknown, strlen(unknown));
+	output_text(out, "}\n");
 }

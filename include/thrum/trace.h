@@ -256,6 +256,9 @@ struct thrum_trace_info {
 	uint64_t lost[16];
 	/* The events among them. Tasks and names for which a table had no room are not counted. */
 	uint64_t lost_total;
+	/* At most so many tasks found no room in the table of live tasks. They are unknown if their
+	 * creation is overwritten. */
+	uint64_t lost_tasks;
 };
 
 /*

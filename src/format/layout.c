@@ -5,6 +5,7 @@
 #include "format/format.h"
 
 #define PAGE UINT64_C(4096)
+#define LIVE_LEAST 2048 /* live tasks, if they fit 1/5 of the recording */
 
 static uint64_t whole_pages(uint64_t size)
 {
@@ -36,10 +37,12 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
 		return -THRUM_E_SIZE;
 
-	/* Within bounds, definitions get 1/32 of the recording and live tasks 1/16. */
+	/* Within bounds, definitions get 1/32 of the recording and live tasks 1/16. A small
+	 * recording wraps soon, so its live tasks get up to 1/5. */
 	uint64_t definitions = clamp(size / 32 / sizeof(struct thrum__definition), 64, 32768);
+	uint64_t cells = size / sizeof(struct thrum__live_task);
 	uint64_t live = power_of_two_below(
-		clamp(size / 16 / sizeof(struct thrum__live_task), 64, 65536));
+		clamp(cells / 16, cells / 5 < LIVE_LEAST ? cells / 5 : LIVE_LEAST, 65536));
 	uint64_t end = THRUM__HEADER_SIZE;
 
 	h->metadata = take_section(&end, THRUM__METADATA_SIZE);

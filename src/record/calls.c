@@ -16,7 +16,8 @@ static thrum_task id_without_lane(void)
 	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
 		memory_order_acquire);
 
-	return r ? atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed) * ID_BLOCK + 1
+	return r ? atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed) * r->id_block +
+			1
 		 : THRUM_TASK_NONE;
 }
 
@@ -41,7 +42,7 @@ thrum_task thrum__record_write_create(struct thrum_site *site, const struct crea
 	c.site = site_number(lane->recorder, site);
 	record.site = c.site;
 	record.task = c.parent;
-	record.other = thrum__record_next_id(lane);
+	record.other = thrum__record_next_id(lane, (c.label && c.label[0]) || c.source);
 	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS)) {
 		record.type = THRUM__R_CREATE;
 		c.source = 0;

@@ -291,7 +291,7 @@ void thrum__record_thread_forget(struct thread *thread)
 static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	char name[16];
-	uint64_t none = 0, id = thrum__record_next_id(lane);
+	uint64_t none = 0, id = thrum__record_next_id(lane, true);
 
 	if (!__atomic_compare_exchange_n(&thread->own, &none, id, false, __ATOMIC_RELAXED,
 		    __ATOMIC_RELAXED))

@@ -8,6 +8,12 @@
  * and no other lane takes ids for that region meanwhile. So no other lane fills a cell there, and
  * no lock is needed. An id whose cell still holds an older task is skipped. If a lane finds no
  * region with room, its tasks get ids without cells, and these are counted as lost (`live_tasks`).
+ *
+ * In a small table (see SMALL_TABLE), a lane leaves the last KEPT free cells of each region alone.
+ * When no region has more, these cells go to the tasks that a person asks about: those with a
+ * label, and those that wait from their beginning. All others get ids without cells. So a crowd of
+ * idle tasks without labels can't push out the request that hangs. Such a lane creates all tasks in
+ * the slow way.
  */
 #include <string.h>
 
@@ -15,15 +21,18 @@
 
 typedef uint64_t __attribute__((may_alias)) thrum__word;
 
-#define TRIES 4      /* blocks that a lane tries to find one with room */
+/* Blocks that a lane tries to find one with room; the second number is for small blocks. */
+#define TRIES 4
+#define TRIES_SMALL 16
 #define PATIENCE 64u /* the most blocks without cells before the lane tries again */
+#define KEPT 2u
 
 /* Makes the block's region the lane's, in place of its former one. Returns false if another lane
  * has it. */
 static bool take_region(struct lane *lane, uint64_t block)
 {
 	struct recorder *r = lane->recorder;
-	uint32_t regions = (uint32_t)((r->live_mask + 1) / ID_BLOCK);
+	uint32_t regions = (uint32_t)((r->live_mask + 1) / r->id_block);
 	uint32_t region = (uint32_t)(block % regions), nobody = 0;
 
 	if (lane->region == region + 1)
@@ -37,91 +46,194 @@ static bool take_region(struct lane *lane, uint64_t block)
 	return true;
 }
 
-static bool has_room(const struct recorder *r, uint64_t first)
+static bool is_free(const struct recorder *r, uint64_t id)
 {
-	for (uint64_t id = first; id < first + ID_BLOCK; id++)
-		if (!atomic_load_explicit(&r->live[id & r->live_mask].tag, memory_order_relaxed))
-			return true;
-	return false;
+	return !atomic_load_explicit(&r->live[id & r->live_mask].tag, memory_order_relaxed);
 }
 
+/* Returns how many of the cells of a block's ids are free; in a large table 1 for any number. *end
+ * becomes the first id behind those that all tasks may use: in a small table it leaves KEPT free
+ * cells. */
+static unsigned count_room(const struct recorder *r, uint64_t first, uint64_t *end)
+{
+	uint64_t id = first;
+	unsigned room = 0;
+
+	*end = first + r->id_block;
+	if (r->id_block == ID_BLOCK) {
+		while (id < *end && !is_free(r, id))
+			id++;
+		return id < *end;
+	}
+	for (id = first + r->id_block; id-- > first;)
+		if (is_free(r, id) && ++room == KEPT)
+			*end = id;
+	return room;
+}
+
+/* The outcome of take_block. */
+enum found {
+	FOUND_ROOM,
+	FOUND_KEPT, /* only cells that are kept for tasks with labels */
+	FOUND_NONE,
+};
+
 /* Takes the next block whose region has room for new tasks, or any block if none is found. */
-static uint64_t take_block(struct lane *lane)
+static enum found take_block(struct lane *lane, uint64_t *first, uint64_t *end)
 {
 	struct recorder *r = lane->recorder;
-	uint64_t block = 0;
+	bool is_small = r->id_block < ID_BLOCK;
+	uint64_t kept = UINT64_MAX;
 
-	lane->live = NULL;
-	for (int i = 0; i < TRIES; i++) {
-		block = atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed);
+	for (int i = 0; i < (is_small ? TRIES_SMALL : TRIES); i++) {
+		uint64_t block = atomic_fetch_add_explicit(&r->id_blocks, 1, memory_order_relaxed);
+
+		*first = block * r->id_block;
+		*end = *first + r->id_block;
 		if (!r->live || lane->without_cells > 0)
-			break;
-		if (take_region(lane, block) && has_room(r, block * ID_BLOCK)) {
-			lane->live = &r->live[block * ID_BLOCK & r->live_mask];
-			break;
-		}
+			return FOUND_NONE;
+		if (!take_region(lane, block))
+			continue;
+		unsigned room = count_room(r, *first, end);
+
+		if (room > (is_small ? KEPT : 0))
+			return FOUND_ROOM;
+		/* The former region is another lane's by now. */
+		kept = room > 0 ? *first : UINT64_MAX;
 	}
-	return block;
+	if (kept == UINT64_MAX)
+		return FOUND_NONE;
+	*first = kept;
+	*end = kept + r->id_block;
+	return FOUND_KEPT;
+}
+
+/* The table is full and will be so for a while, and trying costs time. So the lane takes ever more
+ * blocks without cells before it tries again. */
+static void be_patient(struct lane *lane)
+{
+	lane->without_cells = lane->patience;
+	lane->patience = lane->patience < PATIENCE ? lane->patience * 2 + 1 : PATIENCE;
+}
+
+static void count_without_cells(const struct lane *lane, uint64_t ids)
+{
+	if (lane->table)
+		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
+			ids, memory_order_relaxed);
 }
 
 void thrum__record_take_ids(struct lane *lane)
 {
-	uint64_t block = take_block(lane);
+	struct recorder *r = lane->recorder;
+	uint64_t first, end;
+	enum found found = take_block(lane, &first, &end);
 
-	if (lane->live) {
+	lane->live = found == FOUND_NONE ? NULL
+					 : &r->live[first / ID_BLOCK * ID_BLOCK & r->live_mask];
+	lane->is_scarce = found == FOUND_KEPT;
+	if (found == FOUND_ROOM)
 		lane->patience = 1;
-	} else if (lane->without_cells > 0) {
+	else if (found == FOUND_NONE && lane->without_cells > 0)
 		lane->without_cells--;
-	} else {
-		/* The table is full and will be so for a while, and trying costs time. So the lane
-		 * takes ever more blocks without cells before it tries again. */
-		lane->without_cells = lane->patience;
-		lane->patience = lane->patience < PATIENCE ? lane->patience * 2 + 1 : PATIENCE;
-	}
-	lane->next_id = block * ID_BLOCK;
-	lane->end_id = lane->next_id + ID_BLOCK;
+	else
+		be_patient(lane);
 	/* A tag of 0 would look like a free cell. */
-	if ((uint32_t)lane->next_id == 0)
-		lane->next_id++;
+	if ((uint32_t)first == 0)
+		first++;
+	lane->next_id = first;
+	lane->end_id = end;
+	if (lane->is_scarce) {
+		lane->kept_next = first;
+		lane->kept_end = end;
+		lane->plain_next = lane->plain_end;
+		lane->end_id = lane->next_id; /* so all tasks are created in the slow way */
+	}
 	/* Ids beyond the packet's 32 bits take the slow path until the next packet. */
 	if ((lane->next_id - lane->lowest_id) >> 32 && lane->slot != NO_PACKET)
 		thrum__record_set_limit(lane);
-	if (lane->table && !lane->live)
-		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
-			lane->end_id - lane->next_id, memory_order_relaxed);
+	if (found == FOUND_NONE)
+		count_without_cells(lane, end - first);
+}
+
+/* Moves on to an id whose cell is free, or that has none, unless the table has become scarce. */
+static void find_id(struct lane *lane)
+{
+	for (;; lane->next_id++) {
+		if (lane->next_id == lane->end_id)
+			thrum__record_take_ids(lane);
+		/* Partner: live_end(). */
+		if (lane->is_scarce || !lane->live ||
+			!atomic_load_explicit(&lane->live[lane->next_id % ID_BLOCK].tag,
+				memory_order_acquire))
+			return;
+	}
 }
 
 void thrum__record_refill_ids(struct thread *thread)
 {
 	struct lane *lane = thread->lane[0];
 
-	if (thread->busy[0] || !has_limit(lane))
+	if (thread->busy[0] || !has_limit(lane) || lane->is_scarce)
 		return;
 	thread->busy[0] = 1;
 	handler_fence();
-	lane->next_id = thrum__record_next_id(lane);
+	find_id(lane);
 	handler_fence();
 	thread->busy[0] = 0;
 }
 
-uint64_t thrum__record_next_id(struct lane *lane)
+/* Returns the next id of the kept ones whose cell is free; 0: there is none. */
+static uint64_t next_kept(struct lane *lane)
 {
-	for (;;) {
-		if (lane->next_id == lane->end_id)
-			thrum__record_take_ids(lane);
-		uint64_t id = lane->next_id++;
+	while (lane->kept_next < lane->kept_end) {
+		uint64_t id = lane->kept_next++;
 
 		/* Partner: live_end(). */
-		if (!lane->live ||
-			!atomic_load_explicit(&lane->live[id % ID_BLOCK].tag, memory_order_acquire))
+		if (!atomic_load_explicit(&lane->live[id % ID_BLOCK].tag, memory_order_acquire))
 			return id;
 	}
+	return 0;
+}
+
+/* Returns an id without a cell; 0: the lane has taken so many that it should look for cells. */
+static uint64_t next_plain(struct lane *lane)
+{
+	struct recorder *r = lane->recorder;
+
+	if (lane->plain_next == lane->plain_end) {
+		if (lane->without_cells == 0)
+			return 0;
+		lane->without_cells--;
+		lane->plain_next = atomic_fetch_add_explicit(&r->id_blocks, 1,
+					   memory_order_relaxed) *
+			r->id_block;
+		lane->plain_end = lane->plain_next + r->id_block;
+		lane->plain_next += (uint32_t)lane->plain_next == 0;
+		count_without_cells(lane, lane->plain_end - lane->plain_next);
+	}
+	return lane->plain_next++;
+}
+
+uint64_t thrum__record_next_id(struct lane *lane, bool has_label_or_source)
+{
+	while (lane->is_scarce) {
+		uint64_t id = has_label_or_source ? next_kept(lane) : next_plain(lane);
+
+		if (id)
+			return id;
+		thrum__record_take_ids(lane);
+	}
+	find_id(lane);
+	return lane->is_scarce ? thrum__record_next_id(lane, has_label_or_source) : lane->next_id++;
 }
 
 void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
 	const struct creation *c)
 {
-	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
+	bool is_plain = lane->is_scarce && id < lane->plain_end &&
+		id >= lane->plain_end - lane->recorder->id_block;
+	struct thrum__live_task *cell = lane->live && !is_plain ? &lane->live[id % ID_BLOCK] : NULL;
 
 	if (!cell)
 		return;

@@ -42,8 +42,11 @@
 #define NO_PACKET UINT32_MAX
 /* Lanes of a thread: its own, and two for signal handlers that interrupt a recording call. */
 #define LEVELS 3
-/* A lane takes ids in blocks of this many. */
+/* A lane takes ids in blocks of this many, or of the second number if the table of live tasks has
+ * at most so many cells: then many lanes share few cells. */
 #define ID_BLOCK 32u
+#define ID_BLOCK_SMALL 8u
+#define SMALL_TABLE 2048u
 /* A packet's fresh pages are made present in steps of this many bytes. */
 #define POPULATE_STEP 65536u
 
@@ -56,8 +59,9 @@ struct lane {
 	uint64_t last;      /* the clock at the last event, sixteenths of a tick */
 	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
 	uint64_t said;      /* the task that a reader of the packet takes for the running one */
-	uint64_t next_id, end_id;       /* the unused rest of the block of ids */
-	struct thrum__live_task *live;  /* the cells of this block of ids; NULL: they have none */
+	uint64_t next_id, end_id; /* the unused rest of the block of ids */
+	/* The cells of the ID_BLOCK ids around this block of ids; NULL: they have none. */
+	struct thrum__live_task *live;
 	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
 	uint64_t table_mask;
 	_Atomic(uint8_t *) limit; /* the last place where a fast event may begin; NULL: none may */
@@ -67,6 +71,10 @@ struct lane {
 	uint64_t discarded; /* events of this lane that were lost */
 	uint32_t slot;      /* number of its packet, or NO_PACKET */
 	uint32_t number;
+	/* While the small table is nearly full: see live.c. The cells of `kept` ids are for tasks that
+	 * have a label or wait; other tasks get the `plain` ids, which have no cells. */
+	uint64_t kept_next, kept_end, plain_next, plain_end;
+	bool is_scarce;
 	uint32_t without_cells;       /* blocks of ids still to take without cells (live.c) */
 	uint32_t patience;            /* as many blocks next time */
 	uint32_t region;              /* of the live-task table, + 1; 0: none */
@@ -87,6 +95,7 @@ struct recorder {
 	struct thrum__definition *definitions;
 	uint64_t live_mask, size;
 	uint32_t packet_size, packet_count, definition_count;
+	uint32_t id_block;   /* ids of a block, and cells of a region */
 	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
 	bool discard;          /* keep the oldest events when the recording is full */
@@ -236,8 +245,9 @@ void thrum__record_take_ids(struct lane *);
 /* Makes sure that the thread's lane has an unused id. Does nothing if the thread has no lane or is
  * inside another call. Takes the lane meanwhile. */
 void thrum__record_refill_ids(struct thread *);
-/* Takes the next id whose live cell is free, or that has none. The lane is taken. */
-uint64_t thrum__record_next_id(struct lane *);
+/* Takes the next id whose live cell is free, or that has none. A task with a label or a source finds
+ * a cell also where others don't. The lane is taken. */
+uint64_t thrum__record_next_id(struct lane *, bool has_label_or_source);
 /* Fills in the cell of a new task, if it has one. `time` is on the clock. The lane is taken. */
 void thrum__record_live_begin(struct lane *, uint64_t id, uint64_t time, const struct creation *);
 /* Set a task's label, and add to its flags, if it has a cell. */

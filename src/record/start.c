@@ -161,8 +161,9 @@ static void write_metadata(struct thrum__header *h)
 static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_t definitions)
 {
 	uint32_t n = h->packets;
-	uint32_t regions = (uint32_t)(h->live_tasks.size / sizeof(struct thrum__live_task) /
-		ID_BLOCK);
+	uint32_t live = (uint32_t)(h->live_tasks.size / sizeof(struct thrum__live_task));
+	uint32_t id_block = live <= SMALL_TABLE ? ID_BLOCK_SMALL : ID_BLOCK;
+	uint32_t regions = live / id_block;
 	uint32_t known = UINT32_C(2) << (31 - __builtin_clz(definitions));
 	size_t lanes_at = ALIGNED(sizeof(struct recorder));
 	size_t cells_at = lanes_at + n * sizeof(struct lane);
@@ -181,6 +182,7 @@ static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_
 	r->regions = (void *)(block + regions_at);
 	r->known = (void *)(block + known_at);
 	r->known_mask = known * 2 - 1;
+	r->id_block = id_block;
 	return r;
 }
 

@@ -18,12 +18,15 @@ static void put_count(struct thrum__base_text *text, uint64_t count, const char 
 size_t thrum__words_missing(const struct thrum_trace_info *info, char *to, size_t size)
 {
 	struct thrum__base_text text = thrum__base_text_in(to, size);
-	const char *before = " (", *name;
+	const char *before, *name;
 	char digits[THRUM__NUMBER_ROOM];
 
 	put_count(&text, info->damaged, " place is damaged", " places are damaged");
 	put_count(&text, info->gaps, " gap in a lane", " gaps in lanes");
 	put_count(&text, info->lost_total, " event was not recorded", " events were not recorded");
+	bool has_more = text.size > 0;
+
+	before = has_more ? " (" : "";
 	for (int cause = 0; (name = thrum_lost_name(cause)) != NULL; cause++) {
 		if (info->lost[cause] == 0)
 			continue;
@@ -34,7 +37,61 @@ size_t thrum__words_missing(const struct thrum_trace_info *info, char *to, size_
 			thrum__words_number(info->lost[cause], digits));
 		before = "; ";
 	}
-	thrum__base_text_put(&text, *before == ';' ? ")" : "");
+	thrum__base_text_put(&text, *before == ';' && has_more ? ")" : "");
+	return text.size;
+}
+
+/* Returns the time before which events of some lane are overwritten; 0: none are. */
+static int64_t overwritten_until(const struct thrum__model *model)
+{
+	int64_t until = 0;
+
+	for (uint32_t i = model->gaps.first; model->is_cut && i < model->gaps.count; i++)
+		if (thrum__model_has_row(&model->gaps, i) && THRUM__GAP(model, i, start) == 0 &&
+			THRUM__GAP(model, i, end) > until)
+			until = THRUM__GAP(model, i, end);
+	return until;
+}
+
+static void put_sentence(struct thrum__base_text *text, const char *words)
+{
+	thrum__base_text_put(text, text->size > 0 ? " " : "");
+	thrum__base_text_put(text, words);
+}
+
+size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum_trace_info *info,
+	char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	uint64_t homeless = info->lost_tasks;
+	int64_t until = overwritten_until(model);
+	char words[400];
+
+	if (until > 0) {
+		thrum__words_event_time(until, words, sizeof words);
+		put_sentence(&text, "Events before ");
+		thrum__base_text_put(&text, words);
+		thrum__base_text_put(&text,
+			" are overwritten: of older tasks, only those still "
+			"pending are known, with their last waits.");
+	}
+	if (until > 0 && homeless > 0) {
+		put_sentence(&text,
+			"Some of these are unknown, too: the table of live tasks had "
+			"no room for up to ");
+		thrum__base_text_bytes(&text, words, thrum__words_number(homeless, words));
+		thrum__base_text_put(&text, homeless == 1 ? " task." : " tasks.");
+	}
+	if (info->damaged + info->gaps + info->lost_total > 0) {
+		thrum__words_missing(info, words, sizeof words);
+		put_sentence(&text, "Events are missing: ");
+		thrum__base_text_put(&text, words);
+		thrum__base_text_put(&text, ".");
+	}
+	if (info->ending == THRUM_ENDING_GONE && info->end <= model->last)
+		put_sentence(&text,
+			"The process was killed or crashed, and nobody noted when: how "
+			"long it hung is unknown.");
 	return text.size;
 }
 

@@ -79,6 +79,13 @@ bool thrum__words_is_main_context(const struct thrum__model *, uint32_t task);
  * lanes, 12 events were not recorded (recording full: 12)". "" if nothing is missing. */
 size_t thrum__words_missing(const struct thrum_trace_info *, char *to, size_t size);
 
+/*
+ * One or two sentences on what nobody can learn from the trace, so that findings may be missing:
+ * "Events before 1.2 s are overwritten. 12 tasks from before may be unknown." "" if it is whole.
+ */
+size_t thrum__words_unknown(const struct thrum__model *, const struct thrum_trace_info *, char *to,
+	size_t size);
+
 /* How the recording ended: "exited with status 1", "ended by SIGSEGV", "still recording". "" if
  * nothing tells it. `code` is struct thrum_trace_info's ending_code. */
 size_t thrum__words_ending(enum thrum_ending, int code, char *to, size_t size);

@@ -134,6 +134,7 @@ ends 137 -o killed.thrum -- \
 last=$("$THRUM" dump --format=tsv killed.thrum | tail -n 1 | cut -f 1)
 end=$("$THRUM" info --format=tsv killed.thrum | awk '$1 == "duration" { print $2 }')
 ((end > last + 100000000)) || wrong "the end, $end, is not when it was killed, but $last"
+# shellcheck disable=SC2016
 ends 3 -o exited.thrum -- sh -c '(sleep 0.3; kill -TERM $$) & exec "$0"' "$programs/steady"
 [[ $("$THRUM" info exited.thrum) == *'exited with status 3'* ]] || wrong "no word of the status"
 

@@ -64,6 +64,7 @@ static int load_header_words(struct reader *r)
 		if (i != THRUM__LOST_DEFINITIONS && i != THRUM__LOST_LIVE_TASKS)
 			info->lost_total += info->lost[i]; /* the other two cost no event */
 	}
+	info->lost_tasks = r->header.lost[THRUM__LOST_LIVE_TASKS];
 	return 0;
 }
 
