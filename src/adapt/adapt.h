@@ -8,6 +8,7 @@
  * special about them. To wrap one more call is a line in the table.
  *
  *   start.c      options, the environment
+ *   exec.c       other programs in the same process
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
  *   object.c     tasks for objects of the program, by address
@@ -53,6 +54,11 @@ extern unsigned thrum__adapt_chosen;
 /* Starts the recording, if it is not started yet: an adapter has something to record. Never in a
  * fork's child. Keeps errno. Not async-signal-safe. */
 void thrum__adapt_start(void);
+
+/* Sets the entries of an environment with which another program in this process loads the adapters,
+ * and returns true; false if it doesn't: it is a child, or it inherits them anyway. Allocates
+ * nothing. */
+bool thrum__adapt_variables(char *variables[2]);
 
 /* Whether an adapter records. */
 static inline bool is_on(enum adapter adapter)

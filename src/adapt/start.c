@@ -12,6 +12,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "adapt/adapt.h"
@@ -23,6 +24,8 @@ unsigned thrum__adapt_chosen;
 static char *file;
 static struct thrum_config config;
 static pid_t process;
+/* As they were: "LD_PRELOAD=..." and "THRUM_ADAPT=...". */
+static char *preload_entry, *adapt_entry;
 static _Atomic bool has_started;
 
 /* ---- The environment ------------------------------------------------------------------------ */
@@ -48,6 +51,25 @@ static unsigned chosen(const char *list)
 	ADAPTERS(ADAPTER__X)
 #undef ADAPTER__X
 	return bits;
+}
+
+static char *make_entry(const char *name, const char *value)
+{
+	char *entry = malloc(strlen(name) + strlen(value) + 2);
+
+	if (entry)
+		stpcpy(stpcpy(stpcpy(entry, name), "="), value);
+	return entry;
+}
+
+bool thrum__adapt_variables(char *variables[2])
+{
+	/* The kernel knows a child that the C library doesn't, as after vfork. */
+	if (!preload_entry || !adapt_entry || syscall(SYS_getpid) != process)
+		return false;
+	variables[0] = preload_entry;
+	variables[1] = adapt_entry;
+	return true;
 }
 
 /* Removes this library from LD_PRELOAD. A library that the user put there stays. */
@@ -150,6 +172,9 @@ __attribute__((constructor)) static void on_load(void)
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);
 	if (!follows) {
+		if (getenv("LD_PRELOAD"))
+			preload_entry = make_entry("LD_PRELOAD", getenv("LD_PRELOAD"));
+		adapt_entry = make_entry("THRUM_ADAPT", list);
 		leave_preload(own.path);
 		unsetenv("THRUM_ADAPT");
 	}

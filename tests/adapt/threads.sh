@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # Threads and locks of programs that know nothing of thrum.
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2016,SC2154
 set -u
 . "$(dirname "$0")/adapt.bash"
 
@@ -51,8 +51,16 @@ is_at dead_holder dead_holder.c 'waits for ever'
 grep -q 'deadlock recorded nothing' err || wrong "--without=pthread: $(cat err)"
 [[ ! -e none.thrum ]] || wrong "an empty recording is left"
 
+# A script that runs the program in its own place, and one that runs it as a child.
+"$THRUM" record -o exec.thrum -- sh -c 'exec "$0"' "$programs/threads" >/dev/null 2>err
+has exec dump 'signal .*, waiting: 3'
+"$THRUM" record -o child.thrum -- sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
+grep -q 'sh recorded nothing' err || wrong "a child is recorded: $(cat err)"
+THRUM_FOLLOWS=1 "$THRUM" record --follow-children -o child.thrum -- \
+	sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
+has child dump 'signal .*, waiting: 3'
+
 # The user's own preloaded library stays.
-# shellcheck disable=SC2016
 LD_PRELOAD=libm.so.6 "$THRUM" record -o sh.thrum -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
 [[ $(cat out) == libm.so.6 ]] || wrong "LD_PRELOAD of a child: $(cat out)"
 exit "$failed"

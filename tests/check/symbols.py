@@ -85,6 +85,18 @@ def main():
     public = public_names()
     faults = [found for archive in archives for member, name, visibility in symbols(archive)
               if (found := fault(member, name, visibility, public))]
+
+    # The library that is loaded into other programs defines the functions of theirs that it wraps,
+    # and nothing else.
+    adapters = f"{BUILD}/src/libthrum-adapt.so"
+    if os.path.exists(adapters):
+        lines = subprocess.run(["readelf", "--dyn-syms", "--wide", adapters], check=True,
+                               capture_output=True, text=True).stdout.splitlines()
+        wrapped = re.compile(r"(pthread|mtx|cnd|thrd|sem|uv|epoll)_\w+|p?poll|p?select|call_once|f?exec\w+")
+        for fields in map(str.split, lines):
+            if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[6] != "UND"
+                    and not wrapped.fullmatch(fields[7])):
+                faults.append(f"{adapters} exports {fields[7]}")
     print("\n".join(faults))
 
     with tempfile.TemporaryDirectory() as folder:

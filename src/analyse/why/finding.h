@@ -9,20 +9,21 @@
  *	thrum__why_free(&findings);
  *
  *	finding.c          begins the searches, and sorts their findings
- *	cycles.c           deadlocks
+ *	cycles.c           deadlocks; lanes.c helps it
+ *	contended.c        locks for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	stuck.c            tasks that should resolve and don't; signals.c helps it
  *	leaks.c            tasks of which more and more are pending
- *	peers.c, places.c  how long tasks that are alike live; arrays with an element for each task
+ *	peers.c            how long tasks that are alike live
  *
  * Nothing here makes sentences (words/finding.c does), draws, or changes the model.
  */
 #ifndef ANALYSE_WHY_FINDING_H
 #define ANALYSE_WHY_FINDING_H
 
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 #include "model/model.h"
 
 /* X(NAME, word): the classes of findings, the worst first. */
@@ -52,6 +53,23 @@ enum thrum__certainty {
 	THRUM__LIKELY,
 	THRUM__CERTAIN,
 };
+
+/*
+ * The events that prove a certain finding, of those classes that can be certain. No gap may lie
+ * between them and the end, or the finding is only possible.
+ *
+ * LOST_WAKE_UP: the condition's latest signal says that nobody waited, and the wait came after it.
+ *
+ * DEADLOCK: each task of the cycle waits as its last act, and none can go on in another way: all
+ * that a choice waits for, and all who hold a lock, are blocked as well. Each holder took the lock
+ * itself or got it from a task that only waited for it, and only holders ever released it. A
+ * deadlock is but likely if a lock's holders are a guess, if some of them are not blocked, or if it
+ * leads through a blocked lane: then the peers of a task tell that no other lane would run it. If
+ * fewer than three peers tell so, it is possible.
+ *
+ * A contended lock is likely if tasks queued for a second, one of them for half a second; else it
+ * is possible. The other classes conclude from what others did, and so are never certain.
+ */
 
 /* The certainty's word, or "unknown". Static. */
 const char *thrum__why_certainty_name(int certainty);

@@ -300,7 +300,7 @@ static void show_fork(void)
 	}
 	waitpid(child, &status, 0);
 	SHOW(WEXITSTATUS(status));
-	SHOW(system("test -z \"$LD_PRELOAD$THRUM_ADAPT\""));
+	SHOW(system("test -z \"$LD_PRELOAD$THRUM_ADAPT\" || test -n \"$THRUM_FOLLOWS\""));
 }
 
 int main(void)

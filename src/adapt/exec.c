@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A process that runs another program in its own place, as scripts and shells do with the program
+ * that they are written for: that program loads the adapters, too. A child that was made by fork or
+ * vfork does not.
+ */
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adapt/adapt.h"
+
+#define VARIABLES 2
+
+REAL(execve)
+REAL(execvpe)
+REAL(fexecve)
+
+static size_t count_of(char *const list[])
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+/* Whether an entry of an environment sets the same variable as another entry. */
+static bool is_same_variable(const char *entry, const char *other)
+{
+	size_t size = strcspn(other, "=") + 1;
+
+	return strncmp(entry, other, size) == 0;
+}
+
+/* Copies an environment and adds the adapters' variables. `to` has room for VARIABLES more. */
+static void add_variables(char **to, char *const environment[], char *const variables[VARIABLES])
+{
+	for (; environment && *environment; environment++)
+		if (!is_same_variable(*environment, variables[0]) &&
+			!is_same_variable(*environment, variables[1]))
+			*to++ = *environment;
+	for (int i = 0; i < VARIABLES; i++)
+		*to++ = variables[i];
+	*to = NULL;
+}
+
+/* The environment for the new program: `environment`, or a copy with the adapters' variables. On the
+ * stack, since a child of vfork must not allocate. */
+#define WITH_ADAPTERS(environment) \
+	char *variables[VARIABLES]; \
+\
+	if (thrum__adapt_variables(variables)) { \
+		char **copy = alloca((count_of(environment) + VARIABLES + 1) * sizeof *copy); \
+\
+		add_variables(copy, environment, variables); \
+		environment = copy; \
+	}
+
+STAND_IN int execve(const char *path, char *const arguments[], char *const environment[])
+{
+	WITH_ADAPTERS(environment)
+	return real_execve(CALLER)(path, arguments, environment);
+}
+
+STAND_IN int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+	WITH_ADAPTERS(environment)
+	return real_fexecve(CALLER)(fd, arguments, environment);
+}
+
+STAND_IN int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+	WITH_ADAPTERS(environment)
+	return real_execvpe(CALLER)(file, arguments, environment);
+}
+
+STAND_IN int execv(const char *path, char *const arguments[])
+{
+	return execve(path, arguments, environ);
+}
+
+STAND_IN int execvp(const char *file, char *const arguments[])
+{
+	return execvpe(file, arguments, environ);
+}
+
+/* ---- Arguments one by one ------------------------------------------------------------------- */
+
+/* Makes `arguments`, an array of the arguments from `first` on up to NULL, and leaves `list` behind
+ * them. */
+#define COLLECT(first) \
+	va_list list; \
+	size_t count = 1; \
+\
+	va_start(list, first); \
+	while (va_arg(list, char *)) \
+		count++; \
+	va_end(list); \
+	char **arguments = alloca((count + 1) * sizeof *arguments); \
+\
+	va_start(list, first); \
+	arguments[0] = (char *)(uintptr_t)first; \
+	for (size_t i = 1; i <= count; i++) \
+		arguments[i] = va_arg(list, char *);
+
+STAND_IN int execl(const char *path, const char *first, ...)
+{
+	COLLECT(first)
+	va_end(list);
+	return execve(path, arguments, environ);
+}
+
+STAND_IN int execlp(const char *file, const char *first, ...)
+{
+	COLLECT(first)
+	va_end(list);
+	return execvpe(file, arguments, environ);
+}
+
+STAND_IN int execle(const char *path, const char *first, ...)
+{
+	COLLECT(first)
+	char *const *environment = va_arg(list, char *const *);
+
+	va_end(list);
+	return execve(path, arguments, environment);
+}
