@@ -59,8 +59,7 @@ bool preload_adapters(const struct preload_options *options, const struct progra
 	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 16] = "", *list;
 	bool is_set;
 
-	if (options->none || put_chosen(options, chosen) == 0 || program->is_static ||
-		program->is_setuid || program->is_sanitized ||
+	if (options->none || put_chosen(options, chosen) == 0 || !program_takes_library(program) ||
 		!find_library(library, sizeof(library)))
 		return false;
 	if (asprintf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", library) <

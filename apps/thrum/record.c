@@ -218,9 +218,9 @@ static void tell_nothing(const char *name, const struct program *program,
 {
 	const char *why = "neither it nor its children use libthrum, or none could create a file";
 
-	if (program->is_setuid)
+	if (program->gains_rights)
 		why = "it is a setuid program, in which libthrum ignores THRUM_TRACE";
-	else if (program->is_static && !options->none)
+	else if (program->kind == PROGRAM_STATIC && !options->none)
 		why = "it is linked statically, so that nothing can be loaded into it, and it "
 		      "doesn't use libthrum";
 	else if (program->is_sanitized && !options->none)
@@ -275,7 +275,7 @@ static int record_program(const struct record_options *options, char **program)
 		complain("out of memory");
 		return STATUS_FAILED;
 	}
-	program_look(program[0], &looked);
+	program_of_file(program[0], &looked); /* if that fails, so does the start */
 	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
 	status = start_program(program, &signals, &child);
@@ -286,6 +286,7 @@ static int record_program(const struct record_options *options, char **program)
 			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
 		status = end_like(recorded.status, &signals);
 	}
+	program_free(&looked);
 	recorded_finish(&recorded);
 	return status;
 }

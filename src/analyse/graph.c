@@ -176,7 +176,7 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 			THRUM__EDGE(model, at, to) == on)
 			return true;
 	}
-	return thrum__analyse_wait_is_stale(model, task, wait);
+	return thrum__analyse_last_run(model, task) > THRUM__EDGE(model, wait, time);
 }
 
 /* Whether one of these waits is for `on`. */
@@ -188,13 +188,13 @@ static bool is_known(const struct thrum__analyse_wait *waits, unsigned count, ui
 	return false;
 }
 
-bool thrum__analyse_wait_is_stale(const struct thrum__model *model, uint32_t task, uint32_t wait)
+int64_t thrum__analyse_last_run(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t run = THRUM__TASK(model, task, run);
 
-	return !thrum__analyse_task_is_lane(model, task) &&
-		thrum__model_has_row(&model->runs, run) &&
-		THRUM__RUN(model, run, start) > THRUM__EDGE(model, wait, time);
+	return thrum__analyse_task_is_lane(model, task) || !thrum__model_has_row(&model->runs, run)
+		? -1
+		: THRUM__RUN(model, run, start);
 }
 
 uint32_t thrum__analyse_lock_ender(const struct thrum__model *model,
@@ -258,7 +258,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 			.next = ender_of(model, on, THRUM__EDGE(model, edge, time)),
 			.edge = edge,
 			.since = THRUM__EDGE(model, edge, time),
-			.is_stale = thrum__analyse_wait_is_stale(model, task, edge)};
+			.is_stale = thrum__analyse_last_run(model, task) >
+				THRUM__EDGE(model, edge, time)};
 	}
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);

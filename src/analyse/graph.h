@@ -4,6 +4,7 @@
  *
  *	graph.h        who waits for whom (this file)
  *	locks.h        who holds a lock
+ *	places.h       arrays with an element for each task
  *	label.h        patterns of labels, by which tasks count as alike
  *	why/finding.h  the faults: findings, each from cause to victim
  *	slow/slow.h    where the time of tasks went
@@ -20,7 +21,7 @@
 #define ANALYSE_GRAPH_H
 
 #include "analyse/locks.h"
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 #include "model/model.h"
 
 #define THRUM__WAITS_MAX 16
@@ -114,8 +115,9 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
-/* Whether a task other than a lane's own began to run after it began to wait by that edge. */
-bool thrum__analyse_wait_is_stale(const struct thrum__model *, uint32_t task, uint32_t edge);
+/* When a task began to run last: a wait that began earlier is stale. -1 if that isn't known, and for
+ * a lane's own task, which runs whenever no other does. */
+int64_t thrum__analyse_last_run(const struct thrum__model *, uint32_t task);
 
 /* The task that can end a wait for a lock which began at `since`: see thrum__analyse_wait. If there
  * are several, the latest that doesn't run. */

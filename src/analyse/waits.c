@@ -167,12 +167,14 @@ static int list_waits(struct making *m, uint32_t number)
 	const struct thrum__model *model = graph->model;
 	const struct waiter *waiter = &m->waiters[number - 1];
 	uint32_t edge = THRUM__TASK(model, waiter->task, edge_out), first = graph->wait_count;
+	int64_t ran = thrum__analyse_last_run(model, waiter->task);
 	int error = 0;
 
 	for (uint32_t i = waiter->last; i != THRUM__NONE && error == 0; i = m->candidates[i].prev) {
 		const struct candidate *candidate = &m->candidates[i];
 		uint32_t place = place_of(graph, candidate->on);
-		bool is_stale = thrum__analyse_wait_is_stale(model, waiter->task, candidate->edge);
+		int64_t since = THRUM__EDGE(model, candidate->edge, time);
+		bool is_stale = ran > since;
 
 		if (m->listed[place] == number ||
 			(thrum__analyse_task_is_object(model, candidate->on) &&
@@ -184,7 +186,7 @@ static int list_waits(struct making *m, uint32_t number)
 			(struct thrum__analyse_wait){.on = candidate->on,
 				.next = candidate->on,
 				.edge = candidate->edge,
-				.since = THRUM__EDGE(model, candidate->edge, time),
+				.since = since,
 				.is_stale = is_stale});
 	}
 	return error < 0 ? error : add_list(graph, waiter->task, first);

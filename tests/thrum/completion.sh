@@ -27,8 +27,8 @@ complete_words() {
 	}
 }
 
-complete_words '--help --version convert diff dump help html info record render snapshot stats tasks view why' ''
-complete_words 'diff dump' d
+complete_words '--help --version convert diff doctor dump help html info record render snapshot stats tasks view why' ''
+complete_words 'diff doctor dump' d
 complete_words 'info' help i
 complete_words '--end --event' dump --e
 complete_words '--clock --color' dump --c

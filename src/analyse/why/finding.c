@@ -197,7 +197,7 @@ static int prepare_search(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__findings *findings = search->findings;
-	int error = thrum__why_places_make(model, &findings->places);
+	int error = thrum__analyse_places_make(model, &findings->places);
 
 	if (error < 0)
 		return error;
@@ -241,6 +241,6 @@ void thrum__why_free(struct thrum__findings *findings)
 {
 	free(findings->findings);
 	free(findings->mark);
-	thrum__why_places_free(&findings->places);
+	thrum__analyse_places_free(&findings->places);
 	*findings = (struct thrum__findings){0};
 }

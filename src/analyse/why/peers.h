@@ -8,7 +8,7 @@
 #ifndef ANALYSE_WHY_PEERS_H
 #define ANALYSE_WHY_PEERS_H
 
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 #include "base/keys.h"
 
 #define THRUM__LATEST 4

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "analyse/why/places.h"
+#include "analyse/places.h"
 
 #include <stdlib.h>
 
-int thrum__why_places_make(const struct thrum__model *model, struct thrum__places *places)
+int thrum__analyse_places_make(const struct thrum__model *model, struct thrum__places *places)
 {
 	const struct thrum__model_rows *tasks = &model->tasks;
 	uint32_t *first = calloc((size_t)tasks->blocks + 1, sizeof *first), count = 1;
@@ -20,7 +20,7 @@ int thrum__why_places_make(const struct thrum__model *model, struct thrum__place
 	return 0;
 }
 
-void thrum__why_places_free(struct thrum__places *places)
+void thrum__analyse_places_free(struct thrum__places *places)
 {
 	free(places->first);
 	*places = (struct thrum__places){0};

@@ -3,8 +3,8 @@
  * Places: a dense numbering of the tasks that a model still has. An array with an element for each
  * task is indexed by place, so that it takes no memory for tasks that were forgotten before.
  */
-#ifndef ANALYSE_WHY_PLACES_H
-#define ANALYSE_WHY_PLACES_H
+#ifndef ANALYSE_PLACES_H
+#define ANALYSE_PLACES_H
 
 #include "model/model.h"
 
@@ -13,9 +13,9 @@ struct thrum__places {
 	uint32_t blocks, count;
 };
 
-/* Numbers the model's tasks. Returns 0 or -THRUM_E_MEMORY. Free with thrum__why_places_free. */
-THRUM__MUST_USE int thrum__why_places_make(const struct thrum__model *, struct thrum__places *);
-void thrum__why_places_free(struct thrum__places *);
+/* Numbers the model's tasks. Returns 0 or -THRUM_E_MEMORY. Free with thrum__analyse_places_free. */
+THRUM__MUST_USE int thrum__analyse_places_make(const struct thrum__model *, struct thrum__places *);
+void thrum__analyse_places_free(struct thrum__places *);
 
 /* The first task at or after `task` that the model has; model->tasks.count if there is none. */
 static inline uint32_t thrum__analyse_next_task(const struct thrum__model *model, uint32_t task)

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# `thrum doctor` names the libraries that are seen, and the reason where nothing can be seen.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failed=0
+
+# says STATUS PATTERN ARGUMENT: the status, and what it prints on either stream.
+says() {
+	local got text
+	text=$("$THRUM" doctor "$3" 2>&1)
+	got=$?
+	[[ $got -eq $1 && $text =~ $2 ]] || {
+		echo "thrum doctor $3: status $got instead of $1, or not \"$2\": $text"
+		failed=1
+	}
+}
+
+every=$BUILD/tests/thrum/programs/every
+says 0 'every is linked dynamically.*libthrum.so.*libc.so' "$every"
+says 0 'Try: thrum record -- sh' sh
+
+printf '#!/bin/sh\n' >script
+printf '#! /usr/bin/env -S sh -e\n' >script-env
+printf '#!%s/circle\n' "$here" >circle
+chmod +x script script-env circle
+says 0 'script is a script. Its interpreter runs:.*/sh is linked dynamically' ./script
+says 0 'script-env is a script.*/sh is linked dynamically' ./script-env
+says 2 'circle: ' ./circle
+
+says 1 'neither an ELF program nor a script' /etc/passwd
+says 2 'missing: No such file' ./missing
+says 2 'no such program in PATH' there-is-no-such-program
+says 2 'Is a directory' "$here"
+
+
+# The first 200 bytes of a program; then each byte of its header in turn is 255.
+head -c 200 "$every" >short
+says 1 'short is linked statically' ./short
+for ((i = 0; i < 64; i += 3)); do
+	{ head -c $i "$every"; printf '\xff'; tail -c +$((i + 2)) "$every"; } >broken
+	"$THRUM" doctor ./broken >out 2>&1
+	[[ $? -le 2 ]] || {
+		echo "a program with a wrong byte $i: $(cat out)"
+		failed=1
+	}
+done
+
+# A process: its libraries are those that it has mapped.
+sleep 100 &
+says 0 'sleep is linked dynamically.*libc.so.*runs already' $!
+kill $!
+says 2 'No such process' 4194304
+exit $failed
