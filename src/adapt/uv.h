@@ -6,6 +6,9 @@
 #ifndef ADAPT_UV_H
 #define ADAPT_UV_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* uv.h needs pthread_rwlock_t */
+#endif
 #include <uv.h>
 
 #include "adapt/adapt.h"
