@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "analyse/why/blame.h"
+/*
+ * Tells who should have ended a task that waits for nothing. Its peers show it: each of them was
+ * ended by a task that stands in the same relation to it.
+ */
+#include "analyse/why/stuck.h"
 
 #include <string.h>
 

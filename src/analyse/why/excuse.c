@@ -226,7 +226,14 @@ static bool is_fresh(const struct thrum__model *model, const struct thrum__why_p
 	int64_t since = last && !last->is_served ? last->wait.since
 						 : THRUM__TASK(model, path->leaf, created);
 
-	return model->end - since < (model->end / FRESH < SLACK ? model->end / FRESH : SLACK);
+	int64_t share = model->end / FRESH, slack = SLACK;
+
+	/* A program that is stopped breaks off its latest work. */
+	if (model->ending == THRUM_ENDING_STOPPED || model->ending == THRUM_ENDING_EXITED) {
+		share *= 2;
+		slack *= 5;
+	}
+	return model->end - since < (share < slack ? share : slack);
 }
 
 /* Whether the leaf comes soon, if the victim's tries may succeed at all. */

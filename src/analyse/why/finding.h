@@ -14,7 +14,10 @@
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
- *	stuck.c            tasks that should resolve and don't; signals.c helps it
+ *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
+ *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
+ *	                   signals.c helps it
+ *	teardown.c         the moment before a program ends everything
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *
@@ -48,6 +51,15 @@ enum thrum__finding_class {
 /* The class's word, or "unknown". Static. */
 const char *thrum__why_class_name(int class);
 
+/*
+ * A finding is certain if the recording proves it, likely if nothing else is known that explains
+ * it, and possible if the program may intend it or events may be missing. The proofs:
+ *
+ *	LOST_WAKE_UP    a signal that no task heard, no signal since the wait began, and a task
+ *	                behind that wait that should resolve
+ *	DEADLOCK        each task of the cycle waits, has done nothing since, and needs the next
+ *	the others      are never certain: a task may always do tomorrow what it has not done yet
+ */
 enum thrum__certainty {
 	THRUM__POSSIBLE,
 	THRUM__LIKELY,
@@ -139,7 +151,7 @@ struct thrum__finding {
 	uint8_t step_count;       /* at least 1 */
 	struct thrum__step steps[THRUM__STEPS_MAX]; /* the cause first */
 	uint32_t task;   /* the subject: the victim, or the task that leaks, fails or hogs */
-	uint32_t behind; /* further tasks that should resolve and wait behind the same cause */
+	uint32_t behind; /* further tasks that wait behind the same cause, or behind one like it */
 	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. CONTENDED: the most tasks
 	 * that waited at once. FAILED_UNSEEN: the tasks like `task` that failed unseen. STARVED:
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
@@ -176,6 +188,14 @@ enum thrum__mark {
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
+
+/*
+ * A shutdown that cancels everything hides the hang before it. Returns the last moment before old
+ * tasks were cancelled or failed at the model's end, or before a loop gave up, as nothing was left
+ * that could wake it; -1 if there is none. A trace that is read only up to then may show what was
+ * wrong. O(tasks + suspensions).
+ */
+int64_t thrum__why_before_teardown(const struct thrum__model *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Follows the waits from a task to the one that waits for nothing. */
-#include "analyse/why/blame.h"
 #include "analyse/why/stuck.h"
 #include "base/array.h"
 

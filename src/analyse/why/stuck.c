@@ -116,6 +116,47 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 	}
 }
 
+static bool is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	uint32_t key = a == b ? THRUM__NONE : thrum__why_peers_key(&search->peers, a);
+
+	return a == b || (key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b));
+}
+
+/* Whether two findings tell the same story of tasks that are alike. */
+static bool is_same_story(const struct thrum__search *search, const struct thrum__finding *a,
+	const struct thrum__finding *b)
+{
+	if (a->class != b->class || a->step_count != b->step_count)
+		return false;
+	for (unsigned i = 0; i < a->step_count; i++)
+		if (a->steps[i].kind != b->steps[i].kind ||
+			!is_alike(search, a->steps[i].task, b->steps[i].task))
+			return false;
+	return true;
+}
+
+/* If an earlier finding tells the same story as the last one, takes the last one back. Returns the
+ * finding that remains. */
+static uint32_t merge_last(struct thrum__search *search, uint32_t last)
+{
+	struct thrum__findings *findings = search->findings;
+
+	if (last + 1 != findings->count)
+		return last;
+	for (uint32_t i = 0; i < last; i++) {
+		if (!is_same_story(search, &findings->findings[i], &findings->findings[last]))
+			continue;
+		if (findings->findings[i].certainty < findings->findings[last].certainty)
+			findings->findings[i].certainty = findings->findings[last].certainty;
+		findings->findings[i].behind += 1 + findings->findings[last].behind;
+		findings->count--;
+		search->each[findings->findings[last].class]--;
+		return i;
+	}
+	return last;
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to
  * the task that the finding is about. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -162,6 +203,8 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 			join_finding(search, path);
 	} else if ((certainty = judge_path(search, path, &subject)) >= 0) {
 		cause = thrum__why_tell(search, path, subject, certainty);
+		if (cause < search->findings->count)
+			cause = merge_last(search, cause);
 	}
 	thrum__why_path_settle(search, path, cause);
 	if (cause < search->findings->count && path->is_marked)

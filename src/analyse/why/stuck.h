@@ -9,6 +9,7 @@
  *	excuse.c    tells whether the leaf may still come
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	blame.c     tells who should have ended the leaf, as its peers show
  *	steps.c     tells the path as steps of a finding
  *
  * Private to these files.
@@ -120,6 +121,26 @@ uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_
 
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
+
+/* ---- Blame (blame.c) ------------------------------------------------------------------------ */
+
+/* Returns the task that should end this one, as its like did with the peers; NONE if that isn't
+ * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
+ * the result is NONE. */
+uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
+
+/* A task that is to blame, as it ended without ending another: a step without its finding. */
+struct thrum__why_blame {
+	int kind; /* enum thrum__step_kind; -1: nobody is to blame */
+	uint32_t task, other;
+};
+
+/* Finds who is to blame for a task that waits for nothing. */
+struct thrum__why_blame thrum__why_blame(struct thrum__search *, uint32_t task);
+
+/* Adds the step. */
+void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_blame *);
 
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 
