@@ -6,8 +6,9 @@
 #ifndef ADAPT_UV_H
 #define ADAPT_UV_H
 
+/* <uv.h> needs it. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* uv.h needs pthread_rwlock_t */
+#define _GNU_SOURCE
 #endif
 #include <uv.h>
 
