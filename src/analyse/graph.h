@@ -41,7 +41,8 @@ struct thrum__analyse_wait {
 static inline bool thrum__analyse_task_is_pending(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
+		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
+		!thrum__model_is_gone(model, task);
 }
 
 static inline bool thrum__analyse_task_is_lane(const struct thrum__model *model, uint32_t task)
