@@ -226,6 +226,8 @@ static void tell_nothing(const char *name, const struct program *program,
 	else if (program->is_sanitized && !options->none)
 		why = "it is built for a sanitizer, whose library must be loaded before any other, "
 		      "and it doesn't use libthrum";
+	else if (is_preloaded && (options->only || options->without))
+		why = "it does nothing that the chosen adapters see, and doesn't use libthrum";
 	else if (is_preloaded && options->follow)
 		why = "neither it nor its children start threads, wait for events, or use libuv or "
 		      "libthrum";

@@ -159,7 +159,8 @@ struct thread {
 #define RECORDED (UINTPTR_MAX / 2 + 1)
 extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 
-/* Returns the calling thread, which is noted if it is unknown. NULL: there is no memory. */
+/* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
+ * no memory. */
 struct thread *thrum__adapt_thread(void);
 /* The calling thread begins, and its work is that task; 0: not known yet. */
 struct thread *thrum__adapt_thread_begin(thrum_task task);

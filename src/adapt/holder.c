@@ -10,6 +10,8 @@
 #define CHUNK 64 /* threads for which memory is taken at once */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
+/* The thread is about to end, and runs only the destructors of its thread-local objects. */
+static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) all;
 
 /* Takes over a thread that has ended. */
@@ -60,7 +62,7 @@ struct thread *thrum__adapt_thread(void)
 {
 	struct thread *self = thrum__adapt_self;
 
-	if (!self)
+	if (!self && !has_ended)
 		self = thrum__adapt_thread_begin(0);
 	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
 		atomic_store(&self->task, thrum_task_current());
@@ -72,6 +74,7 @@ void thrum__adapt_thread_end(void)
 	struct thread *self = thrum__adapt_self;
 
 	thrum__adapt_self = NULL;
+	has_ended = true;
 	/* A thread that ends with a lock is remembered, for those who wait for the lock. */
 	if (self && atomic_load(&self->holds) == 0)
 		atomic_store(&self->tid, 0);

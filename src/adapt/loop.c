@@ -11,6 +11,11 @@
 
 #define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
 
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+	const sigset_t *mask, size_t size);
+
 #define WAIT(name, parameters, arguments, waits, tell) REAL(name)
 #include "adapt/loop.def"
 #undef WAIT

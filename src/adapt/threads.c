@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <threads.h>
 
 #include "adapt/adapt.h"
+#include "port/port.h"
 
 REAL(pthread_create)
 REAL(pthread_join)
@@ -70,6 +72,18 @@ static int run_c11(void *argument)
 	return result;
 }
 
+/* The address that tells most of what a thread does: of its function. All threads of std::thread have
+ * one function; there it is the virtual table of the object that they run. */
+static const void *address_of_work(const void *routine, const void *argument)
+{
+	struct thrum__port_module module;
+
+	if (argument && thrum__port_find_module(routine, &module) &&
+		strstr(module.path, "/libstdc++.so"))
+		return *(const void *const *)argument;
+	return routine;
+}
+
 /* Creates the task of a thread. Returns NULL if nothing is recorded. */
 static struct start *make_start(const void *routine, void *argument, const void *caller)
 {
@@ -81,7 +95,7 @@ static struct start *make_start(const void *routine, void *argument, const void 
 	if (!start)
 		return NULL;
 	thrum__adapt_thread();
-	thrum__adapt_label(label, "thread", routine);
+	thrum__adapt_label(label, "thread", address_of_work(routine, argument));
 	start->argument = argument;
 	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, label);
 	return start;
@@ -182,13 +196,18 @@ static __thread struct once {
 } once __attribute__((tls_model("initial-exec")));
 
 /* The thread that runs the routine holds a lock. */
+static void end_once(const struct once *ended)
+{
+	drop_lock(ended->control);
+}
+
 static void run_once(void)
 {
-	struct once now = once;
+	/* Also if the routine throws an exception. */
+	struct once now __attribute__((cleanup(end_once))) = once;
 
 	take_lock(now.control, now.caller);
 	now.routine();
-	drop_lock(now.control);
 }
 
 /* glibc's values of pthread_once_t. */

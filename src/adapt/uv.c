@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* The stand-ins of uv.def, and the callbacks that stand in for the program's. */
-#define _GNU_SOURCE
 #include "adapt/uv.h"
 
 #include <arpa/inet.h>

@@ -6,6 +6,10 @@
 #ifndef ADAPT_UV_H
 #define ADAPT_UV_H
 
+/* <uv.h> needs it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <uv.h>
 
 #include "adapt/adapt.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#define _GNU_SOURCE
 #include "adapt/uv.h"
 
 #include <errno.h>

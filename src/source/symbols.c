@@ -26,6 +26,7 @@ void thrum__source_symbols_destroy(struct thrum__read_namer *namer)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A file that was opened, or tried in vain. */
 struct file {
@@ -74,6 +75,11 @@ static struct file *open_file(struct symbols *symbols, const char *path, const c
 	}
 	file->next = symbols->files;
 	symbols->files = file;
+	struct stat status;
+
+	/* The recording may name anything, also a pipe. */
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return file;
 	dwfl_report_begin_add(symbols->dwfl);
 	file->module = dwfl_report_offline(symbols->dwfl, path, path, -1);
 	dwfl_report_end(symbols->dwfl, NULL, NULL);
@@ -167,6 +173,22 @@ static bool name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_tr
 	return found;
 }
 
+/* The function object that a thread of std::thread runs, in the name of its virtual table; or the
+ * name. Changes the text. */
+static const char *work_of(char *name)
+{
+	static const char before[] = "vtable for std::thread::_State_impl<std::thread::_Invoker<"
+				     "std::tuple<";
+	static const char after[] = "> > >";
+	size_t size = strlen(name), skipped = sizeof before - 1, left = sizeof after - 1;
+
+	if (size < skipped + left || strncmp(name, before, skipped) != 0 ||
+		strcmp(name + size - left, after) != 0)
+		return name;
+	name[size - left] = '\0';
+	return name + skipped;
+}
+
 /* Keeps a function's name as its language writes it, if the C++ library is there. */
 static const char *keep_name(struct symbols *symbols, const char *name)
 {
@@ -176,7 +198,7 @@ static const char *keep_name(struct symbols *symbols, const char *name)
 	if (library)
 		*(void **)&demangle = dlsym(library, "__cxa_demangle");
 	char *whole = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
-	const char *kept = keep_text(symbols, whole ? whole : name);
+	const char *kept = keep_text(symbols, whole ? work_of(whole) : name);
 
 	free(whole);
 	if (library)
@@ -210,7 +232,10 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 		if (!found.function || (symbol.st_size > 0 && distance >= symbol.st_size) ||
 			(!is_return && distance > 0 && symbol.st_size == 0))
 			return false;
-		if (!is_return && distance > 0) {
+		/* An object points behind the first two words of its virtual table. */
+		bool is_table = strncmp(found.function, "_ZTV", 4) == 0 && distance == 16;
+
+		if (!is_return && distance > 0 && !is_table) {
 			char text[300];
 
 			snprintf(text, sizeof text, "%.250s+%llu", found.function,

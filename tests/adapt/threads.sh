@@ -60,6 +60,15 @@ THRUM_FOLLOWS=1 "$THRUM" record --follow-children -o child.thrum -- \
 	sh -c '"$0"; true' "$programs/threads" >/dev/null 2>err
 has child dump 'signal .*, waiting: 3'
 
+# Programs that load nothing run all the same, and thrum says why there is no recording.
+echo 'int main(void) { return 3; }' >three.c
+for flag in -static -fsanitize=address; do
+	"$CC" "$flag" three.c -o three 2>/dev/null || continue
+	same "three$flag" ./three
+	grep -q 'three recorded nothing: it is \(linked statically\|built for a sanitizer\)' \
+		"three$flag.said" || wrong "$flag: $(cat "three$flag.said")"
+done
+
 # The user's own preloaded library stays.
 LD_PRELOAD=libm.so.6 "$THRUM" record -o sh.thrum -- sh -c 'echo "$LD_PRELOAD"' >out 2>err
 [[ $(cat out) == libm.so.6 ]] || wrong "LD_PRELOAD of a child: $(cat out)"

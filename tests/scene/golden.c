@@ -49,8 +49,8 @@ static const char hang[] = "0 create - 1 thread\n"
 			   "5001500 wait 3 6\n"
 			   "5001700 switch 1\n"
 			   "5002500 suspend \"wait for work\n"
-			   "5009000 resume \"wait for work\n"
-			   "5009500 log 1 \"tick\n";
+			   "9009000 resume \"wait for work\n"
+			   "9009500 log 1 \"tick\n";
 
 /* Tasks that end in each way, on two lanes, with a span, a gap and a counter. */
 static const char ends[] = "0 @0 create - 1 thread\n"

@@ -12,7 +12,8 @@
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
-#define CELLS 64 /* definitions that are read at once */
+#define CELLS 64         /* definitions that are read at once */
+#define LABELS_MAX 16384 /* labels that are named; each new one moves those behind it */
 
 /* A file of code of the recorded process. */
 struct module {
@@ -251,7 +252,7 @@ const char *thrum__read_label(struct reader *r, const char *label, uint32_t *siz
 	const struct named_label *found = &a->labels[at];
 
 	if (at == a->label_count || strcmp(found->label, label) != 0)
-		found = add_label(r, at, label, plus);
+		found = a->label_count < LABELS_MAX ? add_label(r, at, label, plus) : NULL;
 	if (!found)
 		return label;
 	*size = found->size;
