@@ -182,37 +182,6 @@ static int load_until(const struct command *command, const char *argument, int64
 	return status;
 }
 
-static bool has_findings(const struct thrum__model *model)
-{
-	struct thrum__findings findings;
-	bool has = thrum__why_make(model, &findings) == 0;
-
-	if (has) {
-		has = findings.count > 0;
-		thrum__why_free(&findings);
-	}
-	return has;
-}
-
-/* If nothing is wrong at the end, but it was before the program tore everything down, replaces the
- * trace by itself up to then. */
-static void look_before_teardown(const struct command *command, const char *argument,
-	struct load *load)
-{
-	int64_t at = thrum__why_before_teardown(load->model);
-	struct load earlier = {0};
-
-	if (at < 0 || strcmp(argument, "-") == 0 || has_findings(load->model) ||
-		load_until(command, argument, at, &earlier) != STATUS_OK)
-		return;
-	if (has_findings(earlier.model)) {
-		load_finish(load);
-		*load = earlier;
-	} else {
-		load_finish(&earlier);
-	}
-}
-
 static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1};
@@ -234,8 +203,6 @@ static int run_why(const struct command *command, int argc, char **argv)
 				: load_until(command, argv[0], options.at, &load);
 	if (status != STATUS_OK)
 		return status;
-	if (options.at < 0)
-		look_before_teardown(command, argv[0], &load);
 	status = explain(&load, &options);
 	load_finish(&load);
 	return status;

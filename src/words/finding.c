@@ -101,6 +101,8 @@ static const struct {
 	[THRUM__STEP_CANCELLED] = {"“$t” is cancelled", "[by “$o”]", "$t is cancelled[ by $o]."},
 	[THRUM__STEP_ENDS_TOO] = {"“$t” ends too", "though it should resolve: it waited for “$o”",
 		"$t ends too, though it should resolve: it waited for $o."},
+	[THRUM__STEP_TORN_DOWN] = {"“$t” is torn down", "[by “$o”; ]it hung before",
+		"$t is torn down[ by $o]; it hung before."},
 	[THRUM__STEP_FAILED] = {"“$t” fails", "$r", "$t fails[ because of $o]: $r."},
 	[THRUM__STEP_UNREAD] = {"Nobody reads the failure", "“$t” created it and goes on",
 		"$t created it and goes on; nobody reads the failure."},

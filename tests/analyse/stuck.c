@@ -461,27 +461,6 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
-/* The answer is awaited for long, then all is cancelled. */
-static void before_teardown(void **state)
-{
-	struct thrum__model *model;
-
-	begin();
-	tell("1" MS "create 1 2 promise\n1" MS "create 1 3 promise\n1" MS "wait 3 2\n"
-	     "900" MS "cancel 1 2\n900" MS "cancel 1 3\n901" MS "log 1 \"end\n");
-	model = story_model(story.lines, false);
-	assert_int_equal(thrum__why_before_teardown(model), 899999999);
-	thrum__model_destroy(model);
-	tell_loop("deadlocked");
-	model = story_model(story.lines, false);
-	assert_int_equal(thrum__why_before_teardown(model), 2000000);
-	thrum__model_destroy(model);
-	tell_loop("wait for work");
-	model = story_model(story.lines, false);
-	assert_int_equal(thrum__why_before_teardown(model), -1);
-	thrum__model_destroy(model);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -498,7 +477,6 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
-		cmocka_unit_test(before_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

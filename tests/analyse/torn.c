@@ -58,7 +58,7 @@ static void all_hangs(void **state)
 	assert_int_equal(finding.steps[0].kind, THRUM__STEP_WAITED);
 	assert_int_equal(finding.steps[0].time, 3000000);
 	assert_int_equal(finding.steps[1].kind, THRUM__STEP_BEHIND);
-	assert_int_equal(finding.steps[2].kind, THRUM__STEP_CANCELLED);
+	assert_int_equal(finding.steps[2].kind, THRUM__STEP_TORN_DOWN);
 	assert_int_equal(finding.until, 2000000000);
 }
 
@@ -96,6 +96,94 @@ static void not_due_yet(void **state)
 	assert_int_equal(find(HANGS "4" MS "due 4 =5000000000\n" TEAR_DOWN, &finding), 0);
 }
 
+#define MARKED(id, name) \
+	"1" MS "create 1 " #id " task\n1" MS "label " #id " \"" name "\n1" MS \
+	"should-resolve " #id "\n"
+
+/* Each of two tasks waits for the other. */
+static void a_circle(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(find(MAIN MARKED(2, "left") MARKED(3,
+				      "right") "2" MS "wait 2 3\n3" MS "wait 3 2\n2000" MS
+					       "cancel 1 3\n2000" MS "cancel 1 2\n",
+				 &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_DEADLOCK);
+	assert_int_equal(finding.count, 2);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_WAITS_IN_CYCLE);
+	assert_int_equal(finding.steps[2].kind, THRUM__STEP_TORN_DOWN);
+}
+
+/* A signal comes before the wait. */
+static void a_lost_signal(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(find(MAIN MARKED(2, "reader") "1" MS "create 1 3 condition\n2" MS
+						       "signal 1 3 =0\n3" MS "wait 2 3\n2000" MS
+						       "cancel 1 2\n",
+				 &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_LOST_WAKE_UP);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_SIGNAL_LOST);
+}
+
+/* The holder of a lock ends without giving it back. */
+static void a_lock_is_kept(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(find(MAIN MARKED(2, "writer") "1" MS "create 1 3 lock\n1" MS
+						       "create 1 4 task\n2" MS "lock 4 3\n3" MS
+						       "wait 2 3\n4" MS "wait 4 2\n2000" MS
+						       "cancel 1 4\n2000" MS "cancel 1 2\n",
+				 &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_DEADLOCK);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_HOLDS);
+}
+
+/* Others were answered by their handlers. The handler of this one failed long before. */
+static void handler_is_to_blame(void **state)
+{
+	struct thrum__finding finding;
+
+#define SERVED(id, handler, time) \
+	time MS "create 1 " #id " promise\n" time MS "label " #id " \"answer\n" time MS \
+		"create " #id " " #handler " task\n" time MS "label " #handler " \"handler\n"
+	assert_int_equal(find(MAIN SERVED(11, 21, "1") "2" MS "resolve 21 11\n" SERVED(12, 22,
+				      "3") "4" MS "resolve 22 12\n" SERVED(13, 23,
+				      "5") "6" MS "resolve 23 13\n" SERVED(14, 24, "7") MARKED(2,
+				      "report") "8" MS "wait 2 14\n9" MS "fail 24 24 \"broken\n"
+						"2000" MS "cancel 1 14\n2000" MS "cancel 1 2\n",
+				 &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_FAILED);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_WAITED);
+}
+
+/* The loop says that nothing can wake it. Then all is cancelled. */
+static void a_dead_loop(void **state)
+{
+	struct thrum__finding finding;
+
+	assert_int_equal(find(MAIN "1" MS "create 1 2 promise\n1" MS "create 1 3 promise\n1" MS
+				   "wait 3 2\n900" MS "suspend \"deadlocked\n900" MS
+				   "switch 1\n900" MS "cancel 1 2\n900" MS "cancel 1 3\n",
+				 &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+	assert_int_equal(find(MAIN "1" MS "create 1 2 promise\n1" MS "create 1 3 promise\n1" MS
+				   "wait 3 2\n900" MS "suspend \"wait for work\n900" MS
+				   "switch 1\n900" MS "cancel 1 2\n900" MS "cancel 1 3\n",
+				 &finding),
+		0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +191,11 @@ int main(void)
 		cmocka_unit_test(others_work),
 		cmocka_unit_test(peers_end),
 		cmocka_unit_test(not_due_yet),
+		cmocka_unit_test(a_circle),
+		cmocka_unit_test(a_lost_signal),
+		cmocka_unit_test(a_lock_is_kept),
+		cmocka_unit_test(handler_is_to_blame),
+		cmocka_unit_test(a_dead_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

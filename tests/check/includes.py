@@ -52,7 +52,6 @@ ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
 FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {
     "src/promise": "one header and one idea a file",
-    "src/analyse/why": "a file or two for each class of findings",
     "apps/thrum": "a file or two for each command",
     "apps/gtk": "a file for each widget",
 }

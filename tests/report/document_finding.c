@@ -64,6 +64,8 @@ static const struct {
 		"[a] is ready to run, but its lane is busy."},
 	{THRUM__STEP_RUNS_LATE, 0, 0, "5 ms later [a] runs at last."},
 	{THRUM__STEP_CANCELLED, 0, 0, "[a] is cancelled by [b].", "[a] is cancelled."},
+	{THRUM__STEP_TORN_DOWN, 0, 0, "[a] is torn down by [b]; it hung before.",
+		"[a] is torn down; it hung before."},
 	{THRUM__STEP_ENDS_TOO, 0, 0, "[a] ends too, though it should resolve: it waited for [b]."},
 	{THRUM__STEP_FAILED, 0, 0, "[a] fails because of [b]: no reason is given.",
 		"[a] fails: no reason is given."},

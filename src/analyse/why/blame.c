@@ -161,8 +161,8 @@ static struct thrum__why_blame blame_ended(const struct thrum__model *model, uin
 }
 
 /* A task that failed or was cancelled and whose end nobody read: the task's own child, or another
- * child of its creator. NONE if there is none. */
-static uint32_t failed_relative(struct thrum__search *search, uint32_t task)
+ * child of its creator. NONE if none was by the time `before`. */
+static uint32_t failed_relative(struct thrum__search *search, uint32_t task, int64_t before)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t creator = THRUM__TASK(model, task, creator);
@@ -179,6 +179,7 @@ static uint32_t failed_relative(struct thrum__search *search, uint32_t task)
 			continue;
 		by = THRUM__TASK(model, i, creator);
 		if ((by == task || (has_family && by == creator)) &&
+			THRUM__TASK(model, i, end) < before &&
 			(THRUM__TASK(model, i, state) == THRUM__STATE_FAILED ||
 				THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED) &&
 			edge_to(model, i, THRUM__EDGE_READ) == THRUM__NONE)
@@ -187,23 +188,31 @@ static uint32_t failed_relative(struct thrum__search *search, uint32_t task)
 	return THRUM__NONE;
 }
 
-struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t task)
+/* Whether a task, or the last one that it became, had ended by then. */
+static bool has_ended(const struct thrum__model *model, uint32_t task, int64_t before)
+{
+	task = thrum__model_heir(model, task);
+	return THRUM__TASK(model, task, state) != THRUM__STATE_PENDING &&
+		THRUM__TASK(model, task, end) < before;
+}
+
+struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t task,
+	int64_t before)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t usual, ender = thrum__why_ender_of(search, task, &usual);
 	uint32_t maker = THRUM__TASK(model, task, creator);
 
-	if (ender != THRUM__NONE &&
-		!thrum__analyse_task_is_pending(model, thrum__model_heir(model, ender)))
+	if (ender != THRUM__NONE && has_ended(model, ender, before))
 		return blame_ended(model, thrum__model_heir(model, ender), task);
 	if (ender == THRUM__NONE && usual != THRUM__NONE)
 		return (struct thrum__why_blame){THRUM__STEP_NOT_STARTED, task, usual};
-	ender = failed_relative(search, task);
+	ender = failed_relative(search, task, before);
 	if (ender != THRUM__NONE)
 		return blame_ended(model, ender, task);
 	if (thrum__model_has_row(&model->tasks, maker) &&
 		!thrum__analyse_task_is_lane(model, maker) &&
-		THRUM__TASK(model, maker, end) != THRUM__OPEN &&
+		THRUM__TASK(model, maker, end) < before &&
 		THRUM__TASK(model, maker, state) != THRUM__STATE_BECAME &&
 		*thrum__model_task_name(model, maker, NULL))
 		return (struct thrum__why_blame){THRUM__TASK(model, maker, state) ==

@@ -5,7 +5,8 @@
 
 #include "analyse/why/parts.h"
 
-#define HOLDERS_MAX 3 /* tasks that hold a lock and have a step of their own */
+#define BUDGET (1u << 19) /* tasks that may be searched for those to blame, in all */
+#define HOLDERS_MAX 3     /* tasks that hold a lock and have a step of their own */
 
 /* words[i], or "unknown" for an index that has no word. */
 static const char *word_of(const char *const *words, int count, int i)
@@ -220,7 +221,10 @@ static int prepare_search(struct thrum__search *search)
 int thrum__why_make(const struct thrum__model *model, struct thrum__findings *findings)
 {
 	struct thrum__findings made = {0};
-	struct thrum__search search = {.model = model, .findings = &made, .gap = -1};
+	struct thrum__search search = {.model = model,
+		.findings = &made,
+		.gap = -1,
+		.budget = BUDGET};
 	int error = prepare_search(&search);
 
 	if (error == 0)

@@ -17,7 +17,6 @@
  *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
  *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
  *	                   signals.c helps it
- *	teardown.c         the moment before a program ends everything
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *
@@ -109,6 +108,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
 	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
 	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
+	X(TORN_DOWN, "torn-down")         /* hung, and ends as other tears everything down */ \
 	X(FAILED, "failed")               /* fails because of other, or by itself */ \
 	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
 	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
@@ -188,14 +188,6 @@ enum thrum__mark {
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
-
-/*
- * A shutdown that cancels everything hides the hang before it. Returns the last moment before old
- * tasks were cancelled or failed at the model's end, or before a loop gave up, as nothing was left
- * that could wake it; -1 if there is none. A trace that is read only up to then may show what was
- * wrong. O(tasks + suspensions).
- */
-int64_t thrum__why_before_teardown(const struct thrum__model *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
 static inline int thrum__why_marks(const struct thrum__findings *findings, uint32_t task)

@@ -26,7 +26,7 @@ struct thrum__search {
 	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
 	 * nothing left that could end its wait. */
 	bool is_dead, is_deadlocked;
-	uint32_t budget; /* tasks that may still be searched for failed tries */
+	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */
 };
 
 /* The task's element of `cause`. */
@@ -85,6 +85,37 @@ struct thrum__delay {
 /* Looks which task had the lane during a delay, and adds that to the findings. Returns whether one
  * had it nearly all the time, or tasks that became ready later had it. */
 bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
+
+/* A task that is to blame, as it ended without ending another: a step without its finding. */
+struct thrum__why_blame {
+	int kind; /* enum thrum__step_kind; -1: nobody is to blame */
+	uint32_t task, other;
+};
+
+/* Finds who is to blame for a task that waits for nothing. Tasks that ended at the time `before` or
+ * later count as pending. */
+struct thrum__why_blame thrum__why_blame(struct thrum__search *, uint32_t task, int64_t before);
+
+/* Adds the step. */
+void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_blame *);
+
+/* Returns the task that should end this one, as its like did with the peers; NONE if that isn't
+ * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
+ * the result is NONE. */
+uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
+
+#define THRUM__SERVERS_MAX 8
+
+/* The tasks that ended others' waits for an object, the latest first. */
+struct thrum__why_servers {
+	uint32_t task[THRUM__SERVERS_MAX], edge[THRUM__SERVERS_MAX];
+	unsigned count, pending;
+	bool is_whole; /* no more of them are known to exist or may be forgotten */
+};
+
+void thrum__why_servers_of(const struct thrum__model *, uint32_t object, uint32_t waiter,
+	struct thrum__why_servers *);
 
 /* Whether a list of rows ends because the rest is forgotten. `row` is the index at which it ends. */
 static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint32_t row)

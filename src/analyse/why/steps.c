@@ -324,7 +324,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 
 	if (class == THRUM__FINDING_NEVER_RESOLVED &&
 		!thrum__analyse_task_is_object(model, path->leaf)) {
-		blame = thrum__why_blame(search, path->leaf);
+		blame = thrum__why_blame(search, path->leaf, THRUM__OPEN);
 		finding = finding_about(search, &blame);
 	}
 	if (!finding)

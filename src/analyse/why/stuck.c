@@ -8,8 +8,7 @@
 
 #include "analyse/why/stuck.h"
 
-#define LOOK_BACK 64      /* edges to a task that are searched for one that waits for it */
-#define BUDGET (1u << 19) /* tasks that may be searched for failed tries, in all */
+#define LOOK_BACK 64 /* edges to a task that are searched for one that waits for it */
 
 /* ---- The state of the program ------------------------------------------------------------- */
 
@@ -56,7 +55,6 @@ static void look_at_lanes(struct thrum__search *search)
 	}
 	search->is_deadlocked &= alive == 0;
 	search->is_dead = blocked > 0 && alive == 0;
-	search->budget = BUDGET;
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */

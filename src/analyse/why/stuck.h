@@ -104,43 +104,11 @@ int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_pa
 
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
 
-#define THRUM__SERVERS_MAX 8
-
-/* The tasks that ended others' waits for an object, the latest first. */
-struct thrum__why_servers {
-	uint32_t task[THRUM__SERVERS_MAX], edge[THRUM__SERVERS_MAX];
-	unsigned count, pending;
-	bool is_whole; /* no more of them are known to exist or may be forgotten */
-};
-
-void thrum__why_servers_of(const struct thrum__model *, uint32_t object, uint32_t waiter,
-	struct thrum__why_servers *);
-
 /* How often a task began to wait for the object in its whole life. */
 uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
 
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
-
-/* ---- Blame (blame.c) ------------------------------------------------------------------------ */
-
-/* Returns the task that should end this one, as its like did with the peers; NONE if that isn't
- * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
- * the result is NONE. */
-uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
-
-/* A task that is to blame, as it ended without ending another: a step without its finding. */
-struct thrum__why_blame {
-	int kind; /* enum thrum__step_kind; -1: nobody is to blame */
-	uint32_t task, other;
-};
-
-/* Finds who is to blame for a task that waits for nothing. */
-struct thrum__why_blame thrum__why_blame(struct thrum__search *, uint32_t task);
-
-/* Adds the step. */
-void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
-	const struct thrum__why_blame *);
 
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 

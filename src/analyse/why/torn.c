@@ -2,9 +2,10 @@
 /*
  * Finds tasks that hung until the program was torn down: something cancelled them, or made them
  * fail, when all was over. That is not the cause. The cause is the task for which they waited then,
- * perhaps through others.
+ * perhaps through others, or a circle of such waits.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/parts.h"
 
@@ -26,11 +27,22 @@ struct kin {
 struct work {
 	struct kin *kin; /* by peers' key */
 	int64_t last;    /* when the last task resolved that is not resolved from outside; or -1 */
+	int64_t dead;    /* when a loop said last that nothing could wake it; OPEN: never */
 };
 
 /* The wait of a task that was not over when the task ended. */
 struct wait {
 	uint32_t task, on, edge;
+	uint32_t hold; /* `on` is a lock: the edge by which a task had it then; or NONE */
+};
+
+/* The waits from a victim on. */
+struct way {
+	struct wait waits[WAY_MAX];
+	unsigned count;
+	unsigned circle; /* the last wait leads back to the task of this one; WAY_MAX: it doesn't */
+	uint32_t by;     /* the edge by which the victim ended */
+	int64_t start;   /* when the tear-down had begun */
 };
 
 /* The edge by which another task ended this one without success, or NONE. */
@@ -70,12 +82,64 @@ static bool wait_at(const struct thrum__model *model, uint32_t task, int64_t tim
 		if (*unknown)
 			return false;
 		on = thrum__model_heir(model, on);
-		*wait = (struct wait){task, on, edge};
+		*wait = (struct wait){task, on, edge, THRUM__NONE};
 		/* Those who tear down may end it just before those who wait for it. */
 		return on != task && THRUM__TASK(model, on, state) != THRUM__STATE_RESOLVED;
 	}
 	*unknown = thrum__why_is_cut(&model->edges, edge);
 	return false;
+}
+
+/* The edge by which a task had a lock at a time, or NONE. */
+static uint32_t hold_at(const struct thrum__model *model, uint32_t lock, int64_t time)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (THRUM__EDGE(model, edge, time) >= time)
+			continue;
+		if (kind == THRUM__EDGE_UNLOCK)
+			return THRUM__NONE;
+		if (kind == THRUM__EDGE_LOCK)
+			return thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from))
+				? edge
+				: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* Follows the waits that were not over at the end of a task. Returns false if one of them is not
+ * known, or need not have been over for the task to go on. */
+static bool follow_waits(const struct thrum__model *model, uint32_t task, struct way *way)
+{
+	uint32_t at = task;
+	bool unknown = false;
+
+	way->count = 0;
+	way->circle = WAY_MAX;
+	while (way->count < WAY_MAX &&
+		wait_at(model, at, THRUM__TASK(model, task, end), &way->waits[way->count],
+			&unknown)) {
+		struct wait *wait = &way->waits[way->count++];
+
+		if (thrum__analyse_task_is_choice(model, at))
+			return false; /* any of its waits could have ended */
+		at = wait->on;
+		if (THRUM__TASK(model, at, kind) == THRUM_KIND_LOCK) {
+			wait->hold = hold_at(model, at, THRUM__TASK(model, task, end));
+			if (wait->hold != THRUM__NONE)
+				at = thrum__model_heir(model, THRUM__EDGE(model, wait->hold, from));
+		}
+		for (unsigned i = 0; i < way->count; i++)
+			if (way->waits[i].task == at) {
+				way->circle = i;
+				return true;
+			}
+	}
+	return way->count > 0 && way->count < WAY_MAX && !unknown;
 }
 
 /* The time at which a task is due, or -1. */
@@ -97,11 +161,13 @@ static int is_hung(const struct thrum__search *search, const struct work *work, 
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
-	int64_t age = time - THRUM__TASK(model, task, created);
+	int64_t created = THRUM__TASK(model, task, created), age = time - created;
 	bool is_known = key != THRUM__NONE && work->kin[key].resolved > 0;
 
-	if (thrum__analyse_task_is_object(model, task) ||
-		thrum__analyse_task_is_lane(model, task) || due_of(model, task) >= time ||
+	if (created < work->dead && work->dead <= time &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
+		return THRUM__LIKELY;
+	if (thrum__analyse_task_is_lane(model, task) || due_of(model, task) >= time ||
 		(is_known && age / 2 <= work->kin[key].longest))
 		return -1;
 	switch (THRUM__TASK(model, task, kind)) {
@@ -113,23 +179,78 @@ static int is_hung(const struct thrum__search *search, const struct work *work, 
 	}
 }
 
+/* Whether all that ever served an object had ended before the tear-down. Sets *server and *edge to
+ * the last of them, and what it did. */
+static bool has_lost_servers(const struct thrum__model *model, const struct way *way,
+	uint32_t *server, uint32_t *edge)
+{
+	const struct wait *last = &way->waits[way->count - 1];
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(model, last->on, last->task, &servers);
+	for (unsigned i = 0; i < servers.count; i++)
+		if (THRUM__TASK(model, servers.task[i], end) >= way->start)
+			return false;
+	*server = servers.task[0];
+	*edge = servers.edge[0];
+	return servers.count > 0 && servers.is_whole;
+}
+
+/* How certain the way's last wait would never have ended. Sets *class. */
+static int judge_way(const struct thrum__search *search, const struct work *work,
+	const struct way *way, int *class)
+{
+	const struct thrum__model *model = search->model;
+	const struct wait *last = &way->waits[way->count - 1];
+	uint32_t server, edge;
+	int64_t end = THRUM__TASK(model, way->waits[0].task, end);
+
+	*class = THRUM__FINDING_NEVER_RESOLVED;
+	if (way->circle != WAY_MAX) {
+		*class = THRUM__FINDING_DEADLOCK;
+		return THRUM__LIKELY;
+	}
+	if (!thrum__analyse_task_is_object(model, last->on))
+		return is_hung(search, work, last->on, end);
+	if (THRUM__TASK(model, last->on, kind) == THRUM_KIND_CONDITION &&
+		thrum__why_lost_signal(model, last->on, THRUM__EDGE(model, last->edge, time)) !=
+			THRUM__NONE) {
+		*class = THRUM__FINDING_LOST_WAKE_UP;
+		return THRUM__LIKELY;
+	}
+	return has_lost_servers(model, way, &server, &edge) ? THRUM__LIKELY : -1;
+}
+
 /* Whether work of a task's kind goes on after a time, so that the program isn't torn down then. */
 static bool goes_on(const struct thrum__search *search, const struct work *work, uint32_t task,
 	int64_t time)
 {
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
 
+	if (work->dead <= time)
+		return false;
 	return search->model->last - time > SLACK + time / 10 ||
 		(key != THRUM__NONE && work->kin[key].last > time);
 }
 
-/* Whether a task that was torn down should have resolved. */
+/* Whether a loop had nothing left that could wake it when the task was torn down. */
+static bool was_dead(const struct thrum__model *model, const struct work *work, uint32_t task)
+{
+	return THRUM__TASK(model, task, created) < work->dead &&
+		work->dead <= THRUM__TASK(model, task, end);
+}
+
+/* Whether a task that was torn down should have resolved. When its loop was dead, no mark is needed
+ * for that. */
 static bool should_resolve(const struct thrum__search *search, const struct work *work,
-	uint32_t task)
+	uint32_t task, bool is_marked)
 {
 	uint32_t key = thrum__why_peers_key(&search->peers, task);
 	const struct thrum__model *model = search->model;
 
+	if (!is_marked)
+		return was_dead(model, work, task) && !thrum__analyse_task_is_lane(model, task) &&
+			!thrum__analyse_task_is_object(model, task);
 	return THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE ||
 		(key != THRUM__NONE && work->kin[key].resolved >= MARKED_MIN &&
 			THRUM__TASK(model, task, end) - THRUM__TASK(model, task, created) >
@@ -138,72 +259,162 @@ static bool should_resolve(const struct thrum__search *search, const struct work
 
 /* ---- Findings ------------------------------------------------------------------------------ */
 
-static void add_torn(struct thrum__search *search, const struct wait *waits, unsigned count,
-	uint32_t by, int certainty)
+/* Adds the step of a task that holds the lock for which a wait of the way is. */
+static void add_hold(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct wait *wait, int64_t start)
+{
+	uint32_t holder = wait->hold == THRUM__NONE ? THRUM__NONE
+						    : THRUM__EDGE(model, wait->hold, from);
+	int64_t end = holder == THRUM__NONE ? 0 : THRUM__TASK(model, holder, end);
+
+	if (holder != THRUM__NONE)
+		thrum__why_add_step(finding,
+			end < start ? THRUM__STEP_STILL_HOLDS : THRUM__STEP_HOLDS, holder, wait->on,
+			end < start ? end : THRUM__EDGE(model, wait->hold, time), wait->hold);
+}
+
+/* Adds a step for each wait of a circle. */
+static void add_circle(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct way *way)
+{
+	for (unsigned i = way->circle; i < way->count; i++) {
+		const struct wait *wait = &way->waits[i];
+
+		finding->count++;
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_IN_CYCLE, wait->task, wait->on,
+			THRUM__EDGE(model, wait->edge, time), wait->edge);
+		add_hold(finding, model, wait, way->start);
+	}
+}
+
+/* Adds a step for the task that should have ended the last one of a way. */
+static void add_blame(struct thrum__search *search, struct thrum__finding *finding,
+	const struct way *way, uint32_t hung)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t victim = waits[0].task, hung = waits[count - 1].on;
-	struct thrum__finding *finding;
+	struct thrum__why_blame blame = thrum__why_blame(search, hung, way->start);
+	uint32_t usual, ender;
 
-	if (*thrum__cause(search, hung) < search->findings->count) {
-		search->findings->findings[*thrum__cause(search, hung)].behind++;
-		*thrum__cause(search, victim) = *thrum__cause(search, hung);
+	if (blame.kind >= 0) {
+		thrum__why_add_blame(finding, model, &blame);
+		*thrum__cause(search, blame.task) = search->findings->count - 1;
 		return;
 	}
-	finding = thrum__why_add(search, THRUM__FINDING_NEVER_RESOLVED,
-		thrum__why_certainty(search, certainty, THRUM__EDGE(model, waits[0].edge, time)),
+	ender = thrum__why_ender_of(search, hung, &usual);
+	if (ender != THRUM__NONE)
+		thrum__why_add_step(finding, THRUM__STEP_SHOULD_END, ender, hung,
+			THRUM__TASK(model, hung, created), THRUM__NONE);
+}
+
+/* Adds the steps of the cause. Returns how many waits they cover, from the end. */
+static unsigned add_cause(struct thrum__search *search, struct thrum__finding *finding,
+	const struct way *way)
+{
+	const struct thrum__model *model = search->model;
+	const struct wait *last = &way->waits[way->count - 1];
+	int64_t since = THRUM__EDGE(model, last->edge, time);
+	uint32_t edge, server;
+
+	if (finding->class == THRUM__FINDING_DEADLOCK) {
+		add_circle(finding, model, way);
+		return way->count - way->circle;
+	}
+	if (finding->class == THRUM__FINDING_LOST_WAKE_UP) {
+		edge = thrum__why_lost_signal(model, last->on, since);
+		thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, last->on,
+			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
+			THRUM__EDGE(model, edge, time), edge);
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE, last->task, last->on, since,
+			last->edge);
+		return 1;
+	}
+	if (!thrum__analyse_task_is_object(model, last->on))
+		add_blame(search, finding, way, last->on);
+	else if (has_lost_servers(model, way, &server, &edge))
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, last->on,
+			THRUM__TASK(model, server, end), edge);
+	thrum__why_add_step(finding, THRUM__STEP_WAITED, last->task, last->on, since, last->edge);
+	return 1;
+}
+
+static void add_torn(struct thrum__search *search, const struct way *way, int class, int certainty)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t victim = way->waits[0].task, hung = way->waits[way->count - 1].on;
+	uint32_t known = *thrum__cause(search, hung);
+	struct thrum__finding *finding;
+	unsigned covered;
+
+	if (known < search->findings->count) {
+		search->findings->findings[known].behind++;
+		*thrum__cause(search, victim) = known;
+		return;
+	}
+	finding = thrum__why_add(search, class,
+		thrum__why_certainty(search, certainty,
+			THRUM__EDGE(model, way->waits[0].edge, time)),
 		victim);
 	if (!finding)
 		return;
 	finding->until = THRUM__TASK(model, victim, end);
-	for (unsigned i = count; i > 0 && count - i < KEPT; i--)
-		thrum__why_add_step(finding, i == count ? THRUM__STEP_WAITED : THRUM__STEP_BEHIND,
-			waits[i - 1].task, waits[i - 1].on,
-			THRUM__EDGE(model, waits[i - 1].edge, time), waits[i - 1].edge);
-	thrum__why_add_step(finding,
-		THRUM__TASK(model, victim, state) == THRUM__STATE_FAILED ? THRUM__STEP_FAILED
-									 : THRUM__STEP_CANCELLED,
-		victim, thrum__why_known(model, THRUM__EDGE(model, by, from)),
-		THRUM__TASK(model, victim, end), by);
-	*thrum__cause(search, victim) = *thrum__cause(search, hung) = search->findings->count - 1;
+	covered = add_cause(search, finding, way);
+	for (unsigned i = way->count - covered; i > 0 && way->count - i < KEPT; i--) {
+		const struct wait *wait = &way->waits[i - 1];
+
+		add_hold(finding, model, wait, way->start);
+		thrum__why_add_step(finding, THRUM__STEP_BEHIND, wait->task, wait->on,
+			THRUM__EDGE(model, wait->edge, time), wait->edge);
+	}
+	thrum__why_add_step(finding, THRUM__STEP_TORN_DOWN, victim,
+		thrum__why_known(model, THRUM__EDGE(model, way->by, from)),
+		THRUM__TASK(model, victim, end), way->by);
+	for (unsigned i = 0; i < way->count; i++) {
+		*thrum__cause(search, way->waits[i].task) = search->findings->count - 1;
+		*thrum__cause(search, way->waits[i].on) = search->findings->count - 1;
+		thrum__why_mark(search, way->waits[i].on, THRUM__MARK_BEHIND);
+	}
 	thrum__why_mark(search, victim, THRUM__MARK_STUCK);
-	thrum__why_mark(search, hung, THRUM__MARK_BEHIND);
 }
 
-static void check_victim(struct thrum__search *search, const struct work *work, uint32_t task)
+/* When the way's tasks began to end together. */
+static int64_t start_of(const struct thrum__model *model, const struct way *way)
+{
+	int64_t start = THRUM__TASK(model, way->waits[0].task, end);
+
+	for (unsigned i = 0; i < way->count; i++) {
+		int64_t end = THRUM__TASK(model, way->waits[i].on, end);
+
+		start = end < start ? end : start;
+	}
+	return start;
+}
+
+static void check_victim(struct thrum__search *search, const struct work *work, uint32_t task,
+	bool is_marked)
 {
 	const struct thrum__model *model = search->model;
-	int64_t end = THRUM__TASK(model, task, end);
-	uint32_t by = ended_by(model, task);
-	struct wait waits[WAY_MAX];
-	unsigned count = 0;
-	bool unknown = false;
-	int certainty, own;
-	int64_t since;
+	int64_t end = THRUM__TASK(model, task, end), since;
+	struct way way = {.by = ended_by(model, task)};
+	int certainty, own, class;
 
-	if (by == THRUM__NONE || !should_resolve(search, work, task) ||
-		goes_on(search, work, task, end))
+	if (way.by == THRUM__NONE || !should_resolve(search, work, task, is_marked) ||
+		goes_on(search, work, task, end) || !follow_waits(model, task, &way))
 		return;
-	for (uint32_t at = task;
-		count < WAY_MAX && wait_at(model, at, end, &waits[count], &unknown);
-		at = waits[count++].on)
-		if (thrum__analyse_task_is_choice(model, at))
-			return; /* any of its waits could have ended */
 	/* The task that ended it, or the one that it waited for, may have failed and told so. */
-	if (count == 0 || count == WAY_MAX || unknown ||
-		(THRUM__EDGE(model, by, from) == waits[0].on &&
-			THRUM__EDGE(model, by, kind) == THRUM__EDGE_FAIL))
+	if (THRUM__EDGE(model, way.by, from) == way.waits[0].on &&
+		THRUM__EDGE(model, way.by, kind) == THRUM__EDGE_FAIL)
 		return;
-	certainty = is_hung(search, work, waits[count - 1].on, end);
+	way.start = start_of(model, &way);
+	certainty = judge_way(search, work, &way, &class);
 	own = is_hung(search, work, task, end);
 	if (certainty < 0 || own < 0)
 		return;
 	certainty = certainty > own ? certainty : own;
-	since = THRUM__EDGE(model, waits[0].edge, time);
+	since = THRUM__EDGE(model, way.waits[0].edge, time);
 	/* If nothing tells how long they usually take, the whole program must have hung. */
 	if (certainty == THRUM__POSSIBLE && work->last > since + (end - since) / 2)
 		return;
-	add_torn(search, waits, count, by, certainty);
+	add_torn(search, &way, class, certainty);
 }
 
 /* Whether a time is so late that a tear-down at the end may have begun. */
@@ -235,11 +446,23 @@ static void count_task(const struct thrum__search *search, struct work *work, ui
 	kin->longest = end - created > kin->longest ? end - created : kin->longest;
 }
 
+/* The time at which a lane's loop said last that nothing is left that could wake it. */
+static int64_t deadlocked_at(const struct thrum__model *model)
+{
+	for (uint32_t i = model->suspensions.count; i-- > model->suspensions.first;)
+		if (thrum__model_has_row(&model->suspensions, i) &&
+			strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, i, text), NULL),
+				"deadlocked") == 0)
+			return THRUM__SUSPENSION(model, i, start);
+	return THRUM__OPEN;
+}
+
 static int count_tasks(const struct thrum__search *search, struct work *work)
 {
 	const struct thrum__model *model = search->model;
 
-	*work = (struct work){calloc((size_t)search->peers.keys.count + 1, sizeof *work->kin), -1};
+	*work = (struct work){calloc((size_t)search->peers.keys.count + 1, sizeof *work->kin), -1,
+		deadlocked_at(model)};
 	if (!work->kin)
 		return -THRUM_E_MEMORY;
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
@@ -257,19 +480,29 @@ static bool is_ended_late(const struct thrum__model *model, uint32_t task)
 		is_late(model, THRUM__TASK(model, task, end));
 }
 
-int thrum__why_find_torn(struct thrum__search *search)
+/* Checks all tasks that may have been torn down. */
+static int check_all(struct thrum__search *search, struct work *work, bool is_marked)
 {
 	const struct thrum__model *model = search->model;
-	struct work work = {0};
 
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
-		if (!is_ended_late(model, task))
+		if (!is_ended_late(model, task) || *thrum__cause(search, task) != THRUM__NONE)
 			continue;
-		if (!work.kin && count_tasks(search, &work) < 0)
+		if (!work->kin && count_tasks(search, work) < 0)
 			return -THRUM_E_MEMORY;
-		check_victim(search, &work, task);
+		check_victim(search, work, task, is_marked);
 	}
-	free(work.kin);
 	return 0;
+}
+
+int thrum__why_find_torn(struct thrum__search *search)
+{
+	struct work work = {0};
+	int error = check_all(search, &work, true);
+
+	if (error == 0 && work.kin && work.dead != THRUM__OPEN)
+		error = check_all(search, &work, false);
+	free(work.kin);
+	return error;
 }
