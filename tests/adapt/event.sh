@@ -43,25 +43,8 @@ else
 	"$THRUM" record -o memcached.thrum --size=64M -- memcached "${user[@]}" -s "$here/socket" -t 2 \
 		>memcached.out 2>&1 &
 	pid=$!
-	python3 - "$here/socket" <<'PYTHON' || wrong "memcached answers otherwise: $(cat memcached.out)"
-import os, signal, socket, sys, time
-for _ in range(500):
-    try:
-        connections = [socket.socket(socket.AF_UNIX) for _ in range(4)]
-        for connection in connections:
-            connection.connect(sys.argv[1])
-        break
-    except OSError:
-        time.sleep(0.01)
-for i in range(100):
-    for connection in connections:
-        connection.sendall(b"set key%d 0 0 5\r\nvalue\r\nget key%d\r\n" % (i, i))
-        wanted = b"STORED\r\nVALUE key%d 0 5\r\nvalue\r\nEND\r\n" % i
-        answer = b""
-        while len(answer) < len(wanted):
-            answer += connection.recv(1000)
-        assert answer == wanted, answer
-PYTHON
+	python3 "$SOURCE/tests/adapt/programs/memcached.py" "$here/socket" ||
+		wrong "memcached answers otherwise: $(cat memcached.out)"
 	kill "$(pgrep -P "$pid" memcached)"
 	wait "$pid"
 	has memcached dump 'label +event (event_handler|memcached\+0x)'
