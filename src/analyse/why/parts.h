@@ -69,6 +69,7 @@ enum thrum__delay_kind {
 	THRUM__DELAY_READ,   /* its wait was over, or its due time had come */
 	THRUM__DELAY_MARKED, /* an edge READY says so */
 	THRUM__DELAY_START,  /* it never ran, and others like it ran soon */
+	THRUM__DELAY_TURN,   /* it took turns on its lane until one task kept it */
 	THRUM__DELAY_ANSWER, /* it may have been: its lane could take no answer from outside */
 };
 
@@ -104,6 +105,18 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
+
+enum thrum__evidence {
+	THRUM__EVIDENCE_NONE,
+	THRUM__EVIDENCE_WEAK,   /* enough for a finding that is possible */
+	THRUM__EVIDENCE_STRONG, /* enough for one that is likely */
+};
+
+/* The evidence that a pending task lives for too long: many peers ended, and few are so old. */
+int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
+
+/* Whether a task may live as long as somebody outside likes, as its name says. */
+bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
 
 #define THRUM__SERVERS_MAX 8
 
@@ -144,6 +157,7 @@ THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
