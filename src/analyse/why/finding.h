@@ -15,9 +15,8 @@
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
  *	turns.c            tasks that have no turn any more, as one run doesn't end
- *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
- *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
- *	                   signals.c helps it
+ *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
+ *	                   helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *

@@ -106,18 +106,6 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
 
-enum thrum__evidence {
-	THRUM__EVIDENCE_NONE,
-	THRUM__EVIDENCE_WEAK,   /* enough for a finding that is possible */
-	THRUM__EVIDENCE_STRONG, /* enough for one that is likely */
-};
-
-/* The evidence that a pending task lives for too long: many peers ended, and few are so old. */
-int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
-
-/* Whether a task may live as long as somebody outside likes, as its name says. */
-bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
-
 #define THRUM__SERVERS_MAX 8
 
 /* The tasks that ended others' waits for an object, the latest first. */

@@ -76,6 +76,14 @@ static bool is_alone(const struct thrum__model *model, uint32_t lane)
 	return true;
 }
 
+/* Whether a task has ended peers, and is much older than any of them became. */
+static bool is_overdue(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
+}
+
 /* Whether a task lost its turn as a lane's last run began. Sets *delay. */
 static bool has_no_turn(const struct thrum__search *search, const struct lane *lanes, uint32_t task,
 	struct thrum__delay *delay)
@@ -94,9 +102,8 @@ static bool has_no_turn(const struct thrum__search *search, const struct lane *l
 	if (!is_endless(model, &lanes[lane]) || THRUM__RUN(model, run, end) > lanes[lane].start ||
 		lanes[lane].start - THRUM__RUN(model, run, end) > model->end - lanes[lane].start)
 		return false;
-	/* It may be idle, or wait for somebody else. */
-	if (!is_marked && thrum__why_peer_evidence(search, task) == THRUM__EVIDENCE_NONE &&
-		thrum__why_is_lasting(model, task))
+	/* It may be idle. */
+	if (!is_marked && !is_overdue(search, task))
 		return false;
 	if (thrum__analyse_graph_waits(&search->graph, task).count > 0 &&
 		(!is_alone(model, lane) || thrum__why_peers_is_young(&search->peers, task)))

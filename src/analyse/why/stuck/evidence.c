@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define PEERS_WEAK 8
 #define PEERS_STRONG 20
@@ -35,7 +35,8 @@ static bool may_end(const struct thrum__model *model, uint32_t task)
 		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
 }
 
-bool thrum__why_is_lasting(const struct thrum__model *model, uint32_t task)
+/* Whether a task may live as long as somebody outside likes, as its name says. */
+static bool is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
@@ -183,7 +184,7 @@ static int path_peer_evidence(const struct thrum__search *search,
 
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
-		if (path->length == 0 && thrum__why_is_lasting(search->model, task))
+		if (path->length == 0 && is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;

@@ -88,6 +88,15 @@ bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
+enum thrum__evidence {
+	THRUM__EVIDENCE_NONE,
+	THRUM__EVIDENCE_WEAK,   /* enough for a finding that is possible */
+	THRUM__EVIDENCE_STRONG, /* enough for one that is likely */
+};
+
+/* The evidence that a pending task lives for too long: many peers ended, and few are so old. */
+int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
+
 /* The evidence that the waits of a path never end, although its victim need not resolve. Sets
  * *subject to the task that the evidence is about. */
 int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,

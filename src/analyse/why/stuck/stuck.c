@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 64 /* edges to a task that are searched for one that waits for it */
 
