@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
 #include "base/sort.h"
@@ -173,7 +174,7 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 	int64_t life;
 
 	peer = &peers->all[key];
-	if (THRUM__TASK(model, task, state) == THRUM__STATE_PENDING)
+	if (thrum__analyse_task_is_pending(model, task))
 		peer->pending++;
 	else
 		count_due(peer, model, task);
@@ -249,7 +250,7 @@ static void count_old(struct thrum__peers *peers)
 		uint32_t key = peers->of[thrum__place(peers->places, task)];
 		struct thrum__peer *peer, *family;
 
-		if (key == THRUM__NONE || THRUM__TASK(model, task, state) != THRUM__STATE_PENDING)
+		if (key == THRUM__NONE || !thrum__analyse_task_is_pending(model, task))
 			continue;
 		peer = &peers->all[key];
 		peer->old += !is_young(peers, peer, task);

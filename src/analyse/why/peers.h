@@ -26,8 +26,8 @@ struct thrum__peer {
 	int64_t longest; /* life of those that ended, in ns */
 	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
-	/* Of those that ended or were cancelled: how many were due soon (within a second of their
-	 * creation), the longest of these times in ns, and how many were due later. */
+	/* How many were due soon (within a second of their creation), the longest of these times in
+	 * ns, and how many were due later: of those that ended or were cancelled. */
 	uint32_t soon, late;
 	int64_t due;
 	uint32_t family; /* index of the family, or NONE */
