@@ -37,6 +37,12 @@ bench:
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/bench $(BUILD)
 
+# How often thrum names the cause in programs that it wasn't made for.
+unseen:
+	@tools/setup build
+	@tools/build $(BUILD) $(OPTIONS)
+	@tools/meson compile -C $(BUILD) unseen
+
 # clang, which can check for NULL everywhere: meson.build says why gcc can't.
 asan:
 	@tools/setup build pictures desktop display test fuzz
@@ -70,4 +76,4 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test bench asan tsan fuzz verify format install clean
+.PHONY: all setup demo test bench unseen asan tsan fuzz verify format install clean
