@@ -22,6 +22,7 @@ static const struct {
 	{"libthrum-promise.so", "promises, conditions, mailboxes and so on, as it records them"},
 	{"libthrum.so", "its own tasks, as it records them with thrum.h"},
 	{"libuv.so", "requests, handles, the loop's waiting, work in the thread pool"},
+	{"libevent", "events, timers, bufferevents, listeners, names"},
 	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
 };
 

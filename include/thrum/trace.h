@@ -108,6 +108,9 @@ enum {
 	THRUM_EVENT_HAS_TEXT = 8,
 	/* The event's packet is overwritten. The table of live tasks still held the event. */
 	THRUM_EVENT_REMEMBERED = 16,
+	/* The event creates a task that the table of live tasks held when the trace was opened: the
+	 * task had not ended. */
+	THRUM_EVENT_LIVE = 32,
 };
 
 /* The kind of a task whose kind in the trace is not in enum thrum_kind. */

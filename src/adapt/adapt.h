@@ -11,10 +11,15 @@
  *   exec.c       other programs in the same process
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
+ *   request.c    tasks of requests
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   wait.c       waiting for objects
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
+ *   loop.def loop.c                               loops that wait for descriptors
+ *   uv.def uv.c uv_task.c                         libuv
+ *   cell.c       the program's callbacks of libraries whose objects have no room for more
+ *   event.def event.c event_more.c                libevent
  *
  * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
  */
@@ -42,7 +47,8 @@
 #define ADAPTERS(X) \
 	X(PTHREAD, "pthread") \
 	X(LOOP, "loop") \
-	X(UV, "uv")
+	X(UV, "uv") \
+	X(EVENT, "event")
 enum adapter {
 #define ADAPTER__X(NAME, word) ADAPTER_##NAME,
 	ADAPTERS(ADAPTER__X)
@@ -99,6 +105,17 @@ struct thrum_site *thrum__adapt_site(const void *caller);
 /* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
  * module and offset by a name if they find one. */
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
+
+/* ---- request.c ---- */
+
+/* Creates the task of a request, which something outside the program answers. Keeps errno. */
+thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define ADDRESS_MAX 64
+struct sockaddr;
+/* Writes the address of a peer; NULL if it is known otherwise. */
+const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr *);
 
 /* ---- object.c: lock-free ---- */
 

@@ -2,34 +2,13 @@
 /* The stand-ins of uv.def, and the callbacks that stand in for the program's. */
 #include "adapt/uv.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-#define ADDRESS_MAX 64
-#define ADDRESS(address) put_address((char[ADDRESS_MAX]){""}, address)
-
-static const char *put_address(char *to, const struct sockaddr *address)
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-	const struct sockaddr_in *four = (const void *)address;
-	const struct sockaddr_in6 *six = (const void *)address;
-
-	if (!address)
-		return "its peer";
-	if (address->sa_family == AF_INET) {
-		inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
-		snprintf(to, ADDRESS_MAX, "%s:%d", host, ntohs(four->sin_port));
-	} else if (address->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
-		snprintf(to, ADDRESS_MAX, "[%s]:%d", host, ntohs(six->sin6_port));
-	}
-	return to;
-}
+#define ADDRESS(address) thrum__adapt_put_address((char[ADDRESS_MAX]){""}, address)
 
 static size_t size_of(const uv_buf_t bufs[], unsigned count)
 {
@@ -126,7 +105,7 @@ static struct thrum_category uv = {"uv", 0};
 			thrum_span_end(&span); \
 			return result; \
 		} \
-		thrum_task task = thrum__adapt_uv_request(caller, __VA_ARGS__); \
+		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
 \
 		cb = on_fs; \
 		int result = real_##name(caller) arguments; \
@@ -144,7 +123,7 @@ static struct thrum_category uv = {"uv", 0};
 		/* Without a callback, these are done at once. Writing is not. */ \
 		if ((!cb && !is_##by##_without_callback) || !thrum__adapt_uv_begin(caller)) \
 			return real_##name(caller) arguments; \
-		thrum_task task = thrum__adapt_uv_request(caller, __VA_ARGS__); \
+		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
 \
 		cb = by; \
 		int result = real_##name(caller) arguments; \
@@ -242,7 +221,7 @@ STAND_IN int uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_
 	if (!work || !thrum__adapt_uv_begin(CALLER))
 		return real_uv_queue_work(CALLER)(loop, req, work, done);
 	thrum__adapt_label(label, "work", (const void *)(uintptr_t)work);
-	thrum_task task = thrum__adapt_uv_request(CALLER, "%s", label);
+	thrum_task task = thrum__adapt_request(CALLER, "%s", label);
 
 	/* The pool may run it at once. */
 	req->reserved[WORK] = (void *)(uintptr_t)work;
@@ -261,7 +240,7 @@ STAND_IN void uv_pipe_connect(uv_connect_t *req, uv_pipe_t *handle, const char *
 		real_uv_pipe_connect(CALLER)(req, handle, name, cb);
 		return;
 	}
-	thrum_task task = thrum__adapt_uv_request(CALLER, "connect %s", name ? name : "");
+	thrum_task task = thrum__adapt_request(CALLER, "connect %s", name ? name : "");
 
 	real_uv_pipe_connect(CALLER)(req, handle, name, on_connect);
 	thrum__adapt_uv_accepted(AS_REQUEST(req), task, 0, AS_FUNCTION(cb));

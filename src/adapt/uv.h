@@ -20,9 +20,6 @@ bool thrum__adapt_uv_begin(const void *caller);
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* Creates the task of a request. Returns NONE if nothing is recorded. */
-thrum_task thrum__adapt_uv_request(const void *caller, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 /* The request was accepted, or not. Keeps its task and the program's callback in it. */
 void thrum__adapt_uv_accepted(uv_req_t *, thrum_task, int result, void (*cb)(void));
 

@@ -2,8 +2,6 @@
 #include "adapt/uv.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "port/port.h"
 
@@ -48,22 +46,6 @@ enum {
 	REQUEST_TASK = 4,
 	REQUEST_CALLBACK = 5
 };
-
-thrum_task thrum__adapt_uv_request(const void *caller, const char *format, ...)
-{
-	char label[THRUM_TEXT_MAX + 1];
-	int error = errno;
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vsnprintf(label, sizeof label, format, arguments) < 0)
-		label[0] = '\0';
-	va_end(arguments);
-	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_REQUEST, label);
-
-	errno = error;
-	return task;
-}
 
 void thrum__adapt_uv_accepted(uv_req_t *req, thrum_task task, int result, void (*cb)(void))
 {

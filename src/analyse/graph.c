@@ -5,18 +5,6 @@
 #define WAITS_LOOK_BACK 4096 /* edges of one task that are searched for its waits */
 #define HEIRS_MAX 16         /* steps back to the first of those that became one another */
 
-bool thrum__analyse_task_is_object(const struct thrum__model *model, uint32_t task)
-{
-	switch (THRUM__TASK(model, task, kind)) {
-	case THRUM_KIND_CONDITION:
-	case THRUM_KIND_LOCK:
-	case THRUM_KIND_SEMAPHORE:
-	case THRUM_KIND_MAILBOX:
-	case THRUM_KIND_STREAM: return true;
-	default: return false;
-	}
-}
-
 bool thrum__analyse_task_is_choice(const struct thrum__model *model, uint32_t task)
 {
 	int kind = THRUM__TASK(model, task, kind);
@@ -149,11 +137,14 @@ static bool is_cut_since(const struct thrum__model *model, uint32_t sender, int6
 
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t first = first_of_chain(model, task), creator = THRUM__TASK(model, first, creator);
-	int64_t since = THRUM__TASK(model, first, created);
+	uint32_t first, creator;
+	int64_t since;
 
 	if (!model->has_links)
 		return false;
+	first = first_of_chain(model, task);
+	creator = THRUM__TASK(model, first, creator);
+	since = THRUM__TASK(model, first, created);
 	if (creator != THRUM__NONE && !thrum__model_has_row(&model->tasks, creator))
 		return true;
 	return is_cut_since(model, task, since) ||

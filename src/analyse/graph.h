@@ -41,7 +41,8 @@ struct thrum__analyse_wait {
 static inline bool thrum__analyse_task_is_pending(const struct thrum__model *model, uint32_t task)
 {
 	return thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
+		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
+		!thrum__model_is_gone(model, task);
 }
 
 static inline bool thrum__analyse_task_is_lane(const struct thrum__model *model, uint32_t task)
@@ -51,7 +52,17 @@ static inline bool thrum__analyse_task_is_lane(const struct thrum__model *model,
 
 /* Whether a task stands for an object that is waited for again and again and never resolves: a
  * condition, lock, semaphore, mailbox or stream. */
-bool thrum__analyse_task_is_object(const struct thrum__model *, uint32_t task);
+static inline bool thrum__analyse_task_is_object(const struct thrum__model *model, uint32_t task)
+{
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_CONDITION:
+	case THRUM_KIND_LOCK:
+	case THRUM_KIND_SEMAPHORE:
+	case THRUM_KIND_MAILBOX:
+	case THRUM_KIND_STREAM: return true;
+	default: return false;
+	}
+}
 
 /* Whether a task goes on when any one of its waits ends: kinds choose and pick. */
 bool thrum__analyse_task_is_choice(const struct thrum__model *, uint32_t task);
@@ -95,11 +106,26 @@ void thrum__analyse_graph_free(struct thrum__analyse_graph *);
 
 /* The number of a task's list, or 0 if it has no waits. The task must be the last of those that
  * became one another (thrum__model_heir). Takes constant time, and so do the next ones. */
-uint32_t thrum__analyse_graph_list(const struct thrum__analyse_graph *, uint32_t task);
+static inline uint32_t thrum__analyse_graph_list(const struct thrum__analyse_graph *graph,
+	uint32_t task)
+{
+	uint32_t number = graph->number[thrum__place(graph->places, task)];
+
+	return number > 0 && thrum__analyse_task_is_object(graph->model, task) ? 0 : number;
+}
 
 /* The waits of such a task, or none. */
-struct thrum__analyse_waits thrum__analyse_graph_waits(const struct thrum__analyse_graph *,
-	uint32_t task);
+static inline struct thrum__analyse_waits
+thrum__analyse_graph_waits(const struct thrum__analyse_graph *graph, uint32_t task)
+{
+	uint32_t number = thrum__analyse_graph_list(graph, task);
+	const struct thrum__analyse_list *list;
+
+	if (number == 0)
+		return (struct thrum__analyse_waits){NULL, 0};
+	list = &graph->lists[number];
+	return (struct thrum__analyse_waits){&graph->waits[list->first], list->count};
+}
 
 /* A lock that some task waits for, or NULL. */
 const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__analyse_graph *,

@@ -11,13 +11,6 @@
 #define BUSY 64      /* times that others may get a lock before a waiter; more is suspicious */
 #define STEPS_MAX 16 /* steps to the task that goes on for another */
 
-bool thrum__analyse_task_is_lock(const struct thrum__model *model, uint32_t task)
-{
-	int kind = THRUM__TASK(model, task, kind);
-
-	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
-}
-
 /* ---- The task that goes on with a lock ------------------------------------------------------ */
 
 /* The latest edge by which a task read this one's result, or NONE. */

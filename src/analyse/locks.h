@@ -35,7 +35,12 @@ struct thrum__analyse_lock {
 };
 
 /* Whether the task is a lock or a semaphore. */
-bool thrum__analyse_task_is_lock(const struct thrum__model *, uint32_t task);
+static inline bool thrum__analyse_task_is_lock(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
+}
 
 /* Finds who holds a lock at the model's end. Returns 0 or -THRUM_E_MEMORY. Free *lock with
  * thrum__analyse_lock_free. O(edges of the lock). */

@@ -35,39 +35,43 @@ static uint32_t place_of(const struct thrum__analyse_graph *graph, uint32_t task
 
 /* ---- The edges ------------------------------------------------------------------------------ */
 
-/* The number of a task's waiter, which is made if there is none; 0: out of memory. */
+/* The number of a task's waiter, which is made if there is none. There is room for it. */
 static uint32_t waiter_of(struct making *m, uint32_t task)
 {
 	uint32_t *number = &m->graph->number[place_of(m->graph, task)];
-	struct waiter *grown;
 
-	if (*number > 0)
-		return *number;
-	grown = thrum__base_grow(m->waiters, &m->waiter_room, m->waiter_count + UINT64_C(1),
-		sizeof *grown);
-	if (!grown)
-		return 0;
-	m->waiters = grown;
-	grown[m->waiter_count++] = (struct waiter){.task = task, .last = THRUM__NONE};
-	return *number = m->waiter_count;
+	if (*number == 0) {
+		m->waiters[m->waiter_count++] = (struct waiter){.task = task, .last = THRUM__NONE};
+		*number = m->waiter_count;
+	}
+	return *number;
 }
 
-static int add_candidate(struct making *m, uint32_t edge, uint32_t task, uint32_t on)
+/* Adds a candidate, for which there is room. */
+static void add_candidate(struct making *m, uint32_t edge, uint32_t task, uint32_t on)
 {
-	uint32_t number = waiter_of(m, task);
-	struct candidate *grown = thrum__base_grow(m->candidates, &m->candidate_room,
-		m->candidate_count + UINT64_C(1), sizeof *grown);
-	struct waiter *waiter;
+	struct waiter *waiter = &m->waiters[waiter_of(m, task) - 1];
 
-	if (grown)
-		m->candidates = grown;
-	if (!grown || number == 0)
-		return -THRUM_E_MEMORY;
-	waiter = &m->waiters[number - 1];
-	grown[m->candidate_count] = (struct candidate){.edge = edge,
+	m->candidates[m->candidate_count] = (struct candidate){.edge = edge,
 		.on = on,
 		.prev = waiter->last};
 	waiter->last = m->candidate_count++;
+}
+
+/* Makes room for `count` more candidates and waiters. */
+static int make_room(struct making *m, uint32_t count)
+{
+	void *grown = thrum__base_grow(m->candidates, &m->candidate_room,
+		m->candidate_count + (uint64_t)count, sizeof *m->candidates);
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	m->candidates = grown;
+	grown = thrum__base_grow(m->waiters, &m->waiter_room, m->waiter_count + (uint64_t)count,
+		sizeof *m->waiters);
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	m->waiters = grown;
 	return 0;
 }
 
@@ -76,7 +80,7 @@ static int read_block(struct making *m, const struct thrum__edges *block, uint32
 	uint32_t count)
 {
 	const struct thrum__model *model = m->graph->model;
-	int error = 0;
+	int error = make_room(m, count);
 
 	for (uint32_t i = 0; i < count && error == 0; i++) {
 		uint32_t from, on;
@@ -84,13 +88,15 @@ static int read_block(struct making *m, const struct thrum__edges *block, uint32
 		if (block->kind[i] != THRUM__EDGE_WAIT)
 			continue;
 		from = block->from[i];
+		on = block->to[i];
 		if (!thrum__analyse_task_is_pending(model, from) ||
-			!thrum__model_has_row(&model->tasks, block->to[i]) ||
+			!thrum__model_has_row(&model->tasks, on) ||
 			thrum__analyse_task_is_object(model, from))
 			continue;
-		on = thrum__model_heir(model, block->to[i]);
+		if (THRUM__TASK(model, on, state) == THRUM__STATE_BECAME)
+			on = thrum__model_heir(model, on);
 		if (thrum__analyse_task_is_pending(model, on))
-			error = add_candidate(m, first + i, from, on);
+			add_candidate(m, first + i, from, on);
 	}
 	return error;
 }
@@ -111,18 +117,52 @@ static int read_edges(struct making *m)
 	return error;
 }
 
+/* ---- Locks ---------------------------------------------------------------------------------- */
+
+/* Sets the task that can end a wait for a lock. Locks wait for nothing and so have no list: there
+ * `number` is that of the lock. */
+static int find_ender(struct thrum__analyse_graph *graph, struct thrum__analyse_wait *wait)
+{
+	uint32_t *number = &graph->number[place_of(graph, wait->on)];
+
+	if (*number == 0) {
+		struct thrum__analyse_lock *grown = thrum__base_grow(graph->locks,
+			&graph->lock_room, graph->lock_count + UINT64_C(1), sizeof *grown);
+		int error;
+
+		if (!grown)
+			return -THRUM_E_MEMORY;
+		graph->locks = grown;
+		error = thrum__analyse_lock_make(graph->model, wait->on, &grown[graph->lock_count]);
+		if (error < 0)
+			return error;
+		*number = ++graph->lock_count;
+	}
+	wait->next = thrum__analyse_lock_ender(graph->model, &graph->locks[*number - 1],
+		wait->since);
+	return 0;
+}
+
 /* ---- The lists ------------------------------------------------------------------------------ */
 
-static int add_wait(struct thrum__analyse_graph *graph, struct thrum__analyse_wait wait)
+static int make_room_for_waits(struct thrum__analyse_graph *graph, uint64_t count)
 {
-	struct thrum__analyse_wait *grown = thrum__base_grow(graph->waits, &graph->wait_room,
-		graph->wait_count + UINT64_C(1), sizeof *grown);
+	struct thrum__analyse_wait *grown = thrum__base_grow(graph->waits, &graph->wait_room, count,
+		sizeof *grown);
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
 	graph->waits = grown;
-	grown[graph->wait_count++] = wait;
 	return 0;
+}
+
+/* Adds a wait, for which there is room. */
+static int add_wait(struct thrum__analyse_graph *graph, const struct thrum__analyse_wait *wait)
+{
+	struct thrum__analyse_wait *added = &graph->waits[graph->wait_count++];
+
+	*added = *wait;
+	return thrum__analyse_task_is_lock(graph->model, wait->on) ? find_ender(graph, added) : 0;
 }
 
 /* Makes the list of the waits that were added since `first`, if there are any. */
@@ -183,7 +223,7 @@ static int list_waits(struct making *m, uint32_t number)
 			continue;
 		m->listed[place] = number;
 		error = add_wait(graph,
-			(struct thrum__analyse_wait){.on = candidate->on,
+			&(struct thrum__analyse_wait){.on = candidate->on,
 				.next = candidate->on,
 				.edge = candidate->edge,
 				.since = since,
@@ -208,44 +248,11 @@ static int list_links(struct thrum__analyse_graph *graph)
 			graph->number[place_of(graph, task)] > 0 ||
 			!thrum__analyse_link_wait(model, task, &wait))
 			continue;
-		error = add_wait(graph, wait);
+		error = make_room_for_waits(graph, graph->wait_count + UINT64_C(1));
+		if (error == 0)
+			error = add_wait(graph, &wait);
 		if (error == 0)
 			error = add_list(graph, task, graph->wait_count - 1);
-	}
-	return error;
-}
-
-/* ---- Locks ---------------------------------------------------------------------------------- */
-
-/* Sets the task that can end each wait for a lock. Locks wait for nothing and so have no list:
- * there `number` is that of the lock. */
-static int find_enders(struct thrum__analyse_graph *graph)
-{
-	const struct thrum__model *model = graph->model;
-	int error = 0;
-
-	for (uint32_t i = 0; i < graph->wait_count && error == 0; i++) {
-		struct thrum__analyse_wait *wait = &graph->waits[i];
-		uint32_t *number;
-
-		if (!thrum__analyse_task_is_lock(model, wait->on))
-			continue;
-		number = &graph->number[place_of(graph, wait->on)];
-		if (*number == 0) {
-			struct thrum__analyse_lock *grown = thrum__base_grow(graph->locks,
-				&graph->lock_room, graph->lock_count + UINT64_C(1), sizeof *grown);
-
-			if (!grown)
-				return -THRUM_E_MEMORY;
-			graph->locks = grown;
-			error = thrum__analyse_lock_make(model, wait->on,
-				&grown[graph->lock_count]);
-			if (error < 0)
-				return error;
-			*number = ++graph->lock_count;
-		}
-		wait->next = thrum__analyse_lock_ender(model, &graph->locks[*number - 1],
-			wait->since);
 	}
 	return error;
 }
@@ -256,11 +263,13 @@ static int make_lists(struct making *m)
 {
 	int error = read_edges(m);
 
+	if (error == 0)
+		error = make_room_for_waits(m->graph, m->candidate_count);
 	for (uint32_t i = 0; i < m->waiter_count && error == 0; i++)
 		error = list_waits(m, i + 1);
 	if (error == 0 && m->graph->model->has_links)
 		error = list_links(m->graph);
-	return error < 0 ? error : find_enders(m->graph);
+	return error;
 }
 
 int thrum__analyse_graph_make(const struct thrum__model *model, const struct thrum__places *places,
@@ -295,25 +304,6 @@ void thrum__analyse_graph_free(struct thrum__analyse_graph *graph)
 	free(graph->lists);
 	free(graph->number);
 	*graph = (struct thrum__analyse_graph){0};
-}
-
-uint32_t thrum__analyse_graph_list(const struct thrum__analyse_graph *graph, uint32_t task)
-{
-	uint32_t number = graph->number[place_of(graph, task)];
-
-	return number > 0 && thrum__analyse_task_is_object(graph->model, task) ? 0 : number;
-}
-
-struct thrum__analyse_waits thrum__analyse_graph_waits(const struct thrum__analyse_graph *graph,
-	uint32_t task)
-{
-	uint32_t number = thrum__analyse_graph_list(graph, task);
-	const struct thrum__analyse_list *list;
-
-	if (number == 0)
-		return (struct thrum__analyse_waits){NULL, 0};
-	list = &graph->lists[number];
-	return (struct thrum__analyse_waits){&graph->waits[list->first], list->count};
 }
 
 const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__analyse_graph

@@ -314,6 +314,8 @@ static void cut_beginning(struct thrum__model_input *s)
 	s->model->failed |= text == THRUM__NONE;
 	if (s->now > 0)
 		thrum__model_lane_gap(s, 0, text, 0);
+	if (s->now > s->model->whole)
+		s->model->whole = s->now;
 }
 
 /* ---- All types of events ------------------------------------------------------------------- */

@@ -185,7 +185,8 @@ uint32_t thrum__model_find(const struct thrum__model *m, uint64_t id)
 bool thrum__model_is_stuck(const struct thrum__model *m, uint32_t task)
 {
 	return THRUM__TASK(m, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
-		THRUM__TASK(m, thrum__model_heir(m, task), state) == THRUM__STATE_PENDING;
+		THRUM__TASK(m, thrum__model_heir(m, task), state) == THRUM__STATE_PENDING &&
+		!thrum__model_is_gone(m, thrum__model_heir(m, task));
 }
 
 bool thrum__model_is_unsure(const struct thrum__model *m, uint32_t task)

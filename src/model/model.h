@@ -85,6 +85,7 @@ enum {
 	THRUM__TASK_SETTLED = 32, /* its `start` and `parent` won't change any more */
 	THRUM__TASK_PARENT = 64,  /* it is or was the `parent` of some task */
 	THRUM__TASK_DUE = 128,    /* it has or had a note that tells when it is due */
+	THRUM__TASK_LIVE = 256,   /* the table of live tasks held it when the trace was opened */
 };
 
 /*
@@ -120,7 +121,7 @@ struct thrum__tasks {
 	uint8_t rank[THRUM__COLUMN];    /* of the forest of sets that `heir` links: tasks.c */
 	uint8_t kind[THRUM__COLUMN];    /* enum thrum_kind, or THRUM_KIND_UNKNOWN */
 	uint8_t state[THRUM__COLUMN];   /* enum thrum__state */
-	uint8_t flags[THRUM__COLUMN];   /* THRUM__TASK_SHOULD_RESOLVE and so on */
+	uint16_t flags[THRUM__COLUMN];  /* THRUM__TASK_SHOULD_RESOLVE and so on */
 };
 
 /* ---- The actions of tasks ------------------------------------------------------------------ */
@@ -277,6 +278,8 @@ struct thrum__model {
 	bool is_mirage;    /* the rules of mirage-profile's traces hold */
 	bool has_links;    /* some task sent or received a link's key */
 	bool is_cut;       /* some lane's beginning is overwritten */
+	bool has_live;     /* the trace has a table of live tasks */
+	int64_t whole;     /* from this time on no beginning of a lane is overwritten */
 	bool failed;       /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */
 	struct thrum__model_ids *ids;
@@ -422,5 +425,16 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 #define THRUM__AT(rows, type, of, i, member) \
 	(((struct thrum__##type *)(of)->rows.block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
+
+/*
+ * Whether a task has ended, though its state is pending: the end is overwritten. The table of live
+ * tasks no longer held the task when the trace was opened.
+ */
+static inline bool thrum__model_is_gone(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, created) < model->whole && model->has_live &&
+		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LIVE | THRUM__TASK_PREEXISTING)) &&
+		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
+}
 
 #endif

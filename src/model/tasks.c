@@ -205,16 +205,20 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 
 	if (m->failed)
 		return;
-	uint8_t *flags = &THRUM__TASK(m, task, flags);
+	uint16_t *flags = &THRUM__TASK(m, task, flags);
 
 	/* No task is created twice: one of the two events was damaged. */
 	if (!(*flags & THRUM__TASK_PREEXISTING)) {
 		*flags |= THRUM__TASK_UNSURE;
 		return;
 	}
-	*flags &= (uint8_t) ~(THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED);
+	*flags &= (uint16_t) ~(THRUM__TASK_PREEXISTING | THRUM__TASK_SETTLED);
 	if (e->flags & THRUM_EVENT_REMEMBERED)
 		*flags |= THRUM__TASK_REMEMBERED;
+	if (e->flags & THRUM_EVENT_LIVE) {
+		*flags |= THRUM__TASK_LIVE;
+		m->has_live = true;
+	}
 	THRUM__TASK(m, task, kind) = e->kind;
 	THRUM__TASK(m, task, site) = e->site;
 	THRUM__TASK(m, task, lane) = e->lane;

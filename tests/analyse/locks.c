@@ -263,6 +263,16 @@ static void a_join_of_many_keeps_its_first_wait(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Only a damaged or hostile recording says so. */
+static void locks_hold_no_locks(void **state)
+{
+	(void)state;
+	expect_none(FIBERS "2" MS "lock 2 3\n"
+			   "2" MS "lock 3 2\n"
+			   "3" MS "wait 10 2\n"
+			   "3" MS "wait 11 3\n" END);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_lock_may_need_all_holders),
 		cmocka_unit_test(a_choice_is_blocked_if_all_its_waits_are),
 		cmocka_unit_test(a_join_of_many_keeps_its_first_wait),
+		cmocka_unit_test(locks_hold_no_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

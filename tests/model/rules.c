@@ -183,6 +183,30 @@ static void what_is_remembered_moves_no_lane(void **state)
 	thrum__model_destroy(m);
 }
 
+static void a_task_that_the_table_lacks_has_ended_unseen(void **state)
+{
+	struct thrum__model *m = MODEL(false,
+		EVENT(CREATE, 2, .task = 1, .other = 2, .kind = THRUM_KIND_TASK,
+			.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER | THRUM_EVENT_LIVE),
+		CREATE(3, 1, 3, TASK), CREATE(30, 1, 4, TASK), CREATE(3, 1, 5, TASK),
+		EVENT(SHOULD_RESOLVE, 4, TASK(2)), EVENT(SHOULD_RESOLVE, 4, TASK(3)),
+		EVENT(RESOLVE, 5, PAIR(1, 5)));
+	const uint32_t held = thrum__model_find(m, 2), lacked = thrum__model_find(m, 3);
+
+	assert_false(thrum__model_is_gone(m, lacked));
+	m->whole = 20; /* another lane's events before this time are overwritten */
+	assert_true(m->has_live);
+	assert_true(thrum__model_is_gone(m, lacked));
+	assert_false(thrum__model_is_stuck(m, lacked));
+	assert_false(thrum__model_is_gone(m, held));
+	assert_true(thrum__model_is_stuck(m, held));
+	assert_false(thrum__model_is_gone(m, thrum__model_find(m, 4)));
+	assert_false(thrum__model_is_gone(m, thrum__model_find(m, 5)));
+	m->has_live = false;
+	assert_false(thrum__model_is_gone(m, lacked));
+	thrum__model_destroy(m);
+}
+
 /* ---- mirage's rules ------------------------------------------------------------------------ */
 
 static void mirage_runs_who_reads_is_signalled_or_goes_on(void **state)
@@ -344,6 +368,7 @@ int main(void)
 		cmocka_unit_test(the_end_may_come_after_the_last_event),
 		cmocka_unit_test(a_creation_may_come_after_what_needs_it),
 		cmocka_unit_test(what_is_remembered_moves_no_lane),
+		cmocka_unit_test(a_task_that_the_table_lacks_has_ended_unseen),
 		cmocka_unit_test(mirage_runs_who_reads_is_signalled_or_goes_on),
 		cmocka_unit_test(mirage_needs_no_first_switch),
 		cmocka_unit_test(a_bind_begins_where_it_wakes),

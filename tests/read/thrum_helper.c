@@ -50,7 +50,10 @@ static void print_text(FILE *to, const struct thrum_event *event)
 static void print_event(FILE *to, const struct thrum_event *event)
 {
 	fprintf(to, "%" PRId64 " %" PRIu32 " %s%s", event->time, event->lane,
-		thrum_event_name(event->type), event->flags & THRUM_EVENT_REMEMBERED ? "*" : "");
+		thrum_event_name(event->type),
+		event->flags & THRUM_EVENT_REMEMBERED     ? "*"
+			: event->flags & THRUM_EVENT_LIVE ? "+"
+							  : "");
 	print_id(to, event, THRUM_EVENT_HAS_TASK, event->task);
 	print_id(to, event, THRUM_EVENT_HAS_OTHER, event->other);
 	if (event->flags & THRUM_EVENT_HAS_VALUE)

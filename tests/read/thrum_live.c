@@ -120,9 +120,9 @@ static void tells_nothing_twice(void **state)
 	thrum_helper_assert_events(&recording,
 		"0 0 create* 1 70 - promise\n"
 		"0 0 label* 70 - - old\n"
-		"100 0 create 1 71 - promise\n"
+		"100 0 create+ 1 71 - promise\n"
 		"100 0 label 71 - - new\n"
-		"150 0 create 1 72 - promise\n"
+		"150 0 create+ 1 72 - promise\n"
 		"150 0 label 72 - - at once\n"
 		"150 0 wait 72 70 - -\n"
 		"150 0 wait* 71 70 - -\n"

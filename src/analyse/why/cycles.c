@@ -7,11 +7,12 @@
  * because of them, until none is left that may (R. C. Holt, "Some deadlock properties of computer
  * systems", 1972). The rest is blocked for ever, and each of it waits for another of the rest.
  *
- * This is done twice. Once with all doubts: several waits of a task other than a join count as a
+ * This is done once without doubts: then a task that waits for a lock needs all of its holders to
+ * release it, and one that is left to blocked lanes (lanes.h) needs one of these. If something
+ * remains, it is done again with all doubts: several waits of a task other than a join count as a
  * choice, and a lock may be got as soon as one of its holders releases it, since it isn't known
- * whether the task wants it for itself or together with readers. A cycle that remains then is
- * certain. Once without: then a task that waits for a lock needs all of its holders to release it,
- * and one that is left to blocked lanes (lanes.h) needs one of these.
+ * whether the task wants it for itself or together with readers. A cycle that remains then, too, is
+ * certain.
  */
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ struct node {
 	bool is_free;          /* it may go on anyhow */
 	bool is_doubtful;      /* with doubts, it may go on anyhow */
 	bool is_weak;          /* it is but possible that it is blocked */
+	bool is_left;          /* it is not yet known to go on */
 	bool is_blocked;       /* without doubts */
 	bool is_surely_blocked;
 	uint32_t target; /* the index of the target that is followed */
@@ -53,23 +55,21 @@ struct net {
 	uint32_t *targets, target_count;
 	/* For each node, the nodes that have it as their target. */
 	uint32_t *source_first, *sources;
-	uint32_t *queue;
+	uint32_t *queue, queued; /* nodes that go on, and whose sources are still to be told so */
 };
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 
 static uint32_t node_of(const struct net *net, uint32_t task)
 {
-	const struct thrum__analyse_graph *graph = &net->search->graph;
-	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(graph, task);
+	const struct thrum__model *model = net->search->model;
+	uint32_t place = thrum__place(&net->search->findings->places, task);
+	uint32_t number = net->search->graph.number[place];
+	uint32_t left = net->lanes.number ? net->lanes.number[place] : 0;
 
-	uint32_t left = net->lanes.number
-		? net->lanes.number[thrum__place(&net->search->findings->places, task)]
-		: 0;
-
-	if (lock)
-		return net->locks + (uint32_t)(lock - graph->locks);
-	return left > 0 ? net->left + left - 1 : thrum__analyse_graph_list(graph, task);
+	if (number > 0 && thrum__analyse_task_is_lock(model, task))
+		return net->locks + number - 1;
+	return left > 0 ? net->left + left - 1 : number;
 }
 
 /* Whether a task does nothing but wait. A task may wait in the middle of a run: then the wait is
@@ -83,8 +83,8 @@ static bool is_blocked(const struct thrum__model *model, uint32_t task,
 	int runs = 0;
 
 	if (!thrum__analyse_task_is_lane(model, task))
-		return !thrum__analyse_task_is_running(model, task) ||
-			THRUM__TASK(model, task, edge_out) == wait->edge;
+		return THRUM__TASK(model, task, edge_out) == wait->edge ||
+			!thrum__analyse_task_is_running(model, task);
 	for (; thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
 		run = THRUM__RUN(model, run, prev))
 		if (++runs > 1)
@@ -135,7 +135,7 @@ static void fill_task(struct net *net, struct node *node)
 		const struct thrum__analyse_wait *wait = &waits.waits[i];
 		uint32_t *target = &net->targets[node->first + i];
 
-		if (!is_blocked(model, node->task, wait) || (wait->is_stale && has_fresh))
+		if ((wait->is_stale && has_fresh) || !is_blocked(model, node->task, wait))
 			*target = SKIP;
 		else if (wait->is_link)
 			*target = FREE;
@@ -164,8 +164,10 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 		struct thrum__analyse_waits waits = {NULL, 0};
 		uint32_t target = FREE;
 
+		/* Objects hold nothing, whatever a damaged recording says. */
 		if (thrum__analyse_task_is_pending(model, hold->task)) {
-			target = node_of(net, hold->task);
+			if (!thrum__analyse_task_is_object(model, hold->task))
+				target = node_of(net, hold->task);
 			waits = thrum__analyse_graph_waits(&net->search->graph, hold->task);
 		} else if (hold->task != THRUM__NONE) {
 			target = ENDED;
@@ -251,35 +253,6 @@ static int make_nodes(struct net *net)
 	return 0;
 }
 
-/* Makes the lists of sources from those of targets. */
-static int make_sources(struct net *net)
-{
-	uint32_t *end;
-
-	net->source_first = calloc((size_t)net->count + 2, sizeof *net->source_first);
-	net->sources = malloc(((size_t)net->target_count + 1) * sizeof *net->sources);
-	net->queue = malloc((size_t)net->count * sizeof *net->queue);
-	if (!net->source_first || !net->sources || !net->queue)
-		return -THRUM_E_MEMORY;
-	/* Node i's sources begin at source_first[i]. That of the next one is moved on while they
-	 * are filled in, so that it is there at the end. */
-	end = net->source_first + 1;
-	for (uint32_t i = 0; i < net->target_count; i++)
-		if (net->targets[i] < SKIP)
-			net->source_first[net->targets[i] + 2]++;
-	for (uint32_t i = 2; i < net->count + 2; i++)
-		net->source_first[i] += net->source_first[i - 1];
-	for (uint32_t i = 1; i < net->count; i++) {
-		for (uint32_t k = 0; k < net->nodes[i].count; k++) {
-			uint32_t target = net->targets[net->nodes[i].first + k];
-
-			if (target < SKIP)
-				net->sources[end[target]++] = i;
-		}
-	}
-	return 0;
-}
-
 /* ---- Taking away ---------------------------------------------------------------------------- */
 
 /* Sets how many targets a node needs. Returns whether it needs none. */
@@ -301,34 +274,97 @@ static bool is_free(const struct net *net, struct node *node, bool doubt)
 		(needs_all ? free == left : free > 0);
 }
 
-/* Takes away what may go on, and marks the rest. */
-static void reduce(struct net *net, bool doubt)
+/* Queues the nodes that may go on by themselves. Those that may without doubts, also may with
+ * doubts. */
+static void take_first(struct net *net, bool doubt)
 {
-	uint32_t count = 0;
-
+	net->queued = 0;
 	for (uint32_t i = 1; i < net->count; i++) {
 		struct node *node = &net->nodes[i];
-		bool frees = is_free(net, node, doubt);
 
-		node->is_blocked = !frees;
-		if (frees)
-			net->queue[count++] = i;
+		node->is_left = !(doubt && !node->is_blocked) && !is_free(net, node, doubt);
+		if (!node->is_left)
+			net->queue[net->queued++] = i;
 	}
-	while (count > 0) {
-		uint32_t at = net->queue[--count];
+}
+
+/* Makes the lists of sources from those of targets, but for the sources that go on by
+ * themselves. */
+static int make_sources(struct net *net)
+{
+	uint32_t *end;
+
+	net->source_first = calloc((size_t)net->count + 2, sizeof *net->source_first);
+	net->sources = malloc(((size_t)net->target_count + 1) * sizeof *net->sources);
+	if (!net->source_first || !net->sources)
+		return -THRUM_E_MEMORY;
+	/* Node i's sources begin at source_first[i]. That of the next one is moved on while they
+	 * are filled in, so that it is there at the end. */
+	end = net->source_first + 1;
+	for (uint32_t i = 1; i < net->count; i++) {
+		const uint32_t *targets = &net->targets[net->nodes[i].first];
+
+		for (uint32_t k = 0; k < net->nodes[i].count && net->nodes[i].is_left; k++)
+			if (targets[k] < SKIP)
+				net->source_first[targets[k] + 2]++;
+	}
+	for (uint32_t i = 2; i < net->count + 2; i++)
+		net->source_first[i] += net->source_first[i - 1];
+	for (uint32_t i = 1; i < net->count; i++) {
+		const uint32_t *targets = &net->targets[net->nodes[i].first];
+
+		for (uint32_t k = 0; k < net->nodes[i].count && net->nodes[i].is_left; k++)
+			if (targets[k] < SKIP)
+				net->sources[end[targets[k]]++] = i;
+	}
+	return 0;
+}
+
+/* Takes away what may go on because of the nodes that are queued. Returns how many are left. */
+static uint32_t take_others(struct net *net)
+{
+	uint32_t left = net->count - 1 - net->queued;
+
+	while (net->queued > 0 && left > 0) {
+		uint32_t at = net->queue[--net->queued];
 
 		for (uint32_t i = net->source_first[at]; i < net->source_first[at + 1]; i++) {
 			struct node *source = &net->nodes[net->sources[i]];
 
-			if (!source->is_blocked || --source->need > 0)
+			if (!source->is_left || --source->need > 0)
 				continue;
-			source->is_blocked = false;
-			net->queue[count++] = net->sources[i];
+			source->is_left = false;
+			net->queue[net->queued++] = net->sources[i];
+			left--;
 		}
 	}
-	if (doubt)
-		for (uint32_t i = 1; i < net->count; i++)
-			net->nodes[i].is_surely_blocked = net->nodes[i].is_blocked;
+	return left;
+}
+
+/* Finds the nodes that are blocked, without doubts and surely. Most programs have none. Sets *found
+ * to whether there are any. */
+static int reduce(struct net *net, bool *found)
+{
+	int error;
+
+	*found = false;
+	net->queue = malloc((size_t)net->count * sizeof *net->queue);
+	if (!net->queue)
+		return -THRUM_E_MEMORY;
+	take_first(net, false);
+	if (net->queued + 1 == net->count)
+		return 0;
+	error = make_sources(net);
+	if (error < 0 || take_others(net) == 0)
+		return error;
+	*found = true;
+	for (uint32_t i = 1; i < net->count; i++)
+		net->nodes[i].is_blocked = net->nodes[i].is_left;
+	take_first(net, true);
+	(void)take_others(net);
+	for (uint32_t i = 1; i < net->count; i++)
+		net->nodes[i].is_surely_blocked = net->nodes[i].is_left;
+	return 0;
 }
 
 /* ---- Findings ------------------------------------------------------------------------------- */
@@ -393,12 +429,14 @@ static int certainty_of(const struct net *net, uint32_t number)
 
 	do {
 		int64_t since = since_of(net, at);
+		uint32_t task = net->nodes[at].task;
 
 		first = since < first ? since : first;
 		if (!net->nodes[at].is_surely_blocked && certainty > THRUM__LIKELY)
 			certainty = THRUM__LIKELY;
 		if (net->nodes[at].is_weak ||
-			thrum__why_is_unsure(net->search, net->nodes[at].task))
+			(task != THRUM__NONE && /* a lane may have none */
+				thrum__why_is_unsure(net->search, task)))
 			certainty = THRUM__POSSIBLE;
 		at = target_of(net, at);
 	} while (at != number);
@@ -480,16 +518,14 @@ int thrum__why_find_cycles(struct thrum__search *search)
 {
 	struct net net = {.search = search};
 	int error = thrum__why_lanes_make(search, &net.lanes);
+	bool found = false;
 
 	if (error == 0)
 		error = make_nodes(&net);
 	if (error == 0)
-		error = make_sources(&net);
-	if (error == 0) {
-		reduce(&net, true);
-		reduce(&net, false);
+		error = reduce(&net, &found);
+	if (error == 0 && found)
 		walk_cycles(&net);
-	}
 	thrum__why_lanes_free(&net.lanes);
 	free(net.nodes);
 	free(net.targets);

@@ -62,20 +62,22 @@ static bool is_late_read(const struct thrum__model *model, uint32_t edge,
 	struct thrum__delay *delay)
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	int64_t ran = THRUM__EDGE(model, edge, time), ready;
 
-	if (!thrum__model_has_row(&model->tasks, to) || !thrum__model_has_row(&model->tasks, from))
+	if (!thrum__model_has_row(&model->tasks, to))
+		return false;
+	ready = THRUM__TASK(model, to, end);
+	if (ready == THRUM__OPEN || ran - ready < LATE ||
+		!thrum__model_has_row(&model->tasks, from) || !has_waited(model, edge, ready))
 		return false;
 	*delay = (struct thrum__delay){.task = from,
 		.edge = edge,
 		.certainty = THRUM__LIKELY,
-		.has_run = true};
-	delay->ready = THRUM__TASK(model, to, end);
-	delay->ran = THRUM__EDGE(model, edge, time);
-	if (delay->ready == THRUM__OPEN || delay->ran - delay->ready < LATE ||
-		!has_waited(model, edge, delay->ready))
-		return false;
-	delay->lane = lane_at(model, from, delay->ran);
-	delay->by = resolver_of(model, to);
+		.has_run = true,
+		.ready = ready,
+		.ran = ran,
+		.lane = lane_at(model, from, ran),
+		.by = resolver_of(model, to)};
 	return true;
 }
 
@@ -198,36 +200,44 @@ static int make_marked(struct marked *marked)
 	return 0;
 }
 
+/* Searches an edge READ or READY. */
+static int search_edge(struct marked *marked, uint32_t edge, int kind, unsigned *reads_left)
+{
+	const struct thrum__model *model = marked->search->model;
+	struct thrum__delay delay;
+
+	if (kind == THRUM__EDGE_READ) {
+		if (*reads_left > 0 && is_late_read(model, edge, &delay)) {
+			thrum__why_blame_hog(marked->search, &delay);
+			--*reads_left;
+		}
+		return 0;
+	}
+	if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)))
+		return 0;
+	if (!marked->ready && make_marked(marked) < 0)
+		return -THRUM_E_MEMORY;
+	read_ready(marked, edge);
+	return 0;
+}
+
 /* Searches all edges, for late reads and for tasks that are said to be ready. */
 static int search_edges(struct thrum__search *search)
 {
-	const struct thrum__model *model = search->model;
-	struct marked marked = {search, NULL, NULL, model->runs.first, DELAYS_MAX};
+	const struct thrum__model_rows *edges = &search->model->edges;
+	struct marked marked = {search, NULL, NULL, search->model->runs.first, DELAYS_MAX};
 	unsigned left = DELAYS_MAX;
-	struct thrum__delay delay;
 	int error = 0;
 
-	for (uint32_t i = model->edges.first; i < model->edges.count && error == 0; i++) {
-		if (!thrum__model_has_row(&model->edges, i)) {
-			i |= THRUM__BLOCK_MASK;
-			continue;
-		}
-		switch (THRUM__EDGE(model, i, kind)) {
-		case THRUM__EDGE_READ:
-			if (left > 0 && is_late_read(model, i, &delay)) {
-				thrum__why_blame_hog(search, &delay);
-				left--;
-			}
-			break;
-		case THRUM__EDGE_READY:
-			if (!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, i, to)))
-				break;
-			if (!marked.ready)
-				error = make_marked(&marked);
-			if (error == 0)
-				read_ready(&marked, i);
-			break;
-		default: break;
+	for (uint32_t i = edges->first >> THRUM__BLOCK_SHIFT; i < edges->blocks; i++) {
+		const struct thrum__edges *block = edges->block[i];
+		uint32_t first = i << THRUM__BLOCK_SHIFT, count = edges->count - first;
+
+		for (uint32_t k = 0; block && k < count && k < THRUM__BLOCK && error == 0; k++) {
+			int kind = block->kind[k];
+
+			if (kind == THRUM__EDGE_READ || kind == THRUM__EDGE_READY)
+				error = search_edge(&marked, first + k, kind, &left);
 		}
 	}
 	if (marked.ready) {

@@ -364,7 +364,10 @@ int thrum__why_find_ended(struct thrum__search *search)
 		if (!thrum__model_has_row(&model->tasks, task))
 			continue;
 		switch (THRUM__TASK(model, task, state)) {
-		case THRUM__STATE_PENDING: check_waiter(search, task); break;
+		case THRUM__STATE_PENDING:
+			if (!thrum__model_is_gone(model, task))
+				check_waiter(search, task);
+			break;
 		case THRUM__STATE_FAILED:
 		case THRUM__STATE_CANCELLED:
 			if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
 #include "base/sort.h"
@@ -110,7 +111,7 @@ static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 				.latest = {-1, -1, -1, -1}};
 	}
 	peer = &peers->all[key];
-	if (THRUM__TASK(model, task, state) == THRUM__STATE_PENDING)
+	if (thrum__analyse_task_is_pending(model, task))
 		peer->pending++;
 	life = life_of(model, task);
 	if (life < 0)
@@ -156,7 +157,7 @@ static void count_old(struct thrum__peers *peers)
 		task = thrum__analyse_next_task(model, task + 1)) {
 		uint32_t key = peers->of[thrum__place(peers->places, task)];
 
-		if (key != THRUM__NONE && THRUM__TASK(model, task, state) == THRUM__STATE_PENDING &&
+		if (key != THRUM__NONE && thrum__analyse_task_is_pending(model, task) &&
 			!thrum__why_peers_is_young(peers, task))
 			peers->all[key].old++;
 	}

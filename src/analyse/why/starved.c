@@ -202,7 +202,9 @@ static void show_delay(struct thrum__finding *finding, const struct thrum__delay
 	finding->step_count = 0;
 	thrum__why_add_step(finding, hogs, hog->task, delay->task, hog->start, THRUM__NONE);
 	thrum__why_add_step(finding,
-		delay->kind == THRUM__DELAY_ANSWER ? THRUM__STEP_UNANSWERED : THRUM__STEP_READY,
+		delay->kind == THRUM__DELAY_ANSWER         ? THRUM__STEP_UNANSWERED
+			: delay->kind == THRUM__DELAY_TURN ? THRUM__STEP_NO_TURN
+							   : THRUM__STEP_READY,
 		delay->task, delay->by, delay->ready, THRUM__NONE);
 	if (delay->has_run)
 		thrum__why_add_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,

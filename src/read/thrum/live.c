@@ -173,7 +173,7 @@ static int64_t find_task(const struct live *live, uint64_t id)
 	return place && task_id(&live->tasks[place - 1]) == id ? (int64_t)place - 1 : -1;
 }
 
-void thrum__read_live_see(struct live *live, const struct thrum_event *e, size_t count)
+void thrum__read_live_see(struct live *live, struct thrum_event *e, size_t count)
 {
 	if (live->next == live->queued)
 		return;
@@ -181,8 +181,10 @@ void thrum__read_live_see(struct live *live, const struct thrum_event *e, size_t
 		if (e->type == THRUM_EVENT_CREATE) {
 			int64_t i = find_task(live, e->other);
 
-			if (i >= 0)
-				live->seen[i] |= SEEN_CREATE;
+			if (i < 0)
+				continue;
+			live->seen[i] |= SEEN_CREATE;
+			e->flags |= THRUM_EVENT_LIVE;
 		} else if (e->type == THRUM_EVENT_WAIT) {
 			int64_t i = find_task(live, e->task);
 
@@ -241,7 +243,7 @@ static void add_creation(struct reader *r, size_t *count, const struct remembere
 
 	e->other = e->task;
 	e->task = task->parent;
-	e->flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_REMEMBERED |
+	e->flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_REMEMBERED | THRUM_EVENT_LIVE |
 		(task->parent ? THRUM_EVENT_HAS_TASK : 0);
 	e->kind = task->kind <= THRUM_KIND_STREAM ? task->kind : THRUM_KIND_UNKNOWN;
 	e->site = task->site;

@@ -296,7 +296,7 @@ void thrum__read_live_finish(struct reader *);
 /* Returns the earliest ticks in the table, or `ticks` when those are earlier. */
 uint64_t thrum__read_live_earliest(const struct reader *, uint64_t ticks);
 /* Notes that packets hold these events: the table need not give them. */
-void thrum__read_live_see(struct live *, const struct thrum_event *, size_t count);
+void thrum__read_live_see(struct live *, struct thrum_event *, size_t count);
 /* Makes the remembered events of the next task that packets don't hold, if they lie before `ticks`.
  * Returns how many; they are valid until the next call. */
 size_t thrum__read_live_give(struct reader *, uint64_t ticks, const struct thrum_event **);

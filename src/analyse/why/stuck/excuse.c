@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024      /* edges of a task that are searched, from the latest back */
 #define LONG_RUN 1000000000 /* ns; a longer run is suspicious */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define PEERS_WEAK 8
 #define PEERS_STRONG 20

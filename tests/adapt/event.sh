@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# libevent in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/event ]] || {
+	echo "skipped: libevent is missing"
+	exit 77
+}
+
+same event "$programs/event"
+for label in 'timer (ticked|event\+0x)' 'timer (self_ticked|event\+0x)' 'timer (once|event\+0x)' \
+	'signal (interrupted|event\+0x)' 'event (readable|event\+0x)' 'timer (activated|event\+0x)' \
+	'listen (connected_to|event\+0x)' 'bufferevent (peer_read|event\+0x)' \
+	'bufferevent (client_read|event\+0x)' 'connect 127.0.0.1:[0-9]+' 'getaddrinfo 127.0.0.1' \
+	'resolve example.invalid'; do
+	has event dump "label +$label"
+done
+has event dump 'timer .* due +in 2 ms'
+has event dump 'ready .*timer (activated|event\+0x)'
+has event dump 'bufferevent (peer_read|event\+0x).* switch'
+has event dump 'resolve .*connect 127.0.0.1'
+has event dump 'fail .*connect 127.0.0.1:[0-9]+: error'
+has event dump 'cancel .*resolve example.invalid'
+has event dump 'suspend +wait for work'
+"$THRUM" why event.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+
+same event_hang "$programs/event_hang"
+has event_hang why 'cache_lock|mutex event_hang\+0x'
+has event_hang why 'refresh_cache|event_hang\+0x'
+
+# Nothing of libevent without its adapter.
+"$THRUM" record -o less.thrum --without=event -- "$programs/event" >/dev/null 2>&1
+"$THRUM" dump less.thrum | grep -q 'bufferevent' && wrong "--without=event records libevent"
+
+# Programs that people have.
+if ! command -v memcached >/dev/null; then
+	echo "left out: memcached is missing"
+else
+	user=()
+	[[ $(id -u) != 0 ]] || user=(-u root)
+	"$THRUM" record -o memcached.thrum --size=64M -- memcached "${user[@]}" -s "$here/socket" -t 2 \
+		>memcached.out 2>&1 &
+	pid=$!
+	python3 "$SOURCE/tests/adapt/programs/memcached.py" "$here/socket" ||
+		wrong "memcached answers otherwise: $(cat memcached.out)"
+	kill "$(pgrep -P "$pid" memcached)"
+	wait "$pid"
+	has memcached dump 'label +event (event_handler|memcached\+0x)'
+	has memcached dump 'label +event (thread_libevent_process|memcached\+0x)'
+fi
+
+if ! command -v tmux >/dev/null; then
+	echo "left out: tmux is missing"
+else
+	# The server is a child that has no terminal.
+	TMUX='' "$THRUM" record --follow-children -o tmux.thrum -- \
+		tmux -S "$here/tmux" -f /dev/null new-session -d 'sleep 100' >tmux.out 2>&1 ||
+		wrong "tmux new-session: $(cat tmux.out)"
+	tmux -S "$here/tmux" list-sessions >tmux.out 2>&1 || wrong "tmux list-sessions: $(cat tmux.out)"
+	tmux -S "$here/tmux" kill-server >tmux.out 2>&1 || wrong "tmux kill-server: $(cat tmux.out)"
+	has tmux dump 'label +(event|signal) (proc_|tmux\+0x)'
+fi
+exit "$failed"
