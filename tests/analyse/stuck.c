@@ -316,6 +316,61 @@ static void producer_ends(void **state)
 	expect_none();
 }
 
+/* A writer takes lines from a queue; two threads put them there, and wait when the queue is full. At
+ * last the writer waits for a pipe. In the twin nothing is left to write. */
+static void tell_writer(bool has_lines)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"changed\n");
+	tell("1" MS "create 1 3 thread\n1" MS "label 3 \"writer\n");
+	tell("1" MS "create 1 4 thread\n1" MS "label 4 \"worker\n1" MS "should-resolve 4\n");
+	tell("1" MS "create 1 5 thread\n1" MS "label 5 \"worker\n");
+	tell("1" MS "create 1 6 handle\n1" MS "label 6 \"pipe\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "wait 3 2\n%d" MS "signal 4 2 =1\n%d" MS "read 3 2\n"
+		     "%d" MS "signal 3 2 =0\n",
+			10 * i + 10, 10 * i + 11, 10 * i + 12, 10 * i + 13);
+	tell("40" MS "wait 5 2\n41" MS "signal 3 2 =1\n42" MS "read 5 2\n43" MS "wait 3 6\n");
+	if (has_lines)
+		tell("50" MS "signal 5 2 =0\n51" MS "signal 4 2 =0\n");
+	tell("60" MS "wait 4 2\n61" MS "wait 5 2\n900" MS "counter =1 \"beat\n");
+}
+
+static void writer_is_stuck(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_writer(true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(6));
+	assert_int_equal(step(THRUM__STEP_PENDING)->time, 43 * 1000000);
+	assert_int_equal(step(THRUM__STEP_SERVES)->task, task(3));
+	finish();
+	tell_writer(false);
+	expect_none();
+}
+
+/* Requests go over two connections. One of them says nothing more. */
+static void silent_connection(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 handle\n1" MS "label 2 \"connection 1\n");
+	tell("1" MS "create 1 3 handle\n1" MS "label 3 \"connection 2\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"query %d\n%d" MS
+		     "wait %d 2\n%d" MS "read %d 2\n%d" MS "resolve %d %d\n",
+			10 * i + 3, 10 + i, 10 * i + 3, 10 + i, i, 10 * i + 3, 10 + i, 10 * i + 6,
+			10 + i, 10 * i + 6, 10 + i, 10 + i);
+	tell("40" MS "create 1 20 request\n40" MS "label 20 \"query 3\n40" MS
+	     "should-resolve 20\n40" MS "wait 20 3\n900" MS "counter =1 \"beat\n");
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(20));
+	assert_int_equal(step(THRUM__STEP_SILENT)->task, task(3));
+	assert_int_equal(step(THRUM__STEP_SILENT)->other, task(20));
+	finish();
+}
+
 /* Two tasks take from and put into each other's mailbox. In the twin the second rests. */
 static void tell_mailboxes(bool rests)
 {
@@ -618,6 +673,8 @@ int main(void)
 		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
+		cmocka_unit_test(writer_is_stuck),
+		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),

@@ -258,7 +258,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_STRONG;
 	/* A condition was signalled in vain before this wait. */
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
-		thrum__why_lost_signal(model, path->leaf, last->wait.since) != THRUM__NONE)
+		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
+			THRUM__NONE)
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	if (search->is_silent && !thrum__analyse_task_is_object(model, path->leaf) &&
 		!may_last(model, path))
