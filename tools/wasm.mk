@@ -4,7 +4,8 @@
 # small.
 HOT = src/base/% src/format/% src/read/% src/model/% src/timeline/% src/draw/list.c src/analyse/label.c
 ROOMS = base format read model analyse words timeline scene stage report
-SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c src/$(room)/*/*.c)) \
+SOURCES := $(foreach room,$(ROOMS),$(wildcard \
+		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \
 	$(addprefix src/draw/,list.c list_print.c theme.c canvas.c svg.c) \
 	$(wildcard apps/web/*.c)
 OBJECTS = $(SOURCES:%.c=$(FOLDER)/%.o)

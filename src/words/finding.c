@@ -94,6 +94,8 @@ static const struct {
 		"$t and others run before $o, which was ready earlier."},
 	[THRUM__STEP_UNANSWERED] = {"“$t” gets no answer", "its lane is too busy to take one",
 		"$t gets no answer for $s, as its lane is too busy to take one."},
+	[THRUM__STEP_NO_TURN] = {"“$t” has no turn", "its lane is busy until the end",
+		"$t has had no turn for $s, as its lane is busy."},
 	[THRUM__STEP_READY] = {"“$t” is ready to run", "but its lane is busy",
 		"$t is ready to run[ because of $o], but its lane is busy."},
 	[THRUM__STEP_RUNS_LATE] = {"“$t” runs at last", "$l after it was ready",

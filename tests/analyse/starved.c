@@ -47,6 +47,19 @@ static void expect_none(const char *lines)
 	thrum__model_destroy(model);
 }
 
+/* Expects no finding of class STARVED. */
+static void expect_others(const char *lines)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		assert_int_not_equal(findings.findings[i].class, THRUM__FINDING_STARVED);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 static void until_the_end(void **state)
 {
 	struct thrum__finding finding = expect(TASKS "2" MS "switch 2\n"
@@ -186,6 +199,35 @@ static void behind_a_ready_task(void **state)
 	assert_int_equal(finding.steps[0].task, finding.task);
 }
 
+/* Two fibers take turns. Then one of them keeps the lane. */
+#define TURNS(from) from "1" MS "switch 2\n" from "3" MS "switch 3\n" from "5" MS "switch 1\n"
+#define MARKED_TURNS IN_TURNS "5" MS "should-resolve 3\n"
+#define IN_TURNS TASKS TURNS("1") TURNS("2") TURNS("3") TURNS("4")
+
+static void no_more_turns(void **state)
+{
+	struct thrum__finding finding = expect(MARKED_TURNS "50" MS "switch 2\n"
+							    "2000" MS "log 2 \"busy\n");
+
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_NO_TURN);
+	assert_int_equal(finding.steps[1].time, 50000000);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+	/* The other fiber may be idle. */
+	expect_none(IN_TURNS "50" MS "switch 2\n2000" MS "log 2 \"busy\n");
+	/* Runs were as long before, or the other fiber had ended, or was idle for long. */
+	expect_others(MARKED_TURNS "50" MS "switch 2\n450" MS "switch 1\n450" MS "switch 2\n2000" MS
+				   "log 2 \"busy\n");
+	expect_others(
+		MARKED_TURNS "49" MS "resolve 3 3\n50" MS "switch 2\n2000" MS "log 2 \"busy\n");
+	expect_others(MARKED_TURNS "2000" MS "switch 2\n3500" MS "log 2 \"busy\n");
+	/* The lane's own task may be the one that runs while the program is idle. */
+	expect_others(MARKED_TURNS "2000" MS "log 1 \"idle\n");
+	/* It waits since. */
+	expect_others(MARKED_TURNS "50" MS "switch 2\n51" MS "create 2 4 request\n51" MS
+				   "wait 2 4\n2000" MS "log 2 \"busy\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +238,7 @@ int main(void)
 		cmocka_unit_test(never_started),
 		cmocka_unit_test(no_time_for_an_answer),
 		cmocka_unit_test(behind_a_ready_task),
+		cmocka_unit_test(no_more_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

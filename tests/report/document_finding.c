@@ -60,6 +60,7 @@ static const struct {
 	{THRUM__STEP_OVERTAKES, 0, 0, "[a] and others run before [b], which was ready earlier."},
 	{THRUM__STEP_UNANSWERED, 0, 0,
 		"[a] gets no answer for 90 ms, as its lane is too busy to take one."},
+	{THRUM__STEP_NO_TURN, 0, 0, "[a] has had no turn for 90 ms, as its lane is busy."},
 	{THRUM__STEP_READY, 0, 0, "[a] is ready to run because of [b], but its lane is busy.",
 		"[a] is ready to run, but its lane is busy."},
 	{THRUM__STEP_RUNS_LATE, 0, 0, "5 ms later [a] runs at last."},

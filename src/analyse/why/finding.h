@@ -14,9 +14,9 @@
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
- *	stuck.c            tasks that should resolve and don't, or wait for suspiciously long; its
- *	                   parts are path.c, excuse.c, evidence.c, objects.c, blame.c and steps.c, and
- *	                   signals.c helps it
+ *	turns.c            tasks that have no turn any more, as one run doesn't end
+ *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
+ *	                   helps it
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *
@@ -104,6 +104,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(HOGS, "hogs")                   /* runs on the lane while other is ready */ \
 	X(OVERTAKES, "overtakes")         /* runs before other, which was ready earlier */ \
 	X(UNANSWERED, "unanswered")       /* its lane is too busy to take its answer */ \
+	X(NO_TURN, "no-turn")             /* took turns on its lane until one task kept it */ \
 	X(READY, "ready")                 /* could run from here on; other made it ready */ \
 	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
 	X(CANCELLED, "cancelled")         /* is cancelled by other */ \

@@ -69,6 +69,7 @@ enum thrum__delay_kind {
 	THRUM__DELAY_READ,   /* its wait was over, or its due time had come */
 	THRUM__DELAY_MARKED, /* an edge READY says so */
 	THRUM__DELAY_START,  /* it never ran, and others like it ran soon */
+	THRUM__DELAY_TURN,   /* it took turns on its lane until one task kept it */
 	THRUM__DELAY_ANSWER, /* it may have been: its lane could take no answer from outside */
 };
 
@@ -144,6 +145,7 @@ THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);

@@ -116,6 +116,7 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 		if (hog.total == 0)
 			hog.start = THRUM__RUN(model, run, start);
 		hog.total += takes;
+		hog.runs++;
 	}
 	return hog;
 }
@@ -202,7 +203,9 @@ static void show_delay(struct thrum__finding *finding, const struct thrum__delay
 	finding->step_count = 0;
 	thrum__why_add_step(finding, hogs, hog->task, delay->task, hog->start, THRUM__NONE);
 	thrum__why_add_step(finding,
-		delay->kind == THRUM__DELAY_ANSWER ? THRUM__STEP_UNANSWERED : THRUM__STEP_READY,
+		delay->kind == THRUM__DELAY_ANSWER         ? THRUM__STEP_UNANSWERED
+			: delay->kind == THRUM__DELAY_TURN ? THRUM__STEP_NO_TURN
+							   : THRUM__STEP_READY,
 		delay->task, delay->by, delay->ready, THRUM__NONE);
 	if (delay->has_run)
 		thrum__why_add_step(finding, THRUM__STEP_RUNS_LATE, delay->task, THRUM__NONE,
@@ -276,6 +279,10 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			delay->has_run ? THRUM__POSSIBLE : certainty);
 		return true;
 	}
+	/* Whoever orders tasks by priority gives one of them many turns, and means it. */
+	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
+		delay->ran - delay->ready < UNFAIR)
+		return false;
 	/* A program may run a lane's own task also while it waits for work. */
 	if (thrum__analyse_task_is_lane(model, hog.task)) {
 		if (!is_known || delay->kind == THRUM__DELAY_ANSWER)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 64 /* edges to a task that are searched for one that waits for it */
 
@@ -81,7 +81,9 @@ static void join_finding(struct thrum__search *search, const struct thrum__why_p
 	const struct thrum__model *model = search->model;
 	struct thrum__step *last = &finding->steps[finding->step_count - 1];
 
+	/* A starved task that waits for nothing isn't behind the one that is shown, but beside it. */
 	if (finding->step_count == THRUM__STEPS_MAX || !path->is_marked ||
+		(finding->class == THRUM__FINDING_STARVED && path->length == 0) ||
 		(last->kind == THRUM__STEP_NEVER_RESOLVED &&
 			thrum__model_heir(model, last->task) != path->leaf)) {
 		finding->behind++;

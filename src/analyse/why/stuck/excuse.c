@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024      /* edges of a task that are searched, from the latest back */
 #define LONG_RUN 1000000000 /* ns; a longer run is suspicious */
@@ -14,7 +14,7 @@
 #define TRIES_BACK 8192     /* tasks that are searched for tries, from the latest back */
 #define TRIES_MIN 10        /* failures in a row that are no excuse for the next try */
 #define TRIES_AGE 50000000  /* ns; younger victims have not tried for long */
-#define FAR 100             /* so many lives of its peers are too late for a timer */
+#define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
@@ -40,7 +40,12 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - model->end;
 
-	return peer && peer->ended >= FAR_PEERS && left >= FAR_MIN && left / FAR > peer->longest;
+	if (!peer || left < FAR_MIN)
+		return false;
+	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
+	return (peer->ended >= FAR_PEERS && left / FAR > peer->longest) ||
+		(peer->soon >= FAR_PEERS && peer->late <= peer->soon / FAR_PEERS &&
+			left / FAR > peer->due);
 }
 
 bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)

@@ -2,7 +2,7 @@
 /* Tells a path as the steps of a finding: the cause first, then those that wait behind it. */
 #include <string.h>
 
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */

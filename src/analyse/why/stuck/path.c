@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Follows the waits from a task to the one that waits for nothing. */
-#include "analyse/why/stuck.h"
+#include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
 #define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds runs that don't end: a task has its lane until the recording ends, far longer than any task
+ * had it before, and others that took their turns there just before have none since. Nothing has to
+ * happen after such a run began.
+ */
+#include <stdlib.h>
+
+#include "analyse/why/parts.h"
+
+#define LONG_RUN 1000000000 /* ns; shorter runs are never suspicious */
+#define TIMES 10            /* and a run must be so many times as long as the longest before it */
+#define RUNS_MIN 6          /* by so many runs, it is known how long they are */
+
+/* A lane whose last run doesn't end. */
+struct lane {
+	int64_t start;   /* of that run; OPEN: it is none of those */
+	int64_t longest; /* run before it */
+	uint32_t runs;   /* before it */
+};
+
+/* When the last run of a lane began, if that goes on and may be endless; else OPEN. */
+static int64_t start_of(const struct thrum__search *search, uint32_t lane)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t run = model->lanes[lane].run, task;
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__model_has_row(&model->runs, run) ||
+		model->end - THRUM__RUN(model, run, start) < LONG_RUN)
+		return THRUM__OPEN;
+	task = THRUM__RUN(model, run, task);
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task))
+		return THRUM__OPEN;
+	/* A task that waits may only seem to run. */
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	return waits.count > 0 ? THRUM__OPEN : THRUM__RUN(model, run, start);
+}
+
+/* Reads how long the runs of tasks on these lanes were before. */
+static void read_runs(const struct thrum__model *model, struct lane *lanes)
+{
+	for (uint32_t run = model->runs.first; run < model->runs.count; run++) {
+		struct lane *lane;
+		int64_t time;
+
+		if (!thrum__model_has_row(&model->runs, run)) {
+			run |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		lane = &lanes[THRUM__RUN(model, run, lane)];
+		if (lane->start == THRUM__OPEN || THRUM__RUN(model, run, end) == THRUM__OPEN ||
+			!thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task)) ||
+			thrum__analyse_task_is_lane(model, THRUM__RUN(model, run, task)))
+			continue;
+		time = THRUM__RUN(model, run, end) - THRUM__RUN(model, run, start);
+		lane->longest = time > lane->longest ? time : lane->longest;
+		lane->runs++;
+	}
+}
+
+/* Whether a run of the lane is far longer than those before it. */
+static bool is_endless(const struct thrum__model *model, const struct lane *lane)
+{
+	return lane->start != THRUM__OPEN && lane->runs >= RUNS_MIN &&
+		(model->end - lane->start) / TIMES > lane->longest;
+}
+
+/* Whether nothing but this lane is left that could end a task's wait. */
+static bool is_alone(const struct thrum__model *model, uint32_t lane)
+{
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (i != lane && thrum__analyse_task_is_pending(model, model->lanes[i].task))
+			return false;
+	return true;
+}
+
+/* Whether a task has ended peers, and is much older than any of them became. */
+static bool is_overdue(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
+}
+
+/* Whether a task lost its turn as a lane's last run began. Sets *delay. */
+static bool has_no_turn(const struct thrum__search *search, const struct lane *lanes, uint32_t task,
+	struct thrum__delay *delay)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t run = THRUM__TASK(model, task, run), lane;
+	bool is_marked = THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE;
+
+	if (!thrum__model_has_row(&model->runs, run) ||
+		thrum__analyse_task_is_object(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		THRUM__TASK(model, task, flags) & THRUM__TASK_DUE)
+		return false;
+	lane = THRUM__RUN(model, run, lane);
+	/* It took its turns until lately. */
+	if (!is_endless(model, &lanes[lane]) || THRUM__RUN(model, run, end) > lanes[lane].start ||
+		lanes[lane].start - THRUM__RUN(model, run, end) > model->end - lanes[lane].start)
+		return false;
+	/* It may be idle. */
+	if (!is_marked && !is_overdue(search, task))
+		return false;
+	if (thrum__analyse_graph_waits(&search->graph, task).count > 0 &&
+		(!is_alone(model, lane) || thrum__why_peers_is_young(&search->peers, task)))
+		return false;
+	*delay = (struct thrum__delay){.kind = THRUM__DELAY_TURN,
+		.certainty = is_marked ? THRUM__LIKELY : THRUM__POSSIBLE,
+		.task = task,
+		.by = THRUM__NONE,
+		.lane = lane,
+		.ready = lanes[lane].start,
+		.ran = model->end,
+		.edge = THRUM__NONE};
+	return true;
+}
+
+int thrum__why_find_endless(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct lane *lanes = calloc((size_t)model->lane_count + 1, sizeof *lanes);
+	struct thrum__delay delay;
+	bool has_any = false;
+
+	if (!lanes)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		lanes[i].start = start_of(search, i);
+		has_any |= lanes[i].start != THRUM__OPEN;
+	}
+	/* A program that stops recording, or exits, ends the run in its own time. */
+	if (has_any && model->ending != THRUM_ENDING_STOPPED &&
+		model->ending != THRUM_ENDING_EXITED) {
+		read_runs(model, lanes);
+		for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+			task = thrum__analyse_next_task(model, task + 1))
+			if (thrum__analyse_task_is_pending(model, task) &&
+				*thrum__cause(search, task) == THRUM__NONE &&
+				has_no_turn(search, lanes, task, &delay))
+				thrum__why_blame_hog(search, &delay);
+	}
+	free(lanes);
+	return 0;
+}
