@@ -42,12 +42,9 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return thrum__why_is_inbound(model, task);
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words) ||
+		thrum__why_is_inbound(model, task);
 }
 
 /* Whether a task is far older than those that ended, and few others are. */
@@ -202,7 +199,8 @@ static int path_peer_evidence(const struct thrum__search *search,
 
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
-		if (path->length == 0 && is_lasting(search->model, task))
+		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&
+			is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;
