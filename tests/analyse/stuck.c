@@ -151,6 +151,41 @@ static void links_are_no_peers(void **state)
 	finish();
 }
 
+/* Queries for names that differ in words, which take 2 ms each; the last one may hang. */
+static void tell_queries(bool hangs, const char *first, const char *label)
+{
+	static const char *const names[] = {"www", "ftp", "news", "chat", "shop", "maps"};
+
+	begin();
+	for (int i = 0; i < 6; i++) {
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"%s %s.org\n", 10 * i, 100 + i,
+			10 * i, 100 + i, first, names[i]);
+		tell("%d" MS "resolve 1 %d\n", 10 * i + 2, 100 + i);
+	}
+	tell("70" MS "create 1 2 task\n70" MS "label 2 \"deliver\n");
+	tell("70" MS "create 1 3 request\n70" MS "label 3 \"%s\n70" MS "wait 2 3\n", label);
+	if (!hangs)
+		tell("72" MS "resolve 1 3\n72" MS "resolve 1 2\n");
+	tell("900" MS "log 1 \"end\n");
+}
+
+static void peers_by_first_word(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_queries(true, "query", "query mx.org");
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(finding->certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding->steps[0].task, task(3));
+	finish();
+	tell_queries(false, "query", "query mx.org");
+	expect_none();
+	/* Not alike. */
+	tell_queries(true, "query", "subscribe mx.org");
+	expect_none();
+}
+
 /* ---- Excuses ------------------------------------------------------------------------------- */
 
 /* Ten naps of 5 ms, then one that is due at `due`. */
@@ -181,6 +216,33 @@ static void timer_far_too_late(void **state)
 	finish();
 	tell_naps(1000000000);
 	expect_none();
+}
+
+/* Timeouts, nearly all of which are cancelled in time; one of these was due in a minute as well. */
+static void timeouts_are_cancelled(void **state)
+{
+	const struct thrum__finding *finding;
+
+	for (int is_healthy = 0; is_healthy < 2; is_healthy++) {
+		begin();
+		for (int i = 0; i < 6; i++)
+			tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"timeout %d\n%d" MS
+			     "due %d =%s\n%d" MS "cancel 1 %d\n",
+				10 * i, 100 + i, 10 * i, 100 + i, i, 10 * i, 100 + i,
+				i == 3 || (is_healthy && i > 0) ? "60000000000" : "30000000",
+				10 * i + 5, 100 + i);
+		tell("70" MS "create 1 2 promise\n70" MS "should-resolve 2\n");
+		tell("70" MS "create 1 3 timer\n70" MS "label 3 \"timeout 7\n70" MS
+		     "due 3 =60000000000\n70" MS "wait 2 3\n900" MS "log 1 \"end\n");
+		if (is_healthy) {
+			expect_none();
+			continue;
+		}
+		finding = judge(1);
+		assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+		assert_int_equal(finding->steps[0].kind, THRUM__STEP_DUE_LATE);
+		finish();
+	}
 }
 
 /* Tries of 3 ms, each after a rest of 7 ms; all fail. */
@@ -577,7 +639,9 @@ int main(void)
 		cmocka_unit_test(one_of_a_hundred),
 		cmocka_unit_test(idle_connection),
 		cmocka_unit_test(links_are_no_peers),
+		cmocka_unit_test(peers_by_first_word),
 		cmocka_unit_test(timer_far_too_late),
+		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
 		cmocka_unit_test(a_server_fails),

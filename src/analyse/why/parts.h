@@ -4,6 +4,7 @@
 #define ANALYSE_WHY_PARTS_H
 
 #include "analyse/graph.h"
+#include "analyse/why/candidates.h"
 #include "analyse/why/finding.h"
 #include "analyse/why/peers.h"
 
@@ -15,7 +16,8 @@ struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
 	struct thrum__peers peers;
-	struct thrum__analyse_graph graph;     /* who waits for whom: ask it, and not the edges */
+	struct thrum__analyse_graph graph; /* who waits for whom: ask it, and not the edges */
+	uint8_t *sorts;                    /* by place of tasks: read it through thrum__why_next */
 	uint32_t each[THRUM__FINDING_CLASSES]; /* findings so far, by class */
 	/* By place of tasks: the index of the finding that the task is part of or waits behind.
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
@@ -33,6 +35,19 @@ struct thrum__search {
 static inline uint32_t *thrum__cause(const struct thrum__search *search, uint32_t task)
 {
 	return &search->cause[thrum__place(&search->findings->places, task)];
+}
+
+/* The first task at or after `task` that is of one of these sorts; model->tasks.count if there is
+ * none. */
+static inline uint32_t thrum__why_next(const struct thrum__search *search, uint32_t task,
+	unsigned sorts)
+{
+	const struct thrum__places *places = &search->findings->places;
+
+	/* Place 0 is of no sort. */
+	return search->sorts[thrum__place(places, task)] & sorts
+		? task
+		: thrum__why_candidate(search->model, places, search->sorts, task, sorts);
 }
 
 /* Adds a finding about a task, without steps. Returns NULL if the class has enough of them. The

@@ -9,7 +9,9 @@
 
 #define PEERS_WEAK 8
 #define PEERS_STRONG 20
-#define OLD_WEAK 4 /* so many times as old as the longest life of its peers */
+#define PEERS_FEW 4
+#define OLD_FEW 100 /* the same if they are few */
+#define OLD_WEAK 4  /* so many times as old as the longest life of its peers */
 #define OLD_STRONG 10
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
 #define RARE 8           /* of so many peers that ended, one may be old */
@@ -40,34 +42,47 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return thrum__why_is_inbound(model, task);
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words) ||
+		thrum__why_is_inbound(model, task);
+}
+
+/* Whether a task is far older than those that ended, and few others are. */
+static bool is_old(const struct thrum__search *search, const struct thrum__peer *peer,
+	uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t created = THRUM__TASK(model, task, created), age = model->end - created;
+	uint32_t rare = peer->ended / RARE > 1 ? peer->ended / RARE : 1;
+	bool is_request = THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST;
+
+	/* The last one of a series is the one that waits for the next job. */
+	if (age < OLD_MIN || peer->old > rare || (peer->latest[0] <= created && !is_request))
+		return false;
+	if (peer->ended >= PEERS_WEAK)
+		return age / OLD_WEAK > peer->longest;
+	return peer->ended >= PEERS_FEW && age / OLD_FEW > peer->longest;
 }
 
 int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	int64_t age, created;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task), *family;
+	int64_t created = THRUM__TASK(model, task, created);
 
-	if (!peer || peer->ended < PEERS_WEAK || !may_end(model, task))
+	if (!peer || !may_end(model, task))
 		return THRUM__EVIDENCE_NONE;
-	created = THRUM__TASK(model, task, created);
-	/* The last one of a series is the one that waits for the next job. */
-	if (peer->latest[0] <= created && THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
-		return THRUM__EVIDENCE_NONE;
-	age = model->end - created;
-	if (age < OLD_MIN || age / OLD_WEAK <= peer->longest || peer->old > peer->ended / RARE)
-		return THRUM__EVIDENCE_NONE;
-	return peer->ended >= PEERS_STRONG && age / OLD_STRONG > peer->longest &&
-			peer->latest[THRUM__LATEST - 1] > created &&
-			!thrum__why_is_unsure(search, task)
-		? THRUM__EVIDENCE_STRONG
-		: THRUM__EVIDENCE_WEAK;
+	if (is_old(search, peer, task))
+		return peer->ended >= PEERS_STRONG &&
+				(model->end - created) / OLD_STRONG > peer->longest &&
+				peer->latest[THRUM__LATEST - 1] > created &&
+				!thrum__why_is_unsure(search, task)
+			? THRUM__EVIDENCE_STRONG
+			: THRUM__EVIDENCE_WEAK;
+	family = thrum__why_peers_family(&search->peers, task);
+	return peer->ended < PEERS_WEAK && family && is_old(search, family, task)
+		? THRUM__EVIDENCE_WEAK
+		: THRUM__EVIDENCE_NONE;
 }
 
 /* ---- Joins --------------------------------------------------------------------------------- */
@@ -184,7 +199,8 @@ static int path_peer_evidence(const struct thrum__search *search,
 
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
-		if (path->length == 0 && is_lasting(search->model, task))
+		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&
+			is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;

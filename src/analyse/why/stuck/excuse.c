@@ -14,7 +14,7 @@
 #define TRIES_BACK 8192     /* tasks that are searched for tries, from the latest back */
 #define TRIES_MIN 10        /* failures in a row that are no excuse for the next try */
 #define TRIES_AGE 50000000  /* ns; younger victims have not tried for long */
-#define FAR 100             /* so many lives of its peers are too late for a timer */
+#define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
@@ -40,7 +40,12 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - model->end;
 
-	return peer && peer->ended >= FAR_PEERS && left >= FAR_MIN && left / FAR > peer->longest;
+	if (!peer || left < FAR_MIN)
+		return false;
+	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
+	return (peer->ended >= FAR_PEERS && left / FAR > peer->longest) ||
+		(peer->soon >= FAR_PEERS && peer->late <= peer->soon / FAR_PEERS &&
+			left / FAR > peer->due);
 }
 
 bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)
@@ -161,16 +166,23 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 		thrum__analyse_is_link_forgotten(model, leaf);
 }
 
+bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
+	const char *const *words, size_t count)
+{
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	for (size_t i = 0; i < count && *name; i++)
+		if (*name == *words[i] && strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
 		"signal", "idle", "next event"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often

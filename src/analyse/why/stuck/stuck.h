@@ -83,6 +83,10 @@ bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
 
+/* Whether a task's name begins with one of these words. */
+bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
+	size_t count);
+
 /* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
