@@ -282,7 +282,7 @@ struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, ui
 	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
 }
 
-/* What a task waited for at first, with what that became; NONE: nothing. */
+/* The task that a task waited for at first, or the one that it became; NONE: it never waited. */
 static uint32_t source_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), source = THRUM__NONE;
