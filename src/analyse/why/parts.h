@@ -12,6 +12,14 @@
 #define THRUM__CAUSE_HEALTHY (THRUM__NONE - 1)
 #define THRUM__CAUSE_PATH (THRUM__NONE - 2) /* lies on the path that stuck.c follows now */
 
+#define THRUM__LOST_MAX 32
+
+/* A message that nobody received, though those of the sender's peers were. */
+struct thrum__lost {
+	uint32_t sender, receiver; /* receiver: the task that received one of the others */
+	int64_t time;              /* when it was sent */
+};
+
 struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
@@ -28,6 +36,10 @@ struct thrum__search {
 	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
 	 * nothing left that could end its wait. */
 	bool is_dead, is_deadlocked;
+	/* Set by stuck.c: a signal ended the program after a silence as never before. */
+	bool is_silent;
+	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
+	uint32_t lost_count;
 	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */
 };
 

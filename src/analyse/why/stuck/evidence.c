@@ -210,6 +210,16 @@ static int path_peer_evidence(const struct thrum__search *search,
 	return best;
 }
 
+/* Whether some task of a path may wait for as long as somebody outside likes. */
+static bool may_last(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t i = 0; i < path->length; i++)
+		if (is_lasting(model, path->links[i].task) ||
+			thrum__analyse_task_is_lane(model, path->links[i].task))
+			return true;
+	return is_lasting(model, path->leaf) || thrum__analyse_task_is_lane(model, path->leaf);
+}
+
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t *subject)
 {
@@ -226,6 +236,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	if (model->end - since < WAIT_MIN)
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
+		return THRUM__EVIDENCE_STRONG;
+	if (thrum__why_lost_of(search, path))
 		return THRUM__EVIDENCE_STRONG;
 	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&
@@ -246,6 +258,9 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
 		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
 			THRUM__NONE)
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+	if (search->is_silent && !thrum__analyse_task_is_object(model, path->leaf) &&
+		!may_last(model, path))
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	return search->is_dead ? stronger(evidence, THRUM__EVIDENCE_WEAK) : evidence;
 }

@@ -287,7 +287,10 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	int error;
 
 	look_at_lanes(search);
-	error = check_all(search, &path);
+	search->is_silent = thrum__why_is_silent(search->model);
+	error = thrum__why_find_lost(search);
+	if (error == 0)
+		error = check_all(search, &path);
 	path.is_marked = false;
 	if (error == 0)
 		error = check_all(search, &path);
