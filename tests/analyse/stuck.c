@@ -633,6 +633,21 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
+/* A writer waits as its mailbox is full; the only one who read from it has ended. */
+static void reader_goes_home(void **state)
+{
+	begin();
+	tell("0" MS "create 1 2 mailbox\n1" MS "create 1 3 task\n1" MS "label 3 \"cook\n");
+	tell("1" MS "create 1 4 task\n1" MS "label 4 \"waiter\n1" MS "should-resolve 4\n");
+	for (unsigned ms = 2; ms < 20; ms += 2)
+		tell("%u" MS "signal 4 2 =1\n%u" MS "read 3 2\n", ms, ms + 1);
+	tell("20" MS "resolve 3 3\n21" MS "signal 4 2 =0\n22" MS "wait 4 2\n900" MS
+	     "log 1 \"end\n");
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_SERVER_ENDED)->task, task(3));
+	finish();
+}
+
 /* ---- Messages and silence -------------------------------------------------------------------- */
 
 /* A client sends questions to another loop, which answers them. The last one is lost. */
@@ -739,6 +754,7 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
+		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(silence_until_killed),
 	};
