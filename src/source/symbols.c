@@ -142,35 +142,47 @@ static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, const char **path, in
 		*path = dwarf_filesrc(files, value, NULL, NULL);
 }
 
-/* Names the function around an address, and the line in it. Code that is inlined from a library's
- * header counts as the line that calls it. Returns false if there is no DWARF. */
-static bool name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_trace_site *site)
+/* The unit of source code that an address belongs to, or NULL. Programs by clang have no index of
+ * addresses; there all units are asked. */
+static Dwarf_Die *unit_of(Dwfl_Module *module, uint64_t address, Dwarf_Addr *bias)
+{
+	Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
+
+	if (unit)
+		return unit;
+	while ((unit = dwfl_module_nextcu(module, unit, bias)))
+		if (dwarf_haspc(unit, address - *bias) > 0)
+			break;
+	return unit;
+}
+
+/* Finds the function around an address, and the line in it. Code that is inlined from a library's
+ * header counts as the line that calls it. Leaves the members of *site alone that aren't known. */
+static void name_by_dwarf(Dwfl_Module *module, uint64_t address, struct thrum_trace_site *site)
 {
 	Dwarf_Addr bias;
-	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias), *inner = NULL,
-		  *scopes = NULL;
-	Dwfl_Line *place = dwfl_module_getsrc(module, address);
+	Dwarf_Die *unit = unit_of(module, address, &bias), *inner = NULL, *scopes = NULL;
+	Dwarf_Line *place = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+	const char *path = place ? dwarf_linesrc(place, NULL, NULL) : NULL;
 	int line = 0, count = 0;
-	const char *path = place ? dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL) : NULL;
-	bool found = false;
 
-	if (unit && dwarf_getscopes(unit, address - bias, &inner) > 0)
+	if (!path || dwarf_lineno(place, &line) < 0)
+		return;
+	if (dwarf_getscopes(unit, address - bias, &inner) > 0)
 		count = dwarf_getscopes_die(inner, &scopes);
-	for (int i = 0; i < count && path && !found; i++) {
+	for (int i = 0; i < count && !site->function; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 		bool is_inlined = tag == DW_TAG_inlined_subroutine;
 
-		if (is_inlined && is_system_header(path)) {
+		if (is_inlined && is_system_header(path))
 			find_call(unit, &scopes[i], &path, &line);
-		} else if ((is_inlined || tag == DW_TAG_subprogram) && dwarf_diename(&scopes[i])) {
-			*site = (struct thrum_trace_site){short_path(path, folder_of(unit)),
-				dwarf_diename(&scopes[i]), (uint32_t)line};
-			found = true;
-		}
+		else if (is_inlined || tag == DW_TAG_subprogram)
+			site->function = dwarf_diename(&scopes[i]);
 	}
+	site->file = short_path(path, folder_of(unit));
+	site->line = (uint32_t)line;
 	free(inner);
 	free(scopes);
-	return found;
 }
 
 /* The function object that a thread of std::thread runs, in the name of its virtual table; or the
@@ -222,7 +234,9 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 	uint64_t address = file->address + offset - is_return;
 	struct thrum_trace_site found = {.file = path};
 
-	if (!is_return || !name_by_dwarf(file->module, address, &found)) {
+	if (is_return)
+		name_by_dwarf(file->module, address, &found);
+	if (!found.function) {
 		GElf_Off distance = 0;
 		GElf_Sym symbol;
 
