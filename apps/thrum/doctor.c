@@ -23,6 +23,7 @@ static const struct {
 	{"libthrum.so", "its own tasks, as it records them with thrum.h"},
 	{"libuv.so", "requests, handles, the loop's waiting, work in the thread pool"},
 	{"libevent", "events, timers, bufferevents, listeners, names"},
+	{"liburing.so", "operations from submission to result, the waiting for results"},
 	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
 };
 
