@@ -119,6 +119,8 @@ static const struct {
 		"$t should resolve $o; tasks like it resolve theirs."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody else served “$o”",
 		"$t ends; nobody else served $o."},
+	[THRUM__STEP_SILENT] = {"Silent for $s", "“$o” needs it",
+		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"Alone serves “$o”", "the last time was $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
 	[THRUM__STEP_DUE_LATE] = {"Is due far too late", "$p others like it took at most $m",

@@ -151,6 +151,41 @@ static void links_are_no_peers(void **state)
 	finish();
 }
 
+/* Queries for names that differ in words, which take 2 ms each; the last one may hang. */
+static void tell_queries(bool hangs, const char *first, const char *label)
+{
+	static const char *const names[] = {"www", "ftp", "news", "chat", "shop", "maps"};
+
+	begin();
+	for (int i = 0; i < 6; i++) {
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"%s %s.org\n", 10 * i, 100 + i,
+			10 * i, 100 + i, first, names[i]);
+		tell("%d" MS "resolve 1 %d\n", 10 * i + 2, 100 + i);
+	}
+	tell("70" MS "create 1 2 task\n70" MS "label 2 \"deliver\n");
+	tell("70" MS "create 1 3 request\n70" MS "label 3 \"%s\n70" MS "wait 2 3\n", label);
+	if (!hangs)
+		tell("72" MS "resolve 1 3\n72" MS "resolve 1 2\n");
+	tell("900" MS "log 1 \"end\n");
+}
+
+static void peers_by_first_word(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_queries(true, "query", "query mx.org");
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(finding->certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding->steps[0].task, task(3));
+	finish();
+	tell_queries(false, "query", "query mx.org");
+	expect_none();
+	/* Not alike. */
+	tell_queries(true, "query", "subscribe mx.org");
+	expect_none();
+}
+
 /* ---- Excuses ------------------------------------------------------------------------------- */
 
 /* Ten naps of 5 ms, then one that is due at `due`. */
@@ -181,6 +216,33 @@ static void timer_far_too_late(void **state)
 	finish();
 	tell_naps(1000000000);
 	expect_none();
+}
+
+/* Timeouts, nearly all of which are cancelled in time; one of these was due in a minute as well. */
+static void timeouts_are_cancelled(void **state)
+{
+	const struct thrum__finding *finding;
+
+	for (int is_healthy = 0; is_healthy < 2; is_healthy++) {
+		begin();
+		for (int i = 0; i < 6; i++)
+			tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"timeout %d\n%d" MS
+			     "due %d =%s\n%d" MS "cancel 1 %d\n",
+				10 * i, 100 + i, 10 * i, 100 + i, i, 10 * i, 100 + i,
+				i == 3 || (is_healthy && i > 0) ? "60000000000" : "30000000",
+				10 * i + 5, 100 + i);
+		tell("70" MS "create 1 2 promise\n70" MS "should-resolve 2\n");
+		tell("70" MS "create 1 3 timer\n70" MS "label 3 \"timeout 7\n70" MS
+		     "due 3 =60000000000\n70" MS "wait 2 3\n900" MS "log 1 \"end\n");
+		if (is_healthy) {
+			expect_none();
+			continue;
+		}
+		finding = judge(1);
+		assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+		assert_int_equal(finding->steps[0].kind, THRUM__STEP_DUE_LATE);
+		finish();
+	}
 }
 
 /* Tries of 3 ms, each after a rest of 7 ms; all fail. */
@@ -252,6 +314,61 @@ static void producer_ends(void **state)
 	finish();
 	tell_producer(false);
 	expect_none();
+}
+
+/* A writer takes lines from a queue; two threads put them there, and wait when the queue is full. At
+ * last the writer waits for a pipe. In the twin nothing is left to write. */
+static void tell_writer(bool has_lines)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"changed\n");
+	tell("1" MS "create 1 3 thread\n1" MS "label 3 \"writer\n");
+	tell("1" MS "create 1 4 thread\n1" MS "label 4 \"worker\n1" MS "should-resolve 4\n");
+	tell("1" MS "create 1 5 thread\n1" MS "label 5 \"worker\n");
+	tell("1" MS "create 1 6 handle\n1" MS "label 6 \"pipe\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "wait 3 2\n%d" MS "signal 4 2 =1\n%d" MS "read 3 2\n"
+		     "%d" MS "signal 3 2 =0\n",
+			10 * i + 10, 10 * i + 11, 10 * i + 12, 10 * i + 13);
+	tell("40" MS "wait 5 2\n41" MS "signal 3 2 =1\n42" MS "read 5 2\n43" MS "wait 3 6\n");
+	if (has_lines)
+		tell("50" MS "signal 5 2 =0\n51" MS "signal 4 2 =0\n");
+	tell("60" MS "wait 4 2\n61" MS "wait 5 2\n900" MS "counter =1 \"beat\n");
+}
+
+static void writer_is_stuck(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_writer(true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(6));
+	assert_int_equal(step(THRUM__STEP_PENDING)->time, 43 * 1000000);
+	assert_int_equal(step(THRUM__STEP_SERVES)->task, task(3));
+	finish();
+	tell_writer(false);
+	expect_none();
+}
+
+/* Requests go over two connections. One of them says nothing more. */
+static void silent_connection(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 handle\n1" MS "label 2 \"connection 1\n");
+	tell("1" MS "create 1 3 handle\n1" MS "label 3 \"connection 2\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"query %d\n%d" MS
+		     "wait %d 2\n%d" MS "read %d 2\n%d" MS "resolve %d %d\n",
+			10 * i + 3, 10 + i, 10 * i + 3, 10 + i, i, 10 * i + 3, 10 + i, 10 * i + 6,
+			10 + i, 10 * i + 6, 10 + i, 10 + i);
+	tell("40" MS "create 1 20 request\n40" MS "label 20 \"query 3\n40" MS
+	     "should-resolve 20\n40" MS "wait 20 3\n900" MS "counter =1 \"beat\n");
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(20));
+	assert_int_equal(step(THRUM__STEP_SILENT)->task, task(3));
+	assert_int_equal(step(THRUM__STEP_SILENT)->other, task(20));
+	finish();
 }
 
 /* Two tasks take from and put into each other's mailbox. In the twin the second rests. */
@@ -467,9 +584,13 @@ int main(void)
 		cmocka_unit_test(one_of_a_hundred),
 		cmocka_unit_test(idle_connection),
 		cmocka_unit_test(links_are_no_peers),
+		cmocka_unit_test(peers_by_first_word),
 		cmocka_unit_test(timer_far_too_late),
+		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
+		cmocka_unit_test(writer_is_stuck),
+		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),

@@ -78,6 +78,7 @@ static const struct {
 		"Nobody is there to resolve [a]; a task like [b] does it for others."},
 	{THRUM__STEP_SHOULD_END, 0, 0, "[a] should resolve [b]; tasks like it resolve theirs."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody else served [b]."},
+	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},
 	{THRUM__STEP_SERVES, 0, 0, "Only [a] serves [b]; it did so last 90 ms before the end."},
 	{THRUM__STEP_DUE_LATE, 0, 12,
 		"[a] is due far too late: 12 others like it took at most 7 ms."},

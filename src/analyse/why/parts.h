@@ -61,8 +61,14 @@ bool thrum__why_is_unsure(const struct thrum__search *, uint32_t task);
 void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
- * nobody heard it; else NONE. */
-uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
+ * nobody heard it; else NONE. Also NONE if it came from the waiter itself, or if earlier signals were
+ * unheard as well, and waits that began after them ended: then the program doesn't rely on signals
+ * alone. */
+uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, uint32_t waiter,
+	int64_t wait);
+
+/* Whether no task heard a signal of the condition before this one, which is an edge. */
+bool thrum__why_is_only_signal(const struct thrum__model *, uint32_t signal);
 
 /* How it is known that a task was ready. */
 enum thrum__delay_kind {
@@ -106,7 +112,7 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
 
-#define THRUM__SERVERS_MAX 8
+#define THRUM__SERVERS_MAX 32
 
 /* The tasks that ended others' waits for an object, the latest first. */
 struct thrum__why_servers {

@@ -8,6 +8,8 @@
 #include "base/array.h"
 #include "base/sort.h"
 
+#define SOON 1000000000 /* ns */
+
 /* The key of the last task with each name, as most tasks of a name have the same kind and site. */
 struct name_keys {
 	uint64_t *number; /* by name: the kind and the site */
@@ -40,6 +42,57 @@ static int remember_key(struct name_keys *known, uint32_t name, uint64_t number,
 	return 0;
 }
 
+static const struct thrum__peer no_peer = {.sample = THRUM__NONE,
+	.latest = {-1, -1, -1, -1},
+	.family = THRUM__NONE};
+
+/* Makes room for the counts with the index `at`. */
+static int grow(struct thrum__peer **all, uint32_t *room, uint32_t at)
+{
+	uint32_t old = *room;
+	struct thrum__peer *grown;
+
+	if (at < old)
+		return 0;
+	grown = thrum__base_grow(*all, room, at + UINT64_C(1), sizeof *grown);
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	*all = grown;
+	for (uint32_t i = old; i < *room; i++)
+		grown[i] = no_peer;
+	return 0;
+}
+
+/* The size of a label's first word, if more words follow; else 0. */
+static size_t first_word(const char *label, size_t size)
+{
+	size_t word = 0;
+
+	while (word < size && label[word] != ' ')
+		word++;
+	return word + 1 < size ? word : 0;
+}
+
+/* Makes the counts of a key that may be new. */
+static int add_key(struct thrum__peers *peers, uint64_t number, const char *pattern, size_t size,
+	uint32_t *key)
+{
+	uint32_t known = peers->keys.count, family;
+	int error = thrum__base_keys_add(&peers->keys, number, pattern, size, key);
+	size_t word = first_word(pattern, size);
+
+	if (error == 0)
+		error = grow(&peers->all, &peers->room, *key);
+	if (error < 0 || *key < known || word == 0)
+		return error;
+	error = thrum__base_keys_add(&peers->family_keys, number, pattern, word, &family);
+	if (error == 0)
+		error = grow(&peers->families, &peers->family_room, family);
+	if (error == 0)
+		peers->all[*key].family = family;
+	return error;
+}
+
 static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_t task,
 	uint32_t *key)
 {
@@ -61,7 +114,7 @@ static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_
 	}
 	label = thrum__model_string(model, name, &size);
 	size = thrum__analyse_label_pattern(label, size, pattern);
-	error = thrum__base_keys_add(&peers->keys, number, pattern, size, key);
+	error = add_key(peers, number, pattern, size, key);
 	if (error == 0 && name != THRUM__NONE)
 		error = remember_key(known, name, number, *key);
 	return error;
@@ -92,37 +145,48 @@ static void remember_latest(struct thrum__peer *peer, int64_t created)
 		}
 }
 
-static int count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
+/* Counts the due time of a task that has ended. */
+static void count_due(struct thrum__peer *peer, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+	int64_t due;
+
+	if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
+		return;
+	while (thrum__model_has_row(&model->notes, note) &&
+		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+		note = THRUM__NOTE(model, note, prev);
+	if (!thrum__model_has_row(&model->notes, note))
+		return;
+	due = THRUM__NOTE(model, note, value) - THRUM__TASK(model, task, created);
+	if (due > SOON) {
+		peer->late++;
+		return;
+	}
+	peer->soon++;
+	peer->due = due > peer->due ? due : peer->due;
+}
+
+static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	const struct thrum__model *model = peers->model;
-	uint32_t room = peers->room;
 	struct thrum__peer *peer;
 	int64_t life;
 
-	if (key >= room) {
-		struct thrum__peer *grown = thrum__base_grow(peers->all, &peers->room,
-			peers->room + UINT64_C(1), sizeof *grown);
-
-		if (!grown)
-			return -THRUM_E_MEMORY;
-		peers->all = grown;
-		for (uint32_t i = room; i < peers->room; i++)
-			grown[i] = (struct thrum__peer){.sample = THRUM__NONE,
-				.latest = {-1, -1, -1, -1}};
-	}
 	peer = &peers->all[key];
 	if (thrum__analyse_task_is_pending(model, task))
 		peer->pending++;
+	else
+		count_due(peer, model, task);
 	life = life_of(model, task);
 	if (life < 0)
-		return 0;
+		return;
 	peer->ended++;
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED)
 		peer->sample = task;
 	remember_latest(peer, THRUM__TASK(model, task, created));
 	if (life > peer->longest && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING))
 		peer->longest = life;
-	return 0;
 }
 
 static int count_tasks(struct thrum__peers *peers)
@@ -141,11 +205,39 @@ static int count_tasks(struct thrum__peers *peers)
 		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
 			error = find_key(peers, &known, task, key);
 		if (error == 0 && *key != THRUM__NONE)
-			error = count_task(peers, task, *key);
+			count_task(peers, task, *key);
 	}
 	free(known.number);
 	free(known.key);
 	return error;
+}
+
+/* Adds the counts of each key to those of its family. */
+static void count_families(struct thrum__peers *peers)
+{
+	for (uint32_t key = 0; key < peers->keys.count; key++) {
+		const struct thrum__peer *peer = &peers->all[key];
+		struct thrum__peer *family;
+
+		if (peer->family == THRUM__NONE)
+			continue;
+		family = &peers->families[peer->family];
+		family->labels++;
+		family->ended += peer->ended;
+		family->pending += peer->pending;
+		family->longest = peer->longest > family->longest ? peer->longest : family->longest;
+		for (int i = 0; i < THRUM__LATEST; i++)
+			remember_latest(family, peer->latest[i]);
+	}
+}
+
+/* Whether a pending task is no older than twice the longest life of those that ended. */
+static bool is_young(const struct thrum__peers *peers, const struct thrum__peer *peer,
+	uint32_t task)
+{
+	return peer && peer->ended > 0 &&
+		peers->model->end - THRUM__TASK(peers->model, task, created) <=
+		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 
 /* Counts the old tasks, once the longest lives are known. */
@@ -156,10 +248,16 @@ static void count_old(struct thrum__peers *peers)
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
 		uint32_t key = peers->of[thrum__place(peers->places, task)];
+		struct thrum__peer *peer, *family;
 
-		if (key != THRUM__NONE && thrum__analyse_task_is_pending(model, task) &&
-			!thrum__why_peers_is_young(peers, task))
-			peers->all[key].old++;
+		if (key == THRUM__NONE || !thrum__analyse_task_is_pending(model, task))
+			continue;
+		peer = &peers->all[key];
+		peer->old += !is_young(peers, peer, task);
+		if (peer->family == THRUM__NONE)
+			continue;
+		family = &peers->families[peer->family];
+		family->old += !is_young(peers, family, task);
 	}
 }
 
@@ -171,16 +269,20 @@ int thrum__why_peers_make(const struct thrum__model *model, const struct thrum__
 	*peers = (struct thrum__peers){.model = model, .places = places};
 	peers->of = malloc(places->count * sizeof *peers->of);
 	error = peers->of ? count_tasks(peers) : -THRUM_E_MEMORY;
-	if (error < 0)
+	if (error < 0) {
 		thrum__why_peers_free(peers);
-	else
-		count_old(peers);
-	return error;
+		return error;
+	}
+	count_families(peers);
+	count_old(peers);
+	return 0;
 }
 
 void thrum__why_peers_free(struct thrum__peers *peers)
 {
 	thrum__base_keys_free(&peers->keys);
+	thrum__base_keys_free(&peers->family_keys);
+	free(peers->families);
 	free(peers->all);
 	free(peers->of);
 	*peers = (struct thrum__peers){0};
@@ -193,13 +295,20 @@ const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *peers, 
 	return key == THRUM__NONE ? NULL : &peers->all[key];
 }
 
-bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
+const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *peers, uint32_t task)
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(peers, task);
+	const struct thrum__peer *family;
 
-	return peer && peer->ended > 0 &&
-		peers->model->end - THRUM__TASK(peers->model, task, created) <=
-		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
+	if (!peer || peer->family == THRUM__NONE)
+		return NULL;
+	family = &peers->families[peer->family];
+	return family->labels > 1 ? family : NULL;
+}
+
+bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
+{
+	return is_young(peers, thrum__why_peers_of(peers, task), task);
 }
 
 static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)

@@ -4,6 +4,9 @@
  * the same kind, the same call site, and labels with the same pattern (analyse/label.h). Tasks of a
  * lane, and tasks with neither label nor call site, have no peers. A task that became another lives
  * as long as that one: links of a chain that goes on are in neither count but for the last.
+ *
+ * A family is wider: tasks of the same kind and call site whose labels begin with the same word, and
+ * have different patterns. "query www.org" and "query mx.org" are of one family.
  */
 #ifndef ANALYSE_WHY_PEERS_H
 #define ANALYSE_WHY_PEERS_H
@@ -23,6 +26,12 @@ struct thrum__peer {
 	int64_t longest; /* life of those that ended, in ns */
 	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
+	/* How many were due soon (within a second of their creation), the longest of these times in
+	 * ns, and how many were due later: of those that ended or were cancelled. */
+	uint32_t soon, late;
+	int64_t due;
+	uint32_t family; /* index of the family, or NONE */
+	uint32_t labels; /* of a family: how many patterns of labels it has */
 };
 
 struct thrum__peers {
@@ -30,6 +39,9 @@ struct thrum__peers {
 	struct thrum__base_keys keys;
 	struct thrum__peer *all; /* by key */
 	uint32_t room;
+	struct thrum__base_keys family_keys;
+	struct thrum__peer *families; /* by family key */
+	uint32_t family_room;
 	const struct thrum__places *places;
 	uint32_t *of; /* key by place of tasks: thrum__why_peers_key */
 };
@@ -48,6 +60,9 @@ static inline uint32_t thrum__why_peers_key(const struct thrum__peers *peers, ui
 
 /* The counts of a task's peers and itself, or NULL if it has no key. */
 const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *, uint32_t task);
+
+/* The counts of a task's family, or NULL if it has none or no more than one label. */
+const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *, uint32_t task);
 
 /* Whether a pending task may just be under way: some peers ended, and its age is no more than twice
  * the longest life among them. */

@@ -9,7 +9,9 @@
 
 #define PEERS_WEAK 8
 #define PEERS_STRONG 20
-#define OLD_WEAK 4 /* so many times as old as the longest life of its peers */
+#define PEERS_FEW 4
+#define OLD_FEW 100 /* the same if they are few */
+#define OLD_WEAK 4  /* so many times as old as the longest life of its peers */
 #define OLD_STRONG 10
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
 #define RARE 8           /* of so many peers that ended, one may be old */
@@ -48,26 +50,42 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 	return thrum__why_is_inbound(model, task);
 }
 
+/* Whether a task is far older than those that ended, and few others are. */
+static bool is_old(const struct thrum__search *search, const struct thrum__peer *peer,
+	uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	int64_t created = THRUM__TASK(model, task, created), age = model->end - created;
+	uint32_t rare = peer->ended / RARE > 1 ? peer->ended / RARE : 1;
+	bool is_request = THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST;
+
+	/* The last one of a series is the one that waits for the next job. */
+	if (age < OLD_MIN || peer->old > rare || (peer->latest[0] <= created && !is_request))
+		return false;
+	if (peer->ended >= PEERS_WEAK)
+		return age / OLD_WEAK > peer->longest;
+	return peer->ended >= PEERS_FEW && age / OLD_FEW > peer->longest;
+}
+
 int thrum__why_peer_evidence(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	int64_t age, created;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task), *family;
+	int64_t created = THRUM__TASK(model, task, created);
 
-	if (!peer || peer->ended < PEERS_WEAK || !may_end(model, task))
+	if (!peer || !may_end(model, task))
 		return THRUM__EVIDENCE_NONE;
-	created = THRUM__TASK(model, task, created);
-	/* The last one of a series is the one that waits for the next job. */
-	if (peer->latest[0] <= created && THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
-		return THRUM__EVIDENCE_NONE;
-	age = model->end - created;
-	if (age < OLD_MIN || age / OLD_WEAK <= peer->longest || peer->old > peer->ended / RARE)
-		return THRUM__EVIDENCE_NONE;
-	return peer->ended >= PEERS_STRONG && age / OLD_STRONG > peer->longest &&
-			peer->latest[THRUM__LATEST - 1] > created &&
-			!thrum__why_is_unsure(search, task)
-		? THRUM__EVIDENCE_STRONG
-		: THRUM__EVIDENCE_WEAK;
+	if (is_old(search, peer, task))
+		return peer->ended >= PEERS_STRONG &&
+				(model->end - created) / OLD_STRONG > peer->longest &&
+				peer->latest[THRUM__LATEST - 1] > created &&
+				!thrum__why_is_unsure(search, task)
+			? THRUM__EVIDENCE_STRONG
+			: THRUM__EVIDENCE_WEAK;
+	family = thrum__why_peers_family(&search->peers, task);
+	return peer->ended < PEERS_WEAK && family && is_old(search, family, task)
+		? THRUM__EVIDENCE_WEAK
+		: THRUM__EVIDENCE_NONE;
 }
 
 /* ---- Joins --------------------------------------------------------------------------------- */
@@ -228,7 +246,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_STRONG;
 	/* A condition was signalled in vain before this wait. */
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
-		thrum__why_lost_signal(model, path->leaf, last->wait.since) != THRUM__NONE)
+		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
+			THRUM__NONE)
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	return search->is_dead ? stronger(evidence, THRUM__EVIDENCE_WEAK) : evidence;
 }

@@ -14,7 +14,7 @@
 #define TRIES_BACK 8192     /* tasks that are searched for tries, from the latest back */
 #define TRIES_MIN 10        /* failures in a row that are no excuse for the next try */
 #define TRIES_AGE 50000000  /* ns; younger victims have not tried for long */
-#define FAR 100             /* so many lives of its peers are too late for a timer */
+#define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
@@ -40,7 +40,12 @@ static bool is_too_late(const struct thrum__search *search, uint32_t task, int64
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 	int64_t left = due - model->end;
 
-	return peer && peer->ended >= FAR_PEERS && left >= FAR_MIN && left / FAR > peer->longest;
+	if (!peer || left < FAR_MIN)
+		return false;
+	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
+	return (peer->ended >= FAR_PEERS && left / FAR > peer->longest) ||
+		(peer->soon >= FAR_PEERS && peer->late <= peer->soon / FAR_PEERS &&
+			left / FAR > peer->due);
 }
 
 bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)
@@ -173,6 +178,32 @@ bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
+/* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often
+ * waited itself, and others have signalled that object since it waits for the leaf. */
+static bool is_needed(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool has_waited = false, is_signalled = false;
+	uint32_t edge;
+
+	if (path->length < 2 || !last[-1].is_served)
+		return false;
+	edge = THRUM__TASK(model, last[-1].task, edge_in);
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			has_waited |= from == last->task;
+		else if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			is_signalled |= from != last->task &&
+				THRUM__EDGE(model, edge, time) > last->wait.since;
+		if (has_waited && is_signalled)
+			return true;
+	}
+	return false;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, shows that it should come. */
 static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -184,6 +215,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return false;
 	if (!last)
 		return true;
+	if (is_needed(model, path))
+		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
 			thrum__why_peers_is_young(&search->peers, last->task);

@@ -111,6 +111,7 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_HANDLE &&
 		THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST) {
 		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+		path->handle = path->leaf;
 		path->leaf = last->task;
 		path->length--;
 	}

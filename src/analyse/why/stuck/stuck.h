@@ -35,6 +35,7 @@ struct thrum__why_path {
 	uint32_t length, room;
 	struct thrum__why_link *links; /* from the victim on */
 	uint32_t circle; /* the path leads back to the task of this link; NONE: it doesn't */
+	uint32_t handle; /* on which the leaf, a request, waits; NONE if it waits for none */
 	uint32_t tries;  /* failed tries of the victim without a success; 0 if few or not counted */
 	uint32_t tried;  /* the last of them */
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
@@ -103,6 +104,11 @@ int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_pa
 	uint32_t *subject);
 
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
+
+/* How many of an object's servers may still serve it: they are pending, and don't wait for it
+ * themselves. Sets *first to the index of the first of them, if there is one. */
+unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,
+	const struct thrum__why_servers *, unsigned *first);
 
 /* How often a task began to wait for the object in its whole life. */
 uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
