@@ -140,13 +140,21 @@ enum {
 	is_on_getaddrinfo_without_callback = 0,
 	is_on_random_without_callback = 0,
 };
+/* The function ends in a jump to another one of the table in some libraries, so that this one seems to
+ * be its caller. */
+static __thread bool is_in_init __attribute__((tls_model("initial-exec")));
+
 #define INIT(name, kind, noun, parameters, arguments) \
 	REAL(name) \
 	STAND_IN int name parameters \
 	{ \
+		bool is_nested = is_in_init; \
+\
+		is_in_init = true; \
 		int result = real_##name(CALLER) arguments; \
 \
-		if (result == 0 && thrum__adapt_chosen) \
+		is_in_init = is_nested; \
+		if (!is_nested && result == 0 && thrum__adapt_chosen) \
 			thrum__adapt_uv_init(AS_HANDLE(handle), kind, noun, CALLER); \
 		return result; \
 	}
@@ -258,6 +266,7 @@ static void on_exit(uv_process_t *handle, int64_t status, int signal)
 	if (cb)
 		cb(handle, status, signal);
 	thrum_task_resolve(run.task);
+	thrum__adapt_uv_ended(AS_HANDLE(handle));
 	thrum__adapt_uv_end_run(&run);
 }
 
