@@ -20,6 +20,7 @@
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
+ *   glib.def glib.c gio.def gio.c gtask.c         GLib and GIO
  *   uring.def uring.c                             liburing
  *
  * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
@@ -50,6 +51,7 @@
 	X(LOOP, "loop") \
 	X(UV, "uv") \
 	X(EVENT, "event") \
+	X(GLIB, "glib") \
 	X(URING, "uring")
 enum adapter {
 #define ADAPTER__X(NAME, word) ADAPTER_##NAME,

@@ -5,8 +5,8 @@
  * it hands them in, the new results whenever it comes. A result stays in its ring after the program
  * has taken it, until the kernel needs the place.
  *
- * A result names its operation only by the program's own word, `user_data`. Of several operations
- * under way with the same word, the oldest counts as the one that has ended.
+ * A result names its operation only by the program's own word, `user_data`. If several operations
+ * under way have the same word, the oldest counts as the one that has ended.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -181,7 +181,7 @@ static void record_operations(struct ring *ring, const struct io_uring *given, c
 
 		if (before && sqe->opcode != IORING_OP_LINK_TIMEOUT)
 			thrum_task_wait(task, before);
-		/* Of this one, only a failure would be told. */
+		/* Only its failure would be told. */
 		if (sqe->flags & IOSQE_CQE_SKIP_SUCCESS)
 			thrum_task_resolve(task);
 		else

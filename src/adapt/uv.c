@@ -113,6 +113,18 @@ static struct thrum_category uv = {"uv", 0};
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \
 		return result; \
 	}
+/* The thread is in a stand-in. Some functions of libuv end in a jump to another one of the table, whose
+ * caller then seems to be the stand-in. */
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+static bool go_inside(void)
+{
+	bool before = is_inside;
+
+	is_inside = true;
+	return before;
+}
+
 #define REQUEST(name, by, parameters, arguments, ...) \
 	REAL(name) \
 	STAND_IN int name parameters \
@@ -121,13 +133,16 @@ static struct thrum_category uv = {"uv", 0};
 		__typeof__(cb) given = cb; \
 \
 		/* Without a callback, these are done at once. Writing is not. */ \
-		if ((!cb && !is_##by##_without_callback) || !thrum__adapt_uv_begin(caller)) \
+		if (is_inside || (!cb && !is_##by##_without_callback) || \
+			!thrum__adapt_uv_begin(caller)) \
 			return real_##name(caller) arguments; \
 		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
 \
 		cb = by; \
+		bool is_nested = go_inside(); \
 		int result = real_##name(caller) arguments; \
 \
+		is_inside = is_nested; \
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \
 		return result; \
 	}
@@ -140,20 +155,14 @@ enum {
 	is_on_getaddrinfo_without_callback = 0,
 	is_on_random_without_callback = 0,
 };
-/* The function ends in a jump to another one of the table in some libraries, so that this one seems to
- * be its caller. */
-static __thread bool is_in_init __attribute__((tls_model("initial-exec")));
-
 #define INIT(name, kind, noun, parameters, arguments) \
 	REAL(name) \
 	STAND_IN int name parameters \
 	{ \
-		bool is_nested = is_in_init; \
-\
-		is_in_init = true; \
+		bool is_nested = go_inside(); \
 		int result = real_##name(CALLER) arguments; \
 \
-		is_in_init = is_nested; \
+		is_inside = is_nested; \
 		if (!is_nested && result == 0 && thrum__adapt_chosen) \
 			thrum__adapt_uv_init(AS_HANDLE(handle), kind, noun, CALLER); \
 		return result; \

@@ -578,6 +578,90 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
+/* ---- Messages and silence -------------------------------------------------------------------- */
+
+/* A client sends questions to another loop, which answers them. The last one is lost. */
+static void tell_posts(unsigned received, bool is_local)
+{
+	begin();
+	tell("0" MS "@1 create - 90 thread\n0" MS "@1 label 90 \"other loop\n");
+	for (unsigned i = 0; i < 6; i++) {
+		unsigned ms = 10 + 10 * i, id = 10 + i;
+
+		tell("%u" MS "create 1 %u promise\n%u" MS "label %u \"answer\n", ms, id, ms, id);
+		tell("%u" MS "link-send 1 \"post %u\n%u" MS "wait 2 %u\n", ms, i, ms, id);
+		if (i >= received)
+			continue;
+		if (is_local)
+			tell("%u" MS "@1 link-receive 90 \"post %u\n", ms + 1, i);
+		tell("%u" MS "@1 resolve 90 %u\n%u" MS "read 2 %u\n", ms + 2, id, ms + 3, id);
+	}
+	tell("900" MS "@1 log 90 \"end\n");
+}
+
+static void message_is_lost(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_posts(5, true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->task, task(1));
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->other, task(90));
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(15));
+	finish();
+	/* All are received, or all in another process. */
+	tell_posts(6, true);
+	expect_none();
+	tell_posts(5, false);
+	expect_none();
+}
+
+/* Tasks do something each 10 ms. Then nothing happens until the program is ended by a signal. */
+static void tell_silence(const char *label)
+{
+	begin();
+	tell("1" MS "create 1 3 task\n1" MS "label 3 \"%s\n", label);
+	for (unsigned i = 0; i < 20; i++)
+		tell("%u" MS "create 1 %u promise\n%u" MS "resolve 1 %u\n", 10 + 10 * i, 10 + i,
+			11 + 10 * i, 10 + i);
+	tell("200" MS "create 1 4 task\n200" MS "wait 3 4\n");
+}
+
+/* Counts the findings if a signal ends the program at a time. */
+static uint32_t killed_by(int signal, int64_t ms)
+{
+	struct thrum_trace_info info = {.end = ms * 1000000,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = signal};
+	uint32_t count;
+
+	judged.model = story_model(story.lines, false);
+	thrum__model_note_end(judged.model, &info);
+	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	count = judged.findings.count;
+	if (count > 0)
+		assert_int_equal(judged.findings.findings[0].certainty, THRUM__POSSIBLE);
+	finish();
+	return count;
+}
+
+static void silence_until_killed(void **state)
+{
+	tell_silence("job");
+	assert_int_equal(killed_by(9, 3000), 1);
+	/* An idle program is told to end, or does not wait for long. */
+	assert_int_equal(killed_by(15, 3000), 0);
+	assert_int_equal(killed_by(9, 250), 0);
+	tell_silence("connection");
+	assert_int_equal(killed_by(9, 3000), 0);
+	/* It was silent before. */
+	tell_silence("job");
+	tell("1500" MS "create 1 90 promise\n1500" MS "resolve 1 90\n");
+	assert_int_equal(killed_by(9, 3000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +682,8 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
+		cmocka_unit_test(message_is_lost),
+		cmocka_unit_test(silence_until_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

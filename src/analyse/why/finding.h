@@ -111,6 +111,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(NO_TURN, "no-turn")             /* took turns on its lane until one task kept it */ \
 	X(READY, "ready")                 /* could run from here on; other made it ready */ \
 	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
+	X(LOST_MESSAGE, "lost-message")   /* sends a message; other received those of its like */ \
 	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
 	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
 	X(TORN_DOWN, "torn-down")         /* hung, and ends as other tears everything down */ \

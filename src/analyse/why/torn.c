@@ -485,8 +485,9 @@ static int check_all(struct thrum__search *search, struct work *work, bool is_ma
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
 		if (!is_ended_late(model, task) || *thrum__cause(search, task) != THRUM__NONE)
 			continue;
 		if (!work->kin && count_tasks(search, work) < 0)

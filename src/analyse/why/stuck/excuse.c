@@ -166,16 +166,23 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 		thrum__analyse_is_link_forgotten(model, leaf);
 }
 
+bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
+	const char *const *words, size_t count)
+{
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	for (size_t i = 0; i < count && *name; i++)
+		if (*name == *words[i] && strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
 		"signal", "idle", "next event"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often

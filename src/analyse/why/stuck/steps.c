@@ -190,6 +190,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
 
 	if (signal != THRUM__NONE) {
 		add_lost_signal(finding, model, path, signal, since);
@@ -202,7 +203,10 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 				THRUM__TASK(model, path->leaf, created));
 		return 0;
 	}
-	if (blame && finding->step_count == 0)
+	if (lost)
+		thrum__why_add_step(finding, THRUM__STEP_LOST_MESSAGE, lost->sender, lost->receiver,
+			lost->time, THRUM__NONE);
+	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
 	if (!last)
 		return 0;

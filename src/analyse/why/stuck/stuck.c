@@ -176,6 +176,18 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 						   : THRUM__LIKELY;
 }
 
+/* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
+ * peers, and is due at no time. */
+static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	return thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
+		thrum__why_peers_key(&search->peers, task) == THRUM__NONE &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE);
+}
+
 /* Adds a finding for a task that doesn't resolve, adds it to one, or does neither if all is
  * well. */
 static int check_victim(struct thrum__search *search, struct thrum__why_path *path)
@@ -185,6 +197,10 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 	uint32_t subject;
 	int error, certainty;
 
+	if (!path->is_marked && is_unremarkable(search, heir)) {
+		*thrum__cause(search, heir) = THRUM__CAUSE_HEALTHY;
+		return 0;
+	}
 	if (thrum__why_peers_is_young(&search->peers, path->victim) ||
 		thrum__why_peers_is_young(&search->peers, heir) ||
 		*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
@@ -249,12 +265,14 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)
 {
+	unsigned sorts = path->is_marked ? THRUM__SORT_MARKED
+					 : THRUM__SORT_ACTED | THRUM__SORT_WANTED;
 	const struct thrum__model *model = search->model;
 	int error = 0;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0);
+	for (uint32_t task = thrum__why_next(search, 0, sorts);
 		task < model->tasks.count && error == 0;
-		task = thrum__analyse_next_task(model, task + 1)) {
+		task = thrum__why_next(search, task + 1, sorts)) {
 		if (!is_victim(search, task, path->is_marked))
 			continue;
 		path->victim = task;
@@ -269,7 +287,10 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	int error;
 
 	look_at_lanes(search);
-	error = check_all(search, &path);
+	search->is_silent = thrum__why_is_silent(search->model);
+	error = thrum__why_find_lost(search);
+	if (error == 0)
+		error = check_all(search, &path);
 	path.is_marked = false;
 	if (error == 0)
 		error = check_all(search, &path);
