@@ -20,7 +20,8 @@ is_there redis-server && is_there redis-benchmark && {
 		[[ $(redis-cli -s redis ping 2>&1) == PONG ]] && break
 		sleep 0.1
 	done
-	redis-benchmark -s redis -q -n 1000 -t set,get >benchmark.out 2>&1 || wrong "redis-benchmark: $(cat benchmark.out)"
+	redis-benchmark -s redis -q -n 1000 -t set,get >benchmark.out 2>&1 ||
+		wrong "redis-benchmark: $(cat benchmark.out)"
 	redis-cli -s redis set key value >cli.out
 	redis-cli -s redis get key >>cli.out
 	[[ $(cat cli.out) == $'OK\nvalue' ]] || wrong "redis answers otherwise: $(cat cli.out)"
