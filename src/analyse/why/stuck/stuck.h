@@ -102,6 +102,10 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
 int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *subject);
 
+/* Whether tasks that began later than one of the path's have ended before it, so that it hangs
+ * although its age tells nothing. Only for a recording whose end isn't known. */
+bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
+
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
 
 /* How often a task began to wait for the object in its whole life. */
